@@ -143,12 +143,12 @@ def edges(low: float, high: float, n_bins: int, spacing: str = EQUAL) -> NDArray
         else:
             ratio = (low + shift) * ((high + shift) / (low + shift)) ** (steps / n_bins)
             inner = np.array([float(f"{edge:.12g}") for edge in ratio - shift])
-        found = np.append(inner, high)
-        found[0] = low
-        widths = np.diff(found)
+        ends = np.append(inner, high)
+        ends[0] = low
+        widths = np.diff(ends)
     if not (np.isfinite(widths) & (widths > 0)).all():
         raise ValueError(f"leave {n_bins} bins no finite width above 0")
-    return found
+    return ends
 
 
 def code_between(numbers: NDArray[np.float64], edges: ArrayLike) -> NDArray[np.int64]:
@@ -265,8 +265,8 @@ def scaled(
     ndarray of float64, shape (n_rows, n_columns)
         −1 + 2·code/(n_bins − 1).
     """
-    found = np.empty(codes.shape, order=order)
+    distances = np.empty(codes.shape, order=order)
     for j, bins in enumerate(n_bins.tolist()):
         places = -1 + 2 * np.arange(bins) / (bins - 1) if bins > 1 else np.zeros(1)
-        found[:, j] = places[codes[:, j]]
-    return found
+        distances[:, j] = places[codes[:, j]]
+    return distances

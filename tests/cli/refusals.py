@@ -3,36 +3,29 @@
 from __future__ import annotations
 
 import re
+import shlex
 
 from privcurve.cli import main
 
 
-def refuse(folder, capsys, argv, message, files):
-    """Type a command that can't be done.
+def refuse(folder, capsys, command, message, files=None):
+    """Type a command that can't be done; its message fits a regular expression.
 
-    Parameters
-    ----------
-    folder : Path
-        The working folder.
-    capsys : fixture
-    argv : list of str
-    message : str
-        What is said, as a regular expression.
-    files : dict of str to str, bytes or None
-        Written before; None for one that is not there.
+    `files` are written before, by their names in the folder; None for one that is not there.
     """
-    for name, content in files.items():
+    for name, content in (files or {}).items():
         path = folder / name
+        path.parent.mkdir(exist_ok=True)
         if content is None:
             path.unlink()
         else:
             path.write_bytes(content if isinstance(content, bytes) else content.encode())
     try:
-        code = main.main(argv)
+        code = main.main(shlex.split(command))
     except SystemExit as end:
         code = end.code
-    # What was left out of a table is a remark.
-    told = re.sub(r"^privcurve: left out .*\n", "", capsys.readouterr().err)
+    # Columns of a table that are ignored are a remark.
+    told = re.sub(r"^privcurve: ignored .*\n", "", capsys.readouterr().err)
     assert code
     assert re.search(message, told, re.DOTALL), told
     assert re.findall("^privcurve.*?: ", told, re.MULTILINE) == [told[: told.index(": ") + 2]] or (

@@ -1,8 +1,7 @@
 """Whatever is wrong with a command line and its files ends in one message, never a traceback.
 
-A case is a line of a table: what is typed, what the message says, and the files that differ from
-those of `own_table.py` (text or bytes, or None for one that is not there). Other commands add
-tables of their own to `TABLES`.
+A case is a command line, what the message says, and the files that differ from those of
+`own_table.py` (text or bytes, or None for one that is not there).
 """
 
 from __future__ import annotations
@@ -13,10 +12,14 @@ import pytest
 from own_table import DESCRIPTION, TABLE
 from refusals import refuse
 
+from privcurve import __version__, datasets
+from privcurve.cli import main
+
 PATIENTS = "descriptions/patients.yaml"
-SICK = ["--label", "sick"]
-NEW = ["describe", "t.csv", *SICK]
-CHECK = ["check", "patients"]
+SICK = "--label sick"
+NEW = f"describe t.csv {SICK}"
+OWN = f"describe patients.csv {SICK} --name n"
+CHECK = "check patients"
 
 
 def table(old, new):
@@ -31,294 +34,275 @@ def described(old, new):
     return {PATIENTS: DESCRIPTION.replace(old, new)}
 
 
-DESCRIBE = {
-    "no arguments": (["describe"], "arguments are required: file, --label", {}),
-    "no label": (["describe", "patients.csv"], "required: --label", {}),
-    "an unknown option": ([*NEW, "--lable", "x"], "unrecognized arguments: --lable", {}),
-    "no such file": (NEW, "t.csv is not there", {}),
-    "a folder": (["describe", "descriptions", *SICK], "descriptions is a folder", {}),
-    "an empty file": (NEW, "t.csv is empty", {"t.csv": ""}),
-    "blank lines": (NEW, "holds no line that is not blank", {"t.csv": "\n\n\n"}),
-    "a header alone": (NEW, "holds no records", {"t.csv": "age,sick\n"}),
-    "one column": (NEW, "no separator", {"t.csv": "sick\nyes\nno\n"}),
-    "no header": (NEW, "say --no-header", {"t.csv": "1,2,3\n4,5,6\n"}),
-    "no such label": (["describe", "patients.csv", "--label", "sicc", "--name", "n"], "'sick'", {}),
-    "the label alone": (
-        ["describe", "t.csv", "--label", "column1", "--no-header"],
-        "no separator",
-        {"t.csv": "1\n0\n"},
-    ),
-    "a label of one value": (NEW, "one value alone, 'yes'", {"t.csv": "a,sick\n1,yes\n2,yes\n"}),
-    "a label of no value": (NEW, "holds no value", {"t.csv": "a,sick\n1,\n2,NA\n"}),
-    "many classes": (
+DESCRIBE = [
+    ("reelase", "invalid choice: 'reelase'"),
+    ("describe", "arguments are required: file, --label"),
+    ("describe patients.csv", "required: --label"),
+    (f"{NEW} --lable x", "unrecognized arguments: --lable"),
+    (NEW, "t.csv is not there"),
+    (f"describe descriptions {SICK}", "descriptions is a folder"),
+    (NEW, "t.csv is empty", {"t.csv": ""}),
+    (NEW, "holds no line that is not blank", {"t.csv": "\n\n\n"}),
+    (NEW, "holds no records", {"t.csv": "age,sick\n"}),
+    (NEW, "no separator", {"t.csv": "sick\nyes\nno\n"}),
+    (NEW, "say --no-header", {"t.csv": "1,2,3\n4,5,6\n"}),
+    ("describe patients.csv --label sicc --name n", "'sick'"),
+    ("describe t.csv --label column1 --no-header", "no separator", {"t.csv": "1\n0\n"}),
+    (NEW, "one value alone, 'yes'", {"t.csv": "a,sick\n1,yes\n2,yes\n"}),
+    (NEW, "holds no value", {"t.csv": "a,sick\n1,\n2,NA\n"}),
+    (
         NEW,
         "What exists instead: some values against the others.*classes: ",
         {"t.csv": "a,sick\n1,x\n2,y\n3,z\n"},
     ),
-    "an amount": (
+    (
         NEW,
         r"is an amount \(30 numbers\): regression is not among what is here.*What exists instead",
         {"t.csv": "a,sick\n" + "".join(f"{k % 3},{k / 7}\n" for k in range(30))},
     ),
-    "positive that is not there": (
-        ["describe", "patients.csv", *SICK, "--name", "n", "--positive", "Yes"],
-        "no record has the label 'Yes'.*holds 'no'",
-        {},
-    ),
-    "positive and negative": (
-        ["describe", "patients.csv", *SICK, "--name=n", "--positive", "yes", "--negative", "yes"],
-        "named as positive and as negative",
-        {},
-    ),
-    "all values on one side": (
-        ["describe", "patients.csv", *SICK, "--name=n", "--positive", "yes", "no"],
-        "are named as positive: 'no'.*Leave out those that are negative",
-        {},
-    ),
-    "a class that looks like a gap": (
+    (f"{OWN} --positive Yes", "no record has the label 'Yes'.*holds 'no'"),
+    (f"{OWN} --positive yes --negative yes", "named as positive and as negative"),
+    (f"{OWN} --positive yes no", "are named as positive: 'no'.*Leave out those that are negative"),
+    (
         NEW,
         "one value alone, 'mild'.*where 'none' is no missing label.*by --negative",
         {"t.csv": "a,sick\n1,mild\n2,none\n"},
     ),
-    "values of no class": (
-        [*NEW, "--positive", "x", "--negative", "y"],
+    (
+        f"{NEW} --positive x --negative y",
         "neither as positive nor as negative: 'z'",
         {"t.csv": "a,sick\n1,x\n2,y\n3,z\n"},
     ),
-    "nothing to learn from": (NEW, "no column to learn from", {"t.csv": "a,sick\n1,yes\n1,no\n"}),
-    "a description is there": (["describe", "patients.csv", *SICK], "there already.*--force", {}),
-    "a name that is taken": (
-        [*NEW, "--name", "adult"],
-        "name of another dataset",
-        {"t.csv": TABLE},
-    ),
-    "a name that is none": (
-        [*NEW, "--name", "a b/c"],
-        "letters, digits, - and _",
-        {"t.csv": TABLE},
-    ),
-    "a file without a name": (["describe", "ø.csv", *SICK], "by --name", {"ø.csv": TABLE}),
-    "bytes of no text": (NEW, "is no text", {"t.csv": b"a,sick\0\1\2"}),
-    "a zip archive": (NEW, "is a zip archive: unpack it", {"t.csv": b"PK\x03\x04rest"}),
-    "a damaged gz": (
-        ["describe", "t.csv.gz", *SICK],
+    (NEW, "no column to learn from", {"t.csv": "a,sick\n1,yes\n1,no\n"}),
+    (f"describe patients.csv {SICK}", "exists already.*--force"),
+    (f"{NEW} --name adult", "name of another dataset", {"t.csv": TABLE}),
+    (f"{NEW} --name 'a b/c'", "letters, digits, - and _", {"t.csv": TABLE}),
+    (f"describe 'ø.csv' {SICK}", "by --name", {"ø.csv": TABLE}),
+    (NEW, "is no text", {"t.csv": b"a,sick\0\1\2"}),
+    (NEW, "is a zip archive: unpack it", {"t.csv": b"PK\x03\x04rest"}),
+    (
+        f"describe t.csv.gz {SICK}",
         "can't be read",
         {"t.csv.gz": gzip.compress(TABLE.encode() * 99)[:-20]},
     ),
-    "gz by name alone": (["describe", "t.csv.gz", *SICK], "can't be read", {"t.csv.gz": TABLE}),
-    "a damaged Parquet file": (
-        ["describe", "t.parquet", *SICK],
-        "t.parquet can't be read",
-        {"t.parquet": b"PAR1 and no more"},
-    ),
-    "Excel by name alone": (["describe", "t.xlsx", *SICK], "can't be read", {"t.xlsx": TABLE}),
-    "an open quote": (NEW, "can't be read|no separator", {"t.csv": 'a,sick\n"' + "x" * 200_000}),
-    "no such test file": (
-        ["describe", "patients.csv", *SICK, "--name", "n", "--test", "test.csv"],
-        "test.csv is not there",
-        {},
-    ),
-    "a test file of other columns": (
-        ["describe", "patients.csv", *SICK, "--name", "n", "--test", "test.csv"],
-        "test.csv has no column 'id'",
-        {"test.csv": "age,sick\n1,yes\n"},
-    ),
-    "an output that is a folder": (
-        [*NEW, "-o", "descriptions"],
-        "is there already",
-        {"t.csv": TABLE},
-    ),
-}
+    (f"describe t.csv.gz {SICK}", "can't be read", {"t.csv.gz": TABLE}),
+    (f"describe t.parquet {SICK}", "t.parquet can't be read", {"t.parquet": b"PAR1 and no more"}),
+    (f"describe t.xlsx {SICK}", "can't be read", {"t.xlsx": TABLE}),
+    (NEW, "can't be read|no separator", {"t.csv": 'a,sick\n"' + "x" * 200_000}),
+    (f"{OWN} --test test.csv", "test.csv is not there"),
+    (f"{OWN} --test test.csv", "test.csv has no column 'id'", {"test.csv": "age,sick\n1,yes\n"}),
+    (f"{NEW} -o descriptions", "exists already", {"t.csv": TABLE}),
+]
 
-CHECKS = {
-    "no name": (["check"], "required: name", {}),
-    "an unknown name": (["check", "patient"], "did you mean 'patients'", {}),
-    "a name that nothing is like": (
-        ["check", "zzz"],
-        r"'zzz'\. Your own: patients\. \d+ others",
-        {},
-    ),
-    "a description of another ending": (
-        ["check", "zzz"],
+CHECKS = [
+    ("check", "required: name"),
+    ("check patient", "did you mean 'patients'"),
+    ("check zzz", r"'zzz'\. Your own: patients\. \d+ others"),
+    (
+        "check zzz",
         r"descriptions/zzz\.yml is not read: name it zzz\.yaml",
         {"descriptions/zzz.yml": "a: 1"},
     ),
-    "a file of another ending": (
-        ["check", "descriptions/zzz.YAML"],
+    (
+        "check descriptions/zzz.YAML",
         r"zzz\.YAML is not read: name it zzz\.yaml",
         {"descriptions/zzz.YAML": "a: 1"},
     ),
-    "a name of two words": (
-        ["check", "my data"],
+    (
+        "check 'my data'",
         r"unknown dataset 'my data'\. A name is of letters, digits",
         {"descriptions/my data.yaml": DESCRIPTION},
     ),
-    "an alias to itself": (CHECK, "an alias stands within", described('["", NA]', "&a [*a]")),
-    "a truth value for a number": (
+    (CHECK, "an alias stands within", described('["", NA]', "&a [*a]")),
+    (
         CHECK,
         "1 problem\n  line 8: columns.age.bounds.0: YAML reads it as a truth value",
         described("[0, 120]", "[true, 120]"),
     ),
-    "truth values for words": (
+    (
         CHECK,
         r"1 problem\n  line 12: columns.town.groups.0 \(False\), columns.town.groups.1 \(True\), "
         r"label.positive \(True\): .* put the word in quotes \(also line 17\)",
         {PATIENTS: DESCRIPTION.replace("[Oslo, Bergen]", "[No, Yes]").replace('"yes"', "yes")},
     ),
-    "a table in place of a name": (["check", "data/patients.csv"], "is no name of a dataset", {}),
-    "no such description": (["check", "descriptions/x.yaml"], "there is no file", {}),
-    "a description elsewhere": (
-        ["check", "x.yaml"],
-        "is not in .*descriptions",
-        {"x.yaml": "a: 1"},
-    ),
-    "no YAML": (CHECK, "is not valid YAML", {PATIENTS: "columns: [a"}),
-    "no keys": (CHECK, "it has no keys", {PATIENTS: "- a\n- b\n"}),
-    "an empty description": (CHECK, "it has no keys", {PATIENTS: ""}),
-    "not UTF-8": (CHECK, "is not valid YAML", {PATIENTS: b"title: \xff\n"}),
-    "a key twice": (CHECK, "'n_rows' stands twice", described("n_rows: 5", "n_rows: 5\nn_rows: 6")),
-    "an unknown key": (CHECK, "line 4: unknown key 'mising'", described("missing: [", "mising: [")),
-    "no columns": (CHECK, "missing key 'columns'", {PATIENTS: DESCRIPTION.split("columns")[0]}),
-    "columns that are none": (CHECK, "columns: ", described("columns:\n", "columns: 3\nnone:\n")),
-    "a column without a name": (CHECK, "missing key 'name'", described("name: age", "nam: age")),
-    "an unknown kind": (CHECK, "line 7: .*'number' is not one of", described("numeric", "number")),
-    "bounds not decided": (CHECK, "line 8: decide on bounds of 'age'", described("[0, 120]", "")),
-    "bounds upside down": (
-        CHECK,
-        "line 6: bounds of 'age'.*low < high",
-        described("[0, ", "[999, "),
-    ),
-    "no such date": (CHECK, "bounds of 'day'", described("2023-12-31", "2019-12-31")),
-    "a label not decided": (CHECK, "decide on negative of the label", described('"no"', "")),
-    "a truth value": (CHECK, "put the word in quotes", described('"no"', "no")),
-    "no such table": (CHECK, "there is no file .*patients.csv", {"patients.csv": None}),
-    "an empty table": (CHECK, "has no column 'age'", {"patients.csv": ""}),
-    "another number of records": (
-        CHECK,
-        "line 1: the file holds 4 .*, not 5",
-        table("P5,60,Bergen,2022-03-01,no\n", ""),
-    ),
-    "a field too many": (CHECK, "has 6 fields, not 5", table("P1,31", "P1,31,1")),
-    "no number": (CHECK, "line 7: 'age' holds what are no numbers: 'old'", table("45", "old")),
-    "no date": (CHECK, "line 14: 'day' holds what are no dates", table("2020-01-05", "soon")),
-    "an unknown label": (
-        CHECK,
-        r"none of its classes: 'maybe' \(2\)",
-        table("5,no", "5,maybe"),
-    ),
-    "all of one label": (CHECK, "all records have the label", table(",yes", ",no")),
-    "a column that is not there": (
-        CHECK,
-        "line 10: .*no column 'towns'",
-        described("town", "towns"),
-    ),
-    "another encoding": (
+    ("check data/patients.csv", "is not the name of a dataset"),
+    ("check descriptions/x.yaml", "there is no file"),
+    ("check x.yaml", "is not in .*descriptions", {"x.yaml": "a: 1"}),
+    (CHECK, "is not valid YAML", {PATIENTS: "columns: [a"}),
+    (CHECK, "it has no keys", {PATIENTS: "- a\n- b\n"}),
+    (CHECK, "it has no keys", {PATIENTS: ""}),
+    (CHECK, "is not valid YAML", {PATIENTS: b"title: \xff\n"}),
+    (CHECK, "'n_rows' stands twice", described("n_rows: 5", "n_rows: 5\nn_rows: 6")),
+    (CHECK, "line 4: unknown key 'mising'", described("missing: [", "mising: [")),
+    (CHECK, "missing key 'columns'", {PATIENTS: DESCRIPTION.split("columns")[0]}),
+    (CHECK, "columns: ", described("columns:\n", "columns: 3\nnone:\n")),
+    (CHECK, "missing key 'name'", described("name: age", "nam: age")),
+    (CHECK, "line 7: .*'number' is not one of", described("numeric", "number")),
+    (CHECK, "line 8: decide on bounds of 'age'", described("[0, 120]", "")),
+    (CHECK, "'0-120' is no list: .* brackets", described("[0, 120]", "0-120")),
+    (CHECK, "line 8: columns.age.bounds: 1 of 2", described("[0, 120]", "[120]")),
+    (CHECK, "'many' is not of type", described("[0, 120]", "[0, many]")),
+    (CHECK, "'Oslo, Bergen' is no list", described("[Oslo, Bergen]", "Oslo, Bergen")),
+    (CHECK, "a day such as 2024", described("2023-12-31", "31.12.2023")),
+    (CHECK, "line 6: bounds of 'age'.*low < high", described("[0, ", "[999, ")),
+    (CHECK, "bounds of 'day'", described("2023-12-31", "2019-12-31")),
+    (CHECK, "decide on negative of the label", described('"no"', "")),
+    (CHECK, "put the word in quotes", described('"no"', "no")),
+    (CHECK, "there is no file .*patients.csv", {"patients.csv": None}),
+    (CHECK, "has no column 'age'", {"patients.csv": ""}),
+    (CHECK, "line 1: the file holds 4 .*, not 5", table("P5,60,Bergen,2022-03-01,no\n", "")),
+    (CHECK, "has 6 fields, not 5", table("P1,31", "P1,31,1")),
+    (CHECK, "line 7: 'age' holds what are no numbers: 'old'", table("45", "old")),
+    (CHECK, "line 14: 'day' holds what are no dates", table("2020-01-05", "soon")),
+    (CHECK, r"none of its classes: 'maybe' \(2\)", table("5,no", "5,maybe")),
+    (CHECK, "all records have the label", table(",yes", ",no")),
+    (CHECK, "line 10: .*no column 'towns'", described("town", "towns")),
+    (
         CHECK,
         "can't be read: 'utf-8' codec",
         {"patients.csv": TABLE.replace("Oslo", "Tromsø").encode("latin-1")},
     ),
-    "a name that a shipped one has": (
-        ["check", "adult"],
-        "name of another dataset",
-        {"descriptions/adult.yaml": DESCRIPTION},
-    ),
-}
+    ("check adult", "name of another dataset", {"descriptions/adult.yaml": DESCRIPTION}),
+]
 
-PRIVATELY = ["compare", "patients", "--private-choice"]
-CHOOSE = ["release", "patients", "--epsilon", "1", "--learner"]
+PRIVATELY = "compare patients --private-choice"
+CHOOSE = "release patients --epsilon 1 --learner"
 
-CHOICES = {
-    "two epsilons": (
-        [*PRIVATELY, "--epsilon", "0.5", "1"],
-        "each choice is a release.*would spend 1.5",
-        {},
-    ),
-    "two kinds of choice": ([*PRIVATELY, "--tune"], "--tune says how to compare", {}),
-    "repeats of nothing": ([*PRIVATELY, "--repeats", "3"], "--repeats says how to compare", {}),
-    "no epsilon at all": ([*PRIVATELY, "--epsilon", "0"], "epsilon = 0.0 is not", {}),
-    "without privacy": ([*PRIVATELY, "--epsilon", "inf"], "nothing to pay", {}),
-    "too little": ([*PRIVATELY, "--epsilon", "1e-9"], "nothing is left for a training", {}),
-    "delta out of range": (
-        [*PRIVATELY, "--delta", "1"],
-        r"delta = 1.0 is not a number in \[0, 1\)",
-        {},
-    ),
-    "an unknown dataset": (
-        ["compare", "patient", "--private-choice"],
-        "did you mean 'patients'",
-        {},
-    ),
-    "more than the budget": (
-        [*PRIVATELY, "--epsilon", "2"],
+CHOICES = [
+    (f"{PRIVATELY} --epsilon 0.5 1", "each choice is a release.*would spend 1.5"),
+    (f"{PRIVATELY} --tune", "--tune says how to compare"),
+    (f"{PRIVATELY} --repeats 3", "--repeats says how to compare"),
+    (f"{PRIVATELY} --epsilon 0", "epsilon = 0.0 is not"),
+    (f"{PRIVATELY} --epsilon inf", "nothing to pay"),
+    (f"{PRIVATELY} --epsilon 1e-9", "nothing is left for a training"),
+    (f"{PRIVATELY} --delta 1", r"delta = 1.0 is not a number in \[0, 1\)"),
+    ("compare patient --private-choice", "did you mean 'patients'"),
+    (
+        f"{PRIVATELY} --epsilon 2",
         "budget",
         described("n_rows: 5", "n_rows: 5\nbudget: {epsilon: 1}"),
     ),
-    "candidates of one's own": (
-        [*CHOOSE, "choose", "--set", "settings=[]"],
-        "leave out settings",
-        {},
-    ),
-    "other neighbours": (
-        [*CHOOSE, "choose", "--neighbours", "add-remove"],
+    (f"{CHOOSE} choose --set 'settings=[]'", "leave out settings"),
+    (
+        f"{CHOOSE} choose --neighbours add-remove",
         "tuned offers neighbours = 'replace-one', not 'add-remove'",
-        {},
     ),
-    "a learner that is not private": (
-        [*CHOOSE, "tuned", "--set", "learner=majority_class"],
-        "there is nothing to pay",
-        {},
-    ),
-    "settings that are no YAML": (
-        [*CHOOSE, "tuned", "--set", "settings=[{a"],
-        "is not valid YAML",
-        {},
-    ),
-    "a setting that is not allowed": (
-        [*CHOOSE, "tuned", "--set", "settings={n_rounds: [-1]}"],
-        "n_rounds = -1 is not",
-        {},
-    ),
-}
+    (f"{CHOOSE} tuned --set learner=majority_class", "there is nothing to pay"),
+    (f"{CHOOSE} tuned --set 'settings=[{{a'", "is not valid YAML"),
+    (f"{CHOOSE} tuned --set 'settings={{n_rounds: [-1]}}'", "n_rounds = -1 is not"),
+]
 
-RELEASE = ["release", "patients", "--epsilon"]
+RELEASE = "release patients --epsilon"
 
-NUMBERS = {
-    "a bar in epsilon": ([*RELEASE, "1_0"], "--epsilon '1_0' is not a number", {}),
-    "an epsilon without end": ([*RELEASE, "1e400"], "'1e400' is too large for a number", {}),
-    "a bar in delta": ([*RELEASE, "1", "--delta", "1_0e-9"], "--delta '1_0e-9' is not", {}),
-    "a bar in accuracy": ([*RELEASE, "1", "--accuracy", "0_1"], "--accuracy '0_1' is not", {}),
-    "a bar in a setting": (
-        [*RELEASE, "1", "--learner", "lazybb", "--set", "n_rounds=1_0"],
-        "n_rounds = '1_0' is not",
-        {},
-    ),
-    "a setting in octal": (
-        [*CHOOSE, "tuned", "--set", "learner=lazybb", "--set", "settings={n_rounds: [011]}"],
+NUMBERS = [
+    (f"{RELEASE} 1_0", "--epsilon '1_0' is not a number"),
+    (f"{RELEASE} 1e400", "'1e400' is too large for a number"),
+    (f"{RELEASE} 1 --delta 1_0e-9", "--delta '1_0e-9' is not"),
+    (f"{RELEASE} 1 --accuracy 0_1", "--accuracy '0_1' is not"),
+    (f"{RELEASE} 1 --learner lazybb --set n_rounds=1_0", "n_rounds = '1_0' is not"),
+    (
+        f"{CHOOSE} tuned --set learner=lazybb --set 'settings={{n_rounds: [011]}}'",
         "--set settings: line 1: YAML reads 011 as 9",
-        {},
     ),
-    "a bar in one of several": (
-        ["compare", "patients", "--epsilon", "0.5", "1_0"],
-        "argument --epsilon: '1_0' is not a number",
-        {},
+    ("compare patients --epsilon 0.5 1_0", "argument --epsilon: '1_0' is not a number"),
+    ("compare patients --repeats 1_0", "argument --repeats: '1_0' is not a whole number"),
+    ("compare patients --cores '²'", "--cores ²: give a"),
+]
+
+TUNED = f"{CHOOSE} tuned --set learner=lazybb"
+
+ODD = [
+    (f"{NEW} -o ./t.csv --force", "t.csv is an input: name another", {"t.csv": TABLE}),
+    (f"{NEW} --name=-x", "the first no -", {"t.csv": TABLE}),
+    (f"{NEW} --name {'a' * 300}", "at most 100", {"t.csv": TABLE}),
+    (f"compare {PATIENTS}", "did you mean 'patients'. A name is of"),
+    ("check 'patients\n'", "did you mean 'patients'. A name is of"),
+    (f"check {'a' * 5000}", "a': A name is|a'. A name is"),
+    ("check d", r"unknown dataset 'd'\. Your own: patients\.", {"descriptions/d.yaml/x": ""}),
+    (f"{TUNED} --set settings=", "settings: nothing is"),
+    (
+        f"{TUNED} --set 'settings={{n_rounds: [5], n_rounds: [9]}}'",
+        "the key 'n_rounds' stands twice",
     ),
-    "a bar in repeats": (
-        ["compare", "patients", "--repeats", "1_0"],
-        "argument --repeats: '1_0' is not a whole number",
-        {},
+    (f"{TUNED} --set 'settings=&a {{n_rounds: *a}}'", "an alias stands within"),
+    (f"{TUNED} --set {'settings=' + '[' * 9999}", "too deep"),
+]
+
+CASES = [*DESCRIBE, *CHECKS, *CHOICES, *NUMBERS, *ODD]
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case[0]}: {case[1]}"[:80])
+def test_bad_input_is_one_message_and_a_code(folder, capsys, case):
+    refuse(folder, capsys, *case)
+
+
+def also(text):
+    """Add a key to the description."""
+    return described("n_rows: 5", f"n_rows: 5\n{text}")
+
+
+def grouped(groups):
+    """Return the towns other groups."""
+    return described("[Oslo, Bergen]", groups)
+
+
+def parsed(keys):
+    """Return the parser another key."""
+    return described("header: true", f"header: true, {keys}")
+
+
+DESCRIPTIONS = [
+    (
+        described("n_rows: 5", "n_rows: 5.0"),
+        "line 1: n_rows: 5.0 has a point, and a whole number belongs here: write 5",
     ),
-    "cores of another kind": (["compare", "patients", "--cores", "²"], "--cores ²: give a", {}),
-}
+    (also("records: {first: 3.0}"), "records.first: 3.0 has a point"),
+    (also("records: {balance: random, seed: 1.0}"), "records.seed: 1.0 has a point.*write 1"),
+    (grouped("[Oslo, OSLO]"), "whatever fits 'OSLO' fits 'Oslo'"),
+    (
+        grouped("{a: 'O*', b: Oslo}"),
+        "line 10: groups of 'town': whatever fits 'Oslo' fits 'O.', which stands above it",
+    ),
+    (grouped("['*', 'A*']"), r"whatever fits 'A\*' fits '\*'"),
+    (grouped("['', Oslo]"), "an empty pattern fits nothing"),
+    (parsed("seed: 3"), "line 3: parser: seed is for kind: generated"),
+    (parsed("loader: toy_line"), "loader is for kind: sklearn or"),
+    (
+        described("{kind: delimited, header: true}", "{kind: parquet, separator: ;}"),
+        "parser: separator is for kind: delimited; drop it",
+    ),
+    (
+        described("{train: {local: patients.csv}}", "[patients.csv]"),
+        r"1 problem\n  line 2: files: \['patients.csv'\] is not of type 'object'",
+    ),
+    (also("title: ' '"), "line 2: title: nothing is written there"),
+    (also('title: "a\\0"'), "title: a character of it can't be shown"),
+    (also("folder: .."), "folder: '..' does not match"),
+    (
+        described("{local: patients.csv}", f'{{local: patients.csv, sha256: "{"a" * 64}\\n"}}'),
+        "sha256: .* does not match",
+    ),
+    (described("name: age", "name: [age]"), r"line 6: columns.0.name: "),
+    (described('"no"', '"yes"'), "line 17: the label 'yes' is positive"),
+    (also("n_test: 3"), "line 2: n_test and files: test belong"),
+]
 
-TABLES = {"describe": DESCRIBE, "check": CHECKS, "choice": CHOICES, "numbers": NUMBERS}
+
+@pytest.mark.parametrize(("files", "message"), DESCRIPTIONS)
+def test_odd_descriptions_are_refused(folder, capsys, files, message):
+    refuse(folder, capsys, CHECK, message, files)
+    with pytest.raises(datasets.DatasetError):
+        datasets.load("patients")
 
 
-@pytest.mark.parametrize(
-    ("command", "case"), [(command, case) for command, cases in TABLES.items() for case in cases]
-)
-def test_bad_input_is_one_message_and_a_code(folder, capsys, command, case):
-    refuse(folder, capsys, *TABLES[command][case])
-
-
-def test_there_are_many_kinds():
-    assert sum(map(len, TABLES.values())) >= 40
+def test_help_has_examples_of_each_command_and_there_is_a_version(capsys):
+    for name in main.COMMANDS:
+        with pytest.raises(SystemExit) as end:
+            main.main([name, "--help"])
+        assert end.value.code == 0
+        assert f"privcurve {name}" in capsys.readouterr().out.split("xample", 1)[1]
+    assert main.main([]) == 0
+    assert "predict" in capsys.readouterr().out
+    with pytest.raises(SystemExit):
+        main.main(["--version"])
+    assert capsys.readouterr().out == f"privcurve {__version__}\n"

@@ -40,14 +40,21 @@ TABLE = table(
 )
 
 
+def sentence(frame, **options):
+    return ranking(frame, "d", 1, TITLES, **options).sentence()
+
+
 def test_the_sentence_says_what_to_take_and_what_it_costs():
-    said = ranking(TABLE, "d", 1, TITLES).sentence()
-    assert said == (
+    assert sentence(TABLE) == (
         "at ε = 1 take A: 0.842 ± 0.002; without privacy 0.861; majority 0.761; "
         "the next (B, δ = 1e-06) is not within its error"
     )
     nearer = TABLE.assign(accuracy=TABLE["accuracy"].replace(0.84, 0.841))
-    assert "(B, δ = 1e-06) is within its error" in ranking(nearer, "d", 1, TITLES).sentence()
+    assert "(B, δ = 1e-06) is within its error" in sentence(nearer)
+    # What is missing is not ranked.
+    assert "nothing was trained" in ranking(TABLE, "d", 2, TITLES).sentence()
+    lines = ranking(TABLE, "d", 1, TITLES).lines(1)
+    assert [line.split()[0] for line in lines] == ["1.", "Boosting", "Majority"]
 
 
 def test_only_what_is_proved_is_recommended_and_a_choice_on_the_records_is_told():
@@ -113,14 +120,8 @@ def test_another_metric_ranks_and_a_loss_the_other_way_round():
     assert by_loss.startswith("at ε = 1 take A: log loss 0.200 ± 0.010; without privacy 0.100")
 
 
-def test_what_is_missing_is_not_ranked():
-    assert "nothing was trained" in ranking(TABLE, "d", 2, TITLES).sentence()
-    lines = ranking(TABLE, "d", 1, TITLES).lines(1)
-    assert [line.split()[0] for line in lines] == ["1.", "Boosting", "Majority"]
-
-
 def test_a_comparison_is_checked_and_written_in_any_folder(folder):
-    made = comparison.prepare("wdbc", [2, 0.5], 1e-6)
+    made = comparison.prepare("wdbc", [2, 0.5], 1e-6, tune=True)
     written = yaml.safe_load(made.file.read_text())
     assert made.file == Path("results/comparisons/compare_wdbc.yaml")
     assert written["epsilons"] == [0.5, 2]
@@ -128,18 +129,18 @@ def test_a_comparison_is_checked_and_written_in_any_folder(folder):
     # It offers δ = 0 alone.
     assert "deltas" not in written["learners"]["dp_lr"]
     assert made.left_out == ()
-    configuration = json.loads(made.configuration.read_text())
-    assert configuration["seed"] == comparison.SEED
+    assert json.loads(made.configuration.read_text())["seed"] == comparison.SEED
+    # Tuned settings are paid for, and every other one is public: ε covers the whole way.
+    assert made.study.arms["lazybb_tuned~certified~delta=1e-06"].tune is not None
     arms = made.study.arms.values()
-    # Every setting is public: one a learner. So ε covers the whole way.
     assert {len(arm.settings) for arm in arms} == {1}
     assert {arm.calibration for arm in arms} == {"certified", None}
-
-
-def test_a_metric_is_that_of_the_study(folder):
-    made = comparison.prepare("wdbc", [1], metric="auc")
-    assert made.study.metric == "auc"
-    assert "metric" not in yaml.safe_load(comparison.prepare("wdbc", [1]).file.read_text())
+    assert "metric" not in written
+    # Without δ a learner that needs one is left out and named.
+    pure = comparison.prepare("wdbc", [1], metric="auc")
+    assert pure.study.metric == "auc"
+    assert "random_trees" not in {arm.learner for arm in pure.study.arms.values()}
+    assert "Boosted random trees: random_trees needs a delta above 0" in " ".join(pure.left_out)
 
 
 DESCRIPTION = {
@@ -191,16 +192,12 @@ def test_a_comparison_of_private_records_is_noted_and_their_cards_say_so(
     # It spends nothing, and the ledger is whole.
     assert [entry["release"] for entry in entries if "release" in entry] == [1, 1, 2, 2]
     assert "together epsilon = 2 (replace-one)" in capsys.readouterr().out
+    # Of public records there is nothing to note.
+    assert main.main(["compare", "wdbc"]) == 0
+    assert sorted(path.name for path in Path("releases").glob("*/")) == ["mine"]
     said = "A comparison that is not private was made on these records before."
     cards = [Path(f"releases/mine/{number}/card.md").read_text() for number in (1, 2)]
     assert [said in card for card in cards] == [False, True]
-
-
-def test_a_comparison_of_public_records_leaves_no_note(folder, monkeypatch):
-    monkeypatch.setattr(compare, "report", lambda made: "")
-    monkeypatch.setattr(running, "run", lambda *_, **__: None)
-    assert main.main(["compare", "wdbc"]) == 0
-    assert not Path("releases").exists()
 
 
 def test_an_undecided_draft_is_named_with_its_lines(folder, mine, capsys):
@@ -212,22 +209,6 @@ def test_an_undecided_draft_is_named_with_its_lines(folder, mine, capsys):
     assert f"{path}: line {line}: columns.colour.categories: nothing is written there" in said
     assert str(folder) not in said
     assert "privcurve check mine says what to do." in said
-
-
-def test_without_delta_a_learner_that_needs_one_is_left_out_and_named(folder):
-    made = comparison.prepare("wdbc", [1])
-    assert "random_trees" not in {arm.learner for arm in made.study.arms.values()}
-    assert [
-        why
-        for why in made.left_out
-        if "Boosted random trees: random_trees needs a delta above 0" in why
-    ]
-
-
-def test_tuned_curves_are_paid_for(folder):
-    made = comparison.prepare("wdbc", [1], 1e-6, tune=True)
-    tuned = made.study.arms["lazybb_tuned~certified~delta=1e-06"]
-    assert tuned.tune is not None
 
 
 @pytest.mark.parametrize(

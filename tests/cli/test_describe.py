@@ -1,58 +1,46 @@
-"""``privcurve describe``: what a draft says, and what it does not."""
+"""``privcurve describe``: what a draft says of columns and labels, and what it does not."""
 
 from __future__ import annotations
 
-import gzip
-import re
 from pathlib import Path
 
 import messy
 import pytest
 import yaml
-from drafting import column, drafted
-from raw_files import workbook
+from drafting import DRAFT, column, decide, described, drafted, of, told
 
 from privcurve import datasets
-from privcurve.cli import main
-from privcurve.datasets.drafts import draft, profile
-from privcurve.datasets.drafts.label import Asked
-from privcurve.datasets.drafts.sniff import sniff
+from privcurve.cli import check, main
+from privcurve.datasets.drafts import check as checked
+from privcurve.datasets.drafts import profile
 
-# Nothing that was seen is in the draft ---------------------------------------------------
+# Nothing that was seen is in the draft --------------------------------------------
 
 
-def test_a_messy_table_becomes_a_draft_that_copies_nothing(folder, capsys):
-    messy.write(folder / "clinic.csv")
-    assert main.main(["describe", "clinic.csv", "--label", "sick"]) == 0
-    text = Path("descriptions/clinic.yaml").read_text()
-    screen = capsys.readouterr().out
+@pytest.mark.parametrize("n", [400, pytest.param(30_000, marks=pytest.mark.slow)])
+def test_a_messy_table_becomes_a_draft_that_copies_nothing_and_data_by_one_edit(folder, capsys, n):
+    messy.write(folder / "clinic.csv", n)
+    screen = told(capsys, "describe", "clinic.csv", "--label", "sick")[1]
+    path = Path("descriptions/clinic.yaml")
+    text = path.read_text()
     # Towns, codes, extremes of numbers and dates are on the screen alone.
     for seen in ("Oslo", "2018-01", "seen by the nurse", "north"):
         assert seen in screen
         assert seen not in text.replace("[Oslo, Bergen], or groups", "")
     content = yaml.safe_load(text)
     assert [entry["name"] for entry in content["columns"]] == [
-        *("age", "sex", "BMI", "blood pressure", "cholesterol", "sugar", "visits", "grade"),
-        *("smoker", "town", "diagnosis", "admitted"),
+        *("age", "sex", "BMI", "blood pressure", "visits", "grade", "smoker", "town"),
+        *("diagnosis", "admitted"),
     ]
     blanks = {e["name"] for e in content["columns"] if None in e.values()}
     assert blanks == set(messy.DECIDED)
     assert content["decimal"] == ","
-    assert content["parser"] == {
-        **{"kind": "delimited", "separator": ";", "encoding": "cp1252", "header": True}
-    }
+    written = {"kind": "delimited", "separator": ";", "encoding": "cp1252", "header": True}
+    assert content["parser"] == written
     assert set(content["missing"]) == set(messy.GAPS)
     assert content["label"] == {"column": "sick", "positive": ["yes"], "negative": ["no"]}
-
-
-@pytest.mark.parametrize("n", [400, pytest.param(30_000, marks=pytest.mark.slow)])
-def test_from_a_messy_table_to_data_by_one_edit(folder, capsys, n):
-    messy.write(folder / "clinic.csv", n)
-    path = Path("descriptions/clinic.yaml")
-    main.main(["describe", "clinic.csv", "--label", "sick"])
-    path.write_text(messy.decide(path.read_text()))
-    assert main.main(["check", "clinic"]) == 0
-    assert "ready: privcurve compare clinic" in capsys.readouterr().out
+    path.write_text(messy.decide(text))
+    assert "ready: privcurve compare clinic" in told(capsys, "check", "clinic")[1]
     data = datasets.load("clinic")
     assert len(data.y) == n
     assert data.n_clipped < 0.01 * data.X.size
@@ -65,7 +53,36 @@ def test_another_record_changes_bounds_in_no_draft(folder):
     assert one.text == other.text
 
 
-# Kinds -----------------------------------------------------------------------------------
+def test_the_order_of_words_for_what_is_missing_counts_no_records(folder):
+    lines = ["x,y,sick", "1,NA,yes", "?,5,no", "3,?,yes", "4,6,no"]
+    content, _ = drafted(lines)
+    assert content["missing"] == ["", "?", "NA"]
+    content, _ = drafted([line.replace("?", "NA", 1) for line in lines[:3]] + lines[3:])
+    assert content["missing"] == ["", "?", "NA"]
+
+
+def test_the_order_of_spellings_of_a_label_tells_of_no_record(folder, capsys):
+    drafts = set()
+    for spelt in (("Yes", "NO", "no ", "YES", "yes"), ("no", "YES", "yes", "NO", "Yes ")):
+        rows = "".join(f"{k},{spelt[k % 5]}\n" for k in range(60))
+        described(capsys, "age,sick\n" + rows)
+        drafts.add(DRAFT.read_text())
+    (draft,) = drafts
+    assert 'positive: ["yes", "Yes", "YES"]' in draft
+    # Spellings of one word are one name of the class.
+    assert datasets.describe("t").domain.label.names == ("no", "yes")
+
+
+def test_a_draft_says_that_its_number_of_records_would_be_public_knowledge(folder):
+    lines = ["x,k,sick", *(f"{k},{k % 7},{k % 2}" for k in range(60))]
+    _, private = drafted(lines)
+    said = private.text.partition("n_rows: 60")[2].partition("files:")[0]
+    assert "add-remove" in said
+    assert "public\n# knowledge" in said
+    assert "add-remove" not in drafted(lines, public=True)[1].text
+
+
+# Columns --------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -100,29 +117,83 @@ def test_another_record_changes_bounds_in_no_draft(folder):
     ],
 )
 def test_what_a_column_is(folder, values, expected):
-    found, _ = column(values)
-    assert found == (None if expected is None else {"name": "x", **expected})
+    made, _ = column(values)
+    assert made == (None if expected is None else {"name": "x", **expected})
 
 
 def test_names_and_conventions_settle_what_they_can(folder):
     lines = ["age,Sex,smokes,sick", "31,F,Yes,ja", "45,male,no,nein", "46,m,N,Ja"]
-    content, found = drafted(lines)
+    content, made = drafted(lines)
     age, sex, smokes = content["columns"]
     assert (age["bounds"], age["n_bins"]) == ([0, 120], 12)
     assert set(sex["groups"]) == {"female", "male"}
     assert set(smokes["groups"]) == {"yes", "no"}
     assert content["label"]["positive"] == ["ja", "Ja"]
-    assert found.blanks == 0
+    assert made.blanks == 0
 
 
 def test_columns_that_differ_in_a_number_are_one_line(folder):
     lines = ["a0,a2,a3,a4,b,c01,c02,sick"]
     lines += [",".join([*map(str, range(k, k + 7)), "yno"[k % 2 :][0]]) for k in (1, 2, 3, 9)]
-    content, found = drafted([lines[0], *(line.replace(",n", ",no") for line in lines[1:])],
+    content, made = drafted([lines[0], *(line.replace(",n", ",no") for line in lines[1:])],
                              positive=["y"], negative=["no"])  # fmt: skip
     names = [entry["name"] for entry in content["columns"]]
     assert names == ["a0", "a{2..4}", "b", "c01", "c02"]
-    assert found.blanks == 5
+    assert made.blanks == 5
+
+
+def names(content):
+    return [entry["name"] for entry in content["columns"]]
+
+
+def test_columns_of_numbers_of_another_magnitude_are_lines_of_their_own(folder):
+    # Shares, amounts, whole numbers, larger ones, numbers below and above 0.
+    rows = [
+        f"{k / 97:.3f},{k / 300:.4f},{k * 700.5},{k * 640.5},{k % 9 + 3},{k % 7},{k - 9.5},{k % 2}"
+        for k in range(2, 90)
+    ]
+    content, made = drafted(rows, "column8", header=False)
+    assert names(content) == ["column{1..2}", "column{3..4}", "column{5..6}", "column7"]
+    assert made.blanks == 4
+
+
+def test_columns_of_other_words_are_lines_of_their_own(folder):
+    towns, grades = ["Oslo", "Bergen", "Rome"], ["fair", "good", "poor"]
+    rows = [
+        f"{towns[k % 3]},{towns[k % 2].upper()},{grades[k % 3]},{grades[(k + 1) % 3]},{k % 2}"
+        for k in range(60)
+    ]
+    content, _ = drafted(["x1,x2,x3,x4,sick", *rows])
+    assert names(content) == ["x{1..2}", "x{3..4}"]
+
+
+@pytest.mark.parametrize(
+    ("values", "markers"),
+    [
+        ([1.5, 2, 3, "-999"] * 9, "-999"),
+        (["-9.0", 1, 2, 5] * 9, "-9.0"),
+        ([*range(20, 60), "999", "888"], "888 or 999"),
+        ([1, 2, 9] * 9, "9"),
+        ([0, 3, 7.5, "-1"] * 9, "-1"),
+        ([0, 3, 7.5, "-200"] * 9, "-200"),
+        ([-20, 5, 38.5, 999] * 9, "999"),
+        # Nothing odd: numbers go on from one to the next.
+        ([*range(70, 100)] * 2, None),
+        ([1, 2, 3, 4, 5, 9] * 9, None),
+        ([-2, -1, 0, 1.5, 2] * 9, None),
+        ([-0.5, 1, 2, 3] * 9, None),
+    ],
+)
+def test_numbers_that_may_stand_for_nothing_are_asked_about(folder, values, markers):
+    for public in (False, True):
+        described, made = column(values, public=public)
+        asked = f"; if {markers} stands for a missing value, add it to missing"
+        assert (asked in made.columns["x"].seen) == (markers is not None)
+        assert ("stands for a missing" in made.columns["x"].seen) == (markers is not None)
+        # What was seen is in no draft of private records.
+        noted = markers is not None and f"if {markers} is no value" in made.text
+        assert noted == (public and markers is not None)
+        assert described["kind"] == "numeric"
 
 
 def test_a_public_file_gives_bounds_and_categories(folder, capsys):
@@ -130,7 +201,7 @@ def test_a_public_file_gives_bounds_and_categories(folder, capsys):
         "x,town,day,sick\n1.5,Oslo,2020-01-01,a\n,b*,2021-01-01,b\n99,Rome,,b\n"
     )
     assert main.main(["describe", "t.csv", "--label", "sick", "--public"]) == 0
-    content = yaml.safe_load(Path("descriptions/t.yaml").read_text())
+    content = yaml.safe_load(DRAFT.read_text())
     assert content["public_benchmark"] is True
     x, town, day = content["columns"]
     assert (x["bounds"], x["missing"]) == ([1, 99], "bin")
@@ -143,11 +214,147 @@ def test_a_public_file_gives_bounds_and_categories(folder, capsys):
 
 @pytest.mark.parametrize(("number", "bounds"), [("7", [7, 8]), ("-2e17", [-2e17, -1.98e17])])
 def test_one_number_beside_words_has_bounds_too(folder, number, bounds):
-    found, _ = column([number] * 39 + ["old"], public=True)
-    assert found["bounds"] == bounds
+    entry, _ = column([number] * 39 + ["old"], public=True)
+    assert entry["bounds"] == bounds
 
 
-# The label -------------------------------------------------------------------------------
+@pytest.mark.parametrize("values", [["1e308", "-1.5e308", "3"], ["5e-324", "0", "1e-323"]])
+def test_numbers_at_the_ends_of_what_there_is_have_bounds(folder, values):
+    assert column(values * 9, public=True)[0]["kind"] == "numeric"
+
+
+@pytest.mark.parametrize("texts", [["Straße", "STRASSE"], ["ı", "I", "b"], ["Oslo", "OSLO", "b"]])
+def test_each_text_of_a_public_file_fits_one_group(folder, texts):
+    lines = ["x,k,sick", *(f"{texts[k % len(texts)]},{k * 1.5},{k % 2}" for k in range(30))]
+    DRAFT.write_text(drafted(lines, public=True)[1].text)
+    report = checked("t")
+    assert report.ready
+    assert next(t for t in report.tallies if t.column.name == "x").other == 0
+
+
+def test_what_tells_records_or_people_apart_is_told(folder, capsys):
+    once = described(capsys, of((k * 7919 % 10007 for k in range(90)), "number_of_case"))
+    assert "each but once: strike the column if it tells records apart" in once
+    for values in ([f"P{k // 3}" for k in range(90)], [k // 3 * 11 for k in range(90)]):
+        said = described(capsys, of(values, "patient_id"))
+        assert "if it names people, each has 3.0 records, and ε is for one" in said
+    assert "ε is for one" not in described(capsys, of(k // 3 * 11 for k in range(90)))
+
+
+AMOUNTS = "if these are amounts, write them as plain numbers"
+THOUSANDS = [f"{k:,}".replace(",", ".") for k in range(700, 1400, 11)]
+DATES = ("{:02d}/05/2024", "2024-05-{:02d}", "{}.5.2024")
+
+
+@pytest.mark.parametrize(
+    ("values", "says"),
+    [
+        *[
+            (
+                [form.format(1 + k % 28) for k in range(60)],
+                "x    date         2024-05-01 to 2024-05-28",
+            )
+            for form in ("2024-05-{:02d}T10:00:00Z", "2024-05-{:02d}T10:00:00.25")
+        ],
+        *[
+            ([form.format(k) for k in range(100, 160)], AMOUNTS)
+            for form in ("1,{:03d}", "$ {}", "{}%", "1.{:03d},50", "-€{}", "{} cm", "{}kg")
+        ],
+        (THOUSANDS, "if 1.008 is more than a thousand, write it"),
+        (
+            [DATES[k % 3].format(1 + k % 28) for k in range(60)],
+            "if these are dates, write all in one form: 2024-12-31",
+        ),
+        (
+            [f"{1 + k % 28:02d}.05.{45 + k % 40}" for k in range(60)],
+            "x    date         1969-05-25 to 2068-05-24",
+        ),
+    ],
+)
+def test_values_that_may_mean_something_else_are_told_of(folder, capsys, values, says):
+    said = described(capsys, of(values))
+    assert says in said
+    assert (AMOUNTS in said) == (says == AMOUNTS)
+    of_two_digits = 'format: "%d.%m.%y"  # of two digits: 69 is 1969 and 68 is 2068'
+    assert (of_two_digits in DRAFT.read_text()) == ("1969" in says)
+
+
+# Letters that differ are no unit, and codes with leading zeros are no amounts.
+@pytest.mark.parametrize("value", ["P{}", "{}-{}", "12:{}", "{}{:c}", "{:04d}"])
+def test_other_texts_are_no_amounts(folder, capsys, value):
+    assert "amounts" not in described(capsys, of(value.format(k, 65 + k % 9) for k in range(60)))
+
+
+@pytest.mark.parametrize("others", [[*THOUSANDS, "0.125"], range(700, 800)])
+def test_other_points_part_no_thousands(folder, capsys, others):
+    assert "thousand" not in described(capsys, of(others))
+
+
+@pytest.mark.parametrize("name", ["label", "nan", "null", "yes", "1", "~", " größe", "a: b # c"])
+def test_a_column_may_have_any_name(folder, capsys, name):
+    described(capsys, f'"{name}",sick\n' + "".join(f"{k / 7},{k % 2}\n" for k in range(20)))
+    decide("[0, 9]")
+    code, said = told(capsys, "check", "t")
+    assert code == 0, said
+    assert f"  {name.strip()} " in said
+
+
+@pytest.mark.parametrize("header", ["a{1..3},b{2..1},c{1..2}1,c{1..2}2", "a{1..3},a{1..3},b,b"])
+def test_a_name_that_looks_like_a_range_is_one_name(folder, capsys, header):
+    rows = [f"{k},{k % 4},{k % 5},{k % 3},{'yes' if k % 2 else 'no'}" for k in range(8)]
+    (folder / "t.csv").write_text("\n".join([f"{header},sick", *rows]) + "\n")
+    assert main.main(["describe", "t.csv", "--label", "sick", "--public"]) == 0
+    assert main.main(["check", "t"]) == 0
+    mine = datasets.load("t")
+    assert mine.domain.names[0] == "a{1..3}"
+    assert len(mine.domain.names) == 4
+    assert len(mine.y) == 8
+
+
+def test_of_many_columns_those_are_shown_that_lose_something(folder, capsys, monkeypatch):
+    monkeypatch.setattr(check, "MOST_SHOWN", 2)
+    header = ",".join([*(f"gene{j}" for j in range(9)), "sick"])
+    rows = [
+        ",".join([*[str(k % 5)] * 8, "50" if k % 10 == 0 else str(k % 3), f"{k % 2}"])
+        for k in range(20)
+    ]
+    described(capsys, "\n".join([header, *rows]) + "\n")
+    decide("[0, 9]")
+    code, said = told(capsys, "check", "t")
+    assert code == 0, said
+    shown = [line.split()[0] for line in said.splitlines() if "gene" in line]
+    assert shown == ["gene0", "gene1", "gene8"]
+    assert "… and 6 more columns" in said
+
+
+def test_bounds_in_another_unit_are_told_of(folder, capsys):
+    rows = "".join(f"{k / 60:.3f},,{k},{'yes' if k % 3 else 'no'}\n" for k in range(60))
+    described(capsys, "percent,gone,v,sick\n" + rows)
+    decide("[0, 60]")
+    code, said = told(capsys, "check", "t")
+    assert code == 1
+    assert "all values of 'percent' are in one bin, though they differ: are the bounds in " in said
+    DRAFT.write_text(DRAFT.read_text().replace("[0, 100]", "[0, 1]"))
+    code, said = told(capsys, "check", "t")
+    assert (code, "in one bin" in said) == (0, False)
+
+
+def test_a_column_of_many_values_needs_no_more_memory(folder, monkeypatch):
+    monkeypatch.setattr(profile, "MOST_VALUES", 60)
+    entry, made = column([k / 7 for k in range(200)])
+    assert entry["kind"] == "numeric"
+    assert "over 60 numbers" in made.columns["x"].seen
+    # What tells records apart does so among the first ones too; a few words do not.
+    assert column([f"name {k}" for k in range(200)])[0] is None
+    assert column([f"name {k % 70}" for k in range(1000)])[0]["kind"] == "text"
+    monkeypatch.setattr(profile, "MOST_VALUES", 999)
+    # The wider a table, the less is remembered of a column.
+    for most, names, each in ((1000, "ab", 500), (1000, "abcdefghij", 200), (10**9, "ab", 999)):
+        monkeypatch.setattr(profile, "MOST_TOGETHER", most)
+        assert {some.most for some in profile.blank(names).values()} == {each}
+
+
+# The label ------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -173,198 +380,6 @@ def test_one_number_beside_words_has_bounds_too(folder, number, bounds):
 )
 def test_two_classes(folder, values, asked, positive, negative):
     lines = ["x,sick", *(f"{k * 1.5},{value}" for k, value in enumerate(values * 5))]
-    content, found = drafted(lines, **asked)
+    content, made = drafted(lines, **asked)
     assert (content["label"]["positive"], content["label"]["negative"]) == (positive, negative)
-    assert found.blanks == (0 if "public" in asked else 1) + (positive is None) + (negative is None)
-
-
-def test_records_without_a_label_are_told_of(folder, capsys):
-    Path("t.csv").write_text("x,sick\n1.5,yes\n2,\n3,no\n4,NA\n")
-    main.main(["describe", "t.csv", "--label", "sick"])
-    assert "2 records have no label" in capsys.readouterr().out
-
-
-# Files -----------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("separator", [",", ";", "\t", "|", " "])
-@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "cp1252", "utf-16"])
-def test_how_a_table_is_written(folder, separator, encoding):
-    lines = ["age,town,sick", "31,Tromsø,yes", '45,"Mo,_i;Rana",no']
-    if separator == " ":  # which knows no quotes
-        lines[2] = "45,Mo,no"
-    path = Path("t.csv")
-    path.write_text("\n".join(lines).replace(",", separator), encoding=encoding)
-    found = sniff(path)
-    assert found.fields == ("age", "town", "sick")
-    wanted = "whitespace" if separator == " " else separator
-    assert found.parser.get("separator", ",") == wanted
-    said = found.parser.get("encoding", "utf-8")
-    assert said == ("utf-8" if encoding == "utf-8-sig" else encoding)
-    content, _ = drafted([line.replace(",", separator) for line in lines], encoding=encoding)
-    assert content["n_rows"] == 2
-
-
-def test_names_that_are_missing_or_twice_are_made(folder):
-    content, found = drafted([",a,a,sick", "0,1,2,yes", "1,5,3,no"])
-    assert content["parser"]["fields"] == ["column1", "a", "a_2", "sick"]
-    assert content["parser"]["skip_rows"] == 1
-    assert found.n_rows == 2
-    content, found = drafted(["3.5,yes", "4.5,no"], "column2", header=False)
-    assert (content["columns"][0]["name"], content["n_rows"]) == ("column1", 2)
-
-
-@pytest.mark.parametrize("odd", ["\x7f", "\x81", "\u2028", "\xa0", "\U0001f600", '"', "\\", ": #"])
-def test_names_of_any_letters_can_be_read_again(folder, odd):
-    names = [f"a{odd}b", f"not{odd}used", "sick"]
-    encoding = "latin-1" if odd == "\x81" else "utf-8"
-    lines = [";".join(f'"{name.replace(chr(34), chr(34) * 2)}"' for name in names)]
-    content, found = drafted([*lines, "1;1;yes", "2;1;no"], encoding=encoding)
-    assert [entry["name"] for entry in content["columns"]] == names[:1] == list(found.columns)[:1]
-
-
-def test_blank_lines_may_stand_above_the_names(folder):
-    content, found = drafted(["", "  ", "a,a,sick", "1,2,yes", "5,3,no"])
-    assert (content["parser"]["fields"], content["parser"]["skip_rows"]) == (
-        ["a", "a_2", "sick"],
-        3,
-    )
-    assert found.n_rows == 2
-    # A name may go over two lines.
-    content, found = drafted(['a,a,"sick', 'or not"', "1,2,yes", "5,3,no"], "sick\nor not")
-    assert (content["parser"]["skip_rows"], found.n_rows) == (2, 2)
-
-
-def test_a_sheet_of_excel_is_named_as_it_is_read(folder):
-    rows = [[1.5, 7, "yes"], [2.5, 9, "no"]]
-    for names, fields in (
-        (["dose", 2020, "sick"], None),
-        (["dose", "dose", "sick"], ["dose", "dose_2", "sick"]),
-    ):
-        workbook(Path("t.xlsx"), {"Data": [["", "", ""], names, *rows]})
-        found = draft(Path("t.xlsx"), Asked("sick"))
-        assert found.format.parser.get("fields") == fields
-        assert (found.n_rows, list(found.columns)[1]) == (2, fields[1] if fields else "2020")
-
-
-def test_sheets_that_are_not_read_are_named(folder, capsys):
-    rows = [["dose", "sick"], [1.5, "yes"], [2.5, "no"]]
-    workbook(Path("t.xlsx"), {"2020": rows, "2021": rows})
-    assert main.main(["describe", "t.xlsx", "--label", "sick"]) == 0
-    said = "2 records, 2 columns; excel, the sheet '2020'; not read: '2021' (parser: sheet)"
-    assert said in capsys.readouterr().out
-
-
-def test_other_kinds_of_files(folder):
-    import pyarrow as pa
-    from pyarrow import parquet
-
-    lines = Path("patients.csv").read_bytes()
-    Path("zipped.csv.gz").write_bytes(gzip.compress(lines))
-    plain = draft(Path("patients.csv"), Asked("sick"))
-    zipped = draft(Path("zipped.csv.gz"), Asked("sick"))
-    assert zipped.name == "zipped"
-    assert zipped.columns == plain.columns
-    table = {"x": [1.5, None, 3.0], "sick": [True, False, True], "y": pa.array([7, 8, None])}
-    parquet.write_table(pa.table(table), "t.parquet")
-    found = draft(Path("t.parquet"), Asked("sick"))
-    content = yaml.safe_load(found.text)
-    assert [entry["kind"] for entry in content["columns"]] == ["numeric", "numeric"]
-    assert content["label"]["positive"] == ["true"]
-
-
-def test_lists_in_a_parquet_file_are_left_out(folder, capsys):
-    import pyarrow as pa
-    from pyarrow import parquet
-
-    table = {"x": [1.5, 2.5, 3.5], "l": [[1], [2], [3]], "sick": ["yes", "no", "no"]}
-    parquet.write_table(pa.table(table), "t.parquet")
-    assert main.main(["describe", "t.parquet", "--label", "sick"]) == 0
-    assert "lists or objects: not read" in capsys.readouterr().out
-    text = Path("descriptions/t.yaml").read_text()
-    assert "# not used: l\n" in text
-    Path("descriptions/t.yaml").write_text(text.replace("bounds:", "bounds: [0, 9]"))
-    assert main.main(["check", "t"]) == 0
-    assert main.main(["describe", "t.parquet", "--label", "l", "--name", "u"]) == 1
-    assert "the label 'l' holds lists or objects" in capsys.readouterr().err
-
-
-def test_a_file_to_test_by(folder):
-    Path("test.csv").write_text(Path("patients.csv").read_text().replace("31", "32"))
-    found = draft(Path("patients.csv"), Asked("sick"), name="n", test=Path("test.csv"))
-    content = yaml.safe_load(found.text)
-    assert content["n_test"] == 5
-    assert content["files"]["test"] == {"local": "test.csv"}
-    # As of the other file, once a line that can't be read is mended the number is right.
-    Path("test.csv").write_text(Path("test.csv").read_text().replace("P5,60", "P5,6,0"))
-    found = draft(Path("patients.csv"), Asked("sick"), name="n", test=Path("test.csv"))
-    assert yaml.safe_load(found.text)["n_test"] == 5
-    assert any("line 6 of test.csv has 6 fields" in fault for fault in found.faults)
-
-
-def test_a_file_to_test_by_is_written_as_the_other_is(folder):
-    Path("test.csv").write_text("id;age;town;day;sick\nP1;3;Oslo;2020-01-05;yes\n")
-    with pytest.raises(
-        datasets.DatasetError, match=r"test.csv is written .* separator ';', not ','"
-    ):
-        draft(Path("patients.csv"), Asked("sick"), name="n", test=Path("test.csv"))
-
-
-def test_the_order_of_words_for_what_is_missing_counts_no_records(folder):
-    lines = ["x,y,sick", "1,NA,yes", "?,5,no", "3,?,yes", "4,6,no"]
-    content, _ = drafted(lines)
-    assert content["missing"] == ["", "?", "NA"]
-    content, _ = drafted([line.replace("?", "NA", 1) for line in lines[:3]] + lines[3:])
-    assert content["missing"] == ["", "?", "NA"]
-
-
-def test_a_draft_says_that_its_number_of_records_would_be_public_knowledge(folder):
-    lines = ["x,k,sick", *(f"{k},{k % 7},{k % 2}" for k in range(60))]
-    _, private = drafted(lines)
-    said = private.text.partition("n_rows: 60")[2].partition("files:")[0]
-    assert "add-remove" in said
-    assert "public\n# knowledge" in said
-    assert "add-remove" not in drafted(lines, public=True)[1].text
-
-
-def test_lines_that_can_t_be_read_are_told_of(folder, capsys):
-    Path("t.csv").write_text("a,sick\n1.5,yes\n2,no,3\n4,no\n")
-    assert main.main(["describe", "t.csv", "--label", "sick"]) == 0
-    assert "line 3 of t.csv has 3 fields, not 2" in capsys.readouterr().out
-    # Once the line is mended, the number is right.
-    assert "n_rows: 3" in Path("descriptions/t.yaml").read_text()
-
-
-def test_a_column_of_many_values_needs_no_more_memory(folder, monkeypatch):
-    monkeypatch.setattr(profile, "MOST_VALUES", 60)
-    found, seen = column([k / 7 for k in range(200)])
-    assert found["kind"] == "numeric"
-    assert "over 60 numbers" in seen.columns["x"].seen
-    # What tells records apart does so among the first ones too; a few words do not.
-    found, _ = column([f"name {k}" for k in range(200)])
-    assert found is None
-    found, _ = column([f"name {k % 70}" for k in range(1000)])
-    assert found["kind"] == "text"
-
-
-def test_the_wider_a_table_the_less_is_remembered_of_a_column(monkeypatch):
-    monkeypatch.setattr(profile, "MOST_TOGETHER", 1000)
-    assert {some.most for some in profile.blank("ab").values()} == {500}
-    assert {some.most for some in profile.blank("abcdefghij").values()} == {200}
-    monkeypatch.setattr(profile, "MOST_TOGETHER", 10**9)
-    assert {some.most for some in profile.blank("ab").values()} == {profile.MOST_VALUES}
-
-
-def test_nothing_is_written_over_unless_it_is_said(folder, capsys):
-    before = Path("descriptions/patients.yaml").read_text()
-    argv = ["describe", "patients.csv", "--label", "sick"]
-    assert main.main(argv) == 1
-    assert Path("descriptions/patients.yaml").read_text() == before
-    assert main.main([*argv, "-o", "elsewhere.yaml"]) == 0
-    told = capsys.readouterr().out
-    assert "Then: put it at descriptions/patients.yaml, and privcurve check patients" in told
-    assert main.main([*argv, "--force"]) == 0
-    text = Path("descriptions/patients.yaml").read_text()
-    assert text == Path("elsewhere.yaml").read_text() != before
-    said = capsys.readouterr().out
-    assert re.search(r'2 lines are marked "decide"', said), said
+    assert made.blanks == (0 if "public" in asked else 1) + (positive is None) + (negative is None)

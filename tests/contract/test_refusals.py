@@ -13,9 +13,8 @@ from privcurve.learners import registry
 from privcurve.learners.entry import Facts
 from privcurve.learners.registry import LEARNERS, entry
 from privcurve.privacy.budget import ADD_REMOVE, CERTIFIED, PRIVATE_COLUMNS, REPLACE_ONE
-from privcurve.releases import release
-from privcurve.releases.asked import Asked
 from privcurve.releases.errors import ReleaseError
+from privcurve.releases.request import Request, make_estimator
 
 ASKED = {
     "epsilon 0": {"epsilon": 0.0},
@@ -113,7 +112,7 @@ def test_a_release_is_refused_before_anything_is_spent(name, asked):
     budget = {"epsilon": 1.0, "delta": 0.0 if one.pure else 1e-6, **given}
     domain = Facts([2, 3], ordered=(True, False), n_classes=asked.get("n_classes", 2))
     with pytest.raises(ReleaseError, match=re.escape(one.refuses(**asked))):
-        release.check(Asked("d", learner=name, **budget), domain)
+        make_estimator(Request("d", learner=name, **budget), domain)
 
 
 def test_each_kind_of_refusal_is_met():

@@ -28,11 +28,15 @@ def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
 
 @pytest.fixture
 def mine(own: Any, fixed_entropy: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
-    """Private records with a budget of 2; gives a function that changes their description."""
+    """Private records with a budget of 2; gives a function that changes their description.
+
+    What is None is left out of it.
+    """
     monkeypatch.setenv("PRIVCURVE_SEEDS", str(tmp_path / "seeds"))
 
     def write(lines: list[str] = PRIVATE_LINES, **changes: Any) -> None:
-        own(lines, **{"n_rows": len(lines) - 1, "budget": {"epsilon": 2}, **changes})
+        keys = {"n_rows": len(lines) - 1, "budget": {"epsilon": 2}, **changes}
+        own(lines, **{key: value for key, value in keys.items() if value is not None})
 
     write()
     return write

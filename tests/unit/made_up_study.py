@@ -124,7 +124,13 @@ PRINTED = {
 CLAIMS = {
     "claims": [
         {
-            **{"name": "C1", "claim": "Boosting helps", "source": "§1", "study": "tiny"},
+            **{
+                "name": "C1",
+                "claim": "Boosting helps",
+                "quote": "helps",
+                "source": "§1",
+                "study": "tiny",
+            },
             **{"where": {"arm": "boost~certified"}, "less": {"arm": "majority"}, "above": 0},
         }
     ]

@@ -8,8 +8,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from privcurve.releases.asked import Asked
-from privcurve.releases.book import Book
+from privcurve.releases.budget_ledger import BudgetLedger
+from privcurve.releases.request import Request
 
 ROWS = 60
 LINES = [
@@ -22,12 +22,12 @@ LINES = [
 QUICK = "noisy_majority"
 
 
-def asked(**changes: Any) -> Asked:
-    return Asked(**{"dataset": "mine", "epsilon": 1.0, "learner": QUICK, **changes})
+def request(**changes: Any) -> Request:
+    return Request(**{"dataset": "mine", "epsilon": 1.0, "learner": QUICK, **changes})
 
 
-def book() -> Book:
-    return Book(Path("releases/mine"))
+def book() -> BudgetLedger:
+    return BudgetLedger(Path("releases/mine"))
 
 
 def states() -> list[str]:

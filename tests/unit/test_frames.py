@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import csv
-from dataclasses import replace
-from datetime import date, datetime, timedelta, timezone
-from decimal import Decimal
+from datetime import date, timedelta, timezone
 
 import numpy as np
 import pandas as pd
@@ -113,20 +111,6 @@ def of_one_column(categories, missing=("",), unknown="other", **options):
     return Domain((column,), DOMAIN.label, missing=missing, unknown=unknown)
 
 
-@pytest.mark.parametrize(
-    ("yes", "no", "patterns"),
-    [("true", "false", False), ("True", "False", False), ("1", "0", False), ("TRUE", "F*", True)],
-)
-def test_truth_values_are_those_that_a_file_of_text_spells(yes, no, patterns):
-    listed = ((yes, "yes"), (no, "no"), ("other", "other"), ("?", "?"))
-    domain = of_one_column(listed, patterns=patterns)
-    for values in ([True, False, None], pd.array([True, False, None], dtype="boolean")):
-        assert domain.encode({"x": values}).ravel().tolist() == [0, 1, 3]
-    # What reads a file of text makes truth values of such words.
-    spelt = [yes, no.replace("*", "ALSE"), ""]
-    assert domain.encode({"x": spelt}).ravel().tolist() == [0, 1, 3]
-
-
 @pytest.mark.parametrize("patterns", [False, True])
 def test_what_is_absent_is_no_category_that_bears_the_word(patterns):
     listed = (("none", "none"), ("some", "some"), ("other", "other"), ("?", "?"))
@@ -143,15 +127,6 @@ def test_no_value_in_a_frame_is_no_word_for_it():
             domain.encode(pd.DataFrame({"x": ["NA", none]}))
 
 
-@pytest.mark.parametrize(("marker", "cell"), [("-999", -999.0), ("-999.0", -999)])
-def test_a_number_that_means_missing_does_so_in_groups_of_texts(marker, cell):
-    groups = (("i*", "i"), ("other",) * 2, ("?",) * 2)
-    domain = of_one_column(groups, missing=(marker,), patterns=True)
-    for cells in ([cell, cell], ["I21", cell], [cell, None, "I21"]):
-        codes = [0 if cell == "I21" else 2 for cell in cells]
-        assert domain.encode({"x": cells}).ravel().tolist() == codes
-
-
 def test_what_is_masked_is_missing():
     values = np.ma.array([17.5, 50.0, 99.0], mask=[False, True, False])
     column = Column("x", "numeric", (0.0, 100.0), 10, missing_bin=True)
@@ -160,94 +135,10 @@ def test_what_is_masked_is_missing():
         assert domain.encode(frame).ravel().tolist() == [1, 10, 9]
 
 
-@pytest.mark.parametrize(
-    ("cells", "others"),
-    [
-        ([Decimal("1.50")], [Decimal("2.125")]),
-        ([1.5], ["2,5"]),
-        ([True], [2.5]),
-        ([1e20], ["x"]),
-        ([np.float32(0.1)], ["x"]),
-        ([datetime(2020, 1, 31, 10, 30)], [date(2020, 1, 31)]),
-        ([datetime(2020, 1, 31, 0, 30, tzinfo=AHEAD)], ["2020-01-30"]),
-        ([2**70], [1]),
-    ],
-)
-def test_a_value_means_the_same_beside_values_of_other_types(cells, others):
-    listed = ("1,5", "2.5", "true", "100000000000000000000", "0,1", "2020-01-31", "other", "?")
-    column = Column("x", "categorical", categories=tuple((text, text) for text in listed))
-    for each in (column, replace(column, patterns=True)):
-        domain = Domain((each,), DOMAIN.label, unknown="other", decimal=",")
-        alone = domain.encode({"x": cells})[0, 0]
-        assert domain.encode({"x": [*cells, *others]})[0, 0] == alone
-        assert domain.encode({"x": [*others, *cells]})[1, 0] == alone
-        assert domain.encode([[cell] for cell in [*cells, *others]])[0, 0] == alone
-
-
 def test_values_of_several_types_may_be_absent_in_any_way():
     domain = of_one_column((("1", "1"), ("a", "a"), ("?", "?")))
     values = pd.Series([1, "a", None, float("nan"), pd.NA, pd.NaT], dtype=object)
     assert domain.encode({"x": values}).ravel().tolist() == [0, 1, 2, 2, 2, 2]
-
-
-KINDS = [
-    (Column("x", "numeric", (-5.0, 5.0), 7, missing_bin=True), ["1.25", "-7", "3e0", "4.999"]),
-    (Column("x", "numeric", (0.0, 9.0), 5, missing_bin=True), ["1", "12", "7"]),
-    (Column("x", "categorical", categories=TOWNS), ["Oslo", "oslo", "Rome, north", "Åre"]),
-    (
-        Column("x", "categorical", categories=tuple((v, v) for v in ("1", "-3", "other", "?"))),
-        ["1", "-3", "4"],
-    ),
-    (
-        Column("x", "categorical", categories=tuple((v, v) for v in ("True", "False", "?"))),
-        ["True", "False"],
-    ),
-    (
-        Column(
-            "x",
-            "categorical",
-            categories=(("i*", "i"), ("1", "1"), ("true", "t"), ("other",) * 2, ("?",) * 2),
-            patterns=True,
-        ),
-        ["I2", "1", "TRUE", "Xi"],
-    ),
-    (
-        Column("x", "numeric", (18000.0, 19000.0), 5, missing_bin=True, dates="iso"),
-        ["2020-01-31", "2010-01-01", "2021-12-05"],
-    ),
-    (
-        Column("x", "numeric", (18000.0, 19000.0), 5, missing_bin=True, dates="%d.%m.%Y"),
-        ["31.01.2020", "01.01.2010", "05.12.2021"],
-    ),
-]
-
-
-@pytest.mark.parametrize("seed", range(6))
-def test_file_and_frame_have_the_same_codes_whatever_reads_them(seed, tmp_path):
-    rng = np.random.default_rng(seed)
-    missing = (("",), ("NA", ""), ("?", ""))[seed % 3]
-    columns, texts = [], {}
-    for k in rng.permutation(len(KINDS)):
-        column, values = KINDS[k]
-        columns.append(replace(column, name=f"x{k}"))
-        gaps = missing if rng.random() < 0.5 else ()
-        texts[f"x{k}"] = [str(rng.choice([*values, *gaps])) for _ in range(6)]
-    domain = Domain(tuple(columns), DOMAIN.label, missing=missing, unknown="other")
-    path = tmp_path / "new.csv"
-    pd.DataFrame(texts).to_csv(path, index=False)
-    (expected,) = unlabelled.read_codes(domain, path).pieces
-    plain = pd.read_csv(path, na_values=list(missing), keep_default_na=False)
-    typed = plain.convert_dtypes()
-    for column in columns:
-        if column.dates:
-            form = "ISO8601" if column.dates == "iso" else column.dates
-            typed[column.name] = pd.to_datetime(plain[column.name], format=form)
-    for frame in (texts, plain, plain.astype(object), plain.astype("category"), typed):
-        assert np.array_equal(domain.encode(frame), expected)
-    for frame in (plain, typed.iloc[:, ::-1]):
-        frame.to_parquet(tmp_path / "new.parquet")
-        (found,) = unlabelled.read_codes(domain, tmp_path / "new.parquet").pieces
-        assert np.array_equal(found, expected)
 
 
 def test_names_of_columns_may_be_numbers():

@@ -57,7 +57,7 @@ def content(tmp_path_factory):
     return json.loads(path.read_text())
 
 
-def loaded(tmp_path, content, seal=True):
+def load(tmp_path, content, seal=True):
     """Load what may have been changed, with a seal that fits."""
     path = tmp_path / "model.json"
     sealed = {**content, "sha256": text.seal_of(content)} if seal else content
@@ -69,66 +69,64 @@ def test_what_is_said_of_a_model_is_kept(tmp_path):
     model, path = fitted(PrivGAMClassifier, epsilon=2.0, delta=1e-6), tmp_path / "deep/model.json"
     about = {"name": "patients", "n": 3, "columns": ["age"]}
     privcurve.save(path, model, DOMAIN, dataset=about, notes="for the ward")
-    found = privcurve.load(path)
-    assert (found.dataset, found.notes, found.domain) == (about, "for the ward", DOMAIN)
-    assert found.statement == model.privacy_
-    assert found.versions == {
+    loaded = privcurve.load(path)
+    assert (loaded.dataset, loaded.notes, loaded.domain) == (about, "for the ward", DOMAIN)
+    assert loaded.statement == model.privacy_
+    assert loaded.versions == {
         "privcurve": privcurve.__version__,
         "learner": LEARNERS["privgam"].version,
     }
-    assert found.parameters["epsilon"] == 2.0
-    assert found.classes.tolist() == [-1, 1]
-    assert found.labels.tolist() == ["no", "yes"]
-    assert "age" in found.describe()
+    assert loaded.parameters["epsilon"] == 2.0
+    assert loaded.classes.tolist() == [-1, 1]
+    assert loaded.labels.tolist() == ["no", "yes"]
+    assert "age" in loaded.describe()
     raw = json.loads(path.read_text())
     assert raw["statement"]["text"] == str(model.privacy_)
     assert (raw["epsilon"], raw["delta"], raw["calibration"]) == (2.0, 1e-6, "certified")
     frame = {"age": ["91", "?"], "town": ["Paris", "Oslo"], "smokes": [0, 1]}
-    names = found.predict_frame(frame)
+    names = loaded.predict_frame(frame)
     positive = model.predict(DOMAIN.encode(frame)) == 1
     assert names.tolist() == np.where(positive, "yes", "no").tolist()
 
 
-def test_a_statement_may_be_another_one(tmp_path):
-    model = fitted()
-    none = type(model.privacy_).not_private("lazybb")
-    models.save(tmp_path / "model.json", model, DOMAIN, statement=none)
-    found = models.load(tmp_path / "model.json")
-    assert not found.statement.private
-    assert json.loads((tmp_path / "model.json").read_text())["epsilon"] == "inf"
-    assert found.parameters["epsilon"] == 1.0
-
-
 def test_a_file_is_laid_out_for_people_and_sealed(tmp_path, content):
-    models.save(tmp_path / "a.json", fitted(), DOMAIN)
+    model = fitted()
+    models.save(tmp_path / "a.json", model, DOMAIN)
     written = (tmp_path / "a.json").read_text()
     assert written.startswith('{\n "format": "privcurve model",\n')
     assert '\n   {"bins": 10, "bounds": [0.0, 100.0]' in written
     # The seal is of the content, not of how it is laid out.
     (tmp_path / "b.json").write_text(json.dumps(content, indent=4, sort_keys=True))
     assert models.load(tmp_path / "b.json").learner == "lazybb"
+    # A statement may be another one than the learner's.
+    none = type(model.privacy_).not_private("lazybb")
+    models.save(tmp_path / "a.json", model, DOMAIN, statement=none)
+    assert json.loads((tmp_path / "a.json").read_text())["epsilon"] == "inf"
+    loaded = models.load(tmp_path / "a.json")
+    assert (loaded.statement.private, loaded.parameters["epsilon"]) == (False, 1.0)
+
+
+def of_labels(labels):
+    X, y = coded()
+    model = LazyBBClassifier(n_rounds=3, n_bins=N_BINS, random_state=0, classes=labels)
+    return X, model.fit(X, np.array(labels)[(y > 0).astype(int)])
 
 
 @pytest.mark.parametrize("labels", [("no", "yes"), (0, 1), (False, True), (-1, 1)])
 def test_classes_may_be_names_or_positions(tmp_path, labels):
-    X, y = coded()
-    model = LazyBBClassifier(n_rounds=3, n_bins=N_BINS, random_state=0, classes=labels)
-    model.fit(X, np.array(labels)[(y > 0).astype(int)])
+    X, model = of_labels(labels)
     models.save(tmp_path / "model.json", model, DOMAIN)
-    found = models.load(tmp_path / "model.json")
-    assert np.array_equal(found.predict(X), model.predict(X))
-    assert set(found.predict_frame({"age": [3], "town": ["x"], "smokes": [1]})) <= {"no", "yes"}
+    loaded = models.load(tmp_path / "model.json")
+    assert np.array_equal(loaded.predict(X), model.predict(X))
+    assert set(loaded.predict_frame({"age": [3], "town": ["x"], "smokes": [1]})) <= {"no", "yes"}
 
 
 @pytest.mark.parametrize("names", [("1", "0"), ("True", "False")])
 @pytest.mark.parametrize("labels", [(0, 1), (False, True)])
 def test_classes_that_are_their_own_names_are_never_turned_round(tmp_path, names, labels):
-    X, y = coded()
-    model = LazyBBClassifier(n_rounds=3, n_bins=N_BINS, random_state=0, classes=labels)
-    model.fit(X, np.array(labels)[(y > 0).astype(int)])
     turned = Domain(DOMAIN.columns, Label("sick", *names), unknown="other")
     with pytest.raises(models.ModelError, match="was fitted with the classes"):
-        models.save(tmp_path / "model.json", model, turned)
+        models.save(tmp_path / "model.json", of_labels(labels)[1], turned)
 
 
 # Saving ------------------------------------------------------------------------------
@@ -174,8 +172,8 @@ def test_bounds_of_a_learner_may_be_those_of_the_domain(tmp_path):
     model = LazyBBClassifier(n_rounds=3, n_bins=[11, 3], bounds=(0, [11, 11]), classes=(-1, 1))
     model.fit(X[:, :2], y)
     models.save(tmp_path / "model.json", model, domain)
-    found = models.load(tmp_path / "model.json")
-    assert np.array_equal(found.predict(domain.encode(X[:, :2])), model.predict(X[:, :2]))
+    loaded = models.load(tmp_path / "model.json")
+    assert np.array_equal(loaded.predict(domain.encode(X[:, :2])), model.predict(X[:, :2]))
 
 
 # Loading -----------------------------------------------------------------------------
@@ -197,15 +195,6 @@ def drop(*place):
         for step in place[:-1]:
             content = content[step]
         del content[place[-1]]
-
-    return change
-
-
-def change_all(**values):
-    """Change several keys of the first column."""
-
-    def change(content):
-        content["domain"]["columns"][0].update(values)
 
     return change
 
@@ -233,7 +222,10 @@ CHANGES = [
     (put("domain", "columns", 0, "bounds", [5, 5]), "bounds of the column 'age' must be"),
     (put("domain", "columns", 0, "bins", 9), "of other columns|not those of"),
     (put("domain", "columns", 0, "dates", "%H"), "format of the column 'age' does not tell days"),
-    (change_all(dates="iso", bounds=[-1e9, 1e9]), "bounds of the column 'age' days=-1000000000"),
+    (
+        lambda content: content["domain"]["columns"][0].update(dates="iso", bounds=[-1e9, 1e9]),
+        "bounds of the column 'age' days=-1000000000",
+    ),
     (put("domain", "columns", 0, "bins", 65536), "has 65,537 codes, more than 65,536"),
     (put("domain", "columns", 1, "name", "age"), "names a column twice"),
     (put("domain", "columns", 1, "categories", [["a", "a"], ["a", "b"], ["c", "c"]]), "twice"),
@@ -264,7 +256,7 @@ def test_what_is_no_model_is_refused_though_its_seal_fits(tmp_path, content, cha
     changed = deepcopy(content)
     change(changed)
     with pytest.raises(models.ModelError, match=message) as refused:
-        loaded(tmp_path, changed)
+        load(tmp_path, changed)
     assert str(tmp_path / "model.json") in str(refused.value)
 
 
@@ -272,8 +264,8 @@ def test_every_changed_byte_is_noticed(tmp_path, content):
     changed = deepcopy(content)
     changed["notes"] = "harmless"
     with pytest.raises(models.ModelError, match="was changed after it was written"):
-        loaded(tmp_path, changed, seal=False)
-    loaded(tmp_path, content, seal=False)
+        load(tmp_path, changed, seal=False)
+    load(tmp_path, content, seal=False)
     whole = (tmp_path / "model.json").read_bytes()
     rng = np.random.default_rng(0)
     for place in rng.integers(len(whole), size=60):
@@ -331,12 +323,12 @@ KERNELS = [
 def test_no_number_makes_a_kernel_read_beyond_its_arrays(tmp_path, parameters, kind, place, number):
     models.save(tmp_path / "model.json", fitted(kind, **parameters), DOMAIN)
     content = json.loads((tmp_path / "model.json").read_text())
-    found = content["model"]
+    loaded = content["model"]
     for step in place:
-        found = found[step]
-    (found[0] if isinstance(found[0], list) else found)[0] = number
+        loaded = loaded[step]
+    (loaded[0] if isinstance(loaded[0], list) else loaded)[0] = number
     with pytest.raises(models.ModelError):
-        loaded(tmp_path, content)
+        load(tmp_path, content)
 
 
 @pytest.mark.parametrize(
@@ -362,7 +354,7 @@ def test_arrays_of_another_shape_are_refused(tmp_path, kind):
         changed = deepcopy(content)
         list(arrays(changed["model"]))[k].pop()
         with pytest.raises(models.ModelError):
-            loaded(tmp_path, changed)
+            load(tmp_path, changed)
 
 
 def test_a_column_may_have_as_many_codes_as_there_can_be(tmp_path):
@@ -372,8 +364,8 @@ def test_a_column_may_have_as_many_codes_as_there_can_be(tmp_path):
     assert X.ravel().tolist() == [0, 26214, 58982, 65535]
     model = LazyBBClassifier(n_rounds=1, n_bins=domain.n_bins, classes=(-1, 1), random_state=0)
     models.save(tmp_path / "model.json", model.fit(X, y), domain)
-    found = models.load(tmp_path / "model.json")
-    assert np.array_equal(found.decision_function(X), model.decision_function(X))
+    loaded = models.load(tmp_path / "model.json")
+    assert np.array_equal(loaded.decision_function(X), model.decision_function(X))
     with pytest.raises(ValueError, match="65,537 codes, more than 65,536"):
         Domain((Column("x", "numeric", (0.0, 1.0), 2**16 + 1),), label).encode({"x": [0.5]})
 
@@ -393,4 +385,4 @@ def test_learners_of_ones_own_are_not_run(tmp_path, monkeypatch, content):
     monkeypatch.chdir(tmp_path)
     changed = {**content, "learner": "mine"}
     with pytest.raises(models.ModelError, match="unknown learner 'mine'"):
-        loaded(tmp_path, changed)
+        load(tmp_path, changed)

@@ -11,11 +11,12 @@ from privcurve.cli import compare, main
 from privcurve.datasets import describe
 from privcurve.learners import registry
 from privcurve.learners.entries import by_rule
-from privcurve.releases.asked import CARD, MODEL, Asked
-from privcurve.releases.book import DONE, Book
+from privcurve.releases.budget_ledger import DONE, BudgetLedger
 from privcurve.releases.choice import CHOOSE, choice
 from privcurve.releases.errors import ReleaseError
 from privcurve.releases.release import release
+from privcurve.releases.released import CARD, MODEL
+from privcurve.releases.request import Request
 
 LINES = [
     "age,town,sick",
@@ -37,11 +38,11 @@ def mine(own, fixed_entropy, tmp_path, monkeypatch):
 
 
 def asked(**changes):
-    return Asked(**{"dataset": "mine", "epsilon": 2.0, "learner": CHOOSE, **changes})
+    return Request(**{"dataset": "mine", "epsilon": 2.0, "learner": CHOOSE, **changes})
 
 
 def book():
-    return Book(Path("releases/mine"))
+    return BudgetLedger(Path("releases/mine"))
 
 
 def test_a_chosen_model_is_released_with_the_statement_of_the_whole(mine):
@@ -138,9 +139,9 @@ def test_more_classes_are_refused(mine, own):
     ) as choice:
         release(asked())
     with pytest.raises(ReleaseError, match="privgam takes two classes, not 3") as plain:
-        release(Asked("mine", 2.0))
+        release(Request("mine", 2.0))
     # What both name in its place can be released.
     names = str(plain.value).partition("there are: ")[2].rstrip(".")
     assert str(choice.value).endswith(f" there are: {names}.")
     for name in names.split(", "):
-        release(Asked("mine", 0.1, 0.0 if registry.entry(name).pure else 1e-6, name))
+        release(Request("mine", 0.1, 0.0 if registry.entry(name).pure else 1e-6, name))

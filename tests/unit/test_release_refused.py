@@ -1,6 +1,5 @@
 """Releases: what is refused before anything is spent, what is spent all the same; the command."""
 
-import dataclasses
 import errno
 import json
 import math
@@ -9,76 +8,81 @@ import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 import yaml
-from own_release import LINES, QUICK, asked, book, files_of, states
+from own_release import QUICK, ROWS, book, files_of, request, states
 
-from privcurve import models
+from privcurve import datasets, models
 from privcurve.cli import main
-from privcurve.datasets import DatasetError
 from privcurve.files import cannot_write
+from privcurve.learners import registry
+from privcurve.learners.entries import LEARNERS
 from privcurve.privacy import seeds
 from privcurve.privacy.budget import ADD_REMOVE, REPLACE_ONE
 from privcurve.privacy.ledger import PrivacyStatement
+from privcurve.releases import budget_ledger as books
 from privcurve.releases import release as releasing
-from privcurve.releases.asked import MODEL, check_accuracy
-from privcurve.releases.book import DONE, FAILED, RESERVED, Book
-from privcurve.releases.errors import BookError, ReleaseError
+from privcurve.releases.budget_ledger import DONE, FAILED, RESERVED, Budget, BudgetLedger, Price
+from privcurve.releases.errors import LedgerError, ReleaseError
 from privcurve.releases.release import release
+from privcurve.releases.released import CARD, MODEL
+from privcurve.releases.request import (
+    check_accuracy,
+    check_delta,
+    in_records,
+    made_up,
+    make_estimator,
+    public_number,
+    rehearse,
+)
 
 # Refused ---------------------------------------------------------------------------
 
 
 def test_the_third_of_three_is_refused_before_training(mine, monkeypatch):
-    release(asked())
-    release(asked())
+    release(request())
+    release(request())
     assert states() == [DONE, DONE]
     monkeypatch.setattr(releasing, "_trained", lambda *_: pytest.fail("trained"))
+    with monkeypatch.context() as patch:
+        # As if another release had begun between the first look and the second.
+        patch.setattr(BudgetLedger, "check", lambda *_: None)
+        with pytest.raises(LedgerError, match="Nothing was trained"):
+            release(request())
     monkeypatch.setattr(releasing, "_data", lambda *_: pytest.fail("read"))
-    with pytest.raises(BookError, match="epsilon = 2 of the budget, epsilon = 2, is spent"):
-        release(asked())
+    with pytest.raises(LedgerError, match="epsilon = 2 of the budget, epsilon = 2, is spent"):
+        release(request())
     assert states() == [DONE, DONE]
     assert not Path("releases/mine/3").exists()
 
 
-def test_what_is_left_is_looked_at_again_where_it_is_reserved(mine, monkeypatch):
-    """As if another release had begun between the first look and the second."""
-    mine(budget={"epsilon": 2})
-    for _ in range(2):
-        release(asked())
-    monkeypatch.setattr(Book, "check", lambda *_: None)
-    monkeypatch.setattr(releasing, "_trained", lambda *_: pytest.fail("trained"))
-    with pytest.raises(BookError, match="Nothing was trained"):
-        release(asked())
-    assert states() == [DONE, DONE]
-
-
 def test_a_variant_spends_the_budget_of_its_records(mine):
-    release(asked(epsilon=1.5))
+    release(request(epsilon=1.5))
     Path("resources/datasets/fine.yaml").write_text(
         yaml.safe_dump({"title": "finer", "based_on": "mine", "n_bins": 4})
     )
-    with pytest.raises(BookError, match=r"releases/mine/ledger\.jsonl"):
-        release(asked(dataset="fine"))
-    assert release(asked(dataset="fine", epsilon=0.5)).release.number == 2
+    with pytest.raises(LedgerError, match=r"releases/mine/ledger\.jsonl"):
+        release(request(dataset="fine"))
+    assert release(request(dataset="fine", epsilon=0.5)).release.number == 2
 
 
 def test_a_copy_of_the_description_does_not_double_the_budget(mine):
-    release(asked())
+    release(request())
     content = Path("resources/datasets/mine.yaml").read_text()
     Path("resources/datasets/copy.yaml").write_text(content)
     with pytest.raises(ReleaseError, match=r"is that of 'mine' too.*based_on: mine"):
-        release(asked(dataset="copy"))
+        release(request(dataset="copy"))
     assert not Path("releases/copy/ledger.jsonl").exists()
     # Nor does a file that was saved again.
     again = Path("data/mine.csv").read_bytes().replace(b"\n", b"\r\n")
     Path("data/again.csv").write_bytes(again)
     Path("resources/datasets/copy.yaml").write_text(content.replace("mine.csv", "again.csv"))
     with pytest.raises(ReleaseError, match=r"is that of 'mine' too.*based_on: mine"):
-        release(asked(dataset="copy"))
+        release(request(dataset="copy"))
 
 
 def test_a_copy_at_the_same_time_does_not_either(mine, monkeypatch):
@@ -93,138 +97,87 @@ def test_a_copy_at_the_same_time_does_not_either(mine, monkeypatch):
             monkeypatch.setattr(releasing, "_check_other_ledgers", check)
             check(*arguments)
             # Nothing is in any ledger yet, and now another begins.
-            others.append(pool.submit(release, asked()))
+            others.append(pool.submit(release, request()))
             wait(others, timeout=0.3)
 
         monkeypatch.setattr(releasing, "_check_other_ledgers", checked)
-        release(asked(dataset="copy"))
+        release(request(dataset="copy"))
         with pytest.raises(ReleaseError, match=r"is that of 'copy' too"):
             others[0].result()
     assert not book().path.exists()
 
 
-BAD = {
-    "no such learner": ({"learner": "privgamm"}, "unknown learner 'privgamm'; did you mean"),
-    "not private": ({"learner": "logistic_regression"}, "no certified guarantee"),
-    "a peer": ({"learner": "dpl_decision_tree"}, "no certified guarantee"),
-    "epsilon 0": ({"epsilon": 0.0}, "epsilon = 0.0 is not a number above 0"),
-    "epsilon negative": ({"epsilon": -1.0}, "not a number above 0"),
-    "epsilon nan": ({"epsilon": math.nan}, "not a number above 0"),
-    "epsilon inf": ({"epsilon": math.inf}, "without privacy"),
-    "delta 1": ({"delta": 1.0}, r"delta = 1.0 is not a number in \[0, 1\)"),
-    "delta of a pure one": ({"delta": 1e-6}, "offers delta = 0 alone, not 1e-06"),
-    "no such setting": (
-        {"learner": "lazybb", "parameters": {"rounds": 5}},
-        "no parameter 'rounds'",
+PLACED = {"placement": "column", "protocol": "local_rnm"}
+TREES = {"learner": "random_trees", "delta": 1e-6}
+BAD = [
+    ({"learner": "privgamm"}, "unknown learner 'privgamm'; did you mean"),
+    ({"learner": "logistic_regression"}, "no certified guarantee"),
+    ({"learner": "dpl_decision_tree"}, "no certified guarantee"),
+    ({"epsilon": 0.0}, "epsilon = 0.0 is not a number above 0"),
+    ({"epsilon": math.inf}, "without privacy"),
+    ({"delta": 1e-6}, "offers delta = 0 alone, not 1e-06"),
+    ({"learner": "lazybb", "parameters": {"rounds": 5}}, "parameter 'rounds'"),
+    ({"learner": "lazybb", "parameters": {"density": 2.0}}, "density = 2.0"),
+    (
+        {"learner": "distributed_topdown", "parameters": PLACED},
+        "placement = 'column' has .* Give placement = 'random'",
     ),
-    "a bad value": ({"learner": "lazybb", "parameters": {"density": 2.0}}, "density = 2.0"),
-    "a replaced record may move": (
-        {
-            "learner": "distributed_topdown",
-            "parameters": {"placement": "column", "protocol": "local_rnm"},
-        },
-        "placement = 'column' has no certified guarantee: .* Give placement = 'random' or 'sizes'",
-    ),
-    "by its label": (
-        {"learner": "random_trees", "delta": 1e-6, "parameters": {"placement": "label"}},
-        "random_trees: placement = 'label' has no certified guarantee",
-    ),
-    "beside others": (
-        {"learner": "privgam", "parameters": {"method": "cyclic"}},
-        "needs delta > 0",
-    ),
-    "other neighbours": ({"neighbours": "add-remove"}, "offers neighbours = 'replace-one', not"),
-    "unknown neighbours": ({"neighbours": "nobody"}, "offers neighbours = 'replace-one', not"),
-    "no estimate": ({"learner": "privgam", "neighbours": ADD_REMOVE}, "n_estimate"),
-    "teachers stay": ({"learner": "pate", "delta": 1e-6}, "can't be handed over|neighbours|public"),
-}
+    ({**TREES, "parameters": {"placement": "label"}}, "random_trees: placement = 'label' has no"),
+    ({"learner": "privgam", "parameters": {"method": "cyclic"}}, "needs delta > 0"),
+    ({"neighbours": "nobody"}, "offers neighbours = 'replace-one', not"),
+    ({"learner": "privgam", "neighbours": ADD_REMOVE}, "n_estimate"),
+    ({"learner": "pate", "delta": 1e-6}, "can't be handed over|neighbours|public"),
+    ({"accuracy": 0.1}, "has no test part"),
+    *[({"accuracy": wrong}, "not a finite epsilon") for wrong in (-1.0, math.inf, math.nan)],
+    # Noise that can't be had.
+    ({"learner": "privgam", "delta": 1e-320}, "too small to compute with: give 0"),
+    ({"learner": "lazybb", "delta": 1e-310}, "too small to compute with: give 0, or at"),
+    ({"learner": "topdown", "delta": 1e-6, "epsilon": 1e-100}, "can't be trained with epsilon"),
+    ({"learner": "dpboost", "epsilon": 1e-320}, "can't be trained with epsilon"),
+]
 
 
-@pytest.mark.parametrize("case", BAD)
-def test_what_can_not_be_released_spends_nothing(mine, case):
-    changes, message = BAD[case]
+@pytest.mark.parametrize(("changes", "message"), BAD)
+def test_what_can_not_be_released_spends_nothing(mine, changes, message):
+    mine(budget={"epsilon": 9, "delta": 1e-3})
     with pytest.raises(ReleaseError, match=message):
-        release(asked(**changes))
+        release(request(**changes))
     assert not book().path.exists()
-
-
-def test_a_learner_for_other_neighbours_than_the_budgets_is_refused(mine):
-    mine(budget={"epsilon": 2, "neighbours": ADD_REMOVE})
-    with pytest.raises(BookError, match="says nothing for 'add-remove'"):
-        release(asked())
-    mine(budget={"epsilon": 2})
-    adding = {"neighbours": ADD_REMOVE, "parameters": {"n_estimate": 60}, "learner": "privgam"}
-    with pytest.raises(BookError, match="would cost epsilon = 3 for replace-one neighbours"):
-        release(asked(epsilon=1.5, **adding))
+    assert not seeds.folder().exists()
 
 
 def test_records_that_were_taken_by_private_labels_are_not_released(mine):
     mine(n_rows=30, records={"balance": "first"})
     with pytest.raises(ReleaseError, match="takes records by their labels, which are private"):
-        release(asked())
+        release(request())
     # A label that is public is public to those alone whose guarantee says so.
     mine(n_rows=30, records={"balance": "first"}, public_label=True)
     with pytest.raises(ReleaseError, match="takes records by their labels"):
-        release(asked())
+        release(request())
     mine(n_rows=30, records={"first": 30})
     adding = {"neighbours": ADD_REMOVE, "parameters": {"n_estimate": 30}, "learner": "privgam"}
     with pytest.raises(ReleaseError, match="lets a record that is added push another one out"):
-        release(asked(**adding))
+        release(request(**adding))
     assert not book().path.exists()
-    assert release(asked()).release.number == 1
+    assert release(request()).release.number == 1
     mine(n_rows=30, records={"balance": "first"}, public_benchmark=True, budget={"epsilon": 9})
-    assert release(asked()).release.number == 2
-
-
-def test_an_accuracy_needs_a_test_part_and_a_price(mine):
-    with pytest.raises(ReleaseError, match="has no test part"):
-        release(asked(accuracy=0.1))
-    for wrong in (-1.0, math.inf, math.nan):
-        with pytest.raises(ReleaseError, match="not a finite epsilon"):
-            release(asked(accuracy=wrong))
-    assert not book().path.exists()
+    assert release(request()).release.number == 2
 
 
 def test_an_accuracy_is_for_replaced_records_alone():
     own = SimpleNamespace(name="mine", public_benchmark=False, n_test=9)
-    check_accuracy(asked(accuracy=0.5), own)
+    check_accuracy(request(accuracy=0.5), own)
     with pytest.raises(ReleaseError, match="an accuracy is paid for with neighbours: replace-one"):
-        check_accuracy(asked(accuracy=0.5, neighbours=ADD_REMOVE), own)
+        check_accuracy(request(accuracy=0.5, neighbours=ADD_REMOVE), own)
 
 
 def test_a_folder_without_room_is_noticed_before_anything_is_spent(mine):
     # Enough for a line of the ledger, and not for a model.
     with files_of(2000), pytest.raises(OSError, match=r"^out can't be written: "):
-        release(asked(), output=Path("out"))
+        release(request(), output=Path("out"))
     assert not list(Path("out").iterdir())
     assert not book().path.exists()
-    release(asked(), output=Path("out"))
-
-
-def test_a_lost_ledger_is_noticed(mine):
-    release(asked())
-    book().path.unlink()
-    with pytest.raises(ReleaseError, match=r"1/model\.json is there, but the ledger.* restore"):
-        release(asked())
-
-
-def test_data_that_can_not_be_read_spend_nothing(mine):
-    mine(lines=[*LINES, "31,Rome?,x,yes"])
-    with pytest.raises(DatasetError, match="Rome"):
-        release(asked())
-    assert not book().path.exists()
-
-
-def test_what_is_there_is_not_overwritten(mine, tmp_path):
-    out = tmp_path / "out"
-    release(asked(), output=out)
-    with pytest.raises(ReleaseError, match=r"model\.json is there already"):
-        release(asked(), output=out)
-    assert states() == [DONE]
-    (tmp_path / "file").write_text("")
-    with pytest.raises(ReleaseError, match="can't be made"):
-        release(asked(), output=tmp_path / "file/out")
-    assert states() == [DONE]
+    release(request(), output=Path("out"))
 
 
 def test_a_model_that_guarantees_something_else_is_not_written(mine, monkeypatch):
@@ -236,7 +189,7 @@ def test_a_model_that_guarantees_something_else_is_not_written(mine, monkeypatch
 
     monkeypatch.setattr(releasing, "_trained", louder)
     with pytest.raises(ReleaseError, match="is not what was asked for"):
-        release(asked())
+        release(request())
     assert states() == [FAILED]
     assert not list(Path("releases").rglob(MODEL))
 
@@ -253,35 +206,32 @@ def test_a_model_that_guarantees_something_else_is_not_written(mine, monkeypatch
 def test_a_statement_leaves_only_if_it_is_what_was_reserved(change):
     said = PrivacyStatement(QUICK, 1.0, 0.0, REPLACE_ONE, "certified", "basic", ())
     secret = seeds.SecretSeed(bytes(32), Path("a"))
-    assert releasing._statement(asked(), SimpleNamespace(privacy_=said), secret) is said
-    other = SimpleNamespace(privacy_=dataclasses.replace(said, **change))
+    assert releasing._statement(request(), SimpleNamespace(privacy_=said), secret) is said
+    other = SimpleNamespace(privacy_=replace(said, **change))
     with pytest.raises(ReleaseError, match="is not what was asked for"):
-        releasing._statement(asked(), other, secret)
+        releasing._statement(request(), other, secret)
 
 
-def test_a_training_that_fails_is_spent(mine, monkeypatch):
+def test_what_fails_after_it_was_reserved_is_spent_and_that_is_said(mine, monkeypatch):
     def failing(*_):
         raise ValueError("a record is strange.")
 
-    monkeypatch.setattr(releasing, "_trained", failing)
-    with pytest.raises(ReleaseError, match=r"a record is strange.*counts this release as spent"):
-        release(asked())
-    assert states() == [FAILED]
-
-
-def test_a_model_that_can_not_be_written_is_spent_and_that_is_said(mine, monkeypatch):
     def full(*_):
         raise cannot_write(Path("x/model.json"), OSError(errno.ENOSPC, ""))
 
+    with monkeypatch.context() as patch:
+        patch.setattr(releasing, "_trained", failing)
+        with pytest.raises(ReleaseError, match=r"record is strange.*counts this release as spent"):
+            release(request(epsilon=0.5))
     monkeypatch.setattr(releasing, "_write", full)
     with pytest.raises(ReleaseError, match=r"the disk is full.*counts this release as spent"):
-        release(asked())
-    assert states() == [FAILED]
+        release(request(epsilon=0.5))
+    assert states() == [FAILED, FAILED]
     # Nor can the ledger: what was reserved stands there.
-    monkeypatch.setattr(Book, "close", full)
+    monkeypatch.setattr(BudgetLedger, "close", full)
     with pytest.raises(ReleaseError, match="Another try is another release"):
-        release(asked())
-    assert states() == [FAILED, RESERVED]
+        release(request())
+    assert states() == [FAILED, FAILED, RESERVED]
 
 
 def test_a_ledger_that_can_not_be_closed_leaves_the_model_and_says_so(mine, monkeypatch):
@@ -296,28 +246,48 @@ def test_a_ledger_that_can_not_be_closed_leaves_the_model_and_says_so(mine, monk
     with ExitStack() as stack:
         message = r"^releases/mine/ledger.jsonl can't be written: .*whole, in releases/mine/1: "
         with pytest.raises(ReleaseError, match=message):
-            release(asked())
+            release(request())
     models.load(Path("releases/mine/1", MODEL))
     assert states() == [RESERVED]
     assert book().path.read_bytes().endswith(b"\n")
 
 
-def test_a_release_that_is_stopped_is_spent(mine, monkeypatch):
-    def stopped(*_):
-        raise KeyboardInterrupt
+@pytest.mark.parametrize(
+    ("place", "moment", "states_then"),
+    [
+        (releasing, "rehearse", []),
+        # Between the line in the ledger and whatever comes next.
+        (books, "sync", [RESERVED]),
+        (releasing, "_trained", [FAILED]),
+        (releasing, "_write", [FAILED]),
+    ],
+)
+def test_who_stops_a_release_is_told_whether_it_is_spent(
+    mine, monkeypatch, capsys, place, moment, states_then
+):
+    once = [KeyboardInterrupt]
+    whole = getattr(place, moment)
 
-    monkeypatch.setattr(releasing, "_trained", stopped)
-    with pytest.raises(KeyboardInterrupt):
-        release(asked())
-    assert states() == [FAILED]
+    def stopped(*given):
+        if once:
+            raise once.pop()
+        return whole(*given)
+
+    monkeypatch.setattr(place, moment, stopped)
+    assert main.main(["release", "mine", "--epsilon", "1", "--learner", QUICK]) == 130
+    said = capsys.readouterr().err
+    assert said.startswith("privcurve: stopped")
+    spent = "The ledger, releases/mine/ledger.jsonl, counts this release as spent"
+    assert (spent in said) == bool(states_then)
+    assert states() == states_then
 
 
 KILLED = f"""
 import os, signal
 from privcurve.releases import release as releasing
-from privcurve.releases.asked import Asked
+from privcurve.releases.request import Request
 releasing._trained = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
-releasing.release(Asked("mine", 1.0, learner={QUICK!r}))
+releasing.release(Request("mine", 1.0, learner={QUICK!r}))
 """
 
 
@@ -325,9 +295,125 @@ def test_a_release_that_is_killed_while_it_trains_is_spent(mine):
     done = subprocess.run([sys.executable, "-c", KILLED], check=False)
     assert done.returncode == -signal.SIGKILL
     assert states() == [RESERVED]
-    release(asked())
-    with pytest.raises(BookError):
-        release(asked())
+    release(request())
+    with pytest.raises(LedgerError):
+        release(request())
+
+
+# δ in records ----------------------------------------------------------------------
+
+WORDS = ["release", "mine", "--epsilon", "0.1", "--delta"]
+
+
+def test_a_delta_of_one_over_the_number_of_records_has_to_be_allowed(mine, capsys):
+    mine(budget={"epsilon": 9, "delta": 0.99})
+    for delta in ("0.9", str(1 / ROWS)):
+        assert main.main([*WORDS, delta]) == 1
+        said = capsys.readouterr().err
+        assert "which of 60 records are" in said
+        assert "--allow-large-delta. Nothing was trained." in said
+        assert not book().path.exists()
+    assert main.main([*WORDS, "0.9", "--allow-large-delta"]) == 0
+    warning = "warning: Delta = 0.9: whatever epsilon is, a mechanism of this delta may show each "
+    assert warning in capsys.readouterr().err
+    card = Path("releases/mine/1", CARD).read_text()
+    assert "**Delta = 0.9: whatever epsilon is" in card
+    assert "which of 60 records are 54 in the mean.**" in card
+
+
+@pytest.mark.parametrize(("delta", "warned"), [(1 / 600, True), (1.6e-3, False), (1e-6, False)])
+def test_from_a_tenth_of_that_there_is_a_warning(mine, capsys, delta, warned):
+    mine(budget={"epsilon": 9, "delta": 0.01})
+    assert main.main([*WORDS, str(delta)]) == 0
+    assert ("warning: " in capsys.readouterr().err) == warned
+    card = Path("releases/mine/1", CARD).read_text()
+    # A small one is told in records, too.
+    assert ("**Delta = " in card) == warned
+    assert f"which of 60 records are {delta * ROWS:.2g} in the mean." in card
+
+
+def test_deltas_of_all_releases_are_told_in_records_and_add_up_to_less_than_one(mine, capsys):
+    mine(budget={"epsilon": 9, "delta": 0.99})
+    for number in (1, 2):
+        assert main.main([*WORDS, "0.001"]) == 0
+        said = "All releases together have delta = 0.002: " in capsys.readouterr().err
+        assert said == (number == 2)
+    mine(budget=None)
+    for _ in range(2):
+        release(request(learner="privgam", delta=0.4), large_delta=True)
+    with pytest.raises(
+        LedgerError, match=r"add up to 1 or more.*Nothing was trained.*--allow-large"
+    ):
+        book().check(Budget(), Price(1.0, 0.4, REPLACE_ONE))
+    with pytest.raises(ReleaseError, match=r"delta = 0\.4: whatever epsilon is"):
+        release(request(learner="privgam", delta=0.4))
+    finished = release(request(learner="privgam", delta=0.4), large_delta=True)
+    text = finished.path(CARD).read_text()
+    assert "Together, for replace-one neighbours: epsilon = 3.2, delta = 1: nothing is guar" in text
+
+
+def test_where_the_number_of_records_is_not_public_its_estimate_counts(mine):
+    """A refusal that went by the number would tell of it."""
+    description = datasets.describe("mine")
+
+    def adding(delta, **parameters):
+        return request(learner="privgam", neighbours=ADD_REMOVE, delta=delta, parameters=parameters)
+
+    assert public_number(request(), description) == ROWS
+    assert public_number(adding(0.1, n_estimate=5000), description) == 5000
+    for n, delta in ((5000, 1e-3), (5, 0.21), (None, 0.5)):
+        given = {} if n is None else {"n_estimate": n}
+        with pytest.raises(ReleaseError, match="--allow-large-delta"):
+            check_delta(adding(delta, **given), description)
+        check_delta(adding(delta * 0.9 if n is None else 0.9 / n, **given), description)
+    assert "of about 5,000 records are 5 in the mean" in in_records(1e-3, 5000, ADD_REMOVE)
+    assert "their number, which is not public" in in_records(1e-3, None, ADD_REMOVE)
+    mine(budget={"epsilon": 9, "delta": 0.1, "neighbours": ADD_REMOVE})
+    finished = release(adding(1e-6, n_estimate=5000))
+    text = finished.path(CARD).read_text()
+    assert "of about 5,000 records are 0.005 in the mean" in text
+    assert "60 records" not in text
+
+
+# Rehearsals ------------------------------------------------------------------------
+
+
+def released():
+    """All that can be released: learners, each for its relations, with and without δ."""
+    for name, entry in LEARNERS.items():
+        if entry.certified and not entry.requires and registry.estimator_class(name)._released:
+            for neighbours in entry.neighbours:
+                for delta in [0.0] * entry.pure + [1e-6] * entry.approximate:
+                    yield name, neighbours, delta
+
+
+SOME = ("lazybb", "topdown", "noisy_bayes", "privgam", QUICK)
+EVERY = tuple(dict.fromkeys(name for name, _, _ in released()))
+
+
+@pytest.mark.parametrize(
+    ("n", "names"), [(2, SOME), *(pytest.param(n, EVERY, marks=pytest.mark.slow) for n in (2, 60))]
+)
+def test_whatever_can_be_trained_can_be_rehearsed(n, names):
+    """On as few records as there can be; of the toy data, whose label may be public."""
+    description = datasets.describe("toy-line")
+    domain = replace(description.domain, label=replace(description.domain.label, public=True))
+    description = replace(description, n_rows=n, domain=domain)
+    for name, neighbours, delta in (one for one in released() if one[0] in names):
+        given = {"n_estimate": n} if neighbours == ADD_REMOVE else {}
+        one = request(learner=name, neighbours=neighbours, delta=delta, parameters=given)
+        rehearse(one, description, make_estimator(one, domain))
+
+
+def test_made_up_records_are_as_many_and_tell_nothing(mine):
+    domain = datasets.describe("mine").domain
+    for n in (2, 60, 64, 65, 100_000):
+        X, y, counts = made_up(domain, n)
+        assert counts.sum() == n
+        assert counts.min() >= 1
+        assert set(y.tolist()) == {-1, 1}
+        assert (X.max(axis=0) < domain.n_bins).all()
+        assert math.isclose(counts[y > 0].sum(), n / 2, abs_tol=1)
 
 
 # The command -----------------------------------------------------------------------
@@ -345,9 +431,8 @@ def test_the_command_says_what_it_has_written(mine, capsys):
 
 def test_settings_are_read_as_what_they_are(mine):
     mine(budget={"epsilon": 9, "delta": 1e-3})
-    words = ["--learner", "privgam", "--delta", "1e-6", "--set", "method=greedy"]
-    words += ["--set", "n_steps=3", "--set", "n_estimate=none"]
-    assert main.main(["release", "mine", "--epsilon", "1", *words]) == 0
+    words = "--epsilon 1 --delta 1e-6 --set method=greedy --set n_steps=3 --set n_estimate=none"
+    assert main.main(["release", "mine", *words.split()]) == 0
     content = json.loads(Path("releases/mine/1", MODEL).read_text())
     assert content["parameters"]["n_steps"] == 3
     assert content["parameters"]["n_estimate"] is None
@@ -355,29 +440,26 @@ def test_settings_are_read_as_what_they_are(mine):
 
 
 COMMANDS = {
-    "no dataset": (["nobody", "--epsilon", "1"], "unknown dataset 'nobody'"),
-    "a path": (["data/mine.csv", "--epsilon", "1"], "unknown dataset"),
-    "epsilon a word": (["mine", "--epsilon", "one"], "--epsilon 'one' is not a number"),
-    "epsilon nan": (["mine", "--epsilon", "nan"], "is not a number"),
-    "delta a word": (["mine", "--epsilon", "1", "--delta", "x"], "--delta 'x' is not a number"),
-    "learner": (["mine", "--epsilon", "1", "--learner", "lazzybb"], "did you mean 'lazybb'"),
-    "set without =": (["mine", "--epsilon", "1", "--set", "n_rounds"], "KEY=VALUE"),
-    "set twice": (["mine", "--epsilon", "1", *["--set", "method=rule"] * 2], "given twice"),
-    "set of words": (["mine", "--epsilon", "1", "--set", "n_rounds=many"], "n_rounds = 'many'"),
-    "set unknown": (["mine", "--epsilon", "1", "--set", "nrounds=2"], "did you mean 'n_rounds'"),
-    "seed a word": (["mine", "--epsilon", "1", "--seed", "secrt"], "neither a number"),
-    "seed public": (["mine", "--epsilon", "1", "--seed", "1"], "are private"),
-    "budget": (["mine", "--epsilon", "3"], "this release would cost epsilon = 3"),
+    "nobody --epsilon 1": "unknown dataset 'nobody'",
+    "mine --epsilon one": "--epsilon 'one' is not a number",
+    "mine --epsilon 1 --delta x": "--delta 'x' is not a number",
+    "mine --epsilon 1 --learner lazzybb": "did you mean 'lazybb'",
+    "mine --epsilon 1 --set n_rounds": "KEY=VALUE",
+    "mine --epsilon 1 --set method=rule --set method=rule": "given twice",
+    "mine --epsilon 1 --set n_rounds=many": "n_rounds = 'many'",
+    "mine --epsilon 1 --set nrounds=2": "did you mean 'n_rounds'",
+    "mine --epsilon 1 --seed secrt": "neither a number",
+    "mine --epsilon 1 --seed 1": "are private",
+    "mine --epsilon 3": "this release would cost epsilon = 3",
 }
 
 
-@pytest.mark.parametrize("case", COMMANDS)
-def test_bad_input_is_one_message_and_a_code(mine, capsys, case):
-    words, message = COMMANDS[case]
-    assert main.main(["release", *words]) == 1
+@pytest.mark.parametrize("words", COMMANDS)
+def test_bad_input_is_one_message_and_a_code(mine, capsys, words):
+    assert main.main(["release", *words.split()]) == 1
     said = capsys.readouterr().err
     assert said.startswith("privcurve: ")
-    assert message in said
+    assert COMMANDS[words] in said
     assert "Traceback" not in said
     assert not list(Path().rglob("ledger.jsonl"))
 

@@ -9,117 +9,107 @@ import numpy as np
 import pandas as pd
 import pytest
 import yaml
-from own_release import LINES, QUICK, asked, book
+from own_release import LINES, QUICK, book, request
 
 from privcurve import datasets
 from privcurve.cli import main
 from privcurve.datasets.readers.table import RawTable
 from privcurve.privacy import seeds
 from privcurve.releases import sketch as sketches
-from privcurve.releases.asked import CARD, MODEL, PAGE
-from privcurve.releases.errors import BookError, ReleaseError
+from privcurve.releases.errors import LedgerError, ReleaseError
 from privcurve.releases.release import release
+from privcurve.releases.released import CARD, MODEL, PAGE
 from privcurve.releases.sketch import Sketch, Sketcher, siphash
 from privcurve.releases.traces import FOLDER, KEY
 
 # A ledger that was lost ------------------------------------------------------------
 
 
-def test_a_ledger_is_missed_though_the_first_model_was_moved(mine):
-    release(asked())
-    release(asked(epsilon=0.5))
-    Path("releases/mine/1").rename("elsewhere")
-    shutil.rmtree(seeds.folder())
-    book().path.unlink()
-    with pytest.raises(ReleaseError, match=r"2/model\.json is there, but the ledger.* restore"):
-        release(asked(epsilon=0.5))
-
-
 def test_a_ledger_is_missed_wherever_its_models_went(mine, tmp_path):
-    release(asked(), output=tmp_path / "out")
-    assert not list(Path("releases/mine/1").iterdir())
-    shutil.rmtree(seeds.folder())
+    mine(budget={"epsilon": 9})
+    release(request())
+    # A folder of the holder's choice may have a number.
+    release(request(), output=Path("releases/mine/2024"))
+    release(request(), output=tmp_path / "out")
+    Path("releases/mine/1").rename("elsewhere")
+    shutil.rmtree("releases/mine/2024")
+    assert not list(Path("releases/mine/3").iterdir())
     book().path.unlink()
-    with pytest.raises(ReleaseError, match="releases/mine/1 is there, but the ledger"):
-        release(asked(), output=tmp_path / "other")
-
-
-def test_a_folder_that_was_asked_for_may_have_a_number(mine):
-    release(asked(), output=Path("releases/mine/2024"))
-    assert release(asked()).release.number == 2
+    with pytest.raises(ReleaseError, match=r"releases/mine/2 is there, but the ledger.* restore"):
+        release(request(), output=tmp_path / "other")
+    shutil.rmtree(seeds.folder())
+    (Path("releases/mine/2") / MODEL).touch()
+    with pytest.raises(ReleaseError, match=r"2/model\.json is there, but the ledger.* restore"):
+        release(request())
 
 
 @pytest.mark.parametrize("kept", [0, 1])
 def test_the_holders_folder_knows_how_many_releases_a_ledger_had(mine, kept):
     """With the folder of releases gone; or with a backup of the ledger in it, an older one."""
-    release(asked(epsilon=0.5))
+    release(request(epsilon=0.5))
     older = book().path.read_bytes()
-    release(asked(epsilon=0.5))
+    release(request(epsilon=0.5))
     shutil.rmtree("releases")
     if kept:
         book().path.parent.mkdir(parents=True)
         book().path.write_bytes(older)
     message = rf"ledger\.jsonl (is gone|has 1, or others), but 2 releases stood in it \(.*{FOLDER}"
     with pytest.raises(ReleaseError, match=message):
-        release(asked(epsilon=0.5))
+        release(request(epsilon=0.5))
     assert len(book().releases()) == kept
 
 
 def test_a_folder_that_is_moved_goes_on_and_of_two_copies_one(mine, tmp_path, monkeypatch):
     mine(budget={"epsilon": 9})
-    release(asked())
+    release(request())
     for name in ("releases", "data", "resources"):
         shutil.copytree(tmp_path / name, tmp_path / "new" / name)
     monkeypatch.chdir(tmp_path / "new")
-    assert release(asked()).release.number == 2
+    assert release(request()).release.number == 2
     assert len(list((seeds.folder() / FOLDER).glob("*.json"))) == 1
     monkeypatch.chdir(tmp_path)
     with pytest.raises(
         ReleaseError, match=r"whose ledger, new/releases/.* release 'mine', in /.*/new\."
     ):
-        release(asked())
+        release(request())
     assert len(book().releases()) == 1
 
 
-def test_a_trace_that_is_damaged_is_named(mine):
-    release(asked())
+def test_a_trace_that_is_damaged_and_a_key_that_is_gone_are_named(mine):
+    release(request(epsilon=0.5))
     (trace,) = (seeds.folder() / FOLDER).glob("*.json")
+    content = trace.read_text()
     trace.write_text("{}")
     with pytest.raises(ReleaseError, match=rf"{trace}.* can't be read.*restored from a backup"):
-        release(asked())
-
-
-def test_a_key_that_is_gone_is_missed(mine):
-    release(asked(epsilon=0.5))
+        release(request(epsilon=0.5))
+    trace.write_text(content)
     (seeds.folder() / FOLDER / KEY).unlink()
     with pytest.raises(ReleaseError, match=rf"{KEY} is gone, .* Restore it from a backup"):
-        release(asked(epsilon=0.5))
+        release(request(epsilon=0.5))
     # The seed itself may be deleted after a release.
     shutil.rmtree(seeds.folder())
-    assert release(asked(epsilon=0.5)).release.number == 2
+    assert release(request(epsilon=0.5)).release.number == 2
     seeds.path_of("mine").unlink()
-    assert release(asked(epsilon=0.5)).release.number == 3
+    assert release(request(epsilon=0.5)).release.number == 3
 
 
 def test_what_is_refused_leaves_neither_a_seed_nor_a_trace(mine, tmp_path):
     (tmp_path / "file").write_text("")
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / MODEL).write_text("")
-    for changes, output in (
-        ({"epsilon": 3.0}, None),
-        ({"learner": "privgam", "delta": 1e-6}, None),
-        ({"accuracy": 0.5}, None),
-        ({}, tmp_path / "file/out"),
-        ({}, tmp_path / "full"),
+    for epsilon, output, message in (
+        (3.0, None, "Nothing was trained"),
+        (1.0, tmp_path / "file/out", "can't be made"),
+        (1.0, tmp_path / "full", r"model\.json exists already"),
     ):
-        with pytest.raises((BookError, ReleaseError)):
-            release(asked(**changes), output=output)
-        with pytest.raises((BookError, ReleaseError)):
-            release(asked(**changes), output=output, seed=str(tmp_path / "seeds/own.seed"))
+        for seed in (None, str(tmp_path / "seeds/own.seed")):
+            with pytest.raises(ReleaseError, match=message):
+                release(request(epsilon=epsilon), output=output, seed=seed)
     mine(lines=[*LINES, "31,Rome?,x,yes"])
     with pytest.raises(datasets.DatasetError):
-        release(asked())
+        release(request())
     assert not Path(os.environ["PRIVCURVE_SEEDS"]).exists()
+    assert not book().path.exists()
 
 
 # The same records under another name -----------------------------------------------
@@ -175,23 +165,23 @@ COPIES = {
 
 @pytest.mark.parametrize("case", COPIES)
 def test_a_copy_has_no_fresh_budget(mine, case):
-    release(asked())
+    release(request())
     COPIES[case]()
     message = r"the file of 'copy' is that of 'mine' too.*\(based_on: mine\).*--other-records"
     with pytest.raises(ReleaseError, match=message):
-        release(asked(dataset="copy"))
+        release(request(dataset="copy"))
     assert not Path("releases/copy/ledger.jsonl").exists()
     assert not seeds.path_of("copy").exists()
 
 
 def test_other_records_have_a_budget_of_their_own(mine):
-    release(asked())
+    release(request())
     copied([HEADER, *OTHERS, *RECORDS[:29]])
-    assert release(asked(dataset="copy")).release.number == 1
+    assert release(request(dataset="copy")).release.number == 1
 
 
 def test_records_that_are_said_to_be_others_are_and_the_ledger_notes_it(mine, capsys):
-    release(asked())
+    release(request())
     COPIES["in another order"]()
     words = ["release", "copy", "--epsilon", "1", "--learner", QUICK]
     assert main.main(words) == 1
@@ -203,28 +193,34 @@ def test_records_that_are_said_to_be_others_are_and_the_ledger_notes_it(mine, ca
     copied(files={"train": {"local": "data/mine.csv"}})
     shutil.rmtree("releases/copy")
     with pytest.raises(ReleaseError, match="is that of 'mine' too"):
-        release(asked(dataset="copy"), other_records=True)
+        release(request(dataset="copy"), other_records=True)
 
 
 def test_a_table_that_grows_stays_known(mine):
     """By its records as they are, and under each description that it was released by."""
     mine(budget={"epsilon": 9})
-    release(asked())
+    release(request())
     fine = {"title": "by age alone", "based_on": "mine", "n_bins": 4}
     Path("resources/datasets/fine.yaml").write_text(yaml.safe_dump(fine))
-    release(asked(dataset="fine"))
+    release(request(dataset="fine"))
     mine(lines=[HEADER, *RECORDS, *OTHERS, *(f"{age}.25,Oslo,x,yes" for age in range(20, 99))])
-    with pytest.raises(BookError):
-        release(asked(epsilon=9.0))
+    with pytest.raises(LedgerError):
+        release(request(epsilon=9.0))
     mine([HEADER, *RECORDS[:40], *OTHERS], budget={"epsilon": 9})
-    release(asked())
+    release(request())
     copied([HEADER, *OTHERS])
     with pytest.raises(ReleaseError, match="is that of 'mine' too"):
-        release(asked(dataset="copy"))
+        release(request(dataset="copy"))
 
 
 def test_nothing_of_a_sketch_leaves_the_holders_folder(mine):
-    found = release(asked())
+    mine(public_benchmark=True)
+    released = release(request())
+    # Records that are public leave none.
+    assert not (seeds.folder() / FOLDER).exists()
+    shutil.rmtree("releases")
+    mine()
+    released = release(request())
     kept = seeds.folder() / FOLDER
     (trace,) = kept.glob("*.json")
     key = (kept / KEY).read_text().strip()
@@ -234,16 +230,10 @@ def test_nothing_of_a_sketch_leaves_the_holders_folder(mine):
     assert {path.stat().st_mode & 0o777 for path in (trace, kept / KEY)} == {0o600}
     assert kept.stat().st_mode & 0o777 == 0o700
     hidden = [key, drawn["fields"], *drawn["hashes"]]
-    files = [found.path(name) for name in (MODEL, CARD, PAGE)]
+    files = [released.path(name) for name in (MODEL, CARD, PAGE)]
     for path in (*files, *Path("releases").rglob("*"), *Path("resources").rglob("*")):
         text = path.read_text() if path.is_file() else ""
         assert not [word for word in hidden if word in text], path
-
-
-def test_records_that_are_public_leave_no_trace(mine):
-    mine(public_benchmark=True)
-    release(asked())
-    assert not (seeds.folder() / FOLDER).exists()
 
 
 @pytest.mark.parametrize("coded", [True, False])
@@ -257,9 +247,9 @@ def test_records_are_read_once_more_only_where_nobody_has_told_of_them(mine, mon
     monkeypatch.setattr(
         datasets.readers, "read", lambda *given: passes.append(given) or read(*given)
     )
-    release(asked())
+    release(request())
     assert len(passes) == 1
-    release(asked())
+    release(request())
     assert len(passes) == 1 + (not coded)
 
 
@@ -291,15 +281,14 @@ def test_the_hash_of_a_record_depends_on_no_other(own, decimal):
     towns = list(map(str, range(len(cells))))
     description = datasets.describe("mine")
     for order in (cells, cells[:2] * 6 + ["1"], ["7"] * 12 + ["nan"], ["7"] * 13):
-        whole = drawn(description, order, towns)
-        assert whole == drawn(description, order, towns, at_once=1)
-        assert len(whole.hashes) == len(order)
+        sketch = drawn(description, order, towns)
+        assert sketch == drawn(description, order, towns, at_once=1)
+        assert len(sketch.hashes) == len(order)
     same = drawn(description, ["1", "2", "-99", "?", "0"], towns[:5])
     numbers = np.array([1.0, 2.0, -99.0, np.nan, -0.0])
     assert same == drawn(description, numbers, towns[:5])
-    assert (
-        same.share(drawn(description, ["1", "2", "-99", "?", "0"], towns[:5], bytes([1] * 32))) == 0
-    )
+    other_key = drawn(description, ["1", "2", "-99", "?", "0"], towns[:5], bytes([1] * 32))
+    assert same.share(other_key) == 0
 
 
 def test_shares_of_large_tables_are_estimated(own, monkeypatch):
@@ -316,9 +305,9 @@ def test_shares_of_large_tables_are_estimated(own, monkeypatch):
     for start, size in ((0, 40_000), (4_000, 40_000), (20_000, 40_000), (30_000, 20_000)):
         share = max(0, 40_000 - start) / min(size, 40_000)
         seen = 512 * size / 80_000
-        found = mine.share(table(start, start + size))
-        assert found == table(start, start + size).share(mine)
-        assert abs(found - share) <= 4 * (share * (1 - share) / seen) ** 0.5
+        estimate = mine.share(table(start, start + size))
+        assert estimate == table(start, start + size).share(mine)
+        assert abs(estimate - share) <= 4 * (share * (1 - share) / seen) ** 0.5
     # The smaller one counts, and one of other fields says nothing.
     assert mine.share(table(100, 3_000)) == 1
     assert mine.share(Sketch("others", mine.hashes)) == 0

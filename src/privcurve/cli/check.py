@@ -1,4 +1,4 @@
-"""``privcurve check``: what is wrong with a description, all at once."""
+"""``privcurve check``: all problems of a description and its file at once."""
 
 from __future__ import annotations
 
@@ -11,30 +11,30 @@ from privcurve.cli.errors import CommandError
 
 if TYPE_CHECKING:
     from privcurve.datasets.drafts import Report
-    from privcurve.datasets.drafts.tally import Tally
+    from privcurve.datasets.drafts.check import Tally
 
-HELP = "check a description and its file: each problem with its line and what to do"
+HELP = "check a description and its file; show each problem with its line and what to do"
 EXAMPLES = """\
 examples:
   privcurve check patients
   privcurve check descriptions/patients.yaml
 """
 
-# Worth a second look: what is clipped or other tells nothing apart.
+# Larger shares get a mark: clipped or other values are not told apart.
 _NOTED = {"clipped": 0.05, "other": 0.5, "missing": 0.5}
-# So many columns are named of which all values are in one bin.
+# How many columns with all values in one bin are named.
 _NAMED = 5
-# Of more columns only those with such a share have a line.
+# Of further columns only those with a mark have a line.
 MOST_SHOWN = 60
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the sub-command's arguments."""
-    parser.add_argument("name", help="of the dataset: its file is descriptions/<name>.yaml")
+    parser.add_argument("name", help="name of the dataset; its file is descriptions/<name>.yaml")
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Check, and show what was found."""
+    """Check, and print the shares and all problems."""
     from privcurve.datasets.drafts import check
     from privcurve.files import shown
 
@@ -48,12 +48,12 @@ def run(arguments: argparse.Namespace) -> int:
         print(f"ready: privcurve compare {name} --epsilon 0.5 1 2")
         return 0
     n = len(report.faults)
-    told = "\n".join(f"  line {fault.line}: {fault.message}" for fault in report.faults)
-    raise CommandError(f"{where}: {n} problem{'s' * (n > 1)}\n{told}")
+    lines = "\n".join(f"  line {fault.line}: {fault.message}" for fault in report.faults)
+    raise CommandError(f"{where}: {n} problem{'s' * (n > 1)}\n{lines}")
 
 
 def dataset_name(given: str) -> str:
-    """Return the name of a dataset that is given by name or by the file of its description."""
+    """Return the name of a dataset, given by name or by the file of its description."""
     from privcurve import schema
     from privcurve.datasets import catalogue
 
@@ -64,21 +64,21 @@ def dataset_name(given: str) -> str:
         return given
     if path.suffix != schema.ENDING:
         raise CommandError(
-            f"{given} is no name of a dataset: say privcurve check <name>, of "
-            f"{catalogue.LOCAL}/<name>.yaml"
+            f"{given} is not the name of a dataset: give <name>, of {catalogue.LOCAL}/<name>.yaml"
         )
     if not path.is_file():
         raise CommandError(f"there is no file {path}")
     if path.resolve().parent not in [folder.resolve() for folder in catalogue.folders()]:
         raise CommandError(
-            f"{path} is not in {Path.cwd() / catalogue.LOCAL}: paths of files are from the folder "
-            "above descriptions/. Go there (cd), or put it there"
+            f"{path} is not in {Path.cwd() / catalogue.LOCAL}: file paths in a "
+            "description are relative to the folder above descriptions/. Go to its folder (cd), or "
+            "move it there"
         )
     return path.stem
 
 
 def _shares(report: Report) -> Iterator[str]:
-    yield f"{report.name}: {report.n_rows:,} records. Shares are of them: for their holder."
+    yield f"{report.name}: {report.n_rows:,} records. Their shares are for their holder only."
     yield ""
     width = min(max(len(tally.column.name) for tally in report.tallies), 24)
     yield f"  {'column':<{width}}   codes  clipped    other  missing"
@@ -90,13 +90,13 @@ def _shares(report: Report) -> Iterator[str]:
             continue
         yield f"  {tally.column.name:<{width}}  {tally.column.n_bins:>6}  {cells}"
     if left:
-        yield f"  … and {left} columns more, of which little is clipped, other or missing"
+        yield f"  … and {left} more columns with few clipped, other or missing values"
     alike = [tally.column.name for tally in report.tallies if tally.in_one_bin]
     if alike and report.ready:
         named = ", ".join(map(repr, alike[:_NAMED]))
         more = f" and {len(alike) - _NAMED} more" if len(alike) > _NAMED else ""
         yield ""
-        yield f"  All values in one bin, which tell nothing apart: {named}{more}."
+        yield f"  All values in one bin, which distinguish nothing: {named}{more}."
         yield "  Are their bounds in the unit of the file?"
 
 

@@ -1,4 +1,4 @@
-"""``privcurve compare``: which certified learner to take, and what the privacy costs."""
+"""``privcurve compare``: which certified learner to use, and what the privacy costs."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from privcurve.privacy.budget import LOOKED
 if TYPE_CHECKING:
     from privcurve.workflow.comparison import Comparison
 
-HELP = "which private classifier to take at an ε, and what the privacy costs"
+HELP = "find the private classifier to use at an ε, and what the privacy costs"
 EXAMPLES = """\
 examples:
   privcurve compare patients --epsilon 0.5 1 2
@@ -22,42 +22,52 @@ examples:
   privcurve compare patients --epsilon 1 --metric auc    # where one label is rare
   privcurve compare patients --epsilon 1 --private-choice
 
-Each certified learner is trained at one setting that is public, on ten random parts of the
-records, and scored on the others. It ends in a sentence, a table and a page.
+Each certified learner is trained with one public setting, on ten random parts of the records, and
+scored on the others. The result is a sentence, a table and a page.
 
-With --private-choice nothing is compared in the open: one of these learners is chosen on all
-records and released, and epsilon pays for the choice and the training together.
+With --private-choice no comparison is shown: one of these learners is chosen on all records and
+released, and epsilon pays for the choice and the training together.
 """
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments."""
-    parser.add_argument("dataset", help="name of a description: descriptions/<name>.yaml")
-    parser.add_argument("--epsilon", type=amount, nargs="+", default=[1.0], metavar="ε")
-    parser.add_argument("--delta", type=amount, default=0.0, help="0 by default: pure privacy")
-    parser.add_argument(
-        "--tune", action="store_true", help="also settings chosen on the records, paid out of ε"
+    option = parser.add_argument
+    option("dataset", help="name of the dataset; its file is descriptions/<name>.yaml")
+    option(
+        "--epsilon",
+        type=amount,
+        nargs="+",
+        default=[1.0],
+        metavar="ε",
+        help="privacy levels to compare at (default: 1)",
     )
-    parser.add_argument(
+    option("--delta", type=amount, default=0.0, help="default: 0, pure differential privacy")
+    option(
+        "--tune",
+        action="store_true",
+        help="also compare settings that are chosen on the records and paid for out of ε",
+    )
+    option(
         "--private-choice",
         action="store_true",
-        help="choose a learner privately and release it, paid out of ε; shows no comparison",
+        help="choose a learner privately and release it, paid for out of ε; show no comparison",
     )
-    parser.add_argument(
+    option(
         "--metric",
         choices=["accuracy", "balanced_accuracy", "auc"],
-        help="what they are ranked by (accuracy); where one label is rare take another",
+        help="rank by this (default: accuracy); if one label is rare, use another",
     )
-    parser.add_argument("--repeats", type=count, help="how many hold-outs (10)")
-    parser.add_argument("--cores", default="all", help="how many (all)")
-    parser.add_argument("-v", "--verbose", action="store_true", help="show what Snakemake says")
+    option("--repeats", type=count, help="number of hold-outs (default: 10)")
+    option("--cores", default="all", help="number of cores (default: all)")
+    option("-v", "--verbose", action="store_true", help="show Snakemake's output")
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Compare, and print sentence, table and where the page is."""
+    """Compare, and print the result and where its page is."""
     if arguments.private_choice:
         return private_choice(arguments)
-    from privcurve.releases import comparisons
+    from privcurve.releases.budget_ledger import note_comparison
     from privcurve.workflow import comparison, running
 
     if arguments.cores != "all" and not re.fullmatch(r"[1-9][0-9]*", arguments.cores):
@@ -73,7 +83,7 @@ def run(arguments: argparse.Namespace) -> int:
     for note in (*made.plan.notes([made.study.name]), *(f"left out: {w}" for w in made.left_out)):
         print(note, file=sys.stderr)
     log = running.LOGS / f"{made.study.name}.log"
-    comparisons.note(arguments.dataset, arguments.epsilon, arguments.delta)
+    note_comparison(arguments.dataset, arguments.epsilon, arguments.delta)
     try:
         running.run(made.arguments(arguments.cores), log, verbose=arguments.verbose)
     except running.RunError as error:
@@ -84,61 +94,43 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def private_choice(arguments: argparse.Namespace) -> int:
-    """Say what will be spent; choose and release; say what was kept."""
+    """Say what will be spent, choose and release, and say which learner was kept."""
     from privcurve import datasets
     from privcurve.cli import release as releasing
-    from privcurve.releases.asked import Asked
     from privcurve.releases.choice import CHOOSE, check_budget, choice
     from privcurve.releases.release import release
+    from privcurve.releases.request import Request
 
     if len(arguments.epsilon) > 1:
         raise CommandError(
             f"--private-choice with {len(arguments.epsilon)} epsilons: each choice is a release, "
             f"and together they would spend {sum(arguments.epsilon):g}. Give one --epsilon"
         )
-    extra = [
-        word
-        for word, given in (
-            ("--tune", arguments.tune),
-            ("--repeats", arguments.repeats is not None),
-            ("--metric", arguments.metric is not None),
-        )
-        if given
-    ]
-    if extra:
-        raise CommandError(
-            f"{extra[0]} says how to compare, and --private-choice compares nothing in the open: "
-            "leave out one of them"
-        )
+    for word in ("tune", "repeats", "metric"):
+        if getattr(arguments, word) not in (None, False):
+            raise CommandError(
+                f"--{word} says how to compare, and --private-choice shows no comparison: leave "
+                "out one of them"
+            )
     (epsilon,) = arguments.epsilon
-    asked = Asked(arguments.dataset, epsilon, arguments.delta, CHOOSE)
-    description = datasets.describe(asked.dataset)
-    chosen = choice(asked, description)
+    request = Request(arguments.dataset, epsilon, arguments.delta, CHOOSE)
+    description = datasets.describe(request.dataset)
+    chosen = choice(request, description)
     check_budget(chosen.asked, description)
     for line in chosen.lines():
         print(line, file=sys.stderr)
     delta = f", delta = {arguments.delta:g}" if arguments.delta else ""
     print(
-        f"this is a release of {asked.dataset}: it spends epsilon = {epsilon:g}{delta}, for the "
+        f"this is a release of {request.dataset}: it spends epsilon = {epsilon:g}{delta}, for the "
         "choice and the model together",
         file=sys.stderr,
     )
-    releasing.report(release(asked))
+    releasing.report(release(request))
     return 0
 
 
 def report(made: Comparison) -> str:
-    """Return what a finished comparison says.
-
-    Parameters
-    ----------
-    made : Comparison
-
-    Returns
-    -------
-    str
-        A sentence for each ε, the learners, what the comparison cost, and where the page is.
-    """
+    """Return the sentence for each ε, the learners, what the comparison cost, and its files."""
     from privcurve.outputs.answers import rankings
 
     (dataset,) = made.study.datasets
@@ -152,14 +144,5 @@ def report(made: Comparison) -> str:
         parts += ["", f"{remark} Rank by one of them: --metric auc."]
     page = made.output("leaderboard").files.others["page"]
     table = made.output("accuracy").files.tables[0]
-    return "\n".join(
-        [
-            *parts,
-            "",
-            LOOKED,
-            "",
-            f"page:  {page}",
-            f"table: {table}.md (.csv, .tex)",
-            f"study: {made.file}",
-        ]
-    )
+    files = [f"page:  {page}", f"table: {table}.md (.csv, .tex)", f"study: {made.file}"]
+    return "\n".join([*parts, "", LOOKED, "", *files])

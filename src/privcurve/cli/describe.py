@@ -12,63 +12,64 @@ from privcurve.cli.errors import CommandError
 if TYPE_CHECKING:
     from privcurve.datasets.drafts import Draft
 
-HELP = "draft the description of a table of your own: what is public about it"
+HELP = "draft the description of your own table: what is public about it"
 EXAMPLES = """\
 examples:
   privcurve describe patients.csv --label sick
   privcurve describe patients.parquet --label outcome --positive died --negative alive
   privcurve describe iris2.csv --label species --public   # its records are public
 
-The draft is descriptions/<name>.yaml; edit it, and go on with: privcurve check <name>
+The draft is descriptions/<name>.yaml. Edit it, then run: privcurve check <name>
 """
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the sub-command's arguments."""
-    parser.add_argument(
-        "file", type=Path, help="a table: CSV and its like (.gz too), Parquet, or an Excel sheet"
-    )
-    parser.add_argument("--label", required=True, help="the column that is to be predicted")
-    parser.add_argument("--positive", nargs="+", default=[], help="its values of positive records")
-    parser.add_argument("--negative", nargs="+", default=[], help="its values of negative records")
-    parser.add_argument("--name", help="of the dataset; by default that of the file")
-    parser.add_argument("--test", type=Path, help="a file of records to test by, written alike")
-    parser.add_argument(
+    option = parser.add_argument
+    option("file", type=Path, help="a table: CSV or similar (also .gz), Parquet, or an Excel sheet")
+    option("--label", required=True, help="the column to predict")
+    option("--positive", nargs="+", default=[], help="label values of the positive class")
+    option("--negative", nargs="+", default=[], help="label values of the negative class")
+    option("--name", help="name of the dataset (default: that of the file)")
+    option("--test", type=Path, help="a file of test records, in the same format")
+    option(
         "--public",
         action="store_true",
         help="the records are public: copy bounds and categories from them",
     )
-    parser.add_argument(
-        "--no-header", action="store_true", help="the first line is a record: column1, column2, …"
+    option(
+        "--no-header",
+        action="store_true",
+        help="the first line is a record; name the columns column1, column2, …",
     )
-    parser.add_argument(
-        "-o", "--output", type=Path, help="where to write it (descriptions/<name>.yaml)"
+    option(
+        "-o", "--output", type=Path, help="where to write it (default: descriptions/<name>.yaml)"
     )
-    parser.add_argument("--force", action="store_true", help="write over a description")
+    option("--force", action="store_true", help="overwrite a description")
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Write the draft, and show what was seen."""
+    """Write the draft, and print what the table holds."""
     from privcurve.datasets import catalogue
     from privcurve.datasets.drafts import draft
     from privcurve.datasets.drafts.draft import name_of
-    from privcurve.datasets.drafts.label import Asked
+    from privcurve.datasets.drafts.label import LabelChoice
     from privcurve.files import replace_text
 
     name = name_of(arguments.file, arguments.name)
     path = arguments.output or Path(catalogue.LOCAL, f"{name}.yaml")
     for read in filter(None, (arguments.file, arguments.test)):
         if read.exists() and path.exists() and read.samefile(path):
-            raise CommandError(f"{read} is read: name another file to write")
+            raise CommandError(f"{read} is an input: name another output file")
     # To a pipe or a terminal it is written as it is.
     if (path.is_file() or path.is_dir()) and not arguments.force:
         raise CommandError(
-            f"{path} is there already: check it by privcurve check {path.stem}, draft another by "
-            "--name, or write over it by --force"
+            f"{path} exists already: check it with privcurve check {path.stem}, draft another with "
+            "--name, or overwrite it with --force"
         )
     result = draft(
         arguments.file,
-        Asked(arguments.label, arguments.positive, arguments.negative),
+        LabelChoice(arguments.label, arguments.positive, arguments.negative),
         name=name,
         test=arguments.test,
         header=not arguments.no_header,
@@ -81,12 +82,12 @@ def run(arguments: argparse.Namespace) -> None:
         lines = "1 line is" if result.blanks == 1 else f"{result.blanks} lines are"
         print(f'To do: {lines} marked "decide" there.')
     there = Path(catalogue.LOCAL, f"{name}.yaml")
-    move = "" if path.absolute() == there.absolute() else f"put it at {there}, and "
+    move = "" if path.absolute() == there.absolute() else f"move it to {there}, and "
     print(f"Then: {move}privcurve check {name}")
 
 
 def _seen(file: Path, draft: Draft) -> Iterator[str]:
-    """Say what was seen, for the holder of the records."""
+    """Yield lines about the table, for the holder of the records."""
     how = draft.format.parser
     if how["kind"] == "delimited":
         written = f"separator {how.get('separator', ',')!r}, {how.get('encoding', 'UTF-8')}"
@@ -97,21 +98,21 @@ def _seen(file: Path, draft: Draft) -> Iterator[str]:
         sheets = [repr(name) for name in draft.format.sheets]
         if len(sheets) > 1:
             written += f", the sheet {sheets[0]}; not read: {', '.join(sheets[1:])} (parser: sheet)"
-    yield f"{file}: {draft.n_rows:,} records, {len(draft.columns) + 1} columns; {written}"
-    yield "What follows is of the records: for their holder's eyes, not for the description.\n"
+    yield f"{file}: {draft.n_read:,} records, {len(draft.columns) + 1} columns; {written}"
+    yield "The following describes the records: for their holder, not for the description.\n"
     width = min(max(map(len, draft.columns)), 24)
     for name, column in draft.columns.items():
         gaps = f"{share:.1%} missing; " if (share := draft.shares[name]) else ""
         yield f"  {name:<{width}}  {column.kind or 'not used':<11}  {gaps}{column.seen}"
     words = ", ".join(word for word in draft.missing if word)
     if words:
-        yield f"\nTaken for missing, beside nothing at all: {words}. Strike what means something."
+        yield f"\nTreated as missing, besides empty cells: {words}. Remove what has a meaning."
     yield f"\nThe label holds {draft.classes.seen}."
     if draft.classes.n_missing:
         n = draft.classes.n_missing
         yield (
-            f"{n:,} record{' has' if n == 1 else 's have'} no label: leave such out of the file, "
-            "or list their word as a value of the label."
+            f"{n:,} record{' has' if n == 1 else 's have'} no label: remove them from the "
+            "file, or list their word as a value of the label."
         )
     if draft.faults:
         yield "Lines that can't be read:"

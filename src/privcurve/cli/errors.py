@@ -4,7 +4,7 @@ from __future__ import annotations
 
 
 class CommandError(RuntimeError):
-    """What was asked for can't be done.
+    """A command that can't be done.
 
     The message names the culprit and the way out; it is all that is shown.
     """

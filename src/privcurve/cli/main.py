@@ -20,18 +20,13 @@ COMMANDS = ("describe", "check", "compare", "release", "predict")
 def main(argv: Sequence[str] | None = None) -> int:
     """Run ``privcurve`` and return its exit code.
 
-    Parameters
-    ----------
-    argv : sequence of str, optional
-        Arguments; those of the process by default.
-
     Returns
     -------
     int
-        0, 1 where what was asked for can't be done, 130 after Ctrl-C. (argparse ends the
-        process with 2 for a command line that it does not understand.)
+        0; 1 if the command can't be done; 130 after Ctrl-C. (argparse ends the process with 2
+        for a command line that it does not understand.)
     """
-    # Words for people are never why a command ends: what an encoding lacks is written as a code.
+    # No command ends because of an encoding: characters that it lacks are written as codes.
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper) and stream.errors == "strict":
             stream.reconfigure(errors="backslashreplace")
@@ -81,7 +76,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _expected() -> tuple[type[Exception], ...]:
-    """Errors whose message is meant for the reader."""
+    """Return the errors whose message alone is shown."""
     from privcurve.datasets import DatasetError
     from privcurve.experiments.study import StudyError
     from privcurve.models.errors import ModelError
@@ -89,16 +84,8 @@ def _expected() -> tuple[type[Exception], ...]:
     from privcurve.releases.errors import ReleaseError
     from privcurve.schema import SchemaError
 
-    named = (
-        CommandError,
-        DatasetError,
-        ModelError,
-        ReleaseError,
-        SchemaError,
-        SeedError,
-        StudyError,
-    )
-    return (*named, OSError)
+    named = (DatasetError, ModelError, ReleaseError, SchemaError, SeedError, StudyError)
+    return (CommandError, *named, OSError)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""``privcurve release``: a model that may leave, and what it guarantees."""
+"""``privcurve release``: a private model to hand over, and what it guarantees."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from privcurve.cli.errors import CommandError
 from privcurve.numerals import amount, number
 
 if TYPE_CHECKING:
-    from privcurve.releases.asked import Released
+    from privcurve.releases.released import Released
 
-HELP = "train a private model on all records, within the dataset's budget, and write it down"
+HELP = "train a private model on all records, within the dataset's budget, and save it"
 EXAMPLES = """examples:
   privcurve release patients --epsilon 1
   privcurve release patients --epsilon 1 --delta 1e-6 --output for-the-clinic
@@ -22,54 +22,58 @@ EXAMPLES = """examples:
   privcurve release patients --epsilon 1 --learner tuned --set learner=lazybb \\
     --set 'settings={n_rounds: [9, 25]}'
 
-With --learner choose the learner is chosen on the records too, and epsilon pays for that.
+With --learner choose, the learner is chosen on the records, and epsilon pays for that too.
 """
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments."""
-    parser.add_argument("dataset", help="name of the description, without .yaml")
-    parser.add_argument("--epsilon", required=True, help="privacy budget of this model")
-    parser.add_argument("--delta", default="0", help="0 by default: pure differential privacy")
-    parser.add_argument(
-        "--learner", default="privgam", help="privgam by default; choose: see below"
-    )
-    parser.add_argument(
+    option = parser.add_argument
+    option("dataset", help="name of the dataset; its file is descriptions/<name>.yaml")
+    option("--epsilon", required=True, help="privacy budget of this model")
+    option("--delta", default="0", help="default: 0, pure differential privacy")
+    option("--learner", default="privgam", help="default: privgam; choose: see below")
+    option(
         "--set",
         action="append",
         default=[],
         metavar="KEY=VALUE",
         dest="parameters",
-        help="a setting of the learner; may be repeated",
+        help="a setting of the learner; can be repeated",
     )
-    parser.add_argument(
-        "--neighbours", default="", help="whom epsilon is for; the learner's first by default"
+    option(
+        "--neighbours",
+        default="",
+        help="the neighbours that epsilon is for (default: the learner's)",
     )
-    parser.add_argument(
-        "--accuracy", default="0", help="epsilon, on top, of a noisy accuracy on the test part"
+    option(
+        "--accuracy",
+        default="0",
+        help="extra epsilon for a noisy accuracy on the test part (default: none)",
     )
-    parser.add_argument(
-        "--seed", help="a file ….seed in place of the dataset's own; public benchmarks: a number"
+    option(
+        "--seed",
+        help="a file ….seed to use instead of the dataset's own; for public benchmarks a number",
     )
-    parser.add_argument("--output", type=Path, help="folder for the model and its card")
-    parser.add_argument(
+    option("--output", type=Path, help="folder for the model and its card")
+    option(
         "--allow-large-delta",
         action="store_true",
-        help="take a delta of one over the number of records or more, or deltas that add up to 1",
+        help="allow a delta of one over the number of records or more, or deltas that add up to 1",
     )
-    parser.add_argument(
+    option(
         "--other-records",
         action="store_true",
-        help="most records are those of another ledger, but other people's: a budget of their own",
+        help="these are other people, although most records are those of another budget ledger",
     )
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Release, and say what was written."""
-    from privcurve.releases.asked import Asked
+    """Release, and print what was written."""
     from privcurve.releases.release import release
+    from privcurve.releases.request import Request
 
-    asked = Asked(
+    request = Request(
         arguments.dataset,
         _number("--epsilon", arguments.epsilon),
         _number("--delta", arguments.delta),
@@ -80,7 +84,7 @@ def run(arguments: argparse.Namespace) -> None:
     )
     report(
         release(
-            asked,
+            request,
             seed=arguments.seed,
             output=arguments.output,
             large_delta=arguments.allow_large_delta,
@@ -97,12 +101,13 @@ def _number(word: str, text: str) -> float:
 
 
 def _parameters(learner: str, given: list[str]) -> dict[str, Any]:
-    """Read settings as the registry says what they are."""
+    """Read settings by their types in the registry."""
+    from privcurve import schema
     from privcurve.learners import registry, tuning
     from privcurve.releases.choice import is_choice
 
     try:
-        known = registry.entry(tuning.NAME if is_choice(learner) else learner).parameters
+        parameters = registry.entry(tuning.NAME if is_choice(learner) else learner).parameters
     except ValueError as error:
         raise CommandError(str(error)) from None
     options: dict[str, Any] = {}
@@ -112,20 +117,14 @@ def _parameters(learner: str, given: list[str]) -> dict[str, Any]:
             raise CommandError(f"--set {text!r} is not of the form KEY=VALUE")
         if key in options:
             raise CommandError(f"--set {key} is given twice; keep one")
-        # An unknown one is named by the registry, which knows the nearest.
-        structured = key in known and bool(known[key].structure)
-        kind = known[key].kind if key in known else str
-        options[key] = _structure(key, value) if structured else _value(value, kind)
+        # An unknown one is refused by the registry, which names the nearest.
+        if key in parameters and parameters[key].structure:
+            options[key] = schema.parse_yaml(value, f"--set {key}")
+            if options[key] is None:
+                raise CommandError(f"--set {key}: nothing is written there")
+        else:
+            options[key] = _value(value, parameters[key].kind if key in parameters else str)
     return options
-
-
-def _structure(key: str, text: str) -> Any:
-    from privcurve import schema
-
-    content = schema.parse_yaml(text, f"--set {key}")
-    if content is None:
-        raise CommandError(f"--set {key}: nothing is written there")
-    return content
 
 
 def _value(text: str, kind: type) -> Any:
@@ -138,14 +137,13 @@ def _value(text: str, kind: type) -> Any:
 
 
 def report(released: Released) -> None:
-    """Print what was kept of a choice, what was written, and what all releases have spent."""
+    """Print what a choice kept, what was written, and what all releases have spent."""
     from privcurve.privacy.seeds import SecretSeed
-    from privcurve.releases.asked import CARD, MODEL, PAGE
-    from privcurve.releases.before import deltas
+    from privcurve.releases.budget_ledger import claim, level
     from privcurve.releases.choice import is_choice, kept
-    from privcurve.releases.prices import Price, claim, level
+    from privcurve.releases.released import CARD, MODEL, PAGE
 
-    if is_choice(released.asked.learner):
+    if is_choice(released.request.learner):
         print(kept(released))
     print(f"{released.path(MODEL)}: the model ({level(released.price)})")
     print(f"{released.path(CARD)}, {released.path(PAGE)}: its card")
@@ -156,12 +154,12 @@ def report(released: Released) -> None:
     together = "; ".join(f"{claim(one)} ({one.neighbours})" for one in released.together)
     budget = released.budget
     limit = (
-        f"of a budget of {level(Price(budget.epsilon, budget.delta, budget.neighbours))}"
+        f"of a budget of {level(budget)}"
         if budget.limited
         else "no budget is set (budget: {epsilon: …} in the description)"
     )
     number = released.release.number
-    for sentence, large in deltas(released):
+    for sentence, large in released.deltas():
         if large:
             print(f"warning: {sentence}", file=sys.stderr)
-    print(f"ledger: {released.ledger}: release {number}, together {together}; {limit}")
+    print(f"budget ledger: {released.ledger}: release {number}, together {together}; {limit}")

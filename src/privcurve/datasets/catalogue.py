@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from copy import deepcopy
 from functools import lru_cache
 from pathlib import Path
@@ -31,7 +33,7 @@ NAMED = f"A name is of letters, digits, - and _ (at most {MOST_LETTERS}; the fir
 
 
 def folders() -> tuple[Path, ...]:
-    """Where descriptions are looked for: the user's own, working folder, checkout, wheel."""
+    """Return where descriptions are looked for: the user's own, working folder, checkout, wheel."""
     relative = Path("resources", "datasets")
     candidates = [
         Path.cwd() / LOCAL,
@@ -43,7 +45,7 @@ def folders() -> tuple[Path, ...]:
 
 
 def names() -> tuple[str, ...]:
-    """Names of all datasets that are described somewhere, sorted."""
+    """Return the names of all datasets that are described somewhere, sorted."""
     return tuple(sorted({path.stem for folder in folders() for path in _files(folder)}))
 
 
@@ -54,16 +56,7 @@ def _files(folder: Path) -> list[Path]:
 
 
 def describe(name: str) -> Description:
-    """Read and check a dataset's description.
-
-    Parameters
-    ----------
-    name : str
-        The name of the YAML file, without its ending.
-
-    Returns
-    -------
-    Description
+    """Read and check the description of a dataset, by the name of its YAML file.
 
     Raises
     ------
@@ -121,7 +114,8 @@ def read_description(path: Path) -> Description:
     problems = Problems(path.stem)
     variant = merged(base, content, problems)
     problems.check()
-    _check(variant, f"{path} (with what it takes from {name})")
+    with _told():
+        schema.check(variant, SCHEMA, f"{path} (with what it takes from {name})")
     return build(
         path.stem, path, variant, build(name, base_path, base), frozenset(content.get("files", ()))
     )
@@ -129,13 +123,20 @@ def read_description(path: Path) -> Description:
 
 def content_of(path: Path) -> dict[str, Any]:
     """Read one YAML file, and check nothing but that it is one of keys."""
-    try:
+    with _told():
         content = schema.read_yaml(path)
-    except schema.SchemaError as error:
-        raise DatasetError(str(error)) from None
     if not isinstance(content, dict):
         raise DatasetError(f"{path} is no description: it has no keys, such as columns and label")
     return content
+
+
+@contextmanager
+def _told() -> Iterator[None]:
+    """Tell of a fault of YAML as one of a dataset."""
+    try:
+        yield
+    except schema.SchemaError as error:
+        raise DatasetError(str(error)) from None
 
 
 def _checked(path: Path) -> dict[str, Any]:
@@ -159,10 +160,3 @@ def _read(path: Path, changed: tuple[int, ...]) -> Any:
             parts.append(f"privcurve check {path.stem} says what to do.")
         raise DatasetError("\n".join(parts))
     return content
-
-
-def _check(content: Any, where: str) -> None:
-    try:
-        schema.check(content, SCHEMA, where)
-    except schema.SchemaError as error:
-        raise DatasetError(str(error)) from None

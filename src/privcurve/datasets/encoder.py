@@ -49,15 +49,7 @@ class DomainEncoder(TransformerMixin, BaseEstimator):
         return self
 
     def transform(self, X: Any) -> Codes:
-        """Code records: see :meth:`privcurve.datasets.Domain.encode`.
-
-        Parameters
-        ----------
-        X : DataFrame, mapping of columns, or array
-
-        Returns
-        -------
-        ndarray of shape (n_rows, n_columns)
+        """Code a frame, a mapping of columns or an array: :meth:`privcurve.datasets.Domain.encode`.
 
         Raises
         ------

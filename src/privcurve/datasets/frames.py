@@ -10,12 +10,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from privcurve.coding import Codes, code_type
-from privcurve.datasets.cells import ABSENT, NoColumnError
+from privcurve.datasets.cells import ABSENT, NoColumnError, as_read, refusals
 from privcurve.datasets.columns import Column
 from privcurve.datasets.encode import Coder
 from privcurve.datasets.errors import DatasetError, Problems
 from privcurve.datasets.readers.table import DECIDED, RawTable, at_once, lacking
-from privcurve.datasets.readers.typed import as_read, refusals
 
 if TYPE_CHECKING:
     from privcurve.datasets.domain import Domain

@@ -17,10 +17,8 @@ from privcurve.kernels.boosted_trees import (
     Weighted,
     begin_tree,
     draw_tree,
-    find_leaves,
     grow_level,
     grow_tree,
-    leaf_weights,
     leaves_of,
 )
 from privcurve.kernels.m_alpha import (
@@ -29,6 +27,7 @@ from privcurve.kernels.m_alpha import (
     log_odds_of_margins,
     record_weights,
 )
+from privcurve.kernels.trees.form import bin_codes
 from privcurve.learners.base import BUDGET, PrivateClassifier
 from privcurve.learners.shared.checks import require
 from privcurve.learners.tree_sums import TreeSumClassifier, shrunk
@@ -246,6 +245,7 @@ class BDPEClassifier(TreeSumClassifier, PrivateClassifier):
 
     def _release(self, records: Records, curator: Curator) -> None:
         signs, counts = records.labels, records.counts
+        bins, labels = bin_codes(records.codes, self.n_bins_), (signs > 0).astype(np.uint8)
         n_trees, depth, alpha = int(self.n_trees), int(self.depth), float(self.boost_alpha)
         self._begin(depth, records.n)
         self.leverages_ = np.zeros(n_trees)
@@ -257,9 +257,9 @@ class BDPEClassifier(TreeSumClassifier, PrivateClassifier):
             if weights.max() > bound * (1 + 1e-12):
                 raise AssertionError(f"a record weighs {weights.max()}, more than {bound}")
             weights *= counts
-            leaves = self._grow(t, records, weights, bound, curator)
-            by_label = leaf_weights(leaves, signs, weights, 2**depth)
-            votes, beta = self._vote(t, *by_label, bound, curator)
+            data = Weighted(bins, labels, weights, self._bin_starts())
+            leaves = self._grow(t, data, bound, curator)
+            votes, beta = self._vote(t, *data.by_leaf(leaves, 2**depth), bound, curator)
             self.leaf_values_[t], self.leverages_[t] = votes, beta
             scores += beta * votes[leaves]
             reach += abs(beta) * float(np.abs(votes).max())
@@ -272,16 +272,14 @@ class BDPEClassifier(TreeSumClassifier, PrivateClassifier):
         # One record alone has a score of 0, whatever it is.
         return split_sensitivity(max(n, 2), "m_alpha", alpha)
 
-    def _grow(
-        self, t: int, records: Records, weights: Floats, weight_bound: float, curator: Curator
-    ) -> Ints:
+    def _grow(self, t: int, data: Weighted, weight_bound: float, curator: Curator) -> Ints:
         """Choose the questions of tree t; return the leaf of each row."""
-        codes, signs, n = records.codes, records.labels, self.n_records_
-        starts, splits, alphas = self._bin_starts(), self.splits_[t], self.alphas_[t]
+        n, starts = self.n_records_, data.bin_starts
+        splits, alphas = self.splits_[t], self.alphas_[t]
         restrict = self.calibration == CERTIFIED
         if self.splits == RANDOM:
             draw_tree(starts, restrict, curator.coins, splits)
-            return np.asarray(find_leaves(codes, starts, splits))
+            return self._leaves(data.bins, t)
         calls = self._node_calls(t, curator)
         coins, noise, chooses, slope = curator.coins, np.empty((1, 0)), BEST, 0.0
         if is_private(self.epsilon) and self.calibration == PUBLISHED:
@@ -295,10 +293,8 @@ class BDPEClassifier(TreeSumClassifier, PrivateClassifier):
         if self.calibrate_alpha != RELEASED:
             by_error = self.calibrate_alpha == EXACT
             return np.asarray(grow_tree(
-                splits, codes, signs, weights, starts, restrict, alphas, by_error, chooses, scales,
-                slope, noise, coins,
+                splits, data, restrict, alphas, by_error, chooses, scales, slope, noise, coins
             ))  # fmt: skip
-        data = Weighted(codes, signs, weights, starts)
         tree, root = begin_tree(splits, data, restrict), 0.0
         for level in range(len(alphas)):
             call = curator.call(OF_ERROR.format(t + 1, level + 1)).scaled(weight_bound)
@@ -378,4 +374,4 @@ class BDPEClassifier(TreeSumClassifier, PrivateClassifier):
         super()._restore()
 
     def _tree_values(self) -> Floats:
-        return np.asarray(self.leverages_[:, None] * self.leaf_values_)
+        return np.asarray((self.leverages_[:, None] * self.leaf_values_)[:, :, None])

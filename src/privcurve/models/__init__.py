@@ -1,4 +1,4 @@
-"""A fitted model as a file: saved, loaded, asked."""
+"""A fitted model as a file: saved, loaded, and used to predict."""
 
 from privcurve.models.document import save
 from privcurve.models.errors import ModelError

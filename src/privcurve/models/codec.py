@@ -25,24 +25,10 @@ MOST_DIMENSIONS = 4
 def encode(value: Any, declared: Any, place: str) -> Any:
     """Return a value of a declared type as plain JSON.
 
-    Parameters
-    ----------
-    value : object
-    declared : type
-        ``int``, ``float``, ``bool``, ``str``, None, an array (``NDArray[np.float64]``), a tuple
-        (``tuple[int, ...]``, ``tuple[int, int]``), a dataclass or a named tuple of such fields, or
-        a union.
-    place : str
-        For messages.
-
-    Returns
-    -------
-    object
-
-    Raises
-    ------
-    ValueError
-        If it is not of that type, or a number is not finite.
+    The type is ``int``, ``float``, ``bool``, ``str``, None, an array (``NDArray[np.float64]``), a
+    tuple (``tuple[int, ...]``, ``tuple[int, int]``), a dataclass or a named tuple of such fields,
+    or a union. ValueError, which names the place, if the value is not of that type, or a number is
+    not finite.
     """
     kind = _alternative(declared, lambda each: _is_a(value, each), value, place)
     if kind is NoneType:
@@ -63,24 +49,10 @@ def encode(value: Any, declared: Any, place: str) -> Any:
 
 
 def decode(plain: Any, declared: Any, place: str) -> Any:
-    """Return back what :func:`encode` was given.
+    """Return what :func:`encode` was given, from plain JSON.
 
-    Parameters
-    ----------
-    plain : object
-        As read from JSON.
-    declared : type
-    place : str
-
-    Returns
-    -------
-    object
-        An array has the declared dtype; a list comes back as a tuple.
-
-    Raises
-    ------
-    ValueError
-        Naming the place, if it is not of the declared type or not finite.
+    An array has the declared dtype; a list comes back as a tuple. ValueError, which names the
+    place, if it is not of the declared type or not finite.
     """
     kind = _alternative(declared, lambda each: _may_be(plain, each), plain, place)
     if kind is NoneType:

@@ -1,4 +1,4 @@
-"""What is written of a fitted learner."""
+"""Save a fitted learner as a model's document."""
 
 from __future__ import annotations
 
@@ -46,8 +46,8 @@ def save(
 ) -> None:
     """Write a fitted learner as a file of JSON (docs/model_file.md).
 
-    It holds what the fit released, and nothing that is not paid for: no counts, no number of
-    records, no seed. Whoever has the file can predict; its statement says what it may show.
+    The file holds what the fit released, and nothing that is not paid for: no counts, no number of
+    records, no seed. Whoever has it can predict; its statement says what it may show.
 
     Parameters
     ----------
@@ -92,7 +92,6 @@ def document(
     chosen = estimator._handed_over()._as_fitted()
     if not chosen._released:
         raise ModelError(f"{chosen._learner} can't be saved: {chosen._kept_back}")
-    known = LEARNERS[chosen._learner]
     _check_columns(estimator, domain)
     stated = estimator.privacy_ if statement is None else statement
     fields = json.loads(stated.to_json())
@@ -104,7 +103,7 @@ def document(
     return {
         "format": FORMAT,
         "format_version": FORMAT_VERSION,
-        "made_with": {"privcurve": __version__, "learner": known.version},
+        "made_with": {"privcurve": __version__, "learner": LEARNERS[chosen._learner].version},
         "learner": chosen._learner,
         "calibration": fields["calibration"],
         "epsilon": fields["epsilon"],

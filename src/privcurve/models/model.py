@@ -1,4 +1,4 @@
-"""A model that was loaded."""
+"""Load a model from its file, and predict with it."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from numpy.typing import ArrayLike, NDArray
 from privcurve import __version__, schema
 from privcurve.coding import code_type, decided
 from privcurve.datasets.columns import MISSING, NUMERIC, OTHER, spelt
-from privcurve.datasets.dates import tells_days
 from privcurve.datasets.domain import Domain
+from privcurve.datasets.numbers import tells_days
 from privcurve.learners.registry import LEARNERS, estimator_class, missing_package
 from privcurve.models import text
 from privcurve.models.codec import alternatives, decode
@@ -38,7 +38,7 @@ _UNUSABLE = (ValueError, TypeError, KeyError, OverflowError, ImportError, Recurs
 
 @dataclass(frozen=True)
 class Model:
-    """A model that was loaded.
+    """A loaded model.
 
     Attributes
     ----------
@@ -99,16 +99,13 @@ class Model:
 
     def named(self, codes: ArrayLike) -> NDArray[Any]:
         """Predict the name of the class of each row of a coded matrix."""
-        return self._names(self.decision_function(codes))
+        return self.labels[decided(self.decision_function(codes))]
 
     def named_with_chances(self, codes: ArrayLike) -> tuple[NDArray[Any], NDArray[np.float64]]:
         """Return what :meth:`named` and :meth:`predict_proba` do, and score each row once."""
         self.check_probabilities()
         scores = self.decision_function(codes)
-        return self._names(scores), self._estimator.chances(scores)
-
-    def _names(self, scores: NDArray[np.float64]) -> NDArray[Any]:
-        return self.labels[decided(scores)]
+        return self.labels[decided(scores)], self._estimator.chances(scores)
 
     def predict_proba(self, codes: ArrayLike) -> NDArray[np.float64]:
         """Estimate the probability of each class for rows of a coded matrix.
@@ -152,18 +149,10 @@ def load(path: str | os.PathLike[str]) -> Model:
     Nothing in the file is run or imported: it is JSON, checked against a schema and against what
     its learner declares. Learners are those of this project alone.
 
-    Parameters
-    ----------
-    path : path
-
-    Returns
-    -------
-    Model
-
     Raises
     ------
     ModelError
-        If the file can't be read, is damaged or changed, or is of a format that is not known.
+        If the file can't be read, is damaged or changed, or is of an unknown format.
     """
     path = Path(path)
     content = text.read(path)
@@ -193,7 +182,7 @@ def _restored(content: Mapping[str, Any]) -> Model:
     fields = dict(content["statement"])
     del fields["text"]
     statement = PrivacyStatement.from_json(json.dumps(fields))
-    # What has no words is not to be found out when it is printed.
+    # A statement without words is refused here, not when it is printed.
     str(statement)
     if any(fields[key] != content[key] for key in ("epsilon", "delta", "calibration")):
         raise ValueError("its statement is not about its epsilon, delta and calibration")
@@ -221,11 +210,10 @@ def _estimator(
 ) -> CodedClassifier:
     """Make a learner as it was when it was fitted."""
     kind = estimator_class(name)
-    known = set(kind().get_params(deep=False)) - set(NOT_WRITTEN)
-    for key in parameters.keys() - known:
-        raise ValueError(f"{name} has no parameter {key!r}{nearest(key, known)}")
-    given = {"n_bins": list(domain.n_bins), "classes": classes}
-    estimator: CodedClassifier = kind(**parameters, **given)
+    declared = set(kind().get_params(deep=False)) - set(NOT_WRITTEN)
+    for key in parameters.keys() - declared:
+        raise ValueError(f"{name} has no parameter {key!r}{nearest(key, declared)}")
+    estimator: CodedClassifier = kind(**parameters, n_bins=list(domain.n_bins), classes=classes)
     estimator._check_parameters()
     if len(classes) != domain.n_classes or len(set(map(str, classes))) < len(classes):
         raise ValueError(f"its classes, {classes}, are not those of its domain")
@@ -233,10 +221,10 @@ def _estimator(
     estimator.n_features_in_ = len(domain.columns)
     estimator.n_bins_ = np.array(domain.n_bins, dtype=np.int64)
     estimator.classes_ = np.asarray(classes)
-    declared = {key_of(attribute): attribute for attribute in kind._released}
-    for key in released.keys() - declared.keys():
-        raise ValueError(f"{name} releases no {key!r}{nearest(key, declared)}")
-    for key, attribute in declared.items():
+    attributes = {key_of(attribute): attribute for attribute in kind._released}
+    for key in released.keys() - attributes.keys():
+        raise ValueError(f"{name} releases no {key!r}{nearest(key, attributes)}")
+    for key, attribute in attributes.items():
         inner = kind._released[attribute]
         if key in released:
             setattr(estimator, attribute, decode(released[key], inner, key))

@@ -17,7 +17,7 @@ BROKEN_LEVELS = 3
 
 
 def seal_of(content: dict[str, Any]) -> str:
-    """Return SHA-256, in hex, of a document without its seal, in the one canonical form.
+    """Return SHA-256, in hex, of a document without its seal, in its one canonical form.
 
     That is JSON with sorted keys, no blanks, all but ASCII escaped, and floats in the shortest
     form that gives them back.
@@ -30,23 +30,15 @@ def seal_of(content: dict[str, Any]) -> str:
 
 
 def write(path: Path, content: dict[str, Any]) -> None:
-    """Write a document with its seal, never half of it.
-
-    Raises
-    ------
-    OSError
-    """
+    """Write a document with its seal, never half of it."""
     replace_text(path, _laid_out({**content, SEAL: seal_of(content)}) + "\n")
 
 
 def read(path: Path) -> dict[str, Any]:
     """Read a document and check its seal.
 
-    Raises
-    ------
-    ModelError
-        If the file can't be read, is not JSON, repeats a key, holds NaN, an infinite number or
-        what is no letter, or is not what was written.
+    ModelError if the file can't be read, is not JSON, repeats a key, holds NaN, an infinite number
+    or what is no letter, or is not what was written.
     """
     try:
         text = path.read_text(encoding="utf-8")
@@ -96,16 +88,16 @@ def _refuse(constant: str) -> NoReturn:
 
 def _laid_out(value: Any, level: int = 0) -> str:
     """Write JSON for people: outer levels over several lines, what is inside on one."""
-    if level == BROKEN_LEVELS or not isinstance(value, (dict, list)) or not value:
+    is_object = isinstance(value, dict)
+    nested = is_object or (
+        isinstance(value, list) and any(isinstance(item, (dict, list)) for item in value)
+    )
+    if level == BROKEN_LEVELS or not value or not nested:
         return json.dumps(value, ensure_ascii=False, allow_nan=False)
+    inner = [_laid_out(item, level + 1) for item in (value.values() if is_object else value)]
+    if is_object:
+        keys = [json.dumps(key, ensure_ascii=False) for key in value]
+        inner = [f"{key}: {item}" for key, item in zip(keys, inner, strict=True)]
     blank = "\n" + " " * (level + 1)
-    if isinstance(value, dict):
-        inner = [
-            f"{json.dumps(key, ensure_ascii=False)}: {_laid_out(item, level + 1)}"
-            for key, item in value.items()
-        ]
-        return "{" + blank + f",{blank}".join(inner) + blank[:-1] + "}"
-    if not any(isinstance(item, (dict, list)) for item in value):
-        return json.dumps(value, ensure_ascii=False, allow_nan=False)
-    inner = [_laid_out(item, level + 1) for item in value]
-    return "[" + blank + f",{blank}".join(inner) + blank[:-1] + "]"
+    opening, closing = "{}" if is_object else "[]"
+    return opening + blank + f",{blank}".join(inner) + blank[:-1] + closing

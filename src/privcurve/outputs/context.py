@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from privcurve import datasets
@@ -15,7 +14,7 @@ from privcurve.experiments.jobs import Curve
 from privcurve.experiments.study import Study
 from privcurve.figures import style
 from privcurve.lazy import Figure, pd
-from privcurve.outputs.base import AUDITS, Asked, rule_notes
+from privcurve.outputs.base import Asked, rule_notes
 from privcurve.privacy import seeds
 from privcurve.privacy.seeds import Seed
 from privcurve.tables.table import Table, read_table
@@ -104,10 +103,6 @@ class Context:
     def table_of(self, word: str) -> pd.DataFrame:
         """Read the table of another output that is read, or what its figure shows."""
         return read_table(self.others[word].files.frames[0])
-
-    def audit(self, learner: str) -> Path:
-        """Return the file of a learner's audit."""
-        return AUDITS / f"{learner}.csv"
 
     def write(self, table: Table) -> None:
         """Write the output's table."""

@@ -1,1 +1,1 @@
-"""What leaves the house: the ledger of a dataset's budget, models and their cards."""
+"""Released models, their cards, and the dataset's privacy budget."""

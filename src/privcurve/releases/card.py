@@ -5,11 +5,13 @@ All on it is public, or paid for: it may leave with the model.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from privcurve import __version__
+from privcurve import __version__, models
+from privcurve.datasets import Domain
 from privcurve.datasets.columns import NUMERIC, Column, spelt
 from privcurve.learners import registry
 from privcurve.learners.tuning import candidates_of
@@ -17,17 +19,24 @@ from privcurve.privacy import budget as words
 from privcurve.privacy.ledger import LedgerEntry, PrivacyStatement
 from privcurve.privacy.mechanisms import MECHANISMS
 from privcurve.privacy.seeds import OF_CHACHA, SecretSeed
-from privcurve.releases.asked import Released, plain
-from privcurve.releases.before import deltas
+from privcurve.releases import shares
+from privcurve.releases.budget_ledger import claim, level
 from privcurve.releases.choice import is_choice, titles
-from privcurve.releases.decision import decides
-from privcurve.releases.page import Block, Heading, Page, Points, Rows, Text
-from privcurve.releases.prices import Price, claim, level
+from privcurve.releases.page import Block, Code, Heading, Page, Points, Rows, Text
+from privcurve.releases.released import MODEL, Released
+from privcurve.releases.request import plain
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from privcurve.learners.additive.model import PairShape
 
 ABOUT = "made by privcurve release; its card, beside it, says what it guarantees and what not"
 
 # Longer ones end in the model's file.
 MOST_STEPS = 40
+MOST_LINES = 120
 MOST_CATEGORIES = 8
 
 BEFORE = (
@@ -52,17 +61,8 @@ POPULATION = (
 
 
 def card(released: Released) -> Page:
-    """Return the card of a release.
-
-    Parameters
-    ----------
-    released : Released
-
-    Returns
-    -------
-    Page
-    """
-    title = released.description.title or released.asked.dataset
+    """Return the card of a release."""
+    title = released.description.title or released.request.dataset
     learner = registry.entry(released.learner_name).title
     blocks: list[Block] = [
         *_what(released),
@@ -92,23 +92,21 @@ def card(released: Released) -> Page:
 
 
 def _what(released: Released) -> Iterator[Block]:
-    asked, label = released.asked, released.domain.label
-    name = released.learner_name
-    known = registry.entry(name)
+    label, name = released.domain.label, released.learner_name
+    entry = registry.entry(name)
     names = ", ".join(label.names)
     if released.domain.n_classes == 2:
         names = f"{label.positive} (positive) or {label.negative} (negative)"
-    setting = known.whole(released.setting)
-    given = [f"{key} = {plain(value)}" for key, value in setting.items()]
+    settings = [f"{k} = {plain(v)}" for k, v in entry.whole(released.setting).items()]
     rows = [
         ("predicts", f"{label.column}: {names}"),
         ("from", f"{len(released.domain.columns)} columns (below)"),
-        ("learner", f"{known.title} ({name}, version {known.version})"),
-        ("settings", "; ".join(given) or "none"),
+        ("learner", f"{entry.title} ({name}, version {entry.version})"),
+        ("settings", "; ".join(settings) or "none"),
         *_chosen(released),
         ("trained on", _trained_on(released)),
         ("privacy", _level(released)),
-        ("neighbours", words.relation(asked.relation).description),
+        ("neighbours", words.relation(released.request.relation).description),
         ("made with", f"privcurve {__version__}"),
         ("files", "model.json (JSON; nothing in it is a program), this card"),
     ]
@@ -117,11 +115,11 @@ def _what(released: Released) -> Iterator[Block]:
 
 def _chosen(released: Released) -> Iterator[tuple[str, str]]:
     """Say what a choice was made from; nothing of how it went but what was kept."""
-    asked = released.asked
-    if not is_choice(asked.learner):
+    request = released.request
+    if not is_choice(request.learner):
         return
-    whole = registry.entry(asked.learner).whole(asked.parameters)
-    each = titles(candidates_of(whole["learner"], whole["settings"]))
+    parameters = registry.entry(request.learner).whole(request.parameters)
+    each = titles(candidates_of(parameters["learner"], parameters["settings"]))
     yield (
         "chosen",
         f"on the records, by private selection from {len(each)}: {'; '.join(each)}. The privacy "
@@ -130,13 +128,13 @@ def _chosen(released: Released) -> Iterator[tuple[str, str]]:
 
 
 def _level(released: Released) -> str:
-    pure = ", pure" if released.statement.private and not released.asked.delta else ""
-    paid = released.asked.accuracy
+    pure = ", pure" if released.statement.private and not released.request.delta else ""
+    paid = released.request.accuracy
     return level(released.price) + pure + (f", {paid:g} of it for the accuracy" if paid else "")
 
 
 def _trained_on(released: Released) -> str:
-    if released.asked.relation == words.ADD_REMOVE:
+    if released.request.relation == words.ADD_REMOVE:
         return "all training records; their number is not public, and stands nowhere here"
     return f"all {released.description.n_rows:,} training records; their number is public"
 
@@ -150,27 +148,27 @@ def _guarantee(released: Released) -> Iterator[Block]:
             warning=True,
         )
         yield Text(
-            "With a secret seed it would be: " + str(released.learner.privacy_.drawn_by(OF_CHACHA)),
+            "With a secret seed it would be: " + str(released.learner.privacy_.drawn_by(OF_CHACHA))
         )
         return
     yield Text(str(released.statement))
-    for sentence, large in deltas(released):
+    for sentence, large in released.deltas():
         yield Text(sentence, warning=large)
 
 
 def _accuracy(released: Released) -> str:
-    found = released.accuracy
-    if found is not None:
-        said = (
-            f"Accuracy {found.value:.4f} (± {found.error:.4f}) on the "
+    accuracy = released.accuracy
+    if accuracy is not None:
+        measured = (
+            f"Accuracy {accuracy.value:.4f} (± {accuracy.error:.4f}) on the "
             f"{released.description.n_test:,} records of the dataset's test part, which it was not "
             "trained on"
         )
-        if not found.epsilon:
-            return f"{said} and which are public."
+        if not accuracy.epsilon:
+            return f"{measured} and which are public."
         return (
-            f"{said}. The number has noise (discrete Laplace) and has cost epsilon = "
-            f"{found.epsilon:g}, on top of that of the model."
+            f"{measured}. The number has noise (discrete Laplace) and has cost epsilon = "
+            f"{accuracy.epsilon:g}, on top of that of the model."
         )
     return (
         "No accuracy is stated. A number measured on the records would be a release of its own and "
@@ -180,8 +178,119 @@ def _accuracy(released: Released) -> str:
     )
 
 
+def decides(released: Released) -> Iterator[Block]:
+    """Yield how a model decides: a table a column where its score is a sum, its words otherwise."""
+    model: Any = getattr(released.learner, "model_", None)
+    domain = released.domain
+    if hasattr(model, "intercept_error"):
+        constant = f"{model.intercept:+.3f} (± {model.intercept_error:.3f})"
+        yield from _sum(
+            domain, model.intercept, constant, ".3f", model.shapes, model.errors, model.pairs
+        )
+    elif (added := shares.of(released.learner, domain)) is not None:
+        yield from _sum(domain, added.constant, f"{added.constant:+.3g}", ".3g", added.values)
+    else:
+        yield Code(_words(released))
+
+
+def _sum(
+    domain: Domain,
+    constant: float,
+    constant_words: str,
+    form: str,
+    values: Sequence[NDArray[np.float64]],
+    errors: Sequence[NDArray[np.float64]] = (),
+    pairs: Sequence[PairShape] = (),
+) -> Iterator[Block]:
+    """Yield what each value, and each pair of values, adds to a score; columns by their span."""
+    label = domain.label
+    if not (pairs or any(each.any() for each in values)):
+        answer = label.positive if constant > 0 else label.negative
+        yield Text(f"It always says that {label.column} is {answer}: no column counts.")
+        return
+    yield Text(
+        f"A score is added up: {constant_words}, and to that the value of each column's bin. "
+        f"Above 0 the model says that {label.column} is {label.positive}."
+        + (
+            " After ± stand standard errors, of noise and of the spread of records (approximate)."
+            if errors
+            else ""
+        )
+    )
+    largest = max(float(abs(each).max()) for each in values)
+    used = [j for j in range(len(values)) if values[j].any()]
+    for j in sorted(used, key=lambda j: float(values[j].min() - values[j].max())):
+        header = (domain.names[j], "value", *(["error"] if errors else []))
+        columns = [domain.columns[j].bin_names, [f"{value:+{form}}" for value in values[j]]]
+        if errors:
+            columns.append([f"± {error:{form}}" for error in errors[j]])
+        yield Rows(header, list(zip(*columns, strict=True)), values[j].tolist(), largest)
+    for pair in pairs:
+        yield from _pair(pair, domain, largest)
+    used += [j for pair in pairs for j in pair.columns]
+    unused = [name for j, name in enumerate(domain.names) if j not in used]
+    if unused:
+        yield Text(f"Without effect: {', '.join(unused)}.")
+    yield from always(constant, [*values, *(pair.values for pair in pairs)], domain)
+
+
+def always(constant: float, parts: Sequence[NDArray[np.float64]], domain: Domain) -> Iterator[Text]:
+    """Say so where a sum has the same sign whatever the values are: its labels tell nothing."""
+    label = domain.label
+    for end, said, never in (
+        (constant + sum(float(part.max()) for part in parts) <= 0, label.negative, "above"),
+        (constant + sum(float(part.min()) for part in parts) > 0, label.positive, "down to"),
+    ):
+        if end:
+            yield Text(
+                f"No record gets {never} 0, so that the label it gives is always {said}. Scores, "
+                "and the probabilities made of them, still tell records apart.",
+                warning=True,
+            )
+
+
+def _pair(pair: PairShape, domain: Domain, largest: float) -> Iterator[Block]:
+    """Return what a pair of columns adds beside what each of them does: a row a pair of groups."""
+    names = [
+        _grouped(domain.columns[j].bin_names, groups.tolist())
+        for j, groups in zip(pair.columns, pair.groups, strict=True)
+    ]
+    cells = list(itertools.product(*(range(len(each)) for each in names)))
+    values = [float(pair.values[cell]) for cell in cells]
+    rows = [
+        (names[0][a], names[1][b], f"{value:+.3f}", f"± {float(pair.errors[a, b]):.3f}")
+        for (a, b), value in zip(cells, values, strict=True)
+    ]
+    first, second = (domain.names[j] for j in pair.columns)
+    yield Rows(
+        (f"{first}, beside its own", f"and {second}", "value", "error"), rows, values, largest
+    )
+
+
+def _grouped(bin_names: Sequence[str], groups: Sequence[int]) -> list[str]:
+    """Name groups of codes: by their only one, or by the first and the last."""
+    names: dict[int, list[str]] = {}
+    for name, group in zip(bin_names, groups, strict=True):
+        names.setdefault(group, []).append(name)
+    return [
+        each[0] if len(each) == 1 else f"{each[0]} … {each[-1]}"
+        for _, each in sorted(names.items())
+    ]
+
+
+def _words(released: Released) -> str:
+    """Write a model as a person reads it, as its file does; the end of a long one is left out."""
+    words = models.load(released.path(MODEL)).describe()
+    if words == released.learner_name:
+        title = registry.entry(released.learner_name).title
+        return f"{title}: its numbers stand in {MODEL}, under the key model."
+    lines = words.splitlines()
+    left = len(lines) - MOST_LINES
+    return "\n".join([*lines[:MOST_LINES], *([f"… and {left} lines more"] if left > 0 else [])])
+
+
 def _steps(statement: PrivacyStatement, made: PrivacyStatement) -> Iterator[Block]:
-    """Return the ledger: of a model whose seed is known, that of its noise."""
+    """Yield the mechanism calls: of a model with a public seed, those of its noise."""
     alike: dict[Any, list[LedgerEntry]] = {}
     for entry in made.ledger:
         alike.setdefault(replace(entry, what="", calls=1), []).append(entry)
@@ -197,7 +306,7 @@ def _steps(statement: PrivacyStatement, made: PrivacyStatement) -> Iterator[Bloc
 def _step(group: Sequence[LedgerEntry]) -> tuple[str, ...]:
     first = group[0]
     what = first.what if len(group) == 1 else f"{len(group)} ×: {first.what}, …, {group[-1].what}"
-    known = MECHANISMS.get(first.mechanism)
+    mechanism = MECHANISMS.get(first.mechanism)
     cost = f"ε = {first.epsilon:.4g}" if first.rho is None else f"ρ = {first.rho:.4g}"
     if first.mechanism == "gaussian":
         # It has no pure ε: what adds up, as squares, is μ = sensitivity/σ.
@@ -206,7 +315,7 @@ def _step(group: Sequence[LedgerEntry]) -> tuple[str, ...]:
         cost = f"range {first.bounded_range:.4g}"
     return (
         what,
-        known.words if known is not None else first.mechanism,
+        mechanism.words if mechanism is not None else first.mechanism,
         f"{first.noise_rate:.4g}",
         f"{first.sensitivity:.4g}",
         cost + (" each" if len(group) > 1 else ""),
@@ -227,11 +336,10 @@ def _adds_up(released: Released) -> Iterator[Block]:
     if len(together) > 1:
         yield Text(CONVERTED)
     if released.budget.limited:
-        total = released.budget.total(released.prices)
-        limit = Price(released.budget.epsilon, released.budget.delta, released.budget.neighbours)
+        budget = released.budget
         yield Text(
-            f"The holder's budget for all releases is {level(limit)} ({limit.neighbours} "
-            f"neighbours); {level(total)} of it is spent."
+            f"The holder's budget for all releases is {level(budget)} ({budget.neighbours} "
+            f"neighbours); {level(budget.total(released.prices))} of it is spent."
         )
     elif not released.description.public_benchmark:
         yield Text("The holder has set no budget for all releases together.")

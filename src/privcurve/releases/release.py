@@ -1,4 +1,4 @@
-"""Release a model: train one on all records, with a secret seed, within the dataset's budget."""
+"""Release a model: check the request, reserve its price, train on all records, write it down."""
 
 from __future__ import annotations
 
@@ -10,40 +10,38 @@ import secrets
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from privcurve import datasets
-from privcurve.datasets import Dataset, Description, Domain
+from privcurve import datasets, models
+from privcurve.datasets import Dataset, Description
 from privcurve.experiments import canonical
 from privcurve.experiments.jobs import CODED
-from privcurve.files import WriteError
+from privcurve.files import WriteError, check_room, replace_text
 from privcurve.learners import registry
-from privcurve.learners.entries import LEARNERS
-from privcurve.privacy import budget as words
 from privcurve.privacy import seeds
 from privcurve.privacy.accountants.compose import NONE
 from privcurve.privacy.curator import Curator
 from privcurve.privacy.ledger import PROVED, REFUTED, PrivacyStatement
 from privcurve.privacy.seeds import SecretSeed, Seed
 from privcurve.releases import card
-from privcurve.releases.accuracy import Accuracy, measured
-from privcurve.releases.asked import (
-    CARD,
-    MODEL,
-    PAGE,
+from privcurve.releases.budget_ledger import (
+    DONE,
+    FAILED,
     RELEASES,
-    Asked,
-    Released,
-    check_accuracy,
-    check_sample,
+    TOLERANCE,
+    Budget,
+    BudgetLedger,
+    alone,
 )
-from privcurve.releases.before import check_delta, check_numbers, check_output, rehearse
-from privcurve.releases.book import DONE, FAILED, Book, alone
 from privcurve.releases.choice import choice, is_choice
-from privcurve.releases.errors import ReleaseError, spent
-from privcurve.releases.prices import Budget
-from privcurve.releases.traces import Traces, the_same
+from privcurve.releases.errors import ReleaseError
+from privcurve.releases.released import CARD, MODEL, PAGE, Released, measured
+from privcurve.releases.request import Request, check, rehearse
+from privcurve.releases.traces import Traces, same_records
 
 if TYPE_CHECKING:
     import numpy as np
+
+# In bytes: more than most models and their cards take.
+ROOM = 2**20
 
 KNOWN_SEED = (
     "its noise was drawn from a public seed, so that whoever knows the seed can draw it again"
@@ -51,7 +49,7 @@ KNOWN_SEED = (
 
 
 def release(
-    asked: Asked,
+    request: Request,
     *,
     seed: int | str | None = None,
     output: Path | None = None,
@@ -59,14 +57,14 @@ def release(
     large_delta: bool = False,
     other_records: bool = False,
 ) -> Released:
-    """Train a model on all training records of a dataset, and write what may leave.
+    """Train a model on all training records of a dataset, and write the files that may leave.
 
     The test part of the dataset, where it has one, is not trained on. The ledger is written
     before training: whatever happens then, ε is spent.
 
     Parameters
     ----------
-    asked : Asked
+    request : Request
         Of the learner ``choose`` the learner too is chosen on the records, and paid for.
     seed : int or str, optional
         A file ``….seed`` in place of the dataset's own secret; or, for a public benchmark alone, a
@@ -87,7 +85,7 @@ def release(
     Raises
     ------
     DatasetError, SeedError, ReleaseError
-        If the dataset can't be had, the seed is not for it, what is asked for is not possible, or
+        If the dataset can't be had, the seed is not for it, the request is not possible, or
         the budget does not allow it: nothing is trained, and nothing spent. ReleaseError too if the
         training fails, which is spent.
     WriteError
@@ -96,50 +94,54 @@ def release(
     KeyboardInterrupt
         If it is stopped; with a message if that is spent.
     """
-    description = datasets.describe(asked.dataset)
-    if is_choice(asked.learner):
-        asked = choice(asked, description).asked
-    check(asked, description.domain)
-    check_sample(asked, description)
-    check_accuracy(asked, description)
-    if not large_delta:
-        check_delta(asked, description)
+    # Refuse what can't be done, at no cost: by the request, the budget, the folders, the data.
+    description = datasets.describe(request.dataset)
+    if is_choice(request.learner):
+        request = choice(request, description).asked
+    estimator = check(request, description, large_delta)
     records = description.of_records
     place = _seed_place(seed, description)
     budget = Budget.of(datasets.describe(records).budget)
-    price = asked.price(secret=isinstance(place, Path))
+    price = request.price(secret=isinstance(place, Path))
     home = releases / records
-    book = Book(home)
-    book.check(budget, price, large_delta)
-    check_output(output, home)
-    traces = Traces(book, description)
-    data = _data(asked.dataset, traces)
-    template = _template(asked, data.domain)
-    rehearse(asked, description, template)
+    ledger = BudgetLedger(home)
+    ledger.check(budget, price, large_delta)
+    _check_output(output, home)
+    traces = Traces(ledger, description)
+    data = _data(request.dataset, traces)
+    rehearse(request, description, estimator)
 
     token = secrets.token_hex(32) if isinstance(place, Path) else ""
     begun = None
     try:
+        # Reserve the price: from here on it is spent.
         with alone(releases):
-            check_numbers(home, book, output)
+            _check_numbers(home, ledger, output)
             _check_other_ledgers(releases, records, data)
-            book.check(budget, price, large_delta)
+            ledger.check(budget, price, large_delta)
             with traces.alone():
                 others = traces.check(other_records)
                 traces.prepare()
                 # Made no earlier: what is refused leaves nothing.
-                chosen = place if isinstance(place, int) else seeds.read_or_make(place)
-                facts = _facts(asked, data, chosen, token, others)
-                begun = book.reserve(budget, price, facts, large_delta)
+                run_seed = place if isinstance(place, int) else seeds.read_or_make(place)
+                facts = _facts(request, data, run_seed, token, others)
+                begun = ledger.reserve(budget, price, facts, large_delta)
                 traces.keep()
         # Wherever the model goes: by its number a release is missed if the ledger is lost.
         (home / str(begun.number)).mkdir(mode=0o700, exist_ok=True)
-        before = tuple(one.price for one in book.releases()[: begun.number - 1])
-        rng = _stream("release", asked, data, chosen, begun.number, token)
-        learner = _trained(template, data, rng)
-        statement = _statement(asked, learner, chosen)
+        before = tuple(one.price for one in ledger.releases()[: begun.number - 1])
+
+        identity = (request, data.checksum, run_seed, begun.number, token)
+        learner = _trained(estimator, data, _stream("release", *identity))
+        statement = _statement(request, learner, run_seed)
+        accuracy = None
+        if description.public_benchmark and data.X_test is not None:
+            accuracy = measured(learner, data)
+        elif request.accuracy:
+            curator = Curator(_stream("accuracy", *identity))
+            accuracy = measured(learner, data, request.accuracy, curator)
         released = Released(
-            asked,
+            request,
             description,
             data.domain,
             begun,
@@ -147,27 +149,28 @@ def release(
             budget,
             learner,
             statement,
-            chosen,
-            _accuracy(asked, description, learner, data, chosen, begun.number, token),
+            run_seed,
+            accuracy,
             output or home / str(begun.number),
-            book.path,
+            ledger.path,
         )
-        model = _write(released)
-        kept = {"kept": released.learner_name} if is_choice(asked.learner) else {}
+        facts = {"folder": str(released.folder), "model": _write(released)}
+        if is_choice(request.learner):
+            facts["kept"] = released.learner_name
     except BaseException as error:
         if begun is not None:
             # Interrupted, or failed because of a record: that may be known from outside, so it
             # counts. The line that reserved it counts, where no other can be written.
             with contextlib.suppress(WriteError):
-                book.close(begun, FAILED, {"error": type(error).__name__})
-        if begun is None and not _reserved(book, token):
+                ledger.close(begun, FAILED, {"error": type(error).__name__})
+        if begun is None and not _reserved(ledger, token):
             raise
-        told = spent(error, asked.learner, book.path)
-        if told is error:
+        spent = _spent(error, request.learner, ledger.path)
+        if spent is None:
             raise
-        raise told from error
+        raise spent from error
     try:
-        book.close(begun, DONE, {"folder": str(released.folder), "model": model, **kept})
+        ledger.close(begun, DONE, facts)
     except WriteError as error:
         raise ReleaseError(
             f"{error} (The ledger counts this release as spent since it began, and its model and "
@@ -176,63 +179,55 @@ def release(
     return released
 
 
-def _reserved(book: Book, token: str) -> bool:
+def _reserved(ledger: BudgetLedger, token: str) -> bool:
     """Whether a release stands in the ledger that was stopped while it was written there."""
-    return bool(token) and any(one.facts.get("token") == token for one in book.releases())
+    return bool(token) and any(one.facts.get("token") == token for one in ledger.releases())
 
 
-def check(asked: Asked, domain: Domain) -> None:
-    """Refuse what can't be released, before anything is read or spent.
-
-    Raises
-    ------
-    ReleaseError
-    """
-    try:
-        known = registry.entry(asked.learner)
-        registry.check_parameters(asked.learner, asked.parameters)
-        registry.check_proved(asked.learner, asked.parameters)
-        words.check_budget(asked.epsilon, asked.delta, asked.learner)
-        missing = registry.missing_package(asked.learner)
-    except ValueError as error:
-        raise ReleaseError(str(error)) from None
-    if asked.learner not in LEARNERS or not known.certified:
-        certified = [name for name, one in LEARNERS.items() if one.certified and not one.requires]
-        raise ReleaseError(
-            f"{asked.learner} has no certified guarantee of this project: its models may be "
-            f"compared, but not released. There are: {', '.join(certified)}."
+def _spent(error: BaseException, learner: str, ledger: Path) -> BaseException | None:
+    """Say of an expected error after a release has begun that it is spent; None of others."""
+    counts = f"The ledger, {ledger}, counts this release as spent"
+    if isinstance(error, KeyboardInterrupt):
+        return KeyboardInterrupt(f"stopped. {counts}: it had begun. Another try is another release")
+    if isinstance(error, OSError):
+        return ReleaseError(
+            f"{error} ({counts}: its model was trained. Another try is another release.)"
         )
-    if missing:
-        raise ReleaseError(missing)
-    kind = registry.estimator_class(asked.learner)
-    if not (kind._released or is_choice(asked.learner)):
-        raise ReleaseError(f"{asked.learner} can't be handed over: {kind._kept_back}")
-    if math.isinf(asked.epsilon):
-        raise ReleaseError("epsilon = inf is a model without privacy: give a finite epsilon")
-    if why := known.refuses(delta=asked.delta, neighbours=asked.relation):
-        raise ReleaseError(why)
-    _template(asked, domain)
+    if isinstance(error, (ValueError, ArithmeticError, models.ModelError)):
+        return ReleaseError(
+            f"{learner} could not be trained: {error} ({counts}: that it failed may tell something "
+            "of the records.)"
+        )
+    return None
 
 
-def _template(asked: Asked, domain: Domain) -> Any:
-    """Return the learner, not fitted, with all that can be checked of it."""
-    try:
-        made = registry.make(asked.learner, domain, asked.estimator_parameters, asked.relation)
-        made._check_parameters()
-        made.check_classes(domain.n_classes)
-    except (ValueError, ImportError) as error:
-        raise ReleaseError(str(error)) from None
-    return made
+# Refused at no cost ----------------------------------------------------------------
 
 
-def _seed_place(given: int | str | None, description: Description) -> int | Path:
+def _seed_place(seed: int | str | None, description: Description) -> int | Path:
     """Return the public number, or the file of the secret, which is made when it is needed."""
-    place = seeds.path_of(description.of_records) if given is None else seeds.place_of(given)
+    place = seeds.path_of(description.of_records) if seed is None else seeds.place_of(seed)
     if isinstance(place, int):
         seeds.check(place, description.name, description.public_benchmark)
     else:
         seeds.check_secret(place)
     return place
+
+
+def _check_output(output: Path | None, home: Path) -> None:
+    """Check that the files of a release can be written, and are written over nothing."""
+    folder = output if output is not None else home
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        raise ReleaseError(f"the folder {folder} can't be made: {error.strerror}") from None
+    check_room(folder, ROOM)
+    taken = [name for name in (MODEL, CARD, PAGE) if output and (output / name).exists()]
+    if taken:
+        raise ReleaseError(
+            f"{folder / taken[0]} exists already, from an earlier release: name another folder "
+            f"(--output), or leave it out for a new one below {home}"
+        )
 
 
 def _data(name: str, traces: Traces) -> Dataset:
@@ -246,29 +241,49 @@ def _data(name: str, traces: Traces) -> Dataset:
     return data
 
 
+def _check_numbers(home: Path, ledger: BudgetLedger, output: Path | None) -> None:
+    """Refuse a ledger that lacks a release whose numbered folder is there, but for `output`."""
+    releases = ledger.releases()
+    folders = [one.facts["folder"] for one in releases if "folder" in one.facts]
+    named = {Path(folder).resolve() for folder in (*folders, *([output] if output else []))}
+    for path in sorted(home.glob("*/"), key=lambda path: (len(path.name), path.name)):
+        number = int(path.name) if path.name.isdecimal() else 0
+        if number > len(releases) and path.resolve() not in named:
+            model = path / MODEL
+            raise ReleaseError(
+                f"{model if model.exists() else path} is there, but the ledger, {ledger.path}, "
+                "does not know of it: restore the ledger, without which what is spent can't be "
+                "known"
+            )
+
+
 def _check_other_ledgers(releases: Path, records: str, data: Dataset) -> None:
     """Refuse records that have a ledger under another name: budgets would not add up."""
     mine = set(data.sources.values())
     for path in sorted(releases.glob("*/")):
         if path.name == records:
             continue
-        for one in Book(path).releases():
+        other = BudgetLedger(path)
+        for one in other.releases():
             # A file that was saved again has other bytes, and mostly the same codes.
             alike = one.facts.get("checksum") == data.checksum
             if alike or mine & set(one.facts.get("sources", {}).values()):
-                raise ReleaseError(the_same(records, data.name, path.name, Book(path).path))
+                raise ReleaseError(same_records(records, data.name, path.name, other.path))
+
+
+# Reserved and trained --------------------------------------------------------------
 
 
 def _facts(
-    asked: Asked, data: Dataset, seed: Seed, token: str, others: list[str]
+    request: Request, data: Dataset, seed: Seed, token: str, others: list[str]
 ) -> dict[str, Any]:
     """Return what the ledger holds of a release beside its price; for the holder."""
     return {
-        "dataset": asked.dataset,
-        "learner": asked.learner,
-        "version": registry.entry(asked.learner).version,
-        "parameters": dict(asked.parameters),
-        "accuracy": asked.accuracy,
+        "dataset": request.dataset,
+        "learner": request.learner,
+        "version": registry.entry(request.learner).version,
+        "parameters": dict(request.parameters),
+        "accuracy": request.accuracy,
         "checksum": data.checksum,
         "sources": dict(data.sources),
         "seed": seeds.named(seed),
@@ -279,46 +294,51 @@ def _facts(
 
 
 def _stream(
-    what: str, asked: Asked, data: Dataset, seed: Seed, number: int, token: str
+    use: str, request: Request, checksum: str, seed: Seed, number: int, token: str
 ) -> np.random.Generator:
-    """Return a stream of one release: it is used once, though a ledger were lost.
+    """Return a stream of one release: it is used once, even if a ledger was lost.
 
-    Two models of equal noise and unequal ε would give away both. So the stream follows from all
-    that is asked, the release's number, and a random token.
+    Two models of equal noise and unequal ε would give away both. So the stream follows from the
+    whole request, the data's checksum, the release's number, and a random token.
     """
     key = {
-        "for": what,
+        "for": use,
         "release": number,
         "token": token,
-        "dataset": asked.dataset,
-        "checksum": data.checksum,
-        "learner": asked.learner,
-        "version": registry.entry(asked.learner).version,
-        "parameters": asked.estimator_parameters,
-        "neighbours": asked.relation,
+        "dataset": request.dataset,
+        "checksum": checksum,
+        "learner": request.learner,
+        "version": registry.entry(request.learner).version,
+        "parameters": request.estimator_parameters,
+        "neighbours": request.relation,
         "seed": seeds.named(seed),
     }
     return seeds.generator(seed, canonical.digest(key))
 
 
-def _trained(template: Any, data: Dataset, rng: np.random.Generator) -> Any:
+def _trained(estimator: Any, data: Dataset, rng: np.random.Generator) -> Any:
     X, y, counts = datasets.distinct(data.X, data.y)
-    (learner,) = template.fit_many(X, y, [{}], [rng], counts)
+    (learner,) = estimator.fit_many(X, y, [{}], [rng], counts)
     return learner
 
 
-def _statement(asked: Asked, learner: Any, seed: Seed) -> PrivacyStatement:
-    """Return the statement of the model as it leaves; refuse one that is not what was reserved."""
-    said: PrivacyStatement = learner.privacy_
-    slack = 1 + 1e-9
+# Written ---------------------------------------------------------------------------
+
+
+def _statement(request: Request, learner: Any, seed: Seed) -> PrivacyStatement:
+    """Return the statement of the released model; refuse one that is not what was reserved."""
+    statement: PrivacyStatement = learner.privacy_
+    slack = 1 + TOLERANCE
     if (
-        said.epsilon > asked.epsilon * slack
-        or said.delta > asked.delta * slack
-        or said.neighbours != asked.relation
-        or said.status != PROVED
+        statement.epsilon > request.epsilon * slack
+        or statement.delta > request.delta * slack
+        or statement.neighbours != request.relation
+        or statement.status != PROVED
     ):
-        raise ReleaseError(f"what {asked.learner} guarantees is not what was asked for: {said}")
-    return said if isinstance(seed, SecretSeed) else with_known_seed(said)
+        raise ReleaseError(
+            f"what {request.learner} guarantees is not what was asked for: {statement}"
+        )
+    return statement if isinstance(seed, SecretSeed) else with_known_seed(statement)
 
 
 def with_known_seed(statement: PrivacyStatement) -> PrivacyStatement:
@@ -334,40 +354,18 @@ def with_known_seed(statement: PrivacyStatement) -> PrivacyStatement:
     )
 
 
-def _accuracy(
-    asked: Asked,
-    description: Description,
-    learner: Any,
-    data: Dataset,
-    seed: Seed,
-    number: int,
-    token: str,
-) -> Accuracy | None:
-    if description.public_benchmark and data.X_test is not None:
-        return measured(learner, data, 0.0, None)
-    if not asked.accuracy:
-        return None
-    rng = _stream("accuracy", asked, data, seed, number, token)
-    return measured(learner, data, asked.accuracy, Curator(rng))
-
-
 def _write(released: Released) -> str:
-    """Write model and card; give the checksum of the model's file."""
-    from privcurve import models
-    from privcurve.files import replace_text
-
+    """Write model and card, and return the checksum of the model's file."""
     path = released.path(MODEL)
-    notes = {"release": released.release.number, "about": card.ABOUT}
-    title = released.description.title or released.asked.dataset
     models.save(
         path,
         released.learner,
         released.domain,
         statement=released.statement,
-        dataset=title,
-        notes=notes,
+        dataset=released.description.title or released.request.dataset,
+        notes={"release": released.release.number, "about": card.ABOUT},
     )
-    found = card.card(released)
-    replace_text(released.path(CARD), found.markdown())
-    replace_text(released.path(PAGE), found.html())
+    page = card.card(released)
+    replace_text(released.path(CARD), page.markdown())
+    replace_text(released.path(PAGE), page.html())
     return hashlib.sha256(path.read_bytes()).hexdigest()

@@ -1,4 +1,4 @@
-"""Sketches of tables, by which the same records are known again under another name.
+"""Sketches of tables, by which the same records are recognised under another name.
 
 Each record is hashed under a secret of the holder's, from what stands in its cells and not from
 its codes: the order of records, ends of lines, the form of the file and bins make no difference. A
@@ -21,8 +21,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privcurve.datasets import Description
-from privcurve.datasets.numbers import number
 from privcurve.datasets.readers.table import RawTable, wanted_fields
+from privcurve.numerals import number
 
 # The share of the smaller table, within ± 1.6 % (two standard errors) at a half.
 SIZE = 4096
@@ -37,27 +37,16 @@ MOST_KNOWN = 100_000
 
 @dataclass(frozen=True)
 class Sketch:
-    """The smallest hashes of the distinct records of a table.
+    """The smallest hashes of the distinct records of a table: at most `SIZE`, in order.
 
-    Attributes
-    ----------
-    fields : str
-        A digest of key and fields: hashes under another one can't be compared.
-    hashes : tuple of int
-        At most `SIZE`, in order.
+    `fields` is a digest of key and fields: hashes under another one can't be compared.
     """
 
     fields: str
     hashes: tuple[int, ...]
 
     def share(self, other: Sketch) -> float:
-        """Estimate which share of the records of the smaller table are in the other one, too.
-
-        Returns
-        -------
-        float
-            0 if that can't be told.
-        """
+        """Estimate the share of the smaller table's records in both; 0 if that can't be told."""
         if self.fields != other.fields:
             return 0.0
         full = [one.hashes[-1] for one in (self, other) if len(one.hashes) == SIZE]
@@ -69,25 +58,16 @@ class Sketch:
 
 
 class Sketcher:
-    """Draws the sketch of a table, a piece at a time.
+    """Draw the sketch of a table, a piece at a time.
 
-    Parameters
-    ----------
-    description : Description
-        Its columns and its label are what is hashed.
-    key : bytes
-        The holder's secret, of 32 bytes.
-
-    Attributes
-    ----------
-    n_records : int
-        How many were taken.
+    The columns and the label of the description are hashed, under the holder's secret of 32 bytes.
+    `n_records` is how many records were taken.
     """
 
     def __init__(self, description: Description, key: bytes) -> None:
         self._names = sorted(wanted_fields(description))
         self._key = _digest("\n".join(self._names), key)
-        self._cells = _Cells(self._key, description.missing, description.domain.decimal)
+        self._cells = _Cells(self._key, description.domain.missing, description.domain.decimal)
         self._smallest: Words = np.zeros(0, dtype=np.uint64)
         self.n_records = 0
 

@@ -1,8 +1,8 @@
-"""What the holder's own folder keeps of ledgers: how far each has come, and whose records it is of.
+"""Traces of budget ledgers in the holder's own folder: how far each has come, of which records.
 
 A ledger is in a working folder, where it can be lost, or left behind by a copy of the records. The
 holder's folder, beside the seeds, outlives both. A trace of a ledger holds the number of its
-releases, the digest of its lines (by which the ledger is known again wherever it was moved) and
+releases, the digest of its lines (by which the ledger is recognised wherever it was moved) and
 sketches of its records (:mod:`privcurve.releases.sketch`). Nothing of it ever leaves that folder.
 """
 
@@ -12,8 +12,8 @@ import hashlib
 import json
 import os
 import secrets
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -23,7 +23,7 @@ from privcurve.datasets.load import raw_tables
 from privcurve.datasets.readers.table import RawTable
 from privcurve.files import check_room, replace_file, shown
 from privcurve.privacy import seeds
-from privcurve.releases.book import Book, alone
+from privcurve.releases.budget_ledger import BudgetLedger, alone
 from privcurve.releases.errors import ReleaseError
 from privcurve.releases.sketch import SAME, Sketch, Sketcher
 
@@ -38,21 +38,9 @@ ROOM = 2**20
 
 @dataclass(frozen=True)
 class Trace:
-    """What is known of a ledger.
+    """A trace of a ledger, which was last at `ledger`, of the dataset `records`.
 
-    Attributes
-    ----------
-    file : Path
-        Of the trace.
-    ledger : str
-        Where the ledger was last.
-    records : str
-        The dataset that it is of.
-    n_releases : int
-    head : str
-        As of :meth:`privcurve.releases.book.Book.head`.
-    sketches : mapping of str to Sketch
-        By what each was drawn from: description and files.
+    `head` is that of :meth:`BudgetLedger.head`; `sketches` are by what each was drawn from.
     """
 
     file: Path
@@ -68,23 +56,21 @@ class Trace:
 
 
 class Traces:
-    """What the holder's folder keeps, as one release needs it.
+    """The traces in the holder's folder, as one release needs them.
 
-    Of a public benchmark nothing is kept; that its records are not those of a ledger that is known
-    here is checked nevertheless.
+    Of a public benchmark nothing is kept; that its records are not those of a ledger with a trace
+    is checked nevertheless.
 
     Parameters
     ----------
-    book : Book
+    ledger : BudgetLedger
         The ledger of the release.
     description : Description
-    folder : Path, optional
-        By default below that of the seeds.
     """
 
-    def __init__(self, book: Book, description: Description, folder: Path | None = None) -> None:
-        self.folder = seeds.folder() / FOLDER if folder is None else folder
-        self._book, self._description = book, description
+    def __init__(self, ledger: BudgetLedger, description: Description) -> None:
+        self.folder = seeds.folder() / FOLDER
+        self._ledger, self._description = ledger, description
         self._keeps = not description.public_benchmark
         self._new_key = ""
         self._sketcher: Sketcher | None = None
@@ -95,17 +81,11 @@ class Traces:
 
     @property
     def watch(self) -> Callable[[RawTable], None] | None:
-        """What is to be told of all records as they are read; None if nothing is."""
+        """A function to call with all records as they are read; None if none is needed."""
         return None if self._sketcher is None else self._sketcher.add
 
     def take(self, data: Dataset) -> None:
-        """Take the sketch of the records of a release; read them where nobody told of them.
-
-        Parameters
-        ----------
-        data : Dataset
-            What the release trains on.
-        """
+        """Take the sketch of the records of a release; read them if `watch` saw none."""
         if self._sketcher is None:
             return
         sources = json.dumps(sorted(data.sources.items()))
@@ -120,34 +100,18 @@ class Traces:
             self._sketch = self._sketcher.sketch
         self._made_from = made_from
 
-    @contextmanager
-    def alone(self) -> Iterator[None]:
+    def alone(self) -> AbstractContextManager[None]:
         """Let no other release of the holder's begin meanwhile, in whatever folder."""
-        if self._sketch is None:
-            yield
-            return
-        with alone(self.folder):
-            yield
+        return nullcontext() if self._sketch is None else alone(self.folder)
 
     def check(self, other_records: bool) -> list[str]:
         """Refuse a ledger that lacks releases, and records that are those of another ledger.
 
-        Parameters
-        ----------
-        other_records : bool
-            Whether records that are mostly the same are other people's nevertheless.
-
-        Returns
-        -------
-        list of str
-            The ledgers of such records.
-
-        Raises
-        ------
-        ReleaseError
+        `other_records`: records that are mostly the same are other people's nevertheless; return
+        the ledgers of such records.
         """
         mine = self._mine()
-        if mine is not None and not self._book.continues(mine.head):
+        if mine is not None and not self._ledger.continues(mine.head):
             raise ReleaseError(self._lost(mine))
         if self._sketch is None:
             return []
@@ -155,31 +119,23 @@ class Traces:
             trace
             for trace in self._all()
             # That of this ledger before it was moved says nothing against it.
-            if not self._book.continues(trace.head) and trace.has(self._sketch)
+            if not self._ledger.continues(trace.head) and trace.has(self._sketch)
         ]
         if same and not other_records:
             about, other = self._description, same[0]
             ledger = Path(other.ledger)
             releases = ledger.parent.parent
-            elsewhere = releases != self._book.path.resolve().parent.parent
+            elsewhere = releases != self._ledger.path.resolve().parent.parent
             there = f", in {releases.parent}" if elsewhere else ""
             raise ReleaseError(
-                the_same(about.of_records, about.name, other.records, shown(ledger), there)
+                same_records(about.of_records, about.name, other.records, shown(ledger), there)
                 + " (More than half of the smaller table's records are in both. If they are other "
                 "people's nevertheless, say --other-records, which the ledger notes.)"
             )
         return [trace.ledger for trace in same]
 
     def prepare(self) -> None:
-        """See to it that a trace can be written; write the key of sketches, if it is a new one.
-
-        Raises
-        ------
-        ReleaseError
-            If another release has made a key meanwhile.
-        SeedError, WriteError
-            If it can't be written.
-        """
+        """Check that a trace can be written; write the key of sketches, if it is a new one."""
         if not self._keeps:
             return
         check_room(self.folder, ROOM)
@@ -193,16 +149,10 @@ class Traces:
                 )
 
     def keep(self) -> None:
-        """Write down how far the ledger has come, and the sketch of its records.
-
-        Raises
-        ------
-        WriteError
-            If it can't be written.
-        """
+        """Write down how far the ledger has come, and the sketch of its records."""
         if not self._keeps or self._sketch is None:
             return
-        earlier = [trace for trace in self._all() if self._book.continues(trace.head)]
+        earlier = [trace for trace in self._all() if self._ledger.continues(trace.head)]
         sketches = {self._made_from: self._sketch}
         for trace in earlier:
             for made_from, other in trace.sketches.items():
@@ -210,10 +160,10 @@ class Traces:
                 if other.fields not in {one.fields for one in sketches.values()}:
                     sketches[made_from] = other
         content = {
-            "ledger": str(self._book.path.resolve()),
+            "ledger": str(self._ledger.path.resolve()),
             "records": self._description.of_records,
-            "releases": len(self._book.releases()),
-            "head": self._book.head(),
+            "releases": len(self._ledger.releases()),
+            "head": self._ledger.head(),
             "sketches": {
                 made_from: {"fields": one.fields, "hashes": [f"{h:016x}" for h in one.hashes]}
                 for made_from, one in sketches.items()
@@ -231,7 +181,7 @@ class Traces:
             return seeds.read(path).key
         if self._all():
             raise ReleaseError(
-                f"{path} is gone, without which no records are known again. Restore it from a "
+                f"{path} is gone, without which no records are recognised. Restore it from a "
                 f"backup; or, if there is none, move {self.folder} away: what is spent is in the "
                 "ledgers then, and nowhere else."
             )
@@ -240,7 +190,7 @@ class Traces:
 
     @property
     def _file(self) -> Path:
-        place = str(self._book.path.resolve())
+        place = str(self._ledger.path.resolve())
         return self.folder / f"{hashlib.sha256(place.encode()).hexdigest()[:32]}.json"
 
     def _mine(self) -> Trace | None:
@@ -250,17 +200,17 @@ class Traces:
         return [_read(path) for path in sorted(self.folder.glob("*.json"))]
 
     def _lost(self, mine: Trace) -> str:
-        known = len(self._book.releases())
-        has = f"has {known}, or others" if self._book.path.exists() else "is gone"
+        n_releases = len(self._ledger.releases())
+        has = f"has {n_releases}, or others" if self._ledger.path.exists() else "is gone"
         return (
-            f"the ledger {self._book.path} {has}, but {mine.n_releases} "
+            f"the ledger {self._ledger.path} {has}, but {mine.n_releases} "
             f"release{'' if mine.n_releases == 1 else 's'} stood in it ({mine.file}). Restore it "
             "from a backup: without it what is spent can't be known. If these are other records "
             "than those, give their description another name."
         )
 
 
-def the_same(records: str, dataset: str, other: str, ledger: Path, there: str = "") -> str:
+def same_records(records: str, dataset: str, other: str, ledger: Path, there: str = "") -> str:
     """Say that records have a ledger under another name, and what to do."""
     return (
         f"the file of {records!r} is that of {other!r} too, whose ledger, {ledger}, has releases "

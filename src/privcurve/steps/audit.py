@@ -25,13 +25,13 @@ def main() -> None:
     from privcurve.learners import own
     from privcurve.privacy import seeds
 
-    known = {name: one.claims for name, one in ATTACKS.items()} | own.claims()
-    if arguments.learner not in known:
+    claims = {**ATTACKS, **own.claims()}
+    if arguments.learner not in claims:
         raise SystemExit(f"error: {run.missing(arguments.learner)}")
     dataset = datasets.read(arguments.data)
     seeds.check(arguments.seed, dataset.name, datasets.is_public(dataset.name, dataset.origin))
     target = Target(dataset.name, records(dataset.X, dataset.y, dataset.domain.n_bins))
-    frame = run.run(known[arguments.learner], target, arguments.seed, COMPARISONS)
+    frame = run.run(claims[arguments.learner], target, arguments.seed, COMPARISONS)
     # Twelve digits: the last bits of an exponential differ between machines.
     replace_file(
         arguments.output, lambda path: frame.to_csv(path, index=False, float_format="%.12g")

@@ -79,8 +79,8 @@ class Comparison:
 
     def output(self, word: str) -> Asked:
         """Return one of its outputs."""
-        (found,) = [one for one in self.plan.of_study(self.study.name) if one.output.word == word]
-        return found
+        (output,) = [one for one in self.plan.of_study(self.study.name) if one.output.word == word]
+        return output
 
     def arguments(self, cores: str) -> list[str]:
         """Return Snakemake's arguments."""
@@ -170,14 +170,14 @@ def _check(epsilons: Sequence[float], delta: float, repeats: int) -> None:
 def _learners(
     about: Description, delta: float, tune: bool
 ) -> tuple[dict[str, Mapping[str, Any]], list[str]]:
-    """Return the learners that a dataset and a δ are for, and say which are not."""
-    asked = {**by_rule.LEARNERS, **(TUNED if tune else {}), **FREE}
-    suited, left_out = by_rule.suited(asked, about.domain.n_classes, delta)
-    found: dict[str, Mapping[str, Any]] = {}
+    """Return the learners that support a dataset and a δ, and the reason for each one left out."""
+    candidates = {**by_rule.LEARNERS, **(TUNED if tune else {}), **FREE}
+    suited, left_out = by_rule.suited(candidates, about.domain.n_classes, delta)
+    learners: dict[str, Mapping[str, Any]] = {}
     for label, spec in suited.items():
         entry = registry.entry(spec["learner"])
-        told = entry.told_delta(delta) if entry.private else 0.0
-        found[label] = {**spec, **({"deltas": [told]} if told else {})}
-    if not any(registry.entry(spec["learner"]).private for spec in found.values()):
+        own_delta = entry.told_delta(delta) if entry.private else 0.0
+        learners[label] = {**spec, **({"deltas": [own_delta]} if own_delta else {})}
+    if not any(registry.entry(spec["learner"]).private for spec in learners.values()):
         raise StudyError(f"{about.name}: no certified learner is for it: {'; '.join(left_out)}")
-    return found, left_out
+    return learners, left_out

@@ -21,8 +21,8 @@ from privcurve.audit.attacks.pairs import (
     own_answer,
     torn_columns,
 )
-from privcurve.audit.claim import Attack, Claim
-from privcurve.audit.scores import sample_canary_scores
+from privcurve.audit.claim import Claim
+from privcurve.audit.states import sample_canary_scores
 from privcurve.privacy.budget import ADD_REMOVE, CERTIFIED, PRIVATE_COLUMNS, PUBLISHED, REPLACE_ONE
 
 PARTIAL = {"public_columns": (1,)}
@@ -137,13 +137,8 @@ def _holders() -> Iterator[Claim]:
     yield from recipe("random_trees", [{**forest, "trust": t} for t in ("secure_sum", "local")])
 
 
-_CLAIMS = [
+CLAIMS = tuple(
     claim
     for some in (_partial, _linear, _counts, _trees, _ensembles, _gradient, _holders)
     for claim in some()
-]
-
-ATTACKS = tuple(
-    Attack(name, tuple(c for c in _CLAIMS if c.learner == name))
-    for name in dict.fromkeys(c.learner for c in _CLAIMS)
 )

@@ -1,17 +1,30 @@
-"""Packed files, unpacked a piece at a time and no further than a bound."""
+"""Raw files: opened and unpacked up to a bound; their bytes in pieces, and their lines."""
 
 from __future__ import annotations
 
+import codecs
 import gzip
 import io
+import unicodedata
 import zipfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
+from itertools import chain
 from pathlib import Path
-from typing import BinaryIO, cast
+from typing import BinaryIO, TypeVar, cast
+
+from privcurve.datasets.description import Parser
+
+Line = tuple[int, str]
+Seen = TypeVar("Seen")
+
+_LIKE_ASCII = ("utf-8", "utf-8-sig", "ascii", "cp1252", "iso8859-1")
+
+# Bytes that are read at once.
+PIECE = 1 << 20
 
 _GZIP = b"\x1f\x8b"
 _COMPRESS = b"\x1f\x9d"
-_PIECE = 1 << 18
+_UNPACKED_AT_ONCE = 1 << 18
 # Bits of a code of compress.
 _WIDEST = 16
 
@@ -31,7 +44,8 @@ def opened(path: Path) -> BinaryIO:
     if path.suffix == ".Z":
         pieces = _from_compress(file.read())
     elif path.suffix == ".gz" or file.peek(2)[:2] == _GZIP:
-        pieces = _from_gzip(file)
+        stream = gzip.GzipFile(fileobj=file, mode="rb")
+        pieces = iter(lambda: stream.read(_UNPACKED_AT_ONCE), b"")
     else:
         return file
     return joined(_bounded(pieces, path.stat().st_size), file)
@@ -39,7 +53,7 @@ def opened(path: Path) -> BinaryIO:
 
 def joined(pieces: Iterator[bytes], source: BinaryIO | None = None) -> BinaryIO:
     """Return a file of pieces that come one after another; `source` is closed with it."""
-    return cast(BinaryIO, io.BufferedReader(_Pieces(pieces, source), _PIECE))
+    return cast(BinaryIO, io.BufferedReader(_Pieces(pieces, source), _UNPACKED_AT_ONCE))
 
 
 def check_archive(path: Path) -> None:
@@ -72,10 +86,89 @@ def _check(held: int, packed: int) -> None:
         )
 
 
-def _from_gzip(file: BinaryIO) -> Iterator[bytes]:
-    with gzip.GzipFile(fileobj=file, mode="rb") as stream:
-        while piece := stream.read(_PIECE):
+def lines(path: Path, parser: Parser) -> Generator[Line, None, None]:
+    """Yield (line number from 1, text) of all lines below those that the parser skips."""
+    for number, line in lines_of(opened(path), parser.encoding):
+        if number > parser.skip_rows:
+            yield number, line
+
+
+def lines_of(file: BinaryIO, encoding: str, first: int = 1) -> Generator[Line, None, None]:
+    """Yield the numbered lines of an open file, and close it.
+
+    Text is brought into one form of Unicode (NFC), as descriptions are.
+    """
+    with io.TextIOWrapper(file, encoding=encoding, newline="") as stream:
+        for number, line in enumerate(stream, start=first):
+            yield number, line if line.isascii() else unicodedata.normalize("NFC", line)
+
+
+def ends_in_bytes(encoding: str) -> bool:
+    """Return whether a line ends where a byte is that of a line feed."""
+    return codecs.lookup(encoding).name in _LIKE_ASCII
+
+
+def pieces_of(file: BinaryIO, encoding: str) -> Iterator[bytes]:
+    """Yield the bytes of an open file in pieces, and close it.
+
+    A piece ends where a line does, where bytes tell that.
+    """
+    end_of_line = b"\n" if ends_in_bytes(encoding) else b""
+    with file:
+        rest: list[bytes] = []
+        while piece := file.read(PIECE):
+            end = piece.rfind(end_of_line) + len(end_of_line)
+            if end:
+                yield b"".join([*rest, piece[:end]])
+                rest = []
+            rest.append(piece[end:])
+        if any(rest):
+            yield b"".join(rest)
+
+
+def peeked(
+    pieces: Iterator[bytes], look: Callable[[Iterator[bytes]], Seen]
+) -> tuple[Seen, Iterator[bytes]]:
+    """Return what a look at the first pieces finds, and all pieces."""
+    seen: list[bytes] = []
+
+    def noted() -> Iterator[bytes]:
+        for piece in pieces:
+            seen.append(piece)
             yield piece
+
+    return look(noted()), chain(seen, pieces)
+
+
+def with_words(numbered: Iterable[Line], comment: str) -> Iterator[Line]:
+    """Yield the lines that are neither blank nor comments."""
+    return ((number, line) for number, line in numbered if says_something(line, comment))
+
+
+def says_something(line: str, comment: str) -> bool:
+    """Return whether a line is neither blank nor a comment."""
+    return bool(line.strip()) and not (comment and line.startswith(comment))
+
+
+class _Pieces(io.RawIOBase):
+    def __init__(self, pieces: Iterator[bytes], source: BinaryIO | None) -> None:
+        self._pieces, self._source = pieces, source
+        self._rest = b""
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: bytearray) -> int:  # type: ignore[override]
+        if not self._rest:
+            self._rest = next(self._pieces, b"")
+        n = min(len(buffer), len(self._rest))
+        buffer[:n], self._rest = self._rest[:n], self._rest[n:]
+        return n
+
+    def close(self) -> None:
+        if self._source is not None:
+            self._source.close()
+        super().close()
 
 
 def _from_compress(data: bytes) -> Iterator[bytes]:
@@ -125,7 +218,7 @@ def _from_compress(data: bytes) -> Iterator[bytes]:
         previous = code
         entry.reverse()
         out += entry
-        if len(out) >= _PIECE:
+        if len(out) >= _UNPACKED_AT_ONCE:
             yield bytes(out)
             out.clear()
     yield bytes(out)
@@ -134,24 +227,3 @@ def _from_compress(data: bytes) -> Iterator[bytes]:
 def _next_group(start: int, n_read: int, width: int) -> int:
     """Return where codes of another width begin: they come in groups of eight."""
     return start + width * -(-n_read // 8)
-
-
-class _Pieces(io.RawIOBase):
-    def __init__(self, pieces: Iterator[bytes], source: BinaryIO | None) -> None:
-        self._pieces, self._source = pieces, source
-        self._rest = b""
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: bytearray) -> int:  # type: ignore[override]
-        if not self._rest:
-            self._rest = next(self._pieces, b"")
-        n = min(len(buffer), len(self._rest))
-        buffer[:n], self._rest = self._rest[:n], self._rest[n:]
-        return n
-
-    def close(self) -> None:
-        if self._source is not None:
-            self._source.close()
-        super().close()

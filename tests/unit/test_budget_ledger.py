@@ -1,6 +1,7 @@
-"""The ledger of a budget: it adds up, refuses before training, and is never half there."""
+"""The budget ledger: it adds up, refuses before training, and is never half there."""
 
 import fcntl
+import itertools
 import json
 import math
 import os
@@ -9,18 +10,32 @@ import subprocess
 import sys
 import textwrap
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import pytest
 import yaml
-from own_release import files_of
+from own_release import QUICK, files_of
 
 from privcurve import datasets
+from privcurve.audit.contract import Case, train
+from privcurve.audit.pairs import flipped_balance
+from privcurve.audit.replay_fits import Replay
+from privcurve.cli import main
 from privcurve.datasets import DatasetError
 from privcurve.files import WriteError
 from privcurve.privacy.budget import ADD_REMOVE, PRIVATE_COLUMNS, REPLACE_ONE
-from privcurve.releases.book import DONE, FAILED, RESERVED, Book
-from privcurve.releases.errors import BookError
-from privcurve.releases.prices import Budget, Price, totals
+from privcurve.releases.budget_ledger import (
+    DONE,
+    FAILED,
+    RESERVED,
+    Budget,
+    BudgetLedger,
+    Price,
+    claim,
+    totals,
+)
+from privcurve.releases.errors import LedgerError
+from privcurve.releases.released import CARD
 
 ONE = Price(1.0, 0.0, REPLACE_ONE)
 TWO = Budget(2.0, 0.0)
@@ -28,7 +43,7 @@ TWO = Budget(2.0, 0.0)
 
 @pytest.fixture
 def book(tmp_path):
-    return Book(tmp_path / "releases/patients")
+    return BudgetLedger(tmp_path / "releases/patients")
 
 
 # Sums ------------------------------------------------------------------------------
@@ -40,40 +55,38 @@ def test_two_releases_add_up_and_the_third_is_refused(book):
         assert release.number == number
         book.close(release, DONE, {"folder": str(number)})
     before = book.path.read_bytes()
-    with pytest.raises(BookError, match=r"cost epsilon = 1, but epsilon = 2 .* 2 releases"):
+    with pytest.raises(LedgerError, match=r"cost epsilon = 1, but epsilon = 2 .* 2 releases"):
         book.check(TWO, ONE)
-    with pytest.raises(BookError, match="Nothing was trained"):
+    with pytest.raises(LedgerError, match="Nothing was trained"):
         book.reserve(TWO, ONE, {})
     assert book.path.read_bytes() == before
     # A smaller one does not fit either; under a larger budget it does.
-    with pytest.raises(BookError):
+    with pytest.raises(LedgerError):
         book.reserve(TWO, Price(1e-6, 0.0, REPLACE_ONE), {})
     assert book.reserve(Budget(3.0), ONE, {}).number == 3
 
 
-def test_deltas_add_up_by_themselves(book):
+def test_deltas_and_tenths_add_up_by_themselves(book):
     budget = Budget(10.0, 1e-5)
     price = Price(1.0, 6e-6, REPLACE_ONE)
     book.reserve(budget, price, {})
-    with pytest.raises(BookError, match="delta = 6e-06"):
+    with pytest.raises(LedgerError, match="delta = 6e-06"):
         book.reserve(budget, price, {})
     book.reserve(budget, Price(1.0, 4e-6, REPLACE_ONE), {})
-    with pytest.raises(BookError):
+    with pytest.raises(LedgerError):
         book.reserve(Budget(10.0, 0.0), ONE, {})
-
-
-def test_tenths_add_up_to_one(book):
-    for _ in range(10):
-        book.reserve(Budget(1.0, 0.0), Price(0.1, 0.0, REPLACE_ONE), {})
-    with pytest.raises(BookError):
-        book.reserve(Budget(1.0, 0.0), Price(1e-6, 0.0, REPLACE_ONE), {})
+    tenths = [Price(0.1, 0.0, REPLACE_ONE)] * 10
+    assert Budget(1.0, 0.0).admits(Budget(1.0, 0.0).total(tenths))
+    assert not Budget(1.0, 0.0).admits(
+        Budget(1.0, 0.0).total([*tenths, Price(1e-6, 0.0, REPLACE_ONE)])
+    )
 
 
 def test_what_was_only_begun_and_what_failed_is_spent(book):
     book.reserve(TWO, ONE, {})
     book.close(book.reserve(TWO, ONE, {}), FAILED, {})
     assert [one.state for one in book.releases()] == [RESERVED, FAILED]
-    with pytest.raises(BookError):
+    with pytest.raises(LedgerError):
         book.reserve(TWO, ONE, {})
 
 
@@ -85,17 +98,21 @@ def test_a_replacement_costs_a_leaving_and_a_coming():
     assert Price(1000.0, 1e-6, ADD_REMOVE).for_neighbours(REPLACE_ONE).delta == 1
     assert Price(1.0, 0.0, ADD_REMOVE).for_neighbours(ADD_REMOVE) == Price(1.0, 0.0, ADD_REMOVE)
     for stated, wanted in ((REPLACE_ONE, ADD_REMOVE), (PRIVATE_COLUMNS, REPLACE_ONE)):
-        with pytest.raises(BookError, match="says nothing for"):
+        with pytest.raises(LedgerError, match="says nothing for"):
             Price(1.0, 0.0, stated).for_neighbours(wanted)
 
 
 def test_a_budget_counts_what_a_release_costs_for_its_own_neighbours(book):
     """1.5 for whoever is added or left out is 3 for whoever is replaced."""
     added = Price(1.0, 0.0, ADD_REMOVE)
+    with pytest.raises(LedgerError, match="would cost epsilon = 3 for replace-one neighbours"):
+        book.check(TWO, Price(1.5, 0.0, ADD_REMOVE))
+    with pytest.raises(LedgerError, match="says nothing for 'add-remove'"):
+        book.check(Budget(2.0, 0.0, ADD_REMOVE), ONE)
     assert TWO.total([added, added]) == Price(4.0, 0.0, REPLACE_ONE)
     book.reserve(TWO, added, {})
     for price in (added, Price(0.1, 0.0, REPLACE_ONE)):
-        with pytest.raises(BookError):
+        with pytest.raises(LedgerError):
             book.reserve(TWO, price, {})
 
 
@@ -120,13 +137,100 @@ def test_all_releases_count_for_each_relation_where_there_is_no_budget(book):
     prices = [one.price for one in book.releases()]
     assert prices[-1].epsilon == math.inf
     # Two that are replaced differ in private columns, too; not the other way round.
-    found = totals(prices[:3], unlimited)
-    assert [(one.neighbours, one.epsilon) for one in found] == [
-        (REPLACE_ONE, math.inf),
-        (PRIVATE_COLUMNS, 3.0),
-    ]
-    with pytest.raises(BookError):
+    together = [(one.neighbours, one.epsilon) for one in totals(prices[:3], unlimited)]
+    assert together == [(REPLACE_ONE, math.inf), (PRIVATE_COLUMNS, 3.0)]
+    with pytest.raises(LedgerError):
         book.reserve(Budget(100.0), ONE, {})
+
+
+# One total for all that are told -----------------------------------------------
+
+# As they are asked for: ε and whom it is for.
+FOUR = ((1.0, REPLACE_ONE), (1.0, ADD_REMOVE), (1.0, REPLACE_ONE), (2.0, REPLACE_ONE))
+NOTHING = "epsilon = inf: nothing is guaranteed"
+
+
+@pytest.mark.parametrize("order", sorted(set(itertools.permutations(FOUR))))
+def test_card_terminal_and_ledger_state_one_total_for_each_relation(mine, capsys, order):
+    """By its own rule a release for add-remove neighbours counts twice for replaced records."""
+    mine(budget=None)
+    settings = {
+        REPLACE_ONE: f"--learner {QUICK}",
+        ADD_REMOVE: "--set n_estimate=50 --set n_steps=1",
+    }
+    for number, (epsilon, neighbours) in enumerate(order, start=1):
+        words = f"--epsilon {epsilon} --neighbours {neighbours} {settings[neighbours]}"
+        assert main.main(["release", "mine", *words.split()]) == 0
+        terminal = capsys.readouterr().out.splitlines()[-1]
+        card = Path(f"releases/mine/{number}", CARD).read_text().replace("\\", "")
+        lines = Path("releases/mine/ledger.jsonl").read_text().splitlines()
+        ledger = {one["neighbours"]: one["epsilon"] for one in json.loads(lines[-2])["together"]}
+        counted = [(2 if n == ADD_REMOVE else 1) * epsilon for epsilon, n in order[:number]]
+        replaced = f"epsilon = {sum(counted):g}"
+        assert f"together {replaced} (replace-one); " in terminal
+        assert f"- Together, for replace-one neighbours: {replaced}.\n" in card
+        assert ledger.pop(REPLACE_ONE) == sum(counted)
+        if FOUR[1] in order[:number]:
+            added = "epsilon = 1" if number == 1 else NOTHING
+            assert f"(replace-one); {added} (add-remove); " in terminal
+            assert f"- Together, for add-remove neighbours: {added}.\n" in card
+            assert ledger.pop(ADD_REMOVE) == (1 if number == 1 else "inf")
+        assert not ledger
+        assert card.count("- Together, for ") == 1 + (FOUR[1] in order[:number])
+
+
+def exact_loss(epsilon, neighbours, pair):
+    """The privacy loss of a whole PrivGAM on two neighbours: the worst of what it can release.
+
+    Sums beyond what either side can have: there Laplace densities differ by all of their distance.
+    """
+    parameters = {"epsilon": epsilon, "neighbours": neighbours}
+    if neighbours == ADD_REMOVE:
+        parameters["n_estimate"] = 9
+    losses = []
+    for k in range(60):
+        sides = [Replay([k])]
+        sides.append(Replay([k], sides[0]))
+        for side, curator in zip((pair.left, pair.right), sides, strict=True):
+            train(Case("privgam", parameters), side, curator)
+        calls = zip(*(curator.events for curator in sides), strict=True)
+        apart = [one.losses(other).values() for one, other in calls]
+        losses.append(sum(float(part.sum()) for parts in apart for part in parts))
+    return max(losses)
+
+
+def test_the_total_bounds_the_exact_composition_of_two_learners_and_is_reached():
+    """Two PrivGAMs of nine records, one label flipped: they cost 1 and 2, and together 3."""
+    pair = flipped_balance(9, 0)
+    losses = {one: exact_loss(*one, pair) for one in set(FOUR)}
+    assert losses[1.0, ADD_REMOVE] == pytest.approx(2.0, rel=1e-3)
+    for order in itertools.permutations(FOUR):
+        for number in range(1, 5):
+            # Their noise is drawn apart, so the losses of a composition add up.
+            exact = math.fsum(losses[one] for one in order[:number])
+            prices = [Price(epsilon, 0.0, neighbours) for epsilon, neighbours in order[:number]]
+            replaced = totals(prices, Budget())[0]
+            assert replaced.neighbours == REPLACE_ONE
+            assert 0.99 * replaced.epsilon < exact <= replaced.epsilon * (1 + 1e-9)
+
+
+def test_what_nothing_is_guaranteed_for_is_said():
+    added, partial, replaced = (
+        Price(1.0, 1e-6, one) for one in (ADD_REMOVE, PRIVATE_COLUMNS, REPLACE_ONE)
+    )
+    ones = [added, partial, replaced]
+    said = {one.neighbours: one for one in totals(ones, Budget())}
+    assert claim(said[ADD_REMOVE]) == claim(said[REPLACE_ONE]) == NOTHING
+    # A change of private columns alone is a replacement.
+    assert said[PRIVATE_COLUMNS].epsilon == 4
+    assert said[PRIVATE_COLUMNS].delta == pytest.approx(1e-6 * (1 + math.e) + 2e-6)
+    assert totals([replaced], Budget()) == [replaced]
+    assert [one.neighbours for one in totals([added], Budget(neighbours=ADD_REMOVE))] == [
+        ADD_REMOVE
+    ]
+    assert claim(totals([Price(1.0, 0.5, REPLACE_ONE)] * 3, Budget())[0]).endswith(
+        "delta = 1: nothing is guaranteed"
+    )
 
 
 # The file --------------------------------------------------------------------------
@@ -138,9 +242,9 @@ def test_the_file_is_its_holders_and_a_line_each(book):
     assert book.path.stat().st_mode & 0o777 == 0o600
     lines = [json.loads(line) for line in book.path.read_text().splitlines()]
     assert [line["state"] for line in lines] == [RESERVED, DONE]
-    (found,) = book.releases()
-    assert (found.state, found.price) == (DONE, ONE)
-    assert {"learner": "privgam", "model": "sha"}.items() <= found.facts.items()
+    (release,) = book.releases()
+    assert (release.state, release.price) == (DONE, ONE)
+    assert {"learner": "privgam", "model": "sha"}.items() <= release.facts.items()
 
 
 def test_a_line_that_was_torn_was_never_begun(book):
@@ -170,28 +274,22 @@ def test_a_damaged_ledger_releases_nothing(book, change):
     for _ in range(3):
         book.reserve(Budget(9.0), ONE, {})
     book.path.write_text("\n".join(change(book.path.read_text().splitlines())) + "\n")
-    with pytest.raises(BookError, match=r"ledger\.jsonl, line \d: .*restored from a backup"):
+    with pytest.raises(LedgerError, match=r"ledger\.jsonl, line \d: .*restored from a backup"):
         book.reserve(Budget(9.0), ONE, {})
 
 
-def test_what_can_not_be_written_spends_nothing(book):
-    book.path.parent.mkdir(parents=True)
-    book.path.mkdir()
-    with pytest.raises(OSError, match="can't be written"):
-        book.reserve(TWO, ONE, {})
-
-
-def test_on_a_full_disk_nothing_is_spent_and_the_ledger_is_named(book):
+def test_what_can_not_be_written_spends_nothing_and_the_ledger_is_named(book):
     release = book.reserve(TWO, ONE, {})
-    whole = book.path.read_bytes()
-    with files_of(len(whole) + 20):
-        for write in (
-            lambda: book.reserve(TWO, ONE, {}),
-            lambda: book.close(release, DONE, {}),
-        ):
+    content = book.path.read_bytes()
+    with files_of(len(content) + 20):
+        for write in (lambda: book.reserve(TWO, ONE, {}), lambda: book.close(release, DONE, {})):
             with pytest.raises(WriteError, match=r"ledger\.jsonl can't be written"):
                 write()
-            assert book.path.read_bytes() == whole
+            assert book.path.read_bytes() == content
+    book.path.unlink()
+    book.path.mkdir()
+    with pytest.raises(OSError, match=r"ledger\.jsonl can't be written"):
+        book.reserve(TWO, ONE, {})
 
 
 # Processes -------------------------------------------------------------------------
@@ -200,7 +298,7 @@ PROGRAM = textwrap.dedent(
     """
     import os, signal, sys
     from pathlib import Path
-    from privcurve.releases import book as books, prices
+    from privcurve.releases import budget_ledger as books
 
     folder, moment = sys.argv[1:]
     killed = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
@@ -210,11 +308,11 @@ PROGRAM = textwrap.dedent(
         books.append = torn
     if moment == "written":
         books.sync = killed
-    book = books.Book(Path(folder))
-    price = prices.Price(1.0, 0.0, "replace-one")
+    book = books.BudgetLedger(Path(folder))
+    price = books.Price(1.0, 0.0, "replace-one")
     try:
-        release = book.reserve(prices.Budget(2.0, 0.0), price, {})
-    except books.BookError:
+        release = book.reserve(books.Budget(2.0, 0.0), price, {})
+    except books.LedgerError:
         sys.exit(3)
     if moment == "training":
         killed()
@@ -236,7 +334,7 @@ def test_what_is_killed_has_spent_nothing_or_is_in_the_ledger(book, moment, spen
     # The lock died with it, and the next one is told what is spent.
     for _ in range(2 - spent):
         book.close(book.reserve(TWO, ONE, {}), DONE, {})
-    with pytest.raises(BookError):
+    with pytest.raises(LedgerError):
         book.reserve(TWO, ONE, {})
 
 
@@ -264,7 +362,10 @@ def test_a_release_waits_for_whoever_reads_or_writes_the_ledger(book):
 
 
 def test_what_a_description_may_say_of_a_budget(own):
+    plain = datasets.describe("mine").digest
     own(budget={"epsilon": 3, "delta": 1e-6})
+    # It codes nothing anew.
+    assert datasets.describe("mine").digest == plain
     assert Budget.of(datasets.describe("mine").budget) == Budget(3.0, 1e-6, REPLACE_ONE)
     own(budget={"epsilon": 3, "neighbours": "add-remove"})
     assert Budget.of(datasets.describe("mine").budget) == Budget(3.0, 0.0, ADD_REMOVE)
@@ -287,9 +388,3 @@ def test_a_variant_shares_the_records_and_the_budget_of_what_it_is_based_on(own,
     path.write_text(yaml.safe_dump({**other, "files": {"train": {"local": "data/other.csv"}}}))
     assert datasets.describe("other").of_records == "other"
     assert not datasets.describe("other").budget
-
-
-def test_a_budget_codes_nothing_anew(own):
-    plain = datasets.describe("mine").digest
-    own(budget={"epsilon": 3})
-    assert datasets.describe("mine").digest == plain

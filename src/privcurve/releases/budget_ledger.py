@@ -1,0 +1,391 @@
+"""The budget ledger: what was released of a dataset's records, what it cost, and what is left.
+
+Costs add up by basic composition, the sum of the epsilons and that of the deltas. It holds where
+the next release is chosen after a look at the earlier ones, as long as the budget is fixed (Rogers,
+Roth, Ullman and Vadhan, 2016: a privacy filter). Before they are added up, costs are converted to
+the neighbours that the sum is for: a guarantee for ``add-remove`` neighbours counts twice its ε for
+``replace-one`` ones, since to replace a record is to leave one out and to add one. The other way
+round nothing is guaranteed: a release for ``replace-one`` neighbours may show the number of
+records, by which two ``add-remove`` neighbours differ.
+
+The ledger is an append-only file of JSON lines. A release first writes what it will spend, under a
+lock and onto the disk, and trains afterwards: two releases at the same time cannot both have what
+is left for one, and what was killed in between counts as spent. Comparisons of the records are
+noted there too. They are not private (ε = ∞), and as long as none of their numbers leave they spend
+nothing: cards say that they were made.
+
+The ledger is for the holder of the records. It names checksums of their files.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import json
+import math
+import os
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import IO, Any
+
+from privcurve import datasets
+from privcurve.datasets.fetch import fetch
+from privcurve.datasets.load import checksums
+from privcurve.files import append, cannot_write, sync
+from privcurve.privacy.budget import ADD_REMOVE, NEIGHBOURS, REPLACE_ONE, implies, of_replacing
+from privcurve.releases.errors import LedgerError
+
+# The folder of all ledgers, from the working folder; kept out of git.
+RELEASES = Path("releases")
+LEDGER = "ledger.jsonl"
+# Beside the folders of all ledgers.
+LOCK = ".lock"
+
+RESERVED = "reserved"
+DONE = "done"
+FAILED = "failed"
+
+# Sums of decimal numbers: 0.1 + 0.2 is not more than 0.3.
+TOLERANCE = 1e-9
+
+
+# Prices ----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Price:
+    """What a release costs, for neighbours of one relation (a word of ``privacy.budget``)."""
+
+    epsilon: float
+    delta: float
+    neighbours: str
+
+    def converted(self, wanted: str) -> Price | None:
+        """Return the price for another relation; None if the guarantee says nothing for it."""
+        if implies(self.neighbours, wanted):
+            return Price(self.epsilon, self.delta, wanted)
+        if self.neighbours == ADD_REMOVE and implies(REPLACE_ONE, wanted):
+            return Price(*of_replacing(self.epsilon, self.delta), wanted)
+        return None
+
+    def for_neighbours(self, wanted: str) -> Price:
+        """Return the price for another relation, or raise LedgerError if there is none."""
+        price = self.converted(wanted)
+        if price is None:
+            raise LedgerError(
+                f"a guarantee for neighbours = {self.neighbours!r} says nothing for {wanted!r}, "
+                "which the budget is for. Choose another learner, or a budget: neighbours that it "
+                "offers."
+            )
+        return price
+
+
+@dataclass(frozen=True)
+class Budget(Price):
+    """What all releases of a dataset may cost together; infinite where there is no limit."""
+
+    epsilon: float = math.inf
+    delta: float = 1.0
+    neighbours: str = REPLACE_ONE
+
+    @classmethod
+    def of(cls, content: Mapping[str, Any]) -> Budget:
+        """Return the budget of a description; empty for none."""
+        if not content:
+            return cls()
+        neighbours = content.get("neighbours", REPLACE_ONE)
+        return cls(float(content["epsilon"]), float(content.get("delta", 0.0)), neighbours)
+
+    @property
+    def limited(self) -> bool:
+        """Whether there is a limit."""
+        return math.isfinite(self.epsilon)
+
+    def total(self, prices: Iterable[Price]) -> Price:
+        """Add prices up for the neighbours of the budget; LedgerError if one has none for them."""
+        return total([one.for_neighbours(self.neighbours) for one in prices], self.neighbours)
+
+    def admits(self, price: Price) -> bool:
+        """Whether a total is within the budget."""
+        slack = 1 + TOLERANCE
+        return price.epsilon <= self.epsilon * slack and price.delta <= self.delta * slack
+
+
+def total(prices: Iterable[Price], neighbours: str) -> Price:
+    """Add up what releases cost together for one relation; ε is infinite if one says nothing."""
+    converted = [one.converted(neighbours) for one in prices]
+    stated = [one for one in converted if one is not None]
+    if len(stated) < len(converted):
+        return Price(math.inf, 0.0, neighbours)
+    # Whatever is done is (0, 1)-DP.
+    delta = min(1.0, math.fsum(one.delta for one in stated))
+    return Price(math.fsum(one.epsilon for one in stated), delta, neighbours)
+
+
+def totals(prices: Sequence[Price], budget: Budget) -> list[Price]:
+    """Add up what releases cost together, for each relation that one of them or the budget is for.
+
+    The one total that card, terminal and ledger state. Without a limit the budget is for
+    ``replace-one`` neighbours. The order is that of ``privacy.budget.NEIGHBOURS``.
+    """
+    relations = {budget.neighbours, *(one.neighbours for one in prices)}
+    return [total(prices, one.name) for one in NEIGHBOURS if one.name in relations]
+
+
+def level(price: Price) -> str:
+    """Write a price in words."""
+    delta = f", delta = {price.delta:.6g}" if price.delta else ""
+    return f"epsilon = {price.epsilon:.6g}{delta}"
+
+
+def claim(price: Price) -> str:
+    """Write in words what releases guarantee together."""
+    vacuous = math.isinf(price.epsilon) or price.delta >= 1
+    return f"{level(price)}: nothing is guaranteed" if vacuous else level(price)
+
+
+# The ledger ------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Release:
+    """One release, as the ledger has it.
+
+    Attributes
+    ----------
+    number : int
+        From 1.
+    price : Price
+    state : str
+        ``reserved``: it was begun; ``done``; or ``failed``. All of them are spent.
+    facts : mapping
+        What else was written when it was begun, and when it ended.
+    n_comparisons : int
+        How many comparisons were noted before it.
+    """
+
+    number: int
+    price: Price
+    state: str
+    facts: Mapping[str, Any]
+    n_comparisons: int = 0
+
+
+@dataclass
+class _Content:
+    """What the lines of a ledger say; `heads` are the digests of its beginnings, line by line."""
+
+    releases: dict[int, Release] = field(default_factory=dict)
+    n_comparisons: int = 0
+    heads: list[str] = field(default_factory=list)
+
+    def take(self, entry: dict[str, Any]) -> None:
+        """Take what a line says."""
+        if "comparison" in entry:
+            self.n_comparisons += 1
+            return
+        number, state = entry.pop("release"), entry.pop("state")
+        if state == RESERVED:
+            if number != len(self.releases) + 1:
+                raise ValueError(f"release {number} comes after {len(self.releases)}")
+            epsilon, delta = float(entry.pop("epsilon")), float(entry.pop("delta"))
+            price = Price(epsilon, delta, entry.pop("neighbours"))
+            self.releases[number] = Release(number, price, state, entry, self.n_comparisons)
+        else:
+            begun = self.releases[number]
+            facts = {**begun.facts, **entry}
+            self.releases[number] = replace(begun, state=state, facts=facts)
+
+
+class BudgetLedger:
+    """The budget ledger of one dataset; whatever reads it raises LedgerError if it is damaged.
+
+    Parameters
+    ----------
+    folder : Path
+        Where the file is, or will be.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.path = folder / LEDGER
+
+    def releases(self) -> list[Release]:
+        """Return all releases, in order."""
+        return list(self._content().releases.values())
+
+    def head(self) -> str:
+        """Return the digest of all lines, by which :meth:`continues` knows them again."""
+        return self._content().heads[-1]
+
+    def continues(self, head: str) -> bool:
+        """Whether the ledger is the one that had a head (:meth:`head`), or has grown from it."""
+        return head in self._content().heads
+
+    def check(self, budget: Budget, price: Price, large_delta: bool = False) -> None:
+        """Refuse a release that the budget does not allow; see :meth:`reserve`."""
+        self._check(self.releases(), budget, price, large_delta)
+
+    def reserve(
+        self, budget: Budget, price: Price, facts: Mapping[str, Any], large_delta: bool = False
+    ) -> Release:
+        """Write down that a release begins, or refuse it: nothing may be trained before."""
+        with _locked(self.path) as file:
+            content = self._read(file.read())
+            before = list(content.releases.values())
+            self._check(before, budget, price, large_delta)
+            prices = [*(one.price for one in before), price]
+            release = Release(len(prices), price, RESERVED, dict(facts), content.n_comparisons)
+            line = {
+                "release": release.number,
+                "state": RESERVED,
+                "at": _now(),
+                **_plain(price),
+                "together": [_plain(one) for one in totals(prices, budget)],
+                **facts,
+            }
+            self._append(file, line)
+        return release
+
+    def note_comparison(self, facts: Mapping[str, Any]) -> None:
+        """Write down that learners are compared on the records, which is not private."""
+        with _locked(self.path) as file:
+            number = self._read(file.read()).n_comparisons + 1
+            line = {"comparison": number, "at": _now(), "epsilon": "inf", "private": False}
+            self._append(file, {**line, **facts})
+
+    def close(self, release: Release, state: str, facts: Mapping[str, Any]) -> None:
+        """Write down how a release ended: ``done`` or ``failed``. It is spent in any case."""
+        with _locked(self.path) as file:
+            self._read(file.read())
+            line = {"release": release.number, "state": state, "at": _now(), **facts}
+            self._append(file, line)
+
+    def _check(
+        self, before: Sequence[Release], budget: Budget, price: Price, large_delta: bool
+    ) -> None:
+        prices = [*(one.price for one in before), price]
+        if price.delta and total(prices, price.neighbours).delta >= 1 and not large_delta:
+            raise LedgerError(
+                f"with this release (delta = {price.delta:g}) the deltas of all {len(prices)} "
+                f"releases ({self.path}) add up to 1 or more, so that together they guarantee "
+                "nothing. Nothing was trained. Give a smaller delta; or, if that is meant, "
+                "--allow-large-delta."
+            )
+        if not budget.limited:
+            return
+        spent = budget.total(prices[:-1])
+        if not budget.admits(budget.total(prices)):
+            own = price.for_neighbours(budget.neighbours)
+            doubled = ""
+            if own.epsilon != price.epsilon:
+                doubled = f" for {budget.neighbours} neighbours (of {price.neighbours} ones, half)"
+            raise LedgerError(
+                f"this release would cost {level(own)}{doubled}, but {level(spent)} of the budget, "
+                f"{level(budget)}, is spent by "
+                f"{len(before)} release{'' if len(before) == 1 else 's'} ({self.path}). "
+                "Nothing was trained. Release less, or decide in the description on a larger "
+                "budget: a decision about the people in the records, not about the model."
+            )
+
+    def _append(self, file: IO[bytes], line: Mapping[str, Any]) -> None:
+        """Add a line, chained to what is before it, and wait for the disk."""
+        file.seek(0)
+        content = file.read()
+        before = content[: content.rfind(b"\n") + 1]
+        text = json.dumps({**line, "after": _digest(before)}, ensure_ascii=False, allow_nan=False)
+        try:
+            # What is torn was never begun: its process was killed while it wrote.
+            file.truncate(len(before))
+            file.seek(len(before))
+            append(file.fileno(), text.encode() + b"\n")
+            os.fsync(file.fileno())
+            sync(self.path.parent)
+        except OSError as error:
+            raise cannot_write(self.path, error) from error
+
+    def _content(self) -> _Content:
+        return self._read(self.path.read_bytes() if self.path.exists() else b"")
+
+    def _read(self, content: bytes) -> _Content:
+        read = _Content()
+        place = 0
+        for k, line in enumerate(content.splitlines(keepends=True), start=1):
+            if not line.endswith(b"\n"):
+                break
+            try:
+                entry = json.loads(line)
+                read.heads.append(_digest(content[:place]))
+                if entry.pop("after") != read.heads[-1]:
+                    raise ValueError("the lines before it are not those that it was written after")
+                read.take(entry)
+            except (ValueError, KeyError, TypeError, AttributeError) as error:
+                raise LedgerError(
+                    f"{self.path}, line {k}: the ledger was damaged or changed ({error}). Nothing "
+                    "is released until it is restored from a backup: what is spent can't be known."
+                ) from None
+            place += len(line)
+        read.heads.append(_digest(content[:place]))
+        return read
+
+
+def note_comparison(dataset: str, epsilons: Sequence[float], delta: float) -> None:
+    """Write into the ledger of a dataset that learners are compared on its records.
+
+    To be called before they are: one that is stopped half way has looked at them, too. Nothing is
+    written of a public benchmark, whose records may be looked at.
+
+    Raises
+    ------
+    DatasetError
+        If its files can't be had.
+    LedgerError
+        If the ledger is damaged.
+    WriteError
+        If it can't be written.
+    """
+    description = datasets.describe(dataset)
+    if description.public_benchmark:
+        return
+    facts = {
+        "dataset": dataset,
+        "sources": checksums(fetch(description)),
+        "models": {"epsilons": list(epsilons), "delta": delta},
+    }
+    BudgetLedger(RELEASES / description.of_records).note_comparison(facts)
+
+
+@contextmanager
+def alone(folder: Path) -> Iterator[None]:
+    """Let no other release begin meanwhile, whatever ledger below a folder it is written in."""
+    with _locked(folder / LOCK):
+        yield
+
+
+@contextmanager
+def _locked(path: Path) -> Iterator[IO[bytes]]:
+    try:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        # Without a buffer, which would be written once more when the file is closed.
+        file = os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT, 0o600), "r+b", buffering=0)
+        fcntl.flock(file, fcntl.LOCK_EX)
+    except OSError as error:
+        raise cannot_write(path, error) from error
+    with file:
+        yield file
+
+
+def _digest(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
+
+
+def _plain(price: Price) -> dict[str, Any]:
+    """Write a price as JSON has it."""
+    epsilon = "inf" if math.isinf(price.epsilon) else price.epsilon
+    return {"epsilon": epsilon, "delta": price.delta, "neighbours": price.neighbours}
+
+
+def _now() -> str:
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())

@@ -1,0 +1,167 @@
+"""A finished release: what it guarantees and has cost, its accuracy, and where its files are."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from privcurve.datasets import Dataset, Description, Domain
+from privcurve.privacy.curator import Curator
+from privcurve.privacy.ledger import PrivacyStatement
+from privcurve.privacy.noise import PARTS, right_answers
+from privcurve.privacy.seeds import Seed
+from privcurve.releases.budget_ledger import TOLERANCE, Budget, Price, Release, totals
+from privcurve.releases.request import SMALL_SHARE, Request, in_records, public_number
+
+MODEL, CARD, PAGE = "model.json", "card.md", "card.html"
+
+
+@dataclass(frozen=True)
+class Accuracy:
+    """A share of right answers on the test part.
+
+    Attributes
+    ----------
+    value : float
+    error : float
+        Standard error: of the spread of records, and of the noise where there is any.
+    epsilon : float
+        What it has cost; 0 on public records.
+    """
+
+    value: float
+    error: float
+    epsilon: float
+
+
+def measured(
+    learner: Any, data: Dataset, epsilon: float = 0.0, curator: Curator | None = None
+) -> Accuracy:
+    """Measure the accuracy on the test part.
+
+    To replace one record of the test part changes the number of right answers by 1 at most; one of
+    the training part changes it through the model alone, which is paid for. So the number with its
+    noise is ε-DP beside the model, for ``replace-one`` neighbours. (A record stays in its part, so
+    the larger of both ε would do: PRIVACY.md §0, L4. They are added up nevertheless, since the same
+    people may be in both.)
+
+    Parameters
+    ----------
+    learner : fitted learner
+    data : Dataset
+        With a test part.
+    epsilon : float
+        0: without noise, of public records.
+    curator : Curator, optional
+        Adds the noise.
+    """
+    assert data.y_test is not None
+    n = len(data.y_test)
+    right = int((learner.predict(data.X_test) == data.y_test).sum())
+    parts, noise = right * PARTS, 0.0
+    if epsilon:
+        assert curator is not None
+        call = right_answers(epsilon)
+        parts = int(curator.whole_numbers(call, np.array([right * PARTS]))[0])
+        noise = math.sqrt(2) * call.scale / PARTS
+    value = min(max(parts / PARTS / n, 0.0), 1.0)
+    return Accuracy(value, math.hypot(math.sqrt(value * (1 - value) / n), noise / n), epsilon)
+
+
+@dataclass(frozen=True)
+class Released:
+    """A finished release.
+
+    Attributes
+    ----------
+    request : Request
+    description : Description
+    domain : Domain
+    release : Release
+        As it stands in the budget ledger.
+    before : tuple of Price
+        Of the earlier releases of the records.
+    budget : Budget
+    learner : fitted learner
+    statement : PrivacyStatement
+        What holds for the model as it is handed over.
+    seed : Seed
+    accuracy : Accuracy or None
+        On the test part of a public benchmark, or what was paid for; None otherwise.
+    folder : Path
+        Where its files are.
+    ledger : Path
+        Where it is written down.
+    """
+
+    request: Request
+    description: Description
+    domain: Domain
+    release: Release
+    before: tuple[Price, ...]
+    budget: Budget
+    learner: Any
+    statement: PrivacyStatement
+    seed: Seed
+    accuracy: Accuracy | None
+    folder: Path
+    ledger: Path
+
+    @property
+    def learner_name(self) -> str:
+        """Whose model it is: of a choice, of the one that was kept."""
+        name: str = getattr(self.learner, "learner_", self.request.learner)
+        return name
+
+    @property
+    def setting(self) -> Mapping[str, Any]:
+        """Its hyperparameters, of a choice those of the one that was kept."""
+        setting: Mapping[str, Any] = getattr(self.learner, "setting_", self.request.parameters)
+        return setting
+
+    @property
+    def price(self) -> Price:
+        """What it has cost; infinite ε if the seed is public."""
+        return self.release.price
+
+    @property
+    def prices(self) -> tuple[Price, ...]:
+        """What all releases of the records have cost, this one too."""
+        return (*self.before, self.price)
+
+    @property
+    def together(self) -> list[Price]:
+        """What all releases of the records guarantee together, a total a relation."""
+        return totals(self.prices, self.budget)
+
+    def path(self, name: str) -> Path:
+        """Return one of its files."""
+        return self.folder / name
+
+    def deltas(self) -> list[tuple[str, bool]]:
+        """Return what δ means, of the release alone and of all, and whether that is a warning.
+
+        Returns
+        -------
+        list of (str, bool)
+            Nothing of releases without δ, or whose ε is infinite; the second one where earlier
+            releases had one.
+        """
+        if not self.statement.private:
+            return []
+        n = public_number(self.request, self.description)
+        own = self.price
+        (together,) = [one for one in self.together if one.neighbours == own.neighbours]
+        remarks = []
+        for who, delta in (("", own.delta), ("All releases together have ", together.delta)):
+            if delta > (own.delta if who else 0):
+                # 1e-3 of 100 records is a tenth, whatever its binary form is.
+                large = n is None or delta * n >= SMALL_SHARE * (1 - TOLERANCE)
+                sentence = who + in_records(delta, n, own.neighbours) + "."
+                remarks.append((sentence[0].upper() + sentence[1:], large))
+        return remarks

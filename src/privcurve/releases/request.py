@@ -1,0 +1,257 @@
+"""A request for a release, and all checks of it before a record is read or anything is spent."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from privcurve.coding import class_labels, code_type
+from privcurve.datasets import Description, Domain
+from privcurve.learners import registry
+from privcurve.learners.entries import LEARNERS
+from privcurve.learners.tuning import NAME as TUNED
+from privcurve.models.document import document
+from privcurve.models.errors import ModelError
+from privcurve.privacy import budget as words
+from privcurve.privacy.noise import right_answers
+from privcurve.releases.budget_ledger import Price
+from privcurve.releases.errors import ReleaseError
+
+# A delta of less than this share of one over the number of records calls for no warning.
+SMALL_SHARE = 0.1
+
+# Distinct records that are made up for a rehearsal, and how many it has at most.
+MADE_UP = 64
+MOST_MADE_UP = 100_000
+
+
+@dataclass(frozen=True)
+class Request:
+    """What is to be released.
+
+    Attributes
+    ----------
+    dataset : str
+    epsilon, delta : float
+    learner : str
+        Its name in the registry, or ``choose`` (:mod:`privcurve.releases.choice`).
+    parameters : mapping
+        Hyperparameters; the others are at their defaults.
+    neighbours : str
+        Whom the guarantee is for, a word of ``privacy.budget``; empty for the learner's first.
+    accuracy : float
+        The ε, on top, of a noisy accuracy on the test part; 0 for none.
+    """
+
+    dataset: str
+    epsilon: float
+    delta: float = 0.0
+    learner: str = "privgam"
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    neighbours: str = ""
+    accuracy: float = 0.0
+
+    @property
+    def relation(self) -> str:
+        """The neighbours of the guarantee."""
+        return self.neighbours or registry.entry(self.learner).neighbours[0]
+
+    def price(self, secret: bool) -> Price:
+        """Return what it costs; ε is infinite if the seed is not secret."""
+        epsilon = self.epsilon + self.accuracy if secret else math.inf
+        return Price(epsilon, self.delta, self.relation)
+
+    @property
+    def estimator_parameters(self) -> dict[str, Any]:
+        """Parameters of the estimator, ε, δ and calibration among them."""
+        level = {"epsilon": self.epsilon, "delta": self.delta, "calibration": words.CERTIFIED}
+        return {**self.parameters, **level}
+
+
+def check(request: Request, description: Description, large_delta: bool = False) -> Any:
+    """Refuse what can't be released.
+
+    Parameters
+    ----------
+    request : Request
+    description : Description
+    large_delta : bool
+        Whether δ may be one over the number of records or more.
+
+    Returns
+    -------
+    estimator
+        The learner, not fitted.
+
+    Raises
+    ------
+    ReleaseError
+    """
+    estimator = make_estimator(request, description.domain)
+    _check_sample(request, description)
+    check_accuracy(request, description)
+    if not large_delta:
+        check_delta(request, description)
+    return estimator
+
+
+def make_estimator(request: Request, domain: Domain) -> Any:
+    """Make the learner of a request, not fitted; ReleaseError if it can't be released."""
+    name = request.learner
+    try:
+        entry = registry.entry(name)
+        registry.check_parameters(name, request.parameters)
+        registry.check_proved(name, request.parameters)
+        if name not in LEARNERS or not entry.certified:
+            certified = [one for one, its in LEARNERS.items() if its.certified and not its.requires]
+            raise ValueError(
+                f"{name} has no certified guarantee of this project: its models may be compared, "
+                f"but not released. There are: {', '.join(certified)}."
+            )
+        kind = registry.estimator_class(name)
+        if not (kind._released or name == TUNED):
+            raise ValueError(f"{name} can't be handed over: {kind._kept_back}")
+        if request.epsilon == math.inf:
+            raise ValueError("epsilon = inf is a model without privacy: give a finite epsilon")
+        level = {"epsilon": request.epsilon, "delta": request.delta}
+        if why := entry.refuses(**level, neighbours=request.relation):
+            raise ValueError(why)
+        estimator = registry.make(name, domain, request.estimator_parameters, request.relation)
+        estimator._check_parameters()
+        estimator.check_classes(domain.n_classes)
+    except (ValueError, ImportError) as error:
+        raise ReleaseError(str(error)) from None
+    return estimator
+
+
+def _check_sample(request: Request, description: Description) -> None:
+    """Refuse a sample that private values decide on: one record would move others in or out."""
+    if description.public_benchmark:
+        return
+    public = request.relation == words.PRIVATE_COLUMNS and description.domain.public_label
+    if description.records.balance and not public:
+        raise ReleaseError(
+            f"records: balance of {description.name} takes records by their labels, which are "
+            "private: one label decides how many others train, and the guarantee would not be true "
+            "of the records in the file. Leave it out, and take a learner that is right for a rare "
+            "label (docs/compare.md)."
+        )
+    if description.records.first and request.relation == words.ADD_REMOVE:
+        raise ReleaseError(
+            f"records: first of {description.name} lets a record that is added push another one "
+            f"out: take neighbours = {words.REPLACE_ONE!r}, or leave it out"
+        )
+
+
+def check_accuracy(request: Request, description: Description) -> None:
+    """Refuse an accuracy that can't be paid for, or need not be."""
+    if not request.accuracy:
+        return
+    if not 0 < request.accuracy < math.inf:
+        raise ReleaseError(f"accuracy = {request.accuracy!r} is not a finite epsilon above 0")
+    if description.public_benchmark:
+        raise ReleaseError(
+            f"the records of {description.name} are public: an accuracy costs nothing, and is on "
+            "the card if there is a test part"
+        )
+    if not description.n_test:
+        raise ReleaseError(
+            f"{description.name} has no test part that an accuracy could be paid for: on records "
+            "that train the model it would not be that of new ones. Give it one (files: test:)."
+        )
+    if request.relation != words.REPLACE_ONE:
+        raise ReleaseError(f"an accuracy is paid for with neighbours: {words.REPLACE_ONE} alone")
+    try:
+        right_answers(request.accuracy)
+    except ValueError as error:
+        raise ReleaseError(f"accuracy: {error}") from None
+
+
+# δ in records ----------------------------------------------------------------------
+
+
+def public_number(request: Request, description: Description) -> int | None:
+    """Return how many records there are, as far as that is public; None if it is not.
+
+    For ``add-remove`` neighbours the number is not public, and a refusal that went by it would
+    tell of it: the estimate stands for it that such a learner is given.
+    """
+    if request.relation != words.ADD_REMOVE:
+        return description.n_rows
+    estimate = request.parameters.get("n_estimate")
+    return None if estimate is None else int(estimate)
+
+
+def check_delta(request: Request, description: Description) -> None:
+    """Refuse a δ by which a mechanism may show whole records: one over their number, or more.
+
+    Where no number of records is public two are assumed, the fewest that there can be.
+    """
+    n = public_number(request, description)
+    if request.delta * (n or 2) >= 1:
+        raise ReleaseError(
+            f"{in_records(request.delta, n, request.relation)}. Give a delta below "
+            f"{SMALL_SHARE / (n or 2):.2g}; or, if that is meant, --allow-large-delta. Nothing was "
+            "trained."
+        )
+
+
+def in_records(delta: float, n: int | None, neighbours: str) -> str:
+    """Say what a δ means for so many records; None: their number is not public."""
+    meaning = (
+        f"delta = {delta:g}: whatever epsilon is, a mechanism of this delta may show each record "
+        "whole with that probability"
+    )
+    if n is None:
+        return f"{meaning}; it belongs well below one over their number, which is not public"
+    about = "about " if neighbours == words.ADD_REMOVE else ""
+    return f"{meaning}, which of {about}{n:,} records are {delta * n:.2g} in the mean"
+
+
+# Rehearsal -------------------------------------------------------------------------
+
+
+def rehearse(request: Request, description: Description, estimator: Any) -> None:
+    """Train on made-up records, so that impossible noise is noticed before it is paid for.
+
+    Noise is calibrated by public facts alone. So whether there is any for ε, δ and settings shows
+    on any records, as many as there are (of a number that is unknown, few; of a large one, some),
+    and tells nothing of the holder's.
+    """
+    n = min(public_number(request, description) or MADE_UP, MOST_MADE_UP)
+    X, y, counts = made_up(description.domain, n)
+    rng = np.random.Generator(np.random.PCG64(0))
+    try:
+        with np.errstate(all="ignore"):
+            (learner,) = estimator.fit_many(X, y, [{}], [rng], counts)
+            document(learner, description.domain)
+    except (ValueError, ArithmeticError, ModelError) as error:
+        delta = f", delta = {request.delta:g}" if request.delta else ""
+        raise ReleaseError(
+            f"{request.learner} can't be trained with epsilon = {request.epsilon:g}{delta} and "
+            f"these settings, whatever the records are ({error}). Nothing was trained on them, and "
+            "nothing is spent. Take another epsilon or delta, or other settings."
+        ) from None
+
+
+def made_up(domain: Domain, n: int) -> tuple[Any, Any, Any]:
+    """Make up coded records of a domain, and how often each is there; n in all."""
+    n_distinct = min(n, MADE_UP)
+    rows = np.arange(n_distinct)
+    X = np.stack([rows % width for width in domain.n_bins], axis=1).astype(code_type(domain.n_bins))
+    labels = np.array(class_labels(domain.n_classes))
+    counts = np.full(n_distinct, n // n_distinct, dtype=np.int64)
+    counts[: n % n_distinct] += 1
+    return X, labels[rows % len(labels)].astype(np.int8), counts
+
+
+def plain(value: Any) -> str:
+    """Write a parameter for a reader."""
+    if value is None:
+        return "none"
+    return value if isinstance(value, str) else json.dumps(value)

@@ -1,0 +1,200 @@
+"""``privcurve describe``: tables as people write them."""
+
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+
+import pandas as pd
+import pyarrow as pa
+import pytest
+import yaml
+from drafting import DRAFT, decide, described, drafted, told
+from pyarrow import parquet
+from raw_files import workbook
+
+from privcurve.datasets.drafts import draft
+from privcurve.datasets.drafts.label import LabelChoice
+from privcurve.datasets.drafts.sniff import sniff
+
+
+@pytest.mark.parametrize("separator", [",", ";", "\t", "|", " "])
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "cp1252", "utf-16"])
+def test_how_a_table_is_written(folder, separator, encoding):
+    lines = ["age,town,sick", "31,Tromsø,yes", '45,"Mo,_i;Rana",no']
+    if separator == " ":  # which knows no quotes
+        lines[2] = "45,Mo,no"
+    path = Path("t.csv")
+    path.write_text("\n".join(lines).replace(",", separator), encoding=encoding)
+    made = sniff(path)
+    assert made.fields == ("age", "town", "sick")
+    wanted = "whitespace" if separator == " " else separator
+    assert made.parser.get("separator", ",") == wanted
+    said = made.parser.get("encoding", "utf-8")
+    assert said == ("utf-8" if encoding == "utf-8-sig" else encoding)
+    content, _ = drafted([line.replace(",", separator) for line in lines], encoding=encoding)
+    assert content["n_rows"] == 2
+
+
+def test_what_spreadsheets_write_is_read(folder, capsys):
+    rows = [f'{20 + k};{k},5;"Oslo\nnorth";{"yes" if k % 3 else "no"}' for k in range(12)]
+    plain = "\r\n".join(["age;income;town;sick", *rows]) + "\r\n"
+    said = described(capsys, b"\xef\xbb\xbf" + plain.encode())
+    assert "12 records, 4 columns; separator ';', UTF-8, decimal comma" in said
+    # A value of two lines is one line of the screen.
+    assert "town    not used     one value alone: Oslo north (100%)" in said
+    trailing = plain.replace("\r\n", ";\r\n")
+    assert "column5  not used     100.0% missing" in described(capsys, trailing)
+    # What is packed is read under any name.
+    assert "12 records" in described(capsys, gzip.compress(plain.encode()))
+    (folder / "patients.csv").write_bytes(gzip.compress((folder / "patients.csv").read_bytes()))
+    code, said = told(capsys, "check", "patients")
+    assert (code, "patients: 5 records" in said) == (0, True)
+
+
+FIRST = "its first line has {} fields (separator ','), most others"
+OPEN = "a quote in the record of line 11 is not closed where its field ends"
+
+
+@pytest.mark.parametrize(
+    ("header", "row", "odd", "says"),
+    [
+        ("a,b,sick", "1,2,yes,", "3,4,no,", FIRST.format(3)),
+        ("a,b,sick,,", "1,2,yes,", "3,4,no,", FIRST.format(5)),
+        ("age,note,sick", "1,x,yes", '41,"see file,yes', OPEN),
+        ("age,sick,note", "1,yes,x", '41,yes,"see file', OPEN),
+    ],
+)
+def test_no_record_is_swallowed_by_another(folder, capsys, header, row, odd, says):
+    for n_odd in (1, 2):
+        lines = [header, *([row] * 9 + [odd]) * n_odd, row]
+        Path("t.csv").write_text("\n".join(lines) + "\n")
+        code, said = told(capsys, "describe", "t.csv", "--label", "sick")
+        assert (code, says in said) == (1, True), said
+    # What is well quoted may have several lines, and a quote within.
+    described(capsys, "age,sick,note\n" + '1,yes,"a\n""b"", c"\n2,no,5" disk\n' * 9)
+
+
+def test_names_that_are_missing_or_twice_are_made(folder):
+    content, made = drafted([",a,a,sick", "0,1,2,yes", "1,5,3,no"])
+    assert content["parser"]["fields"] == ["column1", "a", "a_2", "sick"]
+    assert (content["parser"]["skip_rows"], made.n_rows) == (1, 2)
+    content, made = drafted(["3.5,yes", "4.5,no"], "column2", header=False)
+    assert (content["columns"][0]["name"], content["n_rows"]) == ("column1", 2)
+    # Blank lines may stand above the names, and a name may go over two lines.
+    content, made = drafted(["", "  ", "a,a,sick", "1,2,yes", "5,3,no"])
+    assert content["parser"]["fields"] == ["a", "a_2", "sick"]
+    assert (content["parser"]["skip_rows"], made.n_rows) == (3, 2)
+    content, made = drafted(['a,a,"sick', 'or not"', "1,2,yes", "5,3,no"], "sick\nor not")
+    assert (content["parser"]["skip_rows"], made.n_rows) == (2, 2)
+
+
+@pytest.mark.parametrize("odd", ["\x7f", "\x81", "\u2028", "\xa0", "\U0001f600", '"', "\\", ": #"])
+def test_names_of_any_letters_can_be_read_again(folder, odd):
+    names = [f"a{odd}b", f"not{odd}used", "sick"]
+    encoding = "latin-1" if odd == "\x81" else "utf-8"
+    lines = [";".join(f'"{name.replace(chr(34), chr(34) * 2)}"' for name in names)]
+    content, made = drafted([*lines, "1;1;yes", "2;1;no"], encoding=encoding)
+    assert [entry["name"] for entry in content["columns"]] == names[:1] == list(made.columns)[:1]
+
+
+def test_sheets_of_excel_are_named_as_they_are_read_or_not(folder, capsys):
+    rows = [[1.5, 7, "yes"], [2.5, 9, "no"]]
+    for names, fields in (
+        (["dose", 2020, "sick"], None),
+        (["dose", "dose", "sick"], ["dose", "dose_2", "sick"]),
+    ):
+        workbook(Path("t.xlsx"), {"2020": [["", "", ""], names, *rows], "2021": rows})
+        made = draft(Path("t.xlsx"), LabelChoice("sick"))
+        assert made.format.parser.get("fields") == fields
+        assert (made.n_rows, list(made.columns)[1]) == (2, fields[1] if fields else "2020")
+    said = "2 records, 3 columns; excel, the sheet '2020'; not read: '2021' (parser: sheet)"
+    assert said in told(capsys, "describe", "t.xlsx", "--label", "sick")[1]
+
+
+def test_parquet_files(folder, capsys):
+    table = {"x": [1.5, None, 3.0], "sick": [True, False, True], "y": pa.array([7, 8, None])}
+    parquet.write_table(pa.table(table | {"l": [[1], [2], [3]]}), "t.parquet")
+    code, said = told(capsys, "describe", "t.parquet", "--label", "sick")
+    assert (code, "lists or objects: not read" in said) == (0, True)
+    content = yaml.safe_load(DRAFT.read_text())
+    assert [entry["kind"] for entry in content["columns"]] == ["numeric", "numeric"]
+    assert content["label"]["positive"] == ["true"]
+    assert "# not used: l\n" in DRAFT.read_text()
+    decide("[0, 9]")
+    assert told(capsys, "check", "t")[0] == 0
+    code, said = told(capsys, "describe", "t.parquet", "--label", "l", "--name", "u")
+    assert (code, "the label 'l' holds lists or objects" in said) == (1, True)
+    # Names of rows are no column.
+    frame = pd.DataFrame({"age": [k * 7 % 60 for k in range(80)], "sick": ["yes", "no"] * 40})
+    frame.sample(60, random_state=0).to_parquet("t.parquet")
+    said = told(capsys, "describe", "t.parquet", "--label", "sick", "--force")[1]
+    assert "__index_level_0__  not used     names of rows" in said
+    assert "# not used: __index_level_0__" in DRAFT.read_text()
+
+
+def test_a_file_to_test_by(folder):
+    Path("test.csv").write_text(Path("patients.csv").read_text().replace("31", "32"))
+    made = draft(Path("patients.csv"), LabelChoice("sick"), name="n", test=Path("test.csv"))
+    content = yaml.safe_load(made.text)
+    assert content["n_test"] == 5
+    assert content["files"]["test"] == {"local": "test.csv"}
+    # As of the other file, once a line that can't be read is mended the number is right.
+    Path("test.csv").write_text(Path("test.csv").read_text().replace("P5,60", "P5,6,0"))
+    made = draft(Path("patients.csv"), LabelChoice("sick"), name="n", test=Path("test.csv"))
+    assert yaml.safe_load(made.text)["n_test"] == 5
+    assert any("line 6 of test.csv has 6 fields" in fault for fault in made.faults)
+
+
+def by_another(capsys, name):
+    """Draft the description of t.csv with a file to test by."""
+    return told(capsys, "describe", "t.csv", "--label", "sick", "--force", "--test", name)
+
+
+def test_a_file_to_test_by_that_is_read_by_place_has_the_same_places(folder, capsys):
+    rows = [f"{k},{k % 7},{k % 5},{k % 2}" for k in range(60)]
+    for name, header in (("t", ",a,b,sick"), ("good", "\n,a,b,sick"), ("bad", ",b,a,sick")):
+        Path(f"{name}.csv").write_text("\n".join([header, *rows[len(name) :]]) + "\n")
+    code, said = by_another(capsys, "bad.csv")
+    assert code == 1
+    assert "bad.csv has other columns than t.csv, or in another order: column1, b, a, sick" in said
+    # A line that is blank in one alone shifts the header.
+    assert "skip_rows 2, not 1" in by_another(capsys, "good.csv")[1]
+    Path("good.csv").write_text(Path("good.csv").read_text().lstrip())
+    assert by_another(capsys, "good.csv")[0] == 0
+
+
+def test_a_file_to_test_by_is_written_as_the_other_is(folder, capsys):
+    rows = "town,v,sick\n" + "".join(f"Tromsø,{k},{k % 2}\n" for k in range(20))
+    Path("t.csv").write_text(rows, encoding="cp1252")
+    for other, differs in (
+        (rows, "another way than the other records: encoding 'utf-8-sig', not 'cp1252'"),
+        (rows.replace("ø", "o").replace(",", ";"), "separator ';', not ','"),
+    ):
+        Path("test.csv").write_text(other)
+        code, said = by_another(capsys, "test.csv")
+        assert (code, differs in said) == (1, True), said
+    for alike in (rows.replace("ø", "o"), rows):
+        Path("test.csv").write_text(alike, encoding="cp1252")
+        assert by_another(capsys, "test.csv")[0] == 0
+
+
+def test_lines_and_labels_that_can_t_be_read_are_told_of(folder, capsys):
+    assert "2 records have no label" in described(capsys, "x,sick\n1.5,yes\n2,\n3,no\n4,NA\n")
+    said = described(capsys, "a,sick\n1.5,yes\n2,no,3\n4,no\n")
+    assert "line 3 of t.csv has 3 fields, not 2" in said
+    # Once the line is mended, the number is right.
+    assert "n_rows: 3" in DRAFT.read_text()
+
+
+def test_nothing_is_written_over_unless_it_is_said(folder, capsys):
+    path, table = Path("descriptions/patients.yaml"), Path("patients.csv")
+    before, rows = path.read_text(), table.read_text()
+    argv = ["describe", "patients.csv", "--label", "sick"]
+    assert told(capsys, *argv)[0] == 1
+    assert told(capsys, *argv, "-o", "patients.csv", "--force")[0] == 1
+    assert (path.read_text(), table.read_text()) == (before, rows)
+    said = told(capsys, *argv, "-o", "elsewhere.yaml")[1]
+    assert "Then: move it to descriptions/patients.yaml, and privcurve check patients" in said
+    assert '2 lines are marked "decide"' in told(capsys, *argv, "--force")[1]
+    assert path.read_text() == Path("elsewhere.yaml").read_text() != before
