@@ -154,18 +154,18 @@ def asked(folder: Path) -> tuple[Counter[Any] | None, str]:
 
 
 def cells_of(curve: Any) -> Counter[Any]:
-    """Return the cells of a curve: of its shards, its finalists, and its fresh trainings."""
+    """Return the cells of a curve: of its grid, its finalists, and its fresh trainings."""
     arm = curve.arm
     head = (curve.dataset.name, arm.learner, arm.calibration)
     tail = (arm.delta, arm.neighbours, arm.train_share)
     found: Counter[Any] = Counter()
-    for shard in range(curve.shards):
-        for point, split in curve.tasks(shard):
+    for part in curve.grid:
+        for point, split in part.tasks:
             found[(*head, point.epsilon, *tail, point.text, split.fold, split.repeat)] += 1
     if curve.selects:
         second = curve.finalists
         for epsilon in arm.epsilons:
-            for split in curve.fresh_splits(curve.dataset.n_test > 0):
+            for split in curve.study.fresh_splits(curve.dataset.n_test > 0):
                 found[(*head, epsilon, *tail, plain_study.SELECTED, split.fold, split.repeat)] += 1
             for split in curve.final_splits:
                 key = (*head, epsilon, *tail, plain_study.FINALIST, split.fold, split.repeat)

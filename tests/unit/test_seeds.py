@@ -16,7 +16,8 @@ import yaml
 from randomgen import ChaCha
 from scipy import stats
 
-from privcurve.experiments import cells, jobs, study
+from privcurve.experiments import cells, study
+from privcurve.experiments.curves import Curve
 from privcurve.experiments.splits import partition_generator, selection_splits
 from privcurve.privacy import discrete, seeds
 from privcurve.privacy.seeds import SecretSeed, SeedError
@@ -243,19 +244,19 @@ def test_nothing_that_is_written_holds_a_secret():
     arm = next(iter(made.arms.values()))
     from privcurve import datasets
 
-    curve = jobs.curve(made, datasets.describe("wdbc"), arm, A, 30)
+    curve, other = (Curve(made, datasets.describe("wdbc"), arm, 2, seed) for seed in (A, B))
     cell = quickstart(A)[0]
     written = [
         *map(repr, (A, cell, curve)),
         str(A),
         A.name,
-        curve.shard_digest(0),
-        curve.refit_digest,
+        curve.grid[0].digest,
+        curve.digest,
         json.dumps([seeds.named(A)]),
     ]
     for text in texts(A):
         assert not [one for one in written if text in one]
-    assert curve.shard_digest(0) != jobs.curve(made, curve.dataset, arm, B, 30).shard_digest(0)
+    assert curve.grid[0].digest != other.grid[0].digest
     # The name is a hash of all 256 bits under a word of its own.
     assert re.fullmatch(r"secret:[0-9a-f]{64}", A.name)
     assert A.name != B.name

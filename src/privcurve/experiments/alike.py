@@ -21,18 +21,7 @@ MOST_LETTERS = 200
 
 
 def check_numbers(what: str, values: Sequence[float]) -> None:
-    """Check that each of some numbers is another one.
-
-    Parameters
-    ----------
-    what : str
-        What the message calls them.
-    values : sequence of float
-
-    Raises
-    ------
-    ValueError
-    """
+    """Refuse a number that stands twice among others, or differs from one in rounding alone."""
     for place, value in enumerate(values):
         if value in values[:place]:
             raise ValueError(f"{what} = {canonical.number(value)} stands twice; keep one")

@@ -16,13 +16,7 @@ _OWN = ("eta", "expected_runs", "score_share")
 
 
 def check(spec: Mapping[str, Any]) -> None:
-    """Check an entry of a study's learners that has the word.
-
-    Raises
-    ------
-    ValueError
-        If another word contradicts it, or settings of the learner can't be chosen privately.
-    """
+    """Refuse an entry of a study's learners in which a word contradicts `tune`."""
     if "grid" in spec:
         raise ValueError(
             "'grid' stands beside 'tune': the one is chosen on the records for nothing, the other "
@@ -48,40 +42,20 @@ def tried(spec: Mapping[str, Any]) -> Mapping[str, Sequence[Any]]:
 def setting(
     entry: LearnerEntry, fixed: Mapping[str, Any], tune: Mapping[str, Any]
 ) -> Mapping[str, Any]:
-    """Return the one setting of the learner that chooses settings of `entry`.
-
-    Parameters
-    ----------
-    entry : LearnerEntry
-    fixed : mapping
-        Its parameters with one value.
-    tune : mapping
-        The word's content.
-
-    Raises
-    ------
-    ValueError
-        If a number or a setting is not allowed.
-    """
+    """Return the one setting of the learner that chooses: `tune` is what the word holds."""
     axes = {**{name: [value] for name, value in fixed.items()}, **tune["grid"]}
     own = {word: tune[word] for word in _OWN if word in tune}
-    chosen = {"learner": entry.name, "settings": axes, **own}
+    content = {"learner": entry.name, "settings": axes, **own}
     try:
-        registry.check_parameters(tuning.NAME, chosen)
+        registry.check_parameters(tuning.NAME, content)
     except ValueError as error:
         raise ValueError(f"tune: {error}") from None
     tuning.candidates_of(entry.name, axes)
-    return chosen
+    return content
 
 
 def price(chosen: Mapping[str, Any], epsilons: Iterable[float], delta: float) -> str:
-    """Say what is left for a training, of a setting as of :func:`setting`.
-
-    Raises
-    ------
-    ValueError
-        If nothing is left.
-    """
+    """Say what is left for a training; refuse a budget of which nothing is."""
     parameters = registry.entry(tuning.NAME).whole(chosen)
     shape = [parameters[word] for word in _OWN]
     finite = [epsilon for epsilon in epsilons if math.isfinite(epsilon)]

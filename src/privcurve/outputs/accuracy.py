@@ -46,7 +46,7 @@ class Accuracy(Output):
         return all_curves(asked)
 
     def make(self, context: Context) -> None:
-        table = accuracy_of(context.study, complete(context), context.refits())
+        table = accuracy_of(context.study, complete(context), context.runs())
         context.write(replace(table, notes=(*table.notes, *context.data_notes())))
 
 

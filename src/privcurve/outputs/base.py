@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 TABLES = Path("results/tables")
 FIGURES = Path("results/figures")
+MADE = Path("results/made")
 AUDITS = Path("results/audit")
 TABLE_ENDINGS = (".csv", ".md", ".tex")
 FIGURE_ENDINGS = (".pdf", ".png", ".csv")
@@ -265,7 +266,7 @@ class Asked:
     @property
     def record(self) -> Path:
         """The file that says what its files were made for (:mod:`.record`)."""
-        return Path("results/made", f"{self.target}.json")
+        return MADE / f"{self.target}.json"
 
     def curves_of(self, arms: Iterable[Arm]) -> tuple[tuple[str, str], ...]:
         """Return the curves of some arms, on all datasets of the study."""

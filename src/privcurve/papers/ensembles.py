@@ -85,7 +85,7 @@ class EnsembleErrors(Output):
 
     def make(self, context: Context) -> None:
         # A curve at a time: memory does not grow with the study.
-        parts = (part for curve in context.curves for part in curve.results(CELL_COLUMNS))
+        parts = context.results(CELL_COLUMNS)
         frame = fold_errors(parts, {name: registry.entry(name).defaults for name in LEARNERS})
         text = frame.to_csv(index=False, float_format="%.12g", lineterminator="\n")
         replace_text(context.asked.files.others[ERRORS], text)

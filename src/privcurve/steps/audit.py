@@ -15,6 +15,8 @@ def main() -> None:
     parser.add_argument("--data", type=Path, required=True, help="folder of the coded dataset")
     _common.add_seed_argument(parser)
     parser.add_argument("--output", type=Path, required=True, help="CSV file to write")
+    parser.add_argument("--record", type=Path, required=True, help="says what it was made for")
+    parser.add_argument("--digest", required=True, help="of what the workflow asks for")
     arguments = parser.parse_args()
 
     from privcurve import datasets
@@ -23,6 +25,7 @@ def main() -> None:
     from privcurve.audit.pairs import Target, records
     from privcurve.files import replace_file
     from privcurve.learners import own
+    from privcurve.outputs import record
     from privcurve.privacy import seeds
 
     claims = {**ATTACKS, **own.claims()}
@@ -36,6 +39,7 @@ def main() -> None:
     replace_file(
         arguments.output, lambda path: frame.to_csv(path, index=False, float_format="%.12g")
     )
+    record.write(arguments.record, arguments.digest, [arguments.output], [dataset.name])
     print(frame["verdict"].value_counts().to_string())
 
 
