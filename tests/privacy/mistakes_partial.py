@@ -6,12 +6,12 @@ import numpy as np
 from mistakes_any import BALL, BRC, COUNTS, ONE_COLUMN, OWN, PATE, breaks, constant, mistake
 
 from privcurve.audit.contract import CHARGE, CONTROL, NOISE, POST_PROCESSING, SENSITIVITY, Case
-from privcurve.learners import half_spaces, linear, noisy_bayes
+from privcurve.learners import linear, noisy_bayes
 from privcurve.learners import pate as answers
-from privcurve.learners.half_spaces import HalfSpaceVoteClassifier, PrivateWeights, Rounds
 from privcurve.learners.noisy_bayes import NoisyBayesClassifier
 from privcurve.learners.pate import PATEClassifier
-from privcurve.learners.shared import log_odds
+from privcurve.learners.shared import half_spaces, log_odds
+from privcurve.learners.shared.half_spaces import HalfSpaceVoteClassifier, PrivateWeights, Rounds
 from privcurve.learners.shared.roles import PublicRows
 from privcurve.privacy.budget import PRIVATE_COLUMNS
 from privcurve.privacy.calibration import objective

@@ -12,7 +12,7 @@ import brc as reference
 
 from privcurve.kernels.brc import BLOCK, positive_rows, project_rows
 from privcurve.learners.brc import BRCClassifier
-from privcurve.learners.half_spaces import PrivateWeights
+from privcurve.learners.shared.half_spaces import PrivateWeights
 from privcurve.privacy.calibration.brc import BRCNoise
 from privcurve.privacy.mechanisms import draw_piece
 

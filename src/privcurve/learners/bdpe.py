@@ -30,7 +30,7 @@ from privcurve.kernels.m_alpha import (
 from privcurve.kernels.trees.form import bin_codes
 from privcurve.learners.base import BUDGET, PrivateClassifier
 from privcurve.learners.shared.checks import require
-from privcurve.learners.tree_sums import TreeSumClassifier, shrunk
+from privcurve.learners.shared.tree_sums import TreeSumClassifier, shrunk
 from privcurve.privacy.accountants.compose import ADAPTIVE, BASIC, GAUSSIAN, ZCDP_CKS
 from privcurve.privacy.budget import CERTIFIED, PUBLISHED, is_private
 from privcurve.privacy.calibration.bdpe import CONSTANT, EXACT, LEAVES, OF_LINKS, OF_NODE, published
@@ -144,7 +144,7 @@ class BDPEClassifier(TreeSumClassifier, PrivateClassifier):
     alphas_ : ndarray of shape (n_trees, depth)
         α of each level; of ``calibrate_alpha="exact"`` that of the root alone is told.
     n_features_used_, n_records_
-        See :class:`~privcurve.learners.tree_sums.TreeSumClassifier`.
+        See :class:`~privcurve.learners.shared.tree_sums.TreeSumClassifier`.
     """
 
     _learner = "bdpe"

@@ -11,7 +11,7 @@ import numpy as np
 from privcurve.coding import Bools, Floats, Ints, Records, Signs
 from privcurve.kernels.brc import positive_rows, project_rows
 from privcurve.learners.base import PrivateClassifier
-from privcurve.learners.half_spaces import (
+from privcurve.learners.shared.half_spaces import (
     HalfSpace,
     HalfSpaceVoteClassifier,
     PrivateWeights,
@@ -81,7 +81,7 @@ class BRCClassifier(HalfSpaceVoteClassifier, PrivateClassifier):
     Attributes
     ----------
     votes_, n_features_used_, n_records_
-        See :class:`~privcurve.learners.half_spaces.HalfSpaceVoteClassifier`.
+        See :class:`~privcurve.learners.shared.half_spaces.HalfSpaceVoteClassifier`.
     """
 
     _learner = "brc"
@@ -243,7 +243,7 @@ class BoostingForPeopleClassifier(HalfSpaceVoteClassifier, PrivateClassifier):
     Attributes
     ----------
     votes_, n_features_used_, n_records_
-        See :class:`~privcurve.learners.half_spaces.HalfSpaceVoteClassifier`.
+        See :class:`~privcurve.learners.shared.half_spaces.HalfSpaceVoteClassifier`.
     """
 
     _learner = "boosting_for_people"

@@ -13,7 +13,7 @@ from privcurve.coding import Floats, Records
 from privcurve.kernels.dpboost import grow_tree
 from privcurve.kernels.trees.form import Ranges, Trees, add_trees, bin_codes
 from privcurve.learners.base import PrivateClassifier
-from privcurve.learners.tree_sums import TreeSumClassifier
+from privcurve.learners.shared.tree_sums import TreeSumClassifier
 from privcurve.privacy.calibration.dpboost import (
     GEOMETRIC,
     GRADIENT_BOUND,
@@ -87,7 +87,7 @@ class DPBoostClassifier(TreeSumClassifier, PrivateClassifier):
     leaf_values_ : ndarray of shape (n_trees, 2**max_depth)
         η times the released leaf values.
     n_features_used_, n_records_
-        See :class:`~privcurve.learners.tree_sums.TreeSumClassifier`.
+        See :class:`~privcurve.learners.shared.tree_sums.TreeSumClassifier`.
     """
 
     _learner = "dpboost"

@@ -22,8 +22,8 @@ from privcurve.learners.shared.public_part import (
     started_roles,
 )
 from privcurve.learners.shared.roles import Roles
+from privcurve.learners.shared.voting import Boosting, VotingClassifier, WeakLearner
 from privcurve.learners.trees import TOP_DOWN_TREES, TreeModel
-from privcurve.learners.voting import Boosting, VotingClassifier, WeakLearner
 from privcurve.privacy.budget import PUBLISHED
 from privcurve.privacy.curator import Curator
 from privcurve.privacy.ledger import PrivacyStatement, with_public
@@ -109,7 +109,7 @@ class LazyBBClassifier(VotingClassifier, PrivateClassifier):
     ties_ : str
         ``last_round`` or ``negative``; it follows from the parameters.
     n_features_used_, n_records_
-        See :class:`~privcurve.learners.voting.VotingClassifier`.
+        See :class:`~privcurve.learners.shared.voting.VotingClassifier`.
     start_ : PublicStart
         With a public start: what is added to the score. In the model a public column has one
         code, so that no vote asks for it.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from privcurve.learners import costs
+from privcurve.learners.entries import costs
 from privcurve.learners.entry import LearnerEntry, Parameter
 from privcurve.privacy.budget import ADD_REMOVE, CERTIFIED, PRIVATE_COLUMNS, PUBLISHED, REPLACE_ONE
 

@@ -1,1 +1,1 @@
-"""What learners share: checks, probabilities, linear models, and what is public of records."""
+"""What learners share: votes, half-spaces, sums of trees, records dealt out, checks, roles."""
