@@ -6,8 +6,9 @@ import numpy as np
 from mistakes_any import BALL, BRC, COUNTS, ONE_COLUMN, OWN, PATE, breaks, constant, mistake
 
 from privcurve.audit.contract import CHARGE, CONTROL, NOISE, POST_PROCESSING, SENSITIVITY, Case
-from privcurve.learners import linear, noisy_bayes
+from privcurve.learners import noisy_bayes
 from privcurve.learners import pate as answers
+from privcurve.learners.linear import linear
 from privcurve.learners.noisy_bayes import NoisyBayesClassifier
 from privcurve.learners.pate import PATEClassifier
 from privcurve.learners.shared import half_spaces, log_odds

@@ -31,7 +31,7 @@ from privcurve.releases.traces import FOLDER
 
 
 def with_test_part(mine, n, **changes):
-    """Make a test part of the records, of the label no."""
+    """Add a test part to the records, of the label no."""
     Path("data/test.csv").write_text("\n".join([LINES[0], *["33,Oslo,x,no"] * n]) + "\n")
     files = {"train": {"local": "data/mine.csv"}, "test": {"local": "data/test.csv"}}
     mine(files=files, n_test=n, **changes)

@@ -6,6 +6,7 @@ import csv
 import io
 import runpy
 import sys
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from types import SimpleNamespace
@@ -28,6 +29,7 @@ from privcurve.cli import main
 from privcurve.datasets import Column, DatasetError, Domain, Label, numbers
 from privcurve.datasets.description import LabelSpec, Parser
 from privcurve.datasets.errors import Problems
+from privcurve.datasets.frames import encode_frame
 from privcurve.datasets.readers import delimited, files, table
 from privcurve.datasets.unlabelled import read_codes
 from privcurve.learners import PrivGAMClassifier
@@ -67,10 +69,12 @@ def expected(domain, columns):
 
 def of_values(domain):
     """Ways to hand over values that share no type."""
-    yield domain.encode
-    yield lambda columns: domain.encode([list(row) for row in zip(*columns.values(), strict=True)])
-    yield lambda columns: domain.encode(pd.DataFrame(columns, dtype=object))
-    yield lambda columns: domain.encode({k: objects(cells) for k, cells in columns.items()})
+    yield partial(encode_frame, domain)
+    yield lambda columns: encode_frame(
+        domain, [list(row) for row in zip(*columns.values(), strict=True)]
+    )
+    yield lambda columns: encode_frame(domain, pd.DataFrame(columns, dtype=object))
+    yield lambda columns: encode_frame(domain, {k: objects(cells) for k, cells in columns.items()})
 
 
 def objects(cells):
@@ -108,8 +112,8 @@ def check_typed(table, path):
     for whole in typed(columns):
         is_arrow = isinstance(whole, pyarrow.Table)
         rows = [whole.slice(k, 1) if is_arrow else whole.iloc[[k]] for k in range(len(whole))]
-        found = outcome(domain.encode, whole)
-        assert found == together([outcome(domain.encode, row) for row in rows])
+        found = outcome(partial(encode_frame, domain), whole)
+        assert found == together([outcome(partial(encode_frame, domain), row) for row in rows])
         if is_arrow:
             assert found == outcome(from_parquet, domain, whole, path)
             assert found == together([outcome(from_parquet, domain, row, path) for row in rows])
@@ -149,7 +153,7 @@ def check_file(table, path, code):
     assert found == together([outcome(code, domain, row, path) for row in rows])
     assert found == expected(domain, columns)
     # A frame of the same cells says the same, and so does who reads nothing but model.json.
-    assert found == outcome(domain.encode, columns)
+    assert found == outcome(partial(encode_frame, domain), columns)
     if found != REFUSED and code is from_csv:
         known = domain.to_dict()
         each = [[CODE(c, text, known) for text in columns[c["name"]]] for c in known["columns"]]

@@ -32,6 +32,14 @@ NAME = re.compile(rf"[A-Za-z0-9_][A-Za-z0-9_-]{{0,{MOST_LETTERS - 1}}}")
 NAMED = f"A name is of letters, digits, - and _ (at most {MOST_LETTERS}; the first no -)"
 
 
+# Stands for the records of which a schema of columns and label says nothing.
+NO_FILES: dict[str, Any] = {
+    "n_rows": 2,
+    "files": {"train": {"local": "none"}},
+    "parser": {"kind": "parquet"},
+}
+
+
 def folders() -> tuple[Path, ...]:
     """Return where descriptions are looked for: the user's own, working folder, checkout, wheel."""
     relative = Path("resources", "datasets")
@@ -104,6 +112,14 @@ def read_description(path: Path) -> Description:
     content = _checked(path)
     if "based_on" not in content:
         return build(path.stem, path, content)
+    name, base_path, base, variant = _variant(path, content)
+    return build(
+        path.stem, path, variant, build(name, base_path, base), frozenset(content.get("files", ()))
+    )
+
+
+def _variant(path: Path, content: dict[str, Any]) -> tuple[str, Path, dict[str, Any], Any]:
+    """Return name, file and content of what a variant is based on, and all that it then says."""
     name = content["based_on"]
     base_path = find(name)
     base = _checked(base_path)
@@ -116,9 +132,24 @@ def read_description(path: Path) -> Description:
     problems.check()
     with _told():
         schema.check(variant, SCHEMA, f"{path} (with what it takes from {name})")
-    return build(
-        path.stem, path, variant, build(name, base_path, base), frozenset(content.get("files", ()))
-    )
+    return name, base_path, base, variant
+
+
+def public_facts(path: Path) -> dict[str, Any]:
+    """Return what a description says, all columns written out; a file of columns and label will do.
+
+    Raises
+    ------
+    DatasetError
+        If it is not valid; each fault with its line.
+    """
+    content = content_of(path)
+    if not content.keys() & {"based_on", "files", "parser", "n_rows"}:
+        with _told():
+            schema.check({**NO_FILES, **content}, SCHEMA, str(path))
+        return _spelt_out(path, content)
+    content = _checked(path)
+    return _variant(path, content)[3] if "based_on" in content else content
 
 
 def content_of(path: Path) -> dict[str, Any]:
@@ -140,7 +171,10 @@ def _told() -> Iterator[None]:
 
 
 def _checked(path: Path) -> dict[str, Any]:
-    content = deepcopy(_read(path, schema.state(path)))
+    return _spelt_out(path, deepcopy(_read(path, schema.state(path))))
+
+
+def _spelt_out(path: Path, content: dict[str, Any]) -> dict[str, Any]:
     try:
         return written_out(content)
     except ValueError as error:

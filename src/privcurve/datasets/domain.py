@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Self
 
-from privcurve import coding
 from privcurve.datasets.columns import (
     CATEGORICAL,
     FAIL,
@@ -86,30 +85,6 @@ class Domain:
     def ordered(self) -> tuple[bool, ...]:
         """Which columns have codes in the order of what they mean."""
         return tuple(column.ordered for column in self.columns)
-
-    def encode(self, frame: Any) -> coding.Codes:
-        """Code records without labels, as the rows that a model was trained on.
-
-        Parameters
-        ----------
-        frame : DataFrame, mapping of columns, array or RawTable
-            Columns by name, in any order; others are left out. An array has all columns, in the
-            order of the domain.
-
-        Returns
-        -------
-        ndarray of shape (n_rows, n_columns), uint8 or uint16
-            What is beyond the bounds is clipped; missing values and unknown categories go where
-            the domain says.
-
-        Raises
-        ------
-        DatasetError
-            If a column is not there, or values have no code: naming up to twenty of them.
-        """
-        from privcurve.datasets.frames import encode_frame
-
-        return encode_frame(self, frame)
 
     def to_json(self) -> str:
         """Write the domain in its one canonical form (sorted keys, no blanks).

@@ -79,7 +79,7 @@ class Coder:
     def records(self, description: Description, table: RawTable) -> Coded:
         """Code some records with their labels."""
         X, clipped = self.columns(table)
-        return Coded(X, self._labels(description, table), clipped)
+        return Coded(X, self.labels(description, table), clipped)
 
     def _numeric(self, table: RawTable, column: Column) -> tuple[NDArray[np.int64], int]:
         values, absent, wrong = amounts(self._domain, column, table.columns[column.name])
@@ -129,7 +129,8 @@ class Coder:
                 )
         return np.maximum(each, 0)[places]
 
-    def _labels(self, description: Description, table: RawTable) -> NDArray[np.int8]:
+    def labels(self, description: Description, table: RawTable) -> NDArray[np.int8]:
+        """Return the labels of some records: −1 and +1; of more than two classes 0, 1, …."""
         label, codes = description.label, description.label.codes
         cells, places = distinct(table.columns[label.column])
         cells = labels(label, cells)

@@ -9,7 +9,7 @@ from typing import Any
 
 from privcurve import schema
 from privcurve.datasets import Description, describe, names
-from privcurve.experiments import alike, paid
+from privcurve.experiments import alike, legends, paid
 from privcurve.experiments.arms import Arm, Point, arms
 from privcurve.experiments.splits import (
     Split,
@@ -170,7 +170,7 @@ def from_mapping(raw: Mapping[str, Any], name: str, where: str) -> Study:
         for label, spec in raw["learners"].items():
             # Checked in any case: a file is right or wrong whatever is installed.
             checked = {arm.name: arm for arm in arms(label, spec, raw)}
-            alike.check_curves([*checked.values()], all_arms, selected=raw.get("select") != ALL)
+            legends.check_curves([*checked.values()], all_arms, selected=raw.get("select") != ALL)
             all_arms += checked.values()
             missing = registry.missing_package(spec["learner"])
             if missing:
@@ -288,7 +288,7 @@ def notes(study: Study, datasets: Mapping[str, Description], where: str) -> Iter
             f"{where}: neighbours: no learner of the study offers {PRIVATE_COLUMNS!r}; leave the "
             "key out"
         )
-    for told in alike.untitled(study.arms.values(), selected=study.select != ALL):
+    for told in legends.untitled(study.arms.values(), selected=study.select != ALL):
         yield f"{where}: learners: {told}"
     for name in study.datasets:
         about = datasets[name]

@@ -225,7 +225,7 @@ def legend_below(figure: Figure, handles: Sequence[Artist | tuple[Artist, ...]])
 
     width, height = figure.get_size_inches()
     for n_columns in range(min(3, len(handles)), 0, -1):
-        legend = figure.legend(
+        legend = figure.legend(  # type: ignore[call-overload]
             list(handles),
             [str((one[0] if isinstance(one, tuple) else one).get_label()) for one in handles],
             handler_map={tuple: HandlerTuple(ndivide=None)},

@@ -57,6 +57,8 @@ def _linear() -> Iterator[Claim]:
     name, box = "dp_logistic_regression", {"noise": "box", "encoding": "scaled"}
     yield from recipe(name, [{"C": 0.1}, box], [{"C": 0.1}], n_trainings=150, answers=False)
     yield hidden(name, {**box, **STARTED, "columns": "private"})
+    yield from recipe("dp_newton", [{"n_steps": 2}])
+    yield from recipe("dp_gradient_descent", [{"n_steps": 2}])
 
 
 def _counts() -> Iterator[Claim]:

@@ -7,6 +7,7 @@ import re
 from dataclasses import dataclass, field
 from typing import Any
 
+from privcurve import coding
 from privcurve.datasets.build import DATE, TEXT
 from privcurve.datasets.columns import CATEGORICAL, MISSING, NUMERIC, OTHER, written
 from privcurve.datasets.drafts.profile import LIKE_A_DATE, NEARLY_ALL, Profile, Range
@@ -57,7 +58,7 @@ _CODED = re.compile(r"-?(7+|8+|9+)([.,]0+)?")
 
 # What names of columns say of numbers, by public knowledge: bounds and, of whole numbers, bins.
 _BY_NAME: dict[str, dict[str, Any]] = {
-    "age": {"bounds": [0, 120], "n_bins": 12},
+    "age": {"bounds": [0, 120], "n_bins": 120},
     "month": {"bounds": [1, 13], "n_bins": 12},
     "hour": {"bounds": [0, 24], "n_bins": 24},
     "minute": {"bounds": [0, 60]},
@@ -67,6 +68,9 @@ _BY_NAME: dict[str, dict[str, Any]] = {
     "latitude": {"bounds": [-90, 90]},
     "longitude": {"bounds": [-180, 180]},
 }
+
+# What needs no knowledge of a number but its bounds, however it is distributed (docs/your_data.md).
+FINE: dict[str, Any] = {"n_bins": 64, "spacing": coding.MIXED}
 
 
 @dataclass(frozen=True)
@@ -189,7 +193,7 @@ def _number(name: str, profile: Profile, decimal: str, public: bool) -> Proposal
         seen += "; each but once: strike the column if it tells records apart"
     seen += _of_people(name, profile) if counter else ""
     few = amounts.is_whole and not profile.more and len(profile.values) <= _CODES
-    keys: dict[str, Any] = {"bounds": None}
+    keys: dict[str, Any] = {"bounds": None, **FINE}
     hint = "; of codes write kind: categorical, categories: [1, 2, …] and no more" if few else ""
     remarks = {"bounds": f"[lowest, highest] possible{hint}"}
     if public:
@@ -198,7 +202,7 @@ def _number(name: str, profile: Profile, decimal: str, public: bool) -> Proposal
         if markers:
             remarks["bounds"] += f"; if {markers} is no value, add it to missing, and narrow them"
     elif by_name is not None:
-        keys |= by_name
+        keys = dict(by_name) if "n_bins" in by_name else keys | by_name
         remarks["bounds"] = "by the name of the column: is it meant so?"
     if not public or profile.missing:
         keys["missing"] = "bin"

@@ -75,7 +75,7 @@ ENTRIES: tuple[LearnerEntry, ...] = (
     # Methods without privacy.
     LearnerEntry(
         name="logistic_regression",
-        path="privcurve.learners.linear:LogisticRegressionClassifier",
+        path="privcurve.learners.linear.linear:LogisticRegressionClassifier",
         title="Logistic regression",
         parameters={"C": C, **INPUTS},
         seconds=costs.logistic_regression,

@@ -127,3 +127,35 @@ def residual_sums_l2(n_classes: int) -> float:
     """
     exact = 2 * residual_norm(n_classes)
     return exact if n_classes == 2 else exact + math.sqrt(n_classes + 1) * LARGEST_UNIT
+
+
+def one_hot_slopes_l2(n_ones: int, clip: float, neighbours: str = REPLACE_ONE) -> float:
+    """L2 sensitivity 2c√m of Σ r_i u_i, |r_i| ≤ c, over rows u of m ones each.
+
+    Attained by a record whose residual changes its sign. Add/remove c√m. Source: docs/proofs.md,
+    "Joint Newton steps" (proved).
+
+    Parameters
+    ----------
+    n_ones : int
+        m: one of each column, and one for the intercept.
+    clip : float
+        c.
+    neighbours : str
+    """
+    return per_change(neighbours) * clip * math.sqrt(n_ones)
+
+
+def one_hot_gram_l2(n_ones: int, neighbours: str = REPLACE_ONE) -> float:
+    """L2 sensitivity √2·m of the Gram matrix Σ uᵀu of rows of m ones, in the Frobenius norm.
+
+    ‖uuᵀ − vvᵀ‖² = 2m² − 2(u·v)². Add/remove m. Source: docs/proofs.md, "Joint Newton steps"
+    (proved).
+
+    Parameters
+    ----------
+    n_ones : int
+        m: one of each column, and one for the intercept.
+    neighbours : str
+    """
+    return math.sqrt(per_change(neighbours)) * n_ones
