@@ -31,7 +31,7 @@ from privcurve.datasets.domain import Domain
 from privcurve.datasets.encode import Coder, amounts
 from privcurve.datasets.errors import Problems
 from privcurve.datasets.load import load, raw_tables
-from privcurve.learners.privgam import PrivGAMClassifier
+from privcurve.learners.additive.privgam import PrivGAMClassifier
 
 DATASETS = "adult bank magic page codrna winewhite abalone eeg qsar mice"
 EPSILONS = (0.1, 1.0, 3.0)

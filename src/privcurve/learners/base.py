@@ -20,7 +20,8 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from privcurve.coding import Codes, Floats, Records, decided, equal_width
-from privcurve.learners.checks import (
+from privcurve.learners.registry import check_parameters, entry
+from privcurve.learners.shared.checks import (
     RandomState,
     check_bounds,
     check_codes,
@@ -32,7 +33,6 @@ from privcurve.learners.checks import (
     generator_of,
     refuse_others,
 )
-from privcurve.learners.registry import check_parameters, entry
 from privcurve.privacy.budget import ADD_REMOVE, CERTIFIED, PRIVATE_COLUMNS
 from privcurve.privacy.curator import Curator
 from privcurve.privacy.ledger import (
