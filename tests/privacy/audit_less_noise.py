@@ -93,6 +93,8 @@ BREAK = {
     "dpboost": curator_with,
     "dp_bagging": calls_with,
     "dp_logistic_regression": curator_with,
+    "dp_newton": curator_with,
+    "dp_gradient_descent": curator_with,
     "brc": curator_with,
     "boosting_for_people": curator_with,
     "noisy_bayes": curator_with,

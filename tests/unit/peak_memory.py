@@ -13,7 +13,6 @@ from privcurve import datasets
 from privcurve.experiments import study
 from privcurve.experiments.train import Trainer
 from privcurve.learners import registry
-from privcurve.steps import _common
 
 BINS = 10
 
@@ -34,7 +33,6 @@ def main(learner, n_rows, n_columns, store):
         {**content, "learners": {"a": {"learner": learner, **delta}}}, "t", "t"
     )
     (arm,) = made.arms.values()
-    _common.start()
     trainer = Trainer(data, arm, 1, Path(store))
     trainer.run([(arm.points[0], made.selection_splits[0])])
     assert trainer.n_trained == 1

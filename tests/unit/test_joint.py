@@ -88,7 +88,7 @@ def test_noise_of_slopes_is_that_of_their_share(records, neighbours):
 
 def test_bad_requests_name_the_way_out(records):
     with pytest.raises(ValueError, match="delta above 0"):
-        DPNewtonClassifier(epsilon=1, n_bins=N_BINS).fit(*records)
+        DPNewtonClassifier(epsilon=1, delta=0, n_bins=N_BINS).fit(*records)
     with pytest.raises(ValueError, match="n_estimate"):
         DPGradientDescentClassifier(
             epsilon=1, delta=1e-5, n_bins=N_BINS, neighbours="add-remove"

@@ -143,6 +143,8 @@ def _together(
         or b' "' in piece
         or piece.startswith(codecs.BOM_UTF8)
         or _has_other_ends(piece)
+        # Arrow does not compose letters, and a comment's may be written in two ways.
+        or not parser.comment.isascii()
         or (comment and (piece.startswith(comment) or b"\n" + comment in piece))
         or max(map(len, piece.split(b"\n"))) >= csv.field_size_limit()
     ):
