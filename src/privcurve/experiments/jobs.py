@@ -39,6 +39,15 @@ def coded_checksum(dataset: str) -> str | None:
     return None if found is None else str(found["checksum"])
 
 
+def raw_checksums(dataset: str) -> dict[str, str] | None:
+    """Return the checksums of the raw files that a dataset was coded from; None as above."""
+    try:
+        found = facts(CODED / dataset)
+    except ValueError:
+        return None
+    return None if found is None else dict(found["sources"])
+
+
 def _digest(study: Study, arm: Arm, seed: Seed, shard: int = 0, shards: int = 1) -> str:
     """Return a digest of what a shard is asked for; on each dataset it is the same.
 

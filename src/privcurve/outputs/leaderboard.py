@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from privcurve.files import replace_text
+from privcurve.outputs.answers import RAW
 from privcurve.outputs.base import OF, Asked, Files, Option, Output, Reads, about, dataset_title
 from privcurve.outputs.context import Context
 from privcurve.outputs.page import assemble, data
@@ -15,8 +16,8 @@ from privcurve.privacy.budget import LOOKED
 
 RESULTS = Path("results")
 # Of each study the page needs the first, and has the others where the study has them.
-ACCURACY, SETTINGS, LEDGERS = "accuracy", "selected_settings", "ledgers"
-TABLES = (ACCURACY, SETTINGS, LEDGERS)
+ACCURACY, SETTINGS, LEDGERS, PRICE = "accuracy", "selected_settings", "ledgers", "price"
+TABLES = (ACCURACY, SETTINGS, LEDGERS, RAW, PRICE)
 AUDIT = "audit"
 # That of all learners, which is no study's.
 RUN_AUDIT = f"{OF}{AUDIT}"
@@ -29,8 +30,9 @@ class Leaderboard(Output):
     selects: ClassVar[bool] = False
     options: ClassVar = {
         "tables": Option(
-            "a list of tables, each <study>/accuracy, <study>/selected_settings or "
-            "<study>/ledgers, or /audit, that of all learners; by default those of the study",
+            "a list of tables, each <study>/accuracy, <study>/selected_settings, "
+            "<study>/ledgers, <study>/raw or <study>/price, or /audit, that of all learners; by "
+            "default those of the study",
             list,
             None,
         )

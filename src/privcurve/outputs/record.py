@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from privcurve.experiments import canonical
-from privcurve.experiments.jobs import Curve, coded_checksum
+from privcurve.experiments.jobs import Curve, coded_checksum, raw_checksums
 from privcurve.files import replace_text
 from privcurve.outputs.base import Asked
 from privcurve.privacy import seeds
@@ -62,9 +62,10 @@ def digest(
 
 def write(asked: Asked, made_for: str) -> None:
     """Say what the files of an output, which stand there now, were made for."""
-    content = {
+    content: dict[str, Any] = {
         "digest": made_for,
         "data": {name: coded_checksum(name) for name in _datasets(asked)},
+        "raw": _raw_files(asked),
         "files": {str(path): _sum(path) for path in asked.files.all},
     }
     replace_text(asked.record, json.dumps(content, indent=1) + "\n")
@@ -76,12 +77,17 @@ def is_current(asked: Asked, wanted: str) -> bool:
         made: dict[str, Any] = json.loads(asked.record.read_text())
     except (OSError, ValueError):
         return False
-    data = made.get("data", {})
+    data, raw = made.get("data", {}), made.get("raw", {})
     return (
         made.get("digest") == wanted
         and made.get("files") == {str(path): _sum(path) for path in asked.files.all}
         and all(coded_checksum(name) in (None, data.get(name)) for name in _datasets(asked))
+        and all(sums in (None, raw.get(name)) for name, sums in _raw_files(asked).items())
     )
+
+
+def _raw_files(asked: Asked) -> dict[str, Mapping[str, str] | None]:
+    return {name: raw_checksums(name) for name in asked.reads.raw}
 
 
 def _datasets(asked: Asked) -> list[str]:

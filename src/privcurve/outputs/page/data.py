@@ -14,6 +14,8 @@ from privcurve.experiments.study import DEFAULT_METRIC, Arm, Study
 from privcurve.figures.style import method_looks
 from privcurve.lazy import pd
 from privcurve.outputs.accuracy import FRESH_NOTES, SELECTION_NOTES
+from privcurve.outputs.answers import RAW, REFERENCES
+from privcurve.outputs.price import LEARNER, PRICE_NOTES
 from privcurve.privacy.ledger import PROVED
 
 # Of a point of a curve, in this order.
@@ -21,6 +23,8 @@ POINT = (
     *("epsilon", "accuracy", "accuracy_std", "balanced_accuracy", "auc", "log_loss", "kind"),
     *("setting", "ledger", "error"),
 )
+# Of a sentence about the price of coding and of privacy.
+PRICE = ("dataset", "epsilon", "metric", "sentence")
 # Columns of the table of settings that are no hyperparameters.
 NO_SETTING = {
     *("dataset", "arm", "learner", "calibration", "delta", "epsilon", "kind"),
@@ -50,7 +54,8 @@ def of_study(
 ) -> dict[str, Any]:
     """Return what the page shows of a study, by the titles of its datasets.
 
-    Of CSV files there is that of `accuracy`; and `selected_settings` and `ledgers`, if made.
+    Of CSV files there is that of `accuracy`; and those of `selected_settings`, `ledgers`, `raw` and
+    `price`, if made.
     """
     settings = _by_point(tables, "selected_settings", _setting)
     ledgers = _by_point(tables, "ledgers", _ledger)
@@ -70,12 +75,28 @@ def of_study(
                 "points": [_point(row, arm, settings, ledgers) for row in rows],
             }
         )
+    curves += _references(texts(tables["raw"]) if "raw" in tables else [])
+    prices = texts(tables["price"]) if "price" in tables else []
     return {
+        **({"prices": [[row[name] for name in PRICE] for row in prices]} if prices else {}),
         **{"name": study.name, "title": study.title},
         "datasets": [[name, datasets[name]] for name in study.datasets],
         "curves": curves,
         **({} if study.metric == DEFAULT_METRIC else {"metric": study.metric}),
     }
+
+
+def _references(rows: Rows) -> list[dict[str, Any]]:
+    """Return the curves of models that are no arms of a study: one point each, without an ε."""
+    return [
+        {
+            **{"dataset": row["dataset"], "arm": row["arm"], "learner": row["learner"]},
+            **{"title": REFERENCES[row["arm"]], "calibration": "", "delta": row["delta"]},
+            **{"relation": "", "colour": "", "symbol": ""},
+            "points": [[row.get(name, "") for name in POINT]],
+        }
+        for row in rows
+    ]
 
 
 def page_data(studies: Iterable[dict[str, Any]], audit: Path | None) -> dict[str, Any]:
@@ -86,6 +107,8 @@ def page_data(studies: Iterable[dict[str, Any]], audit: Path | None) -> dict[str
         at = (curve["learner"], curve["calibration"], curve["relation"], curve["delta"] != "0")
         curve["audit"] = worst.get(at)
     notes = [*SELECTION_NOTES, *FRESH_NOTES, *kinds.NOTES]
+    if any("prices" in study for study in shown):
+        notes += [f"{REFERENCES[RAW]}: {LEARNER}", *PRICE_NOTES]
     return {
         **{"point": POINT, "kinds": kinds.KINDS, "not_private": kinds.NOT_PRIVATE},
         **{"studies": shown, "audited": audit is not None},
