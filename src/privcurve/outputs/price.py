@@ -288,7 +288,8 @@ def _of_splits(runs: pd.DataFrame, row: pd.Series, metric: str) -> pd.Series:
     """Return the scores of a row's model by split."""
     mine = runs["dataset"].eq(row["dataset"]) & runs["arm"].eq(row["arm"])
     at = np.isclose(runs["epsilon"], row["epsilon"], rtol=1e-9, atol=0)
-    return runs[mine & at].set_index(["fold", "repeat"])[metric].astype(float)
+    # To as many digits as tables have, whether they come from one or not.
+    return runs[mine & at].set_index(["fold", "repeat"])[metric].astype(float).round(6)
 
 
 def sentence(row: Mapping[str, Any], place: Ranking) -> str:

@@ -14,7 +14,7 @@ from privcurve.datasets import catalogue, readers
 from privcurve.datasets.build import build
 from privcurve.datasets.clipping import REFUSED
 from privcurve.datasets.description import TEST, Description, Records
-from privcurve.datasets.domain import MISSING, NUMERIC, OTHER
+from privcurve.datasets.domain import MISSING, NUMERIC, OTHER, Column
 from privcurve.datasets.drafts.tally import LabelTally, Tally, listed
 from privcurve.datasets.errors import DatasetError, Problems
 from privcurve.datasets.fetch import fetch
@@ -31,6 +31,9 @@ _BLANKS = {
     "positive": "the value of positive records, in quotes",
     "negative": "the value of negative records, in quotes",
 }
+# Bins of which half are even and half grow with the distance from a bound: they need no knowledge
+# of a column but its bounds.
+MIXED, MIXED_BINS = "mixed", 64
 # What faults that are alike differ in.
 _PARTICULAR = re.compile(r"'[^']*'|\d[\d.,]*")
 # What stands for a label that is not decided, so that the columns can be checked.
@@ -110,6 +113,16 @@ def _told(faults: list[Fault]) -> list[Fault]:
         if len(some) > MOST_NAMED:
             told.append(Fault(line, f"{len(some) - MOST_NAMED:,} more like these."))
     return told
+
+
+def finer(column: Column) -> str:
+    """Propose bins that tell more values of a numeric column apart, by its public bounds alone."""
+    low, high = column.bounds or (0.0, 0.0)
+    if column.dates and column.bins < MIXED_BINS < high - low:
+        return f"Write n_bins: {MIXED_BINS}."
+    if column.dates or column.spacing.startswith(MIXED):
+        return "Give narrower bounds, if such are public."
+    return f"Write spacing: {MIXED}, n_bins: {MIXED_BINS}."
 
 
 class _Check:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from privcurve.datasets.cells import counted, texts_of
 from privcurve.datasets.description import LabelSpec
@@ -39,10 +40,10 @@ class Tally:
         Values that have no code.
     more : int
         How many values of those are not in `refused`, which counts `MOST_REFUSED` different ones.
-    used : set of int
-        Codes that a numeric column's values have, those of missing ones left out.
     lowest, highest : float
         Of a numeric column's values.
+    in_bins : ndarray of shape (bins,), int64
+        How many values of a numeric column each of its bins holds, missing ones left out.
     """
 
     column: Column
@@ -53,9 +54,14 @@ class Tally:
     gaps: int = 0
     refused: Counter[str] = field(default_factory=Counter)
     more: int = 0
-    used: set[int] = field(default_factory=set)
     lowest: float = math.inf
     highest: float = -math.inf
+
+    def __post_init__(self) -> None:
+        bins = self.column.bins
+        self.in_bins: NDArray[np.int64] = np.zeros(bins, dtype=np.int64)
+        # Of the values of each bin, clipped to the bounds.
+        self._lowest, self._highest = np.full(bins, math.inf), np.full(bins, -math.inf)
 
     @property
     def n_there(self) -> int:
@@ -65,7 +71,19 @@ class Tally:
     @property
     def in_one_bin(self) -> bool:
         """Whether all values are in one bin, so that they tell nothing apart."""
-        return self.n_there >= FEW and len(self.used) == 1
+        return self.n_there >= FEW and np.count_nonzero(self.in_bins) == 1
+
+    @property
+    def crowded(self) -> int | None:
+        """The bin that hides how more than half of the values differ; None if there is none.
+
+        One that holds a single value, however often, hides nothing: no other bins tell more.
+        """
+        if self.n_there < FEW or not self.in_bins.any():
+            return None
+        fullest = int(self.in_bins.argmax())
+        hides = self._lowest[fullest] < self._highest[fullest]
+        return fullest if hides and 2 * self.in_bins[fullest] > self.n_there else None
 
     @property
     def is_lost(self) -> bool:
@@ -92,7 +110,10 @@ class Tally:
         self.lowest = min(self.lowest, there.min(initial=math.inf))
         self.highest = max(self.highest, there.max(initial=-math.inf))
         self.clipped += n_clipped
-        self.used.update(np.unique(codes).tolist())
+        self.in_bins += np.bincount(codes, minlength=len(self.in_bins))
+        within = np.clip(there, *(self.column.bounds or (-math.inf, math.inf)))
+        np.minimum.at(self._lowest, codes, within)
+        np.maximum.at(self._highest, codes, within)
         cells = texts_of(values) if wrong else []
         self._refuse(Counter(str(cells[row]).strip() for row in wrong))
 
