@@ -159,6 +159,7 @@ def test_columns_all_in_one_bin_are_not_ready(folder, capsys):
     ((line, message),) = columns_of(rows, many + one)
     assert line == 6
     assert message.startswith("all values of 'x1', 'x2' are in one bin each, though they differ:")
+    assert "in the unit of the file? If they are, write spacing: mixed, n_bins: 64. So" in message
     # Few of many, and a column of one value, are told of.
     assert columns_of(rows, '  - {name: "x{2..4}", kind: numeric, bounds: [0, 64000]}\n') == []
     capsys.readouterr()

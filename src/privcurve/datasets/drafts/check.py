@@ -310,14 +310,17 @@ class _Check:
             more = f" and {len(lost) - MOST_NAMED} more" if len(lost) > MOST_NAMED else ""
             each = " each" if len(lost) > 1 else ""
             what, key = f"{OTHER!r}{each}: are those that are listed written as in the file", "kind"
+            finer_bins = ""
             if lost[0].column.kind == NUMERIC:
                 what = (
                     f"in one bin{each}, though they differ: are the bounds in the unit of the file"
                 )
                 key = "bounds"
+                advice = finer(lost[0].column)
+                finer_bins = f" If they are, {advice[0].lower()}{advice[1:]}"
             self.add(
-                f"all values of {named}{more} are {what}? So nothing can be learned from them: "
-                "mend it, or leave them out of columns.",
+                f"all values of {named}{more} are {what}?{finer_bins} So nothing can be learned "
+                "from them: mend it, or leave them out of columns.",
                 *("columns", position, key),
             )
 
