@@ -189,18 +189,18 @@ def test_a_bin_that_hides_most_of_a_column_is_told_with_bins_that_follow_from_it
     mixed = "Write spacing: mixed, n_bins: 64."
     skewed = [k**2 for k in range(60)]
     # Of 60 squares, 32 are below 1,000, and 31 of 60 are more than half.
-    assert advice(skewed, "[0, 10000]") == f"0 <= x1 < 1000: 53%. {mixed}"
+    assert advice(skewed, "[0, 10000]") == f"0 <= x1 < 1000: 53.3%. {mixed}"
     assert advice(skewed, "[0, 8000]") is None
     assert advice([8000 - value for value in skewed], "[-1000, 8000]") == (
-        f"7100 <= x1 <= 8000: 52%. {mixed}"
+        f"7100 <= x1 <= 8000: 51.7%. {mixed}"
     )
     assert advice(skewed, "[0, 9999]", ", spacing: log1p, n_bins: 2") == (
-        f"99 <= x1 <= 9999: 83%. {mixed}"
+        f"99 <= x1 <= 9999: 83.3%. {mixed}"
     )
     # One value, however often it is there, is told from the others.
     often = [0] * 50 + [k * 1000 for k in range(1, 11)]
     assert advice(often, "[0, 10000]") is None
-    assert advice([*often[:-1], 1], "[0, 10000]") == f"0 <= x1 < 1000: 85%. {mixed}"
+    assert advice([*often[:-1], 1], "[0, 10000]") == f"0 <= x1 < 1000: 85.0%. {mixed}"
     # What is clipped counts with its bound.
     assert advice([1000 + k for k in range(60)], "[0, 9]", ", clipping: expected") is None
 

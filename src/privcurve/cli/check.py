@@ -113,11 +113,11 @@ def _crowded(report: Report) -> Iterator[str]:
     yield "  More than half of the values in one bin, which does not tell them apart:"
     for tally, code in crowded[:_NAMED]:
         share = tally.in_bins[code] / tally.n_there
-        yield f"    {tally.column.bin_names[code]}: {share:.0%}. {finer(tally.column)}"
+        yield f"    {tally.column.bin_names[code]}: {share:.1%}. {finer(tally.column)}"
     if len(crowded) > _NAMED:
         yield f"    … and {len(crowded) - _NAMED} more columns"
-    yield "  The proposal follows from the public bounds alone. It can win back what privcurve compare"
-    yield "  calls lost by coding."
+    yield "  The proposal follows from the public bounds alone. It can win back what privcurve"
+    yield "  compare calls lost by coding."
 
 
 def _cells(tally: Tally) -> Iterator[str]:
