@@ -197,6 +197,21 @@ def test_the_raw_score_is_that_of_scikit_learn_on_the_same_splits(folder):
     assert means.loc["raw", "accuracy"] > means.loc["raw_codes", "accuracy"] + 0.15
 
 
+def test_where_there_are_records_for_testing_these_are_scored(folder):
+    table, tested = shop(), shop(N + 90).iloc[N:]
+    tested.to_csv("test.csv", index=False)
+    files = {"train": {"local": "shop.csv"}, "test": {"local": "test.csv"}}
+    split = {"splits": None, "folds": 2, "repeats": 2}
+    plan = made(folder, table, description={"files": files, "n_test": 90}, **split)
+    told = read_table(make(plan, "raw")["raw"].files.frames[1])
+    assert set(told["fold"]) == {"test"}
+    X = as_numbers(pd.concat([table, tested], ignore_index=True))
+    y = pd.concat([table, tested])["bought"].eq("yes").to_numpy()
+    for row in told[told["arm"] == "raw"].itertuples():
+        accuracy, _ = direct(X, y, np.arange(N), np.arange(N, N + 90), row.repeat)
+        assert row.accuracy == pytest.approx(accuracy, abs=1e-6)
+
+
 def test_more_than_two_classes(folder):
     table = shop()
     seconds = pd.to_numeric(table["seconds"], errors="coerce").fillna(0)
