@@ -149,7 +149,7 @@ def made(folder, table, **changes):
         folder,
         **{
             **{"datasets": ["shop"], "folds": None, "repeats": None, "paper": None},
-            **{"splits": {"holdout": 0.2, "repeats": 3}, "learners": LEARNERS, "outputs": OUTPUTS},
+            **{"splits": {"holdout": 0.2, "repeats": 2}, "learners": LEARNERS, "outputs": OUTPUTS},
             **changes,
         },
     )

@@ -76,16 +76,13 @@ class RawScores(Output):
         return Reads(data=study.datasets, raw=study.datasets, facts=facts)
 
     def make(self, context: Context) -> None:
-        from privcurve.datasets.raw import coded_columns, raw_columns
+        # Its threads are looked for when they are limited: they must have been loaded.
+        import sklearn.ensemble  # noqa: F401
+        from threadpoolctl import threadpool_limits
 
-        rows = []
-        for name in context.study.datasets:
-            data = context.data(name)
-            splits = _splits(context.study, name)
-            splitter = Splitter(data, context.seed)
-            for arm, read in ((RAW, raw_columns), (CODES, coded_columns)):
-                for result in scores(data, read(data), splitter, splits):
-                    rows.append({"dataset": name, "arm": arm, **result})
+        # Jobs have one core each.
+        with threadpool_limits(limits=1):
+            rows = list(_all_scores(context))
         detail = pd.DataFrame(rows)
         frame = levels(detail, context.study.metric)
         texts = shown(frame[["dataset", "arm"]])
@@ -137,6 +134,17 @@ def _splits(study: Study, dataset: str) -> list[Split]:
     return study.fresh_splits(about(dataset).n_test > 0)
 
 
+def _all_scores(context: Context) -> Iterator[dict[str, Any]]:
+    from privcurve.datasets.raw import coded_columns, raw_columns
+
+    for name in context.study.datasets:
+        data = context.data(name)
+        splits, splitter = _splits(context.study, name), Splitter(data, context.seed)
+        for arm, read in ((RAW, raw_columns), (CODES, coded_columns)):
+            for result in scores(data, read(data), splitter, splits):
+                yield {"dataset": name, "arm": arm, **result}
+
+
 def scores(
     data: Dataset, columns: Columns, splitter: Splitter, splits: list[Split]
 ) -> Iterator[dict[str, Any]]:
@@ -152,9 +160,8 @@ def scores(
 
 
 def fitted(X: Any, y: Any, categorical: tuple[bool, ...], seed: int) -> Any:
-    """Fit scikit-learn's histogram gradient boosting, with its defaults, in one thread."""
+    """Fit scikit-learn's histogram gradient boosting, with its defaults."""
     from sklearn.ensemble import HistGradientBoostingClassifier
-    from threadpoolctl import threadpool_limits
 
     many = np.unique(y, return_counts=True)[1].min() >= _FEWEST_TO_STOP_EARLY
     model = HistGradientBoostingClassifier(
@@ -162,20 +169,16 @@ def fitted(X: Any, y: Any, categorical: tuple[bool, ...], seed: int) -> Any:
         early_stopping="auto" if many else False,
         random_state=seed,
     )
-    with threadpool_limits(limits=1):
-        return model.fit(X, y)
+    return model.fit(X, y)
 
 
 def scored_by(model: Any, X: Any, y: Any, n_classes: int) -> dict[str, float]:
     """Return the scores of a fitted model on some records."""
-    from threadpoolctl import threadpool_limits
-
     from privcurve.coding import class_labels
     from privcurve.experiments import metrics
 
     counts = np.ones(len(y), dtype=np.int64)
-    with threadpool_limits(limits=1):
-        proba = model.predict_proba(X)
+    proba = model.predict_proba(X)
     # Of a label that no record of a training has, the model says nothing.
     chances = np.zeros((len(y), n_classes))
     chances[:, np.searchsorted(class_labels(n_classes), model.classes_)] = proba
