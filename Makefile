@@ -57,13 +57,12 @@ format: $(READY)  ## rewrite the code in the project's format
 	$(BIN)/ruff format .
 	$(BIN)/snakefmt Snakefile workflow
 
-benchmark: $(READY)  ## speed of kernels (ratios in one run), audit, start of a job, workflow
+benchmark: $(READY)  ## speed of kernels (ratios in one run), audit, workflow
 	$(BIN)/python benchmarks/lazybb.py
 	$(BIN)/python benchmarks/trees.py
 	$(BIN)/python benchmarks/partial.py
 	$(BIN)/python benchmarks/privgam.py
 	$(BIN)/python benchmarks/audit.py
-	$(BIN)/python benchmarks/start.py
 	$(BIN)/python benchmarks/scale.py
 
 lock: $(READY)  ## write requirements.lock from .venv

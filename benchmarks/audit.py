@@ -33,8 +33,8 @@ def rates(n_trainings: int) -> None:
         picks = n_trainings / (time.process_time() - start)
         print(f"LazyBB, {n_rounds:2d} rounds, 8 records: picks of {picks:10,.0f} fits a second")
     pair = crossed()
-    for name, attack in ATTACKS.items():
-        c = attack.claims[-1]
+    for name, claims in ATTACKS.items():
+        c = claims[-1]
         learner = c.estimator(pair.left.n_bins)
         sample_states(learner, pair, pair.left, 2, rng)
         n = max(2, n_trainings // 500)
@@ -51,7 +51,7 @@ def parts(learners: list[str], folder: Path, seed: int) -> None:
     for name in learners:
         seconds: dict[tuple[str, str], float] = {}
         trainings: dict[tuple[str, str], int] = {}
-        for c in ATTACKS[name].claims:
+        for c in ATTACKS[name]:
             start = time.process_time()
             row = run([c], target, seed, COMPARISONS).iloc[0]
             key = c.method, str(row["dataset"])

@@ -10,7 +10,6 @@ are done. With --run every job runs.
 from __future__ import annotations
 
 import argparse
-import itertools
 import json
 import os
 import shutil
@@ -27,11 +26,8 @@ import yaml
 
 from privcurve import datasets
 from privcurve.experiments import cells, results, study
-from privcurve.experiments.bundles import curves
-from privcurve.experiments.jobs import CODED, STORE, Curve
-from privcurve.experiments.keys import Keys
-from privcurve.experiments.shards import key_scheme, shard_key
-from privcurve.experiments.splits import selection_splits
+from privcurve.experiments.curves import CODED, STORE, Portion
+from privcurve.experiments.jobs import Job, StudyJobs
 from privcurve.experiments.store import Store
 from privcurve.learners import registry
 
@@ -44,7 +40,7 @@ SEED = 1
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--cells", type=int, default=10**6, help="about how many")
-    parser.add_argument("--jobs", type=int, default=2048, help="a power of two")
+    parser.add_argument("--jobs", type=int, default=2048, help="about how many")
     parser.add_argument("--run", action="store_true", help="train everything")
     parser.add_argument("--cores", type=int, default=os.cpu_count())
     parser.add_argument("--folder", type=Path, help="of the checkout; by default a temporary one")
@@ -64,9 +60,10 @@ def measure(options: argparse.Namespace, folder: Path) -> dict[str, Any]:
     os.chdir(folder)
     made = study.load(Path("config/studies/scale.yaml"))
     per_job = yaml.safe_load(Path("config/config.yaml").read_text())[PER_JOB]
-    (curve,) = curves(made, SEED, per_job)
-    n_cells = len(curve.arm.points) * FOLDS
-    n_jobs = len(curve.shard_numbers)
+    study_jobs = StudyJobs(made, SEED, per_job)
+    *grid, best = study_jobs.jobs.values()
+    n_cells = sum(len(job.portions[0].tasks) for job in grid)
+    n_jobs = len(grid)
     print(f"{n_cells:,} cells in {n_jobs:,} jobs, {options.cores} cores\n", flush=True)
     found: dict[str, Any] = {"cells": n_cells, "jobs": n_jobs, "cores": options.cores}
 
@@ -83,26 +80,22 @@ def measure(options: argparse.Namespace, folder: Path) -> dict[str, Any]:
         show("all jobs", "", *snakemake)
     else:
         started = time.perf_counter()
-        synthesise(curve)
+        synthesise(grid)
         print(f"{'(made up all results)':44} {time.perf_counter() - started:8.2f} s", flush=True)
-        run(*snakemake, "--touch", "--forceall", "--until", "train")
-        show("refit, tables, figure, manifest", "", *snakemake)
-    for path in (curve.refit, curve.refit.with_name("selected.csv")):
-        path.unlink()
+        show("selection, tables, figure, manifest", "", *snakemake)
+    best.file.unlink()
     show("DAG, trained (dry run)", "< 10 s", *snakemake, "--dry-run")
-    show("aggregation (the refit job alone)", "< 60 s, 1 GiB", *refit(curve))
-    # What follows from the refit is older now.
-    run(*snakemake, "--touch", "--forcerun", "refit")
+    show("aggregation (the selection alone)", "< 60 s, 1 GiB", *train(best))
+    # What is made from the selection is older now.
+    run(*snakemake)
     show("no-op rerun", "< 20 s", *snakemake, says="Nothing to be done")
     show("summary, all done", "< 10 s", *summary())
     shutil.move("results/cells", "cells")
-    n_stored = len(curve.tasks(shard := one_job(curve)))
-    says = f"trained 0 cells, reused {n_stored}, "
-    show("a job, all of its cells stored", "", *train(curve, shard), says=says)
+    says = f"trained 0 cells, reused {len(grid[0].portions[0].tasks)}, "
+    show("a job, all of its cells stored", "", *train(grid[0]), says=says)
     shutil.rmtree("results/cells")
-    show("summary, stored under other shards", "< 10 s", *summary())
+    show("summary, stored by other jobs", "< 10 s", *summary())
     shutil.move("cells", "results/cells")
-    found["store"] = read_store(curve)
     return found
 
 
@@ -140,35 +133,41 @@ def lay_out(folder: Path, n_cells: int, n_jobs: int) -> None:
     cost = registry.entry(arm.learner).cost
     columns = len(about.domain.columns)
     total = sum(cost(s, about.n_rows, columns) for s in arm.settings) * EPSILONS * FOLDS
-    configuration = {"studies": ["scale"], "audit": False, "seed": SEED, PER_JOB: total / n_jobs}
+    configuration = {
+        "studies": ["scale"],
+        "audit": False,
+        "seed": SEED,
+        PER_JOB: total / n_jobs / 2,
+    }
     (folder / "config/config.yaml").write_text(yaml.safe_dump(configuration))
 
 
-def synthesise(curve: Curve) -> None:
-    """Write store and shards of a curve as its jobs would, with made-up accuracies."""
+def synthesise(grid: list[Job]) -> None:
+    """Write the store and the files of a grid as its jobs would, with made-up accuracies."""
     facts = datasets.facts(CODED / DATASET)
     assert facts is not None
-    ids = cells.CellIds(DATASET, facts["checksum"], curve.arm, SEED)
-    scheme = key_scheme(curve.arm)
     rng = np.random.default_rng(0)
-    for shard in curve.shard_numbers:
-        points = curve.points(shard)
-        keys = Keys(scheme, (shard_key(curve.arm, point) for point in points))
+    for job in grid:
+        (portion,) = job.portions
+        arm = portion.curve.arm
+        ids = cells.CellIds(DATASET, facts["checksum"], arm, SEED)
         rows = []
-        with Store(STORE / DATASET / curve.arm.learner, keys) as store:
-            for row, result in made_up(curve, points, ids, rng):
+        with Store(STORE / DATASET / arm.learner) as store:
+            for row, result in made_up(portion, ids, rng):
                 store.add(row["id"], result)
                 rows.append(row | result)
-        asked = {"digest": curve.shard_digest(shard), "checksum": facts["checksum"]}
-        work = {"trained": len(rows), "reused": 0, "failed": 0, "training_seconds": 1.0}
-        results.write_cells(rows, curve.shard(shard), asked | work)
+        known = {"name": portion.name, "digest": portion.digest, "checksum": facts["checksum"]}
+        work = {"trained": len(rows), "reused": 0, "failed": 0}
+        seconds = {"training_seconds": 1.0, "job_seconds": 2.0}
+        results.write(job.file, [results.table(rows)], [known | work | seconds])
 
 
 def made_up(
-    curve: Curve, points: list[study.Point], ids: cells.CellIds, rng: np.random.Generator
+    portion: Portion, ids: cells.CellIds, rng: np.random.Generator
 ) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
-    """Give the key columns and the result of each cell of some points."""
-    for point, split in itertools.product(points, selection_splits(FOLDS)):
+    """Yield the key columns and the result of each cell of a part of a grid."""
+    curve = portion.curve
+    for point, split in portion.tasks:
         row = {
             "id": ids.cell(point, split).id,
             "dataset": DATASET,
@@ -200,47 +199,16 @@ def made_up(
         )
 
 
-def one_job(curve: Curve) -> int:
-    """Give the shard that stands for all: the one with most cells."""
-    return max(curve.shard_numbers, key=lambda shard: len(curve.points(shard)))
-
-
-def common(curve: Curve) -> list[str]:
+def train(job: Job) -> list[str]:
     return [
-        *("--study", "config/studies/scale.yaml", "--dataset", DATASET, "--arm", curve.arm.name),
-        *("--shards", str(curve.shards), "--seed", str(SEED)),
+        *("-m", "privcurve.steps.train", "--study", "config/studies/scale.yaml"),
+        *("--seed", str(SEED), "--digest", job.name),
+        *("--portions", *(portion.name for portion in job.portions)),
     ]
-
-
-def train(curve: Curve, shard: int) -> list[str]:
-    own = ["--shard", str(shard), "--digest", curve.shard_digest(shard)]
-    return ["-m", "privcurve.steps.train", *common(curve), *own]
-
-
-def refit(curve: Curve) -> list[str]:
-    return ["-m", "privcurve.steps.refit", *common(curve), "--digest", curve.refit_digest]
 
 
 def summary() -> list[str]:
     return ["-m", "privcurve.steps.summary"]
-
-
-def read_store(curve: Curve) -> dict[str, float]:
-    """Read the cells of one job: from marked files, and without marks, as in old stores."""
-    facts = datasets.facts(CODED / DATASET)
-    assert facts is not None
-    ids = cells.CellIds(DATASET, facts["checksum"], curve.arm, SEED)
-    points = curve.points(one_job(curve))
-    wanted = {ids.cell(*task).id for task in itertools.product(points, selection_splits(FOLDS))}
-    keys = Keys(key_scheme(curve.arm), (shard_key(curve.arm, p) for p in points))
-    found = {}
-    for what, marks in (("by marks", keys), ("every file", None)):
-        started = time.perf_counter()
-        got = Store(STORE / DATASET / curve.arm.learner, marks).read(wanted)
-        found[what] = time.perf_counter() - started
-        assert set(got) == wanted
-        print(f"{f'store: {len(got)} cells of one job, {what}':44} {found[what]:8.3f} s")
-    return found
 
 
 def run(*command: str, says: str = "") -> tuple[float, float]:

@@ -164,7 +164,7 @@ class RemoteHolder:
 
 def write_files(folder: Path, data: Any, questions: Questions, seed: int | None) -> list[Path]:
     """Deal records into a file each: in life each holder has its own."""
-    from privcurve.learners.dealt import bin_codes
+    from privcurve.kernels.trees.form import bin_codes
 
     codes = np.ascontiguousarray(data.X)
     classes = np.searchsorted([-1, 1], data.y)

@@ -7,20 +7,28 @@ asked for by commands: ``privcurve`` and ``snakemake`` (README.md).
 
 from __future__ import annotations
 
+import importlib
 from typing import Any
 
 __version__ = "0.1.0"
 
-_OF_MODELS = ("load", "save")
+# What is imported when it is first asked for, and from where.
+_FROM = {
+    "load": "privcurve.models",
+    "save": "privcurve.models",
+    "Schema": "privcurve.datasets.public_schema",
+    "PrivGAMClassifier": "privcurve.learners",
+    "LazyBBClassifier": "privcurve.learners",
+    "NoisyBayesClassifier": "privcurve.learners",
+    "RandomTreesClassifier": "privcurve.learners",
+}
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _OF_MODELS:
+    if name not in _FROM:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from privcurve import models
-
-    return getattr(models, name)
+    return getattr(importlib.import_module(_FROM[name]), name)
 
 
 def __dir__() -> list[str]:
-    return sorted([*globals(), *_OF_MODELS])
+    return sorted([*globals(), *_FROM])

@@ -25,6 +25,12 @@ Signs = NDArray[np.int8]
 EQUAL = "equal"
 LOG = "log"
 LOG1P = "log1p"
+MIXED = "mixed"
+MIXED_HIGH = "mixed-high"
+
+# Halvings of a range that the logarithmic half of mixed bins goes down to: its finest bins are
+# about 2^-14 of the range wide, so a public bound that is ten thousand times too wide costs little.
+HALVINGS = 14
 
 # Labels are bytes with a sign, codes two bytes at the most.
 MOST_CLASSES = 128
@@ -117,13 +123,15 @@ def edges(low: float, high: float, n_bins: int, spacing: str = EQUAL) -> NDArray
     n_bins : int
     spacing : str
         ``equal``: bins of equal width. ``log``: of equal ratio; `low` is above 0. ``log1p``:
-        of equal ratio of 1 + value; `low` is above -1.
+        of equal ratio of 1 + value; `low` is above -1. ``mixed``: half of the bins spread evenly
+        over the range, half evenly over the logarithm of the distance to `low`; to 0, on either
+        side, if that lies between the bounds. ``mixed-high``: the same from `high` downwards.
 
     Returns
     -------
     ndarray of shape (n_bins + 1,)
-        Increasing; the first is `low` and the last `high`. Edges of equal ratio are rounded to
-        twelve digits, so that they are the same on every machine.
+        Increasing; the first is `low` and the last `high`. Edges that are not of equal width are
+        rounded to twelve digits, so that they are the same on every machine.
 
     Raises
     ------
@@ -134,21 +142,54 @@ def edges(low: float, high: float, n_bins: int, spacing: str = EQUAL) -> NDArray
     if not low < high:
         raise ValueError("must be [low, high] with low < high")
     shift = 1.0 if spacing == LOG1P else 0.0
-    if spacing != EQUAL and low + shift <= 0:
+    if spacing in (LOG, LOG1P) and low + shift <= 0:
         raise ValueError(f"must lie above {0 - shift:g}: spacing {spacing} takes a logarithm")
     steps = np.arange(n_bins)
     with np.errstate(over="ignore", invalid="ignore"):
         if spacing == EQUAL:
             inner = low + (high - low) * steps / n_bins
+        elif spacing in (MIXED, MIXED_HIGH):
+            inner = _mixed(low, high, n_bins, spacing == MIXED_HIGH)
         else:
             ratio = (low + shift) * ((high + shift) / (low + shift)) ** (steps / n_bins)
             inner = np.array([float(f"{edge:.12g}") for edge in ratio - shift])
-        found = np.append(inner, high)
-        found[0] = low
-        widths = np.diff(found)
+        ends = np.append(inner, high)
+        ends[0] = low
+        widths = np.diff(ends)
     if not (np.isfinite(widths) & (widths > 0)).all():
         raise ValueError(f"leave {n_bins} bins no finite width above 0")
-    return found
+    return ends
+
+
+def _mixed(low: float, high: float, n_bins: int, from_high: bool) -> Floats:
+    """Return all edges of mixed bins but the highest."""
+    width = high - low
+    if from_high:
+        ends = high - width * _mixed_shares(n_bins)[:0:-1]
+    elif low < 0 < high and n_bins > 1:
+        # The even half of the bins by width, the logarithmic half to both sides alike.
+        below = min(max(round(n_bins * (0.5 * -low / width + 0.25)), 1), n_bins - 1)
+        ends = np.concatenate(
+            [low * _mixed_shares(below)[:0:-1], high * _mixed_shares(n_bins - below)[:-1]]
+        )
+    else:
+        ends = low + width * _mixed_shares(n_bins)[:-1]
+    return np.array([float(f"{end:.12g}") for end in ends])
+
+
+def _mixed_shares(n_bins: int) -> Floats:
+    """Return the edges of mixed bins over [0, 1].
+
+    Edge k is the u for which ½u + ½max(0, 1 + log2(u)/HALVINGS) = k/n_bins, found by bisection.
+    """
+    aims = np.arange(n_bins + 1) / n_bins
+    low, high = np.zeros(n_bins + 1), np.ones(n_bins + 1)
+    for _ in range(80):
+        middle = 0.5 * (low + high)
+        reached = 0.5 * middle + 0.5 * np.maximum(0, 1 + np.log2(middle) / HALVINGS)
+        low, high = np.where(reached < aims, middle, low), np.where(reached < aims, high, middle)
+    high[0] = 0.0
+    return high
 
 
 def code_between(numbers: NDArray[np.float64], edges: ArrayLike) -> NDArray[np.int64]:
@@ -265,8 +306,8 @@ def scaled(
     ndarray of float64, shape (n_rows, n_columns)
         −1 + 2·code/(n_bins − 1).
     """
-    found = np.empty(codes.shape, order=order)
+    distances = np.empty(codes.shape, order=order)
     for j, bins in enumerate(n_bins.tolist()):
         places = -1 + 2 * np.arange(bins) / (bins - 1) if bins > 1 else np.zeros(1)
-        found[:, j] = places[codes[:, j]]
-    return found
+        distances[:, j] = places[codes[:, j]]
+    return distances

@@ -35,18 +35,7 @@ def shown(path: Path) -> Path:
 
 
 def cannot_write(path: Path, error: OSError) -> WriteError:
-    """Return the error for what can't be written: it names the place and says what to do.
-
-    Parameters
-    ----------
-    path : Path
-    error : OSError
-        What the system said; often without a path.
-
-    Returns
-    -------
-    WriteError
-    """
+    """Return the error for what can't be written: it names the place and says what to do."""
     reason = _REASONS.get(error.errno or 0, f"{error.strerror or error}; mend it")
     return WriteError(f"{path} can't be written: {reason}, then try again.")
 

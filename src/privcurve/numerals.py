@@ -11,17 +11,7 @@ Number = TypeVar("Number", int, float)
 
 
 def number(text: str, kind: Callable[[str], Number] = float) -> Number:  # type: ignore[assignment]
-    """Read a number; unlike Python, not ``1_0``, which is a misprint rather than ten.
-
-    Parameters
-    ----------
-    text : str
-    kind : callable
-        `float` or `int`.
-
-    Returns
-    -------
-    float or int
+    """Read a `float` or an `int`; unlike Python, not ``1_0``: a misprint rather than ten.
 
     Raises
     ------

@@ -58,24 +58,15 @@ class SchemaError(ValueError):
     """Content that its schema does not allow; one line a fault."""
 
 
-def nearest(word: object, known: Iterable[str]) -> str:
+def nearest(word: object, words: Iterable[str]) -> str:
     """End a sentence about an unknown word: ``"; did you mean 'x'?"``, or ``"."``.
 
-    Parameters
-    ----------
-    word : object
-        What was written.
-    known : iterable of str
-        What could have been meant.
-
-    Returns
-    -------
-    str
+    `words` are those that could have been meant.
     """
-    known = list(known)
-    if len(known) > MOST_COMPARED:
+    words = list(words)
+    if len(words) > MOST_COMPARED:
         return "."
-    spelt = {one.casefold(): one for one in reversed(known)}
+    spelt = {one.casefold(): one for one in reversed(words)}
     near = difflib.get_close_matches(str(word).casefold(), spelt, n=1)
     return f"; did you mean {spelt[near[0]]!r}?" if near else "."
 
@@ -94,14 +85,7 @@ def misnamed(path: Path, folder: Path | str) -> str:
 def read_yaml(path: Path) -> Any:
     """Read a YAML file: a word is read as it is written, or refused.
 
-    Parameters
-    ----------
-    path : Path
-
-    Returns
-    -------
-    object
-        Keys and days are texts, as they stand there. None of an empty file.
+    Keys and days are texts, as they stand there. An empty file is None.
 
     Raises
     ------
@@ -113,14 +97,7 @@ def read_yaml(path: Path) -> Any:
 
 
 def parse_yaml(text: str, where: str) -> Any:
-    """Read YAML, as :func:`read_yaml`.
-
-    Parameters
-    ----------
-    text : str
-    where : str
-        What the message calls it.
-    """
+    """Read YAML, as :func:`read_yaml`; messages call it `where`."""
     root, loader = _composed(text, where)
     if root is None:
         return None
@@ -165,16 +142,7 @@ def _composed(text: str, where: str) -> tuple[yaml.Node | None, Any]:
 
 
 def check(content: Any, schema: Path, where: str) -> None:
-    """Check content against a schema.
-
-    Parameters
-    ----------
-    content : object
-        As read from YAML.
-    schema : Path
-        JSON schema, in YAML.
-    where : str
-        What the message calls the content, usually its file.
+    """Check content, as read from YAML, against a JSON schema; messages call it `where`.
 
     Raises
     ------
@@ -191,13 +159,6 @@ def faults(content: Any, schema: Path) -> list[Fault]:
 
     NaN is allowed nowhere, whatever the schema says: it passes every comparison that a bound is
     checked by. Infinity is allowed where the schema says the type ``infinite``.
-
-    Parameters
-    ----------
-    content : object
-        As read from YAML.
-    schema : Path
-        JSON schema, in YAML.
     """
     errors = [
         error
@@ -217,9 +178,9 @@ def faults(content: Any, schema: Path) -> list[Fault]:
             continue
         # Who writes yes without quotes does it everywhere: that is one mistake.
         key = ((), said) if said == _TRUTH else (place, said)
-        known = places.setdefault(key, [])
-        if (whole := place + _unknown(error)[:1]) not in known:
-            known.append(whole)
+        alike = places.setdefault(key, [])
+        if (full := place + _unknown(error)[:1]) not in alike:
+            alike.append(full)
     for place in _nans(content):
         places.setdefault((place, _NO_NUMBER), [place])
     return [Fault(tuple(some), _message(key, some, content)) for key, some in places.items()]
@@ -276,25 +237,13 @@ def _unknown(error: Any) -> tuple[str, ...]:
 
 
 class Lines:
-    """On which line of a YAML file something stands.
-
-    Parameters
-    ----------
-    path : Path
-        A file that :func:`read_yaml` reads.
-    """
+    """On which line of a YAML file something stands."""
 
     def __init__(self, path: Path) -> None:
         self._root, _ = _composed(_text(path), str(path))
 
     def of(self, *place: str | int) -> int:
-        """Return the line of a place, or of the nearest that is there on the way to it.
-
-        Parameters
-        ----------
-        *place : str or int
-            Keys of mappings and positions in lists, from the top.
-        """
+        """Return the line of a place, or of the nearest that is there on the way to it."""
         node, line = self._root, 1
         for step in place:
             if isinstance(node, yaml.MappingNode):
@@ -318,8 +267,8 @@ def state(path: Path) -> tuple[int, ...]:
     ------
     FileNotFoundError
     """
-    found = path.stat()
-    return found.st_dev, found.st_ino, found.st_mtime_ns, found.st_size
+    stat = path.stat()
+    return stat.st_dev, stat.st_ino, stat.st_mtime_ns, stat.st_size
 
 
 @lru_cache(maxsize=32)
@@ -328,11 +277,11 @@ def _validator(schema: Path, changed: tuple[int, ...]) -> Any:
     from jsonschema.validators import extend
 
     # To a schema 5.0 is whole; to a range of Python's, or a generator of random numbers, it is not.
-    known = Draft202012Validator.TYPE_CHECKER
-    types = known.redefine_many(
+    checker = Draft202012Validator.TYPE_CHECKER
+    types = checker.redefine_many(
         {
             "integer": lambda _, value: isinstance(value, int) and not isinstance(value, bool),
-            "number": lambda _, value: known.is_type(value, "number") and _finite(value),
+            "number": lambda _, value: checker.is_type(value, "number") and _finite(value),
             INFINITE: lambda _, value: isinstance(value, float) and value == math.inf,
         }
     )
@@ -347,9 +296,9 @@ def _finite(number: Any) -> bool:
 def _said(error: Any) -> str:
     """Return what is wrong, without the place."""
     if unknown := _unknown(error):
-        known = list(error.schema.get("properties", {}))
+        keys = list(error.schema.get("properties", {}))
         return " ".join(
-            f"unknown key {key!r}{nearest(key, known)} Allowed: {', '.join(known)}."
+            f"unknown key {key!r}{nearest(key, keys)} Allowed: {', '.join(keys)}."
             for key in unknown
         )
     given, allowed = error.instance, error.validator_value

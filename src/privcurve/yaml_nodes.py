@@ -36,10 +36,6 @@ def too_deep(events: Iterator[yaml.Event]) -> int | None:
     """Return the line on which lists and mappings are nested too deeply; None if they are not.
 
     Deeper ones would end the process, in the compiled loader.
-
-    Parameters
-    ----------
-    events : iterator of yaml.Event
     """
     depth = 0
     for event in events:
@@ -53,27 +49,19 @@ def too_deep(events: Iterator[yaml.Event]) -> int | None:
 def faults(root: yaml.Node, loader: Any) -> list[str]:
     """Return what is wrong with a document that YAML would read without a word, by line.
 
-    Parameters
-    ----------
-    root : yaml.Node
-    loader : yaml.SafeLoader
-        That composed it: reads the scalars.
-
-    Returns
-    -------
-    list of str
-        Of aliases first: what stands in itself can't be looked at further.
+    The `loader` that composed it reads the scalars. Faults of aliases come alone: what stands in
+    itself can't be looked at further.
     """
     nodes, aliases = _nodes(root)
     if aliases:
         return aliases
     misread = [fault for node in nodes for fault in _misread(node, loader)]
     # A number that can't be has no value that keys could be compared by.
-    found = misread or [fault for node in nodes for fault in _keys(node, loader)]
+    others = misread or [fault for node in nodes for fault in _keys(node, loader)]
     repeated = [] if misread else [twice for node in nodes for twice in _repeated(node, loader)]
     # Who writes no without quotes does it everywhere: that is one mistake.
     lines: dict[str, list[int]] = {}
-    for line, said in sorted(found):
+    for line, said in sorted(others):
         lines.setdefault(said, []).append(line)
     return [
         *(f"line{'s' * (len(at) > 1)} {_listed(at)}: {said}" for said, at in lines.items()),
@@ -82,13 +70,7 @@ def faults(root: yaml.Node, loader: Any) -> list[str]:
 
 
 def texts(root: yaml.Node) -> None:
-    """Make a text of each key and each day: what is loaded is what stands in the file.
-
-    Parameters
-    ----------
-    root : yaml.Node
-        Without faults; it is changed.
-    """
+    """Make a text of each key and each day, in place: what is loaded is what stands in the file."""
     for node in _nodes(root)[0]:
         if isinstance(node, yaml.MappingNode):
             node.value = [

@@ -8,7 +8,7 @@ import yaml
 
 from privcurve.cli import main
 from privcurve.datasets.drafts import draft
-from privcurve.datasets.drafts.label import Asked
+from privcurve.datasets.drafts.label import LabelChoice
 
 DRAFT = Path("descriptions/t.yaml")
 
@@ -17,7 +17,7 @@ def drafted(lines, label="sick", encoding="utf-8", **options):
     """Draft the description of a table; give it as it is read, and the draft."""
     Path("t.csv").write_text("\n".join(lines) + "\n", encoding=encoding)
     classes = {key: options.pop(key) for key in ("positive", "negative") if key in options}
-    made = draft(Path("t.csv"), Asked(label, **classes), **options)
+    made = draft(Path("t.csv"), LabelChoice(label, **classes), **options)
     return yaml.safe_load(made.text), made
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,7 @@ from own_table import DESCRIPTION, TABLE
 
 from privcurve import datasets
 from privcurve.cli import main
-from privcurve.datasets.drafts import check, finer, tally
+from privcurve.datasets.drafts import check, finer
 
 PATH = Path("descriptions/patients.yaml")
 
@@ -114,7 +115,8 @@ def test_each_part_is_checked_by_itself(folder):
 
 
 def test_labels_of_all_kinds_need_no_more_memory(folder, monkeypatch):
-    monkeypatch.setattr(tally, "MOST_REFUSED", 7)
+    module = import_module("privcurve.datasets.drafts.check")
+    monkeypatch.setattr(module, "MOST_REFUSED", 7)
     rows = "".join(f"P{k},31,Oslo,2020-01-05,{k}\n" for k in range(40)) + TABLE.partition("\n")[2]
     Path("patients.csv").write_text(TABLE.partition("\n")[0] + "\n" + rows)
     (message,) = [message for _, message in faults() if "label" in message]

@@ -14,7 +14,7 @@ from pyarrow import parquet
 from raw_files import workbook
 
 from privcurve.datasets.drafts import draft
-from privcurve.datasets.drafts.label import Asked
+from privcurve.datasets.drafts.label import LabelChoice
 from privcurve.datasets.drafts.sniff import sniff
 
 
@@ -105,7 +105,7 @@ def test_sheets_of_excel_are_named_as_they_are_read_or_not(folder, capsys):
         (["dose", "dose", "sick"], ["dose", "dose_2", "sick"]),
     ):
         workbook(Path("t.xlsx"), {"2020": [["", "", ""], names, *rows], "2021": rows})
-        made = draft(Path("t.xlsx"), Asked("sick"))
+        made = draft(Path("t.xlsx"), LabelChoice("sick"))
         assert made.format.parser.get("fields") == fields
         assert (made.n_rows, list(made.columns)[1]) == (2, fields[1] if fields else "2020")
     said = "2 records, 3 columns; excel, the sheet '2020'; not read: '2021' (parser: sheet)"
@@ -135,13 +135,13 @@ def test_parquet_files(folder, capsys):
 
 def test_a_file_to_test_by(folder):
     Path("test.csv").write_text(Path("patients.csv").read_text().replace("31", "32"))
-    made = draft(Path("patients.csv"), Asked("sick"), name="n", test=Path("test.csv"))
+    made = draft(Path("patients.csv"), LabelChoice("sick"), name="n", test=Path("test.csv"))
     content = yaml.safe_load(made.text)
     assert content["n_test"] == 5
     assert content["files"]["test"] == {"local": "test.csv"}
     # As of the other file, once a line that can't be read is mended the number is right.
     Path("test.csv").write_text(Path("test.csv").read_text().replace("P5,60", "P5,6,0"))
-    made = draft(Path("patients.csv"), Asked("sick"), name="n", test=Path("test.csv"))
+    made = draft(Path("patients.csv"), LabelChoice("sick"), name="n", test=Path("test.csv"))
     assert yaml.safe_load(made.text)["n_test"] == 5
     assert any("line 6 of test.csv has 6 fields" in fault for fault in made.faults)
 

@@ -8,18 +8,7 @@ from contextlib import contextmanager
 import pytest
 import yaml
 from checkout import ROOT, make
-from slurm_project import SCRIPT, ClusterProject, slurm
-
-# One learner: one job that trains and one that refits. The rest is local.
-STUDY = {
-    "learners": {
-        "boost": {
-            "learner": "lazybb",
-            "calibrations": ["certified"],
-            "grid": {"n_rounds": [5, 9, 19], "density": [0.5]},
-        }
-    }
-}
+from slurm_project import SCRIPT, STUDY, ClusterProject, slurm
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -12,6 +12,16 @@ import pytest
 from checkout import PATIENCE, Project
 
 SCRIPT = Path(__file__).with_name("slurm-one-node")
+# One learner: one job that trains. The rest is local.
+STUDY = {
+    "learners": {
+        "boost": {
+            "learner": "lazybb",
+            "calibrations": ["certified"],
+            "grid": {"n_rounds": [5, 9, 19], "density": [0.5]},
+        }
+    }
+}
 
 
 def one_node(command):

@@ -9,7 +9,11 @@ import subprocess
 
 import pytest
 from checkout import ROOT
-from slurm_project import kill_controller, one_node, slurm, wait_for
+from checkout import STUDY as PLAIN
+from slurm_project import STUDY, kill_controller, one_node, slurm, wait_for
+
+from privcurve.experiments import study
+from privcurve.experiments.curves import curves
 
 pytestmark = pytest.mark.cluster
 
@@ -138,20 +142,24 @@ def test_data_are_coded_on_a_node_where_the_login_node_is_for_nothing_else(proje
 
 
 def test_a_drained_node_is_waited_for(project, undisturbed):
-    running, _ = project.start_and_pause()
+    # Two parts of a grid, and the selection from them.
+    (curve,) = curves(study.from_mapping({**PLAIN, **STUDY}, "tiny", "tiny.yaml"), 1, 1e9)
+    per_job = curve.grid[0].seconds / 3
+    running, _ = project.start_and_pause("--config", f"seconds_per_job={per_job}")
+    wait_for("both parts to pause", lambda: len([*project.folder.glob("held~*")]) == 2)
     name = slurm("sinfo", "--noheader", "--format=%n")
     slurm("scontrol", "update", f"nodename={name}", "state=drain", "reason=test")
     try:
         before = project.stored()
         project.release()
-        refit = wait_for("the job that refits", lambda: project.jobs("refit"))[0]
+        selection = wait_for("the job that selects", lambda: project.jobs("train")[2:])[0]
         wait_for("the node to drain", lambda: slurm("sinfo", "-h", "-o", "%T") == "drained")
-        assert project.jobs("refit")[0].state == "PENDING"
+        assert project.jobs("train")[2].state == "PENDING"
     finally:
         slurm("scontrol", "update", f"nodename={name}", "state=resume")
     project.finish(running)
-    assert [job.state for job in project.jobs("refit")] == ["COMPLETED"]
-    assert project.jobs("refit")[0].number == refit.number
+    assert [job.state for job in project.jobs("train")] == ["COMPLETED"] * 3
+    assert project.jobs("train")[2].number == selection.number
     check_resumed(project, before, undisturbed)
 
 

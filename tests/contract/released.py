@@ -38,6 +38,8 @@ RULES = {
 }
 
 # By learner, beside what every fit may leave.
+STEPS = {"coef_": "made of sums with noise", "intercept_": "made of sums with noise"}
+
 RELEASED = {
     "brc": HALF_SPACES,
     "boosting_for_people": HALF_SPACES,
@@ -56,6 +58,8 @@ RELEASED = {
         "intercept_": "the minimum of the perturbed objective",
         "start_": START,
     },
+    "dp_newton": STEPS,
+    "dp_gradient_descent": STEPS,
     "noisy_majority": {"margin_": "with Laplace noise"},
     "noisy_bayes": {
         "columns_": "chosen privately, or all",

@@ -9,7 +9,6 @@ from released import COUNT, PUBLIC, RELEASED
 from privcurve.audit.attacks import all as attacks
 from privcurve.audit.attacks.all import ATTACKS, COMPARISONS, gather
 from privcurve.audit.attacks.pairs import hidden_few, several
-from privcurve.audit.claim import Attack
 from privcurve.audit.pairs import Target, check_pair, records
 from privcurve.audit.run import missing
 from privcurve.audit.states import left_on, sample_states
@@ -19,7 +18,7 @@ from privcurve.privacy.budget import ADD_REMOVE, PRIVATE_COLUMNS
 
 RNG = np.random.default_rng(5)
 TARGET = Target("drawn", records(RNG.integers(0, 3, (120, 3)), RNG.choice([-1, 1], 120), [3, 3, 3]))
-CLAIMS = [c for attack in ATTACKS.values() for c in attack.claims]
+CLAIMS = [c for claims in ATTACKS.values() for c in claims]
 
 # Their models hold what is not released (PATE's teachers): what is claimed is about answers.
 ANSWERS = {"pate"}
@@ -31,11 +30,11 @@ def check_attacks(attacks, learners):
     for name in learners:
         if not registry.entry(name).private or registry.entry(name).peer:
             continue
-        if name not in attacks or not attacks[name].claims:
+        if not attacks.get(name):
             problems.append(missing(name))
             continue
         # What is tried beyond a statement is not the claim.
-        claims = [c for c in attacks[name].claims if c.stated == c.neighbours]
+        claims = [c for c in attacks[name] if c.stated == c.neighbours]
         covered = {c.calibration for c in claims}
         problems += [
             f"{name}: no claim of its attack has the calibration {calibration!r}"
@@ -49,47 +48,47 @@ def check_attacks(attacks, learners):
 
 def only(learner, keep):
     """The attack of a learner, with some of its claims."""
-    attack = ATTACKS[learner]
-    return dataclasses.replace(attack, claims=tuple(c for c in attack.claims if keep(c)))
+    return tuple(c for c in ATTACKS[learner] if keep(c))
 
 
 def test_every_private_learner_and_calibration_is_audited():
     assert check_attacks(ATTACKS, registry.LEARNERS) == []
 
 
-def test_a_private_learner_without_an_attack_is_named(monkeypatch):
-    new = dataclasses.replace(registry.entry("one_rule"), name="new")
-    monkeypatch.setattr(registry, "LEARNERS", {"new": new})
-    (problem,) = check_attacks(ATTACKS, registry.LEARNERS)
+@pytest.fixture
+def new(monkeypatch):
+    """A learner that is new: registered like another one, whose attacks are taken in part."""
+
+    shipped = dict(registry.LEARNERS)
+
+    def register(like, **changes):
+        entry = dataclasses.replace(shipped[like], name="new", **changes)
+        monkeypatch.setattr(registry, "LEARNERS", {"new": entry})
+        return lambda claims: check_attacks({**ATTACKS, "new": claims}, registry.LEARNERS)
+
+    return register
+
+
+def test_a_private_learner_without_an_attack_is_named(new):
+    problems = new("one_rule")
+    (problem,) = problems(())
     assert "'new' has no attack: add a file to src/privcurve/audit/attacks" in problem
-    assert check_attacks({**ATTACKS, "new": Attack("new", ())}, registry.LEARNERS) == [problem]
-    half = only("one_rule", lambda c: c.calibration == "published")
-    (problem,) = check_attacks({**ATTACKS, "new": half}, registry.LEARNERS)
+    (problem,) = problems(only("one_rule", lambda c: c.calibration == "published"))
     assert problem == "new: no claim of its attack has the calibration 'certified'"
 
 
-def test_a_learner_that_offers_delta_is_audited_with_it(monkeypatch):
-    new = dataclasses.replace(registry.entry("one_rule"), name="new")
-    monkeypatch.setattr(registry, "LEARNERS", {"new": new})
+def test_a_learner_that_offers_delta_is_audited_with_it(new):
     pure = only("one_rule", lambda c: c.delta == 0)
-    (problem,) = check_attacks({"new": pure}, registry.LEARNERS)
+    (problem,) = new("one_rule")(pure)
     assert problem == "new offers δ > 0, but no claim of its attack has it"
-    monkeypatch.setattr(registry, "LEARNERS", {"new": dataclasses.replace(new, approximate=False)})
-    assert check_attacks({"new": pure}, registry.LEARNERS) == []
+    assert new("one_rule", approximate=False)(pure) == []
 
 
-def test_what_is_tried_beyond_a_statement_does_not_count_as_its_claim(monkeypatch):
-    new = dataclasses.replace(registry.entry("dpboost"), name="new", calibrations=("published",))
-    monkeypatch.setattr(registry, "LEARNERS", {"new": new})
+def test_what_is_tried_beyond_a_statement_does_not_count_as_its_claim(new):
     beyond = only("dpboost", lambda c: c.neighbours == ADD_REMOVE)
-    assert beyond.claims
-    problems = check_attacks({"new": beyond}, registry.LEARNERS)
+    assert beyond
+    problems = new("dpboost", calibrations=("published",))(beyond)
     assert "new: no claim of its attack has the calibration 'published'" in problems
-
-
-def test_both_weak_learners_of_lazybb_are_audited_with_delta():
-    some = [c.setting.get("weak_learner") for c in ATTACKS["lazybb"].claims if c.delta > 0]
-    assert {None, "topdown"} == set(some)
 
 
 def test_the_recipe_covers_every_calibration():
@@ -111,12 +110,14 @@ def test_the_recipe_covers_every_learner_that_may_read_public_columns():
 
 
 def test_small_parts_are_tried():
-    """Two partitions, two trees an ensemble, three rounds, three codes."""
+    """Two partitions, two trees an ensemble, three rounds and codes; each weak learner with δ."""
     recipe = [c for c in CLAIMS if c.pairs is several]
     assert any(c.setting.get("n_partitions") == 2 for c in recipe)
     assert any(c.setting.get("trees_per_ensemble") == 2 for c in recipe)
     rounds = [c for c in recipe if c.setting.get("n_rounds") == 3]
-    assert {c.setting.get("weak_learner") for c in rounds} == {None, "topdown"}
+    approximate = [c for c in ATTACKS["lazybb"] if c.delta > 0]
+    for some in (rounds, approximate):
+        assert {c.setting.get("weak_learner") for c in some} == {None, "topdown"}
     for c in CLAIMS:
         if c.pairs is several:
             assert any(3 in pair.left.n_bins for pair in c.pairs(c, TARGET))
@@ -124,17 +125,18 @@ def test_small_parts_are_tried():
 
 def test_an_attack_is_found_by_itself(tmp_path, monkeypatch):
     (tmp_path / "brand_new.py").write_text(
-        "from privcurve.audit.claim import Attack\nATTACKS = (Attack('new', ()),)"
+        "from privcurve.audit.attacks.any_learner import worst\n"
+        "CLAIMS = (worst('new', 'certified', {}),)"
     )
     monkeypatch.setattr(attacks.attacks, "__path__", [*attacks.attacks.__path__, str(tmp_path)])
-    found = gather(attacks.discovered())
-    assert found["new"].claims == ()
-    assert set(found) == {*ATTACKS, "new"}
+    attacked = gather(attacks.discovered())
+    assert [c.learner for c in attacked["new"]] == ["new"]
+    assert set(attacked) == {*ATTACKS, "new"}
 
 
 def test_the_same_claim_twice_is_refused():
     with pytest.raises(ValueError, match="one_rule has the same claim twice"):
-        gather([ATTACKS["one_rule"], ATTACKS["one_rule"]])
+        gather([*ATTACKS["one_rule"], ATTACKS["one_rule"][0]])
 
 
 def test_peers_and_learners_without_privacy_are_exempt():
@@ -152,7 +154,7 @@ def test_verdicts_share_their_error_over_all_sampled_pairs():
 
 @pytest.mark.parametrize("learner", ATTACKS)
 def test_claims_are_what_the_learner_states(learner):
-    for c in ATTACKS[learner].claims:
+    for c in ATTACKS[learner]:
         pair = next(iter(c.pairs(c, TARGET)))
         check_pair(pair)
         assert pair.neighbours == c.neighbours

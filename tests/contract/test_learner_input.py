@@ -190,11 +190,19 @@ def test_very_few_records(name, n):
 ADDED = [name for name in LEARNERS if ADD_REMOVE in entry(name).neighbours]
 
 
+def added(name):
+    """What a learner that offers two relations is told, so that a record may be added."""
+    if REPLACE_ONE not in entry(name).neighbours:
+        return {}
+    takes = "n_estimate" in entry(name).parameters
+    return {"neighbours": ADD_REMOVE} | ({"n_estimate": 50} if takes else {})
+
+
 @pytest.mark.parametrize("name", ADDED)
 def test_no_record_gives_a_model_of_noise_where_one_may_be_added(name):
     """One record gives a model, so none must: an error would show that there is none."""
     X, _, n_bins = problem(50)
-    adding = {"neighbours": ADD_REMOVE, "n_estimate": 50} if name == "privgam" else {}
+    adding = added(name)
     for change in [{}, *changes(name)]:
         options = {"n_bins": n_bins, "classes": ("no", "yes"), "epsilon": 1.0, **adding, **change}
         drawn = set()
@@ -214,12 +222,15 @@ def test_no_record_gives_a_model_of_noise_where_one_may_be_added(name):
 @pytest.mark.parametrize("name", ADDED)
 def test_of_no_record_the_classes_have_to_be_told(name):
     X, _, n_bins = problem(4)
-    adding = {"neighbours": ADD_REMOVE, "n_estimate": 50} if name == "privgam" else {}
+    adding = added(name)
     with pytest.raises(ValueError, match="y holds no label"):
         make(name, n_bins=n_bins, **adding).fit(X[:0], [])
 
 
-@pytest.mark.parametrize("name", [name for name in LEARNERS if name not in ADDED] + ["privgam"])
+REPLACED = [name for name in LEARNERS if REPLACE_ONE in entry(name).neighbours]
+
+
+@pytest.mark.parametrize("name", REPLACED)
 def test_no_record_is_an_error_where_their_number_is_public(name):
     X, _, n_bins = problem(4)
     with pytest.raises(ValueError, match="minimum of 1 is required"):

@@ -63,7 +63,16 @@ def scikit_learn_checks(*instances):
     )
 
 
-COMMON = {"epsilon", "delta", "calibration", "n_bins", "bounds", "classes", "random_state"}
+COMMON = {
+    "epsilon",
+    "delta",
+    "calibration",
+    "n_bins",
+    "bounds",
+    "classes",
+    "schema",
+    "random_state",
+}
 
 PRIVATE = [name for name in LEARNERS if private(name)]
 OTHERS = [name for name in LEARNERS if not private(name)]

@@ -19,7 +19,7 @@ RECORD = re.compile(
 )
 MOMENTS = Path(__file__).with_name("moments")
 
-# One job of 300 cells, of a few milliseconds each, and one of 6: short, but with a middle.
+# One job of 300 cells, of a few milliseconds each, and of 6 fresh ones: short, but with a middle.
 STUDY = {
     "learners": {
         "boost": {
@@ -30,7 +30,6 @@ STUDY = {
     }
 }
 N_TRAINED = 300
-SHARD = "results/cells/tiny/toy-line/boost~certified/shard~0-of-1.parquet"
 
 
 class Disturbed(Project):
@@ -85,6 +84,12 @@ class Disturbed(Project):
             for pid in session(running):
                 os.kill(pid, signal.SIGKILL)
             running.wait(timeout=60)
+
+    @property
+    def cells(self):
+        """The file of its one training job."""
+        (path,) = (self.folder / "results/cells/tiny").glob("*.parquet")
+        return path
 
     def store_files(self):
         return sorted((self.folder / "results/store").rglob("*.jsonl"))

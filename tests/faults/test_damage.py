@@ -6,10 +6,12 @@ import shutil
 import time
 from pathlib import Path
 
+import pyarrow.parquet as pq
 import pytest
 from checkout import slow
-from disturbed import N_TRAINED, SHARD, python_path
+from disturbed import N_TRAINED, python_path
 
+from privcurve.experiments import results
 from privcurve.learners import registry
 
 pytestmark = pytest.mark.workflow
@@ -68,7 +70,7 @@ def test_a_damaged_store(finished, undisturbed, damage):
     # The declared files are there, and tell all that the tables need.
     finished.check_at_rest()
     # Without them, the store must tell it.
-    for part in ("cells", "refits", "tables", "figures"):
+    for part in ("cells", "tables", "figures"):
         shutil.rmtree(finished.folder / "results" / part)
     finished.forget_logs()
     finished.run()
@@ -89,9 +91,7 @@ def test_a_file_of_cells_that_does_not_say_what_it_is_of_is_made_again(
     finished, undisturbed, damage
 ):
     kept = finished.stored_ids()
-    path = finished.folder / SHARD
-    path.write_bytes(damage(path.read_bytes()))
-    shutil.rmtree(finished.folder / "results/refits")
+    finished.cells.write_bytes(damage(finished.cells.read_bytes()))
     finished.run()
     finished.check_right(undisturbed, kept)
 
@@ -99,13 +99,17 @@ def test_a_file_of_cells_that_does_not_say_what_it_is_of_is_made_again(
 def test_a_damaged_file_of_cells_is_named(finished, undisturbed):
     """It says what it is of, and can't be read: a page of zeros, as a loss of power leaves it."""
     kept = finished.stored_ids()
-    path = finished.folder / SHARD
+    path = finished.cells
     content = path.read_bytes()
-    start = len(content) // 3
-    path.write_bytes(content[:start] + bytes(4096) + content[start + 4096 :])
-    shutil.rmtree(finished.folder / "results/refits")
+    # Of the accuracies of the fresh trainings, which stand at the end.
+    metadata = pq.read_metadata(path)
+    column = results.SCHEMA.get_field_index("accuracy")
+    page = metadata.row_group(metadata.num_row_groups - 1).column(column)
+    start, end = page.data_page_offset, page.data_page_offset + 20
+    path.write_bytes(content[:start] + bytes(20) + content[end:])
+    shutil.rmtree(finished.folder / "results/tables")
     output = finished.run(ok=False)
-    assert f"error: {SHARD} is damaged; delete it" in output
+    assert f"error: {path.relative_to(finished.folder)} is damaged; delete it" in output
     assert "Traceback" not in output
 
     path.unlink()
@@ -143,7 +147,7 @@ def shift(folder, seconds):
 
 
 @pytest.mark.parametrize("seconds", [DAY, -DAY])
-@pytest.mark.parametrize("part", [".", slow("cells"), slow("refits")])
+@pytest.mark.parametrize("part", [".", slow("cells")])
 def test_times_of_finished_files_do_not_matter(finished, undisturbed, part, seconds):
     shift(finished.folder / "results" / part, seconds)
     finished.check_at_rest()

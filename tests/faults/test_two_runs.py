@@ -28,7 +28,7 @@ def test_the_second_is_told_that_the_folder_is_locked(project, undisturbed):
 
 @pytest.mark.parametrize("stored", [slow((20, 200)), slow((0, 0))])
 def test_without_the_lock_both_train_and_the_tables_are_right(project, undisturbed, stored):
-    """Both are in the middle of the same shard, and end it and the rest side by side."""
+    """Both are in the middle of the same job, and end it and the rest side by side."""
     assert sum(stored) < N_TRAINED
     first, job = project.start_and_stand_still(after(stored[0]), "--nolock")
     kept = project.stored_ids()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -11,14 +11,16 @@ from typing import Any
 import yaml
 from raw_tables import Table
 
+DESCRIPTIONS = yaml.safe_load(Path(__file__).with_name("cases.yaml").read_text("utf-8"))
+
 
 @dataclass
 class Case:
     """A description, and its files."""
 
     title: str
-    content: dict[str, Any]
     tables: dict[str, Table]
+    content: dict[str, Any]
     # What is written in place of them.
     text: str | None = None
     raw: dict[str, bytes] = field(default_factory=dict)
@@ -63,25 +65,12 @@ def _records(n: int, **columns: list[Any]) -> list[list[Any]]:
     return [[values[k % len(values)] for values in columns.values()] for k in range(n)]
 
 
-AGE = {"name": "age", "kind": "numeric", "bounds": [0, 100]}
-TOWN = {"name": "town", "kind": "categorical", "categories": ["Oslo", "Rome, north", "Malmö", "?"]}
-ADMITTED = {
-    "name": "admitted",
-    "kind": "date",
-    "bounds": ["2015-01-01", "2024-12-31"],
-    "missing": "bin",
-}
-DIAGNOSIS = {
-    "name": "diagnosis",
-    "kind": "text",
-    "groups": {"heart": "I*", "sugar": ["E10*", "E11*"], "codes": ["0150", "12"]},
-}
-GRADE = {"name": "grade", "kind": "categorical", "categories": [1, 2, 3, "?", "other"]}
-YES = {"column": "sick", "positive": "yes", "negative": "no"}
+def _delimited(names: str, rows: list[list[Any]], **how: Any) -> Table:
+    return Table("delimited", names.split(), rows, **how)
 
-PATIENTS = Table(
-    "delimited",
-    ["age", "note", "town", "admitted", "diagnosis", "grade", "sick"],
+
+PATIENTS = _delimited(
+    "age note town admitted diagnosis grade sick",
     _records(
         9,
         age=["31", "45", "17.5", "0", "100", "99.9", "130"],
@@ -93,146 +82,46 @@ PATIENTS = Table(
         sick=["yes", "no"],
     ),
 )
+MORE = copy.deepcopy(PATIENTS)
+MORE.rows = [["50", "", "Oslo", "2020-01-01", "I1", "1", "no"], *MORE.rows[:3]]
 
-
-def patients() -> Case:
-    """CSV with a header, and columns of all kinds."""
-    content = {
-        "title": "Are patients sick?",
-        "n_rows": 9,
-        "files": {"train": {"local": "data/mine.csv"}},
-        "parser": {"kind": "delimited", "header": True},
-        "missing": ["?", "NA", -999],
-        "unknown": "other",
-        "columns": [AGE, TOWN, ADMITTED, DIAGNOSIS, GRADE],
-        "label": YES,
-    }
-    return Case("CSV", content, {"data/mine.csv": PATIENTS})
-
-
-def commas() -> Case:
-    """Semicolons and decimal commas, no header, three classes, a test part."""
-    rows = _records(
+COMMAS = _delimited(
+    "x y day town grade",
+    _records(
         8,
         x=["1,5", "2", "-9,9", "3,25", "0", "10"],
         y=["0,1", "7,5", "100", "", "0,5"],
         day=["03.01.2000", "31.12.2009", "k.A.", "15.06.2004"],
         town=["Köln", "Bonn"],
         grade=["low", "mid", "high", "top"],
-    )
-    table = Table(
-        "delimited",
-        ["x", "y", "day", "town", "grade"],
-        rows,
-        separator=";",
-        header=False,
-        above="# made by hand\nx;y;day;town;grade\n",
-        encoding="latin-1",
-    )
-    tested = copy.deepcopy(table)
-    tested.rows = rows[3:7]
-    content = {
-        "n_rows": 8,
-        "n_test": 4,
-        "files": {
-            "train": [{"local": "data/mine.csv"}],
-            "test": {"local": "data/test.csv"},
-        },
-        "parser": {
-            "kind": "delimited",
-            "separator": ";",
-            "fields": ["x", "y", "day", "town", "grade"],
-            "skip_rows": 2,
-            "encoding": "latin-1",
-            "comment": "#",
-            "extra_fields": "ignore",
-        },
-        "decimal": ",",
-        "missing": ["-9,9", "k.A."],
-        "clipping": "expected",
-        "columns": [
-            {"name": "x", "kind": "numeric", "bounds": [0, 5], "n_bins": 4, "missing": "bin"},
-            {
-                "name": "y",
-                "kind": "numeric",
-                "bounds": [0.1, 1000],
-                "n_bins": 6,
-                "spacing": "log",
-                "missing": "bin",
-            },
-            {
-                "name": "day",
-                "kind": "date",
-                "format": "%d.%m.%Y",
-                "bounds": ["2000-01-01", "2009-12-31"],
-                "n_bins": 7,
-                "missing": "bin",
-            },
-            {
-                "name": "town",
-                "kind": "categorical",
-                "categories": {"Köln": "Rhine", "Bonn": "Rhine", "Ulm": "Danube"},
-            },
-        ],
-        "label": {
-            "column": "grade",
-            "classes": {"low": "poor", "mid": "fair", "high": "good", "top": "good"},
-        },
-    }
-    return Case("decimal commas", content, {"data/mine.csv": table, "data/test.csv": tested})
+    ),
+    separator=";",
+    header=False,
+    above="# made by hand\nx;y;day;town;grade\n",
+    encoding="latin-1",
+)
+# The same records as some of the training file.
+TESTED = replace(COMMAS, names=list(COMMAS.names), rows=COMMAS.rows[3:7], types={})
 
-
-def blanks() -> Case:
-    """Fields between blanks, a pattern of names, a label with a dot, a packed file."""
-    rows = _records(
+BLANKS = _delimited(
+    "p00 p01 p02 kind paid",
+    _records(
         8,
         p00=["0", "1", "7"],
         p01=["3", "250", "12"],
         p02=["0.5", "9", "99999", "1e3"],
         kind=["A", "b", "C3"],
         paid=[">50K.", "<=50K", "<=50k"],
-    )
-    table = Table(
-        "delimited",
-        ["p00", "p01", "p02", "kind", "paid"],
-        rows,
-        separator="  ",
-        header=False,
-        packed=True,
-    )
-    content = {
-        "n_rows": 8,
-        "files": {"train": {"local": "data/mine.txt.gz"}},
-        "parser": {
-            "kind": "delimited",
-            "separator": "whitespace",
-            "fields": ["p{00..02}", "kind", "paid"],
-        },
-        "columns": [
-            {
-                "name": "p{00..02}",
-                "kind": "numeric",
-                "bounds": [0, 1000],
-                "n_bins": 12,
-                "spacing": "log1p",
-                "public": True,
-            },
-            {"name": "kind", "kind": "text", "groups": ["a*", "B"]},
-        ],
-        "label": {
-            "column": "paid",
-            "positive": ">50K",
-            "negative": ["<=50K", "<=50k"],
-            "strip": ".",
-        },
-        "public_label": True,
-    }
-    return Case("blanks", content, {"data/mine.txt.gz": table})
+    ),
+    separator="  ",
+    header=False,
+    packed=True,
+)
 
-
-def parquet() -> Case:
-    """Parquet with columns of many types."""
-    rows = _records(
+TYPED = Table(
+    "parquet",
+    ["age", "dose", "text", "admitted", "diagnosis", "grade", "share", "smoker", "sick"],
+    _records(
         8,
         age=[31, 45, None, -999, 120],
         dose=[0.5, 2.0, None, 499.999, -1.5],
@@ -243,140 +132,51 @@ def parquet() -> Case:
         share=[1.0, 2.5, None],
         smoker=[True, False, None],
         sick=[True, False, False],
-    )
-    names = ["age", "dose", "text", "admitted", "diagnosis", "grade", "share", "smoker", "sick"]
-    table = Table("parquet", names, rows, types={"diagnosis": "dictionary"})
-    content = {
-        "n_rows": 8,
-        "files": {"train": {"local": "data/mine.parquet"}},
-        "parser": {"kind": "parquet"},
-        "missing": ["NA", -999],
-        "unknown": "other",
-        "columns": [
-            {**AGE, "missing": "bin"},
-            {"name": "dose", "kind": "numeric", "bounds": [0, 500], "n_bins": 5, "missing": "bin"},
-            {"name": "text", "kind": "numeric", "bounds": [0, 500], "missing": "bin"},
-            ADMITTED,
-            DIAGNOSIS,
-            GRADE,
-            {"name": "share", "kind": "text", "groups": ["1", "2*"]},
-            {"name": "smoker", "kind": "categorical", "categories": ["true", "false", "?"]},
-        ],
-        "label": {"column": "sick", "positive": "true", "negative": "false"},
-    }
-    return Case("Parquet", content, {"data/mine.parquet": table})
+    ),
+    types={"diagnosis": "dictionary"},
+)
 
+SHEET_ROWS = _records(
+    8,
+    age=[31, 45.5, "", -999],
+    town=["Oslo", "Rome, north", "NA"],
+    diagnosis=["I21", "e10", "", "0150"],
+    grade=[1, 2.0, 9],
+    smoker=[True, False],
+    sick=["yes", "no", "no"],
+)
+SHEET = Table(
+    "excel",
+    ["age", "town", "diagnosis", "grade", "smoker", "sick"],
+    [*SHEET_ROWS, ["sums", "", "", "", "", ""]],
+    above="patients",
+    sheet="Data",
+)
 
-def excel() -> Case:
-    """A sheet below a title, with numbers, texts, truth values and gaps."""
-    rows = _records(
-        8,
-        age=[31, 45.5, "", -999],
-        town=["Oslo", "Rome, north", "NA"],
-        diagnosis=["I21", "e10", "", "0150"],
-        grade=[1, 2.0, 9],
-        smoker=[True, False],
-        sick=["yes", "no", "no"],
-    )
-    table = Table(
-        "excel",
-        ["age", "town", "diagnosis", "grade", "smoker", "sick"],
-        [*rows, ["sums", "", "", "", "", ""]],
-        above="patients",
-        sheet="Data",
-    )
-    content = {
-        "n_rows": 8,
-        "files": {"train": {"local": "data/mine.xlsx"}},
-        "parser": {"kind": "excel", "sheet": "Data", "skip_rows": 1, "header": True, "rows": 8},
-        "missing": ["NA", -999, ""],
-        "unknown": "other",
-        "columns": [
-            {**AGE, "missing": "bin"},
-            TOWN,
-            DIAGNOSIS,
-            GRADE,
-            {"name": "smoker", "kind": "categorical", "categories": ["1", "0"]},
-        ],
-        "label": YES,
-    }
-    return Case("Excel", content, {"data/mine.xlsx": table})
+ENTRIES = Table(
+    "libsvm",
+    ["x", "label"],
+    [
+        *(["1:0.5 2:3 3:1", "+1"], ["1:9.75 3:2", "-1"], ["2:-4", "-1"]),
+        *(["1:10 2:1e1 3:3", "+1"], ["3:1", "-1"], ["2:12 1:2.5", "+1"]),
+    ],
+)
+PIXELS = [[(37 * k + 61 * j) % 256 for j in range(4)] for k in range(7)]
 
-
-def libsvm() -> Case:
-    """Labels, then index:number."""
-    rows = [
-        ["1:0.5 2:3 3:1", "+1"],
-        ["1:9.75 3:2", "-1"],
-        ["2:-4", "-1"],
-        ["1:10 2:1e1 3:3", "+1"],
-        ["3:1", "-1"],
-        ["2:12 1:2.5", "+1"],
-    ]
-    content = {
-        "n_rows": 6,
-        "files": {"train": {"local": "data/mine.svm"}},
-        "parser": {"kind": "libsvm", "fields": ["a", "b", "c"]},
-        "columns": [
-            {"name": "a", "kind": "numeric", "bounds": [0, 10]},
-            {"name": "b", "kind": "numeric", "bounds": [-10, 10], "n_bins": 8},
-            {"name": "c", "kind": "categorical", "categories": [0, 1, 2, 3]},
-        ],
-        "label": {"column": "label", "positive": "+1", "negative": "-1"},
-    }
-    return Case("LIBSVM", content, {"data/mine.svm": Table("libsvm", ["x", "label"], rows)})
-
-
-def idx() -> Case:
-    """Images of 2 × 2 pixels, and their labels, of more than two classes."""
-    pixels = [[(37 * k + 61 * j) % 256 for j in range(4)] for k in range(7)]
-    content = {
-        "n_rows": 7,
-        "files": {
-            "train": {"local": "data/mine.idx", "labels": {"local": "data/labels.idx"}},
-        },
-        "parser": {"kind": "idx", "fields": ["pixel{0..3}"]},
-        "columns": [{"name": "pixel{0..3}", "kind": "numeric", "bounds": [0, 255], "n_bins": 4}],
-        "label": {"column": "label", "classes": [0, 1, 2, 3]},
-    }
-    tables = {
-        "data/mine.idx": Table("idx", ["a", "b", "c", "d"], pixels),
+TABLES = {
+    "CSV": {"data/mine.csv": PATIENTS},
+    "decimal commas": {"data/mine.csv": COMMAS, "data/test.csv": TESTED},
+    "blanks": {"data/mine.txt.gz": BLANKS},
+    "Parquet": {"data/mine.parquet": TYPED},
+    "Excel": {"data/mine.xlsx": SHEET},
+    "LIBSVM": {"data/mine.svm": ENTRIES},
+    "idx": {
+        "data/mine.idx": Table("idx", ["a", "b", "c", "d"], PIXELS),
         "data/labels.idx": Table("idx", ["label"], [[k % 4] for k in range(7)]),
-    }
-    return Case("idx", content, tables)
-
-
-def variant() -> Case:
-    """A variant: other bins, public columns, a sample of the first records."""
-    content = {
-        "title": "patients, balanced",
-        "based_on": "all_patients",
-        "columns": [
-            {"name": "grade", "categories": {1: "good", 2: "good", "other": "other", "?": "?"}}
-        ],
-        "n_bins": {"age": 4},
-        "public": ["town", "grade"],
-        "records": {"balance": "first", "first": 7},
-        "n_rows": 6,
-    }
-    return Case(
-        "variant", content, {"data/mine.csv": PATIENTS}, others={"all_patients": patients().content}
-    )
-
-
-def sample() -> Case:
-    """Two files that are pooled, of which random records are taken."""
-    table = copy.deepcopy(PATIENTS)
-    table.rows = [["50", "", "Oslo", "2020-01-01", "I1", "1", "no"], *table.rows[:3]]
-    content = {
-        **patients().content,
-        "n_rows": 12,
-        "files": {"train": {"local": "data/mine.csv"}, "test": {"local": "data/more.csv"}},
-        "records": {"parts": ["train", "test"], "balance": "random", "seed": 3},
-    }
-    return Case("sample", content, {"data/mine.csv": PATIENTS, "data/more.csv": table})
-
-
-CASES = [
-    make() for make in (patients, commas, blanks, parquet, excel, libsvm, idx, variant, sample)
-]
+    },
+    "variant": {"data/mine.csv": PATIENTS},
+    "sample": {"data/mine.csv": PATIENTS, "data/more.csv": MORE},
+}
+CASES = [Case(title, tables, DESCRIPTIONS[title]) for title, tables in TABLES.items()]
+BY_TITLE = {case.title: case for case in CASES}
+BY_TITLE["variant"].others["all_patients"] = DESCRIPTIONS["CSV"]

@@ -13,6 +13,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import plain_study
+import yaml
 from cases import dumped
 from oracle import faults_of_message
 from plain_yaml import RefusedError
@@ -25,109 +26,9 @@ from privcurve.workflow import reading
 
 ROOT = Path(__file__).parents[2]
 DATASETS = ("toy-line", "wdbc", "adult", "mnist", "adult-balanced")
-BOOST = {
-    "learner": "lazybb",
-    "calibrations": ["certified", "published"],
-    "deltas": [0, 1e-6],
-    "fixed": {"weak_learner": "one_rule"},
-    "grid": {"n_rounds": [5, 9], "density": [0.25, 1]},
-}
-MAJORITY = {"learner": "majority_class"}
-
-STUDIES: dict[str, dict[str, Any]] = {
-    "cross-validation": {
-        "title": "t",
-        "datasets": ["toy-line", "adult"],
-        "epsilons": [0.5, 1],
-        "folds": 3,
-        "repeats": 5,
-        "learners": {"boost": BOOST, "majority": MAJORITY},
-    },
-    "hold-outs": {
-        "title": "t",
-        "datasets": ["wdbc"],
-        "epsilons": [0.1, 3],
-        "splits": {"holdout": 0.1, "repeats": 4},
-        "train_shares": [0.25, 1],
-        "metric": "auc",
-        "learners": {
-            "trees": {
-                "learner": "dpboost",
-                "epsilons": [1],
-                "vary": {"n_trees": [5, 25], "splits": ["threshold", "equality"]},
-                "grid": {"learning_rate": [0.1, 0.3]},
-            },
-            "bound": {
-                "learner": "gradient_boosting",
-                "title": "boosting",
-                "fixed": {"max_depth": 2},
-            },
-        },
-        "outputs": ["accuracy", "learning_curves"],
-        "figure": "hold_outs",
-    },
-    "all settings": {
-        "title": "t",
-        "datasets": ["mnist", "toy-line"],
-        "splits": {"folds": 3},
-        "select": "all",
-        "epsilons": [1, 2],
-        "learners": {
-            "forest": {"learner": "random_trees", "deltas": [1e-5], "grid": {"n_trees": [3, 9]}},
-            "majority": MAJORITY,
-        },
-        "outputs": [{"sweep": {"x": "epsilon"}}],
-    },
-    "finalists": {
-        "title": "t",
-        "datasets": ["toy-line"],
-        "epsilons": [0.5, 1],
-        "folds": 2,
-        "repeats": 2,
-        "finalists": {"settings": 3, "draws": 2},
-        "neighbours": "add-remove",
-        "learners": {
-            "gam": {
-                "learner": "privgam",
-                "neighbours": "replace-one",
-                "grid": {"n_rounds": [5, 9]},
-            },
-            "other": {"learner": "privgam", "fixed": {"n_estimate": 500}},
-            "majority": MAJORITY,
-        },
-    },
-    "public columns": {
-        "title": "t",
-        "datasets": ["adult-balanced"],
-        "epsilons": [1],
-        "folds": 2,
-        "repeats": 3,
-        "select": "all",
-        "neighbours": "private-columns",
-        "learners": {
-            "boost": {"learner": "lazybb", "fixed": {"start": "public"}},
-            "linear": {"learner": "dp_logistic_regression", "grid": {"C": [0.1, 1]}},
-            "tree": {"learner": "topdown"},
-            "bound": {"learner": "logistic_regression", "fixed": {"columns": "public"}},
-        },
-        "outputs": [{"sweep": {"x": "epsilon"}}],
-    },
-    "tuned": {
-        "title": "t",
-        "datasets": ["toy-line"],
-        "epsilons": [2],
-        "folds": 2,
-        "repeats": 2,
-        "learners": {
-            "boost": {
-                "learner": "lazybb",
-                "deltas": [0, 1e-5],
-                "tune": {"grid": {"n_rounds": [3, 5]}, "expected_runs": 4, "eta": 0},
-                "fixed": {"density": 0.5},
-            },
-        },
-    },
-}
+STUDIES: dict[str, dict[str, Any]] = yaml.safe_load(
+    Path(__file__).with_name("studies.yaml").read_text("utf-8")
+)
 
 
 @dataclass
@@ -253,18 +154,18 @@ def asked(folder: Path) -> tuple[Counter[Any] | None, str]:
 
 
 def cells_of(curve: Any) -> Counter[Any]:
-    """Return the cells of a curve: of its shards, its finalists, and its fresh trainings."""
+    """Return the cells of a curve: of its grid, its finalists, and its fresh trainings."""
     arm = curve.arm
     head = (curve.dataset.name, arm.learner, arm.calibration)
     tail = (arm.delta, arm.neighbours, arm.train_share)
     found: Counter[Any] = Counter()
-    for shard in range(curve.shards):
-        for point, split in curve.tasks(shard):
+    for part in curve.grid:
+        for point, split in part.tasks:
             found[(*head, point.epsilon, *tail, point.text, split.fold, split.repeat)] += 1
     if curve.selects:
         second = curve.finalists
         for epsilon in arm.epsilons:
-            for split in curve.fresh_splits(curve.dataset.n_test > 0):
+            for split in curve.study.fresh_splits(curve.dataset.n_test > 0):
                 found[(*head, epsilon, *tail, plain_study.SELECTED, split.fold, split.repeat)] += 1
             for split in curve.final_splits:
                 key = (*head, epsilon, *tail, plain_study.FINALIST, split.fold, split.repeat)

@@ -15,130 +15,26 @@ from yaml_mutators import Told
 
 ODD_TEXTS = [
     *("", " ", "?", "NA", "na", "nan", "NaN", "inf", "-inf", "1e400", "1_0", "0x1f", "1,5", "1.5"),
-    *(
-        "１２",
-        "٣",
-        "+3",
-        "3.",
-        ".5",
-        "1e1",
-        "  7  ",
-        '"',
-        "'",
-        "\x00",
-        "x" * 500,
-        "😀",
-        "\xa0",
-        "\u200b",
-    ),
-    *("-999", "-999.0", "-999.00", "-9.99e2", "-9,9", "-9,90", "-9.9", "1.000", "1,000.5", "k.A."),
-    *(
-        "TRUE",
-        "True",
-        "true",
-        "0",
-        "1",
-        "1.0",
-        "2.0",
-        "02",
-        "0150",
-        "150",
-        "other",
-        "OTHER",
-        "#N/A",
-    ),
-    *("2020-02-30", "2020-1-1", "20200131", "2019-06-30T23:30:00-05:00", "31.12.2009", "1.2.2003"),
-    *(
-        "2019-W05-1",
-        "yes",
-        "Yes",
-        "yes ",
-        "no.",
-        ">50K",
-        "Oslo ",
-        "oslo",
-        "Malmö",
-        "a,b",
-        "a;b",
-        "a\tb",
-    ),
-    *(
-        "x\ny",
-        "x\n\ny",
-        "x\n# y",
-        "I*",
-        "*",
-        "i21",
-        "E10",
-        "e",
-        "--",
-        "1e5",
-        "0.30000000000000004",
-        "-0",
-    ),
+    *("１２", "٣", "+3", "3.", ".5", "1e1", "  7  ", '"', "'", "\x00", "x" * 500, "😀", "\xa0"),
+    *("\u200b", "-999", "-999.0", "-999.00", "-9.99e2", "-9,9", "-9,90", "-9.9", "1.000"),
+    *("1,000.5", "k.A.", "TRUE", "True", "true", "0", "1", "1.0", "2.0", "02", "0150", "150"),
+    *("other", "OTHER", "#N/A", "2020-02-30", "2020-1-1", "20200131", "2019-06-30T23:30:00-05:00"),
+    *("31.12.2009", "1.2.2003", "2019-W05-1", "yes", "Yes", "yes ", "no.", ">50K", "Oslo ", "oslo"),
+    *("Malmö", "a,b", "a;b", "a\tb", "x\ny", "x\n\ny", "x\n# y", "I*", "*", "i21", "E10", "e"),
+    *("--", "1e5", "0.30000000000000004", "-0"),
 ]
 ODD_NUMBERS: list[Any] = [
     *(None, 0, -0.0, 1, 1.5, -999, -999.0, 10**9, 1e308, float("inf"), float("nan"), 150, 12, 12.0),
-    *(
-        True,
-        False,
-        "",
-        "NA",
-        "x",
-        "12",
-        "1.5",
-        "-999.0",
-        date(2020, 1, 1),
-        Decimal("1.50"),
-        b"x",
-        0.1,
-    ),
-    *(datetime(2020, 1, 1, 23, 59), [1], 2**53, 1e-320, 99.99999999999999),
+    *(True, False, "", "NA", "x", "12", "1.5", "-999.0", date(2020, 1, 1), Decimal("1.50"), b"x"),
+    *(0.1, datetime(2020, 1, 1, 23, 59), [1], 2**53, 1e-320, 99.99999999999999),
 ]
 ODD_CELLS: list[Any] = [
-    "",
-    "=1+1",
-    "#N/A",
-    True,
-    False,
-    0,
-    1.5,
-    150,
-    "150",
-    " x ",
-    -999,
-    "-999.0",
-    "NA",
-    12.0,
+    *("", "=1+1", "#N/A", True, False, 0, 1.5, 150, "150", " x ", -999, "-999.0", "NA", 12.0),
 ]
 ENTRIES = [
-    *(
-        "1:0.5",
-        "1:1 1:2",
-        "0:1",
-        "4:1",
-        "1:nan",
-        "1:inf",
-        "1:x",
-        "x:1",
-        "1",
-        ":",
-        "1:",
-        "1:1_0",
-        "2:1,5",
-    ),
-    *(
-        "",
-        "1.0:2",
-        "-1:2",
-        "1:+2",
-        "1:1e400",
-        "01:5",
-        "3:1.0",
-        "3:12345678901",
-        "2:1 # no",
-        "qid:1 1:2",
-    ),
+    *("1:0.5", "1:1 1:2", "0:1", "4:1", "1:nan", "1:inf", "1:x", "x:1", "1", ":", "1:", "1:1_0"),
+    *("2:1,5", "", "1.0:2", "-1:2", "1:+2", "1:1e400", "01:5", "3:1.0", "3:12345678901"),
+    *("2:1 # no", "qid:1 1:2"),
 ]
 
 
@@ -292,6 +188,15 @@ def layout(rng: Random, case: Case) -> Told | None:
     return f"{path} is written otherwise: {how}", names
 
 
+# What is written at some place of a text; a byte is written over another.
+DAMAGE = {
+    "byte": [bytes([byte]) for byte in (0, 10, 34, 44, 65, 128, 195, 255)],
+    "quote": [b'"'],
+    "blank line": [b"\n\n"],
+    "insert": [b",", b";", b" ", b"\n", b"# ", b"\xc2\xa0", b"-"],
+}
+
+
 def damage(rng: Random, case: Case) -> Told | None:
     """Damage the bytes of the file."""
     from pathlib import Path
@@ -316,24 +221,12 @@ def damage(rng: Random, case: Case) -> Told | None:
         data = b"this is no file\n"
     elif how == "more":
         data += rng.choice([b"\x00", b"x", b"\n", b"\n\n", data[:1]])
-    elif how == "byte":
-        data = (
-            data[:place]
-            + bytes([rng.choice([0, 10, 34, 44, 65, 128, 195, 255])])
-            + data[place + 1 :]
-        )
-    elif how == "quote":
-        data = data[:place] + b'"' + data[place:]
-    elif how == "blank line":
-        data = data[:place] + b"\n\n" + data[place:]
-    elif how == "insert":
-        data = (
-            data[:place]
-            + rng.choice([b",", b";", b" ", b"\n", b"# ", b"\xc2\xa0", b"-"])
-            + data[place:]
-        )
-    else:
+    elif how == "no end":
         data = data.rstrip(b"\n")
+    else:
+        some = DAMAGE[how]
+        new = rng.choice(some) if len(some) > 1 else some[0]
+        data = data[:place] + new + data[place + (how == "byte") :]
     case.raw[path] = data
     names = [path, "'label'", *(f"line {k}" for k in range(1, 12))]
     return f"{path} is damaged: {how} at byte {place}", names

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import oracle
 import pytest
-from cases import CASES, Case, libsvm
+from cases import BY_TITLE, CASES, Case
 from mutations import mutation
 from oracle import coded, faults_of, faults_of_message, plain
 from studies import STUDIES, faults_of_study, study_mutation
@@ -66,7 +66,7 @@ def test_three_thousand_mutations(part: int, folder: Path) -> None:
 
 
 def of_datasets(folder: Path, numbers: range) -> Iterator[str]:
-    """Return what is wrong with what comes of some mutations of descriptions and tables."""
+    """Yield what is wrong with what comes of some mutations of descriptions and tables."""
     for number in numbers:
         one = mutation(number)
         _remove_datasets(folder)
@@ -115,12 +115,12 @@ def test_a_value_on_an_edge_in_the_bin_below_is_noticed(
         return np.searchsorted(np.asarray(edges)[1:-1], numbers, side="left")
 
     monkeypatch.setattr(encode, "code_between", below)
-    libsvm().write(folder)
+    BY_TITLE["LIBSVM"].write(folder)
     assert [fault.split()[0] for fault in faults_of(())] == ["codes"]
 
 
 def test_another_word_for_missing_is_noticed(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    case = CASES[0].copy()
+    case = BY_TITLE["CSV"].copy()
     case.write(folder)
     before = plain()
     case.content["missing"] = ["?"]

@@ -1,17 +1,15 @@
-"""Too little noise, put in where noise is scaled."""
+"""Too little noise, put in where noise is scaled: of each learner, a share of it that is told."""
 
 from dataclasses import replace
 
 from privcurve.learners import distributed_topdown, one_rule, random_trees, tuned
-from privcurve.learners.additive import residuals, rule
 from privcurve.learners.trees import TreePlan
-from privcurve.privacy.budget import ADD_REMOVE
-from privcurve.privacy.calibration.privgam import CLIP, Budget, cells_l1
+from privcurve.privacy.calibration.privgam import Budget
 from privcurve.privacy.curator import Curator
 
 
 def curator_with(patch, noise):
-    """Divide all noise that a curator draws, whoever asks."""
+    """All noise that a curator draws, whoever asks."""
     charge, standard = Curator._charge, Curator._noise
 
     def charged(self, call, again=False):
@@ -24,103 +22,67 @@ def curator_with(patch, noise):
 
 
 def additive_with(patch, noise):
-    """Divide the noise of sums and of choices."""
+    """That of sums and of choices."""
     scale = Budget.on_grid
     patch.setattr(Budget, "on_grid", lambda self, *given: max(1, int(noise * scale(self, *given))))
 
 
-def privgam_with(patch, mistake):
-    """Make one of the mistakes that PrivGAM's constants are there to prevent."""
-    shares = rule.greedy_shares
-    if mistake == "noise for add-remove":
-        patch.setattr(Budget, "sensitivity", lambda self: cells_l1(CLIP, ADD_REMOVE))
-    elif mistake == "residuals without clip":
-        patch.setattr(residuals, "CLIP", 1.0)
-    else:
-        assert mistake == "choices for nothing"
-        patch.setattr(
-            rule,
-            "greedy_shares",
-            lambda *given: (sum(shares(*given)), shares(*given)[1]),
-        )
+def calibrated(owner, name, *rates, scales=()):
+    """That of a calibration: its rates are divided, its scales multiplied."""
 
+    def less(patch, noise):
+        calibrate = getattr(owner, name)
 
-def holders_with(patch, noise):
-    """Divide the noise of votes and histograms, of published messages, and of leaves."""
-    levels = distributed_topdown.level_holders
-    printed = distributed_topdown.published_holders
-    leaves = random_trees.random_trees
+        def changed(**setting):
+            own = calibrate(**setting)
+            parts = {part: getattr(own, part) / noise for part in rates}
+            parts |= {part: getattr(own, part) * noise for part in scales}
+            return replace(own, **parts)
 
-    def of_levels(**setting):
-        known = levels(**setting)
-        return replace(known, ranges=known.ranges / noise, amounts=known.amounts / noise)
+        patch.setattr(owner, name, changed)
 
-    def of_printed(**setting):
-        known = printed(**setting)
-        return replace(known, epsilon=known.epsilon / noise)
-
-    def of_leaves(**setting):
-        known = leaves(**setting)
-        return replace(known, scale=noise * known.scale)
-
-    patch.setattr(distributed_topdown, "level_holders", of_levels)
-    patch.setattr(distributed_topdown, "published_holders", of_printed)
-    patch.setattr(random_trees, "random_trees", of_leaves)
+    return less
 
 
 def tuned_with(patch, noise):
-    """Divide the noise of what a run releases: of the training and of the score."""
+    """That of what a run releases: of the training and of the score."""
     budget_of = tuned.budget_of
 
     def more(*arguments):
-        known = budget_of(*arguments)
-        power = 1 if known.pure else 2
-        scale = max(1, int(noise * known.score_scale))
-        return replace(known, training=known.training / noise**power, score_scale=scale)
+        own = budget_of(*arguments)
+        training = own.training / noise ** (1 if own.pure else 2)
+        return replace(own, training=training, score_scale=max(1, int(noise * own.score_scale)))
 
     patch.setattr(tuned, "budget_of", more)
 
 
-def one_rules_with(patch, noise):
-    """Divide the noise of 1-rules."""
-    calibrate = one_rule.lazybb_one_rule
-
-    def calibrated(**setting):
-        known = calibrate(**setting)
-        return replace(known, rates=known.rates / noise)
-
-    patch.setattr(one_rule, "lazybb_one_rule", calibrated)
-
-
 def trees_with(patch, noise):
-    """Divide the noise of trees: of splits, and of labels or rules."""
+    """That of splits, and of labels or rules."""
     make = TreePlan.make
 
     def made(**setting):
         plan = make(**setting)
-        rates = plan.noise.rates / noise
-        return replace(
-            plan,
-            noise=replace(plan.noise, rates=rates, label_rates=plan.noise.label_rates / noise),
-        )
+        rates = {"rates": plan.noise.rates / noise, "label_rates": plan.noise.label_rates / noise}
+        return replace(plan, noise=replace(plan.noise, **rates))
 
     patch.setattr(TreePlan, "make", staticmethod(made))
 
 
-def lazybb_with(patch, noise):
-    one_rules_with(patch, noise)
-    trees_with(patch, noise)
+def all_of(*ways):
+    def less(patch, noise):
+        for way in ways:
+            way(patch, noise)
+
+    return less
 
 
-def distributed_with(patch, noise):
-    """Divide the noise of distributed trees; one machine's certified tree is that of TopDown."""
-    holders_with(patch, noise)
-    trees_with(patch, noise)
-
+ONE_RULES = calibrated(one_rule, "lazybb_one_rule", "rates")
+LEVELS = calibrated(distributed_topdown, "level_holders", "ranges", "amounts")
+PRINTED = calibrated(distributed_topdown, "published_holders", "epsilon")
 
 BREAK = {
-    "one_rule": one_rules_with,
-    "lazybb": lazybb_with,
+    "one_rule": ONE_RULES,
+    "lazybb": all_of(ONE_RULES, trees_with),
     "topdown": trees_with,
     "dpboost": curator_with,
     "dp_bagging": curator_with,
@@ -132,8 +94,9 @@ BREAK = {
     "bdpe": curator_with,
     "dp_forest": curator_with,
     "noisy_majority": curator_with,
-    "distributed_topdown": distributed_with,
-    "random_trees": holders_with,
+    # One machine's certified tree is that of TopDown.
+    "distributed_topdown": all_of(LEVELS, PRINTED, trees_with),
+    "random_trees": calibrated(random_trees, "random_trees", scales=["scale"]),
     "privgam": additive_with,
     "tuned": tuned_with,
 }

@@ -5,7 +5,8 @@ import math
 import numpy as np
 
 from privcurve.holders.holder import LocalHolder
-from privcurve.kernels.holder_counts import CRITERIA, split_values
+from privcurve.kernels.holder_counts import split_values
+from privcurve.kernels.trees.choice import CRITERIA
 
 
 class ExactHolder(LocalHolder):

@@ -12,6 +12,6 @@ def one_rule_exact_epsilon(noise_rate, zeta):
     return noise_rate * zeta + _log_cosh(noise_rate / 2) - _log_cosh(noise_rate * abs(0.5 - zeta))
 
 
-def _log_cosh(x: float) -> float:
+def _log_cosh(x):
     """Logarithm of cosh x, without overflow."""
     return abs(x) + math.log1p(math.exp(-2 * abs(x))) - math.log(2)

@@ -1,14 +1,13 @@
-"""Mistakes that any learner may make, and those of 1-rules, PrivGAM, holders and selection.
+"""Broken learners: mistakes that any learner may make, and those of 1-rules, PrivGAM and holders.
 
-Each function takes pytest's `monkeypatch`; MISTAKES says which point of the contract it breaks.
+A mistake is a few lines in the place of a sound attribute: they are told the sound one, and then
+what it is told. `MISTAKES` has for each the case that shows it, and the point that it breaks.
 """
 
 import math
 from dataclasses import replace
 
-import audit_broken as broken
 import numpy as np
-from audit_less_noise import privgam_with
 
 from privcurve.audit.contract import (
     CHARGE,
@@ -18,465 +17,20 @@ from privcurve.audit.contract import (
     SENSITIVITY,
     Case,
 )
+from privcurve.audit.contract_cases import CASES, MANY
 from privcurve.holders.holder import LocalHolder
-from privcurve.learners import majority, random_trees, tuned
+from privcurve.kernels.lazybb_rules import count_votes, vote_table
+from privcurve.learners import majority, one_rule, random_trees, tuned
+from privcurve.learners.additive import residuals, rule
 from privcurve.learners.additive.fitting import Fit
 from privcurve.learners.base import CodedClassifier
 from privcurve.learners.majority import MARGIN, NoisyMajorityClassifier
 from privcurve.learners.noisy_bayes import NoisyBayesClassifier
+from privcurve.learners.voting import VotingClassifier
 from privcurve.privacy.budget import ADD_REMOVE
+from privcurve.privacy.calibration.privgam import Budget, cells
 from privcurve.privacy.curator import EXACT, Curator
 from privcurve.privacy.ledger import PrivacyStatement
-
-# How the curator draws -------------------------------------------------------------------------
-
-
-def half_the_noise(patch):
-    """Numbers get noise of half of its scale."""
-    own = Curator._numbers
-    patch.setattr(Curator, "_numbers", lambda self, call, exact: own(self, call.scaled(0.5), exact))
-
-
-def half_the_whole_noise(patch):
-    """The same of whole numbers."""
-    own = Curator._whole_numbers
-    patch.setattr(
-        Curator, "_whole_numbers", lambda self, call, exact: own(self, call.scaled(0.5), exact)
-    )
-
-
-def half_a_share(patch):
-    """The same of a holder's share of noise."""
-    own = Curator._share
-    patch.setattr(Curator, "_share", lambda self, call, *given: own(self, call.scaled(0.5), *given))
-
-
-def one_number_for_all(patch):
-    """Numbers of one call get the same noise."""
-    own = Curator._numbers
-
-    def numbers(self, call, exact):
-        return exact + (own(self, call, exact) - exact).flat[0]
-
-    patch.setattr(Curator, "_numbers", numbers)
-
-
-def whole_noise_serves_again(patch):
-    """Whole numbers of all calls get the noise of the first."""
-    own, kept = Curator._whole_numbers, {}
-
-    def numbers(self, call, exact):
-        drawn = own(self, call, exact) - exact
-        first = kept.setdefault(self, drawn.flat[0] / call.scale)
-        return exact + np.rint(np.full(exact.shape, first * call.scale)).astype(np.int64)
-
-    patch.setattr(Curator, "_whole_numbers", numbers)
-
-
-def the_best_is_chosen(patch):
-    """A choice is made without noise."""
-    patch.setattr(Curator, "_choose", lambda self, call, scores: int(np.argmax(scores)))
-
-
-def exact_number(patch):
-    """Single numbers get no noise."""
-    patch.setattr(Curator, "number", lambda self, call, exact: exact)
-
-
-def budgets_swapped(patch):
-    """What is chosen gets the noise of what is counted, and the other way round."""
-    call = Curator.call
-
-    def swapped(self, what):
-        first, *_, last = self._announced.values()
-        scale = last.scale if call(self, what) == first else first.scale
-        return replace(call(self, what), scale=scale)
-
-    patch.setattr(Curator, "call", swapped)
-
-
-def gaussian_noise_for_a_pure_epsilon(patch):
-    """Numbers get Gaussian noise, which has no ε, where Laplace noise is announced."""
-    call = Curator.call
-    patch.setattr(
-        Curator, "call", lambda self, what: replace(call(self, what), mechanism="gaussian")
-    )
-
-
-# A small learner, written wrongly --------------------------------------------------------------
-
-
-def written(release):
-    """The noisy majority with another `_release`, which is given the exact margin."""
-
-    def mistake(patch):
-        def released(self, records, curator):
-            self.n_records_, self.n_features_used_ = records.n, 0
-            margin = float(records.counts @ records.labels.astype(np.int64))
-            self.margin_ = release(margin, curator, records)
-
-        patch.setattr(NoisyMajorityClassifier, "_release", released)
-
-    mistake.__name__ = release.__name__
-    return mistake
-
-
-@written
-def no_call(margin, curator, records):
-    return margin
-
-
-@written
-def noise_of_its_own(margin, curator, records):
-    return margin + np.random.default_rng().laplace(scale=2.0)
-
-
-@written
-def noise_from_public_coins(margin, curator, records):
-    return margin + curator.coins.laplace(scale=2.0)
-
-
-@written
-def an_answer_that_is_not_used(margin, curator, records):
-    curator.number(MARGIN, margin)
-    return margin
-
-
-@written
-def called_twice(margin, curator, records):
-    return (curator.number(MARGIN, margin) + curator.number(MARGIN, margin)) / 2
-
-
-@written
-def scaled_to_nothing(margin, curator, records):
-    return curator.number(curator.call(MARGIN).scaled(0.0), margin)
-
-
-@written
-def scaled_down(margin, curator, records):
-    return curator.number(curator.call(MARGIN).scaled(0.5), margin)
-
-
-@written
-def a_call_that_is_not_announced(margin, curator, records):
-    curator.number(MARGIN, margin)
-    return curator.number("another margin", margin)
-
-
-@written
-def as_many_coins_as_records_agree(margin, curator, records):
-    curator.coins.random(int(abs(margin)))
-    return curator.number(MARGIN, margin)
-
-
-@written
-def calls_until_the_answer_is_right(margin, curator, records):
-    while (answer := curator.number(MARGIN, margin)) * margin < 0:
-        pass
-    return answer
-
-
-@written
-def divides_by_the_exact_margin(margin, curator, records):
-    return curator.number(MARGIN, margin) * (1 / int(margin) if margin >= 0 else 1)
-
-
-@written
-def divides_by_zero(margin, curator, records):
-    return 1 // 0
-
-
-@written
-def an_index_beyond_the_records(margin, curator, records):
-    return curator.number(MARGIN, margin) + records.labels[abs(int(margin))]
-
-
-@written
-def refuses_what_it_sees(margin, curator, records):
-    if margin > 1:
-        raise ValueError("too many positive records")
-    return curator.number(MARGIN, margin)
-
-
-@written
-def not_a_number_for_a_record(margin, curator, records):
-    return curator.number(MARGIN, np.nan if margin > 1 else margin)
-
-
-@written
-def drawn_in_a_loop_of_its_own(margin, curator, records):
-    coins = curator.generator([curator.call(MARGIN)])
-    return float(coins.laplace(scale=2.0))
-
-
-@written
-def a_model_of_a_value_that_cannot_be_read(margin, curator, records):
-    curator.number(MARGIN, margin)
-    return lambda: margin
-
-
-@written
-def the_sign_of_a_zero(margin, curator, records):
-    curator.number(MARGIN, margin)
-    return np.copysign(0.0, margin)
-
-
-def promises_less(statement_of):
-    """The noisy majority with another statement."""
-
-    def mistake(patch):
-        own = NoisyMajorityClassifier._guarantee
-        patch.setattr(NoisyMajorityClassifier, "_guarantee", lambda s, n: statement_of(own(s, n)))
-
-    mistake.__name__ = statement_of.__name__
-    return mistake
-
-
-@promises_less
-def states_no_privacy(statement):
-    return PrivacyStatement.not_private(statement.learner)
-
-
-@promises_less
-def states_ten_times_the_epsilon(statement):
-    (entry,) = statement.ledger
-    more = replace(entry, epsilon=10 * entry.epsilon, noise_rate=10 * entry.noise_rate)
-    return replace(statement, epsilon=10 * statement.epsilon, ledger=(more,))
-
-
-@promises_less
-def states_other_neighbours(statement):
-    return replace(statement, neighbours=ADD_REMOVE)
-
-
-@promises_less
-def a_ledger_that_costs_more_than_is_stated(statement):
-    (entry,) = statement.ledger
-    more = replace(entry, epsilon=10 * entry.epsilon, noise_rate=10 * entry.noise_rate)
-    return replace(statement, ledger=(more,))
-
-
-@promises_less
-def a_ledger_that_costs_less_than_its_noise(statement):
-    (entry,) = statement.ledger
-    return replace(statement, ledger=(replace(entry, noise_rate=10 * entry.noise_rate),))
-
-
-def noise_for_an_added_record(patch):
-    """A replaced record is taken for an added one."""
-    patch.setattr(majority, "margins_l1", lambda: 1.0)
-
-
-# What is left on the model ---------------------------------------------------------------------
-
-
-def left_on_the_model(value_of):
-    """Any learner: something exact is left on the model."""
-
-    def mistake(patch):
-        fit = CodedClassifier._fit_batch
-
-        def fitted(self, learners, records, curators):
-            fit(self, learners, records, curators)
-            for model in learners:
-                model.left_ = value_of(records)
-
-        patch.setattr(CodedClassifier, "_fit_batch", fitted)
-
-    mistake.__name__ = value_of.__name__
-    return mistake
-
-
-@left_on_the_model
-def labels_counted(records):
-    return int(records.counts[records.labels > 0].sum())
-
-
-@left_on_the_model
-def bounds_of_columns(records):
-    return [(int(column.min()), int(column.max())) for column in records.codes.T if len(column)]
-
-
-@left_on_the_model
-def medians_of_columns(records):
-    return np.median(records.codes, axis=0) if len(records.codes) else 0.0
-
-
-@left_on_the_model
-def the_shape_of_nothing(records):
-    return np.zeros((int(records.counts[records.labels > 0].sum()), 0))
-
-
-@left_on_the_model
-def number_of_records(records):
-    return records.n
-
-
-@left_on_the_model
-def categories_as_words(records):
-    return {f"code {code}": "seen" for code in np.unique(records.codes[:, 1])}
-
-
-def categories_of_the_records(patch):
-    """Numbers get noise where there is a record, and are 0 elsewhere: which codes occur shows."""
-    own = Curator.numbers
-
-    def numbers(self, call, exact):
-        return np.where(np.asarray(exact) > 0, own(self, call, exact), 0.0)
-
-    patch.setattr(Curator, "numbers", numbers)
-
-
-def the_best_score_beside_the_choice(patch):
-    """Naive Bayes: the score of the chosen column is left on the model."""
-    release, choose = NoisyBayesClassifier._release, Curator.choose
-    seen = {}
-
-    def chosen(self, call, scores):
-        seen[self] = max(scores)
-        return choose(self, call, scores)
-
-    def released(self, records, curator):
-        release(self, records, curator)
-        self.score_ = seen[curator]
-
-    patch.setattr(Curator, "choose", chosen)
-    patch.setattr(NoisyBayesClassifier, "_release", released)
-
-
-# PrivGAM ---------------------------------------------------------------------------------------
-
-
-def residuals_without_clip(patch):
-    privgam_with(patch, "residuals without clip")
-
-
-def noise_for_an_added_residual(patch):
-    privgam_with(patch, "noise for add-remove")
-
-
-def choices_for_nothing(patch):
-    privgam_with(patch, "choices for nothing")
-
-
-def pairs_without_noise(patch):
-    """Sums of pairs of columns are exact."""
-    noisy = Fit._noisy
-
-    def released(self, exact, share, sensitivity, what):
-        if not what.startswith("pairs"):
-            return noisy(self, exact, share, sensitivity, what)
-        entry = self._spend(share, self.budget.release, what, sensitivity)
-        unit = 2.0**-self.budget.bits
-        return exact * unit, (1 / entry.noise_rate) ** 2
-
-    patch.setattr(Fit, "_noisy", released)
-
-
-def columns_dropped_by_exact_sums(patch):
-    """A column whose exact sums of residuals are small is dropped."""
-    kept = Fit._kept
-
-    def dropped(self, active):
-        self._nothing = [float(np.abs(self.records.sums(j)[1]).sum() < 1) for j in active]
-        return kept(self, active)
-
-    patch.setattr(Fit, "_kept", dropped)
-
-
-# Private selection -----------------------------------------------------------------------------
-
-
-def exact_scores(patch):
-    """A setting is kept by its exact score."""
-    own = tuned.TunedClassifier._scored
-    patch.setattr(
-        tuned.TunedClassifier,
-        "_scored",
-        lambda self, model, records, curator, call: own(self, model, records, curator, EXACT),
-    )
-
-
-def scores_whose_noise_is_not_used(patch):
-    """The score gets noise, and the exact one decides."""
-    own = tuned.TunedClassifier._scored
-
-    def scored(self, model, records, curator, call):
-        own(self, model, records, curator, call)
-        return own(self, model, records, curator, EXACT)
-
-    patch.setattr(tuned.TunedClassifier, "_scored", scored)
-
-
-def runs_that_spend_all(patch):
-    """Each run is trained with the ε of the whole selection."""
-    terms = tuned.terms
-
-    def more(candidates, budget, *given):
-        known = terms(candidates, budget, *given)
-        return [replace(one, epsilon=budget.epsilon) for one in known]
-
-    patch.setattr(tuned, "terms", more)
-    patch.setattr(tuned, "check_spent", lambda *given: None)
-
-
-def runs_of_one_seed(patch):
-    """All runs of a selection draw the same noise."""
-    own = Curator._inner
-    patch.setattr(Curator, "_inner", lambda self, words: own(self, [1]))
-
-
-# Holders ---------------------------------------------------------------------------------------
-
-
-def by_the_first_holder(change):
-    """One of the holders, whose messages are made differently."""
-
-    def mistake(patch):
-        say, first = LocalHolder._say, {}
-
-        def said(self, exact, release):
-            # The first one that says anything, of each fit.
-            mine = first.setdefault(id(self.questions), self) is self
-            return say(self, exact, change(release) if mine else release)
-
-        patch.setattr(LocalHolder, "_say", said)
-
-    mistake.__name__ = change.__name__
-    return mistake
-
-
-@by_the_first_holder
-def a_holder_without_noise(release):
-    return release._replace(scale=0.0)
-
-
-@by_the_first_holder
-def a_holder_with_half_the_noise(release):
-    return release._replace(scale=release.scale / 2)
-
-
-@by_the_first_holder
-def a_holder_that_is_charged_nothing(release):
-    return release._replace(what="")
-
-
-def holders_of_one_seed(patch):
-    """All holders draw the same noise."""
-    own = Curator._holder
-    patch.setattr(Curator, "_holder", lambda self, words: own(self, [1]))
-
-
-def leaves_for_an_added_record(patch):
-    """Random trees: noise is for one record more, not for another one."""
-    own = random_trees.random_trees
-
-    def fewer(**setting):
-        known = own(**setting)
-        return replace(known, scale=known.scale / math.sqrt(2))
-
-    patch.setattr(random_trees, "random_trees", fewer)
-
 
 RULES = Case("lazybb", {"n_rounds": 3, "density": 0.5})
 RULE = Case("one_rule", {})
@@ -484,6 +38,16 @@ TREE = Case("topdown", {"depth": 2})
 MAJORITY = Case("noisy_majority", {})
 ONE_COLUMN = Case("noisy_bayes", {"n_columns": 1})
 COUNTS = Case("noisy_bayes", {})
+BRC = Case("brc", {"n_rounds": 3})
+BALL = Case("dp_logistic_regression", {})
+TWO = {"n_trees": 2, "depth": 2}
+VOTES = Case("dp_forest", TWO)
+SIGNS = Case("bdpe", {**TWO, "votes": "sign", "delta": 1e-2})
+BETA = Case("bdpe", {**TWO, "calibrate_alpha": "released"})
+# Two ensembles of two trees each.
+GRADIENT = {"n_trees": 4, "trees_per_ensemble": 2, "max_depth": 2, "learning_rate": 0.5}
+BOOSTED = Case("dpboost", GRADIENT, sizes=MANY)
+OWN, PATE = (case for case in CASES if case.learner == "pate")
 GAM = Case("privgam", {"n_steps": 3})
 CYCLIC = Case("privgam", {"method": "cyclic", "n_rounds": 3, "delta": 1e-2})
 PAIRS = replace(CYCLIC, parameters={**CYCLIC.parameters, "n_rounds": 2, "pairs": "yes"})
@@ -501,74 +65,466 @@ FOREST = Case(
     {"n_trees": 2, "batch": 1, "depth": 1, "delta": 1e-2, "n_holders": 3, "trust": "central"},
 )
 
-MISTAKES = [
-    (half_the_noise, MAJORITY, NOISE),
-    (broken.noise_of_single_precision, MAJORITY, NOISE),
-    (broken.noise_of_single_precision, COUNTS, NOISE),
-    (half_the_noise, COUNTS, NOISE),
-    (half_the_whole_noise, GAM, NOISE),
-    (half_the_whole_noise, RUNS, NOISE),
-    (half_a_share, LOCAL, NOISE),
-    (half_a_share, SECURE, NOISE),
-    (one_number_for_all, COUNTS, NOISE),
-    (whole_noise_serves_again, CYCLIC, NOISE),
-    (the_best_is_chosen, ONE_COLUMN, NOISE),
-    (exact_number, MAJORITY, CHARGE),
-    (budgets_swapped, ONE_COLUMN, SENSITIVITY),
-    (gaussian_noise_for_a_pure_epsilon, MAJORITY, CHARGE),
-    (no_call, MAJORITY, CHARGE),
-    (noise_of_its_own, MAJORITY, CHARGE),
-    (noise_from_public_coins, MAJORITY, CHARGE),
-    (an_answer_that_is_not_used, MAJORITY, POST_PROCESSING),
-    (called_twice, MAJORITY, CHARGE),
-    (scaled_to_nothing, MAJORITY, CHARGE),
-    (scaled_down, MAJORITY, SENSITIVITY),
-    (a_call_that_is_not_announced, MAJORITY, CHARGE),
-    (as_many_coins_as_records_agree, MAJORITY, CONTROL),
-    (calls_until_the_answer_is_right, MAJORITY, CONTROL),
-    (divides_by_the_exact_margin, MAJORITY, CONTROL),
-    (divides_by_zero, MAJORITY, CONTROL),
-    (an_index_beyond_the_records, MAJORITY, CONTROL),
-    (refuses_what_it_sees, MAJORITY, CONTROL),
-    (not_a_number_for_a_record, MAJORITY, SENSITIVITY),
-    (drawn_in_a_loop_of_its_own, MAJORITY, CHARGE),
-    (a_model_of_a_value_that_cannot_be_read, MAJORITY, POST_PROCESSING),
-    (the_sign_of_a_zero, MAJORITY, POST_PROCESSING),
-    (states_no_privacy, MAJORITY, CHARGE),
-    (states_ten_times_the_epsilon, MAJORITY, CHARGE),
-    (states_other_neighbours, MAJORITY, CHARGE),
-    (a_ledger_that_costs_more_than_is_stated, MAJORITY, CHARGE),
-    (a_ledger_that_costs_less_than_its_noise, MAJORITY, SENSITIVITY),
-    (noise_for_an_added_record, MAJORITY, SENSITIVITY),
-    (labels_counted, COUNTS, POST_PROCESSING),
-    (labels_counted, Case("brc", {"n_rounds": 3}), POST_PROCESSING),
-    (labels_counted, Case("dp_forest", {"n_trees": 2, "depth": 2}), POST_PROCESSING),
-    (labels_counted, Case("dp_logistic_regression", {}), POST_PROCESSING),
-    (bounds_of_columns, COUNTS, POST_PROCESSING),
-    (medians_of_columns, COUNTS, POST_PROCESSING),
-    (categories_as_words, COUNTS, POST_PROCESSING),
-    (the_shape_of_nothing, COUNTS, POST_PROCESSING),
-    (number_of_records, ADDED, POST_PROCESSING),
-    (categories_of_the_records, COUNTS, POST_PROCESSING),
-    (the_best_score_beside_the_choice, ONE_COLUMN, POST_PROCESSING),
-    (broken.same_numbers_in_all_rounds, RULES, CHARGE),
-    (broken.stops_when_all_are_right, RULES, POST_PROCESSING),
-    (broken.counts_distinct_rows, RULE, SENSITIVITY),
-    (broken.counts_distinct_rows, RULES, SENSITIVITY),
-    (broken.empty_leaves_say_nothing, TREE, POST_PROCESSING),
-    (residuals_without_clip, GAM, SENSITIVITY),
-    (noise_for_an_added_residual, GAM, SENSITIVITY),
-    (choices_for_nothing, GAM, CHARGE),
-    (pairs_without_noise, PAIRS, POST_PROCESSING),
-    (columns_dropped_by_exact_sums, CYCLIC, CONTROL),
-    (exact_scores, RUNS, CHARGE),
-    (scores_whose_noise_is_not_used, RUNS, POST_PROCESSING),
-    (runs_that_spend_all, RUNS, CHARGE),
-    (runs_of_one_seed, RUNS, NOISE),
-    (a_holder_without_noise, LOCAL, CHARGE),
-    (a_holder_without_noise, SECURE, CHARGE),
-    (a_holder_with_half_the_noise, LOCAL, SENSITIVITY),
-    (a_holder_that_is_charged_nothing, LOCAL, CHARGE),
-    (holders_of_one_seed, LOCAL, NOISE),
-    (leaves_for_an_added_record, FOREST, SENSITIVITY),
-]
+MISTAKES = []
+
+
+def breaks(point, *cases):
+    """Register what is done with pytest's `monkeypatch`."""
+
+    def registered(mistake):
+        MISTAKES.extend((mistake, case, point) for case in cases)
+        return mistake
+
+    return registered
+
+
+def mistake(owner, name, point=None, *cases):
+    """Register what is done in the place of an attribute of a class or module."""
+
+    def registered(change):
+        def put_in(patch):
+            own = getattr(owner, name)
+            patch.setattr(owner, name, lambda *given, **more: change(own, *given, **more))
+
+        put_in.__name__ = change.__name__
+        return breaks(point, *cases)(put_in)
+
+    return registered
+
+
+def constant(called, owner, name, value, point, *cases):
+    """Register another value of an attribute; `called` says what is wrong."""
+
+    def put_in(patch):
+        patch.setattr(owner, name, value)
+
+    put_in.__name__ = called
+    return breaks(point, *cases)(put_in)
+
+
+# How the curator draws -------------------------------------------------------------------------
+
+
+@mistake(Curator, "_numbers", NOISE, MAJORITY, COUNTS, ONE_COLUMN, BRC, PATE, SIGNS, BOOSTED)
+def half_the_noise(own, self, call, exact):
+    return own(self, call.scaled(0.5), exact)
+
+
+@mistake(Curator, "_whole_numbers", NOISE, GAM, RUNS)
+def half_the_whole_noise(own, self, call, exact):
+    return own(self, call.scaled(0.5), exact)
+
+
+@mistake(Curator, "_share", NOISE, LOCAL, SECURE)
+def half_a_share(own, self, call, *given):
+    return own(self, call.scaled(0.5), *given)
+
+
+@mistake(Curator, "_numbers", NOISE, COUNTS, VOTES)
+def one_number_for_all(own, self, call, exact):
+    return exact + (own(self, call, exact) - exact).flat[0]
+
+
+@mistake(Curator, "_numbers", NOISE, MAJORITY, COUNTS)
+def noise_of_single_precision(own, self, call, exact):
+    drawn = self.coins.laplace(size=exact.shape)
+    return exact + call.scale * drawn.astype(np.float32).astype(np.float64)
+
+
+@mistake(Curator, "_numbers", NOISE, BRC)
+def the_same_noise_again(own, self, call, exact):
+    drawn = (own(self, call, exact) - exact) / call.scale
+    return exact + call.scale * vars(self).setdefault("kept", drawn)
+
+
+@mistake(Curator, "_whole_numbers", NOISE, CYCLIC)
+def whole_noise_serves_again(own, self, call, exact):
+    drawn = (own(self, call, exact) - exact).flat[0] / call.scale
+    first = vars(self).setdefault("kept", drawn)
+    return exact + np.rint(np.full(exact.shape, first * call.scale)).astype(np.int64)
+
+
+@mistake(Curator, "_choose", NOISE, ONE_COLUMN)
+def the_best_is_chosen(own, self, call, scores):
+    return int(np.argmax(scores))
+
+
+@mistake(Curator, "number", CHARGE, MAJORITY, BRC, BETA)
+def exact_number(own, self, call, exact):
+    return exact
+
+
+@mistake(Curator, "call", SENSITIVITY, ONE_COLUMN)
+def budgets_swapped(own, self, what):
+    """What is chosen gets the noise of what is counted, and the other way round."""
+    first, *_, last = self._announced.values()
+    return replace(own(self, what), scale=(last if own(self, what) == first else first).scale)
+
+
+@mistake(Curator, "call", CHARGE, MAJORITY)
+def gaussian_noise_for_a_pure_epsilon(own, self, what):
+    return replace(own(self, what), mechanism="gaussian")
+
+
+# A small learner, written wrongly --------------------------------------------------------------
+
+
+def written(point, release, called):
+    """The noisy majority with another `_release`, which is told the exact margin."""
+
+    def released(own, self, records, curator):
+        self.n_records_, self.n_features_used_ = records.n, 0
+        margin = float(records.counts @ records.labels.astype(np.int64))
+        self.margin_ = release(margin, curator, records)
+
+    released.__name__ = called
+    return mistake(NoisyMajorityClassifier, "_release", point, MAJORITY)(released)
+
+
+def noisy(margin, curator):
+    return curator.number(MARGIN, margin)
+
+
+def an_answer_that_is_not_used(margin, curator, records):
+    curator.number(MARGIN, margin)
+    return margin
+
+
+def a_call_that_is_not_announced(margin, curator, records):
+    curator.number(MARGIN, margin)
+    return curator.number("another margin", margin)
+
+
+def as_many_coins_as_records_agree(margin, curator, records):
+    curator.coins.random(int(abs(margin)))
+    return curator.number(MARGIN, margin)
+
+
+def calls_until_the_answer_is_right(margin, curator, records):
+    while (answer := curator.number(MARGIN, margin)) * margin < 0:
+        pass
+    return answer
+
+
+def refuses_what_it_sees(margin, curator, records):
+    if margin > 1:
+        raise ValueError("too many positive records")
+    return curator.number(MARGIN, margin)
+
+
+def a_model_of_a_value_that_cannot_be_read(margin, curator, records):
+    curator.number(MARGIN, margin)
+    return lambda: margin
+
+
+def the_sign_of_a_zero(margin, curator, records):
+    curator.number(MARGIN, margin)
+    return np.copysign(0.0, margin)
+
+
+RELEASES = {
+    "no_call": (CHARGE, lambda m, curator, records: m),
+    "noise_of_its_own": (CHARGE, lambda m, *_: m + np.random.default_rng().laplace(scale=2.0)),
+    "noise_from_public_coins": (CHARGE, lambda m, door, _: m + door.coins.laplace(scale=2.0)),
+    "called_twice": (CHARGE, lambda m, door, _: (noisy(m, door) + noisy(m, door)) / 2),
+    "scaled_to_nothing": (
+        CHARGE, lambda m, door, _: door.number(door.call(MARGIN).scaled(0.0), m)
+    ),
+    "scaled_down": (
+        SENSITIVITY, lambda m, door, _: door.number(door.call(MARGIN).scaled(0.5), m)
+    ),
+    "drawn_in_a_loop_of_its_own": (
+        CHARGE, lambda m, door, _: float(door.generator([door.call(MARGIN)]).laplace(scale=2.0))
+    ),
+    "divides_by_zero": (CONTROL, lambda *_: 1 // 0),
+    "divides_by_the_exact_margin": (
+        CONTROL, lambda m, door, _: noisy(m, door) * (1 / int(m) if m >= 0 else 1)
+    ),
+    "an_index_beyond_the_records": (
+        CONTROL, lambda m, door, records: noisy(m, door) + records.labels[abs(int(m))]
+    ),
+    "not_a_number_for_a_record": (
+        SENSITIVITY, lambda m, door, _: noisy(np.nan if m > 1 else m, door)
+    ),
+    **{
+        release.__name__: (point, release)
+        for point, *releases in (
+            (POST_PROCESSING, an_answer_that_is_not_used, the_sign_of_a_zero),
+            (POST_PROCESSING, a_model_of_a_value_that_cannot_be_read),
+            (CONTROL, as_many_coins_as_records_agree, calls_until_the_answer_is_right),
+            (CONTROL, refuses_what_it_sees),
+            (CHARGE, a_call_that_is_not_announced),
+        )
+        for release in releases
+    },
+}  # fmt: skip
+WRITTEN = {name: written(point, release, name) for name, (point, release) in RELEASES.items()}
+
+
+# Its statement ---------------------------------------------------------------------------------
+
+
+def times_ten(statement, *fields):
+    """A statement whose noise is a tenth of what it was, and other numbers ten times as large."""
+    (entry,) = statement.ledger
+    changes = {name: 10 * getattr(entry, name) for name in ("noise_rate", *fields)}
+    return replace(statement, ledger=(replace(entry, **changes),))
+
+
+STATEMENTS = {
+    "states_no_privacy": (CHARGE, lambda said: PrivacyStatement.not_private(said.learner)),
+    "states_ten_times_the_epsilon": (
+        CHARGE, lambda said: replace(times_ten(said, "epsilon"), epsilon=10 * said.epsilon)
+    ),
+    "states_other_neighbours": (CHARGE, lambda said: replace(said, neighbours=ADD_REMOVE)),
+    "a_ledger_that_costs_more_than_is_stated": (CHARGE, lambda said: times_ten(said, "epsilon")),
+    "a_ledger_that_costs_less_than_its_noise": (SENSITIVITY, times_ten),
+}  # fmt: skip
+
+
+def stated(point, statement_of, called):
+    """The noisy majority with another statement."""
+
+    def guarantee(own, self, n):
+        return statement_of(own(self, n))
+
+    guarantee.__name__ = called
+    return mistake(NoisyMajorityClassifier, "_guarantee", point, MAJORITY)(guarantee)
+
+
+WRITTEN |= {name: stated(point, change, name) for name, (point, change) in STATEMENTS.items()}
+
+constant("noise_for_an_added_record", majority, "margins_l1", lambda: 1.0, SENSITIVITY, MAJORITY)
+
+
+# What is left on the model ---------------------------------------------------------------------
+
+
+def leaving(value_of, kind=CodedClassifier):
+    """Any learner: something exact is left on the model."""
+
+    def fitted(own, self, learners, records, curators):
+        own(self, learners, records, curators)
+        for model in learners:
+            model.left_ = value_of(records)
+
+    fitted.__name__ = value_of.__name__
+    return mistake(kind, "_fit_batch")(fitted)
+
+
+def labels_counted(records):
+    return int(records.counts[records.labels > 0].sum())
+
+
+def bounds_of_columns(records):
+    return [(int(column.min()), int(column.max())) for column in records.codes.T if len(column)]
+
+
+def medians_of_columns(records):
+    return np.median(records.codes, axis=0) if len(records.codes) else 0.0
+
+
+def the_shape_of_nothing(records):
+    return np.zeros((labels_counted(records), 0))
+
+
+def number_of_records(records):
+    return records.n
+
+
+def categories_as_words(records):
+    return {f"code {code}": "seen" for code in np.unique(records.codes[:, 1])}
+
+
+breaks(POST_PROCESSING, COUNTS, BRC, VOTES, BALL)(leaving(labels_counted))
+breaks(POST_PROCESSING, ADDED)(leaving(number_of_records))
+for exact in bounds_of_columns, medians_of_columns, categories_as_words, the_shape_of_nothing:
+    breaks(POST_PROCESSING, COUNTS)(leaving(exact))
+
+
+@mistake(Curator, "numbers", POST_PROCESSING, COUNTS)
+def categories_of_the_records(own, self, call, exact):
+    """Numbers get noise where there is a record, and are 0 elsewhere: which codes occur shows."""
+    return np.where(np.asarray(exact) > 0, own(self, call, exact), 0.0)
+
+
+@breaks(POST_PROCESSING, ONE_COLUMN)
+def the_best_score_beside_the_choice(patch):
+    @mistake(Curator, "choose")
+    def chosen(own, self, call, scores):
+        self.best = max(scores)
+        return own(self, call, scores)
+
+    @mistake(NoisyBayesClassifier, "_release")
+    def released(own, self, records, curator):
+        own(self, records, curator)
+        self.score_ = curator.best
+
+    chosen(patch)
+    released(patch)
+
+
+# 1-rules and trees -----------------------------------------------------------------------------
+
+
+@mistake(one_rule.OneRules, "train", CHARGE, RULES)
+def same_numbers_in_all_rounds(own, self, rows, plan, curator, begin=None):
+    class Once:
+        @staticmethod
+        def noise(calls, shape):
+            return np.broadcast_to(curator.noise(calls[:1], (1, *shape[1:])), shape).copy()
+
+    return own(self, rows, plan, Once, begin)
+
+
+@breaks(POST_PROCESSING, RULES)
+def stops_when_all_are_right(patch):
+    """1-rules: boosting ends at a training error of 0."""
+    adopt = VotingClassifier._adopt
+
+    @mistake(VotingClassifier, "_fit_batch")
+    def fitted(own, self, learners, records, curators):
+        starts = np.concatenate([[0], np.cumsum(self.n_bins_)])
+
+        def adopted(learner, picks, n, statement):
+            for t in range(1, len(picks)):
+                table = vote_table(picks[:t], int(starts[-1]))
+                if ((count_votes(records.codes, starts, *table) > 0) == (records.labels > 0)).all():
+                    picks = picks[:t]
+                    break
+            adopt(learner, picks, n, statement)
+
+        patch.setattr(VotingClassifier, "_adopt", adopted)
+        return own(self, learners, records, curators)
+
+    fitted(patch)
+
+
+@mistake(VotingClassifier, "_fit_batch", SENSITIVITY, RULE, RULES)
+def counts_distinct_rows(own, self, learners, records, curators):
+    """The number of records is taken as three times that of distinct rows."""
+    threefold = records._replace(counts=np.full(len(records.counts), 3))
+    return own(self, learners, threefold, curators)
+
+
+@mistake(VotingClassifier, "_fit_batch", POST_PROCESSING, TREE)
+def empty_leaves_say_nothing(own, self, learners, records, curators):
+    own(self, learners, records, curators)
+    for learner in learners:
+        splits, children, labels = learner.model_.forest
+        columns, values = learner.model_.columns, learner.model_.values
+        for tree in range(len(splits)):
+            reached = np.zeros(splits.shape[1], dtype=bool)
+            for row in records.codes:
+                node = 0
+                while children[tree, node]:
+                    b = splits[tree, node]
+                    node = children[tree, node] + int(row[columns[b]] == values[b])
+                reached[node] = True
+            labels[tree, ~reached] = 0
+
+
+# PrivGAM ---------------------------------------------------------------------------------------
+
+constant("residuals_without_clip", residuals, "CLIP", 1.0, SENSITIVITY, GAM)
+
+
+@mistake(Budget, "sensitivity", SENSITIVITY, GAM)
+def noise_for_an_added_residual(own, self):
+    return cells(ADD_REMOVE, pure=True)
+
+
+@mistake(rule, "greedy_shares", CHARGE, GAM)
+def choices_for_nothing(own, *given):
+    return sum(own(*given)), own(*given)[1]
+
+
+@mistake(Fit, "_noisy", POST_PROCESSING, PAIRS)
+def pairs_without_noise(own, self, exact, share, sensitivity, what):
+    if not what.startswith("pairs"):
+        return own(self, exact, share, sensitivity, what)
+    entry = self._spend(share, self.budget.release, what, sensitivity)
+    return exact * 2.0**-self.budget.bits, (1 / entry.noise_rate) ** 2
+
+
+@mistake(Fit, "_kept", CONTROL, CYCLIC)
+def columns_dropped_by_exact_sums(own, self, active):
+    self._nothing = [float(np.abs(self.records.sums(j)[1]).sum() < 1) for j in active]
+    return own(self, active)
+
+
+# Private selection -----------------------------------------------------------------------------
+
+
+@mistake(tuned.TunedClassifier, "_scored", CHARGE, RUNS)
+def exact_scores(own, self, model, records, curator, call):
+    return own(self, model, records, curator, EXACT)
+
+
+@mistake(tuned.TunedClassifier, "_scored", POST_PROCESSING, RUNS)
+def scores_whose_noise_is_not_used(own, self, model, records, curator, call):
+    own(self, model, records, curator, call)
+    return own(self, model, records, curator, EXACT)
+
+
+@breaks(CHARGE, RUNS)
+def runs_that_spend_all(patch):
+    @mistake(tuned, "terms")
+    def more(own, candidates, budget, *given):
+        return [replace(one, epsilon=budget.epsilon) for one in own(candidates, budget, *given)]
+
+    more(patch)
+
+
+@mistake(Curator, "_inner", NOISE, RUNS)
+def runs_of_one_seed(own, self, start):
+    return own(self, [1])
+
+
+# Holders ---------------------------------------------------------------------------------------
+
+
+def by_the_first_holder(point, *cases):
+    """One of the holders, whose messages are made differently."""
+
+    def registered(change):
+        def put_in(patch):
+            say, first = LocalHolder._say, {}
+
+            def said(self, exact, release):
+                # The first one that says anything, of each fit.
+                mine = first.setdefault(id(self.questions), self) is self
+                return say(self, exact, change(release) if mine else release)
+
+            patch.setattr(LocalHolder, "_say", said)
+
+        put_in.__name__ = change.__name__
+        return breaks(point, *cases)(put_in)
+
+    return registered
+
+
+@by_the_first_holder(CHARGE, LOCAL, SECURE)
+def a_holder_without_noise(release):
+    return release._replace(scale=0.0)
+
+
+@by_the_first_holder(SENSITIVITY, LOCAL)
+def a_holder_with_half_the_noise(release):
+    return release._replace(scale=release.scale / 2)
+
+
+@by_the_first_holder(CHARGE, LOCAL)
+def a_holder_that_is_charged_nothing(release):
+    return release._replace(what="")
+
+
+@mistake(Curator, "_holder", NOISE, LOCAL)
+def holders_of_one_seed(own, self, start):
+    return own(self, [1])
+
+
+@mistake(random_trees, "random_trees", SENSITIVITY, FOREST)
+def leaves_for_an_added_record(own, **setting):
+    noise = own(**setting)
+    return replace(noise, scale=noise.scale / math.sqrt(2))

@@ -1,17 +1,9 @@
-"""Mistakes in ensembles of trees and of teachers, and which point of the contract each breaks."""
+"""Mistakes in ensembles of trees and of teachers."""
 
 import numpy as np
-from mistakes_any import exact_number, half_the_noise, one_number_for_all
+from mistakes_any import GRADIENT, SIGNS, TWO, VOTES, breaks, constant, mistake
 
-from privcurve.audit.contract import (
-    CHARGE,
-    CONTROL,
-    NOISE,
-    POST_PROCESSING,
-    SENSITIVITY,
-    Case,
-)
-from privcurve.audit.contract_cases import MANY
+from privcurve.audit.contract import CHARGE, CONTROL, POST_PROCESSING, SENSITIVITY, Case
 from privcurve.kernels.m_alpha import link_of_leaves
 from privcurve.learners import base, bdpe, dpboost
 from privcurve.learners.bdpe import BDPEClassifier
@@ -22,33 +14,25 @@ from privcurve.privacy import noise
 from privcurve.privacy.curator import Curator
 from privcurve.privacy.noise import Announced
 
-TWO = {"n_trees": 2, "depth": 2}
 LINK = {**TWO, "votes": "link"}
 TEACHERS = {"n_teachers": 3, "n_partitions": 2, "n_queries": 3}
-# Two ensembles of two trees each.
-GRADIENT = {"n_trees": 4, "trees_per_ensemble": 2, "max_depth": 2, "learning_rate": 0.5}
+BAGGING = Case("dp_bagging", TEACHERS, sizes=(1, 30))
+BOOSTED = Case("dpboost", GRADIENT)
 
 
-# Mistakes, put in by a patch -------------------------------------------------------------------
+@mistake(DPForestClassifier, "_vote", CHARGE, VOTES)
+def votes_exactly(own, self, positive, negative, *others):
+    return positive - negative
 
 
-def votes_exactly(patch):
-    """Forests: leaves vote by their exact margins."""
-    patch.setattr(
-        DPForestClassifier, "_vote", lambda self, positive, negative, *_: positive - negative
-    )
+@mistake(DPForestClassifier, "_vote", CHARGE, VOTES)
+def draws_noise_of_its_own(own, self, positive, negative, call, curator):
+    """Right noise, but from the public coins, beside the curator."""
+    margins = positive - negative
+    return np.sign(margins + curator.coins.laplace(scale=call.scale, size=margins.shape))
 
 
-def draws_noise_of_its_own(patch):
-    """Forests: right noise, but from the public coins, beside the curator."""
-
-    def voted(self, positive, negative, call, curator):
-        margins = positive - negative
-        return np.sign(margins + curator.coins.laplace(scale=call.scale, size=margins.shape))
-
-    patch.setattr(DPForestClassifier, "_vote", voted)
-
-
+@breaks(SENSITIVITY, VOTES, BAGGING, SIGNS)
 def noise_for_one_count(patch):
     """Any learner of announced margins: it takes a record to change one of them by 1."""
     # What is patched is not to be remembered, nor what was remembered to be used.
@@ -58,170 +42,105 @@ def noise_for_one_count(patch):
     patch.setattr(Announced, "bound", lambda self, pure: bound(self, pure) / 2)
 
 
-def votes_not_divided(patch):
-    """Bagging: the votes of all partitions are added up, and not divided by their number."""
-    margins = DPBaggingClassifier._margins
-    patch.setattr(
-        DPBaggingClassifier,
-        "_margins",
-        lambda self, *of: int(self.n_partitions) * margins(self, *of),
-    )
+@mistake(DPBaggingClassifier, "_margins", SENSITIVITY, BAGGING)
+def votes_not_divided(own, self, *given):
+    """The votes of all partitions are added up, and not divided by their number."""
+    return int(self.n_partitions) * own(self, *given)
 
 
-def pool_of_the_records(patch):
-    """Bagging: the student is trained on the records in place of the pool."""
-    margins = DPBaggingClassifier._margins
-
-    def taken(self, codes, signs, records, pool, coins):
-        pool[:] = codes[records[: len(pool)]]
-        return margins(self, codes, signs, records, pool, coins)
-
-    patch.setattr(DPBaggingClassifier, "_margins", taken)
+@mistake(
+    DPBaggingClassifier, "_margins", POST_PROCESSING, Case("dp_bagging", TEACHERS, sizes=(12,))
+)
+def pool_of_the_records(own, self, codes, signs, records, pool, coins):
+    """The student is trained on the records in place of the pool."""
+    pool[:] = codes[records[: len(pool)]]
+    return own(self, codes, signs, records, pool, coins)
 
 
-def gradients_not_filtered(patch):
-    """DPBoost: records of large gradients take part in a tree."""
-    patch.setattr(dpboost, "GRADIENT_BOUND", 10.0)
+constant("gradients_not_filtered", dpboost, "GRADIENT_BOUND", 10.0, SENSITIVITY, BOOSTED)
 
 
-def leaves_not_clipped(patch):
-    """DPBoost: leaf values are not clipped."""
-    patch.setattr(dpboost, "leaf_bounds", lambda n_trees, rate: np.full(n_trees, 10.0))
+@mistake(dpboost, "leaf_bounds", SENSITIVITY, Case("dpboost", {**GRADIENT, "learning_rate": 0.9}))
+def leaves_not_clipped(own, n_trees, rate):
+    return np.full(n_trees, 10.0)
 
 
+@breaks(SENSITIVITY, BOOSTED)
 def each_tree_has_all_records(patch):
-    """DPBoost: the trees of an ensemble do not divide its records, but are charged as if."""
+    """The trees of an ensemble do not divide its records, but are charged as if."""
     patch.setattr(dpboost, "chunk_ends", lambda n, *_: np.array([n, 2 * n]))
-    permuted = np.random.Generator.permutation
 
-    class Coins:
-        def __init__(self, coins):
-            self.coins = coins
+    @mistake(DPBoostClassifier, "_boost_privately")
+    def boosted(own, self, records, calls, curator):
+        coins = curator.coins
 
-        def permutation(self, places):
-            return np.tile(permuted(self.coins, places), 2)
+        class Twice:
+            @staticmethod
+            def permutation(places):
+                return np.tile(coins.permutation(places), 2)
 
-    boosted = DPBoostClassifier._boost_privately
-
-    def boost(self, records, calls, curator):
-        coins, curator.coins = curator.coins, Coins(curator.coins)
-        boosted(self, records, calls, curator)
+        curator.coins = Twice
+        own(self, records, calls, curator)
         curator.coins = coins
 
-    patch.setattr(DPBoostClassifier, "_boost_privately", boost)
+    boosted(patch)
 
 
-def records_sorted_by_label(patch):
-    """DPBoost: an ensemble's records are dealt out in the order of their labels."""
-    boosted = DPBoostClassifier._boost_privately
-
-    def boost(self, records, calls, curator):
-        order = np.argsort(records.labels, kind="stable")
-        parts = (part[order] for part in records[:3])
-        boosted(self, type(records)(*parts, records.n_bins), calls, curator)
-
-    patch.setattr(DPBoostClassifier, "_boost_privately", boost)
+@mistake(DPBoostClassifier, "_boost_privately", SENSITIVITY, BOOSTED)
+def records_sorted_by_label(own, self, records, calls, curator):
+    """An ensemble's records are dealt out in the order of their labels."""
+    order = np.argsort(records.labels, kind="stable")
+    own(self, type(records)(*(part[order] for part in records[:3]), records.n_bins), calls, curator)
 
 
-def stops_when_all_are_right(patch):
-    """DPBoost: boosting ends at a training error of 0."""
-    grow = DPBoostClassifier._grow
-
-    def grown(self, codes, rows, gradients, *others):
-        values = grow(self, codes, rows, gradients, *others)
-        if len(rows) and (np.abs(gradients) < 1).all():
-            raise ValueError("all are right")
-        return values
-
-    patch.setattr(DPBoostClassifier, "_grow", grown)
+@mistake(DPBoostClassifier, "_grow", CONTROL, BOOSTED)
+def stops_when_all_are_right(own, self, bins, gradients, *others):
+    values = own(self, bins, gradients, *others)
+    if len(gradients) and (np.abs(gradients) < 1).all():
+        raise ValueError("all are right")
+    return values
 
 
-def the_same_noise_in_each_tree(patch):
-    """DPBoost and BDPEα: noise of splits is drawn once and used again and again."""
-    noise, kept = Curator.noise, {}
-
-    def drawn(self, calls, shape):
-        if self not in kept:
-            kept[self] = noise(self, calls, shape).copy()
-        return kept[self].copy()
-
-    patch.setattr(Curator, "noise", drawn)
+@mistake(Curator, "noise", CHARGE, BOOSTED, Case("bdpe", TWO))
+def the_same_noise_in_each_tree(own, self, calls, shape):
+    """Noise of splits is drawn once and used again and again."""
+    if "kept" not in vars(self):
+        self.kept = own(self, calls, shape).copy()
+    return self.kept.copy()
 
 
-def the_best_questions(patch):
-    """BDPEα: noise of questions is drawn, but the best ones are taken."""
-    patch.setattr(bdpe, "NOISY", bdpe.BEST)
+constant("the_best_questions", bdpe, "NOISY", bdpe.BEST, POST_PROCESSING, Case("bdpe", TWO))
 
 
-def questions_for_nothing(patch):
-    """BDPEα: splits that have no part of the budget look at the records all the same."""
-    own = bdpe.grow_level
-    patch.setattr(bdpe, "grow_level", lambda *given: own(*given[:6], 1.0, *given[7:]))
+@mistake(bdpe, "grow_level", SENSITIVITY, Case("bdpe", {**TWO, "tree_share": 0.0}))
+def questions_for_nothing(own, *given):
+    """Splits that have no part of the budget look at the records all the same."""
+    return own(*given[:6], 1.0, *given[7:])
 
 
-def exact_leverages(patch):
-    """BDPEα: β is of the exact weights."""
-    vote = BDPEClassifier._vote
-
-    def voted(self, t, positive, negative, *others):
-        votes, _ = vote(self, t, positive, negative, *others)
-        margins = positive - negative
-        return votes, self._leverage(votes, margins, self.n_records_, float(self.clamp))
-
-    patch.setattr(BDPEClassifier, "_vote", voted)
+@mistake(BDPEClassifier, "_vote", POST_PROCESSING, Case("bdpe", {**LINK, "n_trees": 1}))
+def exact_leverages(own, self, t, positive, negative, *others):
+    votes, _ = own(self, t, positive, negative, *others)
+    return votes, self._leverage(votes, positive - negative, self.n_records_, float(self.clamp))
 
 
-def noise_before_the_clamp(patch):
-    """BDPEα: leaves are links with noise for a range of 2M, clamped afterwards."""
-
-    def voted(self, t, positive, negative, weight_bound, curator):
-        links = link_of_leaves(positive, negative, float(self.boost_alpha))
-        # The scale of weights, whose sensitivity is 2.
-        call = curator.call(bdpe.OF_LEAVES.format(t + 1, self._of_leaves())).scaled(self.clamp)
-        return np.clip(curator.numbers(call, links), -self.clamp, self.clamp), 1.0
-
-    patch.setattr(BDPEClassifier, "_vote", voted)
+@mistake(BDPEClassifier, "_vote", SENSITIVITY, Case("bdpe", LINK))
+def noise_before_the_clamp(own, self, t, positive, negative, weight_bound, curator):
+    """Leaves are links with noise for a range of 2M, clamped afterwards."""
+    links = link_of_leaves(positive, negative, float(self.boost_alpha))
+    # The scale of weights, whose sensitivity is 2.
+    call = curator.call(bdpe.OF_LEAVES.format(t + 1, self._of_leaves())).scaled(self.clamp)
+    return np.clip(curator.numbers(call, links), -self.clamp, self.clamp), 1.0
 
 
-def sensitivity_of_another_alpha(patch):
-    """BDPEα: splits at α = 1 with the sensitivity of α = 0."""
-    known = BDPEClassifier._sensitivity
-    patch.setattr(BDPEClassifier, "_sensitivity", lambda self, n, alpha: known(self, n, 0.0))
+@mistake(BDPEClassifier, "_sensitivity", SENSITIVITY, Case("bdpe", {**TWO, "alpha": 1.0}))
+def sensitivity_of_another_alpha(own, self, n, alpha):
+    return own(self, n, 0.0)
 
 
+@breaks(SENSITIVITY, Case("bdpe", {**TWO, "step": 9.0}))
 def a_weight_bound_of_a_half(patch):
-    """BDPEα: noise is for weights of ½ in all rounds."""
+    """Noise is for weights of ½ in all rounds."""
     for name in ("_grow", "_vote"):
-        own = getattr(BDPEClassifier, name)
-        patch.setattr(
-            BDPEClassifier, name, lambda self, *of, own=own: own(self, *of[:-2], 0.5, of[-1])
-        )
-
-
-SIGN = {**TWO, "votes": "sign", "delta": 1e-2}
-MISTAKES = [
-    (votes_exactly, Case("dp_forest", TWO), CHARGE),
-    (draws_noise_of_its_own, Case("dp_forest", TWO), CHARGE),
-    (noise_for_one_count, Case("dp_forest", TWO), SENSITIVITY),
-    (noise_for_one_count, Case("dp_bagging", TEACHERS, sizes=(1, 30)), SENSITIVITY),
-    (noise_for_one_count, Case("bdpe", SIGN), SENSITIVITY),
-    (votes_not_divided, Case("dp_bagging", TEACHERS, sizes=(1, 30)), SENSITIVITY),
-    (pool_of_the_records, Case("dp_bagging", TEACHERS, sizes=(12,)), POST_PROCESSING),
-    (gradients_not_filtered, Case("dpboost", GRADIENT), SENSITIVITY),
-    (leaves_not_clipped, Case("dpboost", {**GRADIENT, "learning_rate": 0.9}), SENSITIVITY),
-    (each_tree_has_all_records, Case("dpboost", GRADIENT), SENSITIVITY),
-    (records_sorted_by_label, Case("dpboost", GRADIENT), SENSITIVITY),
-    (stops_when_all_are_right, Case("dpboost", GRADIENT), CONTROL),
-    (the_same_noise_in_each_tree, Case("dpboost", GRADIENT), CHARGE),
-    (the_same_noise_in_each_tree, Case("bdpe", TWO), CHARGE),
-    (the_best_questions, Case("bdpe", TWO), POST_PROCESSING),
-    (questions_for_nothing, Case("bdpe", {**TWO, "tree_share": 0.0}), SENSITIVITY),
-    (exact_leverages, Case("bdpe", {**LINK, "n_trees": 1}), POST_PROCESSING),
-    (noise_before_the_clamp, Case("bdpe", LINK), SENSITIVITY),
-    (sensitivity_of_another_alpha, Case("bdpe", {**TWO, "alpha": 1.0}), SENSITIVITY),
-    (a_weight_bound_of_a_half, Case("bdpe", {**TWO, "step": 9.0}), SENSITIVITY),
-    (exact_number, Case("bdpe", {**TWO, "calibrate_alpha": "released"}), CHARGE),
-    (half_the_noise, Case("bdpe", SIGN), NOISE),
-    (half_the_noise, Case("dpboost", GRADIENT, sizes=MANY), NOISE),
-    (one_number_for_all, Case("dp_forest", TWO), NOISE),
-]
+        halved = mistake(BDPEClassifier, name)
+        halved(lambda own, self, *given: own(self, *given[:-2], 0.5, given[-1]))(patch)

@@ -1,19 +1,11 @@
-"""Mistakes in learners with public columns and linear ones, and the point that each breaks."""
+"""Mistakes in learners with public columns, and in linear ones."""
 
 from dataclasses import replace
 
 import numpy as np
-from mistakes_any import exact_number, half_the_noise
+from mistakes_any import BALL, BRC, COUNTS, ONE_COLUMN, OWN, PATE, breaks, constant, mistake
 
-from privcurve.audit.contract import (
-    CHARGE,
-    CONTROL,
-    NOISE,
-    POST_PROCESSING,
-    SENSITIVITY,
-    Case,
-)
-from privcurve.audit.contract_cases import CASES
+from privcurve.audit.contract import CHARGE, CONTROL, NOISE, POST_PROCESSING, SENSITIVITY, Case
 from privcurve.learners import half_spaces, linear, log_odds, noisy_bayes
 from privcurve.learners import pate as answers
 from privcurve.learners.half_spaces import HalfSpaceVoteClassifier, PrivateWeights, Rounds
@@ -26,128 +18,95 @@ from privcurve.privacy.calibration.brc import BRCNoise
 from privcurve.privacy.calibration.objective import Perturbation
 from privcurve.privacy.curator import Curator
 
+EM = {"n_rounds": 3, "intercept": "em"}
+HIDDEN = replace(BRC, neighbours=PRIVATE_COLUMNS)
+# With little noise both classifiers win rounds.
+SEEN = replace(HIDDEN, parameters={"n_rounds": 5, "epsilon": 40.0})
+BOX = Case("dp_logistic_regression", {"noise": "box"})
+PEOPLE = Case("boosting_for_people", {"n_rounds": 2})
 
-def hidden(learner, **parameters):
-    return Case(learner, parameters, neighbours=PRIVATE_COLUMNS)
-
-
-# Mistakes, put in by a patch -------------------------------------------------------------------
-
-
-def the_same_noise_again(patch):
-    """BRC: the errors of all rounds get the noise of the first."""
-    numbers, kept = Curator._numbers, {}
-
-    def drawn(self, call, exact):
-        if self not in kept:
-            kept[self] = (numbers(self, call, exact) - exact) / call.scale
-        return exact + call.scale * kept[self]
-
-    patch.setattr(Curator, "_numbers", drawn)
+# Half-spaces -----------------------------------------------------------------------------------
 
 
-def half_a_term(patch):
-    """The linear term of an objective is half of what it must be."""
-    tilt = Curator._tilt
-    patch.setattr(Curator, "_tilt", lambda self, *given: tilt(self, *given) / 2)
+@mistake(BRCNoise, "sensitivity", SENSITIVITY, BRC)
+def noise_for_half_an_error(own, self, alphas):
+    return own(self, alphas) / 2
 
 
-def noise_for_half_an_error(patch):
-    """BRC: noise is for half of an error's sensitivity."""
-    bound = BRCNoise.sensitivity
-    patch.setattr(BRCNoise, "sensitivity", lambda self, alphas: bound(self, alphas) / 2)
-
-
+@breaks(SENSITIVITY, BRC)
 def weights_without_caps(patch):
-    """BRC: weights grow beyond the caps that the noise is for."""
-    patch.setattr(
-        PrivateWeights,
-        "_caps",
-        property(lambda self: (1, 1000 * self._unit), lambda self, caps: None),
-        raising=False,
-    )
+    """Weights grow beyond the caps that the noise is for."""
+    caps = property(lambda self: (1, 1000 * self._unit), lambda self, caps: None)
+    patch.setattr(PrivateWeights, "_caps", caps, raising=False)
 
 
-def errors_of_chosen_thresholds(patch):
-    """BRC, version 1: thresholds are chosen by the error, with noise for the edge."""
-    patch.setattr(
-        PrivateWeights, "utility", lambda self, missed: np.abs(0.5 - missed / self.mass.sum())
-    )
+@mistake(PrivateWeights, "utility", SENSITIVITY, Case("brc", {**EM, "estimate": "edge"}))
+def errors_of_chosen_thresholds(own, self, missed):
+    """Version 1: thresholds are chosen by the error, with noise for the edge."""
+    return np.abs(0.5 - missed / self.mass.sum())
 
 
-def the_best_threshold(patch):
-    """BRC: the exponential mechanism is called, and the best threshold taken."""
-    threshold = Curator.threshold
-
-    def best(self, call, ends, scores):
-        threshold(self, call, ends, scores)
-        k = int(np.argmax(np.where(np.diff(ends) > 0, scores, -1)))
-        return (ends[k] + ends[k + 1]) / 2
-
-    patch.setattr(Curator, "threshold", best)
+@mistake(Curator, "threshold", POST_PROCESSING, Case("brc", EM))
+def the_best_threshold(own, self, call, ends, scores):
+    """The exponential mechanism is called, and the best threshold taken."""
+    own(self, call, ends, scores)
+    k = int(np.argmax(np.where(np.diff(ends) > 0, scores, -1)))
+    return (ends[k] + ends[k + 1]) / 2
 
 
-def columns_scaled_by_their_extremes(patch):
-    """BRC: columns run from −1 to 1 between the least and the largest value that occurs."""
-    points = HalfSpaceVoteClassifier._points
-
-    def scaled(self, codes, public):
-        given = points(self, codes, public)
-        low, high = given.min(axis=1, keepdims=True), given.max(axis=1, keepdims=True)
-        return np.ascontiguousarray(2 * (given - low) / np.maximum(high - low, 1e-9) - 1)
-
-    patch.setattr(HalfSpaceVoteClassifier, "_points", scaled)
+@mistake(HalfSpaceVoteClassifier, "_points", SENSITIVITY, BRC)
+def columns_scaled_by_their_extremes(own, self, codes, public):
+    """Columns run from −1 to 1 between the least and the largest value that occurs."""
+    given = own(self, codes, public)
+    low, high = given.min(axis=1, keepdims=True), given.max(axis=1, keepdims=True)
+    return np.ascontiguousarray(2 * (given - low) / np.maximum(high - low, 1e-9) - 1)
 
 
-def reach_of_the_records(patch):
-    """BRC: thresholds are chosen between the least and the largest projection."""
-    threshold = Curator.threshold
-
-    def within(self, call, ends, scores):
-        return threshold(self, call, np.clip(ends, ends[1], ends[-2]), scores)
-
-    patch.setattr(Curator, "threshold", within)
+@mistake(Curator, "threshold", CONTROL, Case("brc", EM))
+def reach_of_the_records(own, self, call, ends, scores):
+    """Thresholds are chosen between the least and the largest projection."""
+    return own(self, call, np.clip(ends, ends[1], ends[-2]), scores)
 
 
+@breaks(POST_PROCESSING, HIDDEN)
 def exact_errors_in_public_rounds(patch):
     """The error of a round that the public classifier wins is released like any other."""
     exact = []
-    estimate, partial = PrivateWeights.estimate, Rounds.partial
 
-    def kept(self, wrong):
-        exact.append(estimate(self, wrong))
+    @mistake(PrivateWeights, "estimate")
+    def kept(own, self, wrong):
+        exact.append(own(self, wrong))
         return exact[-1]
 
-    def played(self, known, rows):
+    @mistake(Rounds, "partial")
+    def played(own, self, public, rows):
         exact.clear()
-        partial(self, known, rows)
+        own(self, public, rows)
         told = zip(self.votes, exact, self.estimates, strict=True)
         self.estimates = [error if vote.public else noisy for vote, error, noisy in told]
 
-    patch.setattr(PrivateWeights, "estimate", kept)
-    patch.setattr(Rounds, "partial", played)
+    kept(patch)
+    played(patch)
 
 
-def private_weights_for_the_public_classifier(patch):
+@mistake(Rounds, "partial", POST_PROCESSING, SEEN)
+def private_weights_for_the_public_classifier(own, self, public, rows):
     """Weights that private errors have moved tell of them."""
-    partial = Rounds.partial
+    private = self._weights
 
-    def played(self, known, rows):
-        class Fed:
-            wrong = known.wrong
+    class Fed:
+        wrong = public.wrong
 
-            def fit(self, weights):
-                total = np.bincount(rows.row_of, private.each * private._counts, len(rows.signs))
-                return known.fit(weights * total / rows.counts)
+        @staticmethod
+        def fit(weights):
+            total = np.bincount(rows.row_of, private.each * private._counts, len(rows.signs))
+            return public.fit(weights * total / rows.counts)
 
-        private = self._weights
-        partial(self, Fed(), rows)
-
-    patch.setattr(Rounds, "partial", played)
+    own(self, Fed, rows)
 
 
+@breaks(CONTROL, HIDDEN)
 def a_private_column_for_the_public_classifier(patch):
-    """A column that is taken for another."""
     gather = PublicRows.of
     patch.setattr(
         half_spaces.PublicRows,
@@ -156,150 +115,92 @@ def a_private_column_for_the_public_classifier(patch):
     )
 
 
-def classifier_without_noise(patch):
-    """Objective perturbation: the linear term is drawn and left out."""
-    minimise = log_odds.minimise_logistic
-    patch.setattr(log_odds, "minimise_logistic", lambda *posed, tilt, **more: minimise(*posed))
+# Objectives ------------------------------------------------------------------------------------
 
 
-def noise_for_one_gradient(patch):
-    """Objective perturbation: the record that is left out counts, the one put in does not."""
-    calibrate = objective.perturbed
-
-    def perturbed(*given, **bounds):
-        known = calibrate(*given, **bounds)
-        return replace(known, sensitivity=known.sensitivity / 2)
-
-    patch.setattr(objective, "perturbed", perturbed)
+@mistake(Curator, "_tilt", NOISE, PEOPLE, BOX, BALL)
+def half_a_term(own, self, *given):
+    """The linear term is half of what it must be."""
+    return own(self, *given) / 2
 
 
-def no_penalty_for_the_jacobian(patch):
-    """Box noise: ε is spent on noise alone, and the penalty is 1/C."""
-    patch.setattr(objective, "CURVATURE", 1e-9)
+@mistake(log_odds, "minimise_logistic", POST_PROCESSING, PEOPLE, BOX)
+def classifier_without_noise(own, *posed, tilt, **more):
+    """The linear term is drawn and left out."""
+    return own(*posed)
 
 
-def no_extra_penalty(patch):
-    """Ball noise: the penalty that Algorithm 2 adds for a small ε is left out."""
-    patch.setattr(Perturbation, "extra_penalty", lambda self, epsilon: 0.0)
+@mistake(objective, "perturbed", SENSITIVITY, BOX)
+def noise_for_one_gradient(own, *given, **bounds):
+    """The record that is left out counts, the one put in does not."""
+    perturbed = own(*given, **bounds)
+    return replace(perturbed, sensitivity=perturbed.sensitivity / 2)
 
 
-def rows_that_are_not_scaled(patch):
-    """Ball noise for rows of norm 1, of rows whose norm is √d."""
-    rows = linear.DPLogisticRegressionClassifier._rows
-    patch.setattr(
-        linear.DPLogisticRegressionClassifier,
-        "_rows",
-        lambda self, codes, value=1.0: rows(self, codes),
-    )
+# ε is spent on noise alone, and the penalty is 1/C.
+constant("no_penalty_for_the_jacobian", objective, "CURVATURE", 1e-9, SENSITIVITY, BOX)
 
 
-def noise_for_one_cell_of_two(patch):
-    """Naive Bayes: a record leaves a cell, and is not thought to enter another."""
-    patch.setattr(noisy_bayes, "feature_histograms_l1", lambda m: float(m))
+@mistake(Perturbation, "extra_penalty", SENSITIVITY, Case("dp_logistic_regression", {"C": 100.0}))
+def no_extra_penalty(own, self, epsilon):
+    """The penalty that Algorithm 2 adds for a small ε is left out."""
+    return 0.0
 
 
-def columns_by_exact_scores(patch):
-    """Naive Bayes: columns are chosen by exact scores."""
-
-    def chosen(tables, m, curator):
-        scores = {j: noisy_bayes.column_score(table) for j, table in tables.items()}
-        return sorted(tables, key=lambda j: -scores[j])[:m]
-
-    patch.setattr(noisy_bayes, "_choose", chosen)
+@mistake(linear.DPLogisticRegressionClassifier, "_rows", SENSITIVITY, BALL)
+def rows_that_are_not_scaled(own, self, codes, value=1.0):
+    """Noise is for rows of norm 1, of rows whose norm is √d."""
+    return own(self, codes)
 
 
-def prior_of_exact_counts(patch):
-    """Naive Bayes: the prior counts labels exactly."""
-    release = NoisyBayesClassifier._release
-
-    def released(self, records, curator):
-        release(self, records, curator)
-        self.prior_ = float(records.counts @ records.labels)
-
-    patch.setattr(NoisyBayesClassifier, "_release", released)
+# Naive Bayes -----------------------------------------------------------------------------------
 
 
-def noise_for_half_of_the_answers(patch):
-    """PATE: noise is for half of what a record moves."""
-    bound = answers.answers_l1
-    patch.setattr(answers, "answers_l1", lambda *given: bound(*given) / 2)
+@mistake(noisy_bayes, "feature_histograms_l1", SENSITIVITY, COUNTS)
+def noise_for_one_cell_of_two(own, m):
+    """A record leaves a cell, and is not thought to enter another."""
+    return float(m)
 
 
-def noise_without_own_answers(patch):
-    """PATE: noise is for what a record moves in the answers of others, 2(Q − 1)."""
-    patch.setattr(answers, "answers_l1", lambda n_answers, n_teachers: 2.0 * (n_answers - 1))
+@mistake(noisy_bayes, "_choose", CHARGE, ONE_COLUMN)
+def columns_by_exact_scores(own, tables, m, curator):
+    return sorted(tables, key=lambda j: -noisy_bayes.column_score(tables[j]))[:m]
 
 
-def noise_of_answers_by_codes(patch):
-    """PATE: equal margins have equal answers, so two answers that differ show that codes do."""
-    signs = Curator.signs
-
-    def shared(self, call, margins, records=None):
-        values, which = np.unique(margins, return_inverse=True)
-        return signs(self, call, values)[which]
-
-    patch.setattr(Curator, "signs", shared)
+@mistake(NoisyBayesClassifier, "_release", POST_PROCESSING, ONE_COLUMN)
+def prior_of_exact_counts(own, self, records, curator):
+    own(self, records, curator)
+    self.prior_ = float(records.counts @ records.labels)
 
 
-def student_of_exact_answers(patch):
-    """PATE: answers get noise, and the student learns from the exact ones."""
-    signs = Curator.signs
-
-    def exact(self, call, margins, records=None):
-        signs(self, call, margins, records)
-        return margins > 0
-
-    patch.setattr(Curator, "signs", exact)
+# PATE ------------------------------------------------------------------------------------------
 
 
-def teachers_that_are_released(patch):
-    """PATE: teachers, who are not private, are part of the model."""
-    patch.setattr(PATEClassifier, "_held", ("_own_rows",))
+@mistake(answers, "answers_l1", SENSITIVITY, PATE)
+def noise_for_half_of_the_answers(own, *given):
+    return own(*given) / 2
 
 
-ROUNDS = {"n_rounds": 3}
-EM = {**ROUNDS, "intercept": "em"}
-BRC, BOX = Case("brc", ROUNDS), Case("dp_logistic_regression", {"noise": "box"})
-BALL = Case("dp_logistic_regression", {})
-OWN, PATE = (case for case in CASES if case.learner == "pate")
-# With little noise both classifiers win rounds.
-SEEN = hidden("brc", n_rounds=5, epsilon=40.0)
-ONE_COLUMN = Case("noisy_bayes", {"n_columns": 1})
+@mistake(answers, "answers_l1", SENSITIVITY, OWN)
+def noise_without_own_answers(own, n_answers, n_teachers):
+    """Noise is for what a record moves in the answers of others."""
+    return 2.0 * (n_answers - 1)
 
-MISTAKES = [
-    (noise_without_own_answers, OWN, SENSITIVITY),
-    (exact_number, BRC, CHARGE),
-    (the_same_noise_again, BRC, NOISE),
-    (half_the_noise, BRC, NOISE),
-    (half_the_noise, PATE, NOISE),
-    (half_the_noise, ONE_COLUMN, NOISE),
-    (noise_for_half_an_error, BRC, SENSITIVITY),
-    (weights_without_caps, BRC, SENSITIVITY),
-    (errors_of_chosen_thresholds, Case("brc", {**EM, "estimate": "edge"}), SENSITIVITY),
-    (the_best_threshold, Case("brc", EM), POST_PROCESSING),
-    (columns_scaled_by_their_extremes, BRC, SENSITIVITY),
-    (reach_of_the_records, Case("brc", EM), CONTROL),
-    (exact_errors_in_public_rounds, hidden("brc", **ROUNDS), POST_PROCESSING),
-    (
-        private_weights_for_the_public_classifier,
-        hidden("brc", n_rounds=5, epsilon=40.0),
-        POST_PROCESSING,
-    ),
-    (a_private_column_for_the_public_classifier, hidden("brc", **ROUNDS), CONTROL),
-    (classifier_without_noise, Case("boosting_for_people", {"n_rounds": 2}), POST_PROCESSING),
-    (half_a_term, Case("boosting_for_people", {"n_rounds": 2}), NOISE),
-    (half_a_term, BOX, NOISE),
-    (half_a_term, BALL, NOISE),
-    (classifier_without_noise, BOX, POST_PROCESSING),
-    (noise_for_one_gradient, BOX, SENSITIVITY),
-    (no_penalty_for_the_jacobian, BOX, SENSITIVITY),
-    (no_extra_penalty, Case("dp_logistic_regression", {"C": 100.0}), SENSITIVITY),
-    (rows_that_are_not_scaled, BALL, SENSITIVITY),
-    (noise_for_one_cell_of_two, Case("noisy_bayes", {}), SENSITIVITY),
-    (columns_by_exact_scores, ONE_COLUMN, CHARGE),
-    (prior_of_exact_counts, ONE_COLUMN, POST_PROCESSING),
-    (noise_for_half_of_the_answers, PATE, SENSITIVITY),
-    (noise_of_answers_by_codes, PATE, CONTROL),
-    (student_of_exact_answers, PATE, POST_PROCESSING),
-    (teachers_that_are_released, PATE, POST_PROCESSING),
-]
+
+@mistake(Curator, "signs", CONTROL, PATE)
+def noise_of_answers_by_codes(own, self, call, margins, records=None):
+    """Equal margins have equal answers, so two answers that differ show that codes do."""
+    values, which = np.unique(margins, return_inverse=True)
+    return own(self, call, values)[which]
+
+
+@mistake(Curator, "signs", POST_PROCESSING, PATE)
+def student_of_exact_answers(own, self, call, margins, records=None):
+    own(self, call, margins, records)
+    return margins > 0
+
+
+# Teachers, who are not private, are part of the model.
+constant(
+    "teachers_that_are_released", PATEClassifier, "_held", ("_own_rows",), POST_PROCESSING, PATE
+)

@@ -1,7 +1,5 @@
 """Accountants against exact values, against each other, and against dp-accounting."""
 
-from __future__ import annotations
-
 import itertools
 import math
 
@@ -11,18 +9,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from privcurve.privacy.accountants import compose as c
-from privcurve.privacy.accountants.bounded_range import (
-    MAX_CALLS,
-    bounded_range_delta,
-    mixed_delta,
-)
-from privcurve.privacy.accountants.compose import advanced, gaussian_delta, kov_delta
+from privcurve.privacy.accountants.bounded_range import MAX_CALLS, bounded_range_delta, mixed_delta
+from privcurve.privacy.accountants.compose import gaussian_delta, kov_delta
 from privcurve.privacy.accountants.cost import Cost, zcdp_delta
 
 
-def game_with_moves_on_a_grid(
-    bounded_range: float, n_calls: int, epsilon: float, steps: int
-) -> float:
+def game_with_moves_on_a_grid(bounded_range, n_calls, epsilon, steps):
     """Value of §g's game when t is a multiple of ε₀/steps: a *lower* bound on δ."""
     h = bounded_range / steps
     t = h * np.arange(steps + 1)
@@ -42,14 +34,10 @@ def game_with_moves_on_a_grid(
     return float(values[0])
 
 
-@pytest.mark.parametrize("bounded_range", [30.0, 1e3, 1e4, 1e6])
-def test_adaptive_bound_stays_a_bound_for_huge_ranges(bounded_range: float) -> None:
+def test_adaptive_bound_of_one_call_is_the_exact_value():
     # At ε = ε₀ − 1 the best t is ε₀ − ½, far from any grid point.
-    exact = (1 - math.exp(-0.5)) ** 2
-    assert exact <= bounded_range_delta(bounded_range, 1, bounded_range - 1) <= 1
-
-
-def test_adaptive_bound_of_one_call_is_the_exact_value() -> None:
+    for huge in (30.0, 1e3, 1e4, 1e6):
+        assert (1 - math.exp(-0.5)) ** 2 <= bounded_range_delta(huge, 1, huge - 1) <= 1
     t = np.linspace(0, 0.5, 200_001)
     chance = (1 - np.exp(t - 0.5)) / (1 - math.exp(-0.5))
     for epsilon in (0.0, 0.1, 0.3, 0.49):
@@ -62,37 +50,20 @@ def test_adaptive_bound_of_one_call_is_the_exact_value() -> None:
     ("bounded_range", "n_calls", "epsilon"),
     [(1.0, 2, 1.2), (2.0, 3, 1.0), (0.3, 8, 0.5), (0.085, 39, 1.0), (0.05, 70, 0.9)],
 )
-def test_adaptive_bound_is_above_strategies_and_close(
-    bounded_range: float, n_calls: int, epsilon: float
-) -> None:
+def test_adaptive_bound_is_above_strategies_and_close(bounded_range, n_calls, epsilon):
     below = game_with_moves_on_a_grid(bounded_range, n_calls, epsilon, 32)
     bound = bounded_range_delta(bounded_range, n_calls, epsilon)
     assert below <= bound <= 1.02 * below
 
 
-def test_worked_example_is_near_the_optimum() -> None:
+def test_worked_example_is_near_the_optimum():
     # §g: η = ε₀κn/2. At η = 489.3 a strategy already exceeds δ; at 489.1 none can.
     unit = 2 / (0.35 * 32561)
     assert game_with_moves_on_a_grid(489.3 * unit, 39, 1.0, 64) > 1e-5
     assert bounded_range_delta(489.1 * unit, 39, 1.0) <= 1e-5
 
 
-def test_adaptive_bound_is_above_random_strategies() -> None:
-    # Strategies whose t depends on the history, off the grid: none may exceed the bound.
-    rng = np.random.default_rng(7)
-    for _ in range(50):
-        bounded_range, epsilon = rng.uniform(0.05, 2), rng.uniform(0, 2)
-        losses, weights = np.zeros(1), np.ones(1)
-        for _ in range(4):
-            t = rng.uniform(0, bounded_range, size=losses.size)
-            p = (1 - np.exp(t - bounded_range)) / (1 - math.exp(-bounded_range))
-            losses = np.concatenate([losses + t, losses + t - bounded_range])
-            weights = np.concatenate([weights * p, weights * (1 - p)])
-        delta = weights @ np.maximum(0, -np.expm1(epsilon - losses))
-        assert delta <= bounded_range_delta(bounded_range, 4, epsilon) + 1e-15
-
-
-def test_adaptive_bound_lies_between_randomised_responses() -> None:
+def test_adaptive_bound_lies_between_randomised_responses():
     # ε₀/2-randomised response has range ε₀; an ε₀ range is ε₀-DP.
     for n_calls, each, epsilon in ((5, 0.4, 0.6), (39, 0.08, 1.0), (99, 0.05, 1.2)):
         bound = bounded_range_delta(each, n_calls, epsilon)
@@ -101,7 +72,7 @@ def test_adaptive_bound_lies_between_randomised_responses() -> None:
         assert bound <= zcdp_delta(n_calls * each**2 / 8, epsilon)
 
 
-def test_adaptive_bound_at_the_ends() -> None:
+def test_adaptive_bound_at_the_ends():
     assert bounded_range_delta(0.1, 10, 1.0) == 0
     assert bounded_range_delta(0.1, 10, 0.999) > 0
     assert bounded_range_delta(40.0, 2, 0.0) == pytest.approx(1)
@@ -113,9 +84,7 @@ def test_adaptive_bound_at_the_ends() -> None:
 
 @given(st.integers(1, 6), st.floats(0.01, 3), st.floats(0, 4), st.floats(0, 0.5), st.floats(0, 0.5))
 @settings(max_examples=60)
-def test_adaptive_bound_is_monotone(
-    n_calls: int, each: float, epsilon: float, more: float, wider: float
-) -> None:
+def test_adaptive_bound_is_monotone(n_calls, each, epsilon, more, wider):
     bound = bounded_range_delta(each, n_calls, epsilon)
     slack = 1e-9 + 1e-5 * bound  # the grid moves with ε₀ and ε
     assert bounded_range_delta(each, n_calls, epsilon + more) <= bound + slack
@@ -123,9 +92,7 @@ def test_adaptive_bound_is_monotone(
     assert bounded_range_delta(each, n_calls + 1, epsilon) >= bound - slack
 
 
-def strategy_with_noise(
-    bounded_range: float, mu: float, epsilon: float, order: str, k: int
-) -> float:
+def strategy_with_noise(bounded_range, mu, epsilon, order, k):
     """δ(ε) of one strategy, exactly but for the grid: a *lower* bound on the worst case.
 
     Choices ``c`` have t = kε₀/10, or for k = 0 one that follows the loss so far; Gaussian steps
@@ -149,7 +116,7 @@ def strategy_with_noise(
 
 
 @pytest.mark.parametrize("order", ["gcc", "ccg", "gcgc", "cgcg", "ggc"])
-def test_mixed_bound_is_above_strategies_in_any_order(order: str) -> None:
+def test_mixed_bound_is_above_strategies_in_any_order(order):
     for bounded_range, mu, epsilon in ((0.2, 0.3, 0.4), (0.5, 0.5, 1.0), (0.05, 0.4, 0.2)):
         bound = mixed_delta(bounded_range, order.count("c"), mu, epsilon)
         found = [strategy_with_noise(bounded_range, mu, epsilon, order, k) for k in range(10)]
@@ -158,7 +125,7 @@ def test_mixed_bound_is_above_strategies_in_any_order(order: str) -> None:
         assert max(found) > 0.75 * bound
 
 
-def test_mixed_bound_is_the_game_with_gaussian_steps_first() -> None:
+def test_mixed_bound_is_the_game_with_gaussian_steps_first():
     """By quadrature over the Gaussian's loss, of the bound without noise at each ε − loss."""
     nodes, weights = np.polynomial.hermite_e.hermegauss(201)
     weights = weights / weights.sum()
@@ -173,7 +140,7 @@ def test_mixed_bound_is_the_game_with_gaussian_steps_first() -> None:
         assert mixed_delta(bounded_range, n_calls, mu, epsilon) == pytest.approx(expected, rel=5e-3)
 
 
-def test_mixed_bound_at_the_ends() -> None:
+def test_mixed_bound_at_the_ends():
     # Hardly any choice: the Gaussian's own; hardly any noise: the choices' own.
     assert mixed_delta(1e-4, 1, 0.3, 1.0) == pytest.approx(gaussian_delta(0.3, 1.0), rel=0.02)
     assert mixed_delta(1e-4, 1, 0.3, 1.0) >= gaussian_delta(0.3, 1.0)
@@ -187,13 +154,14 @@ def test_mixed_bound_at_the_ends() -> None:
             mixed_delta(*wrong)
 
 
-def test_mixed_bound_is_sharper_than_zcdp() -> None:
+def test_mixed_bound_is_sharper_than_zcdp():
     costs = (Cost("bounded_range", 0.05, 8), Cost("gaussian", 0.25))
     assert c.compose(c.MIXED, costs, 1e-5) < 0.95 * c.compose(c.ZCDP_CKS, costs, 1e-5)
 
 
-def test_kov_is_the_composition_of_randomised_responses() -> None:
-    each, n_calls = 0.7, 4
+@pytest.mark.parametrize("n_calls", [3, 4])
+def test_kov_is_the_composition_of_randomised_responses(n_calls):
+    each = 0.7
     truth = math.exp(each) / (1 + math.exp(each))
     for epsilon in (0.0, 0.5, 1.3, 2.7):
         delta = 0.0
@@ -205,17 +173,7 @@ def test_kov_is_the_composition_of_randomised_responses() -> None:
         assert kov_delta(each, n_calls, epsilon) == pytest.approx(delta, rel=1e-12, abs=1e-15)
 
 
-def test_kov_agrees_with_dp_accounting() -> None:
-    from dp_accounting.pld import common, privacy_loss_distribution
-
-    one = privacy_loss_distribution.from_privacy_parameters(
-        common.DifferentialPrivacyParameters(0.04, 0.0), value_discretization_interval=0.001
-    )
-    theirs = one.self_compose(39).get_delta_for_epsilon(1.0)
-    assert kov_delta(0.04, 39, 1.0) == pytest.approx(theirs, rel=1e-6)
-
-
-def test_cks_is_the_infimum() -> None:
+def test_cks_is_the_infimum():
     for rho, epsilon in ((0.03, 1.0), (1e-4, 0.1), (5.0, 20.0), (0.5, 0.0)):
         a = 1 + np.logspace(-6, 6, 200_001)
         log_delta = (
@@ -224,7 +182,7 @@ def test_cks_is_the_infimum() -> None:
         assert math.log(zcdp_delta(rho, epsilon)) == pytest.approx(log_delta, abs=1e-6)
 
 
-def test_conversions_of_zcdp_cover_the_gaussian() -> None:
+def test_conversions_of_zcdp_cover_the_gaussian():
     # A Gaussian with μ is exactly μ²/2-zCDP.
     for mu, delta in ((0.2, 1e-5), (1.0, 1e-8), (3.0, 1e-3)):
         costs = (Cost("gaussian", mu),)
@@ -235,7 +193,7 @@ def test_conversions_of_zcdp_cover_the_gaussian() -> None:
         assert simple == pytest.approx(mu**2 / 2 + mu * math.sqrt(2 * math.log(1 / delta)))
 
 
-def test_dp_accounting_agrees_on_gaussian_and_laplace() -> None:
+def test_dp_accounting_agrees_on_gaussian_and_laplace():
     costs = (Cost("gaussian", 0.2, 25),)
     exact = c.compose(c.GAUSSIAN, costs, 1e-5)
     assert exact <= c.compose(c.PLD, costs, 1e-5) * (1 + 1e-9)
@@ -248,7 +206,7 @@ def test_dp_accounting_agrees_on_gaussian_and_laplace() -> None:
         assert pld < c.compose(weaker, several, 1e-5)
 
 
-def test_privacy_loss_distributions_are_of_all_calls() -> None:
+def test_privacy_loss_distributions_are_of_all_calls():
     """Gaussian calls add up by the squares of their amounts, to a known δ."""
     costs = (Cost("gaussian", 0.3, 2), Cost("gaussian", 0.4), Cost("gaussian", 0.5))
     exact = gaussian_delta(math.sqrt(2 * 0.3**2 + 0.4**2 + 0.5**2), 0.5)
@@ -263,36 +221,12 @@ def test_privacy_loss_distributions_are_of_all_calls() -> None:
     assert c.pld_delta(twice, 0.9) == pytest.approx(exact, rel=1e-2)
 
 
-def test_mixed_takes_all_gaussian_calls_together_and_all_choices() -> None:
-    costs = (Cost("gaussian", 0.2, 2), Cost("bounded_range", 0.1, 4), Cost("gaussian", 0.1))
-    delta = c.accountant(c.MIXED).delta
-    assert delta is not None
-    assert delta(costs, 0.3) == mixed_delta(0.1, 4, math.sqrt(2 * 0.2**2 + 0.1**2), 0.3)
-
-
-def test_advanced_is_as_printed() -> None:
-    each, k, delta = 0.0320148, 39, 1e-5
-    printed = math.sqrt(2 * k * math.log(1 / delta)) * each + k * each * (math.exp(each) - 1)
-    assert advanced(each, k, delta) == pytest.approx(printed, rel=1e-12)
-    assert advanced(1000.0, 2, delta) == math.inf
-
-
-def test_rho_of_each_kind() -> None:
-    assert Cost("bounded_range", 0.4).rho == pytest.approx(0.02)
-    assert Cost("pure", 0.4).rho == pytest.approx(0.08)
-    assert Cost("gaussian", 0.4).rho == Cost("zcdp", 0.4).rho == pytest.approx(0.08)
-    assert Cost("laplace", 0.4).rho == pytest.approx(0.4 + math.exp(-0.4) - 1)
-    assert Cost("laplace", 0.4).rho < Cost("pure", 0.4).rho
-
-
 @given(st.floats(0.01, 5), st.floats(0, 1), st.floats(-3, 3))
 @settings(max_examples=200)
-def test_rho_of_laplace_holds_for_numbers_and_vectors(
-    each: float, split: float, order: float
-) -> None:
+def test_rho_of_laplace_holds_for_numbers_and_vectors(each, split, order):
     a = 1 + 10**order
 
-    def divergence(shift: float) -> float:
+    def divergence(shift):
         # α/(2α−1) e^{(α−1)s} + (α−1)/(2α−1) e^{−αs}, the exact moment of Laplace noise.
         up = (a - 1) * shift + math.log(a / (2 * a - 1))
         down = -a * shift + math.log((a - 1) / (2 * a - 1))
@@ -305,7 +239,7 @@ def test_rho_of_laplace_holds_for_numbers_and_vectors(
 
 @given(st.floats(0.05, 3), st.floats(-4, 4), st.floats(-1, 1))
 @settings(max_examples=200)
-def test_bounded_range_is_an_eighth(each: float, tilt: float, order: float) -> None:
+def test_bounded_range_is_an_eighth(each, tilt, order):
     # §0, L1: a two-point loss of range ε₀ has Rényi divergence at most a·ε₀²/8.
     q = 1 / (1 + math.exp(-tilt))
     p = 1 / (1 + math.exp(-tilt - each))
@@ -314,7 +248,7 @@ def test_bounded_range_is_an_eighth(each: float, tilt: float, order: float) -> N
     assert divergence <= a * each**2 / 8 + 1e-12
 
 
-def test_every_accountant_is_one_object() -> None:
+def test_every_accountant_is_one_object():
     costs = {
         c.MIXED: (Cost("bounded_range", 0.1, 20), Cost("gaussian", 0.2, 25)),
         c.GAUSSIAN: (Cost("gaussian", 0.2, 25),),
@@ -332,7 +266,7 @@ def test_every_accountant_is_one_object() -> None:
         assert known.excess(some, spent * 1.01, 1e-5) < 0
 
 
-def test_accountants_refuse_what_does_not_fit() -> None:
+def test_accountants_refuse_what_does_not_fit():
     mixed = (Cost("bounded_range", 0.1, 3), Cost("laplace", 0.2))
     for accountant in (c.ADAPTIVE, c.KOV, c.GAUSSIAN, c.PLD):
         with pytest.raises(ValueError, match="does not fit"):

@@ -7,7 +7,7 @@ neighbours. One seed is fixed here.
 import itertools
 from dataclasses import replace
 
-import audit_broken as broken
+import mistakes_any as broken
 import pytest
 
 from privcurve.audit.attacks.all import ATTACKS, COMPARISONS
@@ -24,14 +24,14 @@ SEEDS = 20
 
 # What is broken, whose claims try it, and how many trainings are enough here.
 CASES = [
-    (broken.one_number_for_two_leaves, "dpboost", 1_000),
+    (broken.one_number_for_all, "dpboost", 1_000),
     (broken.noise_of_single_precision, "dpboost", 1_000),
 ]
 
 
 def recipe(learner):
     """The claims that the recipe gives a learner: whole states."""
-    some = ATTACKS[learner].claims
+    some = ATTACKS[learner]
     return [c for c in some if c.pairs is several and c.sample is sample_states]
 
 
@@ -55,7 +55,7 @@ def test_the_recipe_catches(monkeypatch, mistake, learner, n_trainings):
 # PATE is tried by its answers alone: its model holds the teachers, and is not claimed.
 @pytest.mark.parametrize("learner", [name for name in ATTACKS if recipe(name)])
 def test_the_recipe_catches_an_exact_count_on_the_model(monkeypatch, learner):
-    broken.exact_counts_on_the_model(monkeypatch, estimator_class(learner))
+    broken.leaving(broken.labels_counted, estimator_class(learner))(monkeypatch)
     c = replace(recipe(learner)[0], pairs=two_of_several, n_pairs=2)
     assert tried(c, 400 if c.epsilon > 1 else 160) == VIOLATED
 

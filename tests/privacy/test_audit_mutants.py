@@ -25,7 +25,7 @@ from privcurve.privacy.budget import CERTIFIED
 RNG = np.random.default_rng(5)
 TARGET = Target("drawn", records(RNG.integers(0, 3, (60, 2)), RNG.choice([-1, 1], 60), [3, 3]))
 SEED = 7
-CLAIMS = list(itertools.chain.from_iterable(attack.claims for attack in ATTACKS.values()))
+CLAIMS = list(itertools.chain.from_iterable(ATTACKS.values()))
 
 
 def label(c):

@@ -67,14 +67,9 @@ def test_enumeration_is_what_sampling_gives(learner):
 @pytest.mark.parametrize(("density", "learning_rate"), [(1.0, 0.5), (0.4, 0.5), (0.2, 1.0)])
 def test_enumeration_is_that_of_a_plain_reference(density, learning_rate):
     """On equal records a 1-rule is one of the two labels: four literals, two of each."""
+    setting = {"n_rounds": 4, "density": density, "learning_rate": learning_rate}
     learner = LazyBBClassifier(
-        n_rounds=4,
-        density=density,
-        learning_rate=learning_rate,
-        calibration="published",
-        epsilon=3.0,
-        n_bins=[1],
-        **CLASSES,
+        calibration="published", epsilon=3.0, n_bins=[1], **setting, **CLASSES
     )
     side = flipped_constant(5).right
     ours = one_rule_distribution(learner, side).reshape([4] * 4)
@@ -96,34 +91,30 @@ def test_exact_bound_of_one_rule_is_the_formula(calibration, epsilon):
         epsilon=epsilon, calibration=calibration, mechanism="exponential", n_bins=[1], **CLASSES
     )
     for n in (2, 5, 12):
-        found = search_exact(
-            [flipped_constant(n)], functools.partial(one_rule_distribution, learner), epsilon, 0.0
-        )
+        worst = searched(learner, [flipped_constant(n)], epsilon=epsilon)
         rate = epsilon * n / (4 if calibration == "published" else 2)
         expected = one_rule_exact_epsilon(rate, lazybb_zeta(n, 1.0))
-        assert found.epsilon == pytest.approx(expected, rel=1e-9)
-        assert not found.violated
+        assert worst.epsilon == pytest.approx(expected, rel=1e-9)
+        assert not worst.violated
 
 
 BOOSTED = functools.partial(LazyBBClassifier, n_rounds=3, density=1.0)
+
+
+def searched(learner, pairs, *trainings, epsilon=1.0, delta=0.0, seed=1):
+    """The worst of some pairs: exactly, or by so many trainings."""
+    if trainings:
+        sample, rng = functools.partial(sample_transcripts, learner), np.random.default_rng(seed)
+        return search_sampled(pairs, sample, *trainings, epsilon, delta, rng, len(pairs))
+    return search_exact(pairs, functools.partial(one_rule_distribution, learner), epsilon, delta)
 
 
 @pytest.mark.parametrize("make", [OneRuleClassifier, BOOSTED])
 def test_certified_bound_is_nearly_used_up(make):
     """Exact and sampled: at least 0.45 ε on the best pair, at ε = 1, and never more than ε."""
     learner = make(epsilon=1.0, n_bins=[1], **CLASSES)
-    distribution = functools.partial(one_rule_distribution, learner)
-    found = search_exact(constant_columns(None, TARGET), distribution, 1.0, 0.0)
-    assert 0.9 < found.epsilon <= 1
-    sampled = search_sampled(
-        [flipped_constant(n) for n in (4, 6)],
-        functools.partial(sample_transcripts, learner),
-        30_000,
-        1.0,
-        0.0,
-        np.random.default_rng(1),
-        2,
-    )
+    assert 0.9 < searched(learner, constant_columns(None, TARGET)).epsilon <= 1
+    sampled = searched(learner, [flipped_constant(n) for n in (4, 6)], 30_000)
     assert 0.45 < sampled.epsilon <= 1
     assert not sampled.violated
 
@@ -136,10 +127,10 @@ def test_approximate_claims_hold_exactly(calibration, delta):
         epsilon=0.5, delta=delta, calibration=calibration, n_bins=[2], **setting, **CLASSES
     )
     pairs = itertools.chain(all_neighbours(3, (2,)), map(_two_bins, constant_columns(None, TARGET)))
-    found = search_exact(pairs, functools.partial(one_rule_distribution, learner), 0.5, delta)
-    assert not found.violated
-    assert found.delta <= delta
-    assert found.epsilon <= 0.5
+    worst = searched(learner, pairs, epsilon=0.5, delta=delta)
+    assert not worst.violated
+    assert worst.delta <= delta
+    assert worst.epsilon <= 0.5
 
 
 def _two_bins(pair):
@@ -159,32 +150,20 @@ class TooLoud(OneRuleClassifier):
 def test_too_little_noise_is_flagged(delta):
     learner = TooLoud(epsilon=1.0, delta=delta, n_bins=[1], **CLASSES)
     pairs = [flipped_constant(4)]
-    exact = search_exact(pairs, functools.partial(one_rule_distribution, learner), 1.0, delta)
+    exact = searched(learner, pairs, delta=delta)
     assert exact.violated
     assert exact.epsilon > 1
     assert exact.delta > delta
-    sample = functools.partial(sample_transcripts, learner)
-    rng = np.random.default_rng(2)
-    assert search_sampled(pairs, sample, 30_000, 1.0, delta, rng, 1).violated
+    assert searched(learner, pairs, 30_000, delta=delta, seed=2).violated
 
 
 @pytest.mark.parametrize("n", [90, 32561])
 def test_as_many_records_as_a_real_dataset(n):
     """Labels that about balance leave the choice open: most of ε shows at any size."""
     target = Target("large", records([[0], [0]], [1, -1], [1], [1, n - 1]))
-    configuration = Claim(
-        "one_rule",
-        "certified",
-        1.0,
-        large_balance,
-        sample=sample_transcripts,
-        n_trainings=40_000,
-    )
-    (pair,) = configuration.pairs(configuration, target)
-    assert pair.left.n == n
-    learner = configuration.estimator(np.array([1]))
-    distribution = functools.partial(one_rule_distribution, learner)
-    assert 0.9 < search_exact([pair], distribution, 1.0, 0.0).epsilon <= 1
-    sample = functools.partial(sample_transcripts, learner)
-    found = search_sampled([pair], sample, 40_000, 1.0, 0.0, np.random.default_rng(5), 1)
-    assert 0.6 < found.epsilon <= 1
+    claim = Claim("one_rule", "certified", 1.0, large_balance, distribution=one_rule_distribution)
+    pairs = claim.pairs(claim, target)
+    assert pairs[0].left.n == n
+    learner = claim.estimator(np.array([1]))
+    assert 0.9 < searched(learner, pairs).epsilon <= 1
+    assert 0.6 < searched(learner, pairs, 40_000, seed=5).epsilon <= 1

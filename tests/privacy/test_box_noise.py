@@ -7,7 +7,6 @@ import pytest
 from scipy import stats
 from scipy.special import expit
 
-from privcurve.kernels.newton import minimise_logistic
 from privcurve.learners.linear import DPLogisticRegressionClassifier
 from privcurve.privacy.calibration.brc import people_noise
 from privcurve.privacy.calibration.objective import box
@@ -28,17 +27,6 @@ def test_largest_entry_is_gamma_and_the_rest_is_uniform(dimension):
     # The density of the mutant, Gamma(k) times a cube, is another one.
     wrong = rng.gamma(dimension, scale, 3000) * np.abs(rng.uniform(-1, 1, (3000, dimension))).max(1)
     assert stats.kstest(wrong, stats.gamma(dimension, scale=scale).cdf).pvalue < 1e-6
-
-
-def test_the_minimum_is_where_the_gradient_is_the_noise():
-    rng = np.random.default_rng(0)
-    rows, signs = rng.normal(size=(30, 3)), rng.choice([-1, 1], 30)
-    weights, offset, tilt = rng.random(30) + 0.5, rng.normal(size=30), 5 * rng.normal(size=3)
-    penalty = np.array([0.5, 2.0, 1.0])
-    found = minimise_logistic(rows, signs, weights, penalty, offset=offset, tilt=tilt)
-    doubt = expit(-signs * (offset + rows @ found))
-    gradient = -rows.T @ (weights * signs * doubt) + penalty * found + tilt
-    assert np.abs(gradient).max() < 1e-10
 
 
 def records(n=300):
@@ -69,16 +57,6 @@ def test_what_it_reads(encoding, columns, start):
     for j in set(range(3)) - set(read) - ({0, 1} if start == "public" else set()):
         other[:, j] = 0
     assert np.array_equal(model.decision_function(X), model.decision_function(other))
-
-
-def test_private_codes_change_no_bit_of_the_start():
-    X, y = records()
-    other = X.copy()
-    other[:, 2] = 4 - X[:, 2]
-    options = {"start": "public", "columns": "private", "public_columns": (0, 1)}
-    left, right = (fit(Z, y, **options).start_ for Z in (X, other))
-    assert np.array_equal(left.coefficients, right.coefficients)
-    assert left.intercept == right.intercept
 
 
 def test_without_noise_the_penalty_is_the_usual_one():

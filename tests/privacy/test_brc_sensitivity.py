@@ -2,14 +2,14 @@
 
 import itertools
 import math
-import sys
-from pathlib import Path
 
+import brc as reference
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "reference"))
-import brc as reference
-
+from privcurve.audit.attacks.all import ATTACKS, COMPARISONS
+from privcurve.audit.pairs import Target, records
+from privcurve.audit.run import VIOLATED, run
+from privcurve.privacy.budget import PRIVATE_COLUMNS, REPLACE_ONE
 from privcurve.privacy.calibration import brc as sensitivity
 from privcurve.privacy.calibration.brc import EDGE, BRCNoise
 
@@ -79,3 +79,10 @@ def test_gaussian_noise_is_in_proportion_to_the_sensitivity():
 def test_published_is_what_the_paper_prints_alone(other):
     with pytest.raises(ValueError, match="published noise"):
         noise_of(10, 2, "published", **other)
+
+
+def test_the_audit_finds_a_flipped_label_which_the_partial_learner_does_not_claim():
+    (claim,) = [c for c in ATTACKS["brc"] if c.stated != c.neighbours]
+    row = run([claim], Target("none", records([[0]], [1], [2])), 7, COMPARISONS).iloc[0]
+    assert (row["neighbours"], row["stated_neighbours"]) == (REPLACE_ONE, PRIVATE_COLUMNS)
+    assert row["verdict"] == VIOLATED

@@ -16,13 +16,8 @@ from privcurve.holders.holder import Ballot, HolderRows, LocalHolder, published_
 from privcurve.holders.sums import FINEST, LocalNoise, sums_of
 from privcurve.holders.transcript import Transcript
 from privcurve.kernels.holder_counts import list_questions
-from privcurve.learners.dealt import bin_codes
-from privcurve.learners.random_trees import RandomTreesClassifier
-from privcurve.privacy.calibration.holders import (
-    holders_statement,
-    level_holders,
-    published_holders,
-)
+from privcurve.kernels.trees.form import bin_codes
+from privcurve.privacy.calibration.holders import level_holders, published_holders
 from privcurve.privacy.mechanisms import EXPONENTIAL, GAUSSIAN, LAPLACE
 
 N_BINS = np.array([3, 4])
@@ -157,29 +152,6 @@ def test_votes_have_the_chances_of_the_exponential_mechanism():
     assert chisquare(found, 6000 * sharper).pvalue < 1e-6
 
 
-def test_what_a_protocol_assumes_is_said():
-    """Who sees what (docs/distributed.md): sizes, places and the protocol; sums, and shares."""
-
-    def said(trust, n_colluding=0):
-        return holders_statement("random_trees", 1.0, 0.0, "basic", [], trust, n_colluding)
-
-    central, local = said("central"), said("local")
-    assert set(local.assumptions) - set(central.assumptions) == {
-        "the number of records of each holder",
-        "which holder has which record",
-        "that every holder follows the protocol",
-    }
-    assert any("drop out" in text for text in local.exclusions)
-    assert not any("drop out" in text for text in central.exclusions)
-    sums = set(said("secure_sum").assumptions) - set(local.assumptions)
-    assert sums == {
-        "that the secure sum shows the coordinator nothing but sums",
-        "that no other holder uses or tells its share of the noise",
-    }
-    (one,) = set(said("secure_sum", 1).assumptions) - set(said("secure_sum").assumptions)
-    assert one == "that at most 1 other holder uses or tells its share of the noise"
-
-
 def test_noise_that_all_holders_know_is_refused():
     with pytest.raises(ValueError, match="n_colluding = 3 must be less than n_holders = 3"):
         sums_of("secure_sum", 3, 3)
@@ -202,19 +174,6 @@ def test_residuals_are_in_fine_units_however_many_records_there_are():
     boost([holder], plan, sums_of("secure_sum", 1), Transcript(1))
     ((unit, of_ring),) = units
     assert of_ring <= unit == 2**-10
-
-
-def test_random_trees_of_three_classes_have_their_own_sensitivity():
-    """√2 for vectors that are clipped at 1/√2, and √(K + 1) units of rounding."""
-    rng = np.random.default_rng(0)
-    X, y = rng.integers(0, N_BINS, (60, 2)), np.arange(60) % 3
-    model = RandomTreesClassifier(
-        n_trees=2, depth=1, batch=1, n_bins=N_BINS.tolist(), random_state=0
-    )
-    said = model.fit(X, y).privacy_
-    assert said.epsilon_spent == pytest.approx(1.0)
-    for entry in said.ledger:
-        assert entry.sensitivity == pytest.approx(math.sqrt(2) + 2 * 2**-10, rel=1e-12)
 
 
 # Shares that are rounded one by one ------------------------------------------------------

@@ -10,10 +10,11 @@ from tree_scores import score_node
 
 from privcurve.holders.holder import Ballot, HolderRows
 from privcurve.holders.sums import Release
-from privcurve.kernels.holder_counts import CRITERIA, impure, list_questions
+from privcurve.kernels.holder_counts import impure, list_questions
 from privcurve.kernels.lazybb_trees import bin_rows
 from privcurve.kernels.random_trees import residuals
-from privcurve.learners.dealt import bin_codes
+from privcurve.kernels.trees.choice import CRITERIA
+from privcurve.kernels.trees.form import bin_codes
 from privcurve.privacy.mechanisms import (
     EXPONENTIAL,
     GAUSSIAN,

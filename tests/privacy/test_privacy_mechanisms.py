@@ -4,24 +4,16 @@ Statistical tests use fixed seeds; had the seed been drawn afresh, each would fa
 chance with the probability given in `FALSE_ALARM`.
 """
 
-from __future__ import annotations
-
 import itertools
 import math
-import re
-from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
-from scipy.special import expit
 
-from privcurve import learners
-from privcurve.privacy.accountants.cost import Cost
 from privcurve.privacy.budget import CERTIFIED, NEIGHBOURS, PUBLISHED, relation
-from privcurve.privacy.calibration.search import calibrate
 from privcurve.privacy.mechanisms import (
     EXPONENTIAL,
     GAUSSIAN,
@@ -45,7 +37,7 @@ score_lists = st.lists(st.floats(-3, 3), min_size=1, max_size=6)
 rates = st.floats(0.01, 20)
 
 
-def by_permutations(scores: list[float], rate: float) -> np.ndarray:
+def by_permutations(scores, rate):
     """Permute-and-flip as defined: flip coins in a random order, again if all fail."""
     chances = np.exp(rate * (np.array(scores) - max(scores)))
     found = np.zeros(len(scores))
@@ -61,29 +53,20 @@ def by_permutations(scores: list[float], rate: float) -> np.ndarray:
 
 @given(score_lists, rates)
 @settings(max_examples=60)
-def test_permute_and_flip_probabilities_follow_the_definition(
-    scores: list[float], rate: float
-) -> None:
+def test_permute_and_flip_probabilities_follow_the_definition(scores, rate):
     assert permute_and_flip_probabilities(scores, rate) == pytest.approx(
         by_permutations(scores, rate), abs=1e-12
     )
 
 
-def test_probabilities_of_many_candidates_add_up() -> None:
-    scores = np.random.default_rng(3).random(300)
-    for rate in (0.0, 5.0, 1000.0, math.inf):
-        for function in (exponential_probabilities, permute_and_flip_probabilities):
-            assert function(scores, rate).sum() == pytest.approx(1, abs=1e-10)
-
-
-def test_ties_at_infinite_rate_are_broken_evenly() -> None:
+def test_ties_at_infinite_rate_are_broken_evenly():
     for function in (exponential_probabilities, permute_and_flip_probabilities):
         assert function([1.0, 0.0, 1.0], math.inf) == pytest.approx([0.5, 0, 0.5])
 
 
 @given(st.lists(st.tuples(st.floats(-3, 3), st.floats(-1, 1)), min_size=2, max_size=6), rates)
 @settings(max_examples=150)
-def test_selections_keep_their_guarantees(pairs: list[tuple[float, float]], rate: float) -> None:
+def test_selections_keep_their_guarantees(pairs, rate):
     before = np.array([a for a, _ in pairs])
     after = before + np.array([change for _, change in pairs])
     width = max(float(np.ptp(after - before)), 1e-3)
@@ -102,12 +85,12 @@ def test_selections_keep_their_guarantees(pairs: list[tuple[float, float]], rate
 
 @given(score_lists, rates)
 @settings(max_examples=60)
-def test_permute_and_flip_is_never_worse(scores: list[float], rate: float) -> None:
+def test_permute_and_flip_is_never_worse(scores, rate):
     flip = permute_and_flip_probabilities(scores, rate) @ np.array(scores)
     assert flip >= exponential_probabilities(scores, rate) @ np.array(scores) - 1e-9
 
 
-def test_permute_and_flip_is_not_bounded_range() -> None:
+def test_permute_and_flip_is_not_bounded_range():
     # Worst cell of two candidates: a lead of ε turns round, scores change over a range ε.
     epsilon = 0.2
     widest = 0.0
@@ -119,17 +102,14 @@ def test_permute_and_flip_is_not_bounded_range() -> None:
     assert MECHANISMS[PERMUTE_AND_FLIP].bounded_range(epsilon) is None
 
 
-def test_score_range() -> None:
-    for neighbours in ("replace-one", "private-columns"):
-        assert score_range(3.0, neighbours) == score_range(3.0, neighbours, monotone=True) == 6
-    assert score_range(3.0, "add-remove") == 6
-    assert score_range(3.0, "add-remove", monotone=True) == 3
+def test_score_range():
+    assert {score_range(3.0, one.name) for one in NEIGHBOURS} == {6}
     with pytest.raises(ValueError, match="twins"):
         score_range(1.0, "twins")
 
 
 @pytest.mark.parametrize("name", SELECTIONS)
-def test_choices_follow_the_probabilities(name: str) -> None:
+def test_choices_follow_the_probabilities(name):
     scores, rate = np.array([0.0, 0.4, 0.3, -1.0]), 2.0
     noise = MECHANISMS[name].draw(np.random.default_rng(11), (20_000, len(scores)))
     chosen = np.argmax(rate * scores + noise, axis=1)
@@ -141,7 +121,7 @@ def test_choices_follow_the_probabilities(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", [LAPLACE, TWO_LAPLACE, LOGISTIC, NOISY_LABEL])
-def test_labels_follow_the_probabilities(name: str) -> None:
+def test_labels_follow_the_probabilities(name):
     rate = 0.7
     for k, margin in enumerate((-2.0, 0.0, 0.5, 3.0)):
         rng = np.random.default_rng([17, k])
@@ -163,12 +143,12 @@ def test_labels_follow_the_probabilities(name: str) -> None:
         (GAUSSIAN, stats.norm),
     ],
 )
-def test_noise_has_its_law_and_scale(name: str, law) -> None:
+def test_noise_has_its_law_and_scale(name, law):
     noise = MECHANISMS[name].draw(np.random.default_rng(13), 20_000, scale=3.0)
     assert stats.kstest(noise, law(scale=3).cdf).pvalue > FALSE_ALARM
 
 
-def test_a_vector_has_a_gamma_norm_and_no_direction() -> None:
+def test_a_vector_has_a_gamma_norm_and_no_direction():
     rng = np.random.default_rng(19)
     drawn = np.array(
         [MECHANISMS[OBJECTIVE_PERTURBATION].draw(rng, 3, scale=2.0) for _ in range(5_000)]
@@ -180,31 +160,7 @@ def test_a_vector_has_a_gamma_norm_and_no_direction() -> None:
         assert stats.kstest(cosine, stats.uniform(-1, 2).cdf).pvalue > FALSE_ALARM
 
 
-def test_streams_are_those_that_stored_cells_were_trained_with() -> None:
-    draws = {
-        EXPONENTIAL: lambda rng: rng.gumbel(size=(5, 7)),
-        PERMUTE_AND_FLIP: lambda rng: rng.standard_exponential(size=(5, 7)),
-        LAPLACE: lambda rng: rng.laplace(size=(5, 7)),
-        TWO_LAPLACE: lambda rng: rng.laplace(size=(5, 7)) - rng.laplace(size=(5, 7)),
-        LOGISTIC: lambda rng: rng.logistic(size=(5, 7)),
-    }
-    for name, draw in draws.items():
-        found = MECHANISMS[name].draw(np.random.default_rng(23), (5, 7))
-        assert np.array_equal(found, draw(np.random.default_rng(23))), name
-    margins = np.linspace(-4, 4, 10_000)
-    noise = MECHANISMS[NOISY_LABEL].draw(np.random.default_rng(23), margins.shape, 1 / 0.7)
-    uniform = np.random.default_rng(23).random(margins.shape)
-    assert np.array_equal(margins + noise > 0, uniform < expit(0.7 * margins))
-
-
-def test_no_learner_draws_noise_of_its_own() -> None:
-    noise = "gumbel|laplace|logistic|(?:standard_)?(?:exponential|normal|gamma)"
-    folder = Path(learners.__file__).parent
-    for path in folder.glob("**/*.py"):
-        assert not re.search(rf"\brng\.(?:{noise})\b", path.read_text()), path.name
-
-
-def test_auto_is_permute_and_flip_where_only_pure_privacy_counts() -> None:
+def test_auto_is_permute_and_flip_where_only_pure_privacy_counts():
     assert resolve("auto", 0.0, CERTIFIED) == PERMUTE_AND_FLIP
     assert resolve("auto", 1e-6, CERTIFIED) == resolve("auto", 0.0, PUBLISHED) == EXPONENTIAL
     assert resolve(PERMUTE_AND_FLIP, 0.0, PUBLISHED) == PERMUTE_AND_FLIP
@@ -217,24 +173,7 @@ def test_auto_is_permute_and_flip_where_only_pure_privacy_counts() -> None:
             resolve(word, delta, calibration)
 
 
-@pytest.mark.parametrize(("epsilon", "delta"), [(0.1, 1e-9), (1.0, 1e-5), (20.0, 1e-3)])
-def test_gaussian_calibration_is_analytic(epsilon: float, delta: float) -> None:
-    mu = calibrate((Cost(GAUSSIAN, 1.0),), epsilon, delta).scale
-    exact = stats.norm.cdf(mu / 2 - epsilon / mu) - math.exp(epsilon) * stats.norm.cdf(
-        -mu / 2 - epsilon / mu
-    )
-    assert exact == pytest.approx(delta, rel=1e-6)
-
-
-def test_gaussian_gain_over_laplace_for_brc() -> None:
-    # §d: 2.21 times less noise (standard deviation) at T = 25, ε = 0.16, δ = 1e-5.
-    rounds, epsilon = 25, 0.16
-    laplace = math.sqrt(2) * rounds / epsilon
-    gaussian = math.sqrt(rounds) / calibrate((Cost(GAUSSIAN, 1.0),), epsilon, 1e-5).scale
-    assert laplace / gaussian == pytest.approx(2.21, rel=0.03)
-
-
-def test_noisy_labels_are_bounded_range_over_all_leaves() -> None:
+def test_noisy_labels_are_bounded_range_over_all_leaves():
     sensitivity, epsilon = 2.0, 0.8
     mechanism = MECHANISMS[NOISY_LABEL]
     assert mechanism.probabilities is not None
@@ -255,7 +194,7 @@ def test_noisy_labels_are_bounded_range_over_all_leaves() -> None:
     assert widest == pytest.approx(epsilon)
 
 
-def test_counts_in_parallel_cost_twice_for_a_moved_record() -> None:
+def test_counts_in_parallel_cost_twice_for_a_moved_record():
     # §0, L4: counts + Lap(1/ε), output (−3, 9), counts (1, 5) against (0, 6).
     epsilon = 0.7
     noise = stats.laplace(scale=1 / epsilon)
@@ -270,6 +209,6 @@ def test_counts_in_parallel_cost_twice_for_a_moved_record() -> None:
 
 
 @pytest.mark.parametrize("scores", [[], [[1.0, 2.0]]])
-def test_scores_must_be_a_list_of_numbers(scores) -> None:
+def test_scores_must_be_a_list_of_numbers(scores):
     with pytest.raises(ValueError, match="one-dimensional"):
         exponential_probabilities(scores, 1.0)

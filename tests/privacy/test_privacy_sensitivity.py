@@ -1,23 +1,16 @@
 """Enumerate small cases: no sensitivity is too small, and none is looser than PRIVACY.md says."""
 
-from __future__ import annotations
-
 import itertools
 import math
-from collections.abc import Iterator
 
 import numpy as np
 import pytest
 from exact_one_rule import one_rule_exact_epsilon
 
-from privcurve.privacy.calibration.brc import (
-    brc_delta_published,
-)
+from privcurve.privacy.calibration.brc import brc_delta_published
 from privcurve.privacy.mechanisms import exponential_probabilities, permute_and_flip_probabilities
 from privcurve.privacy.sensitivity import lazybb as s
-from privcurve.privacy.sensitivity.counts import (
-    histogram_l1,
-)
+from privcurve.privacy.sensitivity.counts import histogram_l1, histogram_l2, noisy_counts_published
 from privcurve.privacy.sensitivity.impurity import (
     boosted_split_published,
     distributed_split_published,
@@ -35,7 +28,7 @@ CRITERIA = [
 ]
 
 
-def potential(records: list[tuple[int, int]], criterion: str, alpha: float) -> float:
+def potential(records, criterion, alpha):
     """Σ over leaves of w·G(q), for (leaf, label) records."""
     total = 0.0
     for leaf in {leaf for leaf, _ in records}:
@@ -46,9 +39,7 @@ def potential(records: list[tuple[int, int]], criterion: str, alpha: float) -> f
 
 @pytest.mark.parametrize(("criterion", "alpha"), CRITERIA)
 @pytest.mark.parametrize("n", [1, 2, 5, 8])
-def test_added_record_changes_split_score_by_zero_to_f1(
-    criterion: str, alpha: float, n: int
-) -> None:
+def test_added_record_changes_split_score_by_zero_to_f1(criterion, alpha, n):
     types = list(itertools.product((0, 1), (0, 1)))
     changes = [
         potential([*rest, new], criterion, alpha) - potential(list(rest), criterion, alpha)
@@ -61,9 +52,7 @@ def test_added_record_changes_split_score_by_zero_to_f1(
 
 
 @pytest.mark.parametrize(("criterion", "alpha"), CRITERIA)
-def test_replaced_record_changes_split_scores_over_a_range_of_exactly_2_f1(
-    criterion: str, alpha: float
-) -> None:
+def test_replaced_record_changes_split_scores_over_a_range_of_exactly_2_f1(criterion, alpha):
     # Records are (leaf under candidate 1, leaf under candidate 2, label).
     n, types = 4, list(itertools.product((0, 1), repeat=3))
     largest_change = largest_range = 0.0
@@ -85,7 +74,7 @@ def test_replaced_record_changes_split_scores_over_a_range_of_exactly_2_f1(
 
 
 @pytest.mark.parametrize(("criterion", "alpha"), CRITERIA)
-def test_all_nodes_of_a_level_cost_no_more_than_one(criterion: str, alpha: float) -> None:
+def test_all_nodes_of_a_level_cost_no_more_than_one(criterion, alpha):
     # Records are (node, leaf under candidate 1, under candidate 2, label); ranges of the
     # two nodes add up.
     n, types = 3, list(itertools.product((0, 1), repeat=4))
@@ -113,7 +102,7 @@ def test_all_nodes_of_a_level_cost_no_more_than_one(criterion: str, alpha: float
     assert largest == pytest.approx(bound)
 
 
-def test_published_split_sensitivities() -> None:
+def test_published_split_sensitivities():
     for m in (2, 10, 26, 27, 1000, 32561):
         for criterion, alpha in CRITERIA:
             published = boosted_split_published(m, criterion, alpha)
@@ -138,7 +127,7 @@ def test_published_split_sensitivities() -> None:
 # LazyBB ----------------------------------------------------------------------------
 
 
-def project(margins: np.ndarray, density: float, learning_rate: float) -> np.ndarray:
+def project(margins, density, learning_rate):
     """Capped projection: min(1, c·w) with the smallest c ≥ 1 of density κ (PRIVACY.md §a)."""
     weights = density * np.exp(-learning_rate * margins)
     n = len(weights)
@@ -153,9 +142,7 @@ def project(margins: np.ndarray, density: float, learning_rate: float) -> np.nda
     return np.ones(n)
 
 
-def neighbouring_weights(
-    n: int, density: float, learning_rate: float, rounds_before: int
-) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+def neighbouring_weights(n, density, learning_rate, rounds_before):
     """All pairs of weights of neighbours; the replaced record comes first."""
     values = range(-rounds_before, rounds_before + 1, 2)
     for rest in itertools.combinations_with_replacement(values, n - 1):
@@ -166,7 +153,7 @@ def neighbouring_weights(
         yield from itertools.product(found, repeat=2)
 
 
-def labelled_change(mu: np.ndarray, other: np.ndarray) -> np.ndarray:
+def labelled_change(mu, other):
     """Change of the mass on labelled points when the first record becomes another point."""
     return np.concatenate([[-mu[0], other[0]], other[1:] - mu[1:]])
 
@@ -174,9 +161,7 @@ def labelled_change(mu: np.ndarray, other: np.ndarray) -> np.ndarray:
 @pytest.mark.parametrize("density", [0.3, 0.5, 1.0])
 @pytest.mark.parametrize("learning_rate", [0.25, 1.0])
 @pytest.mark.parametrize("n", [2, 3, 5])
-def test_zeta_bounds_weights_normalised_and_not(
-    n: int, density: float, learning_rate: float
-) -> None:
+def test_zeta_bounds_weights_normalised_and_not(n, density, learning_rate):
     n_rounds = 5
     zeta = s.lazybb_zeta_rounds(n, density, learning_rate, n_rounds)
     for t in range(n_rounds):
@@ -200,7 +185,7 @@ def test_zeta_bounds_weights_normalised_and_not(
     assert np.all(zeta <= s.lazybb_zeta(n, density) * (1 + 1e-12))
 
 
-def test_zeta_is_attained() -> None:
+def test_zeta_is_attained():
     n, density = 5, 0.5
     worst = max(
         np.maximum(labelled_change(a / a.sum(), b / b.sum()), 0).sum()
@@ -209,7 +194,7 @@ def test_zeta_is_attained() -> None:
     assert worst == pytest.approx(s.lazybb_zeta(n, density), rel=1e-3)
 
 
-def test_unnormalised_weights_need_their_own_term_when_density_times_n_is_small() -> None:
+def test_unnormalised_weights_need_their_own_term_when_density_times_n_is_small():
     n, density, learning_rate = 2, 0.3, math.log(3)
     printed = min(1 / (density * n), 9 / (9 + n - 1))  # ζ₂ as §a prints it
     mu = project(np.array([-1.0, 1.0]), density, learning_rate)
@@ -232,12 +217,12 @@ def test_unnormalised_weights_need_their_own_term_when_density_times_n_is_small(
 
 
 @pytest.mark.parametrize(("criterion", "alpha"), CRITERIA)
-def test_weighted_split_range_holds(criterion: str, alpha: float) -> None:
+def test_weighted_split_range_holds(criterion, alpha):
     # Unnormalised weights in units of κn; records are (leaf under candidate 1, 2, label).
     n, density, learning_rate, t = 4, 0.5, 0.5, 3
     rng = np.random.default_rng(19)
 
-    def score(weights: np.ndarray, leaves: np.ndarray, labels: np.ndarray) -> float:
+    def score(weights, leaves, labels):
         total = 0.0
         for leaf in (0, 1):
             mass = [weights[(leaves == leaf) & (labels == y)].sum() for y in (0, 1)]
@@ -263,18 +248,18 @@ def test_weighted_split_range_holds(criterion: str, alpha: float) -> None:
     assert uniform == pytest.approx(2 * split_sensitivity(n + 1, criterion, alpha) / n)
 
 
-def test_zeta_without_overflow_in_late_rounds() -> None:
+def test_zeta_without_overflow_in_late_rounds():
     zeta = s.lazybb_zeta_rounds(1000, 0.3, 1.0, 5000)
     assert np.all(np.isfinite(zeta))
     assert zeta[-1] == s.lazybb_zeta(1000, 0.3)
 
 
 @pytest.mark.parametrize("rate", [0.3, 2.0, 20.0])
-def test_one_rule_costs_at_most_2_eta_zeta_and_exactly_the_formula(rate: float) -> None:
+def test_one_rule_costs_at_most_2_eta_zeta_and_exactly_the_formula(rate):
     # One boolean column, uniform weights (ζ = 1/n), 1-rules x, ¬x, +, −.
     n, types = 4, list(itertools.product((0, 1), (0, 1)))
 
-    def scores(records: tuple[tuple[int, int], ...]) -> list[float]:
+    def scores(records):
         errors = [
             sum(x != y for x, y in records),
             sum(x == y for x, y in records),
@@ -300,6 +285,86 @@ def test_one_rule_costs_at_most_2_eta_zeta_and_exactly_the_formula(rate: float) 
     assert worst_flip <= s.ONE_RULE_CERTIFIED * rate / n + 1e-9
 
 
+# BRC -------------------------------------------------------------------------------
+
+
+def largest_error_change(n, weights):
+    def error(records):
+        return sum(w * x for w, x in records) / sum(w for w, _ in records)
+
+    types = list(itertools.product(weights, (0, 1)))
+    return max(
+        abs(error((*rest, old)) - error((*rest, new)))
+        for rest in itertools.combinations_with_replacement(types, n - 1)
+        for old, new in itertools.combinations(types, 2)
+    )
+
+
+@pytest.mark.parametrize(("c1", "c2"), [(1.0, 1.0), (1.5, 2.0), (3.0, 1.0)])
+@pytest.mark.parametrize("n", [1, 2, 4])
+def test_brc_delta_is_exact(n, c1, c2):
+    weights = sorted({1 / c1, 0.5 * (1 / c1 + 1), 1.0, 0.5 * (1 + c2), c2})
+    exact = c1 * c2 / (n - 1 + c1 * c2)
+    assert largest_error_change(n, weights) == pytest.approx(exact)
+    published = brc_delta_published(n, c1, c2)
+    assert published / exact == pytest.approx(1 + (c1 * c2 - 1) / n)
+
+
+# Histograms ------------------------------------------------------------------------
+
+
+def largest_norm(statistics, order):
+    """Largest norm of the change when a record is replaced, and when one is added."""
+    replaced = max(np.linalg.norm(a - b, order) for a, b in itertools.product(statistics, repeat=2))
+    added = max(np.linalg.norm(a, order) for a in statistics)
+    return float(replaced), float(added)
+
+
+@pytest.mark.parametrize("order", [1, 2])
+def test_histogram_constants(order):
+    # A statistic that is a sum over records: what matters is one record's contribution.
+    constant = histogram_l1 if order == 1 else histogram_l2
+    replaced, added = largest_norm(list(np.eye(4)), order)
+    assert constant("replace-one") == pytest.approx(replaced)
+    assert constant("add-remove") == pytest.approx(added)
+    weighted, _ = largest_norm([w * cell for w in (0.1, 0.7) for cell in np.eye(4)], order)
+    assert constant("replace-one", 0.7) == pytest.approx(weighted)
+
+
+@pytest.mark.parametrize("n_candidates", [1, 3])
+def test_candidate_counts_constants(n_candidates):
+    def joint(sides, label):
+        return np.concatenate([np.eye(4)[2 * side + label] for side in sides])
+
+    def families(sides, label):
+        singles = [np.concatenate([np.eye(2)[label], np.eye(2)[side]]) for side in sides]
+        return np.concatenate([joint(sides, label), *singles])
+
+    records = list(itertools.product(itertools.product((0, 1), repeat=n_candidates), (0, 1)))
+    replaced, added = largest_norm([joint(*r) for r in records], 1)
+    assert (2 * n_candidates, n_candidates) == (replaced, added)
+    replaced, added = largest_norm([families(*r) for r in records], 1)
+    assert noisy_counts_published(n_candidates) == added == replaced / 2
+
+
+def test_clamped_leaves_constant_is_attained():
+    bound = 5.0
+
+    def values(leaf):
+        """A positive record of weight 1 in `leaf`, a light negative one in each leaf."""
+        positive = np.array([1.0, 1.0]) * (np.arange(2) == leaf)
+        odds = (positive + 1e-6) / (1e-3 + 1e-6)
+        return np.clip(np.log(odds), -bound, bound)
+
+    assert np.abs(values(0) - values(1)).sum() == pytest.approx(4 * bound)
+
+
+def test_noisy_max_with_its_value_costs_k_alpha_over_2():
+    # §e1: k = 3 scores, all shifted by Δ = 1; Lap(2Δ/α) with α = 1; event {max ≤ −6}.
+    chance = 0.5 * math.exp(-6 / 2), 0.5 * math.exp(-7 / 2)
+    assert math.log((chance[0] / chance[1]) ** 3) == pytest.approx(3 / 2)
+
+
 @pytest.mark.parametrize(
     ("call", "message"),
     [
@@ -314,6 +379,6 @@ def test_one_rule_costs_at_most_2_eta_zeta_and_exactly_the_formula(rate: float) 
         (lambda: distributed_split_published(5, "zero_one"), "zero_one"),
     ],
 )
-def test_bad_arguments_are_named(call, message: str) -> None:
+def test_bad_arguments_are_named(call, message):
     with pytest.raises(ValueError, match=message):
         call()

@@ -11,8 +11,7 @@ from privcurve.audit.attacks.all import ATTACKS, COMPARISONS
 from privcurve.audit.attacks.pairs import in_crowds
 from privcurve.audit.pairs import Target, records
 from privcurve.audit.run import STANDS, run
-from privcurve.audit.scores import sample_canary_scores
-from privcurve.coding import Records
+from privcurve.audit.states import sample_canary_scores
 from privcurve.learners.additive import rule
 from privcurve.learners.additive.linear_part import LinearPart
 from privcurve.learners.additive.residuals import PLACE_BITS, Residuals, bin_maps, residual_table
@@ -20,7 +19,6 @@ from privcurve.learners.privgam import PrivGAMClassifier
 from privcurve.privacy.budget import ADD_REMOVE, REPLACE_ONE
 from privcurve.privacy.calibration import privgam as bounds
 from privcurve.privacy.calibration.privgam import CLIP, gaussian_budget
-from privcurve.privacy.curator import Curator
 
 TARGET = Target("none", records([[0]], [1], [2]))
 BITS = 20
@@ -83,15 +81,15 @@ def test_sensitivities_hold_and_are_reached(neighbours, shapes):
         }
         largest = {key: max(largest[key], found[key]) for key in largest}
     stated = {
-        "l1": bounds.cells_l1(CLIP, neighbours),
-        "l2": bounds.cells_l2(CLIP, neighbours),
-        "margin": bounds.cells_l1(CLIP, neighbours),
-        "edge": bounds.cells_l1(CLIP, neighbours),
-        "range": bounds.edge_range(CLIP, neighbours),
-        "slopes1": bounds.slopes_l1(CLIP, 3, neighbours),
-        "slopes2": bounds.slopes_l2(CLIP, 3, neighbours),
-        "p1": bounds.products_l1(3, neighbours),
-        "p2": bounds.products_l2(3, neighbours),
+        "l1": bounds.cells(neighbours, True),
+        "l2": bounds.cells(neighbours, False),
+        "margin": bounds.cells(neighbours, True),
+        "edge": bounds.cells(neighbours, True),
+        "range": bounds.edge_range(neighbours),
+        "slopes1": bounds.slopes(3, neighbours, True),
+        "slopes2": bounds.slopes(3, neighbours, False),
+        "p1": bounds.products(3, neighbours, True),
+        "p2": bounds.products(3, neighbours, False),
     }
     for key, bound in stated.items():
         assert largest[key] <= bound * (1 + 1e-12), key
@@ -120,13 +118,13 @@ def test_the_linear_parts_sensitivities_are_reached_at_the_ends_of_many_bins(nei
     else:
         slopes, products = one[0] - other[0], one[1] - across[1]
     reached = {"rel": 0.01}
-    assert np.abs(slopes).sum() == pytest.approx(bounds.slopes_l1(CLIP, m, neighbours), **reached)
-    assert np.linalg.norm(slopes) == pytest.approx(bounds.slopes_l2(CLIP, m, neighbours), **reached)
+    assert np.abs(slopes).sum() == pytest.approx(bounds.slopes(m, neighbours, True), **reached)
+    assert np.linalg.norm(slopes) == pytest.approx(bounds.slopes(m, neighbours, False), **reached)
     norm = np.linalg.norm(products)
-    assert norm == pytest.approx(bounds.products_l2(m, neighbours), **reached)
+    assert norm == pytest.approx(bounds.products(m, neighbours, False), **reached)
     # Of the upper triangle the bound is (m/2)² a record, which m(m + 1)/8 stays below.
     most = {REPLACE_ONE: 8.0, ADD_REMOVE: 4.0}[neighbours]
-    assert bounds.products_l1(m, neighbours) == most
+    assert bounds.products(m, neighbours, True) == most
     assert np.abs(one[1][np.triu_indices(m)]).sum() == pytest.approx(m * (m + 1) / 8, **reached)
 
 
@@ -147,82 +145,24 @@ def test_a_residual_depends_on_its_own_record_alone():
         assert residuals([(1, 1, -1), *others], SHAPES[1]).each()[0] == alone
 
 
-def data(n=3000, seed=0):
-    rng = np.random.default_rng(seed)
-    n_bins = np.array([12, 3, 30, 2, 8])
-    X = rng.integers(0, n_bins, (n, 5)).astype(np.uint8)
-    score = 0.3 * (X[:, 0] - 6) + 1.5 * (X[:, 1] == 2) - 0.1 * (X[:, 2] - 15)
-    return X, np.where(rng.random(n) < 1 / (1 + np.exp(-score)), 1, -1).astype(np.int8), n_bins
-
-
-def learner(n_bins, **parameters):
-    return PrivGAMClassifier(n_bins=n_bins, classes=(-1, 1), **parameters)
-
-
-def fitted(X, y, n_bins, rng, **parameters):
-    made = learner(n_bins, **parameters)
-    made.n_bins_ = n_bins
-    coded = Records(X, y, np.ones(len(y), dtype=np.int64), n_bins)
-    return made._fitted(coded, Curator(rng))
-
-
-@pytest.mark.parametrize("neighbours", [REPLACE_ONE, ADD_REMOVE])
-@pytest.mark.parametrize("linear", ["no", "yes"])
-@pytest.mark.parametrize(
-    ("method", "delta", "pairs"),
-    [
-        ("cyclic", 1e-5, "no"),
-        ("cyclic", 1e-5, "yes"),
-        ("greedy", 1e-5, "rule"),
-        ("greedy", 0.0, "rule"),
-    ],
-)
-def test_the_ledger_adds_up(method, delta, pairs, linear, neighbours):
-    X, y, n_bins = data(400)
-    estimate = 500 if neighbours == ADD_REMOVE else None
-    for epsilon in (0.05, 1.0, 3.0):
-        model = learner(
-            n_bins, epsilon=epsilon, delta=delta, method=method, linear=linear, ordered=True,
-            neighbours=neighbours, n_estimate=estimate, random_state=0, pairs=pairs,
-        ).fit(X, y)  # fmt: skip
-        said = model.privacy_
-        assert said.neighbours == neighbours
-        assert said.epsilon_spent == pytest.approx(epsilon, rel=1e-9)
-
-
 def test_dropped_columns_leave_their_budget_to_the_others(monkeypatch):
     monkeypatch.setattr(rule, "DROP_WEIGHT", 0.1)
-    X, y, n_bins = data(20_000)
-    fit, _ = fitted(
-        X, y, n_bins, np.random.default_rng(0), epsilon=0.3, delta=1e-5, method="cyclic"
-    )
-    assert not fit.records.shapes[4].any()
+    rng, n_bins = np.random.default_rng(0), (12, 3, 30, 2, 8)
+    X = rng.integers(0, n_bins, (20_000, 5)).astype(np.uint8)
+    score = 0.3 * (X[:, 0] - 6) + 1.5 * (X[:, 1] == 2) - 0.1 * (X[:, 2] - 15)
+    y = np.where(rng.random(20_000) < 1 / (1 + np.exp(-score)), 1, -1)
+    model = PrivGAMClassifier(
+        n_bins=n_bins, classes=(-1, 1), epsilon=0.3, delta=1e-5, method="cyclic",
+        random_state=np.random.default_rng(0),
+    ).fit(X, y)  # fmt: skip
     rounds = []
     for t in (rule.DROP_ROUND, rule.DROP_ROUND + 1):
-        entries = [e for e in fit.curator.ledger if e.what.startswith(f"round {t}:")]
+        entries = [e for e in model.privacy_.ledger if e.what.startswith(f"round {t}:")]
         rounds.append([e.noise_rate for e in entries if "column" in e.what])
     assert len(rounds[1]) == len(rounds[0]) - 1
     share = (rule.DROP_ROUND + 1) ** rule.ROUND_POWER / rule.DROP_ROUND**rule.ROUND_POWER
     grown = (rounds[1][0] / rounds[0][0]) ** 2 / share
     assert grown == pytest.approx((5 + rule.INTERCEPT_WEIGHT) / (4 + rule.INTERCEPT_WEIGHT))
-
-
-def quarter(budget):
-    """A share and a sensitivity whose noise has the rate 1/4."""
-    return 0.5, 4 * budget.of_release(0.5)
-
-
-def test_noise_is_that_of_the_ledger():
-    X, y, n_bins = data(200)
-    for delta, spread in ((1e-5, 1.0), (0.0, math.sqrt(2))):
-        fit, _ = fitted(X, y, n_bins, np.random.default_rng(3), delta=delta)
-        exact = np.arange(4000)
-        entry = fit.budget.release("it", *quarter(fit.budget))
-        assert entry.noise_rate == pytest.approx(0.25)
-        values, variance = fit._with_noise(exact, entry)
-        noise = values - exact * 2.0**-fit.budget.bits
-        assert noise.std() == pytest.approx(4 * spread, rel=0.06)
-        assert variance == pytest.approx((4 * spread) ** 2, rel=1e-6)
 
 
 def found(some):
@@ -231,7 +171,7 @@ def found(some):
 
 def crowded():
     """The claim that is tried by the score of a canary among crowds, without pairs."""
-    return next(c for c in ATTACKS["privgam"].claims if c.pairs is in_crowds)
+    return next(c for c in ATTACKS["privgam"] if c.pairs is in_crowds)
 
 
 def test_the_score_of_a_model_tells_nearly_all_that_was_released():
@@ -254,13 +194,3 @@ def test_the_attack_on_the_model_alone_finds_half_of_the_claim():
     row = found([crowded()]).iloc[0]
     assert row["verdict"] == STANDS
     assert row["found_epsilon"] > 0.5 * row["epsilon"]
-
-
-def test_the_curvature_has_noise_of_its_own():
-    """The sum of a bin's two cells is released too: each cell has noise, not their difference."""
-    X, y, n_bins = data(200)
-    fit, _ = fitted(X, y, n_bins, np.random.default_rng(4), delta=1e-5)
-    entry = fit.budget.release("it", *quarter(fit.budget))
-    values, *_ = fit._with_noise(np.zeros((2, 4000), dtype=np.int64), entry)
-    for released in (values[0] + values[1], values[1] - values[0]):
-        assert released.std() == pytest.approx(4 * math.sqrt(2), rel=0.06)

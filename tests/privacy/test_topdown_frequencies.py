@@ -4,18 +4,13 @@ Chi-square tests with fixed seeds. Each rejects at 1e-4: were the seeds drawn an
 the tests here would fail wrongly in fewer than 1 of 500 runs.
 """
 
-import sys
-from pathlib import Path
-
 import numpy as np
 import pytest
 from scipy.stats import chisquare
+from tree_outcomes import tree_outcomes
 
 from privcurve.coding import Records
 from privcurve.learners import LazyBBClassifier, TopDownTreeClassifier
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "reference"))
-from tree_outcomes import tree_outcomes
 
 FALSE_ALARM = 1e-4
 N_FITS = 4000

@@ -39,7 +39,7 @@ TARGET = Target("none", records([[0]], [1], [2]))
 def claims(learner, calibration=PUBLISHED, **wanted):
     return [
         c
-        for c in ATTACKS[learner].claims
+        for c in ATTACKS[learner]
         if (c.method, c.calibration) == (DENSITY, calibration)
         and all(getattr(c, name) == value for name, value in wanted.items())
     ]
@@ -91,14 +91,18 @@ def test_published_leaves_are_refuted_even_if_the_leverage_is_public():
     assert "before they are clamped" in row["not_covered"]
 
 
-def test_published_counts_cost_up_to_twice_their_claim():
-    found = rows("distributed_topdown", pairs=moved_between_leaves)["found_epsilon"][0]
-    assert found == pytest.approx(1.75, rel=1e-6)
-
-
-def test_the_published_tree_of_one_machine_has_no_epsilon():
+def test_published_counts_cost_up_to_twice_their_claim_and_one_machine_anything():
+    counts = rows("distributed_topdown", pairs=moved_between_leaves)["found_epsilon"][0]
+    assert counts == pytest.approx(1.75, rel=1e-6)
     (c,) = [c for c in claims("distributed_topdown") if c.setting.get("protocol") == "single"]
     assert np.isinf(run([c], TARGET, 0, 1)["found_epsilon"][0])
+
+
+def test_answers_about_own_records_are_those_of_all_teachers():
+    """Of PATE the record that moves turns its own answer around."""
+    row = rows("pate", pairs=own_answer).iloc[0]
+    assert row["verdict"] == VIOLATED
+    assert row["found_epsilon"] > 3
 
 
 # What is certified ------------------------------------------------------------------------
@@ -128,18 +132,6 @@ def test_histograms_spend_all_of_epsilon(depth, trust):
     (pair,) = moved_between_leaves(None, None)
     found = worst("distributed_topdown", pair, depth=depth, trust=trust, n_holders=2)
     assert found == pytest.approx(1, rel=1e-6)
-
-
-def test_a_public_start_costs_nothing_and_its_refinement_is_refuted(monkeypatch):
-    """From a start a record may have in round 1 already all the weight that one may have."""
-    found = [rows("lazybb", calibration=by, pairs=misled) for by in (PUBLISHED, CERTIFIED)]
-    assert [each["found_epsilon"][0] for each in found] == pytest.approx([0.256, 0.580], abs=1e-3)
-    monkeypatch.setattr(lazybb, "lazybb_zeta", lambda n, density: 1 / n)
-    lazybb_one_rule.cache_clear()
-    row = rows("lazybb", calibration=CERTIFIED, pairs=misled).iloc[0]
-    lazybb_one_rule.cache_clear()
-    assert row["verdict"] == VIOLATED
-    assert row["found_epsilon"] == pytest.approx(2.626, abs=1e-3)
 
 
 def test_what_has_no_bound_is_refused():
@@ -195,32 +187,43 @@ def test_a_record_that_moves_between_holders_costs_more_than_is_claimed(
 # Mistakes ------------------------------------------------------------------------------
 
 
-@pytest.fixture(autouse=True)
+@pytest.fixture
 def _forget_calibrations():
     """A changed constant must not be hidden by, nor left in, a cache."""
     calibration.level_holders.cache_clear()
+    lazybb_one_rule.cache_clear()
     yield
     calibration.level_holders.cache_clear()
+    lazybb_one_rule.cache_clear()
 
 
+@pytest.mark.usefixtures("_forget_calibrations")
 def test_noise_for_an_added_record_is_found(monkeypatch):
-    less = lambda c, mechanism: calibration.feature_histograms_l1(c, "add-remove")  # noqa: E731
+    def less(c, mechanism):
+        return calibration.feature_histograms_l1(c, "add-remove")
+
     monkeypatch.setattr(calibration, "histograms_sensitivity", less)
     (pair,) = moved_between_leaves(None, None)
     assert worst("distributed_topdown", pair, depth=2, n_holders=2) == pytest.approx(2)
 
 
+@pytest.mark.usefixtures("_forget_calibrations")
 def test_votes_at_the_rate_of_an_added_record_are_found(monkeypatch):
     (pair,) = torn_columns(None, None)
     options = {"protocol": "local_rnm", "vote_share": 0.99, "n_holders": 1, "depth": 1}
     sound = LevelNoise.vote_rate
     assert 0.95 < worst("distributed_topdown", pair, **options) <= 1 + 1e-6
-    monkeypatch.setattr(LevelNoise, "vote_rate", lambda *asked: 2 * sound(*asked))
+    monkeypatch.setattr(LevelNoise, "vote_rate", lambda *given: 2 * sound(*given))
     assert worst("distributed_topdown", pair, **options) > 1.8
 
 
-def test_answers_about_own_records_are_those_of_all_teachers():
-    """Of PATE the record that moves turns its own answer around."""
-    found = rows("pate", pairs=own_answer).iloc[0]
-    assert found["verdict"] == VIOLATED
-    assert found["found_epsilon"] > 3
+@pytest.mark.usefixtures("_forget_calibrations")
+def test_a_public_start_costs_nothing_and_its_refinement_is_refuted(monkeypatch):
+    """From a start a record may have in round 1 already all the weight that one may have."""
+    sound = [rows("lazybb", calibration=by, pairs=misled) for by in (PUBLISHED, CERTIFIED)]
+    assert [each["found_epsilon"][0] for each in sound] == pytest.approx([0.256, 0.580], abs=1e-3)
+    monkeypatch.setattr(lazybb, "lazybb_zeta", lambda n, density: 1 / n)
+    lazybb_one_rule.cache_clear()
+    row = rows("lazybb", calibration=CERTIFIED, pairs=misled).iloc[0]
+    assert row["verdict"] == VIOLATED
+    assert row["found_epsilon"] == pytest.approx(2.626, abs=1e-3)

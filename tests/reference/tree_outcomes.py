@@ -21,12 +21,7 @@ class _Planned(Protocol):
 class Outcomes(NamedTuple):
     """Everything that can happen, in an order that does not depend on the records.
 
-    Attributes
-    ----------
-    chances : ndarray of shape (n_outcomes,)
-        Probabilities.
-    votes : ndarray of shape (n_outcomes, n_rows)
-        Sum of the votes of the trees for each row.
+    Of each outcome its probability, and the sum of the votes of the trees for each row.
     """
 
     chances: NDArray[np.float64]
@@ -37,18 +32,8 @@ def tree_outcomes(learner: _Planned, side: Records) -> Outcomes:
     """Return every sequence of trees that a learner could grow.
 
     The scores come from the learner's own kernel; shape, rates and mechanism from its own
-    plan; only the choices are made exact. For tiny domains and trees: with q questions a
-    tree of depth 2 has 16·q³ outcomes.
-
-    Parameters
-    ----------
-    learner : TopDownTreeClassifier, or LazyBBClassifier with trees
-        Not fitted; epsilon finite.
-    side : Records
-
-    Returns
-    -------
-    Outcomes
+    plan; only the choices are made exact. For a learner that is not fitted, at a finite ε, and
+    tiny domains and trees: with q questions a tree of depth 2 has 16·q³ outcomes.
     """
     plan = learner._plan(side.n)
     rows = bin_rows(side.codes, side.n_bins, side.labels, side.counts)

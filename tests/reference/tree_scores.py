@@ -13,13 +13,8 @@ import numpy as np
 from privcurve.coding import Bools, Floats, Ints
 from privcurve.kernels.lazybb_trees import BinnedRows
 from privcurve.kernels.projection import fixed_point_bits, project
-from privcurve.kernels.trees.choice import (
-    CRITERIA,
-    answer_questions,
-    impure_weight,
-    rule_error,
-    split_values,
-)
+from privcurve.kernels.trees.choice import CRITERIA, impure_weight, rule_error, split_values
+from privcurve.kernels.trees.form import answers
 
 
 class NodeScores(NamedTuple):
@@ -27,10 +22,8 @@ class NodeScores(NamedTuple):
 
     Attributes
     ----------
-    values : ndarray of shape (n_questions,)
-        F of both children together.
-    gains : ndarray of shape (n_questions,)
-        F of the node less `values`.
+    values, gains : ndarray of shape (n_questions,)
+        F of both children together, and F of the node less that.
     errors : ndarray of shape (2 · n_questions + 2,)
         Errors of the 1-rules.
     margin : float
@@ -51,28 +44,13 @@ def weigh(
     learning_rate: float,
     normalise: bool,
 ) -> tuple[Ints, float]:
-    """Return the weights of a round.
+    """Return the weight of each row's records after some trees, and what weights are relative to.
 
-    Parameters
-    ----------
-    rows : BinnedRows
-    votes : ndarray of shape (n_rows,)
-        Sum of the votes, −1 or +1 each, of the trees so far.
-    n_votes : int
-        Trees so far.
-    density, learning_rate, normalise
-        As for ``boost_trees``.
-
-    Returns
-    -------
-    mass : ndarray of int64, shape (n_rows,)
-        Weight of a row's records together.
-    total : float
-        What weights are relative to.
+    `votes` is the sum of the votes, −1 or +1 each, of the `n_votes` trees so far.
     """
     n = int(rows.counts.sum())
     unit = 1 << fixed_point_bits(n)
-    correct = (n_votes + np.where(rows.positive, votes, -votes)) // 2
+    correct = (n_votes + np.where(rows.labels > 0, votes, -votes)) // 2
     histogram = np.zeros(n_votes + 1, dtype=np.int64)
     np.add.at(histogram, correct, rows.counts)
     weights = np.zeros(n_votes + 1, dtype=np.int64)
@@ -84,48 +62,23 @@ def weigh(
 def score_node(
     rows: BinnedRows, mass: Ints, total: float, members: Bools, thresholds: bool, criterion: str
 ) -> NodeScores:
-    """Score all choices at a node.
-
-    Parameters
-    ----------
-    rows : BinnedRows
-    mass, total
-        See :func:`weigh`.
-    members : ndarray of bool, shape (n_rows,)
-        The rows of the node.
-    thresholds : bool
-        Whether there are questions for thresholds.
-    criterion : str
-
-    Returns
-    -------
-    NodeScores
-    """
-    n_bins = len(rows.columns)
-    n_questions = 2 * n_bins if thresholds else n_bins
+    """Score all choices at the node that has these rows; `mass` and `total` as of `weigh`."""
+    asked, place = rows.questions(thresholds), CRITERIA.index(criterion)
     here = np.where(members, mass, 0)
-    histogram = np.zeros(2 * n_bins, dtype=np.int64)
-    np.add.at(histogram, rows.bins.astype(np.int64), here[:, None])
-    totals = np.array([here[rows.positive].sum(), here[~rows.positive].sum()])
-    answers = np.empty(2 * n_questions, dtype=np.int64)
-    answer_questions(histogram, rows.columns, answers)
-    values = np.empty(n_questions)
-    place = CRITERIA.index(criterion)
-    split_values(answers, totals, place, values)
-    whole = impure_weight(float(totals[0]), float(totals[1]), place)
-    errors = np.array([rule_error(answers, totals, r) for r in range(2 * n_questions + 2)])
-    return NodeScores(
-        values / total,
-        (whole - values) / total,
-        errors / total,
-        float(totals[0] - totals[1]) / total,
-    )
+    histogram = np.zeros((2, rows.n_bins.sum()), dtype=np.int64)
+    np.add.at(histogram, (rows.labels[:, None], rows.bins), here[:, None])
+    totals = np.bincount(rows.labels, here, 2).astype(np.int64)
+    yes = answers(histogram, asked.low, asked.high)
+    values = np.empty(len(yes))
+    split_values(yes, totals, place, values)
+    of_node = impure_weight(float(totals[1]), float(totals[0]), place)
+    errors = np.array([rule_error(yes, totals, rule) for rule in range(2 * len(yes) + 2)])
+    margin = float(totals[1] - totals[0])
+    return NodeScores(values / total, (of_node - values) / total, errors / total, margin / total)
 
 
 def says_yes(rows: BinnedRows, question: int) -> Bools:
     """Return each row's answer to a question."""
-    n_bins = len(rows.columns)
-    b = question % n_bins
-    place = rows.bins[:, rows.columns[b]].astype(np.int64) % n_bins
-    at_most: Bools = place <= b
-    return at_most if question >= n_bins else at_most & (place == b)
+    column, low, high = (part[question] for part in rows.questions(thresholds=True))
+    answer: Bools = (rows.bins[:, column] >= low) & (rows.bins[:, column] <= high)
+    return answer

@@ -129,7 +129,13 @@ PRINTED = {
 CLAIMS = {
     "claims": [
         {
-            **{"name": "C1", "claim": "Boosting helps", "source": "§1", "study": "tiny"},
+            **{
+                "name": "C1",
+                "claim": "Boosting helps",
+                "quote": "helps",
+                "source": "§1",
+                "study": "tiny",
+            },
             **{"where": {"arm": "boost~certified"}, "less": {"arm": "majority"}, "above": 0},
         }
     ]
@@ -151,39 +157,37 @@ def lay_out(folder, **changes):
     made = reading.of_one(Path("config/studies/tiny.yaml"), 1, 30)
     for name in made.studies["tiny"].datasets:
         datasets.save(datasets.load(name), folder / "results/data" / name)
-    for dataset, arm in itertools.product(made.studies["tiny"].datasets, made.studies["tiny"].arms):
-        write_results(made.curve("tiny", dataset, arm))
+    for job in made.jobs("tiny").jobs.values():
+        write_results(job)
     write_audit(folder / "results/audit/one_rule.csv")
     return made
 
 
-def write_results(curve):
-    """Write made-up cells of a curve: its cross-validation, selection and fresh trainings."""
-    for shard in curve.shard_numbers:
-        rows = [row(curve, *task) for task in curve.tasks(shard)]
-        write(curve, rows, curve.shard(shard), curve.shard_digest(shard))
-    if not curve.selects:
-        return
-    arm = curve.arm
-    chosen = [point for point in arm.points if point.setting == arm.settings[-1]]
-    splits = curve.fresh_splits(False)
-    rows = [row(curve, *task) for task in itertools.product(chosen, splits)]
-    write(curve, rows, curve.refit, curve.refit_digest)
-    selected = [
-        {
-            **{"dataset": curve.dataset.name, "arm": arm.name, "learner": arm.learner},
-            **{"calibration": arm.calibration, "delta": arm.delta, "epsilon": point.epsilon},
-            **{"n_settings": len(arm.settings), "n_failed_settings": 0, "setting": point.text},
-            **{"cv_accuracy": 0.8, "cv_std": 0.01, "status": "ok", "error": None},
-        }
-        for point in chosen
-    ]
-    pd.DataFrame(selected).to_csv(curve.selected, index=False)
-
-
-def write(curve, rows, path, digest):
-    facts = {"digest": digest, "checksum": curve.checksum, "trained": len(rows)}
-    results.write_cells(rows, path, facts)
+def write_results(job):
+    """Write made-up runs of a job: grids, selections and fresh trainings."""
+    tables, facts = [], []
+    for portion in job.portions:
+        curve, arm, more = portion.curve, portion.curve.arm, {}
+        tasks = portion.tasks if not portion.is_best else None
+        if portion.is_best:
+            chosen = [point for point in arm.points if point.setting == arm.settings[-1]]
+            tasks = list(itertools.product(chosen, curve.study.fresh_splits(False)))
+            selected = [
+                {
+                    **{"dataset": curve.dataset.name, "arm": arm.name, "learner": arm.learner},
+                    **{"calibration": arm.calibration, "delta": arm.delta},
+                    **{"epsilon": point.epsilon, "n_settings": len(arm.settings)},
+                    **{"n_failed_settings": 0, "setting": point.text},
+                    **{"cv_accuracy": 0.8, "cv_std": 0.01, "status": "ok", "error": None},
+                }
+                for point in chosen
+            ]
+            more = {"selected": pd.DataFrame(selected).to_csv(index=False)}
+        tables.append(results.table([row(curve, *task) for task in tasks]))
+        known = {"name": portion.name, "digest": portion.digest, "checksum": curve.checksum}
+        work = {"trained": len(tasks), "reused": 0, "failed": 0, "training_seconds": 1.0}
+        facts.append({**known, **work, "job_seconds": 2.0, **more})
+    results.write(job.file, tables, facts)
 
 
 def row(curve, point, split):

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
+from privcurve import datasets
+
 LINES = [
     "age,town,note,sick",
     "31,Oslo,x,yes",
@@ -24,3 +28,10 @@ DESCRIPTION: dict[str, Any] = {
     ],
     "label": {"column": "sick", "positive": "yes", "negative": "no"},
 }
+
+
+def refused(message: str | None = None, name: str = "mine") -> str:
+    """Load a dataset that has to be refused, with such a message; return all that it says."""
+    with pytest.raises(datasets.DatasetError, match=message) as caught:
+        datasets.load(name)
+    return str(caught.value)

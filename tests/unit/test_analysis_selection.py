@@ -65,23 +65,17 @@ def test_a_tie_up_to_rounding_is_a_tie():
     assert select(cells(tied)).iloc[0]["setting"] == setting(5)
 
 
-def test_a_setting_with_a_failed_or_missing_fold_is_never_selected():
-    frame = cells({setting(5): [0.7, 0.7], setting(9): [0.99, None], setting(19): [0.99, 0.99]})
-    frame = frame[~((frame["setting"] == setting(19)) & (frame["fold"] == "2/2"))]
+@pytest.mark.parametrize("how", ["failed", "missing", "no accuracy", "failed with an accuracy"])
+def test_a_setting_that_lacks_a_fold_is_never_selected(how):
+    second = {"failed": None, "no accuracy": math.nan}.get(how, 0.99)
+    frame = cells({setting(5): [0.7, 0.7], setting(9): [0.99, second]})
+    if how == "missing":
+        frame = frame.iloc[:-1]
+    elif how == "failed with an accuracy":
+        frame.loc[3, "status"] = "failed"
     chosen = select(frame).iloc[0]
     assert chosen["setting"] == setting(5)
-    assert (chosen["n_settings"], chosen["n_failed_settings"]) == (3, 2)
-
-
-def test_ok_without_an_accuracy_is_a_failure():
-    frame = cells({setting(5): [0.7, 0.7], setting(9): [0.9, math.nan]})
-    assert select(frame).iloc[0]["setting"] == setting(5)
-
-
-def test_a_failed_cell_with_an_accuracy_is_a_failure():
-    frame = cells({setting(5): [0.7, 0.7], setting(9): [0.9, 0.9]})
-    frame.loc[3, "status"] = "failed"
-    assert select(frame).iloc[0]["setting"] == setting(5)
+    assert (chosen["n_settings"], chosen["n_failed_settings"]) == (2, 1)
 
 
 def test_no_complete_setting_gives_a_failed_row_with_the_first_error():
@@ -122,42 +116,25 @@ def test_a_cell_twice_and_mixed_folds_are_errors():
     with pytest.raises(ValueError, match="appears twice"):
         select(pd.concat([frame, frame]))
     with pytest.raises(ValueError, match=r"\[2, 3\] folds"):
-        select(pd.concat([frame, cells({setting(9): [0.8, 0.8, 0.8]})]))
+        rank([frame, cells({setting(9): [0.8, 0.8, 0.8]}, epsilon=2.0)])
     with pytest.raises(ValueError, match="'test' is not a fold"):
         select(frame.assign(fold="test"))
 
 
-def test_tie_key_sorts_numbers_before_texts():
-    texts = ['{"C":"auto"}', '{"C":10}', '{"C":9.5}']
-    assert sorted(texts, key=tie_key) == ['{"C":9.5}', '{"C":10}', '{"C":"auto"}']
-
-
-def test_tie_key_knows_the_size_of_trees():
-    texts = [
-        '{"density":0.25,"depth":3,"n_rounds":9}',
-        '{"density":0.35,"depth":1,"n_rounds":9}',
-        '{"criterion":"gini","depth":3}',
-        '{"criterion":"zero_one","depth":1}',
-    ]
-    assert tie_key(texts[1]) < tie_key(texts[0])
-    assert tie_key(texts[3]) < tie_key(texts[2])
-
-
-@settings(max_examples=40)
-@given(data=st.data())
-def test_the_order_of_the_rows_does_not_matter(data):
-    # Few distinct accuracies, so that ties are common; None is a failed fold.
-    accuracy = st.sampled_from([0.5, 0.6, 0.7, None])
-    grids = {
-        epsilon: {
-            setting(n, density=d): data.draw(st.lists(accuracy, min_size=2, max_size=2))
-            for n, d in itertools.product((5, 39), (0.25, 0.5))
-        }
-        for epsilon in (0.1, 1.0)
-    }
-    frame = pd.concat([cells(grid, epsilon=e) for e, grid in grids.items()], ignore_index=True)
-    shuffled = frame.iloc[data.draw(st.permutations(range(len(frame))))]
-    pd.testing.assert_frame_equal(select(shuffled), select(frame))
+@pytest.mark.parametrize(
+    "ordered",
+    [
+        ['{"C":9.5}', '{"C":10}', '{"C":"auto"}'],
+        # The size of trees counts before other parameters.
+        [
+            '{"density":0.35,"depth":1,"n_rounds":9}',
+            '{"density":0.25,"depth":3,"n_rounds":9}',
+        ],
+        ['{"criterion":"zero_one","depth":1}', '{"criterion":"gini","depth":3}'],
+    ],
+)
+def test_ties_are_in_the_order_of_size_then_of_numbers(ordered):
+    assert sorted(reversed(ordered), key=tie_key) == ordered
 
 
 def finalists(accuracies, draws):
@@ -211,7 +188,7 @@ def test_the_best_few_do_not_depend_on_the_parts(order, n_best, size):
 
 @settings(max_examples=40)
 @given(data=st.data())
-def test_selection_by_parts_is_that_of_the_whole(data):
+def test_neither_parts_nor_the_order_of_rows_matter(data):
     # Few distinct accuracies, so that ties are common; None is a failed fold.
     accuracy = st.sampled_from([0.5, 0.6, 0.7, None])
     grids = {
@@ -222,18 +199,14 @@ def test_selection_by_parts_is_that_of_the_whole(data):
         for epsilon in (0.1, math.inf)
     }
     frame = pd.concat([cells(grid, epsilon=e) for e, grid in grids.items()], ignore_index=True)
+    shuffled = frame.iloc[data.draw(st.permutations(range(len(frame))))]
+    pd.testing.assert_frame_equal(select(shuffled), select(frame))
     n_parts = data.draw(st.integers(1, 4))
     points = sorted(set(zip(frame["epsilon"], frame["setting"], strict=True)))
     part_of = {point: data.draw(st.integers(0, n_parts - 1)) for point in points}
     number = [part_of[p] for p in zip(frame["epsilon"], frame["setting"], strict=True)]
     parts = [frame[[n == part for n in number]] for part in range(n_parts)]
     pd.testing.assert_frame_equal(table(rank(parts)), select(frame), check_exact=True)
-
-
-def test_parts_with_different_folds_are_an_error():
-    parts = [cells({setting(5): [0.8, 0.8]}), cells({setting(9): [0.8, 0.8, 0.8]}, epsilon=2.0)]
-    with pytest.raises(ValueError, match=r"\[2, 3\] folds"):
-        rank(parts)
 
 
 @pytest.mark.parametrize(

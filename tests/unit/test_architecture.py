@@ -1,6 +1,9 @@
-"""Imports point one way, and no module imports itself in a circle."""
+"""Imports point one way, noise has one door, and files and names are as a reader expects them."""
 
 import ast
+import re
+from collections import Counter
+from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
@@ -8,6 +11,20 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 SOURCE = ROOT / "src/privcurve"
+
+# What the newer rules do not hold of yet; to be emptied.
+TYPES_IN_A_CIRCLE = {
+    ("learners.additive.model", "learners.additive.fitting"),
+    ("learners.additive.plan", "learners.privgam"),
+    ("outputs.base", "outputs.context"),
+}
+SMALL_FILES: set[str] = set()
+MOST_LEARNER_ENTRIES = 40  # Is to be 25.
+ROOMS_WITH_OTHER_WORDS = {
+    *("cli", "coding", "datasets", "experiments", "holders", "kernels", "learners"),
+    *("models", "outputs", "papers", "privacy", "releases", "schema", "steps", "workflow"),
+    "yaml_nodes",
+}
 
 # Files at the top of the package that every room may use.
 SHARED = {"files", "schema", "yaml_nodes", "numerals", "coding", "lazy"}
@@ -38,43 +55,39 @@ ALLOWED = {
 # The table of all outputs names those of papers, which are made like the others.
 TABLE_OF_ALL = {"outputs.registry": {"papers"}}
 
-# The one way round: the registry says of a learner, in text, where its class is, and asks for it
-# when it is needed; the class asks the registry what it may be given.
-ASKED_FOR_BY_NAME = {("learners.entries", "learners")}
-
 
 def modules():
     """All modules of the package, by their dotted names below it."""
-    found = {}
+    paths = {}
     for path in sorted(SOURCE.rglob("*.py")):
         parts = path.relative_to(SOURCE).with_suffix("").parts
-        found[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
-    return found
+        paths[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
+    return paths
 
 
 MODULES = modules()
+TREES = {name: ast.parse(path.read_text()) for name, path in MODULES.items()}
 
 
-def imported(path):
-    """Modules that a file imports, at its top or inside functions, or names as a path."""
-    names = []
-    checked_alone = set()
-    tree = ast.parse(path.read_text())
+@cache
+def imported(module, types=False, text=True):
+    """Modules that one imports, at its top or inside functions, for types alone, or by a path."""
+    tree, names, for_types = TREES[module], [], set()
     for node in ast.walk(tree):
         if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
-            checked_alone |= {id(inner) for inner in ast.walk(node)}
+            for_types |= {id(inner) for inner in ast.walk(node)}
     for node in ast.walk(tree):
-        if id(node) in checked_alone:
+        if id(node) in for_types and not types:
             continue
         if isinstance(node, ast.Import):
             names += [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom) and node.module:
             names += [f"{node.module}.{alias.name}" for alias in node.names]
-        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
-            module, colon, name = node.value.partition(":")
-            if colon and name.isidentifier() and module.startswith("privcurve."):
-                names.append(module)
-    return {module_of(name) for name in names if name.startswith("privcurve.")} - {None}
+        elif text and isinstance(node, ast.Constant) and isinstance(node.value, str):
+            path, colon, name = node.value.partition(":")
+            if colon and name.isidentifier() and path.startswith("privcurve."):
+                names.append(path)
+    return {module_of(name) for name in names if name.startswith("privcurve.")} - {None, module}
 
 
 def module_of(name):
@@ -91,34 +104,29 @@ def room_of(module):
 
 @pytest.mark.parametrize("room", sorted(ALLOWED))
 def test_a_room_imports_only_what_it_may(room):
-    files = {name: path for name, path in MODULES.items() if room_of(name) == room}
-    assert files
-    for name, path in files.items():
-        extra = {room_of(one) for one in imported(path)} - ALLOWED[room] - SHARED - {room}
+    names = [name for name in MODULES if room_of(name) == room]
+    assert names
+    for name in names:
+        extra = {room_of(one) for one in imported(name)} - ALLOWED[room] - SHARED - {room}
         extra -= TABLE_OF_ALL.get(name, set())
         assert not extra, f"{name} imports {extra}"
 
 
-def test_no_module_imports_itself_in_a_circle():
-    graph = {}
-    for name, path in MODULES.items():
-        found = imported(path) - {name}
-        for asks, room in ASKED_FOR_BY_NAME:
-            if name.startswith(f"{asks}."):
-                found -= {one for one in found if one.startswith(f"{room}.") and is_class(one)}
-        graph[name] = found
+@pytest.mark.parametrize("types", [False, True])
+def test_no_module_imports_itself_in_a_circle(types):
+    graph = {
+        name: {
+            one
+            # The one way round: the registry names a learner's class in text, and loads it late.
+            for one in imported(name, types, text=not name.startswith("learners.entries."))
+            if not (types and (name, one) in TYPES_IN_A_CIRCLE)
+        }
+        for name in MODULES
+    }
     try:
         TopologicalSorter(graph).prepare()
     except CycleError as error:
         pytest.fail(f"a circle of imports: {' <- '.join(error.args[1])}")
-
-
-def is_class(module):
-    """Whether a module of learners is one that the registry names in text."""
-    return any(
-        f"privcurve.{module}:" in path.read_text()
-        for path in (SOURCE / "learners/entries").glob("*.py")
-    )
 
 
 # One door: noise, ledgers and streams of random numbers are made in privacy/ alone.
@@ -177,10 +185,10 @@ DRAWING_KERNELS = {
 HANDED_A_STREAM = {"learners.bdpe": "the published exponential mechanism, by rejection"}
 
 
-def made(path):
+def made(tree):
     """What a file makes of noise, ledgers and streams: the names that it calls."""
     names = set()
-    for node in ast.walk(ast.parse(path.read_text())):
+    for node in ast.walk(tree):
         if isinstance(node, ast.Call):
             called = node.func
             name = called.attr if isinstance(called, ast.Attribute) else getattr(called, "id", "")
@@ -190,20 +198,20 @@ def made(path):
     return names & (NOISE | LEDGERS | STREAMS)
 
 
-OUTSIDE = {name: path for name, path in MODULES.items() if room_of(name) != "privacy"}
+OUTSIDE = {name: tree for name, tree in TREES.items() if room_of(name) != "privacy"}
 
 
 def test_noise_ledgers_and_streams_are_made_behind_the_door_alone():
-    found = {(name, what) for name, path in OUTSIDE.items() for what in made(path)}
-    assert not found - set(EXCEPTIONS), "go through privacy.curator, or say here why not"
-    assert not set(EXCEPTIONS) - found, "no exception any more"
+    makers = {(name, what) for name, tree in OUTSIDE.items() for what in made(tree)}
+    assert not makers - set(EXCEPTIONS), "go through privacy.curator, or say here why not"
+    assert not set(EXCEPTIONS) - makers, "no exception any more"
 
 
 def test_what_draws_noise_is_imported_behind_the_door_alone():
     """Under another name a sampler could be called unseen."""
-    for name, path in OUTSIDE.items():
-        assert "privacy.discrete" not in imported(path), name
-        for node in ast.walk(ast.parse(path.read_text())):
+    for name, tree in OUTSIDE.items():
+        assert "privacy.discrete" not in imported(name), name
+        for node in ast.walk(tree):
             if isinstance(node, ast.ImportFrom):
                 renamed = {alias.name for alias in node.names if alias.asname}
                 drawn = {alias.name for alias in node.names} & NOISE
@@ -212,21 +220,16 @@ def test_what_draws_noise_is_imported_behind_the_door_alone():
 
 def test_compiled_loops_draw_nothing_but_where_it_is_said():
     """A kernel gets noise as an array; one that gets a stream is named, and so is its caller."""
+    kernels = {name: tree for name, tree in TREES.items() if room_of(name) == "kernels"}
     drawing = {
         name
-        for name, path in MODULES.items()
-        if room_of(name) == "kernels"
-        and any(arg.arg in ("rng", "coins", "random") for arg in arguments(path))
+        for name, tree in kernels.items()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.arg) and node.arg in ("rng", "coins", "random")
     }
     assert drawing == set(DRAWING_KERNELS)
-    noisy = {name for name, path in OUTSIDE.items() if "curator.generator(" in path.read_text()}
+    noisy = {name for name in OUTSIDE if "curator.generator(" in MODULES[name].read_text()}
     assert noisy == set(HANDED_A_STREAM)
-
-
-def arguments(path):
-    """The parameters of all functions of a file."""
-    functions = [n for n in ast.walk(ast.parse(path.read_text())) if isinstance(n, ast.FunctionDef)]
-    return [arg for one in functions for arg in (*one.args.args, *one.args.kwonlyargs)]
 
 
 @pytest.mark.parametrize(
@@ -238,12 +241,9 @@ def arguments(path):
         "entry = ledger.LedgerEntry('laplace', 'sums', 1.0, 1.0, 1.0)",
     ],
 )
-def test_what_is_drawn_beside_the_door_is_seen(tmp_path, line):
-    path = tmp_path / "learner.py"
-    path.write_text(f"# rng.gumbel()\ndef _fit_one(self, rng, np, MECHANISMS, name):\n    {line}\n")
-    assert made(path)
-    path.write_text("# x = rng.laplace(size=3)\ntext = 'default_rng(3)'\n")
-    assert not made(path)
+def test_what_is_drawn_beside_the_door_is_seen(line):
+    assert made(ast.parse(f"def _fit_one(self, rng, np, MECHANISMS, name):\n    {line}\n"))
+    assert not made(ast.parse(f"# {line}\ntext = 'default_rng(3)'\n"))
 
 
 def test_every_folder_is_in_the_map():
@@ -253,9 +253,16 @@ def test_every_folder_is_in_the_map():
     assert all(f"`{room}/`" in table for room in folders)
 
 
+TEST_FILES = sorted((ROOT / "tests").rglob("*.py"))
+
+
 def test_no_file_is_too_long():
-    rooms = (SOURCE, ROOT / "tests", ROOT / "benchmarks", ROOT / "examples")
-    files = [path for room in rooms for path in room.rglob("*.py")]
+    others = (ROOT / "benchmarks", ROOT / "examples")
+    files = [
+        *MODULES.values(),
+        *TEST_FILES,
+        *(path for room in others for path in room.rglob("*.py")),
+    ]
     files += [*(ROOT / "workflow").rglob("*.smk"), ROOT / "Snakefile"]
     long = {str(path.relative_to(ROOT)): n for path in files if (n := lines(path)) > 600}
     assert not long
@@ -263,3 +270,52 @@ def test_no_file_is_too_long():
 
 def lines(path):
     return len(path.read_text().splitlines())
+
+
+def test_a_small_file_with_one_user_is_part_of_it():
+    users = Counter(used for name in MODULES for used in imported(name, types=True))
+    small = {
+        name
+        for name, path in MODULES.items()
+        if path.stem not in ("__init__", "__main__") and lines(path) < 40 and users[name] == 1
+    }
+    assert small <= SMALL_FILES
+
+
+def test_the_folder_of_learners_can_be_seen_at_a_glance():
+    entries = {path.name for path in (SOURCE / "learners").iterdir()} - {"__pycache__"}
+    assert len(entries) <= MOST_LEARNER_ENTRIES
+
+
+# Words ----------------------------------------------------------------------------------------
+
+# Participles say nothing of what is in a variable.
+SAY_NOTHING = {"found", "asked", "whole", "known"}
+# Which field of a node holds the name of a variable, a parameter, an attribute or a function.
+NAMED_BY = {ast.Name: "id", ast.arg: "arg", ast.Attribute: "attr", ast.FunctionDef: "name"}
+
+
+def wrong_names(tree):
+    names = {
+        (getattr(n, NAMED_BY[type(n)]), n.lineno) for n in ast.walk(tree) if type(n) in NAMED_BY
+    }
+    return sorted((line, name) for name, line in names if name in SAY_NOTHING)
+
+
+@pytest.mark.parametrize("room", sorted({*ALLOWED, *SHARED} - ROOMS_WITH_OTHER_WORDS))
+def test_names_are_nouns(room):
+    wrong = {name: wrong_names(TREES[name]) for name in MODULES if room_of(name) == room}
+    assert {name: words for name, words in wrong.items() if words} == {}
+
+
+def test_names_that_say_nothing_are_seen():
+    code = "def whole(asked, *found):\n    known = asked.known\n    return known.finder, 'whole'\n"
+    assert len(wrong_names(ast.parse(code))) == 6
+    assert not wrong_names(ast.parse("unknown = words['found'](wholes)"))
+
+
+def test_docstrings_say_what_happens():
+    """They return, write, or make something; nothing is given."""
+    giving = re.compile(r'^\s*"""Give', re.MULTILINE)
+    files = [*MODULES.values(), *TEST_FILES]
+    assert [path.name for path in files if giving.search(path.read_text())] == []

@@ -19,42 +19,31 @@ class Attack:
 '''
 
 
-@pytest.fixture
-def digest(tmp_path):
-    def of(code, name="attack.py"):
-        folder = tmp_path / str(len(list(tmp_path.iterdir())))
-        (folder / "attacks").mkdir(parents=True)
-        (folder / "attacks" / name).write_text(code)
-        return code_digest(folder)
-
-    return of
+def digest(folder, code, name="attack.py"):
+    (folder / name).write_text(code)
+    made = code_digest.__wrapped__(folder)
+    (folder / name).unlink()
+    return made
 
 
 @pytest.mark.parametrize(
-    ("old", "new"),
+    ("old", "new", "another"),
     [
-        ("# trainings", "# fits"),
-        ("        # A canary goes in.\n", ""),
-        ('    """Something that attacks."""\n', ""),
-        ("Run it.", "Run the attack,\n        whatever it costs."),
-        ('"""An attack."""', "# SPDX"),
-        ('text="a"', "text='a'"),
-        ("\n\n\n", "\n"),
+        ("# trainings", "# fits", False),
+        ("        # A canary goes in.\n", "", False),
+        ('    """Something that attacks."""\n', "", False),
+        ("Run it.", "Run the attack,\n        whatever it costs.", False),
+        ('text="a"', "text='a'", False),
+        ("\n\n\n", "\n", False),
+        ("LEAST = 3", "LEAST = 4", True),
+        ("and {", "or {", True),
+        ("def run", "def go", True),
     ],
 )
-def test_words_about_the_auditor_are_no_reason_for_another_audit(digest, old, new):
+def test_code_makes_another_auditor_and_words_about_it_do_not(tmp_path, old, new, another):
     assert old in CODE
-    assert digest(CODE.replace(old, new)) == digest(CODE)
+    assert (digest(tmp_path, CODE.replace(old, new)) != digest(tmp_path, CODE)) == another
 
 
-@pytest.mark.parametrize(
-    ("old", "new"),
-    [("LEAST = 3", "LEAST = 4"), ("and {", "or {"), ('"a"', '"b"'), ("def run", "def go")],
-)
-def test_another_auditor_is_a_reason(digest, old, new):
-    assert old in CODE
-    assert digest(CODE.replace(old, new)) != digest(CODE)
-
-
-def test_a_file_under_another_name_is_a_reason(digest):
-    assert digest(CODE, "other.py") != digest(CODE)
+def test_a_file_under_another_name_is_another_auditor(tmp_path):
+    assert digest(tmp_path, CODE, "other.py") != digest(tmp_path, CODE)

@@ -26,12 +26,8 @@ def frame():
 
 
 def points(figure, marker):
-    panel = figure.axes[0]
-    return [
-        line
-        for line in panel.get_lines()
-        if len(line.get_xdata()) == 1 and line.get_marker() == marker
-    ]
+    marks = [line for line in figure.axes[0].get_lines() if len(line.get_xdata()) == 1]
+    return [line for line in marks if line.get_marker() == marker]
 
 
 def rings(figure):
@@ -56,8 +52,7 @@ def test_published_is_hollow_and_no_ring_without_a_violation():
     figure = audit.draw(frame().iloc[:3], TITLES)
     assert not rings(figure)
     assert [p.get_markerfacecolor() for p in points(figure, "o")].count("white") == 1
-    texts = [text.get_text() for text in figure.legends[0].get_texts()]
-    assert "violated" not in texts
+    assert "violated" not in {text.get_text() for text in figure.legends[0].get_texts()}
 
 
 def test_a_point_is_above_the_diagonal_only_if_more_was_found_than_claimed():
@@ -84,18 +79,22 @@ def test_near_claims_keep_apart():
 
 
 def test_more_learners_than_colours_differ_in_shape():
-    n_colours = len(style.COLOURS)
-    names = [f"learner {i}" for i in range(n_colours + 2)]
-    table = pd.concat([frame().iloc[:1].assign(learner=name) for name in names])
+    """As many as there are to audit, in one figure."""
+    names = [f"learner {i}" for i in range(len(audit.audited()))]
+    assert len(names) > 2 * len(style.COLOURS)
+    table = pd.concat([frame().assign(learner=name) for name in names])
     figure = audit.draw(table, dict(zip(names, names, strict=True)))
-    assert len(points(figure, "o")) == n_colours
-    assert len(points(figure, "s")) == 2
-    looks = {
-        (h.get_marker(), h.get_color()) for h in figure.legends[0].legend_handles[: len(names)]
-    }
-    assert len(looks) == len(names)
+    (legend,) = figure.legends
+    keys = legend.legend_handles[: len(names)]
+    assert len({(key.get_marker(), key.get_color()) for key in keys}) == len(names)
+    texts = [text.get_text() for text in legend.get_texts()]
+    assert len(texts) == len(set(texts))
+    figure.draw_without_rendering()
+    label = figure.axes[0].yaxis.label.get_window_extent()
+    assert figure.bbox.y0 <= label.y0 < label.y1 <= figure.bbox.y1
+    assert legend.get_window_extent().y1 <= figure.axes[0].get_tightbbox().y0
 
 
-def test_messages():
+def test_nothing_to_draw():
     with pytest.raises(ValueError, match="nothing to draw"):
         audit.draw(frame().iloc[:0], TITLES)

@@ -5,6 +5,7 @@ from collections import Counter
 import numpy as np
 import pytest
 
+from privcurve.audit.attacks.pairs import rare_in_part
 from privcurve.audit.pairs import (
     Pair,
     Target,
@@ -15,9 +16,7 @@ from privcurve.audit.pairs import (
     flipped_constant,
     ordered,
     records,
-    with_canary,
 )
-from privcurve.audit.scores import rare_canary
 from privcurve.privacy.budget import ADD_REMOVE, PRIVATE_COLUMNS
 
 
@@ -33,10 +32,9 @@ def assert_neighbours(pair):
     left, right = multiset(pair.left), multiset(pair.right)
     assert pair.left.n == pair.right.n == sum(left.values())
     assert sum((left - right).values()) == sum((right - left).values()) == 1
-    assert pair.left.counts[pair.where] == pair.right.counts[pair.where] == 1
-    same = np.arange(len(pair.left.labels)) != pair.where
-    assert np.array_equal(pair.left.codes[same], pair.right.codes[same])
-    assert np.array_equal(pair.left.labels[same], pair.right.labels[same])
+    assert pair.left.counts[0] == pair.right.counts[0] == 1
+    assert np.array_equal(pair.left.codes[1:], pair.right.codes[1:])
+    assert np.array_equal(pair.left.labels[1:], pair.right.labels[1:])
 
 
 @pytest.mark.parametrize(("n", "n_bins"), [(1, (2,)), (2, (2,)), (3, (3,)), (2, (2, 2))])
@@ -63,16 +61,18 @@ def test_flipped(n, surplus):
     assert abs(others - min(surplus, n - 1)) <= 1
 
 
-def test_canary():
+def test_a_canary_of_rare_codes_in_real_records():
     rng = np.random.default_rng(0)
-    base = records(rng.integers(0, 3, (20, 2)), rng.choice([-1, 1], 20), [3, 3])
+    base = records(rng.integers(0, 3, (250, 2)), rng.choice([-1, 1], 250), [3, 3])
     base.codes[base.codes[:, 0] == 2, 0] = 1
-    row = rare_canary(base)
-    assert row[0] == 2
-    pair = with_canary(Target("base", base), row, where=4)
+    before = base.codes.copy()
+    (pair,) = rare_in_part(None, Target("base", base))
     assert_neighbours(pair)
-    assert np.array_equal(pair.canaries, [row, row])
-    assert not np.array_equal(base.codes[4], row)  # the target itself is not changed
+    assert (pair.dataset, pair.left.n) == ("base, 200 records", 200)
+    assert pair.canaries[0][0] == 2
+    assert np.array_equal(*pair.canaries)
+    assert np.array_equal(pair.left.codes[1:], before[1:200])
+    assert np.array_equal(base.codes, before)
 
 
 def test_order_of_records_does_not_show():
@@ -92,7 +92,7 @@ def test_an_added_record():
     # A negative record on the right: its score is the higher on the left.
     assert pair.labels.tolist() == [1.0]
     grown = records([[0], [1]], [1, -1], [2], [4, 1])
-    check_pair(Pair("tiny", "a row that grows", grown, base, 0, ADD_REMOVE))
+    check_pair(Pair("tiny", "a row that grows", grown, base, ADD_REMOVE))
 
 
 LEFT = records([[0, 0], [1, 1]], [1, -1], [2, 2])
@@ -118,6 +118,6 @@ OTHERS = {
     ],
 )
 def test_what_are_no_neighbours_is_refused(what, neighbours):
-    pair = Pair("tiny", what, LEFT, OTHERS[what], 0, neighbours, (1,))
+    pair = Pair("tiny", what, LEFT, OTHERS[what], neighbours, (1,))
     with pytest.raises(ValueError, match=f"'{what}' is no pair of {neighbours} neighbours"):
         check_pair(pair)

@@ -1,10 +1,18 @@
-"""The search over samples: honest bounds, sensible events, stable results."""
+"""Exact ε and δ, Clopper–Pearson bounds, and the search over samples."""
 
+import itertools
 import math
 
 import numpy as np
 import pytest
+from scipy import stats
 
+from privcurve.audit.bounds import (
+    clopper_pearson,
+    epsilon_from_counts,
+    exact_delta,
+    exact_epsilon,
+)
 from privcurve.audit.pairs import flipped_constant
 from privcurve.audit.search import (
     choose_event,
@@ -14,6 +22,64 @@ from privcurve.audit.search import (
 )
 
 PAIR = flipped_constant(4)
+
+
+def by_events(p, q, delta):
+    """The smallest ε by trying every event."""
+    worst = 0.0
+    for size in range(1, len(p) + 1):
+        for event in itertools.combinations(range(len(p)), size):
+            for one, other in ((p, q), (q, p)):
+                above, below = one[list(event)].sum() - delta, other[list(event)].sum()
+                if above > 1e-15:
+                    worst = max(worst, math.log(above / below) if below else math.inf)
+    return worst
+
+
+@pytest.mark.parametrize("delta", [0.0, 1e-3, 0.1, 0.5])
+@pytest.mark.parametrize("seed", range(5))
+def test_exact_epsilon_is_the_worst_of_all_events(seed, delta):
+    rng = np.random.default_rng(seed)
+    p, q = rng.dirichlet(np.full(7, 0.5), size=2)
+    assert exact_epsilon(p, q, delta) == pytest.approx(by_events(p, q, delta), rel=1e-9)
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 1.0])
+def test_delta_and_epsilon_are_inverse(epsilon):
+    p, q = np.random.default_rng(1).dirichlet(np.ones(9), size=2)
+    delta = exact_delta(p, q, epsilon)
+    assert delta > 0
+    assert exact_epsilon(p, q, delta) == pytest.approx(epsilon, rel=1e-9)
+
+
+def test_an_outcome_of_one_side_alone():
+    p, q = [0.9, 0.1, 0.0], [1.0, 0.0, 0.0]
+    assert exact_epsilon(p, q) == math.inf
+    assert exact_epsilon(p, q, 0.1) == 0.0
+    assert exact_epsilon(p, q, 0.05) == math.inf
+    assert exact_delta(p, q, 5.0) == pytest.approx(0.1)
+    assert exact_epsilon(q, q) == 0.0
+
+
+@pytest.mark.parametrize("hits", [0, 1, 17, 99, 100])
+def test_clopper_pearson_is_scipys(hits):
+    lower, upper = clopper_pearson(hits, 100, 0.025)
+    expected = stats.binomtest(hits, 100).proportion_ci(0.95, "exact")
+    assert (float(lower), float(upper)) == pytest.approx((expected.low, expected.high), abs=1e-12)
+
+
+def test_epsilon_from_counts_shares_the_error_and_takes_delta_off():
+    lower = stats.binomtest(500, 1000).proportion_ci(0.95, "exact").low
+    upper = stats.binomtest(100, 1000).proportion_ci(0.95, "exact").high
+    for delta in (0.0, 0.2):
+        # 95 % two-sided is 2.5 % a side: half of an error of 5 %.
+        found = float(epsilon_from_counts(500, 100, 1000, delta, 0.05))
+        assert found == pytest.approx(math.log((lower - delta) / upper))
+    assert float(epsilon_from_counts(0, 5, 1000, 0.0, 0.05)) == -math.inf
+    assert float(epsilon_from_counts(10, 0, 1000, 0.5, 0.05)) == -math.inf
+
+
+# Searches ----------------------------------------------------------------------------------
 
 
 def positive(side):
@@ -100,12 +166,6 @@ def test_an_event_is_a_set_of_outcomes_of_large_ratio():
     assert event.forward == chosen[0]
 
 
-def test_equal_sides_show_nothing():
-    same = np.zeros(1000)
-    event = choose_event(same, same, 0.0)
-    assert event.holds(same).all()
-
-
 def test_losses_bound_from_below_with_certainty():
     found = search_losses(
         [flipped_constant(3), PAIR, flipped_constant(2)], lambda p: min(p.left.n, 3), 2.9
@@ -149,10 +209,12 @@ def test_a_violation_on_one_pair_is_one_whatever_the_others_show():
 
 
 def test_no_pairs():
-    distribution, sample = response(1.0)
-    with pytest.raises(ValueError, match="no pairs"):
-        search_exact([], distribution, 1.0, 0.0)
-    with pytest.raises(ValueError, match="no pairs"):
-        search_losses([], lambda pair: 0.0, 1.0)
-    with pytest.raises(ValueError, match="no pairs"):
-        search_sampled([], sample, 10, 1.0, 0.0, np.random.default_rng(0), 1)
+    rng = np.random.default_rng(0)
+    searches = (
+        lambda: search_exact([], None, 1.0, 0.0),
+        lambda: search_losses([], None, 1.0),
+        lambda: search_sampled([], None, 10, 1.0, 0.0, rng, 1),
+    )
+    for search in searches:
+        with pytest.raises(ValueError, match="no pairs"):
+            search()

@@ -1,18 +1,31 @@
 """All that a fit leaves is read, and looked at in ways that show what is too alike."""
 
+import copy
 from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
 
 from privcurve.audit.claim import Claim
+from privcurve.audit.fits import fits
 from privcurve.audit.pairs import Pair, crossed, records
 from privcurve.audit.run import STANDS, VIOLATED, run
 from privcurve.audit.search import search_sampled
-from privcurve.audit.states import ABSENT, SCORE, States, numbers, sample_states
+from privcurve.audit.states import (
+    ABSENT,
+    SCORE,
+    States,
+    numbers,
+    same,
+    sample_canary_scores,
+    sample_states,
+)
 from privcurve.audit.views import views
-from privcurve.learners import registry
+from privcurve.learners import LazyBBClassifier, TopDownTreeClassifier, registry
 from privcurve.learners.base import CodedClassifier
+from privcurve.learners.dp_bagging import DPBaggingClassifier
+from privcurve.learners.dpboost import DPBoostClassifier
+from privcurve.learners.linear import DPLogisticRegressionClassifier
 from privcurve.learners.one_rule import OneRuleClassifier
 from privcurve.privacy.accountants.compose import BASIC
 from privcurve.privacy.budget import CERTIFIED, PRIVATE_COLUMNS, REPLACE_ONE
@@ -40,6 +53,25 @@ def test_anything_becomes_numbers():
         numbers(object())
 
 
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (0.0, -0.0),
+        (1, 1.0),
+        (np.zeros((2, 0)), np.zeros((3, 0))),
+        (np.float32([1]), np.float64([1])),
+        ({"a": 1, "b": 2}, {"b": 2, "a": 1}),
+        ((1, (2,)), (1, [2])),
+        (Thing(1, np.zeros(2)), Thing(1, -np.zeros(2))),
+        ([1, None], [1]),
+    ],
+)
+def test_what_differs_in_a_bit_is_not_the_same(one, other):
+    assert not same(one, other)
+    assert same(one, copy.deepcopy(one))
+    assert same(float("nan"), float("nan"))
+
+
 def test_states_of_unequal_length_are_filled_up():
     short = States.gather([{"a": np.array([1.0])}])
     long = States.gather([{"a": np.array([1.0, 2.0]), "b": np.array([3.0])}])
@@ -59,6 +91,57 @@ def test_a_state_is_all_that_a_fit_leaves():
     assert states.columns[SCORE].ravel().tolist() == expected
     left = {name for m in fitted for name in vars(m)} - set(learner.get_params())
     assert left | {SCORE} == set(states.columns)
+
+
+# Many fits at once ----------------------------------------------------------------------
+
+COMMON = {"n_bins": [2, 3], "classes": (-1, 1), "epsilon": 2.0}
+RNG = np.random.default_rng(8)
+CODES = RNG.integers(0, [2, 3], (12, 2))
+SIGNS = RNG.choice([-1, 1], 12)
+COUNTS = [1, *RNG.integers(1, 4, 11)]
+SIDE = records(CODES, SIGNS, COMMON["n_bins"], COUNTS)
+OTHER = records(CODES, [-SIGNS[0], *SIGNS[1:]], COMMON["n_bins"], COUNTS)
+DRAWN = Pair("tiny", "drawn", SIDE, OTHER)
+
+TREES = TopDownTreeClassifier(depth=2, **COMMON)
+BOOSTED = LazyBBClassifier(weak_learner="topdown", depth=1, n_rounds=2, **COMMON)
+GRADIENT = DPBoostClassifier(n_trees=2, trees_per_ensemble=1, max_depth=1, **COMMON)
+BAGGING = DPBaggingClassifier(n_teachers=2, n_partitions=2, n_queries=3, **COMMON)
+LEARNERS = [
+    TREES,
+    BOOSTED,
+    GRADIENT,
+    BAGGING,
+    OneRuleClassifier(**COMMON),
+    DPLogisticRegressionClassifier(C=0.1, **COMMON),
+]
+
+
+def plainly(learner, n, side=SIDE):
+    rng = np.random.default_rng(3)
+    return learner.fit_many(side.codes, side.labels, [{}] * n, [rng] * n, side.counts)
+
+
+@pytest.mark.parametrize("learner", LEARNERS, ids=lambda learner: type(learner).__name__)
+def test_scores_are_those_of_fit_many(learner, monkeypatch):
+    monkeypatch.setattr("privcurve.audit.fits.BATCH", 4)
+    signs = [SIDE.labels[0], -OTHER.labels[0]]
+    expected = [model.decision_function(DRAWN.canaries) @ signs for model in plainly(learner, 10)]
+    scores = sample_canary_scores(learner, DRAWN, SIDE, 10, np.random.default_rng(3))
+    assert scores.tolist() == expected
+    assert len(set(expected)) > 1
+
+
+def test_fits_are_apart():
+    models = list(fits(TREES, SIDE, 5, np.random.default_rng(3)))
+    for model, expected in zip(models, plainly(TREES, 5), strict=True):
+        assert np.array_equal(model.model_.forest.labels, expected.model_.forest.labels)
+        assert model.privacy_ == expected.privacy_
+    assert not hasattr(TREES, "model_")
+
+
+# Views -----------------------------------------------------------------------------------
 
 
 def drawn(make, n=400):
@@ -162,7 +245,7 @@ def half_hidden(monkeypatch):
 
 def hidden_pairs(claim, target):
     sides = [records([[0, code]], [1], [2, 2]) for code in (0, 1)]
-    return [Pair("tiny", "alone", *sides, 0, PRIVATE_COLUMNS, (1,))]
+    return [Pair("tiny", "alone", *sides, PRIVATE_COLUMNS, (1,))]
 
 
 def open_pairs(claim, target):

@@ -1,14 +1,11 @@
-"""Cells: ids, shards, splits and randomness."""
+"""Cells: ids, splits and randomness."""
 
 import dataclasses
 
 import numpy as np
 import pytest
 
-from privcurve.datasets import describe
 from privcurve.experiments import canonical, cells, study
-from privcurve.experiments.jobs import Curve
-from privcurve.experiments.shards import n_shards, shard_key, shard_of, shard_points
 from privcurve.experiments.splits import Split, fresh_splits, partition_generator, selection_splits
 from privcurve.learners import registry
 
@@ -21,13 +18,7 @@ ARM = study.Arm(
     epsilons=(0.5, 1.0),
     settings=tuple({"n_rounds": n, "density": d} for n in (5, 9, 15) for d in (0.25, 0.5)),
 )
-STUDY = study.Study("s", "s", ("wdbc",), 5, 3, "s", {ARM.name: ARM})
 SPLIT = Split("1/5", 0)
-
-
-def digests(arm, shards):
-    curve = Curve(STUDY, describe("wdbc"), arm, shards, 1)
-    return [curve.shard_digest(shard) for shard in range(shards)]
 
 
 def ids(arm=ARM, dataset="wdbc", checksum="c", seed=1, splits=(SPLIT,)):
@@ -75,59 +66,6 @@ def test_ids_do_not_depend_on_the_arm_name_or_the_rest_of_the_grid():
         ARM, name="other", title="x", settings=({"density": 0.5, "n_rounds": 99}, *ARM.settings)
     )
     assert ids() < ids(grown)
-
-
-def test_a_version_raise_makes_new_cells(monkeypatch):
-    before = ids()
-    entry = registry.entry("lazybb")
-    raised = dataclasses.replace(entry, version=entry.version + 1)
-    monkeypatch.setattr(registry, "LEARNERS", {"lazybb": raised})
-    assert not before & ids()
-
-
-@pytest.mark.parametrize("n_shards", [1, 2, 8])
-def test_shards_partition_the_points(n_shards):
-    shards = [shard_points(ARM, shard, n_shards) for shard in range(n_shards)]
-    found = [(p.epsilon, p.text) for points in shards for p in points]
-    assert sorted(found) == sorted((p.epsilon, p.text) for p in ARM.points)
-    for shard, points in enumerate(shards):
-        assert {shard_of(ARM, point, n_shards) for point in points} <= {shard}
-
-
-def test_a_grown_grid_changes_only_the_digests_of_touched_shards():
-    grown = dataclasses.replace(ARM, settings=(*ARM.settings, {"n_rounds": 99, "density": 1}))
-    touched = {shard_of(grown, p, 8) for p in grown.points}
-    new = {shard_of(grown, p, 8) for p in grown.points if p.setting["n_rounds"] == 99}
-    pairs = zip(digests(ARM, 8), digests(grown, 8), strict=True)
-    changed = {shard for shard, (before, after) in enumerate(pairs) if before != after}
-    assert changed == new
-    assert changed < touched
-
-
-def test_points_that_share_a_calibration_are_trained_by_one_job():
-    for n_rounds in (5, 9, 15):
-        for epsilon in ARM.epsilons:
-            shards = {
-                shard_of(ARM, p, 64)
-                for p in ARM.points
-                if p.epsilon == epsilon and p.setting["n_rounds"] == n_rounds
-            }
-            assert len(shards) == 1
-
-
-def test_a_reordered_grid_changes_no_digest():
-    turned = dataclasses.replace(ARM, settings=ARM.settings[::-1], epsilons=ARM.epsilons[::-1])
-    assert digests(ARM, 1) == digests(turned, 1)
-
-
-def test_the_number_of_shards_follows_the_cost():
-    few = n_shards(ARM, 5, 1000, 10, seconds_per_job=1e9)
-    many = n_shards(ARM, 5, 10**6, 10, seconds_per_job=0.05)
-    assert few == 1
-    # As many as there are keys to deal, at most: more would be empty.
-    n_keys = len({shard_key(ARM, point) for point in ARM.points})
-    assert many <= n_keys < 2 * many
-    assert many & (many - 1) == 0
 
 
 def test_many_classes_cost_more_where_the_registry_says_so():

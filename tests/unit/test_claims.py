@@ -1,10 +1,14 @@
 """Claims of a paper: verdicts of made-up tables, and numbers that it prints."""
 
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 import pytest
 
+from privcurve import schema
 from privcurve.papers import claims
+from privcurve.papers import verdicts as judge
 
 TABLE = pd.DataFrame(
     {
@@ -16,12 +20,12 @@ TABLE = pd.DataFrame(
 )
 PRINTED = pd.DataFrame({"dataset": ["a", "b"], "arm": ["lr", "lr"], "accuracy": [0.79, 0.75]})
 
-EVERY = {"claim": "c", "source": "s", "where": {"arm": "lr"}, "above": 0}
+SOME = {"claim": "c", "source": "s", "where": {"arm": "lr"}, "above": 0}
 
 
 def verdict(claim, printed=None):
     whole = {"name": "C", "claim": "c", "source": "s", **claim}
-    return claims.verdicts([whole], {"accuracy": TABLE}, printed).iloc[0]
+    return judge.verdicts([whole], {"accuracy": TABLE}, printed).iloc[0]
 
 
 def test_printed_numbers_are_taken_off_row_by_row():
@@ -30,10 +34,10 @@ def test_printed_numbers_are_taken_off_row_by_row():
         **{"less_printed": "p.csv", "within": [0, 0.02]},
     }
     found = verdict(claim, {"p.csv": PRINTED})
-    assert (found["n_pass"], found["n_rows"], found["verdict"]) == (1, 2, claims.FAILS)
+    assert (found["n_pass"], found["n_places"], found["verdict"]) == (1, 2, judge.MIXED)
     assert found["least"] == pytest.approx(-0.05)
     assert found["largest"] == pytest.approx(0.01)
-    assert verdict({**claim, "within": [0, 0.06]}, {"p.csv": PRINTED})["verdict"] == claims.HOLDS
+    assert verdict({**claim, "within": [0, 0.06]}, {"p.csv": PRINTED})["verdict"] == judge.HOLDS
 
 
 def test_a_row_without_a_printed_number_is_not_passed_over():
@@ -41,14 +45,14 @@ def test_a_row_without_a_printed_number_is_not_passed_over():
         **{"where": {"arm": "lr"}, "by": ["dataset", "arm"]},
         **{"less_printed": "p.csv", "within": [0, 1]},
     }
-    assert verdict(claim, {"p.csv": PRINTED[:1]})["verdict"] == claims.UNKNOWN
+    assert verdict(claim, {"p.csv": PRINTED[:1]})["verdict"] == judge.UNKNOWN
 
 
 def test_a_line_is_compared_at_each_epsilon():
     claim = {"where": {"arm": "boost"}, "less": {"arm": "lr"}, "above": 0}
     found = verdict(claim)
-    assert (found["n_pass"], found["n_rows"], found["verdict"]) == (1, 2, claims.FAILS)
-    assert verdict({**claim, "share": 0.5})["verdict"] == claims.HOLDS
+    assert (found["n_pass"], found["n_places"], found["verdict"]) == (1, 2, judge.MIXED)
+    assert verdict({**claim, "every": True})["verdict"] == judge.FAILS
 
 
 def test_several_rows_of_a_key_are_refused():
@@ -58,8 +62,8 @@ def test_several_rows_of_a_key_are_refused():
 
 def test_claims_of_studies_are_in_the_order_of_their_names():
     tables = {
-        study: claims.verdicts(
-            [{**EVERY, "name": name} for name in names],
+        study: judge.verdicts(
+            [{**SOME, "name": name} for name in names],
             {"accuracy": TABLE},
         )
         for study, names in {"one": ["C10", "C2 R"], "two": ["C2 F", "C1", "C10"]}.items()
@@ -90,7 +94,7 @@ def runs(**of_methods):
 
 def of_runs(claim, table):
     whole = {"name": "C", "claim": "c", "source": "s", "table": "runs", **claim}
-    return claims.verdicts([whole], {"runs": table})
+    return judge.verdicts([whole], {"runs": table})
 
 
 def test_differences_of_runs_are_paired_by_their_split():
@@ -102,7 +106,7 @@ def test_differences_of_runs_are_paired_by_their_split():
     claim = {"where": {"method": "tree"}, "less": {"method": "line"}, "above": 0}
     (found,) = of_runs(claim, table).to_dict("records")
     # By ε 0, 0.01 and 0.03, and 0.001 more as a mean over splits.
-    assert (found["n_rows"], found["n_pass"], found["verdict"]) == (6, 6, claims.HOLDS)
+    assert (found["n_places"], found["n_pass"], found["verdict"]) == (6, 6, judge.HOLDS)
     assert found["least"] == pytest.approx(0.001)
     # Of 0, 0, 0, 0.004: their standard deviation is 0.002, over the root of four splits.
     assert found["standard_error"] == pytest.approx(0.001)
@@ -117,13 +121,14 @@ def test_one_split_gives_no_standard_error():
     claim = {"where": {"method": "tree"}, "less": {"method": "line"}, "above": 0}
     once = table[table["repeat"] == 1]
     (found,) = of_runs(claim, once).to_dict("records")
-    assert (found["n_rows"], found["n_pass"], found["verdict"]) == (6, 6, claims.HOLDS)
+    assert (found["n_places"], found["n_pass"], found["verdict"]) == (6, 6, judge.UNDECIDED)
+    assert (found["n_for"], found["n_against"]) == (0, 0)
     assert found["mean"] == pytest.approx((0.01 + 0.02 + 0.04) / 3)
     assert np.isnan(found["standard_error"])
     # Nor do rows that a single split has, while others have several.
     of_a = table[(table["dataset"] == "a") & ((table["repeat"] == 1) | (table["method"] == "line"))]
     (found,) = of_runs(claim, of_a).to_dict("records")
-    assert found["verdict"] == claims.HOLDS
+    assert found["verdict"] == judge.UNDECIDED
     assert np.isnan(found["standard_error"])
 
 
@@ -155,8 +160,128 @@ def test_a_spread_of_runs_and_a_run_that_failed():
         "within": [4 * 0.57735, 1e-4],
     }
     (found,) = of_runs(claim, table).to_dict("records")
-    assert found["verdict"] == claims.HOLDS
+    assert found["verdict"] == judge.HOLDS
     failed = table.assign(status=["failed", *["ok"] * (len(table) - 1)])
-    assert of_runs({"where": {"epsilon": 1.0}, "above": -1}, failed)["verdict"][0] == claims.UNKNOWN
+    assert of_runs({"where": {"epsilon": 1.0}, "above": -1}, failed)["verdict"][0] == judge.UNKNOWN
     nowhere = of_runs({"where": {"dataset": "avazu"}, "each": ["dataset"], "above": 0}, table)
-    assert nowhere[["name", "verdict"]].to_numpy().tolist() == [["C", claims.UNKNOWN]]
+    assert nowhere[["name", "verdict"]].to_numpy().tolist() == [["C", judge.UNKNOWN]]
+
+
+N_SPLITS = 10
+# Of mean 0 and standard error 1 over the splits.
+NOISE = np.array([-1, 1] * (N_SPLITS // 2)) * np.sqrt(N_SPLITS - 1)
+
+
+def of_places(*errors, **claim):
+    """Judge that method tree is above line at places that are so many standard errors above."""
+    rows = [
+        {
+            **{"dataset": f"d{i}", "epsilon": 1.0, "method": method, "repeat": k, "status": "ok"},
+            "accuracy": (value + NOISE[k]) / 100 if method == "tree" else 0.0,
+        }
+        for i, value in enumerate(errors)
+        for method in ("tree", "line")
+        for k in range(N_SPLITS)
+    ]
+    criterion = claim if "within" in claim else {"above": 0, **claim}
+    asked = {"where": {"method": "tree"}, "less": {"method": "line"}, **criterion}
+    return of_runs(asked, pd.DataFrame(rows)).iloc[0]
+
+
+@pytest.mark.parametrize(
+    ("errors", "every", "sides", "expected"),
+    [
+        # A place below 0 by luck alone does not refute "at every ε", nor bear it out.
+        ((-1.5, 6, 6, 6), True, (3, 0), judge.UNDECIDED),
+        ((-1.5, 6, 6, 6), False, (3, 0), judge.HOLDS),
+        ((1.5, 6, 6, 6), True, (3, 0), judge.HOLDS),
+        ((-5, 6, 6, 6), True, (3, 1), judge.FAILS),
+        ((-5, 6, 6, 6), False, (3, 1), judge.MIXED),
+        ((-5, 1, 1, 1), False, (0, 1), judge.FAILS),
+        # Beyond two standard errors if there is no other place; not if there are twenty.
+        ((-2.2,), True, (0, 1), judge.FAILS),
+        ((-2.2, *[6] * 19), False, (19, 0), judge.HOLDS),
+        ((1.9,), True, (0, 0), judge.UNDECIDED),
+        ((2.1,), True, (1, 0), judge.HOLDS),
+        # No place for itself, all of them together.
+        ((1.9, 1.9, 1.9, 1.9), True, (0, 0), judge.UNDECIDED),
+        ((2.5, 2.5, 2.5, 2.5), True, (0, 0), judge.HOLDS),
+    ],
+)
+def test_a_place_counts_beyond_two_standard_errors_with_holms_correction(
+    errors, every, sides, expected
+):
+    found = of_places(*errors, **({"every": True} if every else {}))
+    assert (found["n_for"], found["n_against"]) == sides
+    assert found["verdict"] == expected
+    assert f"{sides[0]} for, {sides[1]} against" in claims.readable(found.to_frame().T)["beyond"][0]
+
+
+def test_a_margin_around_a_number_is_judged_from_both_sides():
+    assert of_places(50, 45, within=[0.5, 0.1])["verdict"] == judge.HOLDS
+    assert of_places(70, 50, within=[0.5, 0.1])["verdict"] == judge.MIXED
+    assert of_places(30, within=[0.5, 0.1])["verdict"] == judge.FAILS
+    # Its edge is within two standard errors.
+    assert of_places(61, within=[0.5, 0.1])["verdict"] == judge.UNDECIDED
+
+
+def test_the_share_of_places_that_pass_has_an_error_of_its_own():
+    table = pd.DataFrame({"dataset": [f"d{i}" for i in range(19)], "gain": [1.0] * 19})
+
+    def of_share(n_pass):
+        ours = table.assign(gain=[1.0] * n_pass + [-1.0] * (19 - n_pass))
+        claim = {"where": {"gain": [1, -1]}, "value": "gain", "by": ["dataset"], "share": 0.5}
+        whole = {"name": "C", "claim": "c", "source": "s", "above": 0, **claim}
+        return judge.verdicts([whole], {"accuracy": ours})["verdict"][0]
+
+    # Thirteen of nineteen coins are no wonder.
+    assert of_share(13) == judge.UNDECIDED
+    assert of_share(15) == judge.HOLDS
+    assert of_share(3) == judge.FAILS
+
+
+def test_what_was_not_built_refutes_nothing():
+    found = of_places(-9, every=True, not_comparable="its combiner is not built", changed="the bar")
+    assert found["verdict"] == judge.NOT_COMPARABLE
+    (texts,) = claims.readable(found.to_frame().T).to_dict("records")
+    assert texts["verdict"] == "not comparable: its combiner is not built"
+    assert (texts["changed"], texts["“”"[:0]]) == ("the bar", "C")
+
+
+def test_gains_since_a_base_are_compared():
+    # The tree begins lower and gains as much.
+    table = runs(
+        tree=lambda epsilon, split: 0.5 + epsilon / 10 + split / 100,
+        line=lambda epsilon, split: 0.9 + epsilon / 10 + split / 50,
+    )
+    claim = {"where": {"method": "tree"}, "less": {"method": "line"}, "within": [0, 0.01]}
+    (found,) = of_runs({**claim, "base": {"epsilon": 4.0}}, table).to_dict("records")
+    assert found["largest"] == pytest.approx(0)
+    assert found["least"] == pytest.approx(0)
+    assert found["verdict"] == judge.HOLDS
+    assert "less that at epsilon = 4" in found["criterion"]
+    assert of_runs(claim, table)["verdict"][0] == judge.FAILS
+
+
+def test_another_column_is_taken_off_and_one_more_beside():
+    table = TABLE.assign(bound=[0.3, 0.4, 0.5, 0.75], spread=0.02)
+    claim = {"where": {"arm": "boost"}, "less": {"arm": "boost"}, "value": "bound"}
+
+    def of(more):
+        whole = {"name": "C", "claim": "c", "source": "s", "at_most": 0, **claim, **more}
+        return judge.verdicts([whole], {"accuracy": table}).iloc[0]
+
+    found = of({"less_value": "accuracy"})
+    assert (found["least"], found["largest"]) == pytest.approx((-0.35, 0.03))
+    assert found["criterion"] == "bound less accuracy ≤ 0 in all places"
+    assert of({"less_value": "accuracy", "less_plus": "spread"})["largest"] == pytest.approx(0.01)
+
+
+@pytest.mark.parametrize("path", sorted(Path("resources/printed").glob("*/claims.yaml")), ids=str)
+def test_every_claim_has_a_quote_or_is_marked_as_ours(path):
+    content = schema.read_yaml(path)
+    schema.check(content, claims.SCHEMA, str(path))
+    names = [claim["name"] for claim in content["claims"]]
+    assert len(set(names)) == len(names)
+    for claim in content["claims"]:
+        assert ("quote" in claim) != ("ours" in claim), claim["name"]

@@ -65,3 +65,25 @@ def test_one_hot_has_one_entry_a_column():
     codes = np.array([[0, 2], [1, 0]], dtype=np.uint8)
     found = coding.one_hot(codes, np.array([2, 3]), 0.5).toarray()
     assert found.tolist() == [[0.5, 0, 0, 0, 0.5], [0, 0.5, 0.5, 0, 0]]
+
+
+@pytest.mark.parametrize(("low", "high"), [(0, 1), (0, 1e5), (5, 6), (-10, 100), (-1e-3, 1)])
+@pytest.mark.parametrize("n_bins", [2, 3, 10, 64, 256])
+@pytest.mark.parametrize("spacing", [coding.MIXED, coding.MIXED_HIGH])
+def test_mixed_bins_are_half_even_and_half_logarithmic(low, high, n_bins, spacing):
+    edges = coding.edges(low, high, n_bins, spacing)
+    assert len(edges) == n_bins + 1
+    assert (edges[0], edges[-1]) == (low, high)
+    # Seen from the end that they are finest at, and of each side of 0 by itself.
+    if spacing == coding.MIXED_HIGH:
+        sides = [(high - edges[::-1]) / (high - low)]
+    elif low < 0:
+        assert 0 in edges
+        sides = [edges[edges >= 0] / high, edges[edges <= 0][::-1] / low]
+    else:
+        sides = [(edges - low) / (high - low)]
+    for side in sides:
+        places = np.arange(len(side)) / (len(side) - 1)
+        with np.errstate(divide="ignore"):
+            reached = side / 2 + np.maximum(0, 1 + np.log2(side) / 14) / 2
+        np.testing.assert_allclose(reached, places, atol=1e-7)

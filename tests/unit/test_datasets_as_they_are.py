@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 from datetime import date, datetime
 from decimal import Decimal
 from pathlib import Path
@@ -11,11 +10,11 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet
 import pytest
-from own_dataset import DESCRIPTION
+from own_dataset import refused
 
 from privcurve import datasets
 from privcurve.datasets import DatasetError, Domain
-from privcurve.datasets.dates import days
+from privcurve.datasets.numbers import days
 
 NUMBER = {"name": "x", "kind": "numeric", "bounds": [0, 10], "missing": "bin"}
 DAY = {"name": "x", "kind": "date", "bounds": [date(2000, 1, 1), date(2000, 1, 11)]}
@@ -32,37 +31,83 @@ def coded(own: Any, values: list[str], column: dict[str, Any], **changes: Any) -
     return codes
 
 
-def refused(own: Any, message: str, *asked: Any, **changes: Any) -> None:
+def refuses(own: Any, message: str, *given: Any, **changes: Any) -> None:
     with pytest.raises(DatasetError, match=message):
-        coded(own, *asked, **changes)
+        coded(own, *given, **changes)
+
+
+def listed(*categories: Any) -> dict[str, Any]:
+    return {"name": "x", "kind": "categorical", "categories": list(categories)}
+
+
+def groups(given: Any) -> dict[str, Any]:
+    return {"name": "x", "kind": "text", "groups": given}
+
+
+WIDE = {**NUMBER, "bounds": [-10, 10]}
+ENDS = {**DAY, "n_bins": 4, "missing": "bin", "format": "%d.%m.%Y"}
+JOBS = groups({"none": ["none", "unknown*"], "work": "*"})
+WORDS = ["None", "unknown", "NA", "", "?", "nurse"]
+OTHERS = {"unknown": "other"}
+COMMA = {"decimal": ",", "missing": ["-9,9", "NA"]}
+CODED = [
+    # Markers of what is missing: several, and numbers in whatever way they are written.
+    (["1", "NA", "", "-", "9.5"], NUMBER, {"missing": ["NA", "-"]}, [1, 10, 10, 10, 9]),
+    (["1", "-999", "-999.0"], NUMBER, {"missing": -999}, [1, 10, 10]),
+    (["1", "-999", "-999.0"], NUMBER, {"missing": "-999"}, [1, 10, 10]),
+    (["1", "-999", "x"], NUMBER, {"missing": [-999, "x"]}, [1, 10, 10]),
+    (["-9,9", "3,5", "-9,90"], WIDE, COMMA, [10, 6, 10]),
+    (["-9,9", "3,5", "-9,90", ""], WIDE, COMMA, [10, 6, 10, 10]),
+    (["-9,9", "3,5", "-9,90", "NA"], WIDE, COMMA | {"missing": [-9.9, "NA"]}, [10, 6, 10, 10]),
+    # A value that is listed is a value.
+    (["Oslo", "NA", "-"], listed("Oslo", "-", "?"), {"missing": ["NA", "-"]}, [0, 2, 1]),
+    # Codes that are whole numbers may have a point, or a comma where that stands for it.
+    (["1", "2.0", "1.00"], listed(1, 2, "other"), {}, [0, 1, 0]),
+    (["1", "2.0", "2.5"], listed(1, 2, "other"), OTHERS, [0, 1, 2]),
+    (["1", "2,0", "2.0", "2.000"], listed(1, 2, "other"), OTHERS | {"decimal": ","}, [0, 1, 1, 2]),
+    # Edges of dates are whole days.
+    (["03.01.2000", "04.01.2000", "", "11.01.2000"], ENDS, {}, [0, 1, 4, 3]),
+    # The first pattern that fits counts; what stands in one is meant as it is, but for the star.
+    (["Head Nurse", "nurse", "a (b)"], groups({"head": ["*nurse*"], "rest": "*"}), {}, [0, 0, 1]),
+    (["abc", "a.c", "(b", "OTHER"], groups(["a.c", "(b", "other"]), {}, [2, 0, 1, 2]),
+    # Codes in groups may have a point; what is listed with its point is meant so.
+    (
+        ["1.0", "-1.0", "2.0", "2.00", "1.5", "no"],
+        groups({"no": ["no", "-1"], "half": "2.0", "yes": ["yes", "1", "2"]}),
+        {},
+        [2, 1, 0, 2, 3, 1],
+    ),
+    # A group may list what means nothing elsewhere.
+    (WORDS, JOBS, {"missing": ["none", "unknown", "NA", ""]}, [0, 3, 3, 3, 1, 1]),
+    (WORDS, JOBS, {"missing": ["?", "None"]}, [0, 0, 1, 3, 3, 1]),
+]
+
+
+@pytest.mark.parametrize(("values", "column", "changes", "codes"), CODED)
+def test_values_have_the_codes_that_they_mean(
+    own: Any, values: list[str], column: Any, changes: Any, codes: list[int]
+) -> None:
+    assert coded(own, values, column, **changes) == codes
+
+
+@pytest.mark.parametrize(
+    ("values", "column", "changes", "message"),
+    [
+        (["1", "none"], NUMBER, {"missing": ["NA", "-"]}, "'x' is 'none', not a number"),
+        (["1", "2.5"], listed(1, 2, "other"), {}, "'2.5', which is not one of its categories"),
+        # What is no number ends with a dot of its own.
+        (["St", "St."], listed("St", "?"), {}, "'x' is 'St.', which is not one"),
+        (["soon", "soon"], DAY, {}, r"'x' is 'soon', not an ISO date \(2024-12-31\)"),
+        (["soon", "soon"], ENDS, {}, "'x' is 'soon', not a date of the form %d.%m.%Y"),
+    ],
+)
+def test_values_without_a_code_are_named(
+    own: Any, values: list[str], column: Any, changes: Any, message: str
+) -> None:
+    refuses(own, message, values, column, **changes)
 
 
 # Missing values --------------------------------------------------------------------
-
-
-def test_there_may_be_several_markers_of_what_is_missing(own: Any) -> None:
-    found = coded(own, ["1", "NA", "", "-", "9.5"], NUMBER, missing=["NA", "-"])
-    assert found == [1, 10, 10, 10, 9]
-    refused(own, "'x' is 'none', not a number", ["1", "none"], NUMBER, missing=["NA", "-"])
-    towns = {"name": "x", "kind": "categorical", "categories": ["Oslo", "-", "?"]}
-    # A value that is listed is a value.
-    assert coded(own, ["Oslo", "NA", "-"], towns, missing=["NA", "-"]) == [0, 2, 1]
-
-
-@pytest.mark.parametrize("marker", [-999, "-999"])
-def test_a_number_may_stand_for_what_is_missing(own: Any, marker: object) -> None:
-    # Whether or not all else is a number, and however it is written.
-    assert coded(own, ["1", "-999", "-999.0"], NUMBER, missing=marker) == [1, 10, 10]
-    assert coded(own, ["1", "-999", "x"], NUMBER, missing=[marker, "x"]) == [1, 10, 10]
-
-
-def test_a_marker_with_a_comma_is_one_whatever_the_other_records_are(own: Any) -> None:
-    wide = {**NUMBER, "bounds": [-10, 10]}
-    for marker in ("-9,9", -9.9):
-        for rest in ([], [""], ["NA"]):
-            values = ["-9,9", "3,5", "-9,90", *rest]
-            found = coded(own, values, wide, decimal=",", missing=[marker, "NA"])
-            assert found == [10, 6, 10] + [10] * len(rest)
 
 
 @pytest.mark.parametrize(("marker", "written"), [(-999, "-999.0"), (-999.0, "-999")])
@@ -97,28 +142,12 @@ def test_a_comma_may_stand_for_the_point(own: Any) -> None:
     assert coded(own, ["1,9", "2", "", "9,5"], NUMBER, decimal=",") == [1, 2, 10, 9]
     # A point would be one of thousands.
     for values in (["1,5", "1.000"], ["", "1.000", "2"]):
-        refused(own, "'1.000', not a number", values, NUMBER, decimal=",")
+        refuses(own, "'1.000', not a number", values, NUMBER, decimal=",")
     own(decimal=",")
     with_comma = datasets.describe("mine")
     own()
     assert datasets.describe("mine").digest != with_comma.digest
     assert Domain.from_dict(with_comma.domain.to_dict()) == with_comma.domain
-
-
-def test_where_a_comma_stands_for_the_point_codes_have_commas(own: Any) -> None:
-    grades = {"name": "x", "kind": "categorical", "categories": [1, 2, "other"]}
-    found = coded(own, ["1", "2,0", "2.0", "2.000"], grades, decimal=",", unknown="other")
-    assert found == [0, 1, 1, 2]
-
-
-def test_codes_that_are_whole_numbers_may_have_a_point(own: Any) -> None:
-    grades = {"name": "x", "kind": "categorical", "categories": [1, 2, "other"]}
-    assert coded(own, ["1", "2.0", "1.00"], grades) == [0, 1, 0]
-    assert coded(own, ["1", "2.0", "2.5"], grades, unknown="other") == [0, 1, 2]
-    refused(own, "'2.5', which is not one of its categories", ["1", "2.5"], grades)
-    # What is no number ends with a dot of its own.
-    towns = {"name": "x", "kind": "categorical", "categories": ["St", "?"]}
-    refused(own, "'x' is 'St.', which is not one", ["St", "St."], towns)
 
 
 # Dates -------------------------------------------------------------------------------
@@ -137,21 +166,13 @@ def test_dates_are_days_between_public_bounds(own: Any) -> None:
 
 def test_messages_write_dates_as_dates(own: Any, tmp_path: Path) -> None:
     values = ["1999-05-01", "2000-01-01", "2001-01-02"]
-    refused(own, "lie outside its bounds, 2000-01-01 to 2000-01-11: check", values, DAY)
+    refuses(own, "lie outside its bounds, 2000-01-01 to 2000-01-11: check", values, DAY)
     coded(own, values, {**DAY, "clipping": "expected"})
     datasets.save(datasets.load("mine"), tmp_path / "out")
     (note,) = datasets.clipping_notes(datasets.facts(tmp_path / "out") or {})
     assert (
         "67% of the values of 'x' (train) lay outside the bounds 2000-01-01 to 2000-01-11" in note
     )
-
-
-def test_edges_of_dates_are_whole_days_whatever_their_number(own: Any) -> None:
-    column = {**DAY, "n_bins": 4, "missing": "bin", "format": "%d.%m.%Y"}
-    assert coded(own, ["03.01.2000", "04.01.2000", "", "11.01.2000"], column) == [0, 1, 4, 3]
-    names = datasets.describe("mine").domain.columns[0].bin_names
-    assert names[1] == "2000-01-04 <= x < 2000-01-06"
-    assert names[-1] == "x is missing"
 
 
 def test_times_are_those_of_utc() -> None:
@@ -174,15 +195,7 @@ def test_times_are_those_of_utc() -> None:
     ],
 )
 def test_dates_that_make_no_sense_are_refused(own: Any, changes: Any, message: str) -> None:
-    refused(own, message, ["2000-01-01", "2000-01-02"], {**DAY, **changes})
-
-
-@pytest.mark.parametrize(
-    ("form", "like"),
-    [("iso", r"an ISO date \(2024-12-31\)"), ("%d.%m.%Y", "a date of the form %d.%m.%Y")],
-)
-def test_what_is_no_date_is_named(own: Any, form: str, like: str) -> None:
-    refused(own, f"'x' is 'soon', not {like}", ["soon", "soon"], {**DAY, "format": form})
+    refuses(own, message, ["2000-01-01", "2000-01-02"], {**DAY, **changes})
 
 
 # Text --------------------------------------------------------------------------------
@@ -197,44 +210,21 @@ def test_texts_fall_into_public_groups(own: Any) -> None:
     assert Domain.from_dict(domain.to_dict()) == domain
 
 
-def test_the_first_pattern_that_fits_counts(own: Any) -> None:
-    groups = {"head": ["*nurse*"], "rest": "*"}
-    values = ["Head Nurse", "nurse", "doctor", "a (b)"]
-    assert coded(own, values, {**TEXT, "groups": groups}) == [0, 0, 1, 1]
-    # What stands in a pattern is meant as it is, but for the star.
-    dots = {**TEXT, "groups": ["a.c", "(b", "other"]}
-    assert coded(own, ["abc", "a.c", "(b", "OTHER"], dots) == [2, 0, 1, 2]
-
-
-def test_codes_in_groups_may_have_a_point(own: Any) -> None:
-    # As a column of whole numbers with gaps is written; what is listed with its point is meant so.
-    words = {**TEXT, "groups": {"no": ["no", "-1"], "half": "2.0", "yes": ["yes", "1", "2"]}}
-    assert coded(own, ["1.0", "-1.0", "2.0", "2.00", "1.5", "no"], words) == [2, 1, 0, 2, 3, 1]
-
-
-def test_a_group_may_list_what_means_nothing_elsewhere(own: Any) -> None:
-    jobs = {**TEXT, "groups": {"none": ["none", "unknown*"], "work": "*"}}
-    values = ["None", "unknown", "NA", "", "?", "nurse"]
-    found = coded(own, values, jobs, missing=["none", "unknown", "NA", ""])
-    assert found == [0, 3, 3, 3, 1, 1]
-    found = coded(own, values, jobs, missing=["?", "None"])
-    assert found == [0, 0, 1, 3, 3, 1]
-
-
 @pytest.mark.parametrize("word", ["other", "?"])
 def test_groups_that_are_always_there_are_no_patterns_of_others(own: Any, word: str) -> None:
     groups = {"misc": [word, "a*"]}
-    refused(own, "groups of 'x': other and [?] are groups", ["a", "b"], {**TEXT, "groups": groups})
+    refuses(own, "groups of 'x': other and [?] are groups", ["a", "b"], {**TEXT, "groups": groups})
     assert coded(own, ["a", "b", ""], {**TEXT, "groups": {word: [word, "a*"]}})[0] == 0
 
 
 def test_a_column_of_many_texts_is_not_remembered_whole(monkeypatch: Any) -> None:
-    from privcurve.datasets import values
-    from privcurve.datasets.domain import CATEGORICAL, Column
+    from privcurve.datasets import encode
+    from privcurve.datasets.domain import CATEGORICAL, Column, Domain, Label
 
-    monkeypatch.setattr(values, "MOST_REMEMBERED", 5)
+    monkeypatch.setattr(encode, "MOST_REMEMBERED", 5)
     pairs = (("a*", "a"), ("other", "other"), ("?", "?"))
-    codes = values.Codes(Column("x", CATEGORICAL, categories=pairs, patterns=True), (), "fail")
+    column = Column("x", CATEGORICAL, categories=pairs, patterns=True)
+    codes = encode.TextCodes(Domain((column,), Label("y"), missing=()), column)
     assert [codes[f"a{k}"] for k in range(100)] == [0] * 100
     assert [codes[f"b{k}"] for k in range(100)] == [1] * 100
     assert len(codes) == 6
@@ -344,25 +334,6 @@ def test_parquet_that_does_not_fit_is_refused(own: Any, values: Any, message: st
 
 def test_what_is_no_parquet_is_refused(own: Any) -> None:
     own(parser={"kind": "parquet"})
-    with pytest.raises(DatasetError, match=r"data/mine.csv can't be read"):
-        datasets.load("mine")
+    refused(r"data/mine.csv can't be read")
     own(parser={"kind": "parquet", "header": True})
-    with pytest.raises(DatasetError, match="names its fields itself"):
-        datasets.load("mine")
-
-
-def test_gz_is_unpacked(own: Any) -> None:
-    own()
-    plain = datasets.load("mine")
-    with gzip.open("data/mine.csv.gz", "wb") as stream:
-        stream.write(Path("data/mine.csv").read_bytes())
-    own(files={"train": {"local": "data/mine.csv.gz"}})
-    assert datasets.load("mine").checksum == plain.checksum
-
-
-def test_a_test_file_of_its_own(own: Any) -> None:
-    own()
-    Path("data/test.csv").write_text("sick,age,town\nno,50,Oslo\n")
-    files = {**DESCRIPTION["files"], "test": {"local": "data/test.csv"}}
-    own(files=files, n_test=1)
-    assert datasets.load("mine").y_test.tolist() == [-1]  # type: ignore[union-attr]
+    refused("names its fields itself")

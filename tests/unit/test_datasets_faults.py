@@ -12,18 +12,12 @@ from typing import Any
 
 import pytest
 import yaml
-from own_dataset import DESCRIPTION, LINES
+from own_dataset import DESCRIPTION, LINES, refused
 
 from privcurve import datasets
 from privcurve.datasets import DatasetError
 
 AGE, TOWN = DESCRIPTION["columns"]
-
-
-def refused(name: str = "mine") -> str:
-    with pytest.raises(DatasetError) as caught:
-        datasets.load(name)
-    return str(caught.value)
 
 
 # Coded data and what they were made from -------------------------------------------
@@ -63,7 +57,7 @@ def test_data_that_earlier_versions_coded_otherwise_are_coded_again(
     own: Any, saved: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as earlier:
-        for module in ("description", "origin"):
+        for module in ("description", "dataset"):
             earlier.setattr(f"privcurve.datasets.{module}.CODING", 1)
         own(missing=["?", -999])
         datasets.save(datasets.load("mine"), saved)
@@ -127,10 +121,10 @@ def test_new_contents_with_an_old_time_are_noticed(saved: Path) -> None:
 def test_a_file_that_did_not_change_is_not_read(
     saved: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from privcurve.datasets import origin
+    from privcurve.datasets import dataset
 
     read = []
-    monkeypatch.setattr(origin, "sha256_of", lambda path: read.append(path) or _sha256(path))
+    monkeypatch.setattr(dataset, "sha256_of", lambda path: read.append(path) or _sha256(path))
     assert datasets.is_current(saved)
     assert Path("data/mine.csv") not in read
     Path("data/mine.csv").touch()
@@ -142,7 +136,7 @@ def test_a_file_is_summed_once_a_load(own: Any, monkeypatch: pytest.MonkeyPatch)
     own(n_test=4, files={"train": {"local": "data/mine.csv"}, "test": {"local": "other.csv"}})
     Path("other.csv").write_text(Path("data/mine.csv").read_text() + "\n")
     read = []
-    for name in ("load", "origin"):
+    for name in ("load", "dataset"):
         module = import_module(f"privcurve.datasets.{name}")
         monkeypatch.setattr(module, "sha256_of", lambda path: read.append(path) or _sha256(path))
     found = datasets.load("mine")
@@ -178,12 +172,6 @@ def test_a_mirror_that_is_no_folder(
 
 
 # Descriptions ----------------------------------------------------------------------
-
-
-def test_repeated_keys(own: Any) -> None:
-    path = Path("resources/datasets/mine.yaml")
-    path.write_text(path.read_text() + "label: {column: sick, positive: 'no', negative: 'yes'}\n")
-    assert "the key 'label' stands twice, lines " in refused()
 
 
 NAN, INF = float("nan"), float("inf")
@@ -227,15 +215,6 @@ def test_more_categories_than_codes(own: Any) -> None:
     assert "'town' has 70,000 codes, more than 65,536" in refused()
     own(columns=[{**AGE, "n_bins": 65_536, "missing": "bin"}])
     assert "'age' has 65,537 codes" in refused()
-
-
-def test_a_category_that_yaml_reads_as_a_truth_value(own: Any) -> None:
-    path = Path("resources/datasets/mine.yaml")
-    own(columns=[{**TOWN, "categories": {"@": "north", "SO": "south"}}])
-    path.write_text(path.read_text().replace("'@'", "NO"))
-    assert "put the word in quotes" in refused()
-    path.write_text(path.read_text().replace("NO:", "'NO':"))
-    assert datasets.describe("mine").domain.columns[0].codes == {"NO": 0, "SO": 1}
 
 
 def test_all_faults_of_a_description_are_told(own: Any) -> None:
@@ -296,11 +275,6 @@ def test_a_file_without_any_of_the_columns_is_one_fault(own: Any) -> None:
     assert "data/mine.csv has no column 'age', nor any other that " in message
     assert "Its columns: age;town;note;sick. Correct parser (separator or " in message
     assert len(message.splitlines()) == 1
-
-
-def test_a_digit_separator_is_no_number(own: Any) -> None:
-    own([*LINES[:4], "1_0,Oslo,w,yes"])
-    assert "'age' is '1_0', not a number" in refused()
 
 
 def test_composed_and_decomposed_letters_are_the_same(own: Any) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 import yaml
-from own_dataset import DESCRIPTION, LINES
+from own_dataset import DESCRIPTION, LINES, refused
 
 from privcurve import datasets
 from privcurve.datasets import DatasetError
@@ -48,12 +48,6 @@ def test_checksum_follows_codes_and_domain(own: Any) -> None:
     assert datasets.load("mine").checksum != first
 
 
-def test_given_checksum_of_a_local_file_is_checked(own: Any) -> None:
-    own(files={"train": {"local": "data/mine.csv", "sha256": "0" * 64}})
-    with pytest.raises(DatasetError, match="truncated or altered"):
-        datasets.load("mine")
-
-
 @pytest.mark.parametrize(
     ("lines", "parts"),
     [
@@ -74,97 +68,33 @@ def test_given_checksum_of_a_local_file_is_checked(own: Any) -> None:
 )
 def test_bad_file_is_refused(own: Any, lines: list[str], parts: tuple[str, ...]) -> None:
     own(lines)
-    with pytest.raises(DatasetError) as caught:
-        datasets.load("mine")
+    message = refused()
     for part in ("'mine'", *parts):
-        assert part in str(caught.value)
+        assert part in message
 
 
 @pytest.mark.usefixtures("own")
 def test_missing_file() -> None:
     Path("data/mine.csv").unlink()
-    with pytest.raises(DatasetError, match=r"no file .*mine\.csv"):
-        datasets.load("mine")
-
-
-def test_unknown_categories_go_to_other_where_declared(own: Any) -> None:
-    columns = [
-        DESCRIPTION["columns"][0],
-        {"name": "town", "kind": "categorical", "categories": ["Oslo", "other"]},
-    ]
-    own(columns=columns, unknown="other")
-    assert datasets.load("mine").X[:, 1].tolist() == [0, 1, 1, 0]
-    own(columns=columns)
-    with pytest.raises(DatasetError, match="'Rome, north'"):
-        datasets.load("mine")
+    refused(r"no file .*mine\.csv")
 
 
 def test_lines_are_counted_through_comments_and_blanks(own: Any) -> None:
     lines = ["a title", "# remark", LINES[0], "", *LINES[1:4], "18,Nowhere,w,yes"]
     own(lines, parser={"kind": "delimited", "header": True, "comment": "#", "skip_rows": 1})
-    with pytest.raises(DatasetError, match="line 8 of"):
-        datasets.load("mine")
-
-
-def test_whitespace_as_separator_and_values_sharing_a_bin(own: Any) -> None:
-    columns = [
-        {"name": "a", "kind": "categorical", "categories": {"u": "low", "v": "low", "w": "high"}}
-    ]
-    own(
-        ["u  1", "v   0", "w 0", "w 1"],
-        columns=columns,
-        parser={"kind": "delimited", "separator": "whitespace", "fields": ["a", "b"]},
-        label={"column": "b", "positive": 1, "negative": 0},
-    )
-    mine = datasets.load("mine")
-    assert mine.X.ravel().tolist() == [0, 0, 1, 1]
-    assert mine.domain.bin_names == (("a = low", "a = high"),)
-
-
-def test_libsvm(own: Any) -> None:
-    changes: dict[str, Any] = {
-        "columns": [
-            {"name": "p", "kind": "numeric", "bounds": [0, 10], "source": "s"},
-            {"name": "q", "kind": "numeric", "bounds": [0, 10], "source": "s"},
-        ],
-        "parser": {"kind": "libsvm", "fields": ["p", "q"]},
-        "label": {"column": "label", "positive": 1, "negative": -1},
-    }
-    own(["1 1:3.5 2:9", "-1 2:4", "-1 1:1", "1"], **changes)
-    assert datasets.load("mine").X.tolist() == [[3, 9], [0, 4], [1, 0], [0, 0]]
-    own(["1 1:3.5", "-1 3:4", "-1 1:1", "1"], **changes)
-    with pytest.raises(DatasetError, match=r"line 2 of .*'3:4'"):
-        datasets.load("mine")
-
-
-def test_compressed_file(own: Any) -> None:
-    own(files={"train": {"local": "data/mine.csv.gz"}})
-    packed = gzip.compress("\n".join(LINES).encode())
-    Path("data/mine.csv.gz").write_bytes(packed)
-    assert datasets.load("mine").X[:, 0].tolist() == [3, 4, 9, 1]
-    Path("data/mine.csv.gz").write_bytes(packed[:-10])
-    with pytest.raises(DatasetError, match=r"mine\.csv\.gz can't be read"):
-        datasets.load("mine")
-
-
-def test_unknown_encoding(own: Any) -> None:
-    own(parser={"kind": "delimited", "header": True, "encoding": "latin-one"})
-    with pytest.raises(DatasetError, match="encoding 'latin-one' is unknown"):
-        datasets.load("mine")
+    refused("line 8 of")
 
 
 def test_a_quote_that_never_ends(own: Any) -> None:
     own([*LINES[:3], '"' + "x" * 140_000])
-    with pytest.raises(DatasetError, match=r"mine\.csv can't be read"):
-        datasets.load("mine")
+    refused(r"mine\.csv can't be read")
 
 
 def test_damaged_inside(own: Any) -> None:
     whole = gzip.compress(b"age,town,note,sick\n" * 1000, mtime=0)
     own(files={"train": {"local": "data/mine.csv.gz"}})
     Path("data/mine.csv.gz").write_bytes(whole[:12] + b"\xff" * 20 + whole[32:])
-    with pytest.raises(DatasetError, match=r"mine\.csv\.gz can't be read"):
-        datasets.load("mine")
+    refused(r"mine\.csv\.gz can't be read")
 
 
 def test_parts_of_the_same_name_keep_their_checksums(own: Any) -> None:
@@ -180,8 +110,7 @@ def test_parts_of_the_same_name_keep_their_checksums(own: Any) -> None:
 @pytest.mark.usefixtures("own")
 def test_wrong_encoding() -> None:
     Path("data/mine.csv").write_bytes("\n".join(LINES).replace("Oslo", "Århus").encode("latin-1"))
-    with pytest.raises(DatasetError, match=r"parser \(encoding"):
-        datasets.load("mine")
+    refused(r"parser \(encoding")
 
 
 def test_many_bins_need_two_bytes(own: Any) -> None:

@@ -9,22 +9,16 @@ from typing import Any
 
 import numpy as np
 import pytest
-from own_dataset import DESCRIPTION, LINES
+from own_dataset import DESCRIPTION, LINES, refused
 from raw_files import compressed, idx, workbook
 
 from privcurve import datasets
 from privcurve.datasets import Column, DatasetError, Domain, Label
 from privcurve.datasets.fetch import _AtMost
-from privcurve.datasets.readers import packed
+from privcurve.datasets.readers import files
 from privcurve.datasets.unlabelled import read_codes
 
 AGE, TOWN = DESCRIPTION["columns"]
-
-
-def refused() -> str:
-    with pytest.raises(DatasetError) as caught:
-        datasets.load("mine")
-    return str(caught.value)
 
 
 # Text ----------------------------------------------------------------------------------
@@ -171,7 +165,7 @@ def test_what_compress_packs_is_unpacked(tmp_path: Path, bits: int, letters: int
         data = rng.integers(0, letters, size, dtype=np.uint8).tobytes()
         for clear in (0, 300):
             path.write_bytes(compressed(data, bits, clear))
-            with packed.opened(path) as stream:
+            with files.opened(path) as stream:
                 assert stream.read() == data
 
 
@@ -185,10 +179,10 @@ def test_damaged_files_of_compress_are_refused(tmp_path: Path) -> None:
         b"\x1f\x9d\x90\xff\xff\xff",
     ):
         path.write_bytes(data)
-        with packed.opened(path) as stream, pytest.raises(ValueError, match=r"compress|damaged"):
+        with files.opened(path) as stream, pytest.raises(ValueError, match=r"compress|damaged"):
             stream.read()
     path.write_bytes(compressed(b"a table" * 99)[:-5])
-    with packed.opened(path) as stream:
+    with files.opened(path) as stream:
         assert stream.read() != b"a table" * 99
 
 
@@ -196,11 +190,11 @@ def test_damaged_files_of_compress_are_refused(tmp_path: Path) -> None:
 def test_what_unpacks_to_too_much_is_no_table(
     own: Any, monkeypatch: pytest.MonkeyPatch, ending: str
 ) -> None:
-    monkeypatch.setattr(packed, "MOST_UNPACKED", 100_000)
-    monkeypatch.setattr(packed, "MOST_TIMES", 5)
+    monkeypatch.setattr(files, "MOST_UNPACKED", 100_000)
+    monkeypatch.setattr(files, "MOST_TIMES", 5)
     text = "\n".join([LINES[0], *LINES[1:] * 5000]).encode()
     data = compressed(text) if ending == "csv.Z" else gzip.compress(text)
-    assert len(data) * packed.MOST_TIMES < len(text)
+    assert len(data) * files.MOST_TIMES < len(text)
     own(files={"train": {"local": f"data/mine.{ending}"}})
     Path(f"data/mine.{ending}").write_bytes(data)
     assert f"its {len(data):,} bytes are packed, and hold more than " in refused()
@@ -211,8 +205,8 @@ def test_what_unpacks_to_too_much_is_no_table(
 def test_a_workbook_that_unpacks_to_too_much_is_not_read(
     own: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(packed, "MOST_UNPACKED", 100_000)
-    monkeypatch.setattr(packed, "MOST_TIMES", 5)
+    monkeypatch.setattr(files, "MOST_UNPACKED", 100_000)
+    monkeypatch.setattr(files, "MOST_TIMES", 5)
     own(files={"train": {"local": "data/mine.xlsx"}}, parser={"kind": "excel", "header": True})
     rows = [LINES[0].split(","), *[[31, "Oslo", "x", "yes"]] * 5000]
     path = Path("data/mine.xlsx")

@@ -9,11 +9,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from own_dataset import DESCRIPTION, LINES
+from own_dataset import DESCRIPTION, LINES, refused
 from raw_files import compressed, idx, workbook
 
 from privcurve import datasets
-from privcurve.datasets import DatasetError
 from privcurve.datasets.readers import table
 
 AGE, TOWN = DESCRIPTION["columns"]
@@ -27,8 +26,7 @@ def test_compressed_files(own: Any, ending: str, pack: Any) -> None:
     path.write_bytes(pack("\n".join(LINES).encode()))
     assert datasets.load("mine").X.tolist() == CODES
     path.write_bytes(b"\x1f\x9d\x90\xff\xff\xff")
-    with pytest.raises(DatasetError, match=r"can't be read"):
-        datasets.load("mine")
+    refused(r"can't be read")
 
 
 def test_several_files_are_one_part(own: Any) -> None:
@@ -39,11 +37,9 @@ def test_several_files_are_one_part(own: Any) -> None:
     assert mine.X.tolist() == CODES
     assert list(mine.sources) == ["mine.csv", "more.csv"]
     Path("data/more.csv").write_text("\n".join([LINES[0], LINES[3], "9,Paris,x,no"]) + "\n")
-    with pytest.raises(DatasetError, match=r"line 3 of data/more\.csv: 'town' is 'Paris'"):
-        datasets.load("mine")
+    refused(r"line 3 of data/more\.csv: 'town' is 'Paris'")
     Path("data/more.csv").write_text(LINES[0] + "\n")
-    with pytest.raises(DatasetError, match=r"more\.csv holds 2 records"):
-        datasets.load("mine")
+    refused(r"more\.csv holds 2 records")
 
 
 def test_indices_from_zero(own: Any) -> None:
@@ -55,13 +51,11 @@ def test_indices_from_zero(own: Any) -> None:
     own(["1 0:35 1:90", "-1 1:40", "-1 0:10", "1"], **changes)
     assert datasets.load("mine").X.tolist() == [[3, 9], [0, 4], [1, 0], [0, 0]]
     own(["1 2:35", "-1 1:4_0", "-1 0:10", "1"], **changes)
-    with pytest.raises(DatasetError) as caught:
-        datasets.load("mine")
-    assert "line 1 of data/mine.csv: '2:35' is not index:number, index 0 … 1" in str(caught.value)
-    assert "line 2 of data/mine.csv: '1:4_0'" in str(caught.value)
+    message = refused()
+    assert "line 1 of data/mine.csv: '2:35' is not index:number, index 0 … 1" in message
+    assert "line 2 of data/mine.csv: '1:4_0'" in message
     own(parser={"kind": "delimited", "header": True, "zero_based": True})
-    with pytest.raises(DatasetError, match="zero_based is for kind: libsvm"):
-        datasets.load("mine")
+    refused("zero_based is for kind: libsvm")
 
 
 def test_fields_beyond_the_last(own: Any) -> None:
@@ -70,8 +64,7 @@ def test_fields_beyond_the_last(own: Any) -> None:
     own(lines, parser=parser)
     assert datasets.load("mine").X.tolist() == CODES
     own([*lines[:4], "17"], parser=parser)
-    with pytest.raises(DatasetError, match=r"line 5 .* 1 fields, not 4"):
-        datasets.load("mine")
+    refused(r"line 5 .* 1 fields, not 4")
 
 
 @pytest.mark.parametrize("kind", ["delimited", "excel"])
@@ -97,8 +90,7 @@ def test_names_of_fields_by_place_are_compared_with_those_of_the_file(own: Any, 
     assert datasets.load("mine").X.tolist() == [[3, 0], [4, 2], [9, 2], [1, 2]]
     write(moved)
     unit = "line" if kind == "delimited" else "row"
-    with pytest.raises(DatasetError, match=f"{unit} 1 .* its column 2 'town', .* is column 3"):
-        datasets.load("mine")
+    refused(f"{unit} 1 .* its column 2 'town', .* is column 3")
 
 
 # Excel -----------------------------------------------------------------------------
@@ -128,14 +120,11 @@ def test_a_sheet_of_excel(own: Any) -> None:
     assert mine.X.tolist() == [[3, 0, 0], [4, 1, 0], [9, 2, 1], [1, 0, 1]]
     assert mine.y.tolist() == [1, -1, -1, 1]
     own(**{**EXCEL, "parser": {**EXCEL["parser"], "rows": 5}}, n_rows=5)
-    with pytest.raises(DatasetError, match=r"row 7 of data/mine\.xlsx: 'age' is 'sums'"):
-        datasets.load("mine")
+    refused(r"row 7 of data/mine\.xlsx: 'age' is 'sums'")
     own(**{**EXCEL, "parser": {**EXCEL["parser"], "sheet": "data"}})
-    with pytest.raises(DatasetError, match="no sheet 'data'; did you mean 'Data'"):
-        datasets.load("mine")
+    refused("no sheet 'data'; did you mean 'Data'")
     Path("data/mine.xlsx").write_text("no sheet at all")
-    with pytest.raises(DatasetError, match="can't be read"):
-        datasets.load("mine")
+    refused("can't be read")
 
 
 def test_a_sheet_may_be_read_as_a_file_with_decimal_commas_is(own: Any) -> None:
@@ -175,8 +164,7 @@ def test_what_stands_in_merged_cells_is_not_taken_for_missing(own: Any) -> None:
         ("B2:B5", r"row 3 of data/mine.xlsx: 'town' is part of merged .* \(2 more like it\)"),
     ):
         workbook(Path("data/mine.xlsx"), sheets, [*harmless, merged])
-        with pytest.raises(DatasetError, match=message):
-            datasets.load("mine")
+        refused(message)
 
 
 def test_a_formula_that_was_never_computed_is_not_taken_for_missing(own: Any) -> None:
@@ -194,12 +182,10 @@ def test_a_formula_that_was_never_computed_is_not_taken_for_missing(own: Any) ->
         sheets["Data"][row][0] = "=B1&lt"
     workbook(path, sheets)
     message = r"row 4 of .*: 'age' is a formula whose value .* save it\. \(1 more like it\)"
-    with pytest.raises(DatasetError, match=message):
-        datasets.load("mine")
+    refused(message)
     # Some programs write whole paths.
     rewrite(path, "xl/_rels/workbook.xml.rels", b'Target="', b'Target="/xl/')
-    with pytest.raises(DatasetError, match=message):
-        datasets.load("mine")
+    refused(message)
 
 
 def test_numbers_of_excel_are_no_codes_with_leading_zeros(own: Any) -> None:
@@ -211,19 +197,7 @@ def test_numbers_of_excel_are_no_codes_with_leading_zeros(own: Any) -> None:
     # What is shown as 0150 is 150 to whoever reads the file.
     rows[1][0] = 150
     workbook(Path("data/mine.xlsx"), {"Data": [["a title"], *rows]})
-    with pytest.raises(DatasetError, match=r"data/mine\.xlsx: 'zip' holds numbers .*format Text"):
-        datasets.load("mine")
-
-
-def test_truth_values_of_excel_fall_into_groups_too(own: Any) -> None:
-    groups = {"name": "seen", "kind": "text", "groups": {"yes": ["1", "yes"], "no": ["0"]}}
-    label = {"column": "sick", "positive": "TRUE", "negative": "FALSE"}
-    own(**{**EXCEL, "columns": [groups], "label": label})
-    rows = [["seen", "sick"], [True, True], [False, False], ["yes", True], ["so", False]]
-    workbook(Path("data/mine.xlsx"), {"Data": [["a title"], *rows]})
-    mine = datasets.load("mine")
-    assert mine.X.ravel().tolist() == [1, 0, 1, 2]
-    assert mine.y.tolist() == [1, -1, 1, -1]
+    refused(r"data/mine\.xlsx: 'zip' holds numbers .*format Text")
 
 
 FORMULAS = [
@@ -241,8 +215,7 @@ def test_a_formula_may_be_written_in_any_way(own: Any, written: bytes) -> None:
     path = Path("data/mine.xlsx")
     workbook(path, {"Data": [["a title"], *SHEET]})
     rewrite(path, SHEET_1, b'<c r="A4"><v>45.5</v></c>', written)
-    with pytest.raises(DatasetError, match=r"row 4 of .*: 'age' is a formula whose value"):
-        datasets.load("mine")
+    refused(r"row 4 of .*: 'age' is a formula whose value")
     # What was computed, and what comes of it is an empty text, are as they are.
     rewrite(path, SHEET_1, written, b'<c s="0" r="A4"><f>B1</f><v>45.5</v></c>')
     assert datasets.load("mine").X[:, 0].tolist() == [3, 4, 9, 1]
@@ -285,8 +258,7 @@ def test_idx_files(own: Any) -> None:
     assert mine.y.tolist() == [1, -1, 1, -1]
     assert set(mine.sources) == {"images.gz", "labels.gz"}
     own(**{**IDX, "parser": {"kind": "idx", "fields": ["b{0..3}"]}})
-    with pytest.raises(DatasetError, match=r"holds 16 numbers an image \(4 × 4 pixels"):
-        datasets.load("mine")
+    refused(r"holds 16 numbers an image \(4 × 4 pixels")
 
 
 @pytest.mark.parametrize(
@@ -310,17 +282,14 @@ def test_idx_files_that_are_none(own: Any, images: bytes, labels: bytes, message
     own(**IDX)
     Path("data/images.gz").write_bytes(images)
     Path("data/labels.gz").write_bytes(labels)
-    with pytest.raises(DatasetError, match=message):
-        datasets.load("mine")
+    refused(message)
 
 
 def test_idx_files_need_labels_and_others_have_none(own: Any) -> None:
     own(**{**IDX, "files": {"train": {"local": "data/images.gz"}}})
-    with pytest.raises(DatasetError, match=r"images\.gz needs labels"):
-        datasets.load("mine")
+    refused(r"images\.gz needs labels")
     own(files=IDX["files"])
-    with pytest.raises(DatasetError, match="is for kind: idx"):
-        datasets.load("mine")
+    refused("is for kind: idx")
 
 
 # Pieces ----------------------------------------------------------------------------
@@ -336,8 +305,7 @@ def test_pieces_make_no_difference(
     assert again.checksum == whole.checksum
     assert (again.n_clipped, again.clipped) == (whole.n_clipped, whole.clipped)
     own([*LINES[:4], "17.5,Bergen,w,yes"])
-    with pytest.raises(DatasetError, match=r"line 5 of .*'Bergen'"):
-        datasets.load("mine")
+    refused(r"line 5 of .*'Bergen'")
 
 
 def test_memory_does_not_grow_with_the_file(own: Any, monkeypatch: pytest.MonkeyPatch) -> None:

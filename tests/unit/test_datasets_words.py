@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 import yaml
-from own_dataset import DESCRIPTION, LINES
+from own_dataset import DESCRIPTION, LINES, refused
 
 from privcurve import datasets
-from privcurve.datasets import DatasetError, Domain
+from privcurve.datasets import Domain
 from privcurve.datasets.variants import as_pattern, names_of
 
 AGE, TOWN = DESCRIPTION["columns"]
@@ -21,12 +20,6 @@ AGE, TOWN = DESCRIPTION["columns"]
 def variant(**changes: Any) -> None:
     content = {"title": "t", "based_on": "mine", **changes}
     Path("resources/datasets/other.yaml").write_text(yaml.safe_dump(content))
-
-
-def refused(message: str, name: str = "mine") -> str:
-    with pytest.raises(DatasetError, match=message) as caught:
-        datasets.load(name)
-    return str(caught.value)
 
 
 # Public facts ----------------------------------------------------------------------
@@ -287,23 +280,3 @@ def test_what_a_file_writes_for_a_missing_number(own: Any) -> None:
     refused("'town' is '-'")
     own([line.replace("-,", "Oslo,") for line in lines], columns=columns, missing="nan")
     assert datasets.load("mine").X[:, 0].tolist() == [3, 10, 0, 9]
-
-
-@pytest.mark.parametrize(
-    ("categories", "says"),
-    [
-        ("{1.10: a, b: b}", "YAML reads 1.10 as 1.1"),
-        ("[2024-01-01 12:00:00, other]", "YAML reads 2024-01-01 12:00:00 as 2024-01-01T12:00:00"),
-        ("[+1, -1, other]", r"YAML reads \+1 as 1"),
-    ],
-)
-def test_categories_that_yaml_writes_otherwise_are_refused(
-    own: Any, categories: str, says: str
-) -> None:
-    path = Path("resources/datasets/mine.yaml")
-    own(columns=[{**TOWN, "categories": {"@": "@"}}], unknown="other")
-    path.write_text(
-        re.sub(r"categories:\s+'@': '@'", f"categories: {categories}", path.read_text())
-    )
-    with pytest.raises(DatasetError, match=f"line .*{says}; put it in quotes"):
-        datasets.describe("mine")

@@ -5,9 +5,10 @@ import numpy as np
 import pytest
 from sklearn.tree import DecisionTreeRegressor
 
-from privcurve.kernels.dpboost import NO_SPLIT, grow_tree, part_gain
+from privcurve.kernels.dpboost import NO_SPLIT, grow_tree
+from privcurve.kernels.trees.form import Ranges
 from privcurve.learners.dpboost import DPBoostClassifier
-from privcurve.privacy.calibration.dpboost import chunk_ends, dpboost, leaf_bounds
+from privcurve.privacy.calibration.dpboost import chunk_ends, dpboost
 from privcurve.privacy.curator import Curator
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "reference"))
@@ -34,11 +35,9 @@ def problem(n=400, seed=0):
 def grown(X, gradients, n_bins, depth, thresholds, regularisation=0.5):
     starts = np.concatenate([[0], np.cumsum(n_bins)]).astype(np.int64)
     splits = np.empty(2**depth - 1, dtype=np.int64)
-    rows = np.arange(len(X))
-    ones = np.ones(len(X))
     sums, totals = grow_tree(
-        X, rows, gradients, ones, starts, depth, thresholds, regularisation, 0.0,
-        np.empty((1, 0)), splits,
+        X + starts[:-1], gradients, np.ones(len(X)), starts, depth, thresholds, regularisation, 0.0,
+        np.empty((1, 0)), splits, Ranges(*(np.empty_like(splits) for _ in range(3))),
     )  # fmt: skip
     return splits, sums, totals
 
@@ -69,11 +68,6 @@ def test_questions_run_out():
     assert totals.tolist() == [1, 0, 0, 0, 2, 0, 0, 0]
 
 
-def test_part_gain_of_nothing():
-    assert part_gain(0.0, 0.0, 0.0) == 0.0
-    assert part_gain(3.0, 2.0, 1.0) == 3.0
-
-
 @pytest.mark.parametrize("splits", ["threshold", "equality"])
 def test_without_noise_one_tree_is_a_regression_tree(splits):
     X, y, n_bins = problem()
@@ -96,26 +90,6 @@ def test_without_noise_boosting_lowers_the_square_loss_of_every_tree():
         losses.append(((model.fit(X, y).decision_function(X) - y) ** 2).mean())
     assert losses == sorted(losses, reverse=True)
     assert losses[-1] < 0.5 * losses[0]
-
-
-def test_counts_are_records():
-    X, y, n_bins = problem()
-    rows, counts = np.unique(np.c_[X, y], axis=0, return_counts=True)
-    # With one tree and almost no noise the order of the records does not matter.
-    model = DPBoostClassifier(n_trees=1, trees_per_ensemble=1, n_bins=n_bins, epsilon=1e9)
-    by_record = model.fit(X, y).decision_function(X)
-    by_count = model.fit(rows[:, :-1].astype(np.uint8), rows[:, -1], counts).decision_function(X)
-    assert by_record == pytest.approx(by_count, abs=1e-6)
-    assert model.n_records_ == len(X)
-
-
-def test_leaves_are_clipped():
-    X, y, n_bins = problem()
-    model = DPBoostClassifier(
-        n_bins=n_bins, epsilon=1e9, n_trees=8, learning_rate=0.5, random_state=0
-    )
-    leaves = np.abs(model.fit(X, y).leaf_values_).max(axis=1) / 0.5
-    assert (leaves <= leaf_bounds(8, 0.5) + 1e-6).all()
 
 
 @pytest.mark.parametrize("chunks", ["geometric", "equal"])
@@ -177,13 +151,3 @@ def test_delta():
     assert approximate.epsilon_spent == pytest.approx(1.0, rel=1e-9)
     with pytest.raises(ValueError, match="delta > 0"):
         dpboost(**many, epsilon=1.0, delta=1e-5, calibration="published")
-
-
-@pytest.mark.parametrize(
-    ("parameter", "value"),
-    [("n_trees", 0), ("max_depth", 13), ("learning_rate", 0.0), ("chunks", "odd")],
-)
-def test_parameters_are_checked(parameter, value):
-    X, y, n_bins = problem(20)
-    with pytest.raises(ValueError, match=parameter):
-        DPBoostClassifier(n_bins=n_bins, **{parameter: value}).fit(X, y)

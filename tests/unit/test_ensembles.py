@@ -73,19 +73,21 @@ def test_least_errors_and_how_far_they_lie_apart():
 
 def test_ties_count_for_all_and_shuffles_know_no_better():
     printed = pd.DataFrame({"epsilon": [1], "alpha": ["O.C."], "n_domains_best": [14]})
-    parts = []
-    for k in range(12):
+    parts, n = [], ensembles.DOMAINS
+    for k in range(n):
         name, tied = f"d{k}", k == 0
         for more, error in ((OC, 0.1), (LOW, 0.1 if tied else 0.2)):
             setting = {**more, "n_trees": 2, "depth": 2, "tree_share": 0.5}
             parts.append(cells("bdpe", setting, [error, error], dataset=name))
     found = ensembles.best_alphas(errors_of(*parts), printed, 7).set_index("alpha")
-    assert found["n_best"].to_dict() == {"O.C.": 12, "0.1": 1}
-    assert found["lead"].to_dict() == {"O.C.": 11, "0.1": -11}
+    assert found["n_best"].to_dict() == {"O.C.": n, "0.1": 1}
+    assert found["lead"].to_dict() == {"O.C.": n - 1, "0.1": 1 - n}
     assert found.loc["O.C.", "printed"] == 14
-    # Eleven coins and the tie: 6.5 on average, with a standard error of 0.12 over 200 shuffles.
-    assert found.loc["O.C.", "shuffled_mean"] == pytest.approx(6.5, abs=0.5)
+    # Coins and the tie: 10 on average, with a standard error of 0.15 over 200 shuffles.
+    assert found.loc["O.C.", "shuffled_mean"] == pytest.approx(n / 2 + 0.5, abs=0.7)
     assert found.loc["O.C.", "n_best"] > found.loc["O.C.", "shuffled_95"]
+    # The printed count is of nineteen domains: beside fewer it says nothing.
+    assert ensembles.best_alphas(errors_of(*parts[:8]), printed, 7)["printed"].isna().all()
 
 
 def test_duels_are_students_paired():
@@ -120,6 +122,20 @@ def test_duels_are_students_paired():
     lost = whole[whole["leverage"] == "constant"]
     assert lost["percent_wins"].isna().all()
     assert (lost["share_not_significant"] == 1).all()
+
+
+def test_a_duel_is_significant_at_the_level_of_the_paper():
+    spread = np.linspace(-1, 1, 10)
+    # Gaps of so many standard errors: p is 0.029, and 0.0092.
+    error = spread.std(ddof=1) / np.sqrt(10)
+    gaps = {name: (spread + t * error) / 100 for name, t in (("O.C.", 2.6), ("0.1", 3.3))}
+    frame = errors_of(
+        cells("dp_forest", {"n_trees": 21, "depth": 2}, [0.3] * 10),
+        *(boosted(m, 0.3 - gaps[n]) for n, m in (("O.C.", OC), ("0.1", LOW))),
+    )
+    found = ensembles.duels(frame).set_index("alpha")
+    assert found["p_value"].to_dict() == pytest.approx({"O.C.": 0.0287, "0.1": 0.0092}, rel=0.01)
+    assert found["won"].to_dict() == {"O.C.": False, "0.1": True}
 
 
 def test_folds_that_failed_on_either_side_do_not_count():

@@ -5,7 +5,6 @@ from sklearn.datasets import load_breast_cancer
 from privcurve.coding import equal_width
 from privcurve.learners import LazyBBClassifier, OneRuleClassifier, one_rule
 from privcurve.learners.one_rule import VoteModel
-from privcurve.privacy.calibration.one_rules import lazybb_one_rule
 
 N_BINS = [10] * 30
 RNG = np.random.default_rng
@@ -26,16 +25,6 @@ def test_without_privacy_it_learns(data):
     assert 0.7 < (rule.predict(X) == y).mean() < (model.predict(X) == y).mean()
     assert not model.privacy_.private
     assert model.privacy_.ledger == ()
-
-
-@pytest.mark.parametrize("calibration", ["certified", "published"])
-def test_much_budget_comes_near_no_noise(data, calibration):
-    X, y = data
-    model = LazyBBClassifier(
-        epsilon=1e5, calibration=calibration, n_bins=N_BINS, random_state=0
-    ).fit(X, y)
-    assert (model.predict(X) == y).mean() > 0.92
-    assert model.privacy_.calibration == calibration
 
 
 def test_one_round_of_lazybb_is_the_1_rule(data):
@@ -64,17 +53,6 @@ def test_rates_are_those_of_the_papers(data):
     assert {call.mechanism for call in published.privacy_.ledger} == {"exponential"}
     assert {call.mechanism for call in certified.privacy_.ledger} == {"permute_and_flip"}
     assert published.privacy_.learner == certified.privacy_.learner == "lazybb"
-
-
-def test_counts_are_repeated_records(data):
-    X, y = data
-    X = X[:, :3] // 5
-    rows, counts = np.unique(np.c_[X, y > 0], axis=0, return_counts=True)
-    labels = np.where(rows[:, -1], 1, -1)
-    learner = LazyBBClassifier(n_bins=[2, 2, 2], random_state=3)
-    one = learner.fit(X, y).chosen_
-    assert np.array_equal(learner.fit(rows[:, :-1], labels, counts).chosen_, one)
-    assert learner.n_records_ == len(X)
 
 
 def test_scores_are_the_model_read_aloud(data):
@@ -154,76 +132,11 @@ def test_published_keeps_the_rule_of_the_thesis_for_ties(data):
     assert (asked.decision_function(X) != 0).all()
 
 
-SETTINGS = [
-    dict(n_rounds=3, density=0.2),
-    dict(n_rounds=40, density=0.5, learning_rate=0.2, epsilon=4.0),
-    dict(n_rounds=3, density=0.2, epsilon=np.inf),
-    dict(n_rounds=17, calibration="published", epsilon=0.3),
-    dict(n_rounds=17, mechanism="exponential"),
-    dict(n_rounds=1, mechanism="permute_and_flip", calibration="published"),
-]
-
-
-def test_company_and_order_change_nothing(data):
-    X, y = data
-    learner = LazyBBClassifier(n_bins=N_BINS)
-    alone = [
-        learner.fit_many(X, y, [setting], [np.random.default_rng(i)])[0]
-        for i, setting in enumerate(SETTINGS)
-    ]
-    for order in (range(6), [5, 3, 1, 0, 2, 4]):
-        together = learner.fit_many(
-            X, y, [SETTINGS[i] for i in order], [np.random.default_rng(i) for i in order]
-        )
-        for i, fitted in zip(order, together, strict=True):
-            assert np.array_equal(fitted.chosen_, alone[i].chosen_)
-            assert fitted.privacy_ == alone[i].privacy_
-            assert fitted.n_rounds == SETTINGS[i]["n_rounds"]
-
-
-def test_statement_survives_later_parameters(data):
-    X, y = data
-    model = LazyBBClassifier(n_bins=N_BINS, n_rounds=2, classes=(-1, 1), random_state=0).fit(X, y)
-    model.set_params(epsilon=0.01)
-    assert model.privacy_.epsilon == 1.0
-    assert model.privacy_ == lazybb_one_rule(
-        n=len(X), n_rounds=2, density=0.35, learning_rate=0.45, epsilon=1.0, delta=0.0,
-        calibration="certified", mechanism="auto",
-    ).statement  # fmt: skip
-
-
 def test_too_heavy_a_record_is_an_error(data, monkeypatch):
     X, y = data
     monkeypatch.setattr(one_rule, "boost", lambda *_: (np.zeros(39, dtype=np.int64), 1.01))
     with pytest.raises(ArithmeticError, match="internal error in LazyBBClassifier"):
         LazyBBClassifier(n_bins=N_BINS).fit(X, y)
-
-
-@pytest.mark.parametrize(
-    ("parameters", "message"),
-    [
-        (dict(density=0), "density = 0 is not a number in"),
-        (dict(density=1.5), "density = 1.5"),
-        (dict(learning_rate=0), "learning_rate = 0"),
-        (dict(n_rounds=0), "n_rounds = 0"),
-        (dict(n_rounds=2.5), "n_rounds = 2.5"),
-        (dict(weak_learner="tree"), "weak_learner = 'tree' is not one of 'one_rule'"),
-        (dict(mechanism="laplace"), "mechanism = 'laplace'"),
-        (dict(epsilon=0), "epsilon = 0 is not a number above 0"),
-        (dict(delta=1), "delta = 1"),
-        (
-            dict(calibration="guess"),
-            "lazybb offers calibration = 'published' or 'certified', not 'guess'",
-        ),
-        (dict(n_bins=None), "needs n_bins="),
-        (dict(n_bins=[2] * 30), "values outside the domain have no code"),
-    ],
-)
-def test_bad_parameters_are_named(data, parameters, message):
-    X, y = data
-    learner = LazyBBClassifier(**{"n_bins": N_BINS, **parameters})
-    with pytest.raises(ValueError, match=message):
-        learner.fit(X, y)
 
 
 def test_column_of_one_code_is_a_constant():

@@ -13,6 +13,7 @@ import privcurve
 from privcurve import models
 from privcurve.datasets import Column, Domain, Label
 from privcurve.datasets.encoder import DomainEncoder
+from privcurve.datasets.frames import encode_frame
 from privcurve.learners import (
     BDPEClassifier,
     DPLogisticRegressionClassifier,
@@ -85,7 +86,7 @@ def test_what_is_said_of_a_model_is_kept(tmp_path):
     assert (raw["epsilon"], raw["delta"], raw["calibration"]) == (2.0, 1e-6, "certified")
     frame = {"age": ["91", "?"], "town": ["Paris", "Oslo"], "smokes": [0, 1]}
     names = loaded.predict_frame(frame)
-    positive = model.predict(DOMAIN.encode(frame)) == 1
+    positive = model.predict(encode_frame(DOMAIN, frame)) == 1
     assert names.tolist() == np.where(positive, "yes", "no").tolist()
 
 
@@ -173,7 +174,7 @@ def test_bounds_of_a_learner_may_be_those_of_the_domain(tmp_path):
     model.fit(X[:, :2], y)
     models.save(tmp_path / "model.json", model, domain)
     loaded = models.load(tmp_path / "model.json")
-    assert np.array_equal(loaded.predict(domain.encode(X[:, :2])), model.predict(X[:, :2]))
+    assert np.array_equal(loaded.predict(encode_frame(domain, X[:, :2])), model.predict(X[:, :2]))
 
 
 # Loading -----------------------------------------------------------------------------
@@ -360,7 +361,7 @@ def test_arrays_of_another_shape_are_refused(tmp_path, kind):
 def test_a_column_may_have_as_many_codes_as_there_can_be(tmp_path):
     label = Label("sick", "no", "yes")
     domain = Domain((Column("x", "numeric", (0.0, 1.0), 2**16),), label)
-    X, y = domain.encode(np.array([[0.0], [0.4], [0.9], [1.0]])), np.array([-1, -1, 1, 1])
+    X, y = encode_frame(domain, np.array([[0.0], [0.4], [0.9], [1.0]])), np.array([-1, -1, 1, 1])
     assert X.ravel().tolist() == [0, 26214, 58982, 65535]
     model = LazyBBClassifier(n_rounds=1, n_bins=domain.n_bins, classes=(-1, 1), random_state=0)
     models.save(tmp_path / "model.json", model.fit(X, y), domain)

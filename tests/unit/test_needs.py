@@ -10,7 +10,7 @@ import pytest
 
 from privcurve.datasets import describe
 from privcurve.experiments import study
-from privcurve.experiments.bundles import curves
+from privcurve.experiments.jobs import Job, StudyJobs
 from privcurve.learners import memory, registry
 from privcurve.workflow import needs
 
@@ -33,11 +33,11 @@ def of_size(n_rows, n_columns):
     return replace(known, domain=replace(known.domain, columns=columns))
 
 
-def cut(about, learner="lazybb", seconds_per_job=1200, **spec):
+def cut(about, learner="lazybb", seconds_per_job=1e9, **spec):
     """The jobs of one learner on a dataset."""
     raw = {"title": "t", "datasets": ["codrna"], "epsilons": [1.0], "folds": 5, "repeats": 2}
     made = study.from_mapping({**raw, "learners": {"a": {"learner": learner, **spec}}}, "t", "t")
-    return curves(made, 1, seconds_per_job, lambda name: about)
+    return list(StudyJobs(made, 1, seconds_per_job, lambda name: about).jobs.values())
 
 
 @pytest.mark.parametrize(
@@ -47,13 +47,12 @@ def cut(about, learner="lazybb", seconds_per_job=1200, **spec):
 def test_a_table_of_20_million_records_asks_for_what_it_uses(learner, low, high):
     """From what so many have used to 1.5 times that; of BRC, ten times what 2 million have used."""
     (one,) = cut(of_size(20_000_000, 30), learner)
-    assert low <= needs.to_train(one, 0).memory <= high
-    assert needs.to_refit(one).memory == needs.to_train(one, 0).memory
+    assert low <= needs.to_train(one).memory <= high
 
 
 def test_a_small_table_asks_for_little():
     (one,) = cut(of_size(5_000, 8))
-    assert needs.to_train(one, 0).memory == 500
+    assert needs.to_train(one).memory == 500
     assert needs.to_prepare(describe("adult")).memory == 400
 
 
@@ -85,11 +84,11 @@ def test_estimates_are_what_a_training_uses(learner, n_columns, tmp_path):
 
 def test_more_is_asked_for_what_takes_more():
     (one,), (twice,) = cut(of_size(10**7, 20)), cut(of_size(2 * 10**7, 20))
-    assert needs.to_train(twice, 0).memory > 1.7 * needs.to_train(one, 0).memory
+    assert needs.to_train(twice).memory > 1.7 * needs.to_train(one).memory
     wide = of_size(10**7, 20)
     columns = tuple(replace(column, bins=1000) for column in wide.domain.columns)
     (wide,) = cut(replace(wide, domain=replace(wide.domain, columns=columns)))
-    assert needs.to_train(wide, 0).memory > 1.5 * needs.to_train(one, 0).memory
+    assert needs.to_train(wide).memory > 1.5 * needs.to_train(one).memory
     known, other = of_size(10**7, 20), of_rows(10**7, "wdbc")
     assert needs.to_prepare(other).memory > needs.to_prepare(of_rows(10**6, "wdbc")).memory
     assert needs.to_audit("lazybb", known) > needs.to_audit("lazybb", of_size(10**5, 20))
@@ -106,24 +105,27 @@ def test_a_choice_of_settings_takes_what_the_learner_takes():
     tune = {"grid": {"n_rounds": [5, 9]}}
     (tuned,) = cut(of_size(10**7, 30), "lazybb", tune=tune)
     (plain,) = cut(of_size(10**7, 30), "lazybb")
-    assert tuned.arm.learner == "tuned"
-    assert needs.to_train(tuned, 0).memory == needs.to_train(plain, 0).memory
+    assert tuned.portions[0].curve.arm.learner == "tuned"
+    assert needs.to_train(tuned).memory == needs.to_train(plain).memory
 
 
 def test_jobs_that_share_a_start_ask_for_the_data_of_all():
     about = [replace(of_size(10**6 * (k + 1), 30), name=name) for k, name in enumerate("ab")]
     both = [cut(one)[0] for one in about]
-    together = needs.to_train_all(both).memory
-    assert together > max(needs.to_train(one, 0).memory for one in both)
-    assert together < sum(needs.to_train(one, 0).memory for one in both)
+    together = memory_of(*both)
+    assert together > max(map(memory_of, both))
+    assert together < sum(map(memory_of, both))
     # Of the same data, and two learners: the larger of them.
     same = [cut(about[0])[0], cut(about[0], "majority_class")[0]]
-    assert needs.to_train_all(same).memory == needs.to_train(same[0], 0).memory
+    assert memory_of(*same) == memory_of(same[0])
+
+
+def memory_of(*jobs):
+    return needs.to_train(Job(tuple(p for job in jobs for p in job.portions))).memory
 
 
 def test_time_limits_are_near_the_estimate():
-    (one,) = cut(of_size(10**6, 30), seconds_per_job=1e9, grid={"n_rounds": list(range(300))[1:]})
-    (minutes,) = {needs.to_train(one, 0).minutes, needs.to_train_all([one]).minutes - 0}
-    estimate = one.seconds(0) / 60
+    (one,) = cut(of_size(10**6, 30), grid={"n_rounds": list(range(300))[1:]})
+    estimate = one.seconds / 60
     assert estimate > 20
-    assert 1.5 * estimate < minutes < 1.5 * estimate + 12
+    assert 1.5 * estimate < needs.to_train(one).minutes < 1.5 * estimate + 12

@@ -1,5 +1,6 @@
 """The plan of a run: what is asked for, what is refused, and what a change makes again."""
 
+import json
 import math
 import re
 import shutil
@@ -12,6 +13,7 @@ import yaml
 from made_up_study import STUDY, lay_out
 from small_study import SMALL, read
 
+from privcurve.experiments.results import IncompleteError
 from privcurve.experiments.study import StudyError, from_mapping
 from privcurve.outputs import record
 from privcurve.outputs.registry import OUTPUTS
@@ -235,33 +237,40 @@ def test_what_is_read_is_in_the_digest(tiny):
     assert {"accuracy", "sweep"} <= changed(before)
 
 
+def make(made, asked):
+    asked.output.make(made.context(asked))
+    record.write(asked.record, made.digest(asked), asked.files.all, record.datasets_of(asked))
+
+
 def test_a_record_says_whether_files_are_what_is_wanted(tiny):
     asked = tiny.of_study("tiny")[0]
-    digest = tiny.digest(asked)
-    assert not record.is_current(asked, digest)
-    asked.output.make(tiny.context(asked))
-    record.write(asked, digest)
-    assert record.is_current(asked, digest)
-    assert not record.is_current(asked, "of something else")
+    assert not tiny.is_current(asked)
+    make(tiny, asked)
+    assert tiny.is_current(asked)
+    assert not reading.of_one(Path("config/studies/tiny.yaml"), 2, 30).is_current(asked)
+    # Of trainings that failed: these are tried again.
+    written = json.loads(asked.record.read_text())
+    asked.record.write_text(json.dumps({**written, "complete": False}))
+    assert not tiny.is_current(asked)
+    asked.record.write_text(json.dumps(written))
     table = Path("results/tables/tiny/accuracy.csv")
     text = table.read_text()
     table.write_text(text.replace("0.7", "0.5", 1))
-    assert not record.is_current(asked, digest)
+    assert not tiny.is_current(asked)
     table.write_text(text)
-    assert record.is_current(asked, digest)
+    assert tiny.is_current(asked)
     # Data that were coded anew, without a run that knows of it.
     domain = Path("results/data/toy-line/domain.json")
     domain.write_text(re.sub(r'"checksum": "\w', '"checksum": "x', domain.read_text()))
-    assert not record.is_current(asked, digest)
+    assert not tiny.is_current(asked)
 
 
-def test_fresh_trainings_of_something_else_are_refused(tiny):
-    from privcurve.experiments.results import IncompleteError
-
-    other = reading.of_one(Path("config/studies/tiny.yaml"), 2, 30)
-    asked = other.of_study("tiny")[0]
-    with pytest.raises(IncompleteError, match="was made for another study, seed"):
-        asked.output.make(other.context(asked))
+def test_runs_of_something_else_are_no_results(tiny):
+    for other, says in (((2, 30), "is missing"), ((1, 1e-9), "is missing")):
+        made = reading.of_one(Path("config/studies/tiny.yaml"), *other)
+        asked = made.of_study("tiny")[0]
+        with pytest.raises(IncompleteError, match=says):
+            asked.output.make(made.context(asked))
 
 
 TOGETHER = {"title": "t", "studies": ["tiny"], "outputs": [{"claims": {"name": "all_claims"}}]}

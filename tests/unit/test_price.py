@@ -18,8 +18,9 @@ from threadpoolctl import threadpool_limits
 
 from privcurve import datasets
 from privcurve.cli import compare
+from privcurve.datasets.frames import encode_frame
 from privcurve.datasets.raw import MOST_CATEGORIES, coded_columns, raw_columns
-from privcurve.experiments.jobs import CODED
+from privcurve.experiments.curves import CODED
 from privcurve.experiments.splits import Splitter
 from privcurve.figures import style
 from privcurve.outputs import leaderboard, price, record
@@ -127,7 +128,7 @@ def test_records_that_are_sampled_and_those_for_testing_are_the_same(folder):
     raw = raw_columns(data)
     seconds = datasets.Domain((data.domain.columns[0],), data.domain.label, missing=("", "NA"))
     for X, codes in ((raw.X, data.X), (raw.X_test, data.X_test)):
-        again = seconds.encode({"seconds": X[:, 0]})
+        again = encode_frame(seconds, {"seconds": X[:, 0]})
         np.testing.assert_array_equal(again[:, 0], codes[:, 0])
     np.testing.assert_array_equal(raw.X_test, as_numbers(table.iloc[:100]))
 
@@ -159,7 +160,8 @@ def make(plan, *words):
     for asked in plan.of_study("tiny"):
         if asked.output.word in words:
             asked.output.make(plan.context(asked))
-            record.write(asked, plan.digest(asked))
+            written = (asked.files.all, record.datasets_of(asked))
+            record.write(asked.record, plan.digest(asked), *written, raw=asked.reads.raw)
     return {asked.output.word: asked for asked in plan.of_study("tiny")}
 
 
@@ -238,19 +240,13 @@ def test_another_file_with_the_same_codes_and_another_description_are_seen(folde
     table = shop()
     plan = made(folder, table)
     outputs = make(plan, "accuracy", "raw", "price")
-    assert all(
-        record.is_current(outputs[word], plan.digest(outputs[word]))
-        for word in ("accuracy", "raw", "price")
-    )
+    assert all(plan.is_current(outputs[word]) for word in ("accuracy", "raw", "price"))
     before = datasets.read(CODED / "shop").checksum
     table.loc[1, "seconds"] = 1.5
     write(table, public_benchmark=True)
     datasets.save(datasets.load("shop"), CODED / "shop")
     assert datasets.read(CODED / "shop").checksum == before
-    fresh = [
-        record.is_current(outputs[word], plan.digest(outputs[word]))
-        for word in ("accuracy", "raw", "price")
-    ]
+    fresh = [plan.is_current(outputs[word]) for word in ("accuracy", "raw", "price")]
     assert fresh == [True, False, False]
     # A word more that means a missing value.
     from privcurve.outputs.base import _about

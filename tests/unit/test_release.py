@@ -16,8 +16,8 @@ from privcurve import datasets, models
 from privcurve.learners.additive.model import AdditiveModel, PairShape
 from privcurve.privacy import seeds
 from privcurve.privacy.budget import ADD_REMOVE
-from privcurve.privacy.calibration.selection import PARTS, right_answers_scale
 from privcurve.privacy.curator import Curator
+from privcurve.privacy.noise import PARTS, right_answers
 from privcurve.privacy.seeds import SecretSeed
 from privcurve.releases import card as cards
 from privcurve.releases import release as releasing
@@ -31,7 +31,7 @@ from privcurve.releases.traces import FOLDER
 
 
 def with_test_part(mine, n, **changes):
-    """Give the records a test part, of the label no."""
+    """Add a test part to the records, of the label no."""
     Path("data/test.csv").write_text("\n".join([LINES[0], *["33,Oslo,x,no"] * n]) + "\n")
     files = {"train": {"local": "data/mine.csv"}, "test": {"local": "data/test.csv"}}
     mine(files=files, n_test=n, **changes)
@@ -251,7 +251,7 @@ def test_an_accuracy_is_paid_for_and_noisy(mine, monkeypatch):
 @pytest.mark.parametrize("epsilon", [0.3, 0.7, 3.0, 700.0, 5000.0])
 def test_the_noise_of_an_accuracy_is_rounded_up(epsilon):
     """A record is 2^10 parts, so that a scale s is (2^10/s)-DP: no more than ε."""
-    scale = right_answers_scale(epsilon)
+    scale = right_answers(epsilon).scale
     assert 2**10 / scale <= epsilon
     assert scale == 1 or 2**10 / (scale - 1) > epsilon
 

@@ -6,6 +6,7 @@ import csv
 import io
 import runpy
 import sys
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from types import SimpleNamespace
@@ -28,7 +29,8 @@ from privcurve.cli import main
 from privcurve.datasets import Column, DatasetError, Domain, Label, numbers
 from privcurve.datasets.description import LabelSpec, Parser
 from privcurve.datasets.errors import Problems
-from privcurve.datasets.readers import delimited, lines
+from privcurve.datasets.frames import encode_frame
+from privcurve.datasets.readers import delimited, files, table
 from privcurve.datasets.unlabelled import read_codes
 from privcurve.learners import PrivGAMClassifier
 
@@ -67,10 +69,12 @@ def expected(domain, columns):
 
 def of_values(domain):
     """Ways to hand over values that share no type."""
-    yield domain.encode
-    yield lambda columns: domain.encode([list(row) for row in zip(*columns.values(), strict=True)])
-    yield lambda columns: domain.encode(pd.DataFrame(columns, dtype=object))
-    yield lambda columns: domain.encode({k: objects(cells) for k, cells in columns.items()})
+    yield partial(encode_frame, domain)
+    yield lambda columns: encode_frame(
+        domain, [list(row) for row in zip(*columns.values(), strict=True)]
+    )
+    yield lambda columns: encode_frame(domain, pd.DataFrame(columns, dtype=object))
+    yield lambda columns: encode_frame(domain, {k: objects(cells) for k, cells in columns.items()})
 
 
 def objects(cells):
@@ -108,8 +112,8 @@ def check_typed(table, path):
     for whole in typed(columns):
         is_arrow = isinstance(whole, pyarrow.Table)
         rows = [whole.slice(k, 1) if is_arrow else whole.iloc[[k]] for k in range(len(whole))]
-        found = outcome(domain.encode, whole)
-        assert found == together([outcome(domain.encode, row) for row in rows])
+        found = outcome(partial(encode_frame, domain), whole)
+        assert found == together([outcome(partial(encode_frame, domain), row) for row in rows])
         if is_arrow:
             assert found == outcome(from_parquet, domain, whole, path)
             assert found == together([outcome(from_parquet, domain, row, path) for row in rows])
@@ -149,7 +153,7 @@ def check_file(table, path, code):
     assert found == together([outcome(code, domain, row, path) for row in rows])
     assert found == expected(domain, columns)
     # A frame of the same cells says the same, and so does who reads nothing but model.json.
-    assert found == outcome(domain.encode, columns)
+    assert found == outcome(partial(encode_frame, domain), columns)
     if found != REFUSED and code is from_csv:
         known = domain.to_dict()
         each = [[CODE(c, text, known) for text in columns[c["name"]]] for c in known["columns"]]
@@ -192,7 +196,7 @@ ENDS = ["\n"] * 8 + ["\r\n", "\r", "\n\n", "\n \n"]
 
 @st.composite
 def raw_texts(draw):
-    """Give a parser, the bytes of a file, and how many are read at once."""
+    """Return a parser, the bytes of a file, and how many are read at once."""
     separator = draw(st.sampled_from([",", ";", "\t", "|"]))
     width = draw(st.integers(1, 3))
     regular = draw(st.booleans())
@@ -226,16 +230,16 @@ def raw_texts(draw):
 
 
 def by_road(road, parser, most):
-    """Give the records that a road reads, with their lines, and what it says of others."""
+    """Return the records that a road reads, with their lines, and what it says of others."""
     domain = Domain((Column("p", "categorical"),), Label("q"))
     label = LabelSpec("q") if "q" in parser.fields or parser.header else None
     described = SimpleNamespace(name="n", path="p", parser=parser, domain=domain, label=label)
     problems = Problems("n")
     records = []
     try:
-        for table in road(described, problems, most):
-            columns = table.as_lists().columns.values()
-            rows = zip(table.lines, *columns, strict=True)
+        for piece in road(described, problems, most):
+            columns = piece.as_lists().columns.values()
+            rows = zip(piece.lines, *columns, strict=True)
             records += [(line, *(cell.strip() for cell in cells)) for line, *cells in rows]
     except UnicodeError:
         return "not of this encoding"
@@ -259,16 +263,20 @@ def test_arrow_reads_what_the_exact_road_reads(n, monkeypatch):
     @given(raw_texts(), st.sampled_from([None, None, 1, 4]))
     def check(given_text, most):
         parser, raw, at_once = given_text
-        monkeypatch.setattr(lines, "PIECE", at_once)
+        monkeypatch.setattr(files, "PIECE", at_once)
 
         def pieces(described, problems, most):
-            some = lines.pieces_of(io.BytesIO(raw), parser.encoding)
+            some = files.pieces_of(io.BytesIO(raw), parser.encoding)
             return delimited.read_pieces(described, "f", some, problems, most)
 
         def exact(described, problems, most):
-            below = islice(lines.lines_of(io.BytesIO(raw), parser.encoding), parser.skip_rows, None)
+            below = islice(files.lines_of(io.BytesIO(raw), parser.encoding), parser.skip_rows, None)
             records = delimited.records_of(below, parser.separator, parser.comment)
-            return delimited.tables(described, "f", records, problems, most)
+            fields = parser.fields
+            if parser.header:
+                fields = [name.strip() for name in next(records, (0, []))[1]]
+            place = table.positions(described, "f", fields, problems)
+            yield from delimited.tables(described, "f", records, len(fields), place, problems, most)
 
         found, expected = (by_road(road, parser, most) for road in (pieces, exact))
         try:
@@ -300,7 +308,7 @@ NUMERALS = st.one_of(
 @given(st.lists(NUMERALS, max_size=3), st.sampled_from([".", ","]))
 def test_numbers_of_arrow_are_those_of_python(cells, decimal):
     markers = numbers.Markers(("NA", "-9"), decimal)
-    exact = numbers.one_by_one(cells, lambda text: numbers._read(text, markers, decimal))
+    exact = numbers._one_by_one(cells, lambda text: numbers._number(text, markers, decimal))
     for values in (cells, pyarrow.array(cells, pyarrow.string())):
         found = numbers.numbers(values, ("NA", "-9"), decimal)
         np.testing.assert_array_equal(found[0].view(np.uint64), exact[0].view(np.uint64))

@@ -19,8 +19,6 @@ from privcurve.workflow.snakemake import (
     one_timer,
     report_what_is_there,
     unless,
-    unless_all,
-    unless_any,
 )
 
 ROOT = Path(__file__).parents[2]
@@ -77,33 +75,27 @@ def test_what_can_not_be_judged_is_made_again(tmp_path):
     workflow = SimpleNamespace(dag=SimpleNamespace(forcefiles=set()))
     path = tmp_path / "cells.parquet"
 
-    def broken(*arguments):
+    def broken(wildcards):
         raise RuntimeError("coded from another description")
 
-    ways = (
-        unless(workflow, str(path), broken),
-        unless_all(workflow, [path], broken),
-        unless_any(workflow, [path], broken),
-    )
-    for again in ways:
-        assert again({}) == []
-        assert workflow.dag.forcefiles == set()
+    again = unless(workflow, [str(tmp_path / "{name}.parquet")], broken)
+    assert again({"name": "cells"}) == []
+    assert workflow.dag.forcefiles == set()
     path.touch()
-    for again in ways:
-        assert again({}) == []
-        assert workflow.dag.forcefiles == {str(path)}
-        workflow.dag.forcefiles.clear()
+    assert again({"name": "cells"}) == []
+    assert workflow.dag.forcefiles == {str(path)}
 
 
 def test_files_of_one_job_are_made_again_together(tmp_path):
     workflow = SimpleNamespace(dag=SimpleNamespace(forcefiles=set()))
     table, record = tmp_path / "table.csv", tmp_path / "record.json"
     table.touch()
-    unless_any(workflow, [table, record], lambda: True)({})
+    files = [str(table), str(record)]
+    unless(workflow, files, lambda wildcards: True)({})
     assert workflow.dag.forcefiles == set()
     # Without the record nobody knows what the table was made for.
-    unless_any(workflow, [table, record], record.exists)({})
-    assert workflow.dag.forcefiles == {str(table), str(record)}
+    unless(workflow, files, lambda wildcards: record.exists())({})
+    assert workflow.dag.forcefiles == set(files)
 
 
 def workflow_of(**parts):
@@ -114,7 +106,6 @@ def workflow_of(**parts):
         "storage_settings": SimpleNamespace(shared_fs_usage=SharedFSUsage.all()),
         "_prepare_dag": lambda: None,
         "dag": SimpleNamespace(forcefiles=set()),
-        "persistence": SimpleNamespace(metadata=lambda target: None),
     }
     return SimpleNamespace(**{k: v for k, v in (whole | parts).items() if v is not None})
 
@@ -140,7 +131,6 @@ def test_an_executor_without_shared_files_is_refused():
         ("storage_settings", {"storage_settings": None}),
         ("forcefiles", {"dag": SimpleNamespace(forced=set())}),
         ("forcefiles", {"dag": SimpleNamespace(forcefiles=())}),
-        ("metadata", {"persistence": SimpleNamespace(metadata=lambda path, job: None)}),
     ],
 )
 def test_insides_of_a_workflow_that_have_changed_are_refused(name, parts):

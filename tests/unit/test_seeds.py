@@ -16,7 +16,8 @@ import yaml
 from randomgen import ChaCha
 from scipy import stats
 
-from privcurve.experiments import cells, jobs, study
+from privcurve.experiments import cells, study
+from privcurve.experiments.curves import Curve
 from privcurve.experiments.splits import partition_generator, selection_splits
 from privcurve.privacy import discrete, seeds
 from privcurve.privacy.seeds import SecretSeed, SeedError
@@ -43,12 +44,9 @@ def test_a_secret_is_made_once_for_its_owner_alone(folder):
     assert seeds.resolve("secret", make=True) == first == seeds.resolve("secret")
     assert path.read_text().strip() == first.key.hex()
     assert [one.name for one in folder.iterdir()] == ["workflow.seed"]
-
-
-def test_two_secrets_differ(folder):
-    one, two = (seeds.read_or_make(seeds.path_of(name)) for name in ("patients", "others"))
-    assert one.key != two.key
-    assert len(one.key) == 32
+    other = seeds.read_or_make(seeds.path_of("patients"))
+    assert other.key != first.key
+    assert len(other.key) == 32
 
 
 def test_where_seeds_are(monkeypatch):
@@ -246,19 +244,19 @@ def test_nothing_that_is_written_holds_a_secret():
     arm = next(iter(made.arms.values()))
     from privcurve import datasets
 
-    curve = jobs.curve(made, datasets.describe("wdbc"), arm, A, 30)
+    curve, other = (Curve(made, datasets.describe("wdbc"), arm, 2, seed) for seed in (A, B))
     cell = quickstart(A)[0]
     written = [
         *map(repr, (A, cell, curve)),
         str(A),
         A.name,
-        curve.shard_digest(0),
-        curve.refit_digest,
+        curve.grid[0].digest,
+        curve.digest,
         json.dumps([seeds.named(A)]),
     ]
     for text in texts(A):
         assert not [one for one in written if text in one]
-    assert curve.shard_digest(0) != jobs.curve(made, curve.dataset, arm, B, 30).shard_digest(0)
+    assert curve.grid[0].digest != other.grid[0].digest
     # The name is a hash of all 256 bits under a word of its own.
     assert re.fullmatch(r"secret:[0-9a-f]{64}", A.name)
     assert A.name != B.name
@@ -269,11 +267,6 @@ def test_a_public_seed_is_not_for_private_records():
     seeds.check(A, "patients", False)
     with pytest.raises(SeedError, match=r"'patients' are private.*seed: secret.*public_benchmark"):
         seeds.check(1, "patients", False)
-
-
-def test_a_secret_crosses_to_other_processes():
-    # Jobs that share work get it as an object, never as a word on a command line.
-    assert pickle.loads(pickle.dumps(A)) == A
 
 
 def test_the_schema_knows_the_words():

@@ -11,7 +11,7 @@ import yaml
 from privcurve import datasets
 from privcurve.experiments import ready, study
 from privcurve.experiments.cells import CellIds
-from privcurve.experiments.jobs import Curve, curve
+from privcurve.experiments.curves import curves
 from privcurve.learners import registry
 from privcurve.privacy.budget import ADD_REMOVE, PRIVATE_COLUMNS, REPLACE_ONE
 from privcurve.workflow import plan, reading
@@ -34,8 +34,8 @@ def made(learners=None, name="s", **changes):
 
 
 def jobs(one, arm=None):
-    about = datasets.describe(one.datasets[0])
-    return curve(one, about, one.arm(arm or next(iter(one.arms))), seed=1, seconds_per_job=30)
+    found = {each.arm.name: each for each in curves(one, 1, 30)}
+    return found[arm or next(iter(one.arms))]
 
 
 def ids(one, arm):
@@ -62,8 +62,8 @@ def test_words_at_their_defaults_change_no_id_and_no_digest():
     assert said.outputs == plain.outputs
     before, after = jobs(plain), jobs(said)
     assert ids(plain, "boost~certified") == ids(said, "boost~certified")
-    assert before.shard_digest(0) == after.shard_digest(0)
-    assert before.refit_digest == after.refit_digest
+    assert before.grid[0].digest == after.grid[0].digest
+    assert before.digest == after.digest
 
 
 @pytest.mark.parametrize(
@@ -76,13 +76,13 @@ def test_words_at_their_defaults_change_no_id_and_no_digest():
     ],
 )
 def test_words_that_ask_for_other_cells_change_the_digest(changes):
-    assert jobs(made()).shard_digest(0) != jobs(made(**changes)).shard_digest(0)
+    assert jobs(made()).grid[0].digest != jobs(made(**changes)).grid[0].digest
 
 
 def test_a_metric_is_a_reason_to_select_again_and_not_to_train():
     plain, other = jobs(made()), jobs(made(metric="auc"))
-    assert plain.shard_digest(0) == other.shard_digest(0)
-    assert plain.refit_digest != other.refit_digest
+    assert plain.grid[0].digest == other.grid[0].digest
+    assert plain.digest != other.digest
 
 
 @pytest.mark.parametrize(
@@ -265,19 +265,17 @@ def test_the_jobs_of_each_way_of_selecting():
     one = jobs(made(two, splits=HOLDOUTS))
     assert [split.fold for split in one.splits] == [f"{k}@0.25" for k in range(1, 5)]
     assert one.selects
-    assert one.shards == 1
+    assert one.portions == [*one.grid, one.best]
     # A lone setting is taken; a study with folds has its cross-validation in its tables.
-    assert jobs(made(lone, splits=HOLDOUTS)).files == [one.refit]
-    assert jobs(made(lone)).shards == 1
+    assert jobs(made(lone, splits=HOLDOUTS)).grid == []
+    assert jobs(made(lone)).n_parts == 1
     everything = jobs(made(two, splits={"folds": 3}, select="all", outputs=["runs"]))
-    assert everything.runs == everything.files == [everything.shard(0)]
-    assert everything.benchmarks["refit"] == []
+    assert everything.results == everything.portions == everything.grid
     assert everything.splits == jobs(made()).splits
     assert not everything.selects
-    assert everything.n_refits == 0
     # With folds and repeats all runs are those that are elsewhere made of the selected setting.
     runs = jobs(made(two, select="all", outputs=["runs"]))
-    assert runs.splits == jobs(made()).fresh_splits(has_test=False)
+    assert runs.splits == made().fresh_splits(has_test=False)
 
 
 def test_estimates_are_of_the_rows_that_a_share_leaves():
@@ -285,7 +283,7 @@ def test_estimates_are_of_the_rows_that_a_share_leaves():
     whole, part = (jobs(one, f"boost~certified{s}") for s in ("", "~train_share=0.1"))
     n_rows, *others = whole.shape
     assert part.shape == (n_rows // 10, *others)
-    assert part.work < whole.work
+    assert part.seconds < whole.seconds
 
 
 def test_too_few_records_and_missing_probabilities_are_told_before_training():
@@ -327,10 +325,3 @@ def test_answers_that_are_not_paid_for_are_told_before_training():
     ready.check(asked(2000), data)
     with pytest.raises(ValueError, match="pate: n_answers = 1999 is less than the 1500 training"):
         ready.check(asked(1999), data)
-
-
-def test_a_curve_is_made_of_its_parts():
-    one = made(splits=HOLDOUTS)
-    found = jobs(one)
-    assert found == Curve(one, found.dataset, one.arm("boost~certified"), 1, 1)
-    assert str(found.failures(0)).endswith("s/toy-line/boost~certified~shard~0-of-1.json")

@@ -10,8 +10,18 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "reference"))
 import tree as reference
 from tree_scores import says_yes, score_node, weigh
 
-from privcurve.kernels.lazybb_trees import TreeNoise, bin_rows, boost_trees, count_tree_votes
+from privcurve.kernels.lazybb_trees import TreeNoise, bin_rows, boost_trees
 from privcurve.kernels.trees.choice import CRITERIA, impure_weight
+from privcurve.kernels.trees.form import (
+    Trees,
+    add_trees,
+    answers,
+    bin_codes,
+    complete_trees,
+    count_rows,
+    find_leaves,
+    ranges,
+)
 from privcurve.learners.trees import TreeModel, TreePlan, tree_noise
 from privcurve.privacy.curator import Curator
 
@@ -109,24 +119,6 @@ def test_without_noise_the_best_choices_are_made(leaves):
     assert np.array_equal(np.sign(grow(made, X, y, noise, n_bins=bins).tally(X)), y)
 
 
-def test_a_weak_rate_gives_chance_and_a_strong_rate_the_best_tree():
-    X, y = problem(0, n=400)
-    strong = plan(400, epsilon=1e9)
-    best = plan(400, epsilon=np.inf)
-    rng = np.random.default_rng(0)
-    width = int(N_BINS.sum())
-    found = grow(strong, X, y, tree_noise(strong, width, Curator(rng))).tally(X)
-    expected = grow(best, X, y, tree_noise(best, width, Curator(rng))).tally(X)
-    # A bin of a column of two is the other's negation: ties may be broken either way.
-    assert (np.sign(found) == np.sign(expected)).mean() > 0.97
-    weak = plan(400, epsilon=1e-9, n_rounds=1)
-    chosen = [
-        grow(weak, X, y, tree_noise(weak, width, Curator(rng))).forest.splits[0, 0]
-        for _ in range(200)
-    ]
-    assert len(set(chosen)) == width
-
-
 @pytest.mark.parametrize("criterion", CRITERIA)
 def test_criterion_is_concave_and_increasing(criterion):
     place = CRITERIA.index(criterion)
@@ -164,15 +156,85 @@ def test_scores_of_a_node_are_those_of_the_reference():
 
 
 def test_many_bins_need_wide_numbers():
-    n_bins = np.array([40_000, 3])
+    n_bins = np.array([40_000, 30_000, 3])
     rng = np.random.default_rng(0)
-    X = np.column_stack([rng.integers(0, 40_000, 50), rng.integers(0, 3, 50)]).astype(np.uint16)
-    y = np.where(X[:, 1] == 2, 1, -1).astype(np.int8)
+    X = rng.integers(0, n_bins, size=(50, 3)).astype(np.uint16)
+    y = np.where(X[:, 2] == 2, 1, -1).astype(np.int8)
     rows = bin_rows(X, n_bins, y, np.ones(50, dtype=np.int64))
     assert rows.bins.dtype == np.uint32
     made = plan(50, n_rounds=1, depth=1, epsilon=np.inf)
     noise = tree_noise(made, int(n_bins.sum()), Curator(rng))
     model = grow(made, X, y, noise, n_bins=n_bins)
     assert np.array_equal(model.tally(X), y)
-    votes = count_tree_votes(X.astype(np.int64), model.columns, model.values, *model.forest)
-    assert np.array_equal(votes, y)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_trees_go_on_where_others_ended(seed):
+    """Margins of two rounds, given as a start, lead to the trees of rounds three and four."""
+    X, y = problem(seed, n=12)
+    made = plan(12, epsilon=np.inf, depth=2, density=0.3)
+
+    def grown(n_rounds, begin=None):
+        nothing = TreeNoise(*(np.zeros((n_rounds, *of)) for of in ((3, 0), (0, 0), (7,))))
+        rates = np.full(n_rounds, np.inf)
+        forest, largest = boost_trees(
+            bin_rows(X, N_BINS, y, np.ones(12)), 0.3, 0.5, 2, 3, False, "gini", rates, rates,
+            False, made.noise.normalise, nothing, begin,
+        )  # fmt: skip
+        assert largest <= 1 + 1e-9
+        return forest
+
+    four, two = grown(4), grown(2)
+    rest = grown(2, y * TreeModel(two, N_BINS).tally(X))
+    for both, first, last in zip(four, two, rest, strict=True):
+        assert np.array_equal(both, np.concatenate([first, last]))
+
+
+@pytest.mark.parametrize("yes", [0, 1])
+def test_rows_end_where_a_plain_walk_ends_and_their_values_add_up(yes):
+    """Trees of any shape, and complete ones, whose values are of leaves alone."""
+    rng = np.random.default_rng(yes)
+    width = int(N_BINS.sum())
+    X, _ = problem(3)
+    bins = bin_codes(X, N_BINS)
+    numbers = rng.integers(-1, 2 * width, size=(5, 7))
+    asked = ranges(numbers, N_BINS)
+    # Node 1 is a leaf; 3 and 4 are the children of 2, of which only the second is asked.
+    any_shape = np.tile([1, 0, 3, 0, 5, 0, 0], (5, 1))
+    for trees in (Trees(*asked, any_shape, yes), complete_trees(asked, yes)):
+        ends = find_leaves(bins, trees)
+        for t, i in np.ndindex(*ends.shape):
+            node = 0
+            while node < 7 and trees.child[t, node]:
+                column, low, high = (int(part[t, node]) for part in asked)
+                threshold, b = divmod(int(numbers[t, node]), width)
+                answer = numbers[t, node] >= 0 and (
+                    bins[i, column] <= b if threshold else bins[i, column] == b
+                )
+                assert answer == (low <= bins[i, column] <= high)
+                node = int(trees.child[t, node]) + (answer == yes)
+            assert ends[t, i] == node
+        first = 7 if trees.child[0, 1] else 0
+        values, scores = rng.normal(size=(5, 8 if first else 7, 2)), np.ones((len(bins), 2))
+        add_trees(bins, trees, values, scores)
+        expected = 1 + sum(values[t, ends[t] - first] for t in range(5))
+        assert scores == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("dtype", [np.int64, np.float64])
+@pytest.mark.parametrize("n_columns", [1, 4])
+def test_histograms_and_answers_are_sums_over_rows(dtype, n_columns):
+    n_bins = N_BINS[:n_columns]
+    X, _ = problem(5)
+    bins, width = bin_codes(X[:, :n_columns], n_bins), int(n_bins.sum())
+    rng = np.random.default_rng(0)
+    labels, rows = rng.integers(0, 3, len(X)), np.flatnonzero(rng.random(len(X)) < 0.5)
+    weights = rng.integers(1, 9, len(X)).astype(dtype)
+    histogram = np.full((3, width), 7, dtype=dtype)
+    count_rows(bins, labels, weights, rows, histogram)
+    asked = ranges(np.arange(2 * width), n_bins)
+    yes = answers(histogram, asked.low, asked.high)
+    assert yes.dtype == dtype
+    for q, (column, low, high) in enumerate(zip(*asked, strict=True)):
+        said = rows[(bins[rows, column] >= low) & (bins[rows, column] <= high)]
+        assert yes[q].tolist() == np.bincount(labels[said], weights[said], 3).tolist()

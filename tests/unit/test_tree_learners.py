@@ -2,7 +2,6 @@ import numpy as np
 import pytest
 
 from privcurve.learners import LazyBBClassifier, OneRuleClassifier, TopDownTreeClassifier
-from privcurve.learners.trees import TreeModel
 from privcurve.privacy.calibration.trees import lazybb_trees
 from privcurve.privacy.sensitivity import lazybb as sensitivity
 from privcurve.privacy.sensitivity.impurity import impurity
@@ -35,15 +34,6 @@ def test_a_tree_learns_what_a_1_rule_cannot():
     assert tree.n_records_ == 500
 
 
-@pytest.mark.parametrize("weak_learner", ["one_rule", "topdown"])
-def test_lazybb_has_both_weak_learners(weak_learner):
-    X, y = problem()
-    model = LazyBBClassifier(weak_learner=weak_learner, n_rounds=9, n_bins=N_BINS, random_state=0)
-    scores = model.fit(X, y).decision_function(X)
-    assert set(np.unique(scores)) <= set(range(-9, 10, 2))
-    assert model.privacy_.epsilon_spent == pytest.approx(1.0, rel=1e-9)
-
-
 @pytest.mark.parametrize("mechanism", ["exponential", "permute_and_flip"])
 def test_trees_of_one_level_of_rules_are_1_rules(mechanism):
     X, y = problem()
@@ -56,18 +46,6 @@ def test_trees_of_one_level_of_rules_are_1_rules(mechanism):
     assert np.array_equal(one.fit(X, y).decision_function(X), trees.fit(X, y).decision_function(X))
     rates = [[call.noise_rate for call in m.privacy_.ledger] for m in (one, trees)]
     assert rates[0] == pytest.approx(rates[1])
-
-
-def test_settings_of_both_weak_learners_in_one_batch():
-    X, y = problem()
-    settings = [{"weak_learner": w, "n_rounds": 5} for w in ("topdown", "one_rule", "topdown")]
-    learner = LazyBBClassifier(n_bins=N_BINS)
-    many = learner.fit_many(X, y, settings, [np.random.default_rng(k) for k in range(3)])
-    for k, (setting, found) in enumerate(zip(settings, many, strict=True)):
-        rng = np.random.default_rng(k)
-        alone = LazyBBClassifier(n_bins=N_BINS, random_state=rng, **setting).fit(X, y)
-        assert np.array_equal(alone.decision_function(X), found.decision_function(X))
-        assert isinstance(found.model_, TreeModel) == (setting["weak_learner"] == "topdown")
 
 
 def test_model_is_readable():

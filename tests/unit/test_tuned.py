@@ -10,12 +10,14 @@ from privcurve.analysis import kinds
 from privcurve.audit.states import left_on, numbers
 from privcurve.datasets.domain import NUMERIC, Column, Domain, Label
 from privcurve.experiments import paid, study
-from privcurve.learners import TunedClassifier, registry, tuned, tuning
+from privcurve.learners import TunedClassifier, registry, tuned
 from privcurve.learners.lazybb import LazyBBClassifier
 from privcurve.learners.linear import DPLogisticRegressionClassifier
 from privcurve.privacy.__main__ import main
-from privcurve.privacy.accountants.selection import Runs
+from privcurve.privacy.curator import DoorError
 from privcurve.privacy.ledger import NOT_SELECTION, rho_of_ledger
+from privcurve.privacy.noise import selection_statement
+from privcurve.privacy.selection import Runs
 
 RNG = np.random.default_rng(2)
 N_BINS = [3, 4, 2]
@@ -31,7 +33,7 @@ def make(settings=GRID, **parameters):
 
 @pytest.mark.parametrize("delta", [0.0, 1e-5])
 def test_the_statement_is_known_before_the_fit(delta):
-    before = make(delta=delta)._budget().statement("lazybb", 2)
+    before = selection_statement(make(delta=delta)._budget(), "lazybb", 2)
     models = [make(delta=delta, random_state=seed).fit(X, Y) for seed in range(3)]
     for model in models:
         assert model.privacy_ == before
@@ -63,10 +65,14 @@ def test_what_any_candidate_assumes_and_excludes_is_said_of_the_whole():
 @pytest.mark.parametrize("delta", [0.0, 1e-5])
 def test_trainings_spend_what_a_run_may(monkeypatch, delta):
     spent = []
-    check = tuned.check_spent
-    monkeypatch.setattr(
-        tuned, "check_spent", lambda said, budget: (spent.append(said), check(said, budget))
-    )
+    train = TunedClassifier._trained
+
+    def remembered(self, *arguments):
+        models = train(self, *arguments)
+        spent.extend(model.privacy_ for model in models)
+        return models
+
+    monkeypatch.setattr(TunedClassifier, "_trained", remembered)
     budget = make(delta=delta)._budget()
     for seed in range(3):
         make(delta=delta, random_state=seed).fit(X, Y)
@@ -74,13 +80,17 @@ def test_trainings_spend_what_a_run_may(monkeypatch, delta):
     for said in spent:
         amount = said.epsilon if delta == 0 else rho_of_ledger(said.ledger)
         assert budget.training * (1 - 2e-3) < amount <= budget.training * (1 + 1e-12)
-    more = dataclasses.replace(budget, training=budget.training / 1.01)
-    with pytest.raises(ValueError, match=r"a training spends .*, where a run may spend"):
-        tuning.check_spent(spent[0], more)
-    if delta == 0:
-        # A run that is accounted by ε has no δ to spend.
-        with pytest.raises(ValueError, match=r"a training spends"):
-            tuning.check_spent(dataclasses.replace(spent[0], delta=1e-9), budget)
+    terms = tuned.terms
+
+    def more(candidates, *given):
+        return [
+            dataclasses.replace(one, epsilon=1.01 * one.epsilon)
+            for one in terms(candidates, *given)
+        ]
+
+    monkeypatch.setattr(tuned, "terms", more)
+    with pytest.raises(DoorError, match=r"a run spends .*, and is charged"):
+        make(delta=delta).fit(X, Y)
 
 
 @pytest.mark.parametrize("learner", ["noisy_bayes", "bdpe", "privgam", "distributed_topdown"])
@@ -195,6 +205,7 @@ def test_without_privacy_all_settings_are_tried():
         ({"settings": []}, "settings is empty"),
         ({"settings": "all"}, "settings = 'all' is neither a mapping"),
         ({"settings": {"n_rund": [3]}}, "lazybb has no parameter 'n_rund'; did you mean"),
+        ({"settings": [{"learner": "one_rule", "n_rounds": 3}]}, "one_rule has no parameter 'n_ro"),
         (
             {"settings": {"start": ["public"]}},
             "lazybb needs to know for start = 'public' which columns are public",

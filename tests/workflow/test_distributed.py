@@ -29,7 +29,12 @@ FIGURE = {
     **{"levels": ["majority"]},
 }
 CLAIM = {
-    **{"claim": "A tree is better than the majority", "source": "§1", "study": "tiny"},
+    **{
+        "claim": "A tree is better than the majority",
+        "quote": "better",
+        "source": "§1",
+        "study": "tiny",
+    },
     **{"table": "runs", "each": ["n_holders"], "statistic": "mean", "over": ["epsilon"]},
     **{"where": {"method": "sums", "epsilon": [1, 100]}, "by": ["dataset", "n_holders", "epsilon"]},
     **{"less": {"method": "majority"}, "less_by": ["dataset", "epsilon"], "above": 0},

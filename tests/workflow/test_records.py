@@ -5,16 +5,15 @@ the results; and a job that outlives Snakemake on a cluster leaves a file that n
 """
 
 import json
+import os
 import shutil
 
 import pytest
 from checkout import OTHER_SEED, STUDY, TABLES, write_dataset
 
-pytestmark = pytest.mark.workflow
+from privcurve.experiments import results
 
-SHARD = "results/cells/tiny/toy-line/boost~certified/shard~0-of-1.parquet"
-REFIT = "results/refits/tiny/toy-line/boost~certified/cells.parquet"
-OTHER_REFIT = REFIT.replace("certified", "published")
+pytestmark = pytest.mark.workflow
 
 
 def lose_records(project):
@@ -57,8 +56,7 @@ def test_without_records_and_without_a_change_nothing_is_trained(finished):
     lose_records(finished)
     finished.forget_logs()
     finished.run()
-    assert not list((finished.folder / "logs").rglob("train"))
-    assert not list((finished.folder / "logs").rglob("refit"))
+    assert not (finished.folder / "logs/train").exists()
     assert finished.stored() == stored
     assert finished.outputs() == made
     assert "Nothing to be done" in finished.run()
@@ -80,43 +78,52 @@ def test_without_records_and_with_new_times_nothing_is_trained(finished):
 
 
 @pytest.mark.slow
-def test_a_refit_alone_without_a_record(finished, project):
-    finished.run("--cleanup-metadata", REFIT, REFIT.replace("cells.parquet", "selected.csv"))
-    for one in (finished, project):
-        one.write_study(repeats=4)
-        one.run()
-    assert finished.outputs() == project.outputs()
+def test_results_of_two_seeds_stand_side_by_side(finished, reseeded_once):
+    """A job of the old seed that ends after its twin of the new one harms nothing."""
+    made = finished.outputs()
+    finished.run(*OTHER_SEED)
+    assert finished.outputs() == reseeded_once.outputs()
+    finished.forget_logs()
+    lose_records(finished)
+    finished.run()
+    assert not (finished.folder / "logs/train").exists()
+    assert finished.outputs() == made
 
 
-@pytest.mark.slow
-def test_a_file_that_another_run_has_put_under_a_record(finished_once, reseeded):
-    """A job of the old seed ends after its twin of the new one."""
-    made, stored = reseeded.outputs(), reseeded.stored()
-    shutil.copy(finished_once.folder / SHARD, reseeded.folder / SHARD)
-    shutil.rmtree(reseeded.folder / "results/refits")
-    reseeded.run(*OTHER_SEED)
-    assert reseeded.outputs() == made
-    assert reseeded.stored() == stored
+@pytest.mark.parametrize("edit", [b"", b"x"])
+def test_an_output_that_was_edited_or_is_lost_is_made_again(finished, edit):
+    stored, made = finished.stored(), finished.outputs()
+    table = finished.folder / TABLES
+    times = table.stat()
+    if edit:
+        table.write_bytes(table.read_bytes() + edit)
+        os.utime(table, ns=(times.st_atime_ns, times.st_mtime_ns))
+    else:
+        table.unlink()
+    finished.run()
+    assert finished.outputs() == made
+    assert finished.stored() == stored
+    assert "Nothing to be done" in finished.run()
 
 
 @pytest.mark.slow
 def test_a_table_is_not_made_of_other_files(finished):
     """As a step sees it when a file changes under the eyes of Snakemake."""
     made = finished.outputs()
-    path = finished.folder / "results/tables/tiny/accuracy.csv"
+    path = finished.folder / TABLES
     path.unlink()
-    (finished.folder / REFIT).write_bytes((finished.folder / OTHER_REFIT).read_bytes())
+    (file,) = (finished.folder / "results/cells").rglob("*.parquet")
     digest = json.loads((finished.folder / "results/made/tiny_accuracy.json").read_text())["digest"]
-    output = finished.step(
+    options = (
         *("output", "--study", "config/studies/tiny.yaml", "--output", "accuracy"),
         *("--options", '{"name": null}', "--seed", "1", "--seconds-per-job", "30"),
         *("--digest", digest),
     )
-    assert output.startswith(f"error: {REFIT} was made for another study, seed, ")
-    assert "delete it and run the same command again" in output
+    results.write(file, [results.table([])], [{"name": "of something else", "digest": "x"}])
+    output = finished.step(*options)
+    assert output.startswith(f"error: {file.relative_to(finished.folder)} is damaged; delete it")
     assert not path.exists()
 
-    (finished.folder / REFIT).unlink()
     finished.run(TABLES)
     assert finished.outputs() == made
 

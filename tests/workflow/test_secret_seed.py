@@ -54,7 +54,7 @@ def test_a_step_by_hand_refuses_too(private):
     project.run("results/data/patients/encoded.npz", "--config", "seed=secret", **seeds)
     said = project.step(
         "train",
-        *("--study", "config/studies/tiny.yaml", "--dataset", "patients", "--shards", "1"),
-        *("--arm", "boost~certified", "--shard", "0", "--seed", "1", "--digest", "x"),
+        *("--study", "config/studies/tiny.yaml", "--seed", "1", "--digest", "x"),
+        *("--portions", "patients/boost~certified/1-of-1"),
     )
     assert "are private" in said

@@ -1,9 +1,11 @@
 """Words of a study by the real Snakemake: splits, shares, what is varied, and all runs."""
 
+import io
 import json
 
 import pandas as pd
 import pytest
+from checkout import TABLES
 
 from privcurve.experiments import results
 
@@ -25,21 +27,20 @@ WORDS = {"epsilons": [1], "splits": SPLITS, "train_shares": [0.1, 1], "metric": 
 PLAIN = ("folds", "repeats")
 
 
-def cells(project, pattern):
-    return results.read_cells(sorted((project.folder / "results").glob(pattern)))
+def portions(project):
+    """What the files of cells hold: rows and facts of each portion."""
+    for path in sorted((project.folder / "results/cells/tiny").glob("*.parquet")):
+        for place, facts in enumerate(results.read_facts(path)):
+            yield facts, results.read_portion(path, place, results.SCHEMA.names)
 
 
 @pytest.mark.slow
 def test_hold_outs_of_shares_select_by_a_metric_and_then_all_runs_are_results(project):
     project.write_study(**WORDS, learners=LEARNERS, without=PLAIN)
-    refits = "results/refits/tiny/toy-line"
-    arms = ["boost~certified~density=0.5", "one_rule~certified", "paid~certified"]
-    names = [name + share for name in arms for share in ("", "~train_share=0.1")]
-    targets = [f"{refits}/{name}/cells.parquet" for name in names]
-    output = project.run(*targets)
-    assert "Train one_rule" not in output
-    assert sorted(p.name for p in (project.folder / refits).iterdir()) == sorted(names)
-    fresh = cells(project, "refits/tiny/**/cells.parquet")
+    output = project.run(TABLES)
+    best = [(facts, rows) for facts, rows in portions(project) if "best" in facts["name"]]
+    assert len(best) == 6
+    fresh = pd.concat([rows for _, rows in best])
     assert set(fresh["fold"]) == {f"{k}@0.2" for k in (1, 2, 3)}
     assert set(fresh["status"]) == {"ok"}
     paid = fresh[fresh["arm"].str.startswith("paid")]
@@ -50,10 +51,10 @@ def test_hold_outs_of_shares_select_by_a_metric_and_then_all_runs_are_results(pr
     n_train = round(0.8 * len_of(project))
     assert set(fresh["n_train"][~small]) == {n_train}
     assert set(fresh["n_train"][small]) == {n_train // 10}
-    for name in names:
-        selected = pd.read_csv(project.folder / refits / name / "selected.csv")
-        assert selected["cv_auc"].notna().all() == name.startswith("boost")
-    assert "Nothing to be done" in project.run(*targets)
+    for facts, _ in best:
+        selected = pd.read_csv(io.StringIO(facts["selected"]))
+        assert selected["cv_auc"].notna().all() == ("/boost" in facts["name"])
+    assert "Nothing to be done" in project.run(TABLES)
 
     # Every setting is a result: what was selected for the whole part is trained already.
     project.forget_logs()
@@ -63,9 +64,6 @@ def test_hold_outs_of_shares_select_by_a_metric_and_then_all_runs_are_results(pr
     project.write_study(**everything, learners=LEARNERS, without=without)
     project.run("tiny")
     assert project.counts() == (3, 3 * 3, 0)
-    runs = cells(project, "cells/tiny/**/shard~0-of-1.parquet")
-    # Those that selected are still there.
-    assert len(runs[runs["repeat"] > 0]) == (2 + 1 + 1) * 3
     (drawn,) = project.outputs().keys() & {"results/figures/tiny/sweep.csv"}
     assert len(pd.read_csv(project.folder / drawn)) == 2
 

@@ -10,11 +10,12 @@ rule audit_learner:
         domain=lambda wildcards: f"results/data/{PLAN.audited_dataset}/domain.json",
         again=insides.unless(
             workflow,
-            "results/audit/{learner}.csv",
-            lambda path, wildcards: insides.has_record(workflow, path),
+            ["results/audit/{learner}.csv", "results/made/audit~{learner}.json"],
+            lambda wildcards: PLAN.audit_is_current(wildcards.learner),
         ),
     output:
         "results/audit/{learner}.csv",
+        record="results/made/audit~{learner}.json",
     log:
         "logs/audit/{learner}.log",
     benchmark:
@@ -31,9 +32,10 @@ rule audit_learner:
     params:
         folder=subpath(input.data, parent=True),
         seed=SEED,
-        digest=lambda wildcards: PLAN.audit_digest(wildcards.learner),
+        digest=lambda wildcards: PLAN.audit_made_for(wildcards.learner),
     message:
         "Audit {wildcards.learner}"
     shell:
         "python -m privcurve.steps.audit --learner {wildcards.learner} --data {params.folder} "
-        "--seed {params.seed} --output {output} > {log} 2>&1"
+        "--seed {params.seed} --output {output[0]} --record {output.record} "
+        "--digest {params.digest} > {log} 2>&1"

@@ -7,8 +7,8 @@ rule prepare:
         # What was coded from other files, or from another description, is coded again.
         again=insides.unless(
             workflow,
-            "results/data/{dataset}/encoded.npz",
-            lambda path, wildcards: datasets.is_current(path.parent),
+            ["results/data/{dataset}/encoded.npz"],
+            lambda wildcards: datasets.is_current(Path("results/data", wildcards.dataset)),
         ),
     output:
         "results/data/{dataset}/encoded.npz",

@@ -21,10 +21,10 @@ for asked in PLAN.outputs.values():
             asked.target
         input:
             lambda wildcards, asked=asked: PLAN.inputs(asked),
-            again=insides.unless_any(
+            again=insides.unless(
                 workflow,
-                [*asked.files.all, asked.record],
-                lambda asked=asked: record.is_current(asked, PLAN.digest(asked)),
+                [*map(str, asked.files.all), str(asked.record)],
+                lambda wildcards, asked=asked: PLAN.is_current(asked),
             ),
         output:
             *shown(asked),

@@ -132,15 +132,13 @@ def points(frame: pd.DataFrame, axes: Axes) -> pd.DataFrame:
     """
     rows = []
     for key, group in frame.groupby(axes.keys, sort=False, dropna=False):
-        values = group[axes.y].dropna()
-        complete = len(values) == len(group)
+        values = group[axes.y]
         rows.append(
             {
                 **dict(zip(axes.keys, key, strict=True)),
-                axes.y: float(values.mean()) if complete else float("nan"),
-                f"{axes.y}_std": float(values.std(ddof=1)) if complete else float("nan"),
-                "n_repeats": len(group),
-                "n_failed": len(group) - len(values),
+                axes.y: float(values.mean(skipna=False)),
+                f"{axes.y}_std": float(values.std(ddof=1, skipna=False)),
+                **{"n_repeats": len(group), "n_failed": int(values.isna().sum())},
             }
         )
     return pd.DataFrame(rows)

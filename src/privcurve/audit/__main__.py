@@ -42,7 +42,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if options.table is not None:
         old = options.table.read_text() if options.table.is_file() else ""
         options.table.write_text(written(table(verdicts), old))
-    broken = [verdict for verdict in verdicts if verdict.broken]
+    broken = [verdict for verdict in verdicts if verdict.breach]
     seconds = time.monotonic() - start
     print(f"{len(verdicts) - len(broken)} of {len(verdicts)} settings keep it ({seconds:.0f} s).")
     print(NOT_SEEN)
@@ -92,10 +92,10 @@ def _check(case: Case) -> Verdict:
 
 def _told(verdict: Verdict, tell: bool) -> Verdict:
     if tell:
-        state = "breaks" if verdict.broken else "keeps"
+        state = "breaks" if verdict.breach else "keeps"
         print(f"{verdict.case}: {state} the contract on {verdict.n_pairs} pairs of neighbours")
-        for broken in verdict.broken:
-            print(f"  {broken}")
+        if verdict.breach:
+            print(f"  {verdict.breach}")
         for name, (part, entry) in verdict.largest.items():
             seen = part * entry.sensitivity
             print(f"  {name}: changes by {seen:.4g} at most, announced {entry.sensitivity:.4g}")

@@ -47,10 +47,7 @@ class Claim:
 
     Attributes
     ----------
-    learner : str
-        Its name in the registry.
-    calibration : str
-    epsilon, delta : float
+    learner, calibration, epsilon, delta
         The claim.
     setting : mapping
         Hyperparameters; and public facts: ``public_columns``, where columns and the label are
@@ -129,17 +126,10 @@ class Claim:
         return made
 
     def statement(self, side: Records) -> PrivacyStatement:
-        """Return what the learner says of itself after a fit.
-
-        Raises
-        ------
-        ValueError
-            If that is not the claim that is audited.
-        """
+        """Return what the learner says of itself after a fit, if that is the claim."""
         rng = generator(self.name, 0)
-        fitted = self.estimator(side.n_bins).fit_many(
-            side.codes, side.labels, [{}], [rng], side.counts
-        )[0]
+        learner = self.estimator(side.n_bins)
+        (fitted,) = learner.fit_many(side.codes, side.labels, [{}], [rng], side.counts)
         said: PrivacyStatement = fitted.privacy_
         if (said.epsilon, said.delta, said.neighbours) != (self.epsilon, self.delta, self.stated):
             raise ValueError(
@@ -150,20 +140,6 @@ class Claim:
         return said
 
 
-@dataclass(frozen=True)
-class Attack:
-    """What a file of :mod:`privcurve.audit.attacks` says of one learner.
-
-    Attributes
-    ----------
-    learner : str
-    claims : tuple of Claim
-    """
-
-    learner: str
-    claims: tuple[Claim, ...]
-
-
 def _name(function: Any) -> str:
     if isinstance(function, partial):
         arguments = json.dumps([function.args, function.keywords], sort_keys=True)
@@ -172,13 +148,6 @@ def _name(function: Any) -> str:
 
 
 def generator(name: str, seed: Seed) -> np.random.Generator:
-    """Return the random stream of a claim.
-
-    Parameters
-    ----------
-    name : str
-    seed : Seed
-        Base seed of the run.
-    """
+    """Return the random stream of a claim under the base seed of a run."""
     digest = hashlib.sha256(json.dumps([name, seeds.named(seed)]).encode()).hexdigest()
     return seeds.generator(seed, digest)

@@ -19,13 +19,24 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache, partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from privcurve.audit.replay_fits import OBJECTIVE, OtherCallsError, OtherMinimumError, Replay
-from privcurve.audit.states import left_on
+from privcurve.audit.pairs import records
+from privcurve.audit.replay_fits import (
+    CHARGE,
+    CONTROL,
+    NOISE,
+    OBJECTIVE,
+    POST_PROCESSING,
+    SENSITIVITY,
+    BreachError,
+    Event,
+    Replay,
+)
+from privcurve.audit.states import left_on, same
 from privcurve.audit.watched_fits import faults
 from privcurve.coding import Floats, Records, class_labels
 from privcurve.learners import registry
@@ -36,16 +47,14 @@ from privcurve.privacy.curator import ROUNDING, Curator, DoorError
 from privcurve.privacy.ledger import LedgerEntry, PrivacyStatement
 from privcurve.privacy.mechanisms import GAUSSIAN, OBJECTIVES
 
-CONTROL = "control"
-POST_PROCESSING = "post-processing"
-SENSITIVITY = "sensitivity"
-NOISE = "noise"
-CHARGE = "charge"
-
 # What a sum of rounded numbers may exceed its bound by.
 TOLERANCE = 1e-6
 
+# Of the columns of all tables; the first is public where columns are, and the label with it.
 BINS = (2, 3)
+
+# A record: its codes and its class.
+Record = tuple[int, ...]
 
 # Tables of which one must be good for real fits.
 MOST_TABLES = 5
@@ -87,42 +96,31 @@ class Case:
         made: CodedClassifier = registry.make(self.learner, facts, parameters, relation)
         return made
 
+    @property
+    def universe(self) -> list[Record]:
+        """All records that there are."""
+        return list(itertools.product(*(range(k) for k in BINS), range(self.n_classes)))
+
+    def table(self, rows: Sequence[Record]) -> Records:
+        """Return some records as a learner takes them."""
+        table = np.array(rows, dtype=np.int64).reshape(len(rows), len(BINS) + 1)
+        labels = table[:, -1] if self.n_classes > 2 else 2 * table[:, -1] - 1
+        return records(table[:, :-1], labels, BINS)
+
     def __str__(self) -> str:
         said = ", ".join(f"{name}={value!r}" for name, value in self.parameters.items())
         return f"{self.learner}({said})"
 
 
-@dataclass(frozen=True)
-class Broken:
-    """A point that a learner does not keep, and the neighbours that show it."""
-
-    point: str
-    why: str
-    left: Records | None = None
-    right: Records | None = None
-
-    def __str__(self) -> str:
-        text = f"{self.point}: {self.why}"
-        if self.left is not None:
-            text += f"\n  one table:   {_rows(self.left)}"
-        if self.right is not None:
-            text += f"\n  its neighbour: {_rows(self.right)}"
-        return text
-
-
-class BreachError(RuntimeError):
-    """A point of the contract, and why it is not kept."""
-
-
 @dataclass
 class Verdict:
-    """What was found of one case.
+    """What was seen of one case.
 
     Attributes
     ----------
     case : Case
-    broken : list of Broken
-        Empty: it keeps all points.
+    breach : BreachError or None
+        The first point that it does not keep.
     largest : dict of str to tuple of (float, LedgerEntry)
         For each call, without its numbers, the largest change seen as a part of what is announced.
     n_pairs : int
@@ -134,7 +132,7 @@ class Verdict:
     """
 
     case: Case
-    broken: list[Broken] = field(default_factory=list)
+    breach: BreachError | None = None
     largest: dict[str, tuple[float, LedgerEntry]] = field(default_factory=dict)
     n_pairs: int = 0
     refusal: str = ""
@@ -144,28 +142,23 @@ class Verdict:
 def check(case: Case, n_random: int = 60, seed: int = 0) -> Verdict:
     """Try the five points on one setting of a learner; stop at the first that is broken.
 
-    Parameters
-    ----------
-    case : Case
-    n_random : int
-        Pairs of each size above 2, and at most so many times 4 of the sizes 1 and 2.
-    seed : int
+    So many random pairs of each size above 2 are tried, and at most 4 times that of the others.
     """
-    found = Verdict(case)
+    verdict = Verdict(case)
     tables: tuple[Records, ...] = ()
     try:
         if registry.entry(case.learner).peer:
             why = "its noise is drawn by the package of a peer, in which no call can be answered"
             raise BreachError(CHARGE, why)
         for k, tables in enumerate(neighbours(case, n_random, seed)):
-            _check_pair(case, *tables, (seed, k), found)
+            _check_pair(tables, (seed, k), verdict)
         tables = ()
-        if not found.n_pairs:
-            raise BreachError(CHARGE, f"no neighbours could be trained: {found.refusal}")
+        if not verdict.n_pairs:
+            raise BreachError(CHARGE, f"no neighbours could be trained: {verdict.refusal}")
         # Where no call of a fit can be reached, its bound is not idle but untried.
-        if found.unseen:
-            raise BreachError(CHARGE, found.unseen)
-        for name, (part, entry) in found.largest.items():
+        if verdict.unseen:
+            raise BreachError(CHARGE, verdict.unseen)
+        for name, (part, entry) in verdict.largest.items():
             if part < 0.5 and name not in case.idle:
                 why = (
                     f"{name}: no more than {part:.3g} of the announced {entry.sensitivity:.6g} was "
@@ -174,30 +167,22 @@ def check(case: Case, n_random: int = 60, seed: int = 0) -> Verdict:
                 raise BreachError(SENSITIVITY, why)
         _check_noise(case, seed)
     except BreachError as breach:
-        found.broken.append(Broken(*breach.args, *tables))
-    return found
+        breach.tables = breach.tables or tables
+        verdict.breach = breach
+    return verdict
 
 
-def _check_pair(
-    case: Case, left: Records, right: Records, seed: Sequence[int], found: Verdict
-) -> None:
-    first = Replay(seed)
+def _check_pair(tables: Sequence[Records], seed: Sequence[int], verdict: Verdict) -> None:
+    case, first = verdict.case, Replay(seed)
+    one = _trained(case, tables[0], first)
+    # What was refused before a side could follow must be refused on the other side too.
+    second = Replay(seed, None if isinstance(one, Exception) else first)
+    other = _trained(case, tables[1], second)
+    if isinstance(one, Exception) or isinstance(other, Exception):
+        verdict.refusal = _refusal(one, other)
+        return
     try:
-        one = _trained(case, left, first)
-        # What was refused before a side could follow must be refused on the other side too.
-        second = Replay(seed, None if isinstance(one, Refusal) else first)
-        other = _trained(case, right, second)
-        if isinstance(one, Refusal) or isinstance(other, Refusal):
-            return _refused(one, other, found)
         apart = _differences(one, other)
-    except BreachError:
-        raise
-    except OtherCallsError as error:
-        raise BreachError(CONTROL, str(error)) from error
-    except OtherMinimumError as error:
-        raise BreachError(POST_PROCESSING, str(error)) from error
-    except DoorError as error:
-        raise BreachError(CHARGE, str(error)) from error
     except Exception as error:
         why = f"the fitted models can't be compared: {_said(error)}"
         raise BreachError(POST_PROCESSING, why) from error
@@ -205,26 +190,22 @@ def _check_pair(
         # Then it may be the choices in that loop that differ, as they may.
         but = f"; but {first.all_unseen}" if first.all_unseen else ""
         raise BreachError(POST_PROCESSING, f"{', '.join(apart)} differ{but}")
-    found.n_pairs += 1
-    found.unseen = found.unseen or first.all_unseen
+    verdict.n_pairs += 1
+    verdict.unseen = verdict.unseen or first.all_unseen
     _check_stated(case, one)
-    _check_costs(first, second, found)
+    _check_costs(first, second, verdict)
 
 
-class Refusal(NamedTuple):
-    """Why a table was not trained on: by a ValueError, or by a fault of the learner."""
-
-    why: str
-    meant: bool
-
-
-def _trained(case: Case, records: Records, curator: Replay) -> CodedClassifier | Refusal:
+def _trained(case: Case, side: Records, curator: Replay) -> CodedClassifier | Exception:
+    """Return a trained model, or why there is none: a refusal, or a fault of the learner."""
     try:
-        model = train(case, records, curator)
-    except (OtherCallsError, OtherMinimumError, DoorError):
+        model = train(case, side, curator)
+    except BreachError:
         raise
+    except DoorError as error:
+        raise BreachError(CHARGE, str(error)) from error
     except Exception as error:
-        return Refusal(_said(error), isinstance(error, ValueError))
+        return error
     curator.close()
     return model
 
@@ -233,19 +214,17 @@ def _said(error: Exception) -> str:
     return f"{type(error).__name__}: {error}"
 
 
-def _refused(
-    one: CodedClassifier | Refusal, other: CodedClassifier | Refusal, found: Verdict
-) -> None:
-    """Hold refusals to be alike on both sides, and to be meant."""
-    refusals = [side for side in (one, other) if isinstance(side, Refusal)]
-    if len(refusals) == 1:
-        raise BreachError(CONTROL, f"one side alone ends with {refusals[0].why}")
-    if one != other:
-        why = " and ".join(each.why for each in refusals)
-        raise BreachError(CONTROL, f"the sides end with {why}")
-    found.refusal = refusals[0].why
-    if not refusals[0].meant:
-        raise BreachError(CONTROL, f"both sides end with {found.refusal}")
+def _refusal(*sides: CodedClassifier | Exception) -> str:
+    """Return why both sides were refused, which must be alike and meant."""
+    errors = [side for side in sides if isinstance(side, Exception)]
+    said = list(dict.fromkeys(map(_said, errors)))
+    if len(errors) == 1:
+        raise BreachError(CONTROL, f"one side alone ends with {said[0]}")
+    if len(said) == 2:
+        raise BreachError(CONTROL, f"the sides end with {' and '.join(said)}")
+    if not isinstance(errors[0], ValueError):
+        raise BreachError(CONTROL, f"both sides end with {said[0]}")
+    return said[0]
 
 
 def _check_stated(case: Case, model: Any) -> None:
@@ -262,27 +241,15 @@ def _check_stated(case: Case, model: Any) -> None:
         raise BreachError(CHARGE, why)
 
 
-def _check_costs(first: Replay, second: Replay, found: Verdict) -> None:
+def _check_costs(first: Replay, second: Replay, verdict: Verdict) -> None:
     stated = first.statement
     if stated is None:
         raise BreachError(CHARGE, "nothing was held to the ledger: a fit without a check")
-    named = {entry.what: entry for entry in stated.ledger}
-    losses: dict[LedgerEntry, list[Floats]] = {}
-    # A record is behind one holder's door: what all of them say of it adds up.
-    for one, other in zip(first.all_events, second.all_events, strict=True):
-        for key, apart in one.losses(other).items():
-            if not key:
-                if apart.any():
-                    raise BreachError(SENSITIVITY, "records enter a call that is charged nothing")
-                continue
-            entry = named[key] if isinstance(key, str) else key
-            losses.setdefault(entry, []).append(apart)
-    runs = max(1, len(first.inners))
-    for entry, parts in losses.items():
-        apart = np.concatenate(parts)
+    events = list(zip(first.all_events, second.all_events, strict=True))
+    for entry, apart in _changes_of(stated, events).items():
         loss = float(np.linalg.norm(apart) if entry.mechanism == GAUSSIAN else apart.sum())
         # Equal calls, each of which is charged; of a private selection, in each run.
-        times = 1 if entry.parallel else runs * stated.ledger.count(entry)
+        times = 1 if entry.parallel else max(1, len(first.runs)) * stated.ledger.count(entry)
         announced = announced_loss(entry) * (times**0.5 if entry.mechanism == GAUSSIAN else times)
         # What is not a number is no small change.
         if not loss <= announced * (1 + TOLERANCE) + 1e-9:
@@ -293,9 +260,9 @@ def _check_costs(first: Replay, second: Replay, found: Verdict) -> None:
                 f"{factor:.3g} times what is announced ({entry.sensitivity:.6g})",
             )
         name = re.sub(r"\d+(?!-rule)", "#", entry.what)
-        before = found.largest.get(name, (-1.0, entry))
-        found.largest[name] = max(before, (loss / announced, entry), key=lambda pair: pair[0])
-    for one, other in zip(first.all_events, second.all_events, strict=True):
+        if loss / announced > verdict.largest.get(name, (-1.0,))[0]:
+            verdict.largest[name] = loss / announced, entry
+    for one, other in events:
         if one.kind == OBJECTIVE:
             (call,) = one.calls.ravel().tolist()
             factor = abs(one.log_jacobian - other.log_jacobian)
@@ -306,10 +273,25 @@ def _check_costs(first: Replay, second: Replay, found: Verdict) -> None:
     spent = _spent(stated)
     if spent > stated.epsilon * (1 + ROUNDING):
         raise BreachError(CHARGE, f"the calls add up to epsilon = {spent}, not {stated.epsilon}")
-    for inner, follower in zip(first.inners, second.inners, strict=True):
-        assert isinstance(inner, Replay)
-        assert isinstance(follower, Replay)
-        _check_costs(inner, follower, found)
+    for run, follower in zip(first.runs, second.runs, strict=True):
+        _check_costs(run, follower, verdict)
+
+
+def _changes_of(
+    stated: PrivacyStatement, events: Sequence[tuple[Event, Event]]
+) -> dict[LedgerEntry, Floats]:
+    """Return the changes of exact values by what they are charged to, in units of the noise."""
+    named = {entry.what: entry for entry in stated.ledger}
+    changes: dict[LedgerEntry, list[Floats]] = {}
+    # A record is behind one holder's door: what all of them say of it adds up.
+    for one, other in events:
+        for key, apart in one.losses(other).items():
+            if key:
+                entry = named[key] if isinstance(key, str) else key
+                changes.setdefault(entry, []).append(apart)
+            elif apart.any():
+                raise BreachError(SENSITIVITY, "records enter a call that is charged nothing")
+    return {entry: np.concatenate(parts) for entry, parts in changes.items()}
 
 
 @lru_cache(maxsize=64)
@@ -325,16 +307,16 @@ def announced_loss(entry: LedgerEntry) -> float:
     return min(entry.epsilon, math.inf if entry.bounded_range is None else entry.bounded_range)
 
 
-def train(case: Case, records: Records, curator: Curator) -> CodedClassifier:
+def train(case: Case, side: Records, curator: Curator) -> CodedClassifier:
     """Train a learner on records through a curator."""
-    learner = case.estimator(records.n_bins.tolist())
+    learner = case.estimator(side.n_bins.tolist())
     labels = np.array(class_labels(case.n_classes))
-    y = labels[records.labels] if case.n_classes > 2 else records.labels
-    return learner._train(records.codes, y, [{}], [curator], records.counts)[0]
+    y = labels[side.labels] if case.n_classes > 2 else side.labels
+    return learner._train(side.codes, y, [{}], [curator], side.counts)[0]
 
 
 def _differences(left: CodedClassifier, right: CodedClassifier) -> list[str]:
-    """Return the names of what two fits left on their models and is not the same."""
+    """Return the names of what two fits left on their models and is not the same, bit for bit."""
     states = [dict(left_on(model)) for model in (left, right)]
     for state, model in zip(states, (left, right), strict=True):
         state["measures_"] = model.measures_
@@ -345,32 +327,7 @@ def _differences(left: CodedClassifier, right: CodedClassifier) -> list[str]:
         else:
             state["its scores"] = model._scores(_domain(model))
     names = dict.fromkeys([*states[0], *states[1]])
-    return [name for name in names if not _same(*(state.get(name) for state in states))]
-
-
-def _same(one: Any, other: Any) -> bool:
-    """Return whether two values are the same, bit for bit, shapes, types and order included."""
-    if type(one) is not type(other):
-        return False
-    if isinstance(one, np.ndarray):
-        if one.dtype != other.dtype or one.shape != other.shape:
-            return False
-        if one.dtype.kind != "O":
-            return one.tobytes() == other.tobytes()
-        return _same(one.ravel().tolist(), other.ravel().tolist())
-    if isinstance(one, (float, np.floating)):
-        return np.float64(one).tobytes() == np.float64(other).tobytes()
-    if one is None or isinstance(one, (bool, int, str, bytes, np.generic, set, frozenset)):
-        return bool(one == other)
-    if isinstance(one, Mapping):
-        return _same(list(one.items()), list(other.items()))
-    if isinstance(one, (tuple, list)):
-        return len(one) == len(other) and all(map(_same, one, other))
-    if isinstance(one, PrivacyStatement):
-        return one == other
-    if callable(one) or not hasattr(one, "__dict__"):
-        raise TypeError(f"a {type(one).__name__} that a fit left on its model can't be read")
-    return _same(vars(one), vars(other))
+    return [name for name in names if not same(*(state.get(name) for state in states))]
 
 
 def _domain(model: CodedClassifier) -> NDArray[Any]:
@@ -382,65 +339,43 @@ def _domain(model: CodedClassifier) -> NDArray[Any]:
 
 
 def neighbours(case: Case, n_random: int, seed: int) -> Iterator[tuple[Records, Records]]:
-    """Generate neighbouring tables: all of one and two records, and random larger ones.
-
-    Parameters
-    ----------
-    case : Case
-    n_random : int
-    seed : int
-    """
+    """Generate neighbouring tables: all of one and two records, and random larger ones."""
     rng = np.random.default_rng([seed, 7])
-    values = list(itertools.product(*(range(k) for k in BINS), range(case.n_classes)))
+    universe = case.universe
     for n in case.sizes:
         if n <= 2:
-            pairs = [
-                pair for table in itertools.product(values, repeat=n)
-                for pair in _changes(case, table, values)
-            ]  # fmt: skip
-            kept = rng.permutation(len(pairs))[: 4 * n_random]
-            yield from (_tables(case, *pairs[k]) for k in kept)
+            tables = itertools.product(universe, repeat=n)
+            pairs: list[Any] = [
+                (table, other) for table in tables for other in _changed(case, table)
+            ]
+            pairs = [pairs[k] for k in rng.permutation(len(pairs))[: 4 * n_random]]
+        else:
+            pairs = [_random_pair(case, n, rng) for _ in range(n_random)]
+        yield from ((case.table(table), case.table(other)) for table, other in pairs)
+
+
+def _random_pair(
+    case: Case, n: int, rng: np.random.Generator
+) -> tuple[Sequence[Record], Sequence[Record]]:
+    # Few distinct records: the largest changes are those of tables that agree.
+    universe = case.universe
+    pool = rng.integers(len(universe), size=rng.integers(1, 5))
+    table = tuple(universe[k] for k in pool[rng.integers(len(pool), size=n)])
+    changed = list(_changed(case, table))
+    return table, changed[rng.integers(len(changed))]
+
+
+def _changed(case: Case, table: Sequence[Record]) -> Iterator[Sequence[Record]]:
+    """Yield the neighbours of a table."""
+    for k, old in enumerate(table):
+        before, after = table[:k], table[k + 1 :]
+        if case.neighbours == ADD_REMOVE:
+            yield (*before, *after)
             continue
-        for _ in range(n_random):
-            # Few distinct records: the largest changes are those of tables that agree.
-            pool = rng.integers(len(values), size=rng.integers(1, 5))
-            table = tuple(values[k] for k in pool[rng.integers(len(pool), size=n)])
-            changes = list(_changes(case, table, values))
-            yield _tables(case, *changes[rng.integers(len(changes))])
-
-
-def _changes(
-    case: Case, table: tuple[Any, ...], values: Sequence[tuple[int, ...]]
-) -> Iterator[tuple[tuple[Any, ...], tuple[Any, ...]]]:
-    if case.neighbours == ADD_REMOVE:
-        for k in range(len(table)):
-            yield table, table[:k] + table[k + 1 :]
-        return
-    for k in range(len(table)):
-        for value in values:
-            # The first column and the label are public, where columns are.
-            public = case.neighbours == PRIVATE_COLUMNS
-            if public and (value[0], value[-1]) != (table[k][0], table[k][-1]):
-                continue
-            if value != table[k]:
-                yield table, (*table[:k], value, *table[k + 1 :])
-
-
-def _tables(case: Case, *tables: tuple[Any, ...]) -> tuple[Records, Records]:
-    left, right = (_records(case, table) for table in tables)
-    return left, right
-
-
-def _records(case: Case, table: Sequence[tuple[int, ...]]) -> Records:
-    rows = np.array(table, dtype=np.int64).reshape(len(table), len(BINS) + 1)
-    labels = rows[:, -1] if case.n_classes > 2 else (2 * rows[:, -1] - 1).astype(np.int8)
-    counts = np.ones(len(rows), dtype=np.int64)
-    return Records(rows[:, :-1].astype(np.uint8), labels, counts, np.array(BINS))
-
-
-def _rows(records: Records) -> str:
-    rows = zip(records.codes.tolist(), records.labels.tolist(), strict=True)
-    return "; ".join(f"{codes} labelled {label:+d}" for codes, label in rows)
+        for new in case.universe:
+            public = case.neighbours == PRIVATE_COLUMNS and (old[0], old[-1]) != (new[0], new[-1])
+            if new != old and not public:
+                yield (*before, new, *after)
 
 
 # Noise of real fits ----------------------------------------------------------------------------
@@ -449,19 +384,17 @@ def _rows(records: Records) -> str:
 def _check_noise(case: Case, seed: int) -> None:
     """Train for real on a table that is not refused, and hold the noise to what is announced."""
     rng = np.random.default_rng([seed, 11])
-    values = list(itertools.product(*(range(k) for k in BINS), range(case.n_classes)))
+    universe, why = case.universe, ""
     for _ in range(MOST_TABLES):
-        places = rng.integers(len(values), size=max(case.sizes))
-        table = _records(case, [values[k] for k in places])
+        table = case.table([universe[k] for k in rng.integers(len(universe), size=max(case.sizes))])
         try:
             why = faults(partial(train, case, table), seed)
+            break
         except ValueError as error:
             why = f"no table could be trained on for real: {error}"
-            continue
         except DoorError as error:
             raise BreachError(CHARGE, f"in a real fit: {error}") from error
         except Exception as error:
             raise BreachError(CONTROL, f"a real fit ends with {_said(error)}", table) from error
-        break
     if why:
         raise BreachError(NOISE, why)

@@ -15,7 +15,8 @@ TREES = {"weak_learner": "topdown", "depth": 2, "n_rounds": 2, "density": 0.5}
 SOME = {"n_steps": 3}
 LINE = {"ordered": True, "linear": "yes"}
 CYCLIC = {"method": "cyclic", "n_rounds": 2, "delta": DELTA}
-ESTIMATE = {"neighbours": ADD_REMOVE, "n_estimate": 10}
+ADDED = {"neighbours": ADD_REMOVE}
+ESTIMATE = {**ADDED, "n_estimate": 10}
 RUNS = {"expected_runs": 2.0, "score_share": 0.5}
 CHOICE = [{"learner": "one_rule"}, {"learner": "noisy_bayes"}]
 TREE = {"depth": 2, "n_holders": 2}
@@ -78,6 +79,10 @@ CASES: tuple[Case, ...] = (
     Case("privgam", {**CYCLIC, "pairs": "yes", "epsilon": 4.0}),
     Case("privgam", {**CYCLIC, **LINE, "pairs": "yes"}),
     Case("privgam", {**CYCLIC, **LINE, **ESTIMATE}, neighbours=ADD_REMOVE, sizes=(2, 3, 12)),
+    Case("dp_newton", {"n_steps": 3, "delta": DELTA}),
+    Case("dp_newton", {"n_steps": 2, "delta": DELTA, **ADDED}, neighbours=ADD_REMOVE),
+    Case("dp_gradient_descent", {"n_steps": 3, "delta": DELTA}),
+    Case("dp_gradient_descent", {"n_steps": 2, "delta": DELTA, **ESTIMATE}, neighbours=ADD_REMOVE),
     Case("tuned", {**RUNS, "learner": "noisy_majority"}),
     Case("tuned", {**RUNS, "learner": "privgam", "settings": {"n_steps": [1, 2]}, "delta": DELTA}),
     Case("tuned", {**RUNS, "settings": CHOICE}),
@@ -116,9 +121,9 @@ def cases_of(learner: str) -> Iterable[Case]:
 
     A file ``learners/<name>.py`` may say more: ``contract()``, which returns cases.
     """
-    known = [case for case in CASES if case.learner == learner]
-    if known:
-        return known
+    shipped = [case for case in CASES if case.learner == learner]
+    if shipped:
+        return shipped
     said = own.contract(learner) if learner in own.names() else None
     if said is not None:
         return said

@@ -20,25 +20,10 @@ BATCH = 500
 def fits(
     learner: CodedClassifier, side: Records, n: int, rng: np.random.Generator
 ) -> Iterator[Any]:
-    """Train n times: the models of `fit_many`, bit for bit.
+    """Train n times with one stream: yield the models of `fit_many`, bit for bit.
 
     Parameters and records are checked once and not n times, which on tiny data is most of
     the time of a fit. What draws the noise and uses it is the learner's own code.
-
-    Parameters
-    ----------
-    learner : CodedClassifier
-        Not fitted.
-    side : Records
-        What is trained on.
-    n : int
-    rng : numpy.random.Generator
-        Used by all fits, one after the other.
-
-    Yields
-    ------
-    CodedClassifier
-        Fitted, of the class of `learner`.
     """
     checked = untrained(learner, side)
     codes = checked._code(side.codes, fit=False)
@@ -61,7 +46,7 @@ def untrained(learner: CodedClassifier, side: Records) -> Any:
     idle = type("Idle", (type(learner),), {"_fit_batch": nothing})
     blank = idle(**learner.get_params(deep=False))
     apart = np.random.default_rng(0)
-    (found,) = blank.fit_many(side.codes, side.labels, [{}], [apart], side.counts)
-    found.__class__ = type(learner)
-    del found._fitted_statement
-    return found
+    (model,) = blank.fit_many(side.codes, side.labels, [{}], [apart], side.counts)
+    model.__class__ = type(learner)
+    del model._fitted_statement
+    return model

@@ -26,9 +26,8 @@ class Pair:
     name : str
         Says what the pair is.
     left, right : Records
-    where : int
-        The row of the record that differs. It stands for one record; or, where a record is
-        added, the row of the larger side that has it.
+        The first row is the record that differs. It stands for one record; or, where a record
+        is added, the first row of the larger side has it.
     neighbours : str
         ``replace-one``; ``add-remove``: one side has a record more; or ``private-columns``:
         the record differs in private columns alone.
@@ -40,7 +39,6 @@ class Pair:
     name: str
     left: Records
     right: Records
-    where: int = 0
     neighbours: str = REPLACE_ONE
     private: tuple[int, ...] = ()
 
@@ -48,17 +46,16 @@ class Pair:
     def canaries(self) -> NDArray[np.unsignedinteger[Any]]:
         """The codes of the record, on the left and on the right; once if it is added."""
         if self.neighbours == ADD_REMOVE:
-            return self.larger.codes[[self.where]]
-        return np.stack([self.left.codes[self.where], self.right.codes[self.where]])
+            return self.larger.codes[:1]
+        return np.stack([self.left.codes[0], self.right.codes[0]])
 
     @property
     def labels(self) -> Floats:
         """What the scores of the canaries are multiplied by, so that the left has more."""
         if self.neighbours == ADD_REMOVE:
             side = 1 if self.larger is self.left else -1
-            return np.array([side * self.larger.labels[self.where]], dtype=float)
-        signs = self.left.labels[self.where], -self.right.labels[self.where]
-        return np.array(signs, dtype=float)
+            return np.array([side * self.larger.labels[0]], dtype=float)
+        return np.array([self.left.labels[0], -self.right.labels[0]], dtype=float)
 
     @property
     def larger(self) -> Records:
@@ -68,54 +65,43 @@ class Pair:
 
 def check_pair(pair: Pair) -> None:
     """Check that the two sides are neighbours in the way that the pair says."""
-    left, right, i = pair.left, pair.right, pair.where
+    left, right = pair.left, pair.right
     if not np.array_equal(left.n_bins, right.n_bins):
         raise ValueError(f"the pair '{pair.name}' has two domains")
     if pair.neighbours == ADD_REMOVE:
         differ = _counted(left)
         differ.subtract(_counted(right))
-        sound = sum(map(abs, differ.values())) == 1
-        sound = sound and differ[_key(pair.larger, i)] in (-1, 1)
+        more = next(_rows(pair.larger))[0]
+        sound = sum(map(abs, differ.values())) == 1 and abs(differ[more]) == 1
     else:
-        same = left.codes.shape == right.codes.shape and left.counts[i] == right.counts[i] == 1
-        if same:
-            differs = (left.codes != right.codes).any(axis=1)
-            differs |= (left.labels != right.labels) | (left.counts != right.counts)
-            same = bool(differs[i]) and int(differs.sum()) == 1
-        sound = same and (pair.neighbours == REPLACE_ONE or _only_private_differ(pair))
+        one, other = list(_rows(left)), list(_rows(right))
+        differs = [row != its for row, its in zip(one, other, strict=False)]
+        sound = len(one) == len(other) and differs[0] and sum(differs) == 1
+        sound = sound and left.counts[0] == right.counts[0] == 1
+        if pair.neighbours == PRIVATE_COLUMNS:
+            columns = np.flatnonzero(left.codes[0] != right.codes[0])
+            sound = sound and left.labels[0] == right.labels[0]
+            sound = sound and bool(np.isin(columns, pair.private).all())
     if not sound:
         raise ValueError(f"the pair '{pair.name}' is no pair of {pair.neighbours} neighbours")
 
 
-def _only_private_differ(pair: Pair) -> bool:
-    if pair.neighbours != PRIVATE_COLUMNS or not pair.private:
-        return False
-    left, right, i = pair.left, pair.right, pair.where
-    columns = np.flatnonzero(left.codes[i] != right.codes[i])
-    return bool(left.labels[i] == right.labels[i] and np.isin(columns, pair.private).all())
-
-
-def _key(side: Records, row: int) -> tuple[int, ...]:
-    return (*side.codes[row].tolist(), int(side.labels[row]))
+def _rows(side: Records) -> Iterator[tuple[tuple[int, ...], int]]:
+    """Yield codes and label of each row, and for how many records it stands."""
+    table = np.column_stack([side.codes, side.labels]).tolist()
+    return ((tuple(row), count) for row, count in zip(table, side.counts.tolist(), strict=True))
 
 
 def _counted(side: Records) -> Counter[tuple[int, ...]]:
-    found: Counter[tuple[int, ...]] = Counter()
-    for row, count in enumerate(side.counts.tolist()):
-        found[_key(side, row)] += count
-    return found
+    total: Counter[tuple[int, ...]] = Counter()
+    for row, count in _rows(side):
+        total[row] += count
+    return total
 
 
 @dataclass(frozen=True)
 class Target:
-    """A real dataset that canaries are put into.
-
-    Attributes
-    ----------
-    name : str
-    records : Records
-        Each row stands for one.
-    """
+    """A real dataset that canaries are put into; each row stands for one record."""
 
     name: str
     records: Records
@@ -143,22 +129,46 @@ def ordered(side: Records) -> Records:
     return Records(side.codes[order], side.labels[order], side.counts[order], side.n_bins)
 
 
+Row = tuple[Sequence[int], int]
+
+
+def replaced(
+    name: str,
+    left: Row,
+    right: Row,
+    others: Sequence[Row],
+    n_bins: Sequence[int],
+    counts: Sequence[int] | None = None,
+    dataset: str = "tiny",
+    private: tuple[int, ...] = (),
+) -> Pair:
+    """Make a pair of a record on the left, another on the right, and others on both.
+
+    A row is its codes and its label. `counts` says for how many records each of the others stands;
+    `private` are the columns that may differ, if neighbours share the rest.
+    """
+    of_rows = [1, *(counts or [1] * len(others))]
+
+    def side(row: Row) -> Records:
+        codes, signs = zip(row, *others, strict=True)
+        return records(codes, signs, n_bins, of_rows)
+
+    relation = PRIVATE_COLUMNS if private else REPLACE_ONE
+    return Pair(dataset, name, side(left), side(right), relation, private)
+
+
 def all_neighbours(n: int, n_bins: Sequence[int]) -> Iterator[Pair]:
-    """Return every pair of neighbours of n records over a small domain.
+    """Yield every pair of neighbours of n records over a small domain.
 
     A record is one of all combinations of codes and labels; the order of records does not
     matter, and each unordered pair comes once.
     """
     cells = list(itertools.product(*(range(bins) for bins in n_bins), (-1, 1)))
-
-    def make(chosen: tuple[int, ...]) -> Records:
-        table = np.array([cells[i] for i in chosen], dtype=np.int64).reshape(n, -1)
-        return records(table[:, :-1], table[:, -1], n_bins)
-
+    rows: list[Row] = [(cell[:-1], cell[-1]) for cell in cells]
     for others in itertools.combinations_with_replacement(range(len(cells)), n - 1):
         for one, other in itertools.combinations(range(len(cells)), 2):
             name = f"{cells[one]} or {cells[other]} with {[cells[i] for i in others]}"
-            yield Pair("tiny", name, make((one, *others)), make((other, *others)))
+            yield replaced(name, rows[one], rows[other], [rows[i] for i in others], n_bins)
 
 
 def flipped_constant(n: int) -> Pair:
@@ -182,13 +192,10 @@ def flipped_balance(n: int, surplus: int, dataset: str = "tiny") -> Pair:
 
 
 def _flip(dataset: str, name: str, positive: int, negative: int) -> Pair:
-    counts = np.array([1, positive, negative])
-    used = counts > 0
-    sides = []
-    for label in (1, -1):
-        signs = np.array([label, 1, -1])
-        sides.append(records(np.zeros((used.sum(), 1)), signs[used], [1], counts[used]))
-    return Pair(dataset, name, sides[0], sides[1])
+    counts = {label: n for label, n in ((1, positive), (-1, negative)) if n}
+    others: list[Row] = [((0,), label) for label in counts]
+    n_bins, of_rows = (1,), list(counts.values())
+    return replaced(name, ((0,), 1), ((0,), -1), others, n_bins, of_rows, dataset)
 
 
 def crossed() -> Pair:
@@ -200,8 +207,8 @@ def crossed() -> Pair:
     the side, and all leaves of both move. It is the worst pair of the published DPBoost among
     all of two or three such records.
     """
-    sides = [records([codes, [0, 0]], [-1, 1], [2, 2]) for codes in ([0, 1], [1, 0])]
-    return Pair("tiny", "two records, columns that change places", sides[0], sides[1])
+    name = "two records, columns that change places"
+    return replaced(name, ((0, 1), -1), ((1, 0), -1), [((0, 0), 1)], (2, 2))
 
 
 def alone(n_codes: int = 2) -> Pair:
@@ -210,37 +217,12 @@ def alone(n_codes: int = 2) -> Pair:
     What is unknown to a learner is negative for it: a teacher of bagging votes + on the
     left for the code 0 alone, and on the right for the last code alone.
     """
-    sides = [records([[code]], [1], [n_codes]) for code in (0, n_codes - 1)]
-    return Pair("tiny", f"one record alone, in one of {n_codes} bins", sides[0], sides[1])
+    name = f"one record alone, in one of {n_codes} bins"
+    return replaced(name, ((0,), 1), ((n_codes - 1,), 1), [], (n_codes,))
 
 
-def with_canary(target: Target, row: NDArray[Any], where: int = 0) -> Pair:
-    """Put a canary record into a dataset, with the label +1 on the left, −1 on the right."""
-    base = target.records
-    assert base.counts[where] == 1, "the canary replaces a single record"
-    codes = base.codes.copy()
-    codes[where] = row
-    sides = []
-    for label in (1, -1):
-        signs = base.labels.copy()
-        signs[where] = label
-        sides.append(base._replace(codes=codes, labels=signs))
-    return Pair(target.name, "canary with its label flipped", sides[0], sides[1], where)
-
-
-def added(side: Records, row: Sequence[int] | NDArray[Any], sign: int, name: str) -> Pair:
-    """Add a record: it is on the right alone.
-
-    Parameters
-    ----------
-    side : Records
-    row : sequence of int
-        Its codes.
-    sign : int
-        Its label.
-    name : str
-    """
-    codes = np.concatenate([side.codes, np.asarray([row], dtype=side.codes.dtype)])
-    signs = np.append(side.labels, np.int8(sign))
-    right = Records(codes, signs, np.append(side.counts, 1), side.n_bins)
-    return Pair("tiny", name, side, right, len(signs) - 1, ADD_REMOVE)
+def added(side: Records, row: Sequence[int], sign: int, name: str) -> Pair:
+    """Add a record: it is on the right alone."""
+    codes = np.concatenate([np.asarray([row], dtype=side.codes.dtype), side.codes])
+    labels, counts = np.append(np.int8(sign), side.labels), np.append(1, side.counts)
+    return Pair("tiny", name, side, Records(codes, labels, counts, side.n_bins), ADD_REMOVE)

@@ -2,22 +2,30 @@
 
 Two neighbours are trained with the same answers. Whatever differs between them but the exact
 values of their calls is a leak, and by how much those differ is the privacy loss of the answers.
+The contract (`contract`) tries that with drawn answers, an attack (`worst_answers`) with bad ones.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from privcurve.coding import Bools, Floats, Ints
+from privcurve.coding import Bools, Floats, Ints, Records
 from privcurve.privacy.curator import Call, Curator
 from privcurve.privacy.ledger import LedgerEntry
 from privcurve.privacy.mechanisms import BOX_PERTURBATION, MECHANISMS, OBJECTIVES, SELECTIONS
 from privcurve.privacy.seeds import Start
+
+# The points of the contract.
+CONTROL = "control"
+POST_PROCESSING = "post-processing"
+SENSITIVITY = "sensitivity"
+NOISE = "noise"
+CHARGE = "charge"
 
 # How far the script's answers to a compiled loop are from 0 and from each other: no score outweighs
 # it, and what the loop adds can still be read off to eight digits.
@@ -39,6 +47,28 @@ OBJECTIVE = "objective"
 POINTS = 500
 
 
+# An event: its place among those of its curator, after the way to that.
+Place = tuple[int, ...]
+
+
+class BreachError(RuntimeError):
+    """A point of the contract that is not kept, why, and the neighbours that show it."""
+
+    def __init__(self, point: str, why: str, *tables: Records) -> None:
+        super().__init__(point, why)
+        self.point, self.why, self.tables = point, why, tables
+
+    def __str__(self) -> str:
+        names = ("\n  one table:   ", "\n  its neighbour: ")
+        shown = (name + _rows(side) for name, side in zip(names, self.tables, strict=False))
+        return "".join([f"{self.point}: {self.why}", *shown])
+
+
+def _rows(records: Records) -> str:
+    rows = zip(records.codes.tolist(), records.labels.tolist(), strict=True)
+    return "; ".join(f"{codes} labelled {label:+d}" for codes, label in rows)
+
+
 @dataclass
 class Event:
     """One call of a fit.
@@ -53,7 +83,6 @@ class Event:
         What noise is added to, in units of the noise's scale; written when the fit has ended where
         a compiled loop adds to the noise.
     answer : ndarray
-        What the script answered.
     log_jacobian : float
         Of an objective: the log-determinant of how its gradient changes, at the answer.
     """
@@ -61,7 +90,7 @@ class Event:
     kind: str
     calls: NDArray[Any]
     exact: Floats
-    answer: NDArray[Any]
+    answer: NDArray[Any] = field(default_factory=lambda: np.empty(0))
     log_jacobian: float = 0.0
 
     @property
@@ -70,13 +99,10 @@ class Event:
         return self.exact.shape
 
     def losses(self, other: Event) -> dict[LedgerEntry | str, Floats]:
-        """Return by entry how far the two sides of its calls are apart, in units of the noise.
+        """Return how far the two sides are apart by entry, or its word, in units of the noise.
 
-        Returns
-        -------
-        dict of LedgerEntry, or the word of one, to ndarray
-            Numbers and labels: the difference of each. Choices: the range of the differences of a
-            call's scores. Objectives: the mechanism's norm of the difference of gradients.
+        Of numbers and labels the differences, of choices the range of the differences of a call's
+        scores, of objectives the mechanism's norm of the difference of gradients.
         """
         apart = self.exact - other.exact
         by_entry: dict[LedgerEntry | str, list[Floats]] = {}
@@ -98,14 +124,6 @@ def norms(mechanism: str, vectors: Floats) -> Floats:
     return np.asarray(np.linalg.norm(vectors, order, axis=1))
 
 
-class OtherCallsError(RuntimeError):
-    """The second side made another call than the first, where all answers were the same."""
-
-
-class OtherMinimumError(RuntimeError):
-    """A fit did not minimise the objective whose gradient it gave."""
-
-
 class Replay(Curator):
     """A curator whose answers follow a script.
 
@@ -115,6 +133,10 @@ class Replay(Curator):
         Of public coins, which are the same on both sides, and of answers.
     leader : Replay, optional
         That of the first side, whose answers are given again.
+    script : mapping of place to ndarray, optional
+        Answers to some events; others are drawn.
+    path : tuple of int
+        Of a holder: its place among all, which stands before those of its events.
 
     Attributes
     ----------
@@ -124,78 +146,84 @@ class Replay(Curator):
         What of the fit no script can answer; empty if there is nothing.
     """
 
-    def __init__(self, seed: Sequence[int], leader: Any = None, party: bool = False) -> None:
-        super().__init__(np.random.default_rng([*seed, 0]), party)
-        self._seed = seed
+    def __init__(
+        self,
+        seed: Sequence[int],
+        leader: Replay | None = None,
+        script: Mapping[Place, NDArray[Any]] | None = None,
+        path: Place = (),
+    ) -> None:
+        super().__init__(np.random.default_rng([*seed, 0]), party=bool(path))
+        self._seed, self._leader, self._script, self.path = seed, leader, script or {}, path
         self._answers = np.random.default_rng([*seed, 1])
-        self._leader: Replay | None = leader
         self._handed: list[tuple[Event, Floats]] = []
         self.events: list[Event] = []
         self.unseen = ""
 
     @property
+    def runs(self) -> list[Replay]:
+        """Those of the runs of a private selection."""
+        return [run for run in self.inners if isinstance(run, Replay)]
+
+    @property
+    def holders(self) -> list[Replay]:
+        """Those of data holders in this process."""
+        return [party for party in self.parties if isinstance(party, Replay)]
+
+    @property
     def all_events(self) -> list[Event]:
         """Its own calls, and those of all holders."""
-        replays = [party for party in self.parties if isinstance(party, Replay)]
-        return [*self.events, *(event for replay in replays for event in replay.events)]
+        return [*self.events, *(event for holder in self.holders for event in holder.events)]
 
     @property
     def all_unseen(self) -> str:
         """Return what of the fit, of its runs and of its holders no script can answer."""
-        others = [other for other in (*self.inners, *self.parties) if isinstance(other, Replay)]
-        return self.unseen or next(filter(None, (other.all_unseen for other in others)), "")
+        others = (other.all_unseen for other in (*self.runs, *self.holders))
+        return self.unseen or next(filter(None, others), "")
 
-    @property
-    def _followed(self) -> list[Event] | None:
-        return None if self._leader is None else self._leader.events
-
-    def _event(self, kind: str, calls: Any, exact: Floats) -> Event:
-        """Note a call; its answer is the first side's, or still to be filled in."""
-        calls = np.asarray(calls, dtype=object)
-        event = Event(kind, calls, exact, np.empty(0))
+    def _event(
+        self, kind: str, calls: Any, exact: Floats, draw: Callable[[], NDArray[Any]]
+    ) -> Event:
+        """Note a call; its answer is the first side's, the script's, or drawn."""
+        event = Event(kind, np.asarray(calls, dtype=object), exact)
         place = len(self.events)
         self.events.append(event)
-        if self._followed is not None:
-            if place >= len(self._followed):
-                raise OtherCallsError(f"a call more: {_named(event)}")
-            first = self._followed[place]
-            same = first.kind == kind and first.shape == event.shape
-            same = same and np.array_equal(first.calls, calls)
-            if not same:
-                raise OtherCallsError(f"{_named(first)}, and on the other side {_named(event)}")
+        if self._leader is not None:
+            first = _next(self._leader.events, place, f"a call more: {_named(event)}")
+            same = (first.kind, first.shape) == (kind, event.shape)
+            if not (same and np.array_equal(first.calls, event.calls)):
+                why = f"{_named(first)}, and on the other side {_named(event)}"
+                raise BreachError(CONTROL, why)
             event.answer = first.answer
+        elif (*self.path, place) in self._script:
+            event.answer = self._script[*self.path, place]
+        else:
+            event.answer = draw()
         return event
 
     def close(self) -> None:
-        """Fill in what compiled loops added to their noise.
-
-        Raises
-        ------
-        OtherCallsError
-            If there were fewer than on the first side.
-        """
-        if self._followed is not None and len(self.events) < len(self._followed):
-            raise OtherCallsError(f"a call less: {_named(self._followed[len(self.events)])}")
+        """Fill in what compiled loops added to their noise; refuse fewer calls than before."""
         if self._leader is not None:
+            if len(self.events) < len(self._leader.events):
+                missing = self._leader.events[len(self.events)]
+                raise BreachError(CONTROL, f"a call less: {_named(missing)}")
             if len(self.inners) < len(self._leader.inners):
-                raise OtherCallsError("a run less")
+                raise BreachError(CONTROL, "a run less")
             if len(self.parties) < len(self._leader.parties):
-                raise OtherCallsError("a holder less")
+                raise BreachError(CONTROL, "a holder less")
             # What is drawn in a loop may be drawn by rejection.
             states = (each.coins.bit_generator.state for each in (self, self._leader))
             if not self.unseen and next(states) != next(states):
-                raise OtherCallsError("another number of public coins")
+                raise BreachError(CONTROL, "another number of public coins")
         for event, noise in self._handed:
             event.exact = noise - event.answer
-        for inner in (*self.inners, *self.parties):
-            assert isinstance(inner, Replay)
-            inner.close()
+        for other in (*self.runs, *self.holders):
+            other.close()
 
     def _numbers(self, call: Call, exact: Floats) -> Floats:
-        event = self._event("numbers", call, exact / call.scale)
-        if self._followed is None:
-            event.answer = exact + self._drawn(call, exact.shape)
-        return event.answer.copy()
+        return self._event(
+            "numbers", call, exact / call.scale, lambda: exact + self._drawn(call, exact.shape)
+        ).answer.copy()
 
     def _drawn(self, call: Call, shape: tuple[int, ...]) -> Floats:
         spread = self._answers.choice(SPREADS)
@@ -203,24 +231,24 @@ class Replay(Curator):
 
     def _signs(self, call: Call, margins: Floats, records: Ints | None) -> Bools:
         order = np.arange(len(margins)) if records is None else np.argsort(records, kind="stable")
-        event = self._event("signs", call, margins[order] / call.scale)
-        if self._followed is None:
-            event.answer = self._answers.random(margins.shape) < self._answers.random()
-        drawn = np.empty(margins.shape, dtype=bool)
-        drawn[order] = event.answer
-        return drawn
+        answer = np.empty(margins.shape, dtype=bool)
+        answer[order] = self._event(
+            "signs", call, margins[order] / call.scale,
+            lambda: self._answers.random(margins.shape) < self._answers.random(),
+        ).answer  # fmt: skip
+        return answer
 
     def _choose(self, call: Call, scores: Floats) -> int:
-        event = self._event("choose", call, scores / call.scale)
-        if self._followed is None:
-            event.answer = self._answers.integers(len(scores), size=1)
+        event = self._event(
+            "choose", call, scores / call.scale, lambda: self._answers.integers(len(scores), size=1)
+        )
         return int(event.answer[0])
 
     def _whole_numbers(self, call: Call, exact: Ints) -> Ints:
-        event = self._event("whole numbers", call, exact / call.scale)
-        if self._followed is None:
-            event.answer = exact + np.rint(self._drawn(call, exact.shape)).astype(np.int64)
-        return event.answer.copy()
+        return self._event(
+            "whole numbers", call, exact / call.scale,
+            lambda: exact + np.rint(self._drawn(call, exact.shape)).astype(np.int64),
+        ).answer.copy()  # fmt: skip
 
     def _choose_exactly(self, call: Call, scores: Ints) -> int:
         return self._choose(call, scores)  # type: ignore[arg-type]
@@ -229,30 +257,23 @@ class Replay(Curator):
         return self._numbers(call, exact)
 
     def _holder(self, start: Start) -> Curator:
-        leader = self._next("parties", "a holder more")
-        return Replay([*self._seed, 1000 + len(self.parties)], leader, party=True)
+        k = len(self.parties)
+        leader = self._leader and _next(self._leader.holders, k, "a holder more")
+        return Replay([*self._seed, 1000 + k], leader, self._script, (*self.path, k))
 
     def _inner(self, start: Start) -> Curator:
-        return Replay([*self._seed, len(self.inners)], self._next("inners", "a run more"))
-
-    def _next(self, name: str, more: str) -> Curator | None:
-        """Return whom the next curator of a kind follows."""
-        if self._leader is None:
-            return None
-        leaders: list[Curator] = getattr(self._leader, name)
-        place = len(getattr(self, name))
-        if place >= len(leaders):
-            raise OtherCallsError(more)
-        return leaders[place]
+        k = len(self.inners)
+        return Replay([*self._seed, k], self._leader and _next(self._leader.runs, k, "a run more"))
 
     def _threshold(self, call: Call, ends: Floats, scores: Floats) -> float:
         points = np.linspace(ends[0], ends[-1], POINTS + 2)[1:-1]
         piece = np.minimum(np.searchsorted(ends, points, side="right"), len(scores)) - 1
         # The interval is public: on the other side it must be the same.
         kind = f"threshold between {ends[0]} and {ends[-1]}"
-        event = self._event(kind, call, scores[piece] / call.scale)
-        if self._followed is None:
-            event.answer = self._answers.uniform(ends[0], ends[-1], 1)
+        event = self._event(
+            kind, call, scores[piece] / call.scale,
+            lambda: self._answers.uniform(ends[0], ends[-1], 1),
+        )  # fmt: skip
         return float(event.answer[0])
 
     def _objective(
@@ -264,9 +285,10 @@ class Replay(Curator):
         old: bool,
     ) -> Floats:
         """Answer with a minimum, which other noise has made on the other side."""
-        event = self._event(OBJECTIVE, call, np.zeros(dimension))
-        if self._followed is None:
-            event.answer = self._answers.choice(MINIMA) * self._answers.standard_normal(dimension)
+        event = self._event(
+            OBJECTIVE, call, np.zeros(dimension),
+            lambda: self._answers.choice(MINIMA) * self._answers.standard_normal(dimension),
+        )  # fmt: skip
         at: Floats = event.answer.copy()
         event.exact = gradient(at) / call.scale
         steps = 1e-5 * np.eye(dimension)
@@ -274,9 +296,8 @@ class Replay(Curator):
         event.log_jacobian = float(np.linalg.slogdet(np.array(slopes))[1])
         off = float(np.abs(minimise(-gradient(at)) - at).max())
         if not off <= SOLVED * max(1.0, float(np.abs(at).max())):
-            raise OtherMinimumError(
-                f"{_named(event)}: the minimum is {off:.3g} from where the gradient says it is"
-            )
+            why = f"{_named(event)}: the minimum is {off:.3g} from where the gradient says it is"
+            raise BreachError(POST_PROCESSING, why)
         return at
 
     def uniform(self, calls: Call | Sequence[Any], shape: tuple[int, ...]) -> Floats:
@@ -299,17 +320,24 @@ class Replay(Curator):
         return super().shuffled(np.sort(records))
 
     def _noise(self, calls: NDArray[Any], shape: tuple[int, ...]) -> Floats:
-        event = self._event("noise", calls, np.zeros(shape))
-        if self._followed is None and calls.size:
-            if calls.flat[0].mechanism in SELECTIONS:
+        def drawn() -> Floats:
+            if calls.size and calls.flat[0].mechanism in SELECTIONS:
                 # An order of the candidates: the first that is allowed will be chosen.
                 places = np.broadcast_to(np.arange(shape[-1]), shape)
-                event.answer = -FAR * self._answers.permuted(places, axis=-1)
-            else:
-                event.answer = np.where(self._answers.random(shape) < 0.5, -FAR, FAR)
+                return -FAR * self._answers.permuted(places, axis=-1)
+            return np.where(self._answers.random(shape) < 0.5, -FAR, FAR)
+
+        event = self._event("noise", calls, np.zeros(shape), drawn)
         noise = event.answer.reshape(shape).copy()
         self._handed.append((event, noise))
         return noise
+
+
+def _next(leaders: Sequence[Any], place: int, more: str) -> Any:
+    """Return what comes next on the first side, or say that there is no more."""
+    if place >= len(leaders):
+        raise BreachError(CONTROL, more)
+    return leaders[place]
 
 
 def _named(event: Event) -> str:

@@ -34,17 +34,9 @@ GROUP = ["learner", "calibration", "neighbours", "delta"]
 
 
 def table(parts: Sequence[pd.DataFrame]) -> pd.DataFrame:
-    """Put the rows of all learners into one frame.
+    """Put the rows that :func:`privcurve.audit.run.run` returns of each learner into one frame.
 
-    Parameters
-    ----------
-    parts : sequence of DataFrame
-        One a learner, as :func:`privcurve.audit.run.run` gives them.
-
-    Returns
-    -------
-    DataFrame
-        `found_delta` with three digits, 0 where it is rounding alone.
+    `found_delta` has three digits, and is 0 where it is rounding alone.
 
     Raises
     ------
@@ -74,19 +66,9 @@ def claimed(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def worst(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return the worst row of each learner, calibration, relation and δ.
+    """Return the worst row of each learner, calibration, relation and δ; `n_tried`: of how many.
 
     That is a violation, if there is any, and else the largest share of the claimed ε.
-
-    Parameters
-    ----------
-    frame : DataFrame
-        As :func:`table` gives it.
-
-    Returns
-    -------
-    DataFrame
-        With the column `n_tried`: how many rows it is the worst of.
     """
     order = frame.assign(
         share=frame["found_epsilon"] / frame["epsilon"], violated=frame["verdict"] == VIOLATED
@@ -127,29 +109,22 @@ def _text(value: object) -> str:
     return f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
-def _refuted(frame: pd.DataFrame) -> list[str]:
-    """Say which claims were refuted, and what the learner's own statement says of each."""
-    found = []
-    for row in worst(frame[frame["verdict"] == VIOLATED]).to_dict("records"):
-        if row["neighbours"] != row["stated_neighbours"]:
-            found.append(
-                f"Beyond its statement: {row['learner']}, {row['calibration']}, does not have "
-                f"ε = {row['epsilon']:g} for {row['neighbours']} neighbours; {_found(row)} was "
-                f"found. It states {row['stated_neighbours']}."
-            )
-            continue
-        # A CSV file gives NaN for an empty text.
-        excluded = row["not_covered"] if isinstance(row["not_covered"], str) else ""
-        found.append(
-            f"Refuted: {row['learner']}, {row['calibration']}, ε = {row['epsilon']:g} "
-            f"({row['method']}, {_found(row)} found): "
-            + (
-                f"its own statement makes a reservation ({excluded})."
-                if excluded
-                else "nothing in its statement excludes this; a proof or the program is wrong."
-            )
+def _refuted(row: dict[Any, Any]) -> str:
+    """Say that a claim was refuted, and what the learner's own statement says of it."""
+    if row["neighbours"] != row["stated_neighbours"]:
+        return (
+            f"Beyond its statement: {row['learner']}, {row['calibration']}, does not have "
+            f"ε = {row['epsilon']:g} for {row['neighbours']} neighbours; {_found(row)} was "
+            f"found. It states {row['stated_neighbours']}."
         )
-    return list(dict.fromkeys(found))
+    why = "nothing in its statement excludes this; a proof or the program is wrong."
+    # A CSV file gives NaN for an empty text.
+    if row["not_covered"] and isinstance(row["not_covered"], str):
+        why = f"its own statement makes a reservation ({row['not_covered']})."
+    return (
+        f"Refuted: {row['learner']}, {row['calibration']}, ε = {row['epsilon']:g} "
+        f"({row['method']}, {_found(row)} found): {why}"
+    )
 
 
 def _too_few(frame: pd.DataFrame) -> str:
@@ -164,11 +139,12 @@ def _too_few(frame: pd.DataFrame) -> str:
 def notes(frame: pd.DataFrame) -> tuple[str, ...]:
     """Say how the numbers came about, and how many claims were refuted."""
     refuted = claimed(frame)["verdict"] == VIOLATED
+    violations = worst(frame[frame["verdict"] == VIOLATED]).to_dict("records")
     return (
         f"{len(frame)} claims tried, {int(refuted.sum())} refuted; each row is the worst of those "
         "tried, and the CSV has all of them. An audit can refute a claim; that a claim stands is "
         "no proof of it (proofs: docs/privacy.md).",
-        *_refuted(frame),
+        *dict.fromkeys(map(_refuted, violations)),
         "Neighbours are as the column says: one record is replaced by another, or added, or "
         "changed in its private columns. 'exact': every transcript on every pair of tiny "
         "neighbouring datasets was enumerated (numbers that are released: by cells). 'density': "

@@ -12,7 +12,7 @@ import pandas as pd
 from privcurve.audit.bounds import largest_epsilon
 from privcurve.audit.claim import SAMPLED, Claim, generator
 from privcurve.audit.pairs import Pair, Target, check_pair
-from privcurve.audit.search import VERDICT_ERROR, Found, search_exact, search_losses, search_sampled
+from privcurve.audit.search import VERDICT_ERROR, Worst, search_exact, search_losses, search_sampled
 from privcurve.privacy.budget import PUBLISHED
 from privcurve.privacy.ledger import PrivacyStatement
 from privcurve.privacy.seeds import Seed
@@ -64,7 +64,7 @@ def run(claims: Sequence[Claim], target: Target, seed: Seed, comparisons: int) -
     return pd.DataFrame(rows, columns=list(COLUMNS))
 
 
-def _search(c: Claim, target: Target, seed: Seed, comparisons: int) -> Found:
+def _search(c: Claim, target: Target, seed: Seed, comparisons: int) -> Worst:
     pairs = _checked(c, target)
     if c.distribution is not None:
         distribution = c.distribution
@@ -77,15 +77,11 @@ def _search(c: Claim, target: Target, seed: Seed, comparisons: int) -> Found:
             pairs, lambda pair: loss(c.estimator(pair.left.n_bins), pair), c.epsilon
         )
     assert c.sample is not None
-    sample = c.sample
+    sample, rng = c.sample, generator(c.name, seed)
     return search_sampled(
         pairs,
         lambda pair, side, n, rng: sample(c.estimator(side.n_bins), pair, side, n, rng),
-        c.n_trainings,
-        c.epsilon,
-        c.delta,
-        generator(c.name, seed),
-        comparisons,
+        *(c.n_trainings, c.epsilon, c.delta, rng, comparisons),
     )
 
 
@@ -108,8 +104,8 @@ def refutable_epsilon(c: Claim, comparisons: int) -> float:
     return largest_epsilon(n_bounding, c.delta, VERDICT_ERROR / comparisons)
 
 
-def _row(c: Claim, found: Found, comparisons: int) -> dict[str, Any]:
-    said = c.statement(found.pair.left)
+def _row(c: Claim, worst: Worst, comparisons: int) -> dict[str, Any]:
+    said = c.statement(worst.pair.left)
     setting = {key: value for key, value in c.setting.items() if key != "mechanism"}
     return {
         "learner": c.learner,
@@ -119,42 +115,37 @@ def _row(c: Claim, found: Found, comparisons: int) -> dict[str, Any]:
         "stated_neighbours": said.neighbours,
         "setting": json.dumps(setting, sort_keys=True),
         "method": c.method,
-        "dataset": found.pair.dataset,
-        "n_records": found.pair.left.n,
-        "n_pairs": found.n_pairs,
-        "pair": found.pair.name,
+        "dataset": worst.pair.dataset,
+        "n_records": worst.pair.left.n,
+        "n_pairs": worst.n_pairs,
+        "pair": worst.pair.name,
         "n_trainings": c.n_trainings,
         "refutable_epsilon": refutable_epsilon(c, comparisons),
         "epsilon": c.epsilon,
         "delta": c.delta,
-        "found_epsilon": found.epsilon,
-        "found_delta": found.delta,
-        "verdict": verdict(found),
+        "found_epsilon": worst.epsilon,
+        "found_delta": worst.delta,
+        "verdict": verdict(worst),
         "not_covered": not_covered(said),
-        "event": found.event,
+        "event": worst.event,
     }
 
 
 def not_covered(said: PrivacyStatement) -> str:
     """Return what a published statement excludes beyond what all statements do.
 
-    A published calibration whose claim is not proved says so there: a refutation of it is
-    what its own statement warns of. Nothing excuses the refutation of a certified one.
+    A refutation of it is what its own statement warns of; nothing excuses that of a certified one.
     """
     if said.calibration != PUBLISHED:
         return ""
     return "; ".join(said.reservations)
 
 
-def verdict(found: Found) -> str:
-    """Say what was found: ``stands``, ``violated``, or ``found nothing``.
-
-    That is about the relation that was tried. Where the learner states another one, a
-    violation does not refute what it states.
-    """
-    if found.violated:
+def verdict(worst: Worst) -> str:
+    """Return ``stands``, ``violated``, or ``found nothing``: about the relation that was tried."""
+    if worst.violated:
         return VIOLATED
-    return STANDS if found.epsilon > 0 else FOUND_NOTHING
+    return STANDS if worst.epsilon > 0 else FOUND_NOTHING
 
 
 def missing(learner: str) -> str:

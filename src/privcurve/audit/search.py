@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -40,8 +41,8 @@ LOSS_TOLERANCE = 1e-6
 
 
 @dataclass(frozen=True)
-class Found:
-    """What a search found on its worst pair.
+class Worst:
+    """The worst pair of a search, and what it shows.
 
     Attributes
     ----------
@@ -69,16 +70,16 @@ class Found:
 
 def search_exact(
     pairs: Iterable[Pair], distribution: Distribution, epsilon: float, delta: float
-) -> Found:
+) -> Worst:
     """Find the worst of all pairs, with all transcripts enumerated."""
-    known: dict[bytes, Floats] = {}
+    distributions: dict[bytes, Floats] = {}
 
     def of(side: Records) -> Floats:
         side = ordered(side)
         key = b"|".join(part.tobytes() for part in side)
-        if key not in known:
-            known[key] = distribution(side)
-        return known[key]
+        if key not in distributions:
+            distributions[key] = distribution(side)
+        return distributions[key]
 
     worst: tuple[float, Pair, int] | None = None
     largest_delta = 0.0
@@ -86,24 +87,21 @@ def search_exact(
     for pair in pairs:
         n_pairs += 1
         p, q = of(pair.left), of(pair.right)
-        found = exact_epsilon(p, q, delta)
+        reached = exact_epsilon(p, q, delta)
         largest_delta = max(largest_delta, exact_delta(p, q, epsilon))
         # Of pairs that are alike but for rounding the first is named, on every machine.
-        if worst is None or found > worst[0] * (1 + TOLERANCE):
-            worst = found, pair, len(p)
+        if worst is None or reached > worst[0] * (1 + TOLERANCE):
+            worst = reached, pair, len(p)
     if worst is None:
         raise ValueError("there are no pairs to search")
     # With δ > 0 the δ is compared: ε(δ) jumps where an event's chance equals δ.
-    violated = (
-        largest_delta > delta * (1 + TOLERANCE)
-        if delta > 0
-        else worst[0] > epsilon * (1 + TOLERANCE)
-    )
+    shown, claim = (largest_delta, delta) if delta > 0 else (worst[0], epsilon)
+    violated = shown > claim * (1 + TOLERANCE)
     event = f"the worst of all sets of {worst[2]} transcripts"
-    return Found(worst[1], worst[0], largest_delta, violated, event, n_pairs)
+    return Worst(worst[1], worst[0], largest_delta, violated, event, n_pairs)
 
 
-def search_losses(pairs: Iterable[Pair], loss: Callable[[Pair], float], epsilon: float) -> Found:
+def search_losses(pairs: Iterable[Pair], loss: Callable[[Pair], float], epsilon: float) -> Worst:
     """Find the pair of the largest log ratio of densities.
 
     For a pure claim alone: near that output every small set shows the ratio.
@@ -115,21 +113,12 @@ def search_losses(pairs: Iterable[Pair], loss: Callable[[Pair], float], epsilon:
     largest = max(most for most, _ in losses)
     most, pair = next(of for of in losses if of[0] >= largest - LOSS_TOLERANCE)
     violated = largest > epsilon * (1 + LOSS_TOLERANCE)
-    return Found(pair, most, math.nan, violated, "the worst answers", len(losses))
+    return Worst(pair, most, math.nan, violated, "the worst answers", len(losses))
 
 
 @dataclass(frozen=True)
 class Event:
-    """A set of outputs, in one of the two orders of a pair.
-
-    Attributes
-    ----------
-    holds : callable
-        Whether each output is in it.
-    forward : bool
-        Whether it is expected more often on the left.
-    text : str
-    """
+    """A set of outputs, said by what `holds` of them; `forward` if it is the left side's."""
 
     holds: Callable[[NDArray[Any]], Bools]
     forward: bool
@@ -144,7 +133,7 @@ def search_sampled(
     delta: float,
     rng: np.random.Generator,
     n_comparisons: int,
-) -> Found:
+) -> Worst:
     """Find a lower bound on ε from trainings on both sides of each pair.
 
     Half of the trainings choose one event; the other half bound its probabilities
@@ -152,7 +141,7 @@ def search_sampled(
     verdict's is at `VERDICT_ERROR` over all comparisons of a run.
     """
     searched = list(pairs)
-    worst: Found | None = None
+    worst: Worst | None = None
     violated = False
     n_choosing = n_trainings // 2
     for pair in searched:
@@ -173,7 +162,7 @@ def search_sampled(
         if worst is None or reported > worst.epsilon:
             side = "left" if event.forward else "right"
             text = f"{event.text}, more often on the {side}: {hits[0]} against {hits[1]} of {n}"
-            worst = Found(pair, reported, math.nan, False, text, len(searched))
+            worst = Worst(pair, reported, math.nan, False, text, len(searched))
     if worst is None:
         raise ValueError("there are no pairs to search")
     return replace(worst, violated=violated)
@@ -190,16 +179,13 @@ def choose_event(left: NDArray[Any], right: NDArray[Any], delta: float) -> Event
 
 
 def _best_event(left: NDArray[Any], right: NDArray[Any], delta: float) -> tuple[float, Event]:
-    n = len(left)
-    candidates = _outcome_sets if left.dtype.kind in "iu" else _tails
     best: tuple[float, Event] | None = None
-    for event_of, hits_left, hits_right in candidates(left, right):
-        for forward, hits in ((True, (hits_left, hits_right)), (False, (hits_right, hits_left))):
-            bounds = epsilon_from_counts(*hits, n, delta, VERDICT_ERROR)
-            i = int(np.argmax(bounds))
-            if best is None or bounds[i] > best[0]:
-                holds, text = event_of(i)
-                best = float(bounds[i]), Event(holds, forward, text)
+    for event_of, forward, p, q in _candidates(left, right):
+        bounds = epsilon_from_counts(p, q, len(left), delta, VERDICT_ERROR)
+        i = int(np.argmax(bounds))
+        if best is None or bounds[i] > best[0]:
+            holds, text = event_of(i)
+            best = float(bounds[i]), Event(holds, forward, text)
     assert best is not None
     return best
 
@@ -239,52 +225,56 @@ def _numbered(values: Floats) -> Ints:
 
 def _promise(left: NDArray[Any], right: NDArray[Any], delta: float) -> float:
     """Return roughly the bound that a column could give, for a fraction of the time."""
-    n = len(left)
     most = -math.inf
-    candidates = _outcome_sets if left.dtype.kind in "iu" else _tails
-    for _, hits_left, hits_right in candidates(left, right):
-        for p, q in ((hits_left, hits_right), (hits_right, hits_left)):
-            above = p - 4 * np.sqrt(p) - delta * n
-            bound = np.log(np.maximum(above, 1e-9) / (q + 4 * np.sqrt(q) + 8))
-            most = max(most, float(bound.max()))
+    for _, _, p, q in _candidates(left, right):
+        above = p - 4 * np.sqrt(p) - delta * len(left)
+        bound = np.log(np.maximum(above, 1e-9) / (q + 4 * np.sqrt(q) + 8))
+        most = max(most, float(bound.max()))
     return most
 
 
-_Candidates = tuple[Callable[[int], tuple[Callable[[NDArray[Any]], Bools], str]], Ints, Ints]
+# The i-th of some growing sets of outputs, in words too.
+_EventOf = Callable[[int], tuple[Callable[[NDArray[Any]], Bools], str]]
 
 
-def _outcome_sets(left: NDArray[Any], right: NDArray[Any]) -> Iterator[_Candidates]:
+def _candidates(
+    left: NDArray[Any], right: NDArray[Any]
+) -> Iterator[tuple[_EventOf, bool, Ints, Ints]]:
+    """Yield growing sets, whether the left is to have more of them, and how many each side has."""
+    sets = _outcome_sets if left.dtype.kind in "iu" else _tails
+    for event_of, hits_left, hits_right in sets(left, right):
+        yield event_of, True, hits_left, hits_right
+        yield event_of, False, hits_right, hits_left
+
+
+def _outcome_sets(left: NDArray[Any], right: NDArray[Any]) -> Iterator[tuple[_EventOf, Ints, Ints]]:
     outcomes, which = np.unique(np.concatenate([left, right]), return_inverse=True)
     counts_left = np.bincount(which[: len(left)], minlength=len(outcomes))
     counts_right = np.bincount(which[len(left) :], minlength=len(outcomes))
     order = np.argsort(-(counts_left + 0.5) / (counts_right + 0.5), kind="stable")
+
+    def event_of(ranks: Ints, i: int) -> tuple[Callable[[NDArray[Any]], Bools], str]:
+        chosen = outcomes[ranks[: i + 1]]
+        text = f"a set of {i + 1} of {len(outcomes)} outcomes"
+        return lambda output: np.isin(output, chosen), text
+
     for ranks in (order, order[::-1]):
-
-        def event_of(
-            i: int, ranks: NDArray[np.intp] = ranks
-        ) -> tuple[Callable[[NDArray[Any]], Bools], str]:
-            chosen = outcomes[ranks[: i + 1]]
-            text = f"a set of {i + 1} of {len(outcomes)} outcomes"
-            return lambda output: np.isin(output, chosen), text
-
-        yield event_of, np.cumsum(counts_left[ranks]), np.cumsum(counts_right[ranks])
+        hits = np.cumsum(counts_left[ranks]), np.cumsum(counts_right[ranks])
+        yield partial(event_of, ranks), *hits
 
 
-def _tails(left: NDArray[Any], right: NDArray[Any]) -> Iterator[_Candidates]:
+def _tails(left: NDArray[Any], right: NDArray[Any]) -> Iterator[tuple[_EventOf, Ints, Ints]]:
     values = np.unique(np.concatenate([left, right]))
     # Even steps over the values, and ever smaller ones towards both ends.
     even = np.linspace(0, len(values) - 1, N_THRESHOLDS)
     near = np.geomspace(1, len(values), N_THRESHOLDS) - 1
     ranks = np.unique(np.concatenate([even, near, len(values) - 1 - near]).astype(np.int64))
-    thresholds = values[ranks]
-    for sign, relation in ((1.0, "≤"), (-1.0, "≥")):
-        cuts = np.sort(sign * thresholds)
+
+    def event_of(sign: float, cuts: Floats, i: int) -> tuple[Callable[[NDArray[Any]], Bools], str]:
+        text = f"score {'≤' if sign > 0 else '≥'} {sign * cuts[i]:.6g}"
+        return lambda output: sign * output <= cuts[i], text
+
+    for sign in (1.0, -1.0):
+        cuts = np.sort(sign * values[ranks])
         hits = [np.searchsorted(np.sort(sign * side), cuts, side="right") for side in (left, right)]
-
-        def event_of(
-            i: int, sign: float = sign, cuts: Floats = cuts, relation: str = relation
-        ) -> tuple[Callable[[NDArray[Any]], Bools], str]:
-            text = f"score {relation} {sign * cuts[i]:.6g}"
-            return lambda output: sign * output <= cuts[i], text
-
-        yield event_of, hits[0], hits[1]
+        yield partial(event_of, sign, cuts), hits[0], hits[1]

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
+import warnings
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -42,32 +44,30 @@ class States:
     @classmethod
     def gather(cls, rows: Sequence[Mapping[str, Floats]], rates: tuple[float, ...] = ()) -> States:
         """Put the states of fits below each other."""
+        names = dict.fromkeys(name for row in rows for name in row)
         columns = {}
-        for name in dict.fromkeys(name for row in rows for name in row):
-            width = max(len(row[name]) for row in rows if name in row)
-            table = np.full((len(rows), width), ABSENT)
-            for i, row in enumerate(rows):
-                if name in row:
-                    table[i, : len(row[name])] = row[name]
-            columns[name] = table
+        for name in names:
+            parts = [row.get(name, np.zeros(0)) for row in rows]
+            columns[name] = np.full((len(rows), max(map(len, parts))), ABSENT)
+            for line, part in zip(columns[name], parts, strict=True):
+                line[: len(part)] = part
         return cls(columns, rates)
 
     def widened(self, like: States) -> dict[str, Floats]:
         """Return the columns, with room for all that the other side has."""
         n = len(next(iter(self.columns.values())))
-        found = {}
+        columns = {}
         for name in dict.fromkeys([*self.columns, *like.columns]):
-            widths = [side.columns[name].shape[1] for side in (self, like) if name in side.columns]
-            found[name] = np.full((n, max(widths)), ABSENT)
-            if name in self.columns:
-                found[name][:, : self.columns[name].shape[1]] = self.columns[name]
-        return found
+            own, other = (side.columns.get(name, np.zeros((n, 0))) for side in (self, like))
+            columns[name] = np.full((n, max(own.shape[1], other.shape[1])), ABSENT)
+            columns[name][:, : own.shape[1]] = own
+        return columns
 
 
 def left_on(model: Any) -> dict[str, Any]:
     """Return all attributes that a fit left on a model: parameters are none of them."""
-    known = _parameters(type(model))  # type: ignore[arg-type]
-    return {name: value for name, value in vars(model).items() if name not in known}
+    parameters = _parameters(type(model))  # type: ignore[arg-type]
+    return {name: value for name, value in vars(model).items() if name not in parameters}
 
 
 @lru_cache(maxsize=64)
@@ -75,48 +75,78 @@ def _parameters(kind: Any) -> frozenset[str]:
     return frozenset((*kind._get_param_names(), REQUESTS))
 
 
-def numbers(value: Any) -> Floats:
-    """Turn anything that a model may hold into numbers.
+class _Holder(NamedTuple):
+    """What holds other values: its kind, how many parts it has, and its shape or their names."""
 
-    Numbers and arrays are kept as they are; a text and a statement become a checksum; of
-    other objects every part is taken.
+    kind: type
+    n_parts: int
+    form: tuple[Any, ...] = ()
 
-    Parameters
-    ----------
-    value : object
 
-    Returns
-    -------
-    ndarray of shape (n_numbers,)
+def _leaves(value: Any) -> Iterator[Any]:
+    """Yield what is in anything that a model may hold: values, each holder before its parts.
 
-    Raises
-    ------
-    TypeError
-        If there is nothing in it that could be read.
+    Values are arrays, numbers, texts, statements and None.
     """
-    if isinstance(value, np.ndarray) and value.dtype.kind in "biuf":
-        found: Floats = value.astype(np.float64).ravel()
-        return found
-    if isinstance(value, (bool, int, float, np.number, np.bool_)):
-        return np.array([value], dtype=np.float64)
-    if isinstance(value, PrivacyStatement):
-        return np.array([_checksum(value)], dtype=np.float64)
-    if isinstance(value, (str, bytes)):
-        text = value.encode() if isinstance(value, str) else value
-        return np.array([zlib.crc32(text)], dtype=np.float64)
-    if value is None:
-        return np.zeros(0)
-    if isinstance(value, Mapping):
+    form: tuple[Any, ...] = ()
+    if isinstance(value, np.ndarray) and value.dtype.kind == "O":
+        parts, form = value.ravel().tolist(), value.shape
+    elif value is None or isinstance(value, _VALUES):
+        yield value
+        return
+    elif isinstance(value, Mapping):
         parts = [part for item in value.items() for part in item]
-    elif isinstance(value, np.ndarray):
-        parts = value.ravel().tolist()
-    elif isinstance(value, (tuple, list, set, frozenset)):
+    elif isinstance(value, (set, frozenset)):
+        parts = sorted(value, key=repr)
+    elif isinstance(value, (tuple, list)):
         parts = list(value)
-    elif hasattr(value, "__dict__"):
-        parts = list(vars(value).values())
+    elif hasattr(value, "__dict__") and not callable(value):
+        parts, form = list(vars(value).values()), tuple(vars(value))
     else:
         raise TypeError(f"the audit can't read a {type(value).__name__} that a fit left on a model")
-    return np.concatenate([np.array([len(parts)], dtype=float), *map(numbers, parts)])
+    yield _Holder(type(value), len(parts), form)
+    for part in parts:
+        yield from _leaves(part)
+
+
+_VALUES = (np.ndarray, bool, int, float, str, bytes, np.generic, PrivacyStatement)
+
+
+def same(one: Any, other: Any) -> bool:
+    """Return whether two values are the same, bit for bit, shapes, types and order included."""
+    return all(itertools.starmap(_same, itertools.zip_longest(_leaves(one), _leaves(other))))
+
+
+def _same(one: Any, other: Any) -> bool:
+    if type(one) is not type(other):
+        return False
+    if isinstance(one, (np.ndarray, float, np.floating)):
+        one, other = np.asarray(one), np.asarray(other)
+        forms = ((side.dtype, side.shape, side.tobytes()) for side in (one, other))
+        return next(forms) == next(forms)
+    return bool(one == other)
+
+
+def numbers(value: Any) -> Floats:
+    """Turn anything that a model may hold into numbers, in one dimension.
+
+    Of a holder that is the number of its parts; texts and statements become a checksum.
+    """
+    return np.concatenate([np.zeros(0), *map(_number, _leaves(value))])
+
+
+def _number(leaf: Any) -> Floats:
+    if isinstance(leaf, np.ndarray) and leaf.dtype.kind in "biuf":
+        return leaf.astype(np.float64).ravel()
+    if isinstance(leaf, np.ndarray):
+        return np.array([_number(part)[0] for part in leaf.ravel().tolist()])
+    if isinstance(leaf, _Holder):
+        return np.array([leaf.n_parts], dtype=np.float64)
+    if isinstance(leaf, PrivacyStatement):
+        return np.array([_checksum(leaf)], dtype=np.float64)
+    if isinstance(leaf, (str, bytes)):
+        return np.array([zlib.crc32(leaf.encode() if isinstance(leaf, str) else leaf)], dtype=float)
+    return np.zeros(0) if leaf is None else np.array([leaf], dtype=np.float64)
 
 
 @lru_cache(maxsize=256)
@@ -127,25 +157,23 @@ def _checksum(said: PrivacyStatement) -> int:
 def sample_states(
     learner: CodedClassifier, pair: Pair, side: Records, n: int, rng: np.random.Generator
 ) -> States:
-    """Train n times, and take all that each fit leaves on the model.
+    """Train n times, and take all that each fit leaves on the model, and the canary's score.
 
-    The recipe for any learner: no insight into it is needed. All but the pair, whose canary is
-    scored, is given as to :func:`~privcurve.audit.fits.fits`.
+    The recipe for any learner: no insight into it is needed.
     """
     before = left_on(untrained(learner, side))
     always = {name: numbers(value) for name, value in before.items()}
-    canaries, labels = pair.canaries, pair.labels
     rows: list[dict[str, Floats]] = []
     rates: tuple[float, ...] = ()
     for model in fits(learner, side, n, rng):
         if not rows:
             rates = added_rates(model.privacy_)
-        row = dict(always)
-        for name, value in left_on(model).items():
-            if name not in before or value is not before[name]:
-                row[name] = numbers(value)
-        row[SCORE] = np.array([model._scores(canaries) @ labels])
-        rows.append(row)
+        changed = {
+            name: numbers(value)
+            for name, value in left_on(model).items()
+            if name not in before or value is not before[name]
+        }
+        rows.append({**always, **changed, SCORE: np.array([canary_score(model, pair)])})
     return States.gather(rows, rates)
 
 
@@ -153,3 +181,18 @@ def added_rates(said: PrivacyStatement) -> tuple[float, ...]:
     """Return the rates of noise that is added to numbers, each once."""
     rates = {e.noise_rate for e in said.ledger if e.mechanism in ("laplace", "gaussian")}
     return tuple(sorted(rates))
+
+
+def sample_canary_scores(
+    learner: CodedClassifier, pair: Pair, side: Records, n: int, rng: np.random.Generator
+) -> Floats:
+    """Train n times, and score the canary: the event that needs no insight."""
+    with warnings.catch_warnings():
+        # A fit that warns is part of what is audited.
+        warnings.simplefilter("ignore")
+        return np.array([canary_score(model, pair) for model in fits(learner, side, n, rng)])
+
+
+def canary_score(model: Any, pair: Pair) -> float:
+    """Return the score of the record that differs, with its left label less with its right one."""
+    return float(model._scores(pair.canaries) @ pair.labels)

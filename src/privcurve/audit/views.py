@@ -55,14 +55,15 @@ def views(left: States, right: States, n_learning: int) -> tuple[Floats, Floats,
     if not names:
         nothing = [np.zeros((len(table[next(iter(table))]), 1)) for table in tables]
         return nothing[0], nothing[1], ["nothing that ever changes"]
-    found = [np.stack(part, axis=1) for part in parts]
-    whole = [_checksums(side) for side in found]
-    few = np.array([len(np.unique(column[:n_learning])) <= N_CELLS for column in found[0].T])
-    some = [_checksums(side[:, few]) for side in found]
-    ratio = _ratio(found[0], found[1], n_learning)
-    result = [np.column_stack(columns) for columns in zip(found, whole, some, ratio, strict=True)]
+    tables_of = [np.stack(part, axis=1) for part in parts]
+    few = np.array([len(np.unique(column[:n_learning])) <= N_CELLS for column in tables_of[0].T])
+    ratios = _ratio(tables_of[0], tables_of[1], n_learning)
+    left_view, right_view = (
+        np.column_stack([table, _checksums(table), _checksums(table[:, few]), ratio])
+        for table, ratio in zip(tables_of, ratios, strict=True)
+    )
     names += ["the whole state", "all that has few values", "likelihood ratio of the whole state"]
-    return result[0], result[1], names
+    return left_view, right_view, names
 
 
 def _kept(values: Floats) -> Floats:
@@ -76,17 +77,17 @@ def _checksums(values: Floats) -> Floats:
 
 def _columns(values: Floats, name: str, rates: Collection[float]) -> Mapping[str, Floats]:
     """Return the views of one attribute, each with a name; of whole numbers there are no rates."""
-    found = {f"{name}[{j}]": values[:, j] for j in range(min(values.shape[1], MOST_NUMBERS))}
+    columns = {f"{name}[{j}]": values[:, j] for j in range(min(values.shape[1], MOST_NUMBERS))}
     if values.shape[1] > 1:
-        found[f"all of {name}"] = _checksums(values)
+        columns[f"all of {name}"] = _checksums(values)
     if not rates:
-        return found
+        return columns
     for rate in rates:
-        found[f"which of {name} · {rate:g} have single precision"] = _single(values * rate)
-    found[f"sum of {name}"] = np.where(values == ABSENT, 0, values).sum(axis=1)
+        columns[f"which of {name} · {rate:g} have single precision"] = _single(values * rate)
+    columns[f"sum of {name}"] = np.where(values == ABSENT, 0, values).sum(axis=1)
     for i, j in itertools.combinations(range(min(values.shape[1], MOST_PAIRED)), 2):
-        found[f"{name}[{i}] less {name}[{j}]"] = _kept(values[:, i] - values[:, j])
-    return found
+        columns[f"{name}[{i}] less {name}[{j}]"] = _kept(values[:, i] - values[:, j])
+    return columns
 
 
 def _single(values: Floats) -> Floats:
@@ -102,13 +103,13 @@ def _ratio(left: Floats, right: Floats, n: int) -> list[Floats]:
     """Add up the logarithms of the ratio of each column, estimated from the first n rows."""
     totals = [np.zeros(len(left)), np.zeros(len(right))]
     for column in range(left.shape[1]):
-        known = [side[:n, column] for side in (left, right)]
-        values = np.unique(np.concatenate(known))
+        learned = [side[:n, column] for side in (left, right)]
+        values = np.unique(np.concatenate(learned))
         if len(values) > N_CELLS:
             values = np.unique(np.quantile(values, np.linspace(0, 1, N_CELLS + 1)[1:-1]))
         counts: list[NDArray[Any]] = [
             np.bincount(np.searchsorted(values, side), minlength=len(values) + 1) + 1.0
-            for side in known
+            for side in learned
         ]
         logs = np.log(counts[0] / counts[1])
         for total, side in zip(totals, (left, right), strict=True):

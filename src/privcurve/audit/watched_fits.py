@@ -75,14 +75,10 @@ class Watch(Curator):
         See :class:`~privcurve.privacy.curator.Curator`.
     within : numpy.random.Generator
         For levels of answers that are whole.
-    drawn : list, optional
-        Where draws are noted: of holders and of runs of a private selection, with the others.
-
-    Attributes
-    ----------
-    drawn : list of tuple of (str, ndarray)
-        The law, and levels. A level of whole numbers or of a choice is a point drawn uniformly
-        from the interval of chances that belongs to the answer.
+    drawn : list of tuple of (str, ndarray), optional
+        Where each draw's law and levels are noted: of holders and of runs with the others. A level
+        of whole numbers or of a choice is a point drawn uniformly from the interval of chances
+        that belongs to the answer.
     """
 
     def __init__(
@@ -185,14 +181,7 @@ def _chance_below(call: Call, noise: Floats) -> Floats:
 
 
 def faults(fit: Callable[[Watch], Any], seed: int) -> str:
-    """Train for real, many times, and say what is wrong with the noise; empty if nothing is.
-
-    Parameters
-    ----------
-    fit : callable
-        Train with a curator.
-    seed : int
-    """
+    """Train for real, many times, and say what is wrong with the noise; empty if nothing is."""
     drawn: dict[str, list[Floats]] = {}
     fits = []
     for k in range(MOST_FITS):

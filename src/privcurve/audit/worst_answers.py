@@ -9,56 +9,23 @@ bound on ε of all that the fit is told about its records.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from privcurve.audit.pairs import Pair
-from privcurve.audit.replay_fits import FAR, Event, OtherCallsError, Replay
+from privcurve.audit.replay_fits import CONTROL, FAR, BreachError, Event, Place, Replay
 from privcurve.coding import Floats, Records
 from privcurve.learners.base import CodedClassifier
-from privcurve.privacy.curator import Curator
 from privcurve.privacy.mechanisms import LAPLACE, MECHANISMS, SELECTIONS
-from privcurve.privacy.seeds import Start
-
-# An event: its place among those of its curator, after the way to that; and a part of it.
-Place = tuple[Any, ...]
 
 NUMBERS = ("numbers", "whole numbers")
 HANDED = "noise"
 
-
-class Scripted(Replay):
-    """A replay some of whose answers are given, by the places of their events."""
-
-    def __init__(
-        self,
-        seed: Sequence[int],
-        script: Mapping[Place, NDArray[Any]],
-        path: Place = (),
-        party: bool = False,
-    ) -> None:
-        super().__init__(seed, None, party)
-        self._script, self._path = script, path
-        self._given: NDArray[Any] | None = None
-
-    @property
-    def _followed(self) -> list[Event] | None:
-        return None if self._given is None else self.events
-
-    def _event(self, kind: str, calls: Any, exact: Floats) -> Event:
-        self._given = None
-        event = super()._event(kind, calls, exact)
-        self._given = self._script.get((*self._path, len(self.events) - 1))
-        if self._given is not None:
-            event.answer = self._given
-        return event
-
-    def _holder(self, start: Start) -> Curator:
-        place = len(self.parties)
-        return Scripted([*self._seed, 1000 + place], self._script, (*self._path, place), party=True)
+# A part of an event: of noise for a compiled loop each choice or label.
+Part = tuple[int, ...]
 
 
 def worst_answers(learner: CodedClassifier, pair: Pair) -> float:
@@ -68,16 +35,18 @@ def worst_answers(learner: CodedClassifier, pair: Pair) -> float:
 
 def _reached(learner: CodedClassifier, likely: Records, unlikely: Records) -> float:
     script: dict[Place, NDArray[Any]] = {}
-    settled: set[tuple[Place, Place]] = set()
+    settled: set[tuple[Place, Part]] = set()
     while True:
-        first = Scripted([0], script)
+        first = Replay([0], script=script)
         second = Replay([0], first)
         try:
             for side, curator in ((likely, first), (unlikely, second)):
                 learner._train(side.codes, side.labels, [{}], [curator], side.counts)
                 curator.close()
-        except OtherCallsError:
-            return math.inf
+        except BreachError as breach:
+            if breach.point == CONTROL:
+                return math.inf
+            raise
         if first.inners:
             raise ValueError(f"{learner._learner}: what the runs of a selection are told is kept")
         total, unsettled = 0.0, None
@@ -85,37 +54,34 @@ def _reached(learner: CodedClassifier, likely: Records, unlikely: Records) -> fl
             for part in _parts(one):
                 if np.array_equal(one.exact[part], other.exact[part]):
                     continue
-                loss, answer = _loss(one, other, part)
+                loss, worst = _loss(one, other, part)
                 total += loss
                 if unsettled is None and (place, part) not in settled:
-                    unsettled = place, part, one.answer.copy(), answer
+                    answer = one.answer.copy()
+                    answer[part] = worst
+                    unsettled = place, part, answer
         if unsettled is None:
             return total
-        place, part, whole, answer = unsettled
-        whole[part] = answer
-        script[place] = whole
-        settled.add((place, part))
+        script[unsettled[0]] = unsettled[2]
+        settled.add(unsettled[:2])
 
 
-def _events(first: Any, second: Any) -> Iterator[tuple[Place, Event, Event]]:
+def _events(first: Replay, second: Replay) -> Iterator[tuple[Place, Event, Event]]:
     """Yield the events of both sides: those of the fit, and those of each data holder."""
-    doors: list[tuple[Place, Any, Any]] = [((), first, second)]
-    for k, (one, other) in enumerate(zip(first.parties, second.parties, strict=True)):
-        doors.append(((k,), one, other))
-    for path, one, other in doors:
+    pairs = zip((first, *first.holders), (second, *second.holders), strict=True)
+    for one, other in pairs:
         for k, events in enumerate(zip(one.events, other.events, strict=True)):
-            yield (*path, k), *events
+            yield (*one.path, k), *events
 
 
-def _parts(event: Event) -> Iterator[Place]:
-    """Yield the parts of an event: of noise for a compiled loop each choice or label."""
+def _parts(event: Event) -> Iterator[Part]:
     if event.kind != HANDED or not event.calls.size:
         return iter([()])
     choice = event.calls.flat[0].mechanism in SELECTIONS
     return iter(np.ndindex(event.shape[:-1] if choice else event.shape))
 
 
-def _loss(one: Event, other: Event, part: Place) -> tuple[float, Any]:
+def _loss(one: Event, other: Event, part: Part) -> tuple[float, Any]:
     """Return the loss of a part's answer, and the answer whose loss is the largest."""
     call: Any = one.calls[part[: one.calls.ndim]]
     left, right, answer = one.exact[part], other.exact[part], one.answer[part]
@@ -124,15 +90,15 @@ def _loss(one: Event, other: Event, part: Place) -> tuple[float, Any]:
         noise = answer / call.scale
         loss = float((np.abs(noise - right) - np.abs(noise - left)).sum())
         return loss, np.rint(call.scale * left) if one.kind != NUMBERS[0] else call.scale * left
-    known = {"choose": call.mechanism in SELECTIONS, "signs": True, HANDED: True}
-    if chances is None or not known.get(one.kind, False):
+    choice = call.mechanism in SELECTIONS
+    if chances is None or one.kind not in (HANDED, "choose" if choice else "signs"):
         raise ValueError(f"the loss of {call.mechanism}, {one.kind}, is not known")
 
     def ratios(left: Floats, right: Floats) -> Floats:
         with np.errstate(divide="ignore", invalid="ignore"):
             return np.nan_to_num(np.log(chances(left, 1.0)) - np.log(chances(right, 1.0)), nan=0.0)
 
-    if call.mechanism not in SELECTIONS:
+    if not choice:
         # The chance of − is that of + for the opposite margin: no digits of a rare one are lost.
         plus, minus = ratios(left, right), ratios(-left, -right)
         far = FAR if one.kind == HANDED else 0.5

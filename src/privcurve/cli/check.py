@@ -11,7 +11,7 @@ from privcurve.cli.errors import CommandError
 
 if TYPE_CHECKING:
     from privcurve.datasets.drafts import Report
-    from privcurve.datasets.drafts.tally import Tally
+    from privcurve.datasets.drafts.check import Tally
 
 HELP = "check a description and its file; show each problem with its line and what to do"
 EXAMPLES = """\

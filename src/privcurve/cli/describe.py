@@ -53,7 +53,7 @@ def run(arguments: argparse.Namespace) -> None:
     from privcurve.datasets import catalogue
     from privcurve.datasets.drafts import draft
     from privcurve.datasets.drafts.draft import name_of
-    from privcurve.datasets.drafts.label import Asked
+    from privcurve.datasets.drafts.label import LabelChoice
     from privcurve.files import replace_text
 
     name = name_of(arguments.file, arguments.name)
@@ -69,7 +69,7 @@ def run(arguments: argparse.Namespace) -> None:
         )
     result = draft(
         arguments.file,
-        Asked(arguments.label, arguments.positive, arguments.negative),
+        LabelChoice(arguments.label, arguments.positive, arguments.negative),
         name=name,
         test=arguments.test,
         header=not arguments.no_header,
@@ -98,7 +98,7 @@ def _seen(file: Path, draft: Draft) -> Iterator[str]:
         sheets = [repr(name) for name in draft.format.sheets]
         if len(sheets) > 1:
             written += f", the sheet {sheets[0]}; not read: {', '.join(sheets[1:])} (parser: sheet)"
-    yield f"{file}: {draft.n_rows:,} records, {len(draft.columns) + 1} columns; {written}"
+    yield f"{file}: {draft.n_read:,} records, {len(draft.columns) + 1} columns; {written}"
     yield "The following describes the records: for their holder, not for the description.\n"
     width = min(max(map(len, draft.columns)), 24)
     for name, column in draft.columns.items():

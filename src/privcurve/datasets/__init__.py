@@ -5,14 +5,20 @@ come from a dataset's description, ``resources/datasets/<name>.yaml``.
 """
 
 from privcurve.datasets.catalogue import describe, names
-from privcurve.datasets.clipping import clipping_notes
-from privcurve.datasets.dataset import Dataset, check_current, facts, is_current, read, save
+from privcurve.datasets.dataset import (
+    Dataset,
+    check_current,
+    facts,
+    is_current,
+    is_public,
+    read,
+    save,
+)
 from privcurve.datasets.description import Description
 from privcurve.datasets.domain import Column, Domain, Label
 from privcurve.datasets.errors import DatasetError
 from privcurve.datasets.fetch import fetch
-from privcurve.datasets.load import load
-from privcurve.datasets.origin import is_public
+from privcurve.datasets.load import clipping_notes, load
 from privcurve.datasets.rows import check_folds, distinct, stratified_folds
 
 __all__ = [

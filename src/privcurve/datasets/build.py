@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from privcurve.coding import MOST_CLASSES, MOST_CODES
-from privcurve.datasets.dates import ISO, days, tells_days
+from privcurve.coding import EQUAL, MOST_CLASSES, MOST_CODES
 from privcurve.datasets.description import (
     DELIMITED,
     EXCEL,
@@ -33,8 +32,9 @@ from privcurve.datasets.domain import (
     Domain,
     Label,
 )
+from privcurve.datasets.encode import pattern_faults
 from privcurve.datasets.errors import Problems
-from privcurve.datasets.values import pattern_faults
+from privcurve.datasets.numbers import ISO, days, tells_days
 from privcurve.schema import nearest
 
 DEFAULT_BINS = 10
@@ -63,43 +63,34 @@ def build(
     is based on, and `new_files` are the parts whose files are not those of `base`.
     """
     problems = Problems(name)
-
-    def refuse(message: str) -> None:
-        problems.add(f"{message} (in {path})")
-
     entries = content["columns"]
-    public = content.get("public")
-    if public is not None and any("public" in entry for entry in entries):
-        refuse("public is said of columns one by one and in a list; keep one")
-    names = {entry["name"]: None for entry in entries}
-    for wanted in public or ():
-        if wanted not in names:
-            refuse(f"public: there is no column {wanted!r}{nearest(wanted, names).rstrip('.')}")
-    columns = tuple(_column(entry, set(public or ())) for entry in entries)
+    public = set(content.get("public", ()))
+    columns = tuple(_column(entry, public) for entry in entries)
     label = _label(content["label"])
-    parser = _parser(content["parser"])
+    parser = Parser(**_with_tuples(content["parser"], "fields"))
     files = {part: _files(given) for part, given in content.get("files", {}).items()}
-    records = Records(**{**content.get("records", {}), "parts": _parts(content)})
+    records = Records(**_with_tuples(content.get("records", {}), "parts"))
     n_test = int(content.get("n_test", 0))
-
     for fault in (
+        *_public_faults(content),
         *_column_faults(entries, columns),
         *_label_faults(label, columns),
         *_parser_faults(parser, columns, label),
         *_file_faults(parser, files, records, n_test),
     ):
-        refuse(fault)
+        problems.add(f"{fault} (in {path})")
     problems.check()
 
-    raw_sizes = {
-        part: size
-        for part, size in ({} if base is None else base.raw_sizes).items()
-        if part not in new_files
-    }
+    raw_sizes = {} if base is None else dict(base.raw_sizes)
+    for part in new_files:
+        raw_sizes.pop(part, None)
     if "records" not in content:
         raw_sizes[TRAIN] = int(content["n_rows"])
     if n_test:
         raw_sizes[TEST] = n_test
+    reading = {key: content[key] for key in ("unknown", "decimal") if key in content}
+    if "missing" in content:
+        reading["missing"] = _texts(content["missing"])
     everywhere = content.get("clipping")
     return Description(
         name=name,
@@ -114,167 +105,150 @@ def build(
         files=files,
         records=records,
         parser=parser,
-        domain=Domain(
-            columns,
-            _named(label, bool(content.get("public_label", False))),
-            _texts(content.get("missing", MISSING)),
-            **{key: content[key] for key in ("unknown", "decimal") if key in content},
-        ),
+        domain=Domain(columns, _named(label, content.get("public_label", False)), **reading),
         label=label,
         bound_sources={entry["name"]: entry["source"] for entry in entries if "source" in entry},
         clipped=frozenset(e["name"] for e in entries if e.get("clipping", everywhere)),
     )
 
 
-def _column_faults(entries: list[Mapping[str, Any]], columns: tuple[Column, ...]) -> list[str]:
-    faults = []
-    for name, count in Counter(column.name for column in columns).items():
-        if count > 1:
-            faults.append(f"the column {name!r} is described twice; keep one")
+# What is wrong ----------------------------------------------------------------------------
+
+
+def _twice(names: Iterable[str]) -> list[str]:
+    """Return the names that are there more than once."""
+    return [name for name, count in Counter(names).items() if count > 1]
+
+
+def _public_faults(content: Mapping[str, Any]) -> Iterator[str]:
+    names = {entry["name"]: None for entry in content["columns"]}
+    if "public" in content and any("public" in entry for entry in content["columns"]):
+        yield "public is said of columns one by one and in a list; keep one"
+    for name in content.get("public", ()):
+        if name not in names:
+            yield f"public: there is no column {name!r}{nearest(name, names).rstrip('.')}"
+
+
+def _column_faults(entries: list[Mapping[str, Any]], columns: tuple[Column, ...]) -> Iterator[str]:
+    for name in _twice(column.name for column in columns):
+        yield f"the column {name!r} is described twice; keep one"
     for entry, column in zip(entries, columns, strict=True):
         if column.kind == NUMERIC:
             if column.dates and not tells_days(column.dates):
-                faults.append(
+                yield (
                     f"format of {column.name!r}, {column.dates!r}, does not tell year, month and "
                     "day in the words of Python's strptime, such as %d.%m.%Y"
                 )
             try:
                 _ = column.edges
             except (ValueError, OverflowError) as error:
-                faults.append(f"bounds of {column.name!r} {error}")
+                yield f"bounds of {column.name!r} {error}"
         else:
-            if len(column.codes) < len(column.categories):
-                twice = Counter(value for value, _ in column.categories).most_common(1)[0][0]
-                faults.append(
-                    f"a category of {column.name!r}, {twice!r}, is listed twice; keep one"
-                )
-            faults += pattern_faults(column) if column.patterns else []
+            for value in _twice(value for value, _ in column.categories)[:1]:
+                yield f"a category of {column.name!r}, {value!r}, is listed twice; keep one"
+            if column.patterns:
+                yield from pattern_faults(column)
             if not column.closed:
-                faults.append(
+                yield (
                     f"groups of {column.name!r}: {OTHER} and {MISSING} are groups of their own, "
                     "for what fits no pattern and what is missing; take them out of the others"
                 )
             if "n_bins" in entry:
-                faults.append(f"n_bins of {column.name!r} follows from its categories; drop it")
+                yield f"n_bins of {column.name!r} follows from its categories; drop it"
         if column.n_bins > MOST_CODES:
-            faults.append(
+            yield (
                 f"{column.name!r} has {column.n_bins:,} codes, more than {MOST_CODES:,}: "
                 "let values share a title (categories: {value: title}), or leave the column out"
             )
-    return faults
 
 
-def _label_faults(label: LabelSpec, columns: tuple[Column, ...]) -> list[str]:
-    faults = []
+def _label_faults(label: LabelSpec, columns: tuple[Column, ...]) -> Iterator[str]:
+    n_classes = len(label.names)
     if label.column in {column.name for column in columns}:
-        faults.append(f"{label.column!r} is the label and a column too; drop it from columns")
+        yield f"{label.column!r} is the label and a column too; drop it from columns"
     for value in sorted(set(label.positive) & set(label.negative)):
-        faults.append(f"the label {value!r} is positive and negative; keep one")
-    for value, count in Counter(value for value, _ in label.classes).items():
-        if count > 1:
-            faults.append(f"the label {value!r} stands twice in classes; keep one")
-    if label.classes and len(label.names) < 3:
-        faults.append(
-            f"label: classes are three or more, not {len(label.names)}; of two give positive and "
-            "negative"
+        yield f"the label {value!r} is positive and negative; keep one"
+    for value in _twice(value for value, _ in label.classes):
+        yield f"the label {value!r} stands twice in classes; keep one"
+    if label.classes and n_classes < 3:
+        yield (
+            f"label: classes are three or more, not {n_classes}; of two give positive and negative"
         )
-    if len(label.names) > MOST_CLASSES:
-        faults.append(f"label: classes are {len(label.names)}, more than {MOST_CLASSES}")
-    return faults
+    if n_classes > MOST_CLASSES:
+        yield f"label: classes are {n_classes}, more than {MOST_CLASSES}"
 
 
-def _named(label: LabelSpec, public: bool) -> Label:
-    if label.classes:
-        return Label(label.column, public=public, classes=label.names)
-    negative, positive = label.names
-    return Label(label.column, negative, positive, public)
-
-
-def _parser_faults(parser: Parser, columns: tuple[Column, ...], label: LabelSpec) -> list[str]:
-    faults = []
+def _parser_faults(parser: Parser, columns: tuple[Column, ...], label: LabelSpec) -> Iterator[str]:
     try:
         # Python has codecs that are none of texts, such as rot13.
         "a".encode(parser.encoding)
     except (LookupError, ValueError):
-        faults.append(f"parser: encoding {parser.encoding!r} is unknown; try utf-8")
+        yield f"parser: encoding {parser.encoding!r} is unknown; try utf-8"
     if parser.kind in (DELIMITED, EXCEL) and parser.header == bool(parser.fields):
-        faults.append("parser needs either header: true or the list fields")
+        yield "parser needs either header: true or the list fields"
     if parser.kind == PARQUET and (parser.header or parser.fields):
-        faults.append("a Parquet file names its fields itself; drop parser: header and fields")
-    if parser.kind in (LIBSVM, IDX):
-        if not parser.fields:
-            faults.append("parser needs the list fields: names of the numbers, in their order")
-        if label.column != LABEL:
-            faults.append(
-                f"the label of {parser.kind} files has no name: write label: column: label"
-            )
+        yield "a Parquet file names its fields itself; drop parser: header and fields"
+    is_numbered = parser.kind in (LIBSVM, IDX)
+    if is_numbered and not parser.fields:
+        yield "parser needs the list fields: names of the numbers, in their order"
+    if is_numbered and label.column != LABEL:
+        yield f"the label of {parser.kind} files has no name: write label: column: label"
     for key, kinds in parser.misplaced.items():
-        faults.append(f"parser: {key} is for kind: {' or '.join(kinds)}; drop it")
+        yield f"parser: {key} is for kind: {' or '.join(kinds)}; drop it"
     if parser.fields:
-        numbered = parser.kind in (LIBSVM, IDX)
-        names = (*parser.fields, LABEL) if numbered else parser.fields
-        places = set(names)
-        for name, count in Counter(names).items():
-            if count > 1:
-                faults.append(f"parser: fields has {name!r} twice; give each a name of its own")
-        for wanted in (*(c.name for c in columns), label.column):
-            if wanted not in places:
-                faults.append(
-                    f"parser: fields has no {wanted!r}{nearest(wanted, names).rstrip('.')}"
-                )
-    return faults
+        names = dict.fromkeys(fields := (*parser.fields, *[LABEL] * is_numbered))
+        for name in _twice(fields):
+            yield f"parser: fields has {name!r} twice; give each a name of its own"
+        for name in (*(column.name for column in columns), label.column):
+            if name not in names:
+                yield f"parser: fields has no {name!r}{nearest(name, names).rstrip('.')}"
 
 
 def _file_faults(
     parser: Parser, files: Mapping[str, tuple[SourceFile, ...]], records: Records, n_test: int
-) -> list[str]:
-    faults = []
-    if (parser.kind in WITH_FILES) != (TRAIN in files):
-        faults.append(
-            "files: train is missing"
-            if parser.kind in WITH_FILES
-            else f"a {parser.kind} dataset has no files; drop them"
-        )
+) -> Iterator[str]:
+    if parser.kind in WITH_FILES and TRAIN not in files:
+        yield "files: train is missing"
+    if parser.kind not in WITH_FILES and TRAIN in files:
+        yield f"a {parser.kind} dataset has no files; drop them"
     if records.parts:
         if n_test:
-            faults.append("records: parts leaves no test part; drop n_test")
+            yield "records: parts leaves no test part; drop n_test"
         if TEST in records.parts and TEST not in files:
-            faults.append("records: parts has test, but files has none")
+            yield "records: parts has test, but files has none"
     elif (TEST in files) != (n_test > 0):
-        faults.append("n_test and files: test belong together; give both or none")
-    for file in (file for group in files.values() for file in group):
-        if (file.labels is not None) != (parser.kind == IDX):
-            faults.append(
-                f"files: {file.name} needs labels, the file of its labels"
-                if parser.kind == IDX
-                else f"files: labels of {file.name} is for kind: idx; drop it"
-            )
-    places = [file.local or file.name for group in files.values() for file in group]
-    for place, count in Counter(places).items():
-        if count > 1:
-            faults.append(f"files: {place} is given twice: its records would be there twice")
-    return faults
+        yield "n_test and files: test belong together; give both or none"
+    every = [file for group in files.values() for file in group]
+    for file in every:
+        if file.labels is None and parser.kind == IDX:
+            yield f"files: {file.name} needs labels, the file of its labels"
+        if file.labels is not None and parser.kind != IDX:
+            yield f"files: labels of {file.name} is for kind: idx; drop it"
+    for place in _twice(file.local or file.name for file in every):
+        yield f"files: {place} is given twice: its records would be there twice"
 
 
-def _column(entry: Mapping[str, Any], public_names: set[str]) -> Column:
+# Parts of a description ---------------------------------------------------------------------
+
+
+def _column(entry: Mapping[str, Any], public_names: Collection[str]) -> Column:
     name, kind = entry["name"], entry["kind"]
     public = bool(entry.get("public", name in public_names))
     if kind in (NUMERIC, DATE):
-        low, high = (_day(b) if kind == DATE else _float(b) for b in entry["bounds"])
+        low, high = map(_day if kind == DATE else _float, entry["bounds"])
         return Column(
             name,
             NUMERIC,
             (low, high),
             int(entry.get("n_bins", DEFAULT_BINS)),
             public=public,
-            spacing=entry.get("spacing", "equal"),
-            missing_bin=entry.get("missing") == "bin",
+            spacing=entry.get("spacing", EQUAL),
+            missing_bin="missing" in entry,
             dates=entry.get("format", ISO) if kind == DATE else "",
         )
-    if kind == TEXT:
-        groups = _grouped(entry["groups"])
-        return Column(name, CATEGORICAL, categories=groups, public=public, patterns=True)
-    return Column(name, CATEGORICAL, categories=_pairs(entry["categories"]), public=public)
+    is_text = kind == TEXT
+    listed = _grouped(entry["groups"]) if is_text else _pairs(entry["categories"])
+    return Column(name, CATEGORICAL, categories=listed, public=public, patterns=is_text)
 
 
 def _grouped(groups: Any) -> tuple[tuple[str, str], ...]:
@@ -284,8 +258,8 @@ def _grouped(groups: Any) -> tuple[tuple[str, str], ...]:
     pairs = [
         (pattern, str(title)) for title, patterns in groups.items() for pattern in _texts(patterns)
     ]
-    listed = {pattern for pattern, _ in pairs}
-    return (*pairs, *((title, title) for title in (OTHER, MISSING) if title not in listed))
+    patterns = {pattern for pattern, _ in pairs}
+    return (*pairs, *((title, title) for title in (OTHER, MISSING) if title not in patterns))
 
 
 def _pairs(listed: Any) -> tuple[tuple[str, str], ...]:
@@ -297,6 +271,11 @@ def _pairs(listed: Any) -> tuple[tuple[str, str], ...]:
 def _texts(given: Any) -> tuple[str, ...]:
     """Return texts without blanks at their ends, as those of files are compared."""
     return tuple(str(v).strip() for v in (given if isinstance(given, list) else [given]))
+
+
+def _with_tuples(entry: Mapping[str, Any], key: str) -> dict[str, Any]:
+    """Return the keys of an entry, one of which is a list, as a frozen record takes them."""
+    return {**entry, key: tuple(entry.get(key, ()))}
 
 
 def _day(bound: str) -> float:
@@ -323,12 +302,11 @@ def _label(entry: Mapping[str, Any]) -> LabelSpec:
     )
 
 
-def _parser(entry: Mapping[str, Any]) -> Parser:
-    return Parser(**{**entry, "fields": tuple(entry.get("fields", ()))})
-
-
-def _parts(content: Mapping[str, Any]) -> tuple[str, ...]:
-    return tuple(content.get("records", {}).get("parts", ()))
+def _named(label: LabelSpec, public: bool) -> Label:
+    if label.classes:
+        return Label(label.column, public=public, classes=label.names)
+    negative, positive = label.names
+    return Label(label.column, negative, positive, public)
 
 
 def _files(given: Any) -> tuple[SourceFile, ...]:
@@ -336,8 +314,7 @@ def _files(given: Any) -> tuple[SourceFile, ...]:
 
 
 def _file(entry: Mapping[str, Any]) -> SourceFile:
-    local = entry.get("local")
-    labels = entry.get("labels")
+    local, labels = entry.get("local"), entry.get("labels")
     return SourceFile(
         name=entry["name"] if local is None else Path(local).name,
         urls=tuple(entry.get("urls", ())),

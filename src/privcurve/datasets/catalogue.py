@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from copy import deepcopy
 from functools import lru_cache
 from pathlib import Path
@@ -30,8 +32,16 @@ NAME = re.compile(rf"[A-Za-z0-9_][A-Za-z0-9_-]{{0,{MOST_LETTERS - 1}}}")
 NAMED = f"A name is of letters, digits, - and _ (at most {MOST_LETTERS}; the first no -)"
 
 
+# Stands for the records of which a schema of columns and label says nothing.
+NO_FILES: dict[str, Any] = {
+    "n_rows": 2,
+    "files": {"train": {"local": "none"}},
+    "parser": {"kind": "parquet"},
+}
+
+
 def folders() -> tuple[Path, ...]:
-    """Where descriptions are looked for: the user's own, working folder, checkout, wheel."""
+    """Return where descriptions are looked for: the user's own, working folder, checkout, wheel."""
     relative = Path("resources", "datasets")
     candidates = [
         Path.cwd() / LOCAL,
@@ -43,7 +53,7 @@ def folders() -> tuple[Path, ...]:
 
 
 def names() -> tuple[str, ...]:
-    """Names of all datasets that are described somewhere, sorted."""
+    """Return the names of all datasets that are described somewhere, sorted."""
     return tuple(sorted({path.stem for folder in folders() for path in _files(folder)}))
 
 
@@ -54,16 +64,7 @@ def _files(folder: Path) -> list[Path]:
 
 
 def describe(name: str) -> Description:
-    """Read and check a dataset's description.
-
-    Parameters
-    ----------
-    name : str
-        The name of the YAML file, without its ending.
-
-    Returns
-    -------
-    Description
+    """Read and check the description of a dataset, by the name of its YAML file.
 
     Raises
     ------
@@ -111,6 +112,14 @@ def read_description(path: Path) -> Description:
     content = _checked(path)
     if "based_on" not in content:
         return build(path.stem, path, content)
+    name, base_path, base, variant = _variant(path, content)
+    return build(
+        path.stem, path, variant, build(name, base_path, base), frozenset(content.get("files", ()))
+    )
+
+
+def _variant(path: Path, content: dict[str, Any]) -> tuple[str, Path, dict[str, Any], Any]:
+    """Return name, file and content of what a variant is based on, and all that it then says."""
     name = content["based_on"]
     base_path = find(name)
     base = _checked(base_path)
@@ -121,25 +130,51 @@ def read_description(path: Path) -> Description:
     problems = Problems(path.stem)
     variant = merged(base, content, problems)
     problems.check()
-    _check(variant, f"{path} (with what it takes from {name})")
-    return build(
-        path.stem, path, variant, build(name, base_path, base), frozenset(content.get("files", ()))
-    )
+    with _told():
+        schema.check(variant, SCHEMA, f"{path} (with what it takes from {name})")
+    return name, base_path, base, variant
+
+
+def public_facts(path: Path) -> dict[str, Any]:
+    """Return what a description says, all columns written out; a file of columns and label will do.
+
+    Raises
+    ------
+    DatasetError
+        If it is not valid; each fault with its line.
+    """
+    content = content_of(path)
+    if not content.keys() & {"based_on", "files", "parser", "n_rows"}:
+        with _told():
+            schema.check({**NO_FILES, **content}, SCHEMA, str(path))
+        return _spelt_out(path, content)
+    content = _checked(path)
+    return _variant(path, content)[3] if "based_on" in content else content
 
 
 def content_of(path: Path) -> dict[str, Any]:
     """Read one YAML file, and check nothing but that it is one of keys."""
-    try:
+    with _told():
         content = schema.read_yaml(path)
-    except schema.SchemaError as error:
-        raise DatasetError(str(error)) from None
     if not isinstance(content, dict):
         raise DatasetError(f"{path} is no description: it has no keys, such as columns and label")
     return content
 
 
+@contextmanager
+def _told() -> Iterator[None]:
+    """Tell of a fault of YAML as one of a dataset."""
+    try:
+        yield
+    except schema.SchemaError as error:
+        raise DatasetError(str(error)) from None
+
+
 def _checked(path: Path) -> dict[str, Any]:
-    content = deepcopy(_read(path, schema.state(path)))
+    return _spelt_out(path, deepcopy(_read(path, schema.state(path))))
+
+
+def _spelt_out(path: Path, content: dict[str, Any]) -> dict[str, Any]:
     try:
         return written_out(content)
     except ValueError as error:
@@ -159,10 +194,3 @@ def _read(path: Path, changed: tuple[int, ...]) -> Any:
             parts.append(f"privcurve check {path.stem} says what to do.")
         raise DatasetError("\n".join(parts))
     return content
-
-
-def _check(content: Any, where: str) -> None:
-    try:
-        schema.check(content, SCHEMA, where)
-    except schema.SchemaError as error:
-        raise DatasetError(str(error)) from None

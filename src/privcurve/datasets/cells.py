@@ -1,21 +1,29 @@
-"""What one typed cell means: the text that a file of text would hold for it.
+"""What typed cells mean: the texts that a file of text would hold for them.
 
 A cell of a file of text is a text. Cells of Parquet, Excel and frames have types, and the type of a
-column depends on all of its cells. So each is read by itself, as the text of its value; what reads
-a column at once (:mod:`privcurve.datasets.readers.typed`) returns the same.
+column depends on all of its cells. So each is read by itself, as the text of its value
+(:func:`text_of`). :func:`as_read` does so with a column: of Arrow's, it takes numbers at once, and
+asks about each other value once.
 """
 
 from __future__ import annotations
 
 import math
+import re
 import unicodedata
 from collections.abc import Collection, Iterator, Mapping, Sequence, Set
 from datetime import UTC, date, datetime
 from decimal import Decimal
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from privcurve.datasets.columns import NUMERIC, Column
+from privcurve.datasets.errors import DatasetError
+
+if TYPE_CHECKING:
+    from privcurve.datasets.domain import Domain
 
 # Names of the types whose one value says that there is none; two of them are those of pandas.
 ABSENT = frozenset({"NoneType", "NAType", "NaTType"})
@@ -25,21 +33,24 @@ _MOST_PLACES = 400
 
 _FULL = np.float64().itemsize
 
+# Types of numbers that keep all of their digits.
+_EXACT = (int, Decimal, np.integer)
+
+# Truth values in a column of numbers.
+_AS_NUMBERS = ("1", "0")
+
+# A code such as 0150, or a pattern of such ones.
+_LEADING_ZERO = re.compile(r"0[\d*]")
+_DIGITS = re.compile(r"[+-]?\d+")
+
 _TRUTHS = {True: ("true", "True", "TRUE", "1"), False: ("false", "False", "FALSE", "0")}
 
 
 class NoColumnError(TypeError):
-    """Values of which no column can be made; the message begins with a verb.
-
-    Parameters
-    ----------
-    kind : object
-        The type of the values, or of one of them.
-    why : object
-        Of several lines the first is told.
-    """
+    """Values of a type of which no column can be made; the message begins with a verb."""
 
     def __init__(self, kind: object, why: object) -> None:
+        # Of several lines the first is told.
         reason = str(why).partition("\n")[0]
         super().__init__(f"is of the type {kind}, of which no column can be made ({reason})")
 
@@ -65,15 +76,7 @@ def composed(text: str) -> str:
 def distinct(values: Any) -> tuple[list[Any], NDArray[np.intp]]:
     """Return the different cells of a column, and where among them each record's stands.
 
-    Parameters
-    ----------
-    values : sequence of str or None, or pyarrow.Array of texts
-
-    Returns
-    -------
-    cells : list
-        In the order in which they come; None where there is no value.
-    places : ndarray of shape (n_rows,)
+    `values` are a list, or an Arrow array of texts; None is a cell that holds no value.
     """
     if not hasattr(values, "dictionary_encode"):
         place: dict[Any, int] = {}
@@ -105,13 +108,13 @@ def texts_of(values: Any) -> list[Any]:
 def _spellings(value: Any, decimal: str) -> tuple[str, ...]:
     """Return the ways in which a value is written, the common one first; none of no value."""
     if isinstance(value, np.generic):
-        value = as_python(value)
+        value = _as_python(value)
     if type(value).__name__ in ABSENT:
         return ()
     if isinstance(value, bool):
         return _TRUTHS[value]
     if isinstance(value, (int, float, Decimal)):
-        return _number_spellings(value, decimal)
+        return _number_texts(value, decimal)
     if isinstance(value, datetime):
         time = clock_of_utc(value)
         day = (time.date().isoformat(),) if time.time() == datetime.min.time() else ()
@@ -128,7 +131,7 @@ def _spellings(value: Any, decimal: str) -> tuple[str, ...]:
     return (composed(str(value)),)
 
 
-def as_python(value: np.generic) -> Any:
+def _as_python(value: np.generic) -> Any:
     """Return a scalar of NumPy as Python has it; numbers of few digits as they are written."""
     if isinstance(value, np.floating):
         return float(str(value)) if value.itemsize < _FULL else float(value)
@@ -140,7 +143,7 @@ def as_python(value: np.generic) -> Any:
     return str(value) if isinstance(value, np.timedelta64) else value.item()
 
 
-def _number_spellings(value: int | float | Decimal, decimal: str) -> tuple[str, ...]:
+def _number_texts(value: int | float | Decimal, decimal: str) -> tuple[str, ...]:
     exact = str(value)
     if isinstance(value, Decimal):
         if value.is_nan():
@@ -155,8 +158,8 @@ def _number_spellings(value: int | float | Decimal, decimal: str) -> tuple[str, 
     else:
         is_whole, short = True, exact
     if is_whole:
-        whole = str(int(value))
-        return (whole, f"{whole}{decimal}0", f"{whole}.0", exact)
+        digits = str(int(value))
+        return (digits, f"{digits}{decimal}0", f"{digits}.0", exact)
     return (short.replace(".", decimal), short, exact)
 
 
@@ -165,3 +168,127 @@ def clock_of_utc(time: datetime) -> datetime:
     if hasattr(time, "to_pydatetime"):
         time = time.to_pydatetime(warn=False)
     return time if time.tzinfo is None else time.astimezone(UTC).replace(tzinfo=None)
+
+
+def as_read(
+    values: Any, domain: Domain, column: Column | None, labels: Collection[str] = ()
+) -> Any:
+    """Return a list or an Arrow array of cells of any types as the coder takes it.
+
+    Of a list these are texts, with None where there is no value, and in a column of dates `date`.
+    Of an array they are numbers with NaN where there is none, if column and values are numeric;
+    days (``datetime64[D]``), if they are dates or times; else an array of texts. `column` is None
+    for the label, of which `labels` are listed.
+    """
+    if isinstance(values, list):
+        return _cells(values, domain, column, labels)
+    try:
+        return _arrow_column(values, domain, column, labels)
+    except NoColumnError:
+        raise
+    except refusals() as error:
+        raise NoColumnError(values.type, error) from None
+
+
+def refusals() -> tuple[type[Exception], ...]:
+    """Return what Arrow raises of values of which it can make nothing."""
+    import pyarrow
+
+    return (pyarrow.ArrowException, TypeError, ValueError, OverflowError)
+
+
+def _cells(
+    values: list[Any], domain: Domain, column: Column | None, labels: Collection[str]
+) -> list[Any]:
+    if column is None:
+        return [text_of(value, labels, domain.decimal) for value in values]
+    if column.dates:
+        return [_day(value, domain.decimal) for value in values]
+    if column.kind == NUMERIC:
+        return [text_of(value, _AS_NUMBERS, domain.decimal) for value in values]
+    texts = [text_of(value, column.codes, domain.decimal) for value in values]
+    if _lost(column, False):
+        for value, text in zip(values, texts, strict=True):
+            if text is not None and _is_number(value):
+                _check_numbers(column, type(value).__name__, isinstance(value, _EXACT))
+    return texts
+
+
+def _arrow_column(
+    values: Any, domain: Domain, column: Column | None, labels: Collection[str]
+) -> Any:
+    import pyarrow
+    from pyarrow import types
+
+    kind = values.type
+    if types.is_dictionary(kind):
+        values, kind = values.dictionary_decode(), kind.value_type
+    if types.is_nested(kind):
+        raise NoColumnError(kind, "it holds no single values")
+    if types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind):
+        return values
+    if column is not None and column.dates and (types.is_timestamp(kind) or types.is_date(kind)):
+        # Of those with a zone, the clock of UTC.
+        return _as_numpy(values).astype("datetime64[D]")
+    are_numbers = types.is_integer(kind) or types.is_decimal(kind) or types.is_floating(kind)
+    is_numeric = column is not None and column.kind == NUMERIC and not column.dates
+    if is_numeric and (are_numbers or types.is_boolean(kind)):
+        return _numbers(values)
+    encoded = values.dictionary_encode()
+    each = encoded.dictionary
+    # Python has no numbers of few digits, and no times of many.
+    is_numpy = types.is_floating(kind) or types.is_timestamp(kind)
+    cells = list(_as_numpy(each)) if is_numpy else each.to_pylist()
+    texts = pyarrow.array(_cells(cells, domain, column, labels), pyarrow.string())
+    return pyarrow.DictionaryArray.from_arrays(encoded.indices, texts)
+
+
+def _numbers(values: Any) -> Any:
+    """Return numbers as an array with NaN where there is none."""
+    import pyarrow
+    from pyarrow import compute, types
+
+    if types.is_boolean(values.type):
+        values = compute.cast(values, pyarrow.int8())
+    elif types.is_float16(values.type):
+        # As files write it, 0.1, and not as float64 has it, 0.0999755859375: so for the others.
+        values = pyarrow.array(_as_numpy(values).astype(str))
+    elif types.is_float32(values.type) or types.is_decimal(values.type):
+        values = compute.cast(values, pyarrow.string())
+    return _as_numpy(compute.cast(values, pyarrow.float64(), safe=False))
+
+
+def _as_numpy(values: Any) -> Any:
+    return values.to_numpy(zero_copy_only=False)
+
+
+def _check_numbers(column: Column, kind: object, exact: bool) -> None:
+    """Refuse numbers of a type in a column of categories whose texts they can't stand for."""
+    lost = _lost(column, exact)
+    if lost:
+        raise DatasetError(
+            f"{column.name!r} holds numbers ({kind}), but is {lost}: read or write it as text (in "
+            f"pandas, dtype={{{column.name!r}: str}}; in Excel, the format Text)"
+        )
+
+
+def _lost(column: Column, exact: bool) -> str:
+    """Say which text of a column of categories numbers can't stand for; "" where they all can."""
+    for text, _ in column.categories:
+        if _LEADING_ZERO.match(text):
+            return f"described by texts such as {text!r}, whose leading zeros numbers have lost"
+        if not exact and _DIGITS.fullmatch(text) and Decimal(text) != Decimal(float(text)):
+            return f"described by texts such as {text!r}, of whose digits such numbers lose some"
+    return ""
+
+
+def _is_number(value: Any) -> bool:
+    """Return whether a value has the type of numbers; truth values have another."""
+    return isinstance(value, (int, float, Decimal, np.number)) and not isinstance(value, bool)
+
+
+def _day(value: Any, decimal: str) -> Any:
+    if isinstance(value, np.datetime64):
+        value = _as_python(value)
+    is_day = isinstance(value, date) and type(value).__name__ not in ABSENT
+    return value if is_day else text_of(value, (), decimal)

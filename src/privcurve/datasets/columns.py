@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import date, timedelta
 from functools import cached_property
 
 from privcurve import coding
-from privcurve.datasets.dates import written
 
 NUMERIC = "numeric"
 CATEGORICAL = "categorical"
@@ -20,22 +20,17 @@ OTHER = "other"
 # What may be said of a category that is not listed.
 FAIL = "fail"
 
+# Columns of dates hold days since then.
+FIRST_DAY = date(1970, 1, 1)
+
+
+def written(day: float) -> str:
+    """Write a day as an ISO date."""
+    return (FIRST_DAY + timedelta(days=int(day))).isoformat()
+
 
 def spelt(value: float, dates: str = "", digits: int = 10) -> str:
-    """Write a value of a numeric column; one of dates, as an ISO date.
-
-    Parameters
-    ----------
-    value : float
-    dates : str
-        As of :class:`Column`.
-    digits : int
-        Of a number.
-
-    Returns
-    -------
-    str
-    """
+    """Write a value of a numeric column with so many digits; one of `dates`, as an ISO date."""
     return written(value) if dates else f"{value:.{digits}g}"
 
 
@@ -89,7 +84,7 @@ class Column:
     def codes(self) -> Mapping[str, int]:
         """Code of each value of a categorical column, or of each pattern.
 
-        Texts of a file are coded by :class:`privcurve.datasets.values.Codes`.
+        Texts of a file are coded by :class:`privcurve.datasets.encode.TextCodes`.
         """
         code = {title: k for k, title in enumerate(self.titles)}
         return {value: code[title] for value, title in self.categories}
@@ -130,13 +125,18 @@ class Column:
         """
         if self.kind == CATEGORICAL:
             return tuple(f"{self.name} = {title}" for title in self.titles)
-        low, high = self.edges[:-1], self.edges[1:]
+        ends = [spelt(edge, self.dates) for edge in self.edges]
         signs = ["<"] * (self.bins - 1) + ["<="]
         between = tuple(
-            f"{spelt(a, self.dates)} <= {self.name} {sign} {spelt(b, self.dates)}"
-            for a, b, sign in zip(low, high, signs, strict=True)
+            f"{low} <= {self.name} {sign} {high}"
+            for low, high, sign in zip(ends[:-1], ends[1:], signs, strict=True)
         )
         return (*between, f"{self.name} is missing") if self.missing_bin else between
+
+    def ends(self, digits: int = 10) -> tuple[str, str]:
+        """Write the bounds of a numeric column; of dates, those of its days."""
+        low, high = (spelt(end, self.dates, digits) for end in self.edges[:: self.bins])
+        return low, high
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,8 @@
-"""A coded dataset: written to a folder, and read again."""
+"""A coded dataset: written to a folder, read again, and compared with what it was made from.
+
+Snakemake compares too, but its record may be lost, and it goes by times: a file that was restored
+or unpacked is often older than what was made from its predecessor.
+"""
 
 from __future__ import annotations
 
@@ -14,9 +18,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privcurve.datasets.catalogue import describe, find
+from privcurve.datasets.description import CODING, Description
 from privcurve.datasets.domain import Domain
 from privcurve.datasets.errors import DatasetError
-from privcurve.datasets.origin import same_description, same_files
+from privcurve.datasets.fetch import sha256_of
 from privcurve.files import replace_file, replace_text
 
 _ARRAYS = "encoded.npz"
@@ -47,21 +52,21 @@ class Dataset:
         SHA-256 of each raw file that was read. For the holder of the data: like
         `checksum` and `n_clipped`, not a private output.
     origin : mapping
-        What it was made from: :func:`privcurve.datasets.origin.origin`.
+        What it was made from: :func:`origin`.
     """
 
     name: str
     domain: Domain
     X: NDArray[np.unsignedinteger[Any]]
     y: NDArray[np.int8]
-    X_test: NDArray[np.unsignedinteger[Any]] | None
-    y_test: NDArray[np.int8] | None
     checksum: str
     n_clipped: int
     n_clipped_test: int
     clipped: Mapping[str, Mapping[str, float]]
     sources: Mapping[str, str]
     origin: Mapping[str, Any]
+    X_test: NDArray[np.unsignedinteger[Any]] | None = None
+    y_test: NDArray[np.int8] | None = None
 
 
 def checksum(domain: Domain, parts: Mapping[str, NDArray[Any]]) -> str:
@@ -82,7 +87,9 @@ def save(dataset: Dataset, folder: str | os.PathLike[str]) -> None:
     folder = Path(folder)
     arrays = {"X": dataset.X, "y": dataset.y, "X_test": dataset.X_test, "y_test": dataset.y_test}
     parts: dict[str, Any] = {key: part for key, part in arrays.items() if part is not None}
-    replace_file(folder / _ARRAYS, lambda path: _write_arrays(path, parts))
+    replace_file(
+        folder / _ARRAYS, lambda path: np.savez_compressed(path, allow_pickle=False, **parts)
+    )
     facts = {
         "name": dataset.name,
         "checksum": dataset.checksum,
@@ -99,24 +106,13 @@ def save(dataset: Dataset, folder: str | os.PathLike[str]) -> None:
     replace_text(folder / _DOMAIN, json.dumps(facts, indent=1) + "\n")
 
 
-def _write_arrays(path: Path, parts: dict[str, Any]) -> None:
-    np.savez_compressed(path, allow_pickle=False, **parts)
-
-
 def facts(folder: str | os.PathLike[str]) -> dict[str, Any] | None:
     """Return what :func:`save` wrote of a dataset beside its arrays: checksum, sources, sizes.
 
-    Parameters
-    ----------
-    folder : path
-
-    Returns
-    -------
-    dict or None
-        None if no dataset was saved there, or one of another description than there is now.
+    None if no dataset was saved there, or one of another description than there is now.
     """
     notes = _saved(Path(folder))
-    if notes is None or not same_description(notes["name"], notes.get("origin", {})):
+    if notes is None or not _same_description(notes):
         return None
     return notes
 
@@ -132,22 +128,15 @@ def _saved(folder: Path) -> dict[str, Any] | None:
 
 
 def is_current(folder: str | os.PathLike[str]) -> bool:
-    """Whether a saved dataset is what its description and the user's own files give now.
+    """Return whether a saved dataset is what its description and the user's own files give now.
 
-    Parameters
-    ----------
-    folder : path
-
-    Returns
-    -------
-    bool
-        False too if nothing that can be read was saved there.
+    False too if nothing that can be read was saved there.
     """
     try:
         notes = facts(folder)
     except ValueError:  # not JSON
         return False
-    return notes is not None and same_files(notes["origin"])
+    return notes is not None and _same_files(notes["origin"])
 
 
 def check_current(folder: str | os.PathLike[str]) -> None:
@@ -159,7 +148,7 @@ def check_current(folder: str | os.PathLike[str]) -> None:
         If it was not.
     """
     notes = _saved(Path(folder))
-    if notes is not None and not same_description(notes["name"], notes.get("origin", {})):
+    if notes is not None and not _same_description(notes):
         raise DatasetError(
             f"{folder} was coded from another description of {notes['name']!r} than "
             f"{find(notes['name'])} is now. Run snakemake (or privcurve compare) again, which "
@@ -191,16 +180,10 @@ def read(folder: str | os.PathLike[str]) -> Dataset:
         dataset = Dataset(
             name=notes["name"],
             domain=domain,
-            X=parts["X"],
-            y=parts["y"],
-            X_test=parts.get("X_test"),
-            y_test=parts.get("y_test"),
+            **parts,
             checksum=digest,
-            n_clipped=notes["n_clipped"],
-            n_clipped_test=notes["n_clipped_test"],
-            clipped=notes.get("clipped", {}),
-            sources=notes["sources"],
-            origin=notes.get("origin", {}),
+            **{key: notes[key] for key in ("n_clipped", "n_clipped_test", "sources")},
+            **{key: notes.get(key, {}) for key in ("clipped", "origin")},
         )
     except Exception as error:  # zip, JSON and key errors alike: the folder is no dataset
         raise DatasetError(
@@ -209,3 +192,87 @@ def read(folder: str | os.PathLike[str]) -> Dataset:
         ) from error
     check_current(folder)
     return dataset
+
+
+def origin(description: Description) -> dict[str, Any]:
+    """Note what a dataset is made from now.
+
+    ``coding`` is the number of the rules of coding; ``description``, the digest of its meaning;
+    ``yaml``, the checksums of the files that it was read from; ``local``, the state of each file of
+    the user's own.
+    """
+    own = [file.local for file in description.source_files() if file.local is not None]
+    return {
+        "coding": CODING,
+        "description": description.digest,
+        "yaml": {path.stem: sha256_of(path) for path in description.paths},
+        "public_benchmark": description.public_benchmark,
+        "local": {
+            local: {**_state(Path(local)), "sha256": sha256_of(Path(local))} for local in own
+        },
+    }
+
+
+def is_public(name: str, made_from: Mapping[str, Any]) -> bool:
+    """Return whether a dataset's description says that its records are public.
+
+    Parameters
+    ----------
+    name : str
+    made_from : mapping
+        What :func:`origin` noted of coded data: where the description has the same bytes still, it
+        is not parsed again.
+
+    Raises
+    ------
+    DatasetError
+        If the description is not there, or not valid.
+    """
+    if "public_benchmark" in made_from and _same_bytes(made_from):
+        return bool(made_from["public_benchmark"])
+    return describe(name).public_benchmark
+
+
+def _same_bytes(made_from: Mapping[str, Any]) -> bool:
+    """Return whether a description, byte for byte, and the rules of coding are what they were."""
+    yaml = made_from.get("yaml", {})
+    same = bool(yaml) and all(sha256_of(find(stem)) == digest for stem, digest in yaml.items())
+    return same and made_from.get("coding") == CODING
+
+
+def _same_description(notes: Mapping[str, Any]) -> bool:
+    """Return whether the description of coded data, if it is there, is what they were made from."""
+    made_from = notes.get("origin", {})
+    try:
+        # Mostly not a byte has changed: then nothing needs to be parsed.
+        if _same_bytes(made_from):
+            return True
+    except DatasetError:
+        return True
+    return describe(notes["name"]).digest == made_from.get("description")
+
+
+def _same_files(made_from: Mapping[str, Any]) -> bool:
+    """Return whether the user's own files are those that coded data were made from.
+
+    Size, times and inode are looked at first; where these differ, the contents decide. A file
+    that is gone is the same: that it is missing is said when it is needed.
+    """
+    for name, was in made_from.get("local", {}).items():
+        path = Path(name)
+        if not path.is_file() or _state(path).items() <= was.items():
+            continue
+        if sha256_of(path) != was["sha256"]:
+            return False
+    return True
+
+
+def _state(path: Path) -> dict[str, int]:
+    stat = path.stat()
+    return {
+        "size": stat.st_size,
+        "mtime_ns": stat.st_mtime_ns,
+        # The time of the last change of contents or of mtime, which no program can set.
+        "ctime_ns": stat.st_ctime_ns,
+        "inode": stat.st_ino,
+    }

@@ -10,7 +10,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from privcurve.datasets.domain import Domain
+from privcurve.datasets.domain import FAIL, MISSING, Domain
 
 TRAIN = "train"
 TEST = "test"
@@ -108,16 +108,9 @@ def _joined(values: Iterable[str]) -> str:
 
 @dataclass(frozen=True)
 class LabelSpec:
-    """Where the label is and which values mean what; `strip` is cut off at the end.
+    """Where the label is and which values mean what: ``label`` in dataset.schema.yaml.
 
-    Attributes
-    ----------
-    column : str
-    negative, positive : tuple of str
-        Values of the two classes.
-    strip : str
-    classes : tuple of (value, title)
-        Of more than two classes: values, each with the title of its class.
+    Of more than two `classes` these are values, each with the title of its class.
     """
 
     column: str
@@ -153,40 +146,21 @@ class LabelSpec:
 
 @dataclass(frozen=True)
 class Description:
-    """All that a dataset's YAML file says.
+    """All that a dataset's YAML file says: keys of dataset.schema.yaml, which says what they mean.
 
     Attributes
     ----------
-    name : str
-        File name without its ending.
-    path : Path
-        The YAML file.
+    name, path
+        File name without its ending; the YAML file.
     source : str
         The mirror's folder of its raw files: by default its name, or that of the dataset that
         it is based on.
     paths : tuple of Path
         All YAML files that it was read from.
-    title, citation, licence : str
-    how_to_get : str
-        What to do where a raw file is missing; mostly nothing is said.
-    public_benchmark : bool
-        Whether the records themselves are public. If they are not, a seed must be secret.
-    budget : mapping of str to float or str
-        ``epsilon``, ``delta``, ``neighbours`` of all releases together; empty for no limit.
     own_files : frozenset of str
         Of a variant, the parts whose files are not those of what it is based on.
-    n_rows : int
-        Public number of training records, of what `records` leaves.
-    n_test : int
-        Number of records in the canonical test set; 0 if there is none.
     raw_sizes : mapping of str to int
         How many records the files of a part hold, where this is known.
-    files : mapping of str to tuple of SourceFile
-        ``train``, and ``test`` if there is one; empty if nothing is to be fetched.
-    records : Records
-    parser : Parser
-    domain : Domain
-    label : LabelSpec
     bound_sources : mapping of str to str
         Where the bounds of each numeric column come from.
     clipped : frozenset of str
@@ -221,15 +195,14 @@ class Description:
         return self.records.parts or (TRAIN,)
 
     @property
-    def missing(self) -> tuple[str, ...]:
-        """What the file writes for a missing value."""
-        return self.domain.missing
+    def read_parts(self) -> tuple[str, ...]:
+        """The parts that are read."""
+        return (*self.parts, TEST) if self.n_test else self.parts
 
     @property
     def read_files(self) -> dict[str, tuple[SourceFile, ...]]:
         """The files of the parts that are read."""
-        wanted = (*self.parts, TEST) if self.n_test else self.parts
-        return {part: self.files[part] for part in wanted if part in self.files}
+        return {part: self.files[part] for part in self.read_parts if part in self.files}
 
     def source_files(self) -> Iterator[SourceFile]:
         """Yield every raw file that is read, files of labels too."""
@@ -258,20 +231,22 @@ class Description:
         Words that change no code (title, sources, places, remarks) are not part of it.
         """
         local = any(file.local for file in self.source_files())
-        plain = self.parser.kind == DELIMITED and self.domain.reads_plainly
+        domain = self.domain
+        reading = (domain.missing, domain.unknown, domain.decimal)
+        plain = self.parser.kind == DELIMITED and reading == ((MISSING,), FAIL, ".")
         meaning = {
             "coding": CODING if local and not plain else FIRST_CODING,
-            "domain": self.domain.to_json(),
+            "domain": domain.to_json(),
             "sizes": [self.n_rows, self.n_test, dict(self.raw_sizes)],
             "files": [file.sha256 or file.local for file in self.source_files()],
             "records": asdict(self.records),
             "parser": asdict(self.parser),
             "label": self.label.meaning,
-            "missing": self.missing[0] if len(self.missing) == 1 else list(self.missing),
-            "unknown": self.domain.unknown,
+            "missing": domain.missing[0] if len(domain.missing) == 1 else list(domain.missing),
+            "unknown": domain.unknown,
         }
-        if self.domain.decimal != ".":
+        if domain.decimal != ".":
             # The key is younger than the first coded data, which are not to be coded again.
-            meaning["decimal"] = self.domain.decimal
+            meaning["decimal"] = domain.decimal
         text = json.dumps(meaning, sort_keys=True, ensure_ascii=True)
         return hashlib.sha256(text.encode("ascii")).hexdigest()

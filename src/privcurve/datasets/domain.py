@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Self
 
-from privcurve import coding
 from privcurve.datasets.columns import (
     CATEGORICAL,
     FAIL,
@@ -19,6 +18,9 @@ from privcurve.datasets.columns import (
 )
 
 __all__ = ["CATEGORICAL", "FAIL", "MISSING", "NUMERIC", "OTHER", "Column", "Domain", "Label"]
+
+# Keys of a column that came later than the first datasets.
+_LATER = ("spacing", "missing_bin", "dates", "patterns")
 
 
 @dataclass(frozen=True)
@@ -84,35 +86,6 @@ class Domain:
         """Which columns have codes in the order of what they mean."""
         return tuple(column.ordered for column in self.columns)
 
-    @property
-    def reads_plainly(self) -> bool:
-        """Whether nothing is said of how raw values are read."""
-        return (self.missing, self.unknown, self.decimal) == ((MISSING,), FAIL, ".")
-
-    def encode(self, frame: Any) -> coding.Codes:
-        """Code records without labels, as the rows that a model was trained on.
-
-        Parameters
-        ----------
-        frame : DataFrame, mapping of columns, array or RawTable
-            Columns by name, in any order; others are left out. An array has all columns, in the
-            order of the domain.
-
-        Returns
-        -------
-        ndarray of shape (n_rows, n_columns), uint8 or uint16
-            What is beyond the bounds is clipped; missing values and unknown categories go where
-            the domain says.
-
-        Raises
-        ------
-        DatasetError
-            If a column is not there, or values have no code: naming up to twenty of them.
-        """
-        from privcurve.datasets.frames import encode_frame
-
-        return encode_frame(self, frame)
-
     def to_json(self) -> str:
         """Write the domain in its one canonical form (sorted keys, no blanks).
 
@@ -124,18 +97,11 @@ class Domain:
         for column in self.columns:
             entry: dict[str, Any] = {"name": column.name, "kind": column.kind}
             if column.kind == NUMERIC:
-                entry["bounds"] = list(column.bounds or ())
-                entry["bins"] = column.bins
-                if column.spacing != coding.EQUAL:
-                    entry["spacing"] = column.spacing
-                if column.missing_bin:
-                    entry["missing_bin"] = True
-                if column.dates:
-                    entry["dates"] = column.dates
+                entry |= {"bounds": list(column.bounds or ()), "bins": column.bins}
             else:
                 entry["categories"] = [list(pair) for pair in column.categories]
-                if column.patterns:
-                    entry["patterns"] = True
+            later = {key: getattr(column, key) for key in _LATER}
+            entry |= {key: value for key, value in later.items() if value != getattr(Column, key)}
             columns.append(entry | {"public": column.public})
         label: dict[str, Any] = {"column": self.label.column}
         if self.label.classes:
@@ -166,12 +132,10 @@ class Domain:
         """Make a domain of what :meth:`to_dict` or :meth:`to_json` gave."""
         columns = []
         for entry in facts["columns"]:
-            bounds = entry.get("bounds")
-            values = {
-                **entry,
-                "bounds": None if bounds is None else (float(bounds[0]), float(bounds[1])),
-                "categories": tuple((v, t) for v, t in entry.get("categories", [])),
-            }
+            pairs = tuple((value, title) for value, title in entry.get("categories", ()))
+            values = {**entry, "categories": pairs}
+            if entry.get("bounds") is not None:
+                values["bounds"] = tuple(map(float, entry["bounds"]))
             columns.append(Column(**values))
         label = {**facts["label"], "classes": tuple(facts["label"].get("classes", ()))}
         reading = {key: facts[key] for key in ("unknown", "decimal") if key in facts}

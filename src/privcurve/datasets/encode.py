@@ -2,32 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+import re
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from privcurve.coding import Codes, code_between, code_type
-from privcurve.datasets.cells import distinct
-from privcurve.datasets.columns import MISSING, NUMERIC, Column
-from privcurve.datasets.dates import dates
+from privcurve.datasets.cells import as_read, distinct
+from privcurve.datasets.columns import MISSING, NUMERIC, OTHER, Column
 from privcurve.datasets.errors import Problems
-from privcurve.datasets.numbers import Column as Amounts
-from privcurve.datasets.numbers import numbers
+from privcurve.datasets.numbers import Amounts, Markers, amount_of, dates, numbers
 from privcurve.datasets.readers.table import RawTable
-from privcurve.datasets.readers.typed import as_read
-from privcurve.datasets.values import Codes as CodesOfTexts
 from privcurve.schema import nearest
 
 if TYPE_CHECKING:
     from privcurve.datasets.description import Description, LabelSpec
     from privcurve.datasets.domain import Domain
 
+# A column may hold as many texts as it has records: only so many are remembered.
+MOST_REMEMBERED = 100_000
 
-@dataclass(frozen=True)
-class Coded:
+_LEADING_ZERO = re.compile(r"[+-]?0\d")
+
+
+class Coded(NamedTuple):
     """Codes, labels, and how many values had to be clipped.
 
     Attributes
@@ -39,7 +39,7 @@ class Coded:
         How many values of each column lay outside its bounds.
     """
 
-    X: NDArray[np.unsignedinteger[Any]]
+    X: Codes
     y: NDArray[np.int8]
     clipped: NDArray[np.int64]
 
@@ -60,7 +60,7 @@ class Coder:
     def __init__(self, domain: Domain, path: object, problems: Problems) -> None:
         self._domain, self._path, self._problems = domain, path, problems
         self._columns = [
-            (column, None if column.kind == NUMERIC else codes_of_texts(domain, column))
+            (column, None if column.kind == NUMERIC else TextCodes(domain, column))
             for column in domain.columns
         ]
         self._type = code_type(domain.n_bins)
@@ -79,7 +79,7 @@ class Coder:
     def records(self, description: Description, table: RawTable) -> Coded:
         """Code some records with their labels."""
         X, clipped = self.columns(table)
-        return Coded(X, self._labels(description, table), clipped)
+        return Coded(X, self.labels(description, table), clipped)
 
     def _numeric(self, table: RawTable, column: Column) -> tuple[NDArray[np.int64], int]:
         values, absent, wrong = amounts(self._domain, column, table.columns[column.name])
@@ -102,64 +102,62 @@ class Coder:
         codes[absent | np.isnan(values)] = column.bins if column.missing_bin else 0
         return codes, n_clipped
 
-    def _categories(
-        self, table: RawTable, column: Column, codes: CodesOfTexts
-    ) -> NDArray[np.int64]:
-        domain, problems = self._domain, self._problems
-        cells, places = distinct(texts(domain, column, table.columns[column.name]))
+    def _categories(self, table: RawTable, column: Column, codes: TextCodes) -> NDArray[np.int64]:
+        path = self._path
+        cells, places = distinct(texts(self._domain, column, table.columns[column.name]))
         each = np.array(codes.of(cells), dtype=np.int64)
-        if each.min(initial=0) >= 0:
-            return each[places]
-        for row in np.flatnonzero(each[places] < 0).tolist():
-            text = (cells[places[row]] or "").strip()
-            if text in ("", *domain.missing):
-                remedy = f"and list {MISSING!r} in {self._path}."
+        for where, cell in self._without_code(table, each < 0, places):
+            text = (cells[cell] or "").strip()
+            if text in ("", *self._domain.missing):
+                remedy = f"list {MISSING!r}"
                 if MISSING in column.codes:
-                    remedy = f"and add {text!r} to missing in {self._path}."
-                problems.add(
-                    f"{table.where(row)}: {column.name!r} is missing, which is not one of its "
-                    f"categories. Correct the file; or decide that missing values are a category, "
-                    f"{remedy}",
+                    remedy = f"add {text!r} to missing"
+                self._problems.add(
+                    f"{where}: {column.name!r} is missing, which is not one of its categories. "
+                    f"Correct the file; or decide that missing values are a category, and {remedy} "
+                    f"in {path}.",
                     (column.name, "missing"),
                 )
             else:
-                problems.add(
-                    f"{table.where(row)}: {column.name!r} is {text!r}, which is not one of its "
+                self._problems.add(
+                    f"{where}: {column.name!r} is {text!r}, which is not one of its "
                     f"categories{nearest(text, column.codes)} Correct the file; or decide from "
                     "what is public (a codebook, a list of towns), not from the records, which "
-                    f"values there can be: list all of them in {self._path}, or set unknown: other "
+                    f"values there can be: list all of them in {path}, or set unknown: other "
                     "there and list the category 'other'.",
                     (column.name, text),
                 )
-            if problems.full:
-                break
         return np.maximum(each, 0)[places]
 
-    def _labels(self, description: Description, table: RawTable) -> NDArray[np.int8]:
-        label, problems = description.label, self._problems
-        codes = label.codes
+    def labels(self, description: Description, table: RawTable) -> NDArray[np.int8]:
+        """Return the labels of some records: −1 and +1; of more than two classes 0, 1, …."""
+        label, codes = description.label, description.label.codes
         cells, places = distinct(table.columns[label.column])
         cells = labels(label, cells)
         unknown = np.array([text not in codes for text in cells], dtype=bool)
-        rows = np.flatnonzero(unknown[places]).tolist() if unknown.any() else []
-        for text, row in ((cells[places[row]], row) for row in rows):
+        for where, cell in self._without_code(table, unknown, places):
+            text = cells[cell]
             if label.classes:
                 which = f"none of its classes ({', '.join(label.names)}){nearest(text, codes)}"
-                which = which.removesuffix(".")
             else:
                 negative, positive = label.names
-                which = f"neither {positive} (positive) nor {negative} (negative)"
-            end = "" if which.endswith("?") else "."
+                which = f"neither {positive} (positive) nor {negative} (negative)."
             what = "missing" if text is None else repr(text)
-            problems.add(
-                f"{table.where(row)}: the label {label.column!r} is {what}, which is {which}{end} "
-                f"Correct the file, or decide what it means: label in {description.path}.",
+            self._problems.add(
+                f"{where}: the label {label.column!r} is {what}, which is {which} Correct the "
+                f"file, or decide what it means: label in {description.path}.",
                 ("label", text),
             )
-            if problems.full:
-                break
-        each = [0 if text is None else codes.get(text, 0) for text in cells]
-        return np.array(each, dtype=np.int8)[places]
+        return np.array([codes.get(text, 0) for text in cells], dtype=np.int8)[places]
+
+    def _without_code(
+        self, table: RawTable, wrong: NDArray[np.bool_], places: NDArray[np.intp]
+    ) -> Iterator[tuple[str, int]]:
+        """Yield where records stand of which a cell is wrong, and the cell, as far as is told."""
+        for row in np.flatnonzero(wrong[places]).tolist() if wrong.any() else ():
+            yield table.where(row), places[row]
+            if self._problems.full:
+                return
 
 
 def bin_codes(values: NDArray[np.float64], column: Column) -> tuple[NDArray[np.int64], int]:
@@ -186,11 +184,122 @@ def texts(domain: Domain, column: Column, values: Any) -> Any:
     return as_read(values.tolist(), domain, column) if isinstance(values, np.ndarray) else values
 
 
-def labels(label: LabelSpec, cells: Sequence[str | None]) -> list[str | None]:
+def labels(label: LabelSpec, cells: Sequence[str | None]) -> list[Any]:
     """Return the texts of labels, as a description spells them, with None for no label."""
     return [cell if cell is None else cell.strip().removesuffix(label.strip) for cell in cells]
 
 
-def codes_of_texts(domain: Domain, column: Column) -> CodesOfTexts:
-    """Return what the texts of a column of categories are coded as."""
-    return CodesOfTexts(column, domain.missing, domain.unknown, domain.decimal)
+class TextCodes(dict[str, int]):
+    """The code of each text of a categorical column; −1 where it has none.
+
+    Blanks at the ends of a text do not count. A missing value that is a number is meant in whatever
+    way it is written.
+    """
+
+    def __init__(self, domain: Domain, column: Column) -> None:
+        missing, decimal = domain.missing, domain.decimal
+        self._patterns: list[tuple[re.Pattern[str], int]] = []
+        self._decimal = decimal
+        self._amounts: frozenset[float] = frozenset()
+        self._missing = self._fallback = -1
+        code_of: dict[str, int]
+        if column.patterns:
+            codes = {title: k for k, title in enumerate(column.titles)}
+            self._patterns = [(_regular(text), codes[title]) for text, title in column.categories]
+            self._fallback = codes[OTHER]
+            code_of = {"": codes[MISSING]}
+        else:
+            codes = dict(column.codes)
+            code_of = dict(codes)
+            if domain.unknown == OTHER:
+                self._fallback = codes.get(OTHER, -1)
+        if MISSING in codes:
+            self._missing = codes[MISSING]
+            # A text that is listed is one, whatever it means elsewhere.
+            listed = [text for text, title in column.categories if title != MISSING]
+            words = {text.casefold() if column.patterns else text for text in listed}
+            # Nothing at all is no other text; where these are refused, someone is to decide on it.
+            empty = [""] if self._fallback >= 0 else []
+            for marker in (*missing, *empty):
+                word = marker.casefold() if column.patterns else marker
+                if not words & {word, without_point(word, decimal)}:
+                    code_of.setdefault(marker, self._missing)
+            plain = [text for text in listed if not _LEADING_ZERO.match(text)]
+            self._amounts = Markers(missing, decimal).amounts - Markers(plain, decimal).amounts
+        super().__init__(code_of)
+        self._listed = len(self)
+
+    def of(self, texts: Sequence[str | None]) -> list[int]:
+        """Return the codes of some texts, and of None for no value."""
+        of_none = self._fallback if self._missing < 0 else self._missing
+        return [of_none if text is None else self[text] for text in texts]
+
+    def __missing__(self, text: str) -> int:
+        """Find the code of a text that was not met before; blanks at its ends do not count."""
+        plain = text.strip()
+        code = self._code(text) if plain == text else self[plain]
+        if len(self) < self._listed + MOST_REMEMBERED:
+            self[text] = code
+        return code
+
+    def _code(self, text: str) -> int:
+        # A code such as 0150 is no number.
+        is_number = self._amounts and not _LEADING_ZERO.match(text)
+        if is_number and amount_of(text, self._decimal) in self._amounts:
+            return self._missing
+        if self._patterns:
+            return self._fitting(text)
+        return self.get(without_point(text, self._decimal), self._fallback)
+
+    def _fitting(self, text: str) -> int:
+        """Return the code of the first pattern that fits a text, or the whole number that it is."""
+        number = without_point(text, self._decimal)
+        for pattern, code in self._patterns:
+            if pattern.fullmatch(text) or pattern.fullmatch(number):
+                return code
+        return self._fallback
+
+
+def _regular(pattern: str) -> re.Pattern[str]:
+    """Write a pattern as a regular expression: ``*`` is any text, and case does not count."""
+    parts = (re.escape(part) for part in pattern.split("*"))
+    return re.compile(".*".join(parts), re.IGNORECASE | re.DOTALL)
+
+
+def pattern_faults(column: Column) -> list[str]:
+    """Name patterns of a column of groups that no text is left for: the first that fits counts."""
+    own = ((OTHER, OTHER), (MISSING, MISSING))
+    pairs = [pair for pair in column.categories if pair not in own]
+    faults = []
+    for place, (pattern, title) in enumerate(pairs):
+        if not pattern:
+            faults.append(
+                f"groups of {column.name!r}: an empty pattern fits nothing: what is not there is "
+                f"in the group {MISSING!r}; drop it"
+            )
+        # A star of the lower one is a text that only a star of the upper one fits.
+        above = [one for one, of in pairs[:place] if of != title and fits(one, pattern)]
+        if above:
+            faults.append(
+                f"groups of {column.name!r}: whatever fits {pattern!r} fits {above[0]!r}, which "
+                "stands above it; drop one, or put it above"
+            )
+    return faults
+
+
+def fits(pattern: str, text: str) -> bool:
+    """Return whether a text fits a pattern of a group."""
+    return bool(_regular(pattern).fullmatch(text))
+
+
+def without_point(text: str, decimal: str = ".") -> str:
+    """Write a whole number without its point: ``3.0`` is the code 3 in a column with gaps.
+
+    Where a comma stands for the point, ``3,0`` is 3, too, but not ``3.000``: that is a thousand.
+    """
+    for mark in dict.fromkeys((decimal, ".")):
+        head, point, tail = text.partition(mark)
+        in_thousands = mark != decimal and tail and len(tail) % 3 == 0
+        if point and not tail.strip("0") and not in_thousands and head.lstrip("+-").isdigit():
+            return head
+    return text

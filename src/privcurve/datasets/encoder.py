@@ -10,6 +10,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 
 from privcurve.coding import Codes
 from privcurve.datasets.domain import Domain
+from privcurve.datasets.frames import encode_frame
 
 
 class DomainEncoder(TransformerMixin, BaseEstimator):
@@ -49,22 +50,14 @@ class DomainEncoder(TransformerMixin, BaseEstimator):
         return self
 
     def transform(self, X: Any) -> Codes:
-        """Code records: see :meth:`privcurve.datasets.Domain.encode`.
-
-        Parameters
-        ----------
-        X : DataFrame, mapping of columns, or array
-
-        Returns
-        -------
-        ndarray of shape (n_rows, n_columns)
+        """Code a frame, a mapping or an array: :func:`privcurve.datasets.frames.encode_frame`.
 
         Raises
         ------
         DatasetError
             If a column is not there, or a value has no code.
         """
-        return self.domain.encode(X)
+        return encode_frame(self.domain, X)
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
         """Return the names of the columns of codes: those of the domain."""

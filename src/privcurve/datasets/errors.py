@@ -44,8 +44,8 @@ class Problems:
     def __init__(self, dataset: str, *, is_file: bool = False) -> None:
         self.dataset = dataset
         self.is_file = is_file
-        self._found: dict[Hashable, str] = {}
-        self._repeats: dict[Hashable, int] = {}
+        # Messages, each with how often its fault is there.
+        self._faults: dict[Hashable, tuple[str, int]] = {}
         self.lost = 0
 
     def add(self, message: str, key: Hashable = None, count: int = 1) -> None:
@@ -55,33 +55,31 @@ class Problems:
         the message itself.
         """
         key = message if key is None else key
-        if key in self._found:
-            self._repeats[key] += count
-        elif not self.full:
-            self._found[key] = message
-            self._repeats[key] = count - 1
+        if key in self._faults or not self.full:
+            first, n = self._faults.get(key, (message, 0))
+            self._faults[key] = (first, n + count)
 
     @property
     def any(self) -> bool:
         """Whether there is one."""
-        return bool(self._found)
+        return bool(self._faults)
 
     @property
     def full(self) -> bool:
         """Whether as many are known as will be told: it is not worth looking for more."""
-        return len(self._found) >= MOST
+        return len(self._faults) >= MOST
 
     def check(self) -> None:
         """Raise an error that names all problems, if there are any."""
-        if self._found:
+        if self._faults:
             self.fail()
 
     @property
     def told(self) -> tuple[str, ...]:
         """What is said of each problem."""
         return tuple(
-            message + (f" ({self._repeats[key]} more like it)" if self._repeats[key] else "")
-            for key, message in self._found.items()
+            message + (f" ({n - 1} more like it)" if n > 1 else "")
+            for message, n in self._faults.values()
         )
 
     def fail(self) -> NoReturn:

@@ -82,7 +82,7 @@ def fetch(
 
 
 def cache_folder() -> Path:
-    """Where downloads are kept: ``PRIVCURVE_CACHE``, else the user's cache folder."""
+    """Return where downloads are kept: ``PRIVCURVE_CACHE``, else the user's cache folder."""
     folder = os.environ.get(CACHE_VARIABLE)
     if folder:
         return Path(folder)
@@ -92,7 +92,7 @@ def cache_folder() -> Path:
 
 
 def sha256_of(path: Path) -> str:
-    """SHA-256 of a file, in hex."""
+    """Return the SHA-256 of a file, in hex."""
     with path.open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
@@ -183,12 +183,12 @@ def _downloader(n_bytes: int | None) -> Callable[[str, str, object], None]:
 def _verify(path: Path, file: SourceFile) -> None:
     size = path.stat().st_size
     if file.sha256 is not None:
-        found = sha256_of(path)
-        if found != file.sha256:
+        digest = sha256_of(path)
+        if digest != file.sha256:
             expected_size = f" ({file.n_bytes} bytes)" if file.n_bytes else ""
             raise DatasetError(
                 f"{path} is truncated or altered: expected sha256 {file.sha256}"
-                f"{expected_size}, found {found} ({size} bytes). Replace the file by the original."
+                f"{expected_size}, found {digest} ({size} bytes). Replace the file by the original."
             )
     if file.local is not None and file.n_bytes not in (None, size):
         raise DatasetError(

@@ -10,12 +10,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from privcurve.coding import Codes, code_type
-from privcurve.datasets.cells import ABSENT, NoColumnError
+from privcurve.datasets.cells import ABSENT, NoColumnError, as_read, refusals
 from privcurve.datasets.columns import Column
 from privcurve.datasets.encode import Coder
 from privcurve.datasets.errors import DatasetError, Problems
 from privcurve.datasets.readers.table import DECIDED, RawTable, at_once, lacking
-from privcurve.datasets.readers.typed import as_read, refusals
 
 if TYPE_CHECKING:
     from privcurve.datasets.domain import Domain
@@ -29,7 +28,26 @@ _SCALARS = (np.integer, np.float32, np.float64, np.bool_, np.str_)
 
 
 def encode_frame(domain: Domain, frame: Any) -> Codes:
-    """Code a frame: see :meth:`privcurve.datasets.domain.Domain.encode`."""
+    """Code records without labels, as the rows that a model was trained on.
+
+    Parameters
+    ----------
+    domain : Domain
+    frame : DataFrame, mapping of columns, array or RawTable
+        Columns by name, in any order; others are left out. An array has all columns, in the
+        order of the domain.
+
+    Returns
+    -------
+    ndarray of shape (n_rows, n_columns), uint8 or uint16
+        What is beyond the bounds is clipped; missing values and unknown categories go where
+        the domain says.
+
+    Raises
+    ------
+    DatasetError
+        If a column is not there, or values have no code: naming up to twenty of them.
+    """
     problems = Problems(FRAME, is_file=True)
     coder = Coder(domain, DECIDED, problems)
     if isinstance(frame, RawTable):

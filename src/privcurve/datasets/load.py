@@ -13,17 +13,23 @@ from numpy.typing import NDArray
 
 from privcurve.coding import code_type
 from privcurve.datasets.catalogue import describe
-from privcurve.datasets.clipping import clipped_shares
-from privcurve.datasets.dataset import Dataset, checksum
+from privcurve.datasets.columns import spelt
+from privcurve.datasets.dataset import Dataset, checksum, origin
 from privcurve.datasets.description import RANDOM, TEST, TRAIN, Description, Records
 from privcurve.datasets.encode import Coded, Coder
 from privcurve.datasets.errors import DatasetError, Problems
 from privcurve.datasets.fetch import RawFile, fetch, sha256_of
-from privcurve.datasets.origin import origin
 from privcurve.datasets.rows import balanced
 
 if TYPE_CHECKING:
     from privcurve.datasets.readers.table import RawTable
+
+# Shares of a column's values outside its bounds: worth a word, and a mistake unless it is expected.
+NOTED = 0.05
+REFUSED = 0.5
+
+# Of bounds, in messages.
+_DIGITS = 6
 
 
 def load(
@@ -65,21 +71,18 @@ def load(
     test = None
     if description.n_test:
         test = _read(description, files, (TEST,), problems, watch=watch)
-    clipped = {TRAIN: clipped_shares(description, TRAIN, train, problems)}
+    clipped = {TRAIN: _clipped_shares(description, TRAIN, train, problems)}
     if test is not None:
-        clipped[TEST] = clipped_shares(description, TEST, test, problems)
+        clipped[TEST] = _clipped_shares(description, TEST, test, problems)
     train = _sampled(description, train, problems)
     problems.check()
-    arrays: dict[str, NDArray[Any]] = {"X": train.X, "y": train.y}
+    arrays: dict[str, Any] = {"X": train.X, "y": train.y}
     if test is not None:
         arrays |= {"X_test": test.X, "y_test": test.y}
     return Dataset(
         name=name,
         domain=description.domain,
-        X=train.X,
-        y=train.y,
-        X_test=arrays.get("X_test"),
-        y_test=arrays.get("y_test"),
+        **arrays,
         checksum=checksum(description.domain, arrays),
         n_clipped=int(train.clipped.sum()),
         n_clipped_test=0 if test is None else int(test.clipped.sum()),
@@ -92,23 +95,20 @@ def load(
 def raw_tables(description: Description) -> Iterator[RawTable]:
     """Yield all records of a dataset's files, training and test parts, before any coding.
 
-    Parameters
-    ----------
-    description : Description
-        Of a dataset that can be loaded: what can't be read is left out here.
+    What can't be read, which loading refuses, is left out.
     """
     from privcurve.datasets import readers
 
     problems = Problems(description.name)
     files = fetch(description)
-    for part in (*description.parts, *([TEST] if description.n_test else [])):
+    for part in description.read_parts:
         for file in files.get(part, (None,)):
             for table in readers.read(description, file, problems):
                 yield table.as_lists()
 
 
 def checksums(
-    files: Mapping[str, Sequence[RawFile]], known: Mapping[Path, str] | None = None
+    files: Mapping[str, Sequence[RawFile]], taken: Mapping[Path, str] | None = None
 ) -> dict[str, str]:
     """Return the checksum of each raw file by name; by part too, where two have the same name.
 
@@ -116,8 +116,8 @@ def checksums(
     ----------
     files : mapping of str to sequence of RawFile
         By part.
-    known : mapping of Path to str, optional
-        Checksums that were taken already; these files are not read again.
+    taken : mapping of Path to str, optional
+        Checksums that are there already; these files are not read again.
 
     Returns
     -------
@@ -133,7 +133,7 @@ def checksums(
     digests: dict[str, str] = {}
     first: dict[str, tuple[str, Path]] = {}
     for part, path in paths:
-        digest = (known or {}).get(path) or sha256_of(path)
+        digest = (taken or {}).get(path) or sha256_of(path)
         if digest in first:
             other_part, other = first[digest]
             raise DatasetError(
@@ -256,3 +256,45 @@ def _sampled(description: Description, coded: Coded, problems: Problems) -> Code
             "decide whether it may be known, before you change n_rows."
         )
     return coded
+
+
+def _clipped_shares(
+    description: Description, part: str, coded: Coded, problems: Problems
+) -> dict[str, float]:
+    """Return the share of clipped values of each column that has any.
+
+    Columns of which most values were clipped are told of, if that is not expected.
+    """
+    shares = {}
+    for column, count in zip(description.domain.columns, coded.clipped.tolist(), strict=True):
+        if not count:
+            continue
+        share = shares[column.name] = count / len(coded.y)
+        if share > REFUSED and column.name not in description.clipped:
+            bounds = " to ".join(column.ends(_DIGITS))
+            problems.add(
+                f"{share:.0%} of the values of {column.name!r} ({part}) lie outside its bounds, "
+                f"{bounds}: check their unit, and decide on bounds from what is public, "
+                f"not from the records. If it must be so, say clipping: expected of the column in "
+                f"{description.path}."
+            )
+    return shares
+
+
+def clipping_notes(facts: Mapping[str, Any]) -> list[str]:
+    """Say of which columns and parts more than :data:`NOTED` of the values were clipped.
+
+    `facts` are those of :func:`privcurve.datasets.facts`.
+    """
+    ends = {
+        column["name"]: [spelt(end, column.get("dates", ""), _DIGITS) for end in column["bounds"]]
+        for column in facts["domain"]["columns"]
+        if "bounds" in column
+    }
+    return [
+        f"{facts['name']}: {share:.0%} of the values of {name!r} ({part}) lay outside the bounds "
+        f"{ends[name][0]} to {ends[name][1]} and were clipped to them."
+        for part, shares in facts["clipped"].items()
+        for name, share in shares.items()
+        if share > NOTED
+    ]

@@ -1,39 +1,34 @@
-"""What counts as a number in a file."""
+"""What counts as a number or a date in a file."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection
+from datetime import date, datetime
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from privcurve.datasets.cells import distinct
+from privcurve.datasets.cells import clock_of_utc, distinct, text_of
+from privcurve.datasets.columns import FIRST_DAY
 from privcurve.numerals import number
 
 # Numbers of a column, whether each is missing, and by row what is wrong.
-Column = tuple[NDArray[np.float64], NDArray[np.bool_], dict[int, str]]
+Amounts = tuple[NDArray[np.float64], NDArray[np.bool_], dict[int, str]]
+
+# How dates are written, if not in a form of `strptime`.
+ISO = "iso"
+_SOME_DAY = datetime(2001, 2, 3)
 
 
 class Markers:
-    """What stands for a missing value: some texts, and some numbers however they are written.
+    """What stands for a missing value: `texts`, and `amounts` however they are written.
 
-    Parameters
-    ----------
-    missing : collection of str
-        What the file writes for a missing value; nothing at all is one too.
-    decimal : str
-        What stands between units and tenths.
-
-    Attributes
-    ----------
-    texts : frozenset of str
-    amounts : frozenset of float
+    `missing` is what the file writes for one; nothing at all is one too.
     """
 
     def __init__(self, missing: Collection[str], decimal: str) -> None:
-        self._decimal = decimal
         self.texts = frozenset(["", *missing])
         # YAML's numbers have a point, whatever the file has.
         amounts = (amount_of(text.replace(decimal, "."), ".") for text in missing)
@@ -41,12 +36,8 @@ class Markers:
             amount for amount in amounts if amount is not None and not math.isnan(amount)
         )
 
-    def mean(self, text: str) -> bool:
-        """Whether a text is one of these numbers."""
-        return bool(self.amounts) and amount_of(text, self._decimal) in self.amounts
 
-
-def numbers(values: Any, missing: Collection[str], decimal: str = ".") -> Column:
+def numbers(values: Any, missing: Collection[str], decimal: str = ".") -> Amounts:
     """Read a column of numbers, each by itself.
 
     Cells are texts, with None for no value; or an array of numbers, in which NaN is missing. Return
@@ -55,8 +46,8 @@ def numbers(values: Any, missing: Collection[str], decimal: str = ".") -> Column
     """
     markers = Markers(missing, decimal)
     if not isinstance(values, np.ndarray):
-        return _together(values, markers, decimal) or one_by_one(
-            values, lambda text: _read(text, markers, decimal)
+        return _together(values, markers, decimal) or _one_by_one(
+            values, lambda text: _number(text, markers, decimal)
         )
     amounts = np.asarray(values, dtype=np.float64)
     absent = np.isnan(amounts) | np.isin(amounts, list(markers.amounts))
@@ -65,7 +56,53 @@ def numbers(values: Any, missing: Collection[str], decimal: str = ".") -> Column
     return np.where(absent, np.nan, amounts), absent, wrong
 
 
-def one_by_one(values: Any, read: Callable[[Any], tuple[float, str]]) -> Column:
+def dates(values: Any, form: str, missing: Collection[str], decimal: str = ".") -> Amounts:
+    """Read a column of dates as days since 1970-01-01, as :func:`numbers` reads one of numbers.
+
+    Cells are texts, `date` or None; an array of ``datetime64`` holds days, and one of numbers is
+    read as the texts that they are.
+    """
+    if isinstance(values, np.ndarray) and values.dtype.kind == "M":
+        absent = np.isnat(values)
+        day_numbers = values.astype("datetime64[D]").astype(np.float64)
+        return np.where(absent, np.nan, day_numbers), absent, {}
+    if isinstance(values, np.ndarray):
+        values = [text_of(value, (), decimal) for value in values.tolist()]
+    markers = Markers(missing, decimal)
+    return _one_by_one(values, lambda cell: _date(cell, form, markers, decimal))
+
+
+def days(text: str, form: str = ISO) -> int:
+    """Return the days from 1970-01-01 to a date in ISO's form, or one of `strptime`.
+
+    A time of day is left out; one with an offset is brought to UTC first. What is no date raises
+    `ValueError`.
+    """
+    return _day(datetime.fromisoformat(text) if form == ISO else datetime.strptime(text, form))
+
+
+def tells_days(form: str) -> bool:
+    """Return whether a format tells a day: its year, month and day."""
+    try:
+        return form == ISO or days(_SOME_DAY.strftime(form), form) == _day(_SOME_DAY)
+    except ValueError:
+        return False
+
+
+def amount_of(text: str, decimal: str) -> float | None:
+    """Return the number that a text is; None if it is none.
+
+    Where a comma stands for the point, a text with a point is none: 1.000 is then a thousand.
+    """
+    if decimal != "." and "." in text:
+        return None
+    try:
+        return number(text.replace(decimal, "."))
+    except ValueError:
+        return None
+
+
+def _one_by_one(values: Any, read: Callable[[Any], tuple[float, str]]) -> Amounts:
     """Read each different cell of a column by itself.
 
     Of a cell that is there `read` returns the number and what is wrong with it; NaN and nothing
@@ -80,7 +117,7 @@ def one_by_one(values: Any, read: Callable[[Any], tuple[float, str]]) -> Column:
     return amounts[places], absent[places], {row: each[places[row]][1] for row in rows}
 
 
-def _together(values: Any, markers: Markers, decimal: str) -> Column | None:
+def _together(values: Any, markers: Markers, decimal: str) -> Amounts | None:
     """Read a column at once; None unless each text is a finite number or a marker as it stands.
 
     Arrow's decimal numbers are those of `float`, of which there are more: ``1_0``, `` 1``, ``١``.
@@ -112,7 +149,7 @@ def _together(values: Any, markers: Markers, decimal: str) -> Column | None:
     return amounts, gaps, {}
 
 
-def _read(cell: str, markers: Markers, decimal: str) -> tuple[float, str]:
+def _number(cell: str, markers: Markers, decimal: str) -> tuple[float, str]:
     text = cell.strip()
     amount = None if text in markers.texts else amount_of(text, decimal)
     if text in markers.texts or amount in markers.amounts:
@@ -122,18 +159,26 @@ def _read(cell: str, markers: Markers, decimal: str) -> tuple[float, str]:
     return amount, "" if math.isfinite(amount) else _not_finite(amount)
 
 
-def amount_of(text: str, decimal: str) -> float | None:
-    """Return the number that a text is; None if it is none."""
-    try:
-        return number(text.replace(decimal, ".")) if _uses(decimal, text) else None
-    except ValueError:
-        return None
-
-
-def _uses(decimal: str, text: str) -> bool:
-    """Whether a text has no point, where a comma stands for it: 1.000 is then a thousand."""
-    return decimal == "." or "." not in text
-
-
 def _not_finite(value: float) -> str:
     return f"{value:g}, not a finite number"
+
+
+def _date(cell: str | date, form: str, markers: Markers, decimal: str) -> tuple[float, str]:
+    if isinstance(cell, date):
+        return _day(cell), ""
+    text = cell.strip()
+    if text in markers.texts:
+        return np.nan, ""
+    try:
+        return days(text, form), ""
+    except (ValueError, OverflowError):
+        if amount_of(text, decimal) in markers.amounts:
+            return np.nan, ""
+        like = "an ISO date (2024-12-31)" if form == ISO else f"a date of the form {form}"
+        return np.nan, f"{text!r}, not {like}"
+
+
+def _day(value: date) -> int:
+    if isinstance(value, datetime):
+        value = clock_of_utc(value).date()
+    return (value - FIRST_DAY).days

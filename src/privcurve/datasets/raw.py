@@ -16,11 +16,10 @@ from privcurve.datasets.catalogue import describe
 from privcurve.datasets.cells import distinct
 from privcurve.datasets.columns import NUMERIC, Column
 from privcurve.datasets.dataset import Dataset
-from privcurve.datasets.encode import amounts, labels, texts
+from privcurve.datasets.encode import amounts, labels, texts, without_point
 from privcurve.datasets.errors import DatasetError
 from privcurve.datasets.load import load, sampled_rows
-from privcurve.datasets.numbers import Markers
-from privcurve.datasets.values import whole
+from privcurve.datasets.numbers import Markers, amount_of
 
 if TYPE_CHECKING:
     from privcurve.datasets.description import Description
@@ -142,14 +141,16 @@ class _Pieces:
         for k, cell in enumerate(cells):
             text = (cell or "").strip()
             if text and (text in column.codes or not self._is_missing(text)):
-                each[k] = numbers.setdefault(whole(text, domain.decimal), len(numbers))
+                each[k] = numbers.setdefault(without_point(text, domain.decimal), len(numbers))
         found = each[places]
         there = found[~np.isnan(found)].astype(np.int64)
         self._counts.setdefault(j, Counter()).update(there.tolist())
         return found
 
     def _is_missing(self, text: str) -> bool:
-        return text in self._markers.texts or self._markers.mean(text)
+        if text in self._markers.texts:
+            return True
+        return amount_of(text, self._description.domain.decimal) in self._markers.amounts
 
     def whole(self) -> tuple[Matrix, NDArray[np.int64]]:
         """Return all records and their labels, the rarest of many categories together."""

@@ -4,26 +4,24 @@ from __future__ import annotations
 
 import csv
 import itertools
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
 
 from privcurve.coding import Codes
-from privcurve.datasets.columns import CATEGORICAL, NUMERIC, OTHER, spelt
 from privcurve.datasets.description import DELIMITED, EXCEL, PARQUET, Parser
-from privcurve.datasets.domain import Domain
+from privcurve.datasets.domain import CATEGORICAL, NUMERIC, OTHER, Domain
 from privcurve.datasets.encode import Coder
 from privcurve.datasets.errors import DatasetError, Problems
 from privcurve.datasets.fetch import RawFile
 from privcurve.datasets.readers import DAMAGED
 from privcurve.datasets.readers.delimited import SEPARATORS, read_pieces, records_of
-from privcurve.datasets.readers.lines import lines_of, peeked, pieces_of
-from privcurve.datasets.readers.packed import joined, opened
+from privcurve.datasets.readers.files import joined, lines_of, opened, peeked, pieces_of
 from privcurve.datasets.readers.table import RawTable, Unlabelled, lacking
 
 ENCODING = Parser(DELIMITED).encoding
@@ -39,12 +37,7 @@ _MOST_OF_HEADER = 100
 
 
 class Lost:
-    """How many values of each column lay outside its bounds, or were ``other``.
-
-    Parameters
-    ----------
-    domain : Domain
-    """
+    """How many values of each column lay outside its bounds, or were ``other``."""
 
     def __init__(self, domain: Domain) -> None:
         self._columns = domain.columns
@@ -68,8 +61,7 @@ class Lost:
                 continue
             what, how = f"fit none of its groups but {OTHER!r}", "spelling, leading zeros"
             if column.kind == NUMERIC:
-                low, high = (spelt(end, column.dates) for end in column.edges[:: column.bins])
-                what, how = f"lie outside its bounds, {low} to {high}", "the unit"
+                what, how = f"lie outside its bounds, {' to '.join(column.ends())}", "the unit"
             yield (
                 f"{count / self._n:.0%} of the values of {column.name!r} {what}: are they written "
                 f"as the model takes them ({how})?"
@@ -147,12 +139,8 @@ def read_codes(
         domain, Parser(DELIMITED, separator, header=True, encoding=encoding), source
     )
     is_json = start[0][1].lstrip()[:1] in ("{", "[")
-    _check(domain, source, fields, _JSON if is_json else "")
-    lost = Lost(domain)
-    codes = _coded(
-        described, lambda problems: read_pieces(described, source, pieces, problems), lost
-    )
-    return NewRecords(_ignored(domain, fields), codes, lost)
+    ignored = _beside(domain, source, fields, _JSON if is_json else "")
+    return _new(described, ignored, lambda told: read_pieces(described, source, pieces, told))
 
 
 def _stored(described: Unlabelled, path: Path) -> NewRecords:
@@ -160,33 +148,32 @@ def _stored(described: Unlabelled, path: Path) -> NewRecords:
     if not path.is_file():
         raise DatasetError(f"{path} can't be read: there is no such file")
     if described.parser.kind == PARQUET:
-        import pyarrow
-        from pyarrow import parquet
+        from privcurve.datasets.readers.parquet import read, schema_of
 
-        from privcurve.datasets.readers.parquet import read
-
-        try:
-            fields = list(parquet.read_schema(path).names)
-        except (pyarrow.ArrowException, OSError) as error:
-            raise DatasetError(f"{path} can't be read: {error}") from None
-        _check(described.domain, described.name, fields)
-        ignored = _ignored(described.domain, fields)
+        ignored = _beside(described.domain, described.name, schema_of(path).names)
     else:
         from privcurve.datasets.readers.excel import read
 
         ignored = ()
-    file = RawFile(path)
+    return _new(described, ignored, lambda problems: read(described, RawFile(path), problems))
+
+
+def _new(
+    described: Unlabelled,
+    ignored: tuple[str, ...],
+    read: Callable[[Problems], Iterator[RawTable]],
+) -> NewRecords:
     lost = Lost(described.domain)
-    pieces = _coded(described, lambda problems: read(described, file, problems), lost)
-    return NewRecords(ignored, pieces, lost)
+    return NewRecords(ignored, _coded(described, read, lost), lost)
 
 
-def _coded(described: Unlabelled, read: Any, lost: Lost) -> Iterator[Codes]:
+def _coded(
+    described: Unlabelled, read: Callable[[Problems], Iterator[RawTable]], lost: Lost
+) -> Iterator[Codes]:
     problems = Problems(described.name, is_file=True)
     try:
-        pieces: Iterator[RawTable] = read(problems)
         coder = Coder(described.domain, described.path, problems)
-        for table in pieces:
+        for table in read(problems):
             codes, clipped = coder.columns(table)
             problems.check()
             lost.add(codes, clipped)
@@ -217,13 +204,11 @@ def _n_known(domain: Domain, start: list[tuple[int, str]], separator: str) -> in
         return 0
 
 
-def _check(domain: Domain, source: str, fields: list[str], hint: str = "") -> None:
+def _beside(domain: Domain, source: str, fields: list[str], hint: str = "") -> tuple[str, ...]:
+    """Return the fields beside the columns of a domain, which all have to be there."""
     fault = lacking(domain, source, fields)
     if fault is not None:
         raise DatasetError(f"{fault}{hint}")
-
-
-def _ignored(domain: Domain, fields: list[str]) -> tuple[str, ...]:
     # A column without a name is that of a separator at the end of each line.
     used = {*domain.names, domain.label.column, ""}
     return tuple(field for field in fields if field not in used)

@@ -1,1 +1,1 @@
-"""What is to be run, and the running of one shard."""
+"""What is to be run, and the running of one job."""

@@ -209,18 +209,18 @@ def _below_one(share: float) -> dict[str, float]:
 
 def _relation(entry: LearnerEntry, own: str | None, study: str | None) -> str | None:
     """Return the relation that a learner is asked for, or told of; None for its own."""
-    asked = own or study
+    relation = own or study
     if not entry.private:
         if own:
             raise ValueError(f"{entry.name} is not private: it takes no 'neighbours'")
         # It promises nothing, but may be asked to read public columns alone.
         return PRIVATE_COLUMNS if study == PRIVATE_COLUMNS in entry.neighbours else None
-    if asked is None or asked in entry.neighbours:
-        return asked
-    if own is None and asked == PRIVATE_COLUMNS and REPLACE_ONE in entry.neighbours:
+    if relation is None or relation in entry.neighbours:
+        return relation
+    if own is None and relation == PRIVATE_COLUMNS and REPLACE_ONE in entry.neighbours:
         # Neighbours there are neighbours here too: what it promises is more than is asked.
         return None
-    raise ValueError(entry.refuses(neighbours=asked))
+    raise ValueError(entry.refuses(neighbours=relation))
 
 
 def _budgets(

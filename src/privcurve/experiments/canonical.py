@@ -10,16 +10,7 @@ from typing import Any
 
 
 def number(value: float) -> str:
-    """Write a number in its shortest form: ``0.05``, ``1``, ``inf``.
-
-    Parameters
-    ----------
-    value : float
-
-    Returns
-    -------
-    str
-    """
+    """Write a number in its shortest form: ``0.05``, ``1``, ``inf``."""
     value = float(value)
     if math.isinf(value):
         return "inf" if value > 0 else "-inf"
@@ -27,21 +18,7 @@ def number(value: float) -> str:
 
 
 def real(value: float) -> float:
-    """Return a number as one that can be reckoned with.
-
-    Parameters
-    ----------
-    value : float or int
-
-    Returns
-    -------
-    float
-
-    Raises
-    ------
-    ValueError
-        If it is a whole number beyond them, of more than 308 digits.
-    """
+    """Return a number as a float; refuse a whole one of more than 308 digits."""
     try:
         return float(value)
     except OverflowError:

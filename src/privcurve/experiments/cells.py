@@ -26,16 +26,9 @@ class Cell:
 
 
 class CellIds:
-    """Makes the cells of one arm on one dataset.
+    """The cells of one arm on one dataset, whose coded form has this checksum.
 
-    Parameters
-    ----------
-    dataset : str
-    checksum : str
-        Of the coded dataset.
-    arm : Arm
-    seed : Seed
-        Base seed of the run; of a secret one, ids hold the name.
+    Of a secret base seed ids hold the name.
     """
 
     def __init__(self, dataset: str, checksum: str, arm: Arm, seed: Seed) -> None:

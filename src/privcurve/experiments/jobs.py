@@ -1,403 +1,260 @@
-"""How the workflow cuts a study into jobs, and where their files are."""
+"""A job: portions of curves of one study that one process trains, and the one file it writes.
+
+There is one kind. Small curves come together, whole: their grids, what is selected in them, and
+the fresh trainings of that. A part of a large grid is a job of its own, and so is the selection
+from such a grid, which reads the files of the parts.
+
+The file is named by a digest of all that the job is asked for. So a file that is there was made
+for what is asked for now, whatever has happened meanwhile, but for the data and for trainings that
+failed: these it says itself (`is_done`).
+"""
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
-from functools import cache, cached_property
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any
 
-from privcurve.datasets import Domain, check_current, facts
+from privcurve.datasets import describe
 from privcurve.experiments import canonical, results
-from privcurve.experiments.arms import Arm, Point
-from privcurve.experiments.shards import fit_seconds, n_shards, shard_points, shard_seconds
-from privcurve.experiments.splits import Split
-from privcurve.experiments.study import ALL, BEST, DEFAULT_METRIC, Finalists, Study
-from privcurve.privacy import seeds
+from privcurve.experiments.curves import About, Curve, Portion, coded_checksum, curves
+from privcurve.experiments.results import IncompleteError
+from privcurve.experiments.study import Study
 from privcurve.privacy.seeds import Seed
 
 if TYPE_CHECKING:
     import pandas as pd
 
-# Where things are, from the working directory.
-CODED = Path("results/data")
-STORE = Path("results/store")
-FAILURES = Path("results/failures")
-
-
-def coded_checksum(dataset: str) -> str | None:
-    """Return the checksum of a coded dataset; None if there is none that can be read.
-
-    None too where it was coded from another description: it is going to be coded anew.
-    """
-    try:
-        found = facts(CODED / dataset)
-    except ValueError:
-        return None
-    return None if found is None else str(found["checksum"])
-
-
-def raw_checksums(dataset: str) -> dict[str, str] | None:
-    """Return the checksums of the raw files that a dataset was coded from; None as above."""
-    try:
-        found = facts(CODED / dataset)
-    except ValueError:
-        return None
-    return None if found is None else dict(found["sources"])
-
-
-def _digest(study: Study, arm: Arm, seed: Seed, shard: int = 0, shards: int = 1) -> str:
-    """Return a digest of what a shard is asked for; on each dataset it is the same.
-
-    What a study need not say stands in it only where it says something else.
-    """
-    runs = study.repeats if study.select == ALL and not study.holdout else None
-    holdouts = (study.holdout, study.repeats) if study.holdout else None
-    return _digest_of(arm, study.folds, holdouts, runs, seeds.named(seed), shard, shards)
-
-
-@cache
-def _digest_of(
-    arm: Arm,
-    folds: int,
-    holdouts: tuple[float, int] | None,
-    runs: int | None,
-    seed: int | str,
-    shard: int,
-    shards: int,
-) -> str:
-    points = shard_points(arm, shard, shards)
-    epsilons = {epsilon: canonical.number(epsilon) for epsilon in arm.epsilons}
-    more = {
-        "neighbours": arm.neighbours,
-        "train_share": None if arm.train_share == 1 else arm.train_share,
-        "holdouts": holdouts,
-        "runs": runs,
-    }
-    more = {word: value for word, value in more.items() if value is not None}
-    return canonical.digest_of_texts(
-        sorted((epsilons[point.epsilon], point.text) for point in points),
-        arm.learner,
-        arm.calibration,
-        arm.delta,
-        folds,
-        seed,
-        arm.version,
-        *([more] if more else []),
-    )
-
-
-class About(Protocol):
-    """What a curve knows of its dataset: a description, or facts of the coded data."""
-
-    @property
-    def name(self) -> str:
-        """Its name."""
-
-    @property
-    def domain(self) -> Domain:
-        """What is public."""
-
-    @property
-    def n_rows(self) -> int:
-        """Training records."""
-
-    @property
-    def n_test(self) -> int:
-        """Records of the test part."""
+CELLS = Path("results/cells")
+# A shell command has room for 128 KiB, and names each curve twice in at most 255 letters.
+MOST_CURVES = 250
+# Digits of a digest in the name of a file.
+DIGITS = 16
 
 
 @dataclass(frozen=True)
-class Curve:
-    """An arm of a study on a dataset: some jobs that train shards, and one that refits.
-
-    All that is known of them without a look at their results, and the one way to read these.
-    Where all settings are results there is no refit; where a lone setting need not be
-    selected there are no shards.
+class Job:
+    """Portions of curves of one study that one process trains.
 
     Attributes
     ----------
-    study : Study
-    dataset : About
-    arm : Arm
-    shards : int
-    seed : Seed
-        Base seed of the run.
-    bundle : str
-        The job that a small one shares with others, ``bundle~k``; empty where its jobs are
-        its own.
+    portions : tuple of Portion
     """
 
-    study: Study
-    dataset: About
-    arm: Arm
-    shards: int
-    seed: Seed
-    bundle: str = ""
+    portions: tuple[Portion, ...]
+
+    @property
+    def study(self) -> str:
+        """The name of the study."""
+        return self.portions[0].curve.study.name
 
     @cached_property
-    def name(self) -> Path:
-        """What its folders are called, under any root."""
-        return Path(self.study.name, self.dataset.name, self.arm.name)
-
-    # Files
-
-    @property
-    def data(self) -> Path:
-        """The folder of its coded dataset."""
-        return CODED / self.dataset.name
+    def name(self) -> str:
+        """A digest of all that it is asked for, but the data."""
+        return canonical.digest([[one.name, one.digest] for one in self.portions])[:DIGITS]
 
     @cached_property
-    def folder(self) -> Path:
-        """The folder of its cross-validation."""
-        return "results/cells" / self.name
-
-    def shard(self, shard: int) -> Path:
-        """Return the file of one shard."""
-        return results.shard_path(self.folder, shard, self.shards)
+    def file(self) -> Path:
+        """The file that it writes: a row a run."""
+        return CELLS / self.study / f"{self.name}.parquet"
 
     @property
-    def selects(self) -> bool:
-        """Whether a setting is selected and trained afresh; else every setting is a result."""
-        return self.study.select == BEST
+    def benchmark(self) -> Path:
+        """Snakemake's benchmark file."""
+        return Path("benchmarks/train", self.study, f"{self.name}.tsv")
 
     @property
-    def files(self) -> list[Path]:
-        """The files of cells that its jobs write."""
-        return [*map(self.shard, self.shard_numbers), *([self.refit] if self.selects else [])]
+    def title(self) -> str:
+        """What it trains, for people."""
+        first = f"{self.portions[0].name} of {self.study}"
+        n_more = len(self.portions) - 1
+        return f"{first} and {n_more} more portions" if n_more else first
 
     @property
-    def runs(self) -> list[Path]:
-        """Those of them whose rows are its results: fresh trainings, or all."""
-        return [self.refit] if self.selects else self.files
-
-    @cached_property
-    def refit(self) -> Path:
-        """The file of its fresh trainings, if it selects."""
-        return "results/refits" / self.name / "cells.parquet"
+    def datasets(self) -> list[str]:
+        """The datasets that it trains on."""
+        return list(dict.fromkeys(one.curve.dataset.name for one in self.portions))
 
     @property
-    def selected(self) -> Path:
-        """The file of its selected settings, if it selects."""
-        return self.refit.with_name("selected.csv")
-
-    def failures(self, shard: int | None = None) -> Path:
-        """Return the file that counts the failed attempts at a shard; by default, at the refit."""
-        ending = "" if shard is None else f"~{self.shard(shard).stem}"
-        name = f"{self.arm.name}{ending}.json"
-        return FAILURES / self.study.name / self.dataset.name / name
+    def reads(self) -> list[Path]:
+        """The files that its selections read: of grids that other jobs train."""
+        mine = {one.name for one in self.portions}
+        grids = [part for one in self.portions if one.is_best for part in one.curve.grid]
+        return [Job((part,)).file for part in grids if part.name not in mine]
 
     @property
-    def benchmarks(self) -> dict[str, list[Path]]:
-        """Snakemake's benchmark files of its jobs, by rule; those of a bundle are all of it."""
-        if self.bundle:
-            return {"train": [Path("benchmarks/train", self.study.name, f"{self.bundle}.tsv")]}
-        train = Path("benchmarks/train", self.name)
-        return {
-            "train": [train / f"{self.shard(k).stem}.tsv" for k in self.shard_numbers],
-            "refit": [Path(f"benchmarks/refit/{self.name}.tsv")] if self.selects else [],
-        }
-
-    # What is asked for
-
-    def points(self, shard: int) -> list[Point]:
-        """Return the points that a shard trains."""
-        return shard_points(self.arm, shard, self.shards)
-
-    @cached_property
-    def shard_numbers(self) -> list[int]:
-        """The shards that train something: of few points a hash may leave one empty."""
-        return [shard for shard in range(self.shards) if self.points(shard)]
+    def seconds(self) -> float:
+        """An estimate of the time that it trains."""
+        return sum(one.seconds for one in self.portions)
 
     @property
-    def splits(self) -> list[Split]:
-        """The splits that each point of a shard is trained on."""
-        if self.selects:
-            return self.study.selection_splits
-        return self.study.fresh_splits(self.dataset.n_test > 0)
-
-    def tasks(self, shard: int) -> list[tuple[Point, Split]]:
-        """Return the cells that a shard trains, as points and splits."""
-        return list(itertools.product(self.points(shard), self.splits))
+    def facts(self) -> list[dict[str, Any]] | None:
+        """What its file says of each of its portions; None if it is not there or of others."""
+        facts = results.read_facts(self.file)
+        names = [[one.name, one.digest] for one in self.portions]
+        if facts is None or [[one.get("name"), one.get("digest")] for one in facts] != names:
+            return None
+        return facts
 
     @property
-    def finalists(self) -> Finalists | None:
-        """The second round of its selection; a learner without noise needs none."""
-        return self.study.finalists if self.arm.calibration and len(self.arm.settings) > 1 else None
+    def is_done(self) -> bool:
+        """Whether its file is of the data as they are coded now, and no training failed.
 
-    @property
-    def final_splits(self) -> list[Split]:
-        """The splits of the second round; none without one."""
-        second = self.finalists
-        return self.study.final_splits(second.draws) if second else []
-
-    def fresh_splits(self, has_test: bool) -> list[Split]:
-        """Return the splits of the fresh trainings."""
-        return self.study.fresh_splits(has_test)
-
-    @property
-    def n_refits(self) -> int:
-        """How many cells follow the cross-validation at each ε: finalists and fresh ones."""
-        if not self.selects:
-            return 0
-        second = self.finalists
-        n_finalists = min(second.settings, len(self.arm.settings)) if second else 0
-        return self.study.repeats + n_finalists * len(self.final_splits)
-
-    def shard_digest(self, shard: int) -> str:
-        """Return a digest of all that a shard is asked for: the job reruns when it changes."""
-        return _digest(self.study, self.arm, self.seed, shard, self.shards)
-
-    @cached_property
-    def refit_digest(self) -> str:
-        """A digest of what the selection and the fresh trainings depend on."""
-        study, second = self.study, self.finalists
-        final = f"{second.settings} of {second.draws} " if second else ""
-        metric = "" if study.metric == DEFAULT_METRIC else f"by {study.metric} "
-        whole = _digest(study, self.arm, self.seed)
-        return f"{study.repeats} {final}{metric}{whole}"
-
-    @property
-    def shape(self) -> tuple[int, int, int]:
-        """About how many rows a fit takes, how many columns and classes: for estimates of cost."""
-        rows = round(self.dataset.n_rows * self.arm.train_share)
-        domain = self.dataset.domain
-        return max(1, rows), len(domain.columns), domain.n_classes
-
-    def seconds(self, shard: int) -> float:
-        """Return an estimate of the time that one shard takes."""
-        return shard_seconds(self.arm, len(self.splits), shard, self.shards, *self.shape)
-
-    @cached_property
-    def work(self) -> float:
-        """An estimate of the seconds that all of its jobs train."""
-        each = fit_seconds(self.arm, *self.shape)
-        selection = sum(each) * len(self.splits) if self.shards else 0.0
-        return len(self.arm.epsilons) * (selection + self.n_refits * sum(each) / len(each))
-
-    # Results
-    @property
-    def checksum(self) -> str | None:
-        """Of the coded dataset as it is now; None if there is none.
-
-        Raises
-        ------
-        DatasetError
-            If it was coded from another description than there is now.
+        Nor one of the grid that was selected from: the grid is trained again, and a job of an
+        earlier run may write its selection after that. Data that are not coded, or are going to
+        be coded anew, speak against no file.
         """
-        check_current(self.data)
-        found = facts(self.data)
-        return None if found is None else found["checksum"]
-
-    def selection(self, columns: list[str]) -> Iterator[pd.DataFrame]:
-        """Read the cross-validation, as it is asked for now.
-
-        Parameters
-        ----------
-        columns : list of str
-            Those to read.
-
-        Yields
-        ------
-        DataFrame
-            One a shard: memory does not grow with the study.
-
-        Raises
-        ------
-        IncompleteError
-            If a shard was made for something else, is damaged, or has other cells than it must.
-        """
-        return results.read_shards(
-            self.shard,
-            self.shard_numbers,
-            columns,
-            self.shard_digest,
-            self.checksum,
-            lambda shard: results.expected_keys(self.tasks(shard)),
+        facts = self.facts
+        if facts is None:
+            return False
+        checksums = {name: coded_checksum(name) for name in self.datasets}
+        return all(
+            checksums[portion.curve.dataset.name] in (None, one["checksum"])
+            and not one["failed"]
+            and not one.get("left_out")
+            for portion, one in zip(self.portions, facts, strict=True)
         )
 
-    def check_results(self) -> None:
-        """Refuse results that are not of what is asked for now, or are not complete.
+    def read(self, portion: Portion, columns: list[str], checksum: str | None) -> pd.DataFrame:
+        """Read the rows of a portion, if they are of the data with this checksum.
 
         Raises
         ------
         IncompleteError
-            Naming the file.
+            If the file is missing, damaged, or of other data; or has other runs than it must.
         """
-        if self.selects:
-            results.check_current(self.refit, self.refit_digest, self.checksum)
-            return
-        for _ in self.selection([]):
-            pass
+        self.check(portion, checksum)
+        place = next(k for k, one in enumerate(self.portions) if one.name == portion.name)
+        if portion.is_best:
+            return results.read_portion(self.file, place, columns)
+        keys = [name for name in results.KEY_COLUMNS if name not in columns]
+        frame = results.read_portion(self.file, place, [*columns, *keys])
+        results.check_complete(frame, results.expected_keys(portion.tasks), str(self.file))
+        return frame
 
-    def results(self, columns: list[str] | None = None) -> Iterator[pd.DataFrame]:
-        """Read the runs that are its results, as they are asked for now.
-
-        Parameters
-        ----------
-        columns : list of str, optional
-            Those to read; all by default.
-
-        Yields
-        ------
-        DataFrame
-            The fresh trainings of what was selected; or, one a shard, all runs.
-
-        Raises
-        ------
-        IncompleteError
-            If a file was made for something else, is damaged, or has other cells than it must.
-        """
-        if self.selects:
-            yield read_results([self], columns)
-        else:
-            yield from self.selection(columns or results.SCHEMA.names)
+    def check(self, portion: Portion, checksum: str | None) -> dict[str, Any]:
+        """Return what the file says of a portion; refuse it if it is not of these data."""
+        facts = self.facts
+        if facts is None:
+            raise results.unusable(self.file)
+        (one,) = (one for one in facts if one["name"] == portion.name)
+        if checksum not in (None, one["checksum"]):
+            raise IncompleteError(
+                f"{self.file}: {portion.name} was made of other data than are coded now; "
+                f"{results.ANEW}"
+            )
+        return one
 
 
-def read_results(curves: Sequence[Curve], columns: list[str] | None = None) -> pd.DataFrame:
-    """Read the runs that are the results of some curves, as they are asked for now.
+class StudyJobs:
+    """The jobs of a study, and the one way to read what they have written.
 
     Parameters
     ----------
-    curves : sequence of Curve
-    columns : list of str, optional
-        Those to read; all by default.
+    study : Study
+    seed : Seed
+        Base seed of the run.
+    seconds_per_job : float
+    about : callable
+        Returns the description of a dataset by its name.
 
-    Returns
-    -------
-    DataFrame
-        In the order of `curves`: fresh trainings of what was selected, or all runs.
-
-    Raises
-    ------
-    IncompleteError
-        If a file was made for something else, or is damaged.
+    Attributes
+    ----------
+    curves : dict of (str, str) to Curve
+        By dataset and arm, in the study's order.
     """
+
+    def __init__(
+        self,
+        study: Study,
+        seed: Seed,
+        seconds_per_job: float,
+        about: Callable[[str], About] = describe,
+    ) -> None:
+        all_curves = curves(study, seed, seconds_per_job, about)
+        self.curves = {(one.dataset.name, one.arm.name): one for one in all_curves}
+        self._seconds = seconds_per_job
+
+    @cached_property
+    def jobs(self) -> dict[str, Job]:
+        """All jobs, by name."""
+        return {job.name: job for job in together(self.curves.values(), self._seconds)}
+
+    def of(self, portion: Portion) -> Job:
+        """Return the job that trains a portion."""
+        return self._job_of[portion.name]
+
+    @cached_property
+    def _job_of(self) -> dict[str, Job]:
+        return {one.name: job for job in self.jobs.values() for one in job.portions}
+
+    def files(self, portions: Iterable[Portion]) -> list[Path]:
+        """Return the files that some portions are in."""
+        return list(dict.fromkeys(self.of(one).file for one in portions))
+
+    def grid(self, curve: Curve, columns: list[str]) -> Iterator[pd.DataFrame]:
+        """Read the grid of a curve a part at a time: memory does not grow with the study.
+
+        Raises
+        ------
+        IncompleteError
+            If a file is missing, damaged, of other data, or has other runs than it must.
+        """
+        return self._read(curve, curve.grid, columns)
+
+    def results(self, curve: Curve, columns: list[str] | None = None) -> Iterator[pd.DataFrame]:
+        """Read the runs that are a curve's results: fresh trainings, or all, a part at a time.
+
+        Raises
+        ------
+        IncompleteError
+            As of :meth:`grid`.
+        """
+        return self._read(curve, curve.results, columns or results.SCHEMA.names)
+
+    def selected(self, curve: Curve) -> str:
+        """Return the selected settings of a curve, the text of a CSV file.
+
+        Raises
+        ------
+        IncompleteError
+            If the file is missing, damaged, or of other data.
+        """
+        return str(self.of(curve.best).check(curve.best, curve.checksum)["selected"])
+
+    def _read(
+        self, curve: Curve, portions: list[Portion], columns: list[str]
+    ) -> Iterator[pd.DataFrame]:
+        checksum = curve.checksum
+        for portion in portions:
+            yield self.of(portion).read(portion, columns, checksum)
+
+
+def together(curves: Iterable[Curve], seconds_per_job: float) -> Iterator[Job]:
+    """Put curves that are not cut together, in their order, until they take `seconds_per_job`.
+
+    So few jobs read the same data. What is left over at the end joins the job before it.
+    """
+    groups: list[list[Curve]] = []
+    seconds = seconds_per_job
     for curve in curves:
-        curve.check_results()
-    frame: pd.DataFrame = results.read_cells([p for one in curves for p in one.runs], columns)
-    return frame
+        if curve.n_parts > 1:
+            yield from (Job((portion,)) for portion in curve.portions)
+            continue
+        if seconds >= seconds_per_job or len(groups[-1]) == MOST_CURVES:
+            groups.append([])
+            seconds = 0.0
+        groups[-1].append(curve)
+        seconds += curve.seconds
+    is_small = len(groups) > 1 and seconds < seconds_per_job
+    if is_small and len(groups[-2]) + len(groups[-1]) <= MOST_CURVES:
+        groups[-2:] = [groups[-2] + groups[-1]]
+    for group in groups:
+        yield Job(tuple(portion for curve in group for portion in curve.portions))
 
 
 def begun(study: str) -> bool:
     """Whether something of a study was trained below the working directory."""
-    return any(Path("results", part, study).is_dir() for part in ("cells", "refits"))
-
-
-def curve(study: Study, dataset: About, arm: Arm, seed: Seed, seconds_per_job: float) -> Curve:
-    """Cut an arm on a dataset into jobs of about `seconds_per_job`."""
-    whole = Curve(study, dataset, arm, 1, seed)
-    if is_lone(study, arm):
-        return replace(whole, shards=0)
-    shards = n_shards(arm, len(whole.splits), *whole.shape, seconds_per_job=seconds_per_job)
-    return replace(whole, shards=shards)
-
-
-def is_lone(study: Study, arm: Arm) -> bool:
-    """Whether an arm has one setting that is taken as selected: hold-outs say so.
-
-    A study with folds has its cross-validated accuracy in its tables, of lone settings too.
-    """
-    return study.select == BEST and bool(study.holdout) and len(arm.settings) == 1
+    return (CELLS / study).is_dir()

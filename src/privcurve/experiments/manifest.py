@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from privcurve import datasets
-from privcurve.experiments.jobs import CODED, Curve
+from privcurve.experiments.curves import CODED
+from privcurve.experiments.jobs import StudyJobs
 from privcurve.experiments.results import read_facts
 
 # Those that a result or its speed may depend on.
@@ -36,7 +37,7 @@ WORK = ("trained", "reused", "failed", "training_seconds")
 
 def manifest(
     configuration: Mapping[str, Any],
-    studies: Mapping[str, Sequence[Curve]],
+    studies: Mapping[str, StudyJobs],
     benchmarks: Iterable[Path],
 ) -> dict[str, Any]:
     """Gather the facts of a finished run, below the working directory.
@@ -44,8 +45,8 @@ def manifest(
     Parameters
     ----------
     configuration : mapping
-    studies : mapping of str to sequence of Curve
-        The jobs of each configured study.
+    studies : mapping of str to StudyJobs
+        Of each configured study.
     benchmarks : iterable of Path
         Benchmark files of all jobs but those of `studies`: ``benchmarks/<rule>/…`` or
         ``benchmarks/<rule>.tsv``.
@@ -55,21 +56,17 @@ def manifest(
     dict
         Plain JSON; docs/manifest.md says what each key is.
     """
-    jobs: dict[str, list[Path]] = {}
+    rules: dict[str, list[Path]] = {}
     for path in benchmarks:
-        jobs.setdefault(Path(path.parts[1]).stem, []).append(path)
-    work, times = {}, []
-    for name, curves in studies.items():
-        # A job that some curves share is one.
-        mine = {
-            path: rule for c in curves for rule, paths in c.benchmarks.items() for path in paths
-        }
-        for path, rule in mine.items():
-            jobs.setdefault(rule, []).append(path)
-        facts = [read_facts(path) or {"rows": 0} for curve in curves for path in curve.files]
-        times += facts
+        rules.setdefault(Path(path.parts[1]).stem, []).append(path)
+    work, facts_of_all = {}, []
+    for name, study in studies.items():
+        jobs = study.jobs.values()
+        rules.setdefault("train", []).extend(job.benchmark for job in jobs)
+        facts = [one for job in jobs for one in read_facts(job.file) or ()]
+        facts_of_all += facts
         work[name] = {**_work(facts), "not_training": _not_training(facts)}
-    names = sorted({c.dataset.name for curves in studies.values() for c in curves})
+    names = sorted({dataset for study in studies.values() for dataset, _ in study.curves})
     return {
         "made": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
         "configuration": dict(configuration),
@@ -77,21 +74,21 @@ def manifest(
         "versions": versions(),
         "machine": machine(),
         "datasets": {name: _dataset(name) for name in names},
-        "rules": {rule: _times(paths) for rule, paths in sorted(jobs.items())},
+        "rules": {rule: _times(paths) for rule, paths in sorted(rules.items())},
         "studies": work,
-        "not_training": _not_training(times),
+        "not_training": _not_training(facts_of_all),
     }
 
 
 def versions() -> dict[str, str | None]:
     """Return the versions of Python and of the packages that matter; None if not installed."""
-    found: dict[str, str | None] = {"python": platform.python_version()}
+    numbers: dict[str, str | None] = {"python": platform.python_version()}
     for package in PACKAGES:
         try:
-            found[package] = metadata.version(package)
+            numbers[package] = metadata.version(package)
         except metadata.PackageNotFoundError:
-            found[package] = None
-    return found
+            numbers[package] = None
+    return numbers
 
 
 def machine() -> dict[str, Any]:
@@ -128,18 +125,13 @@ def _git(*arguments: str) -> str:
 
 
 def _dataset(name: str) -> dict[str, Any]:
-    found = datasets.facts(CODED / name) or {}
-    return {"checksum": found.get("checksum"), "sources": found.get("sources")}
+    facts = datasets.facts(CODED / name) or {}
+    return {"checksum": facts.get("checksum"), "sources": facts.get("sources")}
 
 
-def _work(facts: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+def _work(facts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """Add up what jobs say of their last runs."""
-    totals = dict.fromkeys(WORK, 0)
-    for one in facts:
-        # A file without facts is of an earlier version, and its cells of an earlier run.
-        of_file = {"reused": one["rows"], **one}
-        for key in WORK:
-            totals[key] += of_file.get(key, 0)
+    totals = {key: sum(one[key] for one in facts) for key in WORK}
     totals["training_seconds"] = round(totals["training_seconds"], 1)
     return totals
 
@@ -171,14 +163,13 @@ def _number(text: str) -> float:
     return float(text) if text not in ("NA", "-") else 0.0
 
 
-def _not_training(facts: Iterable[Mapping[str, Any]]) -> float | None:
-    """Return the share of the time of jobs that was not training; None if none says its time.
+def _not_training(facts: Sequence[Mapping[str, Any]]) -> float | None:
+    """Return the share of the time of jobs that was not training; None if there are none.
 
     Both are what the job that wrote a file says of itself. Snakemake's benchmark may be of
     another run of it: where a job outlives a killed Snakemake, its file may replace that of its
-    twin. Files of earlier versions do not say it.
+    twin.
     """
-    own = [one for one in facts if "job_seconds" in one]
-    wall = math.fsum(one["job_seconds"] for one in own)
-    training = math.fsum(one["training_seconds"] for one in own)
+    wall = math.fsum(one["job_seconds"] for one in facts)
+    training = math.fsum(one["training_seconds"] for one in facts)
     return round(1 - training / wall, 4) if wall else None

@@ -17,18 +17,10 @@ Array = NDArray[Any]
 
 
 def right_answers(scores: Array, labels: Array) -> Array:
-    """Say which rows are decided right.
+    """Say which rows are decided right, by scores of shape (n_rows,) or (n_rows, n_classes).
 
-    Parameters
-    ----------
-    scores : ndarray of shape (n_rows,), or (n_rows, n_classes) of more than two classes
-        Zero counts as negative; of equal scores of classes the first one counts.
-    labels : ndarray of shape (n_rows,)
-        −1 or +1; of more than two classes 0, 1, ….
-
-    Returns
-    -------
-    ndarray of bool of shape (n_rows,)
+    Zero counts as negative; of equal scores of classes the first one counts. Labels are −1 and +1;
+    of more than two classes 0, 1, ….
     """
     if scores.ndim == 2:
         return np.asarray(scores.argmax(axis=1) == labels)
@@ -60,9 +52,9 @@ def auc(scores: Array, signs: Array, counts: Array) -> float:
     positive = signs > 0
     # A broken tie is half a vote.
     halves = 2 * scores
-    whole = halves.astype(np.int64)
-    if np.array_equal(whole, halves) and np.ptp(whole) < 2**17:
-        rank = whole - whole.min()
+    rounded = halves.astype(np.int64)
+    if np.array_equal(rounded, halves) and np.ptp(rounded) < 2**17:
+        rank = rounded - rounded.min()
     else:
         rank = np.unique(scores, return_inverse=True)[1]
     above = np.bincount(rank, weights=counts * positive)
@@ -74,18 +66,11 @@ def auc(scores: Array, signs: Array, counts: Array) -> float:
 
 
 def log_loss(probabilities: Array, labels: Array, counts: Array) -> float:
-    """Mean negative log-likelihood of the labels, in nats.
-
-    Parameters
-    ----------
-    probabilities : ndarray of shape (n_rows, n_classes)
-        Of the negative and the positive label; of more than two classes, of each.
-    labels, counts : ndarray of shape (n_rows,)
-    """
+    """Mean negative log-likelihood of the labels, in nats; `probabilities` (n_rows, n_classes)."""
     from sklearn.metrics import log_loss as sklearn_log_loss
 
-    known = class_labels(probabilities.shape[1])
-    return float(sklearn_log_loss(labels, probabilities, sample_weight=counts, labels=known))
+    classes = class_labels(probabilities.shape[1])
+    return float(sklearn_log_loss(labels, probabilities, sample_weight=counts, labels=classes))
 
 
 def fits_log_odds(learner: Any) -> bool:
@@ -104,10 +89,10 @@ def measures(learner: Any) -> str | None:
 
     A flat mapping of numbers, such as nodes or rounds; what is not a number becomes null.
     """
-    found = getattr(learner, "measures_", None)
-    if not found:
+    own = getattr(learner, "measures_", None)
+    if not own:
         return None
-    plain = {name: float(value) for name, value in found.items()}
+    plain = {name: float(value) for name, value in own.items()}
     return canonical.text({name: None if math.isnan(v) else v for name, v in plain.items()})
 
 
@@ -124,23 +109,10 @@ def score(
     relation: str | None = None,
     budget: tuple[float, float] | None = None,
 ) -> dict[str, Any]:
-    """Score a fitted learner.
+    """Return the result columns of a cell, plain JSON values: the scores of a fitted learner.
 
-    Parameters
-    ----------
-    learner : fitted learner
-    train, scored : Part
-    seconds : float
-        What the fit took.
-    relation : str, optional
-        The neighbour relation that the statement must name or imply, if the fit was private.
-    budget : (float, float), optional
-        ε and δ that the statement and its ledger may not pass.
-
-    Returns
-    -------
-    dict
-        The result columns of a cell, plain JSON values.
+    The fit took `seconds`. If it was private, its statement must name the neighbour relation or
+    imply it, and it and its ledger may not pass the budget (ε, δ); else the cell has failed.
     """
     values = learner.decision_function(scored.X)
     if not np.isfinite(values).all():
@@ -153,8 +125,8 @@ def score(
     if not getattr(learner, "scores_cost_answers", False):
         train_accuracy = accuracy(learner.decision_function(train.X), train.y, train.counts)
     statement = learner.privacy_
-    asked = relation if statement.private else None
-    if asked is not None and not implies(statement.neighbours, asked):
+    required = relation if statement.private else None
+    if required is not None and not implies(statement.neighbours, required):
         return failure(
             ValueError(f"the statement is for {statement.neighbours!r}, not for {relation!r}")
         )

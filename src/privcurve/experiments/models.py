@@ -80,14 +80,14 @@ class Inspection:
         model = self.learner.model_
         if self.of_trees:
             return tree_votes(model, bin_names)
-        found = [(vote.votes, bin_names[vote.column][vote.code]) for vote in model.votes]
-        return found + ([(model.constant, "always")] if model.constant else [])
+        votes = [(vote.votes, bin_names[vote.column][vote.code]) for vote in model.votes]
+        return votes + ([(model.constant, "always")] if model.constant else [])
 
 
 def tree_votes(model: Any, bin_names: tuple[tuple[str, ...], ...]) -> list[tuple[int, str]]:
     """Return the votes of trees: of each leaf what leads to it; leaves that are alike add up."""
     columns, values = model.columns.tolist(), model.values.tolist()
-    found: Counter[str] = Counter()
+    totals: Counter[str] = Counter()
 
     def ask(question: int, answer: bool) -> str:
         threshold, b = divmod(question, len(columns))
@@ -99,7 +99,7 @@ def tree_votes(model: Any, bin_names: tuple[tuple[str, ...], ...]) -> list[tuple
     def walk(tree: int, node: int, path: tuple[str, ...]) -> None:
         child = int(model.forest.children[tree, node])
         if child == 0:
-            found[" and ".join(path) or "always"] += int(model.forest.labels[tree, node])
+            totals[" and ".join(path) or "always"] += int(model.forest.labels[tree, node])
             return
         question = int(model.forest.splits[tree, node])
         walk(tree, child + 1, (*path, ask(question, True)))
@@ -107,7 +107,7 @@ def tree_votes(model: Any, bin_names: tuple[tuple[str, ...], ...]) -> list[tuple
 
     for tree in range(len(model.forest.splits)):
         walk(tree, 0, ())
-    votes = [(votes, condition) for condition, votes in found.items() if votes]
+    votes = [(votes, condition) for condition, votes in totals.items() if votes]
     return sorted(votes, key=lambda vote: (-abs(vote[0]), -vote[0], vote[1]))
 
 
@@ -118,7 +118,7 @@ def selected_point(arm: Arm, selected: pd.DataFrame, dataset: str, epsilon: floa
     ----------
     arm : Arm
     selected : DataFrame
-        Rows of ``selected.csv``: dataset, arm, epsilon, setting.
+        Selected settings: dataset, arm, epsilon, setting.
     dataset : str
     epsilon : float
 
@@ -188,15 +188,7 @@ def round_by_round(
 def inspect(
     dataset: Dataset, arm: Arm, point: Point, repeats: int, seed: Seed
 ) -> Iterator[Inspection]:
-    """Train a point of an arm of LazyBB, or of a tree, some times, each time with its own noise.
-
-    Parameters and what is given are those of :func:`train_afresh`.
-
-    Raises
-    ------
-    StudyError
-        If the arm's learner is neither LazyBB nor a tree.
-    """
+    """Train a point of an arm of LazyBB, or of a tree, as :func:`train_afresh`; refuse others."""
     if arm.learner not in ("lazybb", "topdown"):
         raise StudyError(f"{arm.name}: only LazyBB and TopDown trees can be looked into")
     yield from train_afresh(dataset, arm, point, repeats, seed)

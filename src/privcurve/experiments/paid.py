@@ -10,25 +10,13 @@ from privcurve.experiments import canonical
 from privcurve.learners import registry, tuning
 from privcurve.learners.entry import LearnerEntry
 from privcurve.privacy.budget import CERTIFIED
-from privcurve.privacy.calibration.selection import SelectionBudget
 
 # Words of `tune` that are parameters of the learner that chooses.
 _OWN = ("eta", "expected_runs", "score_share")
 
 
 def check(spec: Mapping[str, Any]) -> None:
-    """Check an entry of a study's learners that has the word.
-
-    Parameters
-    ----------
-    spec : mapping
-        The entry.
-
-    Raises
-    ------
-    ValueError
-        If another word contradicts it, or settings of the learner can't be chosen privately.
-    """
+    """Refuse an entry of a study's learners in which a word contradicts `tune`."""
     if "grid" in spec:
         raise ValueError(
             "'grid' stands beside 'tune': the one is chosen on the records for nothing, the other "
@@ -54,69 +42,26 @@ def tried(spec: Mapping[str, Any]) -> Mapping[str, Sequence[Any]]:
 def setting(
     entry: LearnerEntry, fixed: Mapping[str, Any], tune: Mapping[str, Any]
 ) -> Mapping[str, Any]:
-    """Return the one setting of the learner that chooses.
-
-    Parameters
-    ----------
-    entry : LearnerEntry
-        Of the learner whose settings are chosen.
-    fixed : mapping
-        Its parameters with one value.
-    tune : mapping
-        The word's content.
-
-    Raises
-    ------
-    ValueError
-        If a number or a setting is not allowed.
-    """
+    """Return the one setting of the learner that chooses: `tune` is what the word holds."""
     axes = {**{name: [value] for name, value in fixed.items()}, **tune["grid"]}
     own = {word: tune[word] for word in _OWN if word in tune}
-    found = {"learner": entry.name, "settings": axes, **own}
+    content = {"learner": entry.name, "settings": axes, **own}
     try:
-        registry.check_parameters(tuning.NAME, found)
+        registry.check_parameters(tuning.NAME, content)
     except ValueError as error:
         raise ValueError(f"tune: {error}") from None
-    tuning.settings_of(entry.name, axes)
-    return found
+    tuning.candidates_of(entry.name, axes)
+    return content
 
 
 def price(chosen: Mapping[str, Any], epsilons: Iterable[float], delta: float) -> str:
-    """Say what is left for a training.
-
-    Parameters
-    ----------
-    chosen : mapping
-        As of :func:`setting`.
-    epsilons : iterable of float
-    delta : float
-
-    Returns
-    -------
-    str
-
-    Raises
-    ------
-    ValueError
-        If nothing is left.
-    """
-    found = _budgets(chosen, epsilons, delta)
-    asked = ", ".join(canonical.number(one.epsilon) for one in found)
-    left = ", ".join(f"{one.training_epsilon:.2g}" for one in found)
-    whole = registry.entry(tuning.NAME).whole(chosen)
+    """Say what is left for a training; refuse a budget of which nothing is."""
+    parameters = registry.entry(tuning.NAME).whole(chosen)
+    shape = [parameters[word] for word in _OWN]
+    finite = [epsilon for epsilon in epsilons if math.isfinite(epsilon)]
+    budgets = [tuning.budget_of([chosen["learner"]], each, delta, *shape) for each in finite]
+    left = ", ".join(f"{budget.training_epsilon:.2g}" for budget in budgets)
     return (
-        f"of epsilon = {asked} private selection leaves {left} for a training "
-        f"({whole['expected_runs']:g} runs expected)"
+        f"of epsilon = {', '.join(map(canonical.number, finite))} private selection leaves {left} "
+        f"for a training ({parameters['expected_runs']:g} runs expected)"
     )
-
-
-def _budgets(
-    chosen: Mapping[str, Any], epsilons: Iterable[float], delta: float
-) -> list[SelectionBudget]:
-    whole = registry.entry(tuning.NAME).whole(chosen)
-    shape = {word: whole[word] for word in _OWN}
-    return [
-        tuning.budget_of(chosen["learner"], epsilon, delta, **shape)
-        for epsilon in epsilons
-        if math.isfinite(epsilon)
-    ]

@@ -10,19 +10,11 @@ from privcurve.learners import registry
 
 
 def check(study: Study, dataset: Dataset) -> None:
-    """Check the resampling of a study on a dataset, and that its learners can be scored.
+    """Refuse a study that cannot be trained and scored on a dataset.
 
-    Parameters
-    ----------
-    study : Study
-    dataset : Dataset
-
-    Raises
-    ------
-    ValueError
-        If a label has too few records, a learner gives no probabilities for the log loss, needs
-        a public fact that the dataset does not have, takes fewer classes with a setting, or has
-        paid for fewer answers than a training and its scores take.
+    A label has too few records, a learner has no probabilities for the log loss, needs a public
+    fact that the dataset lacks, takes fewer classes with a setting, or has paid for fewer answers
+    than a training and its scores take.
     """
     try:
         if study.folds:

@@ -1,20 +1,21 @@
-"""Files of cells: one row a cell, fixed columns, Parquet, never half a file."""
+"""Files of runs: a row a run, a row group a portion of a job; Parquet, never half a file."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import partial
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from privcurve.experiments import arrow, canonical
+from privcurve.experiments import canonical
 from privcurve.files import replace_file
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from privcurve.experiments.arms import Point
     from privcurve.experiments.splits import Split
 
@@ -47,9 +48,6 @@ SCHEMA = pa.schema(
         ("measures", pa.string()),
     ]
 )
-# Files of earlier versions have all columns but these: they read as null.
-LATER = ("measures",)
-
 # What tells a cell from the others of its arm and dataset, and the texts that stand for it.
 KEY_COLUMNS = ["epsilon", "setting", "fold", "repeat"]
 Key = tuple[str, str, str, int]
@@ -58,171 +56,78 @@ Key = tuple[str, str, str, int]
 FACTS = b"privcurve"
 
 _AGAIN = "run the same command again. What is trained is kept."
-_ANEW = f"delete it and {_AGAIN}"
+ANEW = f"delete it and {_AGAIN}"
 
 
 class IncompleteError(RuntimeError):
     """Cells that an aggregation needs are not there; the message names some of them."""
 
 
-def shard_path(folder: Path, shard: int, shards: int) -> Path:
-    """Return the file of one shard in the folder of an arm's cross-validation."""
-    return folder / f"shard~{shard}-of-{shards}.parquet"
+def table(rows: Sequence[Mapping[str, Any]]) -> pa.Table:
+    """Return rows of runs as a table; what a row lacks is null."""
+    return pa.Table.from_pylist(list(rows), SCHEMA)
 
 
-def write_cells(
-    rows: Sequence[dict[str, Any]], path: Path, facts: Mapping[str, Any] | None = None
+def write(
+    path: Path, portions: Sequence[pa.Table], facts: Sequence[Mapping[str, Any]] = ()
 ) -> None:
-    """Write rows of cells to a Parquet file, in the order given.
+    """Write the runs of a job: a row group a portion, and what is to be known without reading rows.
 
     Parameters
     ----------
-    rows : sequence of dict
     path : Path
-    facts : mapping, optional
-        What is to be known of the job without reading rows (:func:`read_facts`); plain JSON.
+    portions : sequence of Table
+        Of :func:`table`.
+    facts : sequence of mapping
+        Of each portion; plain JSON.
     """
-    schema = SCHEMA.with_metadata({FACTS: json.dumps(dict(facts or {}))})
-    table = arrow.table(rows, schema)
-    # Without checksums a page of zeros, as a loss of power leaves it, may read as numbers.
-    write = partial(pq.write_table, table, compression="zstd", write_page_checksum=True)
+    schema = SCHEMA.with_metadata({FACTS: json.dumps(list(facts))})
+
+    def write(temporary: Path) -> None:
+        # Without checksums a page of zeros, as a loss of power leaves it, may read as numbers.
+        with pq.ParquetWriter(
+            temporary, schema, compression="zstd", write_page_checksum=True
+        ) as file:
+            for portion in portions:
+                file.write_table(portion, row_group_size=max(1, portion.num_rows))
+
     replace_file(path, write)
 
 
-def read_facts(path: Path) -> dict[str, Any] | None:
-    """Return the facts that a file of cells was written with, and its number of `rows`."""
+def read_facts(path: Path) -> list[dict[str, Any]] | None:
+    """Return what a file of runs says of each of its portions, with the number of their `rows`."""
     try:
         metadata = pq.read_metadata(path)
-        facts = json.loads((metadata.metadata or {}).get(FACTS, b"{}"))
-    except (OSError, pa.ArrowInvalid, ValueError):
+        facts = json.loads((metadata.metadata or {}).get(FACTS, b"[]"))
+        n_rows = [metadata.row_group(k).num_rows for k in range(metadata.num_row_groups)]
+        return [{**one, "rows": rows} for one, rows in zip(facts, n_rows, strict=True)]
+    except (OSError, pa.ArrowInvalid, ValueError, TypeError):
         return None
-    return {**facts, "rows": metadata.num_rows}
 
 
-def is_current(path: Path, digest: str, checksum: str | None) -> bool:
-    """Whether a file of cells can be read and is of what is asked for now.
-
-    Parameters
-    ----------
-    path : Path
-    digest : str
-        Of what its job is asked for.
-    checksum : str or None
-        Of the coded dataset; None if there is none, and any is good.
-
-    Returns
-    -------
-    bool
-    """
-    return facts_are_current(read_facts(path), digest, checksum)
-
-
-def is_done(path: Path, digest: str, checksum: str | None) -> bool:
-    """Whether a file of cells is current, and none of its trainings failed (:func:`is_current`)."""
-    facts = read_facts(path)
-    return facts_are_current(facts, digest, checksum) and not (facts or {}).get("failed")
-
-
-def facts_are_current(facts: Mapping[str, Any] | None, digest: str, checksum: str | None) -> bool:
-    """As :func:`is_current`, of what :func:`read_facts` gave."""
-    return (
-        facts is not None
-        and facts.get("digest") == digest
-        and checksum in (None, facts.get("checksum"))
-    )
-
-
-def check_current(path: Path, digest: str, checksum: str | None) -> None:
-    """Refuse a file of cells that is not of what is asked for now.
-
-    Snakemake sees by its own record of a file that a job has other parameters. A file without
-    such a record must tell it itself.
-
-    Parameters
-    ----------
-    path : Path
-    digest : str
-    checksum : str or None
-        See :func:`is_current`.
+def read_portion(path: Path, place: int, columns: list[str]) -> pd.DataFrame:
+    """Read the rows of the portion at a place in its file.
 
     Raises
     ------
     IncompleteError
-        Naming the file.
+        If the file is damaged.
     """
-    if is_current(path, digest, checksum):
-        return
-    if not path.exists():
-        raise IncompleteError(f"{path} is missing; {_AGAIN}")
-    if read_facts(path) is None:
-        raise _damaged(path)
-    raise IncompleteError(
-        f"{path} was made for another study, seed, dataset or version of a learner than is asked "
-        f"for now; {_ANEW}"
-    )
-
-
-def read_cells(paths: Iterable[Path], columns: list[str] | None = None) -> Any:
-    """Read files of cells into one frame.
-
-    Parameters
-    ----------
-    paths : iterable of Path
-    columns : list of str, optional
-        Those to read; all by default.
-
-    Returns
-    -------
-    pandas.DataFrame
-
-    Raises
-    ------
-    IncompleteError
-        If a file is damaged.
-    """
-    return pa.concat_tables([_read(path, columns) for path in paths]).to_pandas()
-
-
-def _read(path: Path, columns: list[str] | None) -> Any:
     try:
-        wanted = columns or SCHEMA.names
-        lacks = [name for name in LATER if name in wanted and _is_earlier(path)]
-        there = [name for name in wanted if name not in lacks]
-        table = pq.read_table(path, columns=there, page_checksum_verification=True)
-        for name in lacks:
-            nulls = pa.nulls(table.num_rows, SCHEMA.field(name).type)
-            table = table.append_column(name, nulls)
-        # A column that a damaged footer does not know is left out without a word.
-        return table.select(wanted)
+        with pq.ParquetFile(path, page_checksum_verification=True) as file:
+            # A column that a damaged footer does not know is left out without a word.
+            return file.read_row_group(place, columns=columns).select(columns).to_pandas()
     except (FileNotFoundError, PermissionError):
         raise
     except (OSError, pa.ArrowInvalid, KeyError) as error:
-        raise _damaged(path) from error
+        raise unusable(path) from error
 
 
-def _is_earlier(path: Path) -> bool:
-    return list(pq.read_schema(path).names) == [n for n in SCHEMA.names if n not in LATER]
-
-
-def _damaged(path: Path) -> IncompleteError:
-    return IncompleteError(f"{path} is damaged; {_ANEW}")
-
-
-def read_shards(
-    path_of: Callable[[int], Path],
-    shards: Iterable[int],
-    columns: list[str],
-    digest: Callable[[int], str],
-    checksum: str | None,
-    asked: Callable[[int], Iterable[Key]],
-) -> Iterator[Any]:
-    """Read the cross-validation of an arm on a dataset, one shard at a time."""
-    for shard in shards:
-        path = path_of(shard)
-        check_current(path, digest(shard), checksum)
-        frame = read_cells([path], list(dict.fromkeys([*columns, *KEY_COLUMNS])))
-        check_complete(frame, asked(shard), str(path))
-        yield frame
+def unusable(path: Path) -> IncompleteError:
+    """Return the error for a file of runs that is missing, or whose content can't be right."""
+    if not path.exists():
+        return IncompleteError(f"{path} is missing; {_AGAIN}")
+    return IncompleteError(f"{path} is damaged; {ANEW}")
 
 
 def expected_keys(tasks: Iterable[tuple[Point, Split]]) -> list[Key]:
@@ -233,22 +138,8 @@ def expected_keys(tasks: Iterable[tuple[Point, Split]]) -> list[Key]:
     ]
 
 
-def check_complete(frame: Any, expected: Iterable[Key], what: str) -> None:
-    """Compare the cells that are there with those that must be, no fewer and no others.
-
-    Parameters
-    ----------
-    frame : pandas.DataFrame
-        With the columns epsilon, setting, fold, repeat.
-    expected : iterable of (ε as text, setting, fold, repeat)
-    what : str
-        What the message calls the collection.
-
-    Raises
-    ------
-    IncompleteError
-        Naming up to five missing cells, or one that should not be there.
-    """
+def check_complete(frame: pd.DataFrame, expected: Iterable[Key], what: str) -> None:
+    """Refuse rows of other cells than there must be, no fewer and no others, naming up to five."""
     keys = zip(
         map(canonical.number, frame["epsilon"]),
         frame["setting"],
@@ -256,16 +147,16 @@ def check_complete(frame: Any, expected: Iterable[Key], what: str) -> None:
         map(int, frame["repeat"]),
         strict=True,
     )
-    found, asked = set(keys), set(expected)
-    missing = sorted(asked - found)
+    rows, due = set(keys), set(expected)
+    missing = sorted(due - rows)
     if missing:
         named = "; ".join(map(_named, missing[:5]))
         more = f" and {len(missing) - 5} more" if len(missing) > 5 else ""
-        raise IncompleteError(f"{what}: {len(missing)} cells are missing: {named}{more}; {_ANEW}")
-    if found - asked:
+        raise IncompleteError(f"{what}: {len(missing)} cells are missing: {named}{more}; {ANEW}")
+    if rows - due:
         raise IncompleteError(
             f"{what}: cells that the study does not ask for, such as "
-            f"{_named(min(found - asked))}; {_ANEW}"
+            f"{_named(min(rows - due))}; {ANEW}"
         )
 
 

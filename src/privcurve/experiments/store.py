@@ -5,8 +5,7 @@ killed jobs and network file systems do no harm. A line is a whole JSON object w
 is written at once; one that is torn (a killed writer, a loss of power) or that does not have its
 checksum (a damaged disk) is skipped. Earlier versions wrote no checksums; their lines are read.
 
-The name of a file tells which cells can be in it (:mod:`privcurve.experiments.keys`), so that
-a job reads its own part of a store of millions. A file without such a mark is always read.
+A job reads all files of its folder and keeps its own cells: a second for each million lines.
 """
 
 from __future__ import annotations
@@ -25,7 +24,6 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from privcurve.experiments.keys import Keys
 from privcurve.files import append, cannot_write
 
 logger = logging.getLogger(__name__)
@@ -40,71 +38,41 @@ CHECKED = slice(None, -len(CHECKSUM % 0))
 
 
 class Store:
-    """The finished cells of one folder.
+    """The finished cells of one folder, which a writer makes."""
 
-    Parameters
-    ----------
-    folder : Path
-        Made by a writer.
-    keys : Keys, optional
-        Those of all cells that will be asked for or added; without them every file is read.
-    """
-
-    def __init__(self, folder: Path, keys: Keys | None = None) -> None:
+    def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self._keys = keys
         self._file: int | None = None
 
     def read(self, ids: Container[str]) -> dict[str, dict[str, Any]]:
-        """Return the stored results of the named cells, by id.
+        """Return the stored results of those of the named cells that are there, by id.
 
-        Parameters
-        ----------
-        ids : container of str
-
-        Returns
-        -------
-        dict of str to dict
-            Of those ids that are there. If a cell was trained twice, both have the same
-            result but for timings; the file name that sorts first is used.
+        If a cell was trained twice, both have the same result but for timings; the file name that
+        sorts first is used.
         """
-        found: dict[str, dict[str, Any]] = {}
+        stored: dict[str, dict[str, Any]] = {}
         for path in self._paths():
             for name, line in _lines(path):
-                if name not in found and name in ids:
+                if name not in stored and name in ids:
                     try:
-                        found[name] = json.loads(line)["result"]
+                        stored[name] = json.loads(line)["result"]
                     except (ValueError, KeyError):  # of a line without a checksum
                         logger.warning("%s: what it says of cell %s is damaged", path, name)
-        return found
+        return stored
 
     def ids(self) -> Iterator[str]:
-        """Return the ids of the cells in all files that `keys` allows, some of them twice.
+        """Return the ids of all cells, some of them twice.
 
         Results are not looked at, so this is quick.
         """
         for path in self._paths():
             yield from (name for name, _ in _lines(path))
 
-    def _paths(self) -> Iterator[Path]:
-        for path in sorted(self.folder.glob("*.jsonl")):
-            if self._keys is None or self._keys.may_hold(path.name):
-                yield path
+    def _paths(self) -> list[Path]:
+        return sorted(self.folder.glob("*.jsonl"))
 
     def add(self, cell_id: str, result: dict[str, Any]) -> None:
-        """Append one finished cell.
-
-        Parameters
-        ----------
-        cell_id : str
-        result : dict
-            Plain JSON values.
-
-        Raises
-        ------
-        OSError
-            If the disk is full, for example; what was added before is kept.
-        """
+        """Append one finished cell, plain JSON; if that fails, what was added before is kept."""
         text = json.dumps({"id": cell_id, "result": result}, separators=(",", ":"))
         line = text.removesuffix("}").encode()
         try:
@@ -113,13 +81,7 @@ class Store:
             raise cannot_write(self.folder, error) from error
 
     def check(self) -> None:
-        """Find out whether cells can be added, before they are trained.
-
-        Raises
-        ------
-        OSError
-            If the file that they are added to can't be made.
-        """
+        """Find out whether cells can be added, before they are trained."""
         try:
             self._open()
         except OSError as error:
@@ -131,19 +93,12 @@ class Store:
         self.folder.mkdir(parents=True, exist_ok=True)
         stamp = time.strftime("%Y%m%dT%H%M%S", time.gmtime())
         writer = f"{stamp}-{socket.gethostname()}-{os.getpid()}-{uuid.uuid4().hex[:8]}"
-        name = f"{writer}{self._keys.mark if self._keys else ''}.jsonl"
         flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_EXCL
-        self._file = os.open(self.folder / name, flags, 0o644)
+        self._file = os.open(self.folder / f"{writer}.jsonl", flags, 0o644)
         return self._file
 
     def close(self) -> None:
-        """Close the file that was appended to.
-
-        Raises
-        ------
-        OSError
-            If the system finds only now that it can't keep what was added.
-        """
+        """Close the file that was appended to; its system may find only now that it is not kept."""
         if self._file is None:
             return
         file, self._file = self._file, None

@@ -9,7 +9,7 @@ from typing import Any
 
 from privcurve import schema
 from privcurve.datasets import Description, describe, names
-from privcurve.experiments import alike, paid
+from privcurve.experiments import alike, legends, paid
 from privcurve.experiments.arms import Arm, Point, arms
 from privcurve.experiments.splits import (
     Split,
@@ -41,12 +41,7 @@ class StudyError(ValueError):
 class Finalists:
     """A second round of the selection, for learners whose noise differs from fit to fit.
 
-    Attributes
-    ----------
-    settings : int
-        How many settings, the best of the cross-validation at an ε, are trained again.
-    draws : int
-        How many times, in each fold.
+    Of the cross-validation at an ε the best `settings` are trained again, `draws` times a fold.
     """
 
     settings: int
@@ -161,43 +156,30 @@ def load(path: Path) -> Study:
 
 
 def from_mapping(raw: Mapping[str, Any], name: str, where: str) -> Study:
-    """Build a study from the content of its file.
-
-    Parameters
-    ----------
-    raw : mapping
-    name : str
-    where : str
-        What error messages call the file.
-
-    Returns
-    -------
-    Study
-        Refused for the reasons that :func:`load` has.
-    """
+    """Build a study from the content of its file, which messages call `where` (:func:`load`)."""
     try:
         if "studies" in raw:
             return _of_studies(raw, name)
         _check_words(raw)
     except ValueError as error:
         raise StudyError(f"{where}: {error}") from None
-    found: dict[str, Arm] = {}
+    installed: dict[str, Arm] = {}
     skipped: list[str] = []
-    known: list[Arm] = []
+    all_arms: list[Arm] = []
     try:
         for label, spec in raw["learners"].items():
             # Checked in any case: a file is right or wrong whatever is installed.
             checked = {arm.name: arm for arm in arms(label, spec, raw)}
-            alike.check_curves([*checked.values()], known, selected=raw.get("select") != ALL)
-            known += checked.values()
+            legends.check_curves([*checked.values()], all_arms, selected=raw.get("select") != ALL)
+            all_arms += checked.values()
             missing = registry.missing_package(spec["learner"])
             if missing:
                 skipped.append(f"{where}: {label} is left out: {missing}")
             else:
-                found |= checked
+                installed |= checked
     except ValueError as error:
         raise StudyError(f"{where}: learners: {label}: {error}") from None
-    if skipped and not found:
+    if skipped and not installed:
         raise StudyError(f"{where}: no learner is left. " + ". ".join(skipped))
     splits = raw.get("splits", raw)
     return Study(
@@ -207,7 +189,7 @@ def from_mapping(raw: Mapping[str, Any], name: str, where: str) -> Study:
         folds=splits.get("folds", 0),
         repeats=splits.get("repeats", 0),
         figure=raw.get("figure", name),
-        arms=found,
+        arms=installed,
         finalists=Finalists(**raw["finalists"]) if "finalists" in raw else None,
         paper=raw.get("paper"),
         skipped=tuple(skipped),
@@ -283,20 +265,7 @@ def _output(given: str | Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
 def prices(study: Study, where: str) -> Iterator[str]:
     """Say what private selection leaves for a training; a tenth of a second an arm.
 
-    Parameters
-    ----------
-    study : Study
-    where : str
-        What messages call the file.
-
-    Yields
-    ------
-    str
-
-    Raises
-    ------
-    StudyError
-        If a budget is so small that nothing is left.
+    Raises `StudyError` if a budget is so small that nothing is left.
     """
     for arm in study.arms.values():
         if arm.tune is not None:
@@ -308,26 +277,10 @@ def prices(study: Study, where: str) -> Iterator[str]:
 
 
 def notes(study: Study, datasets: Mapping[str, Description], where: str) -> Iterator[str]:
-    """Check a study against its datasets' descriptions, and give what its user should know.
+    """Check a study against its datasets' descriptions; yield what its user should know.
 
-    Parameters
-    ----------
-    study : Study
-    datasets : mapping of str to Description
-        Of all datasets of the study, by name.
-    where : str
-        What messages call the file.
-
-    Yields
-    ------
-    str
-        Warnings.
-
-    Raises
-    ------
-    StudyError
-        If a relation of neighbours has no meaning on a dataset, or a dataset has more classes
-        than its learners take or what selects is for.
+    Raises `StudyError` if a relation of neighbours has no meaning on a dataset, or a dataset has
+    more classes than its learners take or what selects is for.
     """
     partial = [arm for arm in study.arms.values() if arm.claim == PRIVATE_COLUMNS]
     if study.neighbours == PRIVATE_COLUMNS and not partial:
@@ -335,7 +288,7 @@ def notes(study: Study, datasets: Mapping[str, Description], where: str) -> Iter
             f"{where}: neighbours: no learner of the study offers {PRIVATE_COLUMNS!r}; leave the "
             "key out"
         )
-    for told in alike.untitled(study.arms.values(), selected=study.select != ALL):
+    for told in legends.untitled(study.arms.values(), selected=study.select != ALL):
         yield f"{where}: learners: {told}"
     for name in study.datasets:
         about = datasets[name]
@@ -373,9 +326,9 @@ def _check_classes(study: Study, about: Description, where: str) -> None:
         )
     plotted = [word for word, options in study.outputs if BINARY_METRIC in options.values()]
     if study.metric == BINARY_METRIC or plotted:
-        asked = "metric" if study.metric == BINARY_METRIC else f"outputs: {plotted[0]}"
+        culprit = "metric" if study.metric == BINARY_METRIC else f"outputs: {plotted[0]}"
         raise StudyError(
-            f"{where}: {asked}: {BINARY_METRIC} is of two classes, but {has}; take accuracy or "
+            f"{where}: {culprit}: {BINARY_METRIC} is of two classes, but {has}; take accuracy or "
             "balanced_accuracy"
         )
 

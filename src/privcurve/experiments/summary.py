@@ -7,22 +7,22 @@ is not finished. So this may look at a run while it goes on.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from privcurve import datasets
-from privcurve.experiments import cells
-from privcurve.experiments.jobs import STORE, Curve
-from privcurve.experiments.keys import Keys, Marks
-from privcurve.experiments.results import facts_are_current, read_facts
-from privcurve.experiments.shards import key_scheme, shard_key
+from privcurve.experiments.arms import Point
+from privcurve.experiments.cells import CellIds
+from privcurve.experiments.curves import STORE, Curve, Portion
+from privcurve.experiments.jobs import StudyJobs
 from privcurve.experiments.splits import Split
 from privcurve.experiments.store import Store
-from privcurve.experiments.study import Point
 from privcurve.learners import registry
 
 
@@ -62,91 +62,85 @@ class Progress:
         )
 
 
-def progress(curves: Iterable[Curve]) -> Progress:
-    """Return the progress of some curves together.
+def progress(study: StudyJobs) -> Progress:
+    """Return how far a study is.
 
-    Parameters
-    ----------
-    curves : iterable of Curve
-
-    Returns
-    -------
-    Progress
-        Results are looked for below the working directory; a dataset that is not coded yet
-        has none.
+    Results are looked for below the working directory; a dataset that is not coded yet has none.
     """
-    alone, shared = Progress(), Progress()
-    unfinished = set()
-    for curve in curves:
-        found = _progress(curve)
-        if not curve.bundle:
-            alone += found
-            continue
-        shared += found
-        if found.jobs_left:
-            unfinished.add((curve.study.name, curve.bundle))
-    return alone + replace(shared, jobs_left=len(unfinished))
+    facts = {name: job.facts for name, job in study.jobs.items()}
+    total = Progress()
+    unfinished: set[str] = set()
+    stored = cache(_stored)
+    for curve in study.curves.values():
+        coded = datasets.facts(curve.data)
+        checksum = None if coded is None else str(coded["checksum"])
+        costs = _Costs(curve)
+        finished: set[str] = set()
+        for portion in curve.portions:
+            job = study.of(portion)
+            done = _facts_of(portion, facts[job.name], checksum)
+            if done is None:
+                unfinished.add(job.name)
+                continue
+            finished.add(portion.name)
+            total += _of_facts(done)
+            if not portion.is_best:
+                costs.learn(done, portion.points)
+        total += _to_do(curve, finished, checksum, costs, stored)
+    return replace(total, jobs_left=len(unfinished))
 
 
-def _progress(curve: Curve) -> Progress:
-    stored = datasets.facts(curve.data)
-    checksum = None if stored is None else stored["checksum"]
-    costs = _Costs(curve)
-    finished = Progress()
-    unfinished: list[Point] = []
-    jobs_left = 0
-    for shard in curve.shard_numbers:
-        points = curve.points(shard)
-        facts = read_facts(curve.shard(shard))
-        if _is_current(facts, curve.shard_digest(shard), checksum):
-            finished += _of_facts(facts)
-            costs.learn(facts, points)
-        else:
-            unfinished += points
-            jobs_left += 1
-    facts = read_facts(curve.refit)
-    fresh = Progress(len(curve.arm.epsilons) * curve.n_refits, jobs_left=int(curve.selects))
-    if not curve.selects:
-        pass
-    elif _is_current(facts, curve.refit_digest, checksum):
-        finished, fresh = finished + _of_facts(facts), Progress()
-    elif stored is not None and not jobs_left:
-        # Which points it trains is not known here: cells of an earlier selection count too.
-        splits = curve.final_splits + curve.fresh_splits(bool(stored["n_test"]))
-        done = _n_stored(curve, curve.arm.points, splits, stored["checksum"])
-        fresh = replace(fresh, done=min(done, fresh.cells))
-    splits = curve.splits
-    n_stored = 0 if checksum is None else _n_stored(curve, unfinished, splits, checksum)
-    cells = len(unfinished) * len(splits)
-    to_do = (cells - n_stored) / cells if cells else 0.0
-    seconds = to_do * len(splits) * costs.of(unfinished) + fresh.to_do * costs.mean
-    return finished + fresh + Progress(cells, n_stored, 0, seconds * costs.scale, jobs_left)
+def _facts_of(
+    portion: Portion, facts: Sequence[Mapping[str, Any]] | None, checksum: str | None
+) -> Mapping[str, Any] | None:
+    """Return what the file of a job says of a portion, if it is of the data as they are now."""
+    if checksum is None:
+        return None
+    mine = [one for one in facts or () if one["name"] == portion.name]
+    return mine[0] if mine and mine[0]["checksum"] == checksum else None
 
 
-def _is_current(facts: Any, digest: str, checksum: str | None) -> bool:
-    # Where no dataset is coded, nothing is done.
-    return checksum is not None and facts_are_current(facts, digest, checksum)
-
-
-def _of_facts(facts: Any) -> Progress:
-    # A refit's file has no row for a finalist: count what was worked on.
+def _of_facts(facts: Mapping[str, Any]) -> Progress:
+    # Of what was selected there is no row for a finalist: count what was worked on.
     good = facts["trained"] + facts["reused"]
     return Progress(good + facts["failed"], good, facts["failed"])
 
 
-def _n_stored(curve: Curve, points: Sequence[Point], splits: Sequence[Split], checksum: str) -> int:
-    """Count the cells of some points and splits that are in the store."""
-    folder = STORE / curve.dataset.name / curve.arm.learner
-    scheme = key_scheme(curve.arm)
-    marks = Marks(scheme, (path.name for path in folder.glob("*.jsonl")))
-    keyed = ((shard_key(curve.arm, point), point) for point in points)
-    held = [(key, point) for key, point in keyed if marks.may_hold(key)]
-    if not held:
-        return 0
-    ids = cells.CellIds(curve.dataset.name, checksum, curve.arm, curve.seed)
-    asked = _short(name for _, point in held for name in ids.names(point, splits))
-    found = _short(Store(folder, Keys(scheme, (key for key, _ in held))).ids())
-    return len(np.intersect1d(asked, found))
+def _to_do(
+    curve: Curve,
+    finished: Collection[str],
+    checksum: str | None,
+    costs: _Costs,
+    stored: Callable[[Path], NDArray[np.uint64]],
+) -> Progress:
+    """Return the progress of the portions of a curve that are not finished: by the store."""
+    ids = None if checksum is None else CellIds(curve.dataset.name, checksum, curve.arm, curve.seed)
+
+    def n_stored(points: Iterable[Point], splits: Sequence[Split]) -> int:
+        """Count the cells of some points and splits that are in the store."""
+        if ids is None:
+            return 0
+        due = _short(name for point in points for name in ids.names(point, splits))
+        return len(np.intersect1d(due, stored(STORE / curve.dataset.name / curve.arm.learner)))
+
+    points = [p for part in curve.grid if part.name not in finished for p in part.points]
+    n_grid = len(points) * len(curve.splits)
+    n_done = n_stored(points, curve.splits) if points else 0
+    left = (n_grid - n_done) / n_grid if n_grid else 0.0
+    seconds = left * len(curve.splits) * costs.of(points)
+    if curve.selects and curve.best.name not in finished:
+        n_fresh = len(curve.arm.epsilons) * curve.n_fresh
+        # Which points it trains is not known here: cells of an earlier selection count too.
+        splits = curve.final_splits + curve.study.fresh_splits(curve.dataset.n_test > 0)
+        n_fresh_done = 0 if points else min(n_fresh, n_stored(curve.arm.points, splits))
+        n_grid, n_done = n_grid + n_fresh, n_done + n_fresh_done
+        seconds += (n_fresh - n_fresh_done) * costs.mean
+    return Progress(n_grid, n_done, 0, seconds * costs.scale)
+
+
+def _stored(folder: Path) -> NDArray[np.uint64]:
+    """Return the ids in a folder of the store."""
+    return _short(Store(folder).ids())
 
 
 def _short(ids: Iterable[str]) -> NDArray[np.uint64]:
@@ -189,15 +183,7 @@ class _Costs:
 def table(studies: Mapping[str, Progress], cores: int) -> str:
     """Write the progress of studies as a table, with a line for all of them.
 
-    Parameters
-    ----------
-    studies : mapping of str to Progress
-    cores : int
-        That share what is left to do: of a cluster, the jobs that run at once.
-
-    Returns
-    -------
-    str
+    `cores` share what is left to do: of a cluster, the jobs that run at once.
     """
     from tabulate import tabulate
 

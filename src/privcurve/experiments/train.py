@@ -3,23 +3,17 @@
 from __future__ import annotations
 
 import logging
+import sys
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from privcurve.datasets import Dataset
 from privcurve.experiments.arms import Arm, Point
 from privcurve.experiments.cells import Cell, CellIds, generator
-from privcurve.experiments.keys import Keys
 from privcurve.experiments.metrics import failure, score
-from privcurve.experiments.progress import Progress
-from privcurve.experiments.shards import key_scheme, shard_key
-from privcurve.experiments.splits import (
-    Part,
-    Split,
-    Splitter,
-)
+from privcurve.experiments.splits import Part, Split, Splitter
 from privcurve.experiments.store import Store
 from privcurve.learners import registry
 from privcurve.privacy.seeds import Seed
@@ -72,29 +66,14 @@ class Trainer:
         self.training_seconds = 0.0
 
     @property
-    def checksum(self) -> str:
-        """Of the coded dataset."""
-        return self._dataset.checksum
-
-    @property
     def has_test(self) -> bool:
         """Whether the dataset has a test part."""
         return self._dataset.X_test is not None
 
-    def facts(self, digest: str) -> dict[str, Any]:
-        """Return what is written beside the rows of a job: what it was asked for, and its work.
-
-        Parameters
-        ----------
-        digest : str
-            Of what the job was asked for.
-
-        Returns
-        -------
-        dict
-        """
+    @property
+    def facts(self) -> dict[str, Any]:
+        """What is written beside the rows of a portion: of which data they are, and its work."""
         return {
-            "digest": digest,
             "checksum": self._dataset.checksum,
             "trained": self.n_trained,
             "reused": self.n_reused,
@@ -103,21 +82,9 @@ class Trainer:
         }
 
     def run(self, tasks: Iterable[tuple[Point, Split]]) -> list[dict[str, Any]]:
-        """Train what is not in the store and give all rows.
-
-        Parameters
-        ----------
-        tasks : iterable of (Point, Split)
-
-        Returns
-        -------
-        list of dict
-            One row a cell, ordered by ε, setting, repeat and fold.
-        """
+        """Train what is not in the store; return one row a cell, by ε, setting, repeat and fold."""
         cells = {cell.id: cell for cell in (self._ids.cell(*task) for task in tasks)}
-        points = {(cell.point.epsilon, cell.point.text): cell.point for cell in cells.values()}
-        keys = Keys(key_scheme(self._arm), [shard_key(self._arm, p) for p in points.values()])
-        store = Store(self._folder, keys)
+        store = Store(self._folder)
         results = store.read(cells)
         self.n_reused += len(results)
         missing = [cell for name, cell in cells.items() if name not in results]
@@ -207,3 +174,37 @@ class Trainer:
             return [failure(error)]
         self.training_seconds += time.perf_counter() - started
         return scores
+
+
+class Progress:
+    """Tells how far a job is: as a bar in a terminal, else in the log, every few seconds."""
+
+    def __init__(self, total: int, every: float = 10.0) -> None:
+        self._total = total
+        self._every = every
+        self._done = 0
+        self._started = self._last = time.monotonic()
+        self._bar = None
+        if total and sys.stderr.isatty():
+            from tqdm import tqdm
+
+            self._bar = tqdm(total=total, unit="cell", file=sys.stderr)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        if self._bar is not None:
+            self._bar.close()
+
+    def step(self) -> None:
+        """Count one cell."""
+        self._done += 1
+        if self._bar is not None:
+            self._bar.update()
+            return
+        now = time.monotonic()
+        if now - self._last >= self._every and self._done < self._total:
+            self._last = now
+            left = (now - self._started) / self._done * (self._total - self._done)
+            logger.info("%d of %d cells, about %.0f s left", self._done, self._total, left)

@@ -214,14 +214,21 @@ def panels(n: int, groups: Sequence[Any] | None = None) -> tuple[Figure, list[Ax
     return figure, made
 
 
-def legend_below(figure: Figure, handles: Sequence[Artist]) -> None:
-    """Put one legend below all panels, as wide as fits, and make the figure taller by it."""
+def legend_below(figure: Figure, handles: Sequence[Artist | tuple[Artist, ...]]) -> None:
+    """Put one legend below all panels, as wide as fits, and make the figure taller by it.
+
+    Several artists of one entry stand side by side, with the label of the first.
+    """
     if not handles:
         return
+    from matplotlib.legend_handler import HandlerTuple
+
     width, height = figure.get_size_inches()
     for n_columns in range(min(3, len(handles)), 0, -1):
-        legend = figure.legend(
-            handles=list(handles),
+        legend = figure.legend(  # type: ignore[call-overload]
+            list(handles),
+            [str((one[0] if isinstance(one, tuple) else one).get_label()) for one in handles],
+            handler_map={tuple: HandlerTuple(ndivide=None)},
             loc="outside lower center",
             ncols=n_columns,
             handlelength=2.6,
@@ -239,6 +246,21 @@ def legend_below(figure: Figure, handles: Sequence[Artist]) -> None:
 def plain(axis: Axis) -> None:
     """Write the ticks of an axis in full: 0.05, not 5·10⁻²."""
     axis.set_major_formatter(ticker.FuncFormatter(lambda value, _: f"{value:g}"))
+
+
+def apart(places: Sequence[float], share: float, logarithmic: bool) -> list[float]:
+    """Choose the places to label: the outermost, then in order those with room around them.
+
+    Room is a share of the way between the outermost.
+    """
+    at = {place: math.log(place) if logarithmic else place for place in places}
+    ends = [min(places), max(places)]
+    room = share * (at[ends[1]] - at[ends[0]])
+    chosen: list[float] = []
+    for place in [*ends, *places]:
+        if all(abs(at[place] - at[other]) > room for other in chosen):
+            chosen.append(place)
+    return sorted(chosen)
 
 
 def key_line(label: str, **look: Any) -> Artist:

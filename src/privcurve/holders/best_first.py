@@ -12,24 +12,17 @@ from privcurve.holders.holder import NONE, Ballot, Holder
 from privcurve.holders.sums import LocalNoise, Release
 from privcurve.holders.transcript import Transcript
 from privcurve.holders.tree import GrownTree
-from privcurve.kernels.holder_counts import CRITERIA, Questions, family_gains
+from privcurve.kernels.holder_counts import Questions, family_gains
+from privcurve.kernels.trees.choice import CRITERIA
 from privcurve.privacy.calibration.holders import LOCAL_RNM, SINGLE, PublishedNoise
 from privcurve.privacy.mechanisms import LAPLACE
 
 
 class BestFirst(NamedTuple):
-    """What is public of a tree grown best first.
+    """What is public of a tree grown best first, with at most `n_splits` splits and `depth` levels.
 
-    Attributes
-    ----------
-    questions, n_classes, n, criterion
-        As of :class:`~privcurve.holders.by_levels.ByLevels`.
-    n_splits, depth : int
-        Most internal nodes, and most levels of splits.
-    smallest_weight, smallest_gain : float
-        A node is kept for splitting if its noisy share of the records is at least
-        `smallest_weight`/`n_splits`, and its noisy gain above `smallest_gain`.
-    noise : PublishedNoise
+    A node is kept for splitting if its noisy share of the n records is at least
+    `smallest_weight`/`n_splits`, and its noisy gain above `smallest_gain`.
     """
 
     questions: Questions
@@ -55,18 +48,8 @@ def grow_best_first(
 ) -> GrownTree:
     """Grow a tree by the messages of holders; ``single`` has one, the curator.
 
-    The children of the last split are asked about too, as the algorithm is printed.
-
-    Parameters
-    ----------
-    holders : sequence of Holder
-        Of the same order in each call.
-    plan : BestFirst
-    transcript : Transcript
-
-    Returns
-    -------
-    GrownTree
+    The children of the last split are asked about too, as the algorithm is printed. Holders are
+    given in the same order in each call.
     """
     return _Coordinator(holders, plan, transcript).grow()
 
@@ -98,8 +81,8 @@ class _Coordinator:
             self.transcript.begin_round()
             children = [left, left + 1]
             weights = [self._weigh(child, level + 1) for child in children]
-            found = self._choose(children, level + 1)
-            for child, weight, one in zip(children, weights, found, strict=True):
+            choices = self._choose(children, level + 1)
+            for child, weight, one in zip(children, weights, choices, strict=True):
                 enough = weight >= plan.smallest_weight / plan.n_splits
                 if one.question != NONE and enough and one.gain > plan.smallest_gain:
                     heapq.heappush(queue, (-weight * one.gain, child, level + 1, one))
@@ -128,20 +111,20 @@ class _Coordinator:
             everything = [self._vote(node, budget) for node in nodes]
             self.transcript.begin_round()
         chosen = []
-        for node, asked in zip(nodes, everything, strict=True):
-            release = Release(LAPLACE, self.noise.families_scale(budget, len(asked)))
-            messages = (holder.families(node, asked, release) for holder in self.holders)
+        for node, questions in zip(nodes, everything, strict=True):
+            release = Release(LAPLACE, self.noise.families_scale(budget, len(questions)))
+            messages = (holder.families(node, questions, release) for holder in self.holders)
             families = self.transcript.collect(messages, self.sums, release)
             gains = family_gains(families, self.place)
             best = int(np.argmax(gains))
-            chosen.append(Chosen(int(asked[best]), float(gains[best])))
+            chosen.append(Chosen(int(questions[best]), float(gains[best])))
         return chosen
 
     def _best(self, node: int, budget: float) -> Chosen:
         (curator,) = self.holders
-        found = curator.best(node, self.plan.criterion, budget)
-        self.transcript.send(0, found)
-        return Chosen(int(found[0]), float(found[1]))
+        named = curator.best(node, self.plan.criterion, budget)
+        self.transcript.send(0, named)
+        return Chosen(int(named[0]), float(named[1]))
 
     def _vote(self, node: int, budget: float) -> list[int]:
         """Return one candidate a holder, repeated where several name the same."""

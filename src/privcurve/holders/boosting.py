@@ -14,33 +14,19 @@ from privcurve.holders.sums import Sums, ring_unit
 from privcurve.holders.transcript import Transcript
 from privcurve.kernels.holder_counts import Questions
 from privcurve.kernels.random_trees import Stumps
+from privcurve.kernels.trees.form import NO_QUESTION, ranges
 from privcurve.privacy.mechanisms import GAUSSIAN
 from privcurve.privacy.sensitivity.counts import LARGEST_UNIT
 
 # Values of leaves are clipped to this, before the learning rate.
 LARGEST_VALUE = 2.0
 
-# A question that no record says yes to, where a domain has none.
-NOBODY = (0, 1, 0)
-
 
 class Boosted(NamedTuple):
-    """What is public of an ensemble of random trees.
+    """What is public of an ensemble of random trees, drawn without a look at any record.
 
-    Attributes
-    ----------
-    n_classes : int
-    n : int
-        Records of all holders.
-    trees : Stumps
-        All trees, drawn without a look at any record.
-    batch : int
-        Trees of a round.
-    learning_rate : float
-    scale : float
-        σ of the noise of every number.
-    whats : tuple of str
-        What the ledger calls the leaves of each batch; none where nothing is private.
+    There are n records; `batch` trees make a round, σ of the noise of every number is `scale`, and
+    `whats` is what the ledger calls the leaves of each batch (none where nothing is private).
     """
 
     n_classes: int
@@ -55,17 +41,8 @@ class Boosted(NamedTuple):
 def draw_trees(questions: Questions, n_trees: int, depth: int, rng: np.random.Generator) -> Ints:
     """Draw the questions of complete trees: a column uniformly, then one of its questions.
 
-    Parameters
-    ----------
-    questions : Questions
-    n_trees, depth : int
-    rng : numpy.random.Generator
-        Public: another stream than that of any noise.
-
-    Returns
-    -------
-    ndarray of shape (n_trees, 2**depth − 1)
-        Places in `questions`; −1 where the domain has none.
+    Of shape (n_trees, 2**depth − 1): places in `questions`, or −1 where the domain has none. The
+    generator is public: another stream than that of any noise.
     """
     shape = n_trees, 2**depth - 1
     if len(questions.columns) == 0:
@@ -77,38 +54,25 @@ def draw_trees(questions: Questions, n_trees: int, depth: int, rng: np.random.Ge
 
 def stumps(questions: Questions, drawn: Ints) -> Stumps:
     """Return drawn trees as the kernels have them."""
-    columns, low, high = (
-        np.append(part, nobody)[drawn] for part, nobody in zip(questions[:3], NOBODY, strict=True)
-    )
-    return Stumps(columns, low, high, LARGEST_UNIT)
+    numbers = np.append(questions.numbers, NO_QUESTION)[drawn]
+    return Stumps(*ranges(numbers, np.diff(questions.starts)), LARGEST_UNIT)
 
 
 def boost(holders: Sequence[Holder], plan: Boosted, sums: Sums, transcript: Transcript) -> Floats:
-    """Return the leaves of random trees values by Newton steps on noisy sums.
+    """Return the values of the leaves of random trees, by Newton steps on noisy sums.
 
     Each round has a batch of trees: a holder sends, for each leaf, the sum of its records'
     clipped residuals and the sum of their sizes. Of two classes a half of the second is the
     curvature; the value of a leaf is −G/(max(H, 0) + λ), clipped to ±2, and λ is 1 and two
-    standard deviations of the noise of H. The values of a batch are averaged.
-
-    Parameters
-    ----------
-    holders : sequence of Holder
-    plan : Boosted
-    sums : Sums
-    transcript : Transcript
-
-    Returns
-    -------
-    ndarray of shape (n_trees, n_leaves, n_outputs)
-        What each leaf adds to the score.
+    standard deviations of the noise of H. The values of a batch are averaged. What is returned,
+    of shape (n_trees, n_leaves, n_outputs), is what each leaf adds to the score.
     """
     trees = plan.trees
     release = sums.release(GAUSSIAN, plan.scale, plan.n, LARGEST_UNIT)
     unit = min(LARGEST_UNIT, max(release.unit, ring_unit(plan.n)))
     share = curvature_share(plan.n_classes)
     least = 1 + 2 * share * plan.scale * math.sqrt(sums.excess)
-    found = []
+    batches = []
     for k, start in enumerate(range(0, len(trees.columns), plan.batch)):
         if plan.whats:
             release = release._replace(what=plan.whats[k])
@@ -123,8 +87,8 @@ def boost(holders: Sequence[Holder], plan: Boosted, sums: Sums, transcript: Tran
         for holder in holders:
             holder.move(values)
         transcript.tell(values.size, 64)
-        found.append(values)
-    return np.concatenate(found)
+        batches.append(values)
+    return np.concatenate(batches)
 
 
 def curvature_share(n_classes: int) -> float:

@@ -12,7 +12,9 @@ from privcurve.holders.holder import Ballot, Holder
 from privcurve.holders.sums import Release, Sums
 from privcurve.holders.transcript import Transcript
 from privcurve.holders.tree import GrownTree
-from privcurve.kernels.holder_counts import CRITERIA, Questions, answers, impure, split_values
+from privcurve.kernels.holder_counts import Questions, impure, split_values
+from privcurve.kernels.trees.choice import CRITERIA
+from privcurve.kernels.trees.form import answers
 from privcurve.privacy.calibration.holders import LevelNoise
 from privcurve.privacy.mechanisms import EXPONENTIAL, LAPLACE
 
@@ -23,19 +25,7 @@ ZERO_ONE = "zero_one"
 
 
 class ByLevels(NamedTuple):
-    """What is public of a tree grown by levels.
-
-    Attributes
-    ----------
-    questions : Questions
-    n_classes : int
-    n : int
-        Records of all holders.
-    criterion : str
-    depth : int
-        Levels of splits.
-    noise : LevelNoise
-    """
+    """What is public of a tree grown by levels: of n records, with `depth` levels of splits."""
 
     questions: Questions
     n_classes: int
@@ -60,19 +50,7 @@ def grow_by_levels(
     Each level has one round (noisy histograms of all columns), or two: each holder first names
     a question at each node, and histograms are of the columns that were named. The last level
     minimises the zero-one error, and leaves are labelled by their estimated counts: what comes
-    after the messages looks at nothing else.
-
-    Parameters
-    ----------
-    holders : sequence of Holder
-        Of the same order in each call.
-    plan : ByLevels
-    sums : Sums
-    transcript : Transcript
-
-    Returns
-    -------
-    GrownTree
+    after the messages looks at nothing else. Holders are given in the same order in each call.
     """
     return _Coordinator(holders, plan, sums, transcript).grow()
 
@@ -83,14 +61,16 @@ class _Coordinator:
     ) -> None:
         self.holders, self.plan = holders, plan
         self.sums, self.transcript = sums, transcript
-        asked = plan.questions
-        self.widths = np.diff(asked.starts)
+        questions = plan.questions
+        self.widths = np.diff(questions.starts)
         # Of each question: the share of its column's bins that say yes.
-        self.shares = (asked.high - asked.low + 1) / np.maximum(self.widths[asked.columns], 1)
+        self.shares = (questions.high - questions.low + 1) / np.maximum(
+            self.widths[questions.columns], 1
+        )
 
     def grow(self) -> GrownTree:
         plan, tree = self.plan, GrownTree()
-        known: dict[int, Estimate] = {}
+        estimates: dict[int, Estimate] = {}
         nodes = [0]
         # What can't be sent is refused before any holder is asked. One column has the least noise.
         self._release(0, 1 if plan.noise.votes else len(self.widths))
@@ -102,13 +82,13 @@ class _Coordinator:
             below = []
             for node in nodes:
                 table, variance = self._counts(level, node, columns[node])
-                known[node] = self._totals(table, columns[node], variance, known.get(node))
-                split = self._choose(level, table, columns[node], variance, known[node])
+                estimates[node] = self._totals(table, columns[node], variance, estimates.get(node))
+                split = self._choose(level, table, columns[node], variance, estimates[node])
                 if split is None:
                     continue
                 question, no, yes = split
                 left = tree.split(node, question)
-                known[left], known[left + 1] = no, yes
+                estimates[left], estimates[left + 1] = no, yes
                 below += [left, left + 1]
                 # The children of the last level are asked nothing.
                 if level < plan.depth - 1:
@@ -117,18 +97,18 @@ class _Coordinator:
                     self.transcript.tell(2)
             nodes = below
         for node in tree.leaves:
-            tree.label(node, int(np.argmax(known[node].counts)))
+            tree.label(node, int(np.argmax(estimates[node].counts)))
         return tree
 
     def _columns(self, level: int, nodes: list[int]) -> dict[int, list[int]]:
         """Return the columns that are counted at each node: all, or those of the votes."""
-        asked, noise = self.plan.questions, self.plan.noise
+        questions, noise = self.plan.questions, self.plan.noise
         everything = list(range(len(self.widths)))
-        if not noise.votes or len(asked.columns) == 0:
+        if not noise.votes or len(questions.columns) == 0:
             return dict.fromkeys(nodes, everything)
         criterion = ZERO_ONE if level == self.plan.depth - 1 else self.plan.criterion
         self.transcript.begin_round()
-        found = {}
+        columns = {}
         for node in nodes:
             named = set()
             for i, holder in enumerate(self.holders):
@@ -137,10 +117,10 @@ class _Coordinator:
                     node, Ballot(EXPONENTIAL, criterion, rate, noise.vote_what(level))
                 )
                 self.transcript.send(i, vote)
-                named.add(int(asked.columns[vote[0]]))
-            found[node] = sorted(named)
+                named.add(int(questions.columns[vote[0]]))
+            columns[node] = sorted(named)
             self.transcript.tell(len(named))
-        return found
+        return columns
 
     def _counts(self, level: int, node: int, columns: list[int]) -> tuple[Floats, float]:
         """Return noisy counts by class and bin, 0 where none are asked for, and their variance."""
@@ -161,7 +141,7 @@ class _Coordinator:
         return self.sums.release(noise.mechanism, scale, self.plan.n, 1.0, what)
 
     def _totals(
-        self, table: Floats, columns: list[int], variance: float, known: Estimate | None
+        self, table: Floats, columns: list[int], variance: float, earlier: Estimate | None
     ) -> Estimate:
         """Combine what each column and the parent's split say, by their variances."""
         sums = np.add.reduceat(table, self.plan.questions.starts[:-1], axis=1)[:, columns]
@@ -169,38 +149,38 @@ class _Coordinator:
             return Estimate(sums[:, 0], 0.0)
         weights = 1 / (variance * self.widths[columns])
         total, weight = sums @ weights, float(weights.sum())
-        if known is not None:
-            total, weight = total + known.counts / known.variance, weight + 1 / known.variance
+        if earlier is not None:
+            total, weight = total + earlier.counts / earlier.variance, weight + 1 / earlier.variance
         return Estimate(total / weight, 1 / weight)
 
     def _choose(
-        self, level: int, table: Floats, columns: list[int], variance: float, known: Estimate
+        self, level: int, table: Floats, columns: list[int], variance: float, node: Estimate
     ) -> tuple[int, Estimate, Estimate] | None:
-        """Return the best question and what is known of both sides; None: the node is a leaf."""
-        plan, asked = self.plan, self.plan.questions
-        counted = np.flatnonzero(np.isin(asked.columns, columns))
+        """Return the best question and what is node of both sides; None: the node is a leaf."""
+        plan, questions = self.plan, self.plan.questions
+        counted = np.flatnonzero(np.isin(questions.columns, columns))
         if len(counted) == 0:
             return None
-        yes = answers(table, asked.low[counted], asked.high[counted])
-        sums = np.add.reduceat(table, asked.starts[:-1], axis=1).T[asked.columns[counted]]
+        yes = answers(table, questions.low[counted], questions.high[counted])
+        sums = np.add.reduceat(table, questions.starts[:-1], axis=1).T[questions.columns[counted]]
         share = self.shares[counted]
         # A column's counts are moved to the node's total, by equal parts in all of its bins.
-        yes += (known.counts - sums) * share[:, None]
-        no = known.counts - yes
+        yes += (node.counts - sums) * share[:, None]
+        no = node.counts - yes
         last = level == plan.depth - 1
         place = CRITERIA.index(ZERO_ONE if last else plan.criterion)
-        whole = impure(np.maximum(known.counts, 0.0), place)
+        impurity = impure(np.maximum(node.counts, 0.0), place)
         values = split_values(no, yes, place)
         smaller = np.minimum(no.sum(axis=1), yes.sum(axis=1))
         values[(smaller < LEAST_SIDE * np.sqrt(variance)) | (smaller <= 0)] = np.inf
         best = int(np.argmin(values))
         # Nothing to part, or on the last level nothing to be gained.
-        if np.isinf(values[best]) or whole == 0 or (last and values[best] >= whole):
+        if np.isinf(values[best]) or impurity == 0 or (last and values[best] >= impurity):
             return None
-        width = self.widths[asked.columns[counted[best]]]
+        width = self.widths[questions.columns[counted[best]]]
         spread = variance * width * share[best] * (1 - share[best])
         sides = (
-            Estimate(no[best], spread + (1 - share[best]) ** 2 * known.variance),
-            Estimate(yes[best], spread + share[best] ** 2 * known.variance),
+            Estimate(no[best], spread + (1 - share[best]) ** 2 * node.variance),
+            Estimate(yes[best], spread + share[best] ** 2 * node.variance),
         )
         return int(counted[best]), *sides

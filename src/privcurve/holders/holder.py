@@ -11,17 +11,15 @@ from numpy.typing import NDArray
 from privcurve.coding import Floats, Ints
 from privcurve.holders.sums import Release
 from privcurve.kernels.holder_counts import (
-    CRITERIA,
     Questions,
-    answers,
-    count_classes,
-    count_node,
     family_counts,
     family_gains,
     part_node,
     split_values,
 )
-from privcurve.kernels.random_trees import Stumps, add_leaves, find_leaves, residuals, sum_leaves
+from privcurve.kernels.random_trees import Stumps, residuals, sum_leaves
+from privcurve.kernels.trees.choice import CRITERIA
+from privcurve.kernels.trees.form import add_leaves, answers, count_rows, find_leaves
 from privcurve.privacy.curator import Call, Curator, party_of
 from privcurve.privacy.mechanisms import LAPLACE
 from privcurve.privacy.seeds import Start
@@ -75,8 +73,8 @@ class Holder(Protocol):
     def counts(self, node: int, columns: Sequence[int], release: Release) -> NDArray[Any]:
         """Count by class and bin of some columns: (n_classes, bins of these columns)."""
 
-    def families(self, node: int, asked: Sequence[int], release: Release) -> NDArray[Any]:
-        """Count three families for each question: (n_asked, 3 · n_classes + 2)."""
+    def families(self, node: int, questions: Sequence[int], release: Release) -> NDArray[Any]:
+        """Count three families for each question: (n_questions, 3 · n_classes + 2)."""
 
     def weight(self, node: int, release: Release) -> NDArray[Any]:
         """Count the records of a node: one number."""
@@ -92,15 +90,7 @@ class Holder(Protocol):
 
 
 class HolderRows(NamedTuple):
-    """The rows of a holder.
-
-    Attributes
-    ----------
-    bins : ndarray of unsigned integers, shape (n_rows, n_columns)
-        The bin of each code, among those of all columns together.
-    classes, counts : ndarray of shape (n_rows,)
-        Positions of classes; records that a row stands for.
-    """
+    """The rows of a holder: bins of all columns, positions of classes, records of each row."""
 
     bins: NDArray[Any]
     classes: Ints
@@ -152,12 +142,9 @@ class LocalHolder:
 
     def split(self, node: int, question: int, left: int) -> None:
         """Split a node."""
-        asked = self.questions
-        column, low, high = asked.columns[question], asked.low[question], asked.high[question]
-        rows = self._nodes.pop(node)
-        self._nodes[left], self._nodes[left + 1] = part_node(
-            self.rows.bins, rows, column, low, high
-        )
+        column, low, high = (part[question] for part in self.questions[:3])
+        parts = part_node(self.rows.bins, self._nodes.pop(node), column, low, high)
+        self._nodes[left], self._nodes[left + 1] = parts
 
     def vote(self, node: int, ballot: Ballot) -> NDArray[Any]:
         """Name a question."""
@@ -194,11 +181,11 @@ class LocalHolder:
             table = np.concatenate([table[:, starts[j] : starts[j + 1]] for j in chosen], axis=1)
         return self._say(table, release)
 
-    def families(self, node: int, asked: Sequence[int], release: Release) -> NDArray[Any]:
+    def families(self, node: int, questions: Sequence[int], release: Release) -> NDArray[Any]:
         """Count three families for each question."""
         totals, yes = self._count(node)
-        if len(asked) < len(yes):
-            yes = yes[np.asarray(asked, dtype=np.int64)]
+        if len(questions) < len(yes):
+            yes = yes[np.asarray(questions, dtype=np.int64)]
         return self._say(family_counts(yes, totals), release)
 
     def weight(self, node: int, release: Release) -> NDArray[Any]:
@@ -208,9 +195,10 @@ class LocalHolder:
 
     def labels(self, node: int, release: Release) -> NDArray[Any]:
         """Count the records of a node by class."""
-        rows = self.rows
-        found = count_classes(rows.classes, rows.counts, self._nodes[node], self.n_classes)
-        return self._say(found, release)
+        of_node = self._nodes[node]
+        classes, counts = self.rows.classes[of_node], self.rows.counts[of_node]
+        by_class = np.bincount(classes, weights=counts, minlength=self.n_classes)
+        return self._say(by_class.astype(np.int64), release)
 
     def leaves(self, trees: Stumps, release: Release) -> NDArray[Any]:
         """Add up residuals in the leaves of trees, in units of the release."""
@@ -218,10 +206,11 @@ class LocalHolder:
         n_outputs = trees.n_outputs(self.n_classes)
         if self._scores is None:
             self._scores = np.zeros((len(rows.counts), n_outputs))
-        self._leaves = find_leaves(rows.bins, trees)
+        n_inner = trees.columns.shape[1]
+        self._leaves = find_leaves(rows.bins, trees.trees()) - n_inner
         norm = residual_norm(self.n_classes)
         of_rows = residuals(self._scores, rows.classes, trees.unit, norm)
-        exact = sum_leaves(self._leaves, of_rows, rows.counts, trees.n_leaves)
+        exact = sum_leaves(self._leaves, of_rows, rows.counts, n_inner + 1)
         return self._say(exact * trees.unit, release)
 
     def move(self, values: Floats) -> None:
@@ -237,15 +226,16 @@ class LocalHolder:
     def _count(self, node: int) -> tuple[Floats, Floats]:
         """Return the records of a node by class, and those that say yes to each question."""
         if node not in self._kept:
-            asked, table = self.questions, self._table(node)
-            totals = table[:, : asked.starts[1]].sum(axis=1).astype(np.float64)
+            questions, table = self.questions, self._table(node).astype(np.float64)
+            totals = table[:, : questions.starts[1]].sum(axis=1)
             while len(self._kept) >= KEPT:
                 del self._kept[next(iter(self._kept))]
-            self._kept[node] = totals, answers(table, asked.low, asked.high)
+            self._kept[node] = totals, answers(table, questions.low, questions.high)
         return self._kept[node]
 
     def _table(self, node: int) -> Ints:
         """Return the counts of a node by class and bin."""
         rows, width = self.rows, int(self.questions.starts[-1])
-        of_node = self._nodes[node]
-        return count_node(rows.bins, rows.classes, rows.counts, of_node, self.n_classes, width)
+        table = np.empty((self.n_classes, width), dtype=np.int64)
+        count_rows(rows.bins, rows.classes, rows.counts, self._nodes[node], table)
+        return table

@@ -22,15 +22,7 @@ CONCENTRATION = 0.5
 
 
 class Part(NamedTuple):
-    """What one holder has.
-
-    Attributes
-    ----------
-    rows : ndarray of int64
-        Distinct rows, increasing.
-    counts : ndarray of int64
-        Records of each.
-    """
+    """What one holder has: distinct rows, increasing, and the records of each."""
 
     rows: Ints
     counts: Ints
@@ -45,33 +37,19 @@ def deal(
     placement: str,
     rng: np.random.Generator,
 ) -> list[Part]:
-    """Deal records to holders.
+    """Deal records to holders; if there are more holders than records, some get none.
 
     Parameters
     ----------
-    codes : ndarray of unsigned integers, shape (n_rows, n_columns)
-    classes : ndarray of shape (n_rows,)
-        Positions of classes.
-    counts : ndarray of shape (n_rows,)
-        Records that a row stands for.
-    n_classes : int
-    n_holders : int
-        If there are more of them than records, some get none.
+    codes, classes, counts
+        Rows, positions of classes, and the records that a row stands for.
+    n_classes, n_holders : int
     placement : str
         ``random``: at random, equally many up to one. ``sizes``: at random, numbers that
         fall geometrically, the first 16 times the last. ``label``: each class by shares of a
         Dirichlet(½) distribution of its own. ``column``: in the order of the first column.
         The last two read records: one that is replaced may move, and move others.
     rng : numpy.random.Generator
-
-    Returns
-    -------
-    list of Part
-
-    Raises
-    ------
-    ValueError
-        If the placement is unknown.
     """
     if placement not in PLACEMENTS:
         raise ValueError(f"placement = {placement!r} is not one of: {', '.join(PLACEMENTS)}")

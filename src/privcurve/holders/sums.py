@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -85,15 +85,15 @@ class LocalNoise:
     def release(
         self, mechanism: str, scale: float, largest: float, step: float, what: str = ""
     ) -> Release:
-        """Return how messages are made."""
+        """Return how messages are made, see :meth:`SecureSum.release`."""
         return Release(mechanism, scale, what=what)
 
     def add_up(self, messages: Sequence[NDArray[Any]], release: Release) -> Floats:
         """Add up messages, in the order of the holders."""
-        found = np.zeros(messages[0].shape)
+        total = np.zeros(messages[0].shape)
         for message in messages:
-            found += message
-        return found
+            total += message
+        return total
 
 
 @dataclass(frozen=True)
@@ -124,7 +124,16 @@ class SecureSum:
     def release(
         self, mechanism: str, scale: float, largest: float, step: float, what: str = ""
     ) -> Release:
-        """Return how messages are made: in the first ring in which rounding costs no privacy."""
+        """Return how messages are made: in the first ring in which rounding costs no privacy.
+
+        `scale` is that of the noise that the guarantee needs, or 0; `largest` bounds a sum of
+        exact numbers, which are whole multiples of `step`, a power of two, and of any smaller one.
+
+        Raises
+        ------
+        ValueError
+            If a sum of rounded numbers would be less private than one of numbers that are not.
+        """
         coarsest = scale / (FINEST * math.sqrt(self.parts))
         for bits in RINGS:
             unit = ring_unit(largest + FAR * self.excess * scale, bits)
@@ -144,38 +153,7 @@ class SecureSum:
         return total.astype(f"i{release.bits // 8}").astype(np.float64) * release.unit
 
 
-class Sums(Protocol):
-    """What :class:`LocalNoise` and :class:`SecureSum` share."""
-
-    @property
-    def excess(self) -> float:
-        """Variance of a sum's noise over that of the noise that the guarantee needs."""
-
-    def release(
-        self, mechanism: str, scale: float, largest: float, step: float, what: str = ""
-    ) -> Release:
-        """Return how messages are made.
-
-        Parameters
-        ----------
-        mechanism : str
-        scale : float
-            Of the noise that the guarantee needs; 0: none.
-        largest : float
-            Bounds a sum of exact numbers.
-        step : float
-            A power of two: exact numbers are whole multiples of it, and of any smaller one.
-        what : str
-            What the messages are charged to, in the words of the ledger.
-
-        Raises
-        ------
-        ValueError
-            If a sum of rounded numbers would be less private than one of numbers that are not.
-        """
-
-    def add_up(self, messages: Sequence[NDArray[Any]], release: Release) -> Floats:
-        """Add up messages."""
+Sums = LocalNoise | SecureSum
 
 
 def ring_unit(largest: float, bits: int = 32) -> float:
@@ -184,13 +162,7 @@ def ring_unit(largest: float, bits: int = 32) -> float:
 
 
 def sums_of(trust: str, n_holders: int, n_colluding: int = 0) -> Sums:
-    """Return the sums of a trust model.
-
-    Parameters
-    ----------
-    trust : str
-        ``central``: of one curator; ``local`` or ``secure_sum``.
-    n_holders, n_colluding : int
+    """Return the sums of a trust model: ``central`` (one curator), ``local`` or ``secure_sum``.
 
     Raises
     ------

@@ -43,14 +43,7 @@ class Transcript:
         return len(self.sent)
 
     def send(self, holder: int, numbers: NDArray[Any]) -> None:
-        """Record a message of a holder.
-
-        Parameters
-        ----------
-        holder : int
-        numbers : ndarray
-            As it is sent; its type says how many bits a number has.
-        """
+        """Record a message of a holder; the type of its numbers says how many bits each has."""
         self.sent[-1][holder] += 8 * numbers.nbytes
         self.n_messages += 1
 

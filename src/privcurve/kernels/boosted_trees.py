@@ -12,9 +12,10 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from privcurve.coding import Bools, Floats, Ints, Signs
-from privcurve.kernels.dpboost import NO_SPLIT, answer, column_of, divide
+from privcurve.coding import Bools, Floats, Ints
+from privcurve.kernels.dpboost import NO_SPLIT, column_of, divide
 from privcurve.kernels.m_alpha import bayes_weight
+from privcurve.kernels.trees.form import count_rows
 
 # How a question is chosen: the best; the largest score/scale + noise; or by the exponential
 # mechanism, drawn in here.
@@ -29,80 +30,34 @@ MOST_REJECTED = 1.0
 @njit(cache=True, nogil=True)
 def questions(possible: Bools, bin_starts: Ints) -> Ints:
     """Return the candidates that tell two possible codes of their column apart."""
-    found = np.empty(len(possible), np.int64)
+    candidates = np.empty(len(possible), np.int64)
     n = 0
     for j in range(len(bin_starts) - 1):
         last = -1
         for b in range(bin_starts[j], bin_starts[j + 1]):
             if possible[b]:
                 if last >= 0:
-                    found[n] = last
+                    candidates[n] = last
                     n += 1
                 last = b
-    return found[:n]
+    return candidates[:n]
 
 
 @njit(cache=True, nogil=True)
 def draw_tree(bin_starts: Ints, restrict: bool, rng: np.random.Generator, splits: Ints) -> None:
     """Draw the question of every node uniformly, whatever the records are.
 
-    Parameters
-    ----------
-    bin_starts : ndarray of shape (n_columns + 1,)
-    restrict : bool
-        Whether a question must tell apart codes that the questions above it leave open.
-    rng : numpy.random.Generator
-    splits : ndarray of shape (2**depth - 1,)
-        Output.
+    With `restrict`, of those that tell apart codes that the questions above leave open.
     """
     n_inner = len(splits)
     possible = np.ones((2 * n_inner + 1, bin_starts[-1]), np.bool_)
-    asked = questions(possible[0], bin_starts)
+    candidates = questions(possible[0], bin_starts)
     for node in range(n_inner):
         if restrict:
-            asked = questions(possible[node], bin_starts)
-        splits[node] = asked[rng.integers(0, len(asked))] if len(asked) else NO_SPLIT
+            candidates = questions(possible[node], bin_starts)
+        splits[node] = candidates[rng.integers(0, len(candidates))] if len(candidates) else NO_SPLIT
         if restrict:
             divide(possible[node], bin_starts, True, splits[node], possible, 2 * node + 1)
-
-
-@njit(cache=True, nogil=True)
-def find_leaves(codes: NDArray[Any], bin_starts: Ints, splits: Ints) -> Ints:
-    """Return the leaf that each row ends in, from 0 on.
-
-    Parameters
-    ----------
-    codes : ndarray of unsigned integers, shape (n_rows, n_columns)
-    bin_starts : ndarray of shape (n_columns + 1,)
-    splits : ndarray of shape (2**depth - 1,)
-
-    Returns
-    -------
-    ndarray of shape (n_rows,)
-    """
-    n_inner = len(splits)
-    leaves = np.empty(len(codes), np.int64)
-    for i in range(len(codes)):
-        node = 0
-        while node < n_inner:
-            yes = answer(codes[i], bin_starts, True, splits[node])
-            node = 2 * node + (1 if yes else 2)
-        leaves[i] = node - n_inner
-    return leaves
-
-
-@njit(cache=True, nogil=True)
-def leaf_weights(
-    leaves: Ints, signs: Signs, weights: Floats, n_leaves: int
-) -> tuple[Floats, Floats]:
-    """Add up the weights of positive and of negative records in each leaf."""
-    positive, negative = np.zeros(n_leaves), np.zeros(n_leaves)
-    for i in range(len(leaves)):
-        if signs[i] > 0:
-            positive[leaves[i]] += weights[i]
-        else:
-            negative[leaves[i]] += weights[i]
-    return positive, negative
 
 
 class Weighted(NamedTuple):
@@ -110,16 +65,24 @@ class Weighted(NamedTuple):
 
     Attributes
     ----------
-    codes : ndarray of unsigned integers, shape (n_rows, n_columns)
-    signs, weights
-        As for :meth:`Growth.begin`.
+    bins : ndarray of unsigned integers, shape (n_rows, n_columns)
+    labels : ndarray of uint8, shape (n_rows,)
+        0 or 1, the positive one.
+    weights : ndarray of shape (n_rows,)
+        Of all records that a row stands for.
     bin_starts : ndarray of shape (n_columns + 1,)
     """
 
-    codes: NDArray[Any]
-    signs: Signs
+    bins: NDArray[Any]
+    labels: NDArray[np.uint8]
     weights: Floats
     bin_starts: Ints
+
+    def by_leaf(self, leaves: Ints, n_leaves: int) -> tuple[Floats, Floats]:
+        """Add up the weights of positive and of negative rows in each leaf."""
+        sums = np.empty((2, n_leaves))
+        count_rows(leaves[:, None], self.labels, self.weights, np.arange(len(leaves)), sums)
+        return sums[1], sums[0]
 
 
 class Growth(NamedTuple):
@@ -146,31 +109,17 @@ class Growth(NamedTuple):
     possible: Bools
 
     @classmethod
-    def begin(
-        cls, splits: Ints, signs: Signs, weights: Floats, width: int, restrict: bool
-    ) -> Growth:
-        """Return a tree that is its root alone.
-
-        Parameters
-        ----------
-        splits : ndarray of shape (2**depth - 1,)
-            Written as it grows.
-        signs : ndarray of int8, shape (n_rows,)
-        weights : ndarray of shape (n_rows,)
-            Of all records that a row stands for.
-        width : int
-            All codes of all columns.
-        restrict : bool
-            As for :func:`draw_tree`.
-        """
-        n_nodes = 2 * len(splits) + 1
+    def begin(cls, splits: Ints, data: Weighted, restrict: bool) -> Growth:
+        """Return a tree that is its root alone; `splits` is written as it grows."""
+        n_rows, n_nodes = len(data.bins), 2 * len(splits) + 1
         starts = np.zeros(len(splits) + 2, dtype=np.int64)
-        starts[1] = len(signs)
+        starts[1] = n_rows
         sums = np.zeros((n_nodes, 2))
-        positive, negative = leaf_weights(np.zeros(len(signs), np.int64), signs, weights, 1)
+        positive, negative = data.by_leaf(np.zeros(n_rows, np.int64), 1)
         sums[0] = negative[0], positive[0]
-        possible = np.ones((n_nodes if restrict else 1, width), dtype=np.bool_)
-        return cls(splits, np.arange(len(signs)), starts, sums, possible)
+        n_restricted = n_nodes if restrict else 1
+        possible = np.ones((n_restricted, data.bin_starts[-1]), dtype=np.bool_)
+        return cls(splits, np.arange(n_rows), starts, sums, possible)
 
     def error(self, level: int) -> float:
         """Return Σ min(A, B) of the nodes of a level."""
@@ -178,9 +127,9 @@ class Growth(NamedTuple):
 
     def leaves(self) -> Ints:
         """Return the leaf of each row, when all levels are grown."""
-        found = np.empty(len(self.order), dtype=np.int64)
-        found[self.order] = np.repeat(np.arange(len(self.splits) + 1), np.diff(self.starts))
-        return found
+        leaves = np.empty(len(self.order), dtype=np.int64)
+        leaves[self.order] = np.repeat(np.arange(len(self.splits) + 1), np.diff(self.starts))
+        return leaves
 
 
 @njit(cache=True, nogil=True)
@@ -221,11 +170,11 @@ def grow_level(
         Used with `DRAWN`.
     """
     splits, order, starts, sums, possible = tree
-    codes, signs, weights, bin_starts = data
+    bins, labels, weights, bin_starts = data
     width = bin_starts[-1]
     restrict = len(possible) > 1
-    asked = questions(possible[0], bin_starts)
-    histogram = np.empty((width, 2))
+    candidates = questions(possible[0], bin_starts)
+    histogram = np.empty((2, width))
     scores = np.empty(width)
     n_nodes = 1 << level
     error = 0.0
@@ -239,42 +188,42 @@ def grow_level(
         low, high = starts[place], starts[place + 1]
         rows = order[low:high]
         if restrict:
-            asked = questions(possible[node], bin_starts)
+            candidates = questions(possible[node], bin_starts)
         here = alpha
         if by_error and root_error > 0:
             here *= error / root_error
         scale_here = scale * (1.0 + here * slope)
-        whole = sums[node]
-        if len(asked) == 0 or (chooses == BEST and min(whole[0], whole[1]) <= 0.0):
+        of_node = sums[node]
+        if len(candidates) == 0 or (chooses == BEST and min(of_node[0], of_node[1]) <= 0.0):
             split = NO_SPLIT
         elif (
             chooses == DRAWN
-            and bayes_weight(whole[1], whole[0], here) / scale_here <= MOST_REJECTED
+            and bayes_weight(of_node[1], of_node[0], here) / scale_here <= MOST_REJECTED
         ):
-            split = _draw_by_rejection(data, rows, whole, here, scale_here, asked, rng)
+            split = _draw_by_rejection(data, rows, of_node, here, scale_here, candidates, rng)
         else:
-            _count(data, rows, histogram)
-            _score(histogram, whole, bin_starts, here, scores)
+            count_rows(bins, labels, weights, rows, histogram)
+            _score(histogram, of_node, bin_starts, here, scores)
             if chooses == DRAWN:
-                split = _draw_among(scores, asked, scale_here, rng)
+                split = _draw_among(scores, candidates, scale_here, rng)
             else:
                 if chooses == NOISY:
-                    for b in asked:
+                    for b in candidates:
                         noise[node, b] += scores[b] / scale_here
                         scores[b] = noise[node, b]
-                split = _best(scores, asked)
+                split = _best(scores, candidates)
         splits[node] = split
         if restrict:
             divide(possible[node], bin_starts, True, split, possible, 2 * node + 1)
         left = 2 * node + 1
         # Without a question every row answers yes.
         j = 0 if split == NO_SPLIT else column_of(bin_starts, split)
-        threshold = width if split == NO_SPLIT else split - bin_starts[j]
+        threshold = width if split == NO_SPLIT else split
         first, last = low, high - 1
         for i in range(low, high):
             row = order[i]
-            yes = 1 if codes[row, j] <= threshold else 0
-            sums[left + 1 - yes, 1 if signs[row] > 0 else 0] += weights[row]
+            yes = 1 if bins[row, j] <= threshold else 0
+            sums[left + 1 - yes, labels[row]] += weights[row]
             # Written to both ends: the wrong one is written again, by a later row.
             moved[first] = row
             moved[last] = row
@@ -285,36 +234,23 @@ def grow_level(
         error += (
             min(sums[left, 0], sums[left, 1])
             + min(sums[left + 1, 0], sums[left + 1, 1])
-            - min(whole[0], whole[1])
+            - min(of_node[0], of_node[1])
         )
     order[:] = moved
     starts[: 2 * n_nodes + 1] = next_starts
 
 
 @njit(cache=True, nogil=True)
-def _count(data: Weighted, rows: Ints, histogram: Floats) -> None:
-    """Add up the weights of each code of each column by label, negative first."""
-    codes, signs, weights, bin_starts = data
-    n_columns = len(bin_starts) - 1
-    histogram[:] = 0.0
-    for i in range(len(rows)):
-        row = rows[i]
-        label = 1 if signs[row] > 0 else 0
-        for j in range(n_columns):
-            histogram[bin_starts[j] + codes[row, j], label] += weights[row]
-
-
-@njit(cache=True, nogil=True)
 def _score(
-    histogram: Floats, whole: Floats, bin_starts: Ints, alpha: float, scores: Floats
+    histogram: Floats, of_node: Floats, bin_starts: Ints, alpha: float, scores: Floats
 ) -> None:
     """Write −Φ of each candidate."""
     for j in range(len(bin_starts) - 1):
         negative = positive = 0.0
         for b in range(bin_starts[j], bin_starts[j + 1]):
-            negative += histogram[b, 0]
-            positive += histogram[b, 1]
-            scores[b] = -both_sides(positive, negative, whole[1], whole[0], alpha)
+            negative += histogram[0, b]
+            positive += histogram[1, b]
+            scores[b] = -both_sides(positive, negative, of_node[1], of_node[0], alpha)
 
 
 @njit(cache=True, nogil=True, inline="always")
@@ -328,37 +264,37 @@ def both_sides(
 
 
 @njit(cache=True, nogil=True)
-def _best(values: Floats, asked: Ints) -> int:
+def _best(values: Floats, candidates: Ints) -> int:
     best, best_value = NO_SPLIT, -np.inf
-    for b in asked:
+    for b in candidates:
         if values[b] > best_value:
             best, best_value = b, values[b]
     return best
 
 
 @njit(cache=True, nogil=True)
-def _draw_among(scores: Floats, asked: Ints, scale: float, rng: np.random.Generator) -> int:
+def _draw_among(scores: Floats, candidates: Ints, scale: float, rng: np.random.Generator) -> int:
     """Draw from the exponential mechanism, whose chances are computed."""
     largest = -np.inf
-    for b in asked:
+    for b in candidates:
         largest = max(largest, scores[b])
-    sums = np.empty(len(asked))
+    sums = np.empty(len(candidates))
     total = 0.0
-    for i in range(len(asked)):
-        total += np.exp((scores[asked[i]] - largest) / scale)
+    for i in range(len(candidates)):
+        total += np.exp((scores[candidates[i]] - largest) / scale)
         sums[i] = total
     chosen = int(np.searchsorted(sums, rng.random() * total, side="right"))
-    return int(asked[min(chosen, len(asked) - 1)])
+    return int(candidates[min(chosen, len(candidates) - 1)])
 
 
 @njit(cache=True, nogil=True)
 def _draw_by_rejection(
     data: Weighted,
     rows: Ints,
-    whole: Floats,
+    of_node: Floats,
     alpha: float,
     scale: float,
-    asked: Ints,
+    candidates: Ints,
     rng: np.random.Generator,
 ) -> int:
     """Draw from the exponential mechanism without computing all scores.
@@ -367,16 +303,15 @@ def _draw_by_rejection(
     exp(−Φ/scale) has just the chances ∝ exp(−Φ/scale). Φ of the undivided node bounds
     all Φ, and so the number of questions that are thrown away.
     """
-    codes, signs, weights, bin_starts = data
+    bins, labels, weights, bin_starts = data
     while True:
-        b = asked[rng.integers(0, len(asked))]
+        b = candidates[rng.integers(0, len(candidates))]
         j = column_of(bin_starts, b)
-        threshold = b - bin_starts[j]
         negative = positive = 0.0
         for row in rows:
-            weight = weights[row] if codes[row, j] <= threshold else 0.0
-            positive += weight if signs[row] > 0 else 0.0
-            negative += weight if signs[row] < 0 else 0.0
-        kept = np.exp(-both_sides(positive, negative, whole[1], whole[0], alpha) / scale)
-        if rng.random() < kept:
+            weight = weights[row] if bins[row, j] <= b else 0.0
+            positive += weight if labels[row] > 0 else 0.0
+            negative += weight if labels[row] == 0 else 0.0
+        chance = np.exp(-both_sides(positive, negative, of_node[1], of_node[0], alpha) / scale)
+        if rng.random() < chance:
             return int(b)

@@ -22,19 +22,7 @@ BLOCK = 512
 
 
 def weight_bits(n: int, largest: float) -> int:
-    """Return the fractional bits of weights, so that the sum of n fits in 62 bits.
-
-    Parameters
-    ----------
-    n : int
-        Number of records.
-    largest : float
-        The cap of a weight.
-
-    Returns
-    -------
-    int
-    """
+    """Return the fractional bits of weights up to `largest`, so that n of them fit in 62 bits."""
     top = math.ceil(math.log2(largest))
     return min(LARGEST_BITS, 52 - top, 62 - top - math.ceil(math.log2(n)))
 
@@ -54,41 +42,22 @@ def _add_columns(points: Floats, coefficients: Floats, start: int, out: Floats) 
 def project_rows(points: Floats, coefficients: Floats) -> Floats:
     """Return a·x of each row for several vectors a, added up in the order of columns.
 
-    Parameters
-    ----------
-    points : ndarray of shape (n_columns, n_rows)
-        A column of the data after the other.
-    coefficients : ndarray of shape (n_vectors, n_columns)
-
-    Returns
-    -------
-    ndarray of shape (n_vectors, n_rows)
+    `points` has a row a column of the data; of shape (n_vectors, n_rows) is what is returned.
     """
     n_rows = points.shape[1]
-    found = np.zeros((len(coefficients), n_rows))
+    projections = np.zeros((len(coefficients), n_rows))
     for start in range(0, n_rows, BLOCK):
         end = min(start + BLOCK, n_rows)
         for t in range(len(coefficients)):
-            _add_columns(points, coefficients[t], start, found[t, start:end])
-    return found
+            _add_columns(points, coefficients[t], start, projections[t, start:end])
+    return projections
 
 
 @njit(cache=True, nogil=True)
 def positive_rows(points: Floats, coefficients: Floats, intercepts: Floats) -> Bools:
-    """Say which rows have a·x + b > 0, for several a and b: `project_rows` without its room.
-
-    Parameters
-    ----------
-    points : ndarray of shape (n_columns, n_rows)
-    coefficients : ndarray of shape (n_vectors, n_columns)
-    intercepts : ndarray of shape (n_vectors,)
-
-    Returns
-    -------
-    ndarray of bool, shape (n_vectors, n_rows)
-    """
+    """Say which rows have a·x + b > 0, for several a and b: `project_rows` without its room."""
     n_rows = points.shape[1]
-    found = np.empty((len(coefficients), n_rows), dtype=np.bool_)
+    positive = np.empty((len(coefficients), n_rows), dtype=np.bool_)
     room = np.empty(BLOCK)
     for start in range(0, n_rows, BLOCK):
         sums = room[: min(BLOCK, n_rows - start)]
@@ -96,8 +65,8 @@ def positive_rows(points: Floats, coefficients: Floats, intercepts: Floats) -> B
             sums[:] = 0.0
             _add_columns(points, coefficients[t], start, sums)
             for i in range(len(sums)):
-                found[t, start + i] = sums[i] + intercepts[t] > 0
-    return found
+                positive[t, start + i] = sums[i] + intercepts[t] > 0
+    return positive
 
 
 @njit(cache=True, nogil=True)
@@ -115,17 +84,9 @@ def weighted_sums(weights: Ints, counts: Ints, wrong: Bools) -> tuple[int, int]:
 
 @njit(cache=True, nogil=True)
 def reweight(weights: Ints, wrong: Bools, factor: float, lowest: int, highest: int) -> None:
-    """Multiply the weights of wrong records, where the product stays within the caps.
+    """Multiply the weights of wrong records by `factor`, in place.
 
-    Parameters
-    ----------
-    weights : ndarray of shape (n_rows,)
-        Changed in place; a product is rounded down, one beyond a cap changes nothing.
-    wrong : ndarray of bool, shape (n_rows,)
-    factor : float
-        e^α.
-    lowest, highest : int
-        The caps.
+    A product is rounded down; one that is not between the caps changes nothing.
     """
     for i in range(len(weights)):
         if wrong[i]:

@@ -22,25 +22,11 @@ def add_votes(
     pool: NDArray[Any],
     votes: Ints,
 ) -> None:
-    """Train the teachers of one partition and add their votes.
+    """Train the teachers of one partition and add their votes: +1 for a score above 0, else −1.
 
     A teacher is a logistic model over the one-hot coded columns, trained by passes of
     stochastic gradient descent over its records, in the order given. It depends on its
-    own records only.
-
-    Parameters
-    ----------
-    codes : ndarray of unsigned integers, shape (n_rows, n_columns)
-    signs : ndarray of int8, shape (n_rows,)
-    order : ndarray of shape (n_records,)
-        The row of each record.
-    ends : ndarray of shape (n_teachers,)
-        Teacher i has the records from ``ends[i - 1]`` up to ``ends[i]``.
-    bin_starts : ndarray of shape (n_columns + 1,)
-    n_passes : int
-    pool : ndarray of unsigned integers, shape (n_queries, n_columns)
-    votes : ndarray of shape (n_queries,)
-        Changed in place: +1 for each teacher whose score is above 0, else −1.
+    own records only: teacher i has those of `order` from ``ends[i - 1]`` up to ``ends[i]``.
     """
     n_columns = codes.shape[1]
     weights = np.zeros(bin_starts[-1])

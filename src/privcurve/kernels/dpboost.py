@@ -1,8 +1,8 @@
 """Trees of a fixed depth for gradient boosting with square loss, over coded columns.
 
 A tree is a complete binary tree. Inner node i has the children 2i + 1 and 2i + 2; at
-each the question is "is the code of a column at most b?" (``thresholds``) or "is it b?".
-Yes goes to the first child. Candidate (column, b) is numbered ``bin_starts[column] + b``.
+each the question is "is the bin in its column at most b?" (``thresholds``) or "is it b?".
+Yes goes to the first child. A candidate has the number of its bin.
 
 Which candidates a node has follows from the questions above it alone: those that tell
 apart two codes that can still occur there. Nothing depends on which codes do occur.
@@ -17,15 +17,15 @@ from numba import njit
 from numpy.typing import NDArray
 
 from privcurve.coding import Bools, Floats, Ints
+from privcurve.kernels.trees.form import NO_QUESTION, Ranges, count_rows
 
 # Stands for the question of a node that has no candidate; every row answers yes.
-NO_SPLIT = -1
+NO_SPLIT = NO_QUESTION
 
 
 @njit(cache=True, nogil=True)
 def grow_tree(
-    codes: NDArray[Any],
-    rows: Ints,
+    bins: NDArray[Any],
     gradients: Floats,
     weights: Floats,
     bin_starts: Ints,
@@ -35,16 +35,15 @@ def grow_tree(
     scale: float,
     noise: Floats,
     splits: Ints,
+    asked: Ranges,
 ) -> tuple[Floats, Floats]:
     """Choose the splits of a tree and sum up its leaves.
 
     Parameters
     ----------
-    codes : ndarray of unsigned integers, shape (n_rows, n_columns)
-    rows : ndarray of shape (n,)
-        The row of `codes` of each record.
-    gradients, weights : ndarray of shape (n,)
-        Of each record; the gradient of a record counts `weight` times.
+    bins : ndarray of unsigned integers, shape (n_rows, n_columns)
+    gradients, weights : ndarray of shape (n_rows,)
+        The gradient of a row counts `weight` times.
     bin_starts : ndarray of shape (n_columns + 1,)
     depth : int
     thresholds : bool
@@ -58,6 +57,8 @@ def grow_tree(
         place: gain/scale of each candidate that a node has is added.
     splits : ndarray of shape (2**depth - 1,)
         Output: the candidate chosen at each inner node, or `NO_SPLIT`.
+    asked : Ranges
+        Output: the same questions as ranges.
 
     Returns
     -------
@@ -65,27 +66,22 @@ def grow_tree(
         Σ weight · gradient and Σ weight of each leaf.
     """
     width = bin_starts[-1]
-    n_columns = len(bin_starts) - 1
-    place = np.zeros(len(rows), np.int64)
+    rows = np.arange(len(bins))
+    weighted = weights * gradients
+    column, low, high = asked
+    place = np.zeros(len(bins), np.int64)
     # Codes that the questions above leave open, for each node of the level.
     possible = np.ones((1, width), np.bool_)
     for level in range(depth):
         n_nodes = 1 << level
-        sums = np.zeros((n_nodes, width))
-        totals = np.zeros((n_nodes, width))
-        for i in range(len(rows)):
-            row = rows[i]
-            node_sums = sums[place[i]]
-            node_totals = totals[place[i]]
-            weighted = weights[i] * gradients[i]
-            for j in range(n_columns):
-                b = bin_starts[j] + codes[row, j]
-                node_sums[b] += weighted
-                node_totals[b] += weights[i]
+        sums = np.empty((n_nodes, width))
+        totals = np.empty((n_nodes, width))
+        count_rows(bins, place, weighted, rows, sums)
+        count_rows(bins, place, weights, rows, totals)
         children = np.empty((2 * n_nodes, width), np.bool_)
         for node in range(n_nodes):
             index = n_nodes - 1 + node
-            splits[index] = _choose(
+            split = _choose(
                 sums[node],
                 totals[node],
                 possible[node],
@@ -95,16 +91,21 @@ def grow_tree(
                 scale,
                 noise[index] if scale > 0 else noise[0],
             )
-            divide(possible[node], bin_starts, thresholds, splits[index], children, 2 * node)
+            splits[index] = split
+            divide(possible[node], bin_starts, thresholds, split, children, 2 * node)
+            column[index], low[index], high[index] = 0, 0, width
+            if split != NO_SPLIT:
+                column[index] = column_of(bin_starts, split)
+                low[index], high[index] = 0 if thresholds else split, split
         possible = children
-        for i in range(len(rows)):
-            split = splits[n_nodes - 1 + place[i]]
-            yes = answer(codes[rows[i]], bin_starts, thresholds, split)
-            place[i] = 2 * place[i] + (0 if yes else 1)
+        for i in range(len(bins)):
+            index = n_nodes - 1 + place[i]
+            b = np.int64(bins[i, column[index]])
+            place[i] = 2 * place[i] + (not (low[index] <= b and b <= high[index]))
     leaf_sums = np.zeros(1 << depth)
     leaf_totals = np.zeros(1 << depth)
-    for i in range(len(rows)):
-        leaf_sums[place[i]] += weights[i] * gradients[i]
+    for i in range(len(bins)):
+        leaf_sums[place[i]] += weighted[i]
         leaf_totals[place[i]] += weights[i]
     return leaf_sums, leaf_totals
 
@@ -125,12 +126,12 @@ def _choose(
     for j in range(len(bin_starts) - 1):
         first, last = bin_starts[j], bin_starts[j + 1]
         n_possible = 0
-        whole_sum = 0.0
-        whole = 0.0
+        column_sum = 0.0
+        column_total = 0.0
         for b in range(first, last):
             n_possible += possible[b]
-            whole_sum += sums[b]
-            whole += totals[b]
+            column_sum += sums[b]
+            column_total += totals[b]
         yes_sum = 0.0
         yes = 0.0
         n_yes = 0
@@ -146,7 +147,7 @@ def _choose(
             if n_yes == n_possible:
                 continue
             gain = part_gain(yes_sum, yes, regularisation) + part_gain(
-                whole_sum - yes_sum, whole - yes, regularisation
+                column_sum - yes_sum, column_total - yes, regularisation
             )
             if scale > 0:
                 noise[b] += gain / scale
@@ -186,63 +187,3 @@ def divide(
 def column_of(bin_starts: Ints, split: int) -> int:
     """Return the column of a candidate."""
     return int(np.searchsorted(bin_starts, split, side="right")) - 1
-
-
-@njit(cache=True, nogil=True)
-def answer(row: NDArray[Any], bin_starts: Ints, thresholds: bool, split: int) -> bool:
-    """Answer a question for a row."""
-    if split == NO_SPLIT:
-        return True
-    j = column_of(bin_starts, split)
-    b = bin_starts[j] + row[j]
-    return bool(b <= split if thresholds else b == split)
-
-
-@njit(cache=True, nogil=True)
-def add_up_trees(
-    codes: NDArray[Any],
-    rows: Ints,
-    bin_starts: Ints,
-    thresholds: bool,
-    splits: Ints,
-    values: Floats,
-    start: int,
-    scores: Floats,
-) -> None:
-    """Add the leaf values of some trees to the scores of some rows.
-
-    Parameters
-    ----------
-    codes : ndarray of unsigned integers, shape (n_rows, n_columns)
-    rows : ndarray of shape (n,)
-    bin_starts, thresholds
-        As for :func:`grow_tree`.
-    splits : ndarray of shape (n_trees, 2**depth - 1)
-    values : ndarray of shape (n_trees, 2**depth)
-    start : int
-        The first tree to be added.
-    scores : ndarray of shape (n,)
-        Changed in place.
-    """
-    n_trees, n_inner = splits.shape
-    column = np.full(splits.shape, -1, np.int64)
-    code = np.zeros(splits.shape, np.int64)
-    for t in range(start, n_trees):
-        for node in range(n_inner):
-            if splits[t, node] != NO_SPLIT:
-                column[t, node] = column_of(bin_starts, splits[t, node])
-                code[t, node] = splits[t, node] - bin_starts[column[t, node]]
-    for t in range(start, n_trees):
-        for i in range(len(rows)):
-            row = codes[rows[i]]
-            node = 0
-            while node < n_inner:
-                j = column[t, node]
-                if j < 0:
-                    yes = True
-                elif thresholds:
-                    yes = row[j] <= code[t, node]
-                else:
-                    yes = row[j] == code[t, node]
-                node = 2 * node + (1 if yes else 2)
-            scores[i] += values[t, node - n_inner]

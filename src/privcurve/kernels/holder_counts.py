@@ -15,9 +15,8 @@ from numba import njit
 from numpy.typing import NDArray
 
 from privcurve.coding import Floats, Ints, bin_starts
-
-CRITERIA = ("gini", "entropy", "root_gini", "zero_one")
-_GINI, _ENTROPY, _ROOT_GINI = 0, 1, 2
+from privcurve.kernels.trees.choice import ENTROPY, GINI, ROOT_GINI
+from privcurve.kernels.trees.form import ranges
 
 # The purity gain where noisy counts leave nothing to divide by.
 NO_GAIN = -1.0
@@ -46,31 +45,18 @@ class Questions(NamedTuple):
 
 
 def list_questions(n_bins: Ints, ordered: Sequence[bool]) -> Questions:
-    """List the questions of a domain.
+    """Return the questions of all columns.
 
-    Parameters
-    ----------
-    n_bins : ndarray of shape (n_columns,)
-    ordered : sequence of bool
-        Whether the codes of a column have an order: then "is the code at most c" for each but
-        the last code, else "is the code c" for each.
-
-    Returns
-    -------
-    Questions
+    Of an ordered one "is the code at most c" for each code but the last, else "is it c" for each.
     """
     starts = bin_starts(n_bins)
-    width = int(starts[-1])
-    rows = []
-    for column, first in enumerate(starts[:-1].tolist()):
-        last = int(starts[column + 1]) - 1
-        if ordered[column]:
-            rows += [(column, first, b, width + b) for b in range(first, last)]
-        else:
-            rows += [(column, b, b, b) for b in range(first, last + 1)]
-    table = np.array(rows, dtype=np.int64).reshape(-1, 4)
-    columns, low, high, numbers = (np.ascontiguousarray(part) for part in table.T)
-    return Questions(columns, low, high, numbers, starts)
+    numbers = [
+        b + int(starts[-1]) * bool(ordered[j])
+        for j in range(len(n_bins))
+        for b in range(starts[j], starts[j + 1] - bool(ordered[j]))
+    ]
+    table = np.array(numbers, dtype=np.int64)
+    return Questions(*ranges(table, n_bins), table, starts)
 
 
 @njit(cache=True, nogil=True)
@@ -78,18 +64,7 @@ def impure(counts: NDArray[Any], criterion: int) -> float:
     """Return F = n·G(shares of the classes), a criterion times the number of records.
 
     G is the entropy (base 2), 2(1 − Σp²), 2√(q(1 − q)) of two classes, or 2(1 − max p): at two
-    even classes each of them is 1.
-
-    Parameters
-    ----------
-    counts : ndarray of shape (n_classes,)
-        Not below 0.
-    criterion : int
-        Place in `CRITERIA`.
-
-    Returns
-    -------
-    float
+    even classes each of them is 1. No count is below 0.
     """
     n = 0.0
     largest = 0.0
@@ -98,62 +73,20 @@ def impure(counts: NDArray[Any], criterion: int) -> float:
         largest = max(largest, float(count))
     if n <= largest:
         return 0.0
-    if criterion == _GINI:
+    if criterion == GINI:
         squares = 0.0
         for count in counts:
             squares += float(count) * float(count)
         return 2.0 * (n - squares / n)
-    if criterion == _ENTROPY:
+    if criterion == ENTROPY:
         total = 0.0
         for count in counts:
             if count > 0:
                 total -= count * np.log2(count / n)
         return total
-    if criterion == _ROOT_GINI:
+    if criterion == ROOT_GINI:
         return 2.0 * np.sqrt(float(counts[0])) * np.sqrt(float(counts[1]))
     return 2.0 * (n - largest)
-
-
-@njit(cache=True, nogil=True)
-def count_node(
-    bins: NDArray[Any], classes: Ints, counts: Ints, rows: Ints, n_classes: int, width: int
-) -> Ints:
-    """Count the records of some rows by class and bin.
-
-    Parameters
-    ----------
-    bins : ndarray of unsigned integers, shape (n_rows, n_columns)
-        The bin of each code, among those of all columns together.
-    classes : ndarray of shape (n_rows,)
-        Positions of classes.
-    counts : ndarray of shape (n_rows,)
-        Records that a row stands for.
-    rows : ndarray of int64
-        The rows of the node.
-    n_classes, width : int
-        Numbers of classes, and of bins of all columns.
-
-    Returns
-    -------
-    ndarray of int64, shape (n_classes, width)
-    """
-    found = np.zeros((n_classes, width), np.int64)
-    n_columns = bins.shape[1]
-    for i in rows:
-        of_class = found[classes[i]]
-        weight = counts[i]
-        for j in range(n_columns):
-            of_class[bins[i, j]] += weight
-    return found
-
-
-@njit(cache=True, nogil=True)
-def count_classes(classes: Ints, counts: Ints, rows: Ints, n_classes: int) -> Ints:
-    """Count the records of some rows by class."""
-    found = np.zeros(n_classes, np.int64)
-    for i in rows:
-        found[classes[i]] += counts[i]
-    return found
 
 
 @njit(cache=True, nogil=True)
@@ -177,85 +110,40 @@ def part_node(
 
 
 @njit(cache=True, nogil=True)
-def answers(table: NDArray[Any], low: Ints, high: Ints) -> Floats:
-    """Return how many records of each class say yes to each question.
-
-    Parameters
-    ----------
-    table : ndarray of shape (n_classes, width)
-        Counts by class and bin.
-    low, high : ndarray of shape (n_questions,)
-        Bins, as columns of `table`. Ranges that begin at the same bin stand together, in the
-        order of their ends.
-
-    Returns
-    -------
-    ndarray of shape (n_questions, n_classes)
-    """
-    n_classes = table.shape[0]
-    found = np.zeros((len(low), n_classes))
-    for q in range(len(low)):
-        first = low[q]
-        if q > 0 and low[q - 1] == first:
-            first = high[q - 1] + 1
-            found[q] = found[q - 1]
-        for b in range(first, high[q] + 1):
-            for c in range(n_classes):
-                found[q, c] += table[c, b]
-    return found
-
-
-@njit(cache=True, nogil=True)
 def split_values(no: Floats, yes: Floats, criterion: int) -> Floats:
     """Return F of both sides of each question together; counts below 0 count as 0.
 
-    Parameters
-    ----------
-    no, yes : ndarray of shape (n_questions, n_classes)
-        See :func:`answers`.
-    criterion : int
-        Place in `CRITERIA`.
-
-    Returns
-    -------
-    ndarray of shape (n_questions,)
+    `no` and `yes` are of shape (n_questions, n_classes).
     """
-    found = np.empty(len(yes))
+    values = np.empty(len(yes))
     for q in range(len(yes)):
-        found[q] = impure(np.maximum(no[q], 0.0), criterion)
-        found[q] += impure(np.maximum(yes[q], 0.0), criterion)
-    return found
+        values[q] = impure(np.maximum(no[q], 0.0), criterion)
+        values[q] += impure(np.maximum(yes[q], 0.0), criterion)
+    return values
 
 
 @njit(cache=True, nogil=True)
 def family_counts(yes: Floats, totals: Floats) -> Floats:
     """Return the three families of counts of each question (NoisyCounts, appendix A.4).
 
-    Parameters
-    ----------
-    yes : ndarray of shape (n_questions, n_classes)
-    totals : ndarray of shape (n_classes,)
-
-    Returns
-    -------
-    ndarray of shape (n_questions, 3 · n_classes + 2)
-        By class those who say no, by class those who say yes, by class, by side.
+    Of shape (n_questions, 3 · n_classes + 2): by class those who say no, by class those who say
+    yes, by class, by side. `yes` is of shape (n_questions, n_classes).
     """
     k = len(totals)
-    found = np.empty((len(yes), 3 * k + 2))
+    families = np.empty((len(yes), 3 * k + 2))
     for q in range(len(yes)):
         n_no = 0.0
         n_yes = 0.0
         for c in range(k):
             no = totals[c] - yes[q, c]
-            found[q, c] = no
-            found[q, k + c] = yes[q, c]
-            found[q, 2 * k + c] = totals[c]
+            families[q, c] = no
+            families[q, k + c] = yes[q, c]
+            families[q, 2 * k + c] = totals[c]
             n_no += no
             n_yes += yes[q, c]
-        found[q, 3 * k] = n_no
-        found[q, 3 * k + 1] = n_yes
-    return found
+        families[q, 3 * k] = n_no
+        families[q, 3 * k + 1] = n_yes
+    return families
 
 
 @njit(cache=True, nogil=True)
@@ -264,20 +152,9 @@ def family_gains(families: Floats, criterion: int) -> Floats:
 
     Counts below 0 count as 0. G of the node is of its counts by class, shares are of the counts
     by side, G of a side is of its joint counts; where one of them has nothing, J = −1.
-
-    Parameters
-    ----------
-    families : ndarray of shape (n_questions, 3 · n_classes + 2)
-        See :func:`family_counts`.
-    criterion : int
-        Place in `CRITERIA`.
-
-    Returns
-    -------
-    ndarray of shape (n_questions,)
     """
     k = (families.shape[1] - 2) // 3
-    found = np.empty(len(families))
+    gains = np.empty(len(families))
     counts = np.empty(families.shape[1])
     for q in range(len(families)):
         for i in range(len(counts)):
@@ -285,7 +162,7 @@ def family_gains(families: Floats, criterion: int) -> Floats:
         n = _total(counts, 2 * k, 3 * k)
         sides = counts[3 * k] + counts[3 * k + 1]
         if n <= 0.0 or sides <= 0.0:
-            found[q] = NO_GAIN
+            gains[q] = NO_GAIN
             continue
         gain = impure(counts[2 * k : 3 * k], criterion) / n
         for side in range(2):
@@ -296,8 +173,8 @@ def family_gains(families: Floats, criterion: int) -> Floats:
                     gain = NO_GAIN
                     break
                 gain -= share * impure(counts[side * k : (side + 1) * k], criterion) / of_side
-        found[q] = gain
-    return found
+        gains[q] = gain
+    return gains
 
 
 @njit(cache=True, nogil=True)

@@ -194,20 +194,9 @@ def _least(bins: Ints, positive_weight: int, negative_weight: int) -> int:
 
 @njit(cache=True, nogil=True)
 def literal_error(bins: Ints, positive_weight: int, negative_weight: int, literal: int) -> int:
-    """Return the weight of the rows that a literal gets wrong.
+    """Return the weight of the rows that a literal gets wrong, in multiples of 1/unit.
 
-    Parameters
-    ----------
-    bins : ndarray of shape (n_bins,)
-        Σ μ·y over the rows in each bin.
-    positive_weight, negative_weight : int
-        Σ μ over the rows with either label.
-    literal : int
-
-    Returns
-    -------
-    int
-        In multiples of 1/unit.
+    `bins` has Σ μ·y over the rows in each bin, the weights Σ μ over those of either label.
     """
     b = literal >> 1
     # Right in the bin where y = +1, right outside it where y = −1: the constant +1 is the
@@ -248,21 +237,7 @@ def _vote(
 
 @njit(cache=True, nogil=True)
 def count_votes(codes: NDArray[Any], bin_starts: Ints, table: Ints, offset: int) -> Ints:
-    """Sum the votes of an ensemble for each row.
-
-    Parameters
-    ----------
-    codes : ndarray of unsigned integers, shape (n_rows, n_columns)
-    bin_starts : ndarray of shape (n_columns + 1,)
-    table : ndarray of shape (n_bins,)
-        Net votes of each bin.
-    offset : int
-        Votes that every row gets.
-
-    Returns
-    -------
-    ndarray of int64, shape (n_rows,)
-    """
+    """Return the sum of votes of each row: `offset`, and `table[bin]` of each of its bins."""
     n_rows, n_columns = codes.shape
     votes = np.empty(n_rows, np.int64)
     for i in range(n_rows):
@@ -274,20 +249,7 @@ def count_votes(codes: NDArray[Any], bin_starts: Ints, table: Ints, offset: int)
 
 
 def vote_table(picks: Ints, n_bins: int) -> tuple[Ints, int]:
-    """Turn picked literals into net votes of each bin and an offset.
-
-    Parameters
-    ----------
-    picks : ndarray of shape (n_rounds,)
-    n_bins : int
-        All bins of all columns together.
-
-    Returns
-    -------
-    table : ndarray of shape (n_bins,)
-    offset : int
-        The score of a row is the offset plus the votes of its bins.
-    """
+    """Turn picked literals into net votes of each bin, and what every row gets."""
     signs = 1 - 2 * (picks & 1)
     in_bin = picks < 2 * n_bins
     table = np.zeros(n_bins, dtype=np.int64)

@@ -13,10 +13,11 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from privcurve.coding import Bools, Floats, Ints, Signs
+from privcurve.coding import Codes, Floats, Ints, Signs
 from privcurve.kernels.projection import fixed_point_bits, project, start_levels
 from privcurve.kernels.trees.choice import CRITERIA
-from privcurve.kernels.trees.growth import Tree, Weighed, grow_best_first, grow_by_levels
+from privcurve.kernels.trees.form import Ranges, bin_codes, ranges
+from privcurve.kernels.trees.growth import Growing, Weighed, grow_best_first, grow_by_levels
 
 
 class BinnedRows(NamedTuple):
@@ -24,18 +25,22 @@ class BinnedRows(NamedTuple):
 
     Attributes
     ----------
-    bins : ndarray of uint16 or uint32, shape (n_rows, n_columns)
-        The bin of each code, plus the number of bins if the label is negative.
-    columns : ndarray of shape (n_bins,)
-        The column of each bin.
-    positive : ndarray of bool, shape (n_rows,)
-    counts : ndarray of shape (n_rows,)
+    bins : ndarray of unsigned integers, shape (n_rows, n_columns)
+    labels : ndarray of uint8, shape (n_rows,)
+        0 or 1, the positive one.
+    counts : ndarray of int64, shape (n_rows,)
+    n_bins : ndarray of shape (n_columns,)
     """
 
     bins: NDArray[Any]
-    columns: Ints
-    positive: Bools
+    labels: NDArray[np.uint8]
     counts: Ints
+    n_bins: Ints
+
+    def questions(self, thresholds: bool) -> Ranges:
+        """Return what trees may ask: for a code, and if told so for thresholds too."""
+        width = int(self.n_bins.sum())
+        return ranges(np.arange(2 * width if thresholds else width), self.n_bins)
 
 
 class TreeNoise(NamedTuple):
@@ -60,16 +65,16 @@ class TreeNoise(NamedTuple):
 
 
 class Forest(NamedTuple):
-    """Trees of one fit, in the order of the rounds.
+    """Trees as they are kept in files, in the order of the rounds.
 
     Attributes
     ----------
-    splits : ndarray of int64, shape (n_rounds, n_nodes)
-        The question of a node, see :mod:`privcurve.kernels.trees.choice`; −1 for a leaf.
-    children : ndarray of int64, shape (n_rounds, n_nodes)
+    splits : ndarray of int64, shape (n_trees, n_nodes)
+        The number of a node's question, see :mod:`privcurve.kernels.trees.form`; −1 for a leaf.
+    children : ndarray of int64, shape (n_trees, n_nodes)
         The left child (the rows that say no); the right one follows it. 0 for a leaf.
-    labels : ndarray of int8, shape (n_rounds, n_nodes)
-        −1 or +1 for a leaf; 0 for an internal node.
+    labels : ndarray of int8, shape (n_trees, n_nodes)
+        Of a leaf, −1 or +1; 0 for an internal node.
     """
 
     splits: Ints
@@ -77,29 +82,10 @@ class Forest(NamedTuple):
     labels: Signs
 
 
-def bin_rows(codes: NDArray[Any], n_bins: Ints, signs: Signs, counts: NDArray[Any]) -> BinnedRows:
-    """Turn codes into places of a histogram.
-
-    Parameters
-    ----------
-    codes : ndarray of unsigned integers, shape (n_rows, n_columns)
-    n_bins : ndarray of shape (n_columns,)
-    signs : ndarray of shape (n_rows,)
-        −1 or +1.
-    counts : ndarray of shape (n_rows,)
-        Records that a row stands for.
-
-    Returns
-    -------
-    BinnedRows
-    """
-    width = int(n_bins.sum())
-    dtype = np.uint16 if 2 * width <= 2**16 else np.uint32
-    starts = np.cumsum(n_bins) - n_bins
-    positive = signs > 0
-    bins = codes + starts.astype(dtype) + np.where(positive, 0, width).astype(dtype)[:, None]
-    columns = np.repeat(np.arange(len(n_bins), dtype=np.int64), n_bins)
-    return BinnedRows(bins.astype(dtype), columns, positive, counts.astype(np.int64))
+def bin_rows(codes: Codes, n_bins: Ints, signs: Signs, counts: NDArray[Any]) -> BinnedRows:
+    """Turn codes into bins, and labels −1 or +1 into positions."""
+    labels = (signs > 0).astype(np.uint8)
+    return BinnedRows(bin_codes(codes, n_bins), labels, counts.astype(np.int64), n_bins)
 
 
 def node_count(depth: int, n_splits: int) -> int:
@@ -136,7 +122,7 @@ def boost_trees(
     thresholds : bool
         Whether trees grown by levels may ask for thresholds too.
     criterion : str
-        One of ``gini``, ``entropy``, ``root_gini``.
+        One of `CRITERIA`.
     rates, label_rates : ndarray of shape (n_rounds,)
         What multiplies the splits' scores and the leaves' margins (or the errors of
         1-rules). All infinite: no noise.
@@ -168,8 +154,9 @@ def boost_trees(
     n = int(rows.counts.sum())
     levels, spread, step = start_levels(begin, len(rows.counts))
     splits, children, labels, largest = _boost(
-        rows, levels, spread, step, density, learning_rate / step,
-        depth, n_splits, thresholds, CRITERIA.index(criterion),
+        Weighed(rows.bins, rows.labels, np.empty_like(rows.counts), rows.questions(thresholds)),
+        rows.counts, levels, spread, step, density, learning_rate / step,
+        depth, n_splits, CRITERIA.index(criterion),
         rates, label_rates, rules, normalise, noise, 1 << fixed_point_bits(n),
     )  # fmt: skip
     return Forest(splits, children, labels), float(largest)
@@ -177,7 +164,8 @@ def boost_trees(
 
 @njit(cache=True, nogil=True)
 def _boost(
-    binned: BinnedRows,
+    rows: Weighed,
+    counts: Ints,
     levels: Ints,
     spread: int,
     step: int,
@@ -185,7 +173,6 @@ def _boost(
     learning_rate: float,
     depth: int,
     n_splits: int,
-    thresholds: bool,
     criterion: int,
     rates: Floats,
     label_rates: Floats,
@@ -194,22 +181,20 @@ def _boost(
     noise: TreeNoise,
     unit: int,
 ) -> tuple[Ints, Ints, Signs, float]:
-    bins, columns, positive, counts = binned
+    labels_of_rows, mass, questions = rows.labels, rows.mass, rows.questions
     split_noise, rule_noise, label_noise = noise
     n_rows = len(counts)
-    n_bins = len(columns)
+    width = questions.high[-1] + 1
     n_rounds, n_nodes = label_noise.shape
     splits = np.empty((n_rounds, n_nodes), np.int64)
     children = np.empty((n_rounds, n_nodes), np.int64)
     labels = np.zeros((n_rounds, n_nodes), np.int8)
-    histograms = np.empty((2**depth - 1 if depth > 0 else n_nodes, 2 * n_bins), np.int64)
-    gains = np.empty((0 if depth > 0 else n_nodes, n_bins))
+    histograms = np.empty((2**depth - 1 if depth > 0 else n_nodes, 2, width), np.int64)
+    gains = np.empty((0 if depth > 0 else n_nodes, len(questions.low)))
     totals = np.empty((n_nodes, 2), np.int64)
     borders = np.empty((n_nodes, 2), np.int64)
     order = np.empty(n_rows, np.int64)
     buffer = np.empty(n_rows, np.int64)
-    mass = np.empty(n_rows, np.int64)
-    rows = Weighed(bins, columns, mass)
     # Of a row: its first level, and `step` for each correct vote.
     level = levels.copy()
     by_level = np.zeros(spread + step * n_rounds + 1, np.int64)
@@ -224,17 +209,19 @@ def _boost(
         largest = max(largest, project(by_level, last, density, learning_rate, unit, weights))
         total = density * n * unit
         if normalise:
-            whole = 0
+            mass_of_all = 0
             for k in range(last + 1):
-                whole += by_level[k] * weights[k]
-            total = float(whole)
+                mass_of_all += by_level[k] * weights[k]
+            total = float(mass_of_all)
         for i in range(n_rows):
             mass[i] = weights[level[i]] * counts[i]
-        tree = Tree(splits[t], children[t], labels[t], totals, borders, order, buffer, histograms)
+        tree = Growing(
+            splits[t], children[t], labels[t], totals, borders, order, buffer, histograms
+        )
         if depth > 0:
             rule_rate = label_rates[t] / total if rules else 0.0
             grow_by_levels(
-                rows, tree, depth, thresholds, criterion, rates[t] / total, split_noise[t],
+                rows, tree, depth, criterion, rates[t] / total, split_noise[t],
                 rule_rate, rule_noise[t],
             )  # fmt: skip
         else:
@@ -245,54 +232,12 @@ def _boost(
             if children[t, node] > 0:
                 continue
             if not rules:
-                margin = float(totals[node, 0] - totals[node, 1])
+                margin = float(totals[node, 1] - totals[node, 0])
                 if not np.isinf(label_rates[t]):
                     label_noise[t, node] += label_rates[t] * margin / total
                     margin = label_noise[t, node]
                 labels[t, node] = 1 if margin > 0.0 else -1
             plus = labels[t, node] > 0
             for k in range(borders[node, 0], borders[node, 1]):
-                level[order[k]] += step * (positive[order[k]] == plus)
+                level[order[k]] += step * ((labels_of_rows[order[k]] > 0) == plus)
     return splits, children, labels, largest
-
-
-@njit(cache=True, nogil=True)
-def count_tree_votes(
-    codes: NDArray[Any], columns: Ints, values: Ints, splits: Ints, children: Ints, labels: Signs
-) -> Ints:
-    """Sum the votes of the trees for each row.
-
-    Parameters
-    ----------
-    codes : ndarray of unsigned integers, shape (n_rows, n_columns)
-    columns, values : ndarray of shape (n_bins,)
-        The column of each bin, and its code there.
-    splits, children, labels
-        See :class:`Forest`.
-
-    Returns
-    -------
-    ndarray of int64, shape (n_rows,)
-    """
-    n_rows = len(codes)
-    n_trees, n_nodes = splits.shape
-    n_bins = len(columns)
-    votes = np.zeros(n_rows, np.int64)
-    column = np.zeros(n_nodes, np.int64)
-    # A yes is a code from `low` to `high`.
-    low = np.zeros(n_nodes, np.int64)
-    high = np.zeros(n_nodes, np.int64)
-    for t in range(n_trees):
-        for node in range(n_nodes):
-            question = max(splits[t, node], 0)
-            b = question % n_bins
-            column[node] = columns[b]
-            high[node] = values[b]
-            low[node] = values[b] if question < n_bins else 0
-        for i in range(n_rows):
-            node = 0
-            while children[t, node] > 0:
-                code = np.int64(codes[i, column[node]])
-                node = children[t, node] + (low[node] <= code and code <= high[node])
-            votes[i] += labels[t, node]
-    return votes

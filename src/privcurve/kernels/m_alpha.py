@@ -49,12 +49,7 @@ def inverse(margin: float, alpha: float) -> float:
 def log_odds_of_margins(scores: Floats, alpha: float) -> Floats:
     """Return ln(q/(1 − q)) of q = ψ⁻¹(z): ±2 arsinh((|z|/2 − (1 − α))/α), or 0 where q is ½.
 
-    Parameters
-    ----------
-    scores : ndarray of shape (n,)
-        z.
-    alpha : float
-        Above 0.
+    For α above 0.
     """
     beyond = np.maximum(np.abs(scores) / 2 - (1 - alpha), 0.0)
     return np.asarray(np.sign(scores) * 2 * np.arcsinh(beyond / alpha))
@@ -67,19 +62,7 @@ def largest_link(alpha: float) -> float:
 
 @njit(cache=True, nogil=True)
 def record_weights(scores: Floats, signs: Signs, alpha: float) -> Floats:
-    """Return ψ⁻¹(−y·H(x)) of each record.
-
-    Parameters
-    ----------
-    scores : ndarray of shape (n,)
-        H(x).
-    signs : ndarray of shape (n,)
-    alpha : float
-
-    Returns
-    -------
-    ndarray of shape (n,)
-    """
+    """Return ψ⁻¹(−y·H(x)) of each record."""
     weights = np.empty(len(scores))
     for i in range(len(scores)):
         weights[i] = inverse(-signs[i] * scores[i], alpha)

@@ -84,15 +84,15 @@ def minimise_logistic(
             # Each step squares the error: after this one it is what float64 rounds off.
             return theta - step
         proposed = theta - step
-        found = y * (offset + rows @ proposed)
-        if not np.abs(found - margins).max() <= SURE_MOVE:
+        moved = y * (offset + rows @ proposed)
+        if not np.abs(moved - margins).max() <= SURE_MOVE:
             value, length = objective(margins, theta), 1.0
             largest = value + ROUNDING * abs(value)
-            while not objective(found, proposed) <= largest and length >= SHORTEST:
+            while not objective(moved, proposed) <= largest and length >= SHORTEST:
                 length /= 2
                 proposed = theta - length * step
-                found = y * (offset + rows @ proposed)
-        theta, margins = proposed, found
+                moved = y * (offset + rows @ proposed)
+        theta, margins = proposed, moved
     raise NoMinimumError(f"logistic regression: no minimum after {MAX_STEPS} steps")
 
 

@@ -54,17 +54,7 @@ class PackedRows(NamedTuple):
 
 
 def pack(codes: NDArray[Any], n_bins: Ints) -> PackedRows:
-    """Group the columns and number the cells.
-
-    Parameters
-    ----------
-    codes : ndarray of unsigned integers, shape (n_rows, n_columns)
-    n_bins : ndarray of shape (n_columns,)
-
-    Returns
-    -------
-    PackedRows
-    """
+    """Group the columns and number the cells."""
     starts = bin_starts(n_bins)
     columns = np.ascontiguousarray(codes.T, dtype=np.uint16)
     step = max(1, codes.shape[0] // SAMPLE)
@@ -135,11 +125,11 @@ def _number_cells(
 def _join(joint: Ints, n_cells: int, column: NDArray[np.uint16], n_bins: int, out: Ints) -> int:
     """Return the pairs (joint code, code) that occur a number each, and count them."""
     number = np.full(n_cells * n_bins, -1, np.int32)
-    found = 0
+    n_pairs = 0
     for i in range(len(column)):
         pair = joint[i] * n_bins + column[i]
         if number[pair] < 0:
-            number[pair] = found
-            found += 1
+            number[pair] = n_pairs
+            n_pairs += 1
         out[i] = number[pair]
-    return found
+    return n_pairs

@@ -49,34 +49,25 @@ def _residual(margin: int, table: Ints, shift: int) -> int:
 
 
 @njit(cache=True, nogil=True)
-def add_to_scores(column: NDArray[Any], change: Ints, scores: Ints) -> None:
-    """Add a bin's change to the scores of the records in it.
+def _residuals(rows: Scored) -> Ints:
+    """Return the clipped residual of a record of each row, without its sign."""
+    labels, _, scores, table, shift = rows
+    residuals = np.empty(len(labels), dtype=np.int64)
+    for i in range(len(labels)):
+        residuals[i] = _residual(scores[i] if labels[i] == 1 else -scores[i], table, shift)
+    return residuals
 
-    Parameters
-    ----------
-    column : ndarray of unsigned integers, shape (n_rows,)
-    change : ndarray of shape (n_bins,)
-    scores : ndarray of shape (n_rows,)
-        Changed in place.
-    """
+
+@njit(cache=True, nogil=True)
+def add_to_scores(column: NDArray[Any], change: Ints, scores: Ints) -> None:
+    """Add a bin's change to the scores of the records in it, in place."""
     for i in range(len(column)):
         scores[i] += change[column[i]]
 
 
 @njit(cache=True, nogil=True)
 def residual_sums(column: NDArray[Any], n_bins: int, rows: Scored) -> Ints:
-    """Sum the clipped residuals by label and bin of a column.
-
-    Parameters
-    ----------
-    column : ndarray of unsigned integers, shape (n_rows,)
-    n_bins : int
-    rows : Scored
-
-    Returns
-    -------
-    ndarray of shape (2, n_bins)
-    """
+    """Sum the clipped residuals by label and bin of a column: shape (2, n_bins)."""
     labels, counts, scores, table, shift = rows
     sums = np.zeros((2, n_bins), dtype=np.int64)
     for i in range(len(column)):
@@ -90,24 +81,10 @@ def residual_sums(column: NDArray[Any], n_bins: int, rows: Scored) -> Ints:
 def edges_of_columns(columns: NDArray[Any], n_bins: Ints, rows: Scored) -> Ints:
     """Return Σ_b |G_b| of each column: what the best labelling of its bins gains on the residuals.
 
-    Parameters
-    ----------
-    columns : ndarray of unsigned integers, shape (n_columns, n_rows)
-    n_bins : ndarray of shape (n_columns,)
-    rows : Scored
-
-    Returns
-    -------
-    ndarray of shape (n_columns,)
+    `columns` is of shape (n_columns, n_rows).
     """
-    labels, counts, scores, table, shift = rows
-    n = len(labels)
-    signed = np.empty(n, dtype=np.int64)
-    for i in range(n):
-        if labels[i] == 1:
-            signed[i] = counts[i] * _residual(scores[i], table, shift)
-        else:
-            signed[i] = -counts[i] * _residual(-scores[i], table, shift)
+    n = len(rows.labels)
+    signed = _residuals(rows) * np.where(rows.labels == 1, rows.counts, -rows.counts)
     edges = np.zeros(len(columns), dtype=np.int64)
     for j in range(len(columns)):
         sums = np.zeros(n_bins[j], dtype=np.int64)
@@ -122,24 +99,12 @@ def edges_of_columns(columns: NDArray[Any], n_bins: Ints, rows: Scored) -> Ints:
 def slopes_of_columns(columns: NDArray[Any], places: Ints, place_bits: int, rows: Scored) -> Ints:
     """Sum the signed clipped residuals times the place of the record in each column.
 
-    Parameters
-    ----------
-    columns : ndarray of unsigned integers, shape (n_columns, n_rows)
-    places : ndarray of shape (n_columns, largest number of bins)
-        Of each bin, in units of 2^-place_bits; at most half in size. What a record adds is
-        rounded towards 0.
-    place_bits : int
-    rows : Scored
-
-    Returns
-    -------
-    ndarray of shape (n_columns,)
+    `columns` is of shape (n_columns, n_rows). `places` has the place of each bin of a column, at
+    most half in size, in units of 2^-place_bits; what a record adds is rounded towards 0.
     """
-    labels, counts, scores, table, shift = rows
+    labels, counts = rows.labels, rows.counts
     n = len(labels)
-    residuals = np.empty(n, dtype=np.int64)
-    for i in range(n):
-        residuals[i] = _residual(scores[i] if labels[i] == 1 else -scores[i], table, shift)
+    residuals = _residuals(rows)
     sums = np.zeros(len(columns), dtype=np.int64)
     for j in range(len(columns)):
         column, place = columns[j], places[j]
@@ -222,13 +187,13 @@ def smooth(
 @njit(cache=True, nogil=True)
 def _apart(z: Floats, noise: Floats, size: float, mean: Floats, variance: Floats) -> float:
     """Independent bins of prior variance `size`: fill in the posterior, give the log likelihood."""
-    found = 0.0
+    likelihood = 0.0
     for b in range(len(z)):
         total = size + noise[b]
         mean[b] = z[b] * size / total
         variance[b] = noise[b] * size / total
-        found -= 0.5 * (math.log(total) + z[b] * z[b] / total)
-    return found
+        likelihood -= 0.5 * (math.log(total) + z[b] * z[b] / total)
+    return likelihood
 
 
 @njit(cache=True, nogil=True)
@@ -243,42 +208,42 @@ def _along(
     n = len(z)
     at = np.empty((2, n))  # filtered means, of z and of the line
     ahead = np.empty((2, n))
-    known = np.empty(n)
+    filtered = np.empty(n)
     before = np.empty(n)
-    found = zz = zv = vv = 0.0
+    likelihood = zz = zv = vv = 0.0
     for b in range(n):
         if b == 0:
             before[b] = size
             ahead[0, b] = ahead[1, b] = 0.0
         else:
-            before[b] = step * step * known[b - 1] + size * (1.0 - step * step)
+            before[b] = step * step * filtered[b - 1] + size * (1.0 - step * step)
             ahead[0, b] = step * at[0, b - 1]
             ahead[1, b] = step * at[1, b - 1]
         total = before[b] + noise[b]
         gain = before[b] / total
         surprise = z[b] - ahead[0, b]
         v = 3.4641016151377544 * ((b + 0.5) / n - 0.5) - ahead[1, b]
-        found -= 0.5 * math.log(total)
+        likelihood -= 0.5 * math.log(total)
         zz += surprise * surprise / total
         zv += surprise * v / total
         vv += v * v / total
         at[0, b] = ahead[0, b] + gain * surprise
         at[1, b] = ahead[1, b] + gain * v
-        known[b] = (1.0 - gain) * before[b]
+        filtered[b] = (1.0 - gain) * before[b]
     slope = line * zv / (1.0 + line * vv)
-    found -= 0.5 * (math.log(1.0 + line * vv) + zz - slope * zv)
+    likelihood -= 0.5 * (math.log(1.0 + line * vv) + zz - slope * zv)
     # Backwards: the smoothed process, of z less the line; then the line comes back.
     spread = line / (1.0 + line * vv)
     last = last_v = left = 0.0
     for b in range(n - 1, -1, -1):
         if b == n - 1:
-            last, last_v, left = at[0, b], at[1, b], known[b]
+            last, last_v, left = at[0, b], at[1, b], filtered[b]
         else:
-            back = known[b] * step / before[b + 1]
+            back = filtered[b] * step / before[b + 1]
             last = at[0, b] + back * (last - ahead[0, b + 1])
             last_v = at[1, b] + back * (last_v - ahead[1, b + 1])
-            left = known[b] + back * back * (left - before[b + 1])
+            left = filtered[b] + back * back * (left - before[b + 1])
         v = 3.4641016151377544 * ((b + 0.5) / n - 0.5)
         mean[b] = last + slope * (v - last_v)
         variance[b] = left + spread * (v - last_v) ** 2
-    return found
+    return likelihood

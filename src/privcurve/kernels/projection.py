@@ -20,17 +20,7 @@ LARGEST_BITS = 52
 
 
 def fixed_point_bits(n: int) -> int:
-    """Return the number of fractional bits of a weight, so that n weights fit in 62 bits.
-
-    Parameters
-    ----------
-    n : int
-        Number of records, at least 1.
-
-    Returns
-    -------
-    int
-    """
+    """Return the number of fractional bits of a weight, so that n weights fit in 62 bits."""
     return min(LARGEST_BITS, 62 - math.ceil(math.log2(n)))
 
 
@@ -39,22 +29,8 @@ def start_levels(begin: Ints | None, n_rows: int) -> tuple[Ints, int, int]:
 
     With margins of any parity the level of a row is its margin less the smallest that is
     possible, so that a vote moves it by 0 or 2, and `project` is given the number of levels
-    above the lowest in place of the votes, and λ/2 in place of λ.
-
-    Parameters
-    ----------
-    begin : ndarray of shape (n_rows,), or None
-        The margin of each row before the first round, in votes; None: 0 for all.
-    n_rows : int
-
-    Returns
-    -------
-    levels : ndarray of shape (n_rows,)
-        Before the first round.
-    spread : int
-        The highest level before the first round.
-    step : int
-        How many levels a correct vote is worth: 1 if all begin at 0, else 2.
+    above the lowest in place of the votes, and λ/2 in place of λ. With the levels come the
+    highest of them, and how many levels a correct vote is worth: 1 if all begin at 0, else 2.
     """
     if begin is None:
         return np.zeros(n_rows, dtype=np.int64), 0, 1

@@ -1,18 +1,17 @@
-"""Complete trees with questions drawn at random: which leaf a row is in, and sums there.
+"""Complete trees with questions drawn at random: residuals, and their sums in leaves.
 
-The node i of a tree has the children 2i + 1 (no) and 2i + 2 (yes). Residuals are whole numbers
-of a unit, so that their sums are exact in any order.
+Residuals are whole numbers of a unit, so that their sums are exact in any order.
 """
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
 from privcurve.coding import Floats, Ints
+from privcurve.kernels.trees.form import Ranges, Trees, complete_trees
 
 
 class Stumps(NamedTuple):
@@ -21,7 +20,7 @@ class Stumps(NamedTuple):
     Attributes
     ----------
     columns, low, high : ndarray of int64, shape (n_trees, 2**depth − 1)
-        The range of bins that says yes, see :mod:`privcurve.kernels.holder_counts`.
+        The range of bins that says yes.
     unit : float
         What residuals are whole numbers of: a power of two, at most 2**−10.
     """
@@ -31,10 +30,9 @@ class Stumps(NamedTuple):
     high: Ints
     unit: float
 
-    @property
-    def n_leaves(self) -> int:
-        """Leaves of a tree."""
-        return int(self.columns.shape[1]) + 1
+    def trees(self) -> Trees:
+        """Return them as rows are asked."""
+        return complete_trees(Ranges(self.columns, self.low, self.high))
 
     @staticmethod
     def n_outputs(n_classes: int) -> int:
@@ -43,52 +41,22 @@ class Stumps(NamedTuple):
 
 
 @njit(cache=True, nogil=True)
-def find_leaves(bins: NDArray[Any], trees: Stumps) -> Ints:
-    """Return the leaf of each row in each tree: shape (n_trees, n_rows)."""
-    columns, low, high, _ = trees
-    n_trees, n_inner = columns.shape
-    n_rows = len(bins)
-    found = np.empty((n_trees, n_rows), np.int64)
-    for t in range(n_trees):
-        for i in range(n_rows):
-            node = 0
-            while node < n_inner:
-                b = np.int64(bins[i, columns[t, node]])
-                node = 2 * node + 1 + (low[t, node] <= b and b <= high[t, node])
-            found[t, i] = node - n_inner
-    return found
-
-
-@njit(cache=True, nogil=True)
 def residuals(scores: Floats, classes: Ints, unit: float, longest: float) -> Ints:
-    """Return the clipped residuals of rows and their norms, in whole units.
+    """Return the clipped residuals of rows and their norms, in size units.
 
     With one score: p − y and its size. With K scores: the vector p − e_y and its length; rounding
-    to units adds at most half a unit to each entry.
-
-    Parameters
-    ----------
-    scores : ndarray of shape (n_rows, n_outputs)
-    classes : ndarray of shape (n_rows,)
-        Positions of classes.
-    unit : float
-        Divides ½.
-    longest : float
-        What a residual is shortened to, see
-        :func:`privcurve.privacy.sensitivity.counts.residual_norm`.
-
-    Returns
-    -------
-    ndarray of int64, shape (n_rows, n_outputs + 1)
+    to units adds at most half a unit to each entry. `unit` divides ½; residuals are shortened to
+    `longest`, see :func:`privcurve.privacy.sensitivity.counts.residual_norm`. Of shape
+    (n_rows, n_outputs + 1).
     """
     n_rows, k = scores.shape
-    found = np.empty((n_rows, k + 1), np.int64)
+    table = np.empty((n_rows, k + 1), np.int64)
     for i in range(n_rows):
         if k == 1:
             g = 1.0 / (1.0 + np.exp(-scores[i, 0])) - classes[i]
-            whole = np.int64(np.rint(min(max(g, -longest), longest) / unit))
-            found[i, 0] = whole
-            found[i, 1] = abs(whole)
+            size = np.int64(np.rint(min(max(g, -longest), longest) / unit))
+            table[i, 0] = size
+            table[i, 1] = abs(size)
             continue
         largest = scores[i].max()
         total = 0.0
@@ -102,51 +70,19 @@ def residuals(scores: Floats, classes: Ints, unit: float, longest: float) -> Int
         factor = min(1.0, longest / norm) if norm > 0.0 else 1.0
         for c in range(k):
             g = np.exp(scores[i, c] - largest) / total - (c == classes[i])
-            found[i, c] = np.int64(np.rint(factor * g / unit))
-        found[i, k] = np.int64(np.rint(factor * norm / unit))
-    return found
+            table[i, c] = np.int64(np.rint(factor * g / unit))
+        table[i, k] = np.int64(np.rint(factor * norm / unit))
+    return table
 
 
 @njit(cache=True, nogil=True)
 def sum_leaves(leaves: Ints, of_rows: Ints, counts: Ints, n_leaves: int) -> Ints:
-    """Add up residuals in each leaf.
-
-    Parameters
-    ----------
-    leaves : ndarray of shape (n_trees, n_rows)
-    of_rows : ndarray of int64, shape (n_rows, n_outputs + 1)
-        See :func:`residuals`.
-    counts : ndarray of shape (n_rows,)
-        Records that a row stands for.
-    n_leaves : int
-
-    Returns
-    -------
-    ndarray of int64, shape (n_trees, n_leaves, n_outputs + 1)
-    """
+    """Add up `counts` times the residuals in each leaf: (n_trees, n_leaves, n_outputs + 1)."""
     n_trees, n_rows = leaves.shape
     width = of_rows.shape[1]
-    found = np.zeros((n_trees, n_leaves, width), np.int64)
+    sums = np.zeros((n_trees, n_leaves, width), np.int64)
     for t in range(n_trees):
         for i in range(n_rows):
             for c in range(width):
-                found[t, leaves[t, i], c] += counts[i] * of_rows[i, c]
-    return found
-
-
-@njit(cache=True, nogil=True)
-def add_leaves(leaves: Ints, values: Floats, scores: Floats) -> None:
-    """Add the values of each row's leaves to its scores.
-
-    Parameters
-    ----------
-    leaves : ndarray of shape (n_trees, n_rows)
-    values : ndarray of shape (n_trees, n_leaves, n_outputs)
-    scores : ndarray of shape (n_rows, n_outputs)
-        Changed.
-    """
-    n_trees, n_rows = leaves.shape
-    for t in range(n_trees):
-        for i in range(n_rows):
-            for c in range(scores.shape[1]):
-                scores[i, c] += values[t, leaves[t, i], c]
+                sums[t, leaves[t, i], c] += counts[i] * of_rows[i, c]
+    return sums

@@ -12,7 +12,7 @@ import copy
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, wraps
-from typing import Any, ClassVar, Self, TypeVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -33,7 +33,7 @@ from privcurve.learners.checks import (
     refuse_others,
 )
 from privcurve.learners.registry import check_parameters, entry
-from privcurve.privacy.budget import ADD_REMOVE, CERTIFIED
+from privcurve.privacy.budget import ADD_REMOVE, CERTIFIED, PRIVATE_COLUMNS
 from privcurve.privacy.curator import Curator
 from privcurve.privacy.ledger import (
     ASSUMED_BOTH,
@@ -44,6 +44,9 @@ from privcurve.privacy.ledger import (
 )
 from privcurve.privacy.noise import Announced, noise_of
 from privcurve.privacy.seeds import not_covered
+
+if TYPE_CHECKING:
+    from privcurve.datasets.public_schema import Schema
 
 # Where scikit-learn keeps what `set_fit_request` was told.
 REQUESTS = "_metadata_request"
@@ -80,9 +83,10 @@ class CodedClassifier(ClassifierMixin, BaseEstimator):
     int a column), ``bounds`` (None when X is already coded; or a pair of numbers or
     arrays: X is numeric, clipped to the bounds and cut into ``n_bins`` equal-width
     bins), ``classes`` (the two labels, negative first; None takes them from `y`, which
-    makes it a public fact that both occur), ``random_state`` (a secret, where the model is to
-    be private, and for one data set alone: see ``checks.generator_of``). Private ones take
-    ``epsilon``, ``delta`` and ``calibration`` too.
+    makes it a public fact that both occur), ``schema`` (a :class:`privcurve.Schema` in place
+    of these three: X is then a raw frame, and `y` holds its classes), ``random_state`` (a secret,
+    where the model is to be private, and for one data set alone: see ``checks.generator_of``).
+    Private ones take ``epsilon``, ``delta`` and ``calibration`` too.
 
     A learner whose entry says ``multiclass`` takes two classes or more: :meth:`_fit_one` gets
     positions of classes in place of signs, and of K > 2 classes ``_scores`` gives a column each.
@@ -99,6 +103,7 @@ class CodedClassifier(ClassifierMixin, BaseEstimator):
     n_bins: int | Sequence[int] | None = None
     bounds: tuple[ArrayLike, ArrayLike] | None = None
     classes: Sequence[Any] | None = None
+    schema: Schema | None = None
     random_state: RandomState = None
     _fitted_statement: PrivacyStatement = field(init=False)
     _fitted_parameters: Mapping[str, Any] = field(init=False)
@@ -111,7 +116,7 @@ class CodedClassifier(ClassifierMixin, BaseEstimator):
         Parameters
         ----------
         X : array-like of shape (n_rows, n_columns)
-            Codes, or numbers if ``bounds`` is given.
+            Codes, numbers if ``bounds`` is given, or a raw frame if ``schema`` is.
         y : array-like of shape (n_rows,)
             Labels: two values, or more for a learner that takes more.
         counts : array-like of shape (n_rows,), optional
@@ -129,12 +134,29 @@ class CodedClassifier(ClassifierMixin, BaseEstimator):
             If anything else is given, such as ``sample_weight``.
         """
         refuse_others(self._learner, others)
-        fitted = self._train(X, y, [{}], None, counts)[0]
+        fitted = self._told_by_schema()._train(X, y, [{}], None, counts)[0]
         # Nothing of a former fit may stay, which may have had less noise or none. What else
         # is kept is what `clone` keeps: the metadata requests of scikit-learn.
         kept = {name: value for name, value in vars(self).items() if name == REQUESTS}
-        self.__dict__ = {**kept, **vars(fitted)}
+        self.__dict__ = {**kept, **vars(fitted), **self.get_params(deep=False)}
         return self
+
+    def _told_by_schema(self) -> Self:
+        """Return this learner with the public facts that its schema says; itself without one."""
+        if self.schema is None:
+            return self
+        for name in ("n_bins", "bounds", "classes"):
+            if getattr(self, name) is not None:
+                raise ValueError(f"{name} follows from the schema: leave out one of the two")
+        domain = self.schema.domain
+        known = entry(self._learner)
+        facts = {"n_bins": domain.n_bins, "classes": self.schema.classes}
+        for fact in (*known.needs, *known.told):
+            if getattr(self, fact) is None:
+                facts[fact] = getattr(domain, fact)
+        if known.neighbours == (PRIVATE_COLUMNS,) and self.public_columns is None:
+            facts["public_columns"] = domain.public_columns
+        return type(self)(**{**self.get_params(deep=False), **facts})
 
     def fit_many(
         self,
@@ -235,14 +257,30 @@ class CodedClassifier(ClassifierMixin, BaseEstimator):
     def _targets(self, y: ArrayLike, n_rows: int) -> tuple[NDArray[Any], NDArray[Any]]:
         """Return the classes, and what :meth:`_fit_one` is told of them: signs, or positions."""
         known = entry(self._learner)
+        if self.schema is not None:
+            y = self._by_schema(y, n_rows)
         labels, positions = check_labels(y, self.classes, n_rows, known)
         return labels, positions if known.multiclass else (2 * positions - 1).astype(np.int8)
+
+    def _by_schema(self, y: Any, n_rows: int) -> NDArray[Any]:
+        """Return the class of each label, in one spelling."""
+        if y is None:
+            raise ValueError("requires y to be passed, but the target y is None")
+        check_unmasked(y, "y")
+        assert self.schema is not None
+        positions = self.schema.positions(y)
+        if len(positions) != n_rows:
+            raise ValueError(f"X has {n_rows} rows but y has {len(positions)}")
+        return np.asarray(self.schema.classes)[positions]
 
     def _facts(self, n: int) -> dict[str, Any]:
         """Return all that is public of a fit: what its random stream follows from."""
         settled = {"n_bins": self.n_bins_, "classes": self.classes_}
         parameters = {**self.get_params(deep=False), **settled}
         del parameters["random_state"]
+        if self.schema is None:
+            # Streams are those of before there were schemas.
+            del parameters["schema"]
         version = entry(self._learner).version
         return {**parameters, "learner": self._learner, "version": version, "n": n}
 
@@ -403,6 +441,15 @@ class CodedClassifier(ClassifierMixin, BaseEstimator):
 
     def _code(self, X: ArrayLike, fit: bool) -> Codes:
         """Check X and code it; at fit, settle ``n_bins_``."""
+        if self.schema is not None:
+            codes = self.schema.encode(X)
+            if fit:
+                self.n_features_in_ = codes.shape[1]
+                self.feature_names_in_ = np.array(self.schema.names, dtype=object)
+                self.n_bins_ = check_n_bins(self.schema.domain.n_bins, codes.shape[1])
+                if not len(codes) and self._neighbours() != ADD_REMOVE:
+                    raise ValueError("X holds no record (0 rows)")
+            return codes
         if self.n_bins is None:
             raise ValueError(
                 f"{type(self).__name__} needs n_bins=: how many codes each column has is public "

@@ -17,9 +17,7 @@ from privcurve.kernels.boosted_trees import (
     Growth,
     Weighted,
     draw_tree,
-    find_leaves,
     grow_level,
-    leaf_weights,
 )
 from privcurve.kernels.m_alpha import (
     largest_link,
@@ -27,6 +25,7 @@ from privcurve.kernels.m_alpha import (
     log_odds_of_margins,
     record_weights,
 )
+from privcurve.kernels.trees.form import bin_codes
 from privcurve.learners.base import BUDGET, PrivateClassifier
 from privcurve.learners.checks import require
 from privcurve.learners.tree_sums import TreeSumClassifier, shrunk
@@ -248,6 +247,7 @@ class BDPEClassifier(TreeSumClassifier, PrivateClassifier):
 
     def _release(self, records: Records, curator: Curator) -> None:
         signs, counts = records.labels, records.counts
+        bins, labels = bin_codes(records.codes, self.n_bins_), (signs > 0).astype(np.uint8)
         n_trees, depth, alpha = int(self.n_trees), int(self.depth), float(self.boost_alpha)
         self._begin(depth, records.n)
         self.leverages_ = np.zeros(n_trees)
@@ -259,9 +259,9 @@ class BDPEClassifier(TreeSumClassifier, PrivateClassifier):
             if weights.max() > bound * (1 + 1e-12):
                 raise AssertionError(f"a record weighs {weights.max()}, more than {bound}")
             weights *= counts
-            leaves = self._grow(t, records, weights, bound, curator)
-            by_label = leaf_weights(leaves, signs, weights, 2**depth)
-            votes, beta = self._vote(t, *by_label, bound, curator)
+            data = Weighted(bins, labels, weights, self._bin_starts())
+            leaves = self._grow(t, data, bound, curator)
+            votes, beta = self._vote(t, *data.by_leaf(leaves, 2**depth), bound, curator)
             self.leaf_values_[t], self.leverages_[t] = votes, beta
             scores += beta * votes[leaves]
             reach += abs(beta) * float(np.abs(votes).max())
@@ -274,16 +274,18 @@ class BDPEClassifier(TreeSumClassifier, PrivateClassifier):
         # One record alone has a score of 0, whatever it is.
         return split_sensitivity(max(n, 2), "m_alpha", alpha)
 
-    def _grow(
-        self, t: int, records: Records, weights: Floats, weight_bound: float, curator: Curator
-    ) -> Ints:
+    def _grow(self, t: int, data: Weighted, weight_bound: float, curator: Curator) -> Ints:
         """Choose the questions of tree t; return the leaf of each row."""
-        codes, signs, n = records.codes, records.labels, self.n_records_
-        starts, splits, alphas = self._bin_starts(), self.splits_[t], self.alphas_[t]
+        n, starts, splits, alphas = (
+            self.n_records_,
+            data.bin_starts,
+            self.splits_[t],
+            self.alphas_[t],
+        )
         restrict = self.calibration == CERTIFIED
         if self.splits == RANDOM:
             draw_tree(starts, restrict, curator.coins, splits)
-            return np.asarray(find_leaves(codes, starts, splits))
+            return self._leaves(data.bins, t)
         calls = self._node_calls(t, curator)
         coins, noise, chooses, slope = curator.coins, np.empty((1, 0)), BEST, 0.0
         if is_private(self.epsilon) and self.calibration == PUBLISHED:
@@ -291,8 +293,7 @@ class BDPEClassifier(TreeSumClassifier, PrivateClassifier):
             slope = self._sensitivity(n, 1.0) / self._sensitivity(n, 0.0) - 1
         elif is_private(self.epsilon):
             chooses, noise = NOISY, curator.noise(calls, (len(calls), int(starts[-1])))
-        data = Weighted(codes, signs, weights, starts)
-        tree = Growth.begin(splits, signs, weights, int(starts[-1]), restrict)
+        tree = Growth.begin(splits, data, restrict)
         by_error, root = self.calibrate_alpha == EXACT, 0.0
         for level in range(len(alphas)):
             # The published calls take weights to be at most 1.
@@ -377,4 +378,4 @@ class BDPEClassifier(TreeSumClassifier, PrivateClassifier):
         super()._restore()
 
     def _tree_values(self) -> Floats:
-        return np.asarray(self.leverages_[:, None] * self.leaf_values_)
+        return np.asarray((self.leverages_[:, None] * self.leaf_values_)[:, :, None])

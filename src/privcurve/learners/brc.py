@@ -130,8 +130,8 @@ class BRCClassifier(HalfSpaceVoteClassifier, PrivateClassifier):
 
     def _roles_read(self) -> Roles:
         ignored = self.algorithm == "private" or self.weights == "adaboost"
-        known = None if ignored else self.public_columns
-        return Roles.of(self._learner, known, self.n_features_in_)
+        public = None if ignored else self.public_columns
+        return Roles.of(self._learner, public, self.n_features_in_)
 
     def _kept(self) -> int:
         return int(self.n_rounds if self.n_kept is None else self.n_kept)

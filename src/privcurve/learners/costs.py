@@ -141,3 +141,13 @@ def privgam(setting: Mapping[str, Any], n_rows: int, n_columns: int) -> float:
     """Return the cost of PrivGAM: each round reads each column once."""
     rounds = float(setting["n_rounds"])
     return 5e-3 + rounds * n_columns * (1e-4 + 3e-9 * n_rows) + 2e-9 * n_rows * n_columns
+
+
+def dp_newton(setting: Mapping[str, Any], n_rows: int, n_columns: int) -> float:
+    """Return the cost of joint Newton steps: a Gram matrix, and each step reads all columns."""
+    return 1e-2 + n_rows * n_columns * (2e-9 * n_columns + 1e-8 * float(setting["n_steps"]))
+
+
+def dp_gradient_descent(setting: Mapping[str, Any], n_rows: int, n_columns: int) -> float:
+    """Return the cost of gradient descent: each step reads all columns."""
+    return 5e-3 + 1e-8 * n_rows * n_columns * float(setting["n_steps"])

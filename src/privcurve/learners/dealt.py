@@ -9,11 +9,12 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from privcurve.coding import Codes, Ints, Records
+from privcurve.coding import Records
 from privcurve.holders.holder import Holder, HolderRows, LocalHolder
 from privcurve.holders.placement import deal
 from privcurve.holders.sums import CENTRAL, LOCAL
 from privcurve.kernels.holder_counts import Questions
+from privcurve.kernels.trees.form import bin_codes
 from privcurve.learners.registry import entry
 from privcurve.privacy.curator import Curator
 from privcurve.privacy.ledger import NOT_PROVED, REFUTED, PrivacyStatement
@@ -41,14 +42,6 @@ def check_ordered(ordered: Sequence[bool] | None, n_columns: int) -> Sequence[bo
     if len(ordered) != n_columns:
         raise ValueError(f"ordered has {len(ordered)} entries, but X has {n_columns} columns")
     return [bool(one) for one in ordered]
-
-
-def bin_codes(codes: Codes, n_bins: Ints) -> NDArray[np.unsignedinteger[Any]]:
-    """Return the bin of each code, among those of all columns together."""
-    width = int(n_bins.sum())
-    dtype = np.uint16 if width <= 2**16 else np.uint32
-    starts = np.cumsum(n_bins) - n_bins
-    return np.asarray(codes.astype(dtype) + starts.astype(dtype))
 
 
 def deal_to_holders(

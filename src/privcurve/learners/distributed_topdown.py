@@ -13,7 +13,7 @@ from privcurve.holders.best_first import BestFirst, grow_best_first
 from privcurve.holders.by_levels import ByLevels, grow_by_levels
 from privcurve.holders.holder import Holder
 from privcurve.holders.placement import RANDOM
-from privcurve.holders.sums import CENTRAL, LOCAL, Sums, sums_of
+from privcurve.holders.sums import CENTRAL, LOCAL, sums_of
 from privcurve.holders.transcript import Transcript
 from privcurve.holders.tree import GrownTree
 from privcurve.kernels.holder_counts import Questions, list_questions
@@ -172,23 +172,8 @@ class DistributedTopDownClassifier(LinkedClassifier, PrivateClassifier):
         holders: Sequence[Holder],
         questions: Questions,
         transcript: Transcript,
-        sums: Sums | None = None,
     ) -> tuple[GrownTree, PrivacyStatement]:
-        """Coordinate holders, wherever they run.
-
-        Parameters
-        ----------
-        holders : sequence of Holder
-        questions : Questions
-        transcript : Transcript
-        sums : Sums, optional
-            By default those of `trust`; published protocols add up what holders send.
-
-        Returns
-        -------
-        tree : GrownTree
-        statement : PrivacyStatement
-        """
+        """Coordinate holders, wherever they run."""
         sizes = [holder.size for holder in holders]
         shape = questions, len(self.classes_), sum(sizes), self.criterion
         if self.criterion == "root_gini" and len(self.classes_) > 2:
@@ -197,8 +182,7 @@ class DistributedTopDownClassifier(LinkedClassifier, PrivateClassifier):
             return self._grow_published(holders, shape, transcript)
         self._refuse_published()
         depth = LEVELS_OF_SPLITS if self.depth is None else int(self.depth)
-        if sums is None:
-            sums = sums_of(self._trust(), len(holders), int(self.n_colluding))
+        sums = sums_of(self._trust(), len(holders), int(self.n_colluding))
         noise = level_holders(
             depth=depth,
             votes=self.protocol == LOCAL_RNM,

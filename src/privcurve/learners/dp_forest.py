@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from privcurve.coding import Floats, Records
-from privcurve.kernels.boosted_trees import draw_tree, find_leaves, leaf_weights
+from privcurve.kernels.boosted_trees import Weighted, draw_tree
+from privcurve.kernels.trees.form import bin_codes
 from privcurve.learners.base import PrivateClassifier
 from privcurve.learners.chances import succession
 from privcurve.learners.tree_sums import TreeSumClassifier, shrunk
@@ -110,11 +111,11 @@ class DPForestClassifier(TreeSumClassifier, PrivateClassifier):
         starts = self._bin_starts()
         what = "labels" if self.leaves == EXPONENTIAL_LEAVES else "margins"
         self._begin(depth, records.n)
-        weights = counts.astype(np.float64)
+        labels, weights = (signs > 0).astype(np.uint8), counts.astype(np.float64)
+        data = Weighted(bin_codes(codes, self.n_bins_), labels, weights, starts)
         for t in range(n_trees):
             draw_tree(starts, self.calibration == CERTIFIED, curator.coins, self.splits_[t])
-            leaves = find_leaves(codes, starts, self.splits_[t])
-            by_label = leaf_weights(leaves, signs, weights, 2**depth)
+            by_label = data.by_leaf(self._leaves(data.bins, t), 2**depth)
             call = curator.call(f"tree {t + 1}: {what} of all leaves")
             self.leaf_values_[t] = self._vote(*by_label, call, curator)
         self._count_questions()

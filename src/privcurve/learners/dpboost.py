@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from privcurve.coding import Codes, Floats, Ints, Records
+from privcurve.coding import Floats, Records
 from privcurve.kernels.dpboost import grow_tree
+from privcurve.kernels.trees.form import Ranges, Trees, add_trees, bin_codes
 from privcurve.learners.base import PrivateClassifier
 from privcurve.learners.tree_sums import TreeSumClassifier
 from privcurve.privacy.calibration.dpboost import (
@@ -127,29 +130,30 @@ class DPBoostClassifier(TreeSumClassifier, PrivateClassifier):
         self, records: Records, calls: Sequence[Sequence[Call]], curator: Curator
     ) -> None:
         """Grow all trees, each on its chunk of an ensemble's random order of the records."""
-        codes, signs, counts, _ = records
+        codes, signs, counts, n_bins = records
+        all_bins = bin_codes(codes, n_bins)
         n_trees, per_ensemble = int(self.n_trees), self._per_ensemble()
         places = np.repeat(np.arange(len(signs)), counts)
         ends = chunk_ends(len(places), per_ensemble, self.learning_rate, self.chunks)
         bounds = leaf_bounds(n_trees, self.learning_rate)
         sensitivities = leaf_l1(n_trees, self.learning_rate, self.regularisation, self.calibration)
-        order = places
+        order, trees = places, self._trees()
         for t in range(n_trees):
             j = t % per_ensemble
             if j == 0:
                 order = curator.coins.permutation(places)
             *levels, of_leaves = calls[t // per_ensemble]
             rows = order[ends[j - 1] if j else 0 : ends[j]]
-            scores = np.zeros(len(rows))
-            self._add_trees(codes, rows, 0, t, scores)
-            gradients = scores - signs[rows]
+            bins, scores = all_bins[rows], np.zeros((len(rows), 1))
+            add_trees(bins, trees.some(0, t), self._tree_values()[:t], scores)
+            gradients = scores[:, 0] - signs[rows]
             # Each record's own gradient decides, so a filtered one is merely absent.
             taken = np.abs(gradients) <= GRADIENT_BOUND
             nodes = [call for k, call in enumerate(levels) for _ in range(2**k)]
             noise = curator.noise(nodes, (len(nodes), int(self.n_bins_.sum())))
             weights = np.ones(int(taken.sum()))
             values = self._grow(
-                codes, rows[taken], gradients[taken], weights, t, levels[0].scale, noise
+                bins[taken], gradients[taken], weights, t, levels[0].scale, noise, trees
             )
             values = np.clip(values, -bounds[t], bounds[t])
             assert of_leaves.entry is not None
@@ -165,29 +169,30 @@ class DPBoostClassifier(TreeSumClassifier, PrivateClassifier):
 
     def _boost(self, records: Records) -> None:
         """Grow all trees on all records, without noise."""
-        codes, signs, counts, _ = records
-        rows = np.arange(len(signs))
-        scores = np.zeros(len(rows))
+        codes, signs, counts, n_bins = records
+        bins, scores, trees = bin_codes(codes, n_bins), np.zeros((len(signs), 1)), self._trees()
         weights, none = counts.astype(np.float64), np.empty((1, 0))
         for t in range(int(self.n_trees)):
-            values = self._grow(codes, rows, scores - signs, weights, t, 0.0, none)
+            values = self._grow(bins, scores[:, 0] - signs, weights, t, 0.0, none, trees)
             self.leaf_values_[t] = self.learning_rate * values
-            self._add_trees(codes, rows, t, t + 1, scores)
+            add_trees(bins, trees.some(t, t + 1), self._tree_values()[t : t + 1], scores)
 
     def _grow(
         self,
-        codes: Codes,
-        rows: Ints,
+        bins: NDArray[Any],
         gradients: Floats,
         weights: Floats,
         t: int,
         scale: float,
         noise: Floats,
+        trees: Trees,
     ) -> Floats:
         """Choose the splits of tree t; return its leaf values, unclipped."""
+        asked = Ranges(*(part[t] for part in trees[:3]))
         sums, totals = grow_tree(
-            codes, rows, gradients, weights, self._bin_starts(), int(self.max_depth),
+            bins, gradients, weights, self._bin_starts(), int(self.max_depth),
             self._thresholds(), float(self.regularisation), scale, noise, self.splits_[t],
+            asked,
         )  # fmt: skip
         # An empty leaf has S = 0: its value is 0, also where λ = 0.
         return -sums / np.where(totals > 0, totals + self.regularisation, 1.0)

@@ -22,17 +22,10 @@ from privcurve.privacy.curator import Curator
 
 
 class PrivateWeights:
-    """The weights of one fit, all 1 at first.
+    """The weights of one fit, all 1 at first; the noise says their caps and what is estimated.
 
     Given the α's and classifiers so far, each is a function of its own record: a product
     that would pass a cap leaves it as it is.
-
-    Parameters
-    ----------
-    counts : ndarray of shape (n_rows,)
-        Records that a row stands for.
-    noise : BRCNoise
-        For the caps and what is estimated.
     """
 
     def __init__(self, counts: Ints, noise: BRCNoise) -> None:
@@ -54,7 +47,7 @@ class PrivateWeights:
 
     def estimate(self, wrong: Bools) -> float:
         """Return the exact weighted error (or edge) of a classifier, by the rows it gets wrong."""
-        missed, total = (int(found) for found in weighted_sums(self._each, self._counts, wrong))
+        missed, total = (int(part) for part in weighted_sums(self._each, self._counts, wrong))
         if self._noise.estimate == EDGE:
             return (total - 2 * missed) / (2 * self._unit * self._noise.n)
         return missed / total
@@ -78,15 +71,7 @@ class PrivateWeights:
 class Vote(NamedTuple):
     """The classifier of one round: the sign of coefficients·x + intercept, scaled columns.
 
-    Attributes
-    ----------
-    alpha : float
-        What the vote weighs.
-    public : bool
-        Whether it reads public columns alone; otherwise private ones alone.
-    coefficients : tuple of float
-        For those columns, in their order.
-    intercept : float
+    It weighs `alpha`, and reads public columns alone or private ones alone, in their order.
     """
 
     alpha: float
@@ -96,15 +81,7 @@ class Vote(NamedTuple):
 
 
 class HalfSpace(NamedTuple):
-    """A proposed classifier of private columns.
-
-    Attributes
-    ----------
-    coefficients : ndarray of shape (n_columns,)
-    intercept : float
-    positive : ndarray of bool, shape (n_rows,)
-        The rows that it calls positive.
-    """
+    """A proposed classifier of private columns, and the rows that it calls positive."""
 
     coefficients: Floats
     intercept: float
@@ -121,24 +98,8 @@ class Proposer(Protocol):
 class Rounds:
     """The rounds of one fit.
 
-    Parameters
-    ----------
-    noise : BRCNoise
-        Of the error of each private classifier.
-    proposer : Proposer
-    positive : ndarray of bool, shape (n_rows,)
-        Labels.
-    counts : ndarray of shape (n_rows,)
-        Records of each row.
-    curator : Curator
-
-    Attributes
-    ----------
-    votes : list of Vote
-    alphas : list of float
-        The α by which private weights moved in each round; 0 where they stayed.
-    estimates : list of float
-        The noisy estimate of each round, as released.
+    `votes` are one a round, `alphas` those by which private weights moved (0 where they stayed),
+    and `estimates` the noisy estimates of each private classifier, as released.
     """
 
     def __init__(
@@ -158,7 +119,7 @@ class Rounds:
         for t in range(self._noise.n_rounds):
             self._take(*self._private_round(t))
 
-    def partial(self, known: PublicClassifier, rows: PublicRows) -> None:
+    def partial(self, public: PublicClassifier, rows: PublicRows) -> None:
         """Algorithm 2: the public classifier votes in a round where its α is the larger one.
 
         It is a function of public columns, labels, and the estimates that were released.
@@ -167,8 +128,8 @@ class Rounds:
         score: LinearScore | None = None
         for t in range(self._noise.n_rounds):
             if score is None:
-                score = known.fit(weights)
-                missed = known.wrong(score)
+                score = public.fit(weights)
+                missed = public.wrong(score)
                 mass = rows.counts * weights
                 public_alpha = 0.5 - float(mass[missed].sum() / mass.sum())
             space, alpha, wrong = self._private_round(t)

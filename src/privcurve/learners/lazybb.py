@@ -26,8 +26,7 @@ from privcurve.learners.trees import TOP_DOWN_TREES, TreeModel
 from privcurve.learners.voting import Boosting, VotingClassifier, WeakLearner
 from privcurve.privacy.budget import PUBLISHED
 from privcurve.privacy.curator import Curator
-from privcurve.privacy.ledger import PrivacyStatement
-from privcurve.privacy.public_facts import with_public
+from privcurve.privacy.ledger import PrivacyStatement, with_public
 
 # Votes that a public start counts for in the weights of rounds, at most.
 LARGEST_START = 1000
@@ -175,8 +174,8 @@ class LazyBBClassifier(VotingClassifier, PrivateClassifier):
             roles = learner._roles()
             if roles.public is not None:
                 if roles.public not in starts:
-                    found = PublicStart.of(codes, signs, counts, roles, learner.n_bins_)
-                    starts[roles.public] = found
+                    start = PublicStart.of(codes, signs, counts, roles, learner.n_bins_)
+                    starts[roles.public] = start
                 learner.start_ = starts[roles.public]
         super()._fit_batch(learners, records, curators)
         for learner in learners:
@@ -261,24 +260,11 @@ class LazyBBClassifier(VotingClassifier, PrivateClassifier):
 
 
 def round_advantages(learner: LazyBBClassifier, codes: Codes, signs: Signs, counts: Ints) -> Floats:
-    """Return the advantage of the voter of each round over guessing.
+    """Return the advantage of the voter of each round over guessing, in [−1/2, 1/2].
 
     The weight of the records that it gets right under the normalised distribution of its
-    round, less 1/2 (thesis, Definition 2.3.3). Not private: for the holder of the data.
-
-    Parameters
-    ----------
-    learner : LazyBBClassifier
-        Fitted.
-    codes : ndarray of unsigned integers, shape (n_rows, n_columns)
-        The rows it was trained on.
-    signs, counts : ndarray of shape (n_rows,)
-        −1 or +1, and the records that a row stands for.
-
-    Returns
-    -------
-    ndarray of shape (n_rounds,)
-        Each in [−1/2, 1/2].
+    round, less 1/2 (thesis, Definition 2.3.3), for the rows that the learner was trained on. Not
+    private: for the holder of the data.
     """
     positive = np.asarray(signs) > 0
     n_rounds = learner.model_.n_rounds

@@ -34,8 +34,7 @@ from privcurve.privacy.calibration.objective import (
     box_statement,
 )
 from privcurve.privacy.curator import Curator
-from privcurve.privacy.ledger import PrivacyStatement
-from privcurve.privacy.public_facts import state_public
+from privcurve.privacy.ledger import PrivacyStatement, state_public
 
 SCALED = "scaled"
 

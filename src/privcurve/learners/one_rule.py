@@ -100,15 +100,8 @@ class VoteModel:
     def describe(self, bin_names: Sequence[Sequence[str]] | None = None) -> str:
         """Write the model as a table of votes.
 
-        Parameters
-        ----------
-        bin_names : sequence of sequence of str, optional
-            The name of each code of each column, such as ``dataset.domain.bin_names``;
-            default ``column 3 = 5``.
-
-        Returns
-        -------
-        str
+        `bin_names` are the names of each code of each column, such as ``dataset.domain.bin_names``;
+        by default ``column 3 = 5``.
         """
         lines = ["votes  bin"]
         for votes, column, code in self.votes:
@@ -133,14 +126,7 @@ class RuleRows(NamedTuple):
 
 @dataclass(frozen=True)
 class RulePlan:
-    """One setting of boosted 1-rules.
-
-    Attributes
-    ----------
-    density, learning_rate : float
-        κ and λ.
-    noise : OneRuleNoise
-    """
+    """One setting of boosted 1-rules: κ, λ and the noise."""
 
     density: float
     learning_rate: float

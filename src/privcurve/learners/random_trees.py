@@ -13,36 +13,20 @@ from privcurve.coding import Codes, Floats, Ints, Records
 from privcurve.holders.boosting import Boosted, boost, draw_trees, stumps
 from privcurve.holders.holder import Holder
 from privcurve.holders.placement import RANDOM
-from privcurve.holders.sums import SECURE_SUM, Sums, sums_of
+from privcurve.holders.sums import SECURE_SUM, sums_of
 from privcurve.holders.transcript import Transcript
 from privcurve.kernels.holder_counts import Questions, list_questions
-from privcurve.kernels.lazybb_trees import Forest
-from privcurve.kernels.random_trees import Stumps, add_leaves, find_leaves
+from privcurve.kernels.random_trees import Stumps
+from privcurve.kernels.trees.form import add_trees, bin_codes
 from privcurve.learners.base import PrivateClassifier, StagedClassifier
 from privcurve.learners.chances import LinkedClassifier, whole_residuals
 from privcurve.learners.checks import all_between, check_complete, require
-from privcurve.learners.dealt import SEED, as_dealt, bin_codes, check_ordered, deal_to_holders
-from privcurve.learners.trees import TreeModel
-from privcurve.privacy.calibration.random_trees import random_trees
+from privcurve.learners.dealt import SEED, as_dealt, check_ordered, deal_to_holders
+from privcurve.learners.trees import write_trees
+from privcurve.privacy.calibration.holders import random_trees
 from privcurve.privacy.curator import Curator
 from privcurve.privacy.ledger import PrivacyStatement
 from privcurve.privacy.seeds import starts, stream
-
-
-@dataclass(frozen=True, eq=False)
-class ValueTrees(TreeModel):
-    """Trees whose leaves have values, as text.
-
-    Attributes
-    ----------
-    leaf_values : ndarray of shape (n_trees, n_leaves, n_outputs)
-    """
-
-    leaf_values: Floats
-
-    def _leaf(self, tree: int, node: int) -> str:
-        found = self.leaf_values[tree, max(node - self.leaf_values.shape[1] + 1, 0)]
-        return " ".join(f"{value:+.4f}" for value in found)
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,16 +56,16 @@ class RandomTreesModel:
         bin_names: Sequence[Sequence[str]] | None = None,
         column_names: Sequence[str] | None = None,
     ) -> str:
-        """Write the trees as nested questions, see :meth:`TreeModel.describe`."""
-        n_trees, n_inner = self.questions.shape
-        ends = np.zeros((n_trees, n_inner + 1), dtype=np.int64)
+        """Write the trees as nested questions, see :func:`write_trees`."""
+        n_inner = self.questions.shape[1]
         children = np.where(self.questions < 0, 0, 2 * np.arange(n_inner) + 1)
-        forest = Forest(
-            np.column_stack([self.questions, ends - 1]),
-            np.column_stack([children, ends]),
-            np.zeros((n_trees, 2 * n_inner + 1), dtype=np.int8),
-        )
-        return ValueTrees(forest, self.n_bins, self.values).describe(bin_names, column_names)
+        children = np.pad(children, ((0, 0), (0, n_inner + 1)))
+
+        def leaf(tree: int, node: int) -> str:
+            values = self.values[tree, max(node - n_inner, 0)]
+            return " ".join(f"{value:+.4f}" for value in values)
+
+        return write_trees(self.questions, children, leaf, self.n_bins, bin_names, column_names)
 
     def __str__(self) -> str:
         return self.describe()
@@ -96,11 +80,11 @@ class RandomTreesModel:
         """
         shape, questions = self.trees.columns.shape, self.questions
         check_complete(shape)
-        same = {part.shape for part in (*self.trees[:3], questions)} == {shape}
-        known = same and np.array_equal(self.n_bins, n_bins)
-        asked = known and all_between(self.trees.columns, 0, len(n_bins))
-        asked = asked and all_between(questions, -1, 2 * int(n_bins.sum()))
-        require(asked, "its trees are of other columns")
+        alike = {part.shape for part in (*self.trees[:3], questions)} == {shape}
+        same_columns = alike and np.array_equal(self.n_bins, n_bins)
+        inside = same_columns and all_between(self.trees.columns, 0, len(n_bins))
+        inside = inside and all_between(questions, -1, 2 * int(n_bins.sum()))
+        require(inside, "its trees are of other columns")
         leaves = shape[0], shape[1] + 1, Stumps.n_outputs(n_classes)
         require(self.values.shape == leaves, "its leaves are not those of its trees and classes")
         require(self.batch > 0, "a round has no trees")
@@ -109,9 +93,7 @@ class RandomTreesModel:
         self, scores: Floats, bins: NDArray[Any], start: int = 0, stop: int | None = None
     ) -> None:
         """Add the trees from `start` to before `stop` to the scores of rows of bins."""
-        columns, low, high = (part[start:stop] for part in self.trees[:3])
-        chosen = Stumps(columns, low, high, self.trees.unit)
-        add_leaves(find_leaves(bins, chosen), self.values[start:stop], scores)
+        add_trees(bins, self.trees.trees().some(start, stop), self.values[start:stop], scores)
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -183,8 +165,8 @@ class RandomTreesClassifier(LinkedClassifier, StagedClassifier, PrivateClassifie
         drawn = draw_trees(questions, int(self.n_trees), int(self.depth), public)
         self.transcript_ = Transcript(len(holders))
         self.model_, statement = self.grow(holders, questions, drawn, self.transcript_)
-        asked = np.unique(self.model_.questions)
-        self.n_features_used_ = int((asked >= 0).sum())
+        numbers = np.unique(self.model_.questions)
+        self.n_features_used_ = int((numbers >= 0).sum())
         return as_dealt(self, len(holders), statement)
 
     def grow(
@@ -193,28 +175,13 @@ class RandomTreesClassifier(LinkedClassifier, StagedClassifier, PrivateClassifie
         questions: Questions,
         drawn: Ints,
         transcript: Transcript,
-        sums: Sums | None = None,
     ) -> tuple[RandomTreesModel, PrivacyStatement]:
         """Coordinate holders, wherever they run.
 
-        Parameters
-        ----------
-        holders : sequence of Holder
-        questions : Questions
-        drawn : ndarray of shape (n_trees, 2**depth − 1)
-            See :func:`privcurve.holders.boosting.draw_trees`.
-        transcript : Transcript
-        sums : Sums, optional
-            By default those of `trust`.
-
-        Returns
-        -------
-        model : RandomTreesModel
-        statement : PrivacyStatement
+        `drawn` are the trees of :func:`privcurve.holders.boosting.draw_trees`.
         """
         n_classes = len(self.classes_)
-        if sums is None:
-            sums = sums_of(self.trust, len(holders), int(self.n_colluding))
+        sums = sums_of(self.trust, len(holders), int(self.n_colluding))
         batch = min(int(self.batch), len(drawn))
         noise = random_trees(
             n_trees=len(drawn),
@@ -242,16 +209,16 @@ class RandomTreesClassifier(LinkedClassifier, StagedClassifier, PrivateClassifie
 
     def _scores(self, codes: Codes) -> Floats:
         bins = bin_codes(codes, self.n_bins_)
-        found = np.zeros((len(bins), self.model_.values.shape[2]))
-        self.model_.add_to(found, bins)
-        return self._of_classes(found)
+        scores = np.zeros((len(bins), self.model_.values.shape[2]))
+        self.model_.add_to(scores, bins)
+        return self._of_classes(scores)
 
     def _stages(self, codes: Codes) -> Iterator[Floats]:
         bins = bin_codes(codes, self.n_bins_)
-        found = np.zeros((len(bins), self.model_.values.shape[2]))
+        scores = np.zeros((len(bins), self.model_.values.shape[2]))
         for start in range(0, len(self.model_.values), self.model_.batch):
-            self.model_.add_to(found, bins, start, start + self.model_.batch)
-            yield self._of_classes(found.copy())
+            self.model_.add_to(scores, bins, start, start + self.model_.batch)
+            yield self._of_classes(scores.copy())
 
     def _link(self, scores: Floats) -> Floats:
         return whole_residuals(scores) if scores.ndim == 1 else scores

@@ -6,30 +6,28 @@ from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from privcurve.coding import Codes, Floats, Ints, bin_starts
-from privcurve.kernels.dpboost import NO_SPLIT, add_up_trees
+from privcurve.kernels.dpboost import NO_SPLIT
+from privcurve.kernels.trees.form import (
+    EVERYBODY,
+    Trees,
+    add_trees,
+    bin_codes,
+    complete_trees,
+    find_leaves,
+    ranges,
+)
 from privcurve.learners.base import StagedClassifier
 from privcurve.learners.chances import LinkedClassifier
 from privcurve.learners.checks import all_between, check_complete, require
 
 
 def shrunk(margins: Floats, scale: float, n: int) -> Floats:
-    """Return votes D/(|D| + 2 · scale + n/(8 · leaves)), in (−1, 1).
+    """Return votes D/(|D| + 2 · scale + n/(8 · leaves)), in (−1, 1), of the margins D of leaves.
 
-    The scale of the noise says how far a margin D is to be trusted.
-
-    Parameters
-    ----------
-    margins : ndarray of shape (n_leaves,)
-        With noise of `scale`.
-    scale : float
-    n : int
-        Records, which is public.
-
-    Returns
-    -------
-    ndarray of shape (n_leaves,)
+    The scale of the noise says how far a margin is to be trusted; n is the number of records.
     """
     return np.asarray(margins / (np.abs(margins) + 2 * scale + n / (8 * len(margins))))
 
@@ -61,8 +59,8 @@ class TreeSumClassifier(LinkedClassifier, StagedClassifier):
         self.leaf_values_ = np.zeros((n_trees, 2**depth))
 
     def _tree_values(self) -> Floats:
-        """Return what each leaf of each tree adds to a score: shape (n_trees, n_leaves)."""
-        return self.leaf_values_
+        """Return what each leaf of each tree adds to a score: shape (n_trees, n_leaves, 1)."""
+        return self.leaf_values_[:, :, None]
 
     def _bin_starts(self) -> Ints:
         return bin_starts(self.n_bins_)
@@ -71,50 +69,59 @@ class TreeSumClassifier(LinkedClassifier, StagedClassifier):
         """Say whether a question is "at most b?", or "is it b?"."""
         return True
 
-    def _add_trees(self, codes: Codes, rows: Ints, start: int, stop: int, scores: Floats) -> None:
-        """Add what trees from `start` to `stop` give some rows to their scores."""
-        splits, values = self.splits_[:stop], self._tree_values()[:stop]
-        starts, thresholds = self._bin_starts(), self._thresholds()
-        add_up_trees(codes, rows, starts, thresholds, splits, values, start, scores)
+    def _trees(self) -> Trees:
+        """Return the trees as rows are asked."""
+        splits = self.splits_
+        if self._thresholds():
+            splits = np.where(splits == NO_SPLIT, NO_SPLIT, splits + self.n_bins_.sum())
+        return complete_trees(ranges(splits, self.n_bins_, EVERYBODY), yes=0)
+
+    def _leaves(self, bins: NDArray[Any], t: int) -> Ints:
+        """Return the leaf of each row in tree t, from 0 on."""
+        tree = self._trees().some(t, t + 1)
+        return np.asarray(find_leaves(bins, tree)[0] - self.splits_.shape[1])
 
     def _scores(self, codes: Codes) -> Floats:
-        scores = np.zeros(len(codes))
-        self._add_trees(codes, np.arange(len(codes)), 0, len(self.splits_), scores)
-        return scores
+        scores = np.zeros((len(codes), 1))
+        add_trees(bin_codes(codes, self.n_bins_), self._trees(), self._tree_values(), scores)
+        return scores[:, 0]
 
     def _stages(self, codes: Codes) -> Iterator[Floats]:
-        scores = np.zeros(len(codes))
-        for t in range(len(self.splits_)):
-            self._add_trees(codes, np.arange(len(codes)), t, t + 1, scores)
-            yield scores.copy()
+        bins, trees, values = bin_codes(codes, self.n_bins_), self._trees(), self._tree_values()
+        scores = np.zeros((len(codes), 1))
+        for t in range(len(values)):
+            add_trees(bins, trees.some(t, t + 1), values[t : t + 1], scores)
+            yield scores[:, 0].copy()
 
     def _restore(self) -> None:
         splits, values = self.splits_, self._tree_values()
         check_complete(splits.shape)
-        asked = all_between(splits, NO_SPLIT, int(self.n_bins_.sum()))
-        require(asked, "its trees ask for what no column has")
-        require(values.shape == (len(splits), splits.shape[1] + 1), "its leaves are not its trees'")
+        inside = all_between(splits, NO_SPLIT, int(self.n_bins_.sum()))
+        require(inside, "its trees ask for what no column has")
+        require(
+            values.shape == (len(splits), splits.shape[1] + 1, 1), "its leaves are not its trees'"
+        )
         self._count_questions()
 
     def _count_questions(self) -> None:
-        asked = np.unique(self.splits_)
-        self.n_features_used_ = int((asked != NO_SPLIT).sum())
+        questions = np.unique(self.splits_)
+        self.n_features_used_ = int((questions != NO_SPLIT).sum())
 
     def _measures(self) -> dict[str, float]:
-        """Count what is asked: a node without a question is none.
+        """Count what is splits: a node without a question is none.
 
-        `expected_depth` is the mean over trees of how many questions a record is asked that
+        `expected_depth` is the mean over trees of how many questions a record is splits that
         answers each of them either way with the same chance.
         """
-        asked = self.splits_ != NO_SPLIT
-        n_trees, n_inner = asked.shape
+        splits = self.splits_ != NO_SPLIT
+        n_trees, n_inner = splits.shape
         levels = np.floor(np.log2(np.arange(1, n_inner + 1)))
-        n_leaves = int(asked.sum()) + n_trees
+        n_leaves = int(splits.sum()) + n_trees
         return {
             "rounds": n_trees,
             "questions": self.n_features_used_,
-            "nodes": n_leaves + int(asked.sum()),
+            "nodes": n_leaves + int(splits.sum()),
             "n_leaves": n_leaves,
             "depth": n_inner.bit_length(),
-            "expected_depth": float((asked * 2.0**-levels).sum() / n_trees),
+            "expected_depth": float((splits * 2.0**-levels).sum() / n_trees),
         }

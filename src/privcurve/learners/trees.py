@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -15,9 +15,9 @@ from privcurve.kernels.lazybb_trees import (
     TreeNoise,
     bin_rows,
     boost_trees,
-    count_tree_votes,
     node_count,
 )
+from privcurve.kernels.trees.form import Trees, add_trees, bin_codes, ranges
 from privcurve.learners.base import PrivateClassifier
 from privcurve.learners.checks import all_between, require
 from privcurve.learners.voting import VotingClassifier
@@ -30,20 +30,9 @@ EQUALITY = "equality"
 
 @dataclass(frozen=True)
 class TreePlan:
-    """One setting of (boosted) trees: its shape, weights and noise.
+    """One setting of (boosted) trees: its shape, weights (κ, λ) and noise.
 
-    Attributes
-    ----------
-    depth : int
-        Levels of a tree grown by levels; 0: grown best first.
-    n_splits : int
-        Internal nodes of a tree grown best first.
-    thresholds : bool
-        Whether splits may ask for thresholds.
-    criterion : str
-    density, learning_rate : float
-        κ and λ.
-    noise : TreeNoiseRates
+    A depth of 0 is of a tree grown best first, with `n_splits` internal nodes.
     """
 
     depth: int
@@ -56,15 +45,7 @@ class TreePlan:
 
     @classmethod
     def make(cls, *, depth: int, n_splits: int | None, splits: str, **setting: Any) -> TreePlan:
-        """Settle a setting.
-
-        Parameters
-        ----------
-        depth : int
-        n_splits : int or None
-        splits : str
-        **setting
-            The rest of what ``calibration.trees.lazybb_trees`` takes.
+        """Return the plan of a setting; `setting` is the rest of what ``lazybb_trees`` takes.
 
         Raises
         ------
@@ -160,8 +141,8 @@ class TreeModel:
     @property
     def questions(self) -> Ints:
         """Distinct questions of the trees."""
-        found: Ints = np.unique(self.forest.splits[self.forest.splits >= 0])
-        return found
+        questions: Ints = np.unique(self.forest.splits[self.forest.splits >= 0])
+        return questions
 
     @property
     def n_features_used(self) -> int:
@@ -170,9 +151,12 @@ class TreeModel:
 
     def tally(self, codes: Codes, start: int = 0, stop: int | None = None) -> Ints:
         """Sum the votes of trees for each row, see :class:`~privcurve.learners.voting.Model`."""
-        splits, children, labels = self.forest
-        voters = splits[start:stop], children[start:stop], labels[start:stop]
-        return count_tree_votes(codes, self.columns, self.values, *voters)
+        forest, some = self.forest, slice(start, stop)
+        labels = forest.labels[some, :, None]
+        trees = Trees(*ranges(forest.splits[some], self.n_bins), forest.children[some])
+        votes = np.zeros((len(codes), 1), dtype=np.int64)
+        add_trees(bin_codes(codes, self.n_bins), trees, labels, votes)
+        return votes[:, 0]
 
     def measures(self) -> dict[str, float]:
         """Return rounds, distinct questions, and sizes of all trees together or of the deepest."""
@@ -204,14 +188,14 @@ class TreeModel:
         require(np.array_equal(self.n_bins, n_bins), "its trees are of other columns")
         shapes = splits.shape == children.shape == leaves.shape
         require(shapes and splits.ndim == 2 and splits.size, "its trees have no nodes")
-        asked = all_between(splits, -1, 2 * int(n_bins.sum()))
-        require(asked, "its trees ask for what no column has")
+        known_questions = all_between(splits, -1, 2 * int(n_bins.sum()))
+        require(known_questions, "its trees ask for what no column has")
         # A child after its parent: every branch ends.
         inner, node = children != 0, np.arange(splits.shape[1])
         ends = ((children > node) & (children < len(node) - 1)) | ~inner
         require(ends.all(), "its trees have branches that do not end")
-        known = np.isin(leaves[~inner], (0, *labels)).all() and not leaves[inner].any()
-        require(known, "its trees have leaves of no label")
+        known_labels = np.isin(leaves[~inner], (0, *labels)).all() and not leaves[inner].any()
+        require(known_labels, "its trees have leaves of no label")
         return self.forest
 
     def _leaf(self, tree: int, node: int) -> str:
@@ -223,50 +207,65 @@ class TreeModel:
         bin_names: Sequence[Sequence[str]] | None = None,
         column_names: Sequence[str] | None = None,
     ) -> str:
-        """Write the trees as nested questions.
-
-        Parameters
-        ----------
-        bin_names : sequence of sequence of str, optional
-            The name of each code of each column, such as ``dataset.domain.bin_names``.
-        column_names : sequence of str, optional
-
-        Returns
-        -------
-        str
-        """
-        columns, values = self.columns.tolist(), self.values.tolist()
-
-        def ask(question: int) -> str:
-            b = question % len(columns)
-            column, code = columns[b], values[b]
-            name = column_names[column] if column_names is not None else f"column {column}"
-            relation = "=" if question < len(columns) else "at most"
-            return f"{name} {relation} {bin_names[column][code] if bin_names is not None else code}"
-
-        def lines(tree: int, node: int, indent: str) -> Iterator[str]:
-            child = int(self.forest.children[tree, node])
-            if child == 0:
-                yield f"{indent}{self._leaf(tree, node)}"
-                return
-            yield f"{indent}{ask(int(self.forest.splits[tree, node]))}?"
-            for answer, to in (("yes", child + 1), ("no", child)):
-                below = list(lines(tree, to, indent + "    "))
-                if len(below) == 1:
-                    yield f"{indent}  {answer}: {below[0].strip()}"
-                else:
-                    yield f"{indent}  {answer}:"
-                    yield from below
-
-        text = []
-        for tree in range(self.n_rounds):
-            if self.n_rounds > 1:
-                text.append(f"tree {tree + 1}")
-            text += lines(tree, 0, "")
-        return "\n".join(text)
+        """Write the trees as nested questions, see :func:`write_trees`."""
+        splits, children, _ = self.forest
+        return write_trees(splits, children, self._leaf, self.n_bins, bin_names, column_names)
 
     def __str__(self) -> str:
         return self.describe()
+
+
+def write_trees(
+    splits: Ints,
+    children: Ints,
+    leaf: Callable[[int, int], str],
+    n_bins: Ints,
+    bin_names: Sequence[Sequence[str]] | None,
+    column_names: Sequence[str] | None,
+) -> str:
+    """Write trees as nested questions.
+
+    Parameters
+    ----------
+    splits, children
+        See :class:`privcurve.kernels.lazybb_trees.Forest`.
+    leaf : callable
+        What the leaf at a node of a tree says.
+    n_bins : ndarray of shape (n_columns,)
+    bin_names : sequence of sequence of str, optional
+        The name of each code of each column, such as ``dataset.domain.bin_names``.
+    column_names : sequence of str, optional
+    """
+    starts, width = np.cumsum(n_bins) - n_bins, int(n_bins.sum())
+
+    def ask(question: int) -> str:
+        b = question % width
+        column = int(np.searchsorted(starts, b, side="right")) - 1
+        code = b - int(starts[column])
+        name = column_names[column] if column_names is not None else f"column {column}"
+        relation = "=" if question < width else "at most"
+        return f"{name} {relation} {bin_names[column][code] if bin_names is not None else code}"
+
+    def lines(tree: int, node: int, indent: str) -> Iterator[str]:
+        child = int(children[tree, node])
+        if child == 0:
+            yield f"{indent}{leaf(tree, node)}"
+            return
+        yield f"{indent}{ask(int(splits[tree, node]))}?"
+        for answer, to in (("yes", child + 1), ("no", child)):
+            below = list(lines(tree, to, indent + "    "))
+            if len(below) == 1:
+                yield f"{indent}  {answer}: {below[0].strip()}"
+            else:
+                yield f"{indent}  {answer}:"
+                yield from below
+
+    text = []
+    for tree in range(len(splits)):
+        if len(splits) > 1:
+            text.append(f"tree {tree + 1}")
+        text += lines(tree, 0, "")
+    return "\n".join(text)
 
 
 class TopDownTrees:
@@ -297,7 +296,7 @@ class TopDownTrees:
             rows, plan.density, plan.learning_rate,
             plan.depth, plan.n_splits, plan.thresholds, plan.criterion,
             plan.noise.rates, plan.noise.label_rates, plan.noise.rules, plan.noise.normalise,
-            tree_noise(plan, len(rows.columns), curator), begin,
+            tree_noise(plan, int(rows.n_bins.sum()), curator), begin,
         )  # fmt: skip
 
     def attributes(self, released: Forest, n_bins: Ints) -> Mapping[str, Any]:

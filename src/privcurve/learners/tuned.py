@@ -15,20 +15,13 @@ from privcurve.coding import Codes, Floats, Records, decided
 from privcurve.learners import registry
 from privcurve.learners.base import CodedClassifier, PrivateClassifier, as_fitted
 from privcurve.learners.entry import Facts
-from privcurve.learners.tuning import (
-    NAME,
-    Candidate,
-    budget_of,
-    candidates_of,
-    check_spent,
-    terms,
-)
-from privcurve.privacy.accountants.selection import runs
+from privcurve.learners.tuning import NAME, Candidate, budget_of, candidates_of, terms
 from privcurve.privacy.budget import CERTIFIED, is_private
-from privcurve.privacy.calibration.selection import UNITS, SelectionBudget
 from privcurve.privacy.curator import EXACT, Call, Curator, call_of
 from privcurve.privacy.ledger import PrivacyStatement
+from privcurve.privacy.noise import selection_statement
 from privcurve.privacy.seeds import not_covered, starts
+from privcurve.privacy.selection import UNITS, SelectionBudget, runs
 
 # Models that are held at once.
 _BATCH = 32
@@ -125,32 +118,32 @@ class TunedClassifier(PrivateClassifier):
         coins = curator.coins
         candidates = candidates_of(self.learner, self.settings)
         self.n_records_ = records.n
-        budget: SelectionBudget | None = None
         if is_private(self.epsilon):
             budget = self._budget()
-            told = terms(candidates, budget, Facts(self.n_bins_, self.ordered), self.n_records_)
-            each = [one.epsilon for one in told]
-            whole = budget.statement(
+            facts = Facts(self.n_bins_, self.ordered)
+            stated = terms(candidates, budget, facts, self.n_records_)
+            epsilons = [one.epsilon for one in stated]
+            statement = selection_statement(
+                budget,
                 " or ".join(self._names()),
                 len(candidates),
-                [text for one in told for text in one.assumptions],
-                [text for one in told for text in one.exclusions],
+                [text for one in stated for text in one.assumptions],
+                [text for one in stated for text in one.exclusions],
             )
             drawn = coins.integers(len(candidates), size=budget.runs.draw(coins)).tolist()
-            run, score_call = (call_of(entry) for entry in whole.ledger)
+            run, score_call = (call_of(entry) for entry in statement.ledger)
             score_call = replace(score_call, scale=budget.score_scale)
         else:
-            each, drawn = [self.epsilon] * len(candidates), list(range(len(candidates)))
-            whole = PrivacyStatement.not_private(NAME)
+            epsilons, drawn = [self.epsilon] * len(candidates), list(range(len(candidates)))
+            statement = PrivacyStatement.not_private(NAME)
             run = score_call = EXACT
         best = None
         for start in range(0, len(drawn), _BATCH):
             batch = drawn[start : start + _BATCH]
             for place, model in zip(
-                batch, self._trained(candidates, each, batch, records, curator, run), strict=True
-            ):
-                if budget is not None:
-                    check_spent(model.privacy_, budget)
+                batch, self._trained(candidates, epsilons, batch, records, curator, run),
+                strict=True,
+            ):  # fmt: skip
                 score = self._scored(model, records, curator, score_call)
                 # Of equal scores the first: which is as good as any of them (docs/tuning.md, 1).
                 if best is None or score > best[0]:
@@ -162,36 +155,36 @@ class TunedClassifier(PrivateClassifier):
         self.score_ = score / (UNITS * self.n_records_)
         self.n_features_used_ = int(self.best_.n_features_used_)
         # What the training alone would promise is not promised of a training that was chosen.
-        self.best_._fitted_statement = whole.drawn_by(not_covered(curator.coins))
-        return whole
+        self.best_._fitted_statement = statement.drawn_by(not_covered(curator.coins))
+        return statement
 
     def _trained(
         self,
         candidates: Sequence[Candidate],
-        each: Sequence[float],
+        epsilons: Sequence[float],
         drawn: Sequence[int],
         records: Records,
         curator: Curator,
         run: Call,
     ) -> list[Any]:
-        """Train what was drawn, each behind a door of its own."""
-        inners = [curator.inner(run, start) for start in starts(curator.coins, len(drawn), 8)]
-        found: list[Any] = [None] * len(drawn)
+        """Train what was drawn, each behind a door of its own, which checks what it spends."""
+        doors = [curator.inner(run, start) for start in starts(curator.coins, len(drawn), 8)]
+        models: dict[int, Any] = {}
         for name in self._names():
-            mine = [k for k, place in enumerate(drawn) if candidates[place].learner == name]
-            if not mine:
+            own = [k for k, place in enumerate(drawn) if candidates[place].learner == name]
+            if not own:
                 continue
-            common = {
-                "delta": registry.entry(name).told_delta(self.delta),
-                "calibration": CERTIFIED,
-            }
-            base = registry.make(name, Facts(self.n_bins_, self.ordered), common)
-            settings = [{**candidates[drawn[k]].setting, "epsilon": each[drawn[k]]} for k in mine]
-            doors = [inners[k] for k in mine]
-            made = base._train(records.codes, records.labels, settings, doors, records.counts)
-            for k, model in zip(mine, made, strict=True):
-                found[k] = model
-        return found
+            delta = registry.entry(name).told_delta(self.delta)
+            budget = {"delta": delta, "calibration": CERTIFIED}
+            base = registry.make(name, Facts(self.n_bins_, self.ordered), budget)
+            settings = [
+                {**candidates[drawn[k]].setting, "epsilon": epsilons[drawn[k]]} for k in own
+            ]
+            trained = base._train(
+                records.codes, records.labels, settings, [doors[k] for k in own], records.counts
+            )
+            models.update(zip(own, trained, strict=True))
+        return [models[k] for k in range(len(drawn))]
 
     def _scored(
         self, model: CodedClassifier, records: Records, curator: Curator, call: Call
@@ -212,8 +205,8 @@ class TunedClassifier(PrivateClassifier):
         return bool(self.best_.chances_by_link)
 
     def _handed_over(self) -> CodedClassifier:
-        found: CodedClassifier = self.best_
-        return found
+        kept: CodedClassifier = self.best_
+        return kept
 
     @available_if(_gives_chances)
     @as_fitted

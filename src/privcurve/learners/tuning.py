@@ -1,4 +1,4 @@
-"""What private selection may choose among: checked without any data, light to import."""
+"""What private selection may choose among, and at what price: without records, light to import."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -15,12 +15,8 @@ from privcurve.coding import class_labels
 from privcurve.learners import registry
 from privcurve.learners.entry import Facts, LearnerEntry
 from privcurve.privacy.budget import CERTIFIED, REPLACE_ONE
-from privcurve.privacy.calibration.selection import (
-    SelectionBudget,
-    epsilon_that_spends,
-    selection_budget,
-)
-from privcurve.privacy.ledger import PROVED, LedgerEntry, PrivacyStatement, rho_of_ledger
+from privcurve.privacy.ledger import PROVED, PrivacyStatement, rho_of_ledger
+from privcurve.privacy.selection import SelectionBudget, epsilon_that_spends, selection_budget
 
 NAME = "tuned"
 
@@ -30,14 +26,12 @@ LEARNER = "learner"
 
 @dataclass(frozen=True)
 class Candidate:
-    """What a run may draw.
+    """What a run may draw: a learner's name and hyperparameters; the others are at their defaults.
 
     Attributes
     ----------
     learner : str
-        Its name.
     setting : mapping
-        Hyperparameters; the others are at their defaults.
     """
 
     learner: str
@@ -46,14 +40,14 @@ class Candidate:
 
 @dataclass(frozen=True)
 class Terms:
-    """On which terms a candidate is trained: public, and known before any training.
+    """The ε that a candidate is trained with, and what its statement assumes and excludes.
+
+    Public, and known before any training.
 
     Attributes
     ----------
     epsilon : float
-        With which it is trained.
     assumptions, exclusions : tuple of str
-        Of the statement of such a training.
     """
 
     epsilon: float
@@ -71,79 +65,30 @@ def base_entry(name: Any) -> LearnerEntry:
     """
     if not isinstance(name, str):
         raise ValueError(f"{NAME}: learner = {name!r} is not the name of a learner")
-    known = registry.entry(name)
-    why = ""
+    entry = registry.entry(name)
     if name == NAME:
         why = "it chooses settings itself: name the learner whose settings it is to choose"
-    elif not known.private:
+    elif not entry.private:
         why = "it is not private: there is nothing to pay; give it a 'grid'"
-    elif known.peer:
+    elif entry.peer:
         why = "it is another library's, and its epsilon that library's claim, not proved here"
     else:
-        why = known.refuses(calibration=CERTIFIED, neighbours=REPLACE_ONE)
+        why = entry.refuses(calibration=CERTIFIED, neighbours=REPLACE_ONE)
     if why:
         raise ValueError(f"settings of {name} can't be chosen privately: {why}")
-    return known
-
-
-def settings_of(name: str, given: Any) -> tuple[Mapping[str, Any], ...]:
-    """Return the settings that are drawn from.
-
-    Parameters
-    ----------
-    name : str
-        A learner that :func:`base_entry` takes.
-    given : mapping, sequence of mapping, or None
-        Parameters, each with the list of its values: all combinations. Or the settings. None: the
-        learner's defaults alone.
-
-    Returns
-    -------
-    tuple of mapping
-
-    Raises
-    ------
-    ValueError
-        If that is something else, there are none, or a setting is not allowed.
-    """
-    known = base_entry(name)
-    if given is None:
-        return ({},)
-    if isinstance(given, Mapping):
-        bad = [axis for axis, values in given.items() if not _listed(values) or not len(values)]
-        if bad:
-            raise ValueError(f"{NAME}: settings: {bad[0]!r} needs a list of values")
-        found = [
-            dict(zip(given, values, strict=True)) for values in itertools.product(*given.values())
-        ]
-    elif _listed(given) and all(isinstance(one, Mapping) for one in given):
-        found = [dict(one) for one in given]
-    else:
-        raise ValueError(
-            f"{NAME}: settings = {given!r} is neither a mapping of parameters to lists of values "
-            "nor a list of settings"
-        )
-    if not found:
-        raise ValueError(f"{NAME}: settings is empty: there is nothing to choose")
-    # A number of an array is as good as a plain one.
-    found = [{key: _plain(value) for key, value in setting.items()} for setting in found]
-    for setting in found:
-        registry.check_parameters(name, setting)
-        registry.check_proved(name, setting)
-        if why := known.refuses(neighbours=REPLACE_ONE, setting=setting):
-            raise ValueError(f"{NAME} is private for {REPLACE_ONE} neighbours: {why}")
-    return tuple(found)
+    return entry
 
 
 def candidates_of(name: str, given: Any) -> tuple[Candidate, ...]:
-    """Return what runs draw from, where a setting of a list may be another learner's.
+    """Return what runs draw from, each as likely as the others.
 
     Parameters
     ----------
     name : str
         Whose settings they are that do not say.
     given : mapping, sequence of mapping, or None
-        As for :func:`settings_of`; a setting of a list may hold ``learner``.
+        Parameters, each with the list of its values: all combinations. Or the settings, each of
+        which may name another ``learner``. None: the learner's defaults alone.
 
     Returns
     -------
@@ -152,59 +97,82 @@ def candidates_of(name: str, given: Any) -> tuple[Candidate, ...]:
     Raises
     ------
     ValueError
-        As :func:`settings_of` does.
+        If that is something else, there are none, or a setting or a learner is not allowed.
     """
-    if not (_listed(given) and len(given) and all(isinstance(one, Mapping) for one in given)):
-        return tuple(Candidate(name, setting) for setting in settings_of(name, given))
-    found = []
-    for one in given:
-        whose = one.get(LEARNER, name)
-        own = {key: value for key, value in one.items() if key != LEARNER}
-        (setting,) = settings_of(whose, [own])
-        found.append(Candidate(whose, setting))
-    return tuple(found)
+    if not (_is_list(given) and len(given) and all(isinstance(one, Mapping) for one in given)):
+        return tuple(Candidate(name, setting) for setting in _settings_of(name, given))
+    candidates = []
+    for setting in given:
+        own = {key: value for key, value in setting.items() if key != LEARNER}
+        learner = setting.get(LEARNER, name)
+        candidates += [Candidate(learner, checked) for checked in _settings_of(learner, [own])]
+    return tuple(candidates)
 
 
-def _listed(values: Any) -> bool:
+def _settings_of(name: str, given: Any) -> tuple[Mapping[str, Any], ...]:
+    entry = base_entry(name)
+    if given is None:
+        return ({},)
+    if isinstance(given, Mapping):
+        bad = [axis for axis, values in given.items() if not _is_list(values) or not len(values)]
+        if bad:
+            raise ValueError(f"{NAME}: settings: {bad[0]!r} needs a list of values")
+        combinations = itertools.product(*given.values())
+        settings = [dict(zip(given, values, strict=True)) for values in combinations]
+    elif _is_list(given) and all(isinstance(one, Mapping) for one in given):
+        settings = list(given)
+    else:
+        raise ValueError(
+            f"{NAME}: settings = {given!r} is neither a mapping of parameters to lists of values "
+            "nor a list of settings"
+        )
+    if not settings:
+        raise ValueError(f"{NAME}: settings is empty: there is nothing to choose")
+    # A number of an array is as good as a plain one.
+    settings = [
+        {
+            key: value.item() if isinstance(value, np.generic) else value
+            for key, value in one.items()
+        }
+        for one in settings
+    ]
+    for setting in settings:
+        registry.check_parameters(name, setting)
+        registry.check_proved(name, setting)
+        if why := entry.refuses(neighbours=REPLACE_ONE, setting=setting):
+            raise ValueError(f"{NAME} is private for {REPLACE_ONE} neighbours: {why}")
+    return tuple(settings)
+
+
+def _is_list(values: Any) -> bool:
     return isinstance(values, (Sequence, np.ndarray)) and not isinstance(values, (str, bytes))
 
 
-def _plain(value: Any) -> Any:
-    return value.item() if isinstance(value, np.generic) else value
-
-
 def budget_of(
-    learners: str | Iterable[str],
+    learners: Iterable[str],
     epsilon: float,
     delta: float,
     eta: float,
     expected_runs: float,
     score_share: float,
 ) -> SelectionBudget:
-    """Return what a run of a learner, or of several, may spend; see ``calibration.selection``.
+    """Return what a run of some learners may spend; see ``selection_budget``.
 
     Learners that all offer pure privacy alone are accounted by ε, whatever δ is.
 
     Raises
     ------
     ValueError
-        If it is nothing, or the learner offers no pure privacy and δ = 0.
+        If it is nothing, or a learner offers no pure privacy and δ = 0.
     """
-    known = [base_entry(name) for name in ([learners] if isinstance(learners, str) else learners)]
-    for one in known:
-        if why := one.refuses(delta=one.told_delta(delta)):
+    entries = [base_entry(name) for name in learners]
+    for entry in entries:
+        if why := entry.refuses(delta=entry.told_delta(delta)):
             raise ValueError(f"{NAME}: {why}")
-    pure = delta == 0 or not any(one.approximate for one in known)
+    pure = delta == 0 or not any(entry.approximate for entry in entries)
     return selection_budget(
         float(epsilon), float(delta), float(eta), float(expected_runs), float(score_share), pure
     )
-
-
-def prices(
-    candidates: Sequence[Candidate], budget: SelectionBudget, facts: Facts, n: int
-) -> list[float]:
-    """Return ε with which each candidate is trained; see :func:`terms`."""
-    return [one.epsilon for one in terms(candidates, budget, facts, n)]
 
 
 def terms(
@@ -212,8 +180,8 @@ def terms(
 ) -> list[Terms]:
     """Return on which terms each candidate is trained, so that it spends what a run may.
 
-    What a setting spends is public: its statement does not depend on the records. It is asked of
-    a fit on as many made-up ones.
+    What a setting spends is public: its statement does not depend on the records. So a fit on as
+    many made-up ones tells it.
 
     Parameters
     ----------
@@ -234,63 +202,64 @@ def terms(
         If a candidate can't be trained; the message names it.
     """
     ordered = None if facts.ordered is None else tuple(map(bool, facts.ordered))
-    public = (tuple(int(k) for k in facts.n_bins), ordered)
+    public = (tuple(int(k) for k in facts.n_bins), ordered, n)
     guess = budget.training_epsilon
-    found = []
+    told: list[Terms] = []
     for one in candidates:
-        name, setting = one.learner, one.setting
-        known = (name, json.dumps(setting, sort_keys=True), *public, n)
-        delta = base_entry(name).told_delta(0.0 if budget.pure else budget.delta)
+        delta = base_entry(one.learner).told_delta(0.0 if budget.pure else budget.delta)
+        fit = _Fit(one.learner, json.dumps(one.setting, sort_keys=True), *public, delta)
         try:
-            found.append(_terms(known, delta, budget.pure, budget.training, guess))
+            told.append(_terms(fit, budget.pure, budget.training, guess))
         except ValueError as error:
-            raise ValueError(f"{NAME}: the setting {dict(setting)} of {name}: {error}") from error
-        guess = found[-1].epsilon
-    return found
+            setting = dict(one.setting)
+            raise ValueError(f"{NAME}: the setting {setting} of {one.learner}: {error}") from error
+        guess = told[-1].epsilon
+    return told
 
 
-Known = tuple[str, str, tuple[int, ...], tuple[bool, ...] | None, int]
+class _Fit(NamedTuple):
+    """What a statement follows from, beside ε; `setting` is JSON."""
+
+    learner: str
+    setting: str
+    n_bins: tuple[int, ...]
+    ordered: tuple[bool, ...] | None
+    n: int
+    delta: float
 
 
 @lru_cache(maxsize=4096)
-def _terms(known: Known, delta: float, pure: bool, amount: float, guess: float) -> Terms:
+def _terms(fit: _Fit, pure: bool, amount: float, guess: float) -> Terms:
     """Return the terms with the largest ε, nearly, at which a training spends at most `amount`."""
-    said: dict[float, PrivacyStatement] = {}
+    statements: dict[float, PrivacyStatement] = {}
 
-    def ledger(epsilon: float) -> Sequence[LedgerEntry]:
-        said[epsilon] = _stated(known, epsilon, delta)
-        return said[epsilon].ledger
+    def rho_at(epsilon: float) -> float:
+        statements[epsilon] = _statement(fit, epsilon)
+        return rho_of_ledger(statements[epsilon].ledger)
 
-    if pure:
-        epsilon = amount
-        ledger(epsilon)
-        _check_spent(said[epsilon], pure, amount)
-    else:
-        epsilon = epsilon_that_spends(amount, ledger, guess)
-    return Terms(epsilon, said[epsilon].assumptions, said[epsilon].exclusions)
+    if not pure:
+        epsilon = epsilon_that_spends(amount, rho_at, guess)
+        return Terms(epsilon, statements[epsilon].assumptions, statements[epsilon].exclusions)
+    statement = _statement(fit, amount)
+    if not statement.epsilon <= amount * (1 + 1e-9) or statement.delta > 0:
+        raise ValueError(
+            f"a training spends {statement.epsilon:g}, where a run may spend {amount:g}"
+        )
+    return Terms(amount, statement.assumptions, statement.exclusions)
 
 
-def _stated(known: Known, epsilon: float, delta: float) -> PrivacyStatement:
-    """Return what a fit of a setting says of itself: on made-up records, of either label."""
-    name, setting, n_bins, ordered, n = known
-    budget = {"epsilon": epsilon, "delta": delta, "calibration": CERTIFIED}
-    learner = registry.make(name, Facts(n_bins, ordered), {**json.loads(setting), **budget})
-    labels = class_labels(2)[: min(n, 2)]
-    rows = np.zeros((len(labels), len(n_bins)), dtype=np.int64)
-    counts = [n - n // 2, n // 2][: len(labels)]
+def _statement(fit: _Fit, epsilon: float) -> PrivacyStatement:
+    """Return what a fit says of itself: on made-up records, of either label."""
+    budget = {"epsilon": epsilon, "delta": fit.delta, "calibration": CERTIFIED}
+    facts = Facts(fit.n_bins, fit.ordered)
+    learner = registry.make(fit.learner, facts, {**json.loads(fit.setting), **budget})
+    labels = class_labels(2)[: min(fit.n, 2)]
+    rows = np.zeros((len(labels), len(fit.n_bins)), dtype=np.int64)
+    counts = [fit.n - fit.n // 2, fit.n // 2][: len(labels)]
     (fitted,) = learner.fit_many(rows, labels, [{}], [np.random.default_rng(0)], counts)
-    said: PrivacyStatement = fitted.privacy_
-    if said.status != PROVED or said.neighbours != REPLACE_ONE:
-        raise ValueError(f"its statement is {said.status}, for {said.neighbours} neighbours")
-    return said
-
-
-def check_spent(said: PrivacyStatement, budget: SelectionBudget) -> None:
-    """Refuse a training that spent more than a run may: a fault of its learner."""
-    _check_spent(said, budget.pure, budget.training)
-
-
-def _check_spent(said: PrivacyStatement, pure: bool, amount: float) -> None:
-    spent = said.epsilon if pure else rho_of_ledger(said.ledger)
-    if not spent <= amount * (1 + 1e-9) or (pure and said.delta > 0):
-        raise ValueError(f"a training spends {spent:g}, where a run may spend {amount:g}")
+    statement: PrivacyStatement = fitted.privacy_
+    if statement.status != PROVED or statement.neighbours != REPLACE_ONE:
+        raise ValueError(
+            f"its statement is {statement.status}, for {statement.neighbours} neighbours"
+        )
+    return statement

@@ -21,17 +21,7 @@ from privcurve.privacy.sensitivity.lazybb import check_largest_weight
 
 
 class Boosting(NamedTuple):
-    """How rounds follow each other.
-
-    Attributes
-    ----------
-    n_rounds : int
-        τ.
-    density, learning_rate : float
-        κ and λ.
-    started : bool
-        Whether margins begin at votes of a public start, not at 0.
-    """
+    """How rounds follow each other: τ, κ, λ, and whether margins begin at a public start."""
 
     n_rounds: int
     density: float
@@ -52,11 +42,7 @@ class WeakLearner(Protocol):
     def plan(self, learner: Any, setting: Mapping[str, Any]) -> Any:
         """Settle the parameters of a learner: its noise, and what its rounds are made with.
 
-        Parameters
-        ----------
-        learner : VotingClassifier
-        setting : mapping
-            What all weak learners have: the learner's name, n, the rounds and the budget.
+        `setting` is what all weak learners have: the learner's name, n, the rounds and the budget.
         """
 
     def train(
@@ -64,22 +50,9 @@ class WeakLearner(Protocol):
     ) -> tuple[Any, float]:
         """Draw all noise and train all rounds.
 
-        Parameters
-        ----------
-        rows : object
-            As of :meth:`prepare`.
-        plan : object
-            As of :meth:`plan`.
-        curator : Curator
-        begin : ndarray of shape (n_rows,), optional
-            The margin of each row before the first round, in votes; 0 by default.
-
-        Returns
-        -------
-        released : object
-            What was chosen.
-        largest : float
-            κn times the largest normalised weight of all rounds; see ``kernels.projection``.
+        `begin` is the margin of each row before the first round, in votes; 0 by default. What was
+        chosen is returned with κn times the largest normalised weight of all rounds, see
+        ``kernels.projection``.
         """
 
     def attributes(self, released: Any, n_bins: Ints) -> Mapping[str, Any]:
@@ -186,5 +159,5 @@ class VotingClassifier(LinkedClassifier, StagedClassifier):
             yield votes.astype(np.float64)
 
     def _measures(self) -> dict[str, float]:
-        found: dict[str, float] = self.model_.measures()
-        return found
+        sizes: dict[str, float] = self.model_.measures()
+        return sizes

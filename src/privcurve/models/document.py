@@ -27,7 +27,7 @@ FORMAT = "privcurve model"
 FORMAT_VERSION = 1
 
 # Parameters that the domain gives, and a secret.
-NOT_WRITTEN = ("n_bins", "bounds", "classes", "random_state")
+NOT_WRITTEN = ("n_bins", "bounds", "classes", "schema", "random_state")
 
 
 def key_of(attribute: str) -> str:
@@ -38,7 +38,7 @@ def key_of(attribute: str) -> str:
 def save(
     path: str | os.PathLike[str],
     estimator: CodedClassifier,
-    domain: Domain,
+    domain: Domain | None = None,
     *,
     statement: PrivacyStatement | None = None,
     dataset: Any = None,
@@ -55,8 +55,8 @@ def save(
         Its folder is made if need be.
     estimator : CodedClassifier
         Fitted, of this project, on codes of the domain.
-    domain : Domain
-        What its columns and classes mean: public.
+    domain : Domain, optional
+        What its columns and classes mean: public. By default that of the learner's ``schema``.
     statement : PrivacyStatement, optional
         In place of the estimator's ``privacy_``: what holds for the model as it is handed over.
     dataset, notes : optional
@@ -70,6 +70,11 @@ def save(
     OSError
         If the file can't be written.
     """
+    if domain is None:
+        schema = getattr(estimator, "schema", None)
+        if schema is None:
+            raise ModelError("give the domain by which the data were coded, or fit with schema=")
+        domain = schema.domain
     content = document(estimator, domain, statement=statement, dataset=dataset, notes=notes)
     if Path(path).is_dir():
         raise ModelError(f"{path} is a folder: name the file to write, such as model.json")
@@ -163,7 +168,7 @@ def _check_columns(estimator: CodedClassifier, domain: Domain) -> None:
         if not same or column.edges != tuple(edges(low[j], high[j], n_bins[j]).tolist()):
             raise ModelError(
                 f"{name} was fitted with bounds=, which are not the domain's of {column.name!r}: "
-                "fit it on codes (Domain.encode), or give the domain these bounds"
+                "fit it on codes (datasets.encode_frame), or give the domain these bounds"
             )
 
 

@@ -17,8 +17,9 @@ from numpy.typing import ArrayLike, NDArray
 from privcurve import __version__, schema
 from privcurve.coding import code_type, decided
 from privcurve.datasets.columns import MISSING, NUMERIC, OTHER, spelt
-from privcurve.datasets.dates import tells_days
 from privcurve.datasets.domain import Domain
+from privcurve.datasets.frames import encode_frame
+from privcurve.datasets.numbers import tells_days
 from privcurve.learners.registry import LEARNERS, estimator_class, missing_package
 from privcurve.models import text
 from privcurve.models.codec import alternatives, decode
@@ -75,27 +76,32 @@ class Model:
         """Names of the classes, as the domain has them, in the order of `classes`."""
         return np.array(self.domain.label.names)
 
-    def predict(self, codes: ArrayLike) -> NDArray[Any]:
-        """Predict the class of each row of a coded matrix, as the fitted learner would.
+    def predict(self, rows: Any) -> NDArray[Any]:
+        """Predict the class of each row, as the fitted learner would.
 
         Parameters
         ----------
-        codes : array-like of shape (n_rows, n_columns)
+        rows : DataFrame, Arrow table, mapping of columns, or array-like
+            Raw values by the names of their columns; an array holds codes.
 
         Returns
         -------
         ndarray of shape (n_rows,)
             Of `classes`.
         """
-        return self._estimator.predict(codes)
+        return self._estimator.predict(self._coded(rows))
 
-    def decision_function(self, codes: ArrayLike) -> NDArray[np.float64]:
-        """Score rows of a coded matrix, as the fitted learner would."""
-        return self._estimator.decision_function(codes)
+    def decision_function(self, rows: Any) -> NDArray[np.float64]:
+        """Score rows, as the fitted learner would; `rows` as for :meth:`predict`."""
+        return self._estimator.decision_function(self._coded(rows))
+
+    def _coded(self, rows: Any) -> ArrayLike:
+        is_frame = isinstance(rows, Mapping) or hasattr(rows, "columns")
+        return encode_frame(self.domain, rows) if is_frame else rows
 
     def predict_frame(self, frame: Any) -> NDArray[Any]:
         """Predict the name of the class of each row of a frame."""
-        return self.named(self.domain.encode(frame))
+        return self.named(encode_frame(self.domain, frame))
 
     def named(self, codes: ArrayLike) -> NDArray[Any]:
         """Predict the name of the class of each row of a coded matrix."""
@@ -107,8 +113,8 @@ class Model:
         scores = self.decision_function(codes)
         return self.labels[decided(scores)], self._estimator.chances(scores)
 
-    def predict_proba(self, codes: ArrayLike) -> NDArray[np.float64]:
-        """Estimate the probability of each class for rows of a coded matrix.
+    def predict_proba(self, rows: Any) -> NDArray[np.float64]:
+        """Estimate the probability of each class; `rows` as for :meth:`predict`.
 
         Returns
         -------
@@ -120,7 +126,7 @@ class Model:
             If the learner gives none.
         """
         self.check_probabilities()
-        chances: NDArray[np.float64] = self._estimator.predict_proba(codes)
+        chances: NDArray[np.float64] = self._estimator.predict_proba(self._coded(rows))
         return chances
 
     def check_probabilities(self) -> None:

@@ -13,7 +13,7 @@ from privcurve.analysis.selection import ACCURACY
 from privcurve.experiments.results import IncompleteError
 from privcurve.experiments.study import Study
 from privcurve.lazy import pd
-from privcurve.outputs.base import Asked, Output, Reads
+from privcurve.outputs.base import Asked, Output, Reads, metric_name
 from privcurve.outputs.context import Context
 from privcurve.tables.table import Table, decimals, of_all, plus_minus, shown
 
@@ -46,7 +46,7 @@ class Accuracy(Output):
         return all_curves(asked)
 
     def make(self, context: Context) -> None:
-        table = accuracy_of(context.study, complete(context), context.refits())
+        table = accuracy_of(context.study, complete(context), context.runs())
         context.write(replace(table, notes=(*table.notes, *context.data_notes())))
 
 
@@ -81,19 +81,15 @@ def readable(frame: pd.DataFrame, metric: str) -> pd.DataFrame:
     """Return the table as a reader wants it: fewer columns, four decimals."""
     texts = shown(frame[["dataset", "arm", "epsilon", "kind"]])
     cv = optimistic(metric)
-    texts[f"CV {_called(metric)} (optimistic)"] = plus_minus(frame[cv], frame[f"{cv}_std"])
+    texts[f"CV {metric_name(metric)} (optimistic)"] = plus_minus(frame[cv], frame[f"{cv}_std"])
     for name in SCORES:
         stds = frame.get(f"{name}_std")
-        texts[_called(name)] = (
+        texts[metric_name(name)] = (
             decimals(frame[name], 4) if stds is None else plus_minus(frame[name], stds)
         )
     texts["features used"] = decimals(frame["n_features_used"], 1)
     texts["repeats"] = of_all(frame["n_repeats"] - frame["n_failed"], frame["n_repeats"])
     return texts
-
-
-def _called(metric: str) -> str:
-    return "AUC" if metric == "auc" else metric.replace("_", " ")
 
 
 class SelectedSettings(Output):

@@ -10,9 +10,8 @@ from typing import Any, ClassVar
 from privcurve.figures import style
 from privcurve.lazy import Axes, Figure, pd, ticker
 from privcurve.learners import registry
-from privcurve.outputs.base import Asked, Option, Output, Reads
+from privcurve.outputs.base import AUDITS, Asked, Option, Output, Reads, check_name
 from privcurve.outputs.context import Context
-from privcurve.schema import nearest
 from privcurve.tables.table import Table
 
 
@@ -21,20 +20,16 @@ class Audit(Output):
 
     word: ClassVar[str] = "audit"
     writes: ClassVar = ("table", "figure")
-    version: ClassVar[int] = 3
+    version: ClassVar[int] = 4
     selects: ClassVar[bool] = False
     options: ClassVar = {
         "learners": Option("a list of private learners; by default those of the study", list, None)
     }
 
     def check(self, asked: Asked) -> None:
-        names, learners = audited(), self.learners(asked)
+        learners = self.learners(asked)
         for name in learners:
-            if name not in names:
-                hint = nearest(name, names)
-                raise ValueError(
-                    f"there is no audit of {name!r}{hint} There are those of: {', '.join(names)}."
-                )
+            check_name("there is no audit of", name, audited())
         if not learners:
             raise ValueError("the study has no private learner of this project to audit")
 
@@ -51,7 +46,7 @@ class Audit(Output):
         from privcurve.audit import report
 
         learners = context.asked.reads.audits
-        frame = report.table([pd.read_csv(context.audit(name)) for name in learners])
+        frame = report.table([pd.read_csv(AUDITS / f"{name}.csv") for name in learners])
         context.write(Table(frame, report.CAPTION, report.notes(frame), report.shown(frame)))
         titles = {name: registry.entry(name).title for name in learners}
         claims = report.claimed(frame)
@@ -64,11 +59,11 @@ def audited() -> list[str]:
     return [one.name for one in entries if one.private and not one.peer]
 
 
-HEIGHT = 3.9
+HEIGHT = 2.9
 
 # Methods by shape, calibrations by filling (as in the learning curves). Learners beyond the
-# number of colours have the second shapes.
-EXACT, SAMPLED = ("o", "s"), ("^", "D")
+# number of colours have the next shapes.
+EXACT, SAMPLED = ("o", "s", "P", "h"), ("^", "D", "X", "<")
 NOTHING = "v"
 GREY = "0.35"
 RING: dict[str, Any] = {
@@ -114,14 +109,11 @@ def draw(frame: pd.DataFrame, titles: Mapping[str, str]) -> Figure:
             for claim in claims
         ]
         _finish(panel, claims, bands, floor, ceiling)
-        figure.legend(
-            handles=[style.key_line(name, **mark) for name, mark in _marks(frame, titles)],
-            loc="outside lower center",
-            ncols=2,
-            handletextpad=0.4,
-            columnspacing=1.2,
-            borderaxespad=0.2,
-        )
+        keys = [
+            tuple(style.key_line(name, **mark) for mark in marks)
+            for name, *marks in _marks(frame, titles)
+        ]
+        style.legend_below(figure, keys)
     return figure
 
 
@@ -150,14 +142,14 @@ def _mark(shape: str, colour: str, filled: bool = True) -> dict[str, Any]:
     }
 
 
-def _marks(frame: pd.DataFrame, titles: Mapping[str, str]) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Return the entries of the legend."""
+def _marks(frame: pd.DataFrame, titles: Mapping[str, str]) -> Iterator[tuple[Any, ...]]:
+    """Return the entries of the legend: a name, and the marks that stand for it."""
     for i, title in enumerate(titles.values()):
         cycle, colour = divmod(i, len(style.COLOURS))
         yield title, _mark(EXACT[cycle % len(EXACT)], style.COLOURS[colour])
-    second = len(titles) > len(style.COLOURS)
+    n_shapes = math.ceil(len(titles) / len(style.COLOURS))
     for name, shapes in (("exact or certain", EXACT), ("sampled", SAMPLED)):
-        yield from ((name, _mark(shape, GREY)) for shape in (shapes if second else shapes[:1]))
+        yield name, *(_mark(shape, GREY) for shape in shapes[:n_shapes])
     yield "certified", _mark("s", GREY)
     yield "published", _mark("s", GREY, filled=False)
     if (frame["verdict"] == "found nothing").any():

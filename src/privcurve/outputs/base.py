@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 TABLES = Path("results/tables")
 FIGURES = Path("results/figures")
+MADE = Path("results/made")
 AUDITS = Path("results/audit")
 TABLE_ENDINGS = (".csv", ".md", ".tex")
 FIGURE_ENDINGS = (".pdf", ".png", ".csv")
@@ -187,6 +188,14 @@ class Output(ABC):
 OF = "/"
 
 
+def check_name(what: str, name: str, names: Iterable[str]) -> None:
+    """Raise ValueError, with the nearest name and all of them, if a name is none of them."""
+    listed = list(names)
+    if name not in listed:
+        there = ", ".join(listed)
+        raise ValueError(f"{what} {name!r}{nearest(name, listed)} There are: {there}.")
+
+
 def studies_of(names: Iterable[str]) -> list[str]:
     """Return the other studies that outputs are of, by their names as :class:`Reads` has them."""
     parts = (name.partition(OF) for name in names)
@@ -260,7 +269,7 @@ class Asked:
     @property
     def record(self) -> Path:
         """The file that says what its files were made for (:mod:`.record`)."""
-        return Path("results/made", f"{self.target}.json")
+        return MADE / f"{self.target}.json"
 
     def curves_of(self, arms: Iterable[Arm]) -> tuple[tuple[str, str], ...]:
         """Return the curves of some arms, on all datasets of the study."""
@@ -273,10 +282,7 @@ class Asked:
     def arms_of(self, learner: str) -> list[Arm]:
         """Return the arms of one entry of the study's learners; ValueError if there are none."""
         labels = dict.fromkeys(map(method_of, self.study.arms))
-        if learner not in labels:
-            hint = nearest(learner, labels)
-            there = ", ".join(labels)
-            raise ValueError(f"the study has no learner {learner!r}{hint} There are: {there}.")
+        check_name("the study has no learner", learner, labels)
         return [arm for name, arm in self.study.arms.items() if method_of(name) == learner]
 
     def wanted_arms(self, *others: str) -> list[Arm]:
@@ -287,9 +293,7 @@ class Asked:
 
     def check_dataset(self, dataset: str) -> None:
         """Raise ValueError if the study has no such dataset."""
-        if dataset not in self.study.datasets:
-            hint = nearest(dataset, self.study.datasets)
-            raise ValueError(f"the study has no dataset {dataset!r}{hint}")
+        check_name("the study has no dataset", dataset, self.study.datasets)
 
     def check_one_rules(self, learner: str) -> None:
         """Raise ValueError if an entry of the learners is anything but LazyBB with 1-rules."""
@@ -313,6 +317,11 @@ def _about(dataset: str, folder: Path) -> Description:
 def about(dataset: str) -> Description:
     """Return the description of a dataset, read once: a run sees one state of its file."""
     return _about(dataset, Path.cwd())
+
+
+def metric_name(metric: str) -> str:
+    """Return what readers call a metric."""
+    return "AUC" if metric == "auc" else metric.replace("_", " ")
 
 
 def dataset_title(name: str) -> str:

@@ -16,7 +16,7 @@ class Boxes(Sweep):
     """Figure: a box of the fresh trainings at each value, from quartile to quartile."""
 
     word: ClassVar[str] = "boxes"
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2
     options: ClassVar = {
         name: option
         for name, option in Sweep.options.items()
@@ -81,8 +81,8 @@ def spread(frame: pd.DataFrame, axes: Axes) -> pd.DataFrame:
     for key, group in frame.groupby(axes.keys, sort=False, dropna=False):
         scores = group[axes.y]
         row: dict[Any, Any] = dict(zip(axes.keys, key, strict=True))
-        for name, share in shares.items():
-            row[name] = math.nan if scores.isna().any() else float(scores.quantile(share))
+        failed = bool(scores.isna().any())
+        row |= {name: math.nan if failed else scores.quantile(q) for name, q in shares.items()}
         row["range"] = row["largest"] - row["least"]
         rows.append({**row, "n_repeats": len(group), "n_failed": int(scores.isna().sum())})
     return pd.DataFrame(rows)

@@ -12,10 +12,9 @@ from privcurve.analysis import kinds, ranks
 from privcurve.analysis.keys import method_of
 from privcurve.figures import style
 from privcurve.lazy import Axes, Figure, pd, stats, ticker
-from privcurve.outputs.base import Asked, Files, Option, Output, Reads
+from privcurve.outputs.base import Asked, Files, Option, Output, Reads, check_name
 from privcurve.outputs.context import Context
 from privcurve.outputs.error_table import arm_titles, private
-from privcurve.schema import nearest
 from privcurve.tables.table import MISSING, Table, decimals, of_all, shown
 
 PAIRED = (
@@ -56,11 +55,7 @@ class Comparison(Output):
     def check(self, asked: Asked) -> None:
         arms = private(asked)
         for arm in (asked.options["arm"], *(asked.options["others"] or ())):
-            if arm not in arms:
-                hint = nearest(arm, arms)
-                raise ValueError(
-                    f"no arm {arm!r} that has an ε{hint} There are: {', '.join(arms)}."
-                )
+            check_name("no arm that has an ε is called", arm, arms)
         if asked.options["arm"] in (asked.options["others"] or ()):
             raise ValueError(f"others: {asked.options['arm']} is not compared with itself")
         if not others(asked):
@@ -192,19 +187,29 @@ def overall(table: pd.DataFrame, reference: str) -> pd.DataFrame:
     rows: list[dict[str, Any]] = []
     for epsilon, part in table.groupby("epsilon", sort=True):
         gaps = part.pivot(index="dataset", columns="arm", values="difference").dropna()
+        if len(gaps) < 2:
+            raise ValueError(f"at ε = {epsilon:g} there are no two datasets that have all arms")
         kept = part[part["dataset"].isin(gaps.index)]
-        pairs = ranks.pairs(_ranked(kept, reference))
-        of_arms = [_pair(pairs, reference, arm) for arm in dict.fromkeys(part["arm"])]
-        corrected = _holm(pair["p_value"] for pair in of_arms)
-        for pair, p_holm in zip(of_arms, corrected, strict=True):
-            mine, values = kept[kept["arm"] == pair["arm"]], gaps[pair["arm"]].tolist()
-            sides = {
-                "n_above": int((mine["low"] > 0).sum()),
-                "n_below": int((mine["high"] < 0).sum()),
-            }
-            interval = _interval(values, 1 / len(values))
-            ends = {"epsilon": epsilon, "n_datasets": len(values), "p_holm": p_holm}
-            rows.append({**interval, **pair, **sides, **ends})
+        accuracy = kept.pivot(index="dataset", columns="arm", values="accuracy")
+        accuracy[reference] = kept.groupby("dataset")["reference_accuracy"].first()
+        errors = (1 - accuracy).round(9)
+        mean_ranks = errors.rank(axis=1).mean()
+        critical = ranks.critical_difference(errors.shape[1], len(errors))
+        arms = list(dict.fromkeys(part["arm"]))
+        p_values = [ranks.wilcoxon((errors[arm] - errors[reference]).tolist()) for arm in arms]
+        for arm, p_value, p_holm in zip(arms, p_values, ranks.holm(p_values), strict=True):
+            mine, values = kept[kept["arm"] == arm], gaps[arm].tolist()
+            rows.append(
+                {
+                    **{"epsilon": epsilon, "arm": arm, "n_datasets": len(values)},
+                    **_interval(values, 1 / len(values)),
+                    **{"p_value": p_value, "p_holm": p_holm, "mean_rank": mean_ranks[arm]},
+                    "reference_mean_rank": mean_ranks[reference],
+                    "critical_difference": critical,
+                    "n_above": int((mine["low"] > 0).sum()),
+                    "n_below": int((mine["high"] < 0).sum()),
+                }
+            )
     return pd.DataFrame(rows, columns=OVERALL_COLUMNS)
 
 
@@ -255,27 +260,6 @@ def _holm(p_values: Iterator[float]) -> list[float]:
     every = list(p_values)
     corrected = iter(ranks.holm([p for p in every if not math.isnan(p)]))
     return [p if math.isnan(p) else next(corrected) for p in every]
-
-
-def _ranked(part: pd.DataFrame, reference: str) -> pd.DataFrame:
-    """Return the errors of all arms at one ε, as :func:`ranks.pairs` reads them."""
-    base = part.drop_duplicates("dataset").assign(arm=reference)
-    base = base.assign(accuracy=base["reference_accuracy"])
-    both = pd.concat([base, part], ignore_index=True)
-    both = both.assign(error=1 - both["accuracy"])
-    return both.assign(rank=both.groupby("dataset")["error"].rank())
-
-
-def _pair(pairs: pd.DataFrame, reference: str, arm: str) -> dict[str, Any]:
-    """Return the ranks of one arm and of the reference, and the test of the two."""
-    both = {arm, reference}
-    row = next(row for row in pairs.to_dict("records") if {row["arm"], row["other"]} == both)
-    means = {row["arm"]: row["mean_rank"], row["other"]: row["other_mean_rank"]}
-    return {
-        **{"arm": arm, "p_value": row["p_value"], "mean_rank": means[arm]},
-        "reference_mean_rank": means[reference],
-        "critical_difference": row["critical_difference"],
-    }
 
 
 LINE = 0.2  # inches

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from privcurve import datasets
 from privcurve.analysis import sweep
 from privcurve.analysis.keys import method_of
-from privcurve.experiments import jobs
-from privcurve.experiments.jobs import Curve
+from privcurve.experiments.curves import CODED, Curve
+from privcurve.experiments.jobs import StudyJobs
 from privcurve.experiments.study import Study
 from privcurve.figures import style
 from privcurve.lazy import Figure, pd
-from privcurve.outputs.base import AUDITS, Asked, rule_notes
+from privcurve.outputs.base import Asked, rule_notes
 from privcurve.privacy import seeds
 from privcurve.privacy.seeds import Seed
 from privcurve.tables.table import Table, read_table
@@ -28,8 +28,8 @@ class Context:
     Attributes
     ----------
     asked : Asked
-    curves : tuple of Curve
-        In the order of what it reads.
+    jobs : StudyJobs
+        Of its study.
     others : mapping of str to Asked
         The outputs that it reads, by their words or names; those of other studies with the
         study's name and a slash before.
@@ -38,7 +38,7 @@ class Context:
     """
 
     asked: Asked
-    curves: tuple[Curve, ...]
+    jobs: StudyJobs
     others: Mapping[str, Asked]
     seed: Seed
 
@@ -57,14 +57,26 @@ class Context:
         """The options, with defaults."""
         return self.asked.options
 
-    def refits(self) -> pd.DataFrame:
-        """Read the fresh trainings of the curves; refuses those of something else."""
-        return jobs.read_results(self.curves)
+    @property
+    def curves(self) -> tuple[Curve, ...]:
+        """The curves that it reads, in this order."""
+        return tuple(self.jobs.curves[pair] for pair in self.asked.reads.curves)
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether no training that it may read has failed."""
+        portions = [portion for curve in self.curves for portion in curve.portions]
+        jobs = {job.name: job for job in map(self.jobs.of, portions)}
+        return all(job.is_done for job in jobs.values())
+
+    def results(self, columns: list[str] | None = None) -> Iterator[pd.DataFrame]:
+        """Read the results of the curves, a part at a time; refuses those of something else."""
+        for curve in self.curves:
+            yield from self.jobs.results(curve, columns)
 
     def runs(self) -> pd.DataFrame:
         """Read the runs that are results: fresh trainings or, if nothing is selected, all."""
-        parts = [part for curve in self.curves for part in curve.results()]
-        return pd.concat(parts, ignore_index=True)
+        return pd.concat(list(self.results()), ignore_index=True)
 
     def described_runs(self) -> pd.DataFrame:
         """Return the runs with a column for whatever tells them apart, and what was measured."""
@@ -79,35 +91,29 @@ class Context:
 
     def selected(self) -> pd.DataFrame:
         """Read the selected settings of the curves; refuses those of something else."""
-        for curve in self.curves:
-            curve.check_results()
-        return read_table(*(curve.selected for curve in self.curves))
+        return read_table(*(io.StringIO(self.jobs.selected(curve)) for curve in self.curves))
 
     def cells(self, columns: list[str]) -> Iterator[pd.DataFrame]:
-        """Read the cross-validation of the curves, a shard at a time."""
+        """Read the grids of the curves, a part at a time."""
         for curve in self.curves:
-            yield from curve.selection(columns)
+            yield from self.jobs.grid(curve, columns)
 
     def data(self, dataset: str) -> datasets.Dataset:
         """Read a coded dataset."""
-        return datasets.read(jobs.CODED / dataset)
+        return datasets.read(CODED / dataset)
 
     def data_notes(self) -> tuple[str, ...]:
         """Return what readers must know of the datasets.
 
         What bounds have cut off, and on which of them a rule's constants were set.
         """
-        facts = [datasets.facts(jobs.CODED / name) for name in self.asked.reads.data]
+        facts = [datasets.facts(CODED / name) for name in self.asked.reads.data]
         notes = [note for one in facts if one for note in datasets.clipping_notes(one)]
         return (*notes, *rule_notes(self.study))
 
     def table_of(self, word: str) -> pd.DataFrame:
         """Read the table of another output that is read, or what its figure shows."""
         return read_table(self.others[word].files.frames[0])
-
-    def audit(self, learner: str) -> Path:
-        """Return the file of a learner's audit."""
-        return AUDITS / f"{learner}.csv"
 
     def write(self, table: Table) -> None:
         """Write the output's table."""

@@ -11,9 +11,8 @@ from privcurve.analysis import kinds
 from privcurve.analysis.keys import mean, short
 from privcurve.lazy import pd
 from privcurve.outputs.accuracy import FRESH_NOTES, SELECTION_NOTES, all_curves
-from privcurve.outputs.base import Asked, Option, Output, Reads
+from privcurve.outputs.base import Asked, Option, Output, Reads, check_name
 from privcurve.outputs.context import Context
-from privcurve.schema import nearest
 from privcurve.tables.table import Table
 
 
@@ -28,10 +27,8 @@ class ErrorTable(Output):
 
     def check(self, asked: Asked) -> None:
         given, arms = asked.options["baseline"], asked.study.arms
-        if given is not None and given not in arms:
-            raise ValueError(
-                f"baseline: no arm {given!r}{nearest(given, arms)} There are: {', '.join(arms)}."
-            )
+        if given is not None:
+            check_name("baseline: no arm", given, arms)
         if baseline(asked) not in private(asked):
             raise ValueError(f"baseline: {baseline(asked)} has no ε: others have nothing to beat")
 

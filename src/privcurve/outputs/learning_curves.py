@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import textwrap
 from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -23,6 +22,7 @@ from privcurve.outputs.base import (
     Output,
     Reads,
     dataset_title,
+    metric_name,
     set_the_rule,
     source,
 )
@@ -125,7 +125,8 @@ def draw(
             panel.plot(mine["epsilon"], mine["score"], label="_envelope", zorder=1.4, **ENVELOPE)
             levels[panel] = _draw_levels(panel, part, looks, titles)
             _finish(panel, part, datasets[dataset])
-        _label_axes(panels, frame, list(datasets), _called(metric))
+        name = metric_name(metric)
+        _label_axes(panels, frame, list(datasets), name[0].upper() + name[1:])
         handles = []
         for arm in curves:
             name = _name(titles[arm], calibrations[arm], first["delta"][arm], kind[arm])
@@ -178,10 +179,6 @@ def _draw_levels(
     return lines
 
 
-def _called(metric: str) -> str:
-    return "AUC" if metric == "auc" else metric.replace("_", " ").capitalize()
-
-
 def _name(title: str, calibration: str | None, delta: float, kind: str) -> str:
     """Return the name in the legend: how the noise was calibrated, and what settings have cost."""
     parts = [] if calibration is None or calibration in title else [calibration]
@@ -228,18 +225,12 @@ def _finish(panel: Axes, part: pd.DataFrame, title: str) -> None:
 
 def _ticks(epsilons: Sequence[float]) -> list[float]:
     """Choose the ε to label: the outermost, then round ones, none too near another."""
-    low, high = epsilons[0], epsilons[-1]
-    room = 0.1 * math.log(high / low) if high > low else 0.0
 
     def rank(epsilon: float) -> int:
         digits = f"{epsilon:.12e}".partition("e")[0].rstrip("0").rstrip(".")
         return NICE_DIGITS.index(digits) if digits in NICE_DIGITS else len(NICE_DIGITS)
 
-    ticks: list[float] = []
-    for value in [low, high, *sorted(epsilons, key=rank)]:
-        if all(abs(math.log(value / tick)) > room for tick in ticks):
-            ticks.append(value)
-    return sorted(ticks)
+    return style.apart(sorted(epsilons, key=rank), 0.1, logarithmic=True)
 
 
 def _label_axes(

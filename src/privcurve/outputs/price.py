@@ -115,7 +115,7 @@ class Price(Output):
 
     def make(self, context: Context) -> None:
         splits = read_table(context.others[RAW].files.tables[1].with_suffix(".csv"))
-        runs = pd.concat([context.refits(), splits.assign(epsilon=math.inf)], ignore_index=True)
+        runs = pd.concat([context.runs(), splits.assign(epsilon=math.inf)], ignore_index=True)
         means = pd.concat([context.table_of("accuracy"), context.table_of(RAW)], ignore_index=True)
         frame = prices(context.study, means, runs)
         texts = shown(frame[["dataset", "metric", "epsilon", "sentence"]])

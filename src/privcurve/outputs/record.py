@@ -1,4 +1,4 @@
-"""What the files of an output were made for, in a small file of their own.
+"""What files with names for people were made for, in a small file of their own.
 
 Snakemake's record of a file is lost with ``.snakemake``, and sees of the code that makes an
 output only the command. So each output says itself what it is of: its code's version, its
@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from privcurve.experiments import canonical
-from privcurve.experiments.jobs import Curve, coded_checksum, raw_checksums
+from privcurve.experiments.curves import Curve, coded_checksum, raw_checksums
 from privcurve.files import replace_text
 from privcurve.outputs.base import Asked
 from privcurve.privacy import seeds
@@ -49,7 +49,7 @@ def digest(
             "version": asked.output.version,
             "options": dict(asked.options),
             "facts": reads.facts,
-            "curves": [[str(curve.name), curve.refit_digest] for curve in curves],
+            "curves": [[str(curve.name), curve.digest] for curve in curves],
             "data": reads.data,
             "outputs": dict(others),
             "audits": dict(audits),
@@ -60,37 +60,65 @@ def digest(
     )
 
 
-def write(asked: Asked, made_for: str) -> None:
-    """Say what the files of an output, which stand there now, were made for."""
+def write(
+    path: Path,
+    made_for: str,
+    files: Iterable[Path],
+    datasets: Iterable[str],
+    *,
+    raw: Iterable[str] = (),
+    complete: bool = True,
+) -> None:
+    """Say what some files, which stand there now, were made for, and of which data.
+
+    Parameters
+    ----------
+    path : Path
+        Of the record.
+    made_for : str
+        The digest of all that they depend on but the data.
+    files : iterable of Path
+    datasets : iterable of str
+    raw : iterable of str
+        Those of them whose raw files were read too: another file with the same codes counts.
+    complete : bool
+        Whether no training that they are made from has failed: it will be tried again.
+    """
     content: dict[str, Any] = {
         "digest": made_for,
-        "data": {name: coded_checksum(name) for name in _datasets(asked)},
-        "raw": _raw_files(asked),
-        "files": {str(path): _sum(path) for path in asked.files.all},
+        "complete": complete,
+        "data": {name: coded_checksum(name) for name in datasets},
+        "raw": {name: raw_checksums(name) for name in raw},
+        "files": {str(file): _sum(file) for file in files},
     }
-    replace_text(asked.record, json.dumps(content, indent=1) + "\n")
+    replace_text(path, json.dumps(content, indent=1) + "\n")
 
 
-def is_current(asked: Asked, wanted: str) -> bool:
-    """Return whether the files of an output are there, as made, and for what is wanted now."""
+def is_current(
+    path: Path,
+    wanted: str,
+    files: Iterable[Path],
+    datasets: Iterable[str],
+    *,
+    raw: Iterable[str] = (),
+) -> bool:
+    """Return whether files are there, as made, and for what is wanted now (:func:`write`)."""
     try:
-        made: dict[str, Any] = json.loads(asked.record.read_text())
+        made: dict[str, Any] = json.loads(path.read_text())
     except (OSError, ValueError):
         return False
-    data, raw = made.get("data", {}), made.get("raw", {})
+    data, sources = made.get("data", {}), made.get("raw", {})
     return (
         made.get("digest") == wanted
-        and made.get("files") == {str(path): _sum(path) for path in asked.files.all}
-        and all(coded_checksum(name) in (None, data.get(name)) for name in _datasets(asked))
-        and all(sums in (None, raw.get(name)) for name, sums in _raw_files(asked).items())
+        and made.get("complete", True)
+        and made.get("files") == {str(file): _sum(file) for file in files}
+        and all(coded_checksum(name) in (None, data.get(name)) for name in datasets)
+        and all(raw_checksums(name) in (None, sources.get(name)) for name in raw)
     )
 
 
-def _raw_files(asked: Asked) -> dict[str, Mapping[str, str] | None]:
-    return {name: raw_checksums(name) for name in asked.reads.raw}
-
-
-def _datasets(asked: Asked) -> list[str]:
+def datasets_of(asked: Asked) -> list[str]:
+    """Return the datasets that an output is made from."""
     reads = asked.reads
     return sorted({*reads.data, *(dataset for dataset, _ in reads.curves)})
 

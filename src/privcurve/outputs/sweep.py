@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 LOG = "log"
 SCALES = ("linear", LOG, "categories")
 COMPARED = ("all", "dataset", "none")
-NAMES = {"epsilon": "ε", "delta": "δ"}
+NAMES = {"epsilon": "ε", "delta": "δ", "n_kept": "rounds"}
 # What tells trainings apart beside parameters and shares.
 TELLING = (
     *("method", "calibration", "delta", "epsilon", "dataset", "neighbours"),
@@ -39,7 +39,7 @@ class Sweep(Output):
 
     word: ClassVar[str] = "sweep"
     writes: ClassVar = ("figure",)
-    version: ClassVar[int] = 2
+    version: ClassVar[int] = 3
     selects: ClassVar[bool] = False
     options: ClassVar = {
         "x": Option("a parameter that differs between arms, or epsilon", str),
@@ -367,17 +367,6 @@ def _ticks(panel: Panel, places: Sequence[float], texts: Sequence[str], scale: s
         panel.set_xscale("log")
     names: dict[float, Any] = dict(zip(places, texts, strict=True))
     room = max(0.07, LETTER * max(map(len, texts)))
-    panel.xaxis.set_major_locator(ticker.FixedLocator(_apart(places, scale == LOG, room)))
+    panel.xaxis.set_major_locator(ticker.FixedLocator(style.apart(places, room, scale == LOG)))
     panel.xaxis.set_major_formatter(ticker.FuncFormatter(lambda value, _: names.get(value, "")))
     panel.xaxis.set_minor_locator(ticker.NullLocator())
-
-
-def _apart(places: Sequence[float], logarithmic: bool, share: float) -> list[float]:
-    """Choose the places to label: the outermost, then those that are not too near another."""
-    at = {place: math.log(place) if logarithmic else place for place in places}
-    room = share * (at[places[-1]] - at[places[0]])
-    chosen: list[float] = []
-    for place in [places[0], places[-1], *places]:
-        if all(abs(at[place] - at[other]) > room for other in chosen):
-            chosen.append(place)
-    return sorted(chosen)

@@ -26,7 +26,7 @@ class Sparsity(Output):
 
     def make(self, context: Context) -> None:
         widths = {name: context.data(name).domain.width for name in context.study.datasets}
-        frame = feature_table(context.refits(), widths)
+        frame = feature_table(context.runs(), widths)
         context.write(Table(frame, CAPTION, NOTES, readable(frame)))
 
 

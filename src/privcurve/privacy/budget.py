@@ -31,22 +31,13 @@ the choice paid for (--private-choice).\
 
 @dataclass(frozen=True)
 class Relation:
-    """Which data sets are neighbours.
-
-    Attributes
-    ----------
-    name : str
-    description : str
-        Two neighbours, in words.
-    change : str
-        What is done to the one record, as in "had any one record been …".
-    touched : float
-        How many cells of a partition of the record space such a change can touch.
-    """
+    """Which data sets are neighbours."""
 
     name: str
     description: str
+    # What is done to the one record, as in "had any one record been …".
     change: str
+    # How many cells of a partition of the record space such a change can touch.
     touched: float
 
 
@@ -75,26 +66,20 @@ NEIGHBOURS = (
 
 
 def relation(neighbours: str) -> Relation:
-    """Return a neighbour relation by its name.
-
-    Raises
-    ------
-    ValueError
-        If there is none of that name.
-    """
-    for known in NEIGHBOURS:
-        if known.name == neighbours:
-            return known
-    names = ", ".join(repr(known.name) for known in NEIGHBOURS)
+    """Return a neighbour relation by its name."""
+    for one in NEIGHBOURS:
+        if one.name == neighbours:
+            return one
+    names = ", ".join(repr(one.name) for one in NEIGHBOURS)
     raise ValueError(f"neighbours = {neighbours!r} is not one of: {names}")
 
 
-def implies(stated: str, asked: str) -> bool:
-    """Say whether a guarantee for one relation of neighbours is one for another relation too.
+def implies(stated: str, wanted: str) -> bool:
+    """Return whether a guarantee for one relation of neighbours is one for another relation too.
 
     Neighbours that differ in private columns alone are neighbours under ``replace-one``.
     """
-    return stated == asked or (stated, asked) == (REPLACE_ONE, PRIVATE_COLUMNS)
+    return stated == wanted or (stated, wanted) == (REPLACE_ONE, PRIVATE_COLUMNS)
 
 
 def of_replacing(epsilon: float, delta: float) -> tuple[float, float]:
@@ -102,15 +87,6 @@ def of_replacing(epsilon: float, delta: float) -> tuple[float, float]:
 
     To replace a record is to leave one out and to add one: e^ε (e^ε p + δ) + δ is
     e^(2ε) p + δ (1 + e^ε) (group privacy; PRIVACY.md §0).
-
-    Parameters
-    ----------
-    epsilon, delta : float
-        Of one record that is added or left out.
-
-    Returns
-    -------
-    epsilon, delta : float
     """
     if not delta:
         return 2 * epsilon, 0.0
@@ -171,7 +147,7 @@ def _is_beyond_floats(value: Any) -> bool:
 
 
 def is_private(epsilon: float) -> bool:
-    """Whether ε is finite."""
+    """Return whether ε is finite."""
     return not math.isinf(epsilon)
 
 

@@ -49,14 +49,7 @@ def _coin_e_fraction(rng: np.random.Generator, a: int, b: int) -> bool:
 
 @njit(cache=True, nogil=True)
 def coin_e(rng: np.random.Generator, a: int, b: int) -> bool:
-    """Toss a coin of the chance e^{-a/b}.
-
-    Parameters
-    ----------
-    rng : numpy.random.Generator
-    a, b : int
-        At least 0, and from 1 up to `mechanisms.LARGEST_SCALE`.
-    """
+    """Toss a coin of the chance e^{-a/b}, a >= 0, b from 1 up to `mechanisms.LARGEST_SCALE`."""
     for _ in range(a // b):
         if not _coin_e_fraction(rng, 1, 1):
             return False
@@ -66,11 +59,11 @@ def coin_e(rng: np.random.Generator, a: int, b: int) -> bool:
 @njit(cache=True, nogil=True)
 def _coin_e_square(rng: np.random.Generator, a: int, b: int) -> bool:
     """Toss a coin of the chance e^{-(a/b)²/2}."""
-    whole, rest = a // b, a % b
-    for _ in range(whole * whole):
+    quotient, rest = a // b, a % b
+    for _ in range(quotient * quotient):
         if not _coin_e_fraction(rng, 1, 2):
             return False
-    for _ in range(whole):
+    for _ in range(quotient):
         if not _coin_e_fraction(rng, rest, b):
             return False
     k = 1
@@ -103,14 +96,14 @@ def _half_gaussian(rng: np.random.Generator, scale: int) -> int:
         # The fraction x, as many words of it as it takes.
         x = np.empty(0, dtype=np.int64)
         accepted = True
-        whole, rest = k // scale, k % scale
-        for step in range(whole + 2):
+        quotient, rest = k // scale, k % scale
+        for step in range(quotient + 2):
             # e^{-x/σ} for each whole σ in k, then e^{-(rest/σ)(x/σ)}, then e^{-x²/2σ²}.
             j = 1
             while True:
-                if step <= whole:
+                if step <= quotient:
                     happens = _below(rng, scale * j) == 0
-                    if happens and step == whole:
+                    if happens and step == quotient:
                         happens = _below(rng, scale) < rest
                 else:
                     happens = _below(rng, 2 * scale * j) == 0 and _below(rng, scale) == 0
@@ -146,20 +139,9 @@ def _below_fraction(rng: np.random.Generator, x: Ints) -> tuple[bool, Ints]:
 
 @njit(cache=True, nogil=True)
 def rounded_gaussian(rng: np.random.Generator, scale: int, size: int) -> Ints:
-    """Draw ⌊Z⌋ of independent real Gaussians Z of mean 0.
+    """Draw ⌊Z⌋ of real Gaussians Z of mean 0 and standard deviation `scale`; its mean is -1/2.
 
-    Their mean is -1/2.
-
-    Parameters
-    ----------
-    rng : numpy.random.Generator
-    scale : int
-        σ, from 1 up to `mechanisms.LARGEST_SCALE`.
-    size : int
-
-    Returns
-    -------
-    ndarray of shape (size,)
+    The scale is from 1 up to `mechanisms.LARGEST_SCALE`, as everywhere here.
     """
     drawn = np.empty(size, dtype=np.int64)
     for i in range(size):
@@ -173,15 +155,6 @@ def discrete_laplace(rng: np.random.Generator, scale: int, size: int) -> Ints:
     """Draw whole numbers k with chances in proportion to e^{-|k|/scale}.
 
     A vector of whole numbers with an L1 sensitivity of Δ is Δ/scale-DP with this noise.
-
-    Parameters
-    ----------
-    rng, scale, size
-        As of :func:`rounded_gaussian`.
-
-    Returns
-    -------
-    ndarray of shape (size,)
     """
     drawn = np.empty(size, dtype=np.int64)
     for i in range(size):
@@ -196,25 +169,11 @@ def discrete_laplace(rng: np.random.Generator, scale: int, size: int) -> Ints:
 
 @njit(cache=True, nogil=True)
 def choose(rng: np.random.Generator, scores: Ints, scale: int, flip: bool) -> int:
-    """Choose a candidate by permute-and-flip or by the exponential mechanism.
+    """Choose a candidate by permute-and-flip or by the exponential mechanism; the scale is 1/η.
 
     Each candidate's coin comes up with the chance e^{-(best - score)/scale}. Permute-and-flip
     goes through the candidates in a random order and takes the first whose coin does; the
     exponential mechanism draws candidates until one's does.
-
-    Parameters
-    ----------
-    rng : numpy.random.Generator
-    scores : ndarray of shape (n_candidates,)
-        Whole numbers.
-    scale : int
-        1/η, from 1 up to `mechanisms.LARGEST_SCALE`.
-    flip : bool
-        Whether by permute-and-flip.
-
-    Returns
-    -------
-    int
     """
     best = scores.max()
     order = np.arange(len(scores))

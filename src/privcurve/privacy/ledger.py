@@ -23,6 +23,7 @@ from privcurve.privacy.budget import (
     PRIVATE_COLUMNS,
     PUBLISHED,
     REPLACE_ONE,
+    is_private,
     relation,
     rounded_up,
 )
@@ -50,6 +51,7 @@ NOT_OTHERS = (
     "add up"
 )
 NOT_TIMING = "side channels such as the time that training takes"
+NOT_IMPLIED = "what public columns tell of private ones (a category that implies another)"
 
 # What no statement covers; which generator it was, is settled by the fit.
 NOT_COVERED = (NOT_SEED, OF_NUMBER, NOT_FLOATS, NOT_SELECTION, NOT_OTHERS, NOT_TIMING)
@@ -67,8 +69,7 @@ class LedgerEntry:
     Attributes
     ----------
     mechanism : str
-        ``exponential``, ``permute_and_flip``, ``laplace``, ``gaussian``, ``noisy_label``,
-        ``objective_perturbation``, …
+        A name of ``mechanisms.MECHANISMS``, or another library's.
     what : str
         What the call released, e.g. ``round 3: choice of a 1-rule``.
     noise_rate : float
@@ -108,7 +109,6 @@ class PrivacyStatement:
     Attributes
     ----------
     learner : str
-        Its name in the registry.
     epsilon, delta : float
         The guarantee; ε is infinite for a method without privacy.
     neighbours : str
@@ -118,10 +118,9 @@ class PrivacyStatement:
     composition : str
         Name of the accountant that adds up the ledger (see ``accountants.compose.ACCOUNTANTS``).
     ledger : tuple of LedgerEntry
-    assumptions : tuple of str
-        What is assumed public.
-    exclusions : tuple of str
-        What the guarantee does not cover.
+        Mechanism calls of the fit (releases spend a budget: ``releases.budget_ledger``).
+    assumptions, exclusions : tuple of str
+        What is assumed public; what the guarantee does not cover.
     status : str
         ``proved``; ``not proved``; or ``refuted``: there is a counterexample.
     caveat : str
@@ -193,21 +192,12 @@ class PrivacyStatement:
     @property
     def reservations(self) -> tuple[str, ...]:
         """What is particular about this claim: its caveat, and exclusions that not all have."""
-        particular = tuple(
-            text
-            for text in self.exclusions
-            if text not in NOT_COVERED and not text.startswith(ANY_GENERATOR)
-        )
-        return (f"{self.status}: {self.caveat}", *particular) if self.caveat else particular
+        others = [text for text in self.exclusions if text not in NOT_COVERED]
+        own = tuple(text for text in others if not text.startswith(ANY_GENERATOR))
+        return (f"{self.status}: {self.caveat}", *own) if self.caveat else own
 
     def drawn_by(self, generator: str) -> Self:
-        """Return the statement of the same fit whose random numbers another generator draws.
-
-        Parameters
-        ----------
-        generator : str
-            What ``seeds.not_covered`` says of it.
-        """
+        """Return the statement of the same fit whose random numbers another generator draws."""
         texts = self.exclusions
         named = tuple(generator if text.startswith(ANY_GENERATOR) else text for text in texts)
         return replace(self, exclusions=named)
@@ -231,15 +221,11 @@ class PrivacyStatement:
         """
         document = json.loads(text)
         try:
-            ledger = tuple(_entry(row) for row in document.pop("ledger"))
+            ledger = tuple(LedgerEntry(**_floats(row)) for row in document.pop("ledger"))
             for name in ("assumptions", "exclusions"):
                 document[name] = tuple(document[name])
             document["public_columns"] = tuple(document.get("public_columns", ()))
-            for name in ("epsilon", "delta"):
-                document[name] = float(document[name])
-            if document.get("proved_epsilon") is not None:
-                document["proved_epsilon"] = float(document["proved_epsilon"])
-            return cls(**document, ledger=ledger)
+            return cls(**_floats(document), ledger=ledger)
         except (AttributeError, KeyError, TypeError) as error:
             raise ValueError(f"not a privacy statement: {error}") from error
 
@@ -277,9 +263,9 @@ class PrivacyStatement:
             f"This is {self.status}: {self.caveat}."
         ]
         if self.proved_epsilon is not None:
-            known = f"epsilon = {self.proved_epsilon:.4g}"
-            known = known if math.isfinite(self.proved_epsilon) else "no finite epsilon"
-            parts.append(f"Proved instead is {known}.")
+            finite = math.isfinite(self.proved_epsilon)
+            proved = f"epsilon = {self.proved_epsilon:.4g}" if finite else "no finite epsilon"
+            parts.append(f"Proved instead is {proved}.")
         return [*parts, "What the claim would mean:"]
 
     def _protected(self) -> list[str]:
@@ -324,6 +310,86 @@ class PrivacyStatement:
         return f"The model is made of {made}, in {steps}; the costs of steps add up by {added}."
 
 
+# Statements of learners --------------------------------------------------------------------
+
+
+def state(
+    learner: str,
+    *,
+    epsilon: float,
+    delta: float,
+    calibration: str,
+    composition: str,
+    ledger: Sequence[LedgerEntry],
+    neighbours: str = REPLACE_ONE,
+    public: Sequence[int] | None = None,
+    assumptions: Sequence[str] = (),
+    exclusions: Sequence[str] = (),
+    status: str = PROVED,
+    caveat: str = "",
+    proved_epsilon: float | None = None,
+) -> PrivacyStatement:
+    """Make the statement of a learner by the public columns that it reads.
+
+    Parameters
+    ----------
+    learner, epsilon, delta, calibration, composition, ledger, status, caveat, proved_epsilon
+        See :class:`PrivacyStatement`. At ε = ∞ it is that of a method
+        without privacy.
+    neighbours : str
+        Where there are no public columns.
+    public : sequence of int or None
+        Positions of the columns that are read without noise, beside the label; None if
+        nothing is, and the guarantee is about replacing a record.
+    assumptions, exclusions : sequence of str
+        What there is beside the usual ones; exclusions come first.
+    """
+    if not is_private(epsilon):
+        return PrivacyStatement.not_private(learner)
+    statement = PrivacyStatement(
+        learner=learner,
+        epsilon=epsilon,
+        delta=delta,
+        neighbours=neighbours,
+        calibration=calibration,
+        composition=composition,
+        ledger=tuple(ledger),
+        assumptions=(*ASSUMED, *assumptions),
+        exclusions=(*exclusions, *NOT_COVERED),
+        status=status,
+        caveat=caveat,
+        proved_epsilon=proved_epsilon,
+    )
+    return statement if public is None else with_public(statement, public)
+
+
+def state_public(learner: str, public: Sequence[int]) -> PrivacyStatement:
+    """Make the statement of a learner that reads public columns and labels alone: ε = 0."""
+    return with_public(
+        PrivacyStatement(learner, 0.0, 0.0, REPLACE_ONE, None, accountants.BASIC, ()), public
+    )
+
+
+def with_public(statement: PrivacyStatement, public: Sequence[int]) -> PrivacyStatement:
+    """Make of a statement about replaced records the one of a learner with a public start.
+
+    Neighbours under ``private-columns`` are neighbours under ``replace-one``, and a start that
+    is the same for both adds nothing.
+    """
+    if not statement.private:
+        return statement
+    return replace(
+        statement,
+        neighbours=PRIVATE_COLUMNS,
+        public_columns=tuple(public),
+        public_label=True,
+        exclusions=(*statement.exclusions, NOT_IMPLIED),
+    )
+
+
+# Words and sums --------------------------------------------------------------------------
+
+
 def _counted(name: str, number: int) -> str:
     """Write how often a mechanism was used, in its own unit."""
     if name not in MECHANISMS:
@@ -354,15 +420,23 @@ def _plain(value: Any) -> Any:
     return value
 
 
-_NUMBERS = ("noise_rate", "sensitivity", "epsilon", "bounded_range", "rho")
+_NUMBERS = (
+    "noise_rate",
+    "sensitivity",
+    "epsilon",
+    "bounded_range",
+    "rho",
+    "delta",
+    "proved_epsilon",
+)
 
 
-def _entry(row: Mapping[str, Any]) -> LedgerEntry:
-    values = dict(row)
-    for name in _NUMBERS:
-        if values.get(name) is not None:
-            values[name] = float(values[name])
-    return LedgerEntry(**values)
+def _floats(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a row of a document with its numbers, of which an infinite one is a word."""
+    return {
+        key: float(value) if key in _NUMBERS and value is not None else value
+        for key, value in row.items()
+    }
 
 
 def epsilon_of_ledger(
@@ -372,18 +446,6 @@ def epsilon_of_ledger(
 
     Accountants of pure privacy use the entries' ε; the others use the sharpest guarantee
     that an entry carries.
-
-    Parameters
-    ----------
-    accountant : str
-    ledger : sequence of LedgerEntry
-    delta : float
-    near : float, optional
-        A guess of ε.
-
-    Returns
-    -------
-    float
     """
     chosen = accountants.accountant(accountant)
     if chosen.name == accountants.BASIC:

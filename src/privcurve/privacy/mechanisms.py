@@ -61,29 +61,18 @@ class Draw(Protocol):
 
 @dataclass(frozen=True)
 class Mechanism:
-    """One mechanism.
-
-    Attributes
-    ----------
-    name : str
-        As in ledgers and in `MECHANISMS`.
-    unit, words : str
-        As in a statement: "3 choices by permute-and-flip".
-    kind : str
-        What a call costs, see ``accountants.cost.Cost``.
-    draw : callable
-        ``draw(rng, size, scale=1.0)`` gives noise. A vector's `size` is its dimension.
-    probabilities : callable or None
-        ``probabilities(scores, rate)``: the chance of each candidate of a choice; or
-        ``probabilities(margins, rate)``: the chance of the label + for each margin. None where
-        there is no choice.
-    """
+    """One mechanism, by its name in ledgers and in `MECHANISMS`."""
 
     name: str
+    # As in a statement: "3 choices by permute-and-flip".
     unit: str
     words: str
+    # What a call costs, see ``accountants.cost.Cost``.
     kind: str
+    # Of a vector the size is its dimension.
     draw: Draw
+    # probabilities(scores, rate): the chance of each candidate of a choice, or of the label +
+    # for each margin; None where there is no choice.
     probabilities: Callable[[ArrayLike, float], Floats] | None = None
 
     def bounded_range(self, epsilon: float) -> float | None:
@@ -95,26 +84,14 @@ class Mechanism:
         return epsilon if self.kind == BOUNDED_RANGE_KIND else None
 
 
-def score_range(sensitivity: float, neighbours: str, monotone: bool = False) -> float:
-    """Range of the change of scores of a given sensitivity.
+def score_range(sensitivity: float, neighbours: str) -> float:
+    """Range 2Δ of the change of scores, each of which changes by at most Δ.
 
-    Parameters
-    ----------
-    sensitivity : float
-        Δ: each score changes by at most Δ.
-    neighbours : str
-        One of ``budget.NEIGHBOURS``.
-    monotone : bool
-        Whether an added record moves all scores in one direction. That halves the range
-        for add/remove; where a record changes it does not (§0, L2).
-
-    Returns
-    -------
-    float
-        2Δ, or Δ for monotone scores and add/remove.
+    If an added record moved all scores in one direction, it would be Δ for add/remove; where a
+    record is replaced it would not (§0, L2).
     """
-    touched = relation(neighbours).touched
-    return sensitivity if monotone and touched == 1 else 2 * sensitivity
+    relation(neighbours)
+    return 2 * sensitivity
 
 
 # Noise ---------------------------------------------------------------------------------
@@ -165,17 +142,9 @@ def _box_vector(rng: Source, size: Shape, scale: float = 1.0) -> Floats:
 
 
 def exponential_probabilities(scores: ArrayLike, rate: float) -> Floats:
-    """Return the exponential mechanism's probabilities, P(r) ∝ exp(η s_r).
+    """Return the exponential mechanism's probabilities, P(r) ∝ exp(η s_r), η the rate.
 
-    Parameters
-    ----------
-    scores : array-like of shape (n_candidates,)
-    rate : float
-        η; infinite for a uniform choice among the best.
-
-    Returns
-    -------
-    ndarray of shape (n_candidates,)
+    An infinite rate is a uniform choice among the best.
     """
     weights = _flip_chances(scores, rate)
     return weights / weights.sum()
@@ -304,18 +273,7 @@ OBJECTIVES = (OBJECTIVE_PERTURBATION, BOX_PERTURBATION)
 def resolve(mechanism: str, delta: float, calibration: str) -> str:
     """Return the selection that the word ``auto`` stands for; check any other word.
 
-    Parameters
-    ----------
-    mechanism : str
-        One of `SELECTIONS`, or ``auto``: permute-and-flip for certified pure privacy, else the
-        exponential mechanism.
-    delta : float
-    calibration : str
-
-    Returns
-    -------
-    str
-        One of `SELECTIONS`.
+    It is permute-and-flip for certified pure privacy, else the exponential mechanism.
 
     Raises
     ------
@@ -342,21 +300,8 @@ def resolve(mechanism: str, delta: float, calibration: str) -> str:
 def draw_piece(ends: ArrayLike, scores: ArrayLike, rate: float, rng: np.random.Generator) -> float:
     """Sample the exponential mechanism on an interval where the score is piecewise constant.
 
-    Its density at x is ∝ exp(η s(x)) (§d iii): the interval is public, and where the score
-    jumps does not show.
-
-    Parameters
-    ----------
-    ends : array-like of shape (n_pieces + 1,)
-        Not decreasing; the first and the last are public.
-    scores : array-like of shape (n_pieces,)
-    rate : float
-        η; infinite for a uniform choice among the best pieces.
-    rng : numpy.random.Generator
-
-    Returns
-    -------
-    float
+    Its density at x is ∝ exp(η s(x)), η the rate (§d iii): the first and the last of the ends,
+    which do not decrease, are public, and where the score jumps does not show.
     """
     ends, scores = np.asarray(ends, dtype=np.float64), np.asarray(scores, dtype=np.float64)
     widths = np.diff(ends)
@@ -379,15 +324,6 @@ def draw_share(
     σ²/m each of m Gaussians; of a Laplace number the difference of two Gamma(1/m) numbers, m of
     which add up to the difference of two exponential ones: Laplace's law. Those are drawn in half
     the time of a logarithm.
-
-    Parameters
-    ----------
-    mechanism : str
-        ``laplace`` or ``gaussian``.
-    rng : numpy.random.Generator
-    shape : tuple of int
-    scale : float
-    parts : int
     """
     if mechanism == GAUSSIAN:
         return MECHANISMS[GAUSSIAN].draw(rng, shape, scale / math.sqrt(parts))

@@ -1,9 +1,14 @@
-"""From announced mechanism calls and a budget to noise: the one calibration."""
+"""From announced mechanism calls and a budget to noise: the one calibration.
+
+And what no learner announces: the statement of a private selection, and the noise of the accuracy
+that a release pays for.
+"""
 
 from __future__ import annotations
 
 import math
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -11,18 +16,27 @@ from typing import Any
 from privcurve.coding import Floats
 from privcurve.privacy.accountants.compose import BASIC
 from privcurve.privacy.accountants.cost import BOUNDED_RANGE_KIND, GAUSSIAN_KIND, Cost
-from privcurve.privacy.budget import CERTIFIED, check_budget, is_private
+from privcurve.privacy.budget import CERTIFIED, REPLACE_ONE, check_budget, is_private
 from privcurve.privacy.calibration.search import calibrate
-from privcurve.privacy.ledger import LedgerEntry, PrivacyStatement
+from privcurve.privacy.curator import Call
+from privcurve.privacy.ledger import (
+    ASSUMED,
+    NOT_COVERED,
+    NOT_SELECTION,
+    LedgerEntry,
+    PrivacyStatement,
+    state,
+)
 from privcurve.privacy.mechanisms import (
     EXPONENTIAL,
     GAUSSIAN,
     LAPLACE,
+    LARGEST_SCALE,
     MECHANISMS,
     NOISY_LABEL,
     PERMUTE_AND_FLIP,
 )
-from privcurve.privacy.public_facts import state
+from privcurve.privacy.selection import UNITS, SelectionBudget
 
 
 @dataclass(frozen=True)
@@ -75,8 +89,8 @@ class Announced:
     parts: int = 1
 
     def __post_init__(self) -> None:
-        said = (self.l1 > 0 or self.l2 > 0) + (self.score_range > 0) + (self.margins > 0)
-        if said != 1:
+        kinds = (self.l1 > 0 or self.l2 > 0, self.score_range > 0, self.margins > 0)
+        if sum(kinds) != 1:
             one = "numbers (l1, l2), a choice (score_range) or labels (margins)"
             raise ValueError(f"{self.what}: announce one of {one}")
         if not (self.times >= 1 and 0 < self.share <= 1 + 1e-12):
@@ -93,15 +107,8 @@ class Announced:
         return LAPLACE if pure else GAUSSIAN
 
     def bound(self, pure: bool) -> float:
-        """Return what the rate multiplies to give the cost of a call.
-
-        Raises
-        ------
-        ValueError
-            If there is none: numbers without the norm that their noise needs.
-        """
-        norm = self.l1 if pure else self.l2
-        bound = self.score_range or self.margins or norm
+        """Return what the rate multiplies to give a call's cost: a range, or the noise's norm."""
+        bound = self.score_range or self.margins or (self.l1 if pure else self.l2)
         if not bound:
             needed = "= 0 needs its L1" if pure else "> 0 needs its L2"
             raise ValueError(f"{self.what}: delta {needed} sensitivity")
@@ -157,7 +164,7 @@ def noise_of(
     accountants : tuple of str, optional
         For δ > 0: those to take the best of; by default all that fit.
     **words
-        Of the statement, see :func:`~privcurve.privacy.public_facts.state`.
+        Of the statement, see :func:`~privcurve.privacy.ledger.state`.
 
     Returns
     -------
@@ -171,9 +178,9 @@ def noise_of(
     check_budget(epsilon, delta)
     if not is_private(epsilon):
         return PrivacyStatement.not_private(learner)
-    whole = math.fsum(each.share for each in announced)
-    if abs(whole - 1) > 1e-9:
-        raise ValueError(f"{learner}: the shares of its calls add up to {whole}, not to 1")
+    total = math.fsum(each.share for each in announced)
+    if abs(total - 1) > 1e-9:
+        raise ValueError(f"{learner}: the shares of its calls add up to {total}, not to 1")
     pure = delta == 0
     if pure:
         accountant = BASIC
@@ -186,9 +193,8 @@ def noise_of(
         for cost in costs:
             counts[cost.kind, cost.amount] += cost.count
         together = tuple(Cost(*key, count) for key, count in counts.items())
-        found = calibrate(together, epsilon, delta, **best)
-        accountant = found.accountant
-        amounts = [cost.amount * found.scale for cost in costs]
+        scale, accountant = calibrate(together, epsilon, delta, **best)
+        amounts = [cost.amount * scale for cost in costs]
     ledger = [
         entry
         for each, amount in zip(announced, amounts, strict=True)
@@ -203,6 +209,93 @@ def noise_of(
         ledger=ledger,
         **words,
     )
+
+
+# Private selection -----------------------------------------------------------------------------
+
+OF_SELECTION = "docs/tuning.md"
+ASSUMED_GRID = "the settings that were drawn from, which were fixed apart from the records"
+NOT_RUNS = "how many runs there were, which the time of a training may tell"
+
+
+def selection_statement(
+    budget: SelectionBudget,
+    base: str,
+    n_settings: int,
+    assumptions: Sequence[str] = (),
+    exclusions: Sequence[str] = (),
+) -> PrivacyStatement:
+    """Make the statement of a private selection, which no record and no coin changes.
+
+    Its ledger is that of one run: a training, and the training's score, how many training records
+    it decides right. To replace a record moves the score of a given model by one at most. `base`
+    names the learners whose settings are tried; assumptions and exclusions are those of all
+    settings, as any of them may be kept.
+    """
+    own = [text for text in exclusions if text not in NOT_COVERED]
+    # The choice of settings is covered: it was private.
+    others = [text for text in NOT_COVERED if text != NOT_SELECTION]
+    training = LedgerEntry(
+        mechanism="training",
+        what=f"one of a random number of runs: {base} with a setting drawn from {n_settings}",
+        noise_rate=budget.training,
+        sensitivity=1.0,
+        epsilon=budget.training if budget.pure else math.inf,
+        rho=None if budget.pure else budget.training,
+        source=OF_SELECTION,
+    )
+    what = "its score: how many training records it decides right"
+    score = Announced(what, l1=1.0, l2=1.0, source=OF_SELECTION)
+    return PrivacyStatement(
+        learner="tuned",
+        epsilon=budget.epsilon,
+        delta=budget.delta,
+        neighbours=REPLACE_ONE,
+        calibration=CERTIFIED,
+        composition=budget.runs.name,
+        ledger=(training, *score.entries(UNITS / budget.score_scale, budget.pure)),
+        assumptions=tuple(dict.fromkeys((*ASSUMED, *assumptions, ASSUMED_GRID))),
+        exclusions=tuple(dict.fromkeys((*own, *others, NOT_RUNS))),
+    )
+
+
+# The accuracy of a released model --------------------------------------------------------------
+
+# Its noise is in whole parts of a record.
+PARTS = 2**10
+
+
+def right_answers(epsilon: float) -> Call:
+    """Return the call that releases a number of right answers, in parts of a record.
+
+    Its noise is discrete Laplace noise (``Curator.whole_numbers``); to replace a record moves the
+    number by one record at most, so it is ε-DP for ``replace-one`` neighbours.
+
+    Parameters
+    ----------
+    epsilon : float
+        Above 0 and finite.
+
+    Raises
+    ------
+    ValueError
+        If ε is so small that the sampler has no room for its noise.
+    """
+    if not epsilon * LARGEST_SCALE > PARTS:
+        raise ValueError(
+            f"epsilon = {epsilon:g} is so small that the noise of an accuracy has no room in 64 "
+            "bits: give a larger one"
+        )
+    scale = math.ceil(PARTS / epsilon)
+    entry = LedgerEntry(
+        mechanism=LAPLACE,
+        what="the number of right answers on the test part",
+        noise_rate=1 / scale,
+        sensitivity=float(PARTS),
+        epsilon=PARTS / scale,
+        source="releases.accuracy.measured",
+    )
+    return Call(LAPLACE, float(scale), entry)
 
 
 def frozen(array: Floats) -> Floats:

@@ -66,15 +66,7 @@ class SeedError(ValueError):
 
 @dataclass(frozen=True)
 class SecretSeed:
-    """A secret.
-
-    Attributes
-    ----------
-    key : bytes
-        256 random bits; in no text.
-    path : Path
-        The file that holds it.
-    """
+    """A secret: 256 random bits, which are in no text, and the file that holds them."""
 
     key: bytes = field(repr=False)
     path: Path = field(compare=False)
@@ -99,16 +91,8 @@ def named(seed: Seed) -> int | str:
 def number(seed: Seed, digest: str) -> int:
     """Return the number that a random stream begins with.
 
-    Parameters
-    ----------
-    seed : Seed
-    digest : str
-        In hex, of all that the stream is for, the seed's name (:func:`named`) too.
-
-    Returns
-    -------
-    int
-        Of a public seed, the digest; of a secret one, nobody else can tell it from the digest.
+    The digest, in hex, is of all that the stream is for, the seed's name (:func:`named`) too. Of a
+    public seed it is the number; of a secret one nobody else can tell the number from it.
     """
     if isinstance(seed, SecretSeed):
         digest = hmac.new(seed.key, _STREAM + digest.encode("ascii"), "sha256").hexdigest()
@@ -122,17 +106,7 @@ def generator(seed: Seed, digest: str) -> np.random.Generator:
 
 
 def stream(start: Start) -> np.random.Generator:
-    """Return the random stream that a secret key or public numbers begin.
-
-    Parameters
-    ----------
-    start : bytes, int or sequence of int
-        32 bytes are the key of ChaCha20 itself; numbers begin PCG64.
-
-    Returns
-    -------
-    numpy.random.Generator
-    """
+    """Return the random stream of ChaCha20 under a key of 32 bytes, or of PCG64 from numbers."""
     if isinstance(start, bytes):
         if len(start) != _SIZE:
             raise ValueError(f"a key of ChaCha20 has {_SIZE} bytes, not {len(start)}")
@@ -147,15 +121,7 @@ def fresh() -> np.random.Generator:
 
 
 def starts(coins: np.random.Generator, n: int, size: int) -> list[Start]:
-    """Draw what begins `n` further streams, of the kind of `coins`.
-
-    Parameters
-    ----------
-    coins : numpy.random.Generator
-    n : int
-    size : int
-        How many numbers of 32 bits begin a stream of PCG64.
-    """
+    """Draw what begins `n` further streams of the kind of `coins`: `size` numbers for PCG64."""
     if is_chacha(coins):
         return [coins.bytes(_SIZE) for _ in range(n)]
     drawn: list[Start] = coins.integers(2**32, size=(n, size)).tolist()
@@ -163,7 +129,7 @@ def starts(coins: np.random.Generator, n: int, size: int) -> list[Start]:
 
 
 def is_chacha(coins: np.random.Generator) -> bool:
-    """Whether a stream is one of ChaCha20, with all of its rounds."""
+    """Return whether a stream is one of ChaCha20, with all of its rounds."""
     bits = coins.bit_generator
     return isinstance(bits, ChaCha) and bits.state["state"]["rounds"] >= 20
 
@@ -182,8 +148,7 @@ def folder() -> Path:
     That of ``PRIVCURVE_SEEDS``, or ``privcurve/seeds`` below ``XDG_STATE_HOME``, by default
     ``~/.local/state``.
     """
-    chosen = os.environ.get(VARIABLE)
-    if chosen:
+    if chosen := os.environ.get(VARIABLE):
         return Path(chosen).expanduser().absolute()
     state = Path(os.environ.get("XDG_STATE_HOME", ""))
     home = state if state.is_absolute() else Path.home() / ".local/state"
@@ -198,21 +163,13 @@ def path_of(name: str) -> Path:
 def resolve(given: int | str, make: bool = False) -> Seed:
     """Return the seed that a configuration or a command line means.
 
-    Parameters
-    ----------
-    given : int or str
-        A number; ``secret``, that of the workflow; or the path of a file ``….seed``.
-    make : bool
-        Whether a secret that is not there is made; otherwise it is refused.
-
-    Returns
-    -------
-    Seed
+    It is a number; ``secret``, that of the workflow; or the path of a file ``….seed``.
 
     Raises
     ------
     SeedError
-        If it is none of these, or as :func:`read`.
+        If it is none of these, or as :func:`read`: a secret that is not there is refused too,
+        unless `make` says to make it.
     """
     place = place_of(given)
     if isinstance(place, int):
@@ -221,13 +178,7 @@ def resolve(given: int | str, make: bool = False) -> Seed:
 
 
 def place_of(given: int | str) -> int | Path:
-    """Return the number that a configuration or a command line means, or the file of the secret.
-
-    Raises
-    ------
-    SeedError
-        If it is neither.
-    """
+    """Return the number that a configuration or a command line means, or the secret's file."""
     text = str(given)
     if re.fullmatch(r"\d+", text):
         return int(text)
@@ -242,13 +193,7 @@ def place_of(given: int | str) -> int | Path:
 
 
 def check_secret(path: Path) -> None:
-    """Check a secret seed that is there, or the place of one that is to be made; make none.
-
-    Raises
-    ------
-    SeedError
-        As :func:`read`.
-    """
+    """Check a secret seed that is there, or the place of one that is to be made; make none."""
     if path.exists():
         read(path)
     else:
@@ -256,13 +201,7 @@ def check_secret(path: Path) -> None:
 
 
 def read_or_make(path: Path) -> SecretSeed:
-    """Read a secret seed; make it, from the system's entropy, if there is none.
-
-    Raises
-    ------
-    SeedError
-        As :func:`read`.
-    """
+    """Read a secret seed; make it, from the system's entropy, if there is none."""
     if not path.exists():
         _check_place(path)
         make(path)
@@ -270,14 +209,9 @@ def read_or_make(path: Path) -> SecretSeed:
 
 
 def make(path: Path, key: str = "") -> None:
-    """Write a new secret seed. One that is there meanwhile stays.
+    """Write a new secret seed, and its folder, for their owner alone; one that is there stays.
 
-    Parameters
-    ----------
-    path : Path
-        Its folder is made, for its owner alone, if need be.
-    key : str, optional
-        64 hex digits, as the system's entropy gives them; drawn if they are not given.
+    The key is 64 hex digits, as the system's entropy gives them; drawn if it is not given.
 
     Raises
     ------
@@ -348,20 +282,7 @@ def _check_place(path: Path) -> None:
 
 
 def check(seed: Seed, dataset: str, public_benchmark: bool) -> None:
-    """Refuse to train on private records with a public seed.
-
-    Parameters
-    ----------
-    seed : Seed
-    dataset : str
-        Its name.
-    public_benchmark : bool
-        What its description says of its records.
-
-    Raises
-    ------
-    SeedError
-    """
+    """Refuse (SeedError) to train on records that are no public benchmark with a public seed."""
     if public_benchmark or isinstance(seed, SecretSeed):
         return
     raise SeedError(

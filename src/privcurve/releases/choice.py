@@ -15,7 +15,6 @@ from privcurve import datasets
 from privcurve.datasets import Description
 from privcurve.learners import by_rule, registry, tuning
 from privcurve.learners.entry import Facts
-from privcurve.privacy.calibration.selection import SelectionBudget
 from privcurve.releases.budget_ledger import RELEASES, Budget, BudgetLedger, Price, level
 from privcurve.releases.errors import ReleaseError
 from privcurve.releases.released import Released
@@ -57,7 +56,7 @@ class Choice:
     runs: float
 
     def lines(self) -> list[str]:
-        """Say what is drawn from, and at which ε it is trained; known before any training."""
+        """Return what is drawn from, and at which ε it is trained: known before any training."""
         each = ", ".join(
             f"{title} (ε = {price:.2g})"
             for title, price in zip(self.titles, self.prices, strict=True)
@@ -69,12 +68,12 @@ class Choice:
 
 
 def is_choice(learner: str) -> bool:
-    """Whether a release of this name chooses on the records."""
+    """Return whether a release of this learner chooses on the records."""
     return learner in (CHOOSE, tuning.NAME)
 
 
 def choice(asked: Request, description: Description) -> Choice:
-    """Return what is drawn from for a release, and check what can be checked without a record.
+    """Return what a release draws from, and check what can be checked without a record.
 
     Parameters
     ----------
@@ -91,13 +90,13 @@ def choice(asked: Request, description: Description) -> Choice:
     ReleaseError
         If there is nothing to choose from, or nothing is left for a training.
     """
-    if why := registry.entry(tuning.NAME).refuses(n_classes=description.domain.n_classes):
+    entry = registry.entry(tuning.NAME)
+    if why := entry.refuses(n_classes=description.domain.n_classes):
         others = registry.others_for_more_classes()
         raise ReleaseError(f"{description.name}: no private choice: {why}. {others}")
     left_out: list[str] = []
     if asked.learner == CHOOSE:
-        taken = [key for key in _FIXED if key in asked.parameters]
-        if taken:
+        if taken := [key for key in _FIXED if key in asked.parameters]:
             raise ReleaseError(
                 f"{CHOOSE} takes its candidates by a public rule: leave out {taken[0]}, or choose "
                 f"from your own with the learner {tuning.NAME}"
@@ -109,30 +108,22 @@ def choice(asked: Request, description: Description) -> Choice:
         parameters = {"settings": settings, "expected_runs": EXPECTED_RUNS, **asked.parameters}
         asked = replace(asked, learner=tuning.NAME, parameters=parameters)
     try:
-        whole = _whole(asked)
-        candidates = tuning.candidates_of(whole["learner"], whole["settings"])
+        registry.check_parameters(tuning.NAME, asked.parameters)
+        own = entry.whole(asked.parameters)
+        candidates = tuning.candidates_of(own["learner"], own["settings"])
         for one in candidates:
             kind = registry.estimator_class(one.learner)
             if not kind._released:
                 raise ReleaseError(f"{one.learner} can't be handed over: {kind._kept_back}")
+        names = dict.fromkeys(one.learner for one in candidates)
+        shape = (own["eta"], own["expected_runs"], own["score_share"])
+        budget = tuning.budget_of(names, asked.epsilon, asked.delta, *shape)
         facts = Facts(description.domain.n_bins, description.domain.ordered)
-        prices = tuning.prices(candidates, _budget(asked, candidates), facts, description.n_rows)
+        terms = tuning.terms(candidates, budget, facts, description.n_rows)
     except (ValueError, ImportError) as error:
         raise ReleaseError(str(error)) from None
-    runs = float(whole["expected_runs"])
-    return Choice(asked, titles(candidates), tuple(prices), tuple(left_out), runs)
-
-
-def _whole(asked: Request) -> dict[str, Any]:
-    registry.check_parameters(tuning.NAME, asked.parameters)
-    return registry.entry(tuning.NAME).whole(asked.parameters)
-
-
-def _budget(asked: Request, candidates: Sequence[tuning.Candidate]) -> SelectionBudget:
-    whole = _whole(asked)
-    names = list(dict.fromkeys(one.learner for one in candidates))
-    shape = (whole["eta"], whole["expected_runs"], whole["score_share"])
-    return tuning.budget_of(names, asked.epsilon, asked.delta, *shape)
+    prices = tuple(one.epsilon for one in terms)
+    return Choice(asked, titles(candidates), prices, tuple(left_out), float(own["expected_runs"]))
 
 
 def check_budget(asked: Request, description: Description, releases: Path = RELEASES) -> None:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from privcurve import datasets, models
 from privcurve.datasets import Dataset, Description
 from privcurve.experiments import canonical
-from privcurve.experiments.jobs import CODED
+from privcurve.experiments.curves import CODED
 from privcurve.files import WriteError, check_room, replace_text
 from privcurve.learners import registry
 from privcurve.privacy import seeds

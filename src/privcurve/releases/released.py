@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from privcurve.datasets import Dataset, Description, Domain
-from privcurve.privacy.calibration.selection import PARTS, right_answers
 from privcurve.privacy.curator import Curator
 from privcurve.privacy.ledger import PrivacyStatement
+from privcurve.privacy.noise import PARTS, right_answers
 from privcurve.privacy.seeds import Seed
 from privcurve.releases.budget_ledger import TOLERANCE, Budget, Price, Release, totals
 from privcurve.releases.request import SMALL_SHARE, Request, in_records, public_number

@@ -18,7 +18,7 @@ from privcurve.learners.tuning import NAME as TUNED
 from privcurve.models.document import document
 from privcurve.models.errors import ModelError
 from privcurve.privacy import budget as words
-from privcurve.privacy.calibration.selection import right_answers_scale
+from privcurve.privacy.noise import right_answers
 from privcurve.releases.budget_ledger import Price
 from privcurve.releases.errors import ReleaseError
 
@@ -167,7 +167,7 @@ def check_accuracy(request: Request, description: Description) -> None:
     if request.relation != words.REPLACE_ONE:
         raise ReleaseError(f"an accuracy is paid for with neighbours: {words.REPLACE_ONE} alone")
     try:
-        right_answers_scale(request.accuracy)
+        right_answers(request.accuracy)
     except ValueError as error:
         raise ReleaseError(f"accuracy: {error}") from None
 

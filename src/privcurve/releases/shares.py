@@ -23,14 +23,7 @@ LEAST_PROBES, MOST_PROBES = 300, 200_000
 
 @dataclass(frozen=True, eq=False)
 class Shares:
-    """A score that is a sum.
-
-    Attributes
-    ----------
-    constant : float
-    values : tuple of ndarray of shape (n_bins,)
-        What each code adds, by column; the mean over the codes of a column is 0.
-    """
+    """A score that is a sum: of a constant, and what each code adds, by column, of mean 0."""
 
     constant: float
     values: tuple[NDArray[np.float64], ...]
@@ -68,9 +61,9 @@ def of(learner: Any, domain: Domain) -> Shares | None:
     n_pairs = int(np.prod(np.sort(widths)[-2:]))
     n_probes = min(max(PROBES_A_PAIR * n_pairs, LEAST_PROBES), MOST_PROBES)
     probes = np.random.default_rng(0).integers(widths, size=(n_probes, len(widths))).astype(kind)
-    found = learner.decision_function(probes)
+    scores = learner.decision_function(probes)
     summed = base + sum(part[probes[:, j]] for j, part in enumerate(parts))
-    if np.abs(found - summed).max() > 1e-9 * (1 + np.abs(found).max()):
+    if np.abs(scores - summed).max() > 1e-9 * (1 + np.abs(scores).max()):
         return None
     means = [float(part.mean()) for part in parts]
     # Of a column without effect rounding would leave a trace.

@@ -21,8 +21,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privcurve.datasets import Description
-from privcurve.datasets.numbers import number
 from privcurve.datasets.readers.table import RawTable, wanted_fields
+from privcurve.numerals import number
 
 # The share of the smaller table, within ± 1.6 % (two standard errors) at a half.
 SIZE = 4096
@@ -67,7 +67,7 @@ class Sketcher:
     def __init__(self, description: Description, key: bytes) -> None:
         self._names = sorted(wanted_fields(description))
         self._key = _digest("\n".join(self._names), key)
-        self._cells = _Cells(self._key, description.missing, description.domain.decimal)
+        self._cells = _Cells(self._key, description.domain.missing, description.domain.decimal)
         self._smallest: Words = np.zeros(0, dtype=np.uint64)
         self.n_records = 0
 

@@ -15,6 +15,8 @@ def main() -> None:
     parser.add_argument("--data", type=Path, required=True, help="folder of the coded dataset")
     _common.add_seed_argument(parser)
     parser.add_argument("--output", type=Path, required=True, help="CSV file to write")
+    parser.add_argument("--record", type=Path, required=True, help="says what it was made for")
+    parser.add_argument("--digest", required=True, help="of what the workflow asks for")
     arguments = parser.parse_args()
 
     from privcurve import datasets
@@ -23,19 +25,21 @@ def main() -> None:
     from privcurve.audit.pairs import Target, records
     from privcurve.files import replace_file
     from privcurve.learners import own
+    from privcurve.outputs import record
     from privcurve.privacy import seeds
 
-    known = {name: one.claims for name, one in ATTACKS.items()} | own.claims()
-    if arguments.learner not in known:
+    claims = {**ATTACKS, **own.claims()}
+    if arguments.learner not in claims:
         raise SystemExit(f"error: {run.missing(arguments.learner)}")
     dataset = datasets.read(arguments.data)
     seeds.check(arguments.seed, dataset.name, datasets.is_public(dataset.name, dataset.origin))
     target = Target(dataset.name, records(dataset.X, dataset.y, dataset.domain.n_bins))
-    frame = run.run(known[arguments.learner], target, arguments.seed, COMPARISONS)
+    frame = run.run(claims[arguments.learner], target, arguments.seed, COMPARISONS)
     # Twelve digits: the last bits of an exponential differ between machines.
     replace_file(
         arguments.output, lambda path: frame.to_csv(path, index=False, float_format="%.12g")
     )
+    record.write(arguments.record, arguments.digest, [arguments.output], [dataset.name])
     print(frame["verdict"].value_counts().to_string())
 
 

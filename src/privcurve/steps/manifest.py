@@ -23,9 +23,9 @@ def main() -> None:
     from privcurve.files import replace_text
 
     configuration = _common.configuration(arguments)
-    studies = _common.curves_of_studies(arguments.config, configuration)
-    found = manifest.manifest(configuration, studies, arguments.benchmarks)
-    replace_text(arguments.output, json.dumps(found, indent=1) + "\n")
+    studies = _common.jobs_of_studies(arguments.config, configuration)
+    content = manifest.manifest(configuration, studies, arguments.benchmarks)
+    replace_text(arguments.output, json.dumps(content, indent=1) + "\n")
 
 
 if __name__ == "__main__":

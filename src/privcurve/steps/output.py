@@ -27,13 +27,19 @@ def main() -> None:
     from privcurve.workflow import reading
 
     named = studies_of(arguments.options.get("tables") or ())
-    whole = reading.of_one(arguments.study, arguments.seed, arguments.seconds_per_job, named)
-    study = whole.studies[arguments.study.stem]
+    plan = reading.of_one(arguments.study, arguments.seed, arguments.seconds_per_job, named)
+    study = plan.studies[arguments.study.stem]
     asked = ask(OUTPUTS, study, arguments.output, arguments.options, str(arguments.study))
-    if whole.digest(asked) != arguments.digest:
+    if plan.digest(asked) != arguments.digest:
         raise _common.changed(arguments.study)
-    asked.output.make(whole.context(asked))
-    record.write(asked, arguments.digest)
+    asked.output.make(plan.context(asked))
+    record.write(
+        asked.record,
+        arguments.digest,
+        asked.files.all,
+        record.datasets_of(asked),
+        raw=asked.reads.raw,
+    )
 
 
 if __name__ == "__main__":

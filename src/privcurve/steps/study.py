@@ -36,15 +36,15 @@ def main() -> None:
         sys.exit(f"error: {error}")
     path = Path("config/studies", f"{arguments.study}.yaml")
     study = studies.load(path)
-    found = {one.output.word: one for one in outputs_of(study, str(path))}
-    for dataset in study.datasets if "accuracy" in found else ():
-        (one,) = rankings(found["accuracy"], dataset, [arguments.epsilon])
+    outputs = {one.output.word: one for one in outputs_of(study, str(path))}
+    for dataset in study.datasets if "accuracy" in outputs else ():
+        (one,) = rankings(outputs["accuracy"], dataset, [arguments.epsilon])
         print(f"\n{dataset}, {one.sentence()}")
         print("\n".join(one.lines(SHOWN)))
     print()
     for word, name in SAID.items():
-        if word in found:
-            print(f"{name + ':':<8}{_shown(found[word].files.all)}")
+        if word in outputs:
+            print(f"{name + ':':<8}{_shown(outputs[word].files.all)}")
     print(f"{'log:':<8}{log}")
 
 

@@ -26,8 +26,8 @@ def main() -> None:
     begun = [name for name in begun if jobs.begun(name)]
     names = dict.fromkeys([*configuration["studies"], *begun])
     studies = {
-        name: summary.progress(curves)
-        for name, curves in _common.curves_of_studies(
+        name: summary.progress(study)
+        for name, study in _common.jobs_of_studies(
             arguments.config, {**configuration, "studies": list(names)}
         ).items()
     }

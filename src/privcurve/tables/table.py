@@ -9,7 +9,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 from privcurve.files import replace_text
 from privcurve.lazy import pd
@@ -59,14 +59,14 @@ class Table:
         )
 
 
-def read_table(*paths: Path) -> pd.DataFrame:
+def read_table(*paths: Path | TextIO) -> pd.DataFrame:
     """Read tables that this project wrote as CSV, one below the other.
 
     Names stay text, whatever they look like: a dataset may be called 2024 or NA.
 
     Parameters
     ----------
-    *paths : Path
+    *paths : Path or text file
 
     Returns
     -------

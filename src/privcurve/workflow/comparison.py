@@ -59,14 +59,8 @@ OUTPUTS = (
 class Comparison:
     """A comparison that was checked, and is written down for the workflow.
 
-    Attributes
-    ----------
-    plan : Plan
-    study : Study
-    left_out : tuple of str
-        Learners that this dataset or δ is not for, and why.
-    configuration : Path
-        The file that Snakemake reads.
+    `left_out` says which learners this dataset or δ is not for, and why; `configuration` is the
+    file that Snakemake reads.
     """
 
     plan: Plan

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from privcurve.experiments.jobs import FAILURES, Curve
+from privcurve.experiments.jobs import Job
 
 # What its lines begin with, which tells them from others of a log.
 MARK = "failed: "
@@ -13,41 +13,29 @@ MARK = "failed: "
 MOST = 10
 
 
-def remarks(curves: Iterable[Curve], since: float) -> list[str]:
-    """Name the curves of which trainings have failed in a run.
-
-    Parameters
-    ----------
-    curves : iterable of Curve
-    since : float
-        When the run began, in seconds as `time.time` gives them. Each job whose trainings fail
-        writes down that they did.
-
-    Returns
-    -------
-    list of str
-    """
-    fresh = {path for path in FAILURES.rglob("*.json") if path.stat().st_mtime >= since}
-    if not fresh:
-        return []
-    found = [_remark(curve) for curve in curves if fresh.intersection(_counts(curve))]
-    more = [f"and {len(found) - MOST} curves more"] if len(found) > MOST else []
+def remarks(jobs: Iterable[Job], since: float) -> list[str]:
+    """Name the curves of which trainings have failed since a time (`time.time`)."""
+    lines = [line for job in jobs if _is_since(job.file, since) for line in _remarks(job)]
+    more = [f"and {len(lines) - MOST} more"] if len(lines) > MOST else []
     end = "tables leave these out, and name errors; once mended, the same command tries them again"
-    return [f"{MARK}{line}" for line in (*found[:MOST], *more, end)] if found else []
+    return [f"{MARK}{line}" for line in (*lines[:MOST], *more, end)] if lines else []
 
 
-def _counts(curve: Curve) -> list[Path]:
-    return [curve.failures(), *map(curve.failures, curve.shard_numbers)]
+def _is_since(path: Path, since: float) -> bool:
+    return path.exists() and path.stat().st_mtime >= since
 
 
-def _remark(curve: Curve) -> str:
-    from privcurve.experiments.results import read_cells
+def _remarks(job: Job) -> Iterator[str]:
+    """Yield a line for each curve of a job of which trainings have failed."""
+    from privcurve.experiments.results import read_portion
 
-    files: list[Path] = [path for path in curve.files if path.exists()]
-    cells = read_cells(files, ["status", "error"])
-    failed = cells[cells["status"] != "ok"]
-    first = f": {failed['error'].iloc[0]}" if len(failed) else ""
-    return (
-        f"{curve.study.name}: {len(failed):,} of {len(cells):,} trainings of {curve.arm.name} on "
-        f"{curve.dataset.name}{first}"
-    )
+    facts = job.facts or []
+    failed = {str(p.curve.name) for p, f in zip(job.portions, facts, strict=False) if f["failed"]}
+    for curve in sorted(failed):
+        places = [k for k, p in enumerate(job.portions) if str(p.curve.name) == curve]
+        frames = [read_portion(job.file, k, ["status", "error"]) for k in places]
+        n_rows = sum(map(len, frames))
+        errors = [e for frame in frames for e in frame["error"][frame["status"] != "ok"]]
+        study, dataset, arm = curve.split("/")
+        first = f": {errors[0]}" if errors else ""
+        yield f"{study}: {len(errors):,} of {n_rows:,} trainings of {arm} on {dataset}{first}"

@@ -10,13 +10,7 @@ FOLDERS = (_HERE.parents[2], _HERE / "run")
 
 
 def home() -> Path:
-    """Return the folder of the Snakefile.
-
-    Raises
-    ------
-    FileNotFoundError
-        If the installation has none.
-    """
+    """Return the folder of the Snakefile; refuse an installation that has none."""
     for folder in FOLDERS:
         if (folder / "Snakefile").is_file() and (folder / "workflow/rules").is_dir():
             return folder

@@ -15,8 +15,8 @@ import numpy as np
 from privcurve.coding import code_type
 from privcurve.datasets import Description
 from privcurve.datasets.description import EXCEL
-from privcurve.experiments.jobs import About, Curve
-from privcurve.experiments.shards import fit_seconds
+from privcurve.experiments.curves import About, Curve
+from privcurve.experiments.jobs import Job
 from privcurve.learners.memory import training_bytes
 
 # MiB of a job before it has read a record: Python, imports, kernels that are compiled.
@@ -33,14 +33,7 @@ _SECONDS_PER_VALUE, _DOWNLOAD = 2.5e-6, 20
 
 
 class Needs(NamedTuple):
-    """What the first attempt of a job asks for.
-
-    Attributes
-    ----------
-    memory : int
-        MiB.
-    minutes : int
-    """
+    """What the first attempt of a job asks for: MiB of memory, and minutes."""
 
     memory: int
     minutes: int
@@ -56,25 +49,12 @@ def to_prepare(description: Description) -> Needs:
     )
 
 
-def to_train(curve: Curve, shard: int) -> Needs:
-    """Return what it takes to train a shard."""
-    return Needs(_mebibytes(TRAINING, _training(curve)), _minutes(curve.seconds(shard)))
-
-
-def to_refit(curve: Curve) -> Needs:
-    """Return what it takes to select settings and train them afresh."""
-    each = fit_seconds(curve.arm, *curve.shape)
-    seconds = len(curve.arm.epsilons) * curve.n_refits * sum(each) / len(each)
-    return Needs(_mebibytes(TRAINING, _training(curve)), _minutes(seconds))
-
-
-def to_train_all(curves: Iterable[Curve]) -> Needs:
-    """Return what it takes to train some curves in one job, which keeps all data that it reads."""
-    members = list(curves)
-    kept = {c.dataset.name: 2 * _table(c.dataset) for c in members}
-    peak = max(_training(c) - kept[c.dataset.name] for c in members)
-    memory = _mebibytes(TRAINING, sum(kept.values()) + peak)
-    return Needs(memory, _minutes(sum(c.work for c in members)))
+def to_train(job: Job) -> Needs:
+    """Return what it takes to do a job, which keeps all data that it reads."""
+    curves = [portion.curve for portion in job.portions]
+    kept = {curve.dataset.name: 2 * _table(curve.dataset) for curve in curves}
+    peak = max(_training(curve) - kept[curve.dataset.name] for curve in curves)
+    return Needs(_mebibytes(TRAINING, sum(kept.values()) + peak), _minutes(job.seconds))
 
 
 def to_audit(learner: str, about: About) -> int:

@@ -15,15 +15,15 @@ from typing import Any
 from privcurve import schema
 from privcurve.audit.digest import code_digest
 from privcurve.datasets import Description
-from privcurve.experiments import jobs
+from privcurve.experiments import canonical
 from privcurve.experiments import study as studies
-from privcurve.experiments.bundles import Bundle, bundles, curves
-from privcurve.experiments.jobs import Curve
+from privcurve.experiments.curves import CODED, Curve
+from privcurve.experiments.jobs import Job, StudyJobs
 from privcurve.experiments.study import Study, StudyError
 from privcurve.learners import own, registry
 from privcurve.outputs import record
 from privcurve.outputs.audit import audited
-from privcurve.outputs.base import AUDITS, NAME_KEY, OF, Asked, about, ask, elsewhere
+from privcurve.outputs.base import AUDITS, MADE, NAME_KEY, OF, Asked, about, ask, elsewhere
 from privcurve.outputs.context import Context
 from privcurve.outputs.leaderboard import RUN_AUDIT, page_tables
 from privcurve.outputs.learning_curves import LearningCurves
@@ -39,7 +39,7 @@ AUDIT = "audit"
 LEADERBOARD = "leaderboard"
 RULES = (
     *(*EVERYTHING, PAPERS, AUDIT, LEADERBOARD, "audit_learner", "summary"),
-    *("prepare", "datasets_ready", "train", "refit"),
+    *("prepare", "datasets_ready", "train"),
 )
 
 # They run where Snakemake runs: nodes may have no internet, and some jobs take but seconds.
@@ -74,22 +74,22 @@ class Plan:
         """The base seed."""
         return seeds.resolve(self.configuration["seed"])
 
-    # Curves
+    # Jobs
+
+    def jobs(self, study: str) -> StudyJobs:
+        """Return the jobs of a study."""
+        if study not in self._jobs:
+            per_job = self.configuration["seconds_per_job"]
+            self._jobs[study] = StudyJobs(self.studies[study], self.seed, per_job, self.describe)
+        return self._jobs[study]
 
     def curve(self, study: str, dataset: str, arm: str) -> Curve:
-        """Return the jobs of an arm on a dataset."""
-        return self._curves[study][dataset, arm]
+        """Return an arm of a study on a dataset."""
+        return self.jobs(study).curves[dataset, arm]
 
-    @cached_property
-    def alone(self) -> Mapping[str, Curve]:
-        """The curves that have jobs of their own, by the name of their folders."""
-        found = [curve for of_study in self._curves.values() for curve in of_study.values()]
-        return {str(curve.name): curve for curve in found if not curve.bundle}
-
-    @cached_property
-    def bundles(self) -> list[Bundle]:
-        """The jobs that small curves share."""
-        return bundles(c for of_study in self._curves.values() for c in of_study.values())
+    def job(self, study: str, name: str) -> Job:
+        """Return a job by the name of its file."""
+        return self.jobs(study).jobs[name]
 
     def is_local(self, what: str) -> bool:
         """Return whether jobs of a kind in `LOCAL_JOBS` run where Snakemake runs."""
@@ -112,8 +112,8 @@ class Plan:
     @cached_property
     def outputs(self) -> Mapping[str, Asked]:
         """All outputs of all studies, and those of the whole run, by their targets."""
-        found = [one for name in self.studies for one in self.of_study(name)]
-        return {one.target: one for one in (*found, self.audit, self.leaderboard) if one}
+        of_studies = [one for name in self.studies for one in self.of_study(name)]
+        return {one.target: one for one in (*of_studies, self.audit, self.leaderboard) if one}
 
     def of_study(self, study: str) -> list[Asked]:
         """Return the outputs of a study."""
@@ -166,14 +166,13 @@ class Plan:
 
     def context(self, asked: Asked) -> Context:
         """Return what an output has at hand."""
-        curves = tuple(self.curve(asked.study.name, *pair) for pair in asked.reads.curves)
         mine = _by_name(self.of_study(asked.study.name))
         for study, word in elsewhere(asked.reads):
             mine[f"{study}{OF}{word}"] = _by_name(self.of_study(study))[word]
         if RUN_AUDIT in asked.reads.outputs and self.audit is not None:
             mine[RUN_AUDIT] = self.audit
         others = {word: mine[word] for word in asked.reads.outputs}
-        return Context(asked, curves, others, self.seed)
+        return Context(asked, self.jobs(asked.study.name), others, self.seed)
 
     def digest(self, asked: Asked) -> str:
         """Return the digest of all that an output is made for."""
@@ -189,13 +188,14 @@ class Plan:
     def inputs(self, asked: Asked) -> list[str]:
         """Return the files that an output is made from."""
         context = self.context(asked)
-        paths: list[Path] = []
-        for curve in context.curves:
-            paths += [curve.selected, *curve.runs] if curve.selects else curve.runs
-            if asked.reads.cells:
-                paths += map(curve.shard, curve.shard_numbers)
+        portions = [
+            portion
+            for curve in context.curves
+            for portion in (curve.portions if asked.reads.cells else curve.results)
+        ]
+        paths = context.jobs.files(portions)
         for dataset in asked.reads.data:
-            paths += [jobs.CODED / dataset / name for name in ("encoded.npz", "domain.json")]
+            paths += [CODED / dataset / name for name in ("encoded.npz", "domain.json")]
         for one in context.others.values():
             paths += [*one.files.frames, *one.files.others.values(), one.record]
         paths += [AUDITS / f"{learner}.csv" for learner in asked.reads.audits]
@@ -203,10 +203,34 @@ class Plan:
         return [str(path) for path in dict.fromkeys(paths)]
 
     def audit_digest(self, learner: str) -> str:
-        """Return a digest of the auditor and what it audits: a change is a reason to rerun."""
+        """Return a digest of the auditor and what it audits, but the data."""
         files = [own.path_of(learner).read_bytes()] if learner in own.names() else []
         mine = [hashlib.sha256(content).hexdigest() for content in files]
         return " ".join([str(registry.entry(learner).version), code_digest(), *mine])
+
+    def audit_made_for(self, learner: str) -> str:
+        """Return a digest of all that an audit depends on but the data."""
+        named = seeds.named(self.seed)
+        return canonical.digest([self.audit_digest(learner), named, self.audited_dataset])
+
+    def audit_is_current(self, learner: str) -> bool:
+        """Return whether the file of an audit is there, as made, and for what is asked for now."""
+        return record.is_current(
+            audit_record(learner),
+            self.audit_made_for(learner),
+            [AUDITS / f"{learner}.csv"],
+            [self.audited_dataset],
+        )
+
+    def is_current(self, asked: Asked) -> bool:
+        """Return whether the files of an output are there, as made, and for what is asked now."""
+        return record.is_current(
+            asked.record,
+            self.digest(asked),
+            asked.files.all,
+            record.datasets_of(asked),
+            raw=asked.reads.raw,
+        )
 
     # Targets
 
@@ -217,25 +241,25 @@ class Plan:
 
     def notes(self, targets: Sequence[str]) -> list[str]:
         """Name a secret seed, and what is left out: studies, and learners of those asked for."""
-        asked = set() if targets else {"all"}
-        asked.update(part for target in targets for part in Path(target).parts)
-        names = set(self.configured if asked & set(EVERYTHING) else ()) | asked
+        words = set() if targets else {"all"}
+        words.update(part for target in targets for part in Path(target).parts)
+        names = set(self.configured if words & set(EVERYTHING) else ()) | words
         names |= {one.study.name for one in self.outputs.values() if _is_asked(one, targets)}
-        names |= set(self.papers if PAPERS in asked else ())
+        names |= set(self.papers if PAPERS in words else ())
         mine = [note for name in self.studies if name in names for note in self._notes(name)]
         secret = [f"seed: {self.seed}"] if isinstance(self.seed, SecretSeed) else []
         return [*secret, *(f"left out: {why}" for why in self.broken.values()), *mine]
 
     def _notes(self, study: str) -> list[str]:
         one = self.studies[study]
-        known = {name: self.describe(name) for name in one.datasets}
+        descriptions = {name: self.describe(name) for name in one.datasets}
         where = str(self.files.get(study, study))
-        return [*one.skipped, *studies.prices(one, where), *studies.notes(one, known, where)]
+        return [*one.skipped, *studies.prices(one, where), *studies.notes(one, descriptions, where)]
 
     def failed(self, since: float) -> list[str]:
         """Say which trainings have failed in a run that began then (:func:`failed.remarks`)."""
         return failed.remarks(
-            (one for part in self._curves.values() for one in part.values()), since
+            (job for study in self._jobs.values() for job in study.jobs.values()), since
         )
 
     def files_of(self, names: Iterable[str]) -> list[str]:
@@ -257,9 +281,9 @@ class Plan:
     @property
     def run(self) -> list[Asked]:
         """The outputs of a plain ``snakemake``."""
-        found = [one for name in self.configured for one in self.of_study(name)]
+        outputs = [one for name in self.configured for one in self.of_study(name)]
         audit = self.audit if self.configuration["audit"] else None
-        return [*found, *(one for one in (audit, self.leaderboard) if one)]
+        return [*outputs, *(one for one in (audit, self.leaderboard) if one)]
 
     @property
     def run_benchmarks(self) -> list[str]:
@@ -326,13 +350,8 @@ class Plan:
                 )
 
     @cached_property
-    def _curves(self) -> dict[str, dict[tuple[str, str], Curve]]:
-        per_job = self.configuration["seconds_per_job"]
-        cut = [curves(s, self.seed, per_job, self.describe) for s in self.studies.values()]
-        return {
-            study: {(one.dataset.name, one.arm.name): one for one in found}
-            for study, found in zip(self.studies, cut, strict=True)
-        }
+    def _jobs(self) -> dict[str, StudyJobs]:
+        return {}
 
     @cached_property
     def _asked(self) -> dict[str, list[Asked]]:
@@ -347,6 +366,11 @@ def _is_asked(asked: Asked, targets: Sequence[str]) -> bool:
     return asked.target in targets or any(str(path) in targets for path in asked.files.all)
 
 
+def audit_record(learner: str) -> Path:
+    """Return the file that says what the audit of a learner was made for."""
+    return MADE / f"audit~{learner}.json"
+
+
 def benchmark(asked: Asked) -> str:
     """Return Snakemake's benchmark file of an output."""
     return f"benchmarks/{asked.output.word}/{asked.target}.tsv"
@@ -355,31 +379,28 @@ def benchmark(asked: Asked) -> str:
 def outputs_of(study: Study, where: str) -> list[Asked]:
     """Return the outputs of a study.
 
-    Raises
-    ------
-    StudyError
-        If one is unknown or can't be made, comes twice, or lacks another that it reads; or if a
-        word of the study is of none.
+    Raises `StudyError` if one is unknown or can't be made, comes twice, or lacks another that it
+    reads; or if a word of the study is of none.
     """
     idle = _idle(study)
     if idle:
         raise StudyError(f"{where}: {idle}; leave it out.")
-    found: dict[str, Asked] = {}
+    outputs: dict[str, Asked] = {}
     for word, options in study.outputs:
         one = ask(OUTPUTS, study, word, options, where)
-        if one.key in found:
+        if one.key in outputs:
             raise StudyError(
                 f"{where}: outputs: {one.key} comes twice; give each a name of its own."
             )
-        found[one.key] = one
-    names = _by_name(found.values())
-    for one in found.values():
+        outputs[one.key] = one
+    names = _by_name(outputs.values())
+    for one in outputs.values():
         lacking = [name for name in one.reads.outputs if OF not in name and name not in names]
         if lacking:
             raise StudyError(
                 f"{where}: outputs: {one.output.word} is made from {lacking[0]}; add that to them."
             )
-    return list(found.values())
+    return list(outputs.values())
 
 
 def _idle(study: Study) -> str | None:

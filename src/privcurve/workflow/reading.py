@@ -11,10 +11,9 @@ from privcurve import schema
 from privcurve.datasets import DatasetError
 from privcurve.experiments import study as studies
 from privcurve.experiments.study import Study, StudyError
-from privcurve.outputs.base import Asked, about
+from privcurve.outputs.base import Asked, about, elsewhere
 from privcurve.privacy import seeds
 from privcurve.privacy.seeds import Seed
-from privcurve.workflow.elsewhere import check_elsewhere
 from privcurve.workflow.plan import RULES, Plan, outputs_of
 
 # Of the configuration.
@@ -65,7 +64,7 @@ def read(configuration: Mapping[str, Any], root: Path, *, make_seed: bool = True
             + "".join(f". {fault}" for fault in strays.values())
         )
     seed = seeds.resolve(configuration["seed"], make=make_seed)
-    found: dict[str, Study] = {}
+    studies_read: dict[str, Study] = {}
     broken: dict[str, str] = dict(strays)
     asked: dict[str, list[Asked]] = {}
     owners: dict[str, str] = dict.fromkeys(RULES, "the workflow itself")
@@ -80,54 +79,35 @@ def read(configuration: Mapping[str, Any], root: Path, *, make_seed: bool = True
         except (ValueError, DatasetError, OSError) as error:
             broken[name] = str(error) if where in str(error) else f"{where}: {error}"
         else:
-            found[name] = one
+            studies_read[name] = one
     # Who reads a study that falls out, falls out too.
     n_found = 0
-    while n_found != len(found):
-        n_found = len(found)
-        for name in list(found):
+    while n_found != len(studies_read):
+        n_found = len(studies_read)
+        for name in list(studies_read):
             try:
-                check_elsewhere(asked[name], found, broken, f"{shown}/{name}.yaml")
+                _check_elsewhere(asked[name], studies_read, broken, f"{shown}/{name}.yaml")
             except StudyError as error:
                 broken[name] = str(error)
-                del found[name]
-    in_order = {name: found[name] for name in paths if name in found}
+                del studies_read[name]
+    in_order = {name: studies_read[name] for name in paths if name in studies_read}
     return Plan(configuration, in_order, broken, paths)
 
 
 def studies_folder(configuration: Mapping[str, Any], config: Path) -> Path:
-    """Return the folder of the study files.
-
-    Parameters
-    ----------
-    configuration : mapping
-    config : Path
-        The folder of the workflow's own configuration.
-    """
+    """Return the folder of the study files; `config` is the workflow's own folder of it."""
     return Path(configuration.get(STUDIES_FOLDER) or config / "studies")
 
 
 def of_one(path: Path, seed: Seed, seconds_per_job: float, names: Iterable[str] = ()) -> Plan:
-    """Return the plan of one study, and of those that it puts together, as a job sees it.
+    """Return the plan of one study and of those that it reads (`names` too), as a job sees it.
 
-    Parameters
-    ----------
-    path : Path
-        The study's file.
-    seed : Seed
-    seconds_per_job : float
-    names : iterable of str
-        Further studies that are read.
-
-    Raises
-    ------
-    SeedError
-        If a dataset is private and the seed is not secret.
+    Raises `SeedError` if a dataset is private and the seed is not secret.
     """
     one = studies.load(path)
     others = {name: path.with_name(f"{name}.yaml") for name in (*one.studies, *names)}
-    found = {one.name: one, **{name: studies.load(other) for name, other in others.items()}}
-    for study in found.values():
+    loaded = {one.name: one, **{name: studies.load(other) for name, other in others.items()}}
+    for study in loaded.values():
         _check_seed(study, seed)
     configuration = {
         "studies": [one.name],
@@ -135,7 +115,7 @@ def of_one(path: Path, seed: Seed, seconds_per_job: float, names: Iterable[str] 
         "seed": seed if isinstance(seed, int) else str(seed.path),
         "seconds_per_job": seconds_per_job,
     }
-    return Plan(configuration, found, files={one.name: path, **others})
+    return Plan(configuration, loaded, files={one.name: path, **others})
 
 
 def _study(path: Path, where: str, schemas: Path) -> Study:
@@ -166,3 +146,22 @@ def _claim(owners: dict[str, str], where: str, mine: Sequence[str]) -> None:
                 "give this one another name"
             )
     owners.update(dict.fromkeys(mine, where))
+
+
+def _check_elsewhere(
+    asked: Iterable[Asked], studies: Mapping[str, Study], broken: Mapping[str, str], where: str
+) -> None:
+    """Check that what outputs read of other studies is there."""
+    read = [(one, *names) for one in asked for names in elsewhere(one.reads)]
+    for one, name, word in read:
+        key = "studies" if one.study.studies else f"outputs: {one.output.word}"
+        here = f"{where}: {key}: {name}"
+        if name in broken:
+            raise StudyError(f"{here}: {broken[name]}")
+        if name not in studies:
+            hint = schema.nearest(name, studies)
+            raise StudyError(f"{where}: {key}: there is no study {name!r}{hint}")
+        if studies[name].studies:
+            raise StudyError(f"{here} puts tables of others together itself: name those")
+        if word not in [given for given, _ in studies[name].outputs]:
+            raise StudyError(f"{here} has no output {word}; add that to its outputs")

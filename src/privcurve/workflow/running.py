@@ -25,23 +25,10 @@ class RunError(RuntimeError):
 def run(
     arguments: Sequence[str], log: Path, *, verbose: bool = False, show: TextIO | None = None
 ) -> None:
-    """Run Snakemake in the working folder.
+    """Run Snakemake in the working folder, with the arguments of its command line.
 
-    Parameters
-    ----------
-    arguments : sequence of str
-        Of its command line.
-    log : Path
-        Takes all that it says.
-    verbose : bool
-        Whether that is shown too, in place of the line of progress.
-    show : file, optional
-        Where the progress goes; standard error by default.
-
-    Raises
-    ------
-    RunError
-        If it fails.
+    `log` takes all that it says; `verbose` shows that too, in place of the line of progress, which
+    goes to `show`, by default standard error. Raises `RunError` if it fails.
     """
     command = [sys.executable, "-m", "snakemake", *arguments]
     show = show or sys.stderr
@@ -60,8 +47,8 @@ def run(
             file.flush()
             if verbose:
                 print(line, end="", flush=True)
-            elif found := _DONE.search(line):
-                progress.tell(*map(int, found.groups()))
+            elif steps := _DONE.search(line):
+                progress.tell(*map(int, steps.groups()))
             elif line.startswith(failed.MARK):
                 remarks.append(line)
         progress.end()

@@ -142,7 +142,6 @@ def before_dag(
         prepare(*arguments, **options)
         # Asked in input functions, where an error would be passed over (see `unless`).
         _inside(workflow.dag, "forcefiles", lambda part: isinstance(part, set))
-        _inside(workflow.persistence, "metadata", _takes("target"))
 
     workflow._prepare_dag = checked
 
@@ -171,13 +170,7 @@ def jobs_at_once(workflow: Any) -> int:
 
 
 def growing(amount: int | Callable[[Any], int]) -> Callable[[Any, int], int]:
-    """Return a resource that grows with the attempts at a job: what ran out, gets more.
-
-    Parameters
-    ----------
-    amount : int or callable
-        That of the first attempt; or given wildcards, returns it.
-    """
+    """Return a resource that grows with the attempts at a job: what ran out, gets more."""
 
     def of_attempt(wildcards: Any, attempt: int) -> int:
         return attempt * (amount(wildcards) if callable(amount) else amount)
@@ -185,96 +178,38 @@ def growing(amount: int | Callable[[Any], int]) -> Callable[[Any, int], int]:
     return of_attempt
 
 
-# Snakemake asks input functions before it decides what is to be run. The next two name no file;
-# they see to it that a file is made again of which Snakemake's own record would not tell that
-# it must be. There is no record where .snakemake was deleted, where results were copied without
-# it, and on a cluster of jobs that went on when Snakemake was killed.
+# Snakemake asks input functions before it decides what is to be run. This one returns no files: it
+# forces outputs that are stale although Snakemake's own record does not say so, or is lost with
+# .snakemake, or was not copied with the results.
 # Nothing may be raised there: where an input function fails and the file exists, Snakemake (seen
 # in 9.27) takes the file as it is, and has nothing to do. So what can't be judged is made again,
 # and its job says what is wrong.
 
 
 def unless(
-    workflow: Any, pattern: str, is_current: Callable[[Path, Any], bool]
+    workflow: Any, patterns: Sequence[str], is_current: Callable[[Any], bool]
 ) -> Callable[[Any], list[str]]:
-    """Return an input function: a file that is there and not current is made again.
+    """Return an input function: outputs of a job that are there and not current are made again.
 
-    Parameters
-    ----------
-    workflow : snakemake.workflow.Workflow
-    pattern : str
-        The file, with wildcards.
-    is_current : callable
-        Given the file and the wildcards.
+    `patterns` are the outputs, with wildcards; given these, `is_current` judges all of them.
     """
 
     def none(wildcards: Any) -> list[str]:
-        path = Path(pattern.format(**dict(wildcards.items())))
-        if path.exists() and not _sure(is_current, path, wildcards):
-            workflow.dag.forcefiles.add(str(path))
+        named = dict(wildcards.items())
+        paths = [pattern.format(**named) for pattern in patterns]
+        if any(Path(path).exists() for path in paths) and not _sure(is_current, wildcards):
+            workflow.dag.forcefiles.update(paths)
         return []
 
     return none
 
 
-def unless_all(
-    workflow: Any, paths: Sequence[Path], is_current: Callable[[Path], bool]
-) -> Callable[[Any], list[str]]:
-    """Return one input function for many files: each that is there and not current is made again.
-
-    Snakemake takes its time over each input of each rule, asked for or not.
-
-    Parameters
-    ----------
-    workflow : snakemake.workflow.Workflow
-    paths : sequence of Path
-    is_current : callable
-        Given a file.
-    """
-
-    def none(wildcards: Any) -> list[str]:
-        for path in paths:
-            if path.exists() and not _sure(is_current, path):
-                workflow.dag.forcefiles.add(str(path))
-        return []
-
-    return none
-
-
-def unless_any(
-    workflow: Any, paths: Sequence[Path], is_current: Callable[[], bool]
-) -> Callable[[Any], list[str]]:
-    """Return one input function for files of one job: if one is there, all of them must be current.
-
-    Parameters
-    ----------
-    workflow : snakemake.workflow.Workflow
-    paths : sequence of Path
-    is_current : callable
-        Of all of them.
-    """
-
-    def none(wildcards: Any) -> list[str]:
-        if any(path.exists() for path in paths) and not _sure(is_current):
-            workflow.dag.forcefiles.update(map(str, paths))
-        return []
-
-    return none
-
-
-def _sure(is_current: Callable[..., bool], *arguments: Any) -> bool:
+def _sure(is_current: Callable[[Any], bool], wildcards: Any) -> bool:
     try:
-        return is_current(*arguments)
+        return is_current(wildcards)
     except Exception:
-        logging.getLogger(__name__).debug("made again: %s", arguments, exc_info=True)
+        logging.getLogger(__name__).debug("made again: %s", wildcards, exc_info=True)
         return False
-
-
-def has_record(workflow: Any, path: Path) -> bool:
-    """Whether Snakemake knows what a file was made with."""
-    from snakemake.io import IOFile
-
-    return bool(workflow.persistence.metadata(IOFile(str(path))))
 
 
 def report_what_is_there() -> None:
@@ -285,7 +220,7 @@ def report_what_is_there() -> None:
     from snakemake import report
     from snakemake.logging import logger
 
-    whole = _inside(report, "auto_report", inspect.iscoroutinefunction)
+    auto_report = _inside(report, "auto_report", inspect.iscoroutinefunction)
 
     async def of_what_is_there(dag: Any, *arguments: Any, **options: Any) -> Any:
         absent = []
@@ -297,6 +232,6 @@ def report_what_is_there() -> None:
         if absent:
             names = ", ".join(sorted(set(absent)))
             logger.warning(f"Not in the report, for it was not built: {names}")
-        return await whole(dag, *arguments, **options)
+        return await auto_report(dag, *arguments, **options)
 
     report.auto_report = of_what_is_there

@@ -1,40 +1,43 @@
-"""All attacks, found by themselves: each module of this folder that has `ATTACKS`."""
+"""All attacks, found by themselves: each module of this folder that has `CLAIMS`."""
 
 from __future__ import annotations
 
 import importlib
-import itertools
 import pkgutil
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from privcurve.audit import attacks
-from privcurve.audit.claim import Attack
+from privcurve.audit.claim import Claim
 from privcurve.audit.run import n_comparisons
 
 
-def gather(parts: Iterable[Attack]) -> dict[str, Attack]:
-    """Put together what several files say of the same learner."""
-    found: dict[str, Attack] = {}
-    for part in parts:
-        before = found.get(part.learner, Attack(part.learner, ()))
-        claims = (*before.claims, *part.claims)
-        if len({claim.name for claim in claims}) < len(claims):
-            raise ValueError(f"an attack of {part.learner} has the same claim twice")
-        found[part.learner] = Attack(part.learner, claims)
-    return found
+def gather(claims: Iterable[Claim]) -> dict[str, tuple[Claim, ...]]:
+    """Return the claims of each learner.
+
+    Raises
+    ------
+    ValueError
+        If two of a learner are the same.
+    """
+    by_learner: dict[str, tuple[Claim, ...]] = {}
+    names = set()
+    for claim in claims:
+        if claim.name in names:
+            raise ValueError(f"an attack of {claim.learner} has the same claim twice")
+        names.add(claim.name)
+        by_learner[claim.learner] = (*by_learner.get(claim.learner, ()), claim)
+    return by_learner
 
 
-def discovered() -> Iterable[Attack]:
-    """Return the attacks of each module of the folder."""
+def discovered() -> Iterator[Claim]:
+    """Yield the claims of each module of the folder."""
     for module in pkgutil.iter_modules(attacks.__path__):
         if f"{attacks.__name__}.{module.name}" != __name__:
-            found = importlib.import_module(f"{attacks.__name__}.{module.name}")
-            yield from getattr(found, "ATTACKS", ())
+            attack = importlib.import_module(f"{attacks.__name__}.{module.name}")
+            yield from getattr(attack, "CLAIMS", ())
 
 
-ATTACKS: Mapping[str, Attack] = gather(discovered())
+ATTACKS: Mapping[str, tuple[Claim, ...]] = gather(discovered())
 
 # Sampled pairs of a whole run: a verdict's error is shared out over them.
-COMPARISONS = n_comparisons(
-    itertools.chain.from_iterable(attack.claims for attack in ATTACKS.values())
-)
+COMPARISONS = n_comparisons(claim for claims in ATTACKS.values() for claim in claims)

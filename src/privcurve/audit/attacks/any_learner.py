@@ -7,8 +7,7 @@ from typing import Any
 
 from privcurve.audit.attacks.pairs import N_PAIRS, rare_in_part, several
 from privcurve.audit.claim import Claim, LearnerSampler, MakePairs
-from privcurve.audit.scores import sample_canary_scores
-from privcurve.audit.states import sample_states
+from privcurve.audit.states import sample_canary_scores, sample_states
 from privcurve.audit.worst_answers import worst_answers
 from privcurve.learners.registry import entry
 from privcurve.privacy.budget import CERTIFIED, PUBLISHED, REPLACE_ONE
@@ -64,18 +63,18 @@ def recipe(
     canary: bool = True,
 ) -> Iterator[Claim]:
     """Audit any learner, with each calibration and kind of δ that its entry offers."""
-    known = entry(learner)
+    offered = entry(learner)
     for calibration, settings in ((CERTIFIED, certified), (PUBLISHED, published)):
-        if calibration not in known.calibrations:
+        if calibration not in offered.calibrations:
             continue
-        for setting in settings if known.pure else ():
+        for setting in settings if offered.pure else ():
             if answers:
                 yield worst(learner, calibration, setting, epsilon=epsilon)
             yield sampled(learner, calibration, setting, n_trainings, epsilon=epsilon)
-    for setting in certified if known.approximate else ():
+    for setting in certified if offered.approximate else ():
         # With δ nothing but real fits shows anything.
         yield sampled(learner, CERTIFIED, setting, 3 * n_trainings, delta=DELTA)
     if canary:
-        delta = 0.0 if known.pure else DELTA
+        delta = 0.0 if offered.pure else DELTA
         scores = sample_canary_scores
         yield sampled(learner, CERTIFIED, certified[0], n_trainings, rare_in_part, delta, scores)

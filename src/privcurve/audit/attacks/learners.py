@@ -21,8 +21,8 @@ from privcurve.audit.attacks.pairs import (
     own_answer,
     torn_columns,
 )
-from privcurve.audit.claim import Attack, Claim
-from privcurve.audit.scores import sample_canary_scores
+from privcurve.audit.claim import Claim
+from privcurve.audit.states import sample_canary_scores
 from privcurve.privacy.budget import ADD_REMOVE, CERTIFIED, PRIVATE_COLUMNS, PUBLISHED, REPLACE_ONE
 
 PARTIAL = {"public_columns": (1,)}
@@ -57,6 +57,8 @@ def _linear() -> Iterator[Claim]:
     name, box = "dp_logistic_regression", {"noise": "box", "encoding": "scaled"}
     yield from recipe(name, [{"C": 0.1}, box], [{"C": 0.1}], n_trainings=150, answers=False)
     yield hidden(name, {**box, **STARTED, "columns": "private"})
+    yield from recipe("dp_newton", [{"n_steps": 2}])
+    yield from recipe("dp_gradient_descent", [{"n_steps": 2}])
 
 
 def _counts() -> Iterator[Claim]:
@@ -137,13 +139,8 @@ def _holders() -> Iterator[Claim]:
     yield from recipe("random_trees", [{**forest, "trust": t} for t in ("secure_sum", "local")])
 
 
-_CLAIMS = [
+CLAIMS = tuple(
     claim
     for some in (_partial, _linear, _counts, _trees, _ensembles, _gradient, _holders)
     for claim in some()
-]
-
-ATTACKS = tuple(
-    Attack(name, tuple(c for c in _CLAIMS if c.learner == name))
-    for name in dict.fromkeys(c.learner for c in _CLAIMS)
 )

@@ -11,7 +11,7 @@ import numpy as np
 
 from privcurve.audit.attacks.any_learner import recipe, sampled
 from privcurve.audit.attacks.pairs import four_constant, tiny_neighbours, two_columns
-from privcurve.audit.claim import Attack, Claim, MakePairs
+from privcurve.audit.claim import Claim, MakePairs
 from privcurve.audit.fits import fits
 from privcurve.audit.pairs import Pair, Target, flipped_balance
 from privcurve.coding import Floats, Ints, Records
@@ -27,16 +27,16 @@ MECHANISMS = (mechanisms.EXPONENTIAL, mechanisms.PERMUTE_AND_FLIP)
 
 def enumerate_transcripts(choose: Callable[[tuple[int, ...]], Floats], n_rounds: int) -> Floats:
     """Return the probability of every transcript of a learner that votes."""
-    known: dict[tuple[int, ...], Floats] = {}
+    by_votes: dict[tuple[int, ...], Floats] = {}
     histories: list[tuple[int, ...]] = [()]
     chances = np.ones(1)
     for _ in range(n_rounds):
         table = []
         for history in histories:
             votes = tuple(sorted(history))
-            if votes not in known:
-                known[votes] = choose(votes)
-            table.append(known[votes])
+            if votes not in by_votes:
+                by_votes[votes] = choose(votes)
+            table.append(by_votes[votes])
         chances = (chances[:, None] * np.array(table)).ravel()
         histories = [(*history, k) for history in histories for k in range(len(table[0]))]
     return chances
@@ -55,13 +55,8 @@ def one_rule_distribution(learner: VotingClassifier, side: Records) -> Floats:
 
     def choose(picks: tuple[int, ...]) -> Floats:
         errors = round_scores(
-            side.codes,
-            side.n_bins,
-            side.labels,
-            side.counts,
-            np.array(picks, dtype=np.int64),
-            plan.density,
-            plan.learning_rate,
+            *(side.codes, side.n_bins, side.labels, side.counts),
+            *(np.array(picks, dtype=np.int64), plan.density, plan.learning_rate),
             calibrated.normalise,
         )
         return probabilities(-errors, float(calibrated.rates[len(picks)]))
@@ -149,4 +144,4 @@ def _transcripts(learner: str, calibration: str, setting: Mapping[str, Any]) -> 
     return sampled(learner, calibration, setting, 10_000, four_constant, sample=sample_transcripts)
 
 
-ATTACKS = (Attack("one_rule", tuple(_one_rule())), Attack("lazybb", tuple(_lazybb())))
+CLAIMS = (*_one_rule(), *_lazybb())

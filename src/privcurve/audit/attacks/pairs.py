@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
 from privcurve.audit.claim import Claim, MakePairs
 from privcurve.audit.pairs import (
     Pair,
+    Row,
     Target,
     added,
     all_neighbours,
@@ -18,10 +19,9 @@ from privcurve.audit.pairs import (
     flipped_balance,
     flipped_constant,
     records,
+    replaced,
 )
-from privcurve.audit.scores import rare_canary_pair
 from privcurve.coding import Records
-from privcurve.privacy.budget import PRIVATE_COLUMNS
 
 # Records of the target that a slow learner is trained on.
 SMALL = 200
@@ -38,9 +38,8 @@ def several(c: Claim, target: Target) -> list[Pair]:
 
 def three_codes() -> Pair:
     """Return five distinct records in a column of three codes; one moves to the rarest code."""
-    others = [[0], [1], [1], [2]]
-    sides = [records([[code], *others], [1, -1, 1, -1, -1], [3]) for code in (0, 2)]
-    return Pair("tiny", "three codes, a record that moves", sides[0], sides[1])
+    others = [((0,), -1), ((1,), 1), ((1,), -1), ((2,), -1)]
+    return replaced("three codes, a record that moves", ((0,), 1), ((2,), 1), others, (3,))
 
 
 def tiny_neighbours(c: Claim, target: Target) -> Iterator[Pair]:
@@ -73,21 +72,27 @@ def in_crowds(c: Claim, target: Target) -> list[Pair]:
     the one record, so the columns' values add up what all releases tell of it.
     """
     d = 3
-    apart = np.eye(d, dtype=np.uint8).repeat(2, axis=0)
-    rest = np.zeros((2, d), dtype=np.uint8)
-    codes = np.concatenate([np.ones((1, d), dtype=np.uint8), apart, rest])
-    counts = np.array([1, *[100] * (2 * d), 10_000, 10_000])
-    others = np.tile(np.array([1, -1], dtype=np.int8), d + 1)
-    sides = [records(codes, np.append(label, others), np.full(d, 2), counts) for label in (1, -1)]
-    return [Pair("tiny", "a label among balanced crowds", sides[0], sides[1])]
+    apart = [*np.eye(d, dtype=int).tolist(), [0] * d]
+    others = [(codes, label) for codes in apart for label in (1, -1)]
+    counts = [100] * (2 * d) + [10_000] * 2
+    one, name = [1] * d, "a label among balanced crowds"
+    return [replaced(name, (one, 1), (one, -1), others, [2] * d, counts)]
 
 
 def rare_in_part(c: Claim, target: Target) -> list[Pair]:
-    """Put a canary of rare codes into the first records of the target."""
-    base = target.records
-    rows = slice(0, SMALL)
-    part = Records(base.codes[rows], base.labels[rows], base.counts[rows], base.n_bins)
-    return [rare_canary_pair(Target(f"{target.name}, {part.n} records", part))]
+    """Replace the first of some records of the target by the rarest codes, with either label."""
+    codes, labels, counts, n_bins = target.records
+    part = codes[:SMALL].copy()
+    part[0] = [
+        np.argmin(np.bincount(column[:SMALL], minlength=bins))
+        for column, bins in zip(codes.T, n_bins, strict=True)
+    ]
+    left, right = (
+        Records(part, np.append(np.int8(label), labels[1:SMALL]), counts[:SMALL], n_bins)
+        for label in (1, -1)
+    )
+    dataset = f"{target.name}, {left.n} records"
+    return [Pair(dataset, "canary with its label flipped", left, right)]
 
 
 def torn_columns(c: Claim, target: Target) -> list[Pair]:
@@ -96,11 +101,9 @@ def torn_columns(c: Claim, target: Target) -> list[Pair]:
     A flipped label makes a child of the first column pure and a pure child of the others
     impure; the others are copies, so that their questions are as good as certain.
     """
-    codes = np.zeros((3, 31), dtype=np.uint8)
-    codes[0], codes[1, 0], codes[2, 1:] = 1, 1, 1
-    counts = np.array([1, 1000, 1000])
-    sides = [records(codes, [label, 1, -1], np.full(31, 2), counts) for label in (-1, 1)]
-    return [Pair("tiny", "a flipped label that purifies a child", sides[0], sides[1])]
+    one, others = [1] * 31, [([1] + [0] * 30, 1), ([0] + [1] * 30, -1)]
+    name = "a flipped label that purifies a child"
+    return [replaced(name, (one, -1), (one, 1), others, [2] * 31, [1000, 1000])]
 
 
 # Of learners with data holders: each row of a pair but one stands for so many records.
@@ -112,22 +115,18 @@ def moved_between_leaves(c: Claim, target: Target) -> list[Pair]:
 
     So many that trees grow: on each level the record leaves one node and enters another.
     """
-    return [_moved([[0, 0], [1, 1], [0, 1], [1, 0]], [1, -1, 1, -1], COPIES)]
+    return _moved([((0, 0), 1), ((1, 1), -1), ((0, 1), 1), ((1, 0), -1)], COPIES)
 
 
 def moved_among_few(c: Claim, target: Target) -> list[Pair]:
     """Return four records, of which one moves: noise that follows a node's size shows it."""
-    return [_moved([[0, 0], [0, 0], [1, 1]], [1, 1, -1], 1)]
+    return _moved([((0, 0), 1), ((0, 0), 1), ((1, 1), -1)], 1)
 
 
-def _moved(others: list[list[int]], signs: list[int], copies: int) -> Pair:
-    counts = [1, *([copies] * len(others))]
-    sides = [
-        records([row, *others], [sign, *signs], [2, 2], counts)
-        for row, sign in (([0, 0], 1), ([1, 1], -1))
-    ]
-    name = f"one of {sum(counts)} records moves between two leaves"
-    return Pair("tiny", name, sides[0], sides[1])
+def _moved(others: Sequence[Row], copies: int) -> list[Pair]:
+    name = f"one of {1 + copies * len(others)} records moves between two leaves"
+    counts = [copies] * len(others)
+    return [replaced(name, ((0, 0), 1), ((1, 1), -1), others, (2, 2), counts)]
 
 
 def one_more(c: Claim, target: Target) -> list[Pair]:
@@ -138,20 +137,23 @@ def one_more(c: Claim, target: Target) -> list[Pair]:
 # Column 0 is private here, and column 1, if there is one, public --------------------------
 
 
-def _hidden(name: str, left: Records, right: Records) -> Pair:
-    return Pair("tiny", name, left, right, 0, PRIVATE_COLUMNS, (0,))
+def _hidden(name: str, row: Row, others: Sequence[Row]) -> Pair:
+    """Make a pair of which a record moves from the code 0 in column 0 to the code 2."""
+    (_, *public), label = row
+    moved = (2, *public), label
+    n_bins = (3, *[2] * len(public))
+    return replaced(f"{name}, which moves", row, moved, others, n_bins, private=(0,))
 
 
 def hidden_few(c: Claim, target: Target) -> list[Pair]:
     """Return three pairs: one record alone, one among equals, one beside a public column."""
-    alone = [records([[code, 0]], [1], [3, 2]) for code in (0, 2)]
-    among = [records([[code, 0], *[[0, 0]] * 5], [1] * 3 + [-1] * 3, [3, 2]) for code in (0, 2)]
-    beside = [
-        records([[code, 1], [0, 1], [2, 0], [1, 0]], [1, -1, 1, -1], [3, 2]) for code in (0, 2)
+    among = [((0, 0), 1)] * 2 + [((0, 0), -1)] * 3
+    beside = [((0, 1), -1), ((2, 0), 1), ((1, 0), -1)]
+    return [
+        _hidden("a record alone", ((0, 0), 1), []),
+        _hidden("one of six equal records", ((0, 0), 1), among),
+        _hidden("one of four records", ((0, 1), 1), beside),
     ]
-    names = "a record alone", "one of six equal records", "one of four records"
-    sides = zip(names, (alone, among, beside), strict=True)
-    return [_hidden(f"{name}, which moves", *both) for name, both in sides]
 
 
 def misled(c: Claim, target: Target) -> list[Pair]:
@@ -159,15 +161,15 @@ def misled(c: Claim, target: Target) -> list[Pair]:
 
     Where that column is begun with, the record has most of all weight.
     """
-    others, signs = [[0, 1]] * 4 + [[0, 0]] * 3, [-1, 1, 1, 1, 1, -1, -1, -1]
-    left, right = (records([[code, 1], *others], signs, [3, 2]) for code in (0, 2))
-    return [_hidden("one of eight records, which the public column is wrong about", left, right)]
+    others = [((0, 1), 1)] * 4 + [((0, 0), -1)] * 3
+    name = "one of eight records, which the public column is wrong about"
+    return [replaced(name, ((0, 1), -1), ((2, 1), -1), others, (3, 2), private=(0,))]
 
 
 def flipped_label(c: Claim, target: Target) -> list[Pair]:
     """Flip a label: neighbours under replace-one, and not under private-columns."""
-    sides = [records([[1, 1], [0, 0], [1, 0], [0, 1]], [y, -1, 1, -1], [3, 2]) for y in (1, -1)]
-    return [Pair("tiny", "a label that flips", sides[0], sides[1])]
+    others = [((0, 0), -1), ((1, 0), 1), ((0, 1), -1)]
+    return [replaced("a label that flips", ((1, 1), 1), ((1, 1), -1), others, (3, 2))]
 
 
 def own_answer(c: Claim, target: Target) -> list[Pair]:
@@ -175,10 +177,8 @@ def own_answer(c: Claim, target: Target) -> list[Pair]:
 
     Its own answer goes from all teachers for it to all against it.
     """
-    codes = [[i % 2] for i in range(20)]
-    signs = [1, *(2 * (i % 2) - 1 for i in range(20))]
-    left, right = (records([[code], *codes], signs, [2]) for code in (1, 0))
-    return [_hidden("a record's own answer", left, right)]
+    others = [((i % 2,), 2 * (i % 2) - 1) for i in range(20)]
+    return [replaced("a record's own answer", ((1,), 1), ((0,), 1), others, (2,), private=(0,))]
 
 
 # How many pairs each has, if more than one: of sampled claims it must be known beforehand.

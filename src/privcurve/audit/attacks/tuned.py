@@ -14,14 +14,14 @@ from typing import Any
 import numpy as np
 
 from privcurve.audit.attacks.any_learner import sampled
-from privcurve.audit.claim import Attack, Claim
+from privcurve.audit.claim import Claim
 from privcurve.audit.pairs import Pair, Target, flipped_balance
 from privcurve.coding import Floats, Ints
 from privcurve.learners.entry import Facts
 from privcurve.learners.tuned import TunedClassifier
-from privcurve.learners.tuning import Candidate, prices
+from privcurve.learners.tuning import Candidate, terms
 from privcurve.privacy.budget import CERTIFIED
-from privcurve.privacy.calibration.selection import UNITS
+from privcurve.privacy.selection import UNITS
 from privcurve.privacy.sensitivity.counts import margins_l1
 
 # Scores at which densities are looked at.
@@ -33,13 +33,7 @@ MAJORITY = {"learner": "noisy_majority"}
 
 
 def beyond(score: Ints, scale: int) -> Floats:
-    """Return the chance that discrete Laplace noise is above a score, or at it for half.
-
-    Parameters
-    ----------
-    score : ndarray of int
-    scale : int
-    """
+    """Return the chance that discrete Laplace noise is above a score, or at it for half."""
     # P(noise > k) = e^{-k/s}/(e^{1/s} + 1) for k >= 0, and the noise is symmetric.
     far = np.exp(-np.abs(score) / scale) / (np.exp(1 / scale) + 1)
     at = np.exp(-np.abs(score) / scale) * np.tanh(0.5 / scale)
@@ -51,10 +45,9 @@ def kept_loss(learner: TunedClassifier, pair: Pair) -> float:
     if learner.learner != MAJORITY["learner"]:
         raise ValueError(f"densities are known of the noisy majority, not of {learner.learner}")
     budget = learner._budget()
-    (epsilon,) = prices(
-        [Candidate(learner.learner, {})], budget, Facts(pair.left.n_bins), pair.left.n
-    )
-    rate = epsilon / margins_l1()
+    candidate = Candidate(learner.learner, {})
+    (trained,) = terms([candidate], budget, Facts(pair.left.n_bins), pair.left.n)
+    rate = trained.epsilon / margins_l1()
     sides = [
         (int(s.counts[s.labels > 0].sum()), int(s.counts[s.labels < 0].sum()))
         for s in (pair.left, pair.right)
@@ -64,7 +57,7 @@ def kept_loss(learner: TunedClassifier, pair: Pair) -> float:
     scores = np.linspace(min(numbers) - reach, max(numbers) + reach, _SCORES)
     units = (scores * UNITS).astype(np.int64)
     widest = float(max(abs(plus - minus) for plus, minus in sides) + 1)
-    found = []
+    losses = []
     for plus, minus in sides:
         # The margin is positive, or not.
         p = np.exp(-rate * abs(plus - minus)) / 2
@@ -75,8 +68,8 @@ def kept_loss(learner: TunedClassifier, pair: Pair) -> float:
         slope = -(1 + budget.runs.eta) * np.log(gamma + (1 - gamma) * above)
         for margin, right in ((widest, plus), (-widest, minus)):
             away = np.abs(units - UNITS * right) / budget.score_scale
-            found.append(-rate * abs(margin - (plus - minus)) - away + slope)
-    return float(np.abs(np.concatenate(found[:2]) - np.concatenate(found[2:])).max())
+            losses.append(-rate * abs(margin - (plus - minus)) - away + slope)
+    return float(np.abs(np.concatenate(losses[:2]) - np.concatenate(losses[2:])).max())
 
 
 def one_sided(c: Claim, target: Target) -> list[Pair]:
@@ -102,4 +95,4 @@ def _tuned() -> Iterator[Claim]:
         yield sampled(name, CERTIFIED, some, 120, delta=delta)
 
 
-ATTACKS = (Attack("tuned", tuple(_tuned())),)
+CLAIMS = tuple(_tuned())

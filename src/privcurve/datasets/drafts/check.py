@@ -2,25 +2,35 @@
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
 from copy import deepcopy
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
 
 from privcurve import schema
+from privcurve.coding import MIXED, MIXED_HIGH
 from privcurve.datasets import catalogue, readers
 from privcurve.datasets.build import build
-from privcurve.datasets.clipping import REFUSED
-from privcurve.datasets.description import TEST, Description, Records
-from privcurve.datasets.domain import MISSING, NUMERIC, OTHER, Column
-from privcurve.datasets.drafts.tally import LabelTally, Tally, listed
+from privcurve.datasets.cells import counted, texts_of
+from privcurve.datasets.description import TEST, Description, LabelSpec, Records
+from privcurve.datasets.domain import MISSING, NUMERIC, OTHER, Column, Domain
+from privcurve.datasets.drafts.columns import FINE
+from privcurve.datasets.drafts.profile import count_some
+from privcurve.datasets.encode import TextCodes, amounts, bin_codes, labels, texts
 from privcurve.datasets.errors import DatasetError, Problems
 from privcurve.datasets.fetch import fetch
-from privcurve.datasets.load import checksums, load
+from privcurve.datasets.load import REFUSED, checksums, load
 from privcurve.datasets.variants import names_of, written_out
 from privcurve.schema import MOST_NAMED, Lines, nearest
+
+Done = TypeVar("Done")
 
 # Keys that a draft leaves blank, and what is to be written there.
 _BLANKS = {
@@ -31,17 +41,19 @@ _BLANKS = {
     "positive": "the value of positive records, in quotes",
     "negative": "the value of negative records, in quotes",
 }
-# Bins of which half are even and half grow with the distance from a bound: they need no knowledge
-# of a column but its bounds.
-MIXED, MIXED_BINS = "mixed", 64
 # What faults that are alike differ in.
 _PARTICULAR = re.compile(r"'[^']*'|\d[\d.,]*")
 # What stands for a label that is not decided, so that the columns can be checked.
 _UNDECIDED = {"positive": "\0+", "negative": "\0-"}
 
+# Different values without a code that are counted one by one, and that are shown.
+MOST_REFUSED = 1000
+_SHOWN = 5
+# Fewer values may be in one bin by chance.
+FEW = 10
 
-@dataclass(frozen=True)
-class Fault:
+
+class Fault(NamedTuple):
     """What is wrong, and the line of the description to be changed."""
 
     line: int
@@ -49,21 +61,161 @@ class Fault:
 
 
 @dataclass
-class Report:
-    """What a check found.
+class Refused:
+    """Values that have no code, of some records.
 
     Attributes
     ----------
-    name : str
-    path : Path
-        The description.
-    faults : list of Fault
-        By line.
-    tallies : list of Tally
-        Of each column that could be read, over all files.
-    n_rows : int
-        Records read.
+    n : int
+        Records.
+    refused : Counter of str
+        Up to `MOST_REFUSED` different ones.
+    more : int
+        How many values are others than these.
     """
+
+    n: int = 0
+    refused: Counter[str] = field(default_factory=Counter)
+    more: int = 0
+
+    def refuse(self, values: Counter[str]) -> None:
+        """Count some more."""
+        self.more += count_some(self.refused, values, MOST_REFUSED)
+
+    @property
+    def listed(self) -> str:
+        """The frequent ones, with how often they are there."""
+        frequent = self.refused.most_common(_SHOWN)
+        rest = len(self.refused) - len(frequent)
+        shown = ", ".join(f"{value!r} ({n:,})" for value, n in frequent)
+        return shown + (f" and {'over ' if self.more else ''}{rest:,} more" if rest else "")
+
+
+@dataclass
+class Tally(Refused):
+    """What becomes of the values of a column.
+
+    Attributes
+    ----------
+    column : Column
+    domain : Domain
+    clipped, other, missing : int
+        Values outside the bounds, of the group ``other``, and those that are not there.
+    gaps : int
+        Of the missing values, those that the column has no code for.
+    lowest, highest : float
+        Of a numeric column's values.
+    in_bins : ndarray of shape (bins,), int64
+        How many values of a numeric column each of its bins holds, missing ones left out.
+    """
+
+    column: Column = field(kw_only=True)
+    domain: Domain = field(kw_only=True)
+    clipped: int = 0
+    other: int = 0
+    missing: int = 0
+    gaps: int = 0
+    lowest: float = math.inf
+    highest: float = -math.inf
+
+    def __post_init__(self) -> None:
+        bins = self.column.bins
+        self.in_bins: NDArray[np.int64] = np.zeros(bins, dtype=np.int64)
+        # Of the values of each bin, clipped to the bounds.
+        self._lowest, self._highest = np.full(bins, math.inf), np.full(bins, -math.inf)
+
+    @property
+    def n_there(self) -> int:
+        """How many values are there."""
+        return self.n - self.missing
+
+    @property
+    def in_one_bin(self) -> bool:
+        """Whether all values are in one bin, so that they tell nothing apart."""
+        return self.n_there >= FEW and np.count_nonzero(self.in_bins) == 1
+
+    @property
+    def crowded(self) -> int | None:
+        """The bin that hides how more than half of the values differ; None if there is none.
+
+        One that holds a single value, however often, hides nothing: no other bins tell more.
+        """
+        if self.n_there < FEW or not self.in_bins.any():
+            return None
+        fullest = int(self.in_bins.argmax())
+        hides = self._lowest[fullest] < self._highest[fullest]
+        return fullest if hides and 2 * self.in_bins[fullest] > self.n_there else None
+
+    @property
+    def is_lost(self) -> bool:
+        """Whether values that differ are all in one bin, or all of no category that is listed."""
+        if self.column.kind == NUMERIC:
+            return self.in_one_bin and self.lowest < self.highest
+        return FEW <= self.n_there == self.other
+
+    def share(self, count: int) -> float:
+        """Return a count as a share of all records."""
+        return count / self.n if self.n else 0.0
+
+    def add(self, values: Any) -> None:
+        """Count some more values."""
+        self.n += len(values)
+        (self._numbers if self.column.kind == NUMERIC else self._texts)(values)
+
+    def _numbers(self, values: Any) -> None:
+        numbers, absent, wrong = amounts(self.domain, self.column, values)
+        n_absent = int(absent.sum())
+        self.missing += n_absent
+        self.gaps += 0 if self.column.missing_bin else n_absent
+        there = numbers[~np.isnan(numbers)]
+        codes, n_clipped = bin_codes(there, self.column)
+        self.lowest = min(self.lowest, there.min(initial=math.inf))
+        self.highest = max(self.highest, there.max(initial=-math.inf))
+        self.clipped += n_clipped
+        self.in_bins += np.bincount(codes, minlength=len(self.in_bins))
+        within = np.clip(there, *(self.column.bounds or (-math.inf, math.inf)))
+        np.minimum.at(self._lowest, codes, within)
+        np.maximum.at(self._highest, codes, within)
+        cells = texts_of(values) if wrong else []
+        self.refuse(Counter(str(cells[row]).strip() for row in wrong))
+
+    def _texts(self, values: Any) -> None:
+        column = self.column
+        codes = TextCodes(self.domain, column)
+        refused: Counter[str] = Counter()
+        for cell, count in counted(texts(self.domain, column, values)):
+            (code,) = codes.of([cell])
+            text = (cell or "").strip()
+            if code < 0 and text not in ("", *self.domain.missing):
+                refused[text] += count
+            elif code < 0 or column.titles[code] == MISSING:
+                self.missing += count
+                self.gaps += count if code < 0 else 0
+            elif column.titles[code] == OTHER:
+                self.other += count
+        self.refuse(refused)
+
+
+@dataclass
+class LabelTally(Refused):
+    """What becomes of the values of a label; `in_classes` counts those of its classes."""
+
+    label: LabelSpec = field(kw_only=True)
+    in_classes: Counter[str] = field(default_factory=Counter)
+
+    def add(self, values: Any) -> None:
+        """Count some more values."""
+        self.n += len(values)
+        refused: Counter[str] = Counter()
+        for cell, count in counted(values):
+            text = labels(self.label, [cell])[0] or ""
+            (self.in_classes if text in self.label.codes else refused)[text] += count
+        self.refuse(refused)
+
+
+@dataclass
+class Report:
+    """What is wrong, by line; and of each column that could be read, a tally over all files."""
 
     name: str
     path: Path
@@ -80,14 +232,7 @@ class Report:
 def check(name: str) -> Report:
     """Check a dataset's description, and its file against it.
 
-    Parameters
-    ----------
-    name : str
-
-    Returns
-    -------
-    Report
-        For the holder of the records: shares and messages are computed from them.
+    The report is for the holder of the records: shares and messages are computed from them.
 
     Raises
     ------
@@ -117,12 +262,12 @@ def _told(faults: list[Fault]) -> list[Fault]:
 
 def finer(column: Column) -> str:
     """Propose bins that tell more values of a numeric column apart, by its public bounds alone."""
-    low, high = column.bounds or (0.0, 0.0)
-    if column.dates and column.bins < MIXED_BINS < high - low:
-        return f"Write n_bins: {MIXED_BINS}."
-    if column.dates or column.spacing.startswith(MIXED):
+    (low, high), n_bins = column.bounds or (0.0, 0.0), FINE["n_bins"]
+    if column.dates and column.bins < n_bins < high - low:
+        return f"Write n_bins: {n_bins}."
+    if column.dates or column.spacing in (MIXED, MIXED_HIGH):
         return "Give narrower bounds, if such are public."
-    return f"Write spacing: {MIXED}, n_bins: {MIXED_BINS}."
+    return f"Write spacing: {FINE['spacing']}, n_bins: {n_bins}."
 
 
 class _Check:
@@ -146,31 +291,35 @@ class _Check:
             top = next(((key,) for key in keys if key in self.content), ())
             self.add(said, *(("columns", near[0]) if near else place or top))
 
+    def _attempt(self, step: Callable[[], Done], *place: str) -> Done | None:
+        """Return what a step makes; None if it can't, of which is told at its place."""
+        try:
+            return step()
+        except DatasetError as error:
+            self.add_all(error.faults, *place)
+            return None
+
     def run(self) -> None:
         description = self._description()
         if description is None:
             return
-        try:
-            files = fetch(description)
-        except DatasetError as error:
-            self.add_all(error.faults, "files")
+        files = self._attempt(lambda: fetch(description), "files")
+        if files is None:
             return
-        try:
-            checksums(files)
-        except DatasetError as error:
-            self.add_all(error.faults, "files")
-        tallies = [Tally(column) for column in description.domain.columns]
-        label = LabelTally(description.label)
+        self._attempt(lambda: checksums(files), "files")
+        domain = description.domain
+        tallies = [Tally(column=column, domain=domain) for column in domain.columns]
+        label = LabelTally(label=description.label)
         problems = Problems(self.report.name)
         trained: dict[str, int] = {}
-        for part in dict.fromkeys((*description.parts, *([TEST] if description.n_test else []))):
+        for part in description.read_parts:
             n_before = label.n + problems.lost
             before = [(tally.n, tally.clipped) for tally in tallies]
             try:
                 for file in files.get(part, (None,)):
                     for table in readers.read(description, file, problems):
                         for tally in tallies:
-                            tally.add(description.domain, table.columns[tally.column.name])
+                            tally.add(table.columns[tally.column.name])
                         label.add(table.columns[description.label.column])
             except DatasetError as error:
                 self.add_all(error.faults, "files", part)
@@ -180,7 +329,7 @@ class _Check:
             for tally, (n, clipped) in zip(tallies, before, strict=True):
                 self._clipping(description, part, tally, tally.clipped - clipped, tally.n - n)
             if part in description.parts:
-                trained = dict(label.known)
+                trained = dict(label.in_classes)
         self.add_all(problems.told, "parser")
         self._labels(label, trained)
         for tally in tallies:
@@ -190,18 +339,13 @@ class _Check:
         self.report.tallies = tallies
         self.report.n_rows = label.n
         if self.report.ready and description.records != Records():
-            try:
-                load(self.report.name)
-            except DatasetError as error:
-                self.add_all(error.faults, "records")
+            self._attempt(lambda: load(self.report.name), "records")
 
     def _description(self) -> Description | None:
         """Make a description of all that is as it should be; None if that is too little."""
         if "based_on" in self.content:
-            try:
-                description = catalogue.read_description(self.report.path)
-            except DatasetError as error:
-                self.add_all(error.faults)
+            description = self._attempt(lambda: catalogue.read_description(self.report.path))
+            if description is None:
                 return None
             self.positions = dict.fromkeys(description.domain.names, 0)
             return description
@@ -220,11 +364,9 @@ class _Check:
                     return None
         if not content["columns"]:
             return None
-        try:
-            return build(self.report.name, self.report.path, written_out(content))
-        except DatasetError as error:
-            self.add_all(error.faults)
-            return None
+        return self._attempt(
+            lambda: build(self.report.name, self.report.path, written_out(content))
+        )
 
     def _refused(self, content: dict[str, Any]) -> tuple[set[int], bool]:
         """Tell of blanks and of what the schema refuses.
@@ -331,7 +473,7 @@ class _Check:
         if tally.refused:
             self.add(
                 f"the label {label.column!r} has values that are none of its classes: "
-                f"{listed(tally)}. List them under the class that they mean; records without a "
+                f"{tally.listed}. List them under the class that they mean; records without a "
                 "label have to leave the file.",
                 "label",
             )
@@ -354,7 +496,7 @@ def _faults(tally: Tally) -> Iterator[tuple[str, str]]:
             remedy = "add '' to missing"
         yield f"{column.name!r} is missing in {tally.gaps:,} records: {remedy}.", "kind"
     if tally.refused:
-        values = listed(tally)
+        values = tally.listed
         if column.kind == NUMERIC:
             what = "dates of its format" if column.dates else "numbers"
             yield (

@@ -7,12 +7,12 @@ import re
 from dataclasses import dataclass, field
 from typing import Any
 
+from privcurve import coding
 from privcurve.datasets.build import DATE, TEXT
-from privcurve.datasets.dates import ISO, written
-from privcurve.datasets.domain import CATEGORICAL, MISSING, NUMERIC, OTHER
+from privcurve.datasets.columns import CATEGORICAL, MISSING, NUMERIC, OTHER, written
 from privcurve.datasets.drafts.profile import LIKE_A_DATE, NEARLY_ALL, Profile, Range
-from privcurve.datasets.numbers import numbers
-from privcurve.datasets.values import fits, whole
+from privcurve.datasets.encode import fits, without_point
+from privcurve.datasets.numbers import ISO, amount_of, numbers
 
 # Columns of more texts than this share of their values, and of more than so many, tell records
 # apart rather than saying something of them.
@@ -58,7 +58,7 @@ _CODED = re.compile(r"-?(7+|8+|9+)([.,]0+)?")
 
 # What names of columns say of numbers, by public knowledge: bounds and, of whole numbers, bins.
 _BY_NAME: dict[str, dict[str, Any]] = {
-    "age": {"bounds": [0, 120], "n_bins": 12},
+    "age": {"bounds": [0, 120], "n_bins": 120},
     "month": {"bounds": [1, 13], "n_bins": 12},
     "hour": {"bounds": [0, 24], "n_bins": 24},
     "minute": {"bounds": [0, 60]},
@@ -68,6 +68,9 @@ _BY_NAME: dict[str, dict[str, Any]] = {
     "latitude": {"bounds": [-90, 90]},
     "longitude": {"bounds": [-180, 180]},
 }
+
+# What needs no knowledge of a number but its bounds, however it is distributed (docs/your_data.md).
+FINE: dict[str, Any] = {"n_bins": 64, "spacing": coding.MIXED}
 
 
 @dataclass(frozen=True)
@@ -101,7 +104,7 @@ class Proposal:
     words: frozenset[str] = frozenset()
 
     def is_like(self, other: Proposal) -> bool:
-        """Whether both columns say the same, of things of the same kind."""
+        """Return whether both columns say the same, of things of the same kind."""
         if (self.kind, self.keys, self.is_whole) != (other.kind, other.keys, other.is_whole):
             return False
         common = len(self.words & other.words)
@@ -122,7 +125,7 @@ def propose(name: str, profile: Profile, decimal: str, public: bool) -> Proposal
         return flags
     if any(profile.nearly_all(some) for some in profile.dates.values()):
         return _date(profile, public)
-    if profile.nearly_all(amounts) and not (profile.zeros and amounts.whole):
+    if profile.nearly_all(amounts) and not (profile.zeros and amounts.is_whole):
         return _number(name, profile, decimal, public)
     return _text(name, profile, public)
 
@@ -147,7 +150,7 @@ def _flags(name: str, profile: Profile) -> Proposal | None:
 
 def word(text: str) -> str:
     """Bring a text into one spelling: no case, and whole numbers without a point."""
-    return whole(text).casefold()
+    return without_point(text).casefold()
 
 
 def _date(profile: Profile, public: bool) -> Proposal:
@@ -173,7 +176,7 @@ def _date(profile: Profile, public: bool) -> Proposal:
 
 def _number(name: str, profile: Profile, decimal: str, public: bool) -> Proposal:
     amounts = profile.points if decimal == "." else profile.commas
-    what = "whole numbers" if amounts.whole else "numbers"
+    what = "whole numbers" if amounts.is_whole else "numbers"
     n_values = f"{len(profile.values):,}" if not profile.more else f"over {len(profile.values):,}"
     seen = f"{amounts.low:,.10g} to {amounts.high:,.10g}, {n_values} {what}"
     odd = [text for text in profile.values if not _is_amount(text)][:3]
@@ -182,15 +185,15 @@ def _number(name: str, profile: Profile, decimal: str, public: bool) -> Proposal
     seen += _thousands(profile)
     markers = _markers(profile, decimal)
     seen += f"; if {markers} stands for a missing value, add it to missing" if markers else ""
-    known = _BY_NAME.get(name.lower().removesuffix("_years"))
-    counter = known is None and amounts.whole
+    by_name = _BY_NAME.get(name.lower().removesuffix("_years"))
+    counter = by_name is None and amounts.is_whole
     if counter and (_identifies(name, profile) or _counts_up(profile, amounts)):
         return Proposal("", seen=f"{seen}; looks like an identifier")
     if counter and _each_once(profile) and len(profile.values) > _FEW:
         seen += "; each but once: strike the column if it tells records apart"
     seen += _of_people(name, profile) if counter else ""
-    few = amounts.whole and not profile.more and len(profile.values) <= _CODES
-    keys: dict[str, Any] = {"bounds": None}
+    few = amounts.is_whole and not profile.more and len(profile.values) <= _CODES
+    keys: dict[str, Any] = {"bounds": None, **FINE}
     hint = "; of codes write kind: categorical, categories: [1, 2, …] and no more" if few else ""
     remarks = {"bounds": f"[lowest, highest] possible{hint}"}
     if public:
@@ -198,13 +201,13 @@ def _number(name: str, profile: Profile, decimal: str, public: bool) -> Proposal
         remarks["bounds"] = "of the file, which is public"
         if markers:
             remarks["bounds"] += f"; if {markers} is no value, add it to missing, and narrow them"
-    elif known is not None:
-        keys |= known
+    elif by_name is not None:
+        keys = dict(by_name) if "n_bins" in by_name else keys | by_name
         remarks["bounds"] = "by the name of the column: is it meant so?"
     if not public or profile.missing:
         keys["missing"] = "bin"
     largest = max(abs(amounts.low), abs(amounts.high))
-    return Proposal(NUMERIC, keys, remarks, seen, largest, amounts.whole)
+    return Proposal(NUMERIC, keys, remarks, seen, largest, amounts.is_whole)
 
 
 def _text(name: str, profile: Profile, public: bool) -> Proposal:
@@ -298,22 +301,20 @@ def _of_people(name: str, profile: Profile) -> str:
 
 
 def _each_once(profile: Profile) -> bool:
-    """Whether no value is there twice."""
+    """Return whether no value is there twice."""
     return not profile.more and len(profile.values) == profile.n_there
 
 
 def _counts_up(profile: Profile, amounts: Range) -> bool:
-    """Whether the numbers are one after another, each but once."""
+    """Return whether the numbers are one after another, each but once."""
     run = amounts.high - amounts.low + 1
     unique = profile.more or _each_once(profile)
     return unique and run > _FEW and amounts.n <= run <= 1.05 * amounts.n
 
 
 def _is_amount(text: str) -> bool:
-    try:
-        return math.isfinite(float(text.replace(",", ".")))
-    except ValueError:
-        return False
+    amount = amount_of(text.replace(",", "."), ".")
+    return amount is not None and math.isfinite(amount)
 
 
 def _shown(profile: Profile) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -12,58 +11,19 @@ from privcurve.datasets import catalogue, readers
 from privcurve.datasets.description import DELIMITED, Description, LabelSpec, Parser
 from privcurve.datasets.domain import CATEGORICAL, Column, Domain, Label
 from privcurve.datasets.drafts.columns import Proposal, propose
-from privcurve.datasets.drafts.label import Asked, Classes, classes
+from privcurve.datasets.drafts.label import LabelChoice, classes
 from privcurve.datasets.drafts.profile import Profile, blank
 from privcurve.datasets.drafts.sniff import ENCODINGS, Format, plain_text, sniff
-from privcurve.datasets.drafts.text import written
+from privcurve.datasets.drafts.text import Draft
 from privcurve.datasets.errors import DatasetError, Problems
 from privcurve.datasets.fetch import RawFile
 from privcurve.datasets.readers.table import shown
 from privcurve.schema import nearest
 
 
-@dataclass(frozen=True)
-class Draft:
-    """A draft of a description.
-
-    Attributes
-    ----------
-    name : str
-    text : str
-        The YAML file.
-    n_rows : int
-    columns : mapping of str to Proposal
-        Of all fields but the label.
-    shares : mapping of str to float
-        Share of missing values of each column.
-    classes : Classes
-        Of the label.
-    blanks : int
-        How many lines are to be decided.
-    missing : list of str
-        Words for a missing value.
-    faults : tuple of str
-        What is wrong with lines of the file.
-    format : Format
-    decimal : str
-    """
-
-    name: str
-    text: str
-    n_rows: int
-    columns: dict[str, Proposal]
-    shares: dict[str, float]
-    classes: Classes
-    blanks: int
-    missing: list[str]
-    faults: tuple[str, ...]
-    format: Format
-    decimal: str
-
-
 def draft(
     path: Path,
-    label: Asked,
+    label: LabelChoice,
     *,
     name: str | None = None,
     test: Path | None = None,
@@ -75,7 +35,7 @@ def draft(
     Parameters
     ----------
     path : Path
-    label : Asked
+    label : LabelChoice
     name : str, optional
         Of the dataset; by default that of the file.
     test : Path, optional
@@ -117,27 +77,24 @@ def draft(
     columns |= {key: Proposal("", seen="lists or objects: not read") for key in how.nested}
     if not any(column.kind for column in columns.values()):
         raise DatasetError(f"{path} has no column to learn from: each is empty or an identifier")
-    facts: dict[str, Any] = {
-        "files": {"train": _from_here(path)} | ({} if test is None else {"test": _from_here(test)}),
-        "n_rows": seen.n + problems.lost,
-        "missing": _markers(profiles),
-    }
-    if test is not None:
-        facts["n_test"] = _size(test, header, path, how, label, problems)
-    text, blanks = written(name, how, facts, decimal, columns, label.column, sides, public)
+    parts = {"train": path} | ({} if test is None else {"test": test})
+    n_rows = seen.n + problems.lost
     return Draft(
         name=name,
-        text=text,
-        n_rows=seen.n,
+        format=how,
+        decimal=decimal,
+        missing=_markers(profiles),
+        files={part: _from_here(file) for part, file in parts.items()},
+        n_rows=n_rows,
+        n_test=0 if test is None else _size(test, header, path, how, label, problems),
         columns=columns,
         shares=dict.fromkeys(how.nested, 0.0)
         | {key: profile.missing.total() / profile.n for key, profile in profiles.items()},
+        label=label.column,
         classes=sides,
-        blanks=blanks,
-        missing=facts["missing"],
+        public=public,
+        n_read=seen.n,
         faults=problems.told,
-        format=how,
-        decimal=decimal,
     )
 
 
@@ -167,7 +124,7 @@ def name_of(path: Path, given: str | None = None) -> str:
     return name
 
 
-def read(path: Path, how: Format, label: Asked, problems: Problems) -> dict[str, Profile]:
+def read(path: Path, how: Format, label: LabelChoice, problems: Problems) -> dict[str, Profile]:
     """Read a table whole, a piece at a time; return what its columns look like."""
     profiles = blank(how.fields)
     description = _anything(path, how, label.column)
@@ -184,7 +141,7 @@ def read(path: Path, how: Format, label: Asked, problems: Problems) -> dict[str,
 
 
 def _size(
-    path: Path, header: bool, like_path: Path, like: Format, label: Asked, problems: Problems
+    path: Path, header: bool, like_path: Path, like: Format, label: LabelChoice, problems: Problems
 ) -> int:
     """Return how many records a file to test by holds."""
     how = sniff(path, header)

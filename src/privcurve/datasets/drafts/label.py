@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from privcurve.datasets.drafts.columns import PAIRS, word
 from privcurve.datasets.drafts.profile import Profile
@@ -35,32 +35,32 @@ class Classes:
 
 
 @dataclass(frozen=True)
-class Asked:
-    """What was said of the label."""
+class LabelChoice:
+    """The column of the label, and those values of its classes that are named."""
 
     column: str
-    positive: Sequence[str] = field(default=())
-    negative: Sequence[str] = field(default=())
+    positive: Sequence[str] = ()
+    negative: Sequence[str] = ()
 
 
-def classes(asked: Asked, profile: Profile, public: bool) -> Classes:
+def classes(choice: LabelChoice, profile: Profile, public: bool) -> Classes:
     """Find the two classes of a label, or refuse it and say what exists instead."""
-    named = [*asked.positive, *asked.negative]
+    named = [*choice.positive, *choice.negative]
     # A word for no value may be a class of its own, if it is named.
     absent = {text: n for text, n in profile.missing.items() if text not in named}
     counts = dict(profile.values)
     counts |= {text: n for text, n in profile.missing.items() if text in named}
-    both = sorted(set(asked.positive) & set(asked.negative))
+    both = sorted(set(choice.positive) & set(choice.negative))
     if both:
         raise DatasetError(f"{both[0]!r} is named as positive and as negative: keep one")
     for value in named:
         if value not in counts and not profile.more:
             raise DatasetError(
                 f"no record has the label {value!r}{nearest(value, counts)} "
-                f"{asked.column!r} holds {_listed(counts)}"
+                f"{choice.column!r} holds {_listed(counts)}"
             )
-    _refuse_others(asked, profile, counts, [text for text in absent if text])
-    positive, negative = (list(values) or None for values in (asked.positive, asked.negative))
+    _refuse_others(choice, profile, counts, [text for text in absent if text])
+    positive, negative = (list(values) or None for values in (choice.positive, choice.negative))
     if not (positive and negative):
         convention = _by_convention(counts, positive, negative)
         if convention is not None:
@@ -71,7 +71,7 @@ def classes(asked: Asked, profile: Profile, public: bool) -> Classes:
 
 
 def _refuse_others(
-    asked: Asked, profile: Profile, counts: dict[str, int], absent: list[str]
+    choice: LabelChoice, profile: Profile, counts: dict[str, int], absent: list[str]
 ) -> None:
     n_classes = len({value.casefold() for value in counts})
     if n_classes < 2:
@@ -81,34 +81,34 @@ def _refuse_others(
             "classes, name it by --negative or --positive"
         )
         raise DatasetError(
-            f"the label {asked.column!r} holds {what}: there is nothing to tell apart. Take the "
+            f"the label {choice.column!r} holds {what}: there is nothing to tell apart. Take the "
             f"column that is to be predicted{words if absent else ''}"
         )
-    whole = asked.positive and asked.negative
-    unnamed = set(counts) - {*asked.positive, *asked.negative}
-    if not (unnamed or whole):
-        side, other = ("positive", "negative") if asked.positive else ("negative", "positive")
+    both_named = choice.positive and choice.negative
+    unnamed = set(counts) - {*choice.positive, *choice.negative}
+    if not (unnamed or both_named):
+        side, other = ("positive", "negative") if choice.positive else ("negative", "positive")
         raise DatasetError(
-            f"all values of the label {asked.column!r} are named as {side}: {_listed(counts)}. "
+            f"all values of the label {choice.column!r} are named as {side}: {_listed(counts)}. "
             f"Leave out those that are {other}"
         )
-    if (n_classes == 2 and not profile.more) or (whole and not unnamed):
+    if (n_classes == 2 and not profile.more) or (both_named and not unnamed):
         return
-    if whole and not profile.more and len(unnamed) < _SHOWN:
+    if both_named and not profile.more and len(unnamed) < _SHOWN:
         raise DatasetError(
-            f"the label {asked.column!r} has values that are named neither as positive nor as "
+            f"the label {choice.column!r} has values that are named neither as positive nor as "
             f"negative: {_listed({value: counts[value] for value in unnamed})}. Name all, or leave "
             "their records out of the file"
         )
     if profile.nearly_all(profile.points) and (profile.more or n_classes > _AMOUNTS):
         raise DatasetError(
-            f"the label {asked.column!r} is an amount ({n_classes:,}{'+' if profile.more else ''} "
+            f"the label {choice.column!r} is an amount ({n_classes:,}{'+' if profile.more else ''} "
             "numbers): regression is not among what is here, classes are. What exists instead: add "
             "a column of two values to the file, such as whether the amount is above a threshold "
             "that you set from public knowledge, name it by --label, and leave the amount out"
         )
     raise DatasetError(
-        f"the label {asked.column!r} has {n_classes:,}{'+' if profile.more else ''} values "
+        f"the label {choice.column!r} has {n_classes:,}{'+' if profile.more else ''} values "
         f"({_listed(counts)}): drafts are of two classes. What exists instead: some values against "
         "the others, all named, --positive A --negative B C …; or more classes by hand, label: "
         "classes: [A, B, C] in the description (docs/datasets.md), for the learners that take them"

@@ -12,8 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privcurve.datasets.cells import counted
-from privcurve.datasets.dates import ISO, days
-from privcurve.datasets.numbers import numbers
+from privcurve.datasets.numbers import ISO, days, numbers
 
 # Texts that by convention stand for no value, in lower case.
 MISSING_WORDS = frozenset(
@@ -57,7 +56,7 @@ class Range:
     n: int = 0
     low: float = float("inf")
     high: float = float("-inf")
-    whole: bool = True
+    is_whole: bool = True
 
     def add(self, amounts: NDArray[np.float64], counts: NDArray[np.int64]) -> None:
         """Add some values, each with how often it is there."""
@@ -65,7 +64,7 @@ class Range:
             self.n += int(counts.sum())
             self.low = min(self.low, float(amounts.min()))
             self.high = max(self.high, float(amounts.max()))
-            self.whole = self.whole and bool((np.floor(amounts) == amounts).all())
+            self.is_whole = self.is_whole and bool((np.floor(amounts) == amounts).all())
 
 
 @dataclass
@@ -119,7 +118,7 @@ class Profile:
         return len(self.values) / self.n_apart if self.n_apart else 0.0
 
     def nearly_all(self, some: Range) -> bool:
-        """Whether a column that holds these is one of them."""
+        """Return whether a column that holds these is one of them."""
         return some.n > 0 and some.n >= NEARLY_ALL * self.n_there
 
     def add(self, texts: Any) -> None:

@@ -14,10 +14,9 @@ from typing import Any
 
 from privcurve.datasets.description import DELIMITED, EXCEL, PARQUET, Parser
 from privcurve.datasets.errors import DatasetError
+from privcurve.datasets.numbers import amount_of
 from privcurve.datasets.readers.delimited import SEPARATORS, Record, records_of
-from privcurve.datasets.readers.lines import lines
-from privcurve.datasets.readers.packed import opened
-from privcurve.numerals import number
+from privcurve.datasets.readers.files import lines, opened
 
 ENCODINGS = (Parser(DELIMITED).encoding, "cp1252", "latin-1")
 
@@ -64,7 +63,9 @@ def sniff(path: Path, header: bool = True) -> Format:
         if start[:4] == b"PAR1":
             return _parquet(path)
         if path.suffix.lower() in (".xlsx", ".xls"):
-            first, sheets = _first_row(path)
+            from privcurve.datasets.readers.excel import first_row
+
+            first, sheets = first_row(path)
             return replace(_named(path, {"kind": EXCEL}, first, header), sheets=sheets)
         for bytes_, what in _PACKED.items():
             if start.startswith(bytes_):
@@ -82,33 +83,17 @@ def sniff(path: Path, header: bool = True) -> Format:
 
 
 def _parquet(path: Path) -> Format:
-    import pyarrow
-    from pyarrow import parquet
+    from pyarrow.types import is_nested
 
-    try:
-        schema = parquet.read_schema(path)
-    except pyarrow.ArrowException as error:
-        raise DatasetError(f"{path} can't be read: {error}") from None
+    from privcurve.datasets.readers.parquet import schema_of
+
+    schema = schema_of(path)
     twice = [name for name, count in Counter(schema.names).items() if count > 1]
     if twice:
         raise DatasetError(f"{path} has several columns named {twice[0]!r}: rename them")
-    nested = tuple(field.name for field in schema if pyarrow.types.is_nested(field.type))
+    nested = tuple(field.name for field in schema if is_nested(field.type))
     plain = tuple(name for name in schema.names if name not in nested)
     return Format({"kind": PARQUET}, plain, nested)
-
-
-def _first_row(path: Path) -> tuple[Record, tuple[str, ...]]:
-    from python_calamine import CalamineError
-
-    from privcurve.datasets.readers.excel import first_row
-
-    try:
-        row, sheets = first_row(path)
-    except CalamineError as error:
-        raise DatasetError(f"{path} can't be read: {error}") from None
-    if row is None:
-        raise DatasetError(f"{path}: its first sheet is empty")
-    return row, sheets
 
 
 def _encoding(path: Path) -> str:
@@ -138,7 +123,7 @@ def _encoding(path: Path) -> str:
 
 
 def plain_text(path: Path) -> bool:
-    """Whether a file is the same in each of the encodings: ASCII, or no file of text."""
+    """Return whether a file is the same in each of the encodings: ASCII, or no file of text."""
     with opened(path) as stream:
         return all(piece.isascii() for piece in iter(lambda: stream.read(_PIECE), b""))
 
@@ -190,7 +175,7 @@ def _named(path: Path, parser: dict[str, Any], head: Record, header: bool) -> Fo
         fields = tuple(f"column{k}" for k in range(1, len(first) + 1))
         return Format({**parser, "fields": list(fields)}, fields)
     names = [name.strip() for name in first]
-    if sum(_is_number(name) for name in names) > len(names) / 2:
+    if sum(amount_of(name, ".") is not None for name in names) > len(names) / 2:
         raise DatasetError(
             f"{path}: its first line holds numbers where the names of columns should be. Add a "
             "line of names at its top; or say --no-header, and they are column1, column2, …"
@@ -213,11 +198,3 @@ def _distinct(names: Sequence[str]) -> Iterator[str]:
         taken.add(name)
         seen.add(name)
         yield name
-
-
-def _is_number(text: str) -> bool:
-    try:
-        number(text)
-    except ValueError:
-        return False
-    return True

@@ -1,10 +1,12 @@
-"""Write a draft as a YAML file that a person goes on with."""
+"""A draft, and how it is written: as a YAML file that a person goes on with."""
 
 from __future__ import annotations
 
 import json
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from privcurve.datasets.drafts.columns import Proposal
@@ -37,49 +39,102 @@ _PUBLIC = """\
 """
 
 
-def written(
-    name: str,
-    how: Format,
-    facts: Mapping[str, Any],
-    decimal: str,
-    columns: Mapping[str, Proposal],
-    label: str,
-    classes: Classes,
-    public: bool,
-) -> tuple[str, int]:
-    """Return the text of a draft, and how many of its lines are to be decided."""
-    lines = [(_PUBLIC if public else _PRIVATE).format(name=name)]
-    if public:
-        lines.append("public_benchmark: true  # the records themselves are public")
-    else:
-        lines.append("# budget: {epsilon: 3}  # of all releases together (docs/releases.md)")
-    lines.append(f"n_rows: {facts['n_rows']}  # the number of records, taken to be public")
-    if not public:
-        lines += _ADD_REMOVE
-    if "n_test" in facts:
-        lines.append(f"n_test: {facts['n_test']}")
-    lines.append("files:")
-    lines += [f"  {part}: {{local: {scalar(path)}}}" for part, path in facts["files"].items()]
-    lines.append(f"parser: {flow(_with_patterns(how.parser))}")
-    if decimal != ".":
-        lines.append(f"decimal: {scalar(decimal)}")
-    lines.append(f"missing: {flow(facts['missing'])}  # what the file writes for a missing value")
-    lines.append("unknown: other  # what categories lack goes to other, where that is listed")
-    lines.append("columns:")
-    used = {key: column for key, column in columns.items() if column.kind}
-    alike = dict(_alike(used))
-    for key, column in alike.items():
-        lines += [f"  - name: {scalar(key)}", f"    kind: {column.kind}"]
-        lines += [f"    {_line(k, v, column.remarks.get(k))}" for k, v in column.keys.items()]
-    unused = [key for key in columns if key not in used]
-    if unused:
-        lines.append(f"# not used: {', '.join(map(scalar, unused))}")
-    lines += ["label:", f"  column: {scalar(label)}"]
-    for key, values in (("positive", classes.positive), ("negative", classes.negative)):
-        lines.append(f"  {_line(key, values, f'the label of {key} records')}")
-    n_blanks = sum(value is None for column in alike.values() for value in column.keys.values())
-    n_blanks += (classes.positive is None) + (classes.negative is None)
-    return "\n".join(lines) + "\n", n_blanks
+@dataclass(frozen=True)
+class Draft:
+    """A draft of a description: what was seen of a table, and what is said of it.
+
+    Attributes
+    ----------
+    name : str
+    format : Format
+    decimal : str
+    missing : list of str
+        Words for a missing value.
+    files : mapping of str to str
+        By part, the path of its file.
+    n_rows, n_test : int
+        Records of either part, those that can't be read too.
+    columns : mapping of str to Proposal
+        Of all fields but the label.
+    shares : mapping of str to float
+        Share of missing values of each column.
+    label : str
+    classes : Classes
+    public : bool
+        Whether the records are.
+    n_read : int
+        Training records that can be read.
+    faults : tuple of str
+        What is wrong with lines of the files.
+    """
+
+    name: str
+    format: Format
+    decimal: str
+    missing: list[str]
+    files: Mapping[str, str]
+    n_rows: int
+    n_test: int
+    columns: Mapping[str, Proposal]
+    shares: Mapping[str, float]
+    label: str
+    classes: Classes
+    public: bool
+    n_read: int
+    faults: tuple[str, ...]
+
+    @cached_property
+    def entries(self) -> dict[str, Proposal]:
+        """The columns that are used, those that are alike by one pattern."""
+        return dict(_alike({key: column for key, column in self.columns.items() if column.kind}))
+
+    @property
+    def sides(self) -> dict[str, list[str] | None]:
+        """The values of either class."""
+        return {"positive": self.classes.positive, "negative": self.classes.negative}
+
+    @property
+    def blanks(self) -> int:
+        """How many lines are to be decided."""
+        keys = (self.sides, *(column.keys for column in self.entries.values()))
+        return sum(value is None for entry in keys for value in entry.values())
+
+    @property
+    def text(self) -> str:
+        """The YAML file."""
+        return "\n".join(self._lines()) + "\n"
+
+    def _lines(self) -> Iterator[str]:
+        yield (_PUBLIC if self.public else _PRIVATE).format(name=self.name)
+        if self.public:
+            yield "public_benchmark: true  # the records themselves are public"
+        else:
+            yield "# budget: {epsilon: 3}  # of all releases together (docs/releases.md)"
+        yield f"n_rows: {self.n_rows}  # the number of records, taken to be public"
+        if not self.public:
+            yield from _ADD_REMOVE
+        if "test" in self.files:
+            yield f"n_test: {self.n_test}"
+        yield "files:"
+        yield from (f"  {part}: {{local: {scalar(path)}}}" for part, path in self.files.items())
+        parser = dict(self.format.parser)
+        if "fields" in parser:
+            parser["fields"] = [as_pattern(name) for name in parser["fields"]]
+        yield f"parser: {flow(parser)}"
+        if self.decimal != ".":
+            yield f"decimal: {scalar(self.decimal)}"
+        yield f"missing: {flow(self.missing)}  # what the file writes for a missing value"
+        yield "unknown: other  # what categories lack goes to other, where that is listed"
+        yield "columns:"
+        for key, column in self.entries.items():
+            yield from (f"  - name: {scalar(key)}", f"    kind: {column.kind}")
+            yield from (f"    {_line(k, v, column.remarks.get(k))}" for k, v in column.keys.items())
+        unused = [key for key, column in self.columns.items() if not column.kind]
+        if unused:
+            yield f"# not used: {', '.join(map(scalar, unused))}"
+        yield from ("label:", f"  column: {scalar(self.label)}")
+        for key, values in self.sides.items():
+            yield f"  {_line(key, values, f'the label of {key} records')}"
 
 
 def _alike(columns: Mapping[str, Proposal]) -> Iterator[tuple[str, Proposal]]:
@@ -111,12 +166,6 @@ def _alike(columns: Mapping[str, Proposal]) -> Iterator[tuple[str, Proposal]]:
                 name = f"{as_pattern(match[1])}{{{match[2]}..{int(match[2]) + end - start - 1}}}"
         yield name, column
         start = end
-
-
-def _with_patterns(parser: Mapping[str, Any]) -> dict[str, Any]:
-    if "fields" not in parser:
-        return dict(parser)
-    return {**parser, "fields": [as_pattern(name) for name in parser["fields"]]}
 
 
 def _line(key: str, value: Any, remark: str | None) -> str:

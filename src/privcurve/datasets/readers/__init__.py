@@ -20,27 +20,11 @@ DAMAGED = (ValueError, csv.Error, gzip.BadGzipFile, zlib.error, EOFError)
 def read(
     description: Description, file: RawFile | None, problems: Problems, most: int | None = None
 ) -> Iterator[RawTable]:
-    """Read one raw file.
+    """Read one raw file, a piece at a time; None is a dataset that needs no file.
 
-    Parameters
-    ----------
-    description : Description
-    file : RawFile, optional
-        None for a dataset that is embedded in scikit-learn or generated.
-    problems : Problems
-        Is told of records that can't be read; they are left out. Reading ends where it is full.
-    most : int, optional
-        How many records are read; what follows is not looked at.
-
-    Yields
-    ------
-    RawTable
-        Some records; :func:`privcurve.datasets.readers.table.at_once` says how many.
-
-    Raises
-    ------
-    DatasetError
-        If the file as a whole can't be read, naming file and fix.
+    Records that can't be read are left out, and `problems` is told of them; reading ends where
+    that is full, or after `most` records. If the file as a whole can't be read, a `DatasetError`
+    names file and fix.
     """
     if file is None:
         from privcurve.datasets.readers import builtin

@@ -16,17 +16,18 @@ from typing import TYPE_CHECKING, Any
 
 from privcurve.datasets.errors import Problems
 from privcurve.datasets.fetch import RawFile
-from privcurve.datasets.readers.lines import (
+from privcurve.datasets.readers.files import (
     Line,
     ends_in_bytes,
+    joined,
     lines,
     lines_of,
+    opened,
     peeked,
     pieces_of,
     says_something,
     with_words,
 )
-from privcurve.datasets.readers.packed import joined, opened
 from privcurve.datasets.readers.table import (
     Described,
     RawTable,
@@ -38,6 +39,8 @@ from privcurve.datasets.readers.table import (
 
 if TYPE_CHECKING:
     from pyarrow import Table
+
+    from privcurve.datasets.description import Parser
 
 # Those that are looked for.
 SEPARATORS = (",", ";", "\t", "|", "whitespace")
@@ -88,30 +91,29 @@ def read_pieces(
     fields: Sequence[str] = parser.fields
     if parser.header:
         header, pieces = peeked(pieces, lambda some: next(records_in(some), (0, [])))
-        n_above, fields = header[0], _names(header[1])
-    if (
-        not ends_in_bytes(encoding)
-        or parser.separator not in SEPARATORS[:-1]
-        or _has_other_ends(start)
-        or n_above > start.count(b"\n")
-    ):
-        yield from tables(description, source, records_in(pieces), problems, most)
-        return
+        n_above, fields = header[0], [field.strip() for field in header[1]]
     place = positions(description, source, fields, problems)
-    start = next(pieces)
-    pieces = chain([start.split(b"\n", n_above)[-1]], pieces)
-    n_lines, left = n_above, most
+    ends_are_plain = (
+        ends_in_bytes(encoding)
+        and parser.separator in SEPARATORS[:-1]
+        and not _has_other_ends(start)
+        and n_above <= start.count(b"\n")
+    )
+    n_lines, n_skipped, left = 0, n_above, most
+    if ends_are_plain:
+        pieces = chain([next(pieces).split(b"\n", n_above)[-1]], pieces)
+        n_lines, n_skipped = n_above, 0
     for piece in pieces:
-        table = _together(piece, len(fields), place, description.parser, encoding)
+        table = _together(piece, len(fields), place, parser, encoding) if ends_are_plain else None
         if table is not None:
             parts = _in_batches(table, source, n_lines + 1)
         else:
             # A quote may be closed in a later piece.
-            more = pieces if b'"' in piece or _has_other_ends(piece) else ()
-            rest = lines_of(joined(chain([piece], more)), encoding, n_lines + 1)
-            records = records_of(rest, parser.separator, parser.comment)
-            of_width = _of_width(description, source, records, len(fields), problems)
-            parts = _in_chunks(source, islice(of_width, left), len(fields), place)
+            is_open = not ends_are_plain or b'"' in piece or _has_other_ends(piece)
+            rest = joined(chain([piece], pieces if is_open else ()))
+            numbered = islice(lines_of(rest, encoding, n_lines + 1), n_skipped, None)
+            records = records_of(numbered, parser.separator, parser.comment)
+            parts = tables(description, source, records, len(fields), place, problems, left)
         for part in parts:
             part = part if left is None else part.head(left)
             yield part
@@ -122,7 +124,7 @@ def read_pieces(
 
 
 def _together(
-    piece: bytes, width: int, place: Mapping[str, int], parser: Any, encoding: str
+    piece: bytes, width: int, place: Mapping[str, int], parser: Parser, encoding: str
 ) -> Table | None:
     """Read a piece by Arrow, a line a record; None where the exact road might read something else.
 
@@ -178,7 +180,7 @@ def _together(
 
 
 def _has_other_ends(piece: bytes) -> bool:
-    """Whether a line may end in a carriage return alone."""
+    """Return whether a line may end in a carriage return alone."""
     return b"\r" in piece and piece.count(b"\r") != piece.count(b"\r\n")
 
 
@@ -193,67 +195,41 @@ def _in_batches(table: Table, source: str, first: int) -> Iterator[RawTable]:
 def tables(
     description: Described,
     source: str,
-    records: Iterator[Record],
+    records: Iterable[Record],
+    width: int,
+    place: Mapping[str, int],
     problems: Problems,
     most: int | None = None,
     unit: str = "line",
 ) -> Iterator[RawTable]:
-    """Turn records, of which the first may be the header, into pieces of a table.
+    """Turn records of so many fields into pieces of a table; `unit` is what their numbers count.
 
-    This is the exact road, and that of Excel. `unit` is what numbers of records count.
+    Records of another width are left out and told of.
     """
-    fields: Sequence[str] = description.parser.fields
-    if description.parser.header:
-        _, header = next(records, (0, []))
-        fields = _names(header)
-    place = positions(description, source, fields, problems)
-    of_width = _of_width(description, source, records, len(fields), problems, unit)
-    yield from _in_chunks(source, islice(of_width, most), len(fields), place, unit)
-
-
-def _names(header: Sequence[str]) -> list[str]:
-    return [field.strip() for field in header]
-
-
-def _in_chunks(
-    source: str,
-    records: Iterable[Record],
-    width: int,
-    place: Mapping[str, int],
-    unit: str = "line",
-) -> Iterator[RawTable]:
-    for chunk in in_chunks(records, width):
-        numbers, rows = zip(*chunk, strict=True)
-        # Of fields beyond the last name, which are left out, each record may have others.
-        fields_of = list(zip(*rows, strict=False))
-        yield RawTable(source, {name: fields_of[j] for name, j in place.items()}, numbers, unit)
-
-
-def _of_width(
-    description: Described,
-    source: str,
-    records: Iterable[Record],
-    width: int,
-    problems: Problems,
-    unit: str = "line",
-) -> Iterator[Record]:
-    """Leave out records of another width, and tell of them."""
     ignore = description.parser.extra_fields == "ignore"
     other = f"parser: separator in {description.path}"
     if description.label is None:
         other = "say in which way fields are separated (--separator)"
-    for number, record in records:
-        if len(record) == width or (ignore and len(record) > width):
-            yield number, record
-            continue
-        problems.lost += 1
-        problems.add(
-            f"{unit} {number} of {source} has {len(record)} fields, not {width}. Correct the "
-            f"{unit}, or {other}.",
-            ("width", len(record)),
-        )
-        if problems.full:
-            return
+
+    def of_width() -> Iterator[Record]:
+        for number, record in records:
+            if len(record) == width or (ignore and len(record) > width):
+                yield number, record
+                continue
+            problems.lost += 1
+            problems.add(
+                f"{unit} {number} of {source} has {len(record)} fields, not {width}. Correct the "
+                f"{unit}, or {other}.",
+                ("width", len(record)),
+            )
+            if problems.full:
+                return
+
+    for chunk in in_chunks(islice(of_width(), most), width):
+        numbers, rows = zip(*chunk, strict=True)
+        # Of fields beyond the last name, which are left out, each record may have others.
+        fields_of = list(zip(*rows, strict=False))
+        yield RawTable(source, {name: fields_of[j] for name, j in place.items()}, numbers, unit)
 
 
 def records_of(numbered: Iterable[Line], separator: str, comment: str = "") -> Iterator[Record]:

@@ -12,21 +12,20 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import IO, Any
 from xml.etree import ElementTree
-from xml.parsers import expat
 
-from privcurve.datasets.cells import text_of
+from privcurve.datasets.cells import as_read, text_of
 from privcurve.datasets.errors import DatasetError, Problems
 from privcurve.datasets.fetch import RawFile
 from privcurve.datasets.readers.delimited import Record, tables
-from privcurve.datasets.readers.packed import check_archive
+from privcurve.datasets.readers.files import check_archive
 from privcurve.datasets.readers.table import (
     Described,
     RawTable,
     check_order,
+    positions,
     subject,
     unreadable,
 )
-from privcurve.datasets.readers.typed import as_read
 from privcurve.schema import nearest
 
 # Row, position of the column, and why a cell is empty that has a value for who looks at it.
@@ -61,14 +60,14 @@ def read(
         check_order(description, source, list(map(str, cells[skipped - 1])), "row")
     records = _rows(description, cells)
     if description.parser.header:
-        number, names = next(records, (0, ()))
+        _, names = next(records, (0, ()))
         fields = tuple(_titles(names, description.domain.decimal))
-        records = chain([(number, fields)], records)
+    place = positions(description, source, fields, problems)
     empty = defaultdict(list)
     for row, j, why in chain(_covered(sheet, len(cells)), _not_computed(file, sheet)):
         if j < len(fields):
             empty[row].append((fields[j], why))
-    for table in tables(description, source, records, problems, most, "row"):
+    for table in tables(description, source, records, len(fields), place, problems, most, "row"):
         for k, row in enumerate(table.lines):
             for name, why in empty.get(row, ()):
                 if name in table.columns:
@@ -76,15 +75,21 @@ def read(
         yield replace(table, columns=_as_texts(description, source, table.columns))
 
 
-def first_row(path: Path) -> tuple[Record | None, tuple[str, ...]]:
-    """Return the first row of the first sheet that is not blank, if any; and the sheets' names."""
-    from python_calamine import CalamineWorkbook
+def first_row(path: Path) -> tuple[Record, tuple[str, ...]]:
+    """Return the first row of the first sheet that is not blank, and the names of all sheets."""
+    from python_calamine import CalamineError, CalamineWorkbook
 
     check_archive(path)
-    with CalamineWorkbook.from_path(str(path)) as book:
-        cells = book.get_sheet_by_index(0).to_python(skip_empty_area=False)
-        number, row = next(_filled(cells), (0, ()))
-        return (number, _titles(row)) if number else None, tuple(book.sheet_names)
+    try:
+        with CalamineWorkbook.from_path(str(path)) as book:
+            cells = book.get_sheet_by_index(0).to_python(skip_empty_area=False)
+            sheets = tuple(book.sheet_names)
+    except CalamineError as error:
+        raise DatasetError(f"{path} can't be read: {error}") from None
+    number, row = next(_filled(cells), (0, ()))
+    if not number:
+        raise DatasetError(f"{path}: its first sheet is empty")
+    return (number, _titles(row)), sheets
 
 
 def _covered(sheet: Any, n_rows: int) -> Iterator[Empty]:
@@ -104,12 +109,10 @@ def _not_computed(file: RawFile, sheet: Any) -> Iterator[Empty]:
             with archive.open(part) as stream:
                 if not _holds_formula(stream):
                     return
-            formulas = _Formulas()
             with archive.open(part) as stream:
-                formulas.read(stream)
-    except (zipfile.BadZipFile, ElementTree.ParseError, expat.ExpatError, KeyError):
+                yield from _without_value(stream)
+    except (zipfile.BadZipFile, ElementTree.ParseError, KeyError):
         return  # an .xls, or laid out in a way of its own
-    yield from ((row, j, _COMPUTE) for row, j in formulas.not_computed)
 
 
 def _holds_formula(stream: IO[bytes]) -> bool:
@@ -121,49 +124,24 @@ def _holds_formula(stream: IO[bytes]) -> bool:
     return False
 
 
-class _Formulas:
-    """Find the cells of a sheet that hold a formula, but no value.
-
-    Attributes
-    ----------
-    not_computed : list of (row, position of the column)
-    """
-
-    def __init__(self) -> None:
-        self.not_computed: list[tuple[int, int]] = []
-        self._row, self._column = 0, -1
-        self._kind, self._value = "", ""
-        self._is_formula = self._in_value = False
-
-    def read(self, stream: IO[bytes]) -> None:
-        parser = expat.ParserCreate(namespace_separator=" ")
-        parser.StartElementHandler = self._start
-        parser.EndElementHandler = self._end
-        parser.CharacterDataHandler = self._text
-        parser.ParseFile(stream)
-
-    def _start(self, name: str, facts: dict[str, str]) -> None:
-        tag = name.rpartition(" ")[2]
-        if tag == "row":
+def _without_value(stream: IO[bytes]) -> Iterator[Empty]:
+    """Yield the cells of a sheet that hold a formula, but no value."""
+    row, j = 0, -1
+    for event, node in ElementTree.iterparse(stream, ("start", "end")):
+        tag = node.tag.rpartition("}")[2]
+        if event == "start" and tag == "row":
             # Where a row or a cell does not say its place, it is the next one.
-            self._row, self._column = int(facts.get("r", self._row + 1)), -1
+            row, j = int(node.get("r", row + 1)), -1
+        elif event == "start" and tag == "c":
+            letters = node.get("r", "").rstrip("0123456789")
+            j = _position(letters) if letters else j + 1
         elif tag == "c":
-            letters = facts.get("r", "").rstrip("0123456789")
-            self._column = _position(letters) if letters else self._column + 1
-            self._kind, self._value, self._is_formula = facts.get("t", ""), "", False
-        elif tag == "f":
-            self._is_formula = True
-        self._in_value = tag == "v"
-
-    def _text(self, text: str) -> None:
-        if self._in_value:
-            self._value += text
-
-    def _end(self, name: str) -> None:
-        self._in_value = False
-        # What comes of a formula may be an empty text.
-        if name.endswith(" c") and self._is_formula and not self._value and self._kind != "str":
-            self.not_computed.append((self._row, self._column))
+            # What comes of a formula may be an empty text.
+            is_formula = node.find("{*}f") is not None and node.get("t") != "str"
+            if is_formula and not node.findtext("{*}v"):
+                yield row, j, _COMPUTE
+        if event == "end" and tag in ("row", "c"):
+            node.clear()
 
 
 def _part(archive: zipfile.ZipFile, sheet: Any) -> str:

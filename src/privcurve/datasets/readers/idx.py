@@ -18,7 +18,7 @@ from privcurve.datasets.build import LABEL
 from privcurve.datasets.description import Description
 from privcurve.datasets.errors import DatasetError, Problems
 from privcurve.datasets.fetch import RawFile
-from privcurve.datasets.readers.packed import opened
+from privcurve.datasets.readers.files import opened
 from privcurve.datasets.readers.table import RawTable, at_once
 
 _BYTES = 0x08  # the code of unsigned bytes, the one type that images and their labels have

@@ -14,7 +14,7 @@ from privcurve.datasets.build import LABEL
 from privcurve.datasets.description import Description
 from privcurve.datasets.errors import Problems
 from privcurve.datasets.fetch import RawFile
-from privcurve.datasets.readers.lines import lines, with_words
+from privcurve.datasets.readers.files import lines, with_words
 from privcurve.datasets.readers.table import RawTable, in_chunks
 from privcurve.numerals import number
 

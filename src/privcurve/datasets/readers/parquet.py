@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
-from privcurve.datasets.cells import NoColumnError
+from privcurve.datasets.cells import NoColumnError, as_read
 from privcurve.datasets.errors import DatasetError, Problems
 from privcurve.datasets.fetch import RawFile
 from privcurve.datasets.readers.table import (
@@ -16,7 +17,17 @@ from privcurve.datasets.readers.table import (
     subject,
     unreadable,
 )
-from privcurve.datasets.readers.typed import as_read
+
+
+def schema_of(path: Path) -> Any:
+    """Read which columns of which types a file has."""
+    import pyarrow
+    from pyarrow import parquet
+
+    try:
+        return parquet.read_schema(path)
+    except (pyarrow.ArrowException, OSError) as error:
+        raise DatasetError(f"{path} can't be read: {error}") from None
 
 
 def read(
@@ -25,7 +36,7 @@ def read(
     """Read one file, a piece at a time.
 
     Columns become what the same records in a file of text would be:
-    :func:`privcurve.datasets.readers.typed.as_read`.
+    :func:`privcurve.datasets.cells.as_read`.
     """
     import pyarrow
     from pyarrow import parquet

@@ -90,13 +90,7 @@ def in_chunks(items: Iterable[T], width: int) -> Iterator[list[T]]:
 class Unlabelled:
     """What stands for the description of a file of records without labels.
 
-    Attributes
-    ----------
-    domain : Domain
-    parser : Parser
-    name, path : str
-        For messages: what is read, and where the fate of its values is decided.
-    label : None
+    `name` and `path` are for messages: what is read, and where the fate of its values is decided.
     """
 
     domain: Domain

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from privcurve.learners.entries import others, private, tuned
+from privcurve.learners.entries import others, private
 from privcurve.learners.entry import LearnerEntry
 
-_ENTRIES = (*private.ENTRIES, *others.ENTRIES)
-
 LEARNERS: Mapping[str, LearnerEntry] = {
-    entry.name: entry for entry in (*_ENTRIES, *tuned.entries(_ENTRIES))
+    entry.name: entry for entry in (*private.ENTRIES, *others.ENTRIES)
 }

@@ -1,11 +1,33 @@
-"""What the project's learners are compared with: other libraries', and methods without privacy."""
+"""Other libraries' learners, methods without privacy, and the learner that chooses settings."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from privcurve.learners import costs
+from privcurve.learners.entries import private
 from privcurve.learners.entries.private import INPUTS, C, positive
 from privcurve.learners.entry import LearnerEntry, Parameter
-from privcurve.privacy.budget import ADD_REMOVE, PRIVATE_COLUMNS, PUBLISHED, REPLACE_ONE
+from privcurve.privacy.budget import ADD_REMOVE, CERTIFIED, PRIVATE_COLUMNS, PUBLISHED, REPLACE_ONE
+
+# Of a fit of a user's own learner, whose cost this table does not know.
+_SECONDS = 0.1
+
+
+def _runs_seconds(setting: Mapping[str, Any], n_rows: int, n_columns: int) -> float:
+    """Return the cost of a private selection: its runs, with settings in the middle of the axes."""
+    name, settings = setting["learner"], setting["settings"]
+    middle: dict[str, Any] = {}
+    if isinstance(settings, Mapping):
+        middle = {axis: values[len(values) // 2] for axis, values in settings.items()}
+    elif settings:
+        middle = dict(settings[len(settings) // 2])
+        name = middle.pop("learner", name)
+    costs_of = {entry.name: entry.cost for entry in (*ENTRIES, *private.ENTRIES)}
+    each = costs_of[name](middle, n_rows, n_columns) if name in costs_of else _SECONDS
+    return 5e-3 + float(setting["expected_runs"]) * each
+
 
 ENTRIES: tuple[LearnerEntry, ...] = (
     # Other libraries' methods.
@@ -79,5 +101,24 @@ ENTRIES: tuple[LearnerEntry, ...] = (
         title="Majority class",
         seconds=costs.majority,
         multiclass=True,
+    ),
+    # Private selection of settings of any certified one.
+    LearnerEntry(
+        name="tuned",
+        path="privcurve.learners.tuned:TunedClassifier",
+        title="Tuned, paid",
+        calibrations=(CERTIFIED,),
+        approximate=True,
+        parameters={
+            "learner": Parameter("lazybb", structure="the name of a learner"),
+            "settings": Parameter(
+                None, structure="a mapping of parameters to lists of values, or settings"
+            ),
+            "eta": Parameter(1.0, float, low=-1, high=10, open_low=True),
+            "expected_runs": Parameter(5.0, float, low=1, high=1000),
+            "score_share": Parameter(0.05, float, 0, 1, open_low=True, open_high=True),
+        },
+        seconds=_runs_seconds,
+        told=("ordered",),
     ),
 )

@@ -336,4 +336,38 @@ ENTRIES: tuple[LearnerEntry, ...] = (
         told=("ordered",),
         neighbours=(REPLACE_ONE, ADD_REMOVE),
     ),
+    # Logistic regression on one-hot codes, all columns at once.
+    LearnerEntry(
+        name="dp_newton",
+        path="privcurve.learners.dp_newton:DPNewtonClassifier",
+        title="DP joint Newton",
+        calibrations=(CERTIFIED,),
+        approximate=True,
+        pure=False,
+        parameters={
+            "n_steps": Parameter(8, int, low=1, size=True),
+            "gram_share": share(0.25),
+            "n_groups": Parameter(16, int, low=2),
+        },
+        seconds=costs.dp_newton,
+        told=("ordered",),
+        neighbours=(REPLACE_ONE, ADD_REMOVE),
+    ),
+    LearnerEntry(
+        name="dp_gradient_descent",
+        path="privcurve.learners.dp_gradient_descent:DPGradientDescentClassifier",
+        title="DP gradient descent",
+        calibrations=(CERTIFIED,),
+        approximate=True,
+        pure=False,
+        parameters={
+            "n_steps": Parameter(30, int, low=1, size=True),
+            "learning_rate": positive(2.0),
+            "n_groups": Parameter(16, int, low=2),
+            "n_estimate": Parameter(None, int, low=1),
+        },
+        seconds=costs.dp_gradient_descent,
+        told=("ordered",),
+        neighbours=(REPLACE_ONE, ADD_REMOVE),
+    ),
 )

@@ -18,8 +18,7 @@ from privcurve.learners.threads import one_thread
 from privcurve.privacy.accountants.compose import BASIC
 from privcurve.privacy.budget import ADD_REMOVE, PUBLISHED, is_private
 from privcurve.privacy.curator import Curator
-from privcurve.privacy.ledger import NOT_PROVED, LedgerEntry, PrivacyStatement
-from privcurve.privacy.public_facts import state
+from privcurve.privacy.ledger import NOT_PROVED, LedgerEntry, PrivacyStatement, state
 
 # diffprivlib's forest hands its trees labels 0, 1, …, but looks for the values of
 # `classes`: with other labels than these it counts wrongly (0.6.6; docs/peers.md).

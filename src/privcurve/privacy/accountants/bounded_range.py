@@ -49,27 +49,7 @@ def _steps(n_calls: int) -> int:
 
 @lru_cache(maxsize=4096)
 def bounded_range_delta(bounded_range: float, n_calls: int, epsilon: float) -> float:
-    """Bound δ of adaptively composed bounded-range mechanisms.
-
-    Parameters
-    ----------
-    bounded_range : float
-        ε₀ of each call.
-    n_calls : int
-        k, at most `MAX_CALLS`.
-    epsilon : float
-        Where to evaluate δ(ε).
-
-    Returns
-    -------
-    float
-        An upper bound on the smallest valid δ, at most 1.
-
-    Raises
-    ------
-    ValueError
-        If there are too many calls, or an argument is out of range.
-    """
+    """Bound δ of adaptively composed bounded-range mechanisms."""
     _check_calls(n_calls)
     if not (0 < bounded_range < math.inf and epsilon >= 0):
         raise ValueError(
@@ -113,21 +93,6 @@ def mixed_delta(bounded_range: float, n_calls: int, mu: float, epsilon: float) -
     it is worst if all Gaussian steps come first, and t may depend on them. So
     δ(ε) ≤ E V_k(ε − L), L ~ N(μ²/2, μ²), in any order, with equality in that one. Between grid
     points the mean of a straight line in eˢ is known in closed form.
-
-    Parameters
-    ----------
-    bounded_range : float
-        ε₀ of each bounded-range call.
-    n_calls : int
-        k, at most `MAX_CALLS`.
-    mu : float
-        μ of all Gaussian calls together, √Σ(Δ/σ)².
-    epsilon : float
-
-    Returns
-    -------
-    float
-        A bound, as of :func:`bounded_range_delta`, which raises ValueError for the same reasons.
     """
     from scipy.special import ndtr
 
@@ -164,9 +129,9 @@ def mixed_delta(bounded_range: float, n_calls: int, mu: float, epsilon: float) -
     tilted = math.exp(epsilon) * np.diff(ndtr((s - middle - mu**2) / mu))
     # Of each piece: the mean part of the way to its right end, in e^s.
     right = np.clip((tilted * np.exp(-s[:-1]) - inside) / math.expm1(h), 0.0, inside)
-    found = float(((inside - right) * values[:-1] + right * values[1:]).sum())
-    found += missed + float(values[-1]) * float(ndtr((middle - s[-1]) / mu))
-    return min(1.0, found * (1.0 + _ROUNDING * (n_calls + size)))
+    delta = float(((inside - right) * values[:-1] + right * values[1:]).sum())
+    delta += missed + float(values[-1]) * float(ndtr((middle - s[-1]) / mu))
+    return min(1.0, delta * (1.0 + _ROUNDING * (n_calls + size)))
 
 
 def _round(before: Floats, steps: int, chance: Floats, bounded_range: float, size: int) -> Floats:

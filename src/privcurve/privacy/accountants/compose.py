@@ -11,7 +11,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from privcurve.privacy.accountants import selection
+from privcurve.privacy import selection
 from privcurve.privacy.accountants.bounded_range import MAX_CALLS, bounded_range_delta, mixed_delta
 from privcurve.privacy.accountants.cost import (
     BOUNDED_RANGE_KIND,
@@ -19,7 +19,6 @@ from privcurve.privacy.accountants.cost import (
     LAPLACE_KIND,
     Costs,
     log_ratio,
-    only,
     solve,
     total_rho,
     zcdp_delta,
@@ -44,12 +43,10 @@ def pld_delta(costs: Costs, epsilon: float) -> float:
     from dp_accounting.pld import privacy_loss_distribution as pld
 
     step = min(cost.amount for cost in costs) / 50
+    makers = {LAPLACE_KIND: pld.from_laplace_mechanism, GAUSSIAN_KIND: pld.from_gaussian_mechanism}
     total = None
     for cost in costs:
-        if cost.kind == LAPLACE_KIND:
-            one = pld.from_laplace_mechanism(1 / cost.amount, value_discretization_interval=step)
-        else:
-            one = pld.from_gaussian_mechanism(1 / cost.amount, value_discretization_interval=step)
+        one = makers[cost.kind](1 / cost.amount, value_discretization_interval=step)
         several = one.self_compose(cost.count) if cost.count > 1 else one
         total = several if total is None else total.compose(several)
     assert total is not None
@@ -105,41 +102,28 @@ NONE = "none"
 class Accountant:
     """One way to add up costs. It has `epsilon` or `delta`, whichever its theory gives.
 
-    Attributes
-    ----------
-    name : str
-        As in a statement's `composition`.
-    description : str
-        After "the costs add up by".
-    fits : callable
-        ``fits(costs)``: whether it can compose them, at some δ.
-    epsilon : callable or None
-        ``epsilon(costs, delta)``, where there is a formula for it.
-    delta : callable or None
-        ``delta(costs, epsilon)``, in place of that.
-    pure : bool
-        Whether it knows nothing of a call but its pure ε.
-    needs_delta : bool
-        Whether it says nothing at δ = 0. One of `ACCOUNTANTS` that does not need δ adds up ε's,
-        which grow in proportion to the noise rates.
-    best : bool
-        Whether the search for noise tries it: not where another is never worse.
-    slow : bool
-        Whether one evaluation takes some 10 ms, so that a search starts where others end.
+    `name` is that in a statement's `composition`; `description` comes after "the costs add up by".
     """
 
     name: str
     description: str
+    # Whether it can compose some costs, at some δ.
     fits: Callable[[Costs], bool]
+    # epsilon(costs, delta), where there is a formula for it; or delta(costs, epsilon).
     epsilon: Callable[[Costs, float], float] | None = None
     delta: Callable[[Costs, float], float] | None = None
+    # Whether it knows nothing of a call but its pure ε.
     pure: bool = False
+    # Whether it says nothing at δ = 0. One of `ACCOUNTANTS` that does not need δ adds up ε's,
+    # which grow in proportion to the noise rates.
     needs_delta: bool = True
+    # Whether the search for noise tries it: not where another is never worse.
     best: bool = True
+    # Whether one evaluation takes some 10 ms, so that a search starts where others end.
     slow: bool = False
 
     def admits(self, costs: Costs, delta: float) -> bool:
-        """Whether it can compose these costs at this δ."""
+        """Return whether it can compose these costs at this δ."""
         return (delta > 0 or not self.needs_delta) and self.fits(costs)
 
     def excess(self, costs: Costs, epsilon: float, delta: float) -> float:
@@ -165,34 +149,28 @@ class Accountant:
 
 
 def _equal_and_pure(costs: Costs) -> bool:
-    one = only(costs)
-    return one is not None and math.isfinite(one.epsilon)
+    return len(costs) == 1 and math.isfinite(costs[0].epsilon)
 
 
-def _equal_ranges(costs: Costs) -> bool:
-    one = only(costs)
-    return one is not None and one.kind == BOUNDED_RANGE_KIND and one.count <= MAX_CALLS
-
-
-def _mixed(costs: Costs) -> bool:
+def _one_range(costs: Costs) -> bool:
+    """Return whether all calls with a bounded range have the same, and are not too many."""
     ranges = [cost for cost in costs if cost.kind == BOUNDED_RANGE_KIND]
-    both = _kinds(costs) == {BOUNDED_RANGE_KIND, GAUSSIAN_KIND}
-    return both and len(ranges) == 1 and ranges[0].count <= MAX_CALLS
-
-
-def _mixed_delta(costs: Costs, epsilon: float) -> float:
-    (one,) = (cost for cost in costs if cost.kind == BOUNDED_RANGE_KIND)
-    squares = (cost.count * cost.amount**2 for cost in costs if cost.kind == GAUSSIAN_KIND)
-    return mixed_delta(one.amount, one.count, math.sqrt(math.fsum(squares)), epsilon)
+    return len(ranges) == 1 and ranges[0].count <= MAX_CALLS
 
 
 def _kinds(costs: Costs) -> set[str]:
     return {cost.kind for cost in costs}
 
 
-def _gaussian_delta(costs: Costs, epsilon: float) -> float:
-    mu = math.sqrt(math.fsum(cost.count * cost.amount**2 for cost in costs))
-    return gaussian_delta(mu, epsilon)
+def _mu(costs: Costs) -> float:
+    """Return μ of all Gaussian calls together."""
+    squares = (cost.count * cost.amount**2 for cost in costs if cost.kind == GAUSSIAN_KIND)
+    return math.sqrt(math.fsum(squares))
+
+
+def _mixed_delta(costs: Costs, epsilon: float) -> float:
+    (one,) = (cost for cost in costs if cost.kind == BOUNDED_RANGE_KIND)
+    return mixed_delta(one.amount, one.count, _mu(costs), epsilon)
 
 
 ACCOUNTANTS = (
@@ -236,14 +214,16 @@ ACCOUNTANTS = (
     Accountant(
         ADAPTIVE,
         "the optimal adaptive composition of bounded-range mechanisms (upper bound)",
-        fits=_equal_ranges,
+        fits=lambda costs: len(costs) == 1 and _one_range(costs),
         delta=lambda costs, epsilon: bounded_range_delta(costs[0].amount, costs[0].count, epsilon),
         slow=True,
     ),
     Accountant(
         MIXED,
         "the adaptive composition of bounded-range and Gaussian mechanisms (upper bound)",
-        fits=_mixed,
+        fits=lambda costs: (
+            _kinds(costs) == {BOUNDED_RANGE_KIND, GAUSSIAN_KIND} and _one_range(costs)
+        ),
         delta=_mixed_delta,
         # Learners of before it keep the noise that they had.
         best=False,
@@ -253,7 +233,7 @@ ACCOUNTANTS = (
         GAUSSIAN,
         "the exact composition of Gaussian mechanisms",
         fits=lambda costs: _kinds(costs) == {GAUSSIAN_KIND},
-        delta=_gaussian_delta,
+        delta=lambda costs, epsilon: gaussian_delta(_mu(costs), epsilon),
     ),
     Accountant(
         PLD,
@@ -268,19 +248,14 @@ def of_selection(runs: selection.Runs) -> Accountant:
     """Return the accountant of private selection: the costs are those of one run.
 
     The ε's of a run add up; or, for δ > 0, their ρ's, if that is less (docs/tuning.md).
-
-    Parameters
-    ----------
-    runs : Runs
-        How many there are.
     """
 
     def epsilon(costs: Costs, delta: float) -> float:
-        pure, rho = basic(costs), total_rho(costs)
-        known = runs.epsilon(pure) if math.isfinite(pure) else math.inf
+        each, rho = basic(costs), total_rho(costs)
+        pure = runs.epsilon(each) if math.isfinite(each) else math.inf
         if delta == 0:
-            return known
-        return min(known, solve(lambda each: -log_ratio(runs.delta(rho, each), delta), 1.0))
+            return pure
+        return min(pure, solve(lambda total: -log_ratio(runs.delta(rho, total), delta), 1.0))
 
     return Accountant(
         runs.name,
@@ -294,44 +269,17 @@ def of_selection(runs: selection.Runs) -> Accountant:
 
 
 def accountant(name: str) -> Accountant:
-    """Return an accountant by its name; that of private selection names its number of runs.
-
-    Raises
-    ------
-    ValueError
-        If there is none of that name.
-    """
-    for known in ACCOUNTANTS:
-        if known.name == name:
-            return known
-    runs = selection.named(name)
-    if runs is not None:
+    """Return an accountant by its name; that of private selection names its number of runs."""
+    by_name = {one.name: one for one in ACCOUNTANTS}
+    if name in by_name:
+        return by_name[name]
+    if runs := selection.named(name):
         return of_selection(runs)
-    names = ", ".join(known.name for known in ACCOUNTANTS)
-    raise ValueError(f"unknown accountant {name!r}. There are: {names}")
+    raise ValueError(f"unknown accountant {name!r}. There are: {', '.join(by_name)}")
 
 
 def compose(name: str, costs: Costs, delta: float, near: float | None = None) -> float:
-    """Return ε of composed calls.
-
-    Parameters
-    ----------
-    name : str
-        Of an accountant.
-    costs : sequence of Cost
-    delta : float
-    near : float, optional
-        A guess of the answer, which saves time.
-
-    Returns
-    -------
-    float
-
-    Raises
-    ------
-    ValueError
-        If there is no such accountant, or it does not fit the costs or δ.
-    """
+    """Return ε of composed calls; `near`, a guess of it, saves time."""
     chosen = accountant(name)
     if not costs:
         return 0.0

@@ -57,15 +57,13 @@ class Cost:
 
 Costs = Sequence[Cost]
 
+# `solve` is right to 1e-11; stay on the side that keeps δ.
+SAFETY = 1 - 3e-11
+
 
 def scaled(costs: Costs, scale: float) -> tuple[Cost, ...]:
     """Multiply every noise rate by `scale`."""
     return tuple(replace(cost, amount=cost.amount * scale) for cost in costs)
-
-
-def only(costs: Costs) -> Cost | None:
-    """Return the one kind of call that there is; None if there are several."""
-    return costs[0] if len(costs) == 1 else None
 
 
 def log_ratio(delta: float, target: float) -> float:
@@ -85,15 +83,14 @@ def solve(growing: Callable[[float], float], near: float, first_step: float = 0.
     step = first_step
     if value == 0:
         return near
-    down = value > 0
     for _ in range(400):
-        if down:
+        if value > 0:
             high, low = low, low / (1 + step)
-            found = growing(low) <= 0
+            bracketed = growing(low) <= 0
         else:
             low, high = high, high * (1 + step)
-            found = growing(high) >= 0
-        if found:
+            bracketed = growing(high) >= 0
+        if bracketed:
             return float(brentq(growing, low, high, xtol=1e-300, rtol=1e-11))
         step = min(8 * step, 1.0)
     raise ValueError(f"no solution near {near}")

@@ -10,10 +10,16 @@ from functools import lru_cache
 
 from privcurve.privacy.accountants.compose import BASIC
 from privcurve.privacy.budget import PUBLISHED, check_budget, is_private
-from privcurve.privacy.ledger import NOT_PROVED, PROVED, REFUTED, LedgerEntry, PrivacyStatement
+from privcurve.privacy.ledger import (
+    NOT_PROVED,
+    PROVED,
+    REFUTED,
+    LedgerEntry,
+    PrivacyStatement,
+    state,
+)
 from privcurve.privacy.mechanisms import EXPONENTIAL
 from privcurve.privacy.noise import Announced
-from privcurve.privacy.public_facts import state
 
 LEARNER = "bdpe"
 
@@ -52,19 +58,7 @@ def published(
 ) -> PrivacyStatement:
     """Calibrate a boosted ensemble as published: nodes of a level share, links of leaves get noise.
 
-    Parameters
-    ----------
-    n_trees, depth : int
-    sensitivity : float
-        Of a split's score where α = 0.
-    calibrate_alpha, tree_share, clamp, largest_link, leverage
-        See :func:`truth_of_published`.
-    epsilon, delta : float
-        ε may be infinite.
-
-    Returns
-    -------
-    PrivacyStatement
+    The statement says what is true of that noise: which ε is proved in place of the claim, if any.
 
     Raises
     ------
@@ -80,7 +74,7 @@ def published(
             "or delta = 0"
         )
     spent = [tree_share * epsilon / (n_trees * depth * 2**level) for level in range(depth)]
-    of_leaves = (1 - tree_share) * epsilon / n_trees
+    each_leaf = (1 - tree_share) * epsilon / n_trees
     ledger: list[LedgerEntry] = []
     for t in range(1, n_trees + 1):
         for node in range(1, 2**depth):
@@ -92,10 +86,24 @@ def published(
         links = Announced(
             OF_LINKS.format(t), l1=2 * clamp, calls=2**depth, parallel=LEAVES, source=SOURCE
         )
-        ledger += links.entries(of_leaves, pure=True)
-    status, caveat, proved = truth_of_published(
-        n_trees, depth, calibrate_alpha, tree_share, clamp, largest_link, leverage, epsilon
-    )
+        ledger += links.entries(each_leaf, pure=True)
+    status, caveat = REFUTED, LEAK
+    proved: float | None = math.inf
+    if leverage != EXACT:
+        # All levels of a tree together, by PRIVACY.md §f2.
+        splits = tree_share * epsilon * (2 - 2.0 ** (1 - depth)) / depth
+        of_leaves = (1 - tree_share) * epsilon
+        # A moved record turns two leaves around, each by up to twice the largest link.
+        most = splits + of_leaves * 4 * largest_link / (2 * clamp)
+        # A record alone in its leaf, in every tree, whose label is flipped; seen after the clamp.
+        least = n_trees * _flip_loss(clamp, largest_link, 2 * clamp * n_trees / of_leaves) - splits
+        status, caveat, proved = NOT_PROVED, LEAF_LEAK, None if calibrate_alpha == EXACT else most
+        if least > epsilon:
+            status = REFUTED
+        elif proved is None:
+            caveat = ERROR_LEAK
+        elif proved <= epsilon * (1 + 1e-12):
+            status, caveat, proved = PROVED, "", None
     return state(
         LEARNER,
         epsilon=epsilon,
@@ -107,55 +115,6 @@ def published(
         caveat=caveat,
         proved_epsilon=proved,
     )
-
-
-def truth_of_published(
-    n_trees: int,
-    depth: int,
-    calibrate_alpha: str,
-    tree_share: float,
-    clamp: float,
-    largest_link: float,
-    leverage: str,
-    epsilon: float,
-) -> tuple[str, str, float | None]:
-    """Say what is true of the published noise.
-
-    Parameters
-    ----------
-    n_trees, depth : int
-    calibrate_alpha : str
-        ``exact``: α of the splits is computed from the records too.
-    tree_share : float
-        β_tree.
-    clamp, largest_link : float
-        M, and the largest link of a leaf.
-    leverage : str
-        ``exact`` or ``constant``.
-    epsilon : float
-
-    Returns
-    -------
-    status, caveat : str
-        Of the statement.
-    proved : float or None
-        The ε that is proved; infinite if there is none, None if nothing is known.
-    """
-    if leverage == EXACT:
-        return REFUTED, LEAK, math.inf
-    # All levels of a tree together, by PRIVACY.md §f2.
-    splits = tree_share * epsilon * (2 - 2.0 ** (1 - depth)) / depth
-    of_leaves = (1 - tree_share) * epsilon
-    # A moved record turns two leaves around, each by up to twice the largest link.
-    most = splits + of_leaves * 4 * largest_link / (2 * clamp)
-    # A record alone in its leaf, in every tree, whose label is flipped; seen after the clamp.
-    least = n_trees * _flip_loss(clamp, largest_link, 2 * clamp * n_trees / of_leaves) - splits
-    proved = None if calibrate_alpha == EXACT else most
-    if least > epsilon:
-        return REFUTED, LEAF_LEAK, proved
-    if proved is not None and proved <= epsilon * (1 + 1e-12):
-        return PROVED, "", None
-    return NOT_PROVED, ERROR_LEAK if proved is None else LEAF_LEAK, proved
 
 
 def _flip_loss(clamp: float, largest_link: float, scale: float) -> float:

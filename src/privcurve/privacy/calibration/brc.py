@@ -18,11 +18,10 @@ from privcurve.privacy.accountants.cost import BOUNDED_RANGE_KIND, GAUSSIAN_KIND
 from privcurve.privacy.budget import CERTIFIED, PUBLISHED, check_budget, is_private
 from privcurve.privacy.calibration.objective import Objective, perturbed
 from privcurve.privacy.calibration.search import calibrate
-from privcurve.privacy.curator import Call, call_of
-from privcurve.privacy.ledger import LedgerEntry, PrivacyStatement
+from privcurve.privacy.curator import EXACT, Call, call_of
+from privcurve.privacy.ledger import LedgerEntry, PrivacyStatement, state
 from privcurve.privacy.mechanisms import EXPONENTIAL, LAPLACE, OBJECTIVE_PERTURBATION
 from privcurve.privacy.noise import Announced
-from privcurve.privacy.public_facts import state
 from privcurve.privacy.sensitivity.impurity import check_n
 
 
@@ -39,19 +38,7 @@ def brc_delta_rounds(n: int, c1: float, c2: float, alphas: Sequence[float]) -> F
     """Sensitivity Δ_t of BRC's error from the transcript of released α's; Δ₁ = 1/n.
 
     Δ_t = w̄/((n − 1)w̲ + w̄) with w̄ = min(c₂, e^{Σα⁺}), w̲ = max(1/c₁, e^{Σα⁻}) over the
-    rounds before t. Replace-one. Source: §d (proved).
-
-    Parameters
-    ----------
-    n : int
-    c1, c2 : float
-    alphas : sequence of float
-        α of the rounds so far.
-
-    Returns
-    -------
-    ndarray of shape (len(alphas) + 1,)
-        Δ₁ … Δ_t, the last for the round to come.
+    rounds before t; the last one is for the round to come. Replace-one. Source: §d (proved).
     """
     _check_brc(n, c1, c2)
     steps = np.asarray(alphas, dtype=np.float64)
@@ -66,17 +53,6 @@ def brc_edge_rounds(n: int, c2: float, alphas: Sequence[float]) -> Floats:
     """Sensitivity w̄_t/n of BRC's edge from the transcript of released α's; 1/n at first.
 
     w̄_t is that of :func:`brc_delta_rounds`. Replace-one. Source: §d (proved).
-
-    Parameters
-    ----------
-    n : int
-    c2 : float
-    alphas : sequence of float
-        α of the rounds so far.
-
-    Returns
-    -------
-    ndarray of shape (len(alphas) + 1,)
     """
     _check_brc(n, 1.0, c2)
     steps = np.maximum(np.asarray(alphas, dtype=np.float64), 0.0)
@@ -96,7 +72,7 @@ EDGE = "edge"
 
 @dataclass(frozen=True)
 class BRCNoise:
-    """How much noise each round gets, by the transcript so far.
+    """How much noise each round of T gets, by the transcript so far.
 
     Given the α's that were released, a record's weight is a function of that record alone,
     and classifiers do not depend on the data, so the sensitivity Δ_t of round t's estimate
@@ -104,14 +80,8 @@ class BRCNoise:
 
     Attributes
     ----------
-    learner : str
-    n : int
-        Records.
-    n_rounds : int
-        T.
     smallest, largest : float
         Caps of a weight, 1/c₁ and c₂.
-    epsilon, delta : float
     calibration : str
         ``published``: Lap(c₁c₂T/(εn)) in each round (Theorems 3 and 4), whatever δ: the paper
         has pure privacy alone. ``certified``: Lap(Δ_tT/ε), or Gaussian noise in proportion
@@ -171,29 +141,22 @@ class BRCNoise:
 
     def of_choice(self, alphas: Sequence[float]) -> Call:
         """Return the call of the next round's threshold, by |½ − error| or |edge|."""
-        return call_of(self._choice(alphas))
+        if not is_private(self.epsilon) or self.choice_share == 0:
+            return EXACT
+        what = f"round {len(alphas) + 1}: choice of a threshold"
+        spread = 2 * self.sensitivity(alphas)
+        choice = Announced(what, score_range=spread, by=EXPONENTIAL, source="PRIVACY.md §d iii")
+        return call_of(choice.entries(self._amounts()[1], self._pure)[0])
 
     def of_estimate(self, alphas: Sequence[float]) -> Call:
         """Return the call of the next round's estimate."""
-        return call_of(self.estimate_entry(alphas))
-
-    def _choice(self, alphas: Sequence[float]) -> LedgerEntry | None:
-        if not is_private(self.epsilon) or self.choice_share == 0:
-            return None
-        spread, bound = self._amounts()[1], self.sensitivity(alphas)
-        what = f"round {len(alphas) + 1}: choice of a threshold"
-        choice = Announced(what, score_range=2 * bound, by=EXPONENTIAL, source="PRIVACY.md §d iii")
-        return choice.entries(spread, self._pure)[0]
-
-    def estimate_entry(self, alphas: Sequence[float]) -> LedgerEntry | None:
-        """Return what the next round's estimate is charged to; None at ε = ∞."""
         if not is_private(self.epsilon):
-            return None
-        amount, bound = self._amounts()[0], self.sensitivity(alphas)
+            return EXACT
         what = f"round {len(alphas) + 1}: weighted {self.estimate} of the private classifier"
         source = "Shen et al., Theorems 3 and 4; " if self.calibration == PUBLISHED else ""
+        bound = self.sensitivity(alphas)
         error = Announced(what, l1=bound, l2=bound, source=f"{source}PRIVACY.md §d")
-        return error.entries(amount, self._pure)[0]
+        return call_of(error.entries(self._amounts()[0], self._pure)[0])
 
     def _amounts(self) -> tuple[float, float, str]:
         """Return Δ_t/noise of an estimate, the range of a choice, and the accountant."""
@@ -206,36 +169,22 @@ class BRCNoise:
         costs = [Cost(GAUSSIAN_KIND, gaussian, rounds)]
         if share > 0:
             costs.append(Cost(BOUNDED_RANGE_KIND, ranged, rounds))
-        found = calibrate(tuple(costs), self.epsilon, self.delta)
-        return gaussian * found.scale, ranged * found.scale, found.accountant
+        scale, accountant = calibrate(tuple(costs), self.epsilon, self.delta)
+        return gaussian * scale, ranged * scale, accountant
 
     def statement(self, alphas: Sequence[float], public: Sequence[int] | None) -> PrivacyStatement:
-        """Make the statement of a fit.
-
-        Parameters
-        ----------
-        alphas : sequence of float
-            The α's of the private estimates, all rounds; 0 for those that left the
-            weights alone.
-        public : sequence of int or None
-            Public columns, if they were read.
-        """
+        """Make the statement of a fit from all α's, 0 for those that left the weights alone."""
         if not is_private(self.epsilon):
             return PrivacyStatement.not_private(self.learner)
         rounds = [alphas[:t] for t in range(self.n_rounds)]
-        ledger = [
-            entry
-            for before in rounds
-            for entry in (self._choice(before), self.estimate_entry(before))
-            if entry is not None
-        ]
+        calls = [call for t in rounds for call in (self.of_choice(t), self.of_estimate(t))]
         return state(
             self.learner,
             epsilon=self.epsilon,
             delta=self.delta,
             calibration=self.calibration,
             composition=self._amounts()[2],
-            ledger=ledger,
+            ledger=[call.entry for call in calls if call.entry],
             public=public,
         )
 
@@ -249,20 +198,11 @@ CURVATURE_SHARE = 0.1
 
 @dataclass(frozen=True)
 class PeopleNoise:
-    """Noise of one fit.
+    """Noise of Boosting for People: of errors, of each round's classifier, of weights.
 
-    Attributes
-    ----------
-    error : BRCNoise
-        Of the errors, with their part of ε.
-    classifier : Objective
-        Of the classifier of each round.
-    weight_scale : float
-        Laplace noise of every weight that a classifier is given (``published`` alone).
-    epsilon : float
-    calibration : str
-        ``certified``: ε/(2T) for each classifier and each error. ``published``: ε/(3T) for
-        each classifier, error, and weights, which need none.
+    Certified: ε/(2T) for each classifier and each error. Published: ε/(3T) for each classifier,
+    error, and the weights that a classifier is given, which need none (Laplace noise of
+    `weight_scale`; else 0).
     """
 
     error: BRCNoise
@@ -273,17 +213,10 @@ class PeopleNoise:
 
     def of_weights(self, t: int) -> Call:
         """Return the call that releases all weights, for the classifier of round t from 0."""
-        return call_of(self._weights(t))
-
-    def of_classifier(self, t: int) -> Call:
-        """Return the call that releases the classifier of round t from 0."""
-        return call_of(self._learned(t))
-
-    def _weights(self, t: int) -> LedgerEntry | None:
         if self.weight_scale == 0:
-            return None
+            return EXACT
         spread = self.error.largest - self.error.smallest
-        return LedgerEntry(
+        entry = LedgerEntry(
             mechanism=LAPLACE,
             what=f"round {t + 1}: weights of all records",
             noise_rate=1 / self.weight_scale,
@@ -291,24 +224,30 @@ class PeopleNoise:
             epsilon=spread / self.weight_scale,
             source=OF_PEOPLE,
         )
+        return call_of(entry)
 
-    def _learned(self, t: int) -> LedgerEntry | None:
-        private = is_private(self.epsilon)
-        return self.classifier.entry(f"round {t + 1}: classifier", OF_PEOPLE) if private else None
+    def of_classifier(self, t: int) -> Call:
+        """Return the call that releases the classifier of round t from 0."""
+        if not is_private(self.epsilon):
+            return EXACT
+        return call_of(self.classifier.entry(f"round {t + 1}: classifier", OF_PEOPLE))
 
     def statement(self, alphas: Sequence[float], public: Sequence[int] | None) -> PrivacyStatement:
         """Make the statement of a fit; see :meth:`BRCNoise.statement`."""
         calls = [
-            (self._weights(t), self._learned(t), self.error.estimate_entry(alphas[:t]))
+            call
             for t in range(self.error.n_rounds)
-        ]
+            for call in (
+                self.of_weights(t), self.of_classifier(t), self.error.of_estimate(alphas[:t])
+            )
+        ]  # fmt: skip
         return state(
             PEOPLE,
             epsilon=self.epsilon,
             delta=0.0,
             calibration=self.calibration,
             composition=BASIC,
-            ledger=[entry for entries in calls for entry in entries if entry is not None],
+            ledger=[call.entry for call in calls if call.entry],
             public=public,
         )
 
@@ -323,21 +262,10 @@ def people_noise(
     epsilon: float,
     calibration: str,
 ) -> PeopleNoise:
-    """Calibrate Boosting for People.
+    """Calibrate Boosting for People, with `n_rounds` rounds of d = `n_columns` private columns.
 
-    Parameters
-    ----------
-    n : int
-        Records.
-    n_columns : int
-        Private columns, d: rows [x, 1] of scaled columns have an L2 norm of √(d + 1) at most.
-    n_rounds : int
-        T.
-    smallest, largest : float
-        Caps of a weight.
-    epsilon : float
-        May be infinite.
-    calibration : str
+    Rows [x, 1] of scaled columns have an L2 norm of √(d + 1) at most. `smallest` and `largest` are
+    the caps of a weight; ε may be infinite.
     """
     parts = 3 if calibration == PUBLISHED else 2
     share = epsilon / parts

@@ -15,10 +15,9 @@ from privcurve.privacy.accountants.compose import BASIC, ZCDP_CKS
 from privcurve.privacy.accountants.cost import BOUNDED_RANGE_KIND, LAPLACE_KIND, Cost
 from privcurve.privacy.budget import PUBLISHED, check_budget
 from privcurve.privacy.calibration.search import calibrate
-from privcurve.privacy.ledger import PROVED, REFUTED, LedgerEntry, PrivacyStatement
+from privcurve.privacy.ledger import PROVED, REFUTED, LedgerEntry, PrivacyStatement, state
 from privcurve.privacy.mechanisms import EXPONENTIAL, LAPLACE, PERMUTE_AND_FLIP
 from privcurve.privacy.noise import Announced
-from privcurve.privacy.public_facts import state
 
 # g*: the largest gradient that is not filtered, that of square loss on ±1 labels at 0.
 GRADIENT_BOUND = 1.0
@@ -43,7 +42,7 @@ SOURCE_PUBLISHED = "Li et al. 2020, Algorithms 1 and 2 (argued for adding or rem
 
 # Where the paper argues, its noise is not enough either: how many records a tree has follows
 # from n, so one record more moves others from tree to tree. Both are shown in
-# tests/privacy: test_worst_answers.py and test_dpboost_chunks.py.
+# tests/privacy: test_worst_answers.py and test_dpboost_proofs.py.
 CAVEAT_PUBLISHED = (
     "the paper argues for adding or removing a record, and charges for neither a replaced record "
     "nor the records that one more or one less moves from tree to tree (exact counterexamples: "
@@ -63,18 +62,8 @@ def leaf_l1(n_trees: int, learning_rate: float, regularisation: float, calibrati
     """L1 sensitivity of all leaf values of a tree together, for each tree.
 
     One record more or less changes one leaf by at most ΔV = min{g*/(1+λ), 2g*(1−η)^(t−1)}.
-    That is the published number. Replacing one changes two leaves: twice as much.
-
-    Parameters
-    ----------
-    n_trees : int
-    learning_rate, regularisation : float
-        η and λ.
-    calibration : str
-
-    Returns
-    -------
-    ndarray of shape (n_trees,)
+    That is the published number. Replacing one changes two leaves: twice as much. η is the learning
+    rate, λ the regularisation.
     """
     one = np.minimum(
         GRADIENT_BOUND / (1.0 + regularisation), 2.0 * leaf_bounds(n_trees, learning_rate)
@@ -84,20 +73,9 @@ def leaf_l1(n_trees: int, learning_rate: float, regularisation: float, calibrati
 
 
 def chunk_ends(n: int, trees_per_ensemble: int, learning_rate: float, chunks: str) -> Ints:
-    """Divide n records among the trees of an ensemble.
+    """Divide n records among the trees of an ensemble; return where each tree's records end.
 
-    Parameters
-    ----------
-    n, trees_per_ensemble : int
-    learning_rate : float
-        η.
-    chunks : str
-        ``geometric``: shares in proportion to (1 − η)^j, as published; ``equal``.
-
-    Returns
-    -------
-    ndarray of shape (trees_per_ensemble,)
-        Tree j gets the records from the end of tree j − 1 up to its own end.
+    Shares are ``equal``, or ``geometric``: in proportion to (1 − η)^j for tree j, as published.
     """
     through = np.arange(1, trees_per_ensemble + 1, dtype=np.float64)
     if chunks == EQUAL:
@@ -125,21 +103,8 @@ def dpboost(
     Ensembles share ε equally. The trees of an ensemble have disjoint records, so each may
     spend what the ensemble has: half of it on its levels, half on its leaves.
 
-    Parameters
-    ----------
-    n_trees, trees_per_ensemble, max_depth : int
-    learning_rate, regularisation : float
-        η and λ.
-    epsilon, delta : float
-        ε may be infinite. δ > 0 is offered by the certified calibration alone.
-    calibration : str
-        ``published`` or ``certified``.
-
-    Returns
-    -------
-    PrivacyStatement
-        For each ensemble an entry of each level, and one of the leaves of its first tree; the
-        noise of another tree's is in proportion to its :func:`leaf_l1`.
+    The ledger has for each ensemble an entry of each level, and one of the leaves of its first
+    tree; the noise of another tree's is in proportion to its :func:`leaf_l1`.
 
     Raises
     ------
@@ -162,8 +127,7 @@ def dpboost(
     if delta == 0:
         scale, accountant = epsilon / n_ensembles, BASIC
     else:
-        found = calibrate((levels, leaves), epsilon, delta, (BASIC, ZCDP_CKS))
-        scale, accountant = found.scale, found.accountant
+        scale, accountant = calibrate((levels, leaves), epsilon, delta, (BASIC, ZCDP_CKS))
     level_epsilon, leaf_epsilon = scale * levels.amount, scale * leaves.amount
     # Permute-and-flip is not bounded-range: only for sums of pure ε.
     mechanism = EXPONENTIAL if published or accountant != BASIC else PERMUTE_AND_FLIP

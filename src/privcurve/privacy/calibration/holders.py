@@ -13,14 +13,14 @@ from privcurve.privacy.accountants.compose import BASIC
 from privcurve.privacy.accountants.cost import BOUNDED_RANGE_KIND, GAUSSIAN_KIND, Cost
 from privcurve.privacy.budget import CERTIFIED, PUBLISHED, check_budget, is_private
 from privcurve.privacy.calibration.search import calibrate
-from privcurve.privacy.ledger import NOT_PROVED, REFUTED, LedgerEntry, PrivacyStatement
+from privcurve.privacy.ledger import NOT_PROVED, REFUTED, LedgerEntry, PrivacyStatement, state
 from privcurve.privacy.mechanisms import EXPONENTIAL, GAUSSIAN, LAPLACE
 from privcurve.privacy.noise import Announced, frozen
-from privcurve.privacy.public_facts import state
 from privcurve.privacy.sensitivity.counts import (
     feature_histograms_l1,
     feature_histograms_l2,
     noisy_counts_published,
+    residual_sums_l2,
 )
 from privcurve.privacy.sensitivity.impurity import (
     distributed_split_published,
@@ -46,15 +46,14 @@ NODES = "the nodes of a tree's level, and the holders"
 
 @dataclass(frozen=True)
 class LevelNoise:
-    """Noise of a tree that is grown by levels.
+    """Noise of a tree that is grown by levels; arrays have a number a level, and are read-only.
 
     Attributes
     ----------
     ranges : ndarray of shape (n_levels,)
-        ε of the votes of a level; 0: there are none. Read-only.
+        ε of a level's votes; 0: there are none; infinite at ε = ∞.
     amounts : ndarray of shape (n_levels,)
-        Of the histograms of a level: ε with Laplace noise, sensitivity over σ with Gaussian
-        noise. Read-only; infinite at ε = ∞, as `ranges`.
+        Of a level's histograms: ε (Laplace noise), or sensitivity/σ (Gaussian noise).
     mechanism : str
         ``laplace`` or ``gaussian``.
     statement : PrivacyStatement
@@ -71,17 +70,7 @@ class LevelNoise:
         return bool(self.ranges[0] > 0)
 
     def vote_rate(self, level: int, size: int, criterion: str) -> float:
-        """Return the rate of a holder's votes on a level; 0 where F is the same for all records.
-
-        Parameters
-        ----------
-        level : int
-            From 0.
-        size : int
-            Records of the holder, in all nodes.
-        criterion : str
-            Whose F scores a question.
-        """
+        """Return the rate of a holder's votes on a level; 0 where F is the same for all records."""
         if math.isinf(self.ranges[level]):
             return math.inf
         change = split_range(max(size, 1), criterion)
@@ -127,31 +116,10 @@ def level_holders(
 ) -> LevelNoise:
     """Calibrate a tree that is grown by levels (PRIVACY.md §e, certified; docs/proofs.md).
 
-    A level has votes and histograms, or histograms alone. δ = 0: shares of ε; δ > 0: shares of
-    ρ, the histograms with Gaussian noise.
-
-    Parameters
-    ----------
-    depth : int
-        Levels of splits.
-    votes : bool
-        Whether holders vote for columns first.
-    vote_share : float
-        Share of the votes in a level's budget.
-    budget : str
-        ``levels``: equal; ``decay``: 2^−d.
-    criterion : str
-    n : int
-        Records of the largest holder, for the ledger.
-    n_columns : int
-        Columns of a histogram without votes, for the ledger.
-    epsilon, delta : float
-    trust : str
-    n_colluding : int
-
-    Returns
-    -------
-    LevelNoise
+    A level of splits has votes for columns and histograms, or histograms alone, which share ε
+    (δ = 0) or ρ, the histograms with Gaussian noise. The budgets of levels are equal (``levels``)
+    or fall as 2^−d (``decay``). `n` (records of the largest holder) and `n_columns` (of a histogram
+    without votes) are for the ledger.
     """
     check_budget(epsilon, delta)
     if budget == UNIFORM:
@@ -162,9 +130,9 @@ def level_holders(
     mechanism = LAPLACE if delta == 0 else GAUSSIAN
     share = vote_share if votes else 0.0
     if not is_private(epsilon):
-        whole = frozen(np.full(depth, math.inf))
-        none = PrivacyStatement.not_private("distributed_topdown")
-        return LevelNoise(whole if votes else frozen(np.zeros(depth)), whole, mechanism, none)
+        no_noise, no_votes = frozen(np.full(depth, math.inf)), frozen(np.zeros(depth))
+        statement = PrivacyStatement.not_private("distributed_topdown")
+        return LevelNoise(no_noise if votes else no_votes, no_noise, mechanism, statement)
     weights = np.ones(depth) if budget == LEVELS else 2.0 ** -np.arange(depth)
     weights /= weights.sum()
     if delta == 0:
@@ -175,8 +143,8 @@ def level_holders(
         ranges, amounts = np.sqrt(8 * share * weights), np.sqrt(2 * (1 - share) * weights)
         costs = [Cost(GAUSSIAN_KIND, float(amount)) for amount in amounts]
         costs += [Cost(BOUNDED_RANGE_KIND, float(one)) for one in ranges if votes]
-        found = calibrate(tuple(costs), epsilon, delta)
-        ranges, amounts, accountant = ranges * found.scale, amounts * found.scale, found.accountant
+        scale, accountant = calibrate(tuple(costs), epsilon, delta)
+        ranges, amounts = ranges * scale, amounts * scale
     counted = "all columns"
     if votes:
         grows = "variance" if delta else "scale"
@@ -186,29 +154,23 @@ def level_holders(
         if votes:
             last = level == depth - 1
             bound = split_sensitivity(max(n, 2), "zero_one" if last else criterion)
-            each = float(ranges[level])
             what = f"level {level + 1}: votes of a holder at all nodes, by its number of records"
             call = Announced(
                 what, score_range=2 * bound, by=EXPONENTIAL, calls=2**level, parallel=NODES,
                 source="PRIVACY.md §0 L2, L3; §e (certified)",
             )  # fmt: skip
-            ledger += call.entries(each, delta == 0)
-        amount = float(amounts[level])
+            ledger += call.entries(float(ranges[level]), delta == 0)
         bound = histograms_sensitivity(1 if votes else n_columns, mechanism)
         what = f"level {level + 1}: histograms of {counted}, all nodes"
         call = Announced(
             what, l1=bound, l2=bound, calls=2**level, parallel=NODES,
             source="PRIVACY.md §e4, certified",
         )  # fmt: skip
-        ledger += call.entries(amount, delta == 0)
-    return LevelNoise(
-        frozen(ranges),
-        frozen(amounts),
-        mechanism,
-        holders_statement(
-            "distributed_topdown", epsilon, delta, accountant, ledger, trust, n_colluding
-        ),
+        ledger += call.entries(float(amounts[level]), delta == 0)
+    statement = holders_statement(
+        "distributed_topdown", epsilon, delta, accountant, ledger, trust, n_colluding
     )
+    return LevelNoise(frozen(ranges), frozen(amounts), mechanism, statement)
 
 
 def holders_statement(
@@ -234,14 +196,12 @@ def holders_statement(
         assumptions += [SIZES, WHERE, FOLLOWED]
         exclusions.append(NOT_DROPOUTS)
     if trust == "secure_sum":
-        assumptions.append(ONLY_SUMS)
-        others = "no other holder uses or tells its share of the noise"
-        if n_colluding:
-            tell = "holder uses or tells its share"
-            if n_colluding > 1:
-                tell = "holders use or tell their shares"
-            others = f"at most {n_colluding} other {tell} of the noise"
-        assumptions.append(f"that {others}")
+        others = "no other holder uses or tells its share"
+        if n_colluding == 1:
+            others = "at most 1 other holder uses or tells its share"
+        elif n_colluding:
+            others = f"at most {n_colluding} other holders use or tell their shares"
+        assumptions += [ONLY_SUMS, f"that {others} of the noise"]
     return state(
         learner,
         epsilon=epsilon,
@@ -254,24 +214,70 @@ def holders_statement(
     )
 
 
+# Random trees --------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class LeafNoise:
+    """Noise of the leaves of all trees: the scale is σ of every number; 0: none."""
+
+    scale: float
+    statement: PrivacyStatement
+
+
+@lru_cache(maxsize=256)
+def random_trees(
+    *,
+    n_trees: int,
+    batch: int,
+    n_classes: int,
+    epsilon: float,
+    delta: float,
+    trust: str,
+    n_colluding: int,
+) -> LeafNoise:
+    """Calibrate the Gaussian noise of T trees: σ = S·√T/μ (PRIVACY.md §d, §e).
+
+    Raises
+    ------
+    ValueError
+        If the budget is out of range, or pure.
+    """
+    check_budget(epsilon, delta)
+    if not is_private(epsilon):
+        return LeafNoise(0.0, PrivacyStatement.not_private("random_trees"))
+    if delta == 0:
+        raise ValueError(
+            "random_trees offers no pure differential privacy, for its noise is Gaussian: give "
+            "delta > 0"
+        )
+    largest, accountant = calibrate((Cost(GAUSSIAN_KIND, 1.0, n_trees),), epsilon, delta)
+    bound = residual_sums_l2(n_classes)
+    scale = bound / largest
+    batches = [(start, min(start + batch, n_trees)) for start in range(0, n_trees, batch)]
+    ledger = [
+        LedgerEntry(
+            mechanism=GAUSSIAN,
+            what=f"leaves of the trees {start + 1} to {end}",
+            noise_rate=1 / scale,
+            sensitivity=bound * math.sqrt(end - start),
+            epsilon=math.inf,
+            source="docs/proofs.md, distributed trees (clipped residuals)",
+        )
+        for start, end in batches
+    ]
+    statement = holders_statement(
+        "random_trees", epsilon, delta, accountant, ledger, trust, n_colluding
+    )
+    return LeafNoise(scale, statement)
+
+
+# Distributed trees, as published -------------------------------------------------------------
+
+
 @dataclass(frozen=True)
 class PublishedNoise:
-    """Noise of Algorithm 1, as printed.
-
-    Attributes
-    ----------
-    protocol : str
-        ``single``, ``noisy_counts`` or ``local_rnm``.
-    epsilon : float
-        α.
-    leaf_share : float
-        LPF.
-    budget : str
-        ``decay`` or ``uniform``.
-    n_splits : int
-        M.
-    statement : PrivacyStatement
-    """
+    """Noise of Algorithm 1, as printed: ε is the paper's α, the leaves' share LPF, `n_splits` M."""
 
     protocol: str
     epsilon: float
@@ -316,20 +322,7 @@ def published_holders(
 ) -> PublishedNoise:
     """Return the noise of the published protocols, and say what it is worth.
 
-    Parameters
-    ----------
-    protocol, criterion : str
-    budget : str
-        ``decay`` (2^−d) or ``uniform`` (1/M).
-    leaf_share : float
-        LPF, in (0, 1).
-    n_splits : int
-        M.
-    epsilon, delta : float
-
-    Returns
-    -------
-    PublishedNoise
+    Of the budget (1 − LPF)·α a level gets 2^−d (``decay``), or 1/M for M splits (``uniform``).
 
     Raises
     ------

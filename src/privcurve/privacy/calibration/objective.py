@@ -13,9 +13,15 @@ import numpy as np
 
 from privcurve.privacy.accountants.compose import BASIC
 from privcurve.privacy.budget import CERTIFIED, PUBLISHED, check_budget, is_private
-from privcurve.privacy.ledger import NOT_PROVED, PROVED, REFUTED, LedgerEntry, PrivacyStatement
+from privcurve.privacy.ledger import (
+    NOT_PROVED,
+    PROVED,
+    REFUTED,
+    LedgerEntry,
+    PrivacyStatement,
+    state,
+)
 from privcurve.privacy.mechanisms import BOX_PERTURBATION, OBJECTIVE_PERTURBATION
-from privcurve.privacy.public_facts import state
 
 # The logistic loss has |ℓ'| ≤ 1 and ℓ'' ≤ 1/4.
 CURVATURE = 0.25
@@ -28,20 +34,11 @@ COEFFICIENTS = "the objective, and with it all coefficients"
 
 @dataclass(frozen=True)
 class Objective:
-    """A perturbed objective.
+    """A perturbed objective: its noise and its penalty Λ; ε is ε₁ + ε₂.
 
-    Attributes
-    ----------
-    mechanism : str
-        ``box_perturbation`` (density falls with ‖b‖_∞) or ``objective_perturbation`` (‖b‖₂).
-    sensitivity : float
-        How far the gradient moves when a record changes, in that norm.
-    scale : float
-        Of the noise; 0 at ε = ∞.
-    penalty : float
-        Λ.
-    epsilon : float
-        ε₁ + ε₂.
+    The density of the noise falls with ‖b‖_∞ (``box_perturbation``) or ‖b‖₂
+    (``objective_perturbation``), and the sensitivity is how far the gradient moves in that norm
+    when a record changes. The scale is 0 at ε = ∞.
     """
 
     mechanism: str
@@ -77,23 +74,8 @@ def perturbed(
     2·gradient/ε₁ costs ε₁. Their curvatures differ by c xxᵀ − c′x′x′ᵀ, so the Jacobians'
     ratio is at most 1 + ‖x‖²ℓ''/Λ, which costs ε₂ = ln(1 + square_norm/(4Λ)).
 
-    Parameters
-    ----------
-    mechanism : str
-    epsilon : float
-        May be infinite: no noise.
-    curvature_share : float
-        ε₂/ε, where the least penalty does not make ε₂ smaller still.
-    gradient : float
-        Bound of ‖w x‖ of one record, in the mechanism's norm.
-    square_norm : float
-        Bound of w‖x‖₂² of one record.
-    least_penalty : float
-        Λ is never smaller.
-
-    Returns
-    -------
-    Objective
+    `gradient` bounds ‖w x‖ of one record in the mechanism's norm, `square_norm` its w‖x‖₂². The
+    share of ε₂ is `curvature_share`, or less where the least penalty is enough for less.
     """
     if not is_private(epsilon):
         return Objective(mechanism, 2 * gradient, 0.0, least_penalty, epsilon)
@@ -105,18 +87,9 @@ def perturbed(
 
 
 def box(*, n_columns: int, C: float, epsilon: float, curvature_share: float) -> Objective:
-    """Calibrate box noise for rows [x, 1] with all entries in [−1, 1].
+    """Calibrate box noise for rows [x, 1] with all entries in [−1, 1]; the penalty is at least 1/C.
 
-    Parameters
-    ----------
-    n_columns : int
-        d: ‖[x, 1]‖₂² is d + 1 at most, for scaled columns and for one-hot ones.
-    C : float
-        The penalty is 1/C at least.
-    epsilon : float
-        May be infinite.
-    curvature_share : float
-        ε₂/ε.
+    ‖[x, 1]‖₂² is d + 1 at most, for d scaled columns and for one-hot ones.
     """
     return perturbed(
         BOX_PERTURBATION,
@@ -131,15 +104,7 @@ def box(*, n_columns: int, C: float, epsilon: float, curvature_share: float) -> 
 def box_statement(
     learner: str, objective: Objective, public: tuple[int, ...] | None
 ) -> PrivacyStatement:
-    """Make the statement of a fit.
-
-    Parameters
-    ----------
-    learner : str
-    objective : Objective
-    public : tuple of int or None
-        Public columns, if a public start was made of them.
-    """
+    """Make the statement of a fit."""
     if not is_private(objective.epsilon):
         return PrivacyStatement.not_private(learner)
     return state(
@@ -159,21 +124,11 @@ BALL_SOURCE = "Chaudhuri, Monteleoni and Sarwate 2011, Algorithm 2 and Theorem 9
 
 @dataclass(frozen=True)
 class Perturbation:
-    """How the objective is posed and perturbed, from public facts alone.
+    """How diffprivlib's objective is posed and perturbed, from public facts alone.
 
-    Attributes
-    ----------
-    n_columns : int
-        Coded columns: each row of the one-hot matrix has as many ones.
-    value : float
-        What stands for a 1 of the one-hot matrix.
-    C : float
-        Inverse penalty of the coefficients of that matrix.
-    intercept : bool
-        Whether there is an intercept, which is not penalised.
-    norm : float
-        R, the L2 norm of every row, with the intercept's 1.
-    calibration : str
+    Each row of the one-hot matrix has as many ones as there are columns, and `value` stands for
+    each; C is the inverse penalty of the coefficients, and an intercept is not penalised. R, the
+    L2 norm of every row, is with the intercept's 1.
     """
 
     n_columns: int
@@ -232,18 +187,6 @@ class Perturbation:
         Jacobian at a model with scores t for code 0 and 0 for code 1 tends to 0 with t → ∞
         before, as e^(−t), and not after; the noise b changes by less than 2R. So the ratio of
         the densities grows without bound (``tests/privacy/test_objective_perturbation.py``).
-
-        Parameters
-        ----------
-        learner : str
-        epsilon : float
-            May be infinite.
-        tolerance : float
-            Gradient at which the solver stops.
-
-        Returns
-        -------
-        PrivacyStatement
         """
         check_budget(epsilon, 0.0)
         if math.isinf(epsilon):

@@ -21,10 +21,9 @@ from privcurve.privacy.accountants.compose import (
 from privcurve.privacy.accountants.cost import BOUNDED_RANGE_KIND, PURE_KIND, Cost
 from privcurve.privacy.budget import CERTIFIED, PUBLISHED, check_budget
 from privcurve.privacy.calibration.search import Calibration, calibrate
-from privcurve.privacy.ledger import LedgerEntry, PrivacyStatement
+from privcurve.privacy.ledger import LedgerEntry, PrivacyStatement, state
 from privcurve.privacy.mechanisms import MECHANISMS, resolve
 from privcurve.privacy.noise import frozen
-from privcurve.privacy.public_facts import state
 from privcurve.privacy.sensitivity import lazybb as sensitivity
 
 
@@ -37,9 +36,8 @@ class OneRuleNoise:
     rates : ndarray of shape (n_rounds,)
         η_t, which multiplies the weighted error in [0, 1]; infinite at ε = ∞. Read-only.
     mechanism : str
-        ``exponential`` or ``permute_and_flip``.
     normalise : bool
-        True (published): the error is Σμχ/|μ|. False (certified): it is Σμχ/(κn).
+        Whether the error is Σμχ/|μ| (published), or Σμχ/(κn) (certified).
     statement : PrivacyStatement
     """
 
@@ -77,26 +75,19 @@ def lazybb_one_rule(
 
     Parameters
     ----------
+    learner : str
+        Name in the statement.
     n, n_rounds : int
         Records and rounds (τ).
     density, learning_rate : float
         κ and λ.
     epsilon, delta : float
         The budget; ε may be infinite.
-    calibration : str
-        ``published`` or ``certified``.
-    mechanism : str
-        ``exponential``, ``permute_and_flip``, or ``auto``: permute-and-flip for
-        certified pure privacy, else exponential.
-    learner : str
-        Name in the statement.
+    calibration, mechanism : str
+        See :func:`~privcurve.privacy.mechanisms.resolve`.
     started : bool
         Whether margins begin at those of a public start: ζ = 1/(κn) in all rounds then
         (docs/partial.md, P2).
-
-    Returns
-    -------
-    OneRuleNoise
 
     Raises
     ------
@@ -112,8 +103,7 @@ def lazybb_one_rule(
         rates = frozen(np.full(n_rounds, np.inf))
         return OneRuleNoise(rates, mechanism, published, PrivacyStatement.not_private(learner))
     sensitivity.check_lazybb_rounding(n, density, normalise=published)
-    found = _each_round(n_rounds, epsilon, delta, published)
-    each = found.scale
+    each, accountant_name = _each_round(n_rounds, epsilon, delta, published)
     if published or started:
         zeta[:] = sensitivity.lazybb_zeta(n, density)
     if published:
@@ -136,7 +126,7 @@ def lazybb_one_rule(
         epsilon=epsilon,
         delta=delta,
         calibration=calibration,
-        composition=found.accountant,
+        composition=accountant_name,
         ledger=ledger,
     )
     return OneRuleNoise(rates, mechanism, published, statement)
@@ -177,16 +167,6 @@ def lazybb_table(
     """Return LazyBB's noise rate with 1-rules under every accountant (PRIVACY.md §g).
 
     Without the refinement of the first rounds: ζ = 1/(κn) throughout.
-
-    Parameters
-    ----------
-    n, n_rounds, density, epsilon, delta
-        As for :func:`lazybb_one_rule`; ε finite. With δ = 0, basic composition alone.
-
-    Returns
-    -------
-    list of TableRow
-        Published ones first, each group from the weakest accountant to the strongest.
     """
     check_budget(epsilon, delta)
     sensitivity.check_lazybb_rounding(n, density)

@@ -46,79 +46,51 @@ ASSUMED_ORDER = "which columns are ordered"
 ASSUMED_ESTIMATE = "an estimate of the number of records (the number itself is not public)"
 
 
-def cells_l1(clip: float, neighbours: str) -> float:
-    """L1 sensitivity of the sums of residuals by (bin, label): 2c (replace-one), c (add/remove).
+def cells(neighbours: str, pure: bool) -> float:
+    """Sensitivity of the sums of residuals by (bin, label): L1 if pure, else L2.
 
-    A record adds at most c to one cell. Source: docs/privgam.md, proof 1 (proved, attained).
+    A record adds at most c to one cell: 2c and √2·c (replace-one), c (add/remove). Source:
+    docs/privgam.md, proof 1 (proved, attained).
     """
-    return histogram_l1(neighbours, clip)
+    return (histogram_l1 if pure else histogram_l2)(neighbours, CLIP)
 
 
-def cells_l2(clip: float, neighbours: str) -> float:
-    """L2 sensitivity of the sums of residuals by (bin, label): √2·c (replace-one), c (add/remove).
-
-    Source: docs/privgam.md, proof 1 (proved, attained).
-    """
-    return histogram_l2(neighbours, clip)
-
-
-def edge_range(clip: float, neighbours: str) -> float:
+def edge_range(neighbours: str) -> float:
     """Range of the change of all columns' Σ_b |G_b|: 4c (replace-one), 2c (add/remove).
 
     Each is 1-Lipschitz in the L1 norm of G, the signed sums of residuals. Source:
     docs/privgam.md, proof 2 (proved).
     """
-    return score_range(cells_l1(clip, neighbours), neighbours)
+    return score_range(cells(neighbours, pure=True), neighbours)
 
 
-def slopes_l1(clip: float, size: int, neighbours: str) -> float:
-    """L1 sensitivity of sums of residual times place, `size` of them: a record adds c/2 to each.
+def slopes(size: int, neighbours: str, pure: bool) -> float:
+    """Sensitivity of `size` sums of residual times place: L1 if pure, else L2.
 
-    Source: docs/privgam.md, proof 3 (proved).
+    A record adds c/2 to each, and c·√(size/4) at most to all. Source: docs/privgam.md, proof 3
+    (proved).
     """
-    return per_change(neighbours) * clip * size / 2
+    return per_change(neighbours) * CLIP * (size / 2 if pure else math.sqrt(size / 4))
 
 
-def slopes_l2(clip: float, size: int, neighbours: str) -> float:
-    """L2 sensitivity of sums of residual times place: a record adds at most c·√(size/4).
+def products(size: int, neighbours: str, pure: bool) -> float:
+    """Sensitivity of Σ uuᵀ, |u_i| ≤ 1/2: L1 of its upper triangle if pure, else Frobenius' norm.
 
-    Source: docs/privgam.md, proof 3 (proved).
+    The first is at most (size/2)² a record; the second √2·size/4 (replace-one) or size/4
+    (add/remove). Source: docs/privgam.md, proof 3 (proved).
     """
-    return per_change(neighbours) * clip * math.sqrt(size / 4)
-
-
-def products_l1(size: int, neighbours: str) -> float:
-    """L1 sensitivity of the upper triangle of Σ uuᵀ, |u_i| ≤ 1/2: at most (size/2)² a record.
-
-    Source: docs/privgam.md, proof 3 (proved).
-    """
-    return per_change(neighbours) * (size / 2) ** 2
-
-
-def products_l2(size: int, neighbours: str) -> float:
-    """Sensitivity of Σ uuᵀ in the norm of Frobenius: √2·size/4 (replace-one), size/4 (add/remove).
-
-    Source: docs/privgam.md, proof 3 (proved).
-    """
+    if pure:
+        return per_change(neighbours) * (size / 2) ** 2
     return math.sqrt(per_change(neighbours)) * size / 4
 
 
 @dataclass(frozen=True)
 class Budget:
-    """A budget in the unit that shares of it add up in.
+    """A budget in the unit that shares of it add up in: ε where δ = 0, else μ; ∞ at ε = ∞.
 
     A share x of it gives a release xε of pure privacy; or, where δ > 0, √x·μ of Gaussian privacy,
-    and a choice a range of 2√x·μ: both cost x of ρ = μ²/2.
-
-    Attributes
-    ----------
-    epsilon, delta : float
-    neighbours : str
-    amount : float
-        ε where δ = 0, else μ; infinite at ε = ∞.
-    accountant : str
-    bits : int
-        Of the grid that sums and noise are on.
+    and a choice a range of 2√x·μ: both cost x of ρ = μ²/2. `bits` are those of the grid that sums
+    and noise are on.
     """
 
     epsilon: float
@@ -148,17 +120,15 @@ class Budget:
 
     def sensitivity(self) -> float:
         """Return the sensitivity of the sums of a column, in the norm of the noise."""
-        bound = cells_l1 if self.pure else cells_l2
-        return bound(CLIP, self.neighbours)
+        return cells(self.neighbours, self.pure)
 
     def of_slopes(self, size: int) -> float:
         """Return the sensitivity of the slopes of a linear part, in the norm of the noise."""
-        bound = slopes_l1 if self.pure else slopes_l2
-        return bound(CLIP, size, self.neighbours)
+        return slopes(size, self.neighbours, self.pure)
 
     def of_products(self, size: int) -> float:
         """Return the sensitivity of its sums of products, in the norm of the noise."""
-        return (products_l1 if self.pure else products_l2)(size, self.neighbours)
+        return products(size, self.neighbours, self.pure)
 
     def beside_diagonal(self, rate: float) -> float:
         """Return the rate of the noise of products beside the diagonal.
@@ -175,7 +145,7 @@ class Budget:
 
     def choice(self, what: str, share: float) -> LedgerEntry:
         """Return the ledger's entry of a choice among the columns."""
-        scores = Announced(what, score_range=edge_range(CLIP, self.neighbours), source=SOURCE)
+        scores = Announced(what, score_range=edge_range(self.neighbours), source=SOURCE)
         return scores.entries(self.of_choice(share), self.pure)[0]
 
     def on_grid(self, rate: float, bits: int | None = None) -> int:
@@ -194,13 +164,7 @@ class Budget:
 
 @lru_cache(maxsize=1024)
 def gaussian_budget(epsilon: float, delta: float, neighbours: str) -> Budget:
-    """Return the budget of Gaussian releases alone, by their exact composition.
-
-    Raises
-    ------
-    ValueError
-        If the budget is out of range, or δ = 0.
-    """
+    """Return the budget of Gaussian releases alone, by their exact composition."""
     check_budget(epsilon, delta)
     if not is_private(epsilon):
         return Budget(epsilon, delta, neighbours, math.inf, GAUSSIAN)
@@ -210,13 +174,7 @@ def gaussian_budget(epsilon: float, delta: float, neighbours: str) -> Budget:
 
 @lru_cache(maxsize=1024)
 def mixed_budget(epsilon: float, delta: float, neighbours: str) -> Budget:
-    """Return the budget of choices and releases in any proportion: ε where δ = 0, else by zCDP.
-
-    Raises
-    ------
-    ValueError
-        If the budget is out of range.
-    """
+    """Return the budget of choices and releases in any proportion: ε where δ = 0, else by zCDP."""
     check_budget(epsilon, delta)
     if delta == 0 or not is_private(epsilon):
         return Budget(epsilon, delta, neighbours, epsilon, BASIC)
@@ -228,33 +186,19 @@ def mixed_budget(epsilon: float, delta: float, neighbours: str) -> Budget:
 def chosen_budget(
     epsilon: float, delta: float, neighbours: str, n_choices: int, choice_share: float
 ) -> Budget:
-    """Return the budget of equal choices and Gaussian releases, by the better of two accountants.
+    """Return the budget of equal choices and Gaussian releases, for δ > 0.
 
-    Parameters
-    ----------
-    epsilon, delta : float
-        ε finite, δ above 0.
-    neighbours : str
-    n_choices : int
-    choice_share : float
-        Of each; the rest is for releases.
+    Each choice has `choice_share`, the releases the rest; the better of two accountants counts.
     """
     costs = (
         Cost(BOUNDED_RANGE_KIND, 2 * math.sqrt(choice_share), n_choices),
         Cost(GAUSSIAN_KIND, math.sqrt(1 - n_choices * choice_share)),
     )
-    found = calibrate(costs, epsilon, delta, (ZCDP, MIXED))
-    return Budget(epsilon, delta, neighbours, found.scale, found.accountant)
+    return Budget(epsilon, delta, neighbours, *calibrate(costs, epsilon, delta, (ZCDP, MIXED)))
 
 
 def grid_bits(budget: Budget, least_share: float) -> int:
-    """Return the bits of a grid on which all scales of noise have room.
-
-    Parameters
-    ----------
-    budget : Budget
-    least_share : float
-        The smallest share of a release or choice.
+    """Return the bits of a grid on which noise has room, from the smallest share of a call on.
 
     Raises
     ------
@@ -264,7 +208,7 @@ def grid_bits(budget: Budget, least_share: float) -> int:
     if not budget.private:
         return MOST_BITS
     least = min(budget.of_release(least_share), budget.of_choice(least_share))
-    room = math.log2(LARGEST_SCALE) - 1 - math.log2(edge_range(CLIP, budget.neighbours) / least)
+    room = math.log2(LARGEST_SCALE) - 1 - math.log2(edge_range(budget.neighbours) / least)
     bits = min(MOST_BITS, math.floor(room))
     if bits < LEAST_BITS:
         raise ValueError(_no_room(budget.epsilon))
@@ -279,17 +223,9 @@ def _no_room(epsilon: float) -> str:
 
 
 def statement(budget: Budget, ledger: Sequence[LedgerEntry], by_rule: bool) -> PrivacyStatement:
-    """Make the statement of a fit.
+    """Make the statement of a fit; `by_rule` if all settings are those of the public rule.
 
     Its sums are whole numbers and its noise exact, so floating point is not excluded.
-
-    Parameters
-    ----------
-    budget : Budget
-    ledger : sequence of LedgerEntry
-        All releases and choices.
-    by_rule : bool
-        Whether all settings are those of the public rule.
     """
     if not budget.private:
         return PrivacyStatement.not_private("privgam")

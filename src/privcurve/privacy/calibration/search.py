@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple
 
 from privcurve.privacy.accountants.compose import (
     ACCOUNTANTS,
@@ -13,27 +13,15 @@ from privcurve.privacy.accountants.compose import (
     Accountant,
     accountant,
 )
-from privcurve.privacy.accountants.cost import Cost, scaled, solve, total_rho
+from privcurve.privacy.accountants.cost import SAFETY, Cost, scaled, solve, total_rho
 from privcurve.privacy.budget import check_budget
 
 # Tried in this order; the first of equals is named.
-_BEST_OF = tuple(known.name for known in ACCOUNTANTS if known.best)
-
-# `cost.solve` is right to 1e-11; stay on the side that keeps δ.
-SAFETY = 1 - 3e-11
+_BEST_OF = tuple(one.name for one in ACCOUNTANTS if one.best)
 
 
-@dataclass(frozen=True)
-class Calibration:
-    """Result of :func:`calibrate`.
-
-    Attributes
-    ----------
-    scale : float
-        By which every amount (and so every noise rate) may be multiplied.
-    accountant : str
-        The accountant that allows it.
-    """
+class Calibration(NamedTuple):
+    """By what factor every amount (and so every noise rate) may be multiplied, and who says so."""
 
     scale: float
     accountant: str
@@ -45,23 +33,16 @@ def calibrate(
 ) -> Calibration:
     """Find the largest noise rates that a budget allows, under the best valid accountant.
 
-    All that enters is public, so choosing the best accountant costs nothing (PRIVACY.md
-    §g).
+    All that enters is public, so choosing the best accountant costs nothing (PRIVACY.md §g).
 
     Parameters
     ----------
     costs : tuple of Cost
-        The calls, with amounts in the wanted proportion, e.g. ``(Cost("bounded_range", 1.0,
-        39),)``.
-    epsilon : float
-        Finite.
-    delta : float
+        The calls, with amounts in the wanted proportion.
+    epsilon, delta : float
+        ε finite.
     accountants : tuple of str
         Candidates; those that do not fit the costs or δ are passed over.
-
-    Returns
-    -------
-    Calibration
 
     Raises
     ------

@@ -13,10 +13,9 @@ from privcurve.privacy.accountants.compose import BASIC
 from privcurve.privacy.accountants.cost import BOUNDED_RANGE_KIND, Cost
 from privcurve.privacy.budget import CERTIFIED, PUBLISHED, check_budget, check_calibration
 from privcurve.privacy.calibration.search import calibrate
-from privcurve.privacy.ledger import LedgerEntry, PrivacyStatement
+from privcurve.privacy.ledger import LedgerEntry, PrivacyStatement, state
 from privcurve.privacy.mechanisms import AUTO, EXPONENTIAL, LAPLACE, LOGISTIC, TWO_LAPLACE, resolve
 from privcurve.privacy.noise import Announced, frozen
-from privcurve.privacy.public_facts import state
 from privcurve.privacy.sensitivity import lazybb as sensitivity
 
 # What the last level of splits leads to.
@@ -38,19 +37,15 @@ class TreeNoiseRates:
     Attributes
     ----------
     rates : ndarray of shape (n_rounds,)
-        η_t, which multiplies the criterion of all leaves, in weights relative to their
-        sum (published) or to κn (certified); infinite at ε = ∞. Read-only.
+        η_t, which multiplies the criterion of all leaves; infinite at ε = ∞. Read-only.
     label_rates : ndarray of shape (n_rounds,)
-        What multiplies a leaf's margin. Read-only.
-    mechanism : str
-        Of the splits: ``exponential`` or ``permute_and_flip``.
-    label_noise : str
-        What is added to rate · margin before its sign is taken: ``laplace``,
-        ``two_laplace`` (a difference of two) or ``logistic``.
+        What multiplies a leaf's margin before noise is added. Read-only.
+    mechanism, label_noise : str
+        Of the splits; of the labels.
     rules : bool
         Whether the last level gets 1-rules, at `label_rates`, in place of splits and labels.
     normalise : bool
-        True (published): weights are relative to their sum.
+        Whether weights are relative to their sum (published), or to κn (certified).
     statement : PrivacyStatement
     """
 
@@ -109,30 +104,19 @@ def lazybb_trees(
 
     Parameters
     ----------
-    learner : str
-        Name in the statement.
-    n, n_rounds : int
-        Records and rounds (τ).
-    density, learning_rate : float
-        κ and λ.
     depth : int
         D, levels of splits: certified.
     n_splits : int
         t, internal nodes: published.
     criterion : str
-        ``gini``, ``entropy``, ``root_gini`` or ``zero_one``. The rate follows the criterion's
-        sensitivity (see ``sensitivity.lazybb_split_range``).
+        The rate follows its sensitivity (see ``sensitivity.lazybb_split_range``).
     split_share : float or None
         f, in (0, 1): share of ε (δ = 0) or ρ (δ > 0) for splits; None: `SPLIT_SHARES` for
         δ = 0, equal ranges for δ > 0. Published: ½, by its formula.
     leaves : str
         ``labels``, or ``rules`` (certified only).
-    epsilon, delta, calibration, mechanism, started
+    learner, n, n_rounds, density, learning_rate, epsilon, delta, calibration, mechanism, started
         As of ``calibration.lazybb_one_rule``.
-
-    Returns
-    -------
-    TreeNoiseRates
 
     Raises
     ------
@@ -187,7 +171,7 @@ def lazybb_trees(
                 source="PRIVACY.md §c (leaf labels)",
             )  # fmt: skip
         ledger += replace(steps, calls=2**n_levels, parallel=NODES).entries(last, pure)
-    said = state(
+    statement = state(
         learner,
         epsilon=epsilon,
         delta=delta,
@@ -198,7 +182,7 @@ def lazybb_trees(
     label_rates = last / sensitivity.lazybb_margins_l1(1.0) / zeta
     label_noise = LAPLACE if pure else LOGISTIC
     return TreeNoiseRates(
-        frozen(level / spread), frozen(label_rates), mechanism, label_noise, rules, False, said
+        frozen(level / spread), frozen(label_rates), mechanism, label_noise, rules, False, statement
     )
 
 
@@ -254,11 +238,11 @@ def _published(learner: str, zeta: Floats, n_splits: int, epsilon: float) -> Tre
         )
         ledger += splits.entries(each, pure=True)
         ledger += labels.entries(n_splits * each, pure=True)
-    said = state(
+    statement = state(
         learner, epsilon=epsilon, delta=0.0, calibration=PUBLISHED, composition=BASIC, ledger=ledger
     )
     return TreeNoiseRates(
-        frozen(rates), frozen(label_rates), EXPONENTIAL, TWO_LAPLACE, False, True, said
+        frozen(rates), frozen(label_rates), EXPONENTIAL, TWO_LAPLACE, False, True, statement
     )
 
 
@@ -284,13 +268,13 @@ def _shares(
         return share * each / n_levels, (1 - share) * each, BASIC
     if split_share is None or n_levels == 0:
         steps = Cost(BOUNDED_RANGE_KIND, 1.0, n_rounds * (n_levels + 1))
-        found = calibrate((steps,), epsilon, delta)
-        return found.scale, found.scale, found.accountant
+        scale, accountant = calibrate((steps,), epsilon, delta)
+        return scale, scale, accountant
     # ρ of a step is its range squared over 8.
     level, last = math.sqrt(split_share / n_levels), math.sqrt(1 - split_share)
     costs = (
         Cost(BOUNDED_RANGE_KIND, level, n_rounds * n_levels),
         Cost(BOUNDED_RANGE_KIND, last, n_rounds),
     )
-    found = calibrate(costs, epsilon, delta)
-    return found.scale * level, found.scale * last, found.accountant
+    scale, accountant = calibrate(costs, epsilon, delta)
+    return scale * level, scale * last, accountant

@@ -44,16 +44,9 @@ def margins_l1(weight_bound: float = 1.0) -> float:
 def answers_l1(n_answers: int, n_teachers: int) -> float:
     """L1 sensitivity 2(Q − 1 + K) of the margins of all of PATE's answers, n₊ − n₋.
 
-    A changed record changes one teacher, and so Q − 1 other margins by 2 at most; its own
-    margin asks all K teachers about other codes: 2K. Private-columns. Source: docs/partial.md,
-    PATE (proved).
-
-    Parameters
-    ----------
-    n_answers : int
-        Q, answers about training records and scored rows.
-    n_teachers : int
-        K.
+    Q answers are about training records and scored rows. A changed record changes one of the K
+    teachers, and so Q − 1 other margins by 2 at most; its own margin asks all teachers about
+    other codes: 2K. Private-columns. Source: docs/partial.md, PATE (proved).
     """
     return 2.0 * (n_answers - 1 + n_teachers)
 
@@ -109,15 +102,8 @@ def margins_l2(weight_bound: float = 1.0) -> float:
 def ensemble_weight_bound(reach: float, alpha: float) -> float:
     """Largest weight w̄ = ψ⁻¹(reach) of any record, seen or not.
 
-    The weight of a record is ψ⁻¹(−y·H(x)), ψ⁻¹ rises, and |H| ≤ `reach`, which follows from
-    what is released. ½ as long as reach ≤ 2(1 − α). Source: §f1 (proved).
-
-    Parameters
-    ----------
-    reach : float
-        Σ |β_s| · max |h_s| of the earlier rounds.
-    alpha : float
-        α of the weights, above 0.
+    The weight of a record is ψ⁻¹(−y·H(x)), ψ⁻¹ rises, and |H| ≤ `reach`, Σ |β_s| · max |h_s| of
+    the earlier rounds, which is released. ½ as long as reach ≤ 2(1 − α). Source: §f1 (proved).
     """
     beyond = max(reach / 2 - (1 - alpha), 0.0)
     return 0.5 * (1 + beyond / math.hypot(alpha, beyond))
@@ -128,10 +114,6 @@ def residual_norm(n_classes: int) -> float:
 
     ½ of the one score of two classes, 1/√2 of one score a class. Source: docs/proofs.md,
     "Distributed trees".
-
-    Parameters
-    ----------
-    n_classes : int
     """
     return 0.5 if n_classes == 2 else 0.5**0.5
 
@@ -142,10 +124,38 @@ def residual_sums_l2(n_classes: int) -> float:
     For two classes it is 1, exactly, for residuals in whole units. For K > 2 classes each of the
     K + 1 entries of a record is rounded by at most half a unit. Source: docs/proofs.md,
     "Distributed trees" (proved). c is :func:`residual_norm`.
-
-    Parameters
-    ----------
-    n_classes : int
     """
     exact = 2 * residual_norm(n_classes)
     return exact if n_classes == 2 else exact + math.sqrt(n_classes + 1) * LARGEST_UNIT
+
+
+def one_hot_slopes_l2(n_ones: int, clip: float, neighbours: str = REPLACE_ONE) -> float:
+    """L2 sensitivity 2c√m of Σ r_i u_i, |r_i| ≤ c, over rows u of m ones each.
+
+    Attained by a record whose residual changes its sign. Add/remove c√m. Source: docs/proofs.md,
+    "Joint Newton steps" (proved).
+
+    Parameters
+    ----------
+    n_ones : int
+        m: one of each column, and one for the intercept.
+    clip : float
+        c.
+    neighbours : str
+    """
+    return per_change(neighbours) * clip * math.sqrt(n_ones)
+
+
+def one_hot_gram_l2(n_ones: int, neighbours: str = REPLACE_ONE) -> float:
+    """L2 sensitivity √2·m of the Gram matrix Σ uᵀu of rows of m ones, in the Frobenius norm.
+
+    ‖uuᵀ − vvᵀ‖² = 2m² − 2(u·v)². Add/remove m. Source: docs/proofs.md, "Joint Newton steps"
+    (proved).
+
+    Parameters
+    ----------
+    n_ones : int
+        m: one of each column, and one for the intercept.
+    neighbours : str
+    """
+    return math.sqrt(per_change(neighbours)) * n_ones

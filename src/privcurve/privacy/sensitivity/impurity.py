@@ -4,27 +4,13 @@ from __future__ import annotations
 
 import math
 
-from privcurve.privacy.budget import REPLACE_ONE
-from privcurve.privacy.sensitivity.counts import per_change
-
 CRITERIA = ("gini", "entropy", "root_gini", "zero_one", "m_alpha")
 
 
 def impurity(q: float, criterion: str, alpha: float = 1.0) -> float:
     """Evaluate a split criterion G at the share q of one label; its maximum is 1.
 
-    Parameters
-    ----------
-    q : float
-        In [0, 1].
-    criterion : str
-        One of `CRITERIA`; ``root_gini`` is Matsushita's.
-    alpha : float
-        α of ``m_alpha``: α · root-Gini + (1 − α) · zero-one.
-
-    Returns
-    -------
-    float
+    ``root_gini`` is Matsushita's; ``m_alpha`` is α · root-Gini + (1 − α) · zero-one.
     """
     _check_criterion(criterion, alpha)
     if criterion == "gini":
@@ -43,19 +29,8 @@ def split_sensitivity(n: int, criterion: str, alpha: float = 1.0) -> float:
     Adding a record changes Φ by an amount in [0, F₁]; replacing one, by an amount in
     [−F₁, F₁], so the range of the scores' change is F₁ (add/remove) or 2F₁ (replace-one,
     attained). With weights of at most w̄, multiply by w̄. One exponential mechanism at
-    each node of a tree level costs together no more than one of them (§0, L3).
-    Source: §0, L2 and §f1 (proved).
-
-    Parameters
-    ----------
-    n : int
-        Number of records in the whole data set, not in the node.
-    criterion, alpha
-        As for :func:`impurity`.
-
-    Returns
-    -------
-    float
+    each node of a tree level costs together no more than one of them (§0, L3); n is the number of
+    records of the whole data set, not of a node. Source: §0, L2 and §f1 (proved).
     """
     check_n(n)
     _check_criterion(criterion, alpha)
@@ -70,13 +45,13 @@ def split_sensitivity(n: int, criterion: str, alpha: float = 1.0) -> float:
     return root if criterion == "root_gini" else zero_one
 
 
-def split_range(n: int, criterion: str, alpha: float = 1.0, neighbours: str = REPLACE_ONE) -> float:
-    """Range of the split score's change: 2F₁ (replace-one) or F₁ (add/remove).
+def split_range(n: int, criterion: str, alpha: float = 1.0) -> float:
+    """Range R of the split score's change: 2F₁ (replace-one).
 
     The exponential mechanism at rate η is ηR-DP and ηR-bounded-range. Source: §0, L0–L3
     (proved).
     """
-    return per_change(neighbours) * split_sensitivity(n, criterion, alpha)
+    return 2 * split_sensitivity(n, criterion, alpha)
 
 
 def boosted_split_published(m: int, criterion: str, alpha: float = 1.0) -> float:

@@ -29,49 +29,24 @@ LARGEST_ROUNDING = 1e-3
 
 
 def lazybb_zeta(n: int, density: float) -> float:
-    """Distance of the normalised weights of two neighbouring data sets: ζ = 1/(κn).
+    """Distance of the normalised weights of two neighbouring data sets: ζ = 1/(κn), κ the density.
 
     Total variation on labelled points, with the *capped* projection. Replace-one; also
     add/remove with n the larger of the two sizes. Source: §a, Theorem a (proved, attained).
-
-    Parameters
-    ----------
-    n : int
-        Number of records.
-    density : float
-        κ, in (0, 1].
-
-    Returns
-    -------
-    float
     """
     _check_lazybb(n, density)
     return 1.0 / (density * n)
 
 
 def lazybb_zeta_rounds(n: int, density: float, learning_rate: float, n_rounds: int) -> Floats:
-    """Distance ζ_t round by round: smaller in the first rounds, at no cost.
+    """Distance ζ_t of round t: non-decreasing, smaller in the first rounds, at no cost.
 
-    After t − 1 rounds weights differ by a factor of at most R = e^{2λ(t−1)}, so none has
-    a share above R/(R + n − 1): ζ_t = min{1/(κn), R/(R + n − 1)}, ζ₁ = 1/n. The same ζ_t
-    bounds the change of the unnormalised score Σμχ/(κn); for that, weights that needed
-    no scaling must stay below κnζ_t too, which adds the term √R/n inside the minimum. It
-    matters only if κ(n − 1) < 1. Replace-one. Source: §a, free refinement (proved; the
+    After t − 1 rounds with the learning rate λ weights differ by a factor of at most
+    R = e^{2λ(t−1)}, so none has a share above R/(R + n − 1): ζ_t = min{1/(κn), R/(R + n − 1)},
+    ζ₁ = 1/n. The same ζ_t bounds the change of the unnormalised score Σμχ/(κn); for that, weights
+    that needed no scaling must stay below κnζ_t too, which adds the term √R/n inside the minimum.
+    It matters only if κ(n − 1) < 1. Replace-one. Source: §a, free refinement (proved; the
     unnormalised form in docs/proofs.md).
-
-    Parameters
-    ----------
-    n : int
-        Number of records.
-    density, learning_rate : float
-        κ and λ.
-    n_rounds : int
-        τ.
-
-    Returns
-    -------
-    ndarray of shape (n_rounds,)
-        ζ_t, non-decreasing, at most 1/(κn).
     """
     _check_lazybb(n, density)
     if n_rounds < 1:
@@ -103,18 +78,6 @@ def lazybb_smallest_density(n: int, normalise: bool = False) -> float:
     κ ≥ (n + 1)u / `LARGEST_ROUNDING`. Normalised, ζ is 1/(κn) in all rounds, the share of a
     weight of 1, so n alone decides. At κ = 1 every weight is 1, and nothing is rounded.
     Replace-one. Source: docs/proofs.md, Fixed-point weights (proved).
-
-    Parameters
-    ----------
-    n : int
-        Number of records.
-    normalise : bool
-        Whether weights are relative to their sum (published) or to κn (certified).
-
-    Returns
-    -------
-    float
-        In [0, 1]; 0 where any density will do.
     """
     needed = (n + 1) * lazybb_weight_unit(n) / LARGEST_ROUNDING
     if normalise:
@@ -123,21 +86,7 @@ def lazybb_smallest_density(n: int, normalise: bool = False) -> float:
 
 
 def check_lazybb_rounding(n: int, density: float, normalise: bool = False) -> None:
-    """Check that the rounding of weights leaves LazyBB's sensitivities true.
-
-    Parameters
-    ----------
-    n : int
-    density : float
-        κ.
-    normalise : bool
-        As for :func:`lazybb_smallest_density`.
-
-    Raises
-    ------
-    ValueError
-        If n or κ is out of range, or κ below :func:`lazybb_smallest_density`.
-    """
+    """Refuse a density with which the rounding of weights makes LazyBB's sensitivities untrue."""
     _check_lazybb(n, density)
     smallest = lazybb_smallest_density(n, normalise)
     if density < smallest:
@@ -159,19 +108,12 @@ def lazybb_margins_l1(zeta: float) -> float:
 
 
 def check_largest_weight(largest: float, who: str) -> None:
-    """Check that no record had more weight than the proofs of §a allow.
-
-    Parameters
-    ----------
-    largest : float
-        The largest weight of a fit, in units of what is allowed.
-    who : str
-        Name of the learner.
+    """Check that no record had more than 1, the weight that the proofs of §a allow, in its units.
 
     Raises
     ------
     ArithmeticError
-        If it is above 1; never to be seen.
+        If one had; never to be seen.
     """
     if not largest <= 1 + DENSITY_TOLERANCE:
         raise ArithmeticError(
@@ -202,14 +144,6 @@ def lazybb_split_range(n: int, zeta: float, criterion: str, alpha: float = 1.0) 
     interval of its own, and the bound holds for the sum over nodes of the ends' worst
     cases, because each is bounded by the weight that moves in that node (§0, L3).
     Replace-one; §c has the case of Gini.
-
-    Parameters
-    ----------
-    n : int
-    zeta : float
-        ζ_t of the round.
-    criterion, alpha
-        As for :func:`impurity`.
     """
     check_n(n)
     return 2 * zeta * (n + 1) * impurity(1 / (n + 1), criterion, alpha)

@@ -1,0 +1,332 @@
+"""What is public about a raw table, said in Python: the way in for a DataFrame."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from numbers import Real
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+
+from privcurve import schema
+from privcurve.coding import MIXED, Codes
+from privcurve.datasets.build import build
+from privcurve.datasets.catalogue import NO_FILES, SCHEMA, public_facts
+from privcurve.datasets.cells import as_read
+from privcurve.datasets.columns import CATEGORICAL, MISSING, NUMERIC, OTHER
+from privcurve.datasets.description import Description
+from privcurve.datasets.domain import Domain
+from privcurve.datasets.encode import Coder
+from privcurve.datasets.errors import DatasetError, Problems
+from privcurve.datasets.frames import encode_frame
+from privcurve.datasets.readers.table import RawTable
+from privcurve.schema import nearest
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+BIN = "bin"
+FAIL = "fail"
+
+# Bins of a number where nothing is said of them: as in a draft (`drafts.columns.FINE`).
+N_BINS = 64
+
+_PUBLIC = ("columns", "label", "missing", "unknown", "decimal", "public", "public_label")
+
+# What has to be decided of each kind of column.
+_DECIDED = {NUMERIC: "bounds", "date": "bounds", CATEGORICAL: "categories", "text": "groups"}
+
+
+class Schema:
+    """What is public about a raw table: its columns, what they can hold, and the classes.
+
+    Nothing here may be taken from private records: bounds and categories go into every model.
+
+    Parameters
+    ----------
+    columns : mapping of str to tuple, list or mapping
+        The columns to learn from, by name. A pair ``(low, high)`` of numbers: lowest and highest
+        possible value; what lies outside is clipped. A list: all categories. A mapping: any words
+        of a description (docs/descriptions.md), such as ``{"bounds": [0, 10], "n_bins": 10}``
+        or ``{"kind": "date", "bounds": ["2020-01-01", "2029-12-31"]}``. None: to be decided.
+    label : sequence, or mapping
+        The classes as `y` has them, of two the negative one first. A mapping: words of a
+        description.
+    missing : str
+        ``fail``: a missing value is an error; ``bin``: each column has one more bin for those.
+    unknown : str
+        ``fail``: a category that is not listed is an error; ``other``: such share a bin.
+    n_bins : int
+        Bins of each number of which nothing else is said.
+    spacing : str
+        Their spacing: ``mixed``, ``mixed-high``, ``equal``, ``log`` or ``log1p``
+        (:func:`privcurve.coding.edges`).
+
+    Raises
+    ------
+    DatasetError
+        If something is not allowed or contradicts itself; each fault by name.
+    """
+
+    def __init__(
+        self,
+        columns: Mapping[str, Any],
+        label: Sequence[Any] | Mapping[str, Any],
+        *,
+        missing: str = FAIL,
+        unknown: str = FAIL,
+        n_bins: int = N_BINS,
+        spacing: str = MIXED,
+    ) -> None:
+        if missing not in (FAIL, BIN):
+            raise DatasetError(f"Schema: missing = {missing!r} is neither {FAIL!r} nor {BIN!r}")
+        if not isinstance(columns, Mapping):
+            raise DatasetError("Schema: columns must be a mapping of names to what they can hold")
+        entries = [
+            _entry(name, given, missing == BIN, unknown == OTHER, n_bins, spacing)
+            for name, given in columns.items()
+        ]
+        facts = {"columns": entries, "label": _label(label), "unknown": unknown}
+        self._set(facts, _values_of(label))
+
+    def _set(self, facts: dict[str, Any], values: list[Any]) -> None:
+        self._facts, self._values = facts, values
+        if not self.undecided:
+            _ = self._description
+
+    @classmethod
+    def from_description(cls, path: str | Path) -> Self:
+        """Read what a description, or the file of :meth:`to_yaml`, says of columns and label.
+
+        Parameters
+        ----------
+        path : path
+            A YAML file, such as ``descriptions/telco.yaml``.
+
+        Returns
+        -------
+        Schema
+
+        Raises
+        ------
+        DatasetError
+            If the file can't be read, or is not valid; each fault with its line.
+        """
+        content = public_facts(Path(path))
+        made = cls.__new__(cls)
+        facts = {key: content[key] for key in _PUBLIC if key in content}
+        made._set(facts, _values_of(facts.get("label", {})))
+        return made
+
+    @classmethod
+    def draft(cls, frame: DataFrame, label: str, public: bool = False) -> Self:
+        """Draft the schema of a table, with a blank wherever a person has to decide.
+
+        Parameters
+        ----------
+        frame : DataFrame
+        label : str
+            The column that is to be predicted.
+        public : bool
+            Whether the records are public, so that bounds and categories may be copied from them.
+
+        Returns
+        -------
+        Schema
+            Fill each of its `undecided` columns: ``schema["tenure"] = (0, 100)``.
+
+        Raises
+        ------
+        DatasetError
+            If no schema can be drafted.
+        """
+        import pyarrow
+        from pyarrow import parquet
+
+        from privcurve.datasets.drafts import draft
+        from privcurve.datasets.drafts.label import LabelChoice
+
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder, "frame.parquet")
+            parquet.write_table(pyarrow.Table.from_pandas(frame, preserve_index=False), path)
+            text = draft(path, LabelChoice(label), name="frame", public=public).text
+            drafted = Path(folder, "draft.yaml")
+            drafted.write_text(text, encoding="utf-8")
+            content = schema.read_yaml(drafted)
+        made = cls.__new__(cls)
+        facts = {key: content[key] for key in _PUBLIC if key in content}
+        made._set(facts, _values_of(facts["label"]))
+        return made
+
+    def __setitem__(self, name: str, given: Any) -> None:
+        """Decide what a column can hold: a pair of bounds, a list of categories, or a mapping."""
+        if name not in self.names:
+            raise KeyError(f"no column {name!r}{nearest(name, self.names)}")
+        place = self.names.index(name)
+        drafted = self._facts["columns"][place]
+        words = {key: word for key, word in drafted.items() if key in ("missing", "n_bins")}
+        decided = _entry(name, given, False, self._facts.get("unknown") == OTHER, N_BINS, MIXED)
+        if decided.get("kind") == NUMERIC and not isinstance(given, Mapping):
+            decided |= words
+        entries = [*self._facts["columns"]]
+        entries[place] = decided
+        self.__dict__.pop("_description", None)
+        self._set({**self._facts, "columns": entries}, self._values)
+
+    @property
+    def names(self) -> list[str]:
+        """Names of the columns, in the order of their codes."""
+        return [entry["name"] for entry in self._facts["columns"]]
+
+    @property
+    def undecided(self) -> list[str]:
+        """Names of the columns of which something is left blank; the label by ``label``."""
+        blank = [
+            entry["name"]
+            for entry in self._facts["columns"]
+            if any(word is None for word in entry.values()) or "kind" not in entry
+        ]
+        label = self._facts.get("label", {})
+        return blank + ["label"] * any(word is None for word in label.values())
+
+    @cached_property
+    def _description(self) -> Description:
+        if self.undecided:
+            raise DatasetError(
+                f"the schema leaves blank: {', '.join(self.undecided)}. Decide from public "
+                'knowledge what each can hold: schema["age"] = (0, 120)'
+            )
+        content = {**NO_FILES, **self._facts}
+        try:
+            schema.check(content, SCHEMA, "Schema")
+        except schema.SchemaError as error:
+            raise DatasetError(str(error)) from None
+        return build("schema", Path("Schema"), content)
+
+    @property
+    def domain(self) -> Domain:
+        """Columns, bins and names of classes, as the rest of privcurve takes them."""
+        return self._description.domain
+
+    @property
+    def classes(self) -> list[Any]:
+        """The classes, as predictions have them; of two, the negative one first."""
+        names = list(self.domain.label.names)
+        return self._values if len(self._values) == len(names) else names
+
+    def encode(self, frame: Any) -> Codes:
+        """Code the rows of a raw frame: columns by name, others are left out.
+
+        Raises
+        ------
+        DatasetError
+            If a column is not there, or values have no code: naming up to twenty of them.
+        """
+        return encode_frame(self.domain, frame)
+
+    def positions(self, y: Any) -> np.ndarray[Any, np.dtype[np.int64]]:
+        """Return the position of each label of `y` in `classes`.
+
+        Raises
+        ------
+        DatasetError
+            If a label is missing or is none of the classes: naming up to twenty rows.
+        """
+        description = self._description
+        label = description.label
+        problems = Problems("y", is_file=True)
+        cells = as_read(list(np.asarray(y, dtype=object)), self.domain, None, tuple(label.codes))
+        table = RawTable("y", {label.column: cells}, range(len(cells)), "row")
+        codes = Coder(self.domain, "the schema", problems).labels(description, table)
+        problems.check()
+        return (codes > 0).astype(np.int64) if len(label.names) == 2 else codes.astype(np.int64)
+
+    def to_yaml(self) -> str:
+        """Return the schema in the words of a description (docs/descriptions.md)."""
+        import yaml
+
+        return yaml.safe_dump(self._facts, sort_keys=False, allow_unicode=True)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Schema) and self._facts == other._facts
+
+    def __hash__(self) -> int:
+        return hash(str(self))
+
+    def __str__(self) -> str:
+        return self.to_yaml()
+
+    def __repr__(self) -> str:
+        blank = f", {len(self.undecided)} undecided" if self.undecided else ""
+        return f"Schema({len(self.names)} columns{blank})"
+
+
+def _entry(
+    name: str, given: Any, gaps: bool, others: bool, n_bins: int, spacing: str
+) -> dict[str, Any]:
+    """Return a column in the words of a description."""
+    numbers = {"n_bins": n_bins, "spacing": spacing}
+    if given is None:
+        return {"name": name}
+    if isinstance(given, Mapping):
+        kinds = [kind for kind, key in _DECIDED.items() if key in given and kind != "date"]
+        kind = {"kind": kinds[0]} if kinds and "kind" not in given else {}
+        plain = kind.get("kind", given.get("kind")) == NUMERIC
+        return {"name": name, **kind, **(numbers if plain else {}), **_plain(given)}
+    if isinstance(given, tuple) and all(_is_number(bound) for bound in given):
+        if len(given) != 2:
+            raise DatasetError(
+                f"Schema: {name!r} has {len(given)} numbers; a pair (lowest, highest) is meant, "
+                "or a list of categories"
+            )
+        more = {"missing": BIN} if gaps else {}
+        return {"name": name, "kind": NUMERIC, "bounds": _plain(given), **numbers, **more}
+    if isinstance(given, (list, tuple)):
+        listed = _plain(given)
+        listed += [word for word, is_in in ((OTHER, others), (MISSING, gaps)) if is_in]
+        listed = list(dict.fromkeys(listed))
+        return {"name": name, "kind": CATEGORICAL, "categories": listed}
+    raise DatasetError(
+        f"Schema: {name!r} is {given!r}; give a pair (lowest, highest), a list of categories, or "
+        "words of a description"
+    )
+
+
+def _label(given: Any) -> dict[str, Any]:
+    if isinstance(given, Mapping):
+        return {"column": "label", **_plain(given)}
+    if isinstance(given, str) or not hasattr(given, "__iter__"):
+        raise DatasetError(f"Schema: label = {given!r} must be the list of classes")
+    classes = [str(value) if isinstance(value, bool) else value for value in _plain(given)]
+    if len(classes) == 2:
+        return {"column": "label", "negative": classes[0], "positive": classes[1]}
+    return {"column": "label", "classes": classes}
+
+
+def _values_of(label: Any) -> list[Any]:
+    """Return the classes as they were given; none where several values are one class."""
+    if not isinstance(label, Mapping):
+        return list(_plain(label))
+    if "classes" in label:
+        return list(label["classes"]) if isinstance(label["classes"], list) else []
+    sides = [label.get("negative"), label.get("positive")]
+    values = [side[0] if isinstance(side, list) and len(side) == 1 else side for side in sides]
+    return [] if any(value is None or isinstance(value, list) for value in values) else values
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, Real) and not isinstance(value, (bool, np.bool_))
+
+
+def _plain(value: Any) -> Any:
+    """Return a value as YAML has it: lists, and numbers of Python."""
+    if isinstance(value, Mapping):
+        return {key: _plain(entry) for key, entry in value.items()}
+    if isinstance(value, np.ndarray) or hasattr(value, "tolist"):
+        return _plain(value.tolist())
+    if isinstance(value, (list, tuple)):
+        return [_plain(entry) for entry in value]
+    return value

@@ -1,0 +1,78 @@
+"""Full-batch gradient descent with noise, on one-hot codes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from privcurve.coding import Records
+from privcurve.learners.dp_newton import CLIP, SLOPES, JointClassifier, clipped_slopes
+from privcurve.privacy.budget import ADD_REMOVE
+from privcurve.privacy.curator import Curator
+from privcurve.privacy.noise import Announced
+from privcurve.privacy.sensitivity.counts import one_hot_slopes_l2
+
+SOURCE = "docs/proofs.md, joint Newton steps"
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class DPGradientDescentClassifier(JointClassifier):
+    r"""Logistic regression on one-hot codes by gradient descent over all records, with noise.
+
+    Each step releases :math:`\sum_i \min(|y_i - p_i|, \frac12) \cdot u_i` over the one-hot rows
+    :math:`u_i`, whose norm is the same for all, so that nothing but the residual is clipped; and
+    goes `learning_rate` times their mean. The model is that of the last step. Proof:
+    docs/proofs.md.
+
+    Parameters
+    ----------
+    n_steps : int
+    learning_rate : float
+        Of the mean slope. The best one depends on the records: it has to be known, or chosen
+        within the budget (``tuned``).
+    n_groups, neighbours, ordered
+        See :class:`~privcurve.learners.dp_newton.DPNewtonClassifier`.
+    n_estimate : int or None
+        About how many records there are, from public sources; with ``add-remove`` alone.
+    epsilon, delta, calibration
+        ε; δ above 0, since noise is Gaussian; ``certified``.
+    n_bins, bounds, classes, random_state
+        See :class:`~privcurve.learners.base.CodedClassifier`.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (n_bins.sum(),)
+        What each code of each column adds to the score.
+    intercept_ : float
+    """
+
+    _learner = "dp_gradient_descent"
+
+    n_steps: int = 30
+    learning_rate: float = 2.0
+    n_estimate: int | None = None
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        if (self.neighbours == ADD_REMOVE) != (self.n_estimate is not None):
+            raise ValueError(
+                "dp_gradient_descent: n_estimate= is a public estimate of the number of records, "
+                "which neighbours = 'add-remove' needs and no other takes"
+            )
+
+    def _calls(self, n: int) -> Sequence[Announced]:
+        bound = one_hot_slopes_l2(len(self.n_bins_) + 1, CLIP, self.neighbours)
+        return (Announced(SLOPES, times=self.n_steps, l2=bound, source=SOURCE),)
+
+    def _release(self, records: Records, curator: Curator) -> None:
+        codes, signs, counts, _ = records
+        n = records.n if self.n_estimate is None else int(self.n_estimate)
+        groups = self._merged()
+        rows = self._rows(codes, groups)
+        model = np.zeros(rows.shape[1])
+        for k in range(1, self.n_steps + 1):
+            slopes = clipped_slopes(rows, signs, counts, model)
+            model += self.learning_rate / n * curator.numbers(SLOPES.format(k), slopes)
+        self._keep(model, groups)

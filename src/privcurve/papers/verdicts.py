@@ -1,0 +1,360 @@
+"""Verdicts: the rows that a claim of a paper names, put to its criterion.
+
+The rule: docs/claims.md.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from privcurve.analysis.keys import mean, short
+from privcurve.analysis.ranks import holm
+from privcurve.lazy import pd, stats
+
+# What a claim calls single runs, in place of a table.
+RUNS = "runs"
+# What tells one run from the others of its setting: the splits are the same for all curves.
+SPLIT = "repeat"
+KEYS = ["dataset", "epsilon"]
+# Of a mean over places, by leaving out each split in turn.
+STANDARD_ERROR = "standard_error"
+COLUMNS = [
+    *("name", "quote", "claim", "source", "printed", "criterion", "least", "mean", "largest"),
+    *("n_places", "n_pass", "n_for", "n_against", "verdict", "why", "changed", "commit"),
+]
+HOLDS, FAILS, MIXED = "holds", "fails", "mixed"
+UNDECIDED, UNKNOWN, NOT_COMPARABLE = "not decided", "not computed", "not comparable"
+# So many standard errors decide.
+BEYOND = 2.0
+# Tables have six decimals; differences of them have the rounding of floats.
+ROUNDING = 1e-9
+# By how much a value is inside the criterion, and whether the bound itself is outside.
+_CRITERIA: Mapping[str, tuple[str, bool, Callable[[float, Any], float]]] = {
+    "above": ("> {:g}", True, lambda value, bound: value - bound),
+    "at_least": ("≥ {:g}", False, lambda value, bound: value - bound),
+    "below": ("< {:g}", True, lambda value, bound: bound - value),
+    "at_most": ("≤ {:g}", False, lambda value, bound: bound - value),
+    "within": ("{:g} ± {:g}", False, lambda value, bound: bound[1] - abs(value - bound[0])),
+}
+
+Key = tuple[str, ...]
+
+
+def verdicts(
+    claims: Sequence[Mapping[str, Any]],
+    tables: Mapping[str, pd.DataFrame],
+    printed: Mapping[str, pd.DataFrame] | None = None,
+) -> pd.DataFrame:
+    """Return the verdict of each claim, or of each value of what it names under `each`.
+
+    Tables are those that claims name, by their outputs' words or names; under `RUNS` single runs,
+    with a column for whatever tells them apart, which give standard errors too.
+    """
+    rows = []
+    for claim in claims:
+        table = tables[claim.get("table", "accuracy")]
+        prints = (printed or {}).get(claim.get("less_printed", ""))
+        try:
+            rows += [_verdict(one, table, prints) for one in _each(claim, table)]
+        except KeyError as error:
+            raise ValueError(f"claim {claim['name']}: its table has no column {error}") from None
+    paired = any(claim.get("table") == RUNS for claim in claims)
+    return pd.DataFrame(rows, columns=columns(paired))
+
+
+def columns(paired: bool) -> list[str]:
+    """Return the columns of the table, with a standard error where runs are paired."""
+    return [*COLUMNS[:9], STANDARD_ERROR, *COLUMNS[9:]] if paired else COLUMNS
+
+
+def _each(claim: Mapping[str, Any], table: pd.DataFrame) -> list[dict[str, Any]]:
+    """Return a claim once for each value of the columns under `each`, in the table's order."""
+    names = list(claim.get("each", []))
+    rows = select(table, claim["where"])[names].drop_duplicates()
+    if not names or rows.empty:
+        return [dict(claim)]
+    return [
+        {
+            **claim,
+            "name": ", ".join([claim["name"], *map(key_text, row)]),
+            "where": {**claim["where"], **dict(zip(names, row, strict=True))},
+        }
+        for row in rows.itertuples(index=False, name=None)
+    ]
+
+
+def _verdict(
+    claim: Mapping[str, Any], table: pd.DataFrame, printed: pd.DataFrame | None
+) -> dict[str, Any]:
+    word = next(name for name in _CRITERIA if name in claim)
+    text, strict, margin_of = _CRITERIA[word]
+    bound, share = claim[word], claim.get("share", 1)
+    tables = averaged(table, claim) if claim.get("table") == RUNS else [table]
+    values, *left_out = [values_of(claim, one, printed) for one in tables]
+    margins = {key: margin_of(value, bound) for key, value in values.items()}
+    passes = {key: m > 0 if strict else m >= -ROUNDING for key, m in margins.items()}
+    why = claim.get("not_comparable")
+    places = "all places" if share == 1 else f"{100 * share:g} % of places"
+    row = {
+        **{name: claim.get(name) for name in ("name", "quote", "claim", "source", "printed")},
+        **{name: claim.get(name) for name in ("changed", "commit")},
+        "criterion": f"{_compared(claim)} {text.format(*np.atleast_1d(bound))} in {places}",
+        **{"n_places": len(values), "n_pass": sum(passes.values()), "why": why},
+        "verdict": NOT_COMPARABLE if why else UNKNOWN,
+    }
+    if not values or any(map(math.isnan, values.values())):
+        return row
+    numbers = list(values.values())
+    row |= {"least": min(numbers), "mean": mean(numbers), "largest": max(numbers)}
+    sides: list[int] | None = None
+    # A place that is reached has no standard error: leaving out a split moves it by whole steps.
+    if claim.get("table") == RUNS and claim.get("statistic") != "reached":
+        row[STANDARD_ERROR] = jackknife(_means(left_out, values))
+        moved = [{key: margin_of(value, bound) for key, value in one.items()} for one in left_out]
+        sides = _sides(margins, passes, moved)
+        row |= {"n_for": sides.count(1), "n_against": sides.count(-1)}
+    if why:
+        return row
+    if share < 1:
+        return {**row, "verdict": _of_share(passes, share)}
+    if sides is None:
+        return {**row, "verdict": _by_values(list(passes.values()), bool(claim.get("every")))}
+    middle = mean(margins.values())
+    alone: Key = ()
+    of_means = [{alone: one} for one in _means(moved, values)]
+    (side,) = _sides({alone: middle}, {alone: middle >= 0}, of_means)
+    every = bool(claim.get("every"))
+    return {**row, "verdict": _by_sides(sides, side, every, all(passes.values()))}
+
+
+def _means(left_out: Sequence[Mapping[Key, float]], values: Mapping[Key, float]) -> list[float]:
+    """Return the mean over all places without each split; NaN where a place goes with it."""
+    return [mean(one.get(key, math.nan) for key in values) for one in left_out]
+
+
+def _sides(
+    margins: Mapping[Key, float],
+    passes: Mapping[Key, bool],
+    left_out: Sequence[Mapping[Key, float]],
+) -> list[int]:
+    """Return 1 for each place that is beyond two standard errors inside the criterion, −1 outside.
+
+    0 of all others, and of those without a standard error. By Student's t, with Holm's correction
+    for all places on a side: of a single place this is two standard errors.
+    """
+    tails: dict[Key, float] = {}
+    freedom = len(left_out) - 1
+    for key, margin in margins.items():
+        error = jackknife([one.get(key, math.nan) for one in left_out])
+        if error <= ROUNDING:
+            tails[key] = 0.0 if passes[key] else 1.0
+        elif not math.isnan(error):
+            tails[key] = float(stats.t.sf(margin / error, freedom))
+    level = float(stats.t.sf(BEYOND, freedom))
+    inside = dict(zip(tails, holm(list(tails.values())), strict=True))
+    outside = dict(zip(tails, holm([1 - tail for tail in tails.values()]), strict=True))
+    return [(inside.get(key, 1.0) < level) - (outside.get(key, 1.0) < level) for key in margins]
+
+
+def _by_sides(sides: Sequence[int], of_mean: int, every: bool, all_pass: bool) -> str:
+    """Judge places by the side on which they are beyond two standard errors, and their mean's."""
+    if -1 in sides:
+        return MIXED if 1 in sides and not every else FAILS
+    # Places that do not pass, within their errors, do not refute "every", nor bear it out.
+    on_average = of_mean > 0 and (all_pass or not every)
+    return HOLDS if 0 not in sides or on_average else UNDECIDED
+
+
+def _by_values(passes: Sequence[bool], every: bool) -> str:
+    """Judge places without standard errors."""
+    if all(passes):
+        return HOLDS
+    return MIXED if any(passes) and not every else FAILS
+
+
+def _of_share(passes: Mapping[Key, bool], share: float) -> str:
+    """Judge the share of places that pass; its standard error is over datasets, the first key."""
+    by_dataset: dict[str, list[bool]] = {}
+    for key, passed in passes.items():
+        by_dataset.setdefault(key[0], []).append(passed)
+    shares = [mean(map(float, own)) for own in by_dataset.values()]
+    if len(shares) < 2:
+        return HOLDS if mean(shares) >= share - ROUNDING else FAILS
+    reach = BEYOND * float(np.std(shares, ddof=1)) / math.sqrt(len(shares))
+    if abs(mean(shares) - share) <= reach:
+        return UNDECIDED
+    return HOLDS if mean(shares) > share else FAILS
+
+
+def _compared(claim: Mapping[str, Any]) -> str:
+    value = claim.get("value", "accuracy")
+    value = f"standard deviation of {value}" if claim.get("of_runs") == "std" else value
+    if "base" in claim:
+        told = ", ".join(f"{name} = {key_text(one)}" for name, one in claim["base"].items())
+        value = f"{value} less that at {told}"
+    if "less_value" in claim or "less_plus" in claim:
+        theirs = [claim.get("less_value", value), *filter(None, [claim.get("less_plus")])]
+        value = f"{value} less {' and '.join(theirs)}"
+    elif "less" in claim:
+        value = f"difference of {value}"
+    if "statistic" not in claim:
+        return str(value)
+    text = {
+        "mean": "mean over {over} of {value}",
+        "spearman": "rank correlation of {over} and {value}",
+        "smallest_step": "smallest step over {over} of {value}",
+        "reached": "smallest {over} with a {value} of 0 or more",
+    }
+    return text[claim["statistic"]].format(over=" and ".join(claim["over"]), value=value)
+
+
+def values_of(
+    claim: Mapping[str, Any], table: pd.DataFrame, printed: pd.DataFrame | None = None
+) -> dict[Key, float]:
+    """Return the numbers that a claim's criterion is put to; NaN where something is missing.
+
+    One a row that the claim is about, by its keys; with a statistic one for each value of the
+    columns of `by` that are not under `over`.
+    """
+    table = _from_base(table, claim) if "base" in claim else table
+    value, keys = claim.get("value", "accuracy"), list(claim.get("by", KEYS))
+    rows = _rows(table, claim, "where", keys)
+    frame = rows[keys].assign(value=rows[value].astype(float))
+    if "less" in claim:
+        frame["value"] -= _theirs(claim, frame, table, value, keys)
+    elif printed is not None:
+        frame["value"] -= _theirs(claim, frame, printed, value, keys)
+    if "statistic" not in claim:
+        return dict(zip(_texts(frame, keys), frame["value"], strict=True))
+    rest = [name for name in keys if name not in claim["over"]]
+    parts = [part for _, part in frame.groupby(rest, sort=False)] if rest else [frame]
+    return {_texts(part, rest)[0]: _statistic(claim, part) for part in parts if len(part)}
+
+
+def _texts(frame: pd.DataFrame, keys: Sequence[str]) -> list[Key]:
+    """Return the key of each row."""
+    rows = frame[list(keys)].itertuples(index=False, name=None) if keys else [()] * len(frame)
+    return [tuple(map(key_text, row)) for row in rows]
+
+
+def _from_base(table: pd.DataFrame, claim: Mapping[str, Any]) -> pd.DataFrame:
+    """Take off each value that of the row which differs from it by the values of `base` alone."""
+    value, base = claim.get("value", "accuracy"), claim["base"]
+    rest = [name for name in _named(claim) if name not in base]
+    rows = select(table, base)
+    bases = dict(zip(_texts(rows, rest), rows[value], strict=True))
+    gaps = [
+        number - bases.get(key, math.nan)
+        for key, number in zip(_texts(table, rest), table[value], strict=True)
+    ]
+    return table.assign(**{value: gaps})
+
+
+def _named(claim: Mapping[str, Any]) -> list[str]:
+    """Return the columns that tell rows of a claim apart."""
+    parts = (claim.get("by", KEYS), claim["where"], claim.get("less", {}), claim.get("less_by", ()))
+    return list(dict.fromkeys(name for part in parts for name in part))
+
+
+def _statistic(claim: Mapping[str, Any], part: pd.DataFrame) -> float:
+    word, values, over = claim["statistic"], part["value"], part[claim["over"]].iloc[:, 0]
+    if word == "mean":
+        return mean(values)
+    if values.isna().any():
+        return math.nan
+    if word == "spearman":
+        return float(over.astype(float).rank().corr(values.rank()))
+    if word == "smallest_step":
+        steps = values.loc[over.sort_values().index].diff().iloc[1:]
+        return float(steps.min()) if len(steps) else math.nan
+    return float(min(over[values >= 0], default=math.inf))
+
+
+def _rows(
+    table: pd.DataFrame, claim: Mapping[str, Any], where: str, keys: Sequence[str]
+) -> pd.DataFrame:
+    rows = select(table, claim.get(where, {}))
+    if keys and rows.duplicated(list(keys)).any():
+        same = f"several rows have the same {' and '.join(keys)}"
+        raise ValueError(f"claim {claim['name']}: {same}; say more under 'where'")
+    return rows
+
+
+def _theirs(
+    claim: Mapping[str, Any], frame: pd.DataFrame, table: pd.DataFrame, value: str, keys: list[str]
+) -> list[float]:
+    """Return what is taken off each row: the rows that a claim compares with, by their keys."""
+    matched, best = list(claim.get("less_by", keys)), claim.get("against")
+    others = _rows(table, claim, "less", [] if best else matched)
+    taken = others[claim.get("less_value", value)].astype(float)
+    if "less_plus" in claim:
+        taken += others[claim["less_plus"]].astype(float)
+    groups = taken.groupby([others[name] for name in matched], sort=False, dropna=False)
+    theirs = {}
+    for key, part in groups:
+        number = part.iloc[0] if best is None else part.max(skipna=False)
+        number = part.min(skipna=False) if best == "smallest" else number
+        theirs[tuple(map(key_text, key))] = float(number)
+    numbers = []
+    for row in frame[matched].itertuples(index=False, name=None):
+        texts = tuple(map(key_text, row))
+        # A method without privacy has one row, at ε = ∞: it is compared at each ε.
+        pairs = zip(matched, texts, strict=True)
+        limit = tuple("inf" if name == "epsilon" else text for name, text in pairs)
+        numbers.append(theirs.get(texts, theirs.get(limit, math.nan)))
+    return numbers
+
+
+def select(table: pd.DataFrame, where: Mapping[str, Any]) -> pd.DataFrame:
+    """Return the rows that have the values, or one of a list of values, that are asked for."""
+    for column, value in where.items():
+        wanted = [key_text(one) for one in (value if isinstance(value, list) else [value])]
+        table = table[table[column].map(key_text).isin(wanted)]
+    return table
+
+
+def averaged(runs: pd.DataFrame, claim: Mapping[str, Any]) -> list[pd.DataFrame]:
+    """Average single runs over their splits: over all, then, if there are several, all but each.
+
+    Each table has a row for each value of the columns that the claim names. A row of which a run
+    has failed has no value.
+    """
+    value, columns = claim.get("value", "accuracy"), _named(claim)
+    parts = [claim[one] for one in ("where", "less") if one in claim]
+    parts += [{**part, **claim["base"]} for part in parts if "base" in claim]
+    mine = pd.concat([select(runs, part) for part in parts])
+    mine = mine[~mine.index.duplicated()]
+    # A key may lack a value, such as the parameter of another method.
+    keyed = {name: mine[name].astype(object).where(mine[name].notna(), "") for name in columns}
+    numbers = pd.to_numeric(mine[value]).where(mine["status"] == "ok")
+    mine = mine.assign(**keyed).assign(**{value: numbers})
+    splits = sorted(mine[SPLIT].unique())
+    # Without its only split nothing is left.
+    tables = []
+    for part in [mine, *(mine[mine[SPLIT] != split] for split in splits if len(splits) > 1)]:
+        groups = part.groupby(columns, sort=False)[value]
+        averages = groups.std(ddof=1) if claim.get("of_runs") == "std" else groups.mean()
+        tables.append(averages.where(groups.count() == groups.size()).reset_index())
+    return tables
+
+
+def jackknife(left_out: Sequence[float]) -> float:
+    """Return the standard error of a statistic, by its values when one split is left out.
+
+    Of a mean over independent splits it is the usual standard error; of a difference of two
+    curves, that of the paired difference; NaN of fewer than two, or if one is not finite.
+    """
+    n = len(left_out)
+    if n < 2 or not all(map(math.isfinite, left_out)):
+        return math.nan
+    middle = mean(left_out)
+    return math.sqrt((n - 1) / n * math.fsum((one - middle) ** 2 for one in left_out))
+
+
+def key_text(value: Any) -> str:
+    """Write a value of a key: a file may have moved the last bit of a number."""
+    return short(value) if isinstance(value, (int, float)) else str(value)

@@ -1,0 +1,321 @@
+"""Private selection: what the best of a random number of runs costs, and what a run may spend.
+
+A run is a mechanism whose outputs are totally ordered. It is run K times, on coins of its own each
+time, and the best output is released: neither K nor the others. K has a truncated negative binomial
+distribution of the shape η > −1: 1 is the geometric, 0 the logarithmic one. Of a learner, a run
+trains a setting and scores it: the number of training records that it decides right, with exact
+noise (`privacy.discrete`) on a grid of 2^-20 of a record.
+
+Statements, proofs and sources are in docs/tuning.md, by the numbers given here; the pure case is in
+PRIVACY.md §g, with a constant that holds for any γ. The accountant of this name is in
+`accountants.compose`; statements are made in `privacy.noise`.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+
+from privcurve.privacy.accountants.cost import SAFETY, log_ratio, solve, zcdp_delta
+from privcurve.privacy.budget import check_budget, is_private
+from privcurve.privacy.mechanisms import LARGEST_SCALE
+
+# Room for rounding in what is compared with a budget: a few operations, of relative error 1e-16.
+_ROUNDING = 1 + 1e-12
+# Of ln 1/γ: a power of two, whose exponential is a number yet.
+_LARGEST = 512.0
+_NAME = "private selection (eta = {eta!r}, expected runs = {expected!r})"
+_NAMED = re.compile(r"private selection \(eta = (\S+), expected runs = (\S+)\)")
+
+# How near a training's ρ comes to what it may spend, from below.
+_NEAR = 1e-3
+_MOST_STEPS = 60
+
+# How many units of the score a record counts for.
+UNITS = 2**20
+
+
+@dataclass(frozen=True)
+class Runs:
+    """How many runs there are: a truncated negative binomial number K of at least 1.
+
+    P(K = k) is in proportion to (1 − γ)^k Π_{l<k} (l + η)/(l + 1); its generating function has
+    the slope f′(u) = E[K]·(γ/(1 − (1 − γ)u))^{1+η} (docs/tuning.md, 1).
+
+    Attributes
+    ----------
+    eta : float
+        η, above −1.
+    expected : float
+        E[K], as it was asked for: at least 1.
+    gamma : float
+        γ in (0, 1], that gives it; 1: a single run.
+    """
+
+    eta: float
+    expected: float
+    gamma: float
+
+    @property
+    def name(self) -> str:
+        """What a statement calls the composition."""
+        return _NAME.format(eta=self.eta, expected=self.expected)
+
+    @property
+    def mean(self) -> float:
+        """E[K] of γ."""
+        return _mean(self.eta, -math.log(self.gamma))
+
+    def chances(self, most: int) -> list[float]:
+        """Return P(K = k) for k = 1, …, `most`."""
+        if self.gamma == 1:
+            return [1.0] + [0.0] * (most - 1)
+        gap, log = 1 - self.gamma, math.log(self.gamma)
+        first = gap / -log if self.eta == 0 else gap * self.eta / math.expm1(-self.eta * log)
+        chances = [first]
+        for k in range(1, most):
+            chances.append(chances[-1] * gap * (k + self.eta) / (k + 1))
+        return chances
+
+    def draw(self, rng: np.random.Generator) -> int:
+        """Draw K."""
+        left, k = rng.random(), 1
+        chance = self.chances(1)[0]
+        while left >= chance > 0:
+            left -= chance
+            chance *= (1 - self.gamma) * (k + self.eta) / (k + 1)
+            k += 1
+        return k
+
+    # What one more look costs --------------------------------------------------------------
+
+    def slope_pure(self, epsilon: float) -> float:
+        """Bound ln f′(u)/f′(u′) for runs that are ε-DP: reached (docs/tuning.md, 2).
+
+        (1 + η) ln((e^ε + γ)/(1 + γe^ε)), written so that a large ε does no harm.
+        """
+        shrink = math.exp(-epsilon)
+        return (1 + self.eta) * math.log((1 + self.gamma * shrink) / (shrink + self.gamma))
+
+    def slope_rho(self, rho: float) -> float:
+        """Bound ln f′(u)/f′(u′) for ρ-zCDP runs by Papernot and Steinke (docs/tuning.md, 4)."""
+        log = -math.log(self.gamma)
+        if log <= rho:
+            return (1 + self.eta) * log
+        return (1 + self.eta) * (2 * math.sqrt(rho * log) - rho)
+
+    def slope_profile(self, profile: Callable[[float], float], most: float) -> float:
+        """Bound ln f′(u)/f′(u′) by a privacy profile: Koskela, Redberg, Wang (docs/tuning.md, 3).
+
+        `profile` is δ(ε) of a run, for both orders of neighbours, and `most` the largest ε that is
+        looked at: whatever is found is a bound.
+        """
+        low, high = 0.0, most
+        for _ in range(60):
+            middle = (low + high) / 2
+            at_none, at_half = self._ratios(middle, profile(middle))
+            low, high = (middle, high) if at_none > at_half else (low, middle)
+        ratio = max(self._ratios(high, profile(high)))
+        # The first is the logarithm of the largest ratio of slopes f′ that there is.
+        return min((1 + self.eta) * -math.log(self.gamma), (1 + self.eta) * math.log(ratio))
+
+    def _ratios(self, epsilon: float, delta: float) -> tuple[float, float]:
+        """Bound the ratio at the two ends where it may be largest."""
+        delta = min(1.0, delta)
+        p = (1 - delta) * math.exp(-epsilon) / (1 + math.exp(-epsilon))
+        gap = 1 - self.gamma
+        at_half = (self.gamma + gap * (1 - p)) / (self.gamma + gap * p)
+        return 1 + gap * delta / self.gamma, at_half
+
+    # What all of it costs ------------------------------------------------------------------
+
+    def epsilon(self, epsilon: float) -> float:
+        """Return ε of the selection among ε-DP runs, at δ = 0: exact (docs/tuning.md, 2)."""
+        return (epsilon + self.slope_pure(epsilon)) * _ROUNDING
+
+    def delta(self, rho: float, epsilon: float) -> float:
+        """Bound δ(ε) of the selection among ρ-zCDP runs, by the better of two theorems."""
+
+        def profile(each: float) -> float:
+            return zcdp_delta(rho, each)
+
+        slope = min(self.slope_rho(rho), self.slope_profile(profile, epsilon))
+        if slope >= epsilon:
+            return 1.0
+        return min(1.0, self.mean * profile(epsilon - slope) * _ROUNDING)
+
+
+def _mean(eta: float, log: float) -> float:
+    """Return E[K] for γ = e^{−log}."""
+    if log == 0:
+        return 1.0
+    if eta == 0:
+        return math.expm1(log) / log
+    return eta * math.exp(log) * math.expm1(-log) / math.expm1(-eta * log)
+
+
+@lru_cache(maxsize=256)
+def runs(eta: float, expected: float) -> Runs:
+    """Find the distribution of K with a shape and a mean.
+
+    Raises
+    ------
+    ValueError
+        If η is not above −1, or so near it that no number stands for γ, or fewer runs than one
+        are expected.
+    """
+    if not -1 < eta < math.inf:
+        raise ValueError(f"eta = {eta!r} is not a number above -1")
+    if not 1 <= expected < math.inf:
+        raise ValueError(
+            f"expected_runs = {expected!r} is not a number of at least 1: there is always one"
+        )
+    low, high = 0.0, 1.0
+    while _mean(eta, high) < expected:
+        high *= 2
+        if high > _LARGEST:
+            raise ValueError(
+                f"eta = {eta!r} is too near -1 for expected_runs = {expected!r}: give a larger "
+                "one, or fewer runs"
+            )
+    for _ in range(200):
+        middle = (low + high) / 2
+        low, high = (middle, high) if _mean(eta, middle) < expected else (low, middle)
+    return Runs(float(eta), float(expected), math.exp(-low))
+
+
+def named(name: str) -> Runs | None:
+    """Return the runs that a composition is of; None if it is of none."""
+    match = _NAMED.fullmatch(name)
+    return None if match is None else runs(float(match[1]), float(match[2]))
+
+
+# From a budget to what each run may spend ----------------------------------------------------
+
+
+@dataclass(frozen=True)
+class SelectionBudget:
+    """What private selection leaves for one run.
+
+    Attributes
+    ----------
+    epsilon, delta : float
+        Of choice and trainings together; ε is finite.
+    runs : Runs
+        How many there are.
+    pure : bool
+        Whether a run is accounted by its ε; else by ρ of zCDP.
+    training : float
+        ε of a training, or ρ of one.
+    score_scale : int
+        Of the noise of the score, in units: Laplace if `pure`, else Gaussian.
+    """
+
+    epsilon: float
+    delta: float
+    runs: Runs
+    pure: bool
+    training: float
+    score_scale: int
+
+    @property
+    def training_epsilon(self) -> float:
+        """ε of a training: its own, or the one that ρ is worth at δ (zCDP, CKS conversion)."""
+        return self.training if self.pure else _zcdp_epsilon(self.training, self.delta)
+
+
+@lru_cache(maxsize=1024)
+def selection_budget(
+    epsilon: float,
+    delta: float,
+    eta: float,
+    expected_runs: float,
+    score_share: float,
+    pure: bool | None = None,
+) -> SelectionBudget:
+    """Find what one run may spend.
+
+    Parameters
+    ----------
+    epsilon, delta : float
+        Of choice and trainings together; ε finite.
+    eta, expected_runs : float
+        See :class:`Runs`.
+    score_share : float
+        The share of a run's ε (or ρ) that its score takes, in (0, 1).
+    pure : bool, optional
+        Whether runs are accounted by ε although δ > 0; by default where δ = 0.
+
+    Raises
+    ------
+    ValueError
+        If a number is out of range, or ε is so small that nothing is left for a training.
+    """
+    check_budget(epsilon, delta)
+    if not is_private(epsilon):
+        raise ValueError("epsilon = inf needs no noise: there is nothing to pay")
+    if not 0 < score_share < 1:
+        raise ValueError(f"score_share = {score_share!r} is not a number in (0, 1)")
+    chosen = runs(float(eta), float(expected_runs))
+    pure = delta == 0 if pure is None else pure
+    if pure:
+        run = solve(lambda each: chosen.epsilon(each) - epsilon, epsilon / 2) * SAFETY
+    else:
+        guess = (epsilon / (2 + eta)) ** 2 / (4 * math.log(1 / delta) + 2 * epsilon)
+        run = solve(lambda rho: log_ratio(chosen.delta(rho, epsilon), delta), guess) * SAFETY
+    # A score with scale s has ε = units/s, or ρ = (units/s)²/2.
+    wanted = score_share * run if pure else math.sqrt(2 * score_share * run)
+    if not wanted * LARGEST_SCALE > UNITS:
+        raise ValueError(
+            f"epsilon = {epsilon:g} is so small that nothing is left for a training: give a larger "
+            "one, or fewer expected_runs"
+        )
+    scale = math.ceil(UNITS / wanted)
+    amount = UNITS / scale
+    score = amount if pure else amount**2 / 2
+    return SelectionBudget(epsilon, delta, chosen, pure, run - score, scale)
+
+
+def epsilon_that_spends(rho: float, rho_at: Callable[[float], float], guess: float) -> float:
+    """Find the ε of a learner's own calibration that spends ρ, or a thousandth less, never more.
+
+    What a training spends, `rho_at(epsilon)`, grows with ε; the search begins at `guess`.
+
+    Raises
+    ------
+    ValueError
+        If a training has no ρ, or none spends so little.
+    """
+    # ln ρ grows nearly in proportion to ln ε: steps of that, between the ends of a bracket.
+    low, high, epsilon = 0.0, math.inf, guess
+    for _ in range(_MOST_STEPS):
+        spent = rho_at(epsilon)
+        if math.isinf(spent):
+            raise ValueError(
+                "what a training spends has no rho: it can't be accounted for delta > 0"
+            )
+        if spent <= rho:
+            low = epsilon
+            if spent >= rho * (1 - _NEAR):
+                return epsilon
+        else:
+            high = epsilon
+        step = epsilon * math.sqrt(rho * (1 - _NEAR / 2) / spent) if spent > 0 else 2 * epsilon
+        if not low < step < high:
+            step = 2 * low if math.isinf(high) else (low + high) / 2
+        epsilon = step
+    if low > 0:
+        return low
+    raise ValueError("no epsilon is so small that a training spends what a run may")
+
+
+@lru_cache(maxsize=1024)
+def _zcdp_epsilon(rho: float, delta: float) -> float:
+    """Return ε that ρ-zCDP is worth at δ, by the conversion of Canonne, Kamath and Steinke."""
+    root = math.sqrt(rho * math.log(1 / delta))
+    return solve(lambda each: -log_ratio(zcdp_delta(rho, each), delta), rho + 2 * root)

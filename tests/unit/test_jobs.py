@@ -1,0 +1,420 @@
+"""Jobs: what one kind of them trains, the file that it writes, and when that may be believed."""
+
+import json
+import math
+import random
+import subprocess
+import sys
+from dataclasses import replace
+from itertools import chain
+
+import pandas as pd
+import pytest
+import yaml
+
+from privcurve import datasets
+from privcurve.experiments import jobs, manifest, results, study, summary
+from privcurve.experiments.curves import CODED, curves, parts, portion
+from privcurve.experiments.jobs import StudyJobs
+from privcurve.experiments.results import IncompleteError
+from privcurve.experiments.work import work
+from privcurve.learners import lazybb, registry
+from privcurve.steps import train
+from privcurve.workflow import failed
+
+SEED = 1
+LEARNERS = {
+    "boost": {"learner": "lazybb", "grid": {"n_rounds": [3, 5], "density": [0.5, 1]}},
+    "one_rule": {"learner": "one_rule"},
+    "majority": {"learner": "majority_class"},
+}
+HOLDOUTS = {"splits": {"holdout": 0.2, "repeats": 3}, "folds": None, "repeats": None}
+ALL = {"select": "all", "outputs": ["accuracy"]}
+
+
+def content(learners=LEARNERS, **changes):
+    base = {"title": "t", "datasets": ["toy-line"], "epsilons": [1], "folds": 2, "repeats": 2}
+    words = {**base, "learners": learners, **changes}
+    return {key: value for key, value in words.items() if value is not None}
+
+
+def jobs_of(seconds_per_job=30, seed=SEED, **changes):
+    made = study.from_mapping(content(**changes), "t", "t.yaml")
+    return StudyJobs(made, seed, seconds_per_job)
+
+
+# How a study is cut
+
+
+@pytest.fixture(scope="module")
+def boost():
+    grid = {"n_rounds": [5, 9, 15, 99], "density": [0.25, 0.5, 1]}
+    learners = {"boost": {"learner": "lazybb", "grid": grid}}
+    return next(iter(jobs_of(epsilons=[0.5, 1, 2], learners=learners).curves.values()))
+
+
+@pytest.mark.parametrize("n_parts", [1, 2, 5, 12])
+def test_parts_hold_every_point_once_and_points_that_share_a_calibration_together(boost, n_parts):
+    dealt = parts(boost.arm, n_parts)
+    keys = [[(p.epsilon, p.text) for p in part] for part in dealt]
+    assert sorted(chain(*keys)) == sorted((p.epsilon, p.text) for p in boost.arm.points)
+    assert registry.entry("lazybb").shared == ("n_rounds",)
+    shared = [{(p.epsilon, p.setting["n_rounds"]) for p in part} for part in dealt]
+    assert sum(map(len, shared)) == len(set.union(*shared)) == 12
+    # A reordered grid asks for nothing else.
+    turned = replace(boost.arm, settings=boost.arm.settings[::-1], epsilons=(2, 1, 0.5))
+    other = replace(boost, arm=turned)
+    assert other.digest == boost.digest
+
+
+def test_a_grid_is_cut_into_parts_that_take_less_than_two_jobs(boost):
+    (grid,) = boost.grid
+    for share, n_parts in ((1, 1), (0.51, 1), (0.49, 2), (0.11, 5), (1e-9, 12)):
+        one = curves(boost.study, SEED, share * grid.seconds)[0]
+        assert one.n_parts == n_parts
+        assert sum(part.seconds for part in one.grid) == pytest.approx(grid.seconds)
+        of_fits = [sum(p.setting["n_rounds"] for p in part.points) for part in one.grid]
+        assert max(of_fits) < 2.5 * sum(of_fits) / n_parts or n_parts == 12
+
+
+def test_curves_come_together_until_they_fill_a_job(monkeypatch):
+    many = {f"l{k}": {"learner": "majority_class"} for k in range(7)}
+    each = next(iter(jobs_of(learners=many).curves.values())).seconds
+
+    def sizes(seconds_per_job, learners=many):
+        cut = jobs_of(seconds_per_job, learners=learners).jobs.values()
+        return [len({one.curve.arm.name for one in job.portions}) for job in cut]
+
+    assert sizes(30) == [7]
+    # Three fill a job; what is left over joins the last.
+    assert sizes(2.9 * each) == [3, 4]
+    assert sizes(0.9 * each) == [1] * 7
+    # As many as a command line has room for.
+    with monkeypatch.context() as patch:
+        patch.setattr(jobs, "MOST_CURVES", 3)
+        assert sizes(30) == [3, 3, 1]
+    # What is added at the end moves nothing before it.
+    grown = {**many, "l7": many["l0"], "l8": many["l0"]}
+    first, *_ = jobs_of(2.9 * each, learners=many).jobs
+    assert first in jobs_of(2.9 * each, learners=grown).jobs
+
+
+def test_a_part_of_a_large_grid_is_a_job_of_its_own_and_so_is_the_selection():
+    study_jobs = jobs_of(1e-9)
+    boost = study_jobs.curves["toy-line", "boost~certified"]
+    mine = [job for job in study_jobs.jobs.values() if job.portions[0].curve is boost]
+    assert [len(job.portions) for job in mine] == [1, 1, 1]
+    assert mine[-1].reads == [job.file for job in mine[:-1]]
+    assert not any(job.reads for job in jobs_of().jobs.values())
+    # A job names its portions to its process.
+    for job in study_jobs.jobs.values():
+        for one in job.portions:
+            dataset, arm, part = one.name.split("/")
+            same = portion(one.curve.study, datasets.describe(dataset), arm, part, SEED)
+            assert (same.name, same.digest) == (one.name, one.digest)
+
+
+def test_the_name_of_a_job_is_of_all_that_it_is_asked_for(monkeypatch):
+    names = set(jobs_of().jobs)
+    assert set(jobs_of(title="other").jobs) == names
+    fewer = dict(list(LEARNERS.items())[:2])
+    for changes in (
+        *({"epsilons": [2]}, {"folds": 3}, {"repeats": 3}, {"learners": fewer}, {"seed": 2}),
+        *({"metric": "auc"}, {"datasets": ["wdbc"]}, HOLDOUTS, {"seconds_per_job": 1e-9}),
+    ):
+        assert not names & set(jobs_of(**changes).jobs)
+    entry = registry.entry("lazybb")
+    raised = {**registry.LEARNERS, "lazybb": replace(entry, version=entry.version + 1)}
+    monkeypatch.setattr(registry, "LEARNERS", raised)
+    assert not names & set(jobs_of().jobs)
+
+
+# What a job does
+
+
+@pytest.fixture
+def coded(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    datasets.save(datasets.load("toy-line"), CODED / "toy-line")
+
+
+def run(study_jobs):
+    for job in study_jobs.jobs.values():
+        work(job)
+    return study_jobs
+
+
+def read(study_jobs):
+    parts = [part for one in study_jobs.curves.values() for part in study_jobs.results(one)]
+    keys = ["arm", *results.KEY_COLUMNS]
+    return pd.concat(parts).sort_values(keys).reset_index(drop=True)
+
+
+def said(capsys):
+    lines = [line.split() for line in capsys.readouterr().out.splitlines()]
+    counts = [[int(line[k].rstrip(",")) for k in (1, 4, 6)] for line in lines if len(line) == 7]
+    return [sum(column) for column in zip(*counts, strict=True)]
+
+
+@pytest.mark.usefixtures("coded")
+@pytest.mark.parametrize("changes", [{}, ALL, HOLDOUTS, {**HOLDOUTS, **ALL}])
+def test_however_a_study_is_cut_its_results_are_the_same(capsys, changes):
+    whole = run(jobs_of(**changes))
+    assert all(job.is_done for job in whole.jobs.values())
+    n_trained, n_reused, n_failed = said(capsys)
+    progress = summary.progress(whole)
+    assert (progress.done, progress.jobs_left) == (progress.cells, 0) == (n_trained, 0)
+    assert n_reused == n_failed == 0
+    # The store has them all: jobs of another size take them from there.
+    cut = run(jobs_of(1e-9, **changes))
+    assert len(cut.jobs) > len(whole.jobs)
+    assert said(capsys) == [0, n_trained, 0]
+    assert read(cut).equals(read(whole))
+    for name in whole.curves if "select" not in changes else ():
+        assert cut.selected(cut.curves[name]) == whole.selected(whole.curves[name])
+    # So does a folder of which the store alone is left.
+    for job in whole.jobs.values():
+        job.file.unlink()
+    assert read(run(jobs_of(**changes))).equals(read(cut))
+
+
+def step(monkeypatch, job, path, **changes):
+    options = {"--study": path, "--seed": SEED, "--digest": job.name, **changes}
+    names = [one.name for one in job.portions]
+    words = [str(word) for pair in options.items() for word in pair]
+    monkeypatch.setattr(sys, "argv", ["step", *words, "--portions", *names])
+    train.main()
+
+
+@pytest.mark.usefixtures("coded")
+def test_a_step_refuses_a_study_that_was_edited_meanwhile(monkeypatch, tmp_path):
+    path = tmp_path / "t.yaml"
+    (job,) = jobs_of().jobs.values()
+    for changes in ({"epsilons": [2]}, {"learners": {"boost": LEARNERS["boost"]}}):
+        path.write_text(yaml.safe_dump(content(**changes)))
+        with pytest.raises(study.StudyError, match="was changed after the workflow had read it"):
+            step(monkeypatch, job, path)
+    assert not job.file.exists()
+    path.write_text(yaml.safe_dump(content()))
+    step(monkeypatch, job, path)
+    assert job.is_done
+
+
+@pytest.mark.usefixtures("coded")
+def test_a_lone_setting_of_hold_outs_is_not_selected(capsys):
+    learners = {"boost": {"learner": "lazybb", "grid": {"n_rounds": [3]}}}
+    study_jobs = run(jobs_of(**HOLDOUTS, learners=learners))
+    (one,) = study_jobs.curves.values()
+    assert [portion.name for portion in one.portions] == ["toy-line/boost~certified/best-of-0"]
+    assert said(capsys) == [3, 0, 0]
+    assert study_jobs.selected(one).splitlines()[1].split(",")[-5:-4] == [""]
+
+
+@pytest.mark.usefixtures("coded")
+def test_a_share_of_the_training_part_is_trained_on():
+    learners = {"boost": LEARNERS["boost"]}
+    shares = run(jobs_of(learners=learners, train_shares=[0.1, 1]))
+    frame = read(shares)
+    assert set(frame["n_train"][frame["arm"].str.endswith("=0.1")]) == {100}
+    # The cells of the whole training part are those of a study without the word.
+    assert read(run(jobs_of(learners=learners)))["id"].isin(frame["id"]).all()
+
+
+# What a file says
+
+
+def change_data():
+    path = CODED / "toy-line/domain.json"
+    path.write_text(path.read_text().replace('"checksum": "', '"checksum": "0'))
+
+
+@pytest.mark.usefixtures("coded")
+def test_runs_of_other_data_are_no_results():
+    study_jobs = run(jobs_of())
+    (job,) = study_jobs.jobs.values()
+    change_data()
+    assert not job.is_done
+    with pytest.raises(IncompleteError, match=r"boost~certified.*was made of other data"):
+        read(study_jobs)
+    with pytest.raises(IncompleteError, match="was made of other data"):
+        study_jobs.selected(next(iter(study_jobs.curves.values())))
+    # Data of another description are coded anew, and then the job has others. What raises here,
+    # Snakemake passes over.
+    coded = CODED / "toy-line/domain.json"
+    coded.write_text(json.dumps({**json.loads(coded.read_text()), "origin": {"description": "x"}}))
+    assert job.is_done
+    coded.write_text("torn")
+    assert job.is_done
+
+
+@pytest.mark.usefixtures("coded")
+def test_a_file_that_is_not_there_or_of_another_job_is_named():
+    study_jobs, other = run(jobs_of()), jobs_of(seed=2)
+    (job,), (another,) = study_jobs.jobs.values(), other.jobs.values()
+    with pytest.raises(IncompleteError, match=f"{another.name}.parquet is missing; run the same"):
+        read(other)
+    another.file.write_bytes(job.file.read_bytes())
+    assert not another.is_done
+    with pytest.raises(IncompleteError, match=f"{another.name}.parquet is damaged; delete it"):
+        read(other)
+
+
+@pytest.mark.usefixtures("coded")
+@pytest.mark.parametrize("size", [0, 3, 1000, -1])
+def test_a_file_that_was_cut_is_named(size):
+    study_jobs = run(jobs_of(learners={"majority": LEARNERS["majority"]}))
+    (job,) = study_jobs.jobs.values()
+    job.file.write_bytes(job.file.read_bytes()[:size])
+    assert not job.is_done
+    with pytest.raises(IncompleteError, match=f"{job.name}.parquet is damaged"):
+        read(study_jobs)
+
+
+@pytest.mark.usefixtures("coded")
+def test_trainings_that_failed_are_named_and_tried_again(monkeypatch, capsys):
+    def broken(self, n):
+        raise ArithmeticError("broken")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(lazybb.LazyBBClassifier, "_plan", broken)
+        study_jobs = run(jobs_of())
+    (job,) = study_jobs.jobs.values()
+    n_trained, _, n_failed = said(capsys)
+    assert n_failed == 2 * 4
+    assert not job.is_done
+    (first, end) = failed.remarks([job], job.file.stat().st_mtime)
+    assert first.startswith("failed: t: 8 of 8 trainings of boost~certified on toy-line: Arith")
+    assert "tries them again" in end
+    assert failed.remarks([job], job.file.stat().st_mtime + 1) == []
+    # Where no setting is complete, nothing is trained afresh.
+    assert len(read(study_jobs)) == 2 * 2
+    progress = summary.progress(study_jobs)
+    assert (progress.failed, progress.done) == (8, n_trained)
+    run(study_jobs)
+    assert job.is_done
+    assert failed.remarks([job], 0) == []
+
+
+@pytest.mark.usefixtures("coded")
+def test_a_selection_from_a_grid_that_had_failures_is_not_done_though_the_grid_is(monkeypatch):
+    """A job that outlives Snakemake may write it after the grid was trained again."""
+    whole = lazybb.LazyBBClassifier._plan
+
+    def broken(self, n):
+        if self.n_rounds == 5:
+            raise ArithmeticError("broken")
+        return whole(self, n)
+
+    study_jobs = jobs_of(1e-9, learners={"boost": LEARNERS["boost"]})
+    *grid, best = study_jobs.jobs.values()
+    with monkeypatch.context() as patch:
+        patch.setattr(lazybb.LazyBBClassifier, "_plan", broken)
+        run(study_jobs)
+    for job in grid:
+        work(job)
+    assert all(job.is_done for job in grid)
+    assert all(facts["failed"] == 0 for facts in best.facts)
+    assert not best.is_done
+    work(best)
+    assert best.is_done
+
+
+def row(setting, fold="1/1", epsilon=1.0):
+    return {"epsilon": epsilon, "setting": setting, "fold": fold, "repeat": 0, "accuracy": 0.5}
+
+
+def test_each_portion_is_read_alone_with_the_columns_asked_for(tmp_path):
+    path = tmp_path / "cells.parquet"
+    portions = [[row("a"), row("b", epsilon=math.inf)], [], [row("c")]]
+    results.write(path, list(map(results.table, portions)), [{"name": n} for n in "xyz"])
+    facts = results.read_facts(path)
+    assert facts == [{"name": n, "rows": rows} for n, rows in zip("xyz", (2, 0, 1), strict=True)]
+    frames = [results.read_portion(path, k, ["setting", "accuracy"]) for k in range(3)]
+    assert [list(frame["setting"]) for frame in frames] == [["a", "b"], [], ["c"]]
+    assert list(frames[0].columns) == ["setting", "accuracy"]
+    with pytest.raises(IncompleteError, match="is damaged"):
+        results.read_portion(path, 0, ["no_column"])
+
+
+@pytest.mark.parametrize(
+    ("settings", "says"),
+    [
+        ("abc", "f: 1 cells are missing: ε=1 c fold 1/1 repeat 0; delete it"),
+        ("a", "f: cells that the study does not ask for, such as ε=1 b fold 1/1 repeat 0; delete"),
+    ],
+)
+def test_other_runs_than_there_must_be_are_refused(settings, says):
+    frame = pd.DataFrame([row("a"), row("b")])
+    with pytest.raises(IncompleteError, match=says):
+        results.check_complete(frame, [("1", s, "1/1", 0) for s in settings], "f")
+
+
+@pytest.mark.parametrize("page", [64, 512, 4096])
+@pytest.mark.parametrize("fill", [b"\0", b"\xff"])
+def test_damage_is_named_wherever_it_is(tmp_path, page, fill):
+    """Of accuracies that do not compress, too: they stand in the file as they are."""
+    rng = random.Random(0)
+    path = tmp_path / "cells.parquet"
+    rows = [row("ab"[n % 2], f"{n}/900") | {"accuracy": rng.random()} for n in range(900)]
+    results.write(path, [results.table(rows)], [{"digest": "d"}])
+    whole, bytes_ = results.read_portion(path, 0, results.SCHEMA.names), path.read_bytes()
+    messages = []
+    for start in range(0, len(bytes_), page // 2):
+        hole = len(bytes_[start : start + page])
+        path.write_bytes(bytes_[:start] + fill * hole + bytes_[start + hole :])
+        # Without its digest a file is of nothing that may be asked for.
+        assert results.read_facts(path) in ([{"digest": "d", "rows": 900}], [], None)
+        try:
+            assert results.read_portion(path, 0, results.SCHEMA.names).equals(whole)
+        except IncompleteError as error:
+            messages.append(str(error))
+    assert set(messages) == {
+        f"{path} is damaged; delete it and run the same command again. What is trained is kept."
+    }
+    # Where nobody looks, there is little.
+    assert len(messages) > 0.9 * len(range(0, len(bytes_), page // 2))
+
+
+# What the manifest makes of them
+
+HEAD = "s\th:m:s\tmax_rss\tcpu_time\n"
+
+
+@pytest.mark.parametrize("left", ["", HEAD, HEAD + "1.5\t0:00", "\0" * 100])
+def test_a_benchmark_file_of_which_something_is_lost_is_not_counted(left, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (job,) = jobs_of().jobs.values()
+    job.benchmark.parent.mkdir(parents=True)
+    job.benchmark.write_text(HEAD + "2.5\t0:00:02\t100.5\tNA\n")
+    damaged = job.benchmark.with_name("damaged.tsv")
+    damaged.write_text(left)
+    told = manifest.manifest({}, {"t": jobs_of()}, [damaged, damaged.with_name("missing.tsv")])
+    assert told["rules"]["train"] == {
+        **{"jobs": 1, "wall_seconds": 2.5, "cpu_seconds": 0.0, "max_rss_mib": 100.5}
+    }
+    assert told["not_training"] is None
+
+
+@pytest.mark.usefixtures("coded")
+def test_the_share_that_is_not_training_is_of_what_jobs_say_themselves():
+    study_jobs = run(jobs_of(1e-9))
+    for job in study_jobs.jobs.values():
+        facts = [{**one, "training_seconds": 0.5, "job_seconds": 1.05} for one in job.facts]
+        tables = [results.table([{}] * one.pop("rows")) for one in facts]
+        results.write(job.file, tables, facts)
+    told = manifest.manifest({}, {"t": study_jobs}, [])
+    assert told["not_training"] == told["studies"]["t"]["not_training"] == 0.5238
+    assert told["studies"]["t"]["trained"] == summary.progress(study_jobs).cells
+
+
+def test_the_plan_and_its_outputs_load_no_pandas():
+    # Snakemake imports them whenever it builds the DAG.
+    code = (
+        "import json, sys, privcurve.workflow.plan, privcurve.outputs.registry; "
+        "print(json.dumps(sorted(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    loaded = set(json.loads(done.stdout))
+    assert {"privcurve.workflow.plan", "privcurve.papers.ensembles"} <= loaded
+    slow = {"pandas", "matplotlib", "seaborn", "sklearn.ensemble", "scipy.stats", "numba"}
+    assert loaded & slow == set()

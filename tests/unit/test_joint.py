@@ -1,0 +1,95 @@
+"""Joint Newton steps and gradient descent on one-hot codes, against plain formulas."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from privcurve.learners.dp_gradient_descent import DPGradientDescentClassifier
+from privcurve.learners.dp_newton import DPNewtonClassifier
+
+N_BINS = (3, 40)
+
+
+@pytest.fixture(scope="module")
+def records():
+    rng = np.random.default_rng(7)
+    X = np.column_stack([rng.integers(0, bins, 400) for bins in N_BINS]).astype(np.uint8)
+    y = np.where(X[:, 0] + X[:, 1] / 20 + rng.logistic(size=400) > 2.5, 1, -1)
+    return X, y
+
+
+def rows_of(X, groups):
+    """Return one-hot rows of merged codes, and a one for each row."""
+    parts = [np.eye(max(group) + 1)[np.array(group)[X[:, j]]] for j, group in enumerate(groups)]
+    return np.hstack([*parts, np.ones((len(X), 1))])
+
+
+def slopes(U, y, model):
+    residuals = (y > 0) - 1 / (1 + np.exp(-U @ model))
+    return U.T @ np.clip(residuals, -0.5, 0.5)
+
+
+GROUPS = [[0, 1, 2], [code * 16 // 40 for code in range(40)]]
+
+
+def test_without_noise_newton_solves_the_clipped_equations(records):
+    X, y = records
+    model = DPNewtonClassifier(
+        epsilon=float("inf"), n_bins=N_BINS, ordered=(False, True), n_steps=3000
+    ).fit(X, y)
+    U = rows_of(X, GROUPS)
+    spread = np.concatenate(
+        [model.coef_[:3], model.coef_[3:][[GROUPS[1].index(g) for g in range(16)]]]
+    )
+    at_the_end = slopes(U, y, np.append(spread, model.intercept_))
+    assert np.abs(at_the_end).max() < 1e-3
+    assert model.score(X, y) > 0.7
+
+
+def test_descent_goes_along_the_mean_slope(records):
+    X, y = records
+    U = rows_of(X, GROUPS)
+    plain = np.zeros(U.shape[1])
+    for _ in range(5):
+        plain += 1.5 / len(y) * slopes(U, y, plain)
+    fitted = DPGradientDescentClassifier(
+        epsilon=float("inf"), n_bins=N_BINS, ordered=(False, True), n_steps=5, learning_rate=1.5
+    ).fit(X, y)
+    np.testing.assert_allclose(fitted.coef_[:3], plain[:3])
+    np.testing.assert_allclose(fitted.coef_[3:], plain[3:19][GROUPS[1]])
+    np.testing.assert_allclose(fitted.intercept_, plain[-1])
+
+
+def test_counts_stand_for_repeated_rows(records):
+    X, y = records
+    counts = np.where(np.arange(len(y)) % 3, 1, 2)
+    options = {"epsilon": float("inf"), "n_bins": N_BINS}
+    one = DPNewtonClassifier(**options).fit(X, y, counts)
+    other = DPNewtonClassifier(**options).fit(np.repeat(X, counts, axis=0), np.repeat(y, counts))
+    np.testing.assert_allclose(one.coef_, other.coef_, atol=1e-9)
+
+
+@pytest.mark.parametrize("neighbours", ["replace-one", "add-remove"])
+def test_noise_of_slopes_is_that_of_their_share(records, neighbours):
+    X, y = records
+    model = DPNewtonClassifier(
+        epsilon=1, delta=1e-5, n_bins=N_BINS, neighbours=neighbours, random_state=1
+    ).fit(X, y)
+    gram, *steps = model.privacy_.ledger
+    m = 3
+    norms = {"replace-one": (2**0.5 * m, m**0.5), "add-remove": (m, 0.5 * m**0.5)}[neighbours]
+    assert (gram.sensitivity, steps[0].sensitivity) == pytest.approx(norms)
+    # ρ = (norm/σ)²/2: a quarter of it for the Gram matrix, the rest in eight equal parts.
+    rho = [(entry.sensitivity * entry.noise_rate) ** 2 / 2 for entry in model.privacy_.ledger]
+    np.testing.assert_allclose(np.array(rho) / sum(rho), [0.25, *[0.75 / 8] * 8])
+    assert ("number of records" in str(model.privacy_)) == (neighbours == "replace-one")
+
+
+def test_bad_requests_name_the_way_out(records):
+    with pytest.raises(ValueError, match="delta above 0"):
+        DPNewtonClassifier(epsilon=1, n_bins=N_BINS).fit(*records)
+    with pytest.raises(ValueError, match="n_estimate"):
+        DPGradientDescentClassifier(
+            epsilon=1, delta=1e-5, n_bins=N_BINS, neighbours="add-remove"
+        ).fit(*records)

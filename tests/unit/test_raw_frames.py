@@ -1,0 +1,228 @@
+"""Learners that are given a schema and raw frames, as scikit-learn's users have them."""
+
+from __future__ import annotations
+
+import pickle
+
+import numpy as np
+import pandas as pd
+import pyarrow
+import pytest
+from sklearn.base import clone
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.pipeline import make_pipeline
+
+import privcurve
+from privcurve import PrivGAMClassifier, Schema
+from privcurve.datasets.errors import DatasetError
+from privcurve.learners import registry
+
+CONTRACTS = ["Month-to-month", "One year", "Two year"]
+COLUMNS = {"tenure": (0, 100), "Contract": CONTRACTS, "TotalCharges": (0, 10_000)}
+
+
+@pytest.fixture(scope="module")
+def table() -> pd.DataFrame:
+    rng = np.random.default_rng(5)
+    n = 1500
+    frame = pd.DataFrame(
+        {
+            "junk": 1.0,
+            "tenure": rng.integers(0, 72, n),
+            "Contract": rng.choice(CONTRACTS, n),
+            "TotalCharges": rng.exponential(800, n),
+        }
+    )
+    log_odds = 3 - frame.tenure / 12 + 2 * (frame.Contract == CONTRACTS[0])
+    frame["Churn"] = np.where(rng.random(n) < 1 / (1 + np.exp(-log_odds)), "Yes", "No")
+    return frame
+
+
+@pytest.fixture(scope="module")
+def schema() -> Schema:
+    return Schema(COLUMNS, label=["No", "Yes"])
+
+
+def learner(schema: Schema, **more: object) -> PrivGAMClassifier:
+    return PrivGAMClassifier(epsilon=1, delta=1e-6, schema=schema, random_state=1, **more)
+
+
+NAMES = [
+    name
+    for name in registry.LEARNERS
+    if registry.entry(name).private and not registry.entry(name).requires
+]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_each_learner_is_what_it_is_on_the_codes(name, table, schema) -> None:
+    known = registry.entry(name)
+    public = Schema({**COLUMNS, "tenure": {"bounds": (0, 100), "public": True}}, ["No", "Yes"])
+    more = {"epsilon": 1.0, "delta": 0.0 if known.pure else 1e-6, "random_state": 3}
+    made = registry.estimator_class(name)(calibration=known.calibrations[0], schema=public, **more)
+    if name == "tuned":
+        made.set_params(learner="lazybb", settings={"n_rounds": [3, 5]})
+    raw = made.fit(table, table.Churn)
+    told = made._told_by_schema()
+    told.set_params(schema=None, random_state=np.random.default_rng(0))
+    coded = told.fit(public.encode(table), table.Churn.to_numpy())
+    assert set(raw.predict(table)) <= {"No", "Yes"}
+    assert list(raw.classes_) == list(coded.classes_) == ["No", "Yes"]
+    assert raw.privacy_.epsilon == coded.privacy_.epsilon
+    assert raw.get_params(deep=False)["n_bins"] is None
+
+
+def test_same_noise_gives_the_model_of_the_codes(table, schema) -> None:
+    raw = learner(schema).set_params(random_state=np.random.default_rng(2)).fit(table, table.Churn)
+    coded = PrivGAMClassifier(
+        epsilon=1,
+        delta=1e-6,
+        n_bins=schema.domain.n_bins,
+        ordered=schema.domain.ordered,
+        random_state=np.random.default_rng(2),
+    ).fit(schema.encode(table), table.Churn)
+    np.testing.assert_array_equal(
+        raw.decision_function(table), coded.decision_function(schema.encode(table))
+    )
+
+
+def test_scikit_learn_takes_it_as_it_takes_its_own(table, schema) -> None:
+    model = learner(schema)
+    assert cross_val_score(model, table, table.Churn, cv=3, scoring="roc_auc").mean() > 0.7
+    search = GridSearchCV(make_pipeline(model), {"privgamclassifier__epsilon": [0.5, 5]}, cv=2)
+    assert search.fit(table, table.Churn).predict(table).shape == (len(table),)
+    fitted = clone(model).fit(table, table.Churn)
+    again = pickle.loads(pickle.dumps(fitted))
+    np.testing.assert_array_equal(fitted.predict_proba(table), again.predict_proba(table))
+    assert clone(fitted).get_params()["schema"] == schema
+    assert list(fitted.feature_names_in_) == list(COLUMNS)
+
+
+def as_categories(frame: pd.DataFrame) -> pd.DataFrame:
+    return frame.astype({"Contract": "category"})
+
+
+def as_arrow(frame: pd.DataFrame) -> pd.DataFrame:
+    return frame.convert_dtypes(dtype_backend="pyarrow")
+
+
+def as_table(frame: pd.DataFrame) -> pyarrow.Table:
+    return pyarrow.Table.from_pandas(frame)
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        lambda frame: frame[frame.columns[::-1]],
+        lambda frame: frame.assign(other="x").drop(columns="Churn"),
+        as_categories,
+        lambda frame: as_categories(frame.astype({"Contract": "string"})),
+        lambda frame: frame.astype({"Contract": "string", "tenure": "Int64"}),
+        as_arrow,
+        as_table,
+        lambda frame: frame.to_dict("list"),
+    ],
+)
+def test_other_forms_of_the_same_frame(form, table, schema) -> None:
+    fitted = learner(schema).fit(form(table), table.Churn)
+    np.testing.assert_array_equal(
+        fitted.decision_function(form(table)),
+        learner(schema).fit(table, table.Churn).decision_function(table),
+    )
+
+
+def test_missing_values_and_unknown_words(table) -> None:
+    holes = table.astype({"tenure": float})
+    holes.loc[3, "tenure"] = np.nan
+    holes.loc[4, "Contract"] = None
+    holes.loc[5, "Contract"] = "Three year"
+    strict = Schema(COLUMNS, ["No", "Yes"])
+    with pytest.raises(DatasetError, match="tenure") as refused:
+        learner(strict).fit(holes, table.Churn)
+    assert "Three year" in str(refused.value)
+    lenient = Schema(COLUMNS, ["No", "Yes"], missing="bin", unknown="other")
+    model = learner(lenient).fit(holes, table.Churn)
+    assert model.predict(holes).shape == (len(holes),)
+    assert lenient.domain.n_bins == (65, 5, 65)
+
+
+@pytest.mark.parametrize("classes", [[0, 1], [False, True], ["b", "a"], [1, 0]])
+def test_labels_come_back_as_they_were_given(classes, table) -> None:
+    y = np.array(classes, dtype=object)[(table.Churn == "Yes").astype(int)]
+    y = pd.Series(y).infer_objects()
+    model = learner(Schema(COLUMNS, classes)).fit(table, y)
+    assert list(model.classes_) == classes
+    assert model.score(table, y) > 0.6
+
+
+def test_three_classes(table) -> None:
+    cls = registry.estimator_class("random_trees")
+    y = np.where(table.tenure < 20, "new", np.where(table.tenure < 50, "mid", "old"))
+    model = cls(epsilon=5, schema=Schema(COLUMNS, ["new", "mid", "old"])).fit(table, y)
+    assert model.score(table, y) > 0.5
+
+
+@pytest.mark.parametrize(
+    ("columns", "label", "hint"),
+    [
+        ({"a": (5, 1)}, ["n", "y"], "low < high"),
+        ({"a": (0, 1, 2)}, ["n", "y"], "pair"),
+        ({"a": "x"}, ["n", "y"], "'a'"),
+        ({"a": []}, ["n", "y"], "'?a'?"),
+        ({"a": {"bounds": [0, 1], "bin": 3}}, ["n", "y"], "bin"),
+        ({"a": (0, 1)}, "ny", "list of classes"),
+        ({"a": (0, 1)}, ["n"], "classes"),
+        ({"a": (0, 1)}, ["n", "n"], "'n'"),
+        ({}, ["n", "y"], "columns"),
+    ],
+)
+def test_a_wrong_schema_is_refused_at_once(columns, label, hint) -> None:
+    with pytest.raises(DatasetError, match=hint):
+        Schema(columns, label)
+
+
+def test_what_follows_from_a_schema_is_not_given_twice(table, schema) -> None:
+    with pytest.raises(ValueError, match="n_bins follows from the schema"):
+        learner(schema, n_bins=4).fit(table, table.Churn)
+
+
+def test_faults_of_a_fit_name_column_and_row(table, schema) -> None:
+    with pytest.raises(DatasetError, match="TotalCharges"):
+        learner(schema).fit(table.drop(columns="TotalCharges"), table.Churn)
+    y = table.Churn.copy()
+    y[7] = "Perhaps"
+    with pytest.raises(DatasetError, match=r"row 7.*Perhaps"):
+        learner(schema).fit(table, y)
+    with pytest.raises(ValueError, match="rows"):
+        learner(schema).fit(table, y[:-1].replace("Perhaps", "No"))
+
+
+def test_a_draft_is_decided_by_a_person(table) -> None:
+    draft = Schema.draft(table, label="Churn")
+    assert draft.undecided == ["tenure", "Contract", "TotalCharges"]
+    with pytest.raises(DatasetError, match="tenure, Contract, TotalCharges"):
+        learner(draft).fit(table, table.Churn)
+    draft["tenure"] = (0, 100)
+    draft["Contract"] = CONTRACTS
+    with pytest.raises(KeyError, match="TotalCharges"):
+        draft["TotalCharge"] = (0, 1)
+    draft["TotalCharges"] = (0, 10_000)
+    assert draft.undecided == []
+    assert draft.domain.columns[0].missing_bin
+    assert learner(draft).fit(table, table.Churn).score(table, table.Churn) > 0.6
+
+
+def test_yaml_and_back(tmp_path, schema, table) -> None:
+    path = tmp_path / "churn.yaml"
+    path.write_text(schema.to_yaml(), encoding="utf-8")
+    again = Schema.from_description(path)
+    assert again.domain == schema.domain
+    assert again.classes == schema.classes
+
+
+def test_a_saved_model_reads_raw_frames(tmp_path, table, schema) -> None:
+    model = learner(schema).fit(table, table.Churn)
+    privcurve.save(tmp_path / "model.json", model)
+    loaded = privcurve.load(tmp_path / "model.json")
+    np.testing.assert_array_equal(loaded.predict_proba(table), model.predict_proba(table))
+    np.testing.assert_array_equal(loaded.predict(table), model.predict(table))
