@@ -2,13 +2,13 @@
 
     PRIVCURVE_DATA=<mirror> python benchmarks/coding.py [--datasets adult page …] [--factor 10]
 
-Each numeric column has the bounds of its description, made `--factor` times as wide (upwards): wide,
-round and public, as someone gives them who does not know the column. It is cut into ten equal bins,
-and into 64 mixed ones, the default of `privcurve describe`. `by hand` is the description with fine
-bins that ships beside some datasets. `raw` is gradient boosting (scikit-learn) on the raw numbers and
-categories, without privacy. Figures are means of accuracy and AUC over random splits, and the
-standard error of the difference of AUC between mixed and equal bins over the same splits. Nothing
-was tuned on these tables but the share of logarithmic bins, one half, on Adult (the specification).
+Each numeric column has the bounds of its description, made `--factor` times as wide (upwards):
+wide, round and public, as someone gives them who does not know the column. It is cut into ten
+equal bins, and into 64 mixed ones, the default of `privcurve describe`. `by hand` is the
+description with fine bins that ships beside some datasets. `raw` is gradient boosting
+(scikit-learn) on the raw numbers and categories, without privacy. Figures are means of accuracy
+and AUC over random splits, and the standard error of the difference of AUC between mixed and equal
+bins over the same splits.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from privcurve.datasets.domain import Domain
 from privcurve.datasets.encode import Coder, amounts
 from privcurve.datasets.errors import Problems
 from privcurve.datasets.load import load, raw_tables
-from privcurve.learners.privgam import PrivGAMClassifier
+from privcurve.learners.additive.privgam import PrivGAMClassifier
 
 DATASETS = "adult bank magic page codrna winewhite abalone eeg qsar mice"
 EPSILONS = (0.1, 1.0, 3.0)

@@ -24,7 +24,7 @@ from threadpoolctl import threadpool_limits
 from lazybb import ADULT_BINS, adult, peak_rss, synthetic
 from partial import milliseconds
 from privcurve.learners.additive import rule
-from privcurve.learners.privgam import PrivGAMClassifier
+from privcurve.learners.additive.privgam import PrivGAMClassifier
 from privcurve.privacy.budget import REPLACE_ONE
 from privcurve.privacy.calibration.privgam import gaussian_budget
 

@@ -109,7 +109,7 @@ def bin_starts(n_bins: ArrayLike) -> NDArray[np.int64]:
     """
     counts = np.asarray(n_bins)
     starts = np.zeros(counts.size + 1, dtype=np.int64)
-    np.cumsum(counts, out=starts[1:])
+    counts.cumsum(out=starts[1:])
     return starts
 
 

@@ -23,7 +23,6 @@ START = "log-odds by public columns: exact, and the same for neighbours"
 ROLES = "which columns are public, a parameter"
 HALF_SPACES = {
     "votes_": "half-spaces drawn blindly or with noise, α of noisy errors, and public classifiers",
-    "estimates_": "errors with noise",
     "_roles": ROLES,
 }
 

@@ -12,9 +12,9 @@ from privcurve.holders.holder import NONE
 from privcurve.holders.sums import SecureSum
 from privcurve.holders.transcript import Transcript
 from privcurve.kernels.holder_counts import list_questions
-from privcurve.learners import dealt
 from privcurve.learners.entry import Facts
 from privcurve.learners.registry import make
+from privcurve.learners.shared import dealt
 from privcurve.privacy.accountants.compose import GAUSSIAN
 from privcurve.privacy.calibration.holders import ONLY_SUMS, SIZES
 from privcurve.privacy.ledger import NOT_PROVED, PROVED, REFUTED

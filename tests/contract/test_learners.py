@@ -91,15 +91,6 @@ def test_scikit_learn_without_noise(estimator, check):
 
 
 @learners
-def test_parameters_are_those_of_the_registry(name):
-    parameters = set(make(name).get_params())
-    assert set(LEARNERS[name].parameters) <= parameters
-    assert {"n_bins", "bounds", "classes", "random_state"} <= parameters
-    if private(name):
-        assert {"epsilon", "delta", "calibration"} <= parameters
-
-
-@learners
 def test_defaults_and_public_facts_are_those_of_the_estimator(name):
     if missing_package(name):
         pytest.skip(missing_package(name))

@@ -142,14 +142,14 @@ PROVED = [
     ("privgam", GAM, 1e-5, {"gaussian": [math.sqrt(0.5)], "exponential": [1.0]}),
     ("privgam", {**GAM, "neighbours": "add-remove", "n_estimate": N}, 0.0,
      {"laplace": [0.5], "permute_and_flip": [0.5]}),
-    # m = 5 with the intercept: products 2(m/2)² and √2·m/4, slopes cm and c√m.
-    ("privgam", LINE, 0.0, {"laplace": [1.0, 12.5, 2.5], "permute_and_flip": [1.0]}),
+    # m = 5 with the intercept: products m(m + 1)/8 and √2·m/4, slopes cm and c√m.
+    ("privgam", LINE, 0.0, {"laplace": [1.0, 3.75, 2.5], "permute_and_flip": [1.0]}),
     # Every sixth step is one along all columns.
     (
         "privgam",
         {**LINE, "n_steps": 12},
         0.0,
-        {"laplace": [1.0, 12.5, 2.5], "permute_and_flip": [1.0]},
+        {"laplace": [1.0, 3.75, 2.5], "permute_and_flip": [1.0]},
     ),
     (
         "privgam",

@@ -19,7 +19,7 @@ from privcurve.audit.pairs import Pair, flipped_constant, replaced
 from privcurve.audit.search import search_exact, search_sampled
 from privcurve.audit.states import sample_canary_scores
 from privcurve.learners.lazybb import LazyBBClassifier
-from privcurve.learners.linear import DPLogisticRegressionClassifier
+from privcurve.learners.linear.linear import DPLogisticRegressionClassifier
 from privcurve.learners.one_rule import OneRuleClassifier
 from privcurve.privacy.mechanisms import LAPLACE, MECHANISMS, exponential_probabilities
 from privcurve.privacy.sensitivity.counts import histogram_l1

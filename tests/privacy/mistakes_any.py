@@ -26,7 +26,7 @@ from privcurve.learners.additive.fitting import Fit
 from privcurve.learners.base import CodedClassifier
 from privcurve.learners.majority import MARGIN, NoisyMajorityClassifier
 from privcurve.learners.noisy_bayes import NoisyBayesClassifier
-from privcurve.learners.voting import VotingClassifier
+from privcurve.learners.shared.voting import VotingClassifier
 from privcurve.privacy.budget import ADD_REMOVE
 from privcurve.privacy.calibration.privgam import Budget, cells
 from privcurve.privacy.curator import EXACT, Curator

@@ -6,12 +6,14 @@ import numpy as np
 from mistakes_any import BALL, BRC, COUNTS, ONE_COLUMN, OWN, PATE, breaks, constant, mistake
 
 from privcurve.audit.contract import CHARGE, CONTROL, NOISE, POST_PROCESSING, SENSITIVITY, Case
-from privcurve.learners import half_spaces, linear, log_odds, noisy_bayes
+from privcurve.learners import noisy_bayes
 from privcurve.learners import pate as answers
-from privcurve.learners.half_spaces import HalfSpaceVoteClassifier, PrivateWeights, Rounds
+from privcurve.learners.linear import linear
 from privcurve.learners.noisy_bayes import NoisyBayesClassifier
 from privcurve.learners.pate import PATEClassifier
-from privcurve.learners.roles import PublicRows
+from privcurve.learners.shared import half_spaces, log_odds
+from privcurve.learners.shared.half_spaces import HalfSpaceVoteClassifier, PrivateWeights, Rounds
+from privcurve.learners.shared.roles import PublicRows
 from privcurve.privacy.budget import PRIVATE_COLUMNS
 from privcurve.privacy.calibration import objective
 from privcurve.privacy.calibration.brc import BRCNoise
@@ -70,7 +72,7 @@ def reach_of_the_records(own, self, call, ends, scores):
 
 @breaks(POST_PROCESSING, HIDDEN)
 def exact_errors_in_public_rounds(patch):
-    """The error of a round that the public classifier wins is released like any other."""
+    """The exact error of a round that the public classifier wins is left on the model."""
     exact = []
 
     @mistake(PrivateWeights, "estimate")
@@ -78,15 +80,16 @@ def exact_errors_in_public_rounds(patch):
         exact.append(own(self, wrong))
         return exact[-1]
 
-    @mistake(Rounds, "partial")
-    def played(own, self, public, rows):
+    @mistake(HalfSpaceVoteClassifier, "_boost")
+    def boosted(own, self, *given):
         exact.clear()
-        own(self, public, rows)
-        told = zip(self.votes, exact, self.estimates, strict=True)
-        self.estimates = [error if vote.public else noisy for vote, error, noisy in told]
+        rounds = own(self, *given)
+        errors = zip(self.votes_, exact, strict=True)
+        self.errors_ = [error for vote, error in errors if vote.public]
+        return rounds
 
     kept(patch)
-    played(patch)
+    boosted(patch)
 
 
 @mistake(Rounds, "partial", POST_PROCESSING, SEEN)

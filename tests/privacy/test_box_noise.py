@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 from scipy.special import expit
 
-from privcurve.learners.linear import DPLogisticRegressionClassifier
+from privcurve.learners.linear.linear import DPLogisticRegressionClassifier
 from privcurve.privacy.calibration.brc import people_noise
 from privcurve.privacy.calibration.objective import box
 from privcurve.privacy.mechanisms import BOX_PERTURBATION, MECHANISMS

@@ -163,6 +163,11 @@ def test_nothing_is_said_of_own_rows_where_nothing_is_claimed(recwarn):
     assert not model.privacy_.private
 
 
+def test_its_printed_state_is_the_same_in_each_process():
+    X, y = records()
+    assert " at 0x" not in str(vars(fit(X, y, random_state=0)))
+
+
 def test_messages():
     X, y = records()
     with pytest.raises(ValueError, match="pate needs public_columns="):

@@ -14,8 +14,8 @@ from privcurve.audit.run import STANDS, run
 from privcurve.audit.states import sample_canary_scores
 from privcurve.learners.additive import rule
 from privcurve.learners.additive.linear_part import LinearPart
+from privcurve.learners.additive.privgam import PrivGAMClassifier
 from privcurve.learners.additive.residuals import PLACE_BITS, Residuals, bin_maps, residual_table
-from privcurve.learners.privgam import PrivGAMClassifier
 from privcurve.privacy.budget import ADD_REMOVE, REPLACE_ONE
 from privcurve.privacy.calibration import privgam as bounds
 from privcurve.privacy.calibration.privgam import CLIP, gaussian_budget
@@ -122,10 +122,25 @@ def test_the_linear_parts_sensitivities_are_reached_at_the_ends_of_many_bins(nei
     assert np.linalg.norm(slopes) == pytest.approx(bounds.slopes(m, neighbours, False), **reached)
     norm = np.linalg.norm(products)
     assert norm == pytest.approx(bounds.products(m, neighbours, False), **reached)
-    # Of the upper triangle the bound is (m/2)² a record, which m(m + 1)/8 stays below.
-    most = {REPLACE_ONE: 8.0, ADD_REMOVE: 4.0}[neighbours]
-    assert bounds.products(m, neighbours, True) == most
-    assert np.abs(one[1][np.triu_indices(m)]).sum() == pytest.approx(m * (m + 1) / 8, **reached)
+    # Of a record that is added; or of one that comes in place of a record in the middle.
+    middle = released((124, 124, 124), 1)[1] if neighbours == REPLACE_ONE else 0.0
+    products = (one[1] - middle)[np.triu_indices(m)]
+    # The intercept is in its own middle for no record: one product fewer.
+    short = 0.25 if neighbours == REPLACE_ONE else 0.0
+    total = np.abs(products).sum() + short
+    assert total == pytest.approx(bounds.products(m, neighbours, True), **reached)
+
+
+def test_no_two_records_move_the_products_further():
+    """m(m + 1)/8 bounds the upper triangle of the difference, at random places and at the ends."""
+    rng = np.random.default_rng(0)
+    for m in (1, 2, 3, 7):
+        u, v = rng.uniform(-0.5, 0.5, (2, 4000, m))
+        u[::2], v[::3] = np.sign(u[::2]) / 2, 0.0
+        apart = u[:, :, None] * u[:, None, :] - v[:, :, None] * v[:, None, :]
+        upper = np.abs(np.triu(apart)).sum(axis=(1, 2))
+        bound = bounds.products(m, REPLACE_ONE, True)
+        assert 0.99 * bound < upper.max() <= bound * (1 + 1e-12)
 
 
 def test_residuals_are_clipped_and_fall_with_the_margin():

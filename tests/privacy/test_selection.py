@@ -17,11 +17,12 @@ from privcurve.audit.claim import DENSITY
 from privcurve.audit.fits import fits
 from privcurve.audit.pairs import Target, records
 from privcurve.audit.run import STANDS, VIOLATED, run
-from privcurve.learners import tuned, tuning
+from privcurve.learners import tuned
 from privcurve.learners.entry import Facts
 from privcurve.learners.one_rule import OneRuleClassifier
+from privcurve.learners.shared import tuning
+from privcurve.learners.shared.tuning import candidates_of, terms
 from privcurve.learners.tuned import TunedClassifier
-from privcurve.learners.tuning import candidates_of, terms
 from privcurve.privacy.accountants.compose import compose, gaussian_delta
 from privcurve.privacy.accountants.cost import GAUSSIAN_KIND, PURE_KIND, Cost, zcdp_delta
 from privcurve.privacy.noise import selection_statement

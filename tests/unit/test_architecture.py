@@ -14,12 +14,10 @@ SOURCE = ROOT / "src/privcurve"
 
 # What the newer rules do not hold of yet; to be emptied.
 TYPES_IN_A_CIRCLE = {
-    ("learners.additive.model", "learners.additive.fitting"),
-    ("learners.additive.plan", "learners.privgam"),
     ("outputs.base", "outputs.context"),
 }
 SMALL_FILES: set[str] = set()
-MOST_LEARNER_ENTRIES = 40  # Is to be 25.
+MOST_LEARNER_ENTRIES = 25
 ROOMS_WITH_OTHER_WORDS = {
     *("cli", "coding", "datasets", "experiments", "holders", "kernels", "learners"),
     *("models", "outputs", "papers", "privacy", "releases", "schema", "steps", "workflow"),
@@ -155,7 +153,7 @@ EXCEPTIONS = {
     ("learners.pate", "default_rng"): AT_INFINITY,
     ("learners.dp_bagging", "default_rng"): AT_INFINITY,
     ("learners.lazybb", "default_rng"): MADE_UP,
-    ("learners.tuning", "default_rng"): MADE_UP,
+    ("learners.shared.tuning", "default_rng"): MADE_UP,
     ("releases.request", "Generator"): MADE_UP,
     ("releases.request", "PCG64"): MADE_UP,
     ("releases.shares", "default_rng"): MADE_UP,

@@ -22,7 +22,7 @@ from privcurve.audit.run import (
     verdict,
 )
 from privcurve.audit.search import Worst, search_sampled
-from privcurve.learners.linear import DPLogisticRegressionClassifier
+from privcurve.learners.linear.linear import DPLogisticRegressionClassifier
 
 TARGET = Target("small", records([[0], [1], [0]], [1, -1, -1], [2]))
 

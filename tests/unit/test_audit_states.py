@@ -25,7 +25,7 @@ from privcurve.learners import LazyBBClassifier, TopDownTreeClassifier, registry
 from privcurve.learners.base import CodedClassifier
 from privcurve.learners.dp_bagging import DPBaggingClassifier
 from privcurve.learners.dpboost import DPBoostClassifier
-from privcurve.learners.linear import DPLogisticRegressionClassifier
+from privcurve.learners.linear.linear import DPLogisticRegressionClassifier
 from privcurve.learners.one_rule import OneRuleClassifier
 from privcurve.privacy.accountants.compose import BASIC
 from privcurve.privacy.budget import CERTIFIED, PRIVATE_COLUMNS, REPLACE_ONE

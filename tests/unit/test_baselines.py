@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import pickle
 import warnings
 from collections.abc import Sequence
 from typing import Any
@@ -17,13 +16,13 @@ from sklearn.metrics import log_loss as sklearn_log_loss
 
 from privcurve.coding import one_hot
 from privcurve.learners.gradient_boosting import GradientBoostingClassifier
-from privcurve.learners.linear import (
+from privcurve.learners.linear.linear import (
     DPLogisticRegressionClassifier,
     LogisticRegressionClassifier,
 )
-from privcurve.learners.log_odds import logistic_loss
 from privcurve.learners.majority import MajorityClassClassifier
 from privcurve.learners.registry import entry
+from privcurve.learners.shared.log_odds import logistic_loss
 from privcurve.privacy.budget import CERTIFIED, PUBLISHED
 
 N_BINS = [3, 4, 2, 5]
@@ -62,14 +61,6 @@ def diffprivlibs_generator(seed: int) -> np.random.RandomState:
     """Return the generator that our learner makes of a seed, for diffprivlib."""
     words = np.random.default_rng(seed).integers(2**32, size=4, dtype=np.uint32)
     return np.random.RandomState(np.random.MT19937(np.random.SeedSequence(words.tolist())))
-
-
-def test_one_hot() -> None:
-    codes = np.array([[0, 1], [2, 0]], dtype=np.uint8)
-    expected = [[1, 0, 0, 0, 1], [0, 0, 1, 1, 0]]
-    np.testing.assert_array_equal(one_hot(codes, np.array([3, 2])).toarray(), expected)
-    half = one_hot(codes, np.array([3, 2]), value=0.5).toarray()
-    np.testing.assert_array_equal(half, np.array(expected) / 2)
 
 
 def test_one_hot_offsets_do_not_overflow_small_integers() -> None:
@@ -186,14 +177,6 @@ def test_certified_without_noise_is_logistic_regression_without_intercept(data: 
 # Privacy -------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("learner", NON_PRIVATE)
-def test_controls_say_that_they_are_not_private(data: Data, learner: type[Any]) -> None:
-    X, y, counts = data
-    statement = learner(n_bins=N_BINS).fit(X, y, counts).privacy_
-    assert statement.epsilon == INF
-    assert statement.ledger == ()
-
-
 @pytest.mark.parametrize("calibration", OFFERED)
 @pytest.mark.parametrize("epsilon", [0.05, 1.0, 8.0])
 def test_statement(data: Data, epsilon: float, calibration: str) -> None:
@@ -207,12 +190,6 @@ def test_statement(data: Data, epsilon: float, calibration: str) -> None:
     text = str(statement)
     assert "tolerance of the solver" in text
     assert ("a flaw of the published noise" in text) == (calibration == PUBLISHED)
-
-
-def test_no_noise_no_privacy(data: Data) -> None:
-    X, y, _ = data
-    learner = DPLogisticRegressionClassifier(epsilon=INF, n_bins=N_BINS).fit(X, y)
-    assert not learner.privacy_.private
 
 
 # The contract --------------------------------------------------------------------------
@@ -247,16 +224,6 @@ def test_few_records_and_one_label_raise_nothing(n: int, epsilon: float, calibra
     assert math.isfinite(learner.intercept_)
 
 
-@pytest.mark.parametrize("learner", ALL)
-def test_deterministic_and_picklable(data: Data, learner: type[Any]) -> None:
-    X, y, counts = data
-    one = learner(n_bins=N_BINS, random_state=3).fit(X, y, counts).decision_function(X)
-    again = learner(n_bins=N_BINS, random_state=3).fit(X, y, counts)
-    np.testing.assert_array_equal(one, again.decision_function(X))
-    loaded = pickle.loads(pickle.dumps(again))
-    np.testing.assert_array_equal(one, loaded.decision_function(X))
-
-
 @pytest.mark.parametrize("intercept", [False, True])
 def test_the_loss_is_the_logistic_one_and_its_gradient_its_slope(
     data: Data, intercept: bool
@@ -280,34 +247,6 @@ def test_the_loss_is_the_logistic_one_and_its_gradient_its_slope(
     huge, slope = logistic_loss(1e4 * model, rows, signs, counts, 0.0)
     assert np.isfinite(huge)
     assert np.isfinite(slope).all()
-
-
-def test_seed_matters_for_the_private_learner(data: Data) -> None:
-    X, y, counts = data
-    coefficients = [
-        DPLogisticRegressionClassifier(n_bins=N_BINS, random_state=seed).fit(X, y, counts).coef_
-        for seed in (0, 1)
-    ]
-    assert np.abs(coefficients[0] - coefficients[1]).max() > 1e-3
-
-
-@pytest.mark.parametrize(
-    ("learner", "settings"),
-    [
-        (LogisticRegressionClassifier, [{"C": 0.1}, {"C": 10}]),
-        (DPLogisticRegressionClassifier, [{"C": 0.1}, {"C": 10}, {"epsilon": 5}]),
-        (GradientBoostingClassifier, [{"n_estimators": 3}, {"max_depth": 1}]),
-        (MajorityClassClassifier, [{}, {}]),
-    ],
-)
-def test_fit_many_is_fit(data: Data, learner: type[Any], settings: list[dict[str, Any]]) -> None:
-    X, y, counts = data
-    rngs = [np.random.default_rng(seed) for seed in range(len(settings))]
-    together = learner(n_bins=N_BINS).fit_many(X, y, settings, rngs, counts)
-    for seed, (setting, fitted) in enumerate(zip(settings, together, strict=True)):
-        rng = np.random.default_rng(seed)
-        alone = learner(n_bins=N_BINS, random_state=rng, **setting).fit(X, y, counts)
-        np.testing.assert_array_equal(fitted.decision_function(X), alone.decision_function(X))
 
 
 @pytest.mark.parametrize("learner", ALL)

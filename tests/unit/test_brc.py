@@ -12,7 +12,7 @@ import brc as reference
 
 from privcurve.kernels.brc import BLOCK, positive_rows, project_rows
 from privcurve.learners.brc import BRCClassifier
-from privcurve.learners.half_spaces import PrivateWeights
+from privcurve.learners.shared.half_spaces import PrivateWeights
 from privcurve.privacy.calibration.brc import BRCNoise
 from privcurve.privacy.mechanisms import draw_piece
 
@@ -166,12 +166,6 @@ def test_adaboost_of_random_classifiers():
         assert vote.alpha == pytest.approx(math.log((1 - error) / error))
         weights[side != y] *= math.exp(vote.alpha)
     assert (model.predict(X) == y).mean() > 0.7
-
-
-def test_only_one_label():
-    X, _ = data(20)
-    model = fit(X, np.ones(20, dtype=int), public_columns=(0,), epsilon=math.inf)
-    assert (model.predict(X) == 1).all()
 
 
 def test_thresholds_by_the_exponential_mechanism():

@@ -6,8 +6,8 @@ from scipy.special import expit, logit
 
 from privcurve.experiments.metrics import fits_log_odds
 from privcurve.kernels.m_alpha import log_odds_of_margins, record_weights
-from privcurve.learners import chances
 from privcurve.learners.registry import make
+from privcurve.learners.shared import chances
 
 
 def coded(n=4000, seed=0):

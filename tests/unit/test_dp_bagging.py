@@ -90,13 +90,13 @@ def test_few_records_make_few_teachers():
 
 def test_the_student_sees_no_record(monkeypatch):
     asked = []
-    train = DPBaggingClassifier._train_student
+    train = DPBaggingClassifier._regress
 
     def watched(self, pool, answers):
         asked.append(pool.copy())
         return train(self, pool, answers)
 
-    monkeypatch.setattr(DPBaggingClassifier, "_train_student", watched)
+    monkeypatch.setattr(DPBaggingClassifier, "_regress", watched)
     for seed in (0, 1):
         X, y, n_bins = problem(200, seed)
         DPBaggingClassifier(n_bins=n_bins, random_state=7).fit(X, y)
@@ -120,9 +120,3 @@ def test_calibration():
     assert many.composition == "zCDP, CKS conversion"
     for statement in (pure, approximate, many):
         assert statement.epsilon_spent == pytest.approx(2.0, rel=1e-9)
-
-
-def test_published_is_not_offered():
-    X, y, n_bins = problem(40)
-    with pytest.raises(ValueError, match="published"):
-        DPBaggingClassifier(n_bins=n_bins, calibration="published").fit(X, y)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from privcurve.learners.dp_gradient_descent import DPGradientDescentClassifier
-from privcurve.learners.dp_newton import DPNewtonClassifier
+from privcurve.learners.linear.dp_gradient_descent import DPGradientDescentClassifier
+from privcurve.learners.linear.dp_newton import DPNewtonClassifier
 
 N_BINS = (3, 40)
 

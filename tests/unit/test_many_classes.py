@@ -18,7 +18,7 @@ from privcurve.datasets import DatasetError, Domain
 from privcurve.experiments import metrics, ready, study
 from privcurve.experiments.splits import Split, Splitter
 from privcurve.experiments.train import Trainer
-from privcurve.learners.linear import LogisticRegressionClassifier
+from privcurve.learners.linear.linear import LogisticRegressionClassifier
 
 CLASSES = ["no", "mild", "severe"]
 LINES = ["age,town,sick", *(f"{k},Oslo,{CLASSES[k % 5 // 2]}." for k in range(50))]

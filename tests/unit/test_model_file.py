@@ -368,7 +368,7 @@ def test_a_column_may_have_as_many_codes_as_there_can_be(tmp_path):
     loaded = models.load(tmp_path / "model.json")
     assert np.array_equal(loaded.decision_function(X), model.decision_function(X))
     with pytest.raises(ValueError, match="65,537 codes, more than 65,536"):
-        Domain((Column("x", "numeric", (0.0, 1.0), 2**16 + 1),), label).encode({"x": [0.5]})
+        encode_frame(Domain((Column("x", "numeric", (0.0, 1.0), 2**16 + 1),), label), {"x": [0.5]})
 
 
 def test_lists_in_lists_are_refused_at_any_depth(tmp_path):

@@ -11,7 +11,8 @@ import pytest
 from privcurve.datasets import describe
 from privcurve.experiments import study
 from privcurve.experiments.jobs import Job, StudyJobs
-from privcurve.learners import memory, registry
+from privcurve.learners import registry
+from privcurve.learners.entries import memory
 from privcurve.workflow import needs
 
 PROGRAM = Path(__file__).with_name("peak_memory.py")

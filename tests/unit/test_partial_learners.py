@@ -5,9 +5,9 @@ import math
 import numpy as np
 import pytest
 
-from privcurve.learners.boosting_for_people import BoostingForPeopleClassifier
+from privcurve.learners.brc import BoostingForPeopleClassifier
 from privcurve.learners.lazybb import LazyBBClassifier
-from privcurve.learners.linear import LogisticRegressionClassifier
+from privcurve.learners.linear.linear import LogisticRegressionClassifier
 
 BINS = (3, 4, 5)
 KNOWN = {"n_bins": BINS, "classes": (-1, 1)}

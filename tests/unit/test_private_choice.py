@@ -9,7 +9,8 @@ import pytest
 from privcurve import datasets, models
 from privcurve.cli import compare, main
 from privcurve.datasets import describe
-from privcurve.learners import by_rule, registry
+from privcurve.learners import registry
+from privcurve.learners.entries import by_rule
 from privcurve.releases.budget_ledger import DONE, BudgetLedger
 from privcurve.releases.choice import CHOOSE, choice
 from privcurve.releases.errors import ReleaseError

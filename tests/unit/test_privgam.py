@@ -8,10 +8,10 @@ import pytest
 from privcurve.kernels.privgam import _along, _apart, smooth
 from privcurve.learners import registry
 from privcurve.learners.additive import rule
+from privcurve.learners.additive.privgam import PrivGAMClassifier
 from privcurve.learners.additive.residuals import Residuals, bin_maps
 from privcurve.learners.entry import Facts
 from privcurve.learners.majority import NoisyMajorityClassifier
-from privcurve.learners.privgam import PrivGAMClassifier
 from privcurve.privacy.calibration.privgam import (
     ASSUMED_ESTIMATE,
     ASSUMED_RULE,
@@ -341,6 +341,14 @@ def test_without_noise_it_is_an_additive_model():
     exact = 0.4 * (X[:, 0].astype(float) - 10) + (X[:, 1] == 2)
     chance = 1 / (1 + np.exp(-exact))
     assert np.abs(model.predict_proba(X)[:, 1] - chance).mean() < 0.02
+
+
+@pytest.mark.parametrize("linear", ["yes", "no"])
+@pytest.mark.parametrize("delta", [0.0, 1e-5])
+def test_without_noise_it_may_be_greedy(delta, linear):
+    X, y = problem()
+    model = learner(epsilon=np.inf, delta=delta, method="greedy", linear=linear, ordered=True)
+    assert (model.fit(X, y).predict(X) == y).mean() > 0.7
 
 
 def test_columns_that_stand_for_a_line_help_each_other():

@@ -8,7 +8,7 @@ import pytest
 
 from privcurve.learners.additive import rule
 from privcurve.learners.additive.linear_part import LinearPart, shrunk
-from privcurve.learners.privgam import PrivGAMClassifier
+from privcurve.learners.additive.privgam import PrivGAMClassifier
 from privcurve.privacy.calibration.privgam import gaussian_budget
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "reference"))

@@ -226,3 +226,14 @@ def test_a_saved_model_reads_raw_frames(tmp_path, table, schema) -> None:
     loaded = privcurve.load(tmp_path / "model.json")
     np.testing.assert_array_equal(loaded.predict_proba(table), model.predict_proba(table))
     np.testing.assert_array_equal(loaded.predict(table), model.predict(table))
+
+
+def test_a_model_speaks_of_columns_and_values_by_name(table, schema) -> None:
+    assert str(learner(schema)).startswith("PrivGAMClassifier(")
+    model = learner(schema).fit(table, table.Churn)
+    assert "Contract = " in model.describe()
+    assert "<= tenure <" in model.describe()
+    assert "code " not in model.describe()
+    said = str(model)
+    assert "tells No from Yes by" in said
+    assert "ε = 1, δ = 1e-06, replace-one" in said

@@ -13,6 +13,7 @@ import pytest
 
 from privcurve import models
 from privcurve.datasets import Column, Domain, Label
+from privcurve.datasets.frames import encode_frame
 from privcurve.learners import LazyBBClassifier, PrivGAMClassifier
 
 EXAMPLE = Path(__file__).parents[2] / "examples/read_model.py"
@@ -93,7 +94,7 @@ def test_it_says_what_the_model_says(kind, tmp_path, table, capsys):
         records = list(csv.DictReader(stream))
     frame = {name: [record[name] for record in records] for name in records[0]}
     # Plain readers hold nothing at all for what is missing.
-    codes = DOMAIN.encode(frame)
+    codes = encode_frame(DOMAIN, frame)
     scores = model.decision_function(codes)
     assert [row[0] for row in rows] == model.named(codes).tolist()
     assert {row[0] for row in rows} == {"no", "yes"}

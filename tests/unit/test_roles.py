@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 
 from privcurve.coding import scaled
-from privcurve.learners import registry, roles
+from privcurve.learners import registry
 from privcurve.learners.entry import Facts
-from privcurve.learners.roles import PublicRows, Roles, distinct_keys
+from privcurve.learners.shared import roles
+from privcurve.learners.shared.roles import PublicRows, Roles, distinct_keys
 
 
 def test_scaled_ends_and_one_bin():

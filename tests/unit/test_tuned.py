@@ -12,7 +12,7 @@ from privcurve.datasets.domain import NUMERIC, Column, Domain, Label
 from privcurve.experiments import paid, study
 from privcurve.learners import TunedClassifier, registry, tuned
 from privcurve.learners.lazybb import LazyBBClassifier
-from privcurve.learners.linear import DPLogisticRegressionClassifier
+from privcurve.learners.linear.linear import DPLogisticRegressionClassifier
 from privcurve.privacy.__main__ import main
 from privcurve.privacy.curator import DoorError
 from privcurve.privacy.ledger import NOT_SELECTION, rho_of_ledger

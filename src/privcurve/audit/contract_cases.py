@@ -71,7 +71,7 @@ CASES: tuple[Case, ...] = (
     Case(
         "privgam",
         {**SOME, **LINE},
-        idle={"first: products of places along the columns": "twice one record's sum of sizes"},
+        idle={"first: products of places along the columns": "reached at the ends of many codes"},
     ),
     Case("privgam", {**SOME, **LINE, "delta": DELTA, "method": "greedy"}),
     Case("privgam", {**SOME, **ESTIMATE}, neighbours=ADD_REMOVE, sizes=(2, 3, 12)),

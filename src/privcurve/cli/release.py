@@ -103,7 +103,8 @@ def _number(word: str, text: str) -> float:
 def _parameters(learner: str, given: list[str]) -> dict[str, Any]:
     """Read settings by their types in the registry."""
     from privcurve import schema
-    from privcurve.learners import registry, tuning
+    from privcurve.learners import registry
+    from privcurve.learners.shared import tuning
     from privcurve.releases.choice import is_choice
 
     try:

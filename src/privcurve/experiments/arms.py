@@ -12,8 +12,9 @@ from functools import cached_property
 from typing import Any
 
 from privcurve.experiments import alike, canonical, paid
-from privcurve.learners import registry, tuning
+from privcurve.learners import registry
 from privcurve.learners.entry import LearnerEntry
+from privcurve.learners.shared import tuning
 from privcurve.privacy.budget import PRIVATE_COLUMNS, REPLACE_ONE
 
 # The name of the axis that `train_shares` varies.

@@ -7,8 +7,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from privcurve.experiments import canonical
-from privcurve.learners import registry, tuning
+from privcurve.learners import registry
 from privcurve.learners.entry import LearnerEntry
+from privcurve.learners.shared import tuning
 from privcurve.privacy.budget import CERTIFIED
 
 # Words of `tune` that are parameters of the learner that chooses.

@@ -108,28 +108,70 @@ class Growth(NamedTuple):
     sums: Floats
     possible: Bools
 
-    @classmethod
-    def begin(cls, splits: Ints, data: Weighted, restrict: bool) -> Growth:
-        """Return a tree that is its root alone; `splits` is written as it grows."""
-        n_rows, n_nodes = len(data.bins), 2 * len(splits) + 1
-        starts = np.zeros(len(splits) + 2, dtype=np.int64)
-        starts[1] = n_rows
-        sums = np.zeros((n_nodes, 2))
-        positive, negative = data.by_leaf(np.zeros(n_rows, np.int64), 1)
-        sums[0] = negative[0], positive[0]
-        n_restricted = n_nodes if restrict else 1
-        possible = np.ones((n_restricted, data.bin_starts[-1]), dtype=np.bool_)
-        return cls(splits, np.arange(n_rows), starts, sums, possible)
-
     def error(self, level: int) -> float:
         """Return Σ min(A, B) of the nodes of a level."""
         return float(self.sums[2**level - 1 : 2 ** (level + 1) - 1].min(axis=1).sum())
 
-    def leaves(self) -> Ints:
-        """Return the leaf of each row, when all levels are grown."""
-        leaves = np.empty(len(self.order), dtype=np.int64)
-        leaves[self.order] = np.repeat(np.arange(len(self.splits) + 1), np.diff(self.starts))
-        return leaves
+
+@njit(cache=True, nogil=True)
+def begin_tree(splits: Ints, data: Weighted, restrict: bool) -> Growth:
+    """Return a tree that is its root alone; `splits` is written as it grows."""
+    n_rows, n_nodes = len(data.bins), 2 * len(splits) + 1
+    starts = np.zeros(len(splits) + 2, np.int64)
+    starts[1] = n_rows
+    sums = np.zeros((n_nodes, 2))
+    for i in range(n_rows):
+        sums[0, data.labels[i]] += data.weights[i]
+    possible = np.ones((n_nodes if restrict else 1, data.bin_starts[-1]), np.bool_)
+    return Growth(splits, np.arange(n_rows), starts, sums, possible)
+
+
+@njit(cache=True, nogil=True)
+def leaves_of(tree: Growth) -> Ints:
+    """Return the leaf of each row, when all levels are grown."""
+    leaves = np.empty(len(tree.order), np.int64)
+    for leaf in range(len(tree.splits) + 1):
+        leaves[tree.order[tree.starts[leaf] : tree.starts[leaf + 1]]] = leaf
+    return leaves
+
+
+@njit(cache=True, nogil=True)
+def grow_tree(
+    splits: Ints,
+    data: Weighted,
+    restrict: bool,
+    alphas: Floats,
+    by_error: bool,
+    chooses: int,
+    scales: Floats,
+    slope: float,
+    noise: Floats,
+    rng: np.random.Generator,
+) -> Ints:
+    """Grow a whole tree, and return the leaf of each row.
+
+    Parameters
+    ----------
+    splits : ndarray of shape (2**depth - 1,)
+        Output.
+    data : Weighted
+    restrict : bool
+        As for :func:`draw_tree`.
+    alphas, scales : ndarray of shape (depth,)
+        Of each level.
+    by_error, chooses, slope, noise, rng
+        As for :func:`grow_level`.
+
+    Returns
+    -------
+    ndarray of shape (n_rows,)
+    """
+    tree = begin_tree(splits, data, restrict)
+    for level in range(len(alphas)):
+        grow_level(
+            tree, level, data, alphas[level], by_error, chooses, scales[level], slope, noise, rng
+        )
+    return leaves_of(tree)
 
 
 @njit(cache=True, nogil=True)

@@ -20,7 +20,8 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from privcurve.coding import Codes, Floats, Records, decided, equal_width
-from privcurve.learners.checks import (
+from privcurve.learners.registry import check_parameters, entry
+from privcurve.learners.shared.checks import (
     RandomState,
     check_bounds,
     check_codes,
@@ -32,7 +33,6 @@ from privcurve.learners.checks import (
     generator_of,
     refuse_others,
 )
-from privcurve.learners.registry import check_parameters, entry
 from privcurve.privacy.budget import ADD_REMOVE, CERTIFIED, PRIVATE_COLUMNS
 from privcurve.privacy.curator import Curator
 from privcurve.privacy.ledger import (
@@ -324,6 +324,40 @@ class CodedClassifier(ClassifierMixin, BaseEstimator):
         """
         positions = decided(self.decision_function(X))
         return np.asarray(self.classes_)[positions]
+
+    def describe(self, domain: Any = None) -> str:
+        """Return the fitted model as a person reads it, with names of columns and values.
+
+        Parameters
+        ----------
+        domain : Domain, optional
+            Says what they are called; by default the `schema`'s, or their numbers without one.
+
+        Returns
+        -------
+        str
+            The learner's name alone where its model has no such form.
+        """
+        check_is_fitted(self)
+        if domain is None and self.schema is not None:
+            domain = self.schema.domain
+        names, bins = (None, None) if domain is None else (domain.names, domain.bin_names)
+        model: Any = getattr(self, "model_", None)
+        if hasattr(model, "in_words"):
+            return str(model.in_words(names, bins))
+        return str(model.describe(bins)) if hasattr(model, "describe") else self._learner
+
+    def __str__(self) -> str:
+        if self.schema is None or not hasattr(self, "classes_"):
+            return repr(self)
+        said = self.privacy_
+        promise = f"ε = {said.epsilon:g}, δ = {said.delta:g}, {said.neighbours}"
+        return (
+            f"{entry(self._learner).title}: tells {self.schema.domain.label.names[0]} from "
+            f"{', '.join(self.schema.domain.label.names[1:])} by {self.n_features_used_} of "
+            f"{len(self.schema.names)} columns ({promise if said.private else 'not private'}). "
+            "describe() says how, privacy_ what it guarantees."
+        )
 
     @property
     def privacy_(self) -> PrivacyStatement:

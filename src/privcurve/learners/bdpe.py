@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -14,10 +14,12 @@ from privcurve.kernels.boosted_trees import (
     BEST,
     DRAWN,
     NOISY,
-    Growth,
     Weighted,
+    begin_tree,
     draw_tree,
     grow_level,
+    grow_tree,
+    leaves_of,
 )
 from privcurve.kernels.m_alpha import (
     largest_link,
@@ -27,8 +29,8 @@ from privcurve.kernels.m_alpha import (
 )
 from privcurve.kernels.trees.form import bin_codes
 from privcurve.learners.base import BUDGET, PrivateClassifier
-from privcurve.learners.checks import require
-from privcurve.learners.tree_sums import TreeSumClassifier, shrunk
+from privcurve.learners.shared.checks import require
+from privcurve.learners.shared.tree_sums import TreeSumClassifier, shrunk
 from privcurve.privacy.accountants.compose import ADAPTIVE, BASIC, GAUSSIAN, ZCDP_CKS
 from privcurve.privacy.budget import CERTIFIED, PUBLISHED, is_private
 from privcurve.privacy.calibration.bdpe import CONSTANT, EXACT, LEAVES, OF_LINKS, OF_NODE, published
@@ -142,7 +144,7 @@ class BDPEClassifier(TreeSumClassifier, PrivateClassifier):
     alphas_ : ndarray of shape (n_trees, depth)
         α of each level; of ``calibrate_alpha="exact"`` that of the root alone is told.
     n_features_used_, n_records_
-        See :class:`~privcurve.learners.tree_sums.TreeSumClassifier`.
+        See :class:`~privcurve.learners.shared.tree_sums.TreeSumClassifier`.
     """
 
     _learner = "bdpe"
@@ -186,7 +188,8 @@ class BDPEClassifier(TreeSumClassifier, PrivateClassifier):
     def _guarantee(self, n: int) -> PrivacyStatement:
         budget = {name: getattr(self, name) for name in BUDGET}
         if self.calibration == CERTIFIED:
-            return noise_of(self._learner, tuple(self._calls(n)), **budget, accountants=ACCOUNTANTS)
+            calls, n_trees = tuple(self._tree_calls(n)), int(self.n_trees)
+            return noise_of(self._learner, calls, rounds=n_trees, **budget, accountants=ACCOUNTANTS)
         return published(
             n_trees=int(self.n_trees),
             depth=int(self.depth),
@@ -200,8 +203,8 @@ class BDPEClassifier(TreeSumClassifier, PrivateClassifier):
             delta=float(self.delta),
         )
 
-    def _calls(self, n: int) -> list[Announced]:
-        """Announce certified calls, for weights of at most 1.
+    def _tree_calls(self, n: int) -> list[Announced]:
+        """Return the certified calls of each tree, for weights of at most 1.
 
         Trees share the budget equally. Each level of a tree may spend its share at every node, the
         leaves of a tree theirs together (PRIVACY.md §f2, §f5).
@@ -238,12 +241,7 @@ class BDPEClassifier(TreeSumClassifier, PrivateClassifier):
             calls=2**depth * (2 if votes == LINK else 1), parallel=LEAVES,
             source="PRIVACY.md §f5; docs/proofs.md, boosted ensembles",
         ))  # fmt: skip
-        n_trees = int(self.n_trees)
-        return [
-            replace(call, what=call.what.format(t), share=call.share / n_trees)
-            for t in range(1, n_trees + 1)
-            for call in calls
-        ]
+        return calls
 
     def _release(self, records: Records, curator: Curator) -> None:
         signs, counts = records.labels, records.counts
@@ -276,12 +274,8 @@ class BDPEClassifier(TreeSumClassifier, PrivateClassifier):
 
     def _grow(self, t: int, data: Weighted, weight_bound: float, curator: Curator) -> Ints:
         """Choose the questions of tree t; return the leaf of each row."""
-        n, starts, splits, alphas = (
-            self.n_records_,
-            data.bin_starts,
-            self.splits_[t],
-            self.alphas_[t],
-        )
+        n, starts = self.n_records_, data.bin_starts
+        splits, alphas = self.splits_[t], self.alphas_[t]
         restrict = self.calibration == CERTIFIED
         if self.splits == RANDOM:
             draw_tree(starts, restrict, curator.coins, splits)
@@ -293,23 +287,25 @@ class BDPEClassifier(TreeSumClassifier, PrivateClassifier):
             slope = self._sensitivity(n, 1.0) / self._sensitivity(n, 0.0) - 1
         elif is_private(self.epsilon):
             chooses, noise = NOISY, curator.noise(calls, (len(calls), int(starts[-1])))
-        tree = Growth.begin(splits, data, restrict)
-        by_error, root = self.calibrate_alpha == EXACT, 0.0
+        # The published calls take weights to be at most 1.
+        bound = weight_bound if chooses == NOISY else 1.0
+        scales = np.array([calls[2**level - 1].scale * bound for level in range(len(alphas))])
+        if self.calibrate_alpha != RELEASED:
+            by_error = self.calibrate_alpha == EXACT
+            return np.asarray(grow_tree(
+                splits, data, restrict, alphas, by_error, chooses, scales, slope, noise, coins
+            ))  # fmt: skip
+        tree, root = begin_tree(splits, data, restrict), 0.0
         for level in range(len(alphas)):
-            # The published calls take weights to be at most 1.
-            scale = calls[2**level - 1].scale * (weight_bound if chooses == NOISY else 1.0)
-            if self.calibrate_alpha == RELEASED:
-                call = curator.call(OF_ERROR.format(t + 1, level + 1)).scaled(weight_bound)
-                seen = curator.number(call, tree.error(level))
-                root = seen if level == 0 else root
-                if root > 0:
-                    alphas[level] *= min(max(seen / root, 0.0), 1.0)
-                scale *= self._sensitivity(n, float(alphas[level]))
-            grow_level(
-                tree, level, data, float(alphas[level]), by_error, chooses, scale, slope, noise,
-                coins,
-            )  # fmt: skip
-        return tree.leaves()
+            call = curator.call(OF_ERROR.format(t + 1, level + 1)).scaled(weight_bound)
+            seen = curator.number(call, tree.error(level))
+            root = seen if level == 0 else root
+            if root > 0:
+                alphas[level] *= min(max(seen / root, 0.0), 1.0)
+            alpha = float(alphas[level])
+            scale = scales[level] * self._sensitivity(n, alpha)
+            grow_level(tree, level, data, alpha, False, chooses, scale, slope, noise, coins)
+        return np.asarray(leaves_of(tree))
 
     def _node_calls(self, t: int, curator: Curator) -> list[Call]:
         """Return the call of each inner node of tree t."""

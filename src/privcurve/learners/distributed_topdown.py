@@ -18,8 +18,8 @@ from privcurve.holders.transcript import Transcript
 from privcurve.holders.tree import GrownTree
 from privcurve.kernels.holder_counts import Questions, list_questions
 from privcurve.learners.base import PrivateClassifier
-from privcurve.learners.chances import LinkedClassifier
-from privcurve.learners.dealt import as_dealt, check_ordered, deal_to_holders
+from privcurve.learners.shared.chances import LinkedClassifier
+from privcurve.learners.shared.dealt import as_dealt, check_ordered, deal_to_holders
 from privcurve.learners.trees import TopDownTreeClassifier, TreeModel
 from privcurve.privacy.budget import CERTIFIED, PUBLISHED
 from privcurve.privacy.calibration.holders import (

@@ -9,7 +9,7 @@ import numpy as np
 from privcurve.coding import Codes, Floats, Ints, Records, Signs, bin_starts
 from privcurve.kernels.dp_bagging import add_votes
 from privcurve.learners.base import PrivateClassifier
-from privcurve.learners.log_odds import OneHotClassifier
+from privcurve.learners.shared.log_odds import OneHotClassifier
 from privcurve.privacy.budget import is_private
 from privcurve.privacy.curator import Curator
 from privcurve.privacy.noise import Announced
@@ -21,6 +21,9 @@ FEWEST_RECORDS = 10
 
 # Passes of a teacher over its records: more change its votes little.
 N_PASSES = 10
+
+# What a call releases.
+ANSWER = "answer {} of the teachers"
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -83,7 +86,7 @@ class DPBaggingClassifier(OneHotClassifier, PrivateClassifier):
     def _calls(self, n: int) -> tuple[Announced, ...]:
         return (
             Announced(
-                "answer {} of the teachers",
+                ANSWER,
                 times=int(self.n_queries),
                 margins=VOTES_MARGIN,
                 source="docs/competitors.md, DP bagging",
@@ -97,15 +100,13 @@ class DPBaggingClassifier(OneHotClassifier, PrivateClassifier):
         drawn = coins.integers(self.n_bins_, size=(int(self.n_queries), codes.shape[1]))
         pool = drawn.astype(codes.dtype)
         margins = self._margins(codes, signs, places, pool, coins)
-        positive = [
-            curator.signs(f"answer {q} of the teachers", margins[q - 1 : q])
-            for q in range(1, len(pool) + 1)
-        ]
-        self._train_student(pool, np.where(np.concatenate(positive), 1, -1).astype(np.int8))
+        if is_private(self.epsilon):
+            calls = [curator.call(ANSWER.format(q)) for q in range(1, len(pool) + 1)]
+            noise = curator.noise(calls, margins.shape)
+            noise += margins / calls[0].scale
+            margins = noise
+        self._regress(pool, np.where(margins > 0, 1, -1).astype(np.int8))
         self.n_records_ = records.n
-
-    def _train_student(self, pool: Codes, answers: Signs) -> None:
-        self._regress(pool, answers)
 
     def _margins(
         self, codes: Codes, signs: Signs, records: Ints, pool: Codes, coins: np.random.Generator

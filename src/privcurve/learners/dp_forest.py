@@ -10,8 +10,8 @@ from privcurve.coding import Floats, Records
 from privcurve.kernels.boosted_trees import Weighted, draw_tree
 from privcurve.kernels.trees.form import bin_codes
 from privcurve.learners.base import PrivateClassifier
-from privcurve.learners.chances import succession
-from privcurve.learners.tree_sums import TreeSumClassifier, shrunk
+from privcurve.learners.shared.chances import succession
+from privcurve.learners.shared.tree_sums import TreeSumClassifier, shrunk
 from privcurve.privacy.budget import ADD_REMOVE, CERTIFIED, PUBLISHED
 from privcurve.privacy.curator import Call, Curator
 from privcurve.privacy.mechanisms import NOISY_LABEL
@@ -66,7 +66,7 @@ class DPForestClassifier(TreeSumClassifier, PrivateClassifier):
     leaf_values_ : ndarray of shape (n_trees, 2**depth)
         Votes of the leaves.
     n_features_used_, n_records_
-        See :class:`~privcurve.learners.tree_sums.TreeSumClassifier`.
+        See :class:`~privcurve.learners.shared.tree_sums.TreeSumClassifier`.
     """
 
     _learner = "dp_forest"

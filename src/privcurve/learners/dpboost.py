@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,7 @@ from privcurve.coding import Floats, Records
 from privcurve.kernels.dpboost import grow_tree
 from privcurve.kernels.trees.form import Ranges, Trees, add_trees, bin_codes
 from privcurve.learners.base import PrivateClassifier
-from privcurve.learners.tree_sums import TreeSumClassifier
+from privcurve.learners.shared.tree_sums import TreeSumClassifier
 from privcurve.privacy.calibration.dpboost import (
     GEOMETRIC,
     GRADIENT_BOUND,
@@ -87,7 +87,7 @@ class DPBoostClassifier(TreeSumClassifier, PrivateClassifier):
     leaf_values_ : ndarray of shape (n_trees, 2**max_depth)
         η times the released leaf values.
     n_features_used_, n_records_
-        See :class:`~privcurve.learners.tree_sums.TreeSumClassifier`.
+        See :class:`~privcurve.learners.shared.tree_sums.TreeSumClassifier`.
     """
 
     _learner = "dpboost"
@@ -138,19 +138,20 @@ class DPBoostClassifier(TreeSumClassifier, PrivateClassifier):
         bounds = leaf_bounds(n_trees, self.learning_rate)
         sensitivities = leaf_l1(n_trees, self.learning_rate, self.regularisation, self.calibration)
         order, trees = places, self._trees()
+        shape = self.splits_.shape[1], int(self.n_bins_.sum())
         for t in range(n_trees):
             j = t % per_ensemble
             if j == 0:
                 order = curator.coins.permutation(places)
-            *levels, of_leaves = calls[t // per_ensemble]
+                *levels, of_leaves = calls[t // per_ensemble]
+                nodes = np.repeat(np.array(levels, dtype=object), 2 ** np.arange(len(levels)))
             rows = order[ends[j - 1] if j else 0 : ends[j]]
             bins, scores = all_bins[rows], np.zeros((len(rows), 1))
             add_trees(bins, trees.some(0, t), self._tree_values()[:t], scores)
             gradients = scores[:, 0] - signs[rows]
             # Each record's own gradient decides, so a filtered one is merely absent.
             taken = np.abs(gradients) <= GRADIENT_BOUND
-            nodes = [call for k, call in enumerate(levels) for _ in range(2**k)]
-            noise = curator.noise(nodes, (len(nodes), int(self.n_bins_.sum())))
+            noise = curator.noise(nodes, shape)
             weights = np.ones(int(taken.sum()))
             values = self._grow(
                 bins[taken], gradients[taken], weights, t, levels[0].scale, noise, trees
@@ -159,7 +160,7 @@ class DPBoostClassifier(TreeSumClassifier, PrivateClassifier):
             assert of_leaves.entry is not None
             scale = float(sensitivities[t]) / of_leaves.entry.epsilon
             # A learning rate of 1 leaves nothing to later trees: 0 is all that they could say.
-            call = replace(of_leaves, scale=scale) if scale else of_leaves
+            call = Call(of_leaves.mechanism, scale, of_leaves.entry) if scale else of_leaves
             answers = curator.numbers(call, values)
             self.leaf_values_[t] = self.learning_rate * answers if scale else 0.0
 

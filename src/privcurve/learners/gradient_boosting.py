@@ -10,14 +10,13 @@ from sklearn import ensemble
 
 from privcurve.coding import Codes, Floats, Records
 from privcurve.learners.base import StagedClassifier
-from privcurve.learners.chances import CERTAIN, only_label
-from privcurve.learners.log_odds import LogOddsClassifier
+from privcurve.learners.shared.chances import CERTAIN, ChanceClassifier, only_label
 from privcurve.privacy.curator import Curator
 from privcurve.privacy.ledger import PrivacyStatement
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class GradientBoostingClassifier(StagedClassifier, LogOddsClassifier):
+class GradientBoostingClassifier(StagedClassifier, ChanceClassifier):
     """scikit-learn's gradient boosted trees on the coded columns; not private.
 
     The codes go in as ordinal numbers, not one-hot: bins of a numeric column have an

@@ -11,19 +11,19 @@ import numpy as np
 from privcurve.coding import Codes, Floats, Ints, Records, Signs, code_type
 from privcurve.kernels.projection import fixed_point_bits, project, start_levels
 from privcurve.learners.base import PrivateClassifier, as_fitted
-from privcurve.learners.chances import cap_of, capped_weights
-from privcurve.learners.checks import require
 from privcurve.learners.one_rule import ONE_RULES, VoteModel
-from privcurve.learners.public_part import (
+from privcurve.learners.shared.chances import cap_of, capped_weights
+from privcurve.learners.shared.checks import require
+from privcurve.learners.shared.public_part import (
     NO_START,
     PUBLIC_START,
     PublicStart,
     check_start,
     started_roles,
 )
-from privcurve.learners.roles import Roles
+from privcurve.learners.shared.roles import Roles
+from privcurve.learners.shared.voting import Boosting, VotingClassifier, WeakLearner
 from privcurve.learners.trees import TOP_DOWN_TREES, TreeModel
-from privcurve.learners.voting import Boosting, VotingClassifier, WeakLearner
 from privcurve.privacy.budget import PUBLISHED
 from privcurve.privacy.curator import Curator
 from privcurve.privacy.ledger import PrivacyStatement, with_public
@@ -109,7 +109,7 @@ class LazyBBClassifier(VotingClassifier, PrivateClassifier):
     ties_ : str
         ``last_round`` or ``negative``; it follows from the parameters.
     n_features_used_, n_records_
-        See :class:`~privcurve.learners.voting.VotingClassifier`.
+        See :class:`~privcurve.learners.shared.voting.VotingClassifier`.
     start_ : PublicStart
         With a public start: what is added to the score. In the model a public column has one
         code, so that no vote asks for it.

@@ -12,9 +12,8 @@ from sklearn.dummy import DummyClassifier
 
 from privcurve.coding import Codes, Floats, Records
 from privcurve.learners.base import PrivateClassifier
-from privcurve.learners.chances import CERTAIN, log_shares
-from privcurve.learners.checks import require
-from privcurve.learners.log_odds import LogOddsClassifier
+from privcurve.learners.shared.chances import CERTAIN, ChanceClassifier, log_shares
+from privcurve.learners.shared.checks import require
 from privcurve.privacy.curator import Curator
 from privcurve.privacy.ledger import PrivacyStatement
 from privcurve.privacy.noise import Announced
@@ -22,7 +21,7 @@ from privcurve.privacy.sensitivity.counts import margins_l1
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class MajorityClassClassifier(LogOddsClassifier):
+class MajorityClassClassifier(ChanceClassifier):
     """Predict the most frequent label (scikit-learn's `DummyClassifier`); not private.
 
     The score of every row is the log-odds of the positive label among the records, and a tie

@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 
 from privcurve.coding import Codes, Floats, Ints, Records, Signs
 from privcurve.learners.base import BUDGET, PrivateClassifier
-from privcurve.learners.checks import require
-from privcurve.learners.log_odds import LogOddsClassifier
-from privcurve.learners.public_part import NO_START, PublicStart, started_roles
-from privcurve.learners.roles import Roles
+from privcurve.learners.shared.chances import ChanceClassifier
+from privcurve.learners.shared.checks import require
+from privcurve.learners.shared.public_part import NO_START, PublicStart, started_roles
+from privcurve.learners.shared.roles import Roles
 from privcurve.privacy.budget import REPLACE_ONE
 from privcurve.privacy.curator import Curator
 from privcurve.privacy.ledger import PrivacyStatement
@@ -34,7 +34,7 @@ SCORE_SENSITIVITY = 1.0
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class NoisyBayesClassifier(LogOddsClassifier, PrivateClassifier):
+class NoisyBayesClassifier(ChanceClassifier, PrivateClassifier):
     r"""Naive Bayes from (code × label) counts with noise (docs/partial.md, P3).
 
     Columns are chosen one after another by :math:`Q_j = \frac12 \sum_c |\sum_i y_i
@@ -163,10 +163,8 @@ class NoisyBayesClassifier(LogOddsClassifier, PrivateClassifier):
         require(widths == [(k,) for k in self.n_bins_[columns]], "its columns have other codes")
 
     def _scores(self, codes: Codes) -> Floats:
-        if isinstance(self.prior_, PublicStart):
-            found = self.prior_.of_rows(codes)
-        else:
-            found = np.full(len(codes), self.prior_)
+        prior, n = self.prior_, len(codes)
+        found = prior.of_rows(codes) if isinstance(prior, PublicStart) else np.full(n, prior)
         for column, ratios in zip(self.columns_, self.log_ratios_, strict=True):
             found += ratios[codes[:, column]]
         return found

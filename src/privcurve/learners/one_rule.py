@@ -13,8 +13,8 @@ from privcurve.coding import Bools, Codes, Ints, Records, bin_starts
 from privcurve.kernels.lazybb_rules import boost, count_votes, vote_table
 from privcurve.kernels.packing import PackedRows, pack
 from privcurve.learners.base import PrivateClassifier
-from privcurve.learners.checks import all_between, require
-from privcurve.learners.voting import VotingClassifier
+from privcurve.learners.shared.checks import all_between, require
+from privcurve.learners.shared.voting import VotingClassifier
 from privcurve.privacy.calibration.one_rules import OneRuleNoise, lazybb_one_rule
 from privcurve.privacy.curator import Curator, call_of
 
@@ -79,7 +79,7 @@ class VoteModel:
         return len({literal >> 1 for literal in self.literals} - {constant})
 
     def tally(self, codes: Codes, start: int = 0, stop: int | None = None) -> Ints:
-        """Sum the votes of rounds for each row, see :class:`~privcurve.learners.voting.Model`."""
+        """Sum the votes of rounds, see :class:`~privcurve.learners.shared.voting.Model`."""
         starts = bin_starts(self.n_bins)
         picks = np.array(self.literals[start:stop], dtype=np.int64)
         return count_votes(codes, starts, *vote_table(picks, int(starts[-1])))
@@ -134,7 +134,7 @@ class RulePlan:
 
 
 class OneRules:
-    """1-rules as weak learners, see :class:`~privcurve.learners.voting.WeakLearner`."""
+    """1-rules as weak learners, see :class:`~privcurve.learners.shared.voting.WeakLearner`."""
 
     def prepare(self, records: Records) -> RuleRows:
         """Pack the rows."""
@@ -189,7 +189,7 @@ class OneRuleClassifier(VotingClassifier, PrivateClassifier):
     model_ : VoteModel
         The 1-rule, readable.
     n_features_used_, n_records_
-        See :class:`~privcurve.learners.voting.VotingClassifier`.
+        See :class:`~privcurve.learners.shared.voting.VotingClassifier`.
     privacy_ : PrivacyStatement
     """
 

@@ -31,13 +31,7 @@ PACKAGE = "privcurve_own_learners"
 
 
 def names() -> list[str]:
-    """Return the names of the learners in the folder.
-
-    Raises
-    ------
-    ValueError
-        If one is called like a learner of this project, which would be used in its place.
-    """
+    """Return the names of the learners in the folder."""
     found = sorted(path.stem for path in FOLDER.glob("[!_]*.py") if path.stem.isidentifier())
     taken = [name for name in found if name in LEARNERS]
     if taken:
@@ -54,13 +48,7 @@ def path_of(name: str) -> Path:
 
 
 def entry(name: str) -> LearnerEntry:
-    """Return the entry of a learner, with the whole path of its class.
-
-    Raises
-    ------
-    ValueError
-        Naming the file, if it can't be run or lacks its entry.
-    """
+    """Return the entry of a learner, with the whole path of its class."""
     module = _module(path_of(name).resolve())
     found = getattr(module, "ENTRY", None)
     if not isinstance(found, LearnerEntry) or found.name != name:

@@ -17,11 +17,10 @@ from numpy.typing import ArrayLike
 from privcurve.coding import Bools, Codes, Floats, Ints, Records, Signs, scaled
 from privcurve.kernels.newton import minimise_logistic
 from privcurve.learners.base import PrivateClassifier
-from privcurve.learners.chances import only_label
-from privcurve.learners.log_odds import LogOddsClassifier
-from privcurve.learners.public_part import LinearScore, PublicClassifier
-from privcurve.learners.roles import PublicRows, Roles, distinct_keys
-from privcurve.learners.threads import one_thread
+from privcurve.learners.shared.chances import ChanceClassifier, only_label
+from privcurve.learners.shared.public_part import LinearScore, PublicClassifier
+from privcurve.learners.shared.roles import PublicRows, Roles, distinct_keys
+from privcurve.learners.shared.threads import one_thread
 from privcurve.privacy.budget import PUBLISHED
 from privcurve.privacy.curator import Curator, call_of
 from privcurve.privacy.ledger import PROVED, REFUTED, PrivacyStatement
@@ -83,6 +82,9 @@ class _OwnRows:
         with contextlib.suppress(TypeError):
             self._given = weakref.ref(X)
 
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}(asked={self.asked})"
+
     def __getstate__(self) -> dict[str, Any]:
         return {"asked": self.asked}
 
@@ -96,7 +98,7 @@ class _OwnRows:
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class PATEClassifier(LogOddsClassifier, PrivateClassifier):
+class PATEClassifier(ChanceClassifier, PrivateClassifier):
     """A student of public columns and of one noisy answer about the private ones.
 
     Teachers are logistic regressions of the label on private columns, each of its own part
@@ -156,20 +158,7 @@ class PATEClassifier(LogOddsClassifier, PrivateClassifier):
     public_columns: Sequence[int] | None = None
 
     def check_answers(self, n_records: int, codes: Codes) -> None:
-        """Refuse fewer answers than a training and its scores take.
-
-        Parameters
-        ----------
-        n_records : int
-            To be trained on.
-        codes : ndarray of shape (n_rows, n_columns)
-            Rows to be scored; equal private codes are one answer.
-
-        Raises
-        ------
-        ValueError
-            If `n_answers` are fewer.
-        """
+        """Refuse fewer answers than a training and its scores take."""
         private = list(Roles.of(self._learner, self.public_columns, codes.shape[1]).private)
         n_rows = len(np.unique(codes[:, private], axis=0))
         if self.n_answers is not None and self.n_answers < n_records + n_rows:

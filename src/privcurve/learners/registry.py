@@ -22,13 +22,7 @@ from privcurve.schema import nearest
 
 
 def entry(name: str) -> LearnerEntry:
-    """Return the entry of a learner.
-
-    Raises
-    ------
-    ValueError
-        If there is no such learner; the message names the nearest one.
-    """
+    """Return the entry of a learner."""
     if name in LEARNERS:
         return LEARNERS[name]
     if name in own.names():
@@ -90,13 +84,7 @@ def check_parameters(name: str, parameters: Mapping[str, Any]) -> None:
 
 
 def check_proved(name: str, parameters: Mapping[str, Any]) -> None:
-    """Refuse hyperparameters with which no certified guarantee of a learner is proved.
-
-    Raises
-    ------
-    ValueError
-        Naming the parameter, why, and what to give.
-    """
+    """Refuse hyperparameters with which no certified guarantee of a learner is proved."""
     for key, value in parameters.items():
         known = entry(name).parameters[key]
         if isinstance(value, str) and value in known.unproved:

@@ -19,8 +19,8 @@ from privcurve.kernels.lazybb_trees import (
 )
 from privcurve.kernels.trees.form import Trees, add_trees, bin_codes, ranges
 from privcurve.learners.base import PrivateClassifier
-from privcurve.learners.checks import all_between, require
-from privcurve.learners.voting import VotingClassifier
+from privcurve.learners.shared.checks import all_between, require
+from privcurve.learners.shared.voting import VotingClassifier
 from privcurve.privacy.budget import PUBLISHED
 from privcurve.privacy.calibration.trees import TreeNoiseRates, lazybb_trees
 from privcurve.privacy.curator import Curator, call_of
@@ -150,7 +150,7 @@ class TreeModel:
         return len(self.questions)
 
     def tally(self, codes: Codes, start: int = 0, stop: int | None = None) -> Ints:
-        """Sum the votes of trees for each row, see :class:`~privcurve.learners.voting.Model`."""
+        """Sum the votes of trees, see :class:`~privcurve.learners.shared.voting.Model`."""
         forest, some = self.forest, slice(start, stop)
         labels = forest.labels[some, :, None]
         trees = Trees(*ranges(forest.splits[some], self.n_bins), forest.children[some])
@@ -269,7 +269,7 @@ def write_trees(
 
 
 class TopDownTrees:
-    """DP-TopDown trees as weak learners, see :class:`~privcurve.learners.voting.WeakLearner`."""
+    """DP-TopDown trees, see :class:`~privcurve.learners.shared.voting.WeakLearner`."""
 
     def prepare(self, records: Records) -> BinnedRows:
         """Turn codes into places of histograms."""
@@ -356,7 +356,7 @@ class TopDownTreeClassifier(VotingClassifier, PrivateClassifier):
     model_ : TreeModel
         The tree, readable.
     n_features_used_, n_records_
-        See :class:`~privcurve.learners.voting.VotingClassifier`.
+        See :class:`~privcurve.learners.shared.voting.VotingClassifier`.
     privacy_ : PrivacyStatement
         What the fit guarantees, with every mechanism call.
 

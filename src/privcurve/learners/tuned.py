@@ -15,7 +15,7 @@ from privcurve.coding import Codes, Floats, Records, decided
 from privcurve.learners import registry
 from privcurve.learners.base import CodedClassifier, PrivateClassifier, as_fitted
 from privcurve.learners.entry import Facts
-from privcurve.learners.tuning import NAME, Candidate, budget_of, candidates_of, terms
+from privcurve.learners.shared.tuning import NAME, Candidate, budget_of, candidates_of, terms
 from privcurve.privacy.budget import CERTIFIED, is_private
 from privcurve.privacy.curator import EXACT, Call, Curator, call_of
 from privcurve.privacy.ledger import PrivacyStatement

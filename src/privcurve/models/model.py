@@ -140,13 +140,8 @@ class Model:
         return hasattr(self._estimator, "predict_proba")
 
     def describe(self) -> str:
-        """Write the model as a person reads it; the learner's name alone if it has no such form."""
-        model: Any = getattr(self._estimator, "model_", None)
-        if hasattr(model, "in_words"):
-            return str(model.in_words(self.domain.names, self.domain.bin_names))
-        if hasattr(model, "describe"):
-            return str(model.describe(self.domain.bin_names))
-        return self.learner
+        """Return the model as a person reads it; its learner's name if it has no such form."""
+        return self._estimator.describe(self.domain)
 
 
 def load(path: str | os.PathLike[str]) -> Model:

@@ -12,7 +12,8 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -73,7 +74,7 @@ class Call:
 
     def scaled(self, factor: float) -> Call:
         """Return the call for numbers that are `factor` times as large: a public factor."""
-        return replace(self, scale=self.scale * factor)
+        return Call(self.mechanism, self.scale * factor, self.entry, self.what)
 
     @property
     def private(self) -> bool:
@@ -81,6 +82,7 @@ class Call:
         return self.scale > 0
 
 
+@lru_cache(maxsize=2**14)
 def call_of(entry: LedgerEntry | None, mechanism: str | None = None) -> Call:
     """Return the call that a ledger's entry announces.
 
@@ -95,6 +97,9 @@ def call_of(entry: LedgerEntry | None, mechanism: str | None = None) -> Call:
         return Call(mechanism or "", 0.0)
     return Call(mechanism or entry.mechanism, 1 / entry.noise_rate, entry)
 
+
+# One call for all numbers, or one for each place along the first axes.
+Calls = Call | Sequence[Any] | NDArray[Any]
 
 # What a call is of, when there is no noise to be charged.
 EXACT = call_of(None)
@@ -231,7 +236,7 @@ class Curator:
         call = self._charge(call)
         return self._threshold(call, ends, scores)
 
-    def noise(self, calls: Call | Sequence[Any], shape: tuple[int, ...]) -> Floats:
+    def noise(self, calls: Calls, shape: tuple[int, ...]) -> Floats:
         """Return standard noise, for a compiled loop to add its scores to.
 
         The loop writes ``noise + score/scale`` in place and takes the largest of a row (a
@@ -239,7 +244,7 @@ class Curator:
 
         Parameters
         ----------
-        calls : Call, or (nested) sequence of Call
+        calls : Call, or (nested) sequence or array of Call
             Of one mechanism: one for all, or one for each place along the first axes.
         shape : tuple of int
             Of a choice the last axis is that of its candidates.
@@ -450,14 +455,13 @@ class Curator:
         """What was called so far, in that order: of a fit whose calls depend on answers."""
         return tuple(self._made)
 
-    def _charge_all(self, calls: Call | Sequence[Any], shape: tuple[int, ...]) -> NDArray[Any]:
+    def _charge_all(self, calls: Calls, shape: tuple[int, ...]) -> NDArray[Any]:
         # The call of each place along the first axes of the shape.
-        spread = np.array(calls, dtype=object)
+        spread = np.asarray(calls, dtype=object)
         if spread.size and spread.shape != shape[: spread.ndim]:
             raise ValueError(f"{spread.shape} calls do not fit noise of the shape {shape}")
-        # Of thousands of calls few differ. An entry is one object: to compare its fields is slow.
-        distinct = {(id(call.entry), call.mechanism, call.scale): call for call in spread.flat}
-        for call in distinct.values():
+        # Of thousands of calls few differ, and equal ones are one object.
+        for call in {id(call): call for call in spread.ravel().tolist()}.values():
             self._charge(call)
         return spread
 
@@ -470,8 +474,9 @@ class Curator:
             elif 0 < call.scale < math.inf:
                 raise DoorError(f"{call.mechanism} noise that no ledger's entry announces")
             return call
-        _check_law(call.mechanism, call.entry)
-        if not call.private:
+        if call.mechanism != call.entry.mechanism:
+            _check_law(call.mechanism, call.entry)
+        if not call.scale > 0:
             raise DoorError(f"charged, but answered without noise: {call.entry.what}")
         if again and call.entry not in self._made:
             raise DoorError(f"further numbers of what was never released: {call.entry.what}")
@@ -494,15 +499,18 @@ class Curator:
             If it is not.
         """
         self.statement = statement
-        announced = Counter(statement.ledger)
         self._check_parties(statement)
-        made = Counter(self._made)
+        if not self.inners and self.ledger == statement.ledger:
+            # Call by call, as in most fits: to count hundreds takes as long as a small one.
+            return
+        announced, made = Counter(statement.ledger), Counter(self._made)
         # Of a private selection the ledger is that of one run.
         runs = max(1, len(self.inners))
         for entry, times in made.items():
-            if entry not in announced:
+            charged = announced[entry]
+            if not charged:
                 raise DoorError(f"called, but not announced in the ledger: {entry.what}")
-            if times > runs * announced[entry] and not entry.parallel:
+            if times > runs * charged and not entry.parallel:
                 raise DoorError(f"called more often than it is charged: {entry.what}")
         # Holders have been checked, and what a tree asks them depends on their answers.
         if not (by_package or (self.parties and not made)):

@@ -101,6 +101,10 @@ class LedgerEntry:
     calls: int = 1
     parallel: str = ""
 
+    def __hash__(self) -> int:
+        # Entries are counted in every fit, and few share what they release.
+        return hash(self.what)
+
 
 @dataclass(frozen=True)
 class PrivacyStatement:

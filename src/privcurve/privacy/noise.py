@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
@@ -148,6 +148,7 @@ def noise_of(
     epsilon: float,
     delta: float = 0.0,
     calibration: str = CERTIFIED,
+    rounds: int = 1,
     accountants: tuple[str, ...] | None = None,
     **words: Any,
 ) -> PrivacyStatement:
@@ -157,10 +158,12 @@ def noise_of(
     ----------
     learner : str
     announced : tuple of Announced
-        In the order of the ledger; their shares add up to 1.
+        In the order of the ledger; their shares add up to 1. Of several rounds those of each.
     epsilon, delta : float
         The budget; ε may be infinite.
     calibration : str
+    rounds : int
+        Which share the budget equally; ``{}`` in what a call releases is the number of its round.
     accountants : tuple of str, optional
         For δ > 0: those to take the best of; by default all that fit.
     **words
@@ -178,6 +181,12 @@ def noise_of(
     check_budget(epsilon, delta)
     if not is_private(epsilon):
         return PrivacyStatement.not_private(learner)
+    if rounds > 1:
+        announced = tuple(
+            replace(each, what=each.what.format(t), share=each.share / rounds)
+            for t in range(1, rounds + 1)
+            for each in announced
+        )
     total = math.fsum(each.share for each in announced)
     if abs(total - 1) > 1e-9:
         raise ValueError(f"{learner}: the shares of its calls add up to {total}, not to 1")

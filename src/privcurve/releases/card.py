@@ -14,7 +14,7 @@ from privcurve import __version__, models
 from privcurve.datasets import Domain
 from privcurve.datasets.columns import NUMERIC, Column, spelt
 from privcurve.learners import registry
-from privcurve.learners.tuning import candidates_of
+from privcurve.learners.shared.tuning import candidates_of
 from privcurve.privacy import budget as words
 from privcurve.privacy.ledger import LedgerEntry, PrivacyStatement
 from privcurve.privacy.mechanisms import MECHANISMS

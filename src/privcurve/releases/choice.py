@@ -13,8 +13,10 @@ from typing import Any
 
 from privcurve import datasets
 from privcurve.datasets import Description
-from privcurve.learners import by_rule, registry, tuning
+from privcurve.learners import registry
+from privcurve.learners.entries import by_rule
 from privcurve.learners.entry import Facts
+from privcurve.learners.shared import tuning
 from privcurve.releases.budget_ledger import RELEASES, Budget, BudgetLedger, Price, level
 from privcurve.releases.errors import ReleaseError
 from privcurve.releases.released import Released

@@ -14,7 +14,7 @@ from privcurve.coding import class_labels, code_type
 from privcurve.datasets import Description, Domain
 from privcurve.learners import registry
 from privcurve.learners.entries import LEARNERS
-from privcurve.learners.tuning import NAME as TUNED
+from privcurve.learners.shared.tuning import NAME as TUNED
 from privcurve.models.document import document
 from privcurve.models.errors import ModelError
 from privcurve.privacy import budget as words

@@ -13,7 +13,8 @@ import yaml
 from privcurve.datasets import Description, describe
 from privcurve.experiments.study import DEFAULT_METRIC, Study, StudyError
 from privcurve.files import replace_text
-from privcurve.learners import by_rule, registry
+from privcurve.learners import registry
+from privcurve.learners.entries import by_rule
 from privcurve.outputs.base import Asked
 from privcurve.privacy.budget import check_budget
 from privcurve.privacy.seeds import SECRET

@@ -17,7 +17,7 @@ from privcurve.datasets import Description
 from privcurve.datasets.description import EXCEL
 from privcurve.experiments.curves import About, Curve
 from privcurve.experiments.jobs import Job
-from privcurve.learners.memory import training_bytes
+from privcurve.learners.entries.memory import training_bytes
 
 # MiB of a job before it has read a record: Python, imports, kernels that are compiled.
 PREPARING, TRAINING, AUDITING = 300, 400, 2000

@@ -16,7 +16,7 @@ from privcurve.audit.fits import fits
 from privcurve.audit.pairs import Pair, Target, flipped_balance
 from privcurve.coding import Floats, Ints, Records
 from privcurve.kernels.lazybb_rules import round_scores
-from privcurve.learners.voting import VotingClassifier
+from privcurve.learners.shared.voting import VotingClassifier
 from privcurve.privacy import mechanisms
 from privcurve.privacy.budget import CERTIFIED, PUBLISHED
 

@@ -18,8 +18,8 @@ from privcurve.audit.claim import Claim
 from privcurve.audit.pairs import Pair, Target, flipped_balance
 from privcurve.coding import Floats, Ints
 from privcurve.learners.entry import Facts
+from privcurve.learners.shared.tuning import Candidate, terms
 from privcurve.learners.tuned import TunedClassifier
-from privcurve.learners.tuning import Candidate, terms
 from privcurve.privacy.budget import CERTIFIED
 from privcurve.privacy.selection import UNITS
 from privcurve.privacy.sensitivity.counts import margins_l1

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,6 @@ from privcurve.kernels.privgam import smooth
 from privcurve.learners.additive import rule
 from privcurve.learners.additive.linear_part import LinearPart
 from privcurve.learners.additive.pairs import Crossing, crossings
-from privcurve.learners.additive.plan import Plan
 from privcurve.learners.additive.residuals import PLACE_BITS, SCORE_BITS, Residuals
 from privcurve.privacy.calibration.privgam import CLIP, Budget
 from privcurve.privacy.curator import EXACT, Call, Curator, DoorError
@@ -26,6 +26,43 @@ from privcurve.privacy.ledger import LedgerEntry
 
 _SIZES = np.array(rule.SIZES)
 _LENGTHS = np.array(rule.LENGTHS)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What the rule chose, from public facts alone.
+
+    Attributes
+    ----------
+    method : str
+        ``cyclic`` or ``greedy``.
+    n_steps : int
+        Rounds (cyclic) or steps (greedy).
+    merged : bool
+        Whether ordered columns have few bins.
+    linear : bool
+        Whether there is a joint linear part.
+    pairs : bool
+        Whether pairs of columns are asked after the rounds.
+    budget : Budget
+        Of the intercept alone: pure, whatever δ is.
+    intercept : tuple of float
+        Shares of the intercept in a greedy fit, first and last.
+    n_records : int
+        As the rule takes it.
+    line_sizes : tuple of float
+        Deviations that the prior of a linear part's coefficients may have.
+    """
+
+    method: str
+    n_steps: int
+    merged: bool
+    linear: bool
+    pairs: bool
+    budget: Budget
+    intercept: tuple[float, float]
+    n_records: int
+    line_sizes: tuple[float, ...]
 
 
 class Running:
@@ -38,22 +75,9 @@ class Running:
     def add(
         self, sums: Floats, cell_variance: float, shape: Floats, weight: float
     ) -> tuple[Floats, Floats]:
-        """Take one Newton step more into the weighted mean of all.
+        """Take one Newton step more; return the weighted mean of all targets, and its variance.
 
-        Parameters
-        ----------
-        sums : ndarray of shape (2, n_bins)
-            Released sums of residuals by label and bin.
-        cell_variance : float
-            Of the noise of each.
-        shape : ndarray of shape (n_bins,)
-            Where they were taken.
-        weight : float
-
-        Returns
-        -------
-        values, noise : ndarray of shape (n_bins,)
-            The mean of the steps' targets, and its variance.
+        `sums` are of residuals by label and bin, released with noise of `cell_variance`.
         """
         slope, curvature = sums[1] - sums[0], np.maximum(sums.sum(axis=0) / 2, 0.0)
         self.numerator += weight * (slope + curvature * shape)
@@ -116,15 +140,8 @@ class Fit:
     def release(self, j: int, share: float, weight: float, when: str) -> None:
         """Release the sums of a column with noise, and smooth its shape function.
 
-        Parameters
-        ----------
-        j : int
-        share : float
-            Of the budget.
-        weight : float
-            Of this step among those of the column.
-        when : str
-            Begins the ledger's words.
+        `share` is of the budget, `weight` among the steps of the column; `when` begins the ledger's
+        words.
         """
         exact = self.records.sums(j)
         what = f"{when}: residuals by bin of {self._name(j)}"
@@ -137,13 +154,6 @@ class Fit:
         All residuals are the clip c then, so that the curvature is public, and S[1] - S[0] is c
         times the margin: as one number with Laplace noise it has half the variance of two numbers'
         difference.
-
-        Parameters
-        ----------
-        share : float
-            Of the budget; pure.
-        n_records : int
-            Public, or an estimate.
         """
         exact = np.diff(self.records.sums(self.intercept), axis=0)
         what = "first: margin of the labels"

@@ -76,18 +76,6 @@ def shrunk(values: Floats, noise: Floats, sizes: Floats) -> Floats:
 
     The values are z ~ N(β, noise); the prior of the last coefficient is N(0, v), that of all others
     N(0, s²), with one s for all. The sizes are weighed by marginal likelihood.
-
-    Parameters
-    ----------
-    values : ndarray of shape (size,)
-    noise : ndarray of shape (size, size)
-        Positive definite.
-    sizes : ndarray of shape (n_sizes,)
-        Values of s.
-
-    Returns
-    -------
-    ndarray of shape (size,)
     """
     # One decomposition for all sizes: with N = noise + v·e eᵀ = LLᵀ and J the identity but for the
     # last, z has the covariance N + s²J = L(I + s²·V diag(λ) Vᵀ)Lᵀ.

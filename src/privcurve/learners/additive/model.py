@@ -10,8 +10,8 @@ import numpy as np
 
 from privcurve.coding import Codes, Floats, Ints
 from privcurve.learners.additive.residuals import SCORE_BITS
-from privcurve.learners.chances import whole_residuals
-from privcurve.learners.checks import require
+from privcurve.learners.shared.chances import whole_residuals
+from privcurve.learners.shared.checks import require
 
 if TYPE_CHECKING:
     from privcurve.learners.additive.fitting import Fit
@@ -86,23 +86,12 @@ class AdditiveModel:
         values = [shape / 2.0**SCORE_BITS for shape in fit.records.shapes]
         apart = fit.intercept
         pairs = []
-        for crossing, value, error in zip(
-            fit.crossings, values[apart + 1 :], fit.errors[apart + 1 :], strict=True
-        ):
+        crossed = zip(fit.crossings, values[apart + 1 :], fit.errors[apart + 1 :], strict=True)
+        for crossing, value, error in crossed:
+            (j, k), (first, second), shape = crossing.columns, crossing.groups, crossing.shape
             if value.any():
-                first, second = (
-                    groups[maps[j]]
-                    for j, groups in zip(crossing.columns, crossing.groups, strict=True)
-                )
-                shape = crossing.shape
-                pairs.append(
-                    PairShape(
-                        crossing.columns,
-                        (first, second),
-                        value.reshape(shape),
-                        error.reshape(shape),
-                    )
-                )
+                groups = first[maps[j]], second[maps[k]]
+                pairs.append(PairShape((j, k), groups, value.reshape(shape), error.reshape(shape)))
         return cls(
             float(values[apart][0]),
             float(fit.errors[apart][0]),
@@ -112,13 +101,7 @@ class AdditiveModel:
         )
 
     def check(self, n_bins: Ints) -> None:
-        """Check what was read from a file.
-
-        Raises
-        ------
-        ValueError
-            If it is no model of columns with so many codes.
-        """
+        """Check what was read from a file."""
         for values in (self.shapes, self.errors):
             widths = [value.shape for value in values]
             require(widths == [(k,) for k in n_bins], "its shapes are of other columns")
@@ -132,12 +115,7 @@ class AdditiveModel:
         return len(alone.union(*(pair.columns for pair in self.pairs)))
 
     def scores(self, codes: Codes) -> Floats:
-        """Return the scores of rows.
-
-        Parameters
-        ----------
-        codes : ndarray of unsigned integers, shape (n_rows, n_columns)
-        """
+        """Return the scores of rows."""
         found = np.full(len(codes), self.intercept)
         for j, values in enumerate(self.shapes):
             found += values[codes[:, j]]

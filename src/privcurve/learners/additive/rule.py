@@ -89,9 +89,9 @@ def is_cyclic(n: float, mu: float, n_columns: int) -> bool:
 
 def steps(n: float, amount: float, pure: bool) -> int:
     """How many choices a greedy fit makes; `amount` is ε where δ = 0, else √(2ρ)."""
-    root = math.sqrt(n * amount)
-    found = max(3, math.floor(root / 14)) if pure else max(4, math.floor(root / 4))
-    return min(found, MOST_STEPS)
+    least, unit = (3, 14) if pure else (4, 4)
+    # Without noise n · amount is infinite.
+    return max(least, math.floor(min(math.sqrt(n * amount) / unit, MOST_STEPS)))
 
 
 def has_pairs(n: float, mu: float, n_columns: int) -> bool:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from privcurve.learners import costs
-from privcurve.learners.entries import private
+from privcurve.learners.entries import costs, private
 from privcurve.learners.entries.private import INPUTS, C, positive
 from privcurve.learners.entry import LearnerEntry, Parameter
 from privcurve.privacy.budget import ADD_REMOVE, CERTIFIED, PRIVATE_COLUMNS, PUBLISHED, REPLACE_ONE
@@ -76,7 +75,7 @@ ENTRIES: tuple[LearnerEntry, ...] = (
     # Methods without privacy.
     LearnerEntry(
         name="logistic_regression",
-        path="privcurve.learners.linear:LogisticRegressionClassifier",
+        path="privcurve.learners.linear.linear:LogisticRegressionClassifier",
         title="Logistic regression",
         parameters={"C": C, **INPUTS},
         seconds=costs.logistic_regression,

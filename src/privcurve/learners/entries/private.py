@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from privcurve.learners import costs
+from privcurve.learners.entries import costs
 from privcurve.learners.entry import LearnerEntry, Parameter
 from privcurve.privacy.budget import ADD_REMOVE, CERTIFIED, PRIVATE_COLUMNS, PUBLISHED, REPLACE_ONE
 
@@ -145,7 +145,7 @@ ENTRIES: tuple[LearnerEntry, ...] = (
     ),
     LearnerEntry(
         name="dp_logistic_regression",
-        path="privcurve.learners.linear:DPLogisticRegressionClassifier",
+        path="privcurve.learners.linear.linear:DPLogisticRegressionClassifier",
         title="DP logistic regression",
         calibrations=BOTH,
         parameters={
@@ -180,7 +180,7 @@ ENTRIES: tuple[LearnerEntry, ...] = (
     ),
     LearnerEntry(
         name="boosting_for_people",
-        path="privcurve.learners.boosting_for_people:BoostingForPeopleClassifier",
+        path="privcurve.learners.brc:BoostingForPeopleClassifier",
         title="Boosting for People",
         calibrations=BOTH,
         parameters=HALF_SPACES,
@@ -316,8 +316,8 @@ ENTRIES: tuple[LearnerEntry, ...] = (
     # Additive models, whose settings follow from a public rule.
     LearnerEntry(
         name="privgam",
-        path="privcurve.learners.privgam:PrivGAMClassifier",
-        version=3,
+        path="privcurve.learners.additive.privgam:PrivGAMClassifier",
+        version=4,
         title="PrivGAM",
         calibrations=(CERTIFIED,),
         approximate=True,
@@ -339,7 +339,7 @@ ENTRIES: tuple[LearnerEntry, ...] = (
     # Logistic regression on one-hot codes, all columns at once.
     LearnerEntry(
         name="dp_newton",
-        path="privcurve.learners.dp_newton:DPNewtonClassifier",
+        path="privcurve.learners.linear.dp_newton:DPNewtonClassifier",
         title="DP joint Newton",
         calibrations=(CERTIFIED,),
         approximate=True,
@@ -355,7 +355,7 @@ ENTRIES: tuple[LearnerEntry, ...] = (
     ),
     LearnerEntry(
         name="dp_gradient_descent",
-        path="privcurve.learners.dp_gradient_descent:DPGradientDescentClassifier",
+        path="privcurve.learners.linear.dp_gradient_descent:DPGradientDescentClassifier",
         title="DP gradient descent",
         calibrations=(CERTIFIED,),
         approximate=True,

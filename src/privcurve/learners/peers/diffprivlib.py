@@ -14,7 +14,7 @@ from diffprivlib.utils import PrivacyLeakWarning
 
 from privcurve.coding import Codes, Floats, Records
 from privcurve.learners.base import PrivateClassifier
-from privcurve.learners.threads import one_thread
+from privcurve.learners.shared.threads import one_thread
 from privcurve.privacy.accountants.compose import BASIC
 from privcurve.privacy.budget import ADD_REMOVE, PUBLISHED, is_private
 from privcurve.privacy.curator import Curator

@@ -16,8 +16,7 @@ from interpret.glassbox import ExplainableBoostingClassifier
 
 from privcurve.coding import Codes, Floats, Records
 from privcurve.learners.base import PrivateClassifier
-from privcurve.learners.chances import CERTAIN, only_label
-from privcurve.learners.log_odds import LogOddsClassifier
+from privcurve.learners.shared.chances import CERTAIN, ChanceClassifier, only_label
 from privcurve.privacy.accountants.compose import BASIC, GAUSSIAN, compose
 from privcurve.privacy.accountants.cost import GAUSSIAN_KIND, Cost
 from privcurve.privacy.budget import ADD_REMOVE, PUBLISHED, is_private
@@ -32,7 +31,7 @@ LARGEST_EPSILON = 500.0
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class DPExplainableBoostingClassifier(LogOddsClassifier, PrivateClassifier):
+class DPExplainableBoostingClassifier(ChanceClassifier, PrivateClassifier):
     """interpret-core's `DPExplainableBoostingClassifier`, as it is.
 
     A sum of one function a column. First each column gets bins, from a noisy histogram;

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
@@ -122,9 +123,7 @@ class BRCNoise:
         """Return Δ_t of the round after those whose α are given."""
         if self.calibration == PUBLISHED:
             return brc_delta_published(self.n, 1 / self.smallest, self.largest)
-        if self.estimate == EDGE:
-            return float(brc_edge_rounds(self.n, self.largest, alphas)[-1])
-        return float(brc_delta_rounds(self.n, 1 / self.smallest, self.largest, alphas)[-1])
+        return _of_round(self, tuple(alphas))
 
     def alpha(self, released: float, alphas: Sequence[float]) -> float:
         """Return α of a released estimate.
@@ -187,6 +186,14 @@ class BRCNoise:
             ledger=[call.entry for call in calls if call.entry],
             public=public,
         )
+
+
+@lru_cache(maxsize=4096)
+def _of_round(noise: BRCNoise, alphas: tuple[float, ...]) -> float:
+    # Asked for more than once in a round.
+    if noise.estimate == EDGE:
+        return float(brc_edge_rounds(noise.n, noise.largest, alphas)[-1])
+    return float(brc_delta_rounds(noise.n, 1 / noise.smallest, noise.largest, alphas)[-1])
 
 
 PEOPLE = "boosting_for_people"

@@ -76,11 +76,11 @@ def slopes(size: int, neighbours: str, pure: bool) -> float:
 def products(size: int, neighbours: str, pure: bool) -> float:
     """Sensitivity of Σ uuᵀ, |u_i| ≤ 1/2: L1 of its upper triangle if pure, else Frobenius' norm.
 
-    The first is at most (size/2)² a record; the second √2·size/4 (replace-one) or size/4
-    (add/remove). Source: docs/privgam.md, proof 3 (proved).
+    The first is size · (size + 1)/8, whether a record is replaced or added; the second √2·size/4
+    (replace-one) or size/4 (add/remove). Source: docs/privgam.md, proof 3 (proved).
     """
     if pure:
-        return per_change(neighbours) * (size / 2) ** 2
+        return size * (size + 1) / 8
     return math.sqrt(per_change(neighbours)) * size / 4
 
 

@@ -12,11 +12,11 @@ import numpy as np
 from privcurve.coding import Bools, Codes, Floats, Ints, Records, scaled
 from privcurve.kernels.brc import positive_rows, reweight, weight_bits, weighted_sums
 from privcurve.learners.base import StagedClassifier
-from privcurve.learners.chances import LinkedClassifier
-from privcurve.learners.checks import require
-from privcurve.learners.public_part import LinearScore, PublicClassifier
-from privcurve.learners.roles import PublicRows, Roles
-from privcurve.learners.threads import one_thread
+from privcurve.learners.shared.chances import LinkedClassifier
+from privcurve.learners.shared.checks import require
+from privcurve.learners.shared.public_part import LinearScore, PublicClassifier
+from privcurve.learners.shared.roles import PublicRows, Roles
+from privcurve.learners.shared.threads import one_thread
 from privcurve.privacy.calibration.brc import EDGE, BRCNoise
 from privcurve.privacy.curator import Curator
 
@@ -98,8 +98,8 @@ class Proposer(Protocol):
 class Rounds:
     """The rounds of one fit.
 
-    `votes` are one a round, `alphas` those by which private weights moved (0 where they stayed),
-    and `estimates` the noisy estimates of each private classifier, as released.
+    `votes` are one a round; `alphas` are those by which private weights moved (0 where they
+    stayed).
     """
 
     def __init__(
@@ -107,7 +107,6 @@ class Rounds:
     ) -> None:
         self.votes: list[Vote] = []
         self.alphas: list[float] = []
-        self.estimates: list[float] = []
         self._noise = noise
         self._proposer = proposer
         self._positive = positive
@@ -147,8 +146,8 @@ class Rounds:
         wrong = space.positive != self._positive
         exact = self._weights.estimate(wrong)
         call = self._noise.of_estimate(self.alphas)
-        self.estimates.append(self._curator.number(call, exact))
-        return space, self._noise.alpha(self.estimates[-1], self.alphas), wrong
+        released = self._curator.number(call, exact)
+        return space, self._noise.alpha(released, self.alphas), wrong
 
     def _take(self, space: HalfSpace, alpha: float, wrong: Bools) -> None:
         self._weights.follow(alpha, wrong)
@@ -178,8 +177,6 @@ class HalfSpaceVoteClassifier(LinkedClassifier, StagedClassifier):
     ----------
     votes_ : tuple of Vote
         One a round.
-    estimates_ : ndarray of shape (n_rounds,)
-        The noisy error (or edge) of each private classifier, as released.
     n_features_used_ : int
         Columns that the kept votes read.
     n_records_ : int
@@ -222,12 +219,11 @@ class HalfSpaceVoteClassifier(LinkedClassifier, StagedClassifier):
             # One thread: equal bits on any machine, and faster for vectors this short.
             with one_thread():
                 rounds.partial(PublicClassifier(rows, self.n_bins_[list(public)]), rows)
-        self._adopt(rounds.votes, rounds.estimates, records.n)
+        self._adopt(rounds.votes, records.n)
         return rounds
 
-    def _adopt(self, votes: Sequence[Vote], estimates: Sequence[float], n: int) -> None:
+    def _adopt(self, votes: Sequence[Vote], n: int) -> None:
         self.votes_ = tuple(votes)
-        self.estimates_ = np.array(estimates)
         self.n_records_ = n
         used = {vote.public for vote in self.votes_[: self._kept()]}
         self.n_features_used_ = sum(len(self._columns(public)) for public in used)

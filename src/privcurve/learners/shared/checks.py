@@ -54,8 +54,6 @@ def generator_of(random_state: object, facts: Mapping[str, Any]) -> np.random.Ge
 
 def _plain(value: Any) -> Any:
     """Write a public fact so that equal facts have equal texts: 1, 1.0 and NumPy's 1 alike."""
-    if isinstance(value, Mapping):
-        return {str(key): _plain(item) for key, item in value.items()}
     if value is None or isinstance(value, str):
         return value
     if isinstance(value, Integral):
@@ -65,6 +63,8 @@ def _plain(value: Any) -> Any:
         return str(int(number)) if number.is_integer() else repr(number)
     if isinstance(value, (np.ndarray, np.generic)):
         return _plain(value.tolist())
+    if isinstance(value, Mapping):
+        return {str(key): _plain(item) for key, item in value.items()}
     if isinstance(value, Sequence):
         return [_plain(item) for item in value]
     return str(value)
@@ -178,7 +178,9 @@ def check_labels(
         for row, label in enumerate(given):
             if label is None or (isinstance(label, float) and label != label):
                 raise ValueError(f"y holds {label!r} in row {row}: every row needs a label")
-    check_classification_targets(given)
+    # Whole numbers are classes; to make sure of it takes longer than a small fit.
+    if given.dtype.kind not in "iub":
+        check_classification_targets(given)
     most = MOST_CLASSES if learner.multiclass else 2
     if len(given) != n_rows:
         raise ValueError(f"X has {n_rows} rows but y has {len(given)}: inconsistent samples")
@@ -207,14 +209,14 @@ def check_labels(
                 f"classes must be two different labels{more}, not {classes!r}"
                 + (f": {why}" if why else "")
             )
-        unknown = ~np.isin(given, labels)
-        if unknown.any():
-            raise ValueError(
-                f"y holds the label {given[unknown][0]!r}, which is not in classes={classes!r}"
-            )
-    positions = np.zeros(n_rows, dtype=np.int64)
-    for position, label in enumerate(labels[1:], 1):
+    positions = np.full(n_rows, -1)
+    for position, label in enumerate(labels):
         positions[given == label] = position
+    unknown = positions < 0
+    if unknown.any():
+        raise ValueError(
+            f"y holds the label {given[unknown][0]!r}, which is not in classes={classes!r}"
+        )
     return labels, positions
 
 
@@ -230,11 +232,6 @@ def all_between(numbers: NDArray[Any], low: int, high: int) -> bool:
 
 
 def check_complete(shape: tuple[int, ...]) -> None:
-    """Check that a table that was read has a row a tree, of the inner nodes of a complete one.
-
-    Raises
-    ------
-    ValueError
-    """
+    """Check that a table that was read has a row a tree, of the inner nodes of a complete one."""
     complete = len(shape) == 2 and min(shape) > 0 and not (shape[1] + 1) & shape[1]
     require(complete, "its trees are not complete")

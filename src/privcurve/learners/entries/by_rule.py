@@ -52,20 +52,7 @@ def name_of(learner: str, setting: Mapping[str, Any]) -> str:
 def suited(
     specs: Mapping[str, Mapping[str, Any]], n_classes: int, delta: float
 ) -> tuple[dict[str, Mapping[str, Any]], list[str]]:
-    """Return the learners that support `n_classes` and `delta`, and why the others do not.
-
-    Parameters
-    ----------
-    specs : mapping
-        As `LEARNERS`: by label.
-    n_classes : int
-    delta : float
-
-    Returns
-    -------
-    tuple of mapping and list of str
-        Those left out each with why.
-    """
+    """Return the learners that support `n_classes` and `delta`, and why the others do not."""
     found: dict[str, Mapping[str, Any]] = {}
     left_out = []
     for label, spec in specs.items():

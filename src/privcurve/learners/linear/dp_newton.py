@@ -13,9 +13,8 @@ from scipy.special import expit
 
 from privcurve.coding import Codes, Floats, Ints, Records, Signs, one_hot
 from privcurve.learners.base import BUDGET, PrivateClassifier
-from privcurve.learners.chances import whole_residuals
-from privcurve.learners.checks import require
-from privcurve.learners.log_odds import LogOddsClassifier
+from privcurve.learners.shared.chances import ChanceClassifier, whole_residuals
+from privcurve.learners.shared.checks import require
 from privcurve.privacy.budget import ADD_REMOVE, REPLACE_ONE
 from privcurve.privacy.curator import Curator
 from privcurve.privacy.ledger import ASSUMED_N, PrivacyStatement
@@ -32,7 +31,7 @@ CLIP = 0.5
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class JointClassifier(LogOddsClassifier, PrivateClassifier):
+class JointClassifier(ChanceClassifier, PrivateClassifier):
     """A score linear in one-hot codes, fitted to noisy sums of clipped residuals of all columns.
 
     Subclasses say how a step is made of the slopes.

@@ -11,9 +11,9 @@ from sklearn.linear_model import LogisticRegression
 
 from privcurve.coding import Codes, Floats, Ints, Signs, one_hot
 from privcurve.kernels.newton import logistic_gradient, minimise_logistic
-from privcurve.learners.chances import CERTAIN, ChanceClassifier, log_shares, only_label
-from privcurve.learners.checks import require
-from privcurve.learners.threads import one_thread
+from privcurve.learners.shared.chances import CERTAIN, ChanceClassifier, log_shares, only_label
+from privcurve.learners.shared.checks import require
+from privcurve.learners.shared.threads import one_thread
 from privcurve.privacy.curator import Call, Curator
 
 # Of L-BFGS, which takes some hundreds.
@@ -60,11 +60,7 @@ def perturbed_logistic(
     )
 
 
-class LogOddsClassifier(ChanceClassifier):
-    """A learner whose score is an estimate of log-odds."""
-
-
-class OneHotClassifier(LogOddsClassifier):
+class OneHotClassifier(ChanceClassifier):
     """A learner whose score is linear in the one-hot coded columns.
 
     Attributes

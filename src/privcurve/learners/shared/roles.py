@@ -35,25 +35,7 @@ class Roles:
 
     @classmethod
     def of(cls, learner: str, public: Sequence[int] | None, n_columns: int) -> Roles:
-        """Check positions of public columns.
-
-        Parameters
-        ----------
-        learner : str
-            Named in messages.
-        public : sequence of int or None
-        n_columns : int
-            Columns of the data.
-
-        Returns
-        -------
-        Roles
-
-        Raises
-        ------
-        ValueError
-            If a position is no column, stands twice, or no column is left private.
-        """
+        """Check positions of public columns; `learner` is named in messages."""
         if public is None:
             return cls(n_columns, None)
         positions = np.asarray(list(public))
@@ -84,22 +66,7 @@ class Roles:
         return tuple(j for j in range(self.n_columns) if j not in known)
 
     def columns(self, which: str) -> NDArray[np.intp]:
-        """Return positions of columns.
-
-        Parameters
-        ----------
-        which : str
-            ``all``, ``public`` or ``private``.
-
-        Returns
-        -------
-        ndarray of int
-
-        Raises
-        ------
-        ValueError
-            If public or private ones are asked for and none are named.
-        """
+        """Return positions of columns: ``all``, ``public`` or ``private`` ones."""
         if which == ALL:
             return np.arange(self.n_columns)
         if self.public is None:

@@ -11,10 +11,10 @@ from scipy.sparse import csr_array, hstack
 
 from privcurve.coding import Bools, Codes, Floats, Ints, Signs, one_hot, scaled
 from privcurve.kernels.newton import minimise_logistic
-from privcurve.learners.chances import CERTAIN, only_label
-from privcurve.learners.checks import require
-from privcurve.learners.roles import PublicRows, Roles
-from privcurve.learners.threads import one_thread
+from privcurve.learners.shared.chances import CERTAIN, only_label
+from privcurve.learners.shared.checks import require
+from privcurve.learners.shared.roles import PublicRows, Roles
+from privcurve.learners.shared.threads import one_thread
 
 
 @dataclass(frozen=True)
@@ -99,16 +99,7 @@ class PublicStart:
     def of(
         cls, codes: Codes, signs: Signs, counts: Ints, roles: Roles, n_bins: Ints
     ) -> PublicStart:
-        """Fit a logistic regression (C = 1, intercept not penalised) to public columns.
-
-        Parameters
-        ----------
-        codes, signs, counts
-            The coded matrix; columns that are not public are not read.
-        roles : Roles
-            With public columns; they may be none.
-        n_bins : ndarray of shape (n_columns,)
-        """
+        """Fit a logistic regression (C = 1, intercept not penalised) to public columns."""
         public = tuple(roles.public or ())
         bins = n_bins[list(public)]
         label = only_label(signs)
@@ -123,13 +114,7 @@ class PublicStart:
         return cls(public, bins, found[:-1], float(found[-1]))
 
     def check(self, columns: Sequence[int], n_bins: Ints) -> None:
-        """Check what was read from a file.
-
-        Raises
-        ------
-        ValueError
-            If it is no start of these public columns.
-        """
+        """Check what was read from a file."""
         bins = n_bins[list(columns)]
         same = self.columns == tuple(columns) and np.array_equal(self.n_bins, bins)
         fits = self.coefficients.shape == (int(bins.sum()),)

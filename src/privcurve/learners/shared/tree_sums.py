@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from typing import Any, ClassVar
 
 import numpy as np
@@ -20,8 +21,8 @@ from privcurve.kernels.trees.form import (
     ranges,
 )
 from privcurve.learners.base import StagedClassifier
-from privcurve.learners.chances import LinkedClassifier
-from privcurve.learners.checks import all_between, check_complete, require
+from privcurve.learners.shared.chances import LinkedClassifier
+from privcurve.learners.shared.checks import all_between, check_complete, require
 
 
 def shrunk(margins: Floats, scale: float, n: int) -> Floats:
@@ -30,6 +31,12 @@ def shrunk(margins: Floats, scale: float, n: int) -> Floats:
     The scale of the noise says how far a margin is to be trusted; n is the number of records.
     """
     return np.asarray(margins / (np.abs(margins) + 2 * scale + n / (8 * len(margins))))
+
+
+@lru_cache(maxsize=64)
+def _starts(n_bins: bytes) -> Ints:
+    # Asked for twice a tree, which takes as long as a small tree's noise.
+    return bin_starts(np.frombuffer(n_bins, dtype=np.int64))
 
 
 class TreeSumClassifier(LinkedClassifier, StagedClassifier):
@@ -63,7 +70,7 @@ class TreeSumClassifier(LinkedClassifier, StagedClassifier):
         return self.leaf_values_[:, :, None]
 
     def _bin_starts(self) -> Ints:
-        return bin_starts(self.n_bins_)
+        return _starts(self.n_bins_.tobytes())
 
     def _thresholds(self) -> bool:
         """Say whether a question is "at most b?", or "is it b?"."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from privcurve.coding import Records
-from privcurve.learners.dp_newton import CLIP, SLOPES, JointClassifier, clipped_slopes
+from privcurve.learners.linear.dp_newton import CLIP, SLOPES, JointClassifier, clipped_slopes
 from privcurve.privacy.budget import ADD_REMOVE
 from privcurve.privacy.curator import Curator
 from privcurve.privacy.noise import Announced
@@ -33,7 +33,7 @@ class DPGradientDescentClassifier(JointClassifier):
         Of the mean slope. The best one depends on the records: it has to be known, or chosen
         within the budget (``tuned``).
     n_groups, neighbours, ordered
-        See :class:`~privcurve.learners.dp_newton.DPNewtonClassifier`.
+        See :class:`~privcurve.learners.linear.dp_newton.DPNewtonClassifier`.
     n_estimate : int or None
         About how many records there are, from public sources; with ``add-remove`` alone.
     epsilon, delta, calibration

@@ -33,7 +33,10 @@ def log_shares(labels: NDArray[Any], counts: Ints, n_classes: int) -> Floats:
 
 
 class ChanceClassifier(CodedClassifier):
-    """A learner with `predict_proba`: the logistic function of its score, or the softmax."""
+    """A learner with `predict_proba`: the logistic function of its score, or the softmax.
+
+    The score is an estimate of log-odds: of the positive label, or of each class.
+    """
 
     def predict_proba(self, X: ArrayLike) -> Floats:
         """Estimate the probability of each label.

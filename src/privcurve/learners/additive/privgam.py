@@ -3,27 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
 
 from privcurve.coding import Codes, Floats, Records
 from privcurve.learners.additive import rule
-from privcurve.learners.additive.fitting import Fit
+from privcurve.learners.additive.fitting import Fit, Plan
 from privcurve.learners.additive.model import AdditiveModel
-from privcurve.learners.additive.plan import plan_of
 from privcurve.learners.additive.residuals import Residuals, bin_maps
 from privcurve.learners.base import PrivateClassifier
-from privcurve.learners.log_odds import LogOddsClassifier
-from privcurve.privacy.budget import ADD_REMOVE, REPLACE_ONE
-from privcurve.privacy.calibration.privgam import statement
+from privcurve.learners.shared.chances import ChanceClassifier
+from privcurve.privacy.accountants.bounded_range import MAX_CALLS
+from privcurve.privacy.budget import ADD_REMOVE, REPLACE_ONE, is_private
+from privcurve.privacy.calibration.privgam import (
+    chosen_budget,
+    gaussian_budget,
+    grid_bits,
+    mixed_budget,
+    statement,
+)
 from privcurve.privacy.curator import Curator
 from privcurve.privacy.ledger import PrivacyStatement
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class PrivGAMClassifier(LogOddsClassifier, PrivateClassifier):
+class PrivGAMClassifier(ChanceClassifier, PrivateClassifier):
     r"""An additive model: a score for each bin of each column, of some pairs, and an intercept.
 
     A step takes one column and releases, by bin and label, the sums of the residuals
@@ -85,7 +91,7 @@ class PrivGAMClassifier(LogOddsClassifier, PrivateClassifier):
     Examples
     --------
     >>> import numpy as np
-    >>> from privcurve.learners.privgam import PrivGAMClassifier
+    >>> from privcurve.learners.additive.privgam import PrivGAMClassifier
     >>> X = np.array([[0, 0], [0, 1], [1, 0], [1, 1]] * 9, dtype=np.uint8)
     >>> y = np.array([0, 0, 0, 1] * 9)
     >>> model = PrivGAMClassifier(epsilon=float("inf"), n_bins=2).fit(X, y)
@@ -153,9 +159,7 @@ class PrivGAMClassifier(LogOddsClassifier, PrivateClassifier):
             )
 
     def _ordered(self, n_columns: int) -> tuple[bool, ...]:
-        given = np.asarray(self.ordered)
-        if self.ordered is None:
-            given = np.full(n_columns, self.bounds is not None)
+        given = np.asarray(self.bounds is not None if self.ordered is None else self.ordered)
         if given.ndim == 0:
             given = np.full(n_columns, given)
         if given.shape != (n_columns,) or given.dtype.kind != "b":
@@ -175,6 +179,45 @@ class PrivGAMClassifier(LogOddsClassifier, PrivateClassifier):
         return self.model_.log_odds(codes)
 
     def _measures(self) -> dict[str, float]:
-        widths = [len(values) for values in self.model_.shapes]
-        pairs = len(self.model_.pairs)
-        return {"columns": self.n_features_used_, "bins": sum(widths), "pairs": pairs}
+        model, bins = self.model_, sum(map(len, self.model_.shapes))
+        return {"columns": model.n_used, "bins": bins, "pairs": len(model.pairs)}
+
+
+def plan_of(settings: PrivGAMClassifier, n: int, ordered: Sequence[bool]) -> Plan:
+    """Apply the public rule."""
+    epsilon, delta, neighbours = float(settings.epsilon), float(settings.delta), settings.neighbours
+    pure, private = delta == 0, is_private(epsilon)
+    find = mixed_budget if pure else gaussian_budget
+    budget = find(epsilon, delta, neighbours)
+    linear = settings.linear == "yes"
+    if settings.linear == rule.RULE:
+        linear = rule.has_line(ordered, n, budget.amount, pure)
+    sizes = rule.line_sizes(n, budget.amount, len(ordered), pure)
+    method = settings.method
+    if method == rule.RULE:
+        cyclic = not private or (not pure and rule.is_cyclic(n, budget.amount, len(ordered)))
+        method = rule.CYCLIC if cyclic else rule.GREEDY
+    merged = settings.bins == "few"
+    if settings.bins == rule.RULE:
+        merged = private and rule.merges(n, budget.amount, pure)
+    n_steps, intercept = int(settings.n_rounds), (rule.FIRST_SHARE, rule.LAST_SHARE)
+    if method == rule.GREEDY:
+        budget = mixed_budget(epsilon, delta, neighbours)
+        n_steps = int(settings.n_steps or 0) or rule.steps(n, budget.amount, pure)
+        if private and settings.n_steps is None:
+            intercept = rule.intercept_shares(n, budget.amount, pure)
+            if intercept[0] == 1.0:
+                # One number: pure noise is the smaller one.
+                n_steps, linear = 0, False
+                budget = mixed_budget(epsilon, 0.0, neighbours)
+        choices = n_steps - linear * (n_steps // rule.LINE_EVERY)
+        if private and not pure and 0 < choices <= MAX_CALLS:
+            _, share = rule.greedy_shares(n_steps, pure, linear, sum(intercept))
+            budget = chosen_budget(epsilon, delta, neighbours, choices, share)
+    wanted = rule.has_pairs(n, budget.amount, len(ordered))
+    if settings.pairs != rule.RULE:
+        wanted = settings.pairs == "yes"
+    pairs = wanted and method == rule.CYCLIC
+    share = rule.least_share(method, n_steps, len(ordered), pure, linear, sum(intercept), pairs)
+    on_grid = replace(budget, bits=grid_bits(budget, share))
+    return Plan(method, n_steps, merged, linear, pairs, on_grid, intercept, n, sizes)

@@ -15,16 +15,16 @@ from sklearn.exceptions import ConvergenceWarning
 
 from privcurve.coding import Codes, Floats, Records, one_hot, scaled
 from privcurve.learners.base import PrivateClassifier
-from privcurve.learners.log_odds import OneHotClassifier, logistic_loss, perturbed_logistic
-from privcurve.learners.public_part import (
+from privcurve.learners.shared.log_odds import OneHotClassifier, logistic_loss, perturbed_logistic
+from privcurve.learners.shared.public_part import (
     NO_START,
     PUBLIC_START,
     PublicStart,
     check_start,
     started_roles,
 )
-from privcurve.learners.roles import ALL, PUBLIC, Roles
-from privcurve.learners.threads import one_thread
+from privcurve.learners.shared.roles import ALL, PUBLIC, Roles
+from privcurve.learners.shared.threads import one_thread
 from privcurve.privacy.budget import CERTIFIED
 from privcurve.privacy.calibration.objective import (
     COEFFICIENTS,
@@ -101,7 +101,7 @@ class LogisticRegressionClassifier(LinearClassifier):
     Attributes
     ----------
     coef_, intercept_, n_features_used_
-        See :class:`~privcurve.learners.log_odds.OneHotClassifier`.
+        See :class:`~privcurve.learners.shared.log_odds.OneHotClassifier`.
         Of more than two classes a row of coefficients, and an intercept, each.
     """
 
