@@ -10,7 +10,7 @@ from own_table import DESCRIPTION, TABLE
 
 from privcurve import datasets
 from privcurve.cli import main
-from privcurve.datasets.drafts import check
+from privcurve.datasets.drafts import check, finer
 
 PATH = Path("descriptions/patients.yaml")
 
@@ -161,6 +161,7 @@ def test_columns_all_in_one_bin_are_not_ready(folder, capsys):
     ((line, message),) = columns_of(rows, many + one)
     assert line == 6
     assert message.startswith("all values of 'x1', 'x2' are in one bin each, though they differ:")
+    assert "in the unit of the file? If they are, write spacing: mixed, n_bins: 64. So" in message
     # Few of many, and a column of one value, are told of.
     assert columns_of(rows, '  - {name: "x{2..4}", kind: numeric, bounds: [0, 64000]}\n') == []
     capsys.readouterr()
@@ -173,6 +174,50 @@ def test_columns_all_in_one_bin_are_not_ready(folder, capsys):
     assert "lie outside its bounds" in message
     clipped = "  - {name: x3, kind: numeric, bounds: [-2, -1], clipping: expected}\n"
     assert columns_of(rows, clipped) == []
+
+
+def test_a_bin_that_hides_most_of_a_column_is_told_with_bins_that_follow_from_its_bounds(
+    folder, capsys
+):
+    def advice(values, bounds, more=""):
+        rows = [(k, (value,)) for k, value in enumerate(values)]
+        assert columns_of(rows, f"  - {{name: x1, kind: numeric, bounds: {bounds}{more}}}\n") == []
+        capsys.readouterr()
+        assert main.main(["check", "t"]) == 0
+        told = [line.strip() for line in capsys.readouterr().out.splitlines()]
+        start = "More than half of the values in one bin, which does not tell them apart:"
+        return told[told.index(start) + 1] if start in told else None
+
+    mixed = "Write spacing: mixed, n_bins: 64."
+    skewed = [k**2 for k in range(60)]
+    # Of 60 squares, 32 are below 1,000, and 31 of 60 are more than half.
+    assert advice(skewed, "[0, 10000]") == f"0 <= x1 < 1000: 53.3%. {mixed}"
+    assert advice(skewed, "[0, 8000]") is None
+    assert advice([8000 - value for value in skewed], "[-1000, 8000]") == (
+        f"7100 <= x1 <= 8000: 51.7%. {mixed}"
+    )
+    assert advice(skewed, "[0, 9999]", ", spacing: log1p, n_bins: 2") == (
+        f"99 <= x1 <= 9999: 83.3%. {mixed}"
+    )
+    # One value, however often it is there, is told from the others.
+    often = [0] * 50 + [k * 1000 for k in range(1, 11)]
+    assert advice(often, "[0, 10000]") is None
+    assert advice([*often[:-1], 1], "[0, 10000]") == f"0 <= x1 < 1000: 85.0%. {mixed}"
+    # What is clipped counts with its bound.
+    assert advice([1000 + k for k in range(60)], "[0, 9]", ", clipping: expected") is None
+
+
+def test_bins_that_are_finer_follow_from_public_facts_alone():
+    def column(bins, spacing="equal", dates="", high=1000.0):
+        return datasets.Column("x", "numeric", (0.0, high), bins, spacing=spacing, dates=dates)
+
+    mixed = "Write spacing: mixed, n_bins: 64."
+    assert [finer(column(10, word)) for word in ("equal", "log", "log1p")] == [mixed] * 3
+    narrower = "Give narrower bounds, if such are public."
+    assert finer(column(64, "mixed")) == finer(column(64, "mixed-high")) == narrower
+    # A bin of a date is a day or more.
+    assert finer(column(10, dates="iso")) == "Write n_bins: 64."
+    assert finer(column(10, dates="iso", high=50)) == finer(column(64, dates="iso")) == narrower
 
 
 def test_categories_that_are_all_other_are_not_ready(folder):

@@ -1,6 +1,7 @@
 """privcurve compare: what is asked for, what is run, and what it says."""
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -291,6 +292,9 @@ def test_a_whole_comparison(folder):
     assert "\nAt ε = 0.5 take " in done.stdout
     assert "\nAt ε = 1 take " in done.stdout
     assert compare.LOOKED in done.stdout
+    assert re.search(
+        r"\nRaw [01]\.\d{3}; lost by coding .*; lost by privacy at ε = 0\.5: ", done.stdout
+    )
     page = Path("results/compare_toy-line/leaderboard.html")
     assert f"page:  {page}" in done.stdout
     assert page.stat().st_size > 10**6

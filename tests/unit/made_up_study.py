@@ -72,6 +72,11 @@ ADDITIVE = {
     "learners": {"gam": {"learner": "privgam", "deltas": [0, 1e-5]}},
     "outputs": [{"shapes": {"learner": "gam", "epsilon": 2, "delta": 1e-5}}],
 }
+# With what coding costs.
+PRICED = {
+    "learners": {"rule": {"learner": "one_rule"}, "free": {"learner": "logistic_regression"}},
+    "outputs": ["accuracy", "raw", "price"],
+}
 # Two datasets, so that there are ranks.
 MANY = {
     "datasets": ["toy-line", "toy-line-fine"],

@@ -18,7 +18,7 @@ LEARNERS = {
 }
 
 
-def make_page(folder):
+def make_page(folder, outputs=OUTPUTS):
     """Make the page and the tables that it reads; give its path."""
     back = Path.cwd()
     os.chdir(folder)
@@ -28,7 +28,7 @@ def make_page(folder):
             datasets=["toy-line", "toy-line-fine"],
             epsilons=[0.5, 2, 1],
             learners=LEARNERS,
-            outputs=OUTPUTS,
+            outputs=outputs,
         )
         for asked in plan.of_study("tiny"):
             asked.output.make(plan.context(asked))

@@ -13,7 +13,7 @@ import tempfile
 from pathlib import Path
 
 import pytest
-from made_up_study import ADDITIVE, GRID, LINE, MANY, lay_out
+from made_up_study import ADDITIVE, GRID, LINE, MANY, PRICED, lay_out
 
 from privcurve.figures import style
 from privcurve.learners import registry
@@ -37,7 +37,9 @@ def version(word):
 def make_all(folder):
     """Make every output of the made-up studies; give the digest of each."""
     found = {}
-    studies = {"whole": {}, "line": LINE, "additive": ADDITIVE, "many": MANY, "grid": GRID}
+    # What several studies have is that of the last one.
+    studies = {"priced": PRICED, "whole": {}}
+    studies |= {"line": LINE, "additive": ADDITIVE, "many": MANY, "grid": GRID}
     for name, changes in studies.items():
         (folder / name).mkdir()
         found |= make_study(folder / name, changes)

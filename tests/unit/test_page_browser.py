@@ -123,6 +123,26 @@ def test_the_slider_ranks_and_the_numbers_are_those_of_the_csv(opened, dataset, 
     assert opened["answer"].get_attribute("aria-live") == "polite"
 
 
+def test_what_coding_costs_is_in_the_sentence_and_in_the_legend(driver, tmp_path):
+    outputs = ["accuracy", "selected_settings", "raw", "price", "leaderboard"]
+    opened = Opened(driver, make_page(tmp_path, outputs))
+    assert opened.complaints == []
+    prices = texts(opened.tables / "price.csv").set_index(["dataset", "epsilon", "metric"])
+    opened.move("2")
+    for measure in ("accuracy", "auc"):
+        opened.choose("measure", measure)
+        sentence = prices.loc[("toy-line", "2", measure), "sentence"]
+        assert f" R{sentence[1:]}." in opened["answer"].text
+    raw = texts(opened.tables / "raw.csv").set_index(["dataset", "arm"]).loc[("toy-line", "raw")]
+    # It is in the table, and is not what is called "without privacy": that is on codes.
+    shown = opened.rows().set_index("name").loc["Raw columns (histogram boosting)"]
+    assert shown["auc"] == raw["auc"]
+    assert f"without privacy {raw['auc']} (Raw" not in opened["answer"].text
+    (label,) = [one for one in opened.all("#learners label") if one.text.startswith("Raw columns")]
+    label.find_element("css selector", "input").click()
+    assert "Raw columns (histogram boosting)" not in set(opened.rows()["name"])
+
+
 def test_what_is_no_proof_is_shown_only_when_it_is_asked_for(opened):
     names = list(opened.rows()["name"])
     assert not [name for name in names if "as published" in name]

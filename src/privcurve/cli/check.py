@@ -98,6 +98,26 @@ def _shares(report: Report) -> Iterator[str]:
         yield ""
         yield f"  All values in one bin, which distinguish nothing: {named}{more}."
         yield "  Are their bounds in the unit of the file?"
+    yield from _crowded(report)
+
+
+def _crowded(report: Report) -> Iterator[str]:
+    """Name the columns of which one bin hides most of the values, and what to write instead."""
+    from privcurve.datasets.drafts import finer
+
+    full = [(tally, tally.crowded) for tally in report.tallies if not tally.in_one_bin]
+    crowded = [(tally, code) for tally, code in full if code is not None]
+    if not crowded:
+        return
+    yield ""
+    yield "  More than half of the values in one bin, which does not tell them apart:"
+    for tally, code in crowded[:_NAMED]:
+        share = tally.in_bins[code] / tally.n_there
+        yield f"    {tally.column.bin_names[code]}: {share:.1%}. {finer(tally.column)}"
+    if len(crowded) > _NAMED:
+        yield f"    … and {len(crowded) - _NAMED} more columns"
+    yield "  The proposal follows from the public bounds alone. It can win back what privcurve"
+    yield "  compare calls lost by coding."
 
 
 def _cells(tally: Tally) -> Iterator[str]:

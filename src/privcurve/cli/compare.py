@@ -131,18 +131,27 @@ def private_choice(arguments: argparse.Namespace) -> int:
 
 def report(made: Comparison) -> str:
     """Return the sentence for each ε, the learners, what the comparison cost, and its files."""
+    from privcurve.outputs import price
     from privcurve.outputs.answers import rankings
 
     (dataset,) = made.study.datasets
     epsilons = sorted({e for arm in made.study.arms.values() if arm.relation for e in arm.epsilons})
-    places = rankings(made.output("accuracy"), dataset, epsilons)
+    metric = made.study.metric
+    places = rankings(made.output("accuracy"), dataset, epsilons, made.output("raw"))
+    prices = price.sentences(made.output("price"), dataset, metric)
     parts = []
     for one in places:
-        sentence = one.sentence()
-        parts += ["", f"{sentence[0].upper()}{sentence[1:]}.", *one.lines()]
+        parts += ["", f"{_capital(one.sentence())}.", *one.lines()]
+        if one.epsilon in prices:
+            parts += ["", f"{_capital(prices[one.epsilon])}."]
     if places and (remark := places[0].remark()):
         parts += ["", f"{remark} Rank by one of them: --metric auc."]
     page = made.output("leaderboard").files.others["page"]
     table = made.output("accuracy").files.tables[0]
     files = [f"page:  {page}", f"table: {table}.md (.csv, .tex)", f"study: {made.file}"]
-    return "\n".join([*parts, "", LOOKED, "", *files])
+    key = ["", price.KEY] if prices else []
+    return "\n".join([*parts, *key, "", LOOKED, "", *files])
+
+
+def _capital(sentence: str) -> str:
+    return f"{sentence[0].upper()}{sentence[1:]}"

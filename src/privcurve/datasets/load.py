@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from privcurve.coding import code_type
 from privcurve.datasets.catalogue import describe
@@ -225,6 +226,14 @@ def _check_size(description: Description, part: str, n_read: int, problems: Prob
         )
 
 
+def sampled_rows(records: Records, y: NDArray[Any]) -> NDArray[np.intp]:
+    """Return the places of the records that are kept of those with labels `y`, to balance them."""
+    rng = None
+    if records.balance == RANDOM:
+        rng = np.random.Generator(np.random.PCG64(records.seed))
+    return balanced(y, rng)
+
+
 def _sampled(description: Description, coded: Coded, problems: Problems) -> Coded:
     """Take the records that the description asks for, and check labels and number."""
     records = description.records
@@ -238,10 +247,7 @@ def _sampled(description: Description, coded: Coded, problems: Problems) -> Code
         )
         return coded
     if records.balance:
-        rng = None
-        if records.balance == RANDOM:
-            rng = np.random.Generator(np.random.PCG64(records.seed))
-        keep = balanced(coded.y, rng)
+        keep = sampled_rows(records, coded.y)
         coded = Coded(coded.X[keep], coded.y[keep], coded.clipped)
     if records != Records() and len(coded.y) != description.n_rows:
         problems.add(

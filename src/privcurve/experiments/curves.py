@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 from privcurve.datasets import Domain, check_current, describe, facts
 from privcurve.experiments import canonical
@@ -32,11 +32,21 @@ def coded_checksum(dataset: str) -> str | None:
 
     None too where it was coded from another description: it is going to be coded anew.
     """
+    coded = _coded(dataset)
+    return None if coded is None else str(coded["checksum"])
+
+
+def raw_checksums(dataset: str) -> dict[str, str] | None:
+    """Return the checksums of the raw files that a dataset was coded from; None as above."""
+    coded = _coded(dataset)
+    return None if coded is None else dict(coded["sources"])
+
+
+def _coded(dataset: str) -> dict[str, Any] | None:
     try:
-        coded = facts(CODED / dataset)
+        return facts(CODED / dataset)
     except ValueError:
         return None
-    return None if coded is None else str(coded["checksum"])
 
 
 class About(Protocol):

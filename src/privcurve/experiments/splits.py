@@ -180,18 +180,25 @@ class Splitter:
             self._parts[key] = self._cut(split)
         return self._parts[key]
 
-    def _cut(self, split: Split) -> tuple[Part, Part]:
+    def rows(self, split: Split) -> tuple[Any, Any]:
+        """Return the places of the records that train and of those that score.
+
+        Of the split `TEST` the latter are places in the dataset's test part, all of them.
+        """
         data = self._dataset
         if split.fold == TEST:
             if data.X_test is None or data.y_test is None:
                 raise ValueError(f"{data.name} has no test part")
-            rows = np.arange(len(data.y))
-            return self._train(rows, split), Part(*distinct(data.X_test, data.y_test))
+            return self._sampled(np.arange(len(data.y)), split), np.arange(len(data.y_test))
         scored = self._scored(split)
-        return (
-            self._train(np.flatnonzero(~scored), split),
-            Part(*distinct(data.X[scored], data.y[scored])),
-        )
+        return self._sampled(np.flatnonzero(~scored), split), np.flatnonzero(scored)
+
+    def _cut(self, split: Split) -> tuple[Part, Part]:
+        data = self._dataset
+        train, scored = self.rows(split)
+        if split.fold == TEST and data.X_test is not None and data.y_test is not None:
+            return self._part(train), Part(*distinct(data.X_test, data.y_test))
+        return self._part(train), self._part(scored)
 
     def _scored(self, split: Split) -> Any:
         data = self._dataset
@@ -203,12 +210,15 @@ class Splitter:
             self._folds[key] = stratified_folds(data.y, split.n_folds, self._stream(split))
         return self._folds[key] == split.fold_number
 
-    def _train(self, rows: Any, split: Split) -> Part:
+    def _sampled(self, rows: Any, split: Split) -> Any:
         data = self._dataset
         if self._share < 1:
             order = self._stream(split, order=split.fold).permutation(len(data.y))
             rows = sub_sample(data.y, rows, order, self._share)
-        return Part(*distinct(data.X[rows], data.y[rows]))
+        return rows
+
+    def _part(self, rows: Any) -> Part:
+        return Part(*distinct(self._dataset.X[rows], self._dataset.y[rows]))
 
     def _stream(self, split: Split, **more: Any) -> np.random.Generator:
         data, partition = self._dataset, self._partition(split)

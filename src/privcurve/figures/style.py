@@ -57,7 +57,7 @@ TEXT_WIDTH = 7.0
 BASELINE_COLOUR = "0.35"
 BASELINE_DASHES: tuple[tuple[float, ...], ...] = ((4, 1.5), (1, 1.2), (6, 1.5, 1, 1.5), (9, 2))
 
-DASHES_OF = {"lr": 0, "gb": 1, "lr_public": 1, "majority": 2}
+DASHES_OF = {"lr": 0, "gb": 1, "lr_public": 1, "majority": 2, "raw": 3}
 
 PANELS_PER_ROW = 3
 PANEL_HEIGHT = 2.35

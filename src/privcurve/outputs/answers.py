@@ -9,20 +9,38 @@ import numpy as np
 
 from privcurve.analysis.kinds import SHORT, UNPAID
 from privcurve.analysis.selection import ACCURACY, LOSSES
+from privcurve.experiments.study import Study
 from privcurve.lazy import pd
 from privcurve.outputs.base import Asked
 from privcurve.tables.table import read_table
 
 
-def rankings(accuracy: Asked, dataset: str, epsilons: Sequence[float]) -> list[Ranking]:
-    """Rank the learners of a study on a dataset, at each ε, by its table of accuracy."""
-    frame = read_table(accuracy.files.frames[0])
-    titles = {name: arm.title for name, arm in accuracy.study.arms.items()}
+def rankings(
+    accuracy: Asked, dataset: str, epsilons: Sequence[float], raw: Asked | None = None
+) -> list[Ranking]:
+    """Rank the learners of a study on a dataset, at each ε, by its table of accuracy.
+
+    Beside them stand the models of its output `raw`, if there is one.
+    """
+    frame = read_table(*(one.files.frames[0] for one in (accuracy, raw) if one))
     metric = accuracy.study.metric
-    return [ranking(frame, dataset, epsilon, titles, metric) for epsilon in epsilons]
+    return [ranking(frame, dataset, e, titles_of(accuracy.study), metric) for e in epsilons]
+
+
+def titles_of(study: Study) -> dict[str, str]:
+    """Return the titles of a study's arms, and of what stands beside them."""
+    return {**{name: arm.title for name, arm in study.arms.items()}, **REFERENCES}
 
 
 MAJORITY = "majority_class"
+# Of the raw columns: what nothing on codes can be compared with (outputs/price.py).
+RAW = "raw"
+# The same model on the codes: the difference is what coding costs.
+CODES = "raw_codes"
+REFERENCES = {
+    RAW: "Raw columns (histogram boosting)",
+    CODES: "Histogram boosting on codes",
+}
 DIGITS = 3
 # From this share of one label on, accuracy says little of the other.
 RARE = 0.9
@@ -68,6 +86,11 @@ class Ranking:
         return rows.iloc[0] if len(rows) else None
 
     @property
+    def on_codes(self) -> pd.DataFrame:
+        """The models without privacy that have learned from the codes."""
+        return self.free[~self.free["learner"].isin([MAJORITY, RAW])]
+
+    @property
     def rare(self) -> bool:
         """Return whether one label is so frequent that accuracy says little of the other."""
         return self.majority is not None and bool(self.majority[ACCURACY] >= RARE)
@@ -80,7 +103,7 @@ class Ranking:
         best = self.sound.iloc[0]
         what = "" if self.metric == ACCURACY else f"{_called(self.metric)} "
         parts = [f"{at} take {self.name(best)}: {what}{self._score(best)}"]
-        better = self.free[self.free["learner"] != MAJORITY]
+        better = self.on_codes
         if len(better):
             parts.append(f"without privacy {self._number(better.iloc[0])}")
         if self.majority is not None:

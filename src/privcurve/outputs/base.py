@@ -105,6 +105,8 @@ class Reads:
         Whether the cross-validation of these curves is read too.
     data : tuple of str
         Datasets whose coded records or domain are read.
+    raw : tuple of str
+        Those of them whose raw files are read too: another file with the same codes counts.
     outputs : tuple of str
         Other outputs of the study, by their words or names; of another study, that study's name,
         a slash, and the word or name; of no study but the whole run, a slash and its name.
@@ -119,6 +121,7 @@ class Reads:
     curves: tuple[tuple[str, str], ...] = ()
     cells: bool = False
     data: tuple[str, ...] = ()
+    raw: tuple[str, ...] = ()
     outputs: tuple[str, ...] = ()
     resources: tuple[Path, ...] = ()
     audits: tuple[str, ...] = ()

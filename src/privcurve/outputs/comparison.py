@@ -168,7 +168,7 @@ def by_dataset(runs: pd.DataFrame, reference: str, arms: Sequence[str]) -> pd.Da
         }
         if reference not in own:
             continue
-        mine = [_compared(own[arm], own[reference], arm) for arm in arms if arm in own]
+        mine = [compared(own[arm], own[reference], arm) for arm in arms if arm in own]
         for row, p_holm in zip(mine, _holm(row["p_value"] for row in mine), strict=True):
             rows.append({"epsilon": epsilon, "dataset": dataset, **row, "p_holm": p_holm})
     frame = pd.DataFrame(rows, columns=DATASET_COLUMNS)
@@ -213,7 +213,7 @@ def overall(table: pd.DataFrame, reference: str) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=OVERALL_COLUMNS)
 
 
-def _compared(own: pd.Series, base: pd.Series, arm: str) -> dict[str, Any]:
+def compared(own: pd.Series, base: pd.Series, arm: str) -> dict[str, Any]:
     """Compare the accuracies of two arms on the splits of a dataset."""
     shares = {_held_out(fold) for fold, _ in base.index}
     if len(shares) > 1 or set(own.index) != set(base.index):

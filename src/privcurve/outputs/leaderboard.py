@@ -19,15 +19,17 @@ from privcurve.figures.style import method_looks
 from privcurve.files import replace_text
 from privcurve.lazy import pd
 from privcurve.outputs.accuracy import FRESH_NOTES, SELECTION_NOTES
+from privcurve.outputs.answers import RAW, REFERENCES
 from privcurve.outputs.base import OF, Asked, Files, Option, Output, Reads, about, dataset_title
 from privcurve.outputs.context import Context
+from privcurve.outputs.price import LEARNER, PRICE_NOTES
 from privcurve.privacy.budget import LOOKED
 from privcurve.privacy.ledger import PROVED
 
 RESULTS = Path("results")
 # Of each study the page needs the first, and has the others where the study has them.
-ACCURACY, SETTINGS, LEDGERS = "accuracy", "selected_settings", "ledgers"
-TABLES = (ACCURACY, SETTINGS, LEDGERS)
+ACCURACY, SETTINGS, LEDGERS, PRICE = "accuracy", "selected_settings", "ledgers", "price"
+TABLES = (ACCURACY, SETTINGS, LEDGERS, RAW, PRICE)
 AUDIT = "audit"
 # That of all learners, which is no study's.
 RUN_AUDIT = f"{OF}{AUDIT}"
@@ -40,8 +42,9 @@ class Leaderboard(Output):
     selects: ClassVar[bool] = False
     options: ClassVar = {
         "tables": Option(
-            "a list of tables, each <study>/accuracy, <study>/selected_settings or "
-            "<study>/ledgers, or /audit, that of all learners; by default those of the study",
+            "a list of tables, each <study>/accuracy, <study>/selected_settings, "
+            "<study>/ledgers, <study>/raw or <study>/price, or /audit, that of all learners; by "
+            "default those of the study",
             list,
             None,
         )
@@ -120,6 +123,8 @@ POINT = (
     *("epsilon", "accuracy", "accuracy_std", "balanced_accuracy", "auc", "log_loss", "kind"),
     *("setting", "ledger", "error"),
 )
+# Of a sentence about the price of coding and of privacy.
+SENTENCE = ("dataset", "epsilon", "metric", "sentence")
 # Columns of the table of settings that are no hyperparameters.
 NO_SETTING = {
     *("dataset", "arm", "learner", "calibration", "delta", "epsilon", "kind"),
@@ -164,12 +169,28 @@ def of_study(study: Study, tables: Mapping[str, Rows]) -> dict[str, Any]:
                 "points": [_point(row, arm, settings, ledgers) for row in rows],
             }
         )
+    curves += _references(tables.get(RAW, ()))
+    prices = [[row[name] for name in SENTENCE] for row in tables.get(PRICE, ())]
     return {
+        **({"prices": prices} if prices else {}),
         **{"name": study.name, "title": study.title},
         "datasets": [[name, dataset_title(name)] for name in study.datasets],
         "curves": curves,
         **({} if study.metric == DEFAULT_METRIC else {"metric": study.metric}),
     }
+
+
+def _references(rows: Iterable[Mapping[str, str]]) -> list[dict[str, Any]]:
+    """Return the curves of models that are no arms of a study: one point each, without an ε."""
+    return [
+        {
+            **{"dataset": row["dataset"], "arm": row["arm"], "learner": row["learner"]},
+            **{"title": REFERENCES[row["arm"]], "calibration": "", "delta": row["delta"]},
+            **{"relation": "", "colour": "", "symbol": ""},
+            "points": [[row.get(name, "") for name in POINT]],
+        }
+        for row in rows
+    ]
 
 
 def page_data(studies: Iterable[dict[str, Any]], audit: Path | None) -> dict[str, Any]:
@@ -180,6 +201,8 @@ def page_data(studies: Iterable[dict[str, Any]], audit: Path | None) -> dict[str
         at = (curve["learner"], curve["calibration"], curve["relation"], curve["delta"] != "0")
         curve["audit"] = worst.get(at)
     notes = [*SELECTION_NOTES, *FRESH_NOTES, *kinds.NOTES]
+    if any("prices" in study for study in shown):
+        notes += [f"{REFERENCES[RAW]}: {LEARNER}", *PRICE_NOTES]
     return {
         **{"point": POINT, "kinds": kinds.KINDS, "not_private": kinds.NOT_PRIVATE},
         **{"studies": shown, "audited": audit is not None},

@@ -14,6 +14,7 @@ from privcurve.experiments.study import Study
 from privcurve.figures import style
 from privcurve.figures.labels import label_lines
 from privcurve.lazy import Axes, Figure, pd, ticker
+from privcurve.outputs.answers import RAW, REFERENCES
 from privcurve.outputs.base import (
     FIGURES,
     Asked,
@@ -45,11 +46,17 @@ class LearningCurves(Output):
     def reads(self, asked: Asked) -> Reads:
         titles = [[arm.name, arm.title] for arm in asked.study.arms.values()]
         named = [[name, dataset_title(name), source(name)] for name in asked.study.datasets]
-        return Reads(outputs=("accuracy",), facts=[titles, named, asked.study.metric])
+        # Of what was learned from raw columns a line is drawn where the study has it.
+        raw = (RAW,) if RAW in dict(asked.study.outputs) else ()
+        return Reads(outputs=("accuracy", *raw), facts=[titles, named, asked.study.metric])
 
     def make(self, context: Context) -> None:
         study, frame = context.study, context.table_of("accuracy")
         titles = {arm.name: arm.title for arm in study.arms.values()}
+        if RAW in context.others:
+            raw = context.table_of(RAW)
+            frame = pd.concat([frame, raw[raw["arm"] == RAW]], ignore_index=True)
+            titles[RAW] = REFERENCES[RAW]
         datasets = {name: panel_title(study, name) for name in study.datasets}
         groups = {name: source(name) for name in study.datasets}
         context.draw(draw(frame, titles, datasets, groups, study.metric), frame)

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from privcurve.experiments import canonical
-from privcurve.experiments.curves import Curve, coded_checksum
+from privcurve.experiments.curves import Curve, coded_checksum, raw_checksums
 from privcurve.files import replace_text
 from privcurve.outputs.base import Asked
 from privcurve.privacy import seeds
@@ -66,6 +66,7 @@ def write(
     files: Iterable[Path],
     datasets: Iterable[str],
     *,
+    raw: Iterable[str] = (),
     complete: bool = True,
 ) -> None:
     """Say what some files, which stand there now, were made for, and of which data.
@@ -78,30 +79,41 @@ def write(
         The digest of all that they depend on but the data.
     files : iterable of Path
     datasets : iterable of str
+    raw : iterable of str
+        Those of them whose raw files were read too: another file with the same codes counts.
     complete : bool
         Whether no training that they are made from has failed: it will be tried again.
     """
-    content = {
+    content: dict[str, Any] = {
         "digest": made_for,
         "complete": complete,
         "data": {name: coded_checksum(name) for name in datasets},
+        "raw": {name: raw_checksums(name) for name in raw},
         "files": {str(file): _sum(file) for file in files},
     }
     replace_text(path, json.dumps(content, indent=1) + "\n")
 
 
-def is_current(path: Path, wanted: str, files: Iterable[Path], datasets: Iterable[str]) -> bool:
+def is_current(
+    path: Path,
+    wanted: str,
+    files: Iterable[Path],
+    datasets: Iterable[str],
+    *,
+    raw: Iterable[str] = (),
+) -> bool:
     """Return whether files are there, as made, and for what is wanted now (:func:`write`)."""
     try:
         made: dict[str, Any] = json.loads(path.read_text())
     except (OSError, ValueError):
         return False
-    data = made.get("data", {})
+    data, sources = made.get("data", {}), made.get("raw", {})
     return (
         made.get("digest") == wanted
         and made.get("complete", True)
         and made.get("files") == {str(file): _sum(file) for file in files}
         and all(coded_checksum(name) in (None, data.get(name)) for name in datasets)
+        and all(raw_checksums(name) in (None, sources.get(name)) for name in raw)
     )
 
 

@@ -16,6 +16,7 @@ from privcurve.outputs.learning_curves import LearningCurves
 from privcurve.outputs.ledgers import Ledgers
 from privcurve.outputs.mean_ranks import MeanRanks
 from privcurve.outputs.model_card import ModelCard
+from privcurve.outputs.price import Price, RawScores
 from privcurve.outputs.shapes import Shapes
 from privcurve.outputs.sweep import Sweep
 from privcurve.outputs.thresholds import Thresholds
@@ -32,6 +33,8 @@ OUTPUTS: Mapping[str, Output] = {
     for output in (
         Accuracy(),
         SelectedSettings(),
+        RawScores(),
+        Price(),
         LearningCurves(),
         Leaderboard(),
         Ledgers(),

@@ -33,7 +33,13 @@ def main() -> None:
     if plan.digest(asked) != arguments.digest:
         raise _common.changed(arguments.study)
     asked.output.make(plan.context(asked))
-    record.write(asked.record, arguments.digest, asked.files.all, record.datasets_of(asked))
+    record.write(
+        asked.record,
+        arguments.digest,
+        asked.files.all,
+        record.datasets_of(asked),
+        raw=asked.reads.raw,
+    )
 
 
 if __name__ == "__main__":

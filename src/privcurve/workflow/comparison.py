@@ -50,7 +50,10 @@ FREE: Mapping[str, Mapping[str, Any]] = {
 }
 # That every learner has, without probabilities.
 METRICS = (DEFAULT_METRIC, "balanced_accuracy", "auc")
-OUTPUTS = ("accuracy", "selected_settings", "learning_curves", "ledgers", "leaderboard")
+OUTPUTS = (
+    *("accuracy", "selected_settings", "raw", "price", "learning_curves", "ledgers"),
+    "leaderboard",
+)
 
 
 @dataclass(frozen=True)

@@ -225,7 +225,11 @@ class Plan:
     def is_current(self, asked: Asked) -> bool:
         """Return whether the files of an output are there, as made, and for what is asked now."""
         return record.is_current(
-            asked.record, self.digest(asked), asked.files.all, record.datasets_of(asked)
+            asked.record,
+            self.digest(asked),
+            asked.files.all,
+            record.datasets_of(asked),
+            raw=asked.reads.raw,
         )
 
     # Targets

@@ -1,6 +1,6 @@
 """Drafts of descriptions: what a table says of itself, and what its holder has to decide."""
 
-from privcurve.datasets.drafts.check import Report, check
+from privcurve.datasets.drafts.check import Report, check, finer
 from privcurve.datasets.drafts.draft import Draft, draft
 
-__all__ = ["Draft", "Report", "check", "draft"]
+__all__ = ["Draft", "Report", "check", "draft", "finer"]

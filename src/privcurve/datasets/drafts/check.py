@@ -12,13 +12,16 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from privcurve import schema
+from privcurve.coding import MIXED, MIXED_HIGH
 from privcurve.datasets import catalogue, readers
 from privcurve.datasets.build import build
 from privcurve.datasets.cells import counted, texts_of
 from privcurve.datasets.description import TEST, Description, LabelSpec, Records
 from privcurve.datasets.domain import MISSING, NUMERIC, OTHER, Column, Domain
+from privcurve.datasets.drafts.columns import FINE
 from privcurve.datasets.drafts.profile import count_some
 from privcurve.datasets.encode import TextCodes, amounts, bin_codes, labels, texts
 from privcurve.datasets.errors import DatasetError, Problems
@@ -100,10 +103,10 @@ class Tally(Refused):
         Values outside the bounds, of the group ``other``, and those that are not there.
     gaps : int
         Of the missing values, those that the column has no code for.
-    used : set of int
-        Codes that a numeric column's values have, those of missing ones left out.
     lowest, highest : float
         Of a numeric column's values.
+    in_bins : ndarray of shape (bins,), int64
+        How many values of a numeric column each of its bins holds, missing ones left out.
     """
 
     column: Column = field(kw_only=True)
@@ -112,9 +115,14 @@ class Tally(Refused):
     other: int = 0
     missing: int = 0
     gaps: int = 0
-    used: set[int] = field(default_factory=set)
     lowest: float = math.inf
     highest: float = -math.inf
+
+    def __post_init__(self) -> None:
+        bins = self.column.bins
+        self.in_bins: NDArray[np.int64] = np.zeros(bins, dtype=np.int64)
+        # Of the values of each bin, clipped to the bounds.
+        self._lowest, self._highest = np.full(bins, math.inf), np.full(bins, -math.inf)
 
     @property
     def n_there(self) -> int:
@@ -124,7 +132,19 @@ class Tally(Refused):
     @property
     def in_one_bin(self) -> bool:
         """Whether all values are in one bin, so that they tell nothing apart."""
-        return self.n_there >= FEW and len(self.used) == 1
+        return self.n_there >= FEW and np.count_nonzero(self.in_bins) == 1
+
+    @property
+    def crowded(self) -> int | None:
+        """The bin that hides how more than half of the values differ; None if there is none.
+
+        One that holds a single value, however often, hides nothing: no other bins tell more.
+        """
+        if self.n_there < FEW or not self.in_bins.any():
+            return None
+        fullest = int(self.in_bins.argmax())
+        hides = self._lowest[fullest] < self._highest[fullest]
+        return fullest if hides and 2 * self.in_bins[fullest] > self.n_there else None
 
     @property
     def is_lost(self) -> bool:
@@ -152,7 +172,10 @@ class Tally(Refused):
         self.lowest = min(self.lowest, there.min(initial=math.inf))
         self.highest = max(self.highest, there.max(initial=-math.inf))
         self.clipped += n_clipped
-        self.used.update(np.unique(codes).tolist())
+        self.in_bins += np.bincount(codes, minlength=len(self.in_bins))
+        within = np.clip(there, *(self.column.bounds or (-math.inf, math.inf)))
+        np.minimum.at(self._lowest, codes, within)
+        np.maximum.at(self._highest, codes, within)
         cells = texts_of(values) if wrong else []
         self.refuse(Counter(str(cells[row]).strip() for row in wrong))
 
@@ -235,6 +258,16 @@ def _told(faults: list[Fault]) -> list[Fault]:
         if len(some) > MOST_NAMED:
             told.append(Fault(line, f"{len(some) - MOST_NAMED:,} more like these."))
     return told
+
+
+def finer(column: Column) -> str:
+    """Propose bins that tell more values of a numeric column apart, by its public bounds alone."""
+    (low, high), n_bins = column.bounds or (0.0, 0.0), FINE["n_bins"]
+    if column.dates and column.bins < n_bins < high - low:
+        return f"Write n_bins: {n_bins}."
+    if column.dates or column.spacing in (MIXED, MIXED_HIGH):
+        return "Give narrower bounds, if such are public."
+    return f"Write spacing: {FINE['spacing']}, n_bins: {n_bins}."
 
 
 class _Check:
@@ -419,14 +452,17 @@ class _Check:
             more = f" and {len(lost) - MOST_NAMED} more" if len(lost) > MOST_NAMED else ""
             each = " each" if len(lost) > 1 else ""
             what, key = f"{OTHER!r}{each}: are those that are listed written as in the file", "kind"
+            finer_bins = ""
             if lost[0].column.kind == NUMERIC:
                 what = (
                     f"in one bin{each}, though they differ: are the bounds in the unit of the file"
                 )
                 key = "bounds"
+                advice = finer(lost[0].column)
+                finer_bins = f" If they are, {advice[0].lower()}{advice[1:]}"
             self.add(
-                f"all values of {named}{more} are {what}? So nothing can be learned from them: "
-                "mend it, or leave them out of columns.",
+                f"all values of {named}{more} are {what}?{finer_bins} So nothing can be learned "
+                "from them: mend it, or leave them out of columns.",
                 *("columns", position, key),
             )
 

@@ -64,7 +64,7 @@ function epsilons() {
 }
 
 function swatch(curve) {
-  const colour = curve.private ? colourOf(curve, colours()) : colours().faint;
+  const colour = curve.private ? colourOf(curve, colours()) : levelOf(curve, colours());
   const dashes = { solid: "", longdash: "9 3", dot: "2 3", dash: "6 3" }[DASH[curve.kind] ?? "dash"];
   const image = document.createElementNS("http://www.w3.org/2000/svg", "svg");
   image.setAttribute("class", "swatch");
@@ -149,6 +149,9 @@ function colours() {
 const colourOf = (curve, palette) =>
   (palette.ground === LIGHT.ground ? curve.colour : LIGHTER[curve.colour] ?? curve.colour);
 
+/** Give the colour of a horizontal line: that of raw columns is apart from those of codes. */
+const levelOf = (curve, palette) => (curve.learner === RAW ? palette.text : palette.faint);
+
 const LIGHT = { ground: "#ffffff", text: "#1b1b1b", faint: "#595959", line: "#c9c9c9", grid: "#e8e8e8" };
 
 const escaped = (text) => text.replaceAll("&", "&amp;").replaceAll("<", "&lt;");
@@ -211,8 +214,8 @@ function traces(measure, palette) {
         hovertemplate: "%{text}<extra></extra>", type: "scatter", mode: "lines", meta: curve.id,
         name: wrapped(curve.private ? `${curve.name}, ε = inf` : curve.name, 60),
         line: {
-          color: curve.private ? colour : palette.faint, width: 1.5,
-          dash: BASELINES[baseline++ % BASELINES.length] } });
+          color: curve.private ? colour : levelOf(curve, palette), width: 1.5,
+          dash: curve.learner === RAW ? "14px 4px" : BASELINES[baseline++ % BASELINES.length] } });
     }
   }
   return made;
@@ -339,7 +342,8 @@ function draw() {
   const rows = rowsOf(shown()).map((row) => ({
     ...row, name: row.reference && row.curve.private ? `${row.curve.name}, ε = inf` : row.curve.name }));
   ranked = ranking(rows, epsilon, measure);
-  at("answer").textContent = answer(ranked, epsilon, measure, DATA.kinds);
+  at("answer").textContent = answer(ranked, epsilon, measure, DATA.kinds)
+    + priced(studies(), at("dataset").value, epsilon, measure);
   at("plot-name").textContent = `Curves of ${heading()}.`;
   const palette = colours();
   Plotly.react(at("plot"), traces(measure, palette), layout(measure, palette), CONFIG);

@@ -3,6 +3,8 @@
 // files; they are only compared as numbers.
 
 const MISSING = "–";
+// What has learned from raw columns, without coding.
+const RAW = "raw";
 const LESS_IS_BETTER = new Set(["log_loss"]);
 
 const number = (text) => (text === "inf" ? Infinity : text === "" ? NaN : Number(text));
@@ -74,7 +76,7 @@ function answer(ranked, epsilon, measure, kinds) {
   const known = ranked.filter((row) => row[measure] !== "");
   const [best, next] = known.filter((row) => !row.reference);
   const references = known.filter((row) => row.reference);
-  const free = references.find((row) => row.curve.learner !== "majority_class");
+  const free = references.find((row) => !["majority_class", RAW].includes(row.curve.learner));
   const majority = references.find((row) => row.curve.learner === "majority_class");
   if (!best) return `At ε = ${epsilon} nothing that is chosen below was trained.`;
   const parts = [`At ε = ${epsilon} take ${best.name}: ${score(best, measure)}`];
@@ -90,6 +92,13 @@ function answer(ranked, epsilon, measure, kinds) {
     parts.push(`the next, ${next.name} with ${next[measure]}${near}`);
   }
   return [`${parts.join("; ")}.`, ...reservation(best, kinds)].join(" ");
+}
+
+/** Say what coding and privacy cost, by the tables of the studies; nothing where there is none. */
+function priced(studies, dataset, epsilon, measure) {
+  return studies.flatMap((study) => study.prices ?? [])
+    .filter((row) => row[0] === dataset && row[1] === epsilon && row[2] === measure)
+    .map(([, , , sentence]) => ` ${sentence[0].toUpperCase()}${sentence.slice(1)}.`).join("");
 }
 
 /** Say what the audit found, beside what was claimed. */

@@ -1,0 +1,174 @@
+"""Records as they stand in their files, for models without privacy: to see what coding costs.
+
+They are made where they are needed and kept nowhere: codes alone are written to a folder.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from privcurve.datasets.catalogue import describe
+from privcurve.datasets.cells import distinct
+from privcurve.datasets.columns import NUMERIC, Column
+from privcurve.datasets.dataset import Dataset
+from privcurve.datasets.encode import amounts, labels, texts, without_point
+from privcurve.datasets.errors import DatasetError
+from privcurve.datasets.load import load, sampled_rows
+from privcurve.datasets.numbers import Markers, amount_of
+
+if TYPE_CHECKING:
+    from privcurve.datasets.description import Description
+    from privcurve.datasets.readers.table import RawTable
+
+# What scikit-learn's histogram gradient boosting can tell apart in one column.
+MOST_CATEGORIES = 255
+
+Matrix = NDArray[np.float64]
+
+
+class Columns(NamedTuple):
+    """Columns of a dataset's records as numbers; NaN is missing.
+
+    Attributes
+    ----------
+    X : ndarray of shape (n_rows, n_columns), float64
+        Numbers in the unit of the file; categories as 0, 1, … without an order.
+    X_test : ndarray of shape (n_test, n_columns), float64, or None
+    categorical : tuple of bool
+        Of each column.
+    """
+
+    X: Matrix
+    X_test: Matrix | None
+    categorical: tuple[bool, ...]
+
+
+def raw_columns(dataset: Dataset) -> Columns:
+    """Read the columns of a coded dataset from its files, without any coding.
+
+    Numbers are neither clipped nor binned, and dates are days since 1970-01-01. Each text of a
+    column of categories is one of its own, whatever group it is coded as; of more than
+    `MOST_CATEGORIES` the rarest share one.
+
+    Parameters
+    ----------
+    dataset : Dataset
+        As it was coded: rows are in its order.
+
+    Returns
+    -------
+    Columns
+
+    Raises
+    ------
+    DatasetError
+        As :func:`privcurve.datasets.load`; and if the files or the description have changed since
+        the dataset was coded.
+    """
+    description = describe(dataset.name)
+    pieces = _Pieces(description)
+    loaded = load(dataset.name, watch=pieces.add)
+    if (loaded.checksum, loaded.sources) != (dataset.checksum, dataset.sources):
+        raise DatasetError(
+            f"dataset {dataset.name!r}: its files or its description were changed after it was "
+            "coded; run the same command again, which codes it anew."
+        )
+    X, y = pieces.whole()
+    n_test = 0 if loaded.y_test is None else len(loaded.y_test)
+    train, test = X[: len(X) - n_test], X[len(X) - n_test :]
+    if description.records.balance:
+        train = train[sampled_rows(description.records, y[: len(train)])]
+    categorical = tuple(column.kind != NUMERIC for column in description.domain.columns)
+    return Columns(train, test if n_test else None, categorical)
+
+
+def coded_columns(dataset: Dataset) -> Columns:
+    """Return the codes of a dataset in the same form: bins in their order, categories as such."""
+    columns = dataset.domain.columns
+
+    def numbers(codes: NDArray[Any]) -> Matrix:
+        X = codes.astype(np.float64)
+        for j, column in enumerate(columns):
+            if column.kind != NUMERIC:
+                counts = np.bincount(dataset.X[:, j], minlength=column.n_bins)
+                X[:, j] = _few(X[:, j], dict(enumerate(counts.tolist())))
+            elif column.missing_bin:
+                X[X[:, j] == column.bins, j] = np.nan
+        return X
+
+    test = None if dataset.X_test is None else numbers(dataset.X_test)
+    categorical = tuple(column.kind != NUMERIC for column in columns)
+    return Columns(numbers(dataset.X), test, categorical)
+
+
+class _Pieces:
+    """Gathers the records of a dataset, a piece of a file at a time."""
+
+    def __init__(self, description: Description) -> None:
+        self._description = description
+        self._pieces: list[Matrix] = []
+        self._labels: list[NDArray[np.int64]] = []
+        # By position of a column of categories: numbers of its texts, and how often each is there.
+        self._numbers: dict[int, dict[str, int]] = {}
+        self._counts: dict[int, Counter[int]] = {}
+        self._markers = Markers(description.domain.missing, description.domain.decimal)
+
+    def add(self, table: RawTable) -> None:
+        """Take some more records."""
+        domain, label = self._description.domain, self._description.label
+        X = np.empty((len(table.lines), len(domain.columns)))
+        for j, column in enumerate(domain.columns):
+            values = table.columns[column.name]
+            if column.kind == NUMERIC:
+                X[:, j] = amounts(domain, column, values)[0]
+            else:
+                X[:, j] = self._categories(j, column, values)
+        cells, places = distinct(table.columns[label.column])
+        each = [label.codes.get(text or "", 0) for text in labels(label, cells)]
+        self._pieces.append(X)
+        self._labels.append(np.array(each, dtype=np.int64)[places])
+
+    def _categories(self, j: int, column: Column, values: Any) -> Matrix:
+        domain = self._description.domain
+        numbers = self._numbers.setdefault(j, {})
+        cells, places = distinct(texts(domain, column, values))
+        each = np.full(len(cells), np.nan)
+        for k, cell in enumerate(cells):
+            text = (cell or "").strip()
+            if text and (text in column.codes or not self._is_missing(text)):
+                each[k] = numbers.setdefault(without_point(text, domain.decimal), len(numbers))
+        found = each[places]
+        there = found[~np.isnan(found)].astype(np.int64)
+        self._counts.setdefault(j, Counter()).update(there.tolist())
+        return found
+
+    def _is_missing(self, text: str) -> bool:
+        if text in self._markers.texts:
+            return True
+        return amount_of(text, self._description.domain.decimal) in self._markers.amounts
+
+    def whole(self) -> tuple[Matrix, NDArray[np.int64]]:
+        """Return all records and their labels, the rarest of many categories together."""
+        X, y = np.concatenate(self._pieces), np.concatenate(self._labels)
+        self._pieces, self._labels = [], []
+        for j, counts in self._counts.items():
+            X[:, j] = _few(X[:, j], counts)
+        return X, y
+
+
+def _few(values: Matrix, counts: Mapping[int, int]) -> Matrix:
+    """Return the numbers of categories, from the most frequent on if the rarest share one."""
+    if len(counts) <= MOST_CATEGORIES:
+        return values
+    by_frequency = sorted(counts, key=lambda number: (-counts[number], number))
+    places = np.full(max(counts) + 1, MOST_CATEGORIES - 1, dtype=np.float64)
+    places[by_frequency[: MOST_CATEGORIES - 1]] = np.arange(MOST_CATEGORIES - 1)
+    there = ~np.isnan(values)
+    few = np.full(len(values), np.nan)
+    few[there] = places[values[there].astype(np.int64)]
+    return few

@@ -1,0 +1,324 @@
+"""What coding costs, and what privacy costs after that: raw columns, codes, private models."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from privcurve.analysis import kinds
+from privcurve.analysis.keys import mean
+from privcurve.analysis.selection import ACCURACY, LOSSES
+from privcurve.experiments.splits import TEST, Splitter
+from privcurve.experiments.study import Study
+from privcurve.lazy import pd
+from privcurve.outputs.accuracy import FRESH_NOTES, SCORES, all_curves
+from privcurve.outputs.answers import (
+    BESIDE,
+    CODES,
+    DIGITS,
+    RAW,
+    Ranking,
+    ranking,
+    titles_of,
+)
+from privcurve.outputs.base import Asked, Files, Output, Reads, about
+from privcurve.outputs.comparison import compared
+from privcurve.outputs.context import Context
+from privcurve.tables.table import Table, decimals, plus_minus, read_table, shown
+
+if TYPE_CHECKING:
+    from privcurve.datasets import Dataset
+    from privcurve.datasets.raw import Columns
+    from privcurve.experiments.splits import Split
+
+LEARNER = (
+    "scikit-learn's HistGradientBoostingClassifier with its defaults, without privacy: on the raw "
+    "columns (numbers as they are, missing ones as NaN, categories as such), and on the codes that "
+    "private learners see. It trains and scores the same records as they do."
+)
+PRICE_NOTES = (
+    "Lost by coding: the raw score less that of the best model without privacy on the codes. Lost "
+    "by privacy: that less the score of the best certified learner by rule at ε. "
+    "± is the standard error of a difference, paired over the splits and widened where these "
+    "overlap; within noise: its 95 % interval by Student's t holds 0.",
+    "Which model is best is seen from these scores. All of them are exact statistics of the "
+    "records: ε covers none.",
+)
+# What a reader of the sentences is told once.
+KEY = """\
+Raw: scikit-learn's HistGradientBoostingClassifier on the columns as they stand in the file, without
+privacy. Lost by coding: what the best model on the codes has less than that; lost by privacy: what
+the best certified learner by rule has less again. ± is the standard error of such a difference.\
+"""
+# A validation part is drawn with a record of each label, and so is what remains.
+_FEWEST_TO_STOP_EARLY = 2
+
+
+class RawScores(Output):
+    """Tables ``raw``: one model on the raw columns and on the codes; scores and their means."""
+
+    word: ClassVar[str] = "raw"
+    selects: ClassVar[bool] = False
+    local: ClassVar[bool] = False
+    memory: ClassVar[int] = 2000
+
+    def files(self, asked: Asked) -> Files:
+        return Files(tables=(asked.table, asked.table.with_name(f"{asked.table.name}_splits")))
+
+    def reads(self, asked: Asked) -> Reads:
+        study = asked.study
+        splits = [[s.fold, s.repeat] for name in study.datasets for s in _splits(study, name)]
+        meant = [[name, about(name).digest] for name in study.datasets]
+        facts = [meant, splits, study.metric]
+        return Reads(data=study.datasets, raw=study.datasets, facts=facts)
+
+    def make(self, context: Context) -> None:
+        # Its threads are looked for when they are limited: they must have been loaded.
+        import sklearn.ensemble  # noqa: F401
+        from threadpoolctl import threadpool_limits
+
+        # Jobs have one core each.
+        with threadpool_limits(limits=1):
+            rows = list(_all_scores(context))
+        detail = pd.DataFrame(rows)
+        frame = levels(detail, context.study.metric)
+        texts = shown(frame[["dataset", "arm"]])
+        for score in SCORES:
+            stds = frame.get(f"{score}_std")
+            values = frame[score]
+            texts[_called(score)] = (
+                decimals(values, 4) if stds is None else plus_minus(values, stds)
+            )
+        notes = (LEARNER, *FRESH_NOTES[1:])
+        context.write(Table(frame, "Without privacy and without coding", notes, texts))
+        caption = "Without privacy and without coding, split by split"
+        Table(detail, caption, (LEARNER,)).write(context.asked.files.tables[1])
+
+
+class Price(Output):
+    """Table ``price``: what is lost by coding and by privacy, in numbers and in a sentence."""
+
+    word: ClassVar[str] = "price"
+
+    def reads(self, asked: Asked) -> Reads:
+        reads = all_curves(asked)
+        titles = [[arm.name, arm.title] for arm in asked.study.arms.values()]
+        return Reads(
+            reads.curves,
+            raw=asked.study.datasets,
+            outputs=("accuracy", RAW),
+            facts=[reads.facts, titles],
+        )
+
+    def make(self, context: Context) -> None:
+        splits = read_table(context.others[RAW].files.tables[1].with_suffix(".csv"))
+        runs = pd.concat([context.runs(), splits.assign(epsilon=math.inf)], ignore_index=True)
+        means = pd.concat([context.table_of("accuracy"), context.table_of(RAW)], ignore_index=True)
+        frame = prices(context.study, means, runs)
+        texts = shown(frame[["dataset", "metric", "epsilon", "sentence"]])
+        notes = (LEARNER, *PRICE_NOTES)
+        context.write(Table(frame, "The price of coding and of privacy", notes, texts))
+
+
+def sentences(price: Asked, dataset: str, metric: str) -> dict[float, str]:
+    """Read what the table says of a dataset in words, by ε."""
+    frame = read_table(price.files.frames[0])
+    mine = frame[frame["dataset"].eq(dataset) & frame["metric"].eq(metric)]
+    return dict(zip(mine["epsilon"].astype(float), mine["sentence"], strict=True))
+
+
+def _splits(study: Study, dataset: str) -> list[Split]:
+    return study.fresh_splits(about(dataset).n_test > 0)
+
+
+def _all_scores(context: Context) -> Iterator[dict[str, Any]]:
+    from privcurve.datasets.raw import coded_columns, raw_columns
+
+    for name in context.study.datasets:
+        data = context.data(name)
+        splits, splitter = _splits(context.study, name), Splitter(data, context.seed)
+        for arm, read in ((RAW, raw_columns), (CODES, coded_columns)):
+            for result in scores(data, read(data), splitter, splits):
+                yield {"dataset": name, "arm": arm, **result}
+
+
+def scores(
+    data: Dataset, columns: Columns, splitter: Splitter, splits: list[Split]
+) -> Iterator[dict[str, Any]]:
+    """Yield what a model on some columns scores, of each split, as plain values."""
+    for split in splits:
+        train, scored = splitter.rows(split)
+        X, y = columns.X, data.y
+        if split.fold == TEST and columns.X_test is not None and data.y_test is not None:
+            X, y = columns.X_test, data.y_test
+        model = fitted(columns.X[train], data.y[train], columns.categorical, split.repeat)
+        result = scored_by(model, X[scored], y[scored], data.domain.n_classes)
+        yield {"fold": split.fold, "repeat": split.repeat, **result}
+
+
+def fitted(X: Any, y: Any, categorical: tuple[bool, ...], seed: int) -> Any:
+    """Fit scikit-learn's histogram gradient boosting, with its defaults."""
+    from sklearn.ensemble import HistGradientBoostingClassifier
+
+    many = np.unique(y, return_counts=True)[1].min() >= _FEWEST_TO_STOP_EARLY
+    model = HistGradientBoostingClassifier(
+        categorical_features=list(categorical),
+        early_stopping="auto" if many else False,
+        random_state=seed,
+    )
+    return model.fit(X, y)
+
+
+def scored_by(model: Any, X: Any, y: Any, n_classes: int) -> dict[str, float]:
+    """Return the scores of a fitted model on some records."""
+    from privcurve.coding import class_labels
+    from privcurve.experiments import metrics
+
+    counts = np.ones(len(y), dtype=np.int64)
+    proba = model.predict_proba(X)
+    # Of a label that no record of a training has, the model says nothing.
+    chances = np.zeros((len(y), n_classes))
+    chances[:, np.searchsorted(class_labels(n_classes), model.classes_)] = proba
+    two = n_classes == len((False, True))
+    values = model.decision_function(X) if two else chances
+    return {
+        "accuracy": metrics.accuracy(values, y, counts),
+        "balanced_accuracy": metrics.balanced_accuracy(values, y, counts),
+        "auc": metrics.auc(values, y, counts) if two else math.nan,
+        "log_loss": metrics.log_loss(chances, y, counts),
+    }
+
+
+def levels(detail: pd.DataFrame, metric: str) -> pd.DataFrame:
+    """Return means over the splits, as rows of the table of accuracy at ε = ∞."""
+    rows = []
+    for (dataset, arm), part in detail.groupby(["dataset", "arm"], sort=False):
+        stds = {f"{name}_std": float(part[name].std(ddof=1)) for name in {ACCURACY, metric}}
+        rows.append(
+            {
+                **{"dataset": dataset, "arm": arm, "learner": arm, "calibration": None},
+                **{"delta": 0.0, "epsilon": math.inf, "kind": kinds.NOT_PRIVATE},
+                "scored_on": "test" if part["fold"].eq(TEST).all() else "folds",
+                **{name: mean(part[name]) for name in SCORES},
+                **{name: stds[name] for name in sorted(stds)},
+                **{"n_repeats": len(part), "n_failed": 0, "status": "ok", "error": None},
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+def prices(study: Study, means: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
+    """Return what is lost by coding and by privacy: a row a dataset, ε and metric.
+
+    Parameters
+    ----------
+    study : Study
+    means : DataFrame
+        The tables of accuracy and of `raw`.
+    runs : DataFrame
+        The scores of each split, of all of these models.
+
+    Returns
+    -------
+    DataFrame
+        `coding` and `privacy` are differences of which more is worse, each with its standard
+        error, and whether it is within noise; `sentence` says it all. What can't be had, such as
+        the AUC of more than two classes, has no row.
+    """
+    epsilons = sorted(e for e in set(means["epsilon"]) if math.isfinite(e))
+    rows = [
+        row
+        for dataset in study.datasets
+        for epsilon in epsilons
+        for metric in SCORES
+        if (row := _price(study, means, runs, dataset, epsilon, metric)) is not None
+    ]
+    return pd.DataFrame(rows, columns=COLUMNS)
+
+
+COLUMNS = [
+    *("dataset", "epsilon", "metric", "raw", "coded_by", "coded", "coding", "coding_error"),
+    *("coding_in_noise", "private_by", "private", "privacy", "privacy_error"),
+    *("privacy_in_noise", "sentence"),
+]
+
+
+def _price(
+    study: Study,
+    means: pd.DataFrame,
+    runs: pd.DataFrame,
+    dataset: str,
+    epsilon: float,
+    metric: str,
+) -> dict[str, Any] | None:
+    place = ranking(means, dataset, epsilon, titles_of(study), metric)
+    of_raw = place.free[place.free["learner"] == RAW]
+    if of_raw.empty or place.on_codes.empty:
+        return None
+    raw, coded = of_raw.iloc[0], place.on_codes.iloc[0]
+    sound = place.private[
+        place.private["calibration"].eq("certified") & place.private["kind"].eq(kinds.RULE)
+    ]
+    row = {
+        **{"dataset": dataset, "epsilon": epsilon, "metric": metric, "raw": float(raw[metric])},
+        **{"coded_by": place.name(coded), "coded": float(coded[metric])},
+        **_lost("coding", raw, coded, runs, metric),
+    }
+    if len(sound):
+        best = sound.iloc[0]
+        row |= {"private_by": place.name(best), "private": float(best[metric])}
+        row |= _lost("privacy", coded, best, runs, metric)
+    return {**row, "sentence": sentence(row, place)}
+
+
+def _lost(
+    what: str, before: pd.Series, after: pd.Series, runs: pd.DataFrame, metric: str
+) -> dict[str, Any]:
+    """Return by how much one model is worse than another on the same splits."""
+    own, base = (_of_splits(runs, row, metric) for row in (before, after))
+    told = compared(-own, -base, metric) if metric in LOSSES else compared(own, base, metric)
+    return {
+        what: told.get("difference", math.nan),
+        f"{what}_error": told.get("standard_error", math.nan),
+        f"{what}_in_noise": told.get("low", math.nan) <= 0 <= told.get("high", math.nan),
+    }
+
+
+def _of_splits(runs: pd.DataFrame, row: pd.Series, metric: str) -> pd.Series:
+    """Return the scores of a row's model by split."""
+    mine = runs["dataset"].eq(row["dataset"]) & runs["arm"].eq(row["arm"])
+    at = np.isclose(runs["epsilon"], row["epsilon"], rtol=1e-9, atol=0)
+    # To as many digits as tables have, whether they come from one or not.
+    return runs[mine & at].set_index(["fold", "repeat"])[metric].astype(float).round(6)
+
+
+def sentence(row: Mapping[str, Any], place: Ranking) -> str:
+    """Say what coding and privacy cost, in one sentence without its full stop."""
+    digits = DIGITS + (place.metric == ACCURACY and place.rare)
+    what = "" if place.metric == ACCURACY else f"{_called(place.metric)} "
+    parts = [
+        f"raw {what}{row['raw']:.{digits}f}",
+        f"lost by coding {_difference(row, 'coding', digits)} "
+        f"({row['coded_by']}: {row['coded']:.{digits}f})",
+    ]
+    if "private" in row:
+        parts.append(
+            f"lost by privacy at ε = {row['epsilon']:g}: {_difference(row, 'privacy', digits)} "
+            f"({row['private_by']}: {row['private']:.{digits}f})"
+        )
+    return "; ".join(parts)
+
+
+def _difference(row: Mapping[str, Any], what: str, digits: int) -> str:
+    lost, error = row[what], row[f"{what}_error"]
+    spread = "" if math.isnan(error) else f" ± {error:.{digits}f}"
+    # −0.000 is 0.000.
+    text = f"{round(lost, digits) + 0.0:.{digits}f}".replace("-", "−")
+    return f"{text}{spread}{', within noise' if row[f'{what}_in_noise'] else ''}"
+
+
+def _called(metric: str) -> str:
+    return BESIDE["auc"] if metric == "auc" else metric.replace("_", " ")
