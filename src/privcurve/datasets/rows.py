@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -122,6 +124,27 @@ def check_folds(y: NDArray[np.integer[Any]], n_folds: int) -> NDArray[np.integer
             f"use at most {smallest} folds, or more records"
         )
     return labels
+
+
+def of_each(persons: Sequence[str], at_most: int, seed: int) -> NDArray[np.intp]:
+    """Return the places of at most so many records of each person, in order.
+
+    Which ones follows from the person's name, how many records the person has, and the seed: not
+    from what they hold, nor from anyone else's. So whatever is done to the records of one person
+    changes at most `at_most` of those that are kept, and none of another person.
+    """
+    places: dict[str, list[int]] = {}
+    for place, person in enumerate(persons):
+        places.setdefault(person, []).append(place)
+    kept: list[int] = []
+    for person, own in places.items():
+        if len(own) > at_most:
+            name = hashlib.sha256(f"{seed} {person}".encode()).digest()
+            coins = np.random.Generator(np.random.PCG64(int.from_bytes(name)))
+            chosen = np.argsort(coins.random(len(own)), kind="stable")[:at_most]
+            own = [own[k] for k in chosen]
+        kept += own
+    return np.sort(np.array(kept, dtype=np.intp))
 
 
 def balanced(
