@@ -101,9 +101,7 @@ def test_all_records_of_a_person_replaced_cost_epsilon_and_not_more(load, name, 
 def test_without_the_division_a_person_is_not_protected(load, monkeypatch):
     left, right = records(load(SICK)), records(load("x,0,no"))
     monkeypatch.setattr(requests, "within_group", lambda epsilon, delta, size: (epsilon, delta))
-    loss = worst_answers(
-        learner_of("noisy_majority", REPLACE_ONE), Pair("tiny", "a", left, right)
-    )
+    loss = worst_answers(learner_of("noisy_majority", REPLACE_ONE), Pair("tiny", "a", left, right))
     assert loss >= 1.9 * EPSILON
 
 
@@ -112,9 +110,7 @@ def test_with_all_of_a_persons_records_a_person_is_not_protected(load, monkeypat
     monkeypatch.setattr(loading, "of_each", lambda persons, *_: np.arange(len(persons)))
     monkeypatch.setattr(loading, "_check_kept", lambda *_, **__: None)
     left, right = records(load(SICK)), records(load("x,0,no"))
-    loss = worst_answers(
-        learner_of("noisy_majority", REPLACE_ONE), Pair("tiny", "a", left, right)
-    )
+    loss = worst_answers(learner_of("noisy_majority", REPLACE_ONE), Pair("tiny", "a", left, right))
     assert loss >= 1.9 * EPSILON
 
 

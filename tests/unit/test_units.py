@@ -8,9 +8,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import yaml
-from own_dataset import DESCRIPTION, refused
-from own_release import QUICK, book, request
+from own_dataset import refused
+from own_release import book, request
 
 from privcurve import Schema, datasets, models
 from privcurve.cli.main import main
@@ -19,7 +18,7 @@ from privcurve.privacy.budget import ADD_REMOVE, PRIVATE_COLUMNS, REPLACE_ONE
 from privcurve.privacy.ledger import PrivacyStatement
 from privcurve.releases.budget_ledger import Budget, Price
 from privcurve.releases.choice import CHOOSE
-from privcurve.releases.errors import LedgerError, ReleaseError
+from privcurve.releases.errors import LedgerError
 from privcurve.releases.release import release
 from privcurve.releases.released import CARD, MODEL
 
@@ -81,8 +80,10 @@ def test_who_a_record_is_of_can_be_a_number_or_a_text(persons, tmp_path):
 def test_numbers_of_records_are_those_that_are_kept(persons, key):
     if key == "n_test":
         Path("data/test.csv").write_text("\n".join(lines_of(["P1"] * 5)) + "\n")
-        files = {part: {"local": f"data/{name}.csv"} for part, name in
-                 (("train", "mine"), ("test", "test"))}
+        files = {
+            part: {"local": f"data/{name}.csv"}
+            for part, name in (("train", "mine"), ("test", "test"))
+        }
         persons(files=files, n_test=2)
         assert len(datasets.load("mine").y_test) == 2
         persons(files=files, n_test=5)
@@ -223,3 +224,12 @@ def test_what_has_the_epsilon_of_records_is_refused(persons, capsys):
     assert "mine protects persons (unit: column: who" in capsys.readouterr().err
     with pytest.raises(DatasetError, match="has the epsilon of single records, not of persons"):
         Schema.from_description("resources/datasets/mine.yaml")
+
+
+def test_check_counts_what_is_kept_and_says_what_can_be_done(persons, capsys):
+    assert main(["check", "mine"]) == 0
+    assert "ready: privcurve release mine --epsilon 1" in capsys.readouterr().out
+    persons(n_rows=len(PERSONS))
+    assert main(["check", "mine"]) == 1
+    captured = capsys.readouterr()
+    assert f"unit keeps {KEPT} of {len(PERSONS)} records" in captured.out + captured.err

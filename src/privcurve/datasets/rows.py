@@ -139,10 +139,10 @@ def of_each(persons: Sequence[str], at_most: int, seed: int) -> NDArray[np.intp]
     kept: list[int] = []
     for person, own in places.items():
         if len(own) > at_most:
-            name = hashlib.sha256(f"{seed} {person}".encode()).digest()
-            coins = np.random.Generator(np.random.PCG64(int.from_bytes(name)))
-            chosen = np.argsort(coins.random(len(own)), kind="stable")[:at_most]
-            own = [own[k] for k in chosen]
+            coins = [
+                hashlib.sha256(f"{seed} {k} {person}".encode()).digest() for k in range(len(own))
+            ]
+            own = [place for _, place in sorted(zip(coins, own, strict=True))[:at_most]]
         kept += own
     return np.sort(np.array(kept, dtype=np.intp))
 
