@@ -204,7 +204,7 @@ def test_releases_of_persons_and_of_records_do_not_add_up(persons):
     persons(budget=None)
     release(request())
     persons(unit=None, n_rows=len(PERSONS), budget=None)
-    with pytest.raises(LedgerError, match="of one record, but .* are of all records of one who"):
+    with pytest.raises(LedgerError, match=r"of one record, but .* are of all records of one who"):
         release(request())
     # Nor does a budget for records allow a release for persons.
     assert Budget.of({"epsilon": 1}).unit == ""

@@ -139,9 +139,8 @@ def of_each(persons: Sequence[str], at_most: int, seed: int) -> NDArray[np.intp]
     kept: list[int] = []
     for person, own in places.items():
         if len(own) > at_most:
-            coins = [
-                hashlib.sha256(f"{seed} {k} {person}".encode()).digest() for k in range(len(own))
-            ]
+            names = (f"{seed} {k} {person}".encode() for k in range(len(own)))
+            coins = [hashlib.sha256(name).digest() for name in names]
             own = [place for _, place in sorted(zip(coins, own, strict=True))[:at_most]]
         kept += own
     return np.sort(np.array(kept, dtype=np.intp))
