@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import yaml
 from own_dataset import refused
 from own_release import book, request
 
@@ -16,7 +17,7 @@ from privcurve.cli.main import main
 from privcurve.datasets import DatasetError
 from privcurve.privacy.budget import ADD_REMOVE, PRIVATE_COLUMNS, REPLACE_ONE
 from privcurve.privacy.ledger import PrivacyStatement
-from privcurve.releases.budget_ledger import Budget, Price
+from privcurve.releases.budget_ledger import Price
 from privcurve.releases.choice import CHOOSE
 from privcurve.releases.errors import LedgerError
 from privcurve.releases.release import release
@@ -167,8 +168,8 @@ def test_a_release_is_of_persons_everywhere(persons):
         "persons: all records of any one who are replaced by as many others",
         "At most 2 of each are kept",
         f"all {KEPT} training records",
-        "Together, for replace-one neighbours (of all records of one who): epsilon = 1",
-        "epsilon = 2 (replace-one neighbours (of all records of one who))",
+        "Together, for replace-one neighbours that differ in all records of one who: epsilon = 1",
+        "epsilon = 2 (replace-one neighbours that differ in all records of one who)",
     ):
         assert said in text, said
     (line,) = book().releases()
@@ -204,10 +205,46 @@ def test_releases_of_persons_and_of_records_do_not_add_up(persons):
     persons(budget=None)
     release(request())
     persons(unit=None, n_rows=len(PERSONS), budget=None)
-    with pytest.raises(LedgerError, match=r"of one record, but .* are of all records of one who"):
+    with pytest.raises(
+        LedgerError, match=r"protect single records, but .* protect all records of one who"
+    ):
         release(request())
-    # Nor does a budget for records allow a release for persons.
-    assert Budget.of({"epsilon": 1}).unit == ""
+
+
+def test_a_variant_that_keeps_more_shares_the_budget_of_persons(persons):
+    release(request(epsilon=1.5))
+    more = {
+        "title": "With more records of each",
+        "based_on": "mine",
+        "unit": {**UNIT, "at_most": 4},
+        "n_rows": len(PERSONS),
+    }
+    Path("resources/datasets/more.yaml").write_text(yaml.safe_dump(more))
+    assert release(request(dataset="more", epsilon=0.5)).statement.at_most == 4
+    with pytest.raises(LedgerError, match="epsilon = 2 of the budget"):
+        release(request(dataset="more", epsilon=0.5))
+
+
+def test_a_budget_for_records_allows_no_release_for_persons(persons):
+    persons(unit=None, n_rows=len(PERSONS))
+    content = {"title": "t", "based_on": "mine", "unit": UNIT, "n_rows": KEPT}
+    Path("resources/datasets/of-persons.yaml").write_text(yaml.safe_dump(content))
+    assert len(datasets.load("of-persons").y) == KEPT
+    with pytest.raises(LedgerError, match="protect all records of one who, but the budget"):
+        release(request(dataset="of-persons"))
+
+
+def test_of_neighbours_who_are_added_the_card_says_persons(persons):
+    asked = {"learner": "privgam", "neighbours": ADD_REMOVE, "parameters": {"n_estimate": 50}}
+    released = release(request(epsilon=0.5, **asked))
+    text = released.path(CARD).read_text().replace("\\", "")
+    assert "all records of any one who are added or left out; the number of persons" in text
+    assert "their number is not public" in text
+    # Of a budget for replace-one neighbours it is twice: one left out, another added.
+    assert [(one.neighbours, one.epsilon) for one in released.together] == [
+        (REPLACE_ONE, 1.0),
+        (ADD_REMOVE, 0.5),
+    ]
 
 
 def test_a_private_choice_is_of_persons(persons):

@@ -80,7 +80,8 @@ class Price:
     @property
     def whom(self) -> str:
         """The neighbours in words, persons among them."""
-        return f"{self.neighbours} neighbours" + (f" ({persons(self.unit)})" if self.unit else "")
+        differ = f" that differ in {protected(self.unit)}" if self.unit else ""
+        return f"{self.neighbours} neighbours{differ}"
 
     def for_neighbours(self, wanted: str) -> Price:
         """Return the price for another relation, or raise LedgerError if there is none."""
@@ -151,9 +152,9 @@ def totals(prices: Sequence[Price], budget: Budget) -> list[Price]:
     return [total(prices, one.name) for one in NEIGHBOURS if one.name in relations]
 
 
-def persons(unit: str) -> str:
-    """Say whom a unit other than the record means."""
-    return f"of all records of one {unit}" if unit else "of one record"
+def protected(unit: str) -> str:
+    """Say what a guarantee protects together: by the column of persons, if there is one."""
+    return f"all records of one {unit}" if unit else "single records"
 
 
 def level(price: Price) -> str:
@@ -293,10 +294,10 @@ class BudgetLedger:
             others = [budget.unit] if budget.unit != price.unit else others
         if others:
             raise LedgerError(
-                f"this release is {persons(price.unit)}, but the budget or releases of these "
-                f"records ({self.path}) are {persons(others[0])}: a guarantee for one says nothing "
-                "for the other, and they can't be added up. Nothing was trained. Keep unit: as it "
-                "was, in the description that the records are of."
+                f"this release would protect {protected(price.unit)}, but the budget or earlier "
+                f"releases of these records ({self.path}) protect {protected(others[0])}, and such "
+                "guarantees can't be added up. Nothing was trained. Keep the unit of all of them "
+                "(unit: column, in the description that the records are of)."
             )
         if price.delta and total(prices, price.neighbours).delta >= 1 and not large_delta:
             raise LedgerError(
