@@ -215,7 +215,7 @@ class PrivacyStatement:
             return self
         epsilon, delta = of_group(self.epsilon, self.delta, at_most)
         proved = self.proved_epsilon
-        assumed, texts = self.assumptions, (*self.exclusions, NOT_ALIASES)
+        assumed = self.assumptions
         if self.neighbours != ADD_REMOVE:
             assumed = (*assumed, ASSUMED_EACH_PERSON.format(at_most))
         return replace(
@@ -226,7 +226,7 @@ class PrivacyStatement:
             # δ of another ε is another one.
             proved_epsilon=at_most * proved if proved is not None and not delta else None,
             assumptions=assumed,
-            exclusions=texts,
+            exclusions=(*self.exclusions, NOT_ALIASES),
             at_most=at_most,
         )
 
@@ -313,44 +313,33 @@ class PrivacyStatement:
         return [*parts, "What the claim would mean:"]
 
     def _protected(self) -> list[str]:
+        what, shown = relation(self.neighbours), self._shown()
+        whom, differs, change = "single record", "any one record", what.change
         if self.at_most is not None:
-            return self._protected_persons(self.at_most)
-        change = relation(self.neighbours).change
-        whose, shown = "Protected is each single record", self._shown()
+            train = "record trains" if self.at_most == 1 else "records train"
+            whom = f"single person, of whom at most {self.at_most} {train} the model"
+            differs, change = "all records of any one person", what.of_person
+            shown = shown.replace("its", "each record's")
+        whose = f"Protected is each {whom}"
         if self.neighbours == PRIVATE_COLUMNS:
             all_but = f" (all but {self._named()})" if self.public_columns else ""
             label = "" if self.public_label else " and the label"
-            change += "" if self.public_label else " or another label"
-            whose = f"Protected are the private columns{all_but}{label} of each single record"
+            if self.at_most is None:
+                change += "" if self.public_label else " or another label"
+            whose = f"Protected are the private columns{all_but}{label} of each {whom}"
         parts = [
-            f"{whose}: had any one record been {change}, every outcome would have been about as "
+            f"{whose}: had {differs} been {change}, every outcome would have been about as "
             f"likely, {_bound(self.epsilon)}"
             + (f", but for a probability of {self.delta:g}." if self.delta > 0 else ".")
         ]
+        if self.at_most is not None:
+            each, delta = within_group(self.epsilon, self.delta, self.at_most)
+            level = f"epsilon = {each:.6g}" + (f" and delta = {delta:.3g}" if delta else "")
+            parts.append(
+                f"(Each single record has {level}, from which this follows by group privacy; the "
+                "steps of the ledger are charged for one record.)"
+            )
         if shown:
-            parts.append(f"Not protected: {shown}, which the model may show exactly.")
-        return parts
-
-    def _protected_persons(self, at_most: int) -> list[str]:
-        """Say what is protected where neighbours differ in all records of one person."""
-        each, delta = within_group(self.epsilon, self.delta, at_most)
-        change = relation(self.neighbours).of_person
-        whose, shown = "Protected is each single person", self._shown()
-        if self.neighbours == PRIVATE_COLUMNS:
-            label = "" if self.public_label else " and the label"
-            whose = f"Protected are the private columns{label} of each single person's records"
-        parts = [
-            f"{whose}, of whom at most {at_most} "
-            f"{'record trains' if at_most == 1 else 'records train'} the model: had all records of "
-            f"any one person been {change}, every outcome would have been about as likely, "
-            f"{_bound(self.epsilon)}"
-            + (f", but for a probability of {self.delta:g}." if self.delta > 0 else "."),
-            f"(Each single record has epsilon = {each:.6g}"
-            + (f" and delta = {delta:.3g}" if self.delta > 0 else "")
-            + ", from which this follows by group privacy; steps are charged for one record.)",
-        ]
-        if shown:
-            shown = shown.replace("its", "each record's")
             parts.append(f"Not protected: {shown}, which the model may show exactly.")
         return parts
 
