@@ -166,8 +166,7 @@ def test_a_release_is_of_persons_everywhere(persons):
     for said in (
         str(statement),
         "persons: all records of any one who are replaced by as many others",
-        "At most 2 of each are kept",
-        f"all {KEPT} training records",
+        f"all {KEPT} training records, at most 2 of each who; their number is public",
         "Together, for replace-one neighbours that differ in all records of one who: epsilon = 1",
         "epsilon = 2 (replace-one neighbours that differ in all records of one who)",
     ):
@@ -184,6 +183,7 @@ def test_delta_of_a_release_is_of_persons(persons):
     persons(budget={"epsilon": 5, "delta": 1e-4})
     released = release(request(learner="noisy_bayes", epsilon=1.0, delta=1e-5))
     assert released.statement.delta == pytest.approx(1e-5)
+    assert "may show all records of each who with that" in released.path(CARD).read_text()
     assert released.learner.privacy_.delta == pytest.approx(1e-5 / (1 + np.exp(0.5)))
 
 
@@ -239,7 +239,7 @@ def test_of_neighbours_who_are_added_the_card_says_persons(persons):
     released = release(request(epsilon=0.5, **asked))
     text = released.path(CARD).read_text().replace("\\", "")
     assert "all records of any one who are added or left out; the number of persons" in text
-    assert "their number is not public" in text
+    assert "training records, at most 2 of each who; their number is not public" in text
     # Of a budget for replace-one neighbours it is twice: one left out, another added.
     assert [(one.neighbours, one.epsilon) for one in released.together] == [
         (REPLACE_ONE, 1.0),

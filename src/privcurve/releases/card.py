@@ -121,8 +121,8 @@ def _neighbours(released: Released) -> str:
     if relation.name == words.ADD_REMOVE:
         known = "the number of persons and of their records is not public"
     return (
-        f"persons: all records of any one {unit.column} are {relation.of_person}; {known}. At most "
-        f"{unit.at_most} of each are kept, whatever they hold, before anything is learned"
+        f"persons: all records of any one {unit.column} are {relation.of_person}; {known}. Which "
+        "ones train does not depend on what they hold"
     )
 
 
@@ -147,9 +147,12 @@ def _level(released: Released) -> str:
 
 
 def _trained_on(released: Released) -> str:
+    unit = released.request.unit
+    of_each = "" if unit is None else f", at most {unit.at_most} of each {unit.column}"
     if released.request.relation == words.ADD_REMOVE:
-        return "all training records; their number is not public, and stands nowhere here"
-    return f"all {released.description.n_rows:,} training records; their number is public"
+        return f"all training records{of_each}; their number is not public, and stands nowhere here"
+    n = released.description.n_rows
+    return f"all {n:,} training records{of_each}; their number is public"
 
 
 def _guarantee(released: Released) -> Iterator[Block]:

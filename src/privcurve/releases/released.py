@@ -174,6 +174,6 @@ class Released:
             if delta > (own.delta if who else 0):
                 # 1e-3 of 100 records is a tenth, whatever its binary form is.
                 large = n is None or delta * n >= SMALL_SHARE * (1 - TOLERANCE)
-                sentence = who + in_records(delta, n, own.neighbours) + "."
+                sentence = who + in_records(delta, n, own.neighbours, self.request.unit) + "."
                 remarks.append((sentence[0].upper() + sentence[1:], large))
         return remarks

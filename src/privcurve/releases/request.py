@@ -220,17 +220,18 @@ def check_delta(request: Request, description: Description) -> None:
     n = public_number(request, description)
     if request.delta * (n or 2) >= 1:
         raise ReleaseError(
-            f"{in_records(request.delta, n, request.relation)}. Give a delta below "
+            f"{in_records(request.delta, n, request.relation, request.unit)}. Give a delta below "
             f"{SMALL_SHARE / (n or 2):.2g}; or, if that is meant, --allow-large-delta. Nothing was "
             "trained."
         )
 
 
-def in_records(delta: float, n: int | None, neighbours: str) -> str:
+def in_records(delta: float, n: int | None, neighbours: str, unit: Unit | None = None) -> str:
     """Say what a δ means for so many records; None: their number is not public."""
+    each = "each record whole" if unit is None else f"all records of each {unit.column}"
     meaning = (
-        f"delta = {delta:g}: whatever epsilon is, a mechanism of this delta may show each record "
-        "whole with that probability"
+        f"delta = {delta:g}: whatever epsilon is, a mechanism of this delta may show {each} "
+        "with that probability"
     )
     if n is None:
         return f"{meaning}; it belongs well below one over their number, which is not public"
