@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from importlib import import_module
 from itertools import pairwise
 from pathlib import Path
@@ -23,6 +24,7 @@ from privcurve.privacy.budget import (
     of_replacing,
     within_group,
 )
+from privcurve.privacy.ledger import epsilon_of_ledger
 from privcurve.releases import request as requests
 from privcurve.releases.request import Request
 
@@ -157,6 +159,27 @@ def test_the_delta_of_a_group_holds_and_is_reached():
     assert reached == pytest.approx(of_all)
     # Without the conversion of δ the statement would be false.
     assert reached > 3 * delta
+
+
+@pytest.mark.parametrize("divided", [True, False])
+def test_gaussian_noise_has_epsilon_and_delta_for_all_records_of_a_person(
+    load, monkeypatch, divided
+):
+    """Two records move a Gaussian's mean twice as far: its exact ε at the persons' δ is in ε."""
+    delta = 1e-4
+    if not divided:
+        monkeypatch.setattr(requests, "within_group", lambda epsilon, delta, size: (epsilon, delta))
+    data = load(SICK)
+    unit = datasets.describe("visits").unit
+    asked = Request("visits", EPSILON, delta, "noisy_bayes", unit=unit)
+    learner = requests.make_estimator(asked, data.domain)
+    (fitted,) = learner.fit_many(data.X, data.y, [{}], [np.random.default_rng(0)])
+    stated = fitted.privacy_
+    assert {entry.mechanism for entry in stated.ledger} == {"gaussian"}
+    of_person = [replace(one, sensitivity=2 * one.sensitivity) for one in stated.ledger]
+    reached = epsilon_of_ledger(stated.composition, of_person, delta)
+    assert (reached <= EPSILON) is divided
+    assert reached >= 0.5 * EPSILON
 
 
 # Which records are kept ------------------------------------------------------------
