@@ -45,7 +45,10 @@ def run(arguments: argparse.Namespace) -> int:
         print("\n".join(_shares(report)))
         print()
     if report.ready:
-        print(f"ready: privcurve compare {name} --epsilon 0.5 1 2")
+        # Comparisons have the epsilon of records.
+        release = f"privcurve release {name} --epsilon 1"
+        compare = f"privcurve compare {name} --epsilon 0.5 1 2"
+        print(f"ready: {release if report.of_persons else compare}")
         return 0
     n = len(report.faults)
     lines = "\n".join(f"  line {fault.line}: {fault.message}" for fault in report.faults)

@@ -152,7 +152,9 @@ def report(released: Released) -> None:
         print(f"seed: {released.seed}")
     else:
         print(f"seed: {released.seed}, a public number: epsilon is infinite for whoever knows it")
-    together = "; ".join(f"{claim(one)} ({one.neighbours})" for one in released.together)
+    together = "; ".join(
+        f"{claim(one)} ({one.whom if one.unit else one.neighbours})" for one in released.together
+    )
     budget = released.budget
     limit = (
         f"of a budget of {level(budget)}"

@@ -22,6 +22,7 @@ from privcurve.datasets.description import (
     Parser,
     Records,
     SourceFile,
+    Unit,
 )
 from privcurve.datasets.domain import (
     CATEGORICAL,
@@ -38,6 +39,9 @@ from privcurve.datasets.numbers import ISO, days, tells_days
 from privcurve.schema import nearest
 
 DEFAULT_BINS = 10
+
+# Parsers of files whose columns have names.
+WITH_NAMES = (DELIMITED, PARQUET, EXCEL)
 
 # Kinds of columns that are numbers or categories once they are coded.
 DATE = "date"
@@ -70,12 +74,14 @@ def build(
     parser = Parser(**_with_tuples(content["parser"], "fields"))
     files = {part: _files(given) for part, given in content.get("files", {}).items()}
     records = Records(**_with_tuples(content.get("records", {}), "parts"))
+    unit = Unit(**content["unit"]) if "unit" in content else None
     n_test = int(content.get("n_test", 0))
     for fault in (
         *_public_faults(content),
         *_column_faults(entries, columns),
         *_label_faults(label, columns),
-        *_parser_faults(parser, columns, label),
+        *_unit_faults(unit, columns, label, parser),
+        *_parser_faults(parser, columns, label, unit),
         *_file_faults(parser, files, records, n_test),
     ):
         problems.add(f"{fault} (in {path})")
@@ -84,9 +90,9 @@ def build(
     raw_sizes = {} if base is None else dict(base.raw_sizes)
     for part in new_files:
         raw_sizes.pop(part, None)
-    if "records" not in content:
+    if "records" not in content and unit is None:
         raw_sizes[TRAIN] = int(content["n_rows"])
-    if n_test:
+    if n_test and unit is None:
         raw_sizes[TEST] = n_test
     reading = {key: content[key] for key in ("unknown", "decimal") if key in content}
     if "missing" in content:
@@ -104,6 +110,7 @@ def build(
         raw_sizes=raw_sizes,
         files=files,
         records=records,
+        unit=unit,
         parser=parser,
         domain=Domain(columns, _named(label, content.get("public_label", False)), **reading),
         label=label,
@@ -178,7 +185,25 @@ def _label_faults(label: LabelSpec, columns: tuple[Column, ...]) -> Iterator[str
         yield f"label: classes are {n_classes}, more than {MOST_CLASSES}"
 
 
-def _parser_faults(parser: Parser, columns: tuple[Column, ...], label: LabelSpec) -> Iterator[str]:
+def _unit_faults(
+    unit: Unit | None, columns: tuple[Column, ...], label: LabelSpec, parser: Parser
+) -> Iterator[str]:
+    if unit is None:
+        return
+    if parser.kind not in WITH_NAMES:
+        yield f"unit is for kind: {', '.join(WITH_NAMES)}; records of {parser.kind} name no person"
+    if unit.column in {column.name for column in columns}:
+        yield (
+            f"{unit.column!r} is the unit and a column too: a name of a person is not learned "
+            "from; drop it from columns"
+        )
+    if unit.column == label.column:
+        yield f"{unit.column!r} is the unit and the label; name the column that tells persons apart"
+
+
+def _parser_faults(
+    parser: Parser, columns: tuple[Column, ...], label: LabelSpec, unit: Unit | None
+) -> Iterator[str]:
     try:
         # Python has codecs that are none of texts, such as rot13.
         "a".encode(parser.encoding)
@@ -199,7 +224,8 @@ def _parser_faults(parser: Parser, columns: tuple[Column, ...], label: LabelSpec
         names = dict.fromkeys(fields := (*parser.fields, *[LABEL] * is_numbered))
         for name in _twice(fields):
             yield f"parser: fields has {name!r} twice; give each a name of its own"
-        for name in (*(column.name for column in columns), label.column):
+        persons = [] if unit is None else [unit.column]
+        for name in (*(column.name for column in columns), label.column, *persons):
             if name not in names:
                 yield f"parser: fields has no {name!r}{nearest(name, names).rstrip('.')}"
 

@@ -98,6 +98,25 @@ class Records:
     seed: int = 0
 
 
+@dataclass(frozen=True)
+class Unit:
+    """Whose records are protected together: ``unit`` in dataset.schema.yaml.
+
+    Attributes
+    ----------
+    column : str
+        Names the person that a record is of; it is not learned from.
+    at_most : int
+        How many records of each person are kept.
+    seed : int
+        Of the coins that decide which ones; it is public.
+    """
+
+    column: str
+    at_most: int
+    seed: int = 0
+
+
 def _joined(values: Iterable[str]) -> str:
     """Write values of a class; of those that differ in case alone, the first."""
     spelt: dict[str, str] = {}
@@ -186,6 +205,7 @@ class Description:
     raw_sizes: Mapping[str, int] = field(default_factory=dict)
     files: Mapping[str, tuple[SourceFile, ...]] = field(default_factory=dict)
     records: Records = Records()
+    unit: Unit | None = None
     bound_sources: Mapping[str, str] = field(default_factory=dict)
     clipped: frozenset[str] = frozenset()
 
@@ -248,5 +268,7 @@ class Description:
         if domain.decimal != ".":
             # The key is younger than the first coded data, which are not to be coded again.
             meaning["decimal"] = domain.decimal
+        if self.unit is not None:
+            meaning["unit"] = asdict(self.unit)
         text = json.dumps(meaning, sort_keys=True, ensure_ascii=True)
         return hashlib.sha256(text.encode("ascii")).hexdigest()

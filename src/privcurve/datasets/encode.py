@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privcurve.coding import Codes, code_between, code_type
-from privcurve.datasets.cells import as_read, distinct
+from privcurve.datasets.cells import as_read, distinct, texts_of
 from privcurve.datasets.columns import MISSING, NUMERIC, OTHER, Column
 from privcurve.datasets.errors import Problems
 from privcurve.datasets.numbers import Amounts, Markers, amount_of, dates, numbers
@@ -36,12 +36,15 @@ class Coded(NamedTuple):
     y : ndarray of shape (n_rows,), int8
         −1 or +1; of more than two classes 0, 1, ….
     clipped : ndarray of shape (n_columns,), int64
-        How many values of each column lay outside its bounds.
+        How many values of each column lay outside its bounds, of all records that were read.
+    n_read : int
+        How many records were read; of those, X and y may be a part.
     """
 
     X: Codes
     y: NDArray[np.int8]
     clipped: NDArray[np.int64]
+    n_read: int
 
 
 class Coder:
@@ -79,7 +82,7 @@ class Coder:
     def records(self, description: Description, table: RawTable) -> Coded:
         """Code some records with their labels."""
         X, clipped = self.columns(table)
-        return Coded(X, self.labels(description, table), clipped)
+        return Coded(X, self.labels(description, table), clipped, len(X))
 
     def _numeric(self, table: RawTable, column: Column) -> tuple[NDArray[np.int64], int]:
         values, absent, wrong = amounts(self._domain, column, table.columns[column.name])
@@ -149,6 +152,22 @@ class Coder:
                 ("label", text),
             )
         return np.array([codes.get(text, 0) for text in cells], dtype=np.int8)[places]
+
+    def persons(self, description: Description, table: RawTable) -> list[str]:
+        """Return the name of the person that each record is of; none where all are of one each."""
+        unit = description.unit
+        if unit is None:
+            return []
+        cells, places = distinct(texts_of(table.columns[unit.column]))
+        names = [str(cell or "").strip() for cell in cells]
+        absent = np.array([name in ("", *self._domain.missing) for name in names], dtype=bool)
+        for where, _ in self._without_code(table, absent, places):
+            self._problems.add(
+                f"{where}: the unit {unit.column!r} is missing: whose record is it? Correct the "
+                f"file, or name another column in {description.path}.",
+                ("unit", "missing"),
+            )
+        return [names[place] for place in places]
 
     def _without_code(
         self, table: RawTable, wrong: NDArray[np.bool_], places: NDArray[np.intp]

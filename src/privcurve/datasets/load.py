@@ -19,7 +19,7 @@ from privcurve.datasets.description import RANDOM, TEST, TRAIN, Description, Rec
 from privcurve.datasets.encode import Coded, Coder
 from privcurve.datasets.errors import DatasetError, Problems
 from privcurve.datasets.fetch import RawFile, fetch, sha256_of
-from privcurve.datasets.rows import balanced
+from privcurve.datasets.rows import balanced, of_each
 
 if TYPE_CHECKING:
     from privcurve.datasets.readers.table import RawTable
@@ -71,6 +71,7 @@ def load(
     test = None
     if description.n_test:
         test = _read(description, files, (TEST,), problems, watch=watch)
+        _check_kept(description, test, problems, test=True)
     clipped = {TRAIN: _clipped_shares(description, TRAIN, train, problems)}
     if test is not None:
         clipped[TEST] = _clipped_shares(description, TEST, test, problems)
@@ -155,7 +156,10 @@ def _read(
     first: int = 0,
     watch: Callable[[RawTable], None] | None = None,
 ) -> Coded:
-    """Read and code the files of some parts one after another, up to so many records."""
+    """Read and code the files of some parts one after another, up to so many records.
+
+    Of each person those that the unit of the description keeps are returned.
+    """
     from privcurve.datasets import readers
 
     sizes = [description.raw_sizes.get(part, 0) for part in parts]
@@ -169,7 +173,7 @@ def _read(
             for table in readers.read(description, file, problems, most):
                 if watch is not None:
                     watch(table.as_lists())
-                codes.add(coder.records(description, table))
+                codes.add(coder.records(description, table), coder.persons(description, table))
                 if problems.full:
                     return codes.coded
             if first and codes.n_rows == first:
@@ -192,8 +196,12 @@ class _Growing:
         self._X = np.empty((0, len(domain.columns)), dtype=code_type(domain.n_bins))
         self._y = np.empty(0, dtype=np.int8)
         self._clipped = np.zeros(len(domain.columns), dtype=np.int64)
+        self._unit = description.unit
+        self._persons: list[str] = []
 
-    def add(self, piece: Coded) -> None:
+    def add(self, piece: Coded, persons: Sequence[str]) -> None:
+        """Add codes, and whose records they are."""
+        self._persons += persons
         end = self.n_rows + len(piece.y)
         if end > len(self._y):
             # What is expected is said in the description, and may be any number.
@@ -207,7 +215,11 @@ class _Growing:
 
     @property
     def coded(self) -> Coded:
-        return Coded(self._X[: self.n_rows], self._y[: self.n_rows], self._clipped)
+        X, y = self._X[: self.n_rows], self._y[: self.n_rows]
+        if self._unit is not None:
+            kept = of_each(self._persons, self._unit.at_most, self._unit.seed)
+            X, y = X[kept], y[kept]
+        return Coded(X, y, self._clipped, self.n_rows)
 
 
 def _check_size(description: Description, part: str, n_read: int, problems: Problems) -> None:
@@ -248,14 +260,29 @@ def _sampled(description: Description, coded: Coded, problems: Problems) -> Code
         return coded
     if records.balance:
         keep = sampled_rows(records, coded.y)
-        coded = Coded(coded.X[keep], coded.y[keep], coded.clipped)
-    if records != Records() and len(coded.y) != description.n_rows:
+        coded = Coded(coded.X[keep], coded.y[keep], coded.clipped, coded.n_read)
+    if description.unit is not None and not records.balance:
+        _check_kept(description, coded, problems, test=False)
+    elif records != Records() and len(coded.y) != description.n_rows:
         problems.add(
             f"records leaves {len(coded.y)} records, but {description.path} says n_rows: "
             f"{description.n_rows}, which is their number after it. It is taken to be public: "
             "decide whether it may be known, before you change n_rows."
         )
     return coded
+
+
+def _check_kept(description: Description, coded: Coded, problems: Problems, test: bool) -> None:
+    """Compare how many records are kept of all persons together with what the description says."""
+    unit = description.unit
+    key, said = ("n_test", description.n_test) if test else ("n_rows", description.n_rows)
+    if unit is not None and not problems.any and len(coded.y) != said:
+        problems.add(
+            f"unit keeps {len(coded.y)} of {coded.n_read} records (at most {unit.at_most} of each "
+            f"{unit.column}), but {description.path} says {key}: {said}, which is their number "
+            "after it. It is taken to be public: decide whether it may be known, before you change "
+            f"{key}."
+        )
 
 
 def _clipped_shares(
@@ -269,7 +296,7 @@ def _clipped_shares(
     for column, count in zip(description.domain.columns, coded.clipped.tolist(), strict=True):
         if not count:
             continue
-        share = shares[column.name] = count / len(coded.y)
+        share = shares[column.name] = count / coded.n_read
         if share > REFUSED and column.name not in description.clipped:
             bounds = " to ".join(column.ends(_DIGITS))
             problems.add(

@@ -116,6 +116,12 @@ class Schema:
             If the file can't be read, or is not valid; each fault with its line.
         """
         content = public_facts(Path(path))
+        if "unit" in content:
+            raise DatasetError(
+                f"{path}: unit: a learner that is fitted in Python has the epsilon of single "
+                "records, not of persons: privcurve release takes such a description; or leave "
+                "unit out, if each record is another person's"
+            )
         made = cls.__new__(cls)
         facts = {key: content[key] for key in _PUBLIC if key in content}
         made._set(facts, _values_of(facts.get("label", {})))

@@ -292,6 +292,7 @@ def notes(study: Study, datasets: Mapping[str, Description], where: str) -> Iter
         yield f"{where}: learners: {told}"
     for name in study.datasets:
         about = datasets[name]
+        _check_unit(about, where)
         _check_classes(study, about, where)
         if partial:
             _check_public(about, where)
@@ -301,6 +302,17 @@ def notes(study: Study, datasets: Mapping[str, Description], where: str) -> Iter
                 f"{where}: {arm.name}: delta = {arm.delta:g} is not private on {name}: to show "
                 f"one of its {about.n_rows} records to everyone has delta = 1/{about.n_rows}"
             )
+
+
+def _check_unit(about: Description, where: str) -> None:
+    """Refuse records of which several are of one person: a study's ε and folds are of records."""
+    if about.unit is not None:
+        raise StudyError(
+            f"{where}: {about.name} protects persons (unit: column: {about.unit.column} in "
+            f"{about.path}), but a comparison or study has the epsilon of single records, and may "
+            "test a model on records of those who trained it. Release its models (privcurve "
+            "release); or leave unit out, if each record is another person's"
+        )
 
 
 def _check_classes(study: Study, about: Description, where: str) -> None:

@@ -37,6 +37,8 @@ class Relation:
     description: str
     # What is done to the one record, as in "had any one record been …".
     change: str
+    # The same of all records of one person.
+    of_person: str
     # How many cells of a partition of the record space such a change can touch.
     touched: float
 
@@ -46,6 +48,7 @@ NEIGHBOURS = (
         REPLACE_ONE,
         "any one record is replaced by any other; the number of records is public",
         "replaced by another",
+        "replaced by as many others",
         2.0,
     ),
     # Such neighbours are replace-one neighbours too: what holds for those holds here.
@@ -54,11 +57,13 @@ NEIGHBOURS = (
         "any one record changes in its private columns, and in its label where that is private; "
         "the public columns and public label of all records are known, and so is their number",
         "given other values in its private columns",
+        "given other values in their private columns, and in their labels where those are private",
         2.0,
     ),
     Relation(
         ADD_REMOVE,
         "any one record is added or left out; the claim of other libraries",
+        "added or left out",
         "added or left out",
         1.0,
     ),
@@ -85,14 +90,37 @@ def implies(stated: str, wanted: str) -> bool:
 def of_replacing(epsilon: float, delta: float) -> tuple[float, float]:
     """Return the guarantee for ``replace-one`` neighbours of what has one for ``add-remove``.
 
-    To replace a record is to leave one out and to add one: e^ε (e^ε p + δ) + δ is
-    e^(2ε) p + δ (1 + e^ε) (group privacy; PRIVACY.md §0).
+    To replace a record is to leave one out and to add one: a group of two changes.
+    """
+    return of_group(epsilon, delta, 2)
+
+
+def of_group(epsilon: float, delta: float, size: int) -> tuple[float, float]:
+    """Return the guarantee for `size` changes one after another of what has (ε, δ) for one.
+
+    Each change multiplies by e^ε and adds δ: after k of them p is at most
+    e^(kε) p + δ (1 + e^ε + … + e^((k−1)ε)) (group privacy; docs/proofs.md).
     """
     if not delta:
-        return 2 * epsilon, 0.0
-    # e to more than that is no number; and whatever is done is (0, 1)-DP.
-    factor = 1 + math.exp(epsilon) if epsilon < 700 else math.inf
-    return 2 * epsilon, min(1.0, delta * factor)
+        return size * epsilon, 0.0
+    # Whatever is done is (0, 1)-DP.
+    return size * epsilon, min(1.0, delta * _group_factor(epsilon, size))
+
+
+def within_group(epsilon: float, delta: float, size: int) -> tuple[float, float]:
+    """Return what one change may cost so that `size` of them have (ε, δ): undo :func:`of_group`.
+
+    δ may be too small to compute with then, which :func:`check_budget` refuses.
+    """
+    each = epsilon / size
+    return each, delta / _group_factor(each, size) if delta else 0.0
+
+
+def _group_factor(epsilon: float, size: int) -> float:
+    """Return (e^(kε) − 1)/(e^ε − 1) as a sum; infinite where e to that power is no number."""
+    if epsilon * (size - 1) >= 700:
+        return math.inf
+    return math.fsum(math.exp(k * epsilon) for k in range(size))
 
 
 def check_calibration(calibration: str) -> None:

@@ -19,13 +19,16 @@ from privcurve.privacy.accountants.cost import (
     Cost,
 )
 from privcurve.privacy.budget import (
+    ADD_REMOVE,
     CERTIFIED,
     PRIVATE_COLUMNS,
     PUBLISHED,
     REPLACE_ONE,
     is_private,
+    of_group,
     relation,
     rounded_up,
+    within_group,
 )
 from privcurve.privacy.mechanisms import MECHANISMS
 from privcurve.privacy.seeds import ANY_GENERATOR, OF_NUMBER
@@ -53,8 +56,14 @@ NOT_OTHERS = (
 NOT_TIMING = "side channels such as the time that training takes"
 NOT_IMPLIED = "what public columns tell of private ones (a category that implies another)"
 
+ASSUMED_EACH_PERSON = "how many records each person has, up to {}"
+NOT_ALIASES = "persons who stand under several names in the records: each name is a person"
+
 # What no statement covers; which generator it was, is settled by the fit.
 NOT_COVERED = (NOT_SEED, OF_NUMBER, NOT_FLOATS, NOT_SELECTION, NOT_OTHERS, NOT_TIMING)
+
+# Of ε and δ that are made of others.
+_DIGITS = 12
 
 # Whether the claim is true.
 PROVED = "proved"
@@ -136,6 +145,9 @@ class PrivacyStatement:
         Under ``private-columns``: what is not protected, by name or by index.
     public_label : bool
         Under ``private-columns``: whether labels are not protected either.
+    at_most : int or None
+        How many records of one person there can be, where neighbours differ in all records of a
+        person, and ε and δ are those of persons; None where they differ in one record.
 
     Raises
     ------
@@ -158,6 +170,7 @@ class PrivacyStatement:
     proved_epsilon: float | None = None
     public_columns: tuple[str | int, ...] = ()
     public_label: bool = False
+    at_most: int | None = None
 
     def __post_init__(self) -> None:
         relation(self.neighbours)
@@ -167,6 +180,8 @@ class PrivacyStatement:
             raise ValueError(
                 f"status = {self.status!r} does not go with the caveat {self.caveat!r}"
             )
+        if self.at_most is not None and self.at_most < 1:
+            raise ValueError(f"at_most = {self.at_most} is not 1 or more")
         if (self.public_columns or self.public_label) and self.neighbours != PRIVATE_COLUMNS:
             raise ValueError(
                 f"public columns or a public label need neighbours = {PRIVATE_COLUMNS!r}, "
@@ -191,7 +206,33 @@ class PrivacyStatement:
         """
         if not self.private:
             return math.inf
-        return epsilon_of_ledger(self.composition, self.ledger, self.delta, near=self.epsilon)
+        size = self.at_most or 1
+        near, delta = within_group(self.epsilon, self.delta, size)
+        return size * epsilon_of_ledger(self.composition, self.ledger, delta, near=near)
+
+    def of_persons(self, at_most: int) -> Self:
+        """Return the statement for persons of up to so many records each, of one about records.
+
+        Group privacy: what one record has, as many have together (:func:`budget.of_group`).
+        """
+        if not self.private:
+            return self
+        epsilon, delta = of_group(self.epsilon, self.delta, at_most)
+        proved = self.proved_epsilon
+        assumed = self.assumptions
+        if self.neighbours != ADD_REMOVE:
+            assumed = (*assumed, ASSUMED_EACH_PERSON.format(at_most))
+        return replace(
+            self,
+            # A third of 0.3, three times, is 0.3.
+            epsilon=float(f"{epsilon:.{_DIGITS}g}"),
+            delta=float(f"{delta:.{_DIGITS}g}"),
+            # δ of another ε is another one.
+            proved_epsilon=at_most * proved if proved is not None and not delta else None,
+            assumptions=assumed,
+            exclusions=(*self.exclusions, NOT_ALIASES),
+            at_most=at_most,
+        )
 
     @property
     def reservations(self) -> tuple[str, ...]:
@@ -209,6 +250,9 @@ class PrivacyStatement:
     def to_json(self) -> str:
         """Write the statement as JSON; an infinite number is the string ``"inf"``."""
         document = {f.name: getattr(self, f.name) for f in fields(self) if f.name != "ledger"}
+        if self.at_most is None:
+            # The key is younger than the first files.
+            del document["at_most"]
         document["ledger"] = [
             {f.name: getattr(entry, f.name) for f in fields(LedgerEntry)} for entry in self.ledger
         ]
@@ -273,18 +317,32 @@ class PrivacyStatement:
         return [*parts, "What the claim would mean:"]
 
     def _protected(self) -> list[str]:
-        change = relation(self.neighbours).change
-        whose, shown = "Protected is each single record", self._shown()
+        what, shown = relation(self.neighbours), self._shown()
+        whom, differs, change = "single record", "any one record", what.change
+        if self.at_most is not None:
+            train = "record trains" if self.at_most == 1 else "records train"
+            whom = f"single person, of whom at most {self.at_most} {train} the model"
+            differs, change = "all records of any one person", what.of_person
+            shown = shown.replace("its", "each record's")
+        whose = f"Protected is each {whom}"
         if self.neighbours == PRIVATE_COLUMNS:
             all_but = f" (all but {self._named()})" if self.public_columns else ""
             label = "" if self.public_label else " and the label"
-            change += "" if self.public_label else " or another label"
-            whose = f"Protected are the private columns{all_but}{label} of each single record"
+            if self.at_most is None:
+                change += "" if self.public_label else " or another label"
+            whose = f"Protected are the private columns{all_but}{label} of each {whom}"
         parts = [
-            f"{whose}: had any one record been {change}, every outcome would have been about as "
+            f"{whose}: had {differs} been {change}, every outcome would have been about as "
             f"likely, {_bound(self.epsilon)}"
             + (f", but for a probability of {self.delta:g}." if self.delta > 0 else ".")
         ]
+        if self.at_most is not None:
+            each, delta = within_group(self.epsilon, self.delta, self.at_most)
+            level = f"epsilon = {each:.6g}" + (f" and delta = {delta:.3g}" if delta else "")
+            parts.append(
+                f"(Each single record has {level}, from which this follows by group privacy; the "
+                "steps of the ledger are charged for one record.)"
+            )
         if shown:
             parts.append(f"Not protected: {shown}, which the model may show exactly.")
         return parts

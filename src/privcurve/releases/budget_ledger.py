@@ -32,6 +32,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from privcurve import datasets
+from privcurve.datasets.description import Unit
 from privcurve.datasets.fetch import fetch
 from privcurve.datasets.load import checksums
 from privcurve.files import append, cannot_write, sync
@@ -57,19 +58,30 @@ TOLERANCE = 1e-9
 
 @dataclass(frozen=True)
 class Price:
-    """What a release costs, for neighbours of one relation (a word of ``privacy.budget``)."""
+    """What a release costs, for neighbours of one relation (a word of ``privacy.budget``).
+
+    `unit` is the column that names persons, where neighbours differ in all records of one person;
+    empty where they differ in one record.
+    """
 
     epsilon: float
     delta: float
     neighbours: str
+    unit: str = ""
 
     def converted(self, wanted: str) -> Price | None:
         """Return the price for another relation; None if the guarantee says nothing for it."""
         if implies(self.neighbours, wanted):
-            return Price(self.epsilon, self.delta, wanted)
+            return Price(self.epsilon, self.delta, wanted, self.unit)
         if self.neighbours == ADD_REMOVE and implies(REPLACE_ONE, wanted):
-            return Price(*of_replacing(self.epsilon, self.delta), wanted)
+            return Price(*of_replacing(self.epsilon, self.delta), wanted, self.unit)
         return None
+
+    @property
+    def whom(self) -> str:
+        """The neighbours in words, persons among them."""
+        differ = f" that differ in {protected(self.unit)}" if self.unit else ""
+        return f"{self.neighbours} neighbours{differ}"
 
     def for_neighbours(self, wanted: str) -> Price:
         """Return the price for another relation, or raise LedgerError if there is none."""
@@ -92,12 +104,13 @@ class Budget(Price):
     neighbours: str = REPLACE_ONE
 
     @classmethod
-    def of(cls, content: Mapping[str, Any]) -> Budget:
-        """Return the budget of a description; empty for none."""
+    def of(cls, content: Mapping[str, Any], unit: Unit | None = None) -> Budget:
+        """Return the budget of a description, by its content and unit; empty for none."""
+        column = "" if unit is None else unit.column
         if not content:
-            return cls()
+            return cls(unit=column)
         neighbours = content.get("neighbours", REPLACE_ONE)
-        return cls(float(content["epsilon"]), float(content.get("delta", 0.0)), neighbours)
+        return cls(float(content["epsilon"]), float(content.get("delta", 0.0)), neighbours, column)
 
     @property
     def limited(self) -> bool:
@@ -114,15 +127,19 @@ class Budget(Price):
         return price.epsilon <= self.epsilon * slack and price.delta <= self.delta * slack
 
 
-def total(prices: Iterable[Price], neighbours: str) -> Price:
-    """Add up what releases cost together for one relation; ε is infinite if one says nothing."""
+def total(prices: Sequence[Price], neighbours: str) -> Price:
+    """Add up what releases cost together for one relation; ε is infinite if one says nothing.
+
+    All of them have the same unit: a ledger refuses others.
+    """
+    unit = next((one.unit for one in prices), "")
     converted = [one.converted(neighbours) for one in prices]
     stated = [one for one in converted if one is not None]
     if len(stated) < len(converted):
-        return Price(math.inf, 0.0, neighbours)
+        return Price(math.inf, 0.0, neighbours, unit)
     # Whatever is done is (0, 1)-DP.
     delta = min(1.0, math.fsum(one.delta for one in stated))
-    return Price(math.fsum(one.epsilon for one in stated), delta, neighbours)
+    return Price(math.fsum(one.epsilon for one in stated), delta, neighbours, unit)
 
 
 def totals(prices: Sequence[Price], budget: Budget) -> list[Price]:
@@ -133,6 +150,11 @@ def totals(prices: Sequence[Price], budget: Budget) -> list[Price]:
     """
     relations = {budget.neighbours, *(one.neighbours for one in prices)}
     return [total(prices, one.name) for one in NEIGHBOURS if one.name in relations]
+
+
+def protected(unit: str) -> str:
+    """Say what a guarantee protects together: by the column of persons, if there is one."""
+    return f"all records of one {unit}" if unit else "single records"
 
 
 def level(price: Price) -> str:
@@ -192,7 +214,7 @@ class _Content:
             if number != len(self.releases) + 1:
                 raise ValueError(f"release {number} comes after {len(self.releases)}")
             epsilon, delta = float(entry.pop("epsilon")), float(entry.pop("delta"))
-            price = Price(epsilon, delta, entry.pop("neighbours"))
+            price = Price(epsilon, delta, entry.pop("neighbours"), entry.pop("unit", ""))
             self.releases[number] = Release(number, price, state, entry, self.n_comparisons)
         else:
             begun = self.releases[number]
@@ -267,6 +289,16 @@ class BudgetLedger:
         self, before: Sequence[Release], budget: Budget, price: Price, large_delta: bool
     ) -> None:
         prices = [*(one.price for one in before), price]
+        others = [one.unit for one in prices if one.unit != price.unit]
+        if budget.limited:
+            others = [budget.unit] if budget.unit != price.unit else others
+        if others:
+            raise LedgerError(
+                f"this release would protect {protected(price.unit)}, but the budget or earlier "
+                f"releases of these records ({self.path}) protect {protected(others[0])}, and such "
+                "guarantees can't be added up. Nothing was trained. Keep the unit of all of them "
+                "(unit: column, in the description that the records are of)."
+            )
         if price.delta and total(prices, price.neighbours).delta >= 1 and not large_delta:
             raise LedgerError(
                 f"with this release (delta = {price.delta:g}) the deltas of all {len(prices)} "
@@ -331,6 +363,12 @@ class BudgetLedger:
         return read
 
 
+def budget_of(records: str) -> Budget:
+    """Return the budget of a dataset whose records they are."""
+    description = datasets.describe(records)
+    return Budget.of(description.budget, description.unit)
+
+
 def note_comparison(dataset: str, epsilons: Sequence[float], delta: float) -> None:
     """Write into the ledger of a dataset that learners are compared on its records.
 
@@ -384,7 +422,8 @@ def _digest(content: bytes) -> str:
 def _plain(price: Price) -> dict[str, Any]:
     """Write a price as JSON has it."""
     epsilon = "inf" if math.isinf(price.epsilon) else price.epsilon
-    return {"epsilon": epsilon, "delta": price.delta, "neighbours": price.neighbours}
+    unit = {"unit": price.unit} if price.unit else {}
+    return {"epsilon": epsilon, "delta": price.delta, "neighbours": price.neighbours, **unit}
 
 
 def _now() -> str:

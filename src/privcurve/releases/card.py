@@ -73,7 +73,7 @@ def card(released: Released) -> Page:
         Heading("How it decides"),
         *decides(released),
         Heading("What it was made of"),
-        *_steps(released.statement, released.learner.privacy_),
+        *_steps(released.statement, released.made),
         Heading("What adds up"),
         *_adds_up(released),
         Heading("What is not covered"),
@@ -106,11 +106,24 @@ def _what(released: Released) -> Iterator[Block]:
         *_chosen(released),
         ("trained on", _trained_on(released)),
         ("privacy", _level(released)),
-        ("neighbours", words.relation(released.request.relation).description),
+        ("neighbours", _neighbours(released)),
         ("made with", f"privcurve {__version__}"),
         ("files", "model.json (JSON; nothing in it is a program), this card"),
     ]
     yield Rows(("", "this model"), rows)
+
+
+def _neighbours(released: Released) -> str:
+    relation, unit = words.relation(released.request.relation), released.request.unit
+    if unit is None:
+        return relation.description
+    known = "the number of records of each person is public"
+    if relation.name == words.ADD_REMOVE:
+        known = "the number of persons and of their records is not public"
+    return (
+        f"persons: all records of any one {unit.column} are {relation.of_person}; {known}. Which "
+        "ones train does not depend on what they hold"
+    )
 
 
 def _chosen(released: Released) -> Iterator[tuple[str, str]]:
@@ -134,9 +147,12 @@ def _level(released: Released) -> str:
 
 
 def _trained_on(released: Released) -> str:
+    unit = released.request.unit
+    of_each = "" if unit is None else f", at most {unit.at_most} of each {unit.column}"
     if released.request.relation == words.ADD_REMOVE:
-        return "all training records; their number is not public, and stands nowhere here"
-    return f"all {released.description.n_rows:,} training records; their number is public"
+        return f"all training records{of_each}; their number is not public, and stands nowhere here"
+    n = released.description.n_rows
+    return f"all {n:,} training records{of_each}; their number is public"
 
 
 def _guarantee(released: Released) -> Iterator[Block]:
@@ -147,9 +163,7 @@ def _guarantee(released: Released) -> Iterator[Block]:
             "are no secret, and for nothing else.",
             warning=True,
         )
-        yield Text(
-            "With a secret seed it would be: " + str(released.learner.privacy_.drawn_by(OF_CHACHA))
-        )
+        yield Text(f"With a secret seed it would be: {released.made.drawn_by(OF_CHACHA)}")
         return
     yield Text(str(released.statement))
     for sentence, large in released.deltas():
@@ -330,23 +344,21 @@ def _adds_up(released: Released) -> Iterator[Block]:
         "one of them tells: their epsilons add up, and so do their deltas."
     )
     together = released.together
-    yield Points(
-        tuple(f"Together, for {one.neighbours} neighbours: {claim(one)}." for one in together)
-    )
+    yield Points(tuple(f"Together, for {one.whom}: {claim(one)}." for one in together))
     if len(together) > 1:
         yield Text(CONVERTED)
     if released.budget.limited:
         budget = released.budget
         yield Text(
-            f"The holder's budget for all releases is {level(budget)} ({budget.neighbours} "
-            f"neighbours); {level(budget.total(released.prices))} of it is spent."
+            f"The holder's budget for all releases is {level(budget)} ({budget.whom}); "
+            f"{level(budget.total(released.prices))} of it is spent."
         )
     elif not released.description.public_benchmark:
         yield Text("The holder has set no budget for all releases together.")
 
 
 def _not_covered(released: Released) -> Iterator[str]:
-    statement = released.learner.privacy_
+    statement = released.made
     for text in statement.exclusions:
         yield text[0].upper() + text[1:] + "."
     if isinstance(released.seed, SecretSeed):

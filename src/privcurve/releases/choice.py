@@ -11,13 +11,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from privcurve import datasets
 from privcurve.datasets import Description
 from privcurve.learners import registry
 from privcurve.learners.entries import by_rule
 from privcurve.learners.entry import Facts
 from privcurve.learners.shared import tuning
-from privcurve.releases.budget_ledger import RELEASES, Budget, BudgetLedger, Price, level
+from privcurve.releases.budget_ledger import RELEASES, BudgetLedger, budget_of, level
 from privcurve.releases.errors import ReleaseError
 from privcurve.releases.released import Released
 from privcurve.releases.request import Request, plain
@@ -44,7 +43,7 @@ class Choice:
     titles : tuple of str
         Of the candidates.
     prices : tuple of float
-        The ε that each is trained with.
+        The ε that each is trained with, of one record.
     left_out : tuple of str
         Learners that this δ is not for, and why.
     runs : float
@@ -92,6 +91,7 @@ def choice(asked: Request, description: Description) -> Choice:
     ReleaseError
         If there is nothing to choose from, or nothing is left for a training.
     """
+    asked = replace(asked, unit=description.unit)
     entry = registry.entry(tuning.NAME)
     if why := entry.refuses(n_classes=description.domain.n_classes):
         others = registry.others_for_more_classes()
@@ -119,7 +119,7 @@ def choice(asked: Request, description: Description) -> Choice:
                 raise ReleaseError(f"{one.learner} can't be handed over: {kind._kept_back}")
         names = dict.fromkeys(one.learner for one in candidates)
         shape = (own["eta"], own["expected_runs"], own["score_share"])
-        budget = tuning.budget_of(names, asked.epsilon, asked.delta, *shape)
+        budget = tuning.budget_of(names, *asked.of_record, *shape)
         facts = Facts(description.domain.n_bins, description.domain.ordered)
         terms = tuning.terms(candidates, budget, facts, description.n_rows)
     except (ValueError, ImportError) as error:
@@ -136,16 +136,13 @@ def check_budget(asked: Request, description: Description, releases: Path = RELE
     ReleaseError
     """
     records = description.of_records
-    budget = Budget.of(datasets.describe(records).budget)
-    BudgetLedger(releases / records).check(
-        budget, Price(asked.epsilon, asked.delta, asked.relation)
-    )
+    BudgetLedger(releases / records).check(budget_of(records), asked.price(secret=True))
 
 
 def kept(released: Released) -> str:
     """Return the sentence that a choice ends in: all in it is released, and paid for."""
     title = by_rule.name_of(released.learner_name, released.setting)
-    own = level(Price(released.request.epsilon, released.request.delta, released.request.relation))
+    own = level(replace(released.request, accuracy=0.0).price(secret=True))
     return f"At {own} the private choice kept {title} ({_words(released.setting)})."
 
 

@@ -27,9 +27,9 @@ from privcurve.releases.budget_ledger import (
     FAILED,
     RELEASES,
     TOLERANCE,
-    Budget,
     BudgetLedger,
     alone,
+    budget_of,
 )
 from privcurve.releases.choice import choice, is_choice
 from privcurve.releases.errors import ReleaseError
@@ -96,12 +96,13 @@ def release(
     """
     # Refuse what can't be done, at no cost: by the request, the budget, the folders, the data.
     description = datasets.describe(request.dataset)
+    request = dataclasses.replace(request, unit=description.unit)
     if is_choice(request.learner):
         request = choice(request, description).asked
     estimator = check(request, description, large_delta)
     records = description.of_records
     place = _seed_place(seed, description)
-    budget = Budget.of(datasets.describe(records).budget)
+    budget = budget_of(records)
     price = request.price(secret=isinstance(place, Path))
     home = releases / records
     ledger = BudgetLedger(home)
@@ -139,7 +140,7 @@ def release(
             accuracy = measured(learner, data)
         elif request.accuracy:
             curator = Curator(_stream("accuracy", *identity))
-            accuracy = measured(learner, data, request.accuracy, curator)
+            accuracy = measured(learner, data, request.accuracy, curator, request.unit)
         released = Released(
             request,
             description,
@@ -283,6 +284,7 @@ def _facts(
         "learner": request.learner,
         "version": registry.entry(request.learner).version,
         "parameters": dict(request.parameters),
+        **({} if request.unit is None else {"at_most": request.unit.at_most}),
         "accuracy": request.accuracy,
         "checksum": data.checksum,
         "sources": dict(data.sources),
@@ -327,7 +329,7 @@ def _trained(estimator: Any, data: Dataset, rng: np.random.Generator) -> Any:
 
 def _statement(request: Request, learner: Any, seed: Seed) -> PrivacyStatement:
     """Return the statement of the released model; refuse one that is not what was reserved."""
-    statement: PrivacyStatement = learner.privacy_
+    statement = request.stated(learner.privacy_)
     slack = 1 + TOLERANCE
     if (
         statement.epsilon > request.epsilon * slack

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from privcurve.datasets import Dataset, Description, Domain
+from privcurve.datasets.description import Unit
 from privcurve.privacy.curator import Curator
 from privcurve.privacy.ledger import PrivacyStatement
 from privcurve.privacy.noise import PARTS, right_answers
@@ -40,7 +41,11 @@ class Accuracy:
 
 
 def measured(
-    learner: Any, data: Dataset, epsilon: float = 0.0, curator: Curator | None = None
+    learner: Any,
+    data: Dataset,
+    epsilon: float = 0.0,
+    curator: Curator | None = None,
+    unit: Unit | None = None,
 ) -> Accuracy:
     """Measure the accuracy on the test part.
 
@@ -59,6 +64,8 @@ def measured(
         0: without noise, of public records.
     curator : Curator, optional
         Adds the noise.
+    unit : Unit, optional
+        Where ε is that of persons, of whom the test part has several records each.
     """
     assert data.y_test is not None
     n = len(data.y_test)
@@ -66,7 +73,7 @@ def measured(
     parts, noise = right * PARTS, 0.0
     if epsilon:
         assert curator is not None
-        call = right_answers(epsilon)
+        call = right_answers(epsilon / (1 if unit is None else unit.at_most))
         parts = int(curator.whole_numbers(call, np.array([right * PARTS]))[0])
         noise = math.sqrt(2) * call.scale / PARTS
     value = min(max(parts / PARTS / n, 0.0), 1.0)
@@ -125,6 +132,11 @@ class Released:
         return setting
 
     @property
+    def made(self) -> PrivacyStatement:
+        """What the fit guarantees as long as its seed is secret."""
+        return self.request.stated(self.learner.privacy_)
+
+    @property
     def price(self) -> Price:
         """What it has cost; infinite ε if the seed is public."""
         return self.release.price
@@ -162,6 +174,6 @@ class Released:
             if delta > (own.delta if who else 0):
                 # 1e-3 of 100 records is a tenth, whatever its binary form is.
                 large = n is None or delta * n >= SMALL_SHARE * (1 - TOLERANCE)
-                sentence = who + in_records(delta, n, own.neighbours) + "."
+                sentence = who + in_records(delta, n, own.neighbours, self.request.unit) + "."
                 remarks.append((sentence[0].upper() + sentence[1:], large))
         return remarks

@@ -12,12 +12,15 @@ import numpy as np
 
 from privcurve.coding import class_labels, code_type
 from privcurve.datasets import Description, Domain
+from privcurve.datasets.description import Unit
 from privcurve.learners import registry
 from privcurve.learners.entries import LEARNERS
 from privcurve.learners.shared.tuning import NAME as TUNED
 from privcurve.models.document import document
 from privcurve.models.errors import ModelError
 from privcurve.privacy import budget as words
+from privcurve.privacy.budget import within_group
+from privcurve.privacy.ledger import PrivacyStatement
 from privcurve.privacy.noise import right_answers
 from privcurve.releases.budget_ledger import Price
 from privcurve.releases.errors import ReleaseError
@@ -46,6 +49,8 @@ class Request:
         Whom the guarantee is for, a word of ``privacy.budget``; empty for the learner's first.
     accuracy : float
         The ε, on top, of a noisy accuracy on the test part; 0 for none.
+    unit : Unit, optional
+        That of the dataset's description, where ε and δ are those of persons.
     """
 
     dataset: str
@@ -55,6 +60,7 @@ class Request:
     parameters: Mapping[str, Any] = field(default_factory=dict)
     neighbours: str = ""
     accuracy: float = 0.0
+    unit: Unit | None = None
 
     @property
     def relation(self) -> str:
@@ -64,12 +70,30 @@ class Request:
     def price(self, secret: bool) -> Price:
         """Return what it costs; ε is infinite if the seed is not secret."""
         epsilon = self.epsilon + self.accuracy if secret else math.inf
-        return Price(epsilon, self.delta, self.relation)
+        unit = "" if self.unit is None else self.unit.column
+        return Price(epsilon, self.delta, self.relation, unit)
+
+    @property
+    def of_record(self) -> tuple[float, float]:
+        """ε and δ that one record has, with which the learner is trained."""
+        if self.unit is None:
+            return self.epsilon, self.delta
+        return within_group(self.epsilon, self.delta, self.unit.at_most)
+
+    def stated(self, statement: PrivacyStatement) -> PrivacyStatement:
+        """Return the statement for persons of one about records, where persons are the unit."""
+        return statement if self.unit is None else statement.of_persons(self.unit.at_most)
+
+    @property
+    def accuracy_of_record(self) -> float:
+        """The ε that one record has in the accuracy."""
+        return self.accuracy / (1 if self.unit is None else self.unit.at_most)
 
     @property
     def estimator_parameters(self) -> dict[str, Any]:
         """Parameters of the estimator, ε, δ and calibration among them."""
-        level = {"epsilon": self.epsilon, "delta": self.delta, "calibration": words.CERTIFIED}
+        epsilon, delta = self.of_record
+        level = {"epsilon": epsilon, "delta": delta, "calibration": words.CERTIFIED}
         return {**self.parameters, **level}
 
 
@@ -118,7 +142,8 @@ def make_estimator(request: Request, domain: Domain) -> Any:
             raise ValueError(f"{name} can't be handed over: {kind._kept_back}")
         if request.epsilon == math.inf:
             raise ValueError("epsilon = inf is a model without privacy: give a finite epsilon")
-        level = {"epsilon": request.epsilon, "delta": request.delta}
+        epsilon, delta = request.of_record
+        level = {"epsilon": epsilon, "delta": delta}
         if why := entry.refuses(**level, neighbours=request.relation):
             raise ValueError(why)
         estimator = registry.make(name, domain, request.estimator_parameters, request.relation)
@@ -167,7 +192,7 @@ def check_accuracy(request: Request, description: Description) -> None:
     if request.relation != words.REPLACE_ONE:
         raise ReleaseError(f"an accuracy is paid for with neighbours: {words.REPLACE_ONE} alone")
     try:
-        right_answers(request.accuracy)
+        right_answers(request.accuracy_of_record)
     except ValueError as error:
         raise ReleaseError(f"accuracy: {error}") from None
 
@@ -195,17 +220,18 @@ def check_delta(request: Request, description: Description) -> None:
     n = public_number(request, description)
     if request.delta * (n or 2) >= 1:
         raise ReleaseError(
-            f"{in_records(request.delta, n, request.relation)}. Give a delta below "
+            f"{in_records(request.delta, n, request.relation, request.unit)}. Give a delta below "
             f"{SMALL_SHARE / (n or 2):.2g}; or, if that is meant, --allow-large-delta. Nothing was "
             "trained."
         )
 
 
-def in_records(delta: float, n: int | None, neighbours: str) -> str:
+def in_records(delta: float, n: int | None, neighbours: str, unit: Unit | None = None) -> str:
     """Say what a δ means for so many records; None: their number is not public."""
+    each = "each record whole" if unit is None else f"all records of each {unit.column}"
     meaning = (
-        f"delta = {delta:g}: whatever epsilon is, a mechanism of this delta may show each record "
-        "whole with that probability"
+        f"delta = {delta:g}: whatever epsilon is, a mechanism of this delta may show {each} "
+        "with that probability"
     )
     if n is None:
         return f"{meaning}; it belongs well below one over their number, which is not public"

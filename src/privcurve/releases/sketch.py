@@ -65,7 +65,9 @@ class Sketcher:
     """
 
     def __init__(self, description: Description, key: bytes) -> None:
-        self._names = sorted(wanted_fields(description))
+        # Whose records they are is left out: the same table may be described without it.
+        unit = description.unit and description.unit.column
+        self._names = sorted(name for name in wanted_fields(description) if name != unit)
         self._key = _digest("\n".join(self._names), key)
         self._cells = _Cells(self._key, description.domain.missing, description.domain.decimal)
         self._smallest: Words = np.zeros(0, dtype=np.uint64)

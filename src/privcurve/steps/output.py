@@ -32,13 +32,15 @@ def main() -> None:
     asked = ask(OUTPUTS, study, arguments.output, arguments.options, str(arguments.study))
     if plan.digest(asked) != arguments.digest:
         raise _common.changed(arguments.study)
-    asked.output.make(plan.context(asked))
+    context = plan.context(asked)
+    asked.output.make(context)
     record.write(
         asked.record,
         arguments.digest,
         asked.files.all,
         record.datasets_of(asked),
         raw=asked.reads.raw,
+        complete=context.is_complete,
     )
 
 

@@ -222,6 +222,7 @@ class Report:
     faults: list[Fault] = field(default_factory=list)
     tallies: list[Tally] = field(default_factory=list)
     n_rows: int = 0
+    of_persons: bool = False
 
     @property
     def ready(self) -> bool:
@@ -338,8 +339,9 @@ class _Check:
         self._lost(description, tallies)
         self.report.tallies = tallies
         self.report.n_rows = label.n
-        if self.report.ready and description.records != Records():
-            self._attempt(lambda: load(self.report.name), "records")
+        if self.report.ready and (description.records != Records() or description.unit):
+            self._attempt(lambda: load(self.report.name), "unit" if description.unit else "records")
+        self.report.of_persons = description.unit is not None
 
     def _description(self) -> Description | None:
         """Make a description of all that is as it should be; None if that is too little."""

@@ -98,15 +98,17 @@ class Unlabelled:
     name: str
     path: str = DECIDED
     label: None = None
+    unit: None = None
 
 
 Described: TypeAlias = "Description | Unlabelled"
 
 
 def wanted_fields(description: Described) -> list[str]:
-    """Return the fields that are used: columns, then the label."""
+    """Return the fields that are used: columns, then label and unit."""
     label = [] if description.label is None else [description.label.column]
-    return [*description.domain.names, *label]
+    unit = [] if description.unit is None else [description.unit.column]
+    return [*description.domain.names, *label, *unit]
 
 
 def shown(names: Sequence[str]) -> str:

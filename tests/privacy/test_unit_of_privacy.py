@@ -1,0 +1,201 @@
+"""Persons with several records: group privacy, and its exact price on small tables."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from importlib import import_module
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pytest
+import yaml
+
+from privcurve import datasets
+from privcurve.audit.pairs import Pair
+from privcurve.audit.worst_answers import worst_answers
+from privcurve.coding import Records
+from privcurve.datasets.rows import of_each
+from privcurve.privacy.budget import (
+    ADD_REMOVE,
+    REPLACE_ONE,
+    of_group,
+    of_replacing,
+    within_group,
+)
+from privcurve.privacy.ledger import epsilon_of_ledger
+from privcurve.releases import request as requests
+from privcurve.releases.request import Request
+
+EPSILON = 1.2
+AT_MOST = 2
+
+# Persons a to f: how many records each has. Person a is the one who is replaced, or left out.
+SIZES = {"a": 4, "b": 1, "c": 2, "d": 5, "e": 3, "f": 1}
+
+DESCRIPTION = {
+    "title": "Visits of patients",
+    "parser": {"kind": "delimited", "header": True},
+    "files": {"train": {"local": "visits.csv"}},
+    "unit": {"column": "patient", "at_most": AT_MOST},
+    "columns": [
+        {"name": "ward", "kind": "categorical", "categories": ["x", "y"], "source": "house"},
+        {"name": "age", "kind": "numeric", "bounds": [0, 4], "n_bins": 2, "source": "house"},
+    ],
+    "label": {"column": "sick", "positive": "yes", "negative": "no"},
+}
+
+
+@pytest.fixture
+def load(tmp_path, monkeypatch):
+    """Return a function that codes the table in which all records of person a are such ones."""
+    monkeypatch.chdir(tmp_path)
+    Path("descriptions").mkdir()
+
+    def code(record, size=SIZES["a"], name="a"):
+        rng = np.random.default_rng(3)
+        lines = ["patient,ward,age,sick"]
+        for person, many in SIZES.items():
+            for k in range(many):
+                ward, age = rng.choice(["x", "y"]), rng.integers(4)
+                other = f"{ward},{age},{'no' if k % 2 else 'yes'}"
+                if person != "a":
+                    lines.append(f"{person},{other}")
+                elif k < size:
+                    lines.append(f"{name},{record}")
+        n_rows = sum(min(many, AT_MOST) for person, many in SIZES.items() if person != "a")
+        content = {**DESCRIPTION, "n_rows": n_rows + min(size, AT_MOST)}
+        Path("visits.csv").write_text("\n".join(lines) + "\n")
+        Path("descriptions/visits.yaml").write_text(yaml.safe_dump(content))
+        return datasets.load("visits")
+
+    return code
+
+
+def learner_of(name, neighbours, **parameters):
+    """Return the learner that a release of these records would train."""
+    about = datasets.describe("visits")
+    request = Request("visits", EPSILON, 0.0, name, parameters, neighbours, unit=about.unit)
+    return requests.check(request, about)
+
+
+def records(data):
+    ones = np.ones(len(data.y), dtype=np.int64)
+    return Records(data.X, data.y, ones, np.array(data.domain.n_bins))
+
+
+SICK, WELL = "x,0,yes", "y,3,no"
+
+
+@pytest.mark.parametrize(
+    ("name", "other"),
+    [("noisy_majority", "x,0,no"), ("noisy_bayes", WELL), ("noisy_bayes", "x,0,no")],
+)
+def test_all_records_of_a_person_replaced_cost_epsilon_and_not_more(load, name, other):
+    left, right = records(load(SICK)), records(load(other))
+    assert np.count_nonzero((left.codes != right.codes).any(1) | (left.labels != right.labels)) == 2
+    loss = worst_answers(learner_of(name, REPLACE_ONE), Pair("tiny", "a", left, right))
+    assert loss <= EPSILON * (1 + 1e-9)
+    assert loss >= 0.95 * EPSILON
+
+
+def test_without_the_division_a_person_is_not_protected(load, monkeypatch):
+    left, right = records(load(SICK)), records(load("x,0,no"))
+    monkeypatch.setattr(requests, "within_group", lambda epsilon, delta, size: (epsilon, delta))
+    loss = worst_answers(learner_of("noisy_majority", REPLACE_ONE), Pair("tiny", "a", left, right))
+    assert loss >= 1.9 * EPSILON
+
+
+def test_with_all_of_a_persons_records_a_person_is_not_protected(load, monkeypatch):
+    loading = import_module("privcurve.datasets.load")
+    monkeypatch.setattr(loading, "of_each", lambda persons, *_: np.arange(len(persons)))
+    monkeypatch.setattr(loading, "_check_kept", lambda *_, **__: None)
+    left, right = records(load(SICK)), records(load("x,0,no"))
+    loss = worst_answers(learner_of("noisy_majority", REPLACE_ONE), Pair("tiny", "a", left, right))
+    assert loss >= 1.9 * EPSILON
+
+
+@pytest.mark.parametrize("size", [0, 1, 3])
+def test_a_person_left_out_costs_epsilon_and_not_more(load, size):
+    """Of the person one side has four records, of which two are kept, and the other fewer."""
+    left, right = records(load(SICK)), records(load(SICK, size))
+    learner = learner_of("privgam", ADD_REMOVE, n_estimate=12)
+    loss = worst_answers(learner, Pair("tiny", "a", left, right, ADD_REMOVE))
+    assert loss <= EPSILON * (1 + 1e-9)
+    assert loss == 0 if size == 3 else loss >= (0.9 if size == 0 else 0.3) * EPSILON
+
+
+# Group privacy ---------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("epsilon", [0.01, 1.0, 8.0])
+@pytest.mark.parametrize("size", [1, 2, 5, 50])
+def test_what_one_record_may_cost_is_what_a_group_has(epsilon, size):
+    each = within_group(epsilon, 1e-5, size)
+    assert of_group(*each, size) == pytest.approx((epsilon, 1e-5), rel=1e-12)
+    factor = math.expm1(epsilon) / math.expm1(epsilon / size)
+    assert each == pytest.approx((epsilon / size, 1e-5 / factor), rel=1e-12)
+    assert within_group(epsilon, 0.0, size) == (epsilon / size, 0.0)
+    assert of_group(1.0, 0.3, 2) == of_replacing(1.0, 0.3)
+
+
+def hockey_stick(p, q, epsilon):
+    return float(np.maximum(p - math.exp(epsilon) * q, 0.0).sum())
+
+
+def test_the_delta_of_a_group_holds_and_is_reached():
+    """A chain of distributions on two points, each (ε, δ) from the next, and best for its ends."""
+    epsilon, delta, size = 0.5, 0.02, 3
+    chances = [0.0]
+    for _ in range(size):
+        chances.insert(0, math.exp(epsilon) * chances[0] + delta)
+    chain = [np.array([chance, 1 - chance]) for chance in chances]
+    for p, q in pairwise(chain):
+        assert hockey_stick(p, q, epsilon) == pytest.approx(delta)
+        assert hockey_stick(q, p, epsilon) <= delta
+    together, of_all = of_group(epsilon, delta, size)
+    reached = hockey_stick(chain[0], chain[-1], together)
+    assert reached == pytest.approx(of_all)
+    # Without the conversion of δ the statement would be false.
+    assert reached > 3 * delta
+
+
+@pytest.mark.parametrize("divided", [True, False])
+def test_gaussian_noise_has_epsilon_and_delta_for_all_records_of_a_person(
+    load, monkeypatch, divided
+):
+    """Two records move a Gaussian's mean twice as far: its exact ε at the persons' δ is in ε."""
+    delta = 1e-4
+    if not divided:
+        monkeypatch.setattr(requests, "within_group", lambda epsilon, delta, size: (epsilon, delta))
+    data = load(SICK)
+    unit = datasets.describe("visits").unit
+    asked = Request("visits", EPSILON, delta, "noisy_bayes", unit=unit)
+    learner = requests.make_estimator(asked, data.domain)
+    (fitted,) = learner.fit_many(data.X, data.y, [{}], [np.random.default_rng(0)])
+    stated = fitted.privacy_
+    assert {entry.mechanism for entry in stated.ledger} == {"gaussian"}
+    of_person = [replace(one, sensitivity=2 * one.sensitivity) for one in stated.ledger]
+    reached = epsilon_of_ledger(stated.composition, of_person, delta)
+    assert (reached <= EPSILON) is divided
+    assert reached >= 0.5 * EPSILON
+
+
+# Which records are kept ------------------------------------------------------------
+
+
+def test_a_person_keeps_the_same_records_whatever_others_have():
+    own = ["a"] * 7
+    kept = of_each(own, 3, 0)
+    assert len(kept) == 3
+    among = ["b", *own, *["c"] * 9, "d"]
+    assert [place - 1 for place in of_each(among, 3, 0) if 1 <= place <= 7] == kept.tolist()
+    assert len(of_each(among, 3, 0)) == 8
+    assert of_each(own, 7, 0).tolist() == list(range(7))
+    # Coins, and not the first ones: over persons and seeds each record is kept as often.
+    counts = np.zeros(5)
+    for seed in range(300):
+        counts[of_each(["a"] * 5, 2, seed)] += 1
+    assert np.abs(counts / 300 - 0.4).max() < 0.12
+    assert of_each(own, 3, 1).tolist() != of_each(own, 3, 2).tolist()

@@ -1,0 +1,272 @@
+"""Descriptions with several records a person: codes, releases, and what is refused."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import yaml
+from own_dataset import refused
+from own_release import book, request
+
+from privcurve import Schema, datasets, models
+from privcurve.cli.main import main
+from privcurve.datasets import DatasetError
+from privcurve.privacy.budget import ADD_REMOVE, PRIVATE_COLUMNS, REPLACE_ONE
+from privcurve.privacy.ledger import PrivacyStatement
+from privcurve.releases.budget_ledger import Price
+from privcurve.releases.choice import CHOOSE
+from privcurve.releases.errors import LedgerError
+from privcurve.releases.release import release
+from privcurve.releases.released import CARD, MODEL
+
+N_PERSONS = 30
+UNIT = {"column": "who", "at_most": 2}
+# Person k has 1 + k % 4 records.
+PERSONS = [f"P{k}" for k in range(N_PERSONS) for _ in range(1 + k % 4)]
+KEPT = sum(min(2, 1 + k % 4) for k in range(N_PERSONS))
+
+
+def lines_of(persons):
+    rows = [
+        f"{person},{20 + k % 70},{'Oslo' if k % 3 else '?'},{'yes' if k % 4 else 'no'}"
+        for k, person in enumerate(persons)
+    ]
+    return ["who,age,town,sick", *rows]
+
+
+@pytest.fixture
+def persons(mine):
+    """Write records of persons, with a budget of 2; give a function that changes them."""
+
+    def write(lines=None, **changes):
+        lines = lines_of(PERSONS) if lines is None else lines
+        mine(lines, **{"n_rows": KEPT, "unit": UNIT, **changes})
+
+    write()
+    return write
+
+
+# Codes -----------------------------------------------------------------------------
+
+
+def test_at_most_so_many_records_of_each_person_are_kept(persons):
+    data = datasets.load("mine")
+    assert data.X.shape == (KEPT, 2)
+    assert data.domain.names == ("age", "town")
+    persons(unit={**UNIT, "seed": 1})
+    other = datasets.load("mine")
+    assert other.X.shape == data.X.shape
+    assert other.checksum != data.checksum
+    persons(unit={**UNIT, "at_most": 4}, n_rows=len(PERSONS))
+    assert len(datasets.load("mine").y) == len(PERSONS)
+
+
+def test_who_a_record_is_of_can_be_a_number_or_a_text(persons, tmp_path):
+    import pandas as pd
+
+    as_text = datasets.load("mine")
+    frame = pd.read_csv("data/mine.csv", dtype={"age": int, "who": str})
+    for who in (frame.who, frame.who.str[1:].astype(int)):
+        frame.assign(who=who).to_parquet("data/mine.parquet")
+        files = {"train": {"local": "data/mine.parquet"}}
+        persons(files=files, parser={"kind": "parquet"})
+        assert len(datasets.load("mine").y) == len(as_text.y)
+
+
+@pytest.mark.parametrize("key", ["n_rows", "n_test"])
+def test_numbers_of_records_are_those_that_are_kept(persons, key):
+    if key == "n_test":
+        Path("data/test.csv").write_text("\n".join(lines_of(["P1"] * 5)) + "\n")
+        files = {
+            part: {"local": f"data/{name}.csv"}
+            for part, name in (("train", "mine"), ("test", "test"))
+        }
+        persons(files=files, n_test=2)
+        assert len(datasets.load("mine").y_test) == 2
+        persons(files=files, n_test=5)
+        refused(r"unit keeps 2 of 5 records \(at most 2 of each who\).*n_test: 5")
+    else:
+        persons(n_rows=len(PERSONS))
+        refused(rf"unit keeps {KEPT} of {len(PERSONS)} records .* n_rows: {len(PERSONS)}")
+
+
+@pytest.mark.parametrize(
+    ("unit", "message"),
+    [
+        ({"column": "who", "at_most": 0}, "at_most"),
+        ({"column": "who", "at_most": 1.5}, "at_most"),
+        ({"column": "who"}, "at_most"),
+        ({"at_most": 2}, "column"),
+        ({"column": "whom", "at_most": 2}, "no column 'whom'; did you mean 'who'"),
+        ({"column": "age", "at_most": 2}, "'age' is the unit and a column too.*drop it"),
+        ({"column": "sick", "at_most": 2}, "'sick' is the unit and the label"),
+    ],
+)
+def test_a_unit_that_can_not_be_is_refused(persons, unit, message):
+    persons(unit=unit)
+    refused(message)
+
+
+def test_a_record_of_nobody_is_refused(persons):
+    persons([*lines_of(PERSONS), ",30,Oslo,yes"])
+    refused(r"line \d+.*the unit 'who' is missing: whose record is it")
+
+
+# Statements ------------------------------------------------------------------------
+
+
+OF_RECORDS = PrivacyStatement("a learner", 0.1, 1e-7, REPLACE_ONE, "certified", "basic", ())
+
+
+def test_a_statement_speaks_of_persons_and_is_read_again():
+    of_persons = OF_RECORDS.of_persons(3)
+    assert of_persons.epsilon == 0.3
+    assert of_persons.delta == pytest.approx(1e-7 * (1 + np.exp(0.1) + np.exp(0.2)))
+    for said in (
+        "single person, of whom at most 3 records train the model",
+        "had all records of any one person been replaced by as many others",
+        "within a factor of 1.35",
+        "how many records each person has, up to 3",
+        "Each single record has epsilon = 0.1 and delta = 1e-07",
+        "each name is a person",
+    ):
+        assert said in str(of_persons), said
+    assert PrivacyStatement.from_json(of_persons.to_json()) == of_persons
+    # A statement about records has no such key: files are what they were.
+    assert "at_most" not in json.loads(OF_RECORDS.to_json())
+    assert PrivacyStatement.from_json(OF_RECORDS.to_json()) == OF_RECORDS
+    with pytest.raises(ValueError, match="at_most = 0"):
+        replace(OF_RECORDS, at_most=0)
+
+
+def test_each_relation_says_what_is_done_to_a_persons_records():
+    added = replace(OF_RECORDS, neighbours=ADD_REMOVE).of_persons(2)
+    assert "all records of any one person been added or left out" in str(added)
+    assert "how many records each person has" not in str(added)
+    private = replace(OF_RECORDS, neighbours=PRIVATE_COLUMNS, public_columns=("age",))
+    assert "given other values in their private columns" in str(private.of_persons(2))
+    assert "each record's public column age" in str(private.of_persons(2))
+
+
+# Releases --------------------------------------------------------------------------
+
+
+def test_a_release_is_of_persons_everywhere(persons):
+    released = release(request(epsilon=1.0))
+    assert released.learner.privacy_.epsilon == 0.5
+    statement = released.statement
+    assert (statement.epsilon, statement.at_most) == (1.0, 2)
+    assert statement.epsilon_spent == pytest.approx(1.0)
+    assert models.load(released.path(MODEL)).statement == statement
+    text = released.path(CARD).read_text().replace("\\", "")
+    for said in (
+        str(statement),
+        "persons: all records of any one who are replaced by as many others",
+        f"all {KEPT} training records, at most 2 of each who; their number is public",
+        "Together, for replace-one neighbours that differ in all records of one who: epsilon = 1",
+        "epsilon = 2 (replace-one neighbours that differ in all records of one who)",
+    ):
+        assert said in text, said
+    (line,) = book().releases()
+    assert line.price == Price(1.0, 0.0, REPLACE_ONE, "who")
+    assert line.facts["at_most"] == 2
+    release(request(epsilon=1.0))
+    with pytest.raises(LedgerError, match="would cost epsilon = 1, but epsilon = 2"):
+        release(request(epsilon=1.0))
+
+
+def test_delta_of_a_release_is_of_persons(persons):
+    persons(budget={"epsilon": 5, "delta": 1e-4})
+    released = release(request(learner="noisy_bayes", epsilon=1.0, delta=1e-5))
+    assert released.statement.delta == pytest.approx(1e-5)
+    assert "may show all records of each who with that" in released.path(CARD).read_text()
+    assert released.learner.privacy_.delta == pytest.approx(1e-5 / (1 + np.exp(0.5)))
+
+
+def test_an_accuracy_has_noise_for_all_of_a_persons_records(persons):
+    Path("data/test.csv").write_text("\n".join(lines_of(PERSONS)) + "\n")
+    files = {"train": {"local": "data/mine.csv"}, "test": {"local": "data/test.csv"}}
+    header, *rows = lines_of(PERSONS)
+    Path("data/test.csv").write_text("\n".join([header, *rows[::-1]]) + "\n")
+    persons(files=files, n_test=KEPT)
+    paid = release(request(epsilon=1.0, accuracy=0.5))
+    assert paid.accuracy.epsilon == 0.5
+    assert paid.price.epsilon == 1.5
+    persons(files=files, n_test=len(PERSONS), n_rows=len(PERSONS), unit={**UNIT, "at_most": 4})
+    # Twice as many records of each person: about twice the noise.
+    assert paid.accuracy.error * 1.2 < release(request(epsilon=0.1, accuracy=0.4)).accuracy.error
+
+
+def test_releases_of_persons_and_of_records_do_not_add_up(persons):
+    persons(budget=None)
+    release(request())
+    persons(unit=None, n_rows=len(PERSONS), budget=None)
+    with pytest.raises(
+        LedgerError, match=r"protect single records, but .* protect all records of one who"
+    ):
+        release(request())
+
+
+def test_a_variant_that_keeps_more_shares_the_budget_of_persons(persons):
+    release(request(epsilon=1.5))
+    more = {
+        "title": "With more records of each",
+        "based_on": "mine",
+        "unit": {**UNIT, "at_most": 4},
+        "n_rows": len(PERSONS),
+    }
+    Path("resources/datasets/more.yaml").write_text(yaml.safe_dump(more))
+    assert release(request(dataset="more", epsilon=0.5)).statement.at_most == 4
+    with pytest.raises(LedgerError, match="epsilon = 2 of the budget"):
+        release(request(dataset="more", epsilon=0.5))
+
+
+def test_a_budget_for_records_allows_no_release_for_persons(persons):
+    persons(unit=None, n_rows=len(PERSONS))
+    content = {"title": "t", "based_on": "mine", "unit": UNIT, "n_rows": KEPT}
+    Path("resources/datasets/of-persons.yaml").write_text(yaml.safe_dump(content))
+    assert len(datasets.load("of-persons").y) == KEPT
+    with pytest.raises(LedgerError, match="protect all records of one who, but the budget"):
+        release(request(dataset="of-persons"))
+
+
+def test_of_neighbours_who_are_added_the_card_says_persons(persons):
+    asked = {"learner": "privgam", "neighbours": ADD_REMOVE, "parameters": {"n_estimate": 50}}
+    released = release(request(epsilon=0.5, **asked))
+    text = released.path(CARD).read_text().replace("\\", "")
+    assert "all records of any one who are added or left out; the number of persons" in text
+    assert "training records, at most 2 of each who; their number is not public" in text
+    # Of a budget for replace-one neighbours it is twice: one left out, another added.
+    assert [(one.neighbours, one.epsilon) for one in released.together] == [
+        (REPLACE_ONE, 1.0),
+        (ADD_REMOVE, 0.5),
+    ]
+
+
+def test_a_private_choice_is_of_persons(persons):
+    released = release(request(learner=CHOOSE, parameters={"expected_runs": 2.0}))
+    assert released.statement.epsilon == 1.0
+    assert released.learner.privacy_.epsilon == pytest.approx(0.5)
+
+
+# What is not of persons yet --------------------------------------------------------
+
+
+def test_what_has_the_epsilon_of_records_is_refused(persons, capsys):
+    assert main(["compare", "mine", "--epsilon", "1"]) == 1
+    assert "mine protects persons (unit: column: who" in capsys.readouterr().err
+    with pytest.raises(DatasetError, match="has the epsilon of single records, not of persons"):
+        Schema.from_description("resources/datasets/mine.yaml")
+
+
+def test_check_counts_what_is_kept_and_says_what_can_be_done(persons, capsys):
+    assert main(["check", "mine"]) == 0
+    assert "ready: privcurve release mine --epsilon 1" in capsys.readouterr().out
+    persons(n_rows=len(PERSONS))
+    assert main(["check", "mine"]) == 1
+    captured = capsys.readouterr()
+    assert f"unit keeps {KEPT} of {len(PERSONS)} records" in captured.out + captured.err
