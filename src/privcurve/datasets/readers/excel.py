@@ -71,7 +71,8 @@ def read(
         for k, row in enumerate(table.lines):
             for name, why in empty.get(row, ()):
                 if name in table.columns:
-                    problems.add(f"{table.where(k)}: {name!r} {why}", (name, why))
+                    said, _, remedy = why.partition(". ")
+                    problems.refuse(row, f"{table.where(k)}: {name!r} {said}.", remedy, (name, why))
         yield replace(table, columns=_as_texts(description, source, table.columns))
 
 
