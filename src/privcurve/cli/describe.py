@@ -43,6 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="the first line is a record; name the columns column1, column2, …",
     )
+    option("--sheet", default="", help="sheet of an Excel file (default: the first)")
     option(
         "-o", "--output", type=Path, help="where to write it (default: descriptions/<name>.yaml)"
     )
@@ -75,6 +76,7 @@ def run(arguments: argparse.Namespace) -> None:
         name=name,
         test=arguments.test,
         header=not arguments.no_header,
+        sheet=arguments.sheet,
         public=arguments.public,
     )
     replace_text(path, result.text)
@@ -117,7 +119,7 @@ def _seen(file: Path, draft: Draft) -> Iterator[str]:
         written = how["kind"]
         sheets = [repr(name) for name in draft.format.sheets]
         if len(sheets) > 1:
-            written += f", the sheet {sheets[0]}; not read: {', '.join(sheets[1:])} (parser: sheet)"
+            written += f", the sheet {sheets[0]}; not read: {', '.join(sheets[1:])} (--sheet)"
     yield f"{file}: {draft.n_read:,} records, {len(draft.columns) + 1} columns; {written}"
     yield "The following describes the records: for their holder, not for the description.\n"
     width = min(max(map(len, draft.columns)), 24)
