@@ -19,7 +19,12 @@ from privcurve.files import replace_text
 from privcurve.schema import Lines
 
 # A key with nothing behind it but a remark, on a line of its own.
-_LINE = re.compile(r"(?P<key>\s*(?:- )?[a-z]+:)[ \t]*(?:#\s*(?:decide:\s*)?(?P<remark>.*?))?\s*")
+# An anchor stands for other columns of the same words.
+_LINE = re.compile(
+    r"(?P<head>\s*(?:- )?(?P<key>[a-z]+):(?:[ \t]+&\w+)?)"
+    r"[ \t]*(?:#\s*(?:decide:\s*)?(?P<remark>.*?))?\s*"
+)
+_ALIAS = re.compile(r"\s*(?:- )?[a-z]+:[ \t]+\*\w")
 _LISTS = ("bounds", "categories", "groups")
 
 # What stands for blanks that are not decided yet, so that one answer can be checked.
@@ -45,13 +50,17 @@ class Question:
         Of the file.
     remark : str
         What the draft says of it, or what is wanted there.
+    is_shared : bool
+        Whether it is answered with that of another column.
     """
 
     def __init__(self, path: Path, blank: Blank) -> None:
         self.path, self.blank = path, blank
         self.line = Lines(path).of(*blank.place)
-        match = _LINE.fullmatch(self._lines()[self.line - 1])
-        self._is_editable = match is not None and match["key"].split()[-1] == f"{blank.key}:"
+        text = self._lines()[self.line - 1]
+        match = _LINE.fullmatch(text)
+        self.is_shared = _ALIAS.match(text) is not None
+        self._is_editable = match is not None and match["key"] == blank.key
         self.remark = (match and match["remark"]) or WANTED[blank.key]
 
     def _lines(self) -> list[str]:
@@ -79,10 +88,10 @@ class Question:
         lines = self._lines()
         old = lines[self.line - 1]
         match = _LINE.fullmatch(old)
-        if match is None or match["key"].split()[-1] != f"{self.blank.key}:":
+        if match is None or match["key"] != self.blank.key:
             raise DatasetError(f"{self.path} was changed meanwhile: run the command again")
         end = old[len(old.rstrip("\r\n")) :]
-        lines[self.line - 1] = f"{match['key']} {flow(value)}{end}"
+        lines[self.line - 1] = f"{match['head']} {flow(value)}{end}"
         replace_text(self.path, "".join(lines))
 
     def _value(self, text: str) -> Any:
@@ -143,4 +152,5 @@ def questions(path: Path) -> list[Question]:
         If it is not YAML.
     """
     content: Mapping[str, Any] = catalogue.content_of(path)
-    return sorted((Question(path, one) for one in blanks(content)), key=lambda one: one.line)
+    every = (Question(path, one) for one in blanks(content))
+    return sorted((one for one in every if not one.is_shared), key=lambda one: one.line)
