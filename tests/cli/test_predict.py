@@ -283,6 +283,25 @@ def test_each_fault_of_a_skipped_record_is_told_in_every_form(folder, capsys):
         assert "'age' is inf, not a finite number" in told.err
 
 
+def test_what_is_copied_of_typed_columns_is_their_text(folder, capsys):
+    frame = pd.DataFrame(
+        {
+            "number": [7, 8],
+            "gap": [1.0, None],
+            "when": pd.to_datetime(["2020-01-05 10:00", None]),
+            "age": [31.5, None],
+            "town": ["Oslo", "NA"],
+            "day": pd.to_datetime(["2020-01-05", None]),
+        }
+    )
+    frame.to_parquet(folder / "new.parquet")
+    _, *rows = answers(capsys, "new.parquet --id number --id gap --id when --id age --id day")
+    assert [row[:5] for row in rows] == [
+        ["7", "1", "2020-01-05T10:00:00", "31.5", "2020-01-05"],
+        ["8", "", "", "", ""],
+    ]
+
+
 def test_all_records_may_be_skipped(folder, capsys):
     (folder / "new.csv").write_text("age,town,day\n" + "old,Oslo,2020-01-05\n" * 3)
     assert predict("new.csv --on-error skip") == 3
