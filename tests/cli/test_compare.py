@@ -1,5 +1,6 @@
 """privcurve compare: what is asked for, what is run, and what it says."""
 
+import io
 import json
 import re
 import subprocess
@@ -205,11 +206,16 @@ def test_an_undecided_draft_is_named_with_its_lines(folder, mine, capsys):
     path = Path("descriptions/mine.yaml")
     path.write_text(path.read_text().replace("categories:\n  - red\n  - blue", "categories:"))
     line = path.read_text().splitlines().index("- categories:") + 1
-    assert main.main(["compare", "mine"]) == 1
+    assert main.main(["compare", "mine"]) == 4
     said = capsys.readouterr().err
     assert f"{path}: line {line}: columns.colour.categories: nothing is written there" in said
     assert str(folder) not in said
     assert "privcurve check mine says what to do." in said
+    assert "privcurve decide mine asks for what is blank." in said
+
+
+# What is no value of these, or contradicts another, is not understood.
+USAGE = ("--cores", "--metric")
 
 
 @pytest.mark.parametrize(
@@ -226,7 +232,7 @@ def test_an_undecided_draft_is_named_with_its_lines(folder, mine, capsys):
     ],
 )
 def test_what_can_not_be_run_ends_in_one_message(folder, capsys, arguments, says):
-    assert main.main(["compare", *arguments]) == 1
+    assert main.main(["compare", *arguments]) == (2 if says.split()[0] in USAGE else 1)
     said = capsys.readouterr().err
     assert said.startswith("privcurve: ")
     assert says in said
@@ -299,3 +305,32 @@ def test_a_whole_comparison(folder):
     assert f"page:  {page}" in done.stdout
     assert page.stat().st_size > 10**6
     assert "Finished jobid" in Path("logs/compare_toy-line.log").read_text()
+
+
+def test_progress_tells_the_time_that_is_left_of_what_takes_longer():
+    clock, said = iter([0.0, 2.0, 9.0, 400.0, 9000.0, 9001.0]), io.StringIO()
+    progress = running._Progress(said, lambda: next(clock))
+    for done in (2, 4, 6, 8, 10):
+        progress.tell(done, 10, 10 * done)
+    assert said.getvalue().splitlines() == [
+        "20 % done (2 of 10 steps)",
+        "40 % done (4 of 10 steps; about 14 s left)",
+        "60 % done (6 of 10 steps; about 4 min left)",
+        "80 % done (8 of 10 steps; about 38 min left)",
+        "100 % done (10 of 10 steps)",
+    ]
+
+
+def test_a_comparison_tells_machines_or_is_quiet(folder, mine, monkeypatch, capsys):
+    ran = []
+    monkeypatch.setattr(running, "run", lambda *_, **options: ran.append(options["quiet"]))
+    monkeypatch.setattr(compare, "_content", lambda made: {"dataset": "mine"})
+    monkeypatch.setattr(compare, "report", lambda made: "a sentence")
+    assert main.main(["compare", "mine", "--json"]) == 0
+    told = capsys.readouterr()
+    assert json.loads(told.out) == {"dataset": "mine", "log": "logs/compare_mine.log"}
+    assert main.main(["compare", "mine", "--quiet"]) == 0
+    assert capsys.readouterr().out == ""
+    assert ran == [True, True]
+    assert main.main(["compare", "mine", "--quiet", "--verbose"]) == 2
+    assert "leave it out" in capsys.readouterr().err

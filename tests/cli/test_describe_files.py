@@ -108,8 +108,27 @@ def test_sheets_of_excel_are_named_as_they_are_read_or_not(folder, capsys):
         made = draft(Path("t.xlsx"), LabelChoice("sick"))
         assert made.format.parser.get("fields") == fields
         assert (made.n_rows, list(made.columns)[1]) == (2, fields[1] if fields else "2020")
-    said = "2 records, 3 columns; excel, the sheet '2020'; not read: '2021' (parser: sheet)"
+    said = "2 records, 3 columns; excel, the sheet '2020'; not read: '2021' (--sheet)"
     assert said in told(capsys, "describe", "t.xlsx", "--label", "sick")[1]
+
+
+def test_a_sheet_is_named_and_the_draft_reads_it(folder, capsys):
+    rows = [["dose", "sick"], *([k, "yes" if k % 3 else "no"] for k in range(20))]
+    workbook(Path("t.xlsx"), {"About": [["x"]], "Data": rows, "Empty": [[""]]})
+    code, said = told(capsys, "describe", "t.xlsx", "--label", "sick", "--sheet", "Data")
+    assert (code, "the sheet 'Data'; not read: 'About', 'Empty'" in said) == (0, True)
+    content = yaml.safe_load(DRAFT.read_text())
+    assert content["parser"] == {"kind": "excel", "sheet": "Data", "header": True}
+    decide("[0, 100]")
+    assert told(capsys, "check", "t")[0] == 0
+    again = ["describe", "t.xlsx", "--label", "sick", "--force", "--sheet"]
+    code, said = told(capsys, *again, "data")
+    assert (code, "no sheet 'data'; did you mean 'Data'? Its sheets: About" in said) == (1, True)
+    code, said = told(capsys, *again, "Empty")
+    assert (code, "the sheet 'Empty' is empty: name another (--sheet)" in said) == (1, True)
+    Path("t.csv").write_text("a,sick\n1,yes\n2,no\n")
+    code, said = told(capsys, "describe", "t.csv", *again[2:], "Data")
+    assert (code, "t.csv is no Excel file, and has no sheets" in said) == (1, True)
 
 
 def test_parquet_files(folder, capsys):

@@ -14,6 +14,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
+from raw_files import workbook
 from refusals import refuse
 
 from privcurve import models
@@ -73,12 +74,13 @@ def answers(capsys, options=""):
 
 def test_labels_are_the_users_own_names_and_probabilities_are_beside_them(folder, capsys, fitted):
     header, *rows = answers(capsys, "new.csv --proba")
-    assert header == ["sick", "probability of not sick", "probability of sick"]
+    assert header == ["predicted_sick", "probability of not sick", "probability of sick"]
     codes = np.array(ROWS, dtype=np.uint8)
     assert [row[0] for row in rows] == fitted.predict(codes).tolist()
     assert len({row[0] for row in rows}) == 2
     assert np.allclose([list(map(float, row[1:])) for row in rows], fitted.predict_proba(codes))
-    assert answers(capsys) == [["sick"], *([row[0]] for row in rows)]
+    assert answers(capsys) == [["predicted_sick"], *([row[0]] for row in rows)]
+    assert answers(capsys, "new.csv --answers sick")[0] == ["sick"]
 
 
 @pytest.mark.parametrize("content", ['[{"a": "%s", "b": 1}]', '{"x": 1, "text": "%s"}', "%s"])
@@ -91,7 +93,7 @@ def test_what_is_no_table_is_not_shown_whole(folder, capsys, content):
     assert ("It is JSON, it seems" in message) == (content != "%s")
 
 
-def test_an_answer_begins_with_what_can_be_answered(folder, capsys, monkeypatch):
+def test_nothing_is_answered_unless_everything_can_be(folder, capsys, monkeypatch):
     expected = answers(capsys)
     monkeypatch.setattr(table, "MOST_RECORDS", 2)
     assert answers(capsys) == expected
@@ -103,15 +105,14 @@ def test_an_answer_begins_with_what_can_be_answered(folder, capsys, monkeypatch)
     (folder / "new.csv").write_text(TABLE.replace("P5,?", "P5,Paris"))
     assert predict() == 1
     told = capsys.readouterr()
-    assert told.out.count("\n") == 1 + 4
-    assert told.err.endswith("\nOnly the 4 records before it were answered.\n")
-    # Into a file nothing is written.
+    assert told.out == ""
+    assert "line 7 of new.csv: 'town' is 'Paris'" in told.err
     (folder / "out.csv").write_text("what was there")
     assert predict("new.csv -o out.csv") == 1
     assert (folder / "out.csv").read_text() == "what was there"
     assert {path.name for path in folder.iterdir()} == {"model.json", "new.csv", "out.csv"}
     (folder / "new.csv").write_text(TABLE.splitlines()[0])
-    assert answers(capsys) == [["sick"]]
+    assert answers(capsys) == [["predicted_sick"]]
 
 
 def test_standard_input_and_output_may_be_closed(folder, capsys, monkeypatch):
@@ -154,9 +155,14 @@ def test_answers_that_standard_output_has_no_letters_for_are_refused(
     )
     code, answer = written(monkeypatch, "latin-1", f"predict {ASK}")
     assert code == 0
-    assert answer.startswith("sjúk\n".encode("latin-1"))
+    assert answer.startswith("predicted_sjúk\n".encode("latin-1"))
     assert written(monkeypatch, "ascii", f"predict {ASK} -o out.csv") == (0, b"")
-    assert (folder / "out.csv").read_text(encoding="utf-8").startswith("sjúk\n")
+    assert (folder / "out.csv").read_text(encoding="utf-8").startswith("predicted_sjúk\n")
+    ids = TABLE.replace("P5", "P→")
+    (folder / "new.csv").write_text(ids, encoding="utf-8")
+    command = f"predict {ASK} --id id --answers sick"
+    assert written(monkeypatch, "latin-1", command) == (1, b"")
+    assert "has no '\\u2192'" in capsys.readouterr().err
     # Words for people are written in any encoding.
     code, shares = written(monkeypatch, "ascii", "check wdbc")
     assert (code, b"\\u2013" in shares) == (0, True)
@@ -224,6 +230,104 @@ def test_other_commands_can_pipe_it(folder, capsys, monkeypatch):
     assert capsys.readouterr().err == "privcurve: ignored 'id', 'note'\n"
 
 
+SKIPPED = TABLE.replace("P1,Oslo", "P1,Paris").replace("95", "old,")
+
+
+def test_a_record_that_can_not_be_read_gets_an_empty_answer(folder, capsys, monkeypatch):
+    full = answers(capsys, "new.csv --id id --id day --proba")
+    assert full[0][:3] == ["id", "day", "predicted_sick"]
+    assert [row[:2] for row in full[1:]] == [
+        ["P1", "2020-01-05"],
+        ["P2", "2020-02-05"],
+        ["P3", "2021-01-05"],
+        ["P4", "NA"],
+        ["P5", "2022-03-01"],
+    ]
+    (folder / "new.csv").write_text(SKIPPED + "P6,Oslo\n")
+    for at_once in (50_000, 1, 2):
+        monkeypatch.setattr(table, "MOST_RECORDS", at_once)
+        assert predict("new.csv --id id --proba --on-error skip") == 3
+        told = capsys.readouterr()
+        rows = list(csv.reader(io.StringIO(told.out)))
+        # Of a record of another width not even the id is there.
+        empty = [["P1", "", "", ""], ["", "", "", ""]]
+        kept = [[row[0], *row[2:]] for row in full[3:]]
+        assert rows[1:] == [*empty, *kept, ["", "", "", ""]]
+        lines = [line for line in told.err.splitlines() if "all 3 answers" not in line]
+        assert lines[1:] == [
+            "privcurve: line 2 of new.csv: 'town' is 'Paris', which is not one of its categories",
+            "privcurve: line 3 of new.csv has 6 fields, not 5",
+            "privcurve: line 8 of new.csv has 2 fields, not 5",
+            "privcurve: 3 of 6 records have no answer",
+        ]
+    assert predict("new.csv -o out.csv --on-error skip --quiet") == 3
+    assert (folder / "out.csv").read_text().splitlines()[:3] == ["predicted_sick", '""', '""']
+    assert capsys.readouterr().err.count("\n") == 4
+
+
+def test_each_fault_of_a_skipped_record_is_told_in_every_form(folder, capsys):
+    bad = TABLE.replace('P2,"Rome, north",95', "P2,Osl,old").replace("60", "inf")
+    (folder / "new.csv").write_text(bad)
+    frame = pd.read_csv(folder / "new.csv", keep_default_na=False)
+    frame.to_parquet(folder / "new.parquet")
+    workbook(folder / "new.xlsx", {"Data": [list(frame), *frame.values.tolist()]})
+    expected = None
+    for name in ("new.csv", "new.parquet", "new.xlsx"):
+        assert predict(f"{name} --id id --id age --on-error skip") == 3
+        told = capsys.readouterr()
+        assert expected in (None, told.out), name
+        expected = told.out
+        assert told.err.replace("privcurve: ignored", "").count("privcurve: ") == 3 + 1
+        assert "'age' is 'old', not a number" in told.err
+        assert "'town' is 'Osl', which is not one of its categories; did you mean" in told.err
+        assert "'age' is inf, not a finite number" in told.err
+
+
+def test_what_is_copied_of_typed_columns_is_their_text(folder, capsys):
+    frame = pd.DataFrame(
+        {
+            "number": [7, 8],
+            "gap": [1.0, None],
+            "when": pd.to_datetime(["2020-01-05 10:00", None]),
+            "age": [31.5, None],
+            "town": ["Oslo", "NA"],
+            "day": pd.to_datetime(["2020-01-05", None]),
+        }
+    )
+    frame.to_parquet(folder / "new.parquet")
+    _, *rows = answers(capsys, "new.parquet --id number --id gap --id when --id age --id day")
+    assert [row[:5] for row in rows] == [
+        ["7", "1", "2020-01-05T10:00:00", "31.5", "2020-01-05"],
+        ["8", "", "", "", ""],
+    ]
+
+
+def test_all_records_may_be_skipped(folder, capsys):
+    (folder / "new.csv").write_text("age,town,day\n" + "old,Oslo,2020-01-05\n" * 3)
+    assert predict("new.csv --on-error skip") == 3
+    assert capsys.readouterr().out == 'predicted_sick\n""\n""\n""\n'
+
+
+def test_machines_are_told_in_json(folder, capsys):
+    (folder / "new.csv").write_text(SKIPPED)
+    assert predict("new.csv -o out.csv --json --on-error skip") == 3
+    content = json.loads(capsys.readouterr().out)
+    assert (content["answers"], content["n_records"], content["n_skipped"]) == ("out.csv", 5, 2)
+    assert sum(content["labels"].values()) == 3
+    assert content["ignored"] == ["id", "note"]
+
+
+def test_a_sheet_is_named(folder, capsys):
+    frame = pd.read_csv(folder / "new.csv", keep_default_na=False)
+    cells = [list(frame), *frame.values.tolist()]
+    workbook(folder / "new.xlsx", {"notes": [["a"], [1]], "May 2024": cells})
+    expected = answers(capsys, "new.csv --proba")
+    assert answers(capsys, "new.xlsx --sheet 'May 2024' --proba") == expected
+    refuse(folder, capsys, "predict model.json new.xlsx", "no columns 'age'")
+    said = "no sheet 'May'.*Its sheets: notes, May 2024"
+    refuse(folder, capsys, "predict model.json new.xlsx --sheet May", said)
+
+
 class Closed(io.StringIO):
     """What ``| head`` leaves behind it."""
 
@@ -283,6 +387,19 @@ BAD = [
     (f"{ASK} -o .", ". is a folder"),
     (f"{ASK} -o ./new.csv", "new.csv is an input: name"),
     (f"{ASK} -o model.json", "model.json is an input: name"),
+    (f"{ASK} --id ID", "no column 'ID' to copy .--id.; did you mean 'id'"),
+    (f"{ASK} --id id --id id", "two columns 'id': name another --id, or"),
+    (f"{ASK} --id id --answers id", "two columns 'id'"),
+    (f"{ASK} --id", "expected one argument"),
+    (f"{ASK} --on-error go", "invalid choice: 'go'"),
+    (f"{ASK} --json", "name an output file for answers"),
+    (f"{ASK} --json --quiet", "not allowed with argument"),
+    (f"{ASK} --sheet x", "new.csv is no Excel file, and has no sheets"),
+    (
+        f"{ASK} --id P",
+        "more than one column 'P'",
+        {"new.csv": TABLE.replace("id", "P").replace("note", "P")},
+    ),
     (f"{ASK} --probs", "unrecognized arguments: --probs"),
     (ASK, "can't be read|no columns|not written in", {"new.csv": b"\x00\xff" * 99}),
 ]

@@ -55,8 +55,9 @@ PARSER = {"kind": "delimited", "header": True, "comment": "#"}
 def test_a_record_of_nothing_but_tabs_is_one(tmp_path: Path) -> None:
     columns = tuple(Column(name, "numeric", (0.0, 10.0), 10, missing_bin=True) for name in "ab")
     (tmp_path / "new.tsv").write_text("a\tb\n1\t2\n\t\n\n3\t4\n")
-    (codes,) = read_codes(Domain(columns, Label("y", "no", "yes")), tmp_path / "new.tsv").pieces
-    assert codes.tolist() == [[1, 2], [10, 10], [3, 4]]
+    domain = Domain(columns, Label("y", "no", "yes"))
+    (part,) = read_codes(domain, tmp_path / "new.tsv").parts
+    assert part.codes.tolist() == [[1, 2], [10, 10], [3, 4]]
 
 
 @pytest.mark.parametrize("encoding", ["rot13", "hex", "undefined", "a\0b"])
@@ -199,7 +200,7 @@ def test_what_unpacks_to_too_much_is_no_table(
     Path(f"data/mine.{ending}").write_bytes(data)
     assert f"its {len(data):,} bytes are packed, and hold more than " in refused()
     with pytest.raises(DatasetError, match="are packed, and hold more than"):
-        list(read_codes(datasets.describe("mine").domain, Path(f"data/mine.{ending}")).pieces)
+        list(read_codes(datasets.describe("mine").domain, Path(f"data/mine.{ending}")).parts)
 
 
 def test_a_workbook_that_unpacks_to_too_much_is_not_read(
@@ -218,7 +219,7 @@ def test_a_workbook_that_unpacks_to_too_much_is_not_read(
             archive.writestr(name, content)
     assert "are packed, and hold more than" in refused()
     with pytest.raises(DatasetError, match="are packed, and hold more than"):
-        list(read_codes(datasets.describe("mine").domain, path).pieces)
+        list(read_codes(datasets.describe("mine").domain, path).parts)
 
 
 def test_a_download_ends_where_the_file_should(tmp_path: Path) -> None:

@@ -188,7 +188,7 @@ def test_numbers_in_place_of_codes_with_leading_zeros_are_refused(tmp_path, cate
             encode_frame(domain, frame)
         frame.to_parquet(path)
         with pytest.raises(DatasetError, match=says):
-            list(unlabelled.read_codes(domain, path).pieces)
+            list(unlabelled.read_codes(domain, path).parts)
     assert encode_frame(domain, pd.DataFrame({"zip": ["0150", None]}))[:, 0].tolist() == [
         0,
         domain.columns[0].titles.index("?"),

@@ -125,7 +125,7 @@ def from_parquet(domain, table, path):
 
 
 def read(domain, path):
-    return np.concatenate(list(read_codes(domain, path).pieces))
+    return np.concatenate([part.codes for part in read_codes(domain, path).parts])
 
 
 # Files of text and Excel ---------------------------------------------------------------
@@ -233,7 +233,9 @@ def by_road(road, parser, most):
     """Return the records that a road reads, with their lines, and what it says of others."""
     domain = Domain((Column("p", "categorical"),), Label("q"))
     label = LabelSpec("q") if "q" in parser.fields or parser.header else None
-    described = SimpleNamespace(name="n", path="p", parser=parser, domain=domain, label=label)
+    described = SimpleNamespace(
+        name="n", path="p", parser=parser, domain=domain, label=label, copied=()
+    )
     problems = Problems("n")
     records = []
     try:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from privcurve.cli.errors import CommandError
+from privcurve.cli import telling
+from privcurve.cli.errors import DONE, FAILED, UNDECIDED, CommandError
 
 if TYPE_CHECKING:
     from privcurve.datasets.drafts import Report
@@ -31,6 +33,7 @@ MOST_SHOWN = 60
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the sub-command's arguments."""
     parser.add_argument("name", help="name of the dataset; its file is descriptions/<name>.yaml")
+    telling.add_arguments(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -41,18 +44,43 @@ def run(arguments: argparse.Namespace) -> int:
     name = dataset_name(arguments.name)
     report = check(name)
     where = shown(report.path)
-    if report.tallies:
-        print("\n".join(_shares(report)))
-        print()
+    lines = [*_shares(report), ""] if report.tallies else []
     if report.ready:
         # Comparisons have the epsilon of records.
         release = f"privcurve release {name} --epsilon 1"
         compare = f"privcurve compare {name} --epsilon 0.5 1 2"
-        print(f"ready: {release if report.of_persons else compare}")
-        return 0
+        lines.append(f"ready: {release if report.of_persons else compare}")
+    telling.tell(arguments, lines, _content(report))
+    if report.ready:
+        return DONE
     n = len(report.faults)
-    lines = "\n".join(f"  line {fault.line}: {fault.message}" for fault in report.faults)
-    raise CommandError(f"{where}: {n} problem{'s' * (n > 1)}\n{lines}")
+    told = "\n".join(f"  line {fault.line}: {fault.message}" for fault in report.faults)
+    print(f"privcurve: {where}: {n} problem{'s' * (n > 1)}\n{told}", file=sys.stderr)
+    if report.n_blanks:
+        telling.remark(arguments, f"privcurve decide {name} asks for what is blank.")
+    return UNDECIDED if report.n_blanks else FAILED
+
+
+def _content(report: Report) -> dict[str, Any]:
+    """Return what is told to machines."""
+    return {
+        "dataset": report.name,
+        "file": str(report.path),
+        "ready": report.ready,
+        "n_undecided": report.n_blanks,
+        "n_records": report.n_rows,
+        "problems": [fault._asdict() for fault in report.faults],
+        "columns": [
+            {
+                "name": tally.column.name,
+                "codes": tally.column.n_bins,
+                "clipped": tally.clipped,
+                "other": tally.other,
+                "missing": tally.missing,
+            }
+            for tally in report.tallies
+        ],
+    }
 
 
 def dataset_name(given: str) -> str:

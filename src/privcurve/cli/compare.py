@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import argparse
 import re
-import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from privcurve.cli.errors import CommandError
+from privcurve.cli import telling
+from privcurve.cli.errors import DONE, CommandError, UsageError
 from privcurve.numerals import amount, count
 from privcurve.privacy.budget import LOOKED
 
@@ -61,6 +61,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     option("--repeats", type=count, help="number of hold-outs (default: 10)")
     option("--cores", default="all", help="number of cores (default: all)")
     option("-v", "--verbose", action="store_true", help="show Snakemake's output")
+    telling.add_arguments(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -71,7 +72,9 @@ def run(arguments: argparse.Namespace) -> int:
     from privcurve.workflow import comparison, running
 
     if arguments.cores != "all" and not re.fullmatch(r"[1-9][0-9]*", arguments.cores):
-        raise CommandError(f"--cores {arguments.cores}: give a number above 0, or all")
+        raise UsageError(f"--cores {arguments.cores}: give a number above 0, or all")
+    if arguments.verbose and (arguments.json or arguments.quiet):
+        raise UsageError("--verbose shows all that is said: leave it out, or --json and --quiet")
     made = comparison.prepare(
         arguments.dataset,
         arguments.epsilon,
@@ -81,16 +84,39 @@ def run(arguments: argparse.Namespace) -> int:
         metric=arguments.metric or comparison.METRICS[0],
     )
     for note in (*made.plan.notes([made.study.name]), *(f"left out: {w}" for w in made.left_out)):
-        print(note, file=sys.stderr)
+        telling.remark(arguments, note)
     log = running.LOGS / f"{made.study.name}.log"
     note_comparison(arguments.dataset, arguments.epsilon, arguments.delta)
     try:
-        running.run(made.arguments(arguments.cores), log, verbose=arguments.verbose)
+        silent = arguments.quiet or arguments.json
+        running.run(made.arguments(arguments.cores), log, verbose=arguments.verbose, quiet=silent)
     except running.RunError as error:
         raise CommandError(str(error)) from None
-    print(report(made))
-    print(f"log:   {log}")
-    return 0
+    if arguments.json:
+        telling.tell(arguments, (), {**_content(made), "log": str(log)})
+    else:
+        telling.tell(arguments, (report(made), f"log:   {log}"), {})
+    return DONE
+
+
+def _content(made: Comparison) -> dict[str, Any]:
+    """Return what is told to machines; the numbers are in the table."""
+    from privcurve.outputs.answers import rankings
+
+    (dataset,) = made.study.datasets
+    places = rankings(made.output("accuracy"), dataset, _epsilons(made))
+    return {
+        "dataset": dataset,
+        "answers": [one.sentence() for one in places],
+        "page": str(made.output("leaderboard").files.others["page"]),
+        "table": f"{made.output('accuracy').files.tables[0]}.csv",
+        "study": str(made.file),
+        "left_out": list(made.left_out),
+    }
+
+
+def _epsilons(made: Comparison) -> list[float]:
+    return sorted({e for arm in made.study.arms.values() if arm.relation for e in arm.epsilons})
 
 
 def private_choice(arguments: argparse.Namespace) -> int:
@@ -102,13 +128,13 @@ def private_choice(arguments: argparse.Namespace) -> int:
     from privcurve.releases.request import Request
 
     if len(arguments.epsilon) > 1:
-        raise CommandError(
+        raise UsageError(
             f"--private-choice with {len(arguments.epsilon)} epsilons: each choice is a release, "
             f"and together they would spend {sum(arguments.epsilon):g}. Give one --epsilon"
         )
     for word in ("tune", "repeats", "metric"):
         if getattr(arguments, word) not in (None, False):
-            raise CommandError(
+            raise UsageError(
                 f"--{word} says how to compare, and --private-choice shows no comparison: leave "
                 "out one of them"
             )
@@ -118,15 +144,15 @@ def private_choice(arguments: argparse.Namespace) -> int:
     chosen = choice(request, description)
     check_budget(chosen.asked, description)
     for line in chosen.lines():
-        print(line, file=sys.stderr)
+        telling.remark(arguments, line)
     delta = f", delta = {arguments.delta:g}" if arguments.delta else ""
-    print(
+    telling.remark(
+        arguments,
         f"this is a release of {request.dataset}: it spends epsilon = {epsilon:g}{delta}, for the "
         "choice and the model together",
-        file=sys.stderr,
     )
-    releasing.report(release(request))
-    return 0
+    releasing.report(arguments, release(request))
+    return DONE
 
 
 def report(made: Comparison) -> str:
@@ -135,10 +161,8 @@ def report(made: Comparison) -> str:
     from privcurve.outputs.answers import rankings
 
     (dataset,) = made.study.datasets
-    epsilons = sorted({e for arm in made.study.arms.values() if arm.relation for e in arm.epsilons})
-    metric = made.study.metric
-    places = rankings(made.output("accuracy"), dataset, epsilons, made.output("raw"))
-    prices = price.sentences(made.output("price"), dataset, metric)
+    places = rankings(made.output("accuracy"), dataset, _epsilons(made), made.output("raw"))
+    prices = price.sentences(made.output("price"), dataset, made.study.metric)
     parts = []
     for one in places:
         parts += ["", f"{_capital(one.sentence())}.", *one.lines()]

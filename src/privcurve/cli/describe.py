@@ -5,8 +5,9 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from privcurve.cli import telling
 from privcurve.cli.errors import CommandError
 
 if TYPE_CHECKING:
@@ -42,10 +43,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="the first line is a record; name the columns column1, column2, …",
     )
+    option("--sheet", default="", help="sheet of an Excel file (default: the first)")
     option(
         "-o", "--output", type=Path, help="where to write it (default: descriptions/<name>.yaml)"
     )
     option("--force", action="store_true", help="overwrite a description")
+    telling.add_arguments(parser)
 
 
 def run(arguments: argparse.Namespace) -> None:
@@ -73,17 +76,36 @@ def run(arguments: argparse.Namespace) -> None:
         name=name,
         test=arguments.test,
         header=not arguments.no_header,
+        sheet=arguments.sheet,
         public=arguments.public,
     )
     replace_text(path, result.text)
-    print("\n".join(_seen(arguments.file, result)))
-    print(f"\nwrote {path}")
-    if result.blanks:
-        lines = "1 line is" if result.blanks == 1 else f"{result.blanks} lines are"
-        print(f'To do: {lines} marked "decide" there.')
     there = Path(catalogue.LOCAL, f"{name}.yaml")
-    move = "" if path.absolute() == there.absolute() else f"move it to {there}, and "
-    print(f"Then: {move}privcurve check {name}")
+
+    def lines() -> Iterator[str]:
+        yield from _seen(arguments.file, result)
+        yield f"\nwrote {path}"
+        if result.blanks:
+            n = "1 line is" if result.blanks == 1 else f"{result.blanks} lines are"
+            yield f'To do: {n} marked "decide" there: privcurve decide {name} asks for them.'
+        move = "" if path.absolute() == there.absolute() else f"move it to {there}, and "
+        yield f"Then: {move}privcurve check {name}"
+
+    telling.tell(arguments, lines(), {"description": str(path), **_content(result)})
+
+
+def _content(draft: Draft) -> dict[str, Any]:
+    """Return what is told to machines: of the records nothing but their number."""
+    return {
+        "dataset": draft.name,
+        "n_records": draft.n_read,
+        "n_undecided": draft.blanks,
+        "missing": draft.missing,
+        "columns": [
+            {"name": name, "kind": column.kind or None} for name, column in draft.columns.items()
+        ],
+        "problems": list(draft.faults),
+    }
 
 
 def _seen(file: Path, draft: Draft) -> Iterator[str]:
@@ -97,7 +119,7 @@ def _seen(file: Path, draft: Draft) -> Iterator[str]:
         written = how["kind"]
         sheets = [repr(name) for name in draft.format.sheets]
         if len(sheets) > 1:
-            written += f", the sheet {sheets[0]}; not read: {', '.join(sheets[1:])} (parser: sheet)"
+            written += f", the sheet {sheets[0]}; not read: {', '.join(sheets[1:])} (--sheet)"
     yield f"{file}: {draft.n_read:,} records, {len(draft.columns) + 1} columns; {written}"
     yield "The following describes the records: for their holder, not for the description.\n"
     width = min(max(map(len, draft.columns)), 24)

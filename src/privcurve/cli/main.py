@@ -11,10 +11,18 @@ from importlib import import_module
 from typing import Any
 
 from privcurve import __version__
-from privcurve.cli.errors import CommandError
+from privcurve.cli.errors import (
+    DONE,
+    EXIT_CODES,
+    FAILED,
+    OVER_BUDGET,
+    STOPPED,
+    UNDECIDED,
+    CommandError,
+)
 
 # In the order of use.
-COMMANDS = ("describe", "check", "compare", "release", "predict")
+COMMANDS = ("describe", "decide", "check", "compare", "release", "budget", "predict")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -23,8 +31,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     Returns
     -------
     int
-        0; 1 if the command can't be done; 130 after Ctrl-C. (argparse ends the process with 2
-        for a command line that it does not understand.)
+        One of :mod:`privcurve.cli.errors`. (For a command line that it does not understand
+        argparse ends the process itself.)
     """
     # No command ends because of an encoding: characters that it lacks are written as codes.
     for stream in (sys.stdout, sys.stderr):
@@ -34,19 +42,31 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments = parser.parse_args(argv)
     if arguments.command is None:
         parser.print_help()
-        return 0
+        return DONE
     try:
-        return int(_command(arguments.command).run(arguments) or 0)
+        return int(_command(arguments.command).run(arguments) or DONE)
     except BrokenPipeError:
         # The reader (head, less) has seen enough; nothing more may be written at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 1
+        return FAILED
     except KeyboardInterrupt as stopped:
         print(f"privcurve: {str(stopped) or 'stopped'}", file=sys.stderr)
-        return 130
+        return STOPPED
     except _expected() as error:
         print(f"privcurve: {error}", file=sys.stderr)
-        return 1
+        return _code(error)
+
+
+def _code(error: Exception) -> int:
+    """Return the exit code for an expected error."""
+    from privcurve.datasets.errors import UndecidedError
+    from privcurve.releases.errors import BudgetError
+
+    if isinstance(error, UndecidedError):
+        return UNDECIDED
+    if isinstance(error, BudgetError):
+        return OVER_BUDGET
+    return getattr(error, "exit_code", FAILED)
 
 
 def _command(name: str) -> Any:
@@ -58,6 +78,8 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="privcurve",
         description="From a table of your own to a differentially private classifier in use.",
+        epilog=EXIT_CODES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--version", action="version", version=f"privcurve {__version__}")
     below = parser.add_subparsers(dest="command", metavar="COMMAND")
@@ -68,7 +90,7 @@ def _parser() -> argparse.ArgumentParser:
                 name,
                 help=command.HELP,
                 description=command.HELP,
-                epilog=command.EXAMPLES,
+                epilog=f"{command.EXAMPLES}\n{EXIT_CODES}",
                 formatter_class=argparse.RawDescriptionHelpFormatter,
             )
         )

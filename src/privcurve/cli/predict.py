@@ -8,24 +8,38 @@ import sys
 from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, TextIO
+from tempfile import SpooledTemporaryFile
+from typing import TYPE_CHECKING, Protocol
 
-from privcurve.cli.errors import CommandError
+import numpy as np
+
+from privcurve.cli import telling
+from privcurve.cli.errors import DONE, SKIPPED, CommandError, UsageError
 
 if TYPE_CHECKING:
-    from privcurve.coding import Codes
+    from privcurve.datasets.unlabelled import NewRecords, Part
     from privcurve.models.model import Model
 
 HELP = "predict the label of each record of a table, by a model.json"
 EXAMPLES = """\
 examples:
   privcurve predict model.json new.csv
-  privcurve predict model.json new.csv.gz --proba -o answers.csv
+  privcurve predict model.json new.csv.gz --id customerID --proba -o answers.csv
+  privcurve predict model.json new.xlsx --sheet "May 2024" --on-error skip
   zcat new.csv.gz | privcurve predict model.json - | head
 
 The first line of the table names its columns, in any order. Columns that the model does not use
 are ignored. The answer has one line for each record, in the same order; blank lines are skipped.
+Answers are in the column predicted_<label>.
+
+A record that the model can't read ends the command before anything is written. With --on-error
+skip it gets an empty answer, its line and the reason go to standard error, and the exit code is 3.
 """
+
+STOP, SKIP = "stop", "skip"
+# Answers are kept here until all records are read; larger ones in a file that has no name.
+_MOST_IN_MEMORY = 2**24
+_PIECE = 2**20
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -40,14 +54,34 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     option(
         "-o", "--output", type=Path, help="where to write the answers (default: standard output)"
     )
+    option(
+        "--id",
+        action="append",
+        default=[],
+        metavar="COLUMN",
+        dest="copied",
+        help="copy this column of the table to the answers; can be repeated",
+    )
     option("--proba", action="store_true", help="write probabilities beside the label")
+    option(
+        "--answers",
+        metavar="NAME",
+        help="name of the column of answers (default: predicted_<label>)",
+    )
+    option(
+        "--on-error",
+        choices=[STOP, SKIP],
+        default=STOP,
+        help="what to do about a record that can't be read (default: stop)",
+    )
     option("--separator", help="the character between fields (default: found by the column names)")
     option("--encoding", help="encoding of a text table (default: utf-8)")
+    option("--sheet", default="", help="sheet of an Excel file (default: the first)")
+    telling.add_arguments(parser)
 
 
-def run(arguments: argparse.Namespace) -> None:
-    """Write a label for each record."""
-    from privcurve.datasets import DatasetError
+def run(arguments: argparse.Namespace) -> int:
+    """Write a label for each record; say whether some were skipped."""
     from privcurve.datasets.readers.table import shown
     from privcurve.datasets.unlabelled import ENCODING, read_codes
     from privcurve.files import replace_file
@@ -55,7 +89,9 @@ def run(arguments: argparse.Namespace) -> None:
 
     output, probabilities = arguments.output, arguments.proba
     if arguments.separator is not None and len(arguments.separator) != 1:
-        raise CommandError(f"--separator {arguments.separator!r} is not one character")
+        raise UsageError(f"--separator {arguments.separator!r} is not one character")
+    if arguments.json and output is None:
+        raise UsageError("--json writes to standard output: name an output file for answers (-o)")
     if output is not None and output.is_dir():
         raise CommandError(f"{output} is a folder: name an output file")
     if output is not None and output.exists():
@@ -63,8 +99,7 @@ def run(arguments: argparse.Namespace) -> None:
             if read.exists() and read.samefile(output):
                 raise CommandError(f"{read} is an input: name another output file")
     model = load(arguments.model)
-    names = [f"probability of {name}" for name in model.labels] if probabilities else []
-    header = [model.domain.label.column, *names]
+    header = _header(arguments, model)
     if output is None:
         _check_stdout([*header, *model.labels])
     records = read_codes(
@@ -72,64 +107,125 @@ def run(arguments: argparse.Namespace) -> None:
         arguments.file,
         separator=arguments.separator,
         encoding=arguments.encoding or ENCODING,
+        sheet=arguments.sheet,
+        copied=arguments.copied,
+        skip=arguments.on_error == SKIP,
         # Python has no file for a standard input that was closed.
         stdin=getattr(sys.stdin, "buffer", None),
     )
     if records.ignored:
-        print(f"privcurve: ignored {shown([*map(repr, records.ignored)])}", file=sys.stderr)
-    answered: Counter[str] = Counter()
+        telling.remark(arguments, f"privcurve: ignored {shown([*map(repr, records.ignored)])}")
+    if probabilities:
+        model.check_probabilities()
+    answers = _Answers(model, probabilities, to_stdout=output is None)
 
     def write(path: Path) -> None:
         with path.open("w", encoding="utf-8", newline="") as stream:
-            _write(model, records.pieces, stream, header, answered)
+            answers.write(records.parts, stream, header)
 
     if output is not None:
         replace_file(output, write)
+    elif arguments.on_error == SKIP:
+        answers.write(records.parts, sys.stdout, header)
     else:
-        try:
-            _write(model, records.pieces, sys.stdout, header, answered)
-        except DatasetError as error:
-            if not answered:
-                raise
-            n = answered.total()
-            raise DatasetError(
-                f"{error}\nOnly the {n:,} records before it were answered."
-            ) from None
-    for remark in records.lost.remarks():
-        print(f"privcurve: {remark}", file=sys.stderr)
-    if len(answered) == 1 and answered.total() > 1:
-        ((label, n),) = answered.items()
-        more = "; --proba may tell them apart" if model.has_probabilities > probabilities else ""
-        print(f"privcurve: all {n:,} answers are {label!r}{more}", file=sys.stderr)
+        # Whoever reads standard output has all answers or none.
+        with SpooledTemporaryFile(_MOST_IN_MEMORY, "w+", encoding="utf-8", newline="") as whole:
+            answers.write(records.parts, whole, header)
+            whole.seek(0)
+            while piece := whole.read(_PIECE):
+                sys.stdout.write(piece)
+    return _told(arguments, answers, records)
 
 
-def _write(
-    model: Model, pieces: Iterable[Codes], target: TextIO, header: list[str], answered: Counter[str]
-) -> None:
-    """Write answers as CSV, piece after piece, and count them; nothing before there is one.
+def _header(arguments: argparse.Namespace, model: Model) -> list[str]:
+    """Name the columns of the answers."""
+    name = arguments.answers or f"predicted_{model.domain.label.column}"
+    names = [f"probability of {name}" for name in model.labels] if arguments.proba else []
+    header = [*arguments.copied, name, *names]
+    twice = [name for name, count in Counter(header).items() if count > 1]
+    if twice:
+        raise UsageError(
+            f"the answers would have two columns {twice[0]!r}: name another --id, or the column "
+            "of answers by --answers"
+        )
+    return header
 
-    Probabilities, to six digits, are written if the header names them.
-    """
-    probabilities = len(header) > 1
-    if probabilities:
-        model.check_probabilities()
-    out = csv.writer(target, lineterminator="\n")
-    written = False
-    for codes in pieces:
-        columns = []
-        if probabilities:
-            answers, chances = model.named_with_chances(codes)
-            columns = [[f"{p:.6g}" for p in column] for column in chances.T]
-        else:
-            answers = model.named(codes)
-        labels = answers.tolist()
+
+def _told(arguments: argparse.Namespace, answers: _Answers, records: NewRecords) -> int:
+    """Remark on the answers, and return the exit code."""
+    remarks, counts, n = list(records.lost.remarks()), answers.counts, answers.counts.total()
+    if len(counts) == 1 and n > 1:
+        (label,) = counts
+        more = answers.model.has_probabilities > answers.probabilities
+        remarks.append(f"all {n:,} answers are {label!r}" + "; --proba may tell them apart" * more)
+    for text in remarks:
+        telling.remark(arguments, f"privcurve: {text}")
+    if answers.n_skipped:
+        of = n + answers.n_skipped
+        print(f"privcurve: {answers.n_skipped:,} of {of:,} records have no answer", file=sys.stderr)
+    content = {
+        "answers": str(arguments.output),
+        "n_records": n + answers.n_skipped,
+        "n_skipped": answers.n_skipped,
+        "labels": {str(label): counts[label] for label in answers.model.labels},
+        "ignored": list(records.ignored),
+        "remarks": remarks,
+    }
+    telling.tell(arguments, (), content)
+    return SKIPPED if answers.n_skipped else DONE
+
+
+class _Writable(Protocol):
+    def write(self, text: str, /) -> object: ...
+
+
+class _Answers:
+    """Answers as CSV, counted as they are written."""
+
+    def __init__(self, model: Model, probabilities: bool, to_stdout: bool) -> None:
+        self.model, self.probabilities, self.to_stdout = model, probabilities, to_stdout
+        self.counts: Counter[str] = Counter()
+        self.n_skipped = 0
+
+    def write(self, parts: Iterable[Part], target: _Writable, header: list[str]) -> None:
+        """Write them part after part, nothing before there is one; probabilities to six digits."""
+        out = csv.writer(target, lineterminator="\n")
+        written = False
+        for part in parts:
+            columns = self._columns(part)
+            for texts in part.copied if self.to_stdout else ():
+                _check_stdout(texts)
+            if not written:
+                out.writerow(header)
+                written = True
+            out.writerows(zip(*part.copied, *columns, strict=True))
+            for _, reasons in part.skipped:
+                self.n_skipped += 1
+                for reason in reasons:
+                    print(f"privcurve: {reason}", file=sys.stderr)
         if not written:
             out.writerow(header)
-            written = True
-        out.writerows(zip(labels, *columns, strict=True))
-        answered.update(labels)
-    if not written:
-        out.writerow(header)
+
+    def _columns(self, part: Part) -> list[list[str]]:
+        """Return answers and probabilities of all records, empty for those that are skipped."""
+        columns: list[list[str]] = [
+            [] for _ in range(1 + self.probabilities * len(self.model.labels))
+        ]
+        if len(part.codes):
+            if self.probabilities:
+                answers, chances = self.model.named_with_chances(part.codes)
+                columns[1:] = [[f"{p:.6g}" for p in column] for column in chances.T]
+            else:
+                answers = self.model.named(part.codes)
+            columns[0] = answers.tolist()
+            self.counts.update(columns[0])
+        if part.skipped:
+            places = np.cumsum(part.answered) - 1
+            columns = [
+                [column[k] if there else "" for k, there in zip(places, part.answered, strict=True)]
+                for column in columns
+            ]
+        return columns
 
 
 def _check_stdout(texts: list[str]) -> None:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from privcurve.cli.errors import CommandError
+from privcurve.cli import telling
+from privcurve.cli.errors import CommandError, UsageError
 from privcurve.numerals import amount, number
 
 if TYPE_CHECKING:
@@ -66,6 +68,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="these are other people, although most records are those of another budget ledger",
     )
+    telling.add_arguments(parser)
 
 
 def run(arguments: argparse.Namespace) -> None:
@@ -83,13 +86,14 @@ def run(arguments: argparse.Namespace) -> None:
         _number("--accuracy", arguments.accuracy),
     )
     report(
+        arguments,
         release(
             request,
             seed=arguments.seed,
             output=arguments.output,
             large_delta=arguments.allow_large_delta,
             other_records=arguments.other_records,
-        )
+        ),
     )
 
 
@@ -97,7 +101,7 @@ def _number(word: str, text: str) -> float:
     try:
         return amount(text)
     except argparse.ArgumentTypeError as error:
-        raise CommandError(f"{word} {error}") from None
+        raise UsageError(f"{word} {error}") from None
 
 
 def _parameters(learner: str, given: list[str]) -> dict[str, Any]:
@@ -115,9 +119,9 @@ def _parameters(learner: str, given: list[str]) -> dict[str, Any]:
     for text in given:
         key, equals, value = text.partition("=")
         if not (key and equals):
-            raise CommandError(f"--set {text!r} is not of the form KEY=VALUE")
+            raise UsageError(f"--set {text!r} is not of the form KEY=VALUE")
         if key in options:
-            raise CommandError(f"--set {key} is given twice; keep one")
+            raise UsageError(f"--set {key} is given twice; keep one")
         # An unknown one is refused by the registry, which names the nearest.
         if key in parameters and parameters[key].structure:
             options[key] = schema.parse_yaml(value, f"--set {key}")
@@ -137,21 +141,43 @@ def _value(text: str, kind: type) -> Any:
         return text
 
 
-def report(released: Released) -> None:
-    """Print what a choice kept, what was written, and what all releases have spent."""
+def report(arguments: argparse.Namespace, released: Released) -> None:
+    """Tell what a choice kept, what was written, and what all releases have spent."""
+    from privcurve.releases.budget_ledger import price_of
+    from privcurve.releases.released import CARD, MODEL, PAGE
+
+    left = released.budget.left([*released.before, released.price])
+    content = {
+        "dataset": released.description.of_records,
+        "release": released.release.number,
+        "model": str(released.path(MODEL)),
+        "cards": [str(released.path(CARD)), str(released.path(PAGE))],
+        "learner": released.learner_name,
+        **price_of(released.price),
+        "spent": [price_of(one) for one in released.together],
+        "left": left and price_of(left),
+        "ledger": str(released.ledger),
+    }
+    for sentence, large in released.deltas():
+        if large:
+            print(f"warning: {sentence}", file=sys.stderr)
+    telling.tell(arguments, _lines(released), content)
+
+
+def _lines(released: Released) -> Iterator[str]:
     from privcurve.privacy.seeds import SecretSeed
     from privcurve.releases.budget_ledger import claim, level
     from privcurve.releases.choice import is_choice, kept
     from privcurve.releases.released import CARD, MODEL, PAGE
 
     if is_choice(released.request.learner):
-        print(kept(released))
-    print(f"{released.path(MODEL)}: the model ({level(released.price)})")
-    print(f"{released.path(CARD)}, {released.path(PAGE)}: its card")
+        yield kept(released)
+    yield f"{released.path(MODEL)}: the model ({level(released.price)})"
+    yield f"{released.path(CARD)}, {released.path(PAGE)}: its card"
     if isinstance(released.seed, SecretSeed):
-        print(f"seed: {released.seed}")
+        yield f"seed: {released.seed}"
     else:
-        print(f"seed: {released.seed}, a public number: epsilon is infinite for whoever knows it")
+        yield f"seed: {released.seed}, a public number: epsilon is infinite for whoever knows it"
     together = "; ".join(
         f"{claim(one)} ({one.whom if one.unit else one.neighbours})" for one in released.together
     )
@@ -162,7 +188,4 @@ def report(released: Released) -> None:
         else "no budget is set (budget: {epsilon: …} in the description)"
     )
     number = released.release.number
-    for sentence, large in released.deltas():
-        if large:
-            print(f"warning: {sentence}", file=sys.stderr)
-    print(f"budget ledger: {released.ledger}: release {number}, together {together}; {limit}")
+    yield f"budget ledger: {released.ledger}: release {number}, together {together}; {limit}"

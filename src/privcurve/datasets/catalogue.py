@@ -11,9 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from privcurve import schema
+from privcurve.datasets.blanks import blanks
 from privcurve.datasets.build import build
 from privcurve.datasets.description import Description
-from privcurve.datasets.errors import DatasetError, Problems
+from privcurve.datasets.errors import DatasetError, Problems, UndecidedError
 from privcurve.datasets.variants import merged, written_out
 from privcurve.files import shown
 from privcurve.schema import nearest
@@ -190,7 +191,10 @@ def _read(path: Path, changed: tuple[int, ...]) -> Any:
         lines = schema.Lines(path)
         told = sorted((lines.of(*fault.places[0]), fault.message) for fault in faults)
         parts = [f"{shown(path)}: line {line}: {message}" for line, message in told]
+        undecided = blanks(content)
         if path.parent.name == LOCAL:
             parts.append(f"privcurve check {path.stem} says what to do.")
-        raise DatasetError("\n".join(parts))
+            if undecided:
+                parts.append(f"privcurve decide {path.stem} asks for what is blank.")
+        raise (UndecidedError if undecided else DatasetError)("\n".join(parts))
     return content

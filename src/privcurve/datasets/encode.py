@@ -87,17 +87,20 @@ class Coder:
     def _numeric(self, table: RawTable, column: Column) -> tuple[NDArray[np.int64], int]:
         values, absent, wrong = amounts(self._domain, column, table.columns[column.name])
         if absent.any() and not column.missing_bin:
-            row = int(np.argmax(absent))
-            self._problems.add(
-                f"{table.where(row)}: {column.name!r} is missing. Correct the file; or decide that "
-                f"missing values have a bin of their own: missing: bin in {self._path}.",
-                (column.name, "missing"),
-                int(absent.sum()),
-            )
+            for row in np.flatnonzero(absent).tolist():
+                self._problems.refuse(
+                    table.lines[row],
+                    f"{table.where(row)}: {column.name!r} is missing.",
+                    "Correct the file; or decide that missing values have a bin of their own: "
+                    f"missing: bin in {self._path}.",
+                    (column.name, "missing"),
+                )
         for row, fault in wrong.items():
-            self._problems.add(
-                f"{table.where(row)}: {column.name!r} is {fault}. Correct the file; if the column "
-                f"does not hold {'such dates' if column.dates else 'numbers'}, describe it as "
+            self._problems.refuse(
+                table.lines[row],
+                f"{table.where(row)}: {column.name!r} is {fault}.",
+                "Correct the file; if the column does not hold "
+                f"{'such dates' if column.dates else 'numbers'}, describe it as "
                 f"{'of another format' if column.dates else 'categorical'} in {self._path}.",
                 (column.name, fault),
             )
@@ -109,25 +112,28 @@ class Coder:
         path = self._path
         cells, places = distinct(texts(self._domain, column, table.columns[column.name]))
         each = np.array(codes.of(cells), dtype=np.int64)
-        for where, cell in self._without_code(table, each < 0, places):
+        for row, cell in self._without_code(each < 0, places):
+            where, line = table.where(row), table.lines[row]
             text = (cells[cell] or "").strip()
             if text in ("", *self._domain.missing):
                 remedy = f"list {MISSING!r}"
                 if MISSING in column.codes:
                     remedy = f"add {text!r} to missing"
-                self._problems.add(
-                    f"{where}: {column.name!r} is missing, which is not one of its categories. "
+                self._problems.refuse(
+                    line,
+                    f"{where}: {column.name!r} is missing, which is not one of its categories.",
                     f"Correct the file; or decide that missing values are a category, and {remedy} "
                     f"in {path}.",
                     (column.name, "missing"),
                 )
             else:
-                self._problems.add(
+                self._problems.refuse(
+                    line,
                     f"{where}: {column.name!r} is {text!r}, which is not one of its "
-                    f"categories{nearest(text, column.codes)} Correct the file; or decide from "
-                    "what is public (a codebook, a list of towns), not from the records, which "
-                    f"values there can be: list all of them in {path}, or set unknown: other "
-                    "there and list the category 'other'.",
+                    f"categories{nearest(text, column.codes)}",
+                    "Correct the file; or decide from what is public (a codebook, a list of "
+                    "towns), not from the records, which values there can be: list all of them in "
+                    f"{path}, or set unknown: other there and list the category 'other'.",
                     (column.name, text),
                 )
         return np.maximum(each, 0)[places]
@@ -138,7 +144,7 @@ class Coder:
         cells, places = distinct(table.columns[label.column])
         cells = labels(label, cells)
         unknown = np.array([text not in codes for text in cells], dtype=bool)
-        for where, cell in self._without_code(table, unknown, places):
+        for row, cell in self._without_code(unknown, places):
             text = cells[cell]
             if label.classes:
                 which = f"none of its classes ({', '.join(label.names)}){nearest(text, codes)}"
@@ -146,9 +152,10 @@ class Coder:
                 negative, positive = label.names
                 which = f"neither {positive} (positive) nor {negative} (negative)."
             what = "missing" if text is None else repr(text)
-            self._problems.add(
-                f"{where}: the label {label.column!r} is {what}, which is {which} Correct the "
-                f"file, or decide what it means: label in {description.path}.",
+            self._problems.refuse(
+                table.lines[row],
+                f"{table.where(row)}: the label {label.column!r} is {what}, which is {which}",
+                f"Correct the file, or decide what it means: label in {description.path}.",
                 ("label", text),
             )
         return np.array([codes.get(text, 0) for text in cells], dtype=np.int8)[places]
@@ -161,20 +168,20 @@ class Coder:
         cells, places = distinct(texts_of(table.columns[unit.column]))
         names = [str(cell or "").strip() for cell in cells]
         absent = np.array([name in ("", *self._domain.missing) for name in names], dtype=bool)
-        for where, _ in self._without_code(table, absent, places):
+        for row, _ in self._without_code(absent, places):
             self._problems.add(
-                f"{where}: the unit {unit.column!r} is missing: whose record is it? Correct the "
+                f"{table.where(row)}: the unit {unit.column!r} is missing: whose record is it? Correct the "
                 f"file, or name another column in {description.path}.",
                 ("unit", "missing"),
             )
         return [names[place] for place in places]
 
     def _without_code(
-        self, table: RawTable, wrong: NDArray[np.bool_], places: NDArray[np.intp]
-    ) -> Iterator[tuple[str, int]]:
-        """Yield where records stand of which a cell is wrong, and the cell, as far as is told."""
+        self, wrong: NDArray[np.bool_], places: NDArray[np.intp]
+    ) -> Iterator[tuple[int, int]]:
+        """Yield the rows of which a cell is wrong, and the cell, as far as is told."""
         for row in np.flatnonzero(wrong[places]).tolist() if wrong.any() else ():
-            yield table.where(row), places[row]
+            yield row, places[row]
             if self._problems.full:
                 return
 

@@ -25,6 +25,10 @@ class DatasetError(RuntimeError):
         self.faults = tuple(faults) or (message,)
 
 
+class UndecidedError(DatasetError):
+    """A description of which a person has to decide something first."""
+
+
 class Problems:
     """What is wrong with a dataset's description or its files.
 
@@ -59,6 +63,10 @@ class Problems:
             first, n = self._faults.get(key, (message, 0))
             self._faults[key] = (first, n + count)
 
+    def refuse(self, line: int, said: str, remedy: str, key: Hashable = None) -> None:
+        """Note a fault of the record at a line: what is said of it, and what to do."""
+        self.add(f"{said} {remedy}", key)
+
     @property
     def any(self) -> bool:
         """Whether there is one."""
@@ -91,3 +99,21 @@ class Problems:
         most = "at least " if self.full else ""
         lines = "\n".join(f"  {message}" for message in told)
         raise DatasetError(f"{of}: {most}{len(told)} problems:\n{lines}", told)
+
+
+class Skipped(Problems):
+    """What is wrong with a file of which records with faults are skipped: these are no problems.
+
+    Attributes
+    ----------
+    rows : dict of int to list of str
+        By the line of each such record, what is wrong with it.
+    """
+
+    def __init__(self, dataset: str, *, is_file: bool = False) -> None:
+        super().__init__(dataset, is_file=is_file)
+        self.rows: dict[int, list[str]] = {}
+
+    def refuse(self, line: int, said: str, remedy: str, key: Hashable = None) -> None:
+        """Note a fault of the record at a line, each by itself."""
+        self.rows.setdefault(line, []).append(said.removesuffix("."))

@@ -4,26 +4,28 @@ from __future__ import annotations
 
 import csv
 import itertools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
 
 from privcurve.coding import Codes
+from privcurve.datasets.cells import text_of, texts_of
 from privcurve.datasets.description import DELIMITED, EXCEL, PARQUET, Parser
 from privcurve.datasets.domain import CATEGORICAL, NUMERIC, OTHER, Domain
 from privcurve.datasets.encode import Coder
-from privcurve.datasets.errors import DatasetError, Problems
+from privcurve.datasets.errors import DatasetError, Problems, Skipped
 from privcurve.datasets.fetch import RawFile
 from privcurve.datasets.readers import DAMAGED
 from privcurve.datasets.readers.delimited import SEPARATORS, read_pieces, records_of
 from privcurve.datasets.readers.files import joined, lines_of, opened, peeked, pieces_of
 from privcurve.datasets.readers.table import RawTable, Unlabelled, lacking
 
+EXCEL_ENDINGS = (".xlsx", ".xls")
 ENCODING = Parser(DELIMITED).encoding
 STDIN = Path("-")
 # Of so many records this share tells that a column is written in another way.
@@ -69,6 +71,28 @@ class Lost:
 
 
 @dataclass(frozen=True)
+class Part:
+    """Some records of a file, after another.
+
+    Attributes
+    ----------
+    codes : ndarray of shape (n_answered, n_columns), uint8 or uint16
+        Of the records that can be answered.
+    answered : ndarray of shape (n_records,), bool
+        Which records these are; all, where none is skipped.
+    copied : list of list of str
+        Texts of each column that is copied, of all records; empty where a record has other fields.
+    skipped : list of (int, list of str)
+        Lines of the other records, each with what is wrong.
+    """
+
+    codes: Codes
+    answered: NDArray[np.bool_]
+    copied: list[list[str]]
+    skipped: list[tuple[int, list[str]]]
+
+
+@dataclass(frozen=True)
 class NewRecords:
     """A file that is being read.
 
@@ -76,14 +100,15 @@ class NewRecords:
     ----------
     ignored : tuple of str
         Its columns that the domain does not have.
-    pieces : iterator of ndarray
-        Codes of some records after another; it raises `DatasetError` where a value has none.
+    parts : iterator of Part
+        Some records after another; it raises `DatasetError` where a value has no code and is not
+        skipped.
     lost : Lost
         Of the records that were read, what their codes do not tell.
     """
 
     ignored: tuple[str, ...]
-    pieces: Iterator[Codes]
+    parts: Iterator[Part]
     lost: Lost
 
 
@@ -93,6 +118,9 @@ def read_codes(
     *,
     separator: str | None = None,
     encoding: str = ENCODING,
+    sheet: str = "",
+    copied: Sequence[str] = (),
+    skip: bool = False,
     stdin: BinaryIO | None = None,
 ) -> NewRecords:
     """Read and code a file of records without labels.
@@ -102,11 +130,17 @@ def read_codes(
     domain : Domain
     path : Path
         CSV and its like with names of columns in the first line, in any order (``.gz`` too); a
-        Parquet file (``.parquet``); the first sheet of an Excel file; or ``-``: CSV of `stdin`.
+        Parquet file (``.parquet``); a sheet of an Excel file; or ``-``: CSV of `stdin`.
         Columns of other names are left out.
     separator : str, optional
         By default comma, semicolon, tab, ``|`` or blanks, whichever makes the names of columns.
     encoding : str
+    sheet : str
+        Of an Excel file, by default the first.
+    copied : sequence of str
+        Columns whose texts are wanted too.
+    skip : bool
+        Whether records that have no code are skipped; otherwise they are an error.
     stdin : binary file, optional
 
     Returns
@@ -120,9 +154,14 @@ def read_codes(
     """
     source = "standard input" if path == STDIN else str(path)
     suffix = path.suffix.lower()
-    if suffix in (".parquet", ".xlsx", ".xls"):
-        kind = PARQUET if suffix == ".parquet" else EXCEL
-        return _stored(Unlabelled(domain, Parser(kind, header=kind == EXCEL), source), path)
+    copied = tuple(dict.fromkeys(copied))
+    if sheet and suffix not in EXCEL_ENDINGS:
+        raise DatasetError(f"{source} is no Excel file, and has no sheets: leave out --sheet")
+    if suffix in (".parquet", *EXCEL_ENDINGS):
+        parser = (
+            Parser(EXCEL, header=True, sheet=sheet) if suffix != ".parquet" else Parser(PARQUET)
+        )
+        return _stored(Unlabelled(domain, parser, source, copied=copied), path, skip)
     if path == STDIN and stdin is None:
         raise DatasetError("there is no standard input to read")
     try:
@@ -136,51 +175,84 @@ def read_codes(
     if not start:
         raise DatasetError(f"{source} is empty: its first line has to name the columns")
     described = Unlabelled(
-        domain, Parser(DELIMITED, separator, header=True, encoding=encoding), source
+        domain,
+        Parser(DELIMITED, separator, header=True, encoding=encoding),
+        source,
+        copied=copied,
     )
     is_json = start[0][1].lstrip()[:1] in ("{", "[")
-    ignored = _beside(domain, source, fields, _JSON if is_json else "")
-    return _new(described, ignored, lambda told: read_pieces(described, source, pieces, told))
+    ignored = _beside(described, fields, _JSON if is_json else "")
+    return _new(described, ignored, skip, lambda told: read_pieces(described, source, pieces, told))
 
 
-def _stored(described: Unlabelled, path: Path) -> NewRecords:
+def _stored(described: Unlabelled, path: Path, skip: bool) -> NewRecords:
     """Read Parquet or Excel, whose readers know the types of columns."""
     if not path.is_file():
         raise DatasetError(f"{path} can't be read: there is no such file")
     if described.parser.kind == PARQUET:
         from privcurve.datasets.readers.parquet import read, schema_of
 
-        ignored = _beside(described.domain, described.name, schema_of(path).names)
+        ignored = _beside(described, schema_of(path).names)
     else:
         from privcurve.datasets.readers.excel import read
 
         ignored = ()
-    return _new(described, ignored, lambda problems: read(described, RawFile(path), problems))
+    return _new(described, ignored, skip, lambda told: read(described, RawFile(path), told))
 
 
 def _new(
     described: Unlabelled,
     ignored: tuple[str, ...],
+    skip: bool,
     read: Callable[[Problems], Iterator[RawTable]],
 ) -> NewRecords:
     lost = Lost(described.domain)
-    return NewRecords(ignored, _coded(described, read, lost), lost)
+    return NewRecords(ignored, _coded(described, skip, read, lost), lost)
 
 
 def _coded(
-    described: Unlabelled, read: Callable[[Problems], Iterator[RawTable]], lost: Lost
-) -> Iterator[Codes]:
-    problems = Problems(described.name, is_file=True)
+    described: Unlabelled, skip: bool, read: Callable[[Problems], Iterator[RawTable]], lost: Lost
+) -> Iterator[Part]:
+    skipped = Skipped(described.name, is_file=True)
+    problems = skipped if skip else Problems(described.name, is_file=True)
+    n_columns = len(described.domain.columns)
     try:
         coder = Coder(described.domain, described.path, problems)
         for table in read(problems):
             codes, clipped = coder.columns(table)
             problems.check()
             lost.add(codes, clipped)
-            yield codes
+            yield _part(described, table, codes, skipped.rows)
     except (*DAMAGED, OSError) as error:
         raise _unreadable(described.name, error, described.parser.encoding) from None
     problems.check()
+    if skipped.rows:
+        # Records of another width at the end of the file.
+        none = RawTable(described.name, {name: [] for name in described.copied}, range(0))
+        yield _part(described, none, np.empty((0, n_columns), np.uint8), skipped.rows)
+
+
+def _part(described: Unlabelled, table: RawTable, codes: Codes, rows: dict[int, list[str]]) -> Part:
+    """Put records that could not be read back in their places, and take `rows` that are told."""
+    copied = [_texts(table.columns[name]) for name in described.copied]
+    if not rows:
+        return Part(codes, np.ones(len(codes), dtype=bool), copied, [])
+    lines = np.array(table.lines, dtype=np.int64)
+    refused = np.array(sorted(rows), dtype=np.int64)
+    # Those of another width are not in the table.
+    unread = refused[~np.isin(refused, lines)]
+    places = np.searchsorted(lines, unread)
+    for texts in copied:
+        texts[:] = np.insert(np.array(texts, dtype=object), places, "").tolist()
+    is_refused = np.isin(lines, refused)
+    told = [(int(line), rows.pop(int(line))) for line in refused]
+    return Part(codes[~is_refused], np.insert(~is_refused, places, False), copied, told)
+
+
+def _texts(values: Any) -> list[str]:
+    """Return the texts of a column as a file of text holds them, nothing for no value."""
+    cells = values.astype(object).tolist() if isinstance(values, np.ndarray) else texts_of(values)
+    return [text_of(cell) or "" for cell in cells]
 
 
 def _start(encoding: str, pieces: Iterator[bytes]) -> list[tuple[int, str]]:
@@ -204,13 +276,14 @@ def _n_known(domain: Domain, start: list[tuple[int, str]], separator: str) -> in
         return 0
 
 
-def _beside(domain: Domain, source: str, fields: list[str], hint: str = "") -> tuple[str, ...]:
-    """Return the fields beside the columns of a domain, which all have to be there."""
-    fault = lacking(domain, source, fields)
+def _beside(described: Unlabelled, fields: list[str], hint: str = "") -> tuple[str, ...]:
+    """Return the fields that are not used, beside those that are, which all have to be there."""
+    domain, copied = described.domain, described.copied
+    fault = lacking(domain, described.name, fields, copied)
     if fault is not None:
         raise DatasetError(f"{fault}{hint}")
     # A column without a name is that of a separator at the end of each line.
-    used = {*domain.names, domain.label.column, ""}
+    used = {*domain.names, *copied, domain.label.column, ""}
     return tuple(field for field in fields if field not in used)
 
 

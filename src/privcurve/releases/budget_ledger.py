@@ -37,7 +37,7 @@ from privcurve.datasets.fetch import fetch
 from privcurve.datasets.load import checksums
 from privcurve.files import append, cannot_write, sync
 from privcurve.privacy.budget import ADD_REMOVE, NEIGHBOURS, REPLACE_ONE, implies, of_replacing
-from privcurve.releases.errors import LedgerError
+from privcurve.releases.errors import BudgetError, LedgerError
 
 # The folder of all ledgers, from the working folder; kept out of git.
 RELEASES = Path("releases")
@@ -84,10 +84,10 @@ class Price:
         return f"{self.neighbours} neighbours{differ}"
 
     def for_neighbours(self, wanted: str) -> Price:
-        """Return the price for another relation, or raise LedgerError if there is none."""
+        """Return the price for another relation, or raise BudgetError if there is none."""
         price = self.converted(wanted)
         if price is None:
-            raise LedgerError(
+            raise BudgetError(
                 f"a guarantee for neighbours = {self.neighbours!r} says nothing for {wanted!r}, "
                 "which the budget is for. Choose another learner, or a budget: neighbours that it "
                 "offers."
@@ -118,8 +118,25 @@ class Budget(Price):
         return math.isfinite(self.epsilon)
 
     def total(self, prices: Iterable[Price]) -> Price:
-        """Add prices up for the neighbours of the budget; LedgerError if one has none for them."""
+        """Add prices up for the neighbours of the budget; BudgetError if one has none for them."""
         return total([one.for_neighbours(self.neighbours) for one in prices], self.neighbours)
+
+    def left(self, prices: Iterable[Price]) -> Price | None:
+        """Return what is left after these are spent; None if there is no limit.
+
+        Nothing is left if one of them has no price for the neighbours of the budget.
+        """
+        if not self.limited:
+            return None
+        spent = total(list(prices), self.neighbours)
+        epsilon, delta = self.epsilon - spent.epsilon, self.delta - spent.delta
+        # What is left of 0.3 after 0.1 and 0.2 is nothing.
+        return Price(
+            epsilon if epsilon > TOLERANCE * self.epsilon else 0.0,
+            delta if delta > TOLERANCE * self.delta else 0.0,
+            self.neighbours,
+            self.unit,
+        )
 
     def admits(self, price: Price) -> bool:
         """Whether a total is within the budget."""
@@ -238,6 +255,10 @@ class BudgetLedger:
         """Return all releases, in order."""
         return list(self._content().releases.values())
 
+    def n_comparisons(self) -> int:
+        """Return how many comparisons were noted."""
+        return self._content().n_comparisons
+
     def head(self) -> str:
         """Return the digest of all lines, by which :meth:`continues` knows them again."""
         return self._content().heads[-1]
@@ -264,8 +285,8 @@ class BudgetLedger:
                 "release": release.number,
                 "state": RESERVED,
                 "at": _now(),
-                **_plain(price),
-                "together": [_plain(one) for one in totals(prices, budget)],
+                **price_of(price),
+                "together": [price_of(one) for one in totals(prices, budget)],
                 **facts,
             }
             self._append(file, line)
@@ -300,7 +321,7 @@ class BudgetLedger:
                 "(unit: column, in the description that the records are of)."
             )
         if price.delta and total(prices, price.neighbours).delta >= 1 and not large_delta:
-            raise LedgerError(
+            raise BudgetError(
                 f"with this release (delta = {price.delta:g}) the deltas of all {len(prices)} "
                 f"releases ({self.path}) add up to 1 or more, so that together they guarantee "
                 "nothing. Nothing was trained. Give a smaller delta; or, if that is meant, "
@@ -314,7 +335,7 @@ class BudgetLedger:
             doubled = ""
             if own.epsilon != price.epsilon:
                 doubled = f" for {budget.neighbours} neighbours (of {price.neighbours} ones, half)"
-            raise LedgerError(
+            raise BudgetError(
                 f"this release would cost {level(own)}{doubled}, but {level(spent)} of the budget, "
                 f"{level(budget)}, is spent by "
                 f"{len(before)} release{'' if len(before) == 1 else 's'} ({self.path}). "
@@ -419,7 +440,7 @@ def _digest(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
 
 
-def _plain(price: Price) -> dict[str, Any]:
+def price_of(price: Price) -> dict[str, Any]:
     """Write a price as JSON has it."""
     epsilon = "inf" if math.isinf(price.epsilon) else price.epsilon
     unit = {"unit": price.unit} if price.unit else {}

@@ -9,3 +9,7 @@ class ReleaseError(RuntimeError):
 
 class LedgerError(ReleaseError):
     """A release that the budget ledger refuses, or a ledger that can't be used; one message."""
+
+
+class BudgetError(LedgerError):
+    """A release that the budget does not allow, or what deltas would add up to."""

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 import re
 import subprocess
 import sys
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TextIO
 
@@ -16,6 +18,8 @@ _DONE = re.compile(r"(\d+) of (\d+) steps \((\d+)%\) done")
 _MOST_LINES = 15
 # Without a terminal a line is written whenever so much more is done, in per cent.
 _STEP = 20
+# In seconds: of what takes no longer nobody asks how long it takes.
+_SHORT = 5
 
 
 class RunError(RuntimeError):
@@ -23,12 +27,17 @@ class RunError(RuntimeError):
 
 
 def run(
-    arguments: Sequence[str], log: Path, *, verbose: bool = False, show: TextIO | None = None
+    arguments: Sequence[str],
+    log: Path,
+    *,
+    verbose: bool = False,
+    quiet: bool = False,
+    show: TextIO | None = None,
 ) -> None:
     """Run Snakemake in the working folder, with the arguments of its command line.
 
     `log` takes all that it says; `verbose` shows that too, in place of the line of progress, which
-    goes to `show`, by default standard error. Raises `RunError` if it fails.
+    goes to `show`, by default standard error; `quiet` leaves it out. Raises `RunError` if it fails.
     """
     command = [sys.executable, "-m", "snakemake", *arguments]
     show = show or sys.stderr
@@ -48,7 +57,8 @@ def run(
             if verbose:
                 print(line, end="", flush=True)
             elif steps := _DONE.search(line):
-                progress.tell(*map(int, steps.groups()))
+                if not quiet:
+                    progress.tell(*map(int, steps.groups()))
             elif line.startswith(failed.MARK):
                 remarks.append(line)
         progress.end()
@@ -60,19 +70,35 @@ def run(
 class _Progress:
     """One line that is written over, on a terminal; elsewhere a line now and then."""
 
-    def __init__(self, show: TextIO) -> None:
-        self._show = show
+    def __init__(self, show: TextIO, clock: Callable[[], float] = time.monotonic) -> None:
+        self._show, self._clock = show, clock
+        self._start = clock()
         self._last = 0
+        self._width = 0
         self._open = False
 
     def tell(self, done: int, steps: int, percent: int) -> None:
-        text = f"{percent} % done ({done} of {steps} steps)"
+        text = f"{percent} % done ({done} of {steps} steps{self._left(done, steps)})"
         if self._show.isatty():
-            print(f"\r{text}", end="", file=self._show, flush=True)
+            # What stood there may have been longer.
+            print(f"\r{text:<{self._width}}", end="", file=self._show, flush=True)
+            self._width = len(text)
             self._open = True
         elif percent >= self._last + _STEP or (percent == 100 and self._last < 100):
             print(text, file=self._show, flush=True)
             self._last = percent
+
+    def _left(self, done: int, steps: int) -> str:
+        """Say how long it may take still, as far as it goes on as it went until now."""
+        taken = self._clock() - self._start
+        if taken < _SHORT or not 0 < done < steps:
+            return ""
+        seconds = math.ceil(taken * (steps - done) / done)
+        minutes, rest = divmod(seconds, 60)
+        hours, minutes_left = divmod(round(seconds / 60), 60)
+        if hours:
+            return f"; about {hours} h {minutes_left} min left"
+        return f"; about {round(seconds / 60)} min left" if minutes else f"; about {rest} s left"
 
     def end(self) -> None:
         if self._open:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from copy import deepcopy
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from privcurve import schema
 from privcurve.coding import MIXED, MIXED_HIGH
 from privcurve.datasets import catalogue, readers
+from privcurve.datasets.blanks import blanks
 from privcurve.datasets.build import build
 from privcurve.datasets.cells import counted, texts_of
 from privcurve.datasets.description import TEST, Description, LabelSpec, Records
@@ -32,15 +33,6 @@ from privcurve.schema import MOST_NAMED, Lines, nearest
 
 Done = TypeVar("Done")
 
-# Keys that a draft leaves blank, and what is to be written there.
-_BLANKS = {
-    "bounds": "[lowest, highest], of dates [first, last day], known without looking at the records",
-    "categories": "a list of all values that there can be, by a codebook and not by the records",
-    "groups": "a list of the words that matter, or groups of them by patterns; all else is other",
-    "format": 'how a date is written, such as "%d.%m.%Y"',
-    "positive": "the value of positive records, in quotes",
-    "negative": "the value of negative records, in quotes",
-}
 # What faults that are alike differ in.
 _PARTICULAR = re.compile(r"'[^']*'|\d[\d.,]*")
 # What stands for a label that is not decided, so that the columns can be checked.
@@ -215,7 +207,10 @@ class LabelTally(Refused):
 
 @dataclass
 class Report:
-    """What is wrong, by line; and of each column that could be read, a tally over all files."""
+    """What is wrong, by line; and of each column that could be read, a tally over all files.
+
+    `n_blanks` of the faults are lines that are to be decided.
+    """
 
     name: str
     path: Path
@@ -223,6 +218,7 @@ class Report:
     tallies: list[Tally] = field(default_factory=list)
     n_rows: int = 0
     of_persons: bool = False
+    n_blanks: int = 0
 
     @property
     def ready(self) -> bool:
@@ -376,29 +372,18 @@ class _Check:
         Return the columns that can't be checked further, and whether something else is wrong, so
         that nothing can be.
         """
-        skipped: set[int] = set()
-        blanks: set[tuple[str | int, ...]] = set()
-        columns = content.get("columns")
-        for k, entry in enumerate(columns if isinstance(columns, list) else ()):
-            for key in _BLANKS if isinstance(entry, Mapping) else ():
-                if key in entry and entry[key] is None:
-                    blanks.add(("columns", k, key))
-                    self.add(
-                        f"decide on {key} of {entry.get('name')!r}: {_BLANKS[key]}.",
-                        *("columns", k, key),
-                    )
-        label = content.get("label")
-        label = label if isinstance(label, dict) else {}
-        for key in _UNDECIDED:
-            if key in label and label[key] is None:
-                blanks.add(("label", key))
-                self.add(f"decide on {key} of the label: {_BLANKS[key]}.", "label", key)
-                label[key] = _UNDECIDED[key]
+        left_blank = blanks(content)
+        self.report.n_blanks = len(left_blank)
+        for one in left_blank:
+            self.add(one.message, *one.place)
+            if one.place[0] == "label":
+                content["label"][one.key] = _UNDECIDED[one.key]
                 self.label_decided = False
-        skipped |= {place[1] for place in blanks if isinstance(place[1], int)}
+        blank_places = {one.place for one in left_blank}
+        skipped = {place[1] for place in blank_places if isinstance(place[1], int)}
         elsewhere = False
         for places, message in schema.faults(content, catalogue.SCHEMA):
-            left = [place for place in places if place not in blanks]
+            left = [place for place in places if place not in blank_places]
             if not left:
                 continue
             others = sorted({self.lines.of(*place) for place in left} - {self.lines.of(*left[0])})

@@ -28,6 +28,7 @@ def draft(
     name: str | None = None,
     test: Path | None = None,
     header: bool = True,
+    sheet: str = "",
     public: bool = False,
 ) -> Draft:
     """Read a table once, and draft its description.
@@ -42,6 +43,8 @@ def draft(
         A file of records to test by, written alike.
     header : bool
         Whether the first line names the columns.
+    sheet : str
+        Of an Excel file, by default the first.
     public : bool
         Whether the file is public, so that what is seen may be copied into the draft: bounds and
         categories too. Otherwise these are left blank but where a convention settles them.
@@ -56,7 +59,7 @@ def draft(
         If the table can't be read, or the label is not one of two classes.
     """
     name = name_of(path, name)
-    how = sniff(path, header)
+    how = sniff(path, header, sheet)
     if label.column in how.nested:
         raise DatasetError(f"the label {label.column!r} holds lists or objects, not one value each")
     if label.column not in how.fields:
@@ -144,7 +147,7 @@ def _size(
     path: Path, header: bool, like_path: Path, like: Format, label: LabelChoice, problems: Problems
 ) -> int:
     """Return how many records a file to test by holds."""
-    how = sniff(path, header)
+    how = sniff(path, header, like.parser.get("sheet", ""))
     lacking = [name for name in like.fields if name not in how.fields]
     if lacking:
         raise DatasetError(

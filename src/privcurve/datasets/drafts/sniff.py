@@ -41,7 +41,7 @@ class Format:
     nested : tuple of str
         Names of those of a Parquet file that hold lists or objects, which are not read.
     sheets : tuple of str
-        Names of all sheets of an Excel file, of which the first is read.
+        Names of all sheets of an Excel file, that which is read first.
     """
 
     parser: dict[str, Any]
@@ -50,28 +50,36 @@ class Format:
     sheets: tuple[str, ...] = ()
 
 
-def sniff(path: Path, header: bool = True) -> Format:
-    """Find out how a table is written; without a header its fields are column1, column2, …."""
+def sniff(path: Path, header: bool = True, sheet: str = "") -> Format:
+    """Find out how a table is written; without a header its fields are column1, column2, ….
+
+    Of an Excel file a sheet is read, by default the first.
+    """
     if not path.is_file():
         what = "is a folder" if path.is_dir() else "is not there"
         raise DatasetError(f"{path} {what}: name the file of your table")
     if not path.stat().st_size:
         raise DatasetError(f"{path} is empty")
+    parser: dict[str, Any]
     try:
+        is_excel = path.suffix.lower() in (".xlsx", ".xls")
+        if sheet and not is_excel:
+            raise DatasetError(f"{path} is no Excel file, and has no sheets: leave out --sheet")
         with opened(path) as stream:
             start = stream.read(8)
         if start[:4] == b"PAR1":
             return _parquet(path)
-        if path.suffix.lower() in (".xlsx", ".xls"):
+        if is_excel:
             from privcurve.datasets.readers.excel import first_row
 
-            first, sheets = first_row(path)
-            return replace(_named(path, {"kind": EXCEL}, first, header), sheets=sheets)
+            first, sheets = first_row(path, sheet)
+            parser = {"kind": EXCEL, **({"sheet": sheet} if sheet else {})}
+            return replace(_named(path, parser, first, header), sheets=sheets)
         for bytes_, what in _PACKED.items():
             if start.startswith(bytes_):
                 raise DatasetError(f"{path} is {what}: unpack it (only .gz is read as it is)")
         encoding = _encoding(path)
-        parser: dict[str, Any] = {"kind": DELIMITED}
+        parser = {"kind": DELIMITED}
         separator, first = _separator(path, encoding)
     except (EOFError, gzip.BadGzipFile, zlib.error, ValueError) as error:
         raise DatasetError(f"{path} can't be read: {error}") from None

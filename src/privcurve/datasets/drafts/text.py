@@ -97,7 +97,22 @@ class Draft:
     def blanks(self) -> int:
         """How many lines are to be decided."""
         keys = (self.sides, *(column.keys for column in self.entries.values()))
-        return sum(value is None for entry in keys for value in entry.values())
+        n_shared = len(self._anchors) - len(set(self._anchors.values()))
+        return sum(value is None for entry in keys for value in entry.values()) - n_shared
+
+    @cached_property
+    def _anchors(self) -> dict[str, str]:
+        """By the name of each column whose groups are decided with others', their anchor.
+
+        These have the same words. As with columns that are described at once, a model has no trace
+        of it.
+        """
+        alike: dict[frozenset[str], list[str]] = {}
+        for key, column in self.entries.items():
+            if column.words and column.keys.get("groups", ()) is None:
+                alike.setdefault(column.words, []).append(key)
+        several = [names for names in alike.values() if len(names) > 1]
+        return {name: f"words{k}" for k, names in enumerate(several, 1) for name in names}
 
     @property
     def text(self) -> str:
@@ -128,13 +143,25 @@ class Draft:
         yield "columns:"
         for key, column in self.entries.items():
             yield from (f"  - name: {scalar(key)}", f"    kind: {column.kind}")
-            yield from (f"    {_line(k, v, column.remarks.get(k))}" for k, v in column.keys.items())
+            yield from (f"    {line}" for line in self._keys(key, column))
         unused = [key for key, column in self.columns.items() if not column.kind]
         if unused:
             yield f"# not used: {', '.join(map(scalar, unused))}"
         yield from ("label:", f"  column: {scalar(self.label)}")
         for key, values in self.sides.items():
             yield f"  {_line(key, values, f'the label of {key} records')}"
+
+    def _keys(self, name: str, column: Proposal) -> Iterator[str]:
+        """Yield the lines of a column's keys; groups of several columns are decided once."""
+        anchor = self._anchors.get(name, "")
+        first = next((one for one, word in self._anchors.items() if word == anchor), name)
+        for key, value in column.keys.items():
+            line = _line(key, value, column.remarks.get(key))
+            if key == "groups" and first != name:
+                line = f"{key}: *{anchor}  # those of {scalar(first)}"
+            elif key == "groups" and anchor:
+                line = line.replace(f"{key}:", f"{key}: &{anchor}", 1)
+            yield line
 
 
 def _alike(columns: Mapping[str, Proposal]) -> Iterator[tuple[str, Proposal]]:

@@ -219,9 +219,10 @@ def tables(
                 yield number, record
                 continue
             problems.lost += 1
-            problems.add(
-                f"{unit} {number} of {source} has {len(record)} fields, not {width}. Correct the "
-                f"{unit}, or {other}.",
+            problems.refuse(
+                number,
+                f"{unit} {number} of {source} has {len(record)} fields, not {width}.",
+                f"Correct the {unit}, or {other}.",
                 ("width", len(record)),
             )
             if problems.full:

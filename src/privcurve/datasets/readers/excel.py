@@ -71,24 +71,32 @@ def read(
         for k, row in enumerate(table.lines):
             for name, why in empty.get(row, ()):
                 if name in table.columns:
-                    problems.add(f"{table.where(k)}: {name!r} {why}", (name, why))
+                    said, _, remedy = why.partition(". ")
+                    problems.refuse(row, f"{table.where(k)}: {name!r} {said}.", remedy, (name, why))
         yield replace(table, columns=_as_texts(description, source, table.columns))
 
 
-def first_row(path: Path) -> tuple[Record, tuple[str, ...]]:
-    """Return the first row of the first sheet that is not blank, and the names of all sheets."""
+def first_row(path: Path, wanted: str = "") -> tuple[Record, tuple[str, ...]]:
+    """Return the first row of a sheet that is not blank, and the names of all sheets.
+
+    Without a name it is the first sheet; the names begin with the one that is read.
+    """
     from python_calamine import CalamineError, CalamineWorkbook
 
     check_archive(path)
     try:
         with CalamineWorkbook.from_path(str(path)) as book:
-            cells = book.get_sheet_by_index(0).to_python(skip_empty_area=False)
-            sheets = tuple(book.sheet_names)
+            names = book.sheet_names
+            if wanted and wanted not in names:
+                raise DatasetError(f"{path} {_no_sheet(wanted, names)}")
+            sheet = wanted or names[0]
+            cells = book.get_sheet_by_name(sheet).to_python(skip_empty_area=False)
+            sheets = (sheet, *(name for name in names if name != sheet))
     except CalamineError as error:
         raise DatasetError(f"{path} can't be read: {error}") from None
     number, row = next(_filled(cells), (0, ()))
     if not number:
-        raise DatasetError(f"{path}: its first sheet is empty")
+        raise DatasetError(f"{path}: the sheet {sheets[0]!r} is empty: name another (--sheet)")
     return (number, _titles(row)), sheets
 
 
@@ -195,6 +203,10 @@ def _titles(cells: Sequence[Any], decimal: str = ".") -> list[str]:
     return [(text_of(cell, (), decimal) or "").strip() for cell in cells]
 
 
+def _no_sheet(wanted: str, names: list[str]) -> str:
+    return f"has no sheet {wanted!r}{nearest(wanted, names)} Its sheets: {', '.join(names)}."
+
+
 def _cells(description: Described, file: RawFile) -> tuple[Any, list[list[Any]]]:
     from python_calamine import CalamineError, CalamineWorkbook
 
@@ -204,10 +216,10 @@ def _cells(description: Described, file: RawFile) -> tuple[Any, list[list[Any]]]
         with CalamineWorkbook.from_path(str(file.path)) as book:
             names = book.sheet_names
             if wanted and wanted not in names:
+                asked = f"Correct parser: sheet in {description.path}."
                 raise DatasetError(
-                    f"{subject(description)}{file.path} has no sheet {wanted!r}"
-                    f"{nearest(wanted, names)} Its sheets: {', '.join(names)}. Correct parser: "
-                    f"sheet in {description.path}."
+                    f"{subject(description)}{file.path} {_no_sheet(wanted, names)} "
+                    f"{'Name one of them (--sheet).' if description.label is None else asked}"
                 )
             sheet = book.get_sheet_by_name(wanted or names[0])
             return sheet, sheet.to_python(skip_empty_area=False)

@@ -91,6 +91,7 @@ class Unlabelled:
     """What stands for the description of a file of records without labels.
 
     `name` and `path` are for messages: what is read, and where the fate of its values is decided.
+    `copied` are fields that are read beside the columns.
     """
 
     domain: Domain
@@ -99,16 +100,18 @@ class Unlabelled:
     path: str = DECIDED
     label: None = None
     unit: None = None
+    copied: tuple[str, ...] = ()
 
 
 Described: TypeAlias = "Description | Unlabelled"
 
 
 def wanted_fields(description: Described) -> list[str]:
-    """Return the fields that are used: columns, then label and unit."""
-    label = [] if description.label is None else [description.label.column]
+    """Return the fields that are used: columns, then label and unit, or what is copied."""
+    if description.label is None:
+        return list(dict.fromkeys((*description.domain.names, *description.copied)))
     unit = [] if description.unit is None else [description.unit.column]
-    return [*description.domain.names, *label, *unit]
+    return [*description.domain.names, description.label.column, *unit]
 
 
 def shown(names: Sequence[str]) -> str:
@@ -118,7 +121,9 @@ def shown(names: Sequence[str]) -> str:
     return (", ".join(some) or "none") + (f", … ({more:,} more)" if more else "")
 
 
-def lacking(domain: Domain, source: str, fields: Sequence[str]) -> DatasetError | None:
+def lacking(
+    domain: Domain, source: str, fields: Sequence[str], copied: Sequence[str] = ()
+) -> DatasetError | None:
     """Return the error for columns that are not there, or there twice; None if all are."""
     counts = Counter(fields)
     missing = [name for name in domain.names if not counts[name]]
@@ -129,7 +134,13 @@ def lacking(domain: Domain, source: str, fields: Sequence[str]) -> DatasetError 
                 f"column {missing[0]!r}, which the model asks for{nearest(missing[0], fields)}"
             )
         return DatasetError(f"{source} has no {several} Its columns: {shown(fields)}.")
-    twice = [name for name in domain.names if counts[name] > 1]
+    for name in copied:
+        if not counts[name]:
+            return DatasetError(
+                f"{source} has no column {name!r} to copy (--id){nearest(name, fields)} Its "
+                f"columns: {shown(fields)}."
+            )
+    twice = [name for name in (*domain.names, *copied) if counts[name] > 1]
     if twice:
         return DatasetError(f"{source} has more than one column {twice[0]!r}: which one is meant?")
     return None
@@ -139,9 +150,10 @@ def positions(
     description: Described, source: str, fields: Sequence[str], problems: Problems
 ) -> dict[str, int]:
     """Return the places of the fields that are used, each of which has to be there once."""
-    fault = lacking(description.domain, source, fields) if description.label is None else None
-    if fault is not None:
-        raise fault
+    if description.label is None:
+        fault = lacking(description.domain, source, fields, description.copied)
+        if fault is not None:
+            raise fault
     wanted, counts = wanted_fields(description), Counter(fields)
     if not set(wanted) & set(fields):
         # One cause: another line is the header, or fields are separated in another way.

@@ -1,0 +1,103 @@
+"""``privcurve budget``: what was released of a dataset's records, what is spent, what is left."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from privcurve.cli import telling
+from privcurve.cli.check import dataset_name
+
+if TYPE_CHECKING:
+    from privcurve.releases.budget_ledger import Budget, Price, Release
+
+HELP = "show what was released of a dataset, what it cost, and what is left of its budget"
+EXAMPLES = """\
+examples:
+  privcurve budget patients
+  privcurve budget patients --json
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the sub-command's arguments."""
+    parser.add_argument("name", help="name of the dataset; its file is descriptions/<name>.yaml")
+    telling.add_arguments(parser)
+
+
+def run(arguments: argparse.Namespace) -> None:
+    """Show the budget ledger of a dataset's records."""
+    from privcurve import datasets
+    from privcurve.releases.budget_ledger import (
+        RELEASES,
+        Budget,
+        BudgetLedger,
+        level,
+        price_of,
+        totals,
+    )
+
+    records = datasets.describe(dataset_name(arguments.name)).of_records
+    budget = Budget.of(datasets.describe(records).budget)
+    ledger = BudgetLedger(RELEASES / records)
+    releases, n_comparisons = ledger.releases(), ledger.n_comparisons()
+    spent = totals([one.price for one in releases], budget)
+    left = budget.left([one.price for one in releases])
+    content = {
+        "dataset": records,
+        "ledger": str(ledger.path),
+        "releases": [_entry(one) for one in releases],
+        "n_comparisons": n_comparisons,
+        "spent": [price_of(one) for one in spent],
+        "budget": price_of(budget) if left else None,
+        "left": price_of(left) if left else None,
+    }
+
+    def lines() -> Iterator[str]:
+        n = len(releases)
+        yield f"{ledger.path}: {n or 'no'} release{'' if n == 1 else 's'} of {records}"
+        for one in releases:
+            yield from _shown(one, level(one.price))
+        if n_comparisons:
+            some = "1 comparison" if n_comparisons == 1 else f"{n_comparisons} comparisons"
+            yield f"{some} of these records, for their holder: not private, and nothing is spent"
+        yield from _sums(spent, budget, left)
+
+    telling.tell(arguments, lines(), content)
+
+
+def _sums(spent: list[Price], budget: Budget, left: Price | None) -> Iterator[str]:
+    from privcurve.releases.budget_ledger import claim, level
+
+    for one in spent:
+        yield f"spent:  {claim(one)} ({one.neighbours})"
+    if left is None:
+        yield "budget: none is set (budget: {epsilon: …} in the description)"
+        return
+    yield f"budget: {level(budget)} ({budget.neighbours})"
+    yield f"left:   {level(left)}"
+
+
+def _entry(one: Release) -> dict[str, Any]:
+    """Return what is told of a release to machines; nothing by which its noise could be told."""
+    from privcurve.releases.budget_ledger import price_of
+
+    facts = ("at", "dataset", "learner", "folder", "kept", "error")
+    return {
+        "release": one.number,
+        "state": one.state,
+        **price_of(one.price),
+        **{key: one.facts[key] for key in facts if key in one.facts},
+    }
+
+
+def _shown(one: Release, price: str) -> Iterator[str]:
+    from privcurve.releases.budget_ledger import DONE
+
+    facts = one.facts
+    what = f"{facts.get('learner', '?')}: {price} ({one.price.neighbours})"
+    where = facts.get("folder", "")
+    state = str(Path(where)) if one.state == DONE else f"{one.state}; spent all the same"
+    yield f"  {one.number}  {facts.get('at', '')}  {what}  {state}"

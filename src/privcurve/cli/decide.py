@@ -1,0 +1,86 @@
+"""``privcurve decide``: ask for the blanks of a draft, one after another."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import TYPE_CHECKING
+
+from privcurve.cli.check import dataset_name
+from privcurve.cli.errors import DONE, UNDECIDED, CommandError
+
+if TYPE_CHECKING:
+    from privcurve.datasets.drafts.decide import Question
+
+HELP = "ask for what a draft leaves blank, one line after another"
+EXAMPLES = """\
+examples:
+  privcurve decide patients
+  privcurve decide patients < answers.txt
+
+Each answer is checked and written at once; an empty one leaves the line blank. Brackets of a list
+may be left out: 0, 120. Ctrl-C ends it and keeps what was answered. Where the answers come from a
+file or a pipe, the first that is refused ends it.
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the sub-command's arguments."""
+    parser.add_argument("name", help="name of the dataset; its file is descriptions/<name>.yaml")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Ask, write each answer down, and say what is left."""
+    from privcurve.datasets import catalogue
+    from privcurve.datasets.drafts.decide import questions
+    from privcurve.files import shown
+
+    name = dataset_name(arguments.name)
+    path = catalogue.find(name)
+    asked = questions(path)
+    if not asked:
+        print(f"{shown(path)}: nothing is left to be decided.\nThen: privcurve check {name}")
+        return DONE
+    print(
+        f"{shown(path)}: {len(asked)} to decide, from what is public alone. Enter leaves a line "
+        "blank; Ctrl-C ends, and keeps what was answered."
+    )
+    try:
+        for number, question in enumerate(asked, start=1):
+            print(f"\n{number} of {len(asked)}, line {question.line}: {question.blank.of}")
+            print(f"  {question.remark}")
+            _ask(question)
+    except EOFError:
+        print("\nno more answers")
+    except KeyboardInterrupt:
+        left = len(questions(path))
+        raise KeyboardInterrupt(
+            f"stopped. {len(asked) - left} answered and written, {left} left"
+        ) from None
+    left = len(questions(path))
+    print(f"\n{len(asked) - left} written to {shown(path)}, {left} left to be decided.")
+    print(f"Then: privcurve {'decide' if left else 'check'} {name}")
+    return UNDECIDED if left else DONE
+
+
+def _ask(question: Question) -> None:
+    """Ask until an answer is taken; an empty one leaves the line as it is."""
+    from privcurve.datasets import DatasetError
+
+    if sys.stdin is None:
+        raise CommandError("there is no standard input to read answers from")
+    is_person = sys.stdin.isatty()
+    while text := input(f"  {question.blank.key}: ").strip():
+        if not is_person:
+            print(text)
+        try:
+            question.answer(text)
+        except DatasetError as error:
+            if not is_person:
+                raise CommandError(
+                    f"the answer {text!r} for {question.blank.key} of {question.blank.of} is "
+                    f"refused: {error}. What was answered before it is written."
+                ) from None
+            print(f"  {error}")
+        else:
+            return

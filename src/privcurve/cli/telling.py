@@ -1,0 +1,43 @@
+"""What a command tells: lines for people, one JSON object for machines, or nothing."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import sys
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the options that say how a command tells."""
+    how = parser.add_mutually_exclusive_group()
+    how.add_argument("-q", "--quiet", action="store_true", help="say nothing but what is wrong")
+    how.add_argument("--json", action="store_true", help="write one JSON object to standard output")
+
+
+def tell(arguments: argparse.Namespace, lines: Iterable[str], content: Mapping[str, Any]) -> None:
+    """Write lines to standard output; with ``--json`` the content in their place."""
+    if arguments.json:
+        print(json.dumps(_plain(content), ensure_ascii=False, allow_nan=False))
+    elif not arguments.quiet:
+        for line in lines:
+            print(line)
+
+
+def remark(arguments: argparse.Namespace, text: str) -> None:
+    """Write a remark to standard error, unless nothing but what is wrong is to be said."""
+    if not arguments.quiet:
+        print(text, file=sys.stderr)
+
+
+def _plain(value: Any) -> Any:
+    """Return what JSON can write: infinite numbers as texts, as in models and ledgers."""
+    if isinstance(value, Mapping):
+        return {str(key): _plain(entry) for key, entry in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(entry) for entry in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return None if math.isnan(value) else str(value)
+    return value

@@ -1,0 +1,65 @@
+"""What a draft leaves blank: the keys of which a person has to decide what is public."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from privcurve.schema import Place
+
+# Keys that a draft leaves blank, and what is to be written there.
+WANTED = {
+    "bounds": "[lowest, highest], of dates [first, last day], known without looking at the records",
+    "categories": "a list of all values that there can be, by a codebook and not by the records",
+    "groups": "a list of the words that matter, or groups of them by patterns; all else is other",
+    "format": 'how a date is written, such as "%d.%m.%Y"',
+    "positive": "the value of positive records, in quotes",
+    "negative": "the value of negative records, in quotes",
+}
+_OF_LABEL = ("positive", "negative")
+
+
+class Blank(NamedTuple):
+    """A key without a value.
+
+    Attributes
+    ----------
+    place : tuple of str or int
+        In the description.
+    of : str
+        The column, or the label, as a message names it.
+    """
+
+    place: Place
+    of: str
+
+    @property
+    def key(self) -> str:
+        """The key alone."""
+        return str(self.place[-1])
+
+    @property
+    def message(self) -> str:
+        """What is to be decided."""
+        return f"decide on {self.key} of {self.of}: {WANTED[self.key]}."
+
+
+def blanks(content: Mapping[str, Any]) -> list[Blank]:
+    """Return what the content of a description leaves blank, in its order."""
+    columns = content.get("columns")
+    label = content.get("label")
+    entries = columns if isinstance(columns, list) else []
+    sides = label if isinstance(label, Mapping) else {}
+    of_columns = [
+        Blank(("columns", k, key), repr(entry.get("name")))
+        for k, entry in enumerate(entries)
+        if isinstance(entry, Mapping)
+        for key, value in entry.items()
+        if key in WANTED and value is None
+    ]
+    of_label = [
+        Blank(("label", key), "the label")
+        for key, value in sides.items()
+        if key in _OF_LABEL and value is None
+    ]
+    return of_columns + of_label

@@ -1,0 +1,144 @@
+"""``privcurve budget``, and what commands tell to machines and by their exit codes."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from own_table import DESCRIPTION
+from refusals import refuse
+
+from privcurve.cli import main
+from privcurve.releases.budget_ledger import BudgetLedger, Price
+
+FILE = Path("descriptions/patients.yaml")
+LIMITED = DESCRIPTION.replace("n_rows: 5", "n_rows: 5\nbudget: {epsilon: 1.5, delta: 1.0e-6}")
+RELEASE = "release patients --learner noisy_majority --epsilon"
+NAMES = ["budget", "check", "compare", "decide", "describe", "predict", "release"]
+
+
+@pytest.fixture(autouse=True)
+def seeds(tmp_path, monkeypatch):
+    """Keep seeds, and what is known of other ledgers, in a folder of the test's own."""
+    monkeypatch.setenv("PRIVCURVE_SEEDS", str(tmp_path / "seeds"))
+
+
+def told(capsys, command):
+    """Run a command; give its code, standard output and standard error."""
+    try:
+        code = main.main(command.split())
+    except SystemExit as end:
+        code = end.code
+    seen = capsys.readouterr()
+    return code, seen.out, seen.err
+
+
+def test_the_budget_is_shown_before_and_after_releases(folder, capsys):
+    code, out, _ = told(capsys, "budget patients")
+    assert code == 0
+    assert "ledger.jsonl: no releases of patients" in out
+    assert "budget: none is set" in out
+    FILE.write_text(LIMITED)
+    for _ in range(2):
+        assert told(capsys, f"{RELEASE} 0.5")[0] == 0
+    ledger = BudgetLedger(Path("releases/patients"))
+    ledger.note_comparison({})
+    _, out, _ = told(capsys, "budget patients")
+    lines = out.splitlines()
+    assert lines[0].endswith("2 releases of patients")
+    assert "noisy_majority: epsilon = 0.5 (replace-one)  releases/patients/2" in lines[2]
+    assert lines[3].startswith("1 comparison of these records")
+    assert lines[-3:] == [
+        "spent:  epsilon = 1 (replace-one)",
+        "budget: epsilon = 1.5, delta = 1e-06 (replace-one)",
+        "left:   epsilon = 0.5, delta = 1e-06",
+    ]
+    code, out, err = told(capsys, f"{RELEASE} 0.6")
+    assert (code, out) == (5, "")
+    assert "is spent by 2 releases" in err
+    _, out, _ = told(capsys, "budget patients --json")
+    content = json.loads(out)
+    assert [one["release"] for one in content["releases"]] == [1, 2]
+    # Nothing by which noise could be drawn again is told.
+    assert not {"seed", "token", "sources", "checksum"} & content["releases"][0].keys()
+    assert content["spent"] == [{"epsilon": 1.0, "delta": 0.0, "neighbours": "replace-one"}]
+    assert content["left"] == {"epsilon": 0.5, "delta": 1e-6, "neighbours": "replace-one"}
+
+
+def test_what_is_left_is_never_below_nothing(folder, capsys):
+    FILE.write_text(LIMITED)
+    ledger = BudgetLedger(Path("releases/patients"))
+    begun = Price(2.0, 0.0, "replace-one")
+    from privcurve.releases.budget_ledger import Budget
+
+    ledger.reserve(Budget(), begun, {"learner": "privgam"})
+    _, out, _ = told(capsys, "budget patients")
+    assert "reserved; spent all the same" in out
+    assert out.endswith("left:   epsilon = 0, delta = 1e-06\n")
+
+
+def test_exit_codes_are_the_same_everywhere_and_in_each_help(folder, capsys):
+    blank = DESCRIPTION.replace("[0, 120]", "")
+    FILE.write_text(blank)
+    for command in ("check patients", f"{RELEASE} 1", "compare patients", "budget patients"):
+        code, _, err = told(capsys, command)
+        assert code == 4, command
+        assert "privcurve decide patients" in err
+    FILE.write_text(LIMITED)
+    for command in (f"{RELEASE} 2", "compare patients --private-choice --epsilon 2"):
+        assert told(capsys, command)[0] == 5, command
+    usage = [
+        f"{RELEASE} 1_0",
+        f"{RELEASE} 1 --set seven",
+        "compare patients --cores none",
+        "compare patients --private-choice --tune",
+        "compare patients --json --verbose",
+        "predict model.json new.csv --separator ;;",
+        "check patients --json --quiet",
+        "check",
+    ]
+    for command in usage:
+        assert told(capsys, command)[0] == 2, command
+    assert told(capsys, "check patient")[0] == 1
+    for name in ["", *NAMES]:
+        _, out, _ = told(capsys, f"{name} --help")
+        assert "3 done, but records were\nskipped; 4 a description has lines" in out, name
+
+
+def test_commands_are_quiet_or_tell_machines(folder, capsys):
+    code, out, err = told(capsys, "describe patients.csv --label sick --name new --quiet")
+    assert (code, out, err) == (0, "", "")
+    code, out, err = told(capsys, "describe patients.csv --label sick --name new --force --json")
+    content = json.loads(out)
+    assert (code, err, content["description"]) == (0, "", "descriptions/new.yaml")
+    assert content["n_undecided"] > 0
+    assert [one["name"] for one in content["columns"]] == ["id", "age", "town", "day"]
+    code, out, err = told(capsys, "check new --json")
+    content = json.loads(out)
+    assert (code, content["ready"]) == (4, False)
+    assert len(content["problems"]) == content["n_undecided"] > 0
+    assert all(one["line"] > 1 for one in content["problems"])
+    assert told(capsys, "check patients --quiet") == (0, "", "")
+    code, out, err = told(capsys, f"{RELEASE} 1 --json")
+    assert (code, err) == (0, "")
+    content = json.loads(out)
+    assert (content["epsilon"], content["model"]) == (1.0, "releases/patients/1/model.json")
+    assert content["left"] is None
+    assert told(capsys, f"{RELEASE} 1 --quiet") == (0, "", "")
+
+
+BAD = [
+    ("budget", "required: name"),
+    ("budget patient", "did you mean 'patients'"),
+    ("budget patients --jsn", "unrecognized arguments"),
+    ("budget patients", r"ledger\.jsonl, line 1: .*damaged", {"releases/patients/x": ""}),
+]
+
+
+@pytest.mark.parametrize("case", BAD, ids=lambda case: f"{case[0]}: {case[1]}")
+def test_bad_input_is_one_message_and_a_code(folder, capsys, case):
+    Path("releases/patients").mkdir(parents=True)
+    if len(case) > 2:
+        Path("releases/patients/ledger.jsonl").write_text("{}\n")
+    refuse(folder, capsys, *case)

@@ -1,0 +1,164 @@
+"""``privcurve decide``: the blanks of a draft, asked for one after another."""
+
+from __future__ import annotations
+
+import io
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+from own_table import DESCRIPTION
+from refusals import refuse
+
+from privcurve.cli import main
+
+FILE = Path("descriptions/patients.yaml")
+BLANK = (
+    DESCRIPTION.replace("bounds: [0, 120]", "bounds:  # decide: [lowest, highest] possible")
+    .replace("groups: [Oslo, Bergen]", "groups:  # decide: the words that matter")
+    .replace("bounds: [2020-01-01, 2023-12-31]", "bounds:")
+    .replace('{column: sick, positive: "yes", negative: "no"}', "\n  column: sick\n  positive:")
+    + "  negative:  # decide\n"
+)
+ANSWERS = ["0, 120", "Oslo, Bergen", "2020-01-01, 2023-12-31", "yes", "no"]
+
+
+class Person(io.StringIO):
+    """Someone at a terminal, who presses Ctrl-C at the end if it is said so."""
+
+    def __init__(self, *answers, stops=False):
+        super().__init__("".join(f"{answer}\n" for answer in answers))
+        self.stops = stops
+
+    def isatty(self):
+        return True
+
+    def readline(self, *size):
+        line = super().readline(*size)
+        if self.stops and not line:
+            raise KeyboardInterrupt
+        return line
+
+
+@pytest.fixture
+def decide(folder, capsys, monkeypatch):
+    """Answer, and return the exit code, what was said, and the description."""
+    FILE.write_text(BLANK)
+
+    def answered(*answers, person=None):
+        pipe = io.StringIO("".join(f"{answer}\n" for answer in answers))
+        monkeypatch.setattr(sys, "stdin", person or pipe)
+        code = main.main(["decide", "patients"])
+        told = capsys.readouterr()
+        return code, told.out + told.err, yaml.safe_load(FILE.read_text())
+
+    return answered
+
+
+def test_a_draft_is_decided_by_answers_from_a_pipe(decide, capsys):
+    assert main.main(["check", "patients"]) == 4
+    assert "privcurve decide patients asks for what is blank" in capsys.readouterr().err
+    code, told, content = decide(*ANSWERS)
+    assert code == 0
+    assert "1 of 5, line 8: 'age'\n  [lowest, highest] possible\n" in told
+    assert "5 written to descriptions/patients.yaml, 0 left" in told
+    assert [entry["bounds"] for entry in content["columns"][::2]] == [
+        [0, 120],
+        ["2020-01-01", "2023-12-31"],
+    ]
+    assert content["columns"][1]["groups"] == ["Oslo", "Bergen"]
+    assert content["label"] == {"column": "sick", "positive": "yes", "negative": "no"}
+    assert len(FILE.read_text().splitlines()) == len(BLANK.splitlines())
+    assert main.main(["check", "patients"]) == 0
+    assert "nothing is left to be decided" in decide()[1]
+
+
+def test_what_is_left_out_stays_blank_and_is_asked_again(decide):
+    code, told, content = decide("0, 120", "", "2020-01-01, 2023-12-31")
+    assert code == 4
+    assert "no more answers" in told
+    assert "2 written to descriptions/patients.yaml, 3 left" in told
+    assert content["columns"][1]["groups"] is None
+    code, told, content = decide("{north: [Oslo, 'B*']}", "yes", "no")
+    assert (code, content["columns"][1]["groups"]) == (0, {"north": ["Oslo", "B*"]})
+
+
+def test_a_person_is_asked_again_and_may_stop(decide):
+    wrong = ["120, 0", "many", "1", "[1", "[0, 120]", "{Oslo: 3"]
+    code, told, content = decide(person=Person(*wrong, stops=True))
+    assert code == 130
+    assert "bounds of 'age'" in told
+    assert "low < high" in told
+    assert "1 of 2 entries" in told
+    assert "is not valid YAML" in told
+    assert "privcurve: stopped. 1 answered and written, 4 left" in told
+    assert content["columns"][0]["bounds"] == [0, 120]
+    assert content["columns"][1]["groups"] is None
+
+
+def test_line_ends_and_other_lines_stay(decide):
+    FILE.write_bytes(BLANK.replace("\n", "\r\n").encode())
+    decide("0, 120")
+    expected = BLANK.replace("bounds:  # decide: [lowest, highest] possible", "bounds: [0, 120]")
+    assert FILE.read_bytes() == expected.replace("\n", "\r\n").encode()
+
+
+REFUSED = [
+    ("120, 0", "the answer '120, 0' for bounds of 'age' is refused: .*low < high"),
+    ("a, b", "is refused: .*'a' is not of type"),
+    ("&a [*a]", "is refused"),
+    ("[" * 9999, "is refused"),
+]
+
+
+@pytest.mark.parametrize(("answer", "message"), REFUSED)
+def test_the_first_refused_answer_of_a_pipe_ends_it(folder, capsys, monkeypatch, answer, message):
+    # The next answer belongs to the next question.
+    monkeypatch.setattr(sys, "stdin", io.StringIO(f"{answer}\nOslo\n"))
+    refuse(folder, capsys, "decide patients", message, {str(FILE): BLANK})
+    assert FILE.read_text() == BLANK
+
+
+def test_equal_answers_for_both_labels_are_refused(decide):
+    code, told, _ = decide(*ANSWERS[:3], "yes", "yes")
+    assert (code, "'yes' is positive" in told) == (1, True)
+
+
+BAD = [
+    ("decide", "required: name"),
+    ("decide patient", "did you mean 'patients'"),
+    ("decide patients", "no standard input", {str(FILE): BLANK}),
+    ("decide patients", "is not valid YAML", {str(FILE): "columns: [a"}),
+    ("decide patients", "it has no keys", {str(FILE): ""}),
+]
+
+
+@pytest.mark.parametrize("case", BAD, ids=lambda case: case[1])
+def test_bad_input_is_one_message_and_a_code(folder, capsys, monkeypatch, case):
+    monkeypatch.setattr(sys, "stdin", None)
+    refuse(folder, capsys, *case)
+
+
+def test_a_blank_within_a_line_is_left_to_the_hand(folder, capsys, monkeypatch):
+    text = DESCRIPTION.replace('"yes"', "").replace("bounds: [0, 120]", "bounds: # decide")
+    monkeypatch.setattr(sys, "stdin", io.StringIO("0, 120\nyes\n"))
+    refuse(folder, capsys, "decide patients", "write it there by hand", {str(FILE): text})
+    assert "bounds: [0, 120]" in FILE.read_text()
+
+
+def test_columns_of_the_same_words_are_decided_at_once(folder, capsys, monkeypatch):
+    words = ("No", "Yes", "No internet service")
+    rows = [f"{words[k % 3]},{words[k % 7 % 3]},{'abcd'[k % 4]},{'yn'[k % 2]}" for k in range(40)]
+    Path("t.csv").write_text("\n".join(["security,backup,other,label", *rows]) + "\n")
+    assert main.main(["describe", "t.csv", "--label", "label"]) == 0
+    assert "2 lines are marked" in capsys.readouterr().out
+    path = Path("descriptions/t.yaml")
+    assert "groups: *words1  # those of security\n" in path.read_text()
+    assert main.main(["check", "t"]) == 4
+    monkeypatch.setattr(sys, "stdin", io.StringIO("'No', 'Yes'\na, b\n"))
+    assert main.main(["decide", "t"]) == 0
+    assert "of 2, line" in capsys.readouterr().out
+    groups = [entry["groups"] for entry in yaml.safe_load(path.read_text())["columns"]]
+    assert groups == [["No", "Yes"], ["No", "Yes"], ["a", "b"]]
+    assert main.main(["check", "t"]) == 0
