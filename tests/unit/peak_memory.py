@@ -24,7 +24,16 @@ def main(learner, n_rows, n_columns, store):
     codes = rng.integers(0, BINS, (n_rows, n_columns), dtype=np.uint8)
     signs = np.where(codes[:, 0] < BINS // 2, -1, 1).astype(np.int8)
     data = datasets.Dataset(
-        "big", domain, codes, signs, None, None, f"{n_rows:064}", 0, 0, {}, {}, {}
+        name="big",
+        domain=domain,
+        X=codes,
+        y=signs,
+        checksum=f"{n_rows:064}",
+        n_clipped=0,
+        n_clipped_test=0,
+        clipped={},
+        sources={},
+        origin={},
     )
     content = {"title": "t", "datasets": ["toy-line"], "epsilons": [1.0], "folds": 5, "repeats": 1}
     one = registry.entry(learner)
