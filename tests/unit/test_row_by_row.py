@@ -234,7 +234,7 @@ def by_road(road, parser, most):
     domain = Domain((Column("p", "categorical"),), Label("q"))
     label = LabelSpec("q") if "q" in parser.fields or parser.header else None
     described = SimpleNamespace(
-        name="n", path="p", parser=parser, domain=domain, label=label, copied=()
+        name="n", path="p", parser=parser, domain=domain, label=label, copied=(), unit=None
     )
     problems = Problems("n")
     records = []
