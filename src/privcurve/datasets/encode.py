@@ -170,8 +170,8 @@ class Coder:
         absent = np.array([name in ("", *self._domain.missing) for name in names], dtype=bool)
         for row, _ in self._without_code(absent, places):
             self._problems.add(
-                f"{table.where(row)}: the unit {unit.column!r} is missing: whose record is it? Correct the "
-                f"file, or name another column in {description.path}.",
+                f"{table.where(row)}: the unit {unit.column!r} is missing: whose record is it? "
+                f"Correct the file, or name another column in {description.path}.",
                 ("unit", "missing"),
             )
         return [names[place] for place in places]
