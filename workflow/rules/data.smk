@@ -8,7 +8,9 @@ rule prepare:
         again=insides.unless(
             workflow,
             ["results/data/{dataset}/encoded.npz"],
-            lambda wildcards: datasets.is_current(Path("results/data", wildcards.dataset)),
+            lambda wildcards: datasets.is_current(
+                Path("results/data", wildcards.dataset)
+            ),
         ),
     output:
         "results/data/{dataset}/encoded.npz",
