@@ -14,7 +14,7 @@ rule audit_learner:
             lambda wildcards: PLAN.audit_is_current(wildcards.learner),
         ),
     output:
-        "results/audit/{learner}.csv",
+        table="results/audit/{learner}.csv",
         record="results/made/audit~{learner}.json",
     log:
         "logs/audit/{learner}.log",
@@ -37,5 +37,5 @@ rule audit_learner:
         "Audit {wildcards.learner}"
     shell:
         "python -m privcurve.steps.audit --learner {wildcards.learner} --data {params.folder} "
-        "--seed {params.seed} --output {output[0]} --record {output.record} "
+        "--seed {params.seed} --output {output.table} --record {output.record} "
         "--digest {params.digest} > {log} 2>&1"
