@@ -126,7 +126,9 @@ def test_what_ended_after_a_killed_snakemake_is_kept(project, undisturbed):
     project.run("--unlock")
     project.run()
     assert len(project.jobs("train")) == 1
-    check_resumed(project, before, undisturbed)
+    # The one job had done all that there was to train.
+    assert project.stored() == before
+    assert project.outputs() == undisturbed
 
 
 def test_the_profile_holds_beside_a_config_on_the_command_line(project):
