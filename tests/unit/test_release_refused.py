@@ -400,7 +400,8 @@ def test_whatever_can_be_trained_can_be_rehearsed(n, names):
     domain = replace(description.domain, label=replace(description.domain.label, public=True))
     description = replace(description, n_rows=n, domain=domain)
     for name, neighbours, delta in (one for one in released() if one[0] in names):
-        given = {"n_estimate": n} if neighbours == ADD_REMOVE else {}
+        takes = neighbours == ADD_REMOVE and "n_estimate" in LEARNERS[name].parameters
+        given = {"n_estimate": n} if takes else {}
         one = request(learner=name, neighbours=neighbours, delta=delta, parameters=given)
         rehearse(one, description, make_estimator(one, domain))
 
