@@ -7,6 +7,7 @@ record. The pipeline (`datasets`) and a learner with ``bounds=`` code alike, to 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
@@ -255,6 +256,25 @@ def equal_width(
             raise ValueError(f"bounds {low[j]:g}, {high[j]:g} of column {j} {error}") from None
         codes[:, j] = code_between(numbers[:, j], between)
     return codes
+
+
+def merged_bins(n_bins: NDArray[np.int64], ordered: Sequence[bool], most: int) -> list[Codes]:
+    """Return the group of each code, by column: of ordered columns neighbours, in `most` at most.
+
+    Parameters
+    ----------
+    n_bins : ndarray of shape (n_columns,)
+    ordered : sequence of bool
+        Which columns have codes in the order of what they mean; others stay as they are.
+    most : int
+    """
+    groups: list[Codes] = []
+    for count, has_order in zip(n_bins.tolist(), ordered, strict=True):
+        group = np.arange(count)
+        if has_order and count > most:
+            group = group * most // count
+        groups.append(group.astype(code_type(n_bins)))
+    return groups
 
 
 def one_hot(codes: Codes, n_bins: NDArray[np.int64], value: float = 1.0) -> csr_array:

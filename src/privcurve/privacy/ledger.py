@@ -42,6 +42,9 @@ ASSUMED_EACH = "that each class occurs among the records (classes was not given)
 
 # What every coded learner assumes.
 ASSUMED = (ASSUMED_N, ASSUMED_BINS, ASSUMED_LABELS)
+# Of learners that are told them.
+ASSUMED_ORDER = "which columns are ordered"
+ASSUMED_ESTIMATE = "an estimate of the number of records (the number itself is not public)"
 
 NOT_SEED = (
     "knowledge of the random seed (random_state; in a study: the base seed, or the id of a cell), "
@@ -416,13 +419,18 @@ def state(
         calibration=calibration,
         composition=composition,
         ledger=tuple(ledger),
-        assumptions=(*ASSUMED, *assumptions),
+        assumptions=(*assumed_of(neighbours), *assumptions),
         exclusions=(*exclusions, *NOT_COVERED),
         status=status,
         caveat=caveat,
         proved_epsilon=proved_epsilon,
     )
     return statement if public is None else with_public(statement, public)
+
+
+def assumed_of(neighbours: str) -> tuple[str, ...]:
+    """Return what is assumed public of every fit: not the number of records if one is added."""
+    return tuple(fact for fact in ASSUMED if fact != ASSUMED_N or neighbours != ADD_REMOVE)
 
 
 def state_public(learner: str, public: Sequence[int]) -> PrivacyStatement:

@@ -15,6 +15,7 @@ from privcurve.learners.additive.model import AdditiveModel
 from privcurve.learners.additive.residuals import Residuals, bin_maps
 from privcurve.learners.base import PrivateClassifier
 from privcurve.learners.shared.chances import ChanceClassifier
+from privcurve.learners.shared.checks import check_estimate, ordered_columns
 from privcurve.privacy.accountants.bounded_range import MAX_CALLS
 from privcurve.privacy.budget import ADD_REMOVE, REPLACE_ONE, is_private
 from privcurve.privacy.calibration.privgam import (
@@ -152,24 +153,14 @@ class PrivGAMClassifier(ChanceClassifier, PrivateClassifier):
                 "privgam: pairs = 'yes' come after rounds of all columns, and a greedy fit has "
                 "none; use method = 'cyclic' or 'rule', and delta > 0"
             )
-        if (self.neighbours == ADD_REMOVE) != (self.n_estimate is not None):
-            raise ValueError(
-                "privgam: n_estimate= is a public estimate of the number of records, which "
-                "neighbours = 'add-remove' needs and no other takes"
-            )
+        check_estimate(self._learner, self.neighbours, self.n_estimate)
 
     def _ordered(self, n_columns: int) -> tuple[bool, ...]:
-        given = np.asarray(self.bounds is not None if self.ordered is None else self.ordered)
-        if given.ndim == 0:
-            given = np.full(n_columns, given)
-        if given.shape != (n_columns,) or given.dtype.kind != "b":
-            raise ValueError(
-                f"privgam: ordered must be True or False for each of {n_columns} columns, not "
-                f"{self.ordered!r}"
-            )
-        if self.linear == "yes" and not given.all():
+        by_default = self.bounds is not None
+        ordered = ordered_columns(self._learner, self.ordered, by_default, n_columns)
+        if self.linear == "yes" and not all(ordered):
             raise ValueError("privgam: linear = 'yes' needs all columns to be ordered")
-        return tuple(given.tolist())
+        return ordered
 
     def _restore(self) -> None:
         self.model_.check(self.n_bins_)

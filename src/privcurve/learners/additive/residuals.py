@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from privcurve.coding import Codes, Floats, Ints, Signs, code_type
+from privcurve.coding import MOST_CODES, Codes, Floats, Ints, Signs, code_type, merged_bins
 from privcurve.kernels.privgam import (
     Scored,
     add_to_scores,
@@ -45,15 +45,9 @@ def residual_table(bits: int) -> Ints:
     return np.minimum(np.concatenate([[clip], residuals]), clip)
 
 
-def bin_maps(n_bins: Ints, ordered: Sequence[bool], merged: bool) -> list[Any]:
+def bin_maps(n_bins: Ints, ordered: Sequence[bool], merged: bool) -> list[Codes]:
     """Return the bin of each code of each column: codes, or neighbours of them together."""
-    found = []
-    for count, has_order in zip(n_bins.tolist(), ordered, strict=True):
-        codes = np.arange(count, dtype=np.int64)
-        if merged and has_order and count > FEW_BINS:
-            codes = codes * FEW_BINS // count
-        found.append(codes.astype(code_type(n_bins)))
-    return found
+    return merged_bins(n_bins, ordered, FEW_BINS if merged else MOST_CODES)
 
 
 class Residuals:

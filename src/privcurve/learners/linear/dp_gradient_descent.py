@@ -8,13 +8,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from privcurve.coding import Records
-from privcurve.learners.linear.dp_newton import CLIP, SLOPES, JointClassifier, clipped_slopes
+from privcurve.learners.linear.dp_newton import SLOPES, SOURCE, JointClassifier, clipped_slopes
+from privcurve.learners.shared.checks import check_estimate
 from privcurve.privacy.budget import ADD_REMOVE
 from privcurve.privacy.curator import Curator
+from privcurve.privacy.ledger import ASSUMED_ESTIMATE
 from privcurve.privacy.noise import Announced
 from privcurve.privacy.sensitivity.counts import one_hot_slopes_l2
-
-SOURCE = "docs/proofs.md, joint Newton steps"
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -56,14 +56,14 @@ class DPGradientDescentClassifier(JointClassifier):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        if (self.neighbours == ADD_REMOVE) != (self.n_estimate is not None):
-            raise ValueError(
-                "dp_gradient_descent: n_estimate= is a public estimate of the number of records, "
-                "which neighbours = 'add-remove' needs and no other takes"
-            )
+        check_estimate(self._learner, self.neighbours, self.n_estimate)
+
+    def _assumed(self) -> tuple[str, ...]:
+        estimated = (ASSUMED_ESTIMATE,) if self.neighbours == ADD_REMOVE else ()
+        return (*super()._assumed(), *estimated)
 
     def _calls(self, n: int) -> Sequence[Announced]:
-        bound = one_hot_slopes_l2(len(self.n_bins_) + 1, CLIP, self.neighbours)
+        bound = one_hot_slopes_l2(len(self.n_bins_) + 1, self.neighbours)
         return (Announced(SLOPES, times=self.n_steps, l2=bound, source=SOURCE),)
 
     def _release(self, records: Records, curator: Curator) -> None:

@@ -4,30 +4,40 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 from scipy.sparse import csr_array
 from scipy.special import expit
 
-from privcurve.coding import Codes, Floats, Ints, Records, Signs, one_hot
+from privcurve.coding import (
+    Codes,
+    Floats,
+    Ints,
+    Records,
+    Signs,
+    bin_starts,
+    merged_bins,
+    one_hot,
+)
 from privcurve.learners.base import BUDGET, PrivateClassifier
 from privcurve.learners.shared.chances import ChanceClassifier, whole_residuals
-from privcurve.learners.shared.checks import require
-from privcurve.privacy.budget import ADD_REMOVE, REPLACE_ONE
+from privcurve.learners.shared.checks import ordered_columns, require
+from privcurve.privacy.budget import REPLACE_ONE
 from privcurve.privacy.curator import Curator
-from privcurve.privacy.ledger import ASSUMED_N, PrivacyStatement
+from privcurve.privacy.ledger import ASSUMED_ORDER, PrivacyStatement
 from privcurve.privacy.noise import Announced, noise_of
-from privcurve.privacy.sensitivity.counts import one_hot_gram_l2, one_hot_slopes_l2
+from privcurve.privacy.sensitivity.counts import (
+    one_hot_gram_l2,
+    one_hot_slopes_l2,
+    residual_norm,
+)
 
 GRAM = "Gram matrix of the coded columns"
 SLOPES = "slopes of step {}"
 
 SOURCE = "docs/proofs.md, joint Newton steps"
-
-# Residuals are clipped here: a record's slope has at most this norm, times that of its row.
-CLIP = 0.5
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -46,35 +56,34 @@ class JointClassifier(ChanceClassifier, PrivateClassifier):
 
     def _guarantee(self, n: int) -> PrivacyStatement:
         budget = {name: getattr(self, name) for name in BUDGET}
-        calls = tuple(self._calls(n))
-        stated = noise_of(self._learner, calls, neighbours=self.neighbours, **budget)
-        if self.neighbours != ADD_REMOVE:
-            return stated
-        facts = tuple(fact for fact in stated.assumptions if fact != ASSUMED_N)
-        return replace(stated, assumptions=facts)
+        return noise_of(
+            self._learner,
+            tuple(self._calls(n)),
+            neighbours=self.neighbours,
+            assumptions=self._assumed(),
+            **budget,
+        )
 
-    def _merged(self) -> list[Ints]:
+    def _assumed(self) -> tuple[str, ...]:
+        """Return what is assumed public beside what always is."""
+        return (ASSUMED_ORDER,)
+
+    def _merged(self) -> list[Codes]:
         """Return the group of each code, by column: neighbouring codes of ordered columns."""
-        n_columns = len(self.n_bins_)
-        ordered = self.bounds is not None if self.ordered is None else self.ordered
-        given = np.broadcast_to(np.asarray(ordered), n_columns)
-        return [
-            np.arange(bins) * min(bins, self.n_groups) // bins if is_ordered else np.arange(bins)
-            for bins, is_ordered in zip(self.n_bins_.tolist(), given.tolist(), strict=True)
-        ]
+        by_default = self.bounds is not None
+        ordered = ordered_columns(self._learner, self.ordered, by_default, len(self.n_bins_))
+        return merged_bins(self.n_bins_, ordered, self.n_groups)
 
-    def _rows(self, codes: Codes, groups: Sequence[Ints]) -> csr_array:
+    def _rows(self, codes: Codes, groups: Sequence[Codes]) -> csr_array:
         """Return the inputs: a one for the group of each column's code, and one for all rows."""
-        merged = np.column_stack([*(g[codes[:, j]] for j, g in enumerate(groups))])
-        ones = np.zeros((len(codes), 1), dtype=merged.dtype)
-        widths = [int(group[-1]) + 1 for group in groups]
-        return one_hot(np.hstack([merged, ones]), np.array([*widths, 1]))
+        ones = np.zeros(len(codes), dtype=codes.dtype)
+        merged = np.column_stack([*(g[codes[:, j]] for j, g in enumerate(groups)), ones])
+        return one_hot(merged, np.array([*widths_of(groups), 1]))
 
-    def _keep(self, model: Floats, groups: Sequence[Ints]) -> None:
-        widths = np.array([int(group[-1]) + 1 for group in groups])
-        starts = np.cumsum(widths) - widths
+    def _keep(self, model: Floats, groups: Sequence[Codes]) -> None:
+        starts = bin_starts(widths_of(groups))
         self.coef_: Floats = np.concatenate(
-            [model[start + group] for start, group in zip(starts, groups, strict=True)]
+            [model[start + group] for start, group in zip(starts, groups, strict=False)]
         )
         self.intercept_ = float(model[-1])
         self.n_features_used_ = len(groups)
@@ -89,10 +98,16 @@ class JointClassifier(ChanceClassifier, PrivateClassifier):
         return whole_residuals(scores)
 
 
+def widths_of(groups: Sequence[Codes]) -> list[int]:
+    """Return how many groups the codes of each column are in."""
+    return [int(group[-1]) + 1 for group in groups]
+
+
 def clipped_slopes(rows: csr_array, signs: Signs, counts: Ints, model: Floats) -> Floats:
     """Return Σ clip(y − p, ±½)·u over the records, u their rows: what a step is made of."""
     residuals = (signs > 0) - expit(rows @ model)
-    return np.asarray(rows.T @ (counts * np.clip(residuals, -CLIP, CLIP)))
+    clip = residual_norm(2)
+    return np.asarray(rows.T @ (counts * np.clip(residuals, -clip, clip)))
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -148,7 +163,7 @@ class DPNewtonClassifier(JointClassifier):
                 SLOPES,
                 share=1 - self.gram_share,
                 times=self.n_steps,
-                l2=one_hot_slopes_l2(m, CLIP, self.neighbours),
+                l2=one_hot_slopes_l2(m, self.neighbours),
                 source=SOURCE,
             ),
         )

@@ -15,6 +15,7 @@ from sklearn.utils.validation import column_or_1d
 
 from privcurve.coding import MOST_CLASSES, MOST_CODES, Codes, Floats, Ints, code_type
 from privcurve.learners.entry import LearnerEntry
+from privcurve.privacy.budget import ADD_REMOVE
 from privcurve.privacy.seeds import fresh, stream
 
 RandomState = int | np.random.Generator | np.random.RandomState | None
@@ -118,6 +119,30 @@ def check_bounds(bounds: Any, n_columns: int) -> tuple[Floats, Floats]:
         if side.shape not in ((), (n_columns,)):
             raise ValueError(f"bounds has {side.size} entries, but X has {n_columns} columns")
     return low, high
+
+
+def ordered_columns(
+    learner: str, ordered: Sequence[bool] | bool | None, by_default: bool, n_columns: int
+) -> tuple[bool, ...]:
+    """Return whether the codes of each column stand in the order of what they mean."""
+    given = np.asarray(by_default if ordered is None else ordered)
+    if given.ndim == 0:
+        given = np.full(n_columns, given)
+    if given.shape != (n_columns,) or given.dtype.kind != "b":
+        raise ValueError(
+            f"{learner}: ordered must be True or False for each of {n_columns} columns, not "
+            f"{ordered!r}"
+        )
+    return tuple(given.tolist())
+
+
+def check_estimate(learner: str, neighbours: str, n_estimate: int | None) -> None:
+    """Check that a number of records is estimated where it is not public, and nowhere else."""
+    if (neighbours == ADD_REMOVE) != (n_estimate is not None):
+        raise ValueError(
+            f"{learner}: n_estimate= is a public estimate of the number of records, which "
+            "neighbours = 'add-remove' needs and no other takes"
+        )
 
 
 def check_codes(given: NDArray[Any], n_bins: Ints) -> Codes:

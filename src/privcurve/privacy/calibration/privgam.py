@@ -13,12 +13,13 @@ from privcurve.privacy.accountants.cost import BOUNDED_RANGE_KIND, GAUSSIAN_KIND
 from privcurve.privacy.budget import ADD_REMOVE, CERTIFIED, check_budget, is_private
 from privcurve.privacy.calibration.search import calibrate
 from privcurve.privacy.ledger import (
-    ASSUMED,
-    ASSUMED_N,
+    ASSUMED_ESTIMATE,
+    ASSUMED_ORDER,
     NOT_COVERED,
     NOT_FLOATS,
     LedgerEntry,
     PrivacyStatement,
+    assumed_of,
 )
 from privcurve.privacy.mechanisms import LARGEST_SCALE, score_range
 from privcurve.privacy.noise import Announced
@@ -42,8 +43,6 @@ ASSUMED_RULE = (
     f"public datasets that its constants were set on: {', '.join(SET_ON)})"
 )
 ASSUMED_SETTINGS = "the settings, which were given"
-ASSUMED_ORDER = "which columns are ordered"
-ASSUMED_ESTIMATE = "an estimate of the number of records (the number itself is not public)"
 
 
 def cells(neighbours: str, pure: bool) -> float:
@@ -229,9 +228,8 @@ def statement(budget: Budget, ledger: Sequence[LedgerEntry], by_rule: bool) -> P
     """
     if not budget.private:
         return PrivacyStatement.not_private("privgam")
-    assumed = [fact for fact in ASSUMED if fact != ASSUMED_N or budget.neighbours != ADD_REMOVE]
-    if budget.neighbours == ADD_REMOVE:
-        assumed.append(ASSUMED_ESTIMATE)
+    estimated = (ASSUMED_ESTIMATE,) if budget.neighbours == ADD_REMOVE else ()
+    settings = ASSUMED_RULE if by_rule else ASSUMED_SETTINGS
     return PrivacyStatement(
         learner="privgam",
         epsilon=budget.epsilon,
@@ -240,6 +238,6 @@ def statement(budget: Budget, ledger: Sequence[LedgerEntry], by_rule: bool) -> P
         calibration=CERTIFIED,
         composition=budget.accountant,
         ledger=tuple(ledger),
-        assumptions=(*assumed, ASSUMED_ORDER, ASSUMED_RULE if by_rule else ASSUMED_SETTINGS),
+        assumptions=(*assumed_of(budget.neighbours), *estimated, ASSUMED_ORDER, settings),
         exclusions=tuple(text for text in NOT_COVERED if text != NOT_FLOATS),
     )

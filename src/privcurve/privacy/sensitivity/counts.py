@@ -129,21 +129,19 @@ def residual_sums_l2(n_classes: int) -> float:
     return exact if n_classes == 2 else exact + math.sqrt(n_classes + 1) * LARGEST_UNIT
 
 
-def one_hot_slopes_l2(n_ones: int, clip: float, neighbours: str = REPLACE_ONE) -> float:
+def one_hot_slopes_l2(n_ones: int, neighbours: str = REPLACE_ONE) -> float:
     """L2 sensitivity 2c√m of Σ r_i u_i, |r_i| ≤ c, over rows u of m ones each.
 
-    Attained by a record whose residual changes its sign. Add/remove c√m. Source: docs/proofs.md,
-    "Joint Newton steps" (proved).
+    c is :func:`residual_norm` of two classes, ½. Attained by a record whose residual changes its
+    sign. Add/remove c√m. Source: docs/proofs.md, "Joint Newton steps" (proved).
 
     Parameters
     ----------
     n_ones : int
         m: one of each column, and one for the intercept.
-    clip : float
-        c.
     neighbours : str
     """
-    return per_change(neighbours) * clip * math.sqrt(n_ones)
+    return per_change(neighbours) * residual_norm(2) * math.sqrt(n_ones)
 
 
 def one_hot_gram_l2(n_ones: int, neighbours: str = REPLACE_ONE) -> float:
