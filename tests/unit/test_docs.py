@@ -11,7 +11,12 @@ from privcurve.outputs.registry import OUTPUTS
 
 ROOT = Path(__file__).parents[2]
 README = ROOT / "README.md"
-PAGES = (README, ROOT / "config/README.md", *sorted((ROOT / "docs").glob("*.md")))
+PAGES = (
+    README,
+    ROOT / "config/README.md",
+    *sorted((ROOT / "docs").glob("*.md")),
+    *(ROOT / f"{name}.md" for name in ("CHANGELOG", "CONTRIBUTING", "SECURITY")),
+)
 FENCED = re.compile(r"^```.*?^```", re.DOTALL | re.MULTILINE)
 
 
@@ -35,7 +40,8 @@ def test_links_lead_to_files_and_headings(page):
 
 def test_the_readme_leads_to_every_page():
     text = README.read_text()
-    assert [page.name for page in PAGES[2:] if f"](docs/{page.name})" not in text] == []
+    pages = [str(page.relative_to(ROOT)) for page in PAGES[1:]]
+    assert [page for page in pages if f"]({page})" not in text] == []
 
 
 def test_the_readme_names_every_study_and_output():
