@@ -3,36 +3,45 @@
 import shutil
 from pathlib import Path
 
+import pandas as pd
 import pytest
+from checkout import TABLES
 
 pytestmark = pytest.mark.workflow
 
 LEARNER = Path(__file__).parent / "paper/noisy_label.py"
 
 
+def trained(project):
+    """How many fresh trainings the table of accuracies counts, by ε."""
+    table = pd.read_csv(project.folder / TABLES).query("arm == 'own~certified'")
+    return dict(zip(table["epsilon"], table["n_repeats"] - table["n_failed"], strict=True))
+
+
 @pytest.mark.slow
 def test_what_failed_is_said_at_the_end_until_it_is_mended(project):
     own = project.folder / "learners/noisy_label.py"
     own.parent.mkdir()
-    shutil.copy(LEARNER, own)
-    whole = own.read_text()
+    source = LEARNER.read_text()
     start = "def _release(self, records, curator):\n"
-    assert start in whole
-    own.write_text(
-        whole.replace(
-            start,
-            f"{start}        if self.epsilon > 1:\n            raise ValueError('not there')\n",
-        )
-    )
+    assert start in source
+    # It fails for a reason that no digest knows of, as where memory is short.
+    fault = "        if self.epsilon > 1 and __import__('os').path.exists('fault'):\n"
+    raised = "            raise ValueError('not there')\n"
+    own.write_text(source.replace(start, start + fault + raised))
+    (project.folder / "fault").touch()
     learners = {"own": {"learner": "noisy_label"}, "majority": {"learner": "majority_class"}}
     project.write_study(learners=learners)
     said = "failed: tiny: 3 of 9 trainings of own~certified on toy-line: ValueError: not there"
     assert said in project.run("tiny")
+    assert trained(project) == {0.5: 3, 2.0: 0}
     # Once more: they are tried again, though Snakemake's own record of them is lost.
     shutil.rmtree(project.folder / ".snakemake")
     assert said in project.run("tiny")
     # What is another study's is not of this run.
     assert "trainings of" not in project.run("summary")
-    own.write_text(whole)
+    (project.folder / "fault").unlink()
     assert "trainings of" not in project.run("tiny")
+    # The table, whose words are the same, was made again.
+    assert trained(project) == {0.5: 3, 2.0: 3}
     assert "Nothing to be done" in project.run("tiny")
