@@ -16,7 +16,9 @@ DRAFT = Path("descriptions/t.yaml")
 def drafted(lines, label="sick", encoding="utf-8", **options):
     """Draft the description of a table; give it as it is read, and the draft."""
     Path("t.csv").write_text("\n".join(lines) + "\n", encoding=encoding)
-    classes = {key: options.pop(key) for key in ("positive", "negative") if key in options}
+    classes = {
+        key: options.pop(key) for key in ("positive", "negative", "classes") if key in options
+    }
     made = draft(Path("t.csv"), LabelChoice(label, **classes), **options)
     return yaml.safe_load(made.text), made
 

@@ -52,9 +52,18 @@ DESCRIBE = [
     (NEW, "holds no value", {"t.csv": "a,sick\n1,\n2,NA\n"}),
     (
         NEW,
-        "What exists instead: some values against the others.*classes: ",
+        "Name none of them, and each is a class .of 128 at most.; or all.*--positive A --negative",
+        {"t.csv": "a,sick\n" + "".join(f"{k % 3},x{k}\n" for k in range(130))},
+    ),
+    (
+        f"{NEW} --positive x",
+        "has 3 values .*Name none of them, and each is a class",
         {"t.csv": "a,sick\n1,x\n2,y\n3,z\n"},
     ),
+    (f"{OWN} --classes yes no", "--classes yes no: give three classes or more"),
+    (f"{OWN} --classes yes no yes", "give three classes or more, each once"),
+    (f"{OWN} --classes yes no so --positive yes", "leave out --positive and --negative"),
+    (f"{OWN} --classes yes ja so", "values that are not named: 'no'"),
     (
         NEW,
         r"is an amount \(30 numbers\): regression is not among what is here.*What exists instead",
@@ -70,7 +79,7 @@ DESCRIBE = [
     ),
     (
         f"{NEW} --positive x --negative y",
-        "neither as positive nor as negative: 'z'",
+        "values that are not named: 'z'",
         {"t.csv": "a,sick\n1,x\n2,y\n3,z\n"},
     ),
     (NEW, "no column to learn from", {"t.csv": "a,sick\n1,yes\n1,no\n"}),

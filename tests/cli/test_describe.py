@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import csv
+import io
 from pathlib import Path
 
 import messy
+import numpy as np
 import pytest
 import yaml
 from drafting import DRAFT, column, decide, described, drafted, of, told
@@ -244,9 +247,64 @@ def test_what_tells_records_or_people_apart_is_told(folder, capsys):
     once = described(capsys, of((k * 7919 % 10007 for k in range(90)), "number_of_case"))
     assert "each but once: strike the column if it tells records apart" in once
     for values in ([f"P{k // 3}" for k in range(90)], [k // 3 * 11 for k in range(90)]):
-        said = described(capsys, of(values, "patient_id"))
+        said = described(capsys, of(values, "number"))
         assert "if it names people, each has 3.0 records, and ε is for one" in said
     assert "ε is for one" not in described(capsys, of(k // 3 * 11 for k in range(90)))
+
+
+VISITS = [[f"P{k // 3}" for k in range(90)], [k // 3 * 11 for k in range(90)]]
+
+
+@pytest.mark.parametrize("values", VISITS)
+@pytest.mark.parametrize("name", ["patient_id", "Patient", "customerId", "user id"])
+def test_whose_records_they_are_is_left_to_be_decided(folder, capsys, monkeypatch, name, values):
+    said = described(capsys, of(values, name))
+    assert "if it names people, each has 3.0 records: decide on unit" in said
+    content = yaml.safe_load(DRAFT.read_text())
+    assert content["unit"] is None
+    assert [entry["name"] for entry in content["columns"]] == ["age"]
+    code, said = told(capsys, "check", "t")
+    assert (code, "decide on unit of the records: {column: …, at_most: …}" in said) == (4, True)
+    for answer, n in ((f"{{column: {name}, at_most: 2}}", 60), ("none", 90)):
+        monkeypatch.setattr("sys.stdin", io.StringIO(answer + "\n"))
+        described(capsys, of(values, name))
+        assert told(capsys, "decide", "t")[0] == 0
+        DRAFT.write_text(DRAFT.read_text().replace("n_rows: 90", f"n_rows: {n}"))
+        code, said = told(capsys, "check", "t")
+        assert code == 0, said
+        assert len(datasets.load("t").y) == n
+
+
+@pytest.mark.parametrize(
+    ("name", "values", "options"),
+    [
+        ("patient_id", [f"P{k // 3}" for k in range(90)], {"public": True}),
+        ("note", [f"P{k // 3}" for k in range(90)], {}),
+        ("patient_id", range(90), {}),
+        # Some regions, or shops: no people.
+        ("region_id", [f"R{k % 7}" for k in range(90)], {}),
+    ],
+)
+def test_other_columns_name_no_persons(folder, name, values, options):
+    lines = of(values, name).splitlines()
+    assert "unit" not in drafted(lines, **options)[0]
+
+
+@pytest.mark.parametrize(
+    ("answer", "says"),
+    [
+        ("age", "'age' is not one of"),
+        ("{column: patient_id}", "missing key 'at_most'"),
+        ("{column: age, at_most: 2}", "'age' is the unit and a column too"),
+        ("{column: sick, at_most: 2}", "'sick' is the unit and the label"),
+    ],
+)
+def test_a_unit_that_is_none_is_refused(folder, capsys, monkeypatch, answer, says):
+    described(capsys, of(VISITS[0], "patient_id"))
+    monkeypatch.setattr("sys.stdin", io.StringIO(answer + "\n"))
+    code, said = told(capsys, "decide", "t")
+    assert code == 1
+    assert says in said
 
 
 AMOUNTS = "if these are amounts, write them as plain numbers"
@@ -392,3 +450,57 @@ def test_two_classes(folder, values, asked, positive, negative):
     content, made = drafted(lines, **asked)
     assert (content["label"]["positive"], content["label"]["negative"]) == (positive, negative)
     assert made.blanks == (0 if "public" in asked else 1) + (positive is None) + (negative is None)
+
+
+@pytest.mark.parametrize(
+    ("values", "asked", "classes"),
+    [
+        # What was seen is no answer: a person decides.
+        (["low", "high", "mid"], {}, None),
+        (["3", "1", "2"], {}, None),
+        (["low", "high", "none"], {"classes": ["none", "low", "high"]}, ["none", "low", "high"]),
+        # A class of the codebook that no record has.
+        (["low", "high"], {"classes": ["low", "high", "top"]}, ["low", "high", "top"]),
+        (["low", "high", "mid"], {"public": True}, ["high", "low", "mid"]),
+        (["10", "9", "-1"], {"public": True}, ["-1", "9", "10"]),
+        (["b", "a", "B", "c"], {"public": True}, {"a": "a", "b": "b", "B": "b", "c": "c"}),
+    ],
+)
+def test_more_classes(folder, values, asked, classes):
+    lines = ["x,sick", *(f"{k * 1.5},{value}" for k, value in enumerate(values * 5))]
+    content, made = drafted(lines, **asked)
+    assert content["label"] == {"column": "sick", "classes": classes}
+    if classes is not None:
+        DRAFT.write_text(made.text)
+        decide("[0, 30]")
+        assert checked("t").ready
+
+
+def test_three_classes_from_a_raw_table_to_predictions(folder, capsys, monkeypatch):
+    """Each step by its command, with labels that are words; of 400 records."""
+    monkeypatch.setenv("PRIVCURVE_SEEDS", str(folder / "seeds"))
+    rng = np.random.default_rng(0)
+    sugar = rng.uniform(0, 10, 400)
+    words = np.array(["mild", "moderate", "severe, or worse"])
+    rows = [f'{s:.2f},{t},"{words[int(s / 3.4)]}"' for s, t in zip(sugar, "xy" * 200, strict=True)]
+    (folder / "t.csv").write_text("\n".join(["sugar,town,grade", *rows]) + "\n")
+    assert told(capsys, "describe", "t.csv", "--label", "grade")[0] == 0
+    text = DRAFT.read_text()
+    assert "severe" not in text
+    assert told(capsys, "check", "t")[0] == 4
+    answers = "0, 10\nx, y\nmild, moderate, 'severe, or worse'\n"
+    monkeypatch.setattr("sys.stdin", io.StringIO(answers))
+    code, said = told(capsys, "decide", "t")
+    assert code == 0, said
+    assert "ready: privcurve compare t" in told(capsys, "check", "t")[1]
+    code, said = told(capsys, "release", "t", "--epsilon", "8", "--delta", "1e-6")
+    assert code == 0, said
+    for form in ("md", "html"):
+        card = Path(f"releases/t/1/card.{form}").read_text()
+        assert "grade: mild, moderate, severe, or worse" in card
+    (folder / "new.csv").write_text("town,sugar\nx,0.5\ny,9.5\n")
+    code, said = told(capsys, "predict", "releases/t/1/model.json", "new.csv", "--proba")
+    header, *lines = csv.reader(io.StringIO(said))
+    assert header == ["predicted_grade", *(f"probability of {word}" for word in words)]
+    assert [line[0] for line in lines] == ["mild", "severe, or worse"]
+    assert [sum(map(float, line[1:])) for line in lines] == pytest.approx([1, 1], abs=1e-5)

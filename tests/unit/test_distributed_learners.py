@@ -1,5 +1,6 @@
 """Distributed trees against plain Python, the tree of one machine, and each other."""
 
+import re
 import sys
 from pathlib import Path
 
@@ -179,6 +180,14 @@ def test_models_are_readable():
     X, y = problem(60, 3)
     of_three = learner("distributed_topdown", 3, depth=1).fit(X, y)
     assert "class " in of_three.model_.describe()
+    names = [[f"{7 * k} <= c{j} < {7 * k + 7}" for k in range(9)] for j in range(X.shape[1])]
+    words = of_three.model_.describe(names, class_names=["low", "mid", "high"])
+    assert "class " not in words
+    assert words.splitlines()[0].endswith(("7?", "or below?"))
+    forest = learner("random_trees", 3, n_trees=1, batch=1, depth=1).fit(X, y).model_
+    said = forest.describe(names, class_names=["low", "mid", "high"])
+    assert "column" not in said
+    assert re.search(r"yes: low [+-]\S+ mid [+-]\S+ high [+-]", said)
     boosted = learner("random_trees", n_trees=2, batch=1, depth=1).fit(X, labels_of(y % 2, 2))
     lines = str(boosted.model_).splitlines()
     assert lines[0] == "tree 1"

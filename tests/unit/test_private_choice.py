@@ -138,8 +138,8 @@ def test_more_classes_are_refused(mine, own):
         ReleaseError, match="no private choice: tuned takes two classes, not 3"
     ) as choice:
         release(asked())
-    with pytest.raises(ReleaseError, match="privgam takes two classes, not 3") as plain:
-        release(Request("mine", 2.0))
+    with pytest.raises(ReleaseError, match="lazybb takes two classes, not 3") as plain:
+        release(Request("mine", 2.0, learner="lazybb"))
     # What both name in its place can be released.
     names = str(plain.value).partition("there are: ")[2].rstrip(".")
     assert str(choice.value).endswith(f" there are: {names}.")

@@ -18,7 +18,8 @@ EXAMPLES = """\
 examples:
   privcurve describe patients.csv --label sick
   privcurve describe patients.parquet --label outcome --positive died --negative alive
-  privcurve describe iris2.csv --label species --public   # its records are public
+  privcurve describe patients.csv --label grade --classes none mild severe
+  privcurve describe iris.csv --label species --public   # its records are public
 
 The draft is descriptions/<name>.yaml. Edit it, then run: privcurve check <name>
 """
@@ -31,6 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     option("--label", required=True, help="the column to predict")
     option("--positive", nargs="+", default=[], help="label values of the positive class")
     option("--negative", nargs="+", default=[], help="label values of the negative class")
+    option("--classes", nargs="+", default=[], help="label values, where there are more than two")
     option("--name", help="name of the dataset (default: that of the file)")
     option("--test", type=Path, help="a file of test records, in the same format")
     option(
@@ -72,7 +74,7 @@ def run(arguments: argparse.Namespace) -> None:
         )
     result = draft(
         arguments.file,
-        LabelChoice(arguments.label, arguments.positive, arguments.negative),
+        LabelChoice(arguments.label, arguments.positive, arguments.negative, arguments.classes),
         name=name,
         test=arguments.test,
         header=not arguments.no_header,
@@ -134,7 +136,7 @@ def _seen(file: Path, draft: Draft) -> Iterator[str]:
         n = draft.classes.n_missing
         yield (
             f"{n:,} record{' has' if n == 1 else 's have'} no label: remove them from the "
-            "file, or list their word as a value of the label."
+            "file; or, if their word is a class, name all: --classes, of two --positive --negative."
         )
     if draft.faults:
         yield "Lines that can't be read:"

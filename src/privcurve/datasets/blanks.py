@@ -15,8 +15,11 @@ WANTED = {
     "format": 'how a date is written, such as "%d.%m.%Y"',
     "positive": "the value of positive records, in quotes",
     "negative": "the value of negative records, in quotes",
+    "unit": "{column: …, at_most: …}, if that column names people of several records each (n_rows "
+    "counts those that are kept); or none",
+    "classes": "a list of all classes that there can be, or each value with its class",
 }
-_OF_LABEL = ("positive", "negative")
+_OF_LABEL = ("positive", "negative", "classes")
 
 
 class Blank(NamedTuple):
@@ -50,6 +53,7 @@ def blanks(content: Mapping[str, Any]) -> list[Blank]:
     label = content.get("label")
     entries = columns if isinstance(columns, list) else []
     sides = label if isinstance(label, Mapping) else {}
+    of_records = [Blank(("unit",), "the records")] if content.get("unit", "") is None else []
     of_columns = [
         Blank(("columns", k, key), repr(entry.get("name")))
         for k, entry in enumerate(entries)
@@ -62,4 +66,4 @@ def blanks(content: Mapping[str, Any]) -> list[Blank]:
         for key, value in sides.items()
         if key in _OF_LABEL and value is None
     ]
-    return of_columns + of_label
+    return of_records + of_columns + of_label

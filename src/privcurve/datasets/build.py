@@ -74,7 +74,7 @@ def build(
     parser = Parser(**_with_tuples(content["parser"], "fields"))
     files = {part: _files(given) for part, given in content.get("files", {}).items()}
     records = Records(**_with_tuples(content.get("records", {}), "parts"))
-    unit = Unit(**content["unit"]) if "unit" in content else None
+    unit = Unit(**content["unit"]) if isinstance(content.get("unit"), Mapping) else None
     n_test = int(content.get("n_test", 0))
     for fault in (
         *_public_faults(content),

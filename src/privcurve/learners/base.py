@@ -345,7 +345,11 @@ class CodedClassifier(ClassifierMixin, BaseEstimator):
         model: Any = getattr(self, "model_", None)
         if hasattr(model, "in_words"):
             return str(model.in_words(names, bins))
-        return str(model.describe(bins)) if hasattr(model, "describe") else self._learner
+        if not hasattr(model, "describe"):
+            return self._learner
+        if domain is None or domain.n_classes == 2:
+            return str(model.describe(bins))
+        return str(model.describe(bins, class_names=domain.label.names))
 
     def __str__(self) -> str:
         if self.schema is None or not hasattr(self, "classes_"):

@@ -46,8 +46,9 @@ SMALLEST_GAIN = 0.01
 class ClassTree(TreeModel):
     """A tree whose leaves have the position of a class, of more than two."""
 
-    def _leaf(self, tree: int, node: int) -> str:
-        return f"class {int(self.forest.labels[tree, node])}"
+    def _leaf(self, tree: int, node: int, class_names: Sequence[str] | None) -> str:
+        position = int(self.forest.labels[tree, node])
+        return f"class {position}" if class_names is None else class_names[position]
 
 
 @dataclass(kw_only=True, eq=False, repr=False)

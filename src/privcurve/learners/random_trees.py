@@ -55,6 +55,7 @@ class RandomTreesModel:
         self,
         bin_names: Sequence[Sequence[str]] | None = None,
         column_names: Sequence[str] | None = None,
+        class_names: Sequence[str] | None = None,
     ) -> str:
         """Write the trees as nested questions, see :func:`write_trees`."""
         n_inner = self.questions.shape[1]
@@ -63,7 +64,10 @@ class RandomTreesModel:
 
         def leaf(tree: int, node: int) -> str:
             values = self.values[tree, max(node - n_inner, 0)]
-            return " ".join(f"{value:+.4f}" for value in values)
+            texts = [f"{value:+.4f}" for value in values]
+            if class_names is not None:
+                texts = [f"{name} {text}" for name, text in zip(class_names, texts, strict=True)]
+            return " ".join(texts)
 
         return write_trees(self.questions, children, leaf, self.n_bins, bin_names, column_names)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -198,7 +199,7 @@ class TreeModel:
         require(known_labels, "its trees have leaves of no label")
         return self.forest
 
-    def _leaf(self, tree: int, node: int) -> str:
+    def _leaf(self, tree: int, node: int, class_names: Sequence[str] | None) -> str:
         """Write what a leaf says."""
         return f"{int(self.forest.labels[tree, node]):+d}"
 
@@ -206,10 +207,12 @@ class TreeModel:
         self,
         bin_names: Sequence[Sequence[str]] | None = None,
         column_names: Sequence[str] | None = None,
+        class_names: Sequence[str] | None = None,
     ) -> str:
         """Write the trees as nested questions, see :func:`write_trees`."""
         splits, children, _ = self.forest
-        return write_trees(splits, children, self._leaf, self.n_bins, bin_names, column_names)
+        leaf = partial(self._leaf, class_names=class_names)
+        return write_trees(splits, children, leaf, self.n_bins, bin_names, column_names)
 
     def __str__(self) -> str:
         return self.describe()
@@ -233,7 +236,8 @@ def write_trees(
         What the leaf at a node of a tree says.
     n_bins : ndarray of shape (n_columns,)
     bin_names : sequence of sequence of str, optional
-        The name of each code of each column, such as ``dataset.domain.bin_names``.
+        The name of each code of each column: a condition, as in ``dataset.domain.bin_names``; with
+        `column_names` a value.
     column_names : sequence of str, optional
     """
     starts, width = np.cumsum(n_bins) - n_bins, int(n_bins.sum())
@@ -242,6 +246,9 @@ def write_trees(
         b = question % width
         column = int(np.searchsorted(starts, b, side="right")) - 1
         code = b - int(starts[column])
+        if bin_names is not None and column_names is None:
+            # Names of a domain's bins are conditions: 30 <= age < 40.
+            return bin_names[column][code] + (" or below" if question >= width else "")
         name = column_names[column] if column_names is not None else f"column {column}"
         relation = "=" if question < width else "at most"
         return f"{name} {relation} {bin_names[column][code] if bin_names is not None else code}"

@@ -96,7 +96,7 @@ def release(
     """
     # Refuse what can't be done, at no cost: by the request, the budget, the folders, the data.
     description = datasets.describe(request.dataset)
-    request = dataclasses.replace(request, unit=description.unit)
+    request = request.of(description)
     if is_choice(request.learner):
         request = choice(request, description).asked
     estimator = check(request, description, large_delta)

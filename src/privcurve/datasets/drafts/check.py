@@ -36,7 +36,7 @@ Done = TypeVar("Done")
 # What faults that are alike differ in.
 _PARTICULAR = re.compile(r"'[^']*'|\d[\d.,]*")
 # What stands for a label that is not decided, so that the columns can be checked.
-_UNDECIDED = {"positive": "\0+", "negative": "\0-"}
+_UNDECIDED = {"positive": "\0+", "negative": "\0-", "classes": ["\0+", "\0-", "\0"]}
 
 # Different values without a code that are counted one by one, and that are shown.
 MOST_REFUSED = 1000
@@ -376,11 +376,13 @@ class _Check:
         self.report.n_blanks = len(left_blank)
         for one in left_blank:
             self.add(one.message, *one.place)
-            if one.place[0] == "label":
+            if one.place == ("unit",):
+                del content["unit"]
+            elif one.place[0] == "label":
                 content["label"][one.key] = _UNDECIDED[one.key]
                 self.label_decided = False
         blank_places = {one.place for one in left_blank}
-        skipped = {place[1] for place in blank_places if isinstance(place[1], int)}
+        skipped = {k for place in blank_places for k in place[1:2] if isinstance(k, int)}
         elsewhere = False
         for places, message in schema.faults(content, catalogue.SCHEMA):
             left = [place for place in places if place not in blank_places]
@@ -467,7 +469,8 @@ class _Check:
         elif trained and len({label.codes[text] for text in trained}) < 2:
             self.add(
                 f"all records have the label {next(iter(trained))!r}: there is nothing to tell "
-                "apart. Check positive and negative, or the file.",
+                f"apart. Check {'classes' if label.classes else 'positive and negative'}, or the "
+                "file.",
                 "label",
             )
 

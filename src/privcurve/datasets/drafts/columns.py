@@ -42,6 +42,13 @@ _SEX = {
 _SEX_NAMES = re.compile(r"(^|[_\W])(sex|gender|geschlecht|sexe|sexo)($|[_\W])", re.IGNORECASE)
 _IDENTIFIER = re.compile(r"(^|[_\W])(id|ids|uuid|guid|key|index|nr|number|ssn)$", re.IGNORECASE)
 _CAMEL_IDENTIFIER = re.compile(r"[a-z]I[Dd]$")
+# Names of columns that tell people apart, where several records have the same value.
+_PERSON = re.compile(
+    r"(^|[_\W])(id|ids|uuid|guid|ssn|patient|person|subject|customer|client|user|member|participant)$",
+    re.IGNORECASE,
+)
+# Fewer are no people to be protected, but groups of them.
+_LEAST_PEOPLE = 20
 # What pandas calls names of rows that have no name, in Parquet files.
 _INDEX = re.compile(r"__index_level_\d+__")
 
@@ -93,6 +100,8 @@ class Proposal:
         Whether all of them are whole.
     words : frozenset of str
         Of texts, the frequent ones.
+    is_person : bool
+        Whether it may name persons who have several records each: the unit of privacy.
     """
 
     kind: str
@@ -102,6 +111,7 @@ class Proposal:
     largest: float = 0.0
     is_whole: bool = False
     words: frozenset[str] = frozenset()
+    is_person: bool = False
 
     def is_like(self, other: Proposal) -> bool:
         """Return whether both columns say the same, of things of the same kind."""
@@ -189,6 +199,8 @@ def _number(name: str, profile: Profile, decimal: str, public: bool) -> Proposal
     counter = by_name is None and amounts.is_whole
     if counter and (_identifies(name, profile) or _counts_up(profile, amounts)):
         return Proposal("", seen=f"{seen}; looks like an identifier")
+    if counter and not public and _names_people(name, profile):
+        return _person(profile, seen)
     if counter and _each_once(profile) and len(profile.values) > _FEW:
         seen += "; each but once: strike the column if it tells records apart"
     seen += _of_people(name, profile) if counter else ""
@@ -214,6 +226,8 @@ def _text(name: str, profile: Profile, public: bool) -> Proposal:
     n_values = len(profile.values)
     seen = f"{'over ' if profile.more else ''}{n_values:,} texts: {_shown(profile)}"
     seen += _written_oddly(profile)
+    if not public and _names_people(name, profile):
+        return _person(profile, seen)
     seen += _of_people(name, profile)
     unique = n_values > _FEW and profile.share_apart > _UNIQUE
     if unique or _identifies(name, profile):
@@ -290,6 +304,18 @@ def _named_identifier(name: str) -> bool:
 def _identifies(name: str, profile: Profile) -> bool:
     several = profile.more or len(profile.values) > _UNIQUE * profile.n_there
     return _named_identifier(name) and several
+
+
+def _names_people(name: str, profile: Profile) -> bool:
+    """Return whether a column may name persons, of whom the table has several records each."""
+    like = _PERSON.search(name) or _CAMEL_IDENTIFIER.search(name)
+    return bool(like) and len(profile.values) >= _LEAST_PEOPLE and profile.share_apart <= _UNIQUE
+
+
+def _person(profile: Profile, seen: str) -> Proposal:
+    times = 1 / profile.share_apart
+    told = f"{seen}; if it names people, each has {times:.1f} records: decide on unit"
+    return Proposal("", seen=told, is_person=True)
 
 
 def _of_people(name: str, profile: Profile) -> str:

@@ -25,7 +25,7 @@ _LINE = re.compile(
     r"[ \t]*(?:#\s*(?:decide:\s*)?(?P<remark>.*?))?\s*"
 )
 _ALIAS = re.compile(r"\s*(?:- )?[a-z]+:[ \t]+\*\w")
-_LISTS = ("bounds", "categories", "groups")
+_LISTS = ("bounds", "categories", "groups", "classes")
 
 # What stands for blanks that are not decided yet, so that one answer can be checked.
 _ANY: dict[str, Any] = {
@@ -35,6 +35,8 @@ _ANY: dict[str, Any] = {
     "format": "iso",
     "positive": "\0+",
     "negative": "\0-",
+    "classes": ["\0+", "\0-", "\0"],
+    "unit": "none",
 }
 _ANY_DAYS = ["2000-01-01", "2000-12-31"]
 _ANY_COLUMN = {"name": "\0", "kind": "numeric", "bounds": [0, 1]}
@@ -128,7 +130,9 @@ class Question:
         if told:
             raise DatasetError("\n".join(told))
         alone = {**catalogue.NO_FILES, "label": content["label"], "columns": content["columns"]}
-        if self.blank.place[0] == "columns":
+        if self.blank.key == "unit":
+            alone["unit"] = value
+        elif self.blank.place[0] == "columns":
             alone["columns"] = [content["columns"][self.blank.place[1]]]
             alone["label"] = {"column": "\0", "positive": "\0+", "negative": "\0-"}
         else:

@@ -1,13 +1,16 @@
-"""What the label of a draft is: two classes, or a refusal that says what exists instead."""
+"""What the label of a draft is: its classes, or a refusal that says what exists instead."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
+from privcurve.coding import MOST_CLASSES
 from privcurve.datasets.drafts.columns import PAIRS, word
 from privcurve.datasets.drafts.profile import Profile
 from privcurve.datasets.errors import DatasetError
+from privcurve.datasets.numbers import amount_of
 from privcurve.schema import nearest
 
 # From so many numbers on a label is an amount rather than a class.
@@ -17,19 +20,20 @@ _SHOWN = 8
 
 @dataclass(frozen=True)
 class Classes:
-    """Values of the two classes; None where they are to be decided.
+    """What a draft says of the label.
 
     Attributes
     ----------
-    positive, negative : list of str, optional
+    keys : dict
+        What the description says beside the column: values of `positive` and `negative`, or the
+        `classes` where there are more than two; None where they are to be decided.
     seen : str
         For the screen of the holder.
     n_missing : int
         Records without a label.
     """
 
-    positive: list[str] | None
-    negative: list[str] | None
+    keys: dict[str, Any]
     seen: str
     n_missing: int = 0
 
@@ -41,25 +45,34 @@ class LabelChoice:
     column: str
     positive: Sequence[str] = ()
     negative: Sequence[str] = ()
+    classes: Sequence[str] = ()
+
+    @property
+    def named(self) -> list[str]:
+        """All values that are named."""
+        return [*self.positive, *self.negative, *self.classes]
 
 
 def classes(choice: LabelChoice, profile: Profile, public: bool) -> Classes:
-    """Find the two classes of a label, or refuse it and say what exists instead."""
-    named = [*choice.positive, *choice.negative]
+    """Find the classes of a label, or refuse it and say what exists instead."""
+    named = choice.named
+    _refuse_named(choice)
     # A word for no value may be a class of its own, if it is named.
     absent = {text: n for text, n in profile.missing.items() if text not in named}
     counts = dict(profile.values)
     counts |= {text: n for text, n in profile.missing.items() if text in named}
-    both = sorted(set(choice.positive) & set(choice.negative))
-    if both:
-        raise DatasetError(f"{both[0]!r} is named as positive and as negative: keep one")
-    for value in named:
+    for value in (*choice.positive, *choice.negative):
         if value not in counts and not profile.more:
             raise DatasetError(
                 f"no record has the label {value!r}{nearest(value, counts)} "
                 f"{choice.column!r} holds {_listed(counts)}"
             )
     _refuse_others(choice, profile, counts, [text for text in absent if text])
+    seen, n_missing = _listed(counts), sum(absent.values())
+    if choice.classes:
+        return Classes({"classes": list(choice.classes)}, seen, n_missing)
+    if not named and len({value.casefold() for value in counts}) > 2:
+        return Classes({"classes": _spelt(counts) if public else None}, seen, n_missing)
     positive, negative = (list(values) or None for values in (choice.positive, choice.negative))
     if not (positive and negative):
         convention = _by_convention(counts, positive, negative)
@@ -67,7 +80,23 @@ def classes(choice: LabelChoice, profile: Profile, public: bool) -> Classes:
             positive, negative = convention
         elif public:
             positive, negative = _sides(counts, positive, negative)
-    return Classes(positive, negative, _listed(counts), sum(absent.values()))
+    return Classes({"positive": positive, "negative": negative}, seen, n_missing)
+
+
+def _refuse_named(choice: LabelChoice) -> None:
+    """Refuse named values that contradict each other."""
+    both = sorted(set(choice.positive) & set(choice.negative))
+    if both:
+        raise DatasetError(f"{both[0]!r} is named as positive and as negative: keep one")
+    if not choice.classes:
+        return
+    if choice.positive or choice.negative:
+        raise DatasetError("--classes names all classes: leave out --positive and --negative")
+    if len(set(choice.classes)) < 3 or len(set(choice.classes)) < len(choice.classes):
+        raise DatasetError(
+            f"--classes {' '.join(choice.classes)}: give three classes or more, each once; of two "
+            "name --positive and --negative"
+        )
 
 
 def _refuse_others(
@@ -84,20 +113,22 @@ def _refuse_others(
             f"the label {choice.column!r} holds {what}: there is nothing to tell apart. Take the "
             f"column that is to be predicted{words if absent else ''}"
         )
-    both_named = choice.positive and choice.negative
-    unnamed = set(counts) - {*choice.positive, *choice.negative}
-    if not (unnamed or both_named):
+    all_named = choice.classes or (choice.positive and choice.negative)
+    unnamed = set(counts) - set(choice.named)
+    if not (unnamed or all_named):
         side, other = ("positive", "negative") if choice.positive else ("negative", "positive")
         raise DatasetError(
             f"all values of the label {choice.column!r} are named as {side}: {_listed(counts)}. "
             f"Leave out those that are {other}"
         )
-    if (n_classes == 2 and not profile.more) or (both_named and not unnamed):
+    if all_named and not unnamed:
         return
-    if both_named and not profile.more and len(unnamed) < _SHOWN:
+    if n_classes == 2 and not (profile.more or choice.classes):
+        return
+    if all_named and not profile.more and len(unnamed) < _SHOWN:
         raise DatasetError(
-            f"the label {choice.column!r} has values that are named neither as positive nor as "
-            f"negative: {_listed({value: counts[value] for value in unnamed})}. Name all, or leave "
+            f"the label {choice.column!r} has values that are not named: "
+            f"{_listed({value: counts[value] for value in unnamed})}. Name all, or leave "
             "their records out of the file"
         )
     if profile.nearly_all(profile.points) and (profile.more or n_classes > _AMOUNTS):
@@ -107,11 +138,12 @@ def _refuse_others(
             "a column of two values to the file, such as whether the amount is above a threshold "
             "that you set from public knowledge, name it by --label, and leave the amount out"
         )
+    if not (choice.named or profile.more or n_classes > MOST_CLASSES):
+        return
     raise DatasetError(
         f"the label {choice.column!r} has {n_classes:,}{'+' if profile.more else ''} values "
-        f"({_listed(counts)}): drafts are of two classes. What exists instead: some values against "
-        "the others, all named, --positive A --negative B C …; or more classes by hand, label: "
-        "classes: [A, B, C] in the description (docs/datasets.md), for the learners that take them"
+        f"({_listed(counts)}). Name none of them, and each is a class (of {MOST_CLASSES} at most); "
+        "or all, some against the others: --positive A --negative B C …"
     )
 
 
@@ -144,6 +176,14 @@ def _sides(
     ones = [value for value in counts if value.casefold() in named]
     others = [value for value in counts if value.casefold() not in named]
     return (ones, others) if positive else (others, ones)
+
+
+def _spelt(counts: dict[str, int]) -> list[str] | dict[str, str]:
+    """Return all values in order, numbers by their size; with their classes if spellings differ."""
+    values = sorted(counts, key=lambda value: (amount_of(value, ".") or 0.0, value.swapcase()))
+    first: dict[str, str] = {}
+    titles = {value: first.setdefault(value.casefold(), value) for value in values}
+    return values if len(first) == len(values) else titles
 
 
 def _listed(counts: dict[str, int]) -> str:

@@ -21,6 +21,16 @@ _NUMBERED = re.compile(r"(.*\D)(0|[1-9]\d*)")
 _MAGNITUDE = 10
 _NOT_BARE = {"y", "n", "yes", "no", "on", "off", "true", "false", "null"}
 
+_UNIT = (
+    "{{column: {first}, at_most: how many records of each}}, if {names} people: ε is theirs then; "
+    "none, if each record is another person's"
+)
+# What is said of the keys of a label.
+_OF_LABEL = {
+    "positive": "the label of positive records",
+    "negative": "the label of negative records",
+    "classes": "every class that there can be: [low, middle, high], or {value: class, …}",
+}
 _PRIVATE = """\
 # {name}: drafted by privcurve describe, to be finished by hand. What stands here is public, and
 # goes into every model: write only what is known without the records (a codebook, a law, what is
@@ -89,16 +99,17 @@ class Draft:
         return dict(_alike({key: column for key, column in self.columns.items() if column.kind}))
 
     @property
-    def sides(self) -> dict[str, list[str] | None]:
-        """The values of either class."""
-        return {"positive": self.classes.positive, "negative": self.classes.negative}
-
-    @property
     def blanks(self) -> int:
         """How many lines are to be decided."""
-        keys = (self.sides, *(column.keys for column in self.entries.values()))
+        keys = (self.classes.keys, *(column.keys for column in self.entries.values()))
+        n_units = 1 if self._persons else 0
         n_shared = len(self._anchors) - len(set(self._anchors.values()))
-        return sum(value is None for entry in keys for value in entry.values()) - n_shared
+        return sum(value is None for entry in keys for value in entry.values()) - n_shared + n_units
+
+    @property
+    def _persons(self) -> list[str]:
+        """Columns that may name persons who have several records each."""
+        return [key for key, column in self.columns.items() if column.is_person]
 
     @cached_property
     def _anchors(self) -> dict[str, str]:
@@ -128,6 +139,10 @@ class Draft:
         yield f"n_rows: {self.n_rows}  # the number of records, taken to be public"
         if not self.public:
             yield from _ADD_REMOVE
+        if persons := self._persons:
+            first, *others = map(scalar, persons)
+            names = " or ".join([first, *others]) + " names"
+            yield _line("unit", None, _UNIT.format(first=first, names=names))
         if "test" in self.files:
             yield f"n_test: {self.n_test}"
         yield "files:"
@@ -148,8 +163,8 @@ class Draft:
         if unused:
             yield f"# not used: {', '.join(map(scalar, unused))}"
         yield from ("label:", f"  column: {scalar(self.label)}")
-        for key, values in self.sides.items():
-            yield f"  {_line(key, values, f'the label of {key} records')}"
+        for key, values in self.classes.keys.items():
+            yield f"  {_line(key, values, _OF_LABEL[key])}"
 
     def _keys(self, name: str, column: Proposal) -> Iterator[str]:
         """Yield the lines of a column's keys; groups of several columns are decided once."""
