@@ -16,7 +16,7 @@ TELL_OF_LOCK = if ls .snakemake/locks/*.lock >/dev/null 2>&1; then echo; \
 LINT = from snakemake.linting.rules import RuleLinter; from snakemake.cli import main; \
   del RuleLinter.lint_missing_software_definition; main(["--lint"])
 
-.PHONY: help quickstart test test-slurm peers lint format benchmark lock clean
+.PHONY: help quickstart test test-slurm peers dist lint format benchmark lock clean
 
 help:  ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -44,6 +44,9 @@ test-slurm: $(READY)  ## tests on a SLURM of one node, started for them; root on
 
 peers: $(READY)  ## add the optional packages of the study `peers`
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[peers]'
+
+dist:  ## build the wheel, and use it alone in an empty environment
+	PYTHON=$(PYTHON) .ci/dist
 
 lint: $(READY)  ## ruff, mypy, snakefmt, snakemake --lint
 	$(BIN)/ruff check .

@@ -9,6 +9,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from privcurve import extras
+
 if TYPE_CHECKING:
     import matplotlib as mpl
     import pandas as pd
@@ -24,6 +26,9 @@ else:
             self._name = name
 
         def __getattr__(self, attribute: str) -> Any:
+            package = self._name.partition(".")[0]
+            if package in extras.EXTRAS:
+                extras.check(package, "a figure")
             return getattr(import_module(self._name), attribute)
 
     mpl, pd, sns, stats = map(_Later, ("matplotlib", "pandas", "seaborn", "scipy.stats"))

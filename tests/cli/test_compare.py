@@ -1,8 +1,10 @@
 """privcurve compare: what is asked for, what is run, and what it says."""
 
+import importlib.util
 import io
 import json
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -11,6 +13,7 @@ import pandas as pd
 import pytest
 import yaml
 
+from privcurve import extras
 from privcurve.analysis import kinds
 from privcurve.cli import compare, main
 from privcurve.datasets.fetch import sha256_of
@@ -334,3 +337,49 @@ def test_a_comparison_tells_machines_or_is_quiet(folder, mine, monkeypatch, caps
     assert ran == [True, True]
     assert main.main(["compare", "mine", "--quiet", "--verbose"]) == 2
     assert "leave it out" in capsys.readouterr().err
+
+
+@pytest.fixture
+def library_alone(monkeypatch):
+    """As if nothing of the extra ``workflow`` were installed."""
+    absent = [name for name, (_, extra) in extras.EXTRAS.items() if extra == "workflow"]
+    find = importlib.util.find_spec
+    monkeypatch.setattr(
+        importlib.util, "find_spec", lambda name: None if name in absent else find(name)
+    )
+
+
+def test_without_what_draws_them_there_is_no_figure_and_no_page(folder, library_alone):
+    made = comparison.prepare("wdbc", [1])
+    words = [asked.output.word for asked in made.plan.of_study(made.study.name)]
+    assert words == ["accuracy", "selected_settings", "raw", "price", "ledgers"]
+    assert made.page is None
+    with pytest.raises(extras.MissingPackageError, match=r"snakemake: pip install 'privcurve\[w"):
+        running.run(made.arguments("1"), Path("log"))
+
+
+@pytest.mark.slow
+def test_without_snakemake_a_comparison_has_the_same_table(folder, request, capsys):
+    words = ["compare", "wdbc", "--repeats", "2", "--cores", "2"]
+    assert main.main(words) == 0
+    table = Path("results/tables/compare_wdbc/accuracy.csv")
+    by_snakemake = table.read_bytes()
+    shutil.rmtree("results")
+    shutil.rmtree(".snakemake")
+    capsys.readouterr()
+    request.getfixturevalue("library_alone")
+    assert main.main(words) == 0
+    said = capsys.readouterr()
+    assert table.read_bytes() == by_snakemake
+    assert "page:  none: a page needs the package plotly: pip install" in said.out
+    assert "100 % done" in said.err
+    # What is there stays: only what is quick to check is run again.
+    assert main.main(words) == 0
+    assert "100 % done (1 of 1 steps)" in capsys.readouterr().err
+
+
+def test_without_snakemake_too_a_step_that_fails_says_why(folder, mine, library_alone):
+    made = comparison.prepare("mine", [1])
+    Path("mine.csv").write_text("colour,label\ngreen,no\n")
+    with pytest.raises(running.RunError, match="green"):
+        running.run_alone(made.plan, made.study.name, 1, Path("logs/log"))

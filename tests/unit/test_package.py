@@ -1,15 +1,26 @@
 """What is said of the package in several files: its version, and what it needs."""
 
+import ast
 import re
+import sys
 import tomllib
 from pathlib import Path
 
 import yaml
+from packaging.requirements import Requirement
 
 import privcurve
+from privcurve.extras import EXTRAS
 
 ROOT = Path(__file__).parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+LIBRARY = [Requirement(text) for text in PROJECT["dependencies"]]
+OF_EXTRA = {
+    extra: [Requirement(text) for text in texts if not text.startswith("privcurve[")]
+    for extra, texts in PROJECT["optional-dependencies"].items()
+}
+# What is called otherwise where it is imported.
+INSTALLED_AS = {"sklearn": "scikit-learn", "yaml": "pyyaml"}
 
 
 def test_all_versions_agree():
@@ -34,3 +45,80 @@ def test_hosted_ci_runs_what_a_contributor_runs():
     jobs = yaml.safe_load((ROOT / ".github/workflows/ci.yml").read_text())["jobs"]
     commands = [step["run"] for job in jobs.values() for step in job["steps"] if "run" in step]
     assert commands == [".ci/run"]
+
+
+# What it needs ------------------------------------------------------------------------
+
+
+def imports(path):
+    """Packages that a file imports, with whether that is when it is imported itself."""
+    tree = ast.parse(path.read_text())
+    later = {
+        id(inner)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.FunctionDef)
+        or (isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING")
+        for inner in ast.walk(node)
+    }
+    for node in ast.walk(tree):
+        names = []
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            names = [node.module]
+        for name in names:
+            package = name.partition(".")[0]
+            if package not in (*sys.stdlib_module_names, "privcurve"):
+                yield package, id(node) not in later
+
+
+def installed_as(package):
+    return INSTALLED_AS.get(package, package.replace("_", "-"))
+
+
+def test_the_library_imports_what_it_asks_for_and_extras_only_where_they_are_used():
+    core, later = set(), set()
+    for path in (ROOT / "src/privcurve").rglob("*.py"):
+        for package, at_once in imports(path):
+            # Those files are imported for their learners alone.
+            is_peer = path.parent.name == "peers" and package in ("diffprivlib", "interpret")
+            (core if at_once and not is_peer else later).add(package)
+    names = {requirement.name for requirement in LIBRARY}
+    assert {installed_as(one) for one in core} <= names
+    assert {installed_as(one) for one in later - set(EXTRAS)} <= names
+
+
+def test_each_extra_has_what_messages_say_it_has():
+    for package, extra in EXTRAS.values():
+        assert package in {requirement.name for requirement in OF_EXTRA[extra]}
+
+
+def locked():
+    lines = (ROOT / "requirements.lock").read_text().splitlines()
+    return dict(line.split("==") for line in lines if not line.startswith("#"))
+
+
+def test_the_lock_has_versions_that_are_allowed():
+    versions = {name.lower().replace("_", "-"): version for name, version in locked().items()}
+    diffprivlib = [one for one in OF_EXTRA["peers"] if one.name != "interpret-core"]
+    for requirement in (*LIBRARY, *OF_EXTRA["workflow"], *OF_EXTRA["dev"], *diffprivlib):
+        version = versions[requirement.name.lower()]
+        assert requirement.specifier.contains(version), requirement
+
+
+def test_conda_gets_what_pip_gets():
+    dependencies = yaml.safe_load((ROOT / "environment.yml").read_text())["dependencies"]
+    (by_pip,) = (one["pip"] for one in dependencies if isinstance(one, dict))
+    by_conda = [one for one in dependencies if isinstance(one, str) and not one.startswith("py")]
+    texts = [one for one in (*by_conda, *by_pip) if one not in ("pip", "-e .")]
+    texts += [one for one in dependencies if re.match("py(arrow|yaml|thon-c)", str(one))]
+    there = {one.name: one.specifier for one in map(Requirement, texts)}
+    conda_names = {"matplotlib": "matplotlib-base", "snakemake": "snakemake-minimal"}
+    wanted = [*LIBRARY, *OF_EXTRA["workflow"], *OF_EXTRA["peers"]]
+    for requirement in wanted:
+        if requirement.name in ("interpret-core", "scikit-learn"):
+            continue  # interpret is not there; scikit-learn has both bounds in one line.
+        name = conda_names.get(requirement.name, requirement.name)
+        assert there[name] == requirement.specifier, name
+    both = [one.specifier for one in wanted if one.name == "scikit-learn"]
+    assert there["scikit-learn"] == both[0] & both[1]

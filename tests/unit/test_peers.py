@@ -42,13 +42,26 @@ def without_interpret(monkeypatch):
     )
 
 
+@pytest.fixture
+def without_diffprivlib(monkeypatch):
+    found = importlib.util.find_spec
+    monkeypatch.setattr(
+        importlib.util, "find_spec", lambda name: None if name == "diffprivlib" else found(name)
+    )
+
+
 # A package that is absent ------------------------------------------------------------
 
 
 def test_an_absent_package_is_named_with_the_way_to_get_it(without_interpret):
     with pytest.raises(ImportError, match=r"dp_ebm needs the package interpret-core: pip install"):
         estimator_class("dp_ebm")
-    assert estimator_class("dpl_decision_tree")
+    assert estimator_class("majority_class")
+
+
+def test_diffprivlib_is_optional_too(without_diffprivlib):
+    with pytest.raises(ImportError, match=r"dpl_decision_tree needs .* 'privcurve\[peers\]'"):
+        estimator_class("dpl_decision_tree")
 
 
 def content(**learners):

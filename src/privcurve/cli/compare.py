@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import os
 import re
 from typing import TYPE_CHECKING, Any
 
+from privcurve import extras
 from privcurve.cli import telling
 from privcurve.cli.errors import DONE, CommandError, UsageError
 from privcurve.numerals import amount, count
@@ -60,7 +62,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     option("--repeats", type=count, help="number of hold-outs (default: 10)")
     option("--cores", default="all", help="number of cores (default: all)")
-    option("-v", "--verbose", action="store_true", help="show Snakemake's output")
+    option("-v", "--verbose", action="store_true", help="show all that the run says")
     telling.add_arguments(parser)
 
 
@@ -89,7 +91,13 @@ def run(arguments: argparse.Namespace) -> int:
     note_comparison(arguments.dataset, arguments.epsilon, arguments.delta)
     try:
         silent = arguments.quiet or arguments.json
-        running.run(made.arguments(arguments.cores), log, verbose=arguments.verbose, quiet=silent)
+        if extras.missing("snakemake", "a comparison"):
+            cores = os.cpu_count() or 1 if arguments.cores == "all" else int(arguments.cores)
+            name = made.study.name
+            running.run_alone(made.plan, name, cores, log, verbose=arguments.verbose, quiet=silent)
+        else:
+            line = made.arguments(arguments.cores)
+            running.run(line, log, verbose=arguments.verbose, quiet=silent)
     except running.RunError as error:
         raise CommandError(str(error)) from None
     if arguments.json:
@@ -108,7 +116,7 @@ def _content(made: Comparison) -> dict[str, Any]:
     return {
         "dataset": dataset,
         "answers": [one.sentence() for one in places],
-        "page": str(made.output("leaderboard").files.others["page"]),
+        "page": str(made.page) if made.page else None,
         "table": f"{made.output('accuracy').files.tables[0]}.csv",
         "study": str(made.file),
         "left_out": list(made.left_out),
@@ -159,6 +167,7 @@ def report(made: Comparison) -> str:
     """Return the sentence for each ε, the learners, what the comparison cost, and its files."""
     from privcurve.outputs import price
     from privcurve.outputs.answers import rankings
+    from privcurve.workflow import comparison
 
     (dataset,) = made.study.datasets
     places = rankings(made.output("accuracy"), dataset, _epsilons(made), made.output("raw"))
@@ -170,7 +179,7 @@ def report(made: Comparison) -> str:
             parts += ["", f"{_capital(prices[one.epsilon])}."]
     if places and (remark := places[0].remark()):
         parts += ["", f"{remark} Rank by one of them: --metric auc."]
-    page = made.output("leaderboard").files.others["page"]
+    page = made.page or f"none: {comparison.undrawn()['leaderboard']}"
     table = made.output("accuracy").files.tables[0]
     files = [f"page:  {page}", f"table: {table}.md (.csv, .tex)", f"study: {made.file}"]
     key = ["", price.KEY] if prices else []

@@ -101,13 +101,14 @@ def _expected() -> tuple[type[Exception], ...]:
     """Return the errors whose message alone is shown."""
     from privcurve.datasets import DatasetError
     from privcurve.experiments.study import StudyError
+    from privcurve.extras import MissingPackageError
     from privcurve.models.errors import ModelError
     from privcurve.privacy.seeds import SeedError
     from privcurve.releases.errors import ReleaseError
     from privcurve.schema import SchemaError
 
     named = (DatasetError, ModelError, ReleaseError, SchemaError, SeedError, StudyError)
-    return (CommandError, *named, OSError)
+    return (CommandError, MissingPackageError, *named, OSError)
 
 
 if __name__ == "__main__":

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Self
 
+from privcurve import extras
 from privcurve.datasets import Dataset
 from privcurve.experiments.arms import Arm, Point
 from privcurve.experiments.cells import Cell, CellIds, generator
@@ -185,7 +186,7 @@ class Progress:
         self._done = 0
         self._started = self._last = time.monotonic()
         self._bar = None
-        if total and sys.stderr.isatty():
+        if total and sys.stderr.isatty() and not extras.missing("tqdm", "progress"):
             from tqdm import tqdm
 
             self._bar = tqdm(total=total, unit="cell", file=sys.stderr)

@@ -10,6 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from privcurve import extras
 from privcurve.analysis.keys import method_of
 from privcurve.files import replace_file
 from privcurve.lazy import mpl, ticker
@@ -98,6 +99,7 @@ def paper() -> Any:
 
 def new_figure(width: float, height: float) -> Figure:
     """Return an empty figure that no window knows of; sizes in inches."""
+    extras.check("matplotlib", "a figure")
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 

@@ -10,9 +10,6 @@ from typing import Any
 
 from privcurve.privacy.budget import CERTIFIED, PRIVATE_COLUMNS, REPLACE_ONE, check_budget
 
-# Optional packages, by the name they are imported under: name of the distribution.
-OPTIONAL = {"interpret": "interpret-core"}
-
 
 @dataclass(frozen=True)
 class Parameter:
@@ -163,8 +160,7 @@ class LearnerEntry:
         Neighbour relations that its guarantee offers, words of ``privacy.budget``; the first
         is its default.
     requires : str or None
-        The optional package that it needs, a key of `OPTIONAL`; it comes with the extra
-        ``privcurve[peers]``.
+        The optional package that it needs, as it is imported; `extras` says what brings it.
     peer : bool
         Whether it is another library's method, run as it is: its ε is that library's
         claim, for neighbours of its own choice (docs/peers.md), and is not audited.

@@ -8,15 +8,15 @@ builds the DAG, so nothing heavy is imported here. An entry names the class by i
 from __future__ import annotations
 
 import importlib
-import importlib.util
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from privcurve import extras
 from privcurve.coding import class_labels
 from privcurve.learners import own
 from privcurve.learners.entries import LEARNERS
-from privcurve.learners.entry import OPTIONAL, LearnerEntry
+from privcurve.learners.entry import LearnerEntry
 from privcurve.privacy.budget import ADD_REMOVE, PRIVATE_COLUMNS, REPLACE_ONE
 from privcurve.schema import nearest
 
@@ -98,9 +98,7 @@ def check_proved(name: str, parameters: Mapping[str, Any]) -> None:
 def missing_package(name: str) -> str | None:
     """Say what a learner needs that is not installed, and how to get it; None if nothing."""
     requires = entry(name).requires
-    if requires is None or importlib.util.find_spec(requires) is not None:
-        return None
-    return f"{name} needs the package {OPTIONAL[requires]}: pip install 'privcurve[peers]'"
+    return extras.missing(requires, name) if requires else None
 
 
 def estimator_class(name: str) -> type[Any]:
@@ -108,12 +106,11 @@ def estimator_class(name: str) -> type[Any]:
 
     Raises
     ------
-    ImportError
+    MissingPackageError
         If the learner needs an optional package that is not installed.
     """
-    missing = missing_package(name)
-    if missing:
-        raise ImportError(missing)
+    if requires := entry(name).requires:
+        extras.check(requires, name)
     module, _, attribute = entry(name).path.partition(":")
     found = getattr(importlib.import_module(module), attribute)
     assert isinstance(found, type)

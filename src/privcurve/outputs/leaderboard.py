@@ -12,6 +12,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any, ClassVar
 
+from privcurve import extras
 from privcurve.analysis import kinds
 from privcurve.analysis.keys import method_of
 from privcurve.experiments.study import DEFAULT_METRIC, Arm, Study
@@ -68,6 +69,7 @@ class Leaderboard(Output):
     def reads(self, asked: Asked) -> Reads:
         mine = [word for word, _ in asked.study.outputs if word in (*TABLES, AUDIT)]
         names = asked.options["tables"] or dict.fromkeys((ACCURACY, *mine))
+        extras.check("plotly", "the page of a study")
         return Reads(outputs=tuple(names), facts=[sources(), version("plotly")])
 
     def facts(self, context: Context) -> Any:

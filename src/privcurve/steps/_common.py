@@ -27,6 +27,7 @@ def run(main: Callable[[], None]) -> None:
     from privcurve.datasets import DatasetError
     from privcurve.experiments.results import IncompleteError
     from privcurve.experiments.study import StudyError
+    from privcurve.extras import MissingPackageError
     from privcurve.files import WriteError
     from privcurve.privacy.seeds import SeedError
     from privcurve.schema import SchemaError
@@ -35,7 +36,9 @@ def run(main: Callable[[], None]) -> None:
         main()
     except WriteError as error:
         sys.exit(f"error: {error} What is trained is kept.")
-    except (DatasetError, StudyError, SchemaError, SeedError, IncompleteError, OSError) as error:
+    except (MissingPackageError, IncompleteError, OSError) as error:
+        sys.exit(f"error: {error}")
+    except (DatasetError, StudyError, SchemaError, SeedError) as error:
         sys.exit(f"error: {error}")
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import yaml
 
+from privcurve import extras
 from privcurve.datasets import Description, describe
 from privcurve.experiments.study import DEFAULT_METRIC, Study, StudyError
 from privcurve.files import replace_text
@@ -50,10 +51,9 @@ FREE: Mapping[str, Mapping[str, Any]] = {
 }
 # That every learner has, without probabilities.
 METRICS = (DEFAULT_METRIC, "balanced_accuracy", "auc")
-OUTPUTS = (
-    *("accuracy", "selected_settings", "raw", "price", "learning_curves", "ledgers"),
-    "leaderboard",
-)
+OUTPUTS = ("accuracy", "selected_settings", "raw", "price", "ledgers")
+# What is drawn, the package that draws it, and what that is called.
+DRAWN = {"learning_curves": ("matplotlib", "a figure"), "leaderboard": ("plotly", "a page")}
 
 
 @dataclass(frozen=True)
@@ -78,6 +78,13 @@ class Comparison:
         """Return one of its outputs."""
         (output,) = [one for one in self.plan.of_study(self.study.name) if one.output.word == word]
         return output
+
+    @property
+    def page(self) -> Path | None:
+        """Its page, where there is what draws it."""
+        return (
+            None if "leaderboard" in undrawn() else self.output("leaderboard").files.others["page"]
+        )
 
     def arguments(self, cores: str) -> list[str]:
         """Return Snakemake's arguments."""
@@ -133,7 +140,7 @@ def prepare(
         "splits": {"holdout": HOLDOUT, "repeats": repeats},
         **({} if metric == METRICS[0] else {"metric": metric}),
         "learners": learners,
-        "outputs": list(OUTPUTS),
+        "outputs": [*OUTPUTS, *(word for word in DRAWN if word not in undrawn())],
     }
     configuration = {
         "studies": [name],
@@ -150,6 +157,12 @@ def prepare(
     plan = reading.read(configuration, home())
     plan.refuse([name])
     return Comparison(plan, plan.studies[name], tuple(left_out), path)
+
+
+def undrawn() -> dict[str, str]:
+    """Return the outputs of which the package that draws them is not there, and how to get it."""
+    faults = {word: extras.missing(*drawn) for word, drawn in DRAWN.items()}
+    return {word: fault for word, fault in faults.items() if fault}
 
 
 def _check(epsilons: Sequence[float], delta: float, repeats: int) -> None:

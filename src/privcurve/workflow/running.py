@@ -1,17 +1,27 @@
-"""Run Snakemake with one line of progress; what it says itself goes to a log."""
+"""Run a study with one line of progress: by Snakemake, whose own words go to a log, or without."""
 
 from __future__ import annotations
 
+import itertools
+import json
 import math
 import re
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from graphlib import TopologicalSorter
 from pathlib import Path
-from typing import TextIO
+from typing import TYPE_CHECKING, TextIO
 
+from privcurve import extras
+from privcurve.datasets import is_current
+from privcurve.experiments.curves import CODED
 from privcurve.workflow import failed
+
+if TYPE_CHECKING:
+    from privcurve.workflow.plan import Plan
 
 LOGS = Path("logs")
 _DONE = re.compile(r"(\d+) of (\d+) steps \((\d+)%\) done")
@@ -39,6 +49,7 @@ def run(
     `log` takes all that it says; `verbose` shows that too, in place of the line of progress, which
     goes to `show`, by default standard error; `quiet` leaves it out. Raises `RunError` if it fails.
     """
+    extras.check("snakemake", "a study")
     command = [sys.executable, "-m", "snakemake", *arguments]
     show = show or sys.stderr
     progress = _Progress(show)
@@ -65,6 +76,89 @@ def run(
     if process.returncode:
         raise RunError(_why(log))
     print(*remarks, sep="", end="", file=show)
+
+
+def run_alone(
+    plan: Plan,
+    study: str,
+    cores: int,
+    log: Path,
+    *,
+    verbose: bool = False,
+    quiet: bool = False,
+    show: TextIO | None = None,
+) -> None:
+    """Do for one study what Snakemake does, where that is not installed.
+
+    The programs of the rules are called in their order, up to `cores` at a time. What is there, and
+    made for what is asked for now, stays. The other arguments, and `RunError`, are those of `run`.
+    """
+    started = time.time()
+    show = show or sys.stderr
+    progress = _Progress(show)
+    n_steps, n_done = sum(map(len, _phases(plan, study))), 0
+    log.parent.mkdir(parents=True, exist_ok=True)
+    with log.open("w", encoding="utf-8") as file, ThreadPoolExecutor(cores) as pool:
+        for phase in _phases(plan, study):
+            for step in pool.map(_run_step, phase):
+                file.write(step.stdout)
+                file.flush()
+                if step.returncode:
+                    pool.shutdown(cancel_futures=True)
+                    progress.end()
+                    raise RunError(_why(log))
+                n_done += 1
+                if verbose:
+                    print(step.stdout, end="", flush=True)
+                elif not quiet:
+                    progress.tell(n_done, n_steps, 100 * n_done // n_steps)
+    progress.end()
+    print(*(f"{line}\n" for line in plan.failed(started)), sep="", end="", file=show)
+
+
+def _phases(plan: Plan, study: str) -> Iterator[list[list[str]]]:
+    """Yield the programs that can run at once, with their arguments, when those before are done."""
+    file, seed = str(plan.files[study]), str(plan.configuration["seed"])
+    folders = {name: CODED / name for name in plan.studies[study].datasets}
+    yield [
+        ["prepare", name, "--output", str(folder)]
+        for name, folder in folders.items()
+        if not is_current(folder)
+    ]
+    ready = str(CODED / "ready" / f"{study}.txt")
+    yield [["ready", "--study", file, "--data", *map(str, folders.values()), "--output", ready]]
+    common = ["--study", file, "--seed", seed]
+    for reads_others in (False, True):
+        yield [
+            ["train", *common, "--digest", job.name, "--portions", *(p.name for p in job.portions)]
+            for job in plan.jobs(study).jobs.values()
+            if bool(job.reads) == reads_others and not job.is_done
+        ]
+    outputs = {one.key: one for one in plan.of_study(study)}
+    reads = {
+        key: [other.key for other in plan.context(one).others.values()]
+        for key, one in outputs.items()
+    }
+    per_job = str(plan.configuration["seconds_per_job"])
+    for one in map(outputs.__getitem__, TopologicalSorter(reads).static_order()):
+        if not plan.is_current(one):
+            what = ["--output", one.output.word, "--options", json.dumps(one.options)]
+            made_for = ["--seconds-per-job", per_job, "--digest", plan.digest(one)]
+            yield [["output", *common, *what, *made_for]]
+
+
+def _run_step(arguments: Sequence[str]) -> subprocess.CompletedProcess[str]:
+    """Run a program of `steps`, and return what it has said."""
+    program, *others = arguments
+    command = [sys.executable, "-m", f"privcurve.steps.{program}", *others]
+    return subprocess.run(
+        command,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        errors="replace",
+        check=False,
+    )
 
 
 class _Progress:
@@ -113,6 +207,10 @@ def _why(log: Path) -> str:
             "this folder is locked. If no other run works here (one was killed, or the power "
             "failed), unlock it: remove the files in .snakemake/locks. What is trained is kept."
         )
-    said = list(dict.fromkeys(line for line in lines if line.startswith("error: ")))
+    # With the lines below it, where an error lists several.
+    of_error = [False]
+    for line in lines:
+        of_error.append(line.startswith("error: ") or (of_error[-1] and line.startswith("  ")))
+    said = list(dict.fromkeys(itertools.compress(lines, of_error[1:])))
     tail = said[-_MOST_LINES:] or [line for line in lines if line.strip()][-_MOST_LINES:]
     return "\n".join(["the run has failed.", *tail, f"All that it said: {log}"])

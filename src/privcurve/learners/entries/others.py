@@ -60,6 +60,7 @@ ENTRIES: tuple[LearnerEntry, ...] = (
         },
         seconds=costs.dpl_trees,
         neighbours=(ADD_REMOVE,),
+        requires="diffprivlib",
         peer=True,
     ),
     LearnerEntry(
@@ -70,6 +71,7 @@ ENTRIES: tuple[LearnerEntry, ...] = (
         parameters={"max_depth": Parameter(5, int, low=1, high=16, size=True)},
         seconds=costs.dpl_trees,
         neighbours=(ADD_REMOVE,),
+        requires="diffprivlib",
         peer=True,
     ),
     # Methods without privacy.
