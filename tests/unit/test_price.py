@@ -343,7 +343,10 @@ def test_terminal_page_and_figure_show_it(folder, monkeypatch):
     assert "; lost by privacy at ε = 0.5: " in sentences[0.5]
 
     comparison = SimpleNamespace(
-        study=plan.studies["tiny"], output=lambda word: outputs[word], file="tiny.yaml"
+        study=plan.studies["tiny"],
+        output=lambda word: outputs[word],
+        file="tiny.yaml",
+        page="page.html",
     )
     said = compare.report(comparison)
     for sentence in sentences.values():
