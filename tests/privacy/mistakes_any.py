@@ -21,7 +21,7 @@ from privcurve.audit.contract_cases import CASES, MANY
 from privcurve.holders.holder import LocalHolder
 from privcurve.kernels.lazybb_rules import count_votes, vote_table
 from privcurve.learners import majority, one_rule, random_trees, tuned
-from privcurve.learners.additive import residuals, rule
+from privcurve.learners.additive import many_classes, residuals, rule
 from privcurve.learners.additive.fitting import Fit
 from privcurve.learners.base import CodedClassifier
 from privcurve.learners.majority import MARGIN, NoisyMajorityClassifier
@@ -51,6 +51,8 @@ OWN, PATE = (case for case in CASES if case.learner == "pate")
 GAM = Case("privgam", {"n_steps": 3})
 CYCLIC = Case("privgam", {"method": "cyclic", "n_rounds": 3, "delta": 1e-2})
 PAIRS = replace(CYCLIC, parameters={**CYCLIC.parameters, "n_rounds": 2, "pairs": "yes"})
+CLASSES = replace(GAM, n_classes=3)
+CYCLIC_CLASSES = replace(CYCLIC, n_classes=3)
 ADDED = Case(
     "privgam",
     {"n_steps": 3, "neighbours": ADD_REMOVE, "n_estimate": 10},
@@ -432,6 +434,14 @@ constant("residuals_without_clip", residuals, "CLIP", 1.0, SENSITIVITY, GAM)
 @mistake(Budget, "sensitivity", SENSITIVITY, GAM)
 def noise_for_an_added_residual(own, self):
     return cells(ADD_REMOVE, pure=True)
+
+
+@mistake(Budget, "sensitivity", SENSITIVITY, CLASSES, CYCLIC_CLASSES)
+def noise_of_two_classes(own, self):
+    return self.of_one_cell()
+
+
+constant("classes_without_clip", many_classes, "CLIP", 1.0, SENSITIVITY, CLASSES)
 
 
 @mistake(rule, "greedy_shares", CHARGE, GAM)

@@ -13,6 +13,7 @@ import pytest
 from own_release import LINES, QUICK, ROWS, book, request, states
 
 from privcurve import datasets, models
+from privcurve.learners.additive.class_model import ClassModel
 from privcurve.learners.additive.model import AdditiveModel, PairShape
 from privcurve.privacy import seeds
 from privcurve.privacy.budget import ADD_REMOVE
@@ -298,6 +299,26 @@ def test_a_pair_of_columns_is_on_the_card_group_by_group(mine):
     assert rows.rows[0] == (f"{first} … {last}", "town = Oslo", "+0.125", "± 0.062")
     assert rows.rows[-1][2] == f"{values[-1, -1]:+.3f}"
     assert "+0.500" in text.text
+
+
+def test_the_card_of_many_classes_has_a_column_a_class():
+    domain = datasets.describe("yeast-sites").domain
+    starts = np.linspace(-1.0, 1.0, 10)
+    values = [np.zeros((10, width)) for width in domain.n_bins]
+    values[2][3, 4] = 0.25
+    model = ClassModel(starts, starts / 10, tuple(values), tuple(values))
+    released = SimpleNamespace(learner=SimpleNamespace(model_=model), domain=domain)
+    text, begins, rows, unused = cards.decides(released)
+    assert text.text.startswith("Each site has a score")
+    assert begins.rows[-1] == ("ERL", "+1.000", "± 0.100")
+    assert rows.header == ("alm", *domain.label.names)
+    assert rows.rows[4][0] == domain.columns[2].bin_names[4]
+    assert rows.rows[4][4] == "+0.25"
+    assert unused.text.startswith("Without effect: mcg, gvh, mit")
+    nothing = ClassModel(starts, starts, tuple(0 * each for each in values), tuple(values))
+    released.learner.model_ = nothing
+    (only,) = cards.decides(released)
+    assert only.text == "It always says that site is ERL: no column counts."
 
 
 @pytest.mark.parametrize(

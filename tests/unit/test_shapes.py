@@ -172,6 +172,7 @@ def test_bounds_between_two_powers_of_ten_are_ticks_themselves(bounds):
         ({"learner": {"learner": "one_rule"}}, "gam~certified is no additive model: shapes are of"),
         ({"learner": {**GAM, "grid": {"n_rounds": [5, 10]}}}, "has a grid or a share"),
         ({"train_shares": [0.5]}, "has a grid or a share of the records"),
+        ({"datasets": ["yeast-sites"]}, "shapes are of two classes, and yeast-sites has 10"),
         ({"given": {"epsilon": 0}}, "epsilon = 0 is not above 0"),
         ({"given": {"epsilon": math.nan}}, "epsilon = nan is not above 0"),
         ({"given": {"dataset": "wdbc"}}, "no dataset 'wdbc'"),

@@ -10,7 +10,7 @@ import numpy as np
 
 from privcurve.figures import style
 from privcurve.lazy import Axes, Figure, pd, ticker
-from privcurve.outputs.base import Asked, Option, dataset_title
+from privcurve.outputs.base import Asked, Option, about, dataset_title
 from privcurve.outputs.context import Context
 from privcurve.outputs.one_model import OPTIONS, OneModel, of_part
 from privcurve.tables.table import Table
@@ -43,6 +43,10 @@ class Shapes(OneModel):
         if arm.learner not in ADDITIVE:
             kinds = ", ".join(ADDITIVE)
             raise ValueError(f"{arm.name} is no additive model: shapes are of {kinds}")
+        n_classes = about(self.dataset(asked)).domain.n_classes
+        if n_classes > 2:
+            why = f"shapes are of two classes, and {self.dataset(asked)} has {n_classes}"
+            raise ValueError(f"{why}: a release's card has the values by class")
         if of_part(arm):
             needed = "shapes are of one setting, trained on all records"
             raise ValueError(f"{arm.name} has a grid or a share of the records: {needed}")

@@ -10,6 +10,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from privcurve import __version__, models
 from privcurve.datasets import Domain
 from privcurve.datasets.columns import NUMERIC, Column, spelt
@@ -27,9 +29,9 @@ from privcurve.releases.released import MODEL, Released
 from privcurve.releases.request import plain
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
+    from privcurve.learners.additive.class_model import ClassModel
     from privcurve.learners.additive.model import PairShape
 
 ABOUT = "made by privcurve release; its card, beside it, says what it guarantees and what not"
@@ -201,6 +203,8 @@ def decides(released: Released) -> Iterator[Block]:
         yield from _sum(
             domain, model.intercept, constant, ".3f", model.shapes, model.errors, model.pairs
         )
+    elif hasattr(model, "class_shapes"):
+        yield from _class_sums(domain, model)
     elif (added := shares.of(released.learner, domain)) is not None:
         yield from _sum(domain, added.constant, f"{added.constant:+.3g}", ".3g", added.values)
     else:
@@ -246,6 +250,37 @@ def _sum(
     if unused:
         yield Text(f"Without effect: {', '.join(unused)}.")
     yield from always(constant, [*values, *(pair.values for pair in pairs)], domain)
+
+
+def _class_sums(domain: Domain, model: ClassModel) -> Iterator[Block]:
+    """Yield what each value adds to the score of each class; columns by their span."""
+    label, names = domain.label, domain.label.names
+    starts = list(zip(names, model.intercepts, model.intercept_errors, strict=True))
+    if not model.n_used:
+        answer = names[int(model.intercepts.argmax())]
+        yield Text(f"It always says that {label.column} is {answer}: no column counts.")
+        return
+    yield Text(
+        f"Each {label.column} has a score: a start, and to that the value of each column's bin. "
+        "The model says the one with the largest. After ± stand standard errors, of noise and of "
+        "the spread of records (approximate); those of the values are in model.json."
+    )
+    yield Rows(
+        (label.column, "start", "error"),
+        [(name, f"{value:+.3f}", f"± {error:.3f}") for name, value, error in starts],
+    )
+    spans = [float(np.ptp(values)) for values in model.class_shapes]
+    for j in sorted(range(len(spans)), key=lambda j: -spans[j]):
+        values = model.class_shapes[j]
+        if values.any():
+            rows = [
+                (name, *(f"{value:+.2f}" for value in column))
+                for name, column in zip(domain.columns[j].bin_names, values.T, strict=True)
+            ]
+            yield Rows((domain.names[j], *names), rows)
+    unused = [name for name, span in zip(domain.names, spans, strict=True) if not span]
+    if unused:
+        yield Text(f"Without effect: {', '.join(unused)}.")
 
 
 def always(constant: float, parts: Sequence[NDArray[np.float64]], domain: Domain) -> Iterator[Text]:

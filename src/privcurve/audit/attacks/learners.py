@@ -17,6 +17,7 @@ from privcurve.audit.attacks.pairs import (
     misled,
     moved_among_few,
     moved_between_leaves,
+    of_three_classes,
     one_more,
     own_answer,
     torn_columns,
@@ -72,6 +73,9 @@ def _counts() -> Iterator[Claim]:
     along = {"n_steps": 3, "ordered": True, "linear": "yes"}
     for setting in ({"method": "cyclic", "n_rounds": 3}, along):
         yield sampled("privgam", CERTIFIED, setting, 200, delta=DELTA)
+    three = {"n_steps": 3, "n_classes": 3}
+    yield worst("privgam", CERTIFIED, three, of_three_classes)
+    yield sampled("privgam", CERTIFIED, three, 200, of_three_classes, DELTA)
     # From the model alone: the score of the canary, which adds up the columns' values.
     once = {"method": "cyclic", "n_rounds": 1, "linear": "no", "pairs": "no"}
     scores = sample_canary_scores

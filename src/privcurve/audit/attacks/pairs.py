@@ -42,6 +42,13 @@ def three_codes() -> Pair:
     return replaced("three codes, a record that moves", ((0,), 1), ((2,), 1), others, (3,))
 
 
+def of_three_classes(c: Claim, target: Target) -> list[Pair]:
+    """Return four records of three classes; one moves to another code and class."""
+    others = [((0,), 0), ((1,), 1), ((2,), 2)]
+    name = "three classes, a record that moves"
+    return [replaced(name, ((0,), 0), ((2,), 1), others, (3,))]
+
+
 def tiny_neighbours(c: Claim, target: Target) -> Iterator[Pair]:
     """Return all neighbours of few records in a column of two or three bins, and constant ones."""
     for n, n_bins in ((2, 2), (3, 2), (4, 2), (2, 3), (3, 3)):

@@ -24,8 +24,8 @@ from privcurve.privacy.calibration.privgam import CLIP, Budget
 from privcurve.privacy.curator import EXACT, Call, Curator, DoorError
 from privcurve.privacy.ledger import LedgerEntry
 
-_SIZES = np.array(rule.SIZES)
-_LENGTHS = np.array(rule.LENGTHS)
+SIZES = np.array(rule.SIZES)
+LENGTHS = np.array(rule.LENGTHS)
 
 
 @dataclass(frozen=True)
@@ -68,8 +68,8 @@ class Plan:
 class Running:
     """Running sums of what was released of one column; see :meth:`add`."""
 
-    def __init__(self, n_bins: int) -> None:
-        self.numerator, self.denominator, self.variance = np.zeros((3, n_bins))
+    def __init__(self, shape: int | tuple[int, ...]) -> None:
+        self.numerator, self.denominator, self.variance = (np.zeros(shape) for _ in range(3))
         self.weight = 0.0
 
     def add(
@@ -172,7 +172,7 @@ class Fit:
             self.errors[j] = np.sqrt(left * (noise + self._running[j].of_records()))
         else:
             mean, spread = np.empty(len(z)), np.empty(len(z))
-            self._nothing[j] = smooth(z, noise, self.ordered[j], _SIZES, _LENGTHS, mean, spread)
+            self._nothing[j] = smooth(z, noise, self.ordered[j], SIZES, LENGTHS, mean, spread)
             self._smooth[j] = mean
             # What smoothing leaves of the noise it leaves of the spread of records as well.
             self.errors[j] = np.sqrt(spread * (1.0 + self._running[j].of_records() / noise))

@@ -100,8 +100,9 @@ class AdditiveModel:
             tuple(pairs),
         )
 
-    def check(self, n_bins: Ints) -> None:
+    def check(self, n_bins: Ints, n_classes: int = 2) -> None:
         """Check what was read from a file."""
+        require(n_classes == 2, "it has one score, which is of two classes")
         for values in (self.shapes, self.errors):
             widths = [value.shape for value in values]
             require(widths == [(k,) for k in n_bins], "its shapes are of other columns")
@@ -113,6 +114,11 @@ class AdditiveModel:
         """How many columns have an effect."""
         alone = {j for j, values in enumerate(self.shapes) if values.any()}
         return len(alone.union(*(pair.columns for pair in self.pairs)))
+
+    def measures(self) -> dict[str, float]:
+        """Return how many columns, bins and pairs it has."""
+        bins = sum(map(len, self.shapes))
+        return {"columns": self.n_used, "bins": bins, "pairs": len(self.pairs)}
 
     def scores(self, codes: Codes) -> Floats:
         """Return the scores of rows."""

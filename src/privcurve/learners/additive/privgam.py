@@ -10,7 +10,9 @@ import numpy as np
 
 from privcurve.coding import Codes, Floats, Records
 from privcurve.learners.additive import rule
+from privcurve.learners.additive.class_model import ClassModel
 from privcurve.learners.additive.fitting import Fit, Plan
+from privcurve.learners.additive.many_classes import ClassFit, ClassResiduals
 from privcurve.learners.additive.model import AdditiveModel
 from privcurve.learners.additive.residuals import Residuals, bin_maps
 from privcurve.learners.base import PrivateClassifier
@@ -42,6 +44,8 @@ class PrivGAMClassifier(ChanceClassifier, PrivateClassifier):
     from a rule in public facts (:mod:`privcurve.learners.additive.rule`): nothing is tuned on the
     records. Proofs and measurements: docs/privgam.md.
 
+    Of more than two classes each has a score; there is no linear part, and there are no pairs.
+
     Sums are whole numbers and so is the noise: the guarantee covers floating-point arithmetic.
 
     Parameters
@@ -55,10 +59,11 @@ class PrivGAMClassifier(ChanceClassifier, PrivateClassifier):
     bins : str
         ``rule``; ``all``; or ``few``: neighbouring bins of ordered columns together, at most 16.
     linear : str
-        Whether there is a linear part: ``rule``, ``yes`` (all columns are ordered) or ``no``.
+        Whether there is a linear part: ``rule``, ``yes`` (all columns are ordered, two classes) or
+        ``no``.
     pairs : str
         Whether pairs of columns have values of their own: ``rule``, ``yes`` (if the fit is
-        cyclic, so with δ > 0) or ``no``.
+        cyclic, so with δ > 0, and there are two classes) or ``no``.
     neighbours : str
         ``replace-one``, or ``add-remove``: then the number of records is not public, and the rule
         goes by `n_estimate`. No record gives a model of noise alone.
@@ -78,8 +83,8 @@ class PrivGAMClassifier(ChanceClassifier, PrivateClassifier):
 
     Attributes
     ----------
-    model_ : AdditiveModel
-        Shape functions with standard errors; prints itself.
+    model_ : AdditiveModel or ClassModel
+        Shape functions with standard errors, of more than two classes by class; prints itself.
     method_ : str
         What the rule chose.
     n_features_used_ : int
@@ -101,7 +106,7 @@ class PrivGAMClassifier(ChanceClassifier, PrivateClassifier):
     """
 
     _learner = "privgam"
-    _released: ClassVar[Mapping[str, Any]] = {"model_": AdditiveModel}
+    _released: ClassVar[Mapping[str, Any]] = {"model_": AdditiveModel | ClassModel}
 
     method: str = rule.RULE
     n_rounds: int = rule.ROUNDS
@@ -115,7 +120,8 @@ class PrivGAMClassifier(ChanceClassifier, PrivateClassifier):
 
     def _fit_one(self, records: Records, curator: Curator) -> PrivacyStatement:
         fit, maps = self._fitted(records, curator)
-        self.model_ = AdditiveModel.of(fit, maps)
+        kind = ClassModel if isinstance(fit, ClassFit) else AdditiveModel
+        self.model_ = kind.of(fit, maps)
         self.method_ = fit.method
         self.n_features_used_ = self.model_.n_used
         if self.neighbours != ADD_REMOVE:
@@ -128,10 +134,16 @@ class PrivGAMClassifier(ChanceClassifier, PrivateClassifier):
         """Run the fit; its transcript is not kept on the model."""
         ordered = self._ordered(len(self.n_bins_))
         n = records.n if self.n_estimate is None else int(self.n_estimate)
-        plan = plan_of(self, n, ordered)
+        n_classes = len(self.classes_)
+        plan = plan_of(self, n, ordered, n_classes)
         maps = bin_maps(self.n_bins_, ordered, plan.merged)
-        residuals = Residuals(*records[:3], maps, plan.budget.bits)
-        fit = kind(residuals, ordered, plan.budget, curator)
+        codes, labels, counts, _ = records
+        if n_classes > 2:
+            of_classes = ClassResiduals(codes, labels, counts, n_classes, maps, plan.budget.bits)
+            fit: Fit = ClassFit(of_classes, ordered, plan.budget, curator)
+        else:
+            residuals = Residuals(codes, 2 * labels - 1, counts, maps, plan.budget.bits)
+            fit = kind(residuals, ordered, plan.budget, curator)
         fit.run(plan)
         return fit, maps
 
@@ -155,6 +167,15 @@ class PrivGAMClassifier(ChanceClassifier, PrivateClassifier):
             )
         check_estimate(self._learner, self.neighbours, self.n_estimate)
 
+    def check_classes(self, n_classes: int) -> None:
+        """Refuse settings that are for two classes alone."""
+        for name in ("linear", "pairs"):
+            if n_classes > 2 and getattr(self, name) == "yes":
+                raise ValueError(
+                    f"privgam: {name} = 'yes' is for two classes, and there are {n_classes}: leave "
+                    "it out"
+                )
+
     def _ordered(self, n_columns: int) -> tuple[bool, ...]:
         by_default = self.bounds is not None
         ordered = ordered_columns(self._learner, self.ordered, by_default, n_columns)
@@ -163,18 +184,19 @@ class PrivGAMClassifier(ChanceClassifier, PrivateClassifier):
         return ordered
 
     def _restore(self) -> None:
-        self.model_.check(self.n_bins_)
+        self.model_.check(self.n_bins_, len(self.classes_))
         self.n_features_used_ = self.model_.n_used
 
     def _scores(self, codes: Codes) -> Floats:
         return self.model_.log_odds(codes)
 
     def _measures(self) -> dict[str, float]:
-        model, bins = self.model_, sum(map(len, self.model_.shapes))
-        return {"columns": model.n_used, "bins": bins, "pairs": len(model.pairs)}
+        return self.model_.measures()
 
 
-def plan_of(settings: PrivGAMClassifier, n: int, ordered: Sequence[bool]) -> Plan:
+def plan_of(
+    settings: PrivGAMClassifier, n: int, ordered: Sequence[bool], n_classes: int = 2
+) -> Plan:
     """Apply the public rule."""
     epsilon, delta, neighbours = float(settings.epsilon), float(settings.delta), settings.neighbours
     pure, private = delta == 0, is_private(epsilon)
@@ -182,7 +204,7 @@ def plan_of(settings: PrivGAMClassifier, n: int, ordered: Sequence[bool]) -> Pla
     budget = find(epsilon, delta, neighbours)
     linear = settings.linear == "yes"
     if settings.linear == rule.RULE:
-        linear = rule.has_line(ordered, n, budget.amount, pure)
+        linear = n_classes == 2 and rule.has_line(ordered, n, budget.amount, pure)
     sizes = rule.line_sizes(n, budget.amount, len(ordered), pure)
     method = settings.method
     if method == rule.RULE:
@@ -205,10 +227,11 @@ def plan_of(settings: PrivGAMClassifier, n: int, ordered: Sequence[bool]) -> Pla
         if private and not pure and 0 < choices <= MAX_CALLS:
             _, share = rule.greedy_shares(n_steps, pure, linear, sum(intercept))
             budget = chosen_budget(epsilon, delta, neighbours, choices, share)
-    wanted = rule.has_pairs(n, budget.amount, len(ordered))
+    wanted = n_classes == 2 and rule.has_pairs(n, budget.amount, len(ordered))
     if settings.pairs != rule.RULE:
         wanted = settings.pairs == "yes"
     pairs = wanted and method == rule.CYCLIC
     share = rule.least_share(method, n_steps, len(ordered), pure, linear, sum(intercept), pairs)
+    budget = replace(budget, n_classes=n_classes)
     on_grid = replace(budget, bits=grid_bits(budget, share))
     return Plan(method, n_steps, merged, linear, pairs, on_grid, intercept, n, sizes)

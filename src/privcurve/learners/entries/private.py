@@ -335,6 +335,8 @@ ENTRIES: tuple[LearnerEntry, ...] = (
         seconds=costs.privgam,
         told=("ordered",),
         neighbours=(REPLACE_ONE, ADD_REMOVE),
+        multiclass=True,
+        slow_by_class=True,
     ),
     # Logistic regression on one-hot codes, all columns at once.
     LearnerEntry(

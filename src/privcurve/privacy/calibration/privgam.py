@@ -45,22 +45,25 @@ ASSUMED_RULE = (
 ASSUMED_SETTINGS = "the settings, which were given"
 
 
-def cells(neighbours: str, pure: bool) -> float:
+def cells(neighbours: str, pure: bool, n_classes: int = 2) -> float:
     """Sensitivity of the sums of residuals by (bin, label): L1 if pure, else L2.
 
-    A record adds at most c to one cell: 2c and √2·c (replace-one), c (add/remove). Source:
-    docs/privgam.md, proof 1 (proved, attained).
+    A record adds at most c to one cell: 2c and √2·c (replace-one), c (add/remove). Of more than
+    two classes it adds c to one cell and c, in parts, to those of the others: twice that in L1,
+    √2 times in L2. Source: docs/privgam.md, proofs 1 and 8 (proved, attained).
     """
-    return (histogram_l1 if pure else histogram_l2)(neighbours, CLIP)
+    if n_classes == 2:
+        return (histogram_l1 if pure else histogram_l2)(neighbours, CLIP)
+    return 2 * histogram_l1(neighbours, CLIP) if pure else histogram_l2(neighbours, 2**0.5 * CLIP)
 
 
-def edge_range(neighbours: str) -> float:
+def edge_range(neighbours: str, n_classes: int = 2) -> float:
     """Range of the change of all columns' Σ_b |G_b|: 4c (replace-one), 2c (add/remove).
 
-    Each is 1-Lipschitz in the L1 norm of G, the signed sums of residuals. Source:
-    docs/privgam.md, proof 2 (proved).
+    Each is 1-Lipschitz in the L1 norm of G, the signed sums of residuals. Twice that of more than
+    two classes. Source: docs/privgam.md, proofs 2 and 8 (proved).
     """
-    return score_range(cells(neighbours, pure=True), neighbours)
+    return score_range(cells(neighbours, True, n_classes), neighbours)
 
 
 def slopes(size: int, neighbours: str, pure: bool) -> float:
@@ -98,6 +101,7 @@ class Budget:
     amount: float
     accountant: str
     bits: int = MOST_BITS
+    n_classes: int = 2
 
     @property
     def pure(self) -> bool:
@@ -119,6 +123,10 @@ class Budget:
 
     def sensitivity(self) -> float:
         """Return the sensitivity of the sums of a column, in the norm of the noise."""
+        return cells(self.neighbours, self.pure, self.n_classes)
+
+    def of_one_cell(self) -> float:
+        """Return that of sums of which a record enters one alone: of records' own residuals."""
         return cells(self.neighbours, self.pure)
 
     def of_slopes(self, size: int) -> float:
@@ -144,7 +152,9 @@ class Budget:
 
     def choice(self, what: str, share: float) -> LedgerEntry:
         """Return the ledger's entry of a choice among the columns."""
-        scores = Announced(what, score_range=edge_range(self.neighbours), source=SOURCE)
+        scores = Announced(
+            what, score_range=edge_range(self.neighbours, self.n_classes), source=SOURCE
+        )
         return scores.entries(self.of_choice(share), self.pure)[0]
 
     def on_grid(self, rate: float, bits: int | None = None) -> int:
@@ -207,7 +217,11 @@ def grid_bits(budget: Budget, least_share: float) -> int:
     if not budget.private:
         return MOST_BITS
     least = min(budget.of_release(least_share), budget.of_choice(least_share))
-    room = math.log2(LARGEST_SCALE) - 1 - math.log2(edge_range(budget.neighbours) / least)
+    room = (
+        math.log2(LARGEST_SCALE)
+        - 1
+        - math.log2(edge_range(budget.neighbours, budget.n_classes) / least)
+    )
     bits = min(MOST_BITS, math.floor(room))
     if bits < LEAST_BITS:
         raise ValueError(_no_room(budget.epsilon))

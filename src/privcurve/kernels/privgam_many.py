@@ -1,0 +1,192 @@
+"""PrivGAM of more than two classes: sums of clipped residuals by class, and smoothing.
+
+As of two classes (``kernels/privgam.py``), what a record adds to a sum is a whole number that
+follows from its own scores alone: weights of classes are whole numbers of a table, their sums are
+exact in floating point, and what is left are single products and quotients, which are rounded alike
+wherever a record stands. Each is rounded down so that proof 8 of docs/privgam.md holds as it is.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from privcurve.coding import Floats, Ints
+from privcurve.kernels.privgam import _along, _apart
+
+# Quotients are made smaller by this factor, more than all roundings of a product can add.
+DOWN = 1.0 - 2.0**-40
+
+
+class ScoredClasses(NamedTuple):
+    """Rows with a score a class, and the weight of a class by how far it is behind.
+
+    Attributes
+    ----------
+    labels : ndarray of shape (n_rows,)
+        Positions of classes.
+    counts : ndarray of shape (n_rows,)
+    scores : ndarray of shape (n_rows, n_classes)
+    table : ndarray of shape (n_entries,)
+        Weights, whole numbers above 0, not increasing; the first is that of the best class.
+    shift : int
+        A step of the table is 2^shift in units of scores.
+    clip : int
+        The largest residual.
+    """
+
+    labels: NDArray[np.uint8]
+    counts: Ints
+    scores: Ints
+    table: Floats
+    shift: int
+    clip: int
+
+
+@njit(cache=True, nogil=True)
+def _share_out(i: int, rows: ScoredClasses, parts: Floats) -> int:
+    """Return the clipped residual s of a row, and write what each other class has of it.
+
+    s is min(1 - p, 1/2) for the chance p of the row's own class; the parts are s times the chances
+    of the others, normalised, and 0 for its own. They are whole, and no more than s together.
+    """
+    labels, _, scores, table, shift, clip = rows
+    n_classes, own, last = scores.shape[1], labels[i], len(table) - 1
+    best = scores[i, 0]
+    for k in range(1, n_classes):
+        best = max(best, scores[i, k])
+    total = 0.0
+    for k in range(n_classes):
+        behind = best - scores[i, k]
+        # Entry k > 0 is for ((k - 1)·2^shift, k·2^shift], the last for all above.
+        weight = table[min(((behind - 1) >> shift) + 1, last)]
+        parts[k] = weight
+        total += weight
+    others = total - parts[own]
+    residual = clip
+    if 2.0 * others < total:
+        residual = min(clip, int(2.0 * clip * others / total))
+    unit = residual * DOWN / others
+    parts[own] = 0.0
+    for k in range(n_classes):
+        parts[k] = math.floor(parts[k] * unit)
+    return residual
+
+
+@njit(cache=True, nogil=True)
+def add_to_class_scores(column: NDArray[Any], change: Ints, scores: Ints) -> None:
+    """Add a bin's changes, of shape (n_bins, n_classes), to the scores of its records, in place."""
+    n_classes = scores.shape[1]
+    for i in range(len(column)):
+        b = column[i]
+        for k in range(n_classes):
+            scores[i, k] += change[b, k]
+
+
+@njit(cache=True, nogil=True)
+def class_residual_sums(column: NDArray[Any], n_bins: int, rows: ScoredClasses) -> Ints:
+    """Sum residuals by class and bin: of records of other classes, then of those of the class.
+
+    Returns an array of shape (2, n_classes, n_bins).
+    """
+    labels, counts, n_classes = rows.labels, rows.counts, rows.scores.shape[1]
+    sums = np.zeros((n_bins, 2, n_classes), dtype=np.int64)
+    parts = np.empty(n_classes)
+    for i in range(len(column)):
+        residual = _share_out(i, rows, parts)
+        cell, count = sums[column[i]], counts[i]
+        cell[1, labels[i]] += count * residual
+        for k in range(n_classes):
+            cell[0, k] += count * int(parts[k])
+    return sums.transpose(1, 2, 0).copy()
+
+
+@njit(cache=True, nogil=True)
+def class_residuals(rows: ScoredClasses) -> Ints:
+    """Return the residual of a record of each row by class: its own less what the others have."""
+    n, n_classes = rows.scores.shape
+    found = np.empty((n, n_classes), dtype=np.int64)
+    parts = np.empty(n_classes)
+    for i in range(n):
+        residual = _share_out(i, rows, parts)
+        for k in range(n_classes):
+            found[i, k] = -int(parts[k])
+        found[i, rows.labels[i]] = residual
+    return found
+
+
+@njit(cache=True, nogil=True)
+def class_edges_of_columns(columns: NDArray[Any], n_bins: Ints, rows: ScoredClasses) -> Ints:
+    """Return Σ_{k,b} |G_kb| of each column, of shape (n_columns, n_rows)."""
+    n, n_classes = rows.scores.shape
+    residuals = class_residuals(rows)
+    edges = np.zeros(len(columns), dtype=np.int64)
+    for j in range(len(columns)):
+        sums = np.zeros((n_bins[j], n_classes), dtype=np.int64)
+        column = columns[j]
+        for i in range(n):
+            for k in range(n_classes):
+                sums[column[i], k] += rows.counts[i] * residuals[i, k]
+        edges[j] = np.abs(sums).sum()
+    return edges
+
+
+@njit(cache=True, nogil=True)
+def smooth_classes(
+    z: Floats,
+    noise: Floats,
+    ordered: bool,
+    sizes: Floats,
+    lengths: Floats,
+    mean: Floats,
+    variance: Floats,
+) -> float:
+    """Average posterior means over sizes and kinds of prior, which all classes share.
+
+    Parameters are those of :func:`privcurve.kernels.privgam.smooth`; values, variances and what is
+    overwritten are of shape (n_classes, n_bins).
+
+    Returns
+    -------
+    float
+        The posterior weight of τ = 0.
+    """
+    n_classes, n_bins = z.shape
+    kinds = len(lengths) if ordered and n_bins > 2 else 1
+    n = 1 + (len(sizes) - 1) * kinds
+    logs = np.zeros(n)
+    means = np.zeros((n, n_classes, n_bins))
+    squares = np.zeros((n, n_classes, n_bins))
+    longest = lengths.max()
+    for c in range(n_classes):
+        for b in range(n_bins):
+            logs[0] -= 0.5 * (math.log(noise[c, b]) + z[c, b] * z[c, b] / noise[c, b])
+        i = 1
+        for tau in sizes[1:]:
+            size = tau * tau
+            for kind in range(kinds):
+                to, spread = means[i, c], squares[i, c]
+                if kinds == 1:
+                    logs[i] += _apart(z[c], noise[c], size, to, spread)
+                elif lengths[kind] > 0:
+                    step = math.exp(-1.0 / (n_bins * lengths[kind]))
+                    logs[i] += _along(z[c], noise[c], size, step, 0.0, to, spread)
+                else:
+                    step = math.exp(-1.0 / (n_bins * longest))
+                    half = 0.5 * size
+                    logs[i] += _along(z[c], noise[c], half, step, half, to, spread)
+                i += 1
+    logs[0] += math.log(kinds)
+    weights = np.exp(logs - logs.max())
+    weights /= weights.sum()
+    mean[:] = 0.0
+    variance[:] = 0.0
+    for i in range(n):
+        mean += weights[i] * means[i]
+        variance += weights[i] * (squares[i] + means[i] ** 2)
+    variance[:] = np.maximum(0.0, variance - mean**2)
+    return weights[0]

@@ -1,0 +1,133 @@
+"""The model of PrivGAM for more than two classes: a value by class for each code of each column."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Self
+
+import numpy as np
+from scipy.special import log_softmax
+
+from privcurve.coding import Codes, Floats, Ints
+from privcurve.learners.additive.residuals import SCORE_BITS
+from privcurve.learners.shared.checks import require
+
+if TYPE_CHECKING:
+    from privcurve.learners.additive.fitting import Fit
+
+
+@dataclass(frozen=True, eq=False)
+class ClassModel:
+    """A score a class: an intercept, and a value for the code of each column.
+
+    The softmax p of the scores is not the chance q of a class, as residuals are clipped at 1/2: q
+    is in proportion to p·max(1, 2(1 − p)), see :meth:`log_odds`. Both have the same order.
+
+    Attributes
+    ----------
+    intercepts, intercept_errors : ndarray of shape (n_classes,)
+    class_shapes : tuple of ndarray of shape (n_classes, n_bins)
+        The values of each code, by column; those of a code add up to 0, and are 0 throughout where
+        a column has no effect.
+    class_errors : tuple of ndarray of shape (n_classes, n_bins)
+        Standard errors of the values, of noise and of the spread of records; approximate.
+    """
+
+    intercepts: Floats
+    intercept_errors: Floats
+    class_shapes: tuple[Floats, ...]
+    class_errors: tuple[Floats, ...]
+
+    @classmethod
+    def of(cls, fit: Fit, maps: Sequence[Codes]) -> Self:
+        """Return the model of a fit, for codes and not for merged bins."""
+        values = [shape / 2.0**SCORE_BITS for shape in fit.records.shapes]
+        return cls(
+            values[-1][:, 0],
+            fit.errors[-1][:, 0],
+            tuple(value[:, bins] for value, bins in zip(values, maps, strict=False)),
+            tuple(error[:, bins] for error, bins in zip(fit.errors, maps, strict=False)),
+        )
+
+    def check(self, n_bins: Ints, n_classes: int) -> None:
+        """Check what was read from a file; raises ValueError."""
+        for values in (self.class_shapes, self.class_errors):
+            widths = [value.shape for value in values]
+            wanted = [(n_classes, k) for k in n_bins.tolist()]
+            require(widths == wanted, "its shapes are of other columns or classes")
+        for ends in (self.intercepts, self.intercept_errors):
+            require(ends.shape == (n_classes,), "its intercepts are of other classes")
+
+    @property
+    def n_used(self) -> int:
+        """How many columns have an effect."""
+        return sum(bool(values.any()) for values in self.class_shapes)
+
+    def measures(self) -> dict[str, float]:
+        """Return how many columns and bins it has; there are no pairs."""
+        bins = sum(values.shape[1] for values in self.class_shapes)
+        return {"columns": self.n_used, "bins": bins, "pairs": 0}
+
+    def scores(self, codes: Codes) -> Floats:
+        """Return the scores of rows, of shape (n_rows, n_classes)."""
+        scores = np.tile(self.intercepts, (len(codes), 1))
+        for j, values in enumerate(self.class_shapes):
+            scores += values.T[codes[:, j]]
+        return scores
+
+    def log_odds(self, codes: Codes) -> Floats:
+        """Return the logarithms of the chances of classes, but for one constant a row."""
+        logs = log_softmax(self.scores(codes), axis=1)
+        least = np.minimum(np.exp(logs), 0.5)
+        return np.asarray(logs + math.log(2) + np.log1p(-least))
+
+    def in_words(
+        self,
+        names: Sequence[str] | None = None,
+        bin_names: Sequence[Sequence[str]] | None = None,
+        classes: Sequence[str] | None = None,
+    ) -> str:
+        """Say what the model is, columns in the order of how far apart their values are.
+
+        Parameters
+        ----------
+        names : sequence of str, optional
+            Of the columns; by default their positions.
+        bin_names : sequence of sequences of str, optional
+            Conditions on a column, by code, such as those of a domain.
+        classes : sequence of str, optional
+            Of the classes; by default their positions.
+        """
+        n_classes = len(self.intercepts)
+        classes = [f"class {k}" for k in range(n_classes)] if classes is None else classes
+        starts = zip(classes, self.intercepts, self.intercept_errors, strict=True)
+        lines = [
+            "Each class has a score, and the label is that of the largest; they begin with "
+            + ", ".join(f"{name} {value:+.2f} (± {error:.2f})" for name, value, error in starts)
+            + ", and to that comes what follows:"
+        ]
+        spans = np.array([values.max() - values.min() for values in self.class_shapes])
+        unused = []
+        for j in np.argsort(-spans, kind="stable").tolist():
+            values, errors = self.class_shapes[j], self.class_errors[j]
+            name = f"column {j}" if names is None else names[j]
+            if not values.any():
+                unused.append(name)
+                continue
+            ends = []
+            for at in (int(values.argmin()), int(values.argmax())):
+                k, code = divmod(at, values.shape[1])
+                where = f"code {code}" if bin_names is None else bin_names[j][code]
+                ends.append(
+                    f"{values[k, code]:+.2f} (± {errors[k, code]:.2f}) for {classes[k]} "
+                    f"where {where}"
+                )
+            lines.append(f"  {name}: from {ends[0]} up to {ends[1]}")
+        if unused:
+            lines.append(f"Without effect: {', '.join(unused)}.")
+        return "\n".join(lines)
+
+    def __str__(self) -> str:
+        return self.in_words()

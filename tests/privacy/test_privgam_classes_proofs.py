@@ -1,0 +1,107 @@
+"""PrivGAM of more than two classes: what one record moves, on all records of a small domain."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+from privcurve.kernels.privgam_many import DOWN
+from privcurve.learners.additive.many_classes import ClassResiduals, weight_table
+from privcurve.learners.additive.residuals import bin_maps
+from privcurve.privacy.budget import ADD_REMOVE, REPLACE_ONE
+from privcurve.privacy.calibration import privgam as bounds
+
+BITS = 20
+N_BINS = np.array([3, 2])
+N_CLASSES = 3
+RECORDS = list(itertools.product(range(3), range(2), range(N_CLASSES)))
+# Scores of which one class is sure, of which two are even, and none at all.
+FLAT = (np.zeros((3, 3)), np.zeros((3, 2)))
+STEEP = (
+    np.array([[9.0, 0.3, -2.0], [0.0, 0.3, -2.0], [-9.0, -0.6, 4.0]]),
+    np.array([[0.5, -1.0], [0.0, 2.0], [-0.5, -1.0]]),
+)
+
+
+def residuals(some, shapes):
+    whole = np.array(some, dtype=np.int64).reshape(-1, 3)
+    maps = bin_maps(N_BINS, (True, True), merged=False)
+    ones = np.ones(len(whole), dtype=np.int64)
+    codes = whole[:, :2].astype(np.uint8)
+    made = ClassResiduals(codes, whole[:, 2], ones, N_CLASSES, maps, BITS)
+    for j, shape in enumerate(shapes):
+        made.set_shape(j, shape)
+    return made
+
+
+@pytest.mark.parametrize("neighbours", [REPLACE_ONE, ADD_REMOVE])
+def test_sensitivities_hold_and_are_reached(neighbours):
+    others = [(0, 1, 1), (2, 0, 2), (0, 0, 0)]
+    replaced = list(itertools.combinations([[one] for one in RECORDS], 2))
+    pairs = replaced if neighbours == REPLACE_ONE else [([one], []) for one in RECORDS]
+    largest = dict.fromkeys(("l1", "l2", "margin", "edge", "range"), 0.0)
+    for shapes, (left, right) in itertools.product((FLAT, STEEP), pairs):
+        a, b = residuals(others + left, shapes), residuals(others + right, shapes)
+        unit = 2.0**-BITS
+        sums = [(a.sums(j) - b.sums(j)).ravel() * unit for j in range(3)]
+        edges = (a.edges() - b.edges()) * unit
+        seen = {
+            "l1": max(np.abs(s).sum() for s in sums),
+            "l2": max(np.linalg.norm(s) for s in sums),
+            "margin": np.abs(a.sums(2)[1] - b.sums(2)[1]).sum() * unit,
+            "edge": np.abs(edges).max(),
+            "range": edges.max() - edges.min(),
+        }
+        largest = {key: max(largest[key], seen[key]) for key in largest}
+    stated = {
+        "l1": bounds.cells(neighbours, True, N_CLASSES),
+        "l2": bounds.cells(neighbours, False, N_CLASSES),
+        "margin": bounds.cells(neighbours, True),
+        "edge": bounds.cells(neighbours, True, N_CLASSES),
+        "range": bounds.edge_range(neighbours, N_CLASSES),
+    }
+    for key, bound in stated.items():
+        # No rounding is allowed for: what records add is whole, and rounded down.
+        assert largest[key] <= bound * (1 + 1e-15), key
+    for key in ("l1", "l2", "margin"):
+        assert largest[key] == pytest.approx(stated[key], rel=1e-3), key
+
+
+def test_stated_sensitivities_are_those_of_the_page():
+    page = {(REPLACE_ONE, True): 2.0, (REPLACE_ONE, False): 1.0}
+    page |= {(ADD_REMOVE, True): 1.0, (ADD_REMOVE, False): 0.5**0.5}
+    for (neighbours, pure), bound in page.items():
+        for n_classes in (3, 10, 128):
+            assert bounds.cells(neighbours, pure, n_classes) == pytest.approx(bound, rel=1e-15)
+    assert bounds.edge_range(REPLACE_ONE, 3) == 4.0
+    assert bounds.edge_range(ADD_REMOVE, 3) == 2.0
+
+
+def test_parts_of_a_residual_are_whole_and_never_more_than_it():
+    """For the largest and the smallest weights, and residuals of every size, on the finest grid."""
+    rng = np.random.default_rng(0)
+    n, n_classes = 20_000, 9
+    scores = np.where(rng.random((n, n_classes)) < 0.3, 0.0, rng.normal(size=(n, n_classes)) * 9)
+    maps = bin_maps(np.array([n]), (True,), merged=False)
+    codes = np.arange(n)[:, None].astype(np.uint16)
+    labels, ones = rng.integers(0, n_classes, n), np.ones(n, dtype=np.int64)
+    made = ClassResiduals(codes, labels, ones, n_classes, maps, bounds.MOST_BITS)
+    made.set_shape(0, scores.T)
+    each = made.each()
+    rows = np.arange(n)
+    own = each[rows, labels]
+    each[rows, labels] = 0
+    assert (each <= 0).all()
+    assert (-each.sum(axis=1) <= own).all()
+    assert own.max() == 2 ** (bounds.MOST_BITS - 1)
+    assert (-each.sum(axis=1) >= own - n_classes - own * 2.0**-39).all()
+    assert DOWN < (1 + 2.0**-53) ** -4
+    assert (weight_table() >= 1).all()
+    assert np.array_equal(weight_table(), np.floor(weight_table()))
+
+
+def test_what_a_record_adds_follows_from_it_alone():
+    """Bit for bit: whoever stands beside it, in whatever order."""
+    alone = residuals([(1, 1, 2)], STEEP).each()[0]
+    for others in itertools.permutations(RECORDS[:4]):
+        assert np.array_equal(residuals([*others, (1, 1, 2)], STEEP).each()[-1], alone)

@@ -1,0 +1,98 @@
+"""PrivGAM's cyclic fit of more than two classes in plain NumPy: matrices, floating point.
+
+Written from the formulas of docs/privgam.md alone; what two classes have too is that program's.
+"""
+
+import math
+
+import numpy as np
+
+from privgam import SIZES, kernels
+
+
+def shared_out(scores, labels):
+    """The clipped residual of each record, and what each other class has of it."""
+    chances = np.exp(scores - scores.max(axis=1, keepdims=True))
+    chances /= chances.sum(axis=1, keepdims=True)
+    rows = np.arange(len(labels))
+    others = chances.copy()
+    others[rows, labels] = 0.0
+    residual = np.minimum(others.sum(axis=1), 0.5)
+    return residual, residual[:, None] * others / others.sum(axis=1, keepdims=True)
+
+
+def sums_of(scores, labels, column, width):
+    """Q and S: what other classes' records give to a class, and its own; by class and bin."""
+    n_classes = scores.shape[1]
+    residual, parts = shared_out(scores, labels)
+    sums = np.zeros((2, n_classes, width))
+    np.add.at(sums[1], (labels, column), residual)
+    for k in range(n_classes):
+        np.add.at(sums[0, k], column, parts[:, k])
+    return sums
+
+
+def smooth(z, noise, ordered):
+    """Posterior means of all classes, sizes and kinds of prior shared; the weight of no effect."""
+    logs, means = [], []
+    for size in SIZES:
+        for kernel in kernels(z.shape[1], ordered):
+            prior, log, mean = size**2 * kernel, 0.0, []
+            for values, variances in zip(z, noise, strict=True):
+                total = prior + np.diag(variances)
+                solved = np.linalg.solve(total, values)
+                log -= 0.5 * (np.linalg.slogdet(total)[1] + values @ solved)
+                mean.append(prior @ solved)
+            logs.append(log)
+            means.append(mean)
+    weights = np.exp(np.array(logs) - max(logs))
+    weights /= weights.sum()
+    return np.tensordot(weights, means, 1), weights[: len(means) // len(SIZES)].sum()
+
+
+def cyclic(X, y, n_bins, ordered, n_classes, mu=math.inf, rng=None, n_rounds=10):
+    """Fit; y are positions of classes. Give values by class and bin, the intercept's last."""
+    columns = [*X.T, np.zeros(len(y), dtype=int)]
+    widths, ordered, last = [*n_bins, 1], [*ordered, False], len(n_bins)
+    shapes = [np.zeros((n_classes, width)) for width in widths]
+    running = [np.zeros((3, n_classes, width)) for width in widths]
+    nothing = np.zeros(len(widths))
+
+    def step(j, share, weight):
+        scores = sum(shape.T[column] for shape, column in zip(shapes, columns, strict=True))
+        sums = sums_of(scores, y, columns[j], widths[j])
+        sigma = 0.0
+        if math.isfinite(mu):
+            sigma = 1 / (math.sqrt(share) * mu)
+            sums += sigma * rng.normal(size=sums.shape)
+        slope, curvature = sums[1] - sums[0], np.maximum(sums.sum(axis=0) / 2, 0)
+        slope -= slope.mean(axis=0)
+        variance = 2 * sigma**2 * (1 - 1 / n_classes)
+        running[j] += weight * np.array(
+            [slope + curvature * shapes[j], curvature, np.full(slope.shape, weight * variance)]
+        )
+        numerator, denominator, variance = running[j]
+        denominator = np.maximum(denominator, 1e-3 * np.maximum(np.sqrt(variance), 1e-3))
+        z = numerator / denominator
+        noise = np.minimum(1e6, variance / denominator**2 + weight / denominator)
+        if j == last:
+            mean = z * 9 / (9 + noise)
+        else:
+            mean, nothing[j] = smooth(z, noise, ordered[j])
+        shapes[j] = mean - mean.mean(axis=0)
+
+    active = list(range(last))
+    for t in range(1, n_rounds + 1):
+        share = math.sqrt(t) / sum(math.sqrt(k) for k in range(1, n_rounds + 1))
+        share /= len(active) + 0.2 * (1 + (t == n_rounds))
+        weight = math.sqrt(t)
+        step(last, 0.2 * share, weight)
+        for j in active if rng is None else rng.permutation(active):
+            step(j, share, weight)
+        if t == n_rounds:
+            step(last, 0.2 * share, weight)
+        if t == 2:
+            for j in [j for j in active if nothing[j] >= 0.5]:
+                shapes[j] = np.zeros_like(shapes[j])
+                active.remove(j)
+    return shapes

@@ -1,0 +1,177 @@
+"""PrivGAM of more than two classes, beside a plain program; its decisions, model and refusals."""
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy.special import softmax
+
+from privcurve.kernels.privgam_many import smooth_classes
+from privcurve.learners.additive import rule
+from privcurve.learners.additive.class_model import ClassModel
+from privcurve.learners.additive.many_classes import ClassResiduals
+from privcurve.learners.additive.privgam import PrivGAMClassifier
+from privcurve.learners.additive.residuals import bin_maps
+from privcurve.privacy.calibration.privgam import gaussian_budget
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "reference"))
+import privgam_classes as reference
+
+N_BINS = (12, 4, 3, 6)
+ORDERED = (True, False, False, True)
+BITS = 30
+
+
+def problem(n=3000, n_classes=3, seed=1):
+    rng = np.random.default_rng(seed)
+    X = rng.integers(0, N_BINS, (n, len(N_BINS)))
+    scores = np.zeros((n, n_classes))
+    scores[:, 0] = 0.5 * (X[:, 0] - 6)
+    scores[:, 1] = 2.0 * (X[:, 1] == 2)
+    chances = softmax(scores, axis=1)
+    y = (rng.random((n, 1)) > chances.cumsum(axis=1)).sum(axis=1)
+    return X, y
+
+
+def fitted(X, y, n_classes=3, **parameters):
+    classes = tuple(range(n_classes))
+    return PrivGAMClassifier(
+        n_bins=N_BINS, ordered=ORDERED, classes=classes, linear="no", **parameters
+    ).fit(X, y)
+
+
+@pytest.mark.parametrize("n_classes", [3, 7])
+def test_sums_are_those_of_the_plain_program(n_classes):
+    rng = np.random.default_rng(0)
+    X, y = problem(500, n_classes)
+    maps = bin_maps(np.array(N_BINS), ORDERED, merged=False)
+    counts = rng.integers(1, 3, 500)
+    records = ClassResiduals(X.astype(np.uint8), y, counts, n_classes, maps, BITS)
+    shapes = [rng.normal(size=(n_classes, width)) for width in N_BINS]
+    for j, shape in enumerate(shapes):
+        records.set_shape(j, shape)
+    # Scores as the table of weights has them: by steps of 1/256 from the best.
+    scores = sum(shape.T[X[:, j]] for j, shape in enumerate(shapes))
+    behind = scores.max(axis=1, keepdims=True) - scores
+    steps = np.where(behind > 0, np.ceil(behind * 256) - 0.5, 0.0) / 256
+    many = np.repeat(np.arange(500), counts)
+    for j in range(4):
+        expected = reference.sums_of(-steps[many], y[many], X[many, j], N_BINS[j])
+        assert records.sums(j) / 2.0**BITS == pytest.approx(expected, abs=1e-5)
+    own, _ = reference.shared_out(-steps, y)
+    each = records.each() / 2.0**BITS
+    assert each[np.arange(500), y] == pytest.approx(own, abs=1e-7)
+    assert each.sum(axis=1) == pytest.approx(0.0, abs=1e-7)
+    edges = [np.abs(records.sums(j)[1] - records.sums(j)[0]).sum() for j in range(len(N_BINS) + 1)]
+    assert records.edges().tolist() == edges
+
+
+@pytest.mark.parametrize("ordered", [True, False])
+def test_smoothing_is_that_of_the_plain_program(ordered):
+    rng = np.random.default_rng(2)
+    z, noise = rng.normal(size=(4, 9)), rng.uniform(0.1, 2.0, (4, 9))
+    mean, spread = np.empty(z.shape), np.empty(z.shape)
+    sizes, lengths = np.array(rule.SIZES), np.array(rule.LENGTHS)
+    nothing = smooth_classes(z, noise, ordered, sizes, lengths, mean, spread)
+    expected, weight = reference.smooth(z, noise, ordered)
+    assert mean == pytest.approx(expected, abs=1e-9)
+    assert nothing == pytest.approx(weight, rel=1e-9)
+    assert (spread > 0).all()
+
+
+@pytest.mark.parametrize("n_rounds", [1, 5])
+def test_without_noise_values_are_those_of_the_plain_program(n_rounds):
+    """But for the grids of weights and residuals; a column without effect leaves both."""
+    X, y = problem()
+    model = fitted(X, y, epsilon=np.inf, n_rounds=n_rounds).model_
+    plain = reference.cyclic(X, y, N_BINS, ORDERED, 3, n_rounds=n_rounds)
+    for found, expected in zip(model.class_shapes, plain[:-1], strict=True):
+        assert found == pytest.approx(expected, abs=5e-3)
+    assert model.intercepts == pytest.approx(plain[-1][:, 0], abs=5e-3)
+    if n_rounds > 2:
+        assert not model.class_shapes[3].any()
+        assert not plain[3].any()
+
+
+def test_with_noise_values_are_spread_alike():
+    """Means and deviations of 30 fits, within five of their own standard errors."""
+    X, y = problem(1500)
+    budget = {"epsilon": 2.0, "delta": 1e-5}
+    mu = gaussian_budget(*budget.values(), "replace-one").amount
+    ours, plain = [], []
+    for k in range(30):
+        settings = {"n_rounds": 2, "method": "cyclic", "bins": "all", "random_state": k}
+        ours.append(fitted(X, y, **budget, **settings).model_.class_shapes[1])
+        rng = np.random.default_rng(k)
+        plain.append(reference.cyclic(X, y, N_BINS, ORDERED, 3, mu, rng, n_rounds=2)[1])
+    means, spreads = zip(
+        *((np.mean(x, axis=0), np.std(x, axis=0)) for x in (ours, plain)), strict=True
+    )
+    apart = np.sqrt((spreads[0] ** 2 + spreads[1] ** 2) / 30)
+    assert np.abs(means[0] - means[1]).max() < (5 * apart).max()
+    assert np.mean(spreads[0]) == pytest.approx(np.mean(spreads[1]), rel=0.25)
+
+
+@pytest.mark.parametrize(("epsilon", "delta"), [(2.0, 1e-5), (4.0, 0.0)])
+def test_it_learns_with_noise(epsilon, delta):
+    X, y = problem(6000)
+    model = fitted(X, y, epsilon=epsilon, delta=delta, random_state=0)
+    best = fitted(X, y, epsilon=np.inf).score(X, y)
+    assert model.score(X, y) > best - 0.02 > np.bincount(y).max() / len(y) + 0.1
+
+
+def test_a_score_with_clipped_residuals_has_the_order_and_the_chances_of_the_records():
+    """In one bin: where own residuals balance with what others give, q ∝ p·max(1, 2(1 − p))."""
+    rng = np.random.default_rng(3)
+    for n_classes in (2, 3, 5, 12):
+        scores = rng.normal(size=(200, n_classes)) * rng.uniform(0.1, 4.0, (200, 1))
+        p = softmax(scores, axis=1)
+        q = p * np.maximum(1.0, 2.0 * (1.0 - p))
+        q /= q.sum(axis=1, keepdims=True)
+        # What a class has of its own records, and of others'.
+        own = q * np.minimum(1.0 - p, 0.5)
+        given = own / (1.0 - p)
+        assert own == pytest.approx(p * (given.sum(axis=1, keepdims=True) - given))
+        assert np.array_equal(q.argmax(axis=1), p.argmax(axis=1))
+        if n_classes > 2:
+            model = ClassModel(np.zeros(n_classes), np.zeros(n_classes), (scores.T,), (scores.T,))
+            logs = model.log_odds(np.arange(200)[:, None])
+            assert softmax(logs, axis=1) == pytest.approx(q)
+
+
+def test_chances_of_one_column_are_the_shares_of_classes():
+    rng = np.random.default_rng(4)
+    X = rng.integers(0, 2, (40_000, 1))
+    shares = np.array([[0.7, 0.2, 0.1], [0.3, 0.3, 0.4]])
+    y = (rng.random((40_000, 1)) > shares[X[:, 0]].cumsum(axis=1)).sum(axis=1)
+    model = PrivGAMClassifier(
+        n_bins=2, ordered=False, classes=(0, 1, 2), epsilon=np.inf, n_rounds=60
+    ).fit(X, y)
+    assert model.predict_proba([[0], [1]]) == pytest.approx(shares, abs=0.02)
+
+
+def test_little_budget_leaves_a_noisy_majority():
+    X, y = problem(200)
+    model = fitted(X, np.where(y == 0, 1, y), epsilon=0.3, random_state=0)
+    assert [entry.what for entry in model.privacy_.ledger] == ["first: numbers of records by class"]
+    assert set(model.predict(X)) == {1}
+    assert model.n_features_used_ == 0
+
+
+@pytest.mark.parametrize("name", ["linear", "pairs"])
+def test_what_is_of_two_classes_is_refused_before_training(name):
+    X, y = problem(60)
+    made = PrivGAMClassifier(
+        n_bins=N_BINS, ordered=True, classes=(0, 1, 2), delta=1e-5, **{name: "yes"}
+    )
+    with pytest.raises(ValueError, match=f"{name} = 'yes' is for two classes, and there are 3"):
+        made.fit(X, y)
+
+
+def test_a_model_in_words_names_the_classes_of_its_ends():
+    X, y = problem()
+    text = fitted(X, y, epsilon=np.inf).describe()
+    assert "they begin with class 0 " in text
+    assert "  column 0: from " in text
+    assert text.endswith("Without effect: column 3.")
