@@ -195,4 +195,9 @@ def sample_canary_scores(
 
 def canary_score(model: Any, pair: Pair) -> float:
     """Return the score of the record that differs, with its left label less with its right one."""
-    return float(model._scores(pair.canaries) @ pair.labels)
+    scores = model._scores(pair.canaries)
+    if scores.ndim == 2:
+        # Of more than two classes each side's record has the score of its own.
+        left, right = int(pair.left.labels[0]), int(pair.right.labels[0])
+        return float(scores[0, left] - scores[1, right])
+    return float(scores @ pair.labels)
