@@ -175,3 +175,6 @@ def test_a_model_in_words_names_the_classes_of_its_ends():
     assert "they begin with class 0 " in text
     assert "  column 0: from " in text
     assert text.endswith("Without effect: column 3.")
+    named = fitted(X, y, epsilon=np.inf).model_.in_words(class_names=["low", "mid", "high"])
+    assert "they begin with low " in named
+    assert "class " not in named.partition(":")[2]

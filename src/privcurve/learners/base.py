@@ -343,13 +343,11 @@ class CodedClassifier(ClassifierMixin, BaseEstimator):
             domain = self.schema.domain
         names, bins = (None, None) if domain is None else (domain.names, domain.bin_names)
         model: Any = getattr(self, "model_", None)
+        many = domain is not None and domain.n_classes > 2
+        classes = {"class_names": domain.label.names} if many else {}
         if hasattr(model, "in_words"):
-            return str(model.in_words(names, bins))
-        if not hasattr(model, "describe"):
-            return self._learner
-        if domain is None or domain.n_classes == 2:
-            return str(model.describe(bins))
-        return str(model.describe(bins, class_names=domain.label.names))
+            return str(model.in_words(names, bins, **classes))
+        return str(model.describe(bins, **classes)) if hasattr(model, "describe") else self._learner
 
     def __str__(self) -> str:
         if self.schema is None or not hasattr(self, "classes_"):

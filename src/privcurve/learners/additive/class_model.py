@@ -87,7 +87,7 @@ class ClassModel:
         self,
         names: Sequence[str] | None = None,
         bin_names: Sequence[Sequence[str]] | None = None,
-        classes: Sequence[str] | None = None,
+        class_names: Sequence[str] | None = None,
     ) -> str:
         """Say what the model is, columns in the order of how far apart their values are.
 
@@ -97,11 +97,11 @@ class ClassModel:
             Of the columns; by default their positions.
         bin_names : sequence of sequences of str, optional
             Conditions on a column, by code, such as those of a domain.
-        classes : sequence of str, optional
-            Of the classes; by default their positions.
+        class_names : sequence of str, optional
+            By default their positions.
         """
         n_classes = len(self.intercepts)
-        classes = [f"class {k}" for k in range(n_classes)] if classes is None else classes
+        classes = class_names or [f"class {k}" for k in range(n_classes)]
         starts = zip(classes, self.intercepts, self.intercept_errors, strict=True)
         lines = [
             "Each class has a score, and the label is that of the largest; they begin with "
