@@ -7,6 +7,7 @@ import pytest
 
 from privcurve.learners.linear.dp_gradient_descent import DPGradientDescentClassifier
 from privcurve.learners.linear.dp_newton import DPNewtonClassifier
+from privcurve.privacy.curator import Call
 
 N_BINS = (3, 40)
 
@@ -84,6 +85,22 @@ def test_noise_of_slopes_is_that_of_their_share(records, neighbours):
     rho = [(entry.sensitivity * entry.noise_rate) ** 2 / 2 for entry in model.privacy_.ledger]
     np.testing.assert_allclose(np.array(rho) / sum(rho), [0.25, *[0.75 / 8] * 8])
     assert ("number of records" in str(model.privacy_)) == (neighbours == "replace-one")
+
+
+class WithoutNoise:
+    """Answers of a curator that says how much noise there is, and adds none."""
+
+    def call(self, what):
+        return Call("gaussian", 5.0)
+
+    def numbers(self, call, exact):
+        return exact
+
+
+def test_eigenvalues_are_floored_at_half_the_norm_of_the_noise():
+    width = 18
+    inverse = DPNewtonClassifier(n_bins=N_BINS)._inverse(np.zeros((width, width)), WithoutNoise())
+    np.testing.assert_allclose(inverse, np.eye(width) / (5.0 * (2 * width) ** 0.5 / 2))
 
 
 def test_bad_requests_name_the_way_out(records):

@@ -342,6 +342,7 @@ ENTRIES: tuple[LearnerEntry, ...] = (
     LearnerEntry(
         name="dp_newton",
         path="privcurve.learners.linear.dp_newton:DPNewtonClassifier",
+        version=2,
         title="DP joint Newton",
         calibrations=(CERTIFIED,),
         approximate=True,

@@ -117,7 +117,7 @@ class DPNewtonClassifier(JointClassifier):
     The Gram matrix :math:`\sum_i u_i u_i^\top` of the one-hot rows is released once; a quarter of
     it bounds the Hessian of the logistic loss everywhere. Each step releases the slopes, sums of
     the residuals :math:`y_i - p_i` clipped at ½, and goes by the inverse of that matrix, whose
-    eigenvalues are floored at the norm of its noise. After Ganesh, Haghifam, Steinke and Thakurta,
+    eigenvalues are floored at half the norm of its noise. After Ganesh, Haghifam, Steinke and Thakurta,
     *Faster differentially private convex optimization via second-order methods*, NeurIPS 2023,
     §3: their quadratic upper bound, released once and not at each step. Proof: docs/proofs.md.
 
@@ -190,8 +190,9 @@ class DPNewtonClassifier(JointClassifier):
         noisy[upper] = released[width:] / math.sqrt(2)
         noisy += noisy.T + np.diag(released[:width])
         values, vectors = np.linalg.eigh(noisy)
-        # The norm of a symmetric matrix of such noise is about σ√(2·width). Without noise, what
-        # one-hot columns have in common has the eigenvalue 0, and no slope.
-        floor = max(call.scale * math.sqrt(2 * width), 1e-9 * float(values[-1]), 1.0)
+        # Half of the norm of a symmetric matrix of such noise, about σ√(2·width): steps that the
+        # norm itself allows are too short to arrive. Without noise, what one-hot columns have in
+        # common has the eigenvalue 0, and no slope.
+        floor = max(call.scale * math.sqrt(width / 2), 1e-9 * float(values[-1]), 1.0)
         inverse: Floats = (vectors / np.maximum(values, floor)) @ vectors.T
         return inverse
