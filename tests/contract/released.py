@@ -59,6 +59,7 @@ RELEASED = {
     },
     "dp_newton": STEPS,
     "dp_gradient_descent": STEPS,
+    "boosted_adassp": STEPS,
     "noisy_majority": {"margin_": "with Laplace noise"},
     "noisy_bayes": {
         "columns_": "chosen privately, or all",

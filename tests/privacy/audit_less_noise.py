@@ -95,6 +95,7 @@ BREAK = {
     "dp_logistic_regression": curator_with,
     "dp_newton": curator_with,
     "dp_gradient_descent": curator_with,
+    "boosted_adassp": curator_with,
     "brc": curator_with,
     "boosting_for_people": curator_with,
     "noisy_bayes": curator_with,

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.special import expit
 
+from privcurve.learners.linear.boosted_adassp import BoostedAdaSSPClassifier
 from privcurve.learners.linear.dp_gradient_descent import DPGradientDescentClassifier
-from privcurve.learners.linear.dp_newton import DPNewtonClassifier
-from privcurve.privacy.curator import Call
+from privcurve.learners.linear.dp_newton import DPNewtonClassifier, floored_inverse
 
 N_BINS = (3, 40)
 
@@ -31,6 +32,12 @@ def slopes(U, y, model):
     return U.T @ np.clip(residuals, -0.5, 0.5)
 
 
+def spread(model):
+    """Return the coefficients of merged codes, and the intercept."""
+    merged = model.coef_[3:][[GROUPS[1].index(g) for g in range(16)]]
+    return np.concatenate([model.coef_[:3], merged, [model.intercept_]])
+
+
 GROUPS = [[0, 1, 2], [code * 16 // 40 for code in range(40)]]
 
 
@@ -40,10 +47,7 @@ def test_without_noise_newton_solves_the_clipped_equations(records):
         epsilon=float("inf"), n_bins=N_BINS, ordered=(False, True), n_steps=3000
     ).fit(X, y)
     U = rows_of(X, GROUPS)
-    spread = np.concatenate(
-        [model.coef_[:3], model.coef_[3:][[GROUPS[1].index(g) for g in range(16)]]]
-    )
-    at_the_end = slopes(U, y, np.append(spread, model.intercept_))
+    at_the_end = slopes(U, y, spread(model))
     assert np.abs(at_the_end).max() < 1e-3
     assert model.score(X, y) > 0.7
 
@@ -87,20 +91,29 @@ def test_noise_of_slopes_is_that_of_their_share(records, neighbours):
     assert ("number of records" in str(model.privacy_)) == (neighbours == "replace-one")
 
 
-class WithoutNoise:
-    """Answers of a curator that says how much noise there is, and adds none."""
-
-    def call(self, what):
-        return Call("gaussian", 5.0)
-
-    def numbers(self, call, exact):
-        return exact
-
-
 def test_eigenvalues_are_floored_at_half_the_norm_of_the_noise():
-    width = 18
-    inverse = DPNewtonClassifier(n_bins=N_BINS)._inverse(np.zeros((width, width)), WithoutNoise())
-    np.testing.assert_allclose(inverse, np.eye(width) / (5.0 * (2 * width) ** 0.5 / 2))
+    width, deviation = 18, 5.0
+    inverse = floored_inverse(np.zeros((width, width)), deviation)
+    np.testing.assert_allclose(inverse, np.eye(width) / (deviation * (2 * width) ** 0.5 / 2))
+
+
+def test_without_noise_boosted_rounds_fit_least_squares_with_clipped_residuals(records):
+    X, y = records
+    model = BoostedAdaSSPClassifier(
+        epsilon=float("inf"), n_bins=N_BINS, ordered=(False, True), n_rounds=300
+    ).fit(X, y)
+    U = rows_of(X, GROUPS)
+    residuals = np.clip(y / 2 - U @ spread(model), -0.5, 0.5)
+    assert np.abs(U.T @ residuals).max() < 1e-3
+    assert model.score(X, y) > 0.7
+
+
+def test_chances_of_boosted_rounds_are_those_whose_residuals_cancel():
+    model = BoostedAdaSSPClassifier(n_bins=N_BINS)
+    scores = np.array([-0.4, -0.1, 0.0, 0.25])
+    q = expit(model._log_odds(scores))
+    kept = np.clip(0.5 - scores, -0.5, 0.5), np.clip(-0.5 - scores, -0.5, 0.5)
+    np.testing.assert_allclose(q * kept[0] + (1 - q) * kept[1], 0, atol=1e-12)
 
 
 def test_bad_requests_name_the_way_out(records):

@@ -88,6 +88,8 @@ CASES: tuple[Case, ...] = (
     Case("dp_newton", {"n_steps": 2, "delta": DELTA, **ADDED}, neighbours=ADD_REMOVE),
     Case("dp_gradient_descent", {"n_steps": 3, "delta": DELTA}),
     Case("dp_gradient_descent", {"n_steps": 2, "delta": DELTA, **ESTIMATE}, neighbours=ADD_REMOVE),
+    Case("boosted_adassp", {"n_rounds": 3, "delta": DELTA}),
+    Case("boosted_adassp", {"n_rounds": 2, "delta": DELTA, **ADDED}, neighbours=ADD_REMOVE),
     Case("tuned", {**RUNS, "learner": "noisy_majority"}),
     Case("tuned", {**RUNS, "learner": "privgam", "settings": {"n_steps": [1, 2]}, "delta": DELTA}),
     Case("tuned", {**RUNS, "settings": CHOICE}),

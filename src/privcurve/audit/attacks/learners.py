@@ -60,6 +60,7 @@ def _linear() -> Iterator[Claim]:
     yield hidden(name, {**box, **STARTED, "columns": "private"})
     yield from recipe("dp_newton", [{"n_steps": 2}])
     yield from recipe("dp_gradient_descent", [{"n_steps": 2}])
+    yield from recipe("boosted_adassp", [{"n_rounds": 2}])
 
 
 def _counts() -> Iterator[Claim]:

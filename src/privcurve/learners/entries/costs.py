@@ -151,3 +151,8 @@ def dp_newton(setting: Mapping[str, Any], n_rows: int, n_columns: int) -> float:
 def dp_gradient_descent(setting: Mapping[str, Any], n_rows: int, n_columns: int) -> float:
     """Return the cost of gradient descent: each step reads all columns."""
     return 5e-3 + 1e-8 * n_rows * n_columns * float(setting["n_steps"])
+
+
+def boosted_adassp(setting: Mapping[str, Any], n_rows: int, n_columns: int) -> float:
+    """Return the cost of Boosted AdaSSP: that of Newton steps, a round each."""
+    return dp_newton({"n_steps": setting["n_rounds"]}, n_rows, n_columns)

@@ -373,4 +373,21 @@ ENTRIES: tuple[LearnerEntry, ...] = (
         told=("ordered",),
         neighbours=(REPLACE_ONE, ADD_REMOVE),
     ),
+    # Tang and others 2023: least squares in its place.
+    LearnerEntry(
+        name="boosted_adassp",
+        path="privcurve.learners.linear.boosted_adassp:BoostedAdaSSPClassifier",
+        title="Boosted AdaSSP",
+        calibrations=(CERTIFIED,),
+        approximate=True,
+        pure=False,
+        parameters={
+            "n_rounds": Parameter(100, int, low=1, size=True),
+            "gram_share": share(0.5),
+            "n_groups": Parameter(16, int, low=2),
+        },
+        seconds=costs.boosted_adassp,
+        told=("ordered",),
+        neighbours=(REPLACE_ONE, ADD_REMOVE),
+    ),
 )

@@ -8,7 +8,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from privcurve.coding import Records
-from privcurve.learners.linear.dp_newton import SLOPES, SOURCE, JointClassifier, clipped_slopes
+from privcurve.learners.linear.joint import (
+    SLOPES,
+    SOURCE,
+    JointClassifier,
+    clipped_slopes,
+    logistic_residuals,
+)
 from privcurve.learners.shared.checks import check_estimate
 from privcurve.privacy.budget import ADD_REMOVE
 from privcurve.privacy.curator import Curator
@@ -73,6 +79,6 @@ class DPGradientDescentClassifier(JointClassifier):
         rows = self._rows(codes, groups)
         model = np.zeros(rows.shape[1])
         for k in range(1, self.n_steps + 1):
-            slopes = clipped_slopes(rows, signs, counts, model)
+            slopes = clipped_slopes(rows, logistic_residuals(rows, signs, model), counts)
             model += self.learning_rate / n * curator.numbers(SLOPES.format(k), slopes)
         self._keep(model, groups)

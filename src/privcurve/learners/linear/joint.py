@@ -1,0 +1,140 @@
+"""What learners of all columns at once share: one-hot rows, sums of residuals, a Gram matrix."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from scipy.sparse import csr_array
+from scipy.special import expit
+
+from privcurve.coding import (
+    Codes,
+    Floats,
+    Ints,
+    Signs,
+    bin_starts,
+    merged_bins,
+    one_hot,
+)
+from privcurve.learners.base import BUDGET, PrivateClassifier
+from privcurve.learners.shared.chances import ChanceClassifier, whole_residuals
+from privcurve.learners.shared.checks import ordered_columns, require
+from privcurve.privacy.budget import REPLACE_ONE
+from privcurve.privacy.curator import Curator
+from privcurve.privacy.ledger import ASSUMED_ORDER, PrivacyStatement
+from privcurve.privacy.noise import Announced, noise_of
+from privcurve.privacy.sensitivity.counts import (
+    one_hot_gram_l2,
+    one_hot_slopes_l2,
+    residual_norm,
+)
+
+GRAM = "Gram matrix of the coded columns"
+SLOPES = "slopes of step {}"
+
+SOURCE = "docs/proofs.md, joint Newton steps"
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class JointClassifier(ChanceClassifier, PrivateClassifier):
+    """A score linear in one-hot codes, fitted to noisy sums of clipped residuals of all columns.
+
+    Subclasses say how a step is made of the slopes.
+    """
+
+    delta: float = 1e-5
+    n_groups: int = 16
+    neighbours: str = REPLACE_ONE
+    ordered: Sequence[bool] | bool | None = None
+
+    _released: ClassVar[Mapping[str, Any]] = {"coef_": Floats, "intercept_": float}
+
+    def _guarantee(self, n: int) -> PrivacyStatement:
+        budget = {name: getattr(self, name) for name in BUDGET}
+        return noise_of(
+            self._learner,
+            tuple(self._calls(n)),
+            neighbours=self.neighbours,
+            assumptions=self._assumed(),
+            **budget,
+        )
+
+    def _assumed(self) -> tuple[str, ...]:
+        """Return what is assumed public beside what always is."""
+        return (ASSUMED_ORDER,)
+
+    def _merged(self) -> list[Codes]:
+        """Return the group of each code, by column: neighbouring codes of ordered columns."""
+        by_default = self.bounds is not None
+        ordered = ordered_columns(self._learner, self.ordered, by_default, len(self.n_bins_))
+        return merged_bins(self.n_bins_, ordered, self.n_groups)
+
+    def _rows(self, codes: Codes, groups: Sequence[Codes]) -> csr_array:
+        """Return the inputs: a one for the group of each column's code, and one for all rows."""
+        ones = np.zeros(len(codes), dtype=codes.dtype)
+        merged = np.column_stack([*(g[codes[:, j]] for j, g in enumerate(groups)), ones])
+        return one_hot(merged, np.array([*widths_of(groups), 1]))
+
+    def _keep(self, model: Floats, groups: Sequence[Codes]) -> None:
+        starts = bin_starts(widths_of(groups))
+        self.coef_: Floats = np.concatenate(
+            [model[start + group] for start, group in zip(starts, groups, strict=False)]
+        )
+        self.intercept_ = float(model[-1])
+        self.n_features_used_ = len(groups)
+
+    def _restore(self) -> None:
+        require(self.coef_.shape == (int(self.n_bins_.sum()),), "it is linear in other columns")
+
+    def _scores(self, codes: Codes) -> Floats:
+        return np.asarray(one_hot(codes, self.n_bins_) @ self.coef_ + self.intercept_)
+
+    def _log_odds(self, scores: Floats) -> Floats:
+        return whole_residuals(scores)
+
+
+def widths_of(groups: Sequence[Codes]) -> list[int]:
+    """Return how many groups the codes of each column are in."""
+    return [int(group[-1]) + 1 for group in groups]
+
+
+def clipped_slopes(rows: csr_array, residuals: Floats, counts: Ints) -> Floats:
+    """Return Σ clip(r, ±½)·u over the records, u their rows: what a step is made of."""
+    clip = residual_norm(2)
+    return np.asarray(rows.T @ (counts * np.clip(residuals, -clip, clip)))
+
+
+def logistic_residuals(rows: csr_array, signs: Signs, model: Floats) -> Floats:
+    """Return y − p of each row."""
+    return np.asarray((signs > 0) - expit(rows @ model))
+
+
+def gram_and_slopes(
+    n_ones: int, gram_share: float, n_steps: int, neighbours: str
+) -> tuple[Announced, Announced]:
+    """Return the calls of one Gram matrix, and of slopes that share the rest evenly."""
+    gram, slopes = one_hot_gram_l2(n_ones, neighbours), one_hot_slopes_l2(n_ones, neighbours)
+    return (
+        Announced(GRAM, share=gram_share, l2=gram, source=SOURCE),
+        Announced(SLOPES, share=1 - gram_share, times=n_steps, l2=slopes, source=SOURCE),
+    )
+
+
+def noisy_gram(rows: csr_array, counts: Ints, curator: Curator) -> tuple[Floats, float]:
+    """Return the Gram matrix of the rows with noise, and the deviation σ of its diagonal's noise.
+
+    Beside the diagonal it is σ/√2.
+    """
+    gram = (rows.T @ (rows * counts[:, None])).toarray()
+    width = len(gram)
+    upper = np.triu_indices(width, 1)
+    call = curator.call(GRAM)
+    exact = np.concatenate([np.diag(gram), math.sqrt(2) * gram[upper]])
+    released = curator.numbers(call, exact)
+    noisy = np.zeros((width, width))
+    noisy[upper] = released[width:] / math.sqrt(2)
+    return noisy + noisy.T + np.diag(released[:width]), call.scale
