@@ -382,8 +382,8 @@ ENTRIES: tuple[LearnerEntry, ...] = (
         approximate=True,
         pure=False,
         parameters={
-            "n_rounds": Parameter(100, int, low=1, size=True),
-            "gram_share": share(0.5),
+            "n_rounds": Parameter(10, int, low=1, size=True),
+            "gram_share": share(0.3),
             "n_groups": Parameter(16, int, low=2),
         },
         seconds=costs.boosted_adassp,

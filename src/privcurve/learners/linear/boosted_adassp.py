@@ -34,7 +34,8 @@ class BoostedAdaSSPClassifier(JointClassifier):
     ridge is what its noise may take from an eigenvalue; each round releases the products of the
     codes with what the rounds before left of the labels, clipped, and adds the regression on it.
     The smallest eigenvalue, which they release too for a smaller ridge, is publicly 0 of one-hot
-    codes: that share goes to the rest. Proof: docs/proofs.md.
+    codes: that share goes to the rest. Their 100 rounds are many for so wide a matrix: ten are the
+    default. Proof: docs/proofs.md.
 
     Parameters
     ----------
@@ -57,8 +58,8 @@ class BoostedAdaSSPClassifier(JointClassifier):
 
     _learner = "boosted_adassp"
 
-    n_rounds: int = 100
-    gram_share: float = 0.5
+    n_rounds: int = 10
+    gram_share: float = 0.3
 
     def _calls(self, n: int) -> Sequence[Announced]:
         return gram_and_slopes(
