@@ -37,7 +37,7 @@ STUDY = {
         "learning_curves",
         {"sweep": {"x": "mechanism", "learners": ["rule"], "lines": ["epsilon"]}},
         {"boxes": {"x": "epsilon", "learners": ["boost"], "lines": ["method", "calibration"]}},
-        "claims",
+        *("claims", "verdict_counts"),
         {"communication": {"epsilon": 2, "learners": ["rule", "boost"]}},
         {"printed": {"paper": "tiny", "learner": "boost"}},
         {"model_card": {"learner": "boost", "dataset": "toy-line", "epsilon": 2}},
@@ -65,7 +65,10 @@ LINE = {
             "fixed": {"n_rounds": 20, "largest": 2, "smallest": 0.5, "intercept": "threshold"},
         }
     },
-    "outputs": [{"thresholds": {"learner": "brc", "epsilon": 100, "boundary": 1000}}],
+    "outputs": [
+        {"thresholds": {"learner": "brc", "epsilon": 100, "boundary": 1000}},
+        {"flipped_labels": {"learner": "brc", "epsilon": 100, "boundary": 1000, "runs": 2}},
+    ],
 }
 # Of an additive model.
 ADDITIVE = {
@@ -109,8 +112,15 @@ GRID = {
     },
     "outputs": [
         *("ensemble_errors", "ensemble_least", "ensemble_alphas", "ensemble_sizes"),
-        *("ensemble_wins", "ensemble_wins_overall", "error_profiles"),
+        *("ensemble_domains", "ensemble_wins", "ensemble_wins_overall"),
+        *("error_shares", "error_profiles", "m_alpha_curves"),
     ],
+}
+# The same records in few bins and in many.
+PAIRS = {
+    **GRID,
+    "datasets": ["toy-line", "toy-line-fine"],
+    "outputs": ["ensemble_errors", {"bin_profiles": {"pairs": {"toy-line": "toy-line-fine"}}}],
 }
 MESSAGES = (
     '{"bytes_down_per_holder":8,"bytes_per_holder":40,"bytes_total":80,"messages":4,"rounds":2}'
@@ -121,6 +131,7 @@ PRINTED = {
     "settings": "table,dataset,epsilon,density,learning_rate,n_rounds\n2,toy-line,2,0.5,0.5,9\n",
     "rademacher": "table,dataset,epsilon,bound,accuracy\n3,toy-line,2,0.37,0.83\n",
     "table1_best_alpha_by_epsilon": "epsilon,alpha,n_domains_best\n2,O.C.,1\n2,0.1,0\n",
+    "table2_domains": "domain,n_records,n_features\ntoy-line,2000,1\n",
     "table3_best_depth_and_trees": "depth,n_trees,domain\nsmall,big,toy-line\n",
     "table4_wins_against_forests": "domain,depth,n_trees,forest,alpha,percent_wins\n"
     "toy-line,2,20,RF-L,O.C.,75\n",

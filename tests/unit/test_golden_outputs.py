@@ -13,7 +13,7 @@ import tempfile
 from pathlib import Path
 
 import pytest
-from made_up_study import ADDITIVE, GRID, LINE, MANY, PRICED, lay_out
+from made_up_study import ADDITIVE, GRID, LINE, MANY, PAIRS, PRICED, lay_out
 
 from privcurve.figures import style
 from privcurve.learners import registry
@@ -24,7 +24,7 @@ GOLDEN = Path(__file__).with_name("golden_outputs.json")
 # These train: their bytes follow from the learner's version too.
 TRAINED = {
     **dict.fromkeys(("model_card", "rademacher", "advantage_and_margins", "printed"), "lazybb"),
-    "thresholds": "brc",
+    **dict.fromkeys(("thresholds", "flipped_labels"), "brc"),
     "shapes": "privgam",
 }
 
@@ -39,7 +39,8 @@ def make_all(folder):
     found = {}
     # What several studies have is that of the last one.
     studies = {"priced": PRICED, "whole": {}}
-    studies |= {"line": LINE, "additive": ADDITIVE, "many": MANY, "grid": GRID}
+    studies |= {"line": LINE, "additive": ADDITIVE, "many": MANY}
+    studies |= {"pairs": PAIRS, "grid": GRID}
     for name, changes in studies.items():
         (folder / name).mkdir()
         found |= make_study(folder / name, changes)

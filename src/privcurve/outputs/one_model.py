@@ -56,6 +56,11 @@ class OneModel(Output):
 
     def trained(self, context: Context) -> tuple[Dataset, Inspection]:
         """Read the dataset and train the model."""
+        data, (model,) = self.trainings(context, 1)
+        return data, model
+
+    def trainings(self, context: Context, repeats: int) -> tuple[Dataset, list[Inspection]]:
+        """Read the dataset and train some models, each with noise of its own."""
         from privcurve.experiments import models
         from privcurve.experiments.study import Point
 
@@ -63,8 +68,7 @@ class OneModel(Output):
         data = context.data(self.dataset(context.asked))
         (setting,) = arm.settings
         point = Point(context.options["epsilon"], setting, canonical.text(setting))
-        (model,) = models.train_afresh(data, arm, point, 1, context.seed)
-        return data, model
+        return data, list(models.train_afresh(data, arm, point, repeats, context.seed))
 
 
 def of_part(arm: Arm) -> bool:

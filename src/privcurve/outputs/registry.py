@@ -23,10 +23,13 @@ from privcurve.outputs.thresholds import Thresholds
 from privcurve.papers import ensembles
 from privcurve.papers.advantage_and_margins import AdvantageAndMargins
 from privcurve.papers.claims import Claims
-from privcurve.papers.error_profiles import ErrorProfiles
+from privcurve.papers.error_profiles import BinProfiles, ErrorProfiles, ErrorShares
+from privcurve.papers.flipped_labels import FlippedLabels
+from privcurve.papers.m_alpha_curves import MAlphaCurves
 from privcurve.papers.printed import Printed
 from privcurve.papers.rademacher import Rademacher
 from privcurve.papers.sparsity import Sparsity
+from privcurve.papers.verdict_counts import VerdictCounts
 
 OUTPUTS: Mapping[str, Output] = {
     output.word: output
@@ -41,11 +44,13 @@ OUTPUTS: Mapping[str, Output] = {
         Sweep(),
         Boxes(),
         Claims(),
+        VerdictCounts(),
         Communication(),
         Printed(),
         ModelCard(),
         Shapes(),
         Thresholds(),
+        FlippedLabels(),
         Sparsity(),
         Rademacher(),
         AdvantageAndMargins(),
@@ -57,8 +62,12 @@ OUTPUTS: Mapping[str, Output] = {
         ensembles.EnsembleLeast(),
         ensembles.EnsembleAlphas(),
         ensembles.EnsembleSizes(),
+        ensembles.EnsembleDomains(),
         ensembles.EnsembleWins(),
         ensembles.EnsembleWinsOverall(),
+        ErrorShares(),
         ErrorProfiles(),
+        BinProfiles(),
+        MAlphaCurves(),
     )
 }

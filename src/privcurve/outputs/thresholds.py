@@ -18,6 +18,7 @@ from privcurve.privacy.budget import PRIVATE_COLUMNS
 if TYPE_CHECKING:
     from privcurve.datasets.domain import Column, Domain
     from privcurve.experiments.study import Arm
+    from privcurve.learners.shared.half_spaces import Vote
 
 
 KIND = "thresholds are drawn of brc with intercept: threshold, one setting, on one number"
@@ -39,7 +40,7 @@ class Thresholds(OneModel):
 
     def check(self, asked: Asked) -> None:
         super().check(asked)
-        column = _column(self.arm(asked), about(self.dataset(asked)).domain)
+        column = column_of(self.arm(asked), about(self.dataset(asked)).domain)
         boundary = asked.options["boundary"]
         if boundary is not None and not column.edges[0] <= boundary <= column.edges[-1]:
             raise ValueError(
@@ -50,13 +51,9 @@ class Thresholds(OneModel):
     def make(self, context: Context) -> None:
         arm, epsilon = self.arm(context.asked), context.options["epsilon"]
         data, model = self.trained(context)
-        column = _column(arm, data.domain)
+        column = column_of(arm, data.domain)
         votes = model.learner.votes_
-        # Its coefficient is 1.
-        borders = [
-            (t, -vote.intercept, vote.alpha) for t, vote in enumerate(votes, 1) if not vote.public
-        ]
-        frame = threshold_frame(borders, column.edges)
+        frame = votes_frame(votes, column.edges)
         title = f"{dataset_title(data.name)}\n{arm.title}, {arm.calibration} noise, ε = {epsilon:g}"
         if len(frame) < len(votes):
             title += f"; public columns vote in {len(votes) - len(frame)} of {len(votes)} rounds"
@@ -65,7 +62,7 @@ class Thresholds(OneModel):
         context.draw(draw(frame, title, column.name, bounds, boundary), frame)
 
 
-def _column(arm: Arm, domain: Domain) -> Column:
+def column_of(arm: Arm, domain: Domain) -> Column:
     """Return the one column that all thresholds of an arm are of; ValueError if there is none."""
     setting = arm.settings[0]
     if arm.learner != "brc" or setting.get("intercept") != "threshold":
@@ -80,6 +77,15 @@ def _column(arm: Arm, domain: Domain) -> Column:
         names = ", ".join(column.name for column in columns)
         raise ValueError(f"{arm.name} draws from {names}, and {KIND}")
     return columns[0]
+
+
+def votes_frame(votes: Sequence[Vote], edges: Sequence[float]) -> pd.DataFrame:
+    """Return the threshold and the weight of each round in which a threshold votes."""
+    # Its coefficient is 1.
+    borders = [
+        (t, -vote.intercept, vote.alpha) for t, vote in enumerate(votes, 1) if not vote.public
+    ]
+    return threshold_frame(borders, edges)
 
 
 def threshold_frame(

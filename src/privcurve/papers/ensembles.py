@@ -10,6 +10,7 @@ import json
 import math
 from abc import abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -166,6 +167,7 @@ class EnsembleSizes(_Ensembles):
     """Table: depth and number of trees of the least error of each dataset, beside Table 3."""
 
     word: ClassVar[str] = "ensemble_sizes"
+    version: ClassVar[int] = 2
     printed: ClassVar[str] = "table3_best_depth_and_trees.csv"
     caption: ClassVar[str] = "Size of the ensemble of the least private error"
     notes: ClassVar = (
@@ -176,6 +178,26 @@ class EnsembleSizes(_Ensembles):
 
     def frame(self, errors: pd.DataFrame, context: Context) -> pd.DataFrame:
         return best_sizes(errors, self.theirs(context))
+
+
+class EnsembleDomains(_Ensembles):
+    """Table: records and features of each dataset beside Table 2, and Theorem 13's Td ≤ log m."""
+
+    word: ClassVar[str] = "ensemble_domains"
+    printed: ClassVar[str] = "table2_domains.csv"
+    caption: ClassVar[str] = "Domains, and the settings that Theorem 13 is about"
+    notes: ClassVar = (
+        "Theorem 13 supposes Td ≤ log m (natural; T trees of depth d, m records), and an ε that "
+        "log(m)/√m is small beside. Settings: pairs of T and d of the grid, and how many "
+        "of them it is about. Best: Td of the least private error, over log m.",
+    )
+
+    def reads(self, asked: Asked) -> Reads:
+        return replace(super().reads(asked), data=asked.study.datasets)
+
+    def frame(self, errors: pd.DataFrame, context: Context) -> pd.DataFrame:
+        shapes = {name: context.data(name).X.shape for name in context.study.datasets}
+        return domains(errors, shapes, self.theirs(context))
 
 
 class EnsembleWins(_Ensembles):
@@ -351,7 +373,8 @@ def _counts(errors: Sequence[NDArray[np.float64]], n_alphas: int) -> NDArray[np.
 def best_sizes(frame: pd.DataFrame, printed: pd.DataFrame) -> pd.DataFrame:
     """Return the depth and number of trees of the least private error of each dataset (Table 3).
 
-    A depth up to `SMALL_DEPTH`, `SMALL_TREES` trees are small; beside them the printed sizes.
+    A depth up to `SMALL_DEPTH`, `SMALL_TREES` trees are small; beside them the printed sizes, and
+    whether they are the same (1 or 0).
     """
     theirs: dict[str, str] = {}
     for depth, n_trees, domain in printed[["depth", "n_trees", "domain"]].itertuples(index=False):
@@ -363,8 +386,40 @@ def best_sizes(frame: pd.DataFrame, printed: pd.DataFrame) -> pd.DataFrame:
         depth = "small" if row["depth"] <= SMALL_DEPTH else "big"
         n_trees = "small" if row["n_trees"] <= SMALL_TREES else "big"
         sizes = f"{depth} d, {n_trees} T"
-        rows.append({**row[names], "sizes": sizes, "printed": theirs.get(str(dataset))})
-    return pd.DataFrame(rows)
+        printed_sizes = theirs.get(str(dataset))
+        same = None if printed_sizes is None else int(sizes == printed_sizes)
+        rows.append({**row[names], "sizes": sizes, "printed": printed_sizes, "as_printed": same})
+    return pd.DataFrame(rows).astype({"as_printed": "Int64"})
+
+
+def domains(
+    frame: pd.DataFrame, shapes: Mapping[str, tuple[int, ...]], printed: pd.DataFrame
+) -> pd.DataFrame:
+    """Return records and features of each dataset beside the printed ones (Table 2).
+
+    With the settings of the published booster's grid, pairs of T and d, that Theorem 13 is about
+    (Td ≤ log m), and Td of the least private error.
+    """
+    theirs = printed.set_index(printed["domain"].map(our_name))
+    mine = of_paper(boosted(frame))
+    rows = []
+    for dataset, part in mine.groupby("dataset", sort=False):
+        m, n = shapes[str(dataset)]
+        sizes = part[["n_trees", "depth"]].drop_duplicates().prod(axis=1)
+        best = part.loc[part["error"].idxmin()]
+        their = theirs.loc[dataset] if dataset in theirs.index else {}
+        rows.append({
+            **{"dataset": dataset, "n_records": m, "n_features": n},
+            "printed_records": their.get("n_records"),
+            "printed_features": their.get("n_features"),
+            **{"log_m": math.log(m), "log_m_by_root": math.log(m) / math.sqrt(m)},
+            **{"n_settings": len(sizes), "n_within": int((sizes <= math.log(m)).sum())},
+            "share_within": float((sizes <= math.log(m)).mean()),
+            "best_by_log_m": float(best["n_trees"] * best["depth"] / math.log(m)),
+        })  # fmt: skip
+    return pd.DataFrame(rows).astype(
+        dict.fromkeys(("printed_records", "printed_features"), "Int64")
+    )
 
 
 def our_name(domain: str) -> str:

@@ -3,35 +3,31 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, ClassVar
 
 import numpy as np
 
 from privcurve.figures import style
 from privcurve.lazy import Axes, Figure, pd, sns
-from privcurve.outputs.base import Asked, Files, Option, Output, Reads, dataset_title
+from privcurve.outputs.base import Asked, Files, Option, Output, Reads, dataset_title, source
 from privcurve.outputs.context import Context
 from privcurve.papers import ensembles
 from privcurve.tables.table import Table
 
 
-class ErrorProfiles(Output):
-    """Figures: the share of runs with an error up to x, by α and by ε, for each dataset."""
+class ErrorShares(Output):
+    """Table: the share of runs with an error up to a bar, for each dataset and α."""
 
-    word: ClassVar[str] = "error_profiles"
+    word: ClassVar[str] = "error_shares"
     selects: ClassVar[bool] = False
     memory: ClassVar[int] = 2000
     options: ClassVar = {
         "at": Option("an error: the table says which share of runs is not above it", float, 0.2)
     }
 
-    def files(self, asked: Asked) -> Files:
-        figures = tuple(asked.figure / name for name in asked.study.datasets)
-        return Files(tables=(asked.table,), figures=figures)
-
     def reads(self, asked: Asked) -> Reads:
-        titles = asked.dataset_titles()
-        return Reads(data=asked.study.datasets, outputs=(ensembles.WORD,), facts=titles)
+        return Reads(data=asked.study.datasets, outputs=(ensembles.WORD,))
 
     def make(self, context: Context) -> None:
         frame, at = ensembles.read_errors(context), context.options["at"]
@@ -39,11 +35,77 @@ class ErrorProfiles(Output):
         caption = f"Spread of errors over the grid; share: those up to {at:g}"
         notes = ("A run is a setting at an ε; its error is the mean over the folds.",)
         context.write(Table(profile_shares(frame, majority, at), caption, notes))
-        stems = dict(zip(context.study.datasets, context.asked.files.figures, strict=True))
-        for name, part in ensembles.boosted(frame).groupby("dataset", sort=False):
-            curves = _panels(part)
-            figure = draw(curves, dataset_title(str(name)), majority[str(name)])
-            style.save(figure, curves, stems[str(name)])
+
+
+class ErrorProfiles(Output):
+    """Figures: the share of runs with an error up to x, and the sizes of these, by dataset.
+
+    For each dataset three: by α, and of each α by ε (the paper's Figures 9, 12 … 60); by α at each
+    ε (10, 13 … 61); and depth and leaves of runs with an error up to x (8, 11 … 59).
+    """
+
+    word: ClassVar[str] = "error_profiles"
+    version: ClassVar[int] = 2
+    selects: ClassVar[bool] = False
+    memory: ClassVar[int] = 2000
+
+    def files(self, asked: Asked) -> Files:
+        names = (f"{name}{kind}" for name in asked.study.datasets for kind in KINDS)
+        return Files(figures=tuple(asked.figure / name for name in names))
+
+    def reads(self, asked: Asked) -> Reads:
+        titles = asked.dataset_titles()
+        return Reads(data=asked.study.datasets, outputs=(ensembles.WORD,), facts=titles)
+
+    def make(self, context: Context) -> None:
+        frame = ensembles.boosted(ensembles.read_errors(context))
+        stems = {stem.name: stem for stem in context.asked.files.figures}
+        for name, part in frame.groupby("dataset", sort=False):
+            majority = _majority(context, str(name))
+            for kind, panels_of in KINDS.items():
+                curves = _curves(panels_of(_in_order(part)))
+                figure = draw(curves, dataset_title(str(name)), majority)
+                style.save(figure, curves, stems[f"{name}{kind}"])
+
+
+class BinProfiles(Output):
+    """Figures: the errors of private runs on the same records in fewer and in more bins.
+
+    Of all ε and of the least one, by α, for each pair of datasets (the paper's Figure 62).
+    """
+
+    word: ClassVar[str] = "bin_profiles"
+    selects: ClassVar[bool] = False
+    memory: ClassVar[int] = 2000
+    options: ClassVar = {
+        "pairs": Option("a dataset and the same one in more bins, as {few: more, …}", dict)
+    }
+
+    def check(self, asked: Asked) -> None:
+        for few, more in asked.options["pairs"].items():
+            for name in (few, more):
+                asked.check_dataset(name)
+            if source(few) != source(more):
+                raise ValueError(f"pairs: {few} and {more} are not of the same records")
+
+    def files(self, asked: Asked) -> Files:
+        return Files(figures=tuple(asked.figure / name for name in asked.options["pairs"]))
+
+    def reads(self, asked: Asked) -> Reads:
+        pairs: Mapping[str, str] = asked.options["pairs"]
+        titles = [[name, dataset_title(name)] for pair in pairs.items() for name in pair]
+        names = tuple(name for pair in pairs.items() for name in pair)
+        return Reads(data=names, outputs=(ensembles.WORD,), facts=titles)
+
+    def make(self, context: Context) -> None:
+        frame = ensembles.of_paper(ensembles.boosted(ensembles.read_errors(context)))
+        pairs: Mapping[str, str] = context.options["pairs"]
+        for stem, pair in zip(context.asked.files.figures, pairs.items(), strict=True):
+            titles = {name: dataset_title(name) for name in pair}
+            part = pd.concat([frame[frame["dataset"] == name] for name in pair])
+            curves = _curves(_pair_panels(_in_order(part), titles))
+            figure = draw(curves, titles[pair[0]], _majority(context, pair[0]))
+            style.save(figure, curves, stem)
 
 
 def _majority(context: Context, name: str) -> float:
@@ -52,32 +114,73 @@ def _majority(context: Context, name: str) -> float:
     return min(share, 1 - share)
 
 
-def _panels(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return the curves of all panels of a dataset, in their order."""
+def _in_order(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows in the order of the paper's α."""
     order = {alpha: place for place, alpha in enumerate(ensembles.ALPHAS)}
-    frame = frame.sort_values("alpha", key=lambda names: names.map(order), kind="stable")
+    return frame.sort_values("alpha", key=lambda names: names.map(order), kind="stable")
+
+
+def _curves(parts: Iterable[pd.DataFrame]) -> pd.DataFrame:
+    frame = pd.concat(list(parts), ignore_index=True)
+    return frame[["panel", "line", "error", "value", "value_std"]]
+
+
+def _by_alpha(frame: pd.DataFrame) -> pd.Series:
+    return "α = " + frame["alpha"]
+
+
+def _main_panels(frame: pd.DataFrame) -> list[pd.DataFrame]:
+    """Return the profiles by α without and with privacy, and those of each α by ε."""
     free, private = frame[np.isinf(frame["epsilon"])], ensembles.of_paper(frame)
-    alphas = set(private["alpha"])
-    alpha = ensembles.CALIBRATED if ensembles.CALIBRATED in alphas else frame["alpha"].iloc[0]
-    by_epsilon = private[private["alpha"] == alpha].sort_values("epsilon", kind="stable")
-    epsilon = by_epsilon["epsilon"].map("ε = {:g}".format)
-    parts = [
-        profile(private, "private, all ε", "α = " + private["alpha"]),
-        profile(by_epsilon, f"private, α = {alpha}", epsilon),
-        profile(private, f"private, all ε{CROPPED}", "α = " + private["alpha"]),
+    parts = [profile(free, "without privacy", _by_alpha(free))] if len(free) else []
+    for end in ("", CROPPED):
+        parts.append(profile(private, f"private, all ε{end}", _by_alpha(private)))
+    for alpha, part in private.groupby("alpha", sort=False):
+        own = part.sort_values("epsilon", kind="stable")
+        lines = own["epsilon"].map("ε = {:g}".format)
+        parts += [profile(own, f"private, α = {alpha}{end}", lines) for end in ("", CROPPED)]
+    return parts
+
+
+def _epsilon_panels(frame: pd.DataFrame) -> list[pd.DataFrame]:
+    """Return the profiles by α at each ε, all of them in full and then cropped."""
+    groups = list(ensembles.of_paper(frame).groupby("epsilon", sort=True))
+    return [
+        profile(part, f"ε = {epsilon:g}{end}", _by_alpha(part))
+        for end in ("", CROPPED)
+        for epsilon, part in groups
     ]
-    if len(free):
-        lines = "α = " + free["alpha"]
-        parts = [
-            profile(free, "without privacy", lines),
-            *parts,
-            running(free, "expected depth, without privacy", lines, "expected_depth"),
-            running(free, "leaves, without privacy", lines, "n_leaves"),
-        ]
-    return pd.concat(parts, ignore_index=True)[["panel", "line", "error", "value", "value_std"]]
+
+
+def _size_panels(frame: pd.DataFrame) -> list[pd.DataFrame]:
+    """Return depth and leaves of the runs with an error up to x, without and with privacy."""
+    free, private = frame[np.isinf(frame["epsilon"])], ensembles.of_paper(frame)
+    return [
+        running(part, f"{what}, {kind}", _by_alpha(part), name)
+        for kind, part in (("without privacy", free), ("private", private))
+        if len(part)
+        for what, name in (("expected depth", "expected_depth"), ("leaves", "n_leaves"))
+    ]
+
+
+def _pair_panels(frame: pd.DataFrame, titles: Mapping[str, str]) -> list[pd.DataFrame]:
+    """Return for each α the profiles of both codings: of all ε, and of the least one."""
+    least = frame["epsilon"].min()
+    parts = {"all ε": frame, f"ε = {least:g}": frame[frame["epsilon"] == least]}
+    return [
+        profile(own, f"{what}, α = {alpha}{CROPPED}", own["dataset"].map(titles))
+        for what, part in parts.items()
+        for alpha, own in part.groupby("alpha", sort=False)
+    ]
 
 
 CROPPED = " (cropped)"
+# What stands behind a dataset's name in the names of its figures.
+KINDS: Mapping[str, Callable[[pd.DataFrame], list[pd.DataFrame]]] = {
+    "": _main_panels,
+    "_by_epsilon": _epsilon_panels,
+    "_sizes": _size_panels,
+}
 
 
 def profile_shares(frame: pd.DataFrame, majority: dict[str, float], at: float) -> pd.DataFrame:

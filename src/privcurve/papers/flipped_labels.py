@@ -1,0 +1,210 @@
+"""Thresholds that are the best for flipped labels, beside blind ones: the toy of BRC's paper.
+
+*Classification with Partially Private Features* (Shen et al.), §4 and Figure 1. Thresholds that
+are chosen by labels, flipped or not, read the records: no theorem covers them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from privcurve.figures import style
+from privcurve.lazy import Figure, pd, sns
+from privcurve.learners import registry
+from privcurve.outputs.base import Asked, Option
+from privcurve.outputs.context import Context
+from privcurve.outputs.thresholds import BUCKETS, DASHES, DOTS, Thresholds, column_of, votes_frame
+from privcurve.tables.table import Table
+
+if TYPE_CHECKING:
+    from privcurve.coding import Bools, Ints
+    from privcurve.experiments.study import Arm
+    from privcurve.learners.shared.half_spaces import Vote
+    from privcurve.privacy.calibration.brc import BRCNoise
+
+BLIND, FLIPPED = "blind", "flipped labels"
+COLOURS = {BLIND: style.COLOURS[4], FLIPPED: style.COLOURS[3]}
+
+
+class FlippedLabels(Thresholds):
+    """Table and figure: thresholds and their α, drawn blindly and by flipped labels."""
+
+    word: ClassVar[str] = "flipped_labels"
+    writes: ClassVar = ("table", "figure")
+    options: ClassVar = {
+        **Thresholds.options,
+        "boundary": Option("where the label changes, in the column's unit", float),
+        "flips": Option("the chance that a label is flipped, between 0 and 1", float, 0.49),
+        "runs": Option("a number of models of either kind, above 0", int, 100),
+    }
+
+    def check(self, asked: Asked) -> None:
+        super().check(asked)
+        if not 0 <= asked.options["flips"] <= 1:
+            raise ValueError(f"flips = {asked.options['flips']:g} is not between 0 and 1")
+        if asked.options["runs"] < 1:
+            raise ValueError(f"runs = {asked.options['runs']} is not above 0")
+
+    def make(self, context: Context) -> None:
+        arm, options = self.arm(context.asked), context.options
+        data, models = self.trainings(context, options["runs"])
+        column = column_of(arm, data.domain)
+        codes = data.X[:, data.domain.columns.index(column)].astype(np.int64)
+        positive = data.y > 0
+        noise = _noise(arm, len(codes), options["epsilon"])
+        rng = np.random.default_rng(np.random.SeedSequence([context.shuffles, len(codes)]))
+        runs = {BLIND: [model.learner.votes_ for model in models], FLIPPED: []}
+        for _ in range(options["runs"]):
+            votes = flipped_votes(codes, positive, column.n_bins, noise, options["flips"], rng)
+            runs[FLIPPED].append(votes)
+        frames = {
+            kind: [votes_frame(votes, column.edges) for votes in own] for kind, own in runs.items()
+        }
+        values, bounds = np.asarray(column.edges)[codes], (column.edges[0], column.edges[-1])
+        table = summary(frames, values, positive, bounds, options["boundary"])
+        notes = (
+            f"{options['runs']} models of either kind at ε = {options['epsilon']:g}. Flipped "
+            f"labels: the best threshold where each label is flipped with a chance of "
+            f"{options['flips']:g}, afresh in each round, all records alike; it reads the labels.",
+            "Share of even: how often a threshold is in this tenth, over how often an even draw "
+            "is. Middle by outside: the mean α of thresholds in the middle half of the line over "
+            "that of the others. Accuracy: of the vote, on all points; mean of the models.",
+        )
+        context.write(Table(table, CAPTION, notes))
+        first = pd.concat([own[0].assign(drawn=kind) for kind, own in frames.items()])
+        context.draw(draw(table, first, column.name, bounds, options["boundary"]), first)
+
+
+CAPTION = "Thresholds on a line, drawn blindly and by flipped labels"
+
+
+def _noise(arm: Arm, n: int, epsilon: float) -> BRCNoise:
+    """Return the noise of an arm's rounds."""
+    from privcurve.privacy.calibration.brc import BRCNoise
+
+    setting: dict[str, Any] = {**registry.entry(arm.learner).defaults, **arm.settings[0]}
+    names = ("n_rounds", "smallest", "largest", "estimate")
+    given = {name: setting[name] for name in names}
+    return BRCNoise(
+        **{"learner": arm.learner, "n": n, "epsilon": epsilon, "delta": arm.delta, **given},
+        calibration=str(arm.calibration),
+    )
+
+
+def best_cut(codes: Ints, positive: Bools, n_bins: int) -> int:
+    """Return the code from which on a record is called positive, with the fewest mistakes.
+
+    0 calls all positive, `n_bins` none; of equals the first.
+    """
+    # A step past a code saves its negatives and loses its positives.
+    steps = np.bincount(codes, weights=np.where(positive, 1, -1), minlength=n_bins)
+    return int(np.argmin(np.concatenate([[0.0], np.cumsum(steps)])))
+
+
+def flipped_votes(
+    codes: Ints,
+    positive: Bools,
+    n_bins: int,
+    noise: BRCNoise,
+    flips: float,
+    rng: np.random.Generator,
+) -> list[Vote]:
+    """Run the rounds of BRC with the best thresholds for labels that are flipped at random.
+
+    Codes of a column of `n_bins` bins, and the labels; weights, errors and noise are BRC's.
+    """
+    from privcurve.coding import scaled
+    from privcurve.learners.shared.half_spaces import HalfSpace, PrivateWeights, Rounds
+    from privcurve.privacy.curator import Curator
+
+    places = scaled(np.arange(n_bins, dtype=np.uint32)[:, None], np.array([n_bins]))[:, 0]
+    # Borders between neighbouring bins, and one beyond either end.
+    borders = np.concatenate([[places[0] - 1], (places[1:] + places[:-1]) / 2, [places[-1] + 1]])
+
+    class Flipped:
+        def propose(self, t: int, alphas: Sequence[float], weights: PrivateWeights) -> HalfSpace:
+            cut = best_cut(codes, positive ^ (rng.random(len(codes)) < flips), n_bins)
+            return HalfSpace(np.ones(1), -float(borders[cut]), codes >= cut)
+
+    rounds = Rounds(noise, Flipped(), positive, np.ones(len(codes), dtype=np.int64), Curator(rng))
+    rounds.private()
+    return rounds.votes
+
+
+def summary(
+    frames: Mapping[str, Sequence[pd.DataFrame]],
+    values: Any,
+    positive: Bools,
+    bounds: tuple[float, float],
+    boundary: float,
+) -> pd.DataFrame:
+    """Return, for either kind and each tenth of the line, its thresholds and their mean α.
+
+    With what the models of a kind have in common: how much more thresholds of the middle half
+    weigh, and the accuracy of the vote on points with these values and labels.
+    """
+    width = bounds[1] - bounds[0]
+    rows = []
+    for kind, runs in frames.items():
+        both = pd.concat(runs, ignore_index=True)
+        threshold, alpha = both["threshold"].to_numpy(), both["alpha"].to_numpy()
+        middle = np.abs(threshold - boundary) <= width / 4
+        buckets = np.minimum((threshold - bounds[0]) / width * BUCKETS, BUCKETS - 1).astype(int)
+        right = [_accuracy(run, values, positive) for run in runs]
+        for bucket in range(BUCKETS):
+            mine = buckets == bucket
+            rows.append({
+                **{"drawn": kind, "bucket": bucket + 1},
+                "from": bounds[0] + bucket * width / BUCKETS,
+                **{"n_thresholds": int(mine.sum()), "share_of_even": BUCKETS * mine.mean()},
+                "mean_alpha": alpha[mine].mean() if mine.any() else np.nan,
+                "middle_by_outside": alpha[middle].mean() / alpha[~middle].mean(),
+                "accuracy": float(np.mean(right)),
+            })  # fmt: skip
+    return pd.DataFrame(rows)
+
+
+def _accuracy(run: pd.DataFrame, values: Any, positive: Bools) -> float:
+    """Return the share of points that the weighted vote of a run's thresholds is right on."""
+    order = np.argsort(run["threshold"].to_numpy(), kind="stable")
+    threshold, alpha = run["threshold"].to_numpy()[order], run["alpha"].to_numpy()[order]
+    passed = np.concatenate([[0.0], np.cumsum(alpha)])
+    scores = 2 * passed[np.searchsorted(threshold, values, side="right")] - alpha.sum()
+    return float(((scores > 0) == positive).mean())
+
+
+def draw(
+    table: pd.DataFrame,
+    first: pd.DataFrame,
+    column: str,
+    bounds: tuple[float, float],
+    boundary: float,
+) -> Figure:
+    """Draw how often thresholds fall into each tenth, and α against the threshold of one model."""
+    with style.paper():
+        figure = style.new_figure(style.TEXT_WIDTH, style.SINGLE_PANEL_HEIGHT)
+        left, right = figure.subplots(1, 2)
+        look: Any = {"hue": "drawn", "hue_order": list(COLOURS), "palette": COLOURS}
+        sns.barplot(
+            table, x="bucket", y="share_of_even", saturation=1, legend=False, ax=left, **look
+        )
+        left.axhline(1, color="0.2", linewidth=0.8, linestyle=DOTS)
+        left.set_title("Thresholds drawn; dotted: an even draw")
+        left.set_xlabel(f"Tenth of {column}")
+        left.set_ylabel("How often, by an even draw")
+        look |= {"style": "drawn", "style_order": list(COLOURS), "s": 16, "linewidth": 0.3}
+        sns.scatterplot(first, x="threshold", y="alpha", zorder=3, ax=right, **look)
+        right.axhline(0, color="0.2", linewidth=0.6)
+        line: Any = {"color": "0.2", "linewidth": 0.8, "linestyle": DASHES}
+        right.axvline(boundary, label="where the label changes", **line)
+        right.set_title("What each weighs in one model")
+        right.set_xlim(*bounds)
+        right.set_xlabel(f"Threshold on {column}")
+        right.set_ylabel("α")
+        handles = right.get_legend_handles_labels()[0]
+        right.get_legend().remove()
+        style.legend_below(figure, handles)
+    return figure

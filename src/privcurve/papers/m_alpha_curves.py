@@ -1,0 +1,105 @@
+"""What the Mα-loss looks like: Figures 1 and 5 of the paper on boosted private ensembles."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Sequence
+from typing import ClassVar
+
+import numpy as np
+
+from privcurve.coding import Floats
+from privcurve.figures import style
+from privcurve.kernels.m_alpha import bayes_weight, inverse, link
+from privcurve.lazy import Figure, pd, sns
+from privcurve.outputs.base import Asked, Option, Output, Reads
+from privcurve.outputs.context import Context
+from privcurve.privacy.sensitivity.impurity import boosted_split_published
+
+
+class MAlphaCurves(Output):
+    """Figure: Bayes risk, sensitivity, link, inverse link and surrogate of the Mα-loss."""
+
+    word: ClassVar[str] = "m_alpha_curves"
+    writes: ClassVar = ("figure",)
+    selects: ClassVar[bool] = False
+    options: ClassVar = {
+        "alphas": Option("values of α, from 0 to 1, as a list", list, (0.1, 0.25, 0.5, 0.75, 1.0))
+    }
+
+    def check(self, asked: Asked) -> None:
+        for alpha in asked.options["alphas"]:
+            if not (isinstance(alpha, (int, float)) and 0 < alpha <= 1):
+                raise ValueError(f"alphas: {alpha!r} is not above 0 and at most 1")
+
+    def reads(self, asked: Asked) -> Reads:
+        return Reads()
+
+    def make(self, context: Context) -> None:
+        frame = curves([float(alpha) for alpha in context.options["alphas"]])
+        context.draw(draw(frame), frame)
+
+
+def surrogate(margins: Floats, alpha: float) -> Floats:
+    """Return F(z), the convex surrogate: F(0) = 1 and F′(z) = −ψ⁻¹(−z)."""
+    beyond = np.maximum(np.abs(margins) / 2 - (1 - alpha), 0.0)
+    return np.asarray(1 - alpha - margins / 2 + np.hypot(alpha, beyond))
+
+
+def curvature(margins: Floats, alpha: float) -> Floats:
+    """Return F″(z), for α above 0: 0 where |z| < 2(1 − α), and it leaps there."""
+    beyond = np.abs(margins) / 2 - (1 - alpha)
+    inside = alpha**2 / (4 * np.hypot(alpha, np.maximum(beyond, 0.0)) ** 3)
+    return np.asarray(np.where(beyond >= 0, inside, 0.0))
+
+
+def _each(function: Callable[[float, float], float]) -> Callable[[Floats, float], Floats]:
+    return lambda values, alpha: np.array([function(value, alpha) for value in values.tolist()])
+
+
+SHARES = np.linspace(0.005, 0.995, 199)
+MARGINS = np.linspace(-4, 4, 321)
+RECORDS = np.unique(np.geomspace(10, 10_000, 61).round())
+
+# Title, name of the x axis, places, and what is drawn at them.
+PANELS: Sequence[tuple[str, str, Floats, Callable[[Floats, float], Floats]]] = (
+    ("Bayes risk L(q)", "q", SHARES, _each(lambda q, alpha: bayes_weight(q, 1 - q, alpha))),
+    (
+        *("Sensitivity Δ*(m), as published", "m", RECORDS),
+        _each(lambda m, alpha: boosted_split_published(int(m), "m_alpha", alpha)),
+    ),
+    ("Link ψ(q)", "q", SHARES, _each(link)),
+    ("Inverse link ψ⁻¹(z)", "z", MARGINS, _each(inverse)),
+    ("Surrogate F(z)", "z", MARGINS, surrogate),
+    ("Its second derivative F″(z)", "z", MARGINS, curvature),
+)
+
+
+def curves(alphas: Sequence[float]) -> pd.DataFrame:
+    """Return the points of all panels: `panel`, `alpha`, `x` and `value`."""
+    parts = [
+        pd.DataFrame({"panel": title, "alpha": alpha, "x": places, "value": of(places, alpha)})
+        for title, _, places, of in PANELS
+        for alpha in alphas
+    ]
+    return pd.concat(parts, ignore_index=True)
+
+
+def draw(frame: pd.DataFrame) -> Figure:
+    """Draw the panels, a line for each α."""
+    alphas = list(dict.fromkeys(frame["alpha"]))
+    colours = dict(zip(alphas, itertools.cycle(style.COLOURS), strict=False))
+    with style.paper():
+        figure, panels = style.panels(len(PANELS))
+        for panel, (title, x, _, _) in zip(panels, PANELS, strict=True):
+            part = frame[frame["panel"] == title]
+            look = {"hue": "alpha", "palette": colours, "legend": False, "estimator": None}
+            sns.lineplot(part, x="x", y="value", ax=panel, **look)
+            panel.set_title(title)
+            panel.set_xlabel(x)
+            panel.set_ylabel("")
+            if x == "m":
+                panel.set_xscale("log")
+        handles = [style.key_line(f"α = {alpha:g}", color=colours[alpha]) for alpha in alphas]
+        style.legend_below(figure, handles)
+    return figure
