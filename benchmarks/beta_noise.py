@@ -2,13 +2,13 @@
 
     PRIVCURVE_DATA=<mirror> python benchmarks/beta_noise.py [--dataset banknote]
 
-(i): each vote is multiplied by its tree's exact β, the products get noise, and β is 1. The noise is for
-products that range over 2M, as the paper has it for votes; or, kinder, over α, which is what they range
-over while all weights are a half. A changed record moves β and so all products, not those of one leaf:
-neither is proved. (ii): noise on the votes alone, β exact, as published.
+(i): each vote is multiplied by its tree's exact β, the products get noise, and β is 1. The noise is
+for products that range over 2M, as the paper has it for votes; or, kinder, over α, which is what
+they range over while all weights are a half. A changed record moves β and so all products, not
+those of one leaf: neither is proved. (ii): noise on the votes alone, β exact, as published.
 
-For O.C. and each ε the least error of the paper's grid of 72 settings on the ten folds that choose it,
-the median error of the grid, and the share of settings with an error of 0.20 at most.
+For O.C. and each ε the least error of the paper's grid of 72 settings on the ten folds that choose
+it, the median error of the grid, and the share of settings with an error of 0.20 at most.
 """
 
 from __future__ import annotations

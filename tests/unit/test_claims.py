@@ -9,6 +9,7 @@ import pytest
 from privcurve import schema
 from privcurve.papers import claims
 from privcurve.papers import verdicts as judge
+from privcurve.papers.verdict_counts import KINDS, counts
 
 TABLE = pd.DataFrame(
     {
@@ -74,6 +75,21 @@ def test_claims_of_studies_are_in_the_order_of_their_names():
     ]  # fmt: skip
     assert list(claims.readable(found)["study"]) == list(found["study"])
     assert "study" not in claims.readable(tables["one"])
+
+
+def test_verdicts_of_each_paper_are_counted_and_our_own_questions_apart():
+    rows = [
+        ("p", "C1", "so", judge.HOLDS),
+        ("p", "C1", "so", judge.FAILS),
+        ("p", "C2", "more", judge.UNDECIDED),
+        ("p", "S1", None, judge.HOLDS),
+        ("q", "C1", "so", judge.NOT_COMPARABLE),
+    ]
+    frame = pd.DataFrame(rows, columns=["paper", "claim", "quote", "verdict"])
+    found = counts(frame.assign(study="s", source="§1")).set_index("paper")
+    assert list(found.index) == ["p", "q", "all papers", "p, our own questions"]
+    assert found["claims"].tolist() == [2, 1, 3, 1]
+    assert found.loc["all papers", ["verdicts", *KINDS]].tolist() == [4, 1, 1, 0, 1, 1, 0]
 
 
 def runs(**of_methods):

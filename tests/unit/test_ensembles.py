@@ -32,8 +32,9 @@ def errors_of(*parts):
     return ensembles.fold_errors(parts, DEFAULTS)
 
 
-def boosted(more, errors, **rest):
-    return cells("bdpe", {**more, "n_trees": 2, "depth": 2, "tree_share": 0.5, **rest}, errors)
+def boosted(more, errors, epsilon=1.0, **rest):
+    setting = {**more, "n_trees": 2, "depth": 2, "tree_share": 0.5, **rest}
+    return cells("bdpe", setting, errors, epsilon)
 
 
 def test_folds_stand_side_by_side():
@@ -157,6 +158,56 @@ def test_folds_that_failed_on_either_side_do_not_count():
     assert found["p_value"] == pytest.approx(expected.pvalue)
     assert found["gain"] == pytest.approx(np.mean(theirs[kept] - mine[kept]))
     assert found["won"]
+
+
+def test_domains_stand_beside_the_printed_ones_and_the_theorem():
+    # T·d is 4 and 40; ln m is 4.09 of 60 records.
+    frame = errors_of(
+        boosted(OC, [0.3, 0.3]),
+        boosted(OC, [0.1, 0.1], n_trees=20),
+        boosted(OC, [0.2, 0.2], n_trees=20, tree_share=0.9),
+    )
+    printed = pd.DataFrame({"domain": ["one"], "n_records": [60], "n_features": [3]})
+    (row,) = ensembles.domains(frame, {"one": (60, 4)}, printed).to_dict("records")
+    assert (row["n_features"], row["printed_features"], row["printed_records"]) == (4, 3, 60)
+    assert (row["n_settings"], row["n_within"], row["share_within"]) == (2, 1, 0.5)
+    assert row["best_by_log_m"] == pytest.approx(40 / np.log(60))
+    (row,) = ensembles.domains(frame, {"one": (54, 4)}, printed[:0]).to_dict("records")
+    assert row["n_within"] == 0
+    assert pd.isna(row["printed_records"])
+
+
+def test_sizes_are_as_printed_or_not():
+    frame = errors_of(boosted(OC, [0.3, 0.3]))
+    for printed, same in (("small", 1), ("big", 0)):
+        theirs = pd.DataFrame({"depth": ["small"], "n_trees": [printed], "domain": ["one"]})
+        assert ensembles.best_sizes(frame, theirs)["as_printed"].tolist() == [same]
+    assert ensembles.best_sizes(frame, theirs[:0])["as_printed"].isna().all()
+
+
+def test_profiles_have_a_panel_for_each_question_of_the_paper():
+    frame = errors_of(
+        *(
+            boosted(more, [error], epsilon)
+            for more in (LOW, OC)
+            for epsilon, error in ((0.01, 0.4), (1.0, 0.3), (np.inf, 0.2))
+        )
+    )
+    panels = {kind: pd.concat(of(frame)) for kind, of in error_profiles.KINDS.items()}
+    assert list(dict.fromkeys(panels["_by_epsilon"]["panel"])) == [
+        *("ε = 0.01", "ε = 1", "ε = 0.01 (cropped)", "ε = 1 (cropped)")
+    ]
+    assert set(panels["_sizes"]["panel"]) == {
+        *("expected depth, without privacy", "leaves, without privacy"),
+        *("expected depth, private", "leaves, private"),
+    }
+    cropped = {name for name in panels[""]["panel"] if name.endswith("(cropped)")}
+    assert cropped == {
+        *("private, all ε (cropped)", "private, α = 0.1 (cropped)", "private, α = O.C. (cropped)")
+    }
+    mine = panels[""]
+    by_epsilon = mine[mine["panel"] == "private, α = 0.1"]
+    assert list(dict.fromkeys(by_epsilon["line"])) == ["ε = 0.01", "ε = 1"]
 
 
 def test_a_profile_rises_from_nothing_to_all():

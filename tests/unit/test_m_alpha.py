@@ -12,6 +12,7 @@ from privcurve.kernels.m_alpha import (
     link_of_leaves,
     record_weights,
 )
+from privcurve.papers import m_alpha_curves
 from privcurve.privacy.sensitivity.counts import ensemble_weight_bound
 from privcurve.privacy.sensitivity.impurity import impurity
 
@@ -117,3 +118,16 @@ def test_weights_and_leaves():
     )
     assert largest_link(1.0) == pytest.approx((1 - 2 * ZETA) / np.sqrt(ZETA * (1 - ZETA)))
     assert largest_link(0.1) == pytest.approx(0.1 * largest_link(1.0) + 1.8)
+
+
+@pytest.mark.parametrize("alpha", ALPHAS)
+def test_curves_of_the_surrogate_are_those_of_the_loss(alpha):
+    margins = np.linspace(-4.03, 4.03, 87)
+    assert m_alpha_curves.surrogate(margins, alpha) == pytest.approx(surrogate(margins, alpha))
+    # Its slope is −ψ⁻¹(−z), and its second derivative that of the slope.
+    step = 1e-6
+    slopes = [-inverse(-z, alpha) for z in margins]
+    bends = [(inverse(-z + step, alpha) - inverse(-z - step, alpha)) / (2 * step) for z in margins]
+    low, high = (m_alpha_curves.surrogate(margins + by, alpha) for by in (-step, step))
+    assert (high - low) / (2 * step) == pytest.approx(slopes, abs=1e-6)
+    assert m_alpha_curves.curvature(margins, alpha) == pytest.approx(bends, abs=1e-4)

@@ -11,7 +11,9 @@ from privcurve import datasets
 from privcurve.experiments import models
 from privcurve.experiments.study import StudyError, from_mapping
 from privcurve.outputs import thresholds as drawing
-from privcurve.outputs.thresholds import threshold_frame
+from privcurve.outputs.thresholds import threshold_frame, votes_frame
+from privcurve.papers import flipped_labels
+from privcurve.privacy.calibration.brc import BRCNoise
 from privcurve.workflow import plan
 
 BRC = LINE["learners"]["brc"]
@@ -112,3 +114,48 @@ def test_the_figure_has_every_threshold_in_both_panels():
     assert len(unknown.axes[1].get_lines()) == len(right.get_lines()) - 1
     with pytest.raises(ValueError, match="nothing to draw"):
         drawing.draw(frame.head(0), "t", "position", (0.0, 20.0), None)
+
+
+def noise(n, epsilon=math.inf):
+    return BRCNoise("brc", n, 6, 0.5, 2.0, epsilon, 0.0, "published")
+
+
+def test_the_best_cut_has_the_fewest_mistakes():
+    rng = np.random.default_rng(3)
+    for _ in range(50):
+        codes, positive = rng.integers(6, size=9), rng.random(9) < 0.5
+        mistakes = [int(((codes >= cut) != positive).sum()) for cut in range(7)]
+        assert flipped_labels.best_cut(codes, positive, 6) == int(np.argmin(mistakes))
+
+
+def test_flipped_labels_are_boosted_as_the_paper_says():
+    codes, positive = np.arange(40), np.arange(40) >= 15
+    votes = flipped_labels.flipped_votes(
+        codes, positive, 40, noise(40), 0.4, np.random.default_rng(1)
+    )
+    # Algorithm 3, written down once more.
+    rng, weights = np.random.default_rng(1), np.ones(40)
+    cuts, alphas = [], []
+    for _ in range(6):
+        flipped = positive ^ (rng.random(40) < 0.4)
+        cuts.append(min(range(41), key=lambda cut: ((codes >= cut) != flipped).sum()))
+        wrong = (codes >= cuts[-1]) != positive
+        alphas.append(0.5 - weights[wrong].sum() / weights.sum())
+        moved = weights * np.exp(alphas[-1] * wrong)
+        weights = np.where((moved <= 2) & (moved >= 0.5), moved, weights)
+    frame = votes_frame(votes, np.arange(41.0))
+    assert frame["threshold"].tolist() == cuts
+    assert frame["alpha"].tolist() == pytest.approx(alphas, abs=1e-9)
+    sides = np.where(codes[:, None] >= np.array(cuts), 1, -1)
+    right = ((sides @ np.array(alphas) > 0) == positive).mean()
+    table = flipped_labels.summary({"x": [frame]}, codes, positive, (0, 40), 20)
+    assert table["accuracy"].unique() == pytest.approx([right])
+    assert table["n_thresholds"].sum() == 6
+    assert table["share_of_even"].mean() == pytest.approx(1)
+
+
+def test_labels_that_are_not_flipped_give_the_boundary():
+    codes, positive = np.arange(40), np.arange(40) >= 15
+    rng = np.random.default_rng(0)
+    votes = flipped_labels.flipped_votes(codes, positive, 40, noise(40), 0.0, rng)
+    assert set(votes_frame(votes, np.arange(41.0))["threshold"]) == {15}
