@@ -31,7 +31,7 @@ class Thresholds(OneModel):
     """
 
     word: ClassVar[str] = "thresholds"
-    writes: ClassVar = ("figure",)
+    writes: ClassVar[tuple[str, ...]] = ("figure",)
     options: ClassVar = {
         "learner": Option("an entry of the study's learners: brc with intercept: threshold", str),
         **OPTIONS,

@@ -400,14 +400,14 @@ def domains(
     With the settings of the published booster's grid, pairs of T and d, that Theorem 13 is about
     (Td ≤ log m), and Td of the least private error.
     """
-    theirs = printed.set_index(printed["domain"].map(our_name))
+    theirs = {our_name(str(row["domain"])): row for row in printed.to_dict("records")}
     mine = of_paper(boosted(frame))
     rows = []
     for dataset, part in mine.groupby("dataset", sort=False):
         m, n = shapes[str(dataset)]
         sizes = part[["n_trees", "depth"]].drop_duplicates().prod(axis=1)
-        best = part.loc[part["error"].idxmin()]
-        their = theirs.loc[dataset] if dataset in theirs.index else {}
+        best = part.sort_values("error", kind="stable").iloc[0]
+        their = theirs.get(str(dataset), {})
         rows.append({
             **{"dataset": dataset, "n_records": m, "n_features": n},
             "printed_records": their.get("n_records"),
@@ -417,9 +417,8 @@ def domains(
             "share_within": float((sizes <= math.log(m)).mean()),
             "best_by_log_m": float(best["n_trees"] * best["depth"] / math.log(m)),
         })  # fmt: skip
-    return pd.DataFrame(rows).astype(
-        dict.fromkeys(("printed_records", "printed_features"), "Int64")
-    )
+    whole = dict.fromkeys(("printed_records", "printed_features"), "Int64")
+    return pd.DataFrame(rows).astype(whole)
 
 
 def our_name(domain: str) -> str:

@@ -33,7 +33,7 @@ class FlippedLabels(Thresholds):
     """Table and figure: thresholds and their α, drawn blindly and by flipped labels."""
 
     word: ClassVar[str] = "flipped_labels"
-    writes: ClassVar = ("table", "figure")
+    writes: ClassVar[tuple[str, ...]] = ("table", "figure")
     options: ClassVar = {
         **Thresholds.options,
         "boundary": Option("where the label changes, in the column's unit", float),
