@@ -49,14 +49,16 @@ class FlippedLabels(Thresholds):
             raise ValueError(f"runs = {asked.options['runs']} is not above 0")
 
     def make(self, context: Context) -> None:
+        from privcurve.experiments import models
+
         arm, options = self.arm(context.asked), context.options
-        data, models = self.trainings(context, options["runs"])
+        data, blind = self.trainings(context, options["runs"])
         column = column_of(arm, data.domain)
         codes = data.X[:, data.domain.columns.index(column)].astype(np.int64)
         positive = data.y > 0
         noise = _noise(arm, len(codes), options["epsilon"])
-        rng = np.random.default_rng(np.random.SeedSequence([context.shuffles, len(codes)]))
-        runs = {BLIND: [model.learner.votes_ for model in models], FLIPPED: []}
+        rng = models.stream(self.word, data, context.seed)
+        runs = {BLIND: [model.learner.votes_ for model in blind], FLIPPED: []}
         for _ in range(options["runs"]):
             votes = flipped_votes(codes, positive, column.n_bins, noise, options["flips"], rng)
             runs[FLIPPED].append(votes)
