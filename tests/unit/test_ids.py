@@ -45,8 +45,8 @@ def test_a_shipped_study_has_the_ids_and_digests_that_it_had(name, monkeypatch):
     monkeypatch.setattr(registry, "LEARNERS", first)
     made = study.load(STUDIES / f"{name}.yaml")
     assert {arm.name: ids(made, arm) for arm in made.arms.values()} == STORED[name]["ids"]
-    # Before it stand the number and the digests of the parts that jobs were cut into at first (null of
-    # curves that came later).
+    # Before it stand the number and the digests of the parts that jobs were cut into at first
+    # (null of curves that came later).
     stored = {curve: digest for curve, (_, _, digest) in STORED[name]["digests"].items()}
     found = {str(one.name): sha256([one.digest]) for one in curves(made, SEED, SECONDS_PER_JOB)}
     assert found == stored
