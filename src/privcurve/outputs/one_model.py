@@ -56,19 +56,21 @@ class OneModel(Output):
 
     def trained(self, context: Context) -> tuple[Dataset, Inspection]:
         """Read the dataset and train the model."""
-        data, (model,) = self.trainings(context, 1)
+        data = context.data(self.dataset(context.asked))
+        (model,) = self.trainings(context, data, context.options["epsilon"], 1)
         return data, model
 
-    def trainings(self, context: Context, repeats: int) -> tuple[Dataset, list[Inspection]]:
-        """Read the dataset and train some models, each with noise of its own."""
+    def trainings(
+        self, context: Context, data: Dataset, epsilon: float, repeats: int
+    ) -> list[Inspection]:
+        """Train some models of one ε, each with noise of its own."""
         from privcurve.experiments import models
         from privcurve.experiments.study import Point
 
         arm = self.arm(context.asked)
-        data = context.data(self.dataset(context.asked))
         (setting,) = arm.settings
-        point = Point(context.options["epsilon"], setting, canonical.text(setting))
-        return data, list(models.train_afresh(data, arm, point, repeats, context.seed))
+        point = Point(epsilon, setting, canonical.text(setting))
+        return list(models.train_afresh(data, arm, point, repeats, context.seed))
 
 
 def of_part(arm: Arm) -> bool:

@@ -39,6 +39,7 @@ class FlippedLabels(Thresholds):
         "boundary": Option("where the label changes, in the column's unit", float),
         "flips": Option("the chance that a label is flipped, between 0 and 1", float, 0.49),
         "runs": Option("a number of models of either kind, above 0", int, 100),
+        "epsilons": Option("further budgets, for the table, as a list", list, ()),
     }
 
     def check(self, asked: Asked) -> None:
@@ -47,37 +48,45 @@ class FlippedLabels(Thresholds):
             raise ValueError(f"flips = {asked.options['flips']:g} is not between 0 and 1")
         if asked.options["runs"] < 1:
             raise ValueError(f"runs = {asked.options['runs']} is not above 0")
+        for epsilon in asked.options["epsilons"]:
+            if not (isinstance(epsilon, (int, float)) and epsilon > 0):
+                raise ValueError(f"epsilons: {epsilon!r} is not a number above 0")
 
     def make(self, context: Context) -> None:
         from privcurve.experiments import models
 
         arm, options = self.arm(context.asked), context.options
-        data, blind = self.trainings(context, options["runs"])
+        data, flips = context.data(self.dataset(context.asked)), options["flips"]
         column = column_of(arm, data.domain)
         codes = data.X[:, data.domain.columns.index(column)].astype(np.int64)
-        positive = data.y > 0
-        noise = _noise(arm, len(codes), options["epsilon"])
-        rng = models.stream(self.word, data, context.seed)
-        runs = {BLIND: [model.learner.votes_ for model in blind], FLIPPED: []}
-        for _ in range(options["runs"]):
-            votes = flipped_votes(codes, positive, column.n_bins, noise, options["flips"], rng)
-            runs[FLIPPED].append(votes)
-        frames = {
-            kind: [votes_frame(votes, column.edges) for votes in own] for kind, own in runs.items()
-        }
         values, bounds = np.asarray(column.edges)[codes], (column.edges[0], column.edges[-1])
-        table = summary(frames, values, positive, bounds, options["boundary"])
+        positive, boundary = data.y > 0, options["boundary"]
+        rng = models.stream(self.word, data, context.seed)
+        tables, first = [], pd.DataFrame()
+        for epsilon in (options["epsilon"], *options["epsilons"]):
+            noise = _noise(arm, len(codes), epsilon)
+            blind = self.trainings(context, data, epsilon, options["runs"])
+            votes = {BLIND: [model.learner.votes_ for model in blind]}
+            votes[FLIPPED] = [
+                flipped_votes(codes, positive, column.n_bins, noise, flips, rng) for _ in blind
+            ]
+            frames = {
+                kind: [votes_frame(one, column.edges) for one in own] for kind, own in votes.items()
+            }
+            table = summary(frames, values, positive, bounds, boundary)
+            tables.append(table.assign(epsilon=epsilon))
+            if first.empty:
+                first = pd.concat([own[0].assign(drawn=kind) for kind, own in frames.items()])
         notes = (
-            f"{options['runs']} models of either kind at ε = {options['epsilon']:g}. Flipped "
-            f"labels: the best threshold where each label is flipped with a chance of "
-            f"{options['flips']:g}, afresh in each round, all records alike; it reads the labels.",
+            f"{options['runs']} models of either kind at each ε. Flipped labels: the best "
+            f"threshold where each label is flipped with a chance of {flips:g}, afresh in each "
+            "round, all records alike; it reads the labels.",
             "Share of even: how often a threshold is in this tenth, over how often an even draw "
             "is. Middle by outside: the mean α of thresholds in the middle half of the line over "
-            "that of the others. Accuracy: of the vote, on all points; mean of the models.",
+            "that of the others. Accuracy: of the vote, on all points.",
         )
-        context.write(Table(table, CAPTION, notes))
-        first = pd.concat([own[0].assign(drawn=kind) for kind, own in frames.items()])
-        context.draw(draw(table, first, column.name, bounds, options["boundary"]), first)
+        context.write(Table(pd.concat(tables, ignore_index=True), CAPTION, notes))
+        context.draw(draw(tables[0], first, column.name, bounds, boundary), first)
 
 
 CAPTION = "Thresholds on a line, drawn blindly and by flipped labels"
@@ -164,7 +173,8 @@ def summary(
                 **{"n_thresholds": int(mine.sum()), "share_of_even": BUCKETS * mine.mean()},
                 "mean_alpha": alpha[mine].mean() if mine.any() else np.nan,
                 "middle_by_outside": alpha[middle].mean() / alpha[~middle].mean(),
-                "accuracy": float(np.mean(right)),
+                **{"accuracy": np.mean(right), "median_accuracy": np.median(right)},
+                **{"least_accuracy": min(right), "largest_accuracy": max(right)},
             })  # fmt: skip
     return pd.DataFrame(rows)
 
