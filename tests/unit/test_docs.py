@@ -58,7 +58,7 @@ ONE_VALUE = {"--cores", "--report", "--workflow-profile", "--executor"}
 
 
 @pytest.mark.parametrize(
-    "page", [*PAGES, ROOT / "Snakefile", ROOT / ".ci/run"], ids=lambda page: page.name
+    "page", [*PAGES, ROOT / "workflow/Snakefile", ROOT / ".ci/run"], ids=lambda page: page.name
 )
 def test_targets_of_snakemake_come_before_its_options(page):
     for command in re.findall(r"snakemake ((?:(?! {2})[^`\n#&|;])+)", page.read_text()):

@@ -161,7 +161,7 @@ def test_the_versions_that_are_allowed_are_those_that_are_tested():
     allowed = SpecifierSet(TESTED.removeprefix("snakemake"))
     (locked,) = re.findall(r"^snakemake==(.*)$", read("requirements.lock"), re.MULTILINE)
     (conda,) = re.findall(r"snakemake-minimal (.*)", read("environment.yml"))
-    (lowest,) = re.findall(r'min_version\("(.*)"\)', read("Snakefile"))
+    (lowest,) = re.findall(r'min_version\("(.*)"\)', read("workflow/Snakefile"))
     assert f'"{TESTED}"' in read("pyproject.toml")
     assert SpecifierSet(conda) == allowed
     assert locked in allowed
