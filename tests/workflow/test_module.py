@@ -34,7 +34,7 @@ module privcurve:
     snakefile: {snakefile}
     config: config
 
-use rule * from privcurve as privcurve_*
+use rule * from privcurve
 """
 
 
@@ -43,12 +43,9 @@ def importer(tmp_path, request):
     """A workflow of somebody else, with nothing of ours in its folder but a study."""
     configuration = {"studies": ["tiny"], "studies_folder": "studies", "audit": False}
     configuration |= {"seed": 1, "seconds_per_job": 30}
-    (tmp_path / "Snakefile").write_text(
-        SNAKEFILE.format(
-            snakefile=json.dumps(str(ROOT / getattr(request, "param", "Snakefile"))),
-            configuration=configuration,
-        )
-    )
+    snakefile = json.dumps(str(ROOT / getattr(request, "param", "Snakefile")))
+    text = SNAKEFILE.format(snakefile=snakefile, configuration=configuration)
+    (tmp_path / "Snakefile").write_text(text)
     (tmp_path / "studies").mkdir()
     study = {**STUDY, "learners": {"majority": {"learner": "majority_class"}}}
     (tmp_path / "studies/tiny.yaml").write_text(yaml.safe_dump(study))
@@ -81,19 +78,19 @@ def deployed(tmp_path):
 
 
 def test_a_workflow_that_snakedeploy_has_put_there_plans_a_study(deployed):
-    said = deployed.run("--dry-run", "privcurve_smoke")
-    for rule in ("privcurve_prepare", "privcurve_train", "privcurve_smoke_accuracy"):
+    said = deployed.run("--dry-run", "smoke")
+    for rule in ("prepare", "train", "smoke_accuracy"):
         assert rule in said
     # Its own studies count, where its configuration says so.
     path = deployed.folder / "config/config.yaml"
     path.write_text(path.read_text() + "\nstudies_folder: config/studies\n")
     (deployed.folder / "config/studies/smoke.yaml").write_text("title: [")
-    assert "smoke.yaml is not valid YAML" in deployed.run("--dry-run", "privcurve_smoke", ok=False)
+    assert "smoke.yaml is not valid YAML" in deployed.run("--dry-run", "smoke", ok=False)
 
 
 @pytest.mark.slow
 def test_a_workflow_that_snakedeploy_has_put_there_runs_a_study(deployed):
-    deployed.run("privcurve_quickstart")
+    deployed.run("quickstart")
     assert (deployed.folder / "results/figures/quickstart.png").exists()
 
 
