@@ -7,6 +7,7 @@ import importlib.util
 # What is imported, what that is called where it is installed, and the extra.
 EXTRAS = {
     "diffprivlib": ("diffprivlib", "peers"),
+    "distributed": ("distributed", "dask"),
     "interpret": ("interpret-core", "peers"),
     "matplotlib": ("matplotlib", "workflow"),
     "plotly": ("plotly", "workflow"),

@@ -5,6 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
+from privcurve.coding import Records
 from privcurve.kernels.privgam_many import DOWN
 from privcurve.learners.additive.many_classes import ClassResiduals, weight_table
 from privcurve.learners.additive.residuals import bin_maps
@@ -28,7 +29,7 @@ def residuals(some, shapes):
     maps = bin_maps(N_BINS, (True, True), merged=False)
     ones = np.ones(len(whole), dtype=np.int64)
     codes = whole[:, :2].astype(np.uint8)
-    made = ClassResiduals(codes, whole[:, 2], ones, N_CLASSES, maps, BITS)
+    made = ClassResiduals(Records(codes, whole[:, 2], ones, N_BINS), N_CLASSES, maps, BITS)
     for j, shape in enumerate(shapes):
         made.set_shape(j, shape)
     return made
@@ -85,7 +86,9 @@ def test_parts_of_a_residual_are_whole_and_never_more_than_it():
     maps = bin_maps(np.array([n]), (True,), merged=False)
     codes = np.arange(n)[:, None].astype(np.uint16)
     labels, ones = rng.integers(0, n_classes, n), np.ones(n, dtype=np.int64)
-    made = ClassResiduals(codes, labels, ones, n_classes, maps, bounds.MOST_BITS)
+    made = ClassResiduals(
+        Records(codes, labels, ones, np.array([n])), n_classes, maps, bounds.MOST_BITS
+    )
     made.set_shape(0, scores.T)
     each = made.each()
     rows = np.arange(n)

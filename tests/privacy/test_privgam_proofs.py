@@ -12,6 +12,7 @@ from privcurve.audit.attacks.pairs import in_crowds
 from privcurve.audit.pairs import Target, records
 from privcurve.audit.run import STANDS, run
 from privcurve.audit.states import sample_canary_scores
+from privcurve.coding import Records
 from privcurve.learners.additive import rule
 from privcurve.learners.additive.linear_part import LinearPart
 from privcurve.learners.additive.privgam import PrivGAMClassifier
@@ -29,10 +30,9 @@ RECORDS = list(itertools.product(range(3), range(2), (-1, 1)))
 def residuals(some, shapes=((0.3, -0.8, 0.1), (0.0, 0.5))):
     """Records with given scores."""
     whole = np.array(some, dtype=np.int64).reshape(-1, 3)
+    codes, signs = whole[:, :2].astype(np.uint8), whole[:, 2].astype(np.int8)
     made = Residuals(
-        whole[:, :2].astype(np.uint8),
-        whole[:, 2].astype(np.int8),
-        np.ones(len(whole), dtype=np.int64),
+        Records(codes, signs, np.ones(len(whole), dtype=np.int64), N_BINS),
         bin_maps(N_BINS, (True, True), merged=False),
         BITS,
     )
@@ -106,7 +106,8 @@ def test_the_linear_parts_sensitivities_are_reached_at_the_ends_of_many_bins(nei
 
     def released(codes, sign):
         signs, ones = np.array([sign], dtype=np.int8), np.ones(1, dtype=np.int64)
-        made = Residuals(np.array([codes], dtype=np.uint8), signs, ones, maps, BITS)
+        row = Records(np.array([codes], dtype=np.uint8), signs, ones, bins)
+        made = Residuals(row, maps, BITS)
         places = LinearPart(made.n_bins).places
         return made.slopes(places) / 2.0**BITS, made.gram(places) / 4.0**PLACE_BITS
 

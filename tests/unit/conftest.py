@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 import yaml
 from own_dataset import DESCRIPTION, LINES
+from own_parts import COLUMNS, N, lines
 from own_release import LINES as PRIVATE_LINES
 
 
@@ -39,4 +40,16 @@ def mine(own: Any, fixed_entropy: None, tmp_path: Path, monkeypatch: pytest.Monk
         own(lines, **{key: value for key, value in keys.items() if value is not None})
 
     write()
+    return write
+
+
+@pytest.fixture
+def big(mine: Any) -> Any:
+    """Public records, which may be in parts of so many rows; gives a function to write them."""
+
+    def write(rows_per_part: int | None = None, n: int = N, **changes: Any) -> None:
+        key = {} if rows_per_part is None else {"rows_per_part": rows_per_part}
+        public = {"budget": None, "public_benchmark": True}
+        mine(lines(n), columns=COLUMNS, **{**public, **key, **changes})
+
     return write

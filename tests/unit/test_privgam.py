@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from privcurve.coding import Records
 from privcurve.kernels.privgam import _along, _apart, smooth
 from privcurve.learners import registry
 from privcurve.learners.additive import rule
@@ -207,12 +208,12 @@ def test_sums_and_scores_can_not_overflow():
     one = np.zeros((1, 1), dtype=np.uint8)
     maps = bin_maps(np.array([2]), (True,), merged=False)
     sign = np.ones(1, dtype=np.int8)
-    most = Residuals(one, sign, np.array([2**31 - 1]), maps, 30)
+    most = Residuals(Records(one, sign, np.array([2**31 - 1]), np.array([2])), maps, 30)
     assert most.sums(0).sum() == (2**31 - 1) * 2**29
     most.set_shape(0, np.array([1e9, -1e9]))
     assert most.shapes[0].tolist() == [64 * 2**24, -64 * 2**24]
     with pytest.raises(ValueError, match="without overflow"):
-        Residuals(one, sign, np.array([2**31]), maps, 30)
+        Residuals(Records(one, sign, np.array([2**31]), np.array([2])), maps, 30)
 
 
 @pytest.mark.parametrize("rate", [3.0, 0.7, 1e-3, 7e8])

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from scipy.special import softmax
 
+from privcurve.coding import Records
 from privcurve.kernels.privgam_many import smooth_classes
 from privcurve.learners.additive import rule
 from privcurve.learners.additive.class_model import ClassModel
@@ -47,7 +48,9 @@ def test_sums_are_those_of_the_plain_program(n_classes):
     X, y = problem(500, n_classes)
     maps = bin_maps(np.array(N_BINS), ORDERED, merged=False)
     counts = rng.integers(1, 3, 500)
-    records = ClassResiduals(X.astype(np.uint8), y, counts, n_classes, maps, BITS)
+    records = ClassResiduals(
+        Records(X.astype(np.uint8), y, counts, np.array(N_BINS)), n_classes, maps, BITS
+    )
     shapes = [rng.normal(size=(n_classes, width)) for width in N_BINS]
     for j, shape in enumerate(shapes):
         records.set_shape(j, shape)

@@ -11,6 +11,7 @@ from privcurve.learners.additive import rule
 from privcurve.learners.additive.model import AdditiveModel
 from privcurve.learners.additive.pairs import crossings, grouped, spread
 from privcurve.learners.additive.privgam import PrivGAMClassifier
+from privcurve.learners.additive.residuals import ScoredRows
 from privcurve.models import codec
 from privcurve.privacy.curator import Curator
 
@@ -97,12 +98,14 @@ def test_fits_on_records_and_models_on_codes_agree():
     X, y = crossed(2_000)
     for bins in ("all", "few"):
         made = learner(epsilon=1.0, bins=bins, **CYCLIC)
-        made.n_bins_ = np.array([10, 6, 3])
+        made.n_bins_, made.classes_ = np.array([10, 6, 3]), np.array([-1, 1])
         ones = np.ones(len(y), dtype=np.int64)
-        coded = Records(X, y.astype(np.int8), ones, made.n_bins_)
+        coded = Records(X, (y > 0).astype(np.int64), ones, made.n_bins_)
         fit, maps = made._fitted(coded, Curator(np.random.default_rng(0)))
         scores = AdditiveModel.of(fit, maps).scores(X)
-        assert fit.records._rows.scores / 2.0**24 == pytest.approx(scores)
+        rows = ScoredRows(coded, bits=20)
+        rows.score(fit.records.scores)
+        assert rows.rows.scores / 2.0**24 == pytest.approx(scores)
 
 
 def test_what_pairs_do_not_spend_goes_to_the_intercept():

@@ -72,6 +72,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="these are other people, although most records are those of another budget ledger",
     )
+    option(
+        "--resume",
+        action="store_true",
+        help="finish the same release, which was begun and stopped: epsilon is not spent again",
+    )
+    option(
+        "--engine",
+        choices=("local", "dask"),
+        default="",
+        help="who adds up the parts of a big table: local (the default), or dask",
+    )
+    option("--scheduler", metavar="tcp://…", help="of dask; by default workers are started here")
     telling.add_arguments(parser)
 
 
@@ -98,6 +110,9 @@ def run(arguments: argparse.Namespace) -> None:
             output=arguments.output,
             large_delta=arguments.allow_large_delta,
             other_records=arguments.other_records,
+            resume=arguments.resume,
+            engine=arguments.engine,
+            scheduler=arguments.scheduler,
         ),
     )
 

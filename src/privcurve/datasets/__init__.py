@@ -7,18 +7,20 @@ come from a dataset's description, ``resources/datasets/<name>.yaml``.
 from privcurve.datasets.catalogue import describe, names
 from privcurve.datasets.dataset import (
     Dataset,
+    PartedDataset,
     check_current,
     facts,
     is_current,
     is_public,
     read,
+    read_coded,
     save,
 )
 from privcurve.datasets.description import Description
 from privcurve.datasets.domain import Column, Domain, Label
 from privcurve.datasets.errors import DatasetError
 from privcurve.datasets.fetch import fetch
-from privcurve.datasets.load import clipping_notes, load
+from privcurve.datasets.load import clipping_notes, load, prepare
 from privcurve.datasets.rows import check_folds, distinct, stratified_folds
 
 __all__ = [
@@ -28,6 +30,7 @@ __all__ = [
     "Description",
     "Domain",
     "Label",
+    "PartedDataset",
     "check_current",
     "check_folds",
     "clipping_notes",
@@ -39,7 +42,9 @@ __all__ = [
     "is_public",
     "load",
     "names",
+    "prepare",
     "read",
+    "read_coded",
     "save",
     "stratified_folds",
 ]

@@ -48,7 +48,10 @@ DATE = "date"
 TEXT = "text"
 
 # Keys of a description that are taken as they are written.
-_AS_WRITTEN = ("title", "citation", "licence", "how_to_get", "public_benchmark", "budget")
+_AS_WRITTEN = (
+    *("title", "citation", "licence", "how_to_get", "public_benchmark", "budget"),
+    "rows_per_part",
+)
 
 # The column of labels in files whose fields are numbered.
 LABEL = "label"
@@ -83,6 +86,7 @@ def build(
         *_unit_faults(unit, columns, label, parser),
         *_parser_faults(parser, columns, label, unit),
         *_file_faults(parser, files, records, n_test),
+        *_part_faults(content, records, unit),
     ):
         problems.add(f"{fault} (in {path})")
     problems.check()
@@ -252,6 +256,12 @@ def _file_faults(
             yield f"files: labels of {file.name} is for kind: idx; drop it"
     for place in _twice(file.local or file.name for file in every):
         yield f"files: {place} is given twice: its records would be there twice"
+
+
+def _part_faults(content: Mapping[str, Any], records: Records, unit: Unit | None) -> Iterator[str]:
+    if content.get("rows_per_part") and (records != Records() or unit is not None):
+        taken = "unit" if unit is not None else "records"
+        yield f"rows_per_part is for all records of the files; drop it, or {taken}"
 
 
 # Parts of a description ---------------------------------------------------------------------

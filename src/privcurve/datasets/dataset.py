@@ -23,6 +23,7 @@ from privcurve.datasets.domain import Domain
 from privcurve.datasets.errors import DatasetError
 from privcurve.datasets.fetch import sha256_of
 from privcurve.files import replace_file, replace_text
+from privcurve.parts import Part
 
 _ARRAYS = "encoded.npz"
 _DOMAIN = "domain.json"
@@ -68,32 +69,98 @@ class Dataset:
     X_test: NDArray[np.unsignedinteger[Any]] | None = None
     y_test: NDArray[np.int8] | None = None
 
-
-def checksum(domain: Domain, parts: Mapping[str, NDArray[Any]]) -> str:
-    """Hash domain and arrays (``X``, ``y``, ``X_test``, ``y_test``): the same on every machine."""
-    digest = hashlib.sha256(domain.to_json().encode("ascii"))
-    for key, part in parts.items():
-        fixed = np.ascontiguousarray(part, dtype=part.dtype.newbyteorder("<"))
-        digest.update(f"\n{key} {fixed.dtype.name} {fixed.shape}\n".encode("ascii"))
-        digest.update(fixed.reshape(-1).view(np.uint8).data)
-    return digest.hexdigest()
+    @property
+    def n_rows(self) -> int:
+        """Number of training records."""
+        return len(self.y)
 
 
-def save(dataset: Dataset, folder: str | os.PathLike[str]) -> None:
-    """Write a dataset as ``encoded.npz`` and ``domain.json``.
+class Checksum:
+    """SHA-256 of a domain, and of arrays that may come in pieces: the same on every machine."""
+
+    def __init__(self, domain: Domain) -> None:
+        self._digest = hashlib.sha256(domain.to_json().encode("ascii"))
+
+    def begin(self, key: str, dtype: np.dtype[Any], shape: tuple[int, ...]) -> None:
+        """Begin an array: ``X``, ``y``, ``X_test``, ``y_test``."""
+        self._digest.update(f"\n{key} {dtype.name} {shape}\n".encode("ascii"))
+
+    def add(self, piece: NDArray[Any]) -> None:
+        """Add a piece of the array."""
+        fixed = np.ascontiguousarray(piece, dtype=piece.dtype.newbyteorder("<"))
+        self._digest.update(fixed.reshape(-1).view(np.uint8).data)
+
+    def add_all(self, arrays: Mapping[str, NDArray[Any]]) -> None:
+        """Add whole arrays."""
+        for key, array in arrays.items():
+            self.begin(key, array.dtype, array.shape)
+            self.add(array)
+
+    @property
+    def text(self) -> str:
+        """In hex."""
+        return self._digest.hexdigest()
+
+
+def checksum(domain: Domain, arrays: Mapping[str, NDArray[Any]]) -> str:
+    """Return the checksum of a domain and arrays (``X``, ``y``, ``X_test``, ``y_test``)."""
+    digest = Checksum(domain)
+    digest.add_all(arrays)
+    return digest.text
+
+
+@dataclass(frozen=True)
+class PartedDataset:
+    """A coded dataset whose training records are in parts on disk; its test part is in memory.
+
+    Attributes
+    ----------
+    parts : tuple of Part
+    name, domain, checksum, n_clipped, n_clipped_test, clipped, sources, origin, X_test, y_test
+        As of :class:`Dataset`; the checksum is that of the same records in one memory.
+    """
+
+    name: str
+    domain: Domain
+    parts: tuple[Part, ...]
+    checksum: str
+    n_clipped: int
+    n_clipped_test: int
+    clipped: Mapping[str, Mapping[str, float]]
+    sources: Mapping[str, str]
+    origin: Mapping[str, Any]
+    X_test: NDArray[np.unsignedinteger[Any]] | None = None
+    y_test: NDArray[np.int8] | None = None
+
+    @property
+    def n_rows(self) -> int:
+        """Number of training records."""
+        return sum(part.n_rows for part in self.parts)
+
+
+def save(dataset: Dataset | PartedDataset, folder: str | os.PathLike[str]) -> None:
+    """Write a dataset as ``encoded.npz`` and ``domain.json``; parts are in the folder already.
 
     Both are written under a temporary name first, so neither is ever half there.
     """
     folder = Path(folder)
-    arrays = {"X": dataset.X, "y": dataset.y, "X_test": dataset.X_test, "y_test": dataset.y_test}
-    parts: dict[str, Any] = {key: part for key, part in arrays.items() if part is not None}
+    arrays: dict[str, Any] = {"X_test": dataset.X_test, "y_test": dataset.y_test}
+    more: dict[str, Any] = {}
+    if isinstance(dataset, PartedDataset):
+        more["parts"] = [
+            {"file": str(Path(part.path).relative_to(folder.absolute())), **_size(part)}
+            for part in dataset.parts
+        ]
+    else:
+        arrays = {"X": dataset.X, "y": dataset.y, **arrays}
+    there: dict[str, Any] = {key: array for key, array in arrays.items() if array is not None}
     replace_file(
-        folder / _ARRAYS, lambda path: np.savez_compressed(path, allow_pickle=False, **parts)
+        folder / _ARRAYS, lambda path: np.savez_compressed(path, allow_pickle=False, **there)
     )
     facts = {
         "name": dataset.name,
         "checksum": dataset.checksum,
-        "n_rows": len(dataset.y),
+        "n_rows": dataset.n_rows,
         "n_test": 0 if dataset.y_test is None else len(dataset.y_test),
         "n_bins": list(dataset.domain.n_bins),
         "n_clipped": dataset.n_clipped,
@@ -102,8 +169,13 @@ def save(dataset: Dataset, folder: str | os.PathLike[str]) -> None:
         "sources": dict(dataset.sources),
         "origin": dict(dataset.origin),
         "domain": dataset.domain.to_dict(),
+        **more,
     }
     replace_text(folder / _DOMAIN, json.dumps(facts, indent=1) + "\n")
+
+
+def _size(part: Part) -> dict[str, Any]:
+    return {"n_rows": part.n_rows, "sha256": part.sha256}
 
 
 def facts(folder: str | os.PathLike[str]) -> dict[str, Any] | None:
@@ -136,7 +208,9 @@ def is_current(folder: str | os.PathLike[str]) -> bool:
         notes = facts(folder)
     except ValueError:  # not JSON
         return False
-    return notes is not None and _same_files(notes["origin"])
+    if notes is None or not _same_files(notes["origin"]):
+        return False
+    return ("parts" in notes) == bool(describe(notes["name"]).part_rows)
 
 
 def check_current(folder: str | os.PathLike[str]) -> None:
@@ -158,33 +232,60 @@ def check_current(folder: str | os.PathLike[str]) -> None:
 
 
 def read(folder: str | os.PathLike[str]) -> Dataset:
-    """Read what :func:`save` wrote.
+    """Read what :func:`save` wrote of records in one memory.
 
     Raises
     ------
     DatasetError
-        If a file is missing, its content does not have the checksum it was saved with, or it was
-        made from another description than there is now.
+        If a file is missing, its content does not have the checksum it was saved with, it was
+        made from another description than there is now, or it is in parts.
+    """
+    dataset = read_coded(folder)
+    if isinstance(dataset, PartedDataset):
+        raise DatasetError(
+            f"{dataset.name} is coded in parts ({folder}), which this can't use: it needs all "
+            "records in one memory. If there is so much, say rows_per_part: 0 in "
+            f"{find(dataset.name)}"
+        )
+    return dataset
+
+
+def read_coded(folder: str | os.PathLike[str]) -> Dataset | PartedDataset:
+    """Read what :func:`save` wrote; parts are checked when they are opened.
+
+    Raises
+    ------
+    DatasetError
+        As :func:`read`.
     """
     folder = Path(folder)
     try:
         notes = json.loads((folder / _DOMAIN).read_text(encoding="utf-8"))
         with np.load(folder / _ARRAYS, allow_pickle=False) as archive:
-            parts = {key: archive[key] for key in archive.files}
+            arrays = {key: archive[key] for key in archive.files}
         domain = Domain.from_dict(notes["domain"])
         if "unknown" not in notes["domain"]:  # coded before domains said it
             domain = describe(notes["name"]).domain
-        digest = checksum(domain, parts)
-        if digest != notes["checksum"]:
-            raise ValueError(f"its checksum is {digest}, not {notes['checksum']}")
-        dataset = Dataset(
-            name=notes["name"],
-            domain=domain,
-            **parts,
-            checksum=digest,
+        common = {
+            "name": notes["name"],
+            "domain": domain,
+            **arrays,
+            "checksum": notes["checksum"],
             **{key: notes[key] for key in ("n_clipped", "n_clipped_test", "sources")},
             **{key: notes.get(key, {}) for key in ("clipped", "origin")},
-        )
+        }
+        dataset: Dataset | PartedDataset
+        if "parts" in notes:
+            parts = [
+                Part(str(folder.absolute() / one.pop("file")), **one, n_bins=domain.n_bins)
+                for one in notes["parts"]
+            ]
+            dataset = PartedDataset(**common, parts=tuple(parts))
+        else:
+            digest = checksum(domain, arrays)
+            if digest != notes["checksum"]:
+                raise ValueError(f"its checksum is {digest}, not {notes['checksum']}")
+            dataset = Dataset(**common)
     except Exception as error:  # zip, JSON and key errors alike: the folder is no dataset
         raise DatasetError(
             f"{folder} holds no dataset that can be read: {error}. Delete the folder and prepare "

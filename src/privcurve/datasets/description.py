@@ -28,6 +28,10 @@ WITH_FILES = (DELIMITED, PARQUET, LIBSVM, EXCEL, IDX)
 # Which records of a more frequent label are taken: random ones, or the first.
 RANDOM = "random"
 
+# A table of more values, records times columns, is coded in parts of about so many.
+MOST_VALUES = 100_000_000
+VALUES_OF_PART = 30_000_000
+
 # Raised when the same description and files give other codes than before: data that were coded
 # under a lower number are coded again.
 CODING = 2
@@ -184,6 +188,8 @@ class Description:
         Where the bounds of each numeric column come from.
     clipped : frozenset of str
         Columns of which most values may lie outside the bounds.
+    rows_per_part : int or None
+        Of records that are coded in parts whatever their number; 0: they never are.
     """
 
     name: str
@@ -208,6 +214,16 @@ class Description:
     unit: Unit | None = None
     bound_sources: Mapping[str, str] = field(default_factory=dict)
     clipped: frozenset[str] = frozenset()
+    rows_per_part: int | None = None
+
+    @property
+    def part_rows(self) -> int:
+        """How many records a part has; 0 where all records are in one memory. Public."""
+        n_columns = len(self.domain.columns)
+        large = self.n_rows * n_columns > MOST_VALUES
+        if self.rows_per_part is None and large and self.records == Records() and not self.unit:
+            return max(1, VALUES_OF_PART // n_columns)
+        return self.rows_per_part or 0
 
     @property
     def parts(self) -> tuple[str, ...]:

@@ -6,7 +6,7 @@ import os
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,11 +14,13 @@ from numpy.typing import NDArray
 from privcurve.coding import code_type
 from privcurve.datasets.catalogue import describe
 from privcurve.datasets.columns import spelt
-from privcurve.datasets.dataset import Dataset, checksum, origin
+from privcurve.datasets.dataset import Dataset, PartedDataset, checksum, origin, save
 from privcurve.datasets.description import RANDOM, TEST, TRAIN, Description, Records
+from privcurve.datasets.domain import Domain
 from privcurve.datasets.encode import Coded, Coder
 from privcurve.datasets.errors import DatasetError, Problems
 from privcurve.datasets.fetch import RawFile, fetch, sha256_of
+from privcurve.datasets.part_files import PartWriter
 from privcurve.datasets.rows import balanced, of_each
 
 if TYPE_CHECKING:
@@ -60,6 +62,69 @@ def load(
         allow. The message names the culprits and the fix: up to twenty, not the first alone.
     """
     description = describe(name)
+    growing = _Growing(description)
+    coded = _loaded(description, growing, mirror, watch)
+    return Dataset(**coded.common, X=coded.train.X, y=coded.train.y)
+
+
+def prepare(
+    name: str,
+    folder: str | os.PathLike[str],
+    watch: Callable[[RawTable], None] | None = None,
+) -> Dataset | PartedDataset:
+    """Load a dataset and save it to a folder: in parts, if its description says so.
+
+    Parameters and errors are those of :func:`load`.
+
+    Raises
+    ------
+    WriteError
+        If the folder can't be written.
+    """
+    description = describe(name)
+    dataset: Dataset | PartedDataset
+    if not description.part_rows:
+        dataset = load(name, watch=watch)
+        save(dataset, folder)
+        return dataset
+    with PartWriter(description, Path(folder)) as writer:
+        coded = _loaded(description, writer, None, watch)
+        dataset = PartedDataset(**coded.common, parts=writer.keep(coded.common["checksum"]))
+        save(dataset, folder)
+    return dataset
+
+
+class Sink(Protocol):
+    """Where codes go, a piece at a time."""
+
+    n_rows: int
+
+    def add(self, piece: Coded, persons: Sequence[str]) -> None:
+        """Add codes, and whose records they are."""
+
+    @property
+    def coded(self) -> Coded:
+        """What was added: of parts, the labels alone."""
+
+    def checksum(self, domain: Domain, train: Coded, more: Mapping[str, NDArray[Any]]) -> str:
+        """Return the checksum of all codes and labels, and of further arrays."""
+
+
+class _Loaded(NamedTuple):
+    """Training records, and what else makes a dataset."""
+
+    train: Coded
+    common: dict[str, Any]
+
+
+def _loaded(
+    description: Description,
+    sink: Sink,
+    mirror: str | os.PathLike[str] | None,
+    watch: Callable[[RawTable], None] | None,
+) -> _Loaded:
+    """Fetch, read, code and check; training records go to the sink."""
+    name = description.name
     files = fetch(description, mirror)
     # What is read must be what is noted, whatever happens to a file meanwhile.
     made_from = origin(description)
@@ -67,30 +132,30 @@ def load(
     sources = checksums(files, own)
     problems = Problems(name)
     first = description.records.first
-    train = _read(description, files, description.parts, problems, first, watch)
+    train = _read(description, files, description.parts, problems, sink, first, watch)
     test = None
     if description.n_test:
-        test = _read(description, files, (TEST,), problems, watch=watch)
+        growing = _Growing(description, (TEST,))
+        test = _read(description, files, (TEST,), problems, growing, watch=watch)
         _check_kept(description, test, problems, test=True)
     clipped = {TRAIN: _clipped_shares(description, TRAIN, train, problems)}
     if test is not None:
         clipped[TEST] = _clipped_shares(description, TEST, test, problems)
     train = _sampled(description, train, problems)
     problems.check()
-    arrays: dict[str, Any] = {"X": train.X, "y": train.y}
-    if test is not None:
-        arrays |= {"X_test": test.X, "y_test": test.y}
-    return Dataset(
-        name=name,
-        domain=description.domain,
-        **arrays,
-        checksum=checksum(description.domain, arrays),
-        n_clipped=int(train.clipped.sum()),
-        n_clipped_test=0 if test is None else int(test.clipped.sum()),
-        clipped=clipped,
-        sources=sources,
-        origin=made_from,
-    )
+    tests = {} if test is None else {"X_test": test.X, "y_test": test.y}
+    common = {
+        "name": name,
+        "domain": description.domain,
+        **tests,
+        "checksum": sink.checksum(description.domain, train, tests),
+        "n_clipped": int(train.clipped.sum()),
+        "n_clipped_test": 0 if test is None else int(test.clipped.sum()),
+        "clipped": clipped,
+        "sources": sources,
+        "origin": made_from,
+    }
+    return _Loaded(train, common)
 
 
 def raw_tables(description: Description) -> Iterator[RawTable]:
@@ -153,6 +218,7 @@ def _read(
     files: Mapping[str, Sequence[RawFile]],
     parts: Sequence[str],
     problems: Problems,
+    codes: Sink,
     first: int = 0,
     watch: Callable[[RawTable], None] | None = None,
 ) -> Coded:
@@ -162,8 +228,6 @@ def _read(
     """
     from privcurve.datasets import readers
 
-    sizes = [description.raw_sizes.get(part, 0) for part in parts]
-    codes = _Growing(description, first or sum(sizes))
     coder = Coder(description.domain, description.path, problems)
     for part in parts:
         before = codes.n_rows + problems.lost
@@ -189,10 +253,11 @@ def _read(
 class _Growing:
     """Codes that are added a piece at a time, to arrays no longer than is expected of them."""
 
-    def __init__(self, description: Description, expected: int) -> None:
+    def __init__(self, description: Description, parts: Sequence[str] | None = None) -> None:
         domain = description.domain
         self.n_rows = 0
-        self._expected = expected
+        sizes = [description.raw_sizes.get(part, 0) for part in parts or description.parts]
+        self._expected = (0 if parts else description.records.first) or sum(sizes)
         self._X = np.empty((0, len(domain.columns)), dtype=code_type(domain.n_bins))
         self._y = np.empty(0, dtype=np.int8)
         self._clipped = np.zeros(len(domain.columns), dtype=np.int64)
@@ -220,6 +285,10 @@ class _Growing:
             kept = of_each(self._persons, self._unit.at_most, self._unit.seed)
             X, y = X[kept], y[kept]
         return Coded(X, y, self._clipped, self.n_rows)
+
+    def checksum(self, domain: Domain, train: Coded, more: Mapping[str, NDArray[Any]]) -> str:
+        """Return the checksum of all arrays."""
+        return checksum(domain, {"X": train.X, "y": train.y, **more})
 
 
 def _check_size(description: Description, part: str, n_read: int, problems: Problems) -> None:

@@ -78,21 +78,22 @@ def residual_sums(column: NDArray[Any], n_bins: int, rows: Scored) -> Ints:
 
 
 @njit(cache=True, nogil=True)
-def edges_of_columns(columns: NDArray[Any], n_bins: Ints, rows: Scored) -> Ints:
-    """Return Σ_b |G_b| of each column: what the best labelling of its bins gains on the residuals.
+def signed_sums(columns: NDArray[Any], starts: Ints, rows: Scored) -> Ints:
+    """Sum the signed clipped residuals by bin of all columns, and at last of all rows.
 
-    `columns` is of shape (n_columns, n_rows).
+    `columns` is of shape (n_columns, n_rows); the bins of column j are the sums from starts[j].
     """
-    n = len(rows.labels)
-    signed = _residuals(rows) * np.where(rows.labels == 1, rows.counts, -rows.counts)
-    edges = np.zeros(len(columns), dtype=np.int64)
+    n, end = len(rows.labels), starts[-1]
+    residuals = _residuals(rows)
+    sums = np.zeros(end + 1, dtype=np.int64)
+    for i in range(n):
+        residuals[i] *= rows.counts[i] if rows.labels[i] == 1 else -rows.counts[i]
+        sums[end] += residuals[i]
     for j in range(len(columns)):
-        sums = np.zeros(n_bins[j], dtype=np.int64)
-        column = columns[j]
+        column, of_column = columns[j], sums[starts[j] : starts[j + 1]]
         for i in range(n):
-            sums[column[i]] += signed[i]
-        edges[j] = np.abs(sums).sum()
-    return edges
+            of_column[column[i]] += residuals[i]
+    return sums
 
 
 @njit(cache=True, nogil=True)
@@ -100,17 +101,18 @@ def slopes_of_columns(columns: NDArray[Any], places: Ints, place_bits: int, rows
     """Sum the signed clipped residuals times the place of the record in each column.
 
     `columns` is of shape (n_columns, n_rows). `places` has the place of each bin of a column, at
-    most half in size, in units of 2^-place_bits; what a record adds is rounded towards 0.
+    most half in size, in units of 2^-place_bits, and at last that of all rows; what a record adds
+    is rounded towards 0.
     """
     labels, counts = rows.labels, rows.counts
-    n = len(labels)
+    n, m = len(labels), len(columns)
     residuals = _residuals(rows)
-    sums = np.zeros(len(columns), dtype=np.int64)
-    for j in range(len(columns)):
-        column, place = columns[j], places[j]
+    sums = np.zeros(m + 1, dtype=np.int64)
+    for j in range(m + 1):
+        column, place = columns[min(j, m - 1)], places[j]
         total = 0
         for i in range(n):
-            where = place[column[i]]
+            where = place[column[i]] if j < m else place[0]
             size = (residuals[i] * abs(where)) >> place_bits
             up = (where > 0) == (labels[i] == 1)
             total += counts[i] * (size if up else -size)

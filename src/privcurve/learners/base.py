@@ -33,6 +33,7 @@ from privcurve.learners.shared.checks import (
     generator_of,
     refuse_others,
 )
+from privcurve.parts import PartedRecords
 from privcurve.privacy.budget import ADD_REMOVE, CERTIFIED, PRIVATE_COLUMNS
 from privcurve.privacy.curator import Curator
 from privcurve.privacy.ledger import (
@@ -195,25 +196,75 @@ class CodedClassifier(ClassifierMixin, BaseEstimator):
         counts: ArrayLike | None,
     ) -> list[Self]:
         """Train; without curators each learner has one with the stream of its random_state."""
+        learners = self._with(settings)
+        codes = self._code(X, fit=True)
+        labels, targets = self._targets(y, codes.shape[0])
+        weights = check_counts(counts, codes.shape[0])
+        records = Records(codes, targets, weights, self.n_bins_)
+        return self._fit_records(learners, settings, records, labels, curators)
+
+    def fit_parts(
+        self,
+        records: PartedRecords,
+        settings: Sequence[Mapping[str, Any]],
+        rngs: Sequence[np.random.Generator],
+    ) -> list[Self]:
+        """Train one copy of this learner for each setting, on records in parts.
+
+        Parameters
+        ----------
+        records : PartedRecords
+            Coded, with labels as :meth:`_fit_one` is told of them.
+        settings, rngs
+            As for :meth:`fit_many`.
+
+        Returns
+        -------
+        list of fitted learners
+            Each is, bit for bit, what it would be of the same records in one memory.
+
+        Raises
+        ------
+        ValueError
+            If the learner sees more of records than sums over parts: see `LearnerEntry.in_parts`.
+        """
+        learners = self._with(settings)
+        for learner in learners:
+            if why := entry(self._learner).refuses(setting=learner._setting(), in_parts=True):
+                raise ValueError(why)
+        self.n_bins_ = check_n_bins(cast(Any, self.n_bins), len(records.n_bins))
+        self.n_features_in_ = len(self.n_bins_)
+        curators = [Curator(rng) for rng in rngs]
+        return self._fit_records(learners, settings, records, np.asarray(self.classes), curators)
+
+    def _with(self, settings: Sequence[Mapping[str, Any]]) -> list[Self]:
+        """Return copies of this learner with other parameters, checked."""
         learners = []
         for setting in settings:
             # A shallow copy is enough: parameters are never changed in place.
             learner = type(self)(**{**self.get_params(deep=False), **setting})
             learner._check_parameters()
             learners.append(learner)
-        codes = self._code(X, fit=True)
-        labels, targets = self._targets(y, codes.shape[0])
-        weights = check_counts(counts, codes.shape[0])
+        return learners
+
+    def _fit_records(
+        self,
+        learners: list[Self],
+        settings: Sequence[Mapping[str, Any]],
+        records: Any,
+        labels: NDArray[Any],
+        curators: Sequence[Curator] | None,
+    ) -> list[Self]:
+        """Train on records, in one memory or in parts, that are checked."""
         for learner in learners:
             # A learner that reads fewer says so.
-            learner.n_features_in_ = learner.n_features_used_ = codes.shape[1]
+            learner.n_features_in_ = learner.n_features_used_ = len(self.n_bins_)
             if hasattr(self, "feature_names_in_"):
                 learner.feature_names_in_ = self.feature_names_in_
             learner.classes_ = labels
             learner.check_classes(len(labels))
             learner.n_bins_ = self.n_bins_
             learner._labels_from_rows = self.classes is None
-        records = Records(codes, targets, weights, self.n_bins_)
         if curators is None:
             n = records.n
             streams = [generator_of(each.random_state, each._facts(n)) for each in learners]
@@ -468,10 +519,15 @@ class CodedClassifier(ClassifierMixin, BaseEstimator):
 
     # Checks ------------------------------------------------------------------------
 
+    def _setting(self) -> dict[str, Any]:
+        """Return its hyperparameters."""
+        names = entry(self._learner).parameters
+        return {name: value for name, value in self.get_params(deep=False).items() if name in names}
+
     def _check_parameters(self) -> None:
         known = entry(self._learner)
         given = self.get_params(deep=False)
-        check_parameters(self._learner, {k: v for k, v in given.items() if k in known.parameters})
+        check_parameters(self._learner, self._setting())
         if why := known.refuses(**{key: given[key] for key in OFFERED if key in given}):
             raise ValueError(why)
 

@@ -169,6 +169,9 @@ class LearnerEntry:
         0 … K − 1, for two classes too, where the others get signs.
     slow_by_class : bool
         Whether a fit takes K/2 times as long with K classes; others take about as long as with two.
+    in_parts : mapping of str to tuple, or None
+        Where it can be trained on records in parts (:mod:`privcurve.parts`): parameters and the
+        values that they need to have for it, none if it always can. None where it never can.
     """
 
     name: str
@@ -188,6 +191,7 @@ class LearnerEntry:
     peer: bool = False
     multiclass: bool = False
     slow_by_class: bool = False
+    in_parts: Mapping[str, tuple[Any, ...]] | None = None
 
     @property
     def private(self) -> bool:
@@ -228,6 +232,8 @@ class LearnerEntry:
             What is public.
         setting : mapping, optional
             Hyperparameters, for these neighbours: some need public columns.
+        in_parts : bool, optional
+            Whether the records are in parts.
 
         Returns
         -------
@@ -250,6 +256,7 @@ class LearnerEntry:
         n_classes: int = 2,
         facts: object = None,
         setting: Mapping[str, Any] | None = None,
+        in_parts: bool = False,
     ) -> Iterator[str]:
         if delta and not self.approximate:
             yield f"offers delta = 0 alone, not {delta:g}"
@@ -261,6 +268,14 @@ class LearnerEntry:
         if neighbours not in (None, *self.neighbours):
             offered = " or ".join(map(repr, self.neighbours))
             yield f"offers neighbours = {offered}, not {neighbours!r}"
+        if in_parts and self.in_parts is None:
+            yield "needs all records in one memory, and these are in parts"
+        for key, values in (self.in_parts or {}).items() if in_parts else ():
+            if (value := self.whole(setting or {})[key]) not in values:
+                yield (
+                    f"with {key} = {value!r} needs all records in one memory, and these are in "
+                    f"parts: take {key} = {' or '.join(map(repr, values))}"
+                )
         if n_classes > 2 and not self.multiclass:
             yield f"takes two classes, not {n_classes}"
         for need in self.needs if facts is not None else ():

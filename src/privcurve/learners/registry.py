@@ -48,6 +48,15 @@ def others_for_more_classes() -> str:
     return f"Of those that take more there are: {', '.join(more)}."
 
 
+def others_for_parts() -> str:
+    """Name the certified learners that can be trained on records in parts."""
+    some = [name for name, one in LEARNERS.items() if one.in_parts is not None and one.certified]
+    return (
+        f"In parts there are: {', '.join(some)}. If one memory holds all records, say "
+        "rows_per_part: 0 in the description (docs/big_tables.md)."
+    )
+
+
 def check_parameters(name: str, parameters: Mapping[str, Any]) -> None:
     """Check hyperparameters of a learner against what the registry allows.
 

@@ -7,15 +7,21 @@ import dataclasses
 import hashlib
 import math
 import secrets
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import numpy as np
 
 from privcurve import datasets, models
-from privcurve.datasets import Dataset, Description
+from privcurve.datasets import Dataset, Description, PartedDataset
 from privcurve.experiments import canonical
 from privcurve.experiments.curves import CODED
 from privcurve.files import WriteError, check_room, replace_text
 from privcurve.learners import registry
+from privcurve.parts import DASK, LOCAL, Engine, PartedRecords, PartError, opened_engine
 from privcurve.privacy import seeds
 from privcurve.privacy.accountants.compose import NONE
 from privcurve.privacy.curator import Curator
@@ -28,8 +34,11 @@ from privcurve.releases.budget_ledger import (
     RELEASES,
     TOLERANCE,
     BudgetLedger,
+    Price,
+    Release,
     alone,
     budget_of,
+    level,
 )
 from privcurve.releases.choice import choice, is_choice
 from privcurve.releases.errors import ReleaseError
@@ -37,11 +46,10 @@ from privcurve.releases.released import CARD, MODEL, PAGE, Released, measured
 from privcurve.releases.request import Request, check, rehearse
 from privcurve.releases.traces import Traces, same_records
 
-if TYPE_CHECKING:
-    import numpy as np
-
 # In bytes: more than most models and their cards take.
 ROOM = 2**20
+
+ANOTHER_TRY = "Another try is another release; --resume finishes this one, at no further price"
 
 KNOWN_SEED = (
     "its noise was drawn from a public seed, so that whoever knows the seed can draw it again"
@@ -56,6 +64,9 @@ def release(
     releases: Path = RELEASES,
     large_delta: bool = False,
     other_records: bool = False,
+    resume: bool = False,
+    engine: str = "",
+    scheduler: str | None = None,
 ) -> Released:
     """Train a model on all training records of a dataset, and write the files that may leave.
 
@@ -77,6 +88,13 @@ def release(
         Whether δ may be one over the number of records or more, and the deltas of all releases 1.
     other_records : bool
         Whether records that are mostly those of another ledger are other people's nevertheless.
+    resume : bool
+        Whether to finish the last release of the same request that has begun and not ended, with
+        the same noise: nothing more is spent.
+    engine : str
+        Of records in parts: ``local``, the default, or ``dask`` (:mod:`privcurve.parts`).
+    scheduler : str, optional
+        Of Dask, such as ``tcp://10.0.0.1:8786``; without it workers are started here.
 
     Returns
     -------
@@ -106,34 +124,44 @@ def release(
     price = request.price(secret=isinstance(place, Path))
     home = releases / records
     ledger = BudgetLedger(home)
-    ledger.check(budget, price, large_delta)
+    unfinished = _unfinished(ledger, request, price) if resume else None
+    if unfinished is None:
+        ledger.check(budget, price, large_delta)
     _check_output(output, home)
+    parts = _parts_by(description, engine, scheduler)
     traces = Traces(ledger, description)
-    data = _data(request.dataset, traces)
+    data = _data(description, traces)
     rehearse(request, description, estimator)
 
     token = secrets.token_hex(32) if isinstance(place, Path) else ""
+    if unfinished is not None:
+        token = unfinished.facts["token"]
     begun = None
     try:
         # Reserve the price: from here on it is spent.
         with alone(releases):
             _check_numbers(home, ledger, output)
             _check_other_ledgers(releases, records, data)
-            ledger.check(budget, price, large_delta)
+            if unfinished is None:
+                ledger.check(budget, price, large_delta)
             with traces.alone():
                 others = traces.check(other_records)
                 traces.prepare()
                 # Made no earlier: what is refused leaves nothing.
                 run_seed = place if isinstance(place, int) else seeds.read_or_make(place)
                 facts = _facts(request, data, run_seed, token, others)
-                begun = ledger.reserve(budget, price, facts, large_delta)
+                if unfinished is None:
+                    begun = ledger.reserve(budget, price, facts, large_delta)
+                else:
+                    _check_same(unfinished, facts, ledger.path)
+                    begun = unfinished
                 traces.keep()
         # Wherever the model goes: by its number a release is missed if the ledger is lost.
         (home / str(begun.number)).mkdir(mode=0o700, exist_ok=True)
         before = tuple(one.price for one in ledger.releases()[: begun.number - 1])
 
         identity = (request, data.checksum, run_seed, begun.number, token)
-        learner = _trained(estimator, data, _stream("release", *identity))
+        learner = _trained(estimator, data, _stream("release", *identity), parts)
         statement = _statement(request, learner, run_seed)
         accuracy = None
         if description.public_benchmark and data.X_test is not None:
@@ -189,7 +217,9 @@ def _spent(error: BaseException, learner: str, ledger: Path) -> BaseException | 
     """Say of an expected error after a release has begun that it is spent; None of others."""
     counts = f"The ledger, {ledger}, counts this release as spent"
     if isinstance(error, KeyboardInterrupt):
-        return KeyboardInterrupt(f"stopped. {counts}: it had begun. Another try is another release")
+        return KeyboardInterrupt(f"stopped. {counts}: it had begun. {ANOTHER_TRY}")
+    if isinstance(error, PartError):
+        return ReleaseError(f"{error} ({counts}: it had begun. {ANOTHER_TRY}.)")
     if isinstance(error, OSError):
         return ReleaseError(
             f"{error} ({counts}: its model was trained. Another try is another release.)"
@@ -231,13 +261,56 @@ def _check_output(output: Path | None, home: Path) -> None:
         )
 
 
-def _data(name: str, traces: Traces) -> Dataset:
+def _unfinished(ledger: BudgetLedger, request: Request, price: Price) -> Release:
+    """Return the last release of a request that has begun and not ended; refuse where none has."""
+    for one in reversed(ledger.releases()):
+        same = (one.price, one.facts.get("learner")) == (price, request.learner)
+        if same and one.state != DONE:
+            return one
+    raise ReleaseError(
+        f"no release of {request.learner} with {level(price)} has begun and not ended "
+        f"({ledger.path}): there is nothing to resume"
+    )
+
+
+def _check_same(begun: Release, facts: Mapping[str, Any], ledger: Path) -> None:
+    """Refuse to finish a release with other records, settings or noise than it was begun with."""
+    for key, value in facts.items():
+        if key != "other_records_than" and begun.facts.get(key) != value:
+            raise ReleaseError(
+                f"release {begun.number} ({ledger}) was begun with another {key}, so it can't be "
+                "resumed: to go on would be another release. Nothing was trained"
+            )
+
+
+def _parts_by(
+    description: Description, engine: str, scheduler: str | None
+) -> Callable[[], AbstractContextManager[Engine]]:
+    """Return what opens the engine of a table in parts, when it was tried that this can be done."""
+    if not description.part_rows and (engine or scheduler):
+        raise ReleaseError(
+            f"{description.name} is coded in one memory, so there is nothing for an engine to do: "
+            "leave --engine and --scheduler out, or say rows_per_part in the description "
+            "(docs/big_tables.md)"
+        )
+    opened = partial(opened_engine, engine or (DASK if scheduler else LOCAL), scheduler)
+    try:
+        with opened():
+            return opened
+    except PartError as error:
+        raise ReleaseError(f"{error}. Nothing was trained") from None
+
+
+def _data(description: Description, traces: Traces) -> Dataset | PartedDataset:
     """Take the data as they are coded, if they are; code them otherwise."""
-    folder = CODED / name
+    folder = CODED / description.name
+    data: Dataset | PartedDataset
     if datasets.is_current(folder):
-        data = datasets.read(folder)
+        data = datasets.read_coded(folder)
+    elif description.part_rows:
+        data = datasets.prepare(description.name, folder, traces.watch)
     else:
-        data = datasets.load(name, watch=traces.watch)
+        data = datasets.load(description.name, watch=traces.watch)
     traces.take(data)
     return data
 
@@ -258,7 +331,7 @@ def _check_numbers(home: Path, ledger: BudgetLedger, output: Path | None) -> Non
             )
 
 
-def _check_other_ledgers(releases: Path, records: str, data: Dataset) -> None:
+def _check_other_ledgers(releases: Path, records: str, data: Dataset | PartedDataset) -> None:
     """Refuse records that have a ledger under another name: budgets would not add up."""
     mine = set(data.sources.values())
     for path in sorted(releases.glob("*/")):
@@ -276,7 +349,7 @@ def _check_other_ledgers(releases: Path, records: str, data: Dataset) -> None:
 
 
 def _facts(
-    request: Request, data: Dataset, seed: Seed, token: str, others: list[str]
+    request: Request, data: Dataset | PartedDataset, seed: Seed, token: str, others: list[str]
 ) -> dict[str, Any]:
     """Return what the ledger holds of a release beside its price; for the holder."""
     return {
@@ -285,6 +358,8 @@ def _facts(
         "version": registry.entry(request.learner).version,
         "parameters": dict(request.parameters),
         **({} if request.unit is None else {"at_most": request.unit.at_most}),
+        # That of the price is infinite where the seed is public.
+        "model_epsilon": request.epsilon,
         "accuracy": request.accuracy,
         "checksum": data.checksum,
         "sources": dict(data.sources),
@@ -318,7 +393,17 @@ def _stream(
     return seeds.generator(seed, canonical.digest(key))
 
 
-def _trained(estimator: Any, data: Dataset, rng: np.random.Generator) -> Any:
+def _trained(
+    estimator: Any,
+    data: Dataset | PartedDataset,
+    rng: np.random.Generator,
+    parts: Callable[[], AbstractContextManager[Engine]],
+) -> Any:
+    if isinstance(data, PartedDataset):
+        with parts() as engine:
+            records = PartedRecords(data.parts, np.array(data.domain.n_bins), engine)
+            (learner,) = estimator.fit_parts(records, [{}], [rng])
+            return learner
     X, y, counts = datasets.distinct(data.X, data.y)
     (learner,) = estimator.fit_many(X, y, [{}], [rng], counts)
     return learner

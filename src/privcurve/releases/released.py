@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from privcurve.datasets import Dataset, Description, Domain
+from privcurve.datasets import Dataset, Description, Domain, PartedDataset
 from privcurve.datasets.description import Unit
 from privcurve.privacy.curator import Curator
 from privcurve.privacy.ledger import PrivacyStatement
@@ -42,7 +42,7 @@ class Accuracy:
 
 def measured(
     learner: Any,
-    data: Dataset,
+    data: Dataset | PartedDataset,
     epsilon: float = 0.0,
     curator: Curator | None = None,
     unit: Unit | None = None,

@@ -126,6 +126,7 @@ def check(request: Request, description: Description, large_delta: bool = False)
     ReleaseError
     """
     estimator = make_estimator(request, description.domain)
+    check_parts(request.learner, request.parameters, description)
     _check_sample(request, description)
     check_accuracy(request, description)
     if not large_delta:
@@ -161,6 +162,13 @@ def make_estimator(request: Request, domain: Domain) -> Any:
     except (ValueError, ImportError) as error:
         raise ReleaseError(str(error)) from None
     return estimator
+
+
+def check_parts(learner: str, parameters: Mapping[str, Any], description: Description) -> None:
+    """Refuse a learner that needs all records in one memory, where they are in parts."""
+    why = registry.entry(learner).refuses(setting=parameters, in_parts=True)
+    if description.part_rows and why:
+        raise ReleaseError(f"{description.name}: {why}. {registry.others_for_parts()}")
 
 
 def _check_sample(request: Request, description: Description) -> None:

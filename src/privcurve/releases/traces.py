@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from privcurve.datasets import Dataset, Description
+from privcurve.datasets import Dataset, Description, PartedDataset
 from privcurve.datasets.load import raw_tables
 from privcurve.datasets.readers.table import RawTable
 from privcurve.files import check_room, replace_file, shown
@@ -84,7 +84,7 @@ class Traces:
         """A function to call with all records as they are read; None if none is needed."""
         return None if self._sketcher is None else self._sketcher.add
 
-    def take(self, data: Dataset) -> None:
+    def take(self, data: Dataset | PartedDataset) -> None:
         """Take the sketch of the records of a release; read them if `watch` saw none."""
         if self._sketcher is None:
             return

@@ -17,11 +17,12 @@ def main() -> None:
 
     from privcurve import datasets
 
-    dataset = datasets.load(arguments.dataset)
-    datasets.save(dataset, arguments.output)
+    dataset = datasets.prepare(arguments.dataset, arguments.output)
     n_test = 0 if dataset.y_test is None else len(dataset.y_test)
+    parts = dataset.parts if isinstance(dataset, datasets.PartedDataset) else ()
     print(
-        f"{dataset.name}: {len(dataset.y)} records"
+        f"{dataset.name}: {dataset.n_rows} records"
+        + (f" in {len(parts)} parts" if parts else "")
         + (f" and {n_test} for testing" if n_test else "")
         + f", {len(dataset.domain.n_bins)} columns coded in {dataset.domain.width} values, "
         + f"{dataset.n_clipped} values clipped to their bounds"

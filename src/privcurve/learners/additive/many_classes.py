@@ -9,29 +9,33 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import partial
 from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from privcurve.coding import Codes, Floats, Ints, code_type
+from privcurve.coding import Codes, Floats, Ints, Records
 from privcurve.kernels.privgam_many import (
     ScoredClasses,
     add_to_class_scores,
-    class_edges_of_columns,
     class_residual_sums,
     class_residuals,
+    class_signed_sums,
     smooth_classes,
 )
 from privcurve.learners.additive import rule
 from privcurve.learners.additive.fitting import LENGTHS, SIZES, Fit, Running
 from privcurve.learners.additive.residuals import (
     LARGEST_MARGIN,
-    LARGEST_SHAPE,
     SCORE_BITS,
     STEP_BITS,
+    BinSums,
+    CodedRows,
+    Scores,
 )
-from privcurve.privacy.calibration.privgam import CLIP, MOST_RECORDS, Budget
+from privcurve.parts import PartedRecords
+from privcurve.privacy.calibration.privgam import CLIP, Budget
 from privcurve.privacy.curator import Curator
 
 # The weight of the best class, in a table of whole numbers; at LARGEST_MARGIN it is above 100.
@@ -44,75 +48,62 @@ def weight_table() -> Floats:
     return np.floor(2.0**WEIGHT_BITS * np.exp(-np.concatenate([[0.0], margins])))
 
 
-class ClassResiduals:
-    """Records, a score a class, and sums of their clipped residuals: see `Residuals`.
+class ClassRows(CodedRows):
+    """Rows of more than two classes, which have a score each.
 
     Parameters
     ----------
-    codes : ndarray of shape (n_rows, n_columns)
-    labels : ndarray of shape (n_rows,)
-        Positions of classes.
-    counts : ndarray of shape (n_rows,)
+    records : Records
+        Labels are positions of classes.
     n_classes : int
-    maps : list of ndarray
-        The bin of each code.
     bits : int
         Of the grid of residuals.
+    """
 
-    Attributes
-    ----------
-    n_bins : ndarray of shape (n_columns + 1,)
-        Bins of each column; the last is the intercept's, of one bin.
-    shapes : list of ndarray of int64, shape (n_classes, n_bins)
-        The scores that each bin of each column adds, in multiples of 2^-SCORE_BITS.
+    def __init__(self, records: Records, n_classes: int, bits: int) -> None:
+        super().__init__(records)
+        self.rows = ScoredClasses(
+            records.labels.astype(np.uint8),
+            records.counts,
+            np.zeros((len(records.labels), n_classes), dtype=np.int64),
+            weight_table(),
+            SCORE_BITS - STEP_BITS,
+            math.floor(CLIP * 2**bits),
+        )
 
-    Raises
-    ------
-    ValueError
-        If there are so many records that a sum could overflow.
+    def move(self, column: NDArray[Any] | None, change: Ints) -> None:
+        """Add to the scores what has changed for each code of a column."""
+        if column is None:
+            np.add(self.rows.scores, change[:, 0], out=self.rows.scores)
+        else:
+            add_to_class_scores(column, np.ascontiguousarray(change.T), self.rows.scores)
+
+    def sums_of(self, column: NDArray[Any], n_codes: int) -> Ints:
+        """Sum residuals by class and code of a column: of others' records, then of its own."""
+        return class_residual_sums(column, n_codes, self.rows)
+
+    def each(self, scores: Scores) -> Ints:
+        """Return the residuals of each row by class."""
+        self.score(scores)
+        return class_residuals(self.rows)
+
+    def signed(self, scores: Scores) -> Ints:
+        """Sum the residuals by class and code of all columns, and at last of all rows."""
+        self.score(scores)
+        return class_signed_sums(self.columns, self.starts, self.rows)
+
+
+class ClassResiduals(BinSums):
+    """Sums of more than two classes: see :class:`BinSums`; `bits` are of the grid of residuals.
+
+    Sums of a column are of shape (2, n_classes, n_bins): of others' records, then of a class's own.
     """
 
     def __init__(
-        self,
-        codes: Codes,
-        labels: NDArray[Any],
-        counts: Ints,
-        n_classes: int,
-        maps: list[Codes],
-        bits: int,
+        self, records: Records | PartedRecords, n_classes: int, maps: list[Codes], bits: int
     ) -> None:
-        if int(counts.sum()) >= MOST_RECORDS:
-            raise ValueError(f"privgam adds up to {MOST_RECORDS - 1:,} records without overflow")
-        self.n_bins = np.array([int(each[-1]) + 1 for each in maps] + [1])
-        self.columns: NDArray[Any] = np.zeros((len(maps) + 1, len(codes)), code_type(self.n_bins))
-        for j, bins in enumerate(maps):
-            np.take(bins.astype(self.columns.dtype), codes[:, j], out=self.columns[j])
-        scores = np.zeros((len(codes), n_classes), dtype=np.int64)
-        clip = math.floor(CLIP * 2**bits)
-        self._rows = ScoredClasses(
-            labels.astype(np.uint8), counts, scores, weight_table(), SCORE_BITS - STEP_BITS, clip
-        )
-        self.shapes = [np.zeros((n_classes, k), dtype=np.int64) for k in self.n_bins.tolist()]
-
-    def set_shape(self, j: int, shape: Floats) -> None:
-        """Put other values, of shape (n_classes, n_bins), in the place of a column's."""
-        clipped = np.clip(shape, -LARGEST_SHAPE, LARGEST_SHAPE)
-        wanted = np.rint(clipped * 2.0**SCORE_BITS).astype(np.int64)
-        change = np.ascontiguousarray((wanted - self.shapes[j]).T)
-        add_to_class_scores(self.columns[j], change, self._rows.scores)
-        self.shapes[j] = wanted
-
-    def sums(self, j: int) -> Ints:
-        """Sum residuals by class and bin of a column: of others' records, then of its own."""
-        return class_residual_sums(self.columns[j], int(self.n_bins[j]), self._rows)
-
-    def each(self) -> Ints:
-        """Return the residuals of each row by class, for the audit: it is no release."""
-        return class_residuals(self._rows)
-
-    def edges(self) -> Ints:
-        """Return Σ_{k,b} |G_kb| of all columns and of the intercept."""
-        return class_edges_of_columns(self.columns, self.n_bins, self._rows)
+        make = partial(ClassRows, n_classes=n_classes, bits=bits)
+        super().__init__(records, maps, make, (n_classes,))
 
 
 class ClassFit(Fit):

@@ -18,6 +18,7 @@ from privcurve.learners.additive.residuals import Residuals, bin_maps
 from privcurve.learners.base import PrivateClassifier
 from privcurve.learners.shared.chances import ChanceClassifier
 from privcurve.learners.shared.checks import check_estimate, ordered_columns
+from privcurve.parts import PartedRecords
 from privcurve.privacy.accountants.bounded_range import MAX_CALLS
 from privcurve.privacy.budget import ADD_REMOVE, REPLACE_ONE, is_private
 from privcurve.privacy.calibration.privgam import (
@@ -118,7 +119,7 @@ class PrivGAMClassifier(ChanceClassifier, PrivateClassifier):
     n_estimate: int | None = None
     ordered: Sequence[bool] | bool | None = None
 
-    def _fit_one(self, records: Records, curator: Curator) -> PrivacyStatement:
+    def _fit_one(self, records: Records | PartedRecords, curator: Curator) -> PrivacyStatement:
         fit, maps = self._fitted(records, curator)
         kind = ClassModel if isinstance(fit, ClassFit) else AdditiveModel
         self.model_ = kind.of(fit, maps)
@@ -129,7 +130,7 @@ class PrivGAMClassifier(ChanceClassifier, PrivateClassifier):
         return statement(fit.budget, curator.ledger, self._by_rule())
 
     def _fitted(
-        self, records: Records, curator: Curator, kind: type[Fit] = Fit
+        self, records: Records | PartedRecords, curator: Curator, kind: type[Fit] = Fit
     ) -> tuple[Fit, list[Codes]]:
         """Run the fit; its transcript is not kept on the model."""
         ordered = self._ordered(len(self.n_bins_))
@@ -137,12 +138,11 @@ class PrivGAMClassifier(ChanceClassifier, PrivateClassifier):
         n_classes = len(self.classes_)
         plan = plan_of(self, n, ordered, n_classes)
         maps = bin_maps(self.n_bins_, ordered, plan.merged)
-        codes, labels, counts, _ = records
         if n_classes > 2:
-            of_classes = ClassResiduals(codes, labels, counts, n_classes, maps, plan.budget.bits)
+            of_classes = ClassResiduals(records, n_classes, maps, plan.budget.bits)
             fit: Fit = ClassFit(of_classes, ordered, plan.budget, curator)
         else:
-            residuals = Residuals(codes, 2 * labels - 1, counts, maps, plan.budget.bits)
+            residuals = Residuals(records, maps, plan.budget.bits)
             fit = kind(residuals, ordered, plan.budget, curator)
         fit.run(plan)
         return fit, maps

@@ -1,24 +1,26 @@
-"""Records as PrivGAM's kernel reads them: columns of bins, scores, and sums of residuals."""
+"""Records as PrivGAM sees them: sums of residuals by bin, of all records or part by part."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from privcurve.coding import MOST_CODES, Codes, Floats, Ints, Signs, code_type, merged_bins
+from privcurve.coding import MOST_CODES, Codes, Floats, Ints, Records, bin_starts, merged_bins
 from privcurve.kernels.privgam import (
     Scored,
     add_to_scores,
-    edges_of_columns,
     residual_sums,
+    signed_sums,
     slopes_of_columns,
 )
 from privcurve.learners.additive.pairs import Crossing
 from privcurve.learners.additive.rule import FEW_BINS
+from privcurve.parts import PartedRecords, Totals
 from privcurve.privacy.calibration.privgam import CLIP, MOST_RECORDS
 
 # A score is a whole multiple of 2^-SCORE_BITS; the table of residuals has steps of 2^-STEP_BITS, up
@@ -50,24 +52,167 @@ def bin_maps(n_bins: Ints, ordered: Sequence[bool], merged: bool) -> list[Codes]
     return merged_bins(n_bins, ordered, FEW_BINS if merged else MOST_CODES)
 
 
-class Residuals:
-    """Records, their scores, and sums of their clipped residuals.
+class Crossed(NamedTuple):
+    """Two columns as one: the group of each code of either, and how many groups the second has."""
+
+    columns: tuple[int, int]
+    groups: tuple[NDArray[np.uint8], NDArray[np.uint8]]
+    width: int
+
+
+class Scores(NamedTuple):
+    """What the scores of rows follow from.
+
+    Attributes
+    ----------
+    shapes : tuple of ndarray of int64
+        What each code of each column adds, then the intercept, then crossed columns; of several
+        scores with an axis for these before that of codes.
+    crossed : tuple of Crossed
+    """
+
+    shapes: tuple[Ints, ...]
+    crossed: tuple[Crossed, ...]
+
+
+class CodedRows:
+    """Rows of one part, whose scores each question says anew; a subclass has them.
+
+    Attributes
+    ----------
+    columns : ndarray of shape (n_columns, n_rows)
+    starts : ndarray of shape (n_columns + 1,)
+        Of the codes of columns, if all are numbered.
+    """
+
+    def __init__(self, records: Records) -> None:
+        self.columns: NDArray[Any] = np.ascontiguousarray(records.codes.T)
+        self.starts = bin_starts(records.n_bins)
+        self._shapes: list[Ints] = []
+
+    def score(self, scores: Scores) -> None:
+        """Bring the scores up to date."""
+        for j, shape in enumerate(scores.shapes):
+            if j == len(self._shapes):
+                self._shapes.append(np.zeros_like(shape))
+            if shape is self._shapes[j]:
+                continue
+            change = shape - self._shapes[j]
+            self._shapes[j] = shape
+            if change.any():
+                is_intercept = j == len(self.columns)
+                self.move(None if is_intercept else self.column(j, scores), change)
+
+    def move(self, column: NDArray[Any] | None, change: Ints) -> None:
+        """Add to the scores what has changed for each code of a column; None: the intercept."""
+        raise NotImplementedError
+
+    def sums_of(self, column: NDArray[Any], n_codes: int) -> Ints:
+        """Sum the residuals by code of a column, along the last axis."""
+        raise NotImplementedError
+
+    def column(self, j: int, scores: Scores) -> NDArray[Any]:
+        """Return the code of each row in a column or a crossed one."""
+        if j < len(self.columns):
+            return self.columns[j]
+        one = scores.crossed[j - len(self.columns) - 1]
+        first, second = (
+            groups[self.columns[k]] for k, groups in zip(one.columns, one.groups, strict=True)
+        )
+        return first * np.uint8(one.width) + second
+
+    def sums(self, scores: Scores, j: int) -> Ints:
+        """Sum the residuals by code of a column, or of the intercept."""
+        self.score(scores)
+        is_intercept = j == len(self.columns)
+        # Each row has one code of any column.
+        j = 0 if is_intercept else j
+        by_code = self.sums_of(self.column(j, scores), scores.shapes[j].shape[-1])
+        return by_code.sum(axis=-1, keepdims=True) if is_intercept else by_code
+
+
+class ScoredRows(CodedRows):
+    """Rows of two classes, which have one score.
 
     Parameters
     ----------
-    codes : ndarray of shape (n_rows, n_columns)
-    signs, counts : ndarray of shape (n_rows,)
-    maps : list of ndarray
-        The bin of each code; see :func:`bin_maps`.
+    records : Records
+        Labels of the positive class are above 0.
     bits : int
         Of the grid of residuals.
+    """
+
+    def __init__(self, records: Records, bits: int) -> None:
+        super().__init__(records)
+        labels = (records.labels > 0).astype(np.uint8)
+        scores = np.zeros(len(labels), dtype=np.int64)
+        self.rows = Scored(
+            labels, records.counts, scores, residual_table(bits), SCORE_BITS - STEP_BITS
+        )
+
+    def move(self, column: NDArray[Any] | None, change: Ints) -> None:
+        """Add to the scores what has changed for each code of a column."""
+        if column is None:
+            np.add(self.rows.scores, change[0], out=self.rows.scores)
+        else:
+            add_to_scores(column, change, self.rows.scores)
+
+    def sums_of(self, column: NDArray[Any], n_codes: int) -> Ints:
+        """Sum the residuals by label and code of a column."""
+        return residual_sums(column, n_codes, self.rows)
+
+    def each(self, scores: Scores) -> Ints:
+        """Return the clipped residual of each row."""
+        self.score(scores)
+        labels, _, values, table, shift = self.rows
+        steps = ((np.where(labels == 1, values, -values) - 1) >> shift) + 1
+        return table[np.clip(steps, 0, len(table) - 1)]
+
+    def signed(self, scores: Scores) -> Ints:
+        """Sum the signed residuals by code of all columns, and at last of all rows."""
+        self.score(scores)
+        return signed_sums(self.columns, self.starts, self.rows)
+
+    def slopes(self, scores: Scores, places: Ints) -> Ints:
+        """Sum the signed residuals times the places of rows, column by column."""
+        self.score(scores)
+        return slopes_of_columns(self.columns, places, PLACE_BITS, self.rows)
+
+    def gram(self, places: Ints) -> Ints:
+        """Sum the products of the places of rows in each two columns.
+
+        Numbers are whole and their sums below 2^53, so no order of adding up shows.
+        """
+        total = np.zeros((len(places), len(places)))
+        for start in range(0, len(self.rows.labels), CHUNK):
+            part = slice(start, start + CHUNK)
+            counts = self.rows.counts[part]
+            last = np.full(len(counts), places[-1, 0])
+            rows = [places[j][column[part]] for j, column in enumerate(self.columns)]
+            along = np.stack([*rows, last]).astype(float)
+            total += (along * counts) @ along.T
+        return total.astype(np.int64)
+
+
+class BinSums:
+    """Sums of the clipped residuals of records, which may be in parts, by bin.
+
+    Parameters
+    ----------
+    records : Records or PartedRecords
+    maps : list of ndarray
+        The bin of each code; see :func:`bin_maps`.
+    make : callable
+        Makes :class:`CodedRows` of records.
+    several : tuple of int
+        How many scores there are, if they have an axis of their own.
 
     Attributes
     ----------
     n_bins : ndarray of shape (n_columns + 1,)
         Bins of each column; the last is the intercept's, of one bin.
     shapes : list of ndarray of int64
-        The score that each bin of each column adds, in multiples of 2^-SCORE_BITS; crossed
+        The scores that each bin of each column adds, in multiples of 2^-SCORE_BITS; crossed
         columns come after the intercept.
 
     Raises
@@ -77,69 +222,96 @@ class Residuals:
     """
 
     def __init__(
-        self, codes: Codes, signs: Signs, counts: Ints, maps: list[Codes], bits: int
+        self,
+        records: Records | PartedRecords,
+        maps: list[Codes],
+        make: Callable[[Records], CodedRows],
+        several: tuple[int, ...] = (),
     ) -> None:
-        if int(counts.sum()) >= MOST_RECORDS:
+        if records.n >= MOST_RECORDS:
             raise ValueError(f"privgam adds up to {MOST_RECORDS - 1:,} records without overflow")
         self.n_bins = np.array([int(each[-1]) + 1 for each in maps] + [1])
-        self.columns: NDArray[Any] = np.zeros((len(maps) + 1, len(codes)), code_type(self.n_bins))
-        for j, bins in enumerate(maps):
-            np.take(bins.astype(self.columns.dtype), codes[:, j], out=self.columns[j])
-        labels = (signs > 0).astype(np.uint8)
-        scores = np.zeros(len(codes), dtype=np.int64)
-        self._rows = Scored(labels, counts, scores, residual_table(bits), SCORE_BITS - STEP_BITS)
-        self.shapes = [np.zeros(count, dtype=np.int64) for count in self.n_bins.tolist()]
-        self._crossed: list[NDArray[np.uint8]] = []
+        self.shapes = [np.zeros((*several, k), dtype=np.int64) for k in self.n_bins.tolist()]
+        # Rows know codes alone: bins, in which several may be together, are made of their sums.
+        self.maps: list[NDArray[Any]] = [*maps, np.zeros(1, dtype=np.uint8)]
+        self._by_code = [
+            shape[..., bins] for shape, bins in zip(self.shapes, self.maps, strict=True)
+        ]
+        self._crossed: list[Crossed] = []
+        self.rows = Totals(records, make)
 
-    def column(self, j: int) -> NDArray[Any]:
-        """Return the bin of each row in a column, the intercept, or a crossed column."""
-        n = len(self.columns)
-        return self.columns[j] if j < n else self._crossed[j - n]
+    @property
+    def scores(self) -> Scores:
+        """What the scores of rows follow from now."""
+        return Scores(tuple(self._by_code), tuple(self._crossed))
+
+    def set_shape(self, j: int, shape: Floats) -> None:
+        """Put other values in the place of a column's."""
+        clipped = np.clip(shape, -LARGEST_SHAPE, LARGEST_SHAPE)
+        self.shapes[j] = np.rint(clipped * 2.0**SCORE_BITS).astype(np.int64)
+        self._by_code[j] = self.shapes[j][..., self.maps[j]]
+
+    def _by_bin(self, j: int, of_codes: Ints) -> Ints:
+        """Add up what is of each code, along the last axis, in each bin of a column."""
+        n_bins = self.shapes[j].shape[-1]
+        if n_bins == of_codes.shape[-1]:
+            return of_codes
+        firsts = np.searchsorted(self.maps[j], np.arange(n_bins))
+        return np.add.reduceat(of_codes, firsts, axis=-1)
+
+    def sums(self, j: int) -> Ints:
+        """Sum the residuals by label and bin of a column."""
+        return self._by_bin(j, self.rows.of("sums", self.scores, j))
+
+    def each(self) -> Ints:
+        """Return the clipped residuals of each row in one memory, for the audit: no release."""
+        residuals: Ints = self.rows.of("each", self.scores)
+        return residuals
+
+    def edges(self) -> Ints:
+        """Return Σ |G_b| of all bins, and scores, of each column and of the intercept."""
+        signed = self.rows.of("signed", self.scores)
+        ends = np.cumsum([len(bins) for bins in self.maps[: len(self.n_bins)]])
+        of_columns = enumerate(np.split(signed, ends[:-1], axis=-1))
+        return np.array([np.abs(self._by_bin(j, sums)).sum() for j, sums in of_columns])
+
+
+class Residuals(BinSums):
+    """Sums of two classes: see :class:`BinSums`; `bits` are of the grid of residuals."""
+
+    def __init__(self, records: Records | PartedRecords, maps: list[Codes], bits: int) -> None:
+        super().__init__(records, maps, partial(ScoredRows, bits=bits))
 
     def cross(self, crossing: Crossing) -> int:
         """Add a column that crosses two others; return its number."""
         first, second = (
-            groups[self.columns[j]]
+            groups[self.maps[j]].astype(np.uint8)
             for j, groups in zip(crossing.columns, crossing.groups, strict=True)
         )
-        width = crossing.shape
-        self._crossed.append((first * width[1] + second).astype(np.uint8))
-        self.shapes.append(np.zeros(width[0] * width[1], dtype=np.int64))
+        n_groups = crossing.shape
+        self._crossed.append(Crossed(crossing.columns, (first, second), n_groups[1]))
+        self.maps.append(np.arange(n_groups[0] * n_groups[1]))
+        self.shapes.append(np.zeros(n_groups[0] * n_groups[1], dtype=np.int64))
+        self._by_code.append(self.shapes[-1])
         return len(self.shapes) - 1
 
-    def set_shape(self, j: int, shape: Floats) -> None:
-        """Put another shape function in the place of a column's."""
-        clipped = np.clip(shape, -LARGEST_SHAPE, LARGEST_SHAPE)
-        wanted = np.rint(clipped * 2.0**SCORE_BITS).astype(np.int64)
-        add_to_scores(self.column(j), wanted - self.shapes[j], self._rows.scores)
-        self.shapes[j] = wanted
-
-    def sums(self, j: int) -> Ints:
-        """Sum the residuals by label and bin of a column."""
-        return residual_sums(self.column(j), len(self.shapes[j]), self._rows)
-
-    def each(self) -> Ints:
-        """Return the clipped residual of each row, for the audit: it is no release."""
-        labels, _, scores, table, shift = self._rows
-        steps = ((np.where(labels == 1, scores, -scores) - 1) >> shift) + 1
-        return table[np.clip(steps, 0, len(table) - 1)]
-
-    def edges(self) -> Ints:
-        """Return Σ_b |G_b| of all columns and of the intercept."""
-        return edges_of_columns(self.columns, self.n_bins, self._rows)
-
     def slopes(self, places: Ints) -> Ints:
-        """Sum the signed residuals times the places of records, column by column."""
-        return slopes_of_columns(self.columns, places, PLACE_BITS, self._rows)
+        """Sum the signed residuals times the places of records, column by column.
+
+        `places` are of bins: see :class:`~privcurve.learners.additive.linear_part.LinearPart`.
+        """
+        slopes: Ints = self.rows.of("slopes", self.scores, self._of_codes(places))
+        return slopes
 
     def gram(self, places: Ints) -> Ints:
-        """Sum the products of the places of records in each two columns.
+        """Sum the products of the places of records in each two columns."""
+        gram: Ints = self.rows.of("gram", self._of_codes(places))
+        return gram
 
-        Numbers are whole and their sums below 2^53, so no order of adding up shows.
-        """
-        total = np.zeros((len(places), len(places)))
-        for start in range(0, len(self._rows.labels), CHUNK):
-            part = slice(start, start + CHUNK)
-            rows = np.stack([places[j][c[part]] for j, c in enumerate(self.columns)]).astype(float)
-            total += (rows * self._rows.counts[part]) @ rows.T
-        return total.astype(np.int64)
+    def _of_codes(self, places: Ints) -> Ints:
+        """Return the places of codes, by those of bins."""
+        maps = self.maps[: len(self.n_bins)]
+        of_codes = np.zeros((len(places), max(map(len, maps))), dtype=np.int64)
+        for row, place, bins in zip(of_codes, places, maps, strict=True):
+            row[: len(bins)] = place[bins]
+        return of_codes

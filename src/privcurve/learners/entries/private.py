@@ -337,6 +337,7 @@ ENTRIES: tuple[LearnerEntry, ...] = (
         neighbours=(REPLACE_ONE, ADD_REMOVE),
         multiclass=True,
         slow_by_class=True,
+        in_parts={},
     ),
     # Logistic regression on one-hot codes, all columns at once.
     LearnerEntry(

@@ -1,0 +1,202 @@
+"""How does a release grow with the table? PrivGAM on records in parts, and in one memory.
+
+    python benchmarks/big_tables.py [--rows 1000000 10000000] [--whole 10000000] [--dask]
+
+Makes up tables of 30 columns, 20 numbers of 64 bins and 10 categories, as CSV, codes them, and
+releases PrivGAM (ε = 1) from the coded parts; each in a process of its own, whose seconds, CPU
+seconds and largest resident memory are printed. Up to --whole rows the same release is made with
+all records in one memory, and the two model.json have to be the same. With --dask it is made a
+third time, by a scheduler and two workers of one thread, of which the largest memory is printed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+import pyarrow
+import yaml
+from pyarrow import csv
+
+N_NUMBERS, N_CATEGORIES, N_BINS = 20, 10, 64
+COLOURS = ("red", "green", "blue", "grey", "black")
+DELTAS = {"pure": "0", "δ": "1e-9"}
+AT_ONCE = 250_000
+# The default of a table of 30 columns.
+PART = 1_000_000
+WORDS = {"parts": "in parts", "whole": "in one memory"}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--rows", type=int, nargs="+", default=[10**6, 10**7])
+    parser.add_argument("--whole", type=int, default=10**7, help="most rows in one memory")
+    parser.add_argument("--dask", action="store_true", help="with two workers of Dask too")
+    parser.add_argument("--folder", type=Path, help="for the tables; by default a temporary one")
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory(dir=options.folder) as folder:
+        os.chdir(folder)
+        os.environ["PRIVCURVE_SEEDS"] = str(Path(folder) / "seeds")
+        print("| rows | what | seconds | CPU seconds | resident, MB | to one memory | same model |")
+        print("|---|---|---|---|---|---|---|")
+        for n_rows in options.rows:
+            measure(n_rows, n_rows <= options.whole, options.dask)
+
+
+def measure(n_rows: int, whole: bool, dask: bool) -> None:
+    """Print the lines of one table."""
+    write(n_rows, Path("table.csv"))
+    code = ["-m", "privcurve.steps.prepare", "table", "--output", "results/data/table"]
+    forms = ("parts", "whole") if whole else ("parts",)
+    for form in forms:
+        shutil.rmtree(form, ignore_errors=True)
+        Path(form, "descriptions").mkdir(parents=True)
+        text = yaml.safe_dump(description(n_rows, 0 if form == "whole" else PART))
+        Path(form, "descriptions/table.yaml").write_text(text)
+        line(n_rows, f"coding from CSV, {WORDS[form]}", run(form, *code))
+    Path("table.csv").unlink()
+    for word, delta in DELTAS.items():
+        plain: tuple[float, float, float] | None = None
+        models = []
+        if whole:
+            plain = run("whole", *release(delta))
+            line(n_rows, f"release ({word}), one memory", plain)
+            models.append(model("whole"))
+        took = run("parts", *release(delta))
+        models.append(model("parts"))
+        line(n_rows, f"release ({word}), parts", took, plain, models)
+        if dask:
+            with Workers(Path.cwd()) as workers:
+                took = run("parts", *release(delta), "--scheduler", workers.address)
+                largest = workers.largest()
+            models.append(model("parts"))
+            line(n_rows, f"release ({word}), parts, Dask's coordinator", took, plain, models)
+            print(f"| {n_rows:,} | its workers | | | {' + '.join(map(str, largest))} | | |")
+
+
+def write(n_rows: int, path: Path) -> None:
+    """Make up a table, a piece at a time."""
+    rng = np.random.default_rng(0)
+    with path.open("wb") as file:
+        for start in range(0, n_rows, AT_ONCE):
+            n = min(AT_ONCE, n_rows - start)
+            z = rng.normal(size=(N_NUMBERS + N_CATEGORIES, n))
+            columns: dict[str, Any] = {
+                f"x{j}": np.round(10 * z[j] + 50, 2) for j in range(N_NUMBERS)
+            }
+            for j in range(N_NUMBERS, len(z)):
+                places = np.clip((z[j] + 2.5).astype(int), 0, len(COLOURS) - 1)
+                columns[f"c{j}"] = pyarrow.array(np.array(COLOURS)[places])
+            score = z[0] + np.abs(z[1]) - z[N_NUMBERS] + rng.logistic(size=n)
+            columns["sick"] = pyarrow.array(np.where(score > 0.5, "yes", "no"))
+            form = csv.WriteOptions(include_header=start == 0, quoting_style="none")
+            csv.write_csv(pyarrow.table(columns), file, form)
+
+
+def description(n_rows: int, rows_per_part: int) -> dict[str, Any]:
+    numbers = [
+        {"name": f"x{j}", "kind": "numeric", "bounds": [0, 100], "n_bins": N_BINS}
+        for j in range(N_NUMBERS)
+    ]
+    categories = [
+        {"name": f"c{j}", "kind": "categorical", "categories": list(COLOURS)}
+        for j in range(N_NUMBERS, N_NUMBERS + N_CATEGORIES)
+    ]
+    return {
+        "n_rows": n_rows,
+        "rows_per_part": rows_per_part,
+        "public_benchmark": True,
+        "files": {"train": {"local": "../table.csv"}},
+        "parser": {"kind": "delimited", "header": True},
+        "columns": [*numbers, *categories],
+        "label": {"column": "sick", "positive": "yes", "negative": "no"},
+    }
+
+
+def release(delta: str) -> list[str]:
+    words = ["release", "table", "--epsilon", "1", "--delta", delta, "--seed", "1"]
+    return ["-m", "privcurve", *words, "--quiet"]
+
+
+def model(form: str) -> str:
+    """Return the text of the model that was released, and remove its release."""
+    text = Path(form, "releases/table/1/model.json").read_text()
+    shutil.rmtree(Path(form, "releases"))
+    return text
+
+
+class Workers:
+    """A scheduler of Dask and two workers, in processes."""
+
+    def __init__(self, folder: Path) -> None:
+        self._place = folder / "scheduler.json"
+
+    def __enter__(self) -> Workers:
+        dask = Path(sys.executable).parent / "dask"
+        self._log: IO[bytes] = tempfile.TemporaryFile()
+        place = ("--scheduler-file", self._place)
+        scheduler = [dask, "scheduler", "--host", "127.0.0.1", "--port", "0", *place]
+        worker = [dask, "worker", *place, "--nthreads", "1", "--no-nanny"]
+        self._running = [self._start(scheduler), self._start(worker), self._start(worker)]
+        self.address = f"file:{self._place}"
+        while not (self._place.exists() and self._place.read_text().endswith("}")):
+            time.sleep(0.1)
+        self.address = yaml.safe_load(self._place.read_text())["address"]
+        return self
+
+    def _start(self, words: Sequence[Any]) -> subprocess.Popen[bytes]:
+        return subprocess.Popen([*words, "--no-dashboard"], stdout=self._log, stderr=self._log)
+
+    def largest(self) -> list[int]:
+        """Return the largest resident memory of each worker, in MB."""
+        found = []
+        for worker in self._running[1:]:
+            status = Path(f"/proc/{worker.pid}/status").read_text()
+            found.append(int(status.partition("VmHWM:")[2].split()[0]) // 1000)
+        return found
+
+    def __exit__(self, *error: object) -> None:
+        for process in self._running:
+            process.kill()
+            process.wait()
+        self._place.unlink()
+        self._log.close()
+
+
+def run(folder: str, *command: str) -> tuple[float, float, float]:
+    """Run a program of Python in a folder; return seconds, CPU seconds and resident MB."""
+    started = time.perf_counter()
+    child = subprocess.Popen([sys.executable, *command], cwd=folder, stdout=subprocess.DEVNULL)
+    _, status, usage = os.wait4(child.pid, 0)
+    child.returncode = os.waitstatus_to_exitcode(status)
+    if child.returncode:
+        sys.exit(f"{' '.join(command)} has failed")
+    seconds = time.perf_counter() - started
+    return seconds, usage.ru_utime + usage.ru_stime, usage.ru_maxrss * 1024 / 1e6
+
+
+def line(
+    n_rows: int,
+    what: str,
+    took: tuple[float, float, float],
+    plain: tuple[float, float, float] | None = None,
+    models: Sequence[str] = (),
+) -> None:
+    seconds, cpu, memory = took
+    ratio = "" if plain is None else f"{cpu / plain[1]:.2f}"
+    same = "" if len(models) < 2 else "yes" if len(set(models)) == 1 else "NO"
+    cells = (f"{n_rows:,}", what, f"{seconds:.0f}", f"{cpu:.0f}", f"{memory:.0f}", ratio, same)
+    print(f"| {' | '.join(cells)} |", flush=True)
+
+
+if __name__ == "__main__":
+    main()

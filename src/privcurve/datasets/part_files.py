@@ -1,0 +1,139 @@
+"""Codes in parts: files that are written while a table is read, and never all of it in memory."""
+
+from __future__ import annotations
+
+import fcntl
+import shutil
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import IO, Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from privcurve.coding import code_type
+from privcurve.datasets.dataset import Checksum
+from privcurve.datasets.description import Description
+from privcurve.datasets.domain import Domain
+from privcurve.datasets.encode import Coded
+from privcurve.files import cannot_write, replace_file
+from privcurve.parts import Part, digest_of, labels_of
+
+# Folders of parts, beside the other files of a coded dataset; one that is not finished has a point.
+PARTS = "parts-"
+UNFINISHED = ".parts-"
+LOCK = ".lock"
+
+
+class PartWriter:
+    """Writes codes to files of a part each, a piece at a time; a context.
+
+    A column of a part is contiguous, as compiled loops read it. What is not kept in the end, or
+    was left by a process that was killed, is removed.
+
+    Parameters
+    ----------
+    description : Description
+    folder : Path
+        Of the coded dataset.
+    """
+
+    def __init__(self, description: Description, folder: Path) -> None:
+        domain = description.domain
+        self._folder = folder.absolute()
+        self._domain, self._n_rows = domain, description.n_rows
+        shape = len(domain.columns), min(description.part_rows, max(1, description.n_rows))
+        self._buffer: NDArray[Any] = np.empty(shape, dtype=code_type(domain.n_bins))
+        self._n_buffered = 0
+        self._labels: list[NDArray[np.int8]] = []
+        self._sizes: list[int] = []
+        self._clipped = np.zeros(shape[0], dtype=np.int64)
+        self._checksum = Checksum(domain)
+        self._checksum.begin("X", self._buffer.dtype, (self._n_rows, shape[0]))
+        self.n_rows = 0
+
+    def __enter__(self) -> Self:
+        try:
+            self._folder.mkdir(parents=True, exist_ok=True)
+            self._lock: IO[str] = (self._folder / LOCK).open("a")
+            fcntl.flock(self._lock, fcntl.LOCK_EX)
+            self._remove(UNFINISHED)
+            self._temporary = Path(tempfile.mkdtemp(prefix=UNFINISHED, dir=self._folder))
+        except OSError as error:
+            raise cannot_write(self._folder, error) from error
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        shutil.rmtree(self._temporary, ignore_errors=True)
+        self._lock.close()
+
+    def _remove(self, prefix: str, but: str = "") -> None:
+        for path in self._folder.glob(f"{prefix}*"):
+            if path.name != but:
+                shutil.rmtree(path, ignore_errors=True)
+
+    def add(self, piece: Coded, persons: Sequence[str]) -> None:
+        """Add codes; of parts no record has a person beside it."""
+        assert not persons
+        self._checksum.add(piece.X)
+        self._labels.append(piece.y)
+        self._clipped += piece.clipped
+        self.n_rows += len(piece.y)
+        rows = piece.X.T
+        while rows.shape[1]:
+            room = self._buffer.shape[1] - self._n_buffered
+            some, rows = rows[:, :room], rows[:, room:]
+            self._buffer[:, self._n_buffered : self._n_buffered + some.shape[1]] = some
+            self._n_buffered += some.shape[1]
+            if self._n_buffered == self._buffer.shape[1]:
+                self._write()
+
+    def _write(self) -> None:
+        """Write a part: its codes, and of the labels those that no part has yet."""
+        codes = np.ascontiguousarray(self._buffer[:, : self._n_buffered])
+        path = self._file(len(self._sizes))
+        replace_file(path, lambda place: np.save(place, codes, allow_pickle=False))
+        self._sizes.append(self._n_buffered)
+        self._n_buffered = 0
+
+    def _file(self, number: int) -> Path:
+        return self._temporary / f"{number:05d}.npy"
+
+    @property
+    def coded(self) -> Coded:
+        """Labels of all records, and what was clipped; codes are in the files."""
+        if self._n_buffered:
+            self._write()
+        y = np.concatenate(self._labels) if self._labels else np.empty(0, dtype=np.int8)
+        none = np.empty((0, len(self._buffer)), dtype=self._buffer.dtype)
+        return Coded(none, y, self._clipped, self.n_rows)
+
+    def checksum(self, domain: Domain, train: Coded, more: Mapping[str, NDArray[Any]]) -> str:
+        """Return the checksum that the same records have in one memory."""
+        self._checksum.add_all({"y": train.y, **more})
+        ends = np.cumsum(self._sizes)
+        for number, labels in enumerate(np.split(train.y, ends[:-1])):
+            write = _saved(labels)
+            replace_file(labels_of(self._file(number)), write)
+        return self._checksum.text
+
+    def keep(self, checksum: str) -> tuple[Part, ...]:
+        """Put all parts in their place, and return them; parts of earlier codings go."""
+        place = self._folder / f"{PARTS}{checksum[:16]}"
+        digests = [digest_of(self._file(number)) for number in range(len(self._sizes))]
+        try:
+            if place.exists():
+                shutil.rmtree(place)
+            self._temporary.rename(place)
+        except OSError as error:
+            raise cannot_write(place, error) from error
+        self._remove(PARTS, but=place.name)
+        return tuple(
+            Part(str(place / self._file(number).name), size, digest, self._domain.n_bins)
+            for number, (size, digest) in enumerate(zip(self._sizes, digests, strict=True))
+        )
+
+
+def _saved(array: NDArray[Any]) -> Any:
+    return lambda place: np.save(place, array, allow_pickle=False)

@@ -1,0 +1,313 @@
+"""Records in parts on disk, and the engines that add up what is asked of every part.
+
+A learner that sees records only through sums of whole numbers need not have them together. What it
+asks is answered part by part, by whatever process has the part at hand, and the answers are added:
+in which order, and how the records are divided, makes no difference to a single bit. Answers are
+exact. Noise is drawn once, by whoever adds them up, and behind the door of
+:mod:`privcurve.privacy.curator`.
+
+An answer follows from the part's records and from what the question says alone. So a part whose
+worker was lost is read again elsewhere, and nothing else has to be kept.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import mmap
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import reduce
+from importlib import metadata
+from operator import add
+from pathlib import Path
+from threading import Lock
+from typing import Any, Protocol
+from uuid import uuid4
+
+import numpy as np
+from numpy.typing import NDArray
+
+from privcurve import extras
+from privcurve.coding import Records
+
+LOCAL, DASK = "local", "dask"
+ENGINES = (LOCAL, DASK)
+
+# Makes of records what answers questions about them, each by the method of that name.
+Make = Callable[[Records], Any]
+
+
+# Seconds for a scheduler to answer, and for its first worker.
+WAIT = 30
+
+VERSION = metadata.version("privcurve")
+
+
+class PartError(RuntimeError):
+    """Records in parts can't be read, or an engine can't be had; the message says what to do."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """Some coded records on disk, in a file of NumPy's that is read memory-mapped.
+
+    Attributes
+    ----------
+    path : str
+        Of an array of codes, of shape (n_columns, n_rows); beside it, under the same name and
+        ``.labels``, one of labels. Each worker finds it under the same path.
+    n_rows : int
+    sha256 : str
+        Of both files, in hex.
+    n_bins : tuple of int
+        Public: how many codes each column has.
+    """
+
+    path: str
+    n_rows: int
+    sha256: str
+    n_bins: tuple[int, ...]
+
+    def records(self) -> Records:
+        """Return the records; raises PartError if they are not there, or not those."""
+        path = Path(self.path)
+        try:
+            if digest_of(path) != self.sha256:
+                raise PartError(f"{path} is not what was coded: delete its folder, and start again")
+            codes = np.load(path, mmap_mode="r", allow_pickle=False)
+            labels = np.load(labels_of(path), allow_pickle=False)
+        except OSError as error:
+            raise PartError(
+                f"{error.filename} can't be read: {error.strerror}. All workers need the coded "
+                "records under the same path"
+            ) from None
+        ones = np.broadcast_to(np.int64(1), labels.shape)
+        return Records(codes.T, labels, ones, np.array(self.n_bins))
+
+
+def labels_of(path: Path) -> Path:
+    """Return the file of a part's labels."""
+    return path.with_suffix(f".labels{path.suffix}")
+
+
+def digest_of(path: Path) -> str:
+    """Return the SHA-256, in hex, of both files of a part."""
+    digest = hashlib.sha256()
+    for file in (path, labels_of(path)):
+        with file.open("rb") as stream:
+            while piece := stream.read(1 << 20):
+                digest.update(piece)
+    return digest.hexdigest()
+
+
+class Held:
+    """A part, and what answers questions about it, where they are.
+
+    It is sent, copied and stored as the recipe that it is made by: no record leaves its process.
+    """
+
+    def __init__(self, part: Part, make: Make, version: str = VERSION) -> None:
+        if version != VERSION:
+            raise PartError(f"a worker has privcurve {VERSION}, and not {version}: install that")
+        self._part, self._make = part, make
+        self._lock = Lock()
+        self._records: Records | None = None
+        self._state: Any = None
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Held, (self._part, self._make)
+
+    def __repr__(self) -> str:
+        return f"Held({Path(self._part.path).name})"
+
+    def ask(self, question: str, arguments: tuple[Any, ...]) -> Any:
+        """Answer a question."""
+        with self._lock:
+            if self._records is None:
+                self._records = self._part.records()
+                self._state = self._make(self._records)
+            answer = getattr(self._state, question)(*arguments)
+            _give_back(self._records.codes)
+            return answer
+
+
+def _give_back(mapped: NDArray[Any]) -> None:
+    """Let the system take back the pages of a file, which are read again when they are needed."""
+    base: Any = mapped
+    while isinstance(base, np.ndarray):
+        base = base.base
+    if isinstance(base, mmap.mmap):
+        base.madvise(mmap.MADV_DONTNEED)
+
+
+class Engine(Protocol):
+    """Where parts are, and who asks them."""
+
+    def hold(self, parts: Sequence[Part], make: Make) -> Sequence[Any]:
+        """Return what stands for each part, and what is made of it, in a question."""
+
+    def ask(self, held: Sequence[Any], question: str, arguments: tuple[Any, ...]) -> Iterable[Any]:
+        """Return the answers of all parts, in any order."""
+
+    def close(self) -> None:
+        """End what the engine has begun."""
+
+
+class Threads:
+    """Asks parts in threads of this process, whose compiled loops run at the same time.
+
+    Parameters
+    ----------
+    n : int, optional
+        As many at a time; by default one a core.
+    """
+
+    def __init__(self, n: int | None = None) -> None:
+        self._pool = ThreadPoolExecutor(n or os.cpu_count())
+
+    def hold(self, parts: Sequence[Part], make: Make) -> list[Held]:
+        """Return the parts, which are opened when they are first asked."""
+        return [Held(part, make) for part in parts]
+
+    def ask(self, held: Sequence[Held], question: str, arguments: tuple[Any, ...]) -> Iterator[Any]:
+        """Yield the answers of all parts."""
+        yield from self._pool.map(lambda one: one.ask(question, arguments), held)
+
+    def close(self) -> None:
+        """Stop the threads."""
+        self._pool.shutdown()
+
+
+class Cluster:
+    """Asks parts on the workers of Dask; to be closed.
+
+    Each question says all that its answer follows from. So where a worker was lost, Dask asks
+    another one, which opens its parts and begins again: there is nothing else to restore.
+
+    Parameters
+    ----------
+    scheduler : str, optional
+        Such as ``tcp://10.0.0.1:8786``; without it workers are started on this machine.
+    """
+
+    def __init__(self, scheduler: str | None = None) -> None:
+        if fault := extras.missing("distributed", "engine: dask"):
+            raise PartError(fault)
+        import distributed
+
+        try:
+            self._client: Any = distributed.Client(scheduler, set_as_default=False, timeout=WAIT)
+            self._client.wait_for_workers(1, timeout=WAIT)
+        except OSError as error:
+            where = scheduler or "this machine"
+            self.close()
+            raise PartError(
+                f"no Dask workers at {where}: {error}. Start them: dask scheduler, and on each "
+                "machine dask worker tcp://…"
+            ) from None
+        self._lost = (
+            OSError,
+            distributed.CancelledError,
+            distributed.scheduler.KilledWorker,
+        )
+
+    def close(self) -> None:
+        """Leave the workers, and stop those that were started."""
+        if hasattr(self, "_client"):
+            self._client.close()
+
+    def hold(self, parts: Sequence[Part], make: Make) -> list[Any]:
+        """Return what stands for each part on a worker."""
+        return [self._client.submit(Held, part, make, VERSION, pure=False) for part in parts]
+
+    def ask(self, held: Sequence[Any], question: str, arguments: tuple[Any, ...]) -> Iterator[Any]:
+        """Yield the answers of all parts."""
+        try:
+            places = self._client.who_has(held)
+            futures = [
+                self._client.submit(
+                    Held.ask,
+                    *(one, question, arguments),
+                    pure=False,
+                    key=f"ask-{uuid4().hex}",
+                    # Where the part is at hand; elsewhere if that worker is lost.
+                    workers=places.get(one.key) or None,
+                    allow_other_workers=bool(places.get(one.key)),
+                )
+                for one in held
+            ]
+            yield from self._client.gather(futures)
+        except self._lost as error:
+            why = str(error).partition("\n")[0] or type(error).__name__
+            raise PartError(f"Dask could not ask all parts: {why}") from None
+
+
+@contextmanager
+def opened_engine(name: str = LOCAL, scheduler: str | None = None) -> Iterator[Engine]:
+    """Open an engine by its name, and close it in the end.
+
+    Raises
+    ------
+    PartError
+        If Dask is not installed, or none of its workers can be reached.
+    """
+    engine = Cluster(scheduler) if name == DASK else Threads()
+    try:
+        yield engine
+    finally:
+        engine.close()
+
+
+@dataclass(frozen=True)
+class PartedRecords:
+    """Records in parts: what :class:`~privcurve.coding.Records` are in one memory.
+
+    Attributes
+    ----------
+    parts : tuple of Part
+        In any order.
+    n_bins : ndarray of int64, shape (n_columns,)
+    engine : Engine
+    """
+
+    parts: tuple[Part, ...]
+    n_bins: NDArray[np.int64]
+    engine: Engine = field(default_factory=Threads)
+
+    @property
+    def n(self) -> int:
+        """Number of records."""
+        return sum(part.n_rows for part in self.parts)
+
+    def copy(self) -> PartedRecords:
+        """Return the same: they are files, and read only."""
+        return self
+
+
+class Totals:
+    """Answers about all records: sums of whole numbers over their parts.
+
+    Parameters
+    ----------
+    records : Records or PartedRecords
+    make : callable
+        Makes of some records, in memory or in a part, what answers about them. With parts it can
+        be pickled, and its answers are whole numbers or arrays of them.
+    """
+
+    def __init__(self, records: Records | PartedRecords, make: Make) -> None:
+        self._engine: Engine | None = None
+        if isinstance(records, PartedRecords):
+            self._engine = records.engine
+            self._held = self._engine.hold(records.parts, make)
+        else:
+            self._state = make(records)
+
+    def of(self, question: str, *arguments: Any) -> Any:
+        """Return the sum of all parts' answers to a question: a method by its name."""
+        if self._engine is None:
+            return getattr(self._state, question)(*arguments)
+        return reduce(add, self._engine.ask(self._held, question, arguments))

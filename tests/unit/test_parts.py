@@ -1,0 +1,277 @@
+"""Records in parts: the same model, bit for bit, however they are divided and whoever asks them."""
+
+import random
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from own_parts import DELTA, SEED, N, gam
+from own_release import request
+
+from privcurve import datasets, parts
+from privcurve.coding import Records
+from privcurve.datasets import DatasetError, PartedDataset
+from privcurve.datasets.description import MOST_VALUES
+from privcurve.learners import registry
+from privcurve.parts import PartedRecords, PartError, Threads
+from privcurve.privacy.budget import ADD_REMOVE
+from privcurve.releases import release as releasing
+from privcurve.releases.budget_ledger import DONE, FAILED, RESERVED, BudgetLedger
+from privcurve.releases.errors import BudgetError, ReleaseError
+from privcurve.releases.release import release
+from privcurve.releases.released import MODEL
+
+
+def in_memory(data):
+    ones = np.ones(len(data.y), dtype=np.int64)
+    return Records(data.X, data.y, ones, np.array(data.domain.n_bins))
+
+
+# The same ---------------------------------------------------------------------------------------
+
+
+SETTINGS = [
+    {"delta": DELTA},
+    {"delta": 0.0},
+    {"epsilon": 20.0, "delta": DELTA},
+    {"epsilon": 20.0, "delta": 0.0},
+    {"epsilon": 0.05, "delta": 0.0},
+    {"delta": DELTA, "parameters": {"pairs": "yes", "bins": "few"}},
+    {"neighbours": ADD_REMOVE, "parameters": {"n_estimate": N}},
+]
+
+
+@pytest.mark.parametrize("setting", SETTINGS, ids=str)
+def test_a_release_in_parts_is_that_in_one_memory(big, setting):
+    texts = set()
+    for number, rows in enumerate((None, N, 100, 37), 1):
+        big(rows)
+        released = release(gam(**setting), seed=SEED, output=Path(f"out/{number}"))
+        # The number of a release is in its stream: each is the first of its folder.
+        BudgetLedger(Path("releases/mine")).path.unlink()
+        Path("releases/mine/1").rmdir()
+        texts.add(released.path(MODEL).read_text())
+    assert len(texts) == 1
+
+
+def test_parts_may_come_in_any_order_and_be_asked_at_the_same_time(big):
+    big(100)
+    data = datasets.prepare("mine", "coded")
+    assert [part.n_rows for part in data.parts] == [100] * 7
+    models = set()
+    for seed in range(4):
+        order = list(data.parts)
+        random.Random(seed).shuffle(order)
+        records = PartedRecords(tuple(order), np.array(data.domain.n_bins), Threads(seed + 1))
+        models.add(fitted(data.domain, records))
+    big(0)
+    models.add(fitted(data.domain, in_memory(datasets.load("mine"))))
+    assert len(models) == 1
+
+
+def fitted(domain, records):
+    learner = registry.make("privgam", domain, {"epsilon": 2.0, "delta": DELTA})
+    rng = np.random.Generator(np.random.PCG64(1))
+    if isinstance(records, PartedRecords):
+        (model,) = learner.fit_parts(records, [{}], [rng])
+    else:
+        (model,) = learner.fit_many(records.codes, records.labels, [{}], [rng], records.counts)
+    return str(model.model_) + str(model.privacy_) + str(model.n_records_)
+
+
+def test_parts_have_the_checksum_and_the_records_of_one_memory(big):
+    big()
+    whole = datasets.load("mine")
+    big(100)
+    parted = datasets.prepare("mine", "coded")
+    assert isinstance(parted, PartedDataset)
+    assert parted == datasets.read_coded("coded")
+    assert (parted.checksum, parted.clipped) == (whole.checksum, whole.clipped)
+    records = [part.records() for part in parted.parts]
+    np.testing.assert_array_equal(np.concatenate([one.codes for one in records]), whole.X)
+    np.testing.assert_array_equal(np.concatenate([one.labels for one in records]), whole.y)
+    assert whole.n_rows == parted.n_rows == N
+    assert datasets.is_current("coded")
+    big(50)
+    again = datasets.prepare("mine", "coded")
+    # Nothing is left of the earlier parts.
+    assert len(list(Path("coded").glob("*parts-*/*.npy"))) == 2 * len(again.parts) == 28
+
+
+def test_what_is_coded_in_another_form_is_coded_again(big):
+    big(100)
+    datasets.prepare("mine", "coded")
+    big()
+    assert not datasets.is_current("coded")
+    datasets.prepare("mine", "coded")
+    assert datasets.is_current("coded")
+    big(100)
+    assert not datasets.is_current("coded")
+
+
+def test_tables_beyond_a_public_bound_are_in_parts(big):
+    big()
+    about = datasets.describe("mine")
+    assert about.part_rows == 0
+    large = replace(about, n_rows=MOST_VALUES // 3 + 1)
+    assert large.part_rows == 10_000_000
+    assert replace(large, rows_per_part=0).part_rows == 0
+    assert replace(large, records=datasets.description.Records(first=9)).part_rows == 0
+
+
+def test_a_part_that_is_lost_is_read_again(big, monkeypatch):
+    """What holds a part is sent as a recipe: where it begins again, its answers are the same."""
+    big(100)
+    data = datasets.prepare("mine", "coded")
+    n_bins = np.array(data.domain.n_bins)
+    kept = fitted(data.domain, PartedRecords(data.parts, n_bins))
+    ask, asked = parts.Held.ask, []
+
+    def forgetful(held, question, arguments):
+        asked.append(question)
+        if len(asked) % 3 == 0:
+            make, arguments_of = held.__reduce__()
+            held.__dict__.update(make(*arguments_of).__dict__)
+        return ask(held, question, arguments)
+
+    monkeypatch.setattr(parts.Held, "ask", forgetful)
+    lost = fitted(data.domain, PartedRecords(data.parts, n_bins, Threads(1)))
+    assert len(asked) > 100
+    assert lost == kept
+
+
+# Refused ----------------------------------------------------------------------------------------
+
+
+def test_a_learner_that_needs_one_memory_is_refused_before_coding(big, monkeypatch):
+    big(100)
+    monkeypatch.setattr(datasets, "prepare", None)
+    said = (
+        "mine: lazybb needs all records in one memory, and these are in parts. In parts there "
+        "are: privgam"
+    )
+    with pytest.raises(ReleaseError, match=said):
+        release(request(learner="lazybb"), seed=SEED)
+    with pytest.raises(ReleaseError, match="tuned needs all records in one memory"):
+        release(request(learner="choose"), seed=SEED)
+    learner = registry.make("lazybb", datasets.describe("mine").domain)
+    with pytest.raises(ValueError, match="lazybb needs all records in one memory"):
+        learner.fit_parts(PartedRecords((), np.array([2])), [{}], [np.random.default_rng()])
+
+
+def test_an_engine_is_for_records_in_parts(big):
+    big()
+    for how in ({"engine": "local"}, {"scheduler": "tcp://127.0.0.1:1"}):
+        with pytest.raises(ReleaseError, match="coded in one memory"):
+            release(gam(), seed=SEED, **how)
+
+
+def test_what_needs_all_records_in_memory_says_so(big):
+    big(100)
+    datasets.prepare("mine", "coded")
+    with pytest.raises(DatasetError, match=r"mine is coded in parts .* rows_per_part: 0 in"):
+        datasets.read("coded")
+
+
+def test_parts_are_of_all_records(big):
+    big(100, records={"first": 50}, n_rows=50)
+    with pytest.raises(DatasetError, match="rows_per_part is for all records of the files"):
+        datasets.describe("mine")
+
+
+@pytest.mark.parametrize("damage", ["codes", "labels", "gone"])
+def test_a_part_that_is_not_what_was_coded_is_refused(big, damage):
+    big(100)
+    (part, *_) = datasets.prepare("mine", "coded").parts
+    path = Path(part.path)
+    if damage == "gone":
+        path.unlink()
+    else:
+        path = path if damage == "codes" else parts.labels_of(path)
+        content = bytearray(path.read_bytes())
+        content[-1] ^= 1
+        path.write_bytes(content)
+    said = "can't be read" if damage == "gone" else "is not what was coded"
+    with pytest.raises(PartError, match=said):
+        part.records()
+
+
+def test_records_that_are_refused_leave_no_parts(big):
+    big(100)
+    text = Path("data/mine.csv").read_text()
+    Path("data/mine.csv").write_text(text[: text.rindex("\n", 0, -1)] + "\n1,Rome,2,no\n")
+    with pytest.raises(DatasetError, match=r"line 701 .* 'town' is 'Rome'"):
+        datasets.prepare("mine", "coded")
+    assert not list(Path("coded").glob("*parts-*"))
+
+
+# Resumed ----------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def stopped(big, monkeypatch):
+    """A release that was stopped while it was trained; its model, had it not been."""
+    big(100)
+    expected = release(gam(), seed=SEED, output=Path("expected")).path(MODEL).read_text()
+    BudgetLedger(Path("releases/mine")).path.unlink()
+    Path("releases/mine/1").rmdir()
+
+    def killed(*_):
+        # As by SIGKILL, no line is written after it.
+        monkeypatch.setattr(BudgetLedger, "close", lambda *_: None)
+        raise SystemExit
+
+    trained, close = releasing._trained, BudgetLedger.close
+    monkeypatch.setattr(releasing, "_trained", killed)
+    with pytest.raises(SystemExit):
+        release(gam(), seed=SEED)
+    monkeypatch.setattr(releasing, "_trained", trained)
+    monkeypatch.setattr(BudgetLedger, "close", close)
+    return expected
+
+
+def test_what_was_stopped_is_resumed_and_epsilon_is_spent_once(stopped):
+    ledger = BudgetLedger(Path("releases/mine"))
+    assert [one.state for one in ledger.releases()] == [RESERVED]
+    released = release(gam(), seed=SEED, resume=True)
+    assert released.path(MODEL).read_text() == stopped
+    assert [one.state for one in ledger.releases()] == [DONE]
+    assert len(released.prices) == 1
+    with pytest.raises(ReleaseError, match="nothing to resume"):
+        release(gam(), seed=SEED, resume=True)
+
+
+def test_only_the_same_release_is_resumed(stopped, big):
+    with pytest.raises(ReleaseError, match="nothing to resume"):
+        release(gam(delta=2 * DELTA), seed=SEED, resume=True)
+    with pytest.raises(ReleaseError, match="begun with another model_epsilon"):
+        release(gam(epsilon=0.5), seed=SEED, resume=True)
+    with pytest.raises(ReleaseError, match="begun with another parameters"):
+        release(gam(parameters={"n_rounds": 3}), seed=SEED, resume=True)
+    with pytest.raises(ReleaseError, match="begun with another seed"):
+        release(gam(), seed=SEED + 1, resume=True)
+    big(100, n=N - 1)
+    with pytest.raises(ReleaseError, match=r"begun with another (checksum|sources)"):
+        release(gam(), seed=SEED, resume=True)
+    assert [one.state for one in BudgetLedger(Path("releases/mine")).releases()] == [RESERVED]
+
+
+def test_a_secret_release_is_resumed_within_its_budget(big, monkeypatch):
+    big(100, budget={"epsilon": 1, "delta": DELTA}, public_benchmark=False)
+    trained = releasing._trained
+
+    def lost(*_):
+        raise PartError("Dask could not ask all parts: lost")
+
+    monkeypatch.setattr(releasing, "_trained", lost)
+    with pytest.raises(ReleaseError, match="--resume finishes this one, at no further price"):
+        release(gam())
+    monkeypatch.setattr(releasing, "_trained", trained)
+    (begun,) = BudgetLedger(Path("releases/mine")).releases()
+    assert begun.state == FAILED
+    with pytest.raises(BudgetError, match="is spent by 1 release"):
+        release(gam())
+    released = release(gam(), resume=True)
+    assert (released.release.number, released.price.epsilon) == (1, 1.0)
+    assert released.statement.epsilon == 1.0

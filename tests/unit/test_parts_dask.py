@@ -1,0 +1,213 @@
+"""Records in parts, asked by Dask: real schedulers and workers, as a user starts them."""
+
+import importlib.util
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import pytest
+from own_parts import DELTA, SEED, gam
+
+from privcurve import datasets, parts
+from privcurve.learners.additive.residuals import ScoredRows
+from privcurve.parts import Cluster, PartError
+from privcurve.releases.budget_ledger import DONE, RESERVED, BudgetLedger
+from privcurve.releases.errors import ReleaseError
+from privcurve.releases.release import release
+from privcurve.releases.released import MODEL
+
+BIN = Path(sys.executable).parent
+N, ROWS = 7_000, 1_000
+COMMAND = ["release", "mine", "--epsilon", "1", "--delta", str(DELTA), "--seed", str(SEED)]
+# Shorter numbers are in every log: times, ports, sizes.
+LONG = 6
+
+needs_dask = pytest.mark.skipif(
+    importlib.util.find_spec("distributed") is None, reason="needs the extra dask"
+)
+
+
+def test_without_the_package_one_message_says_how_to_get_it(big, monkeypatch):
+    big(100)
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    monkeypatch.setattr(datasets, "prepare", None)
+    with pytest.raises(ReleaseError, match=r"pip install 'privcurve\[dask\]'. Nothing was trained"):
+        release(gam(), seed=SEED, engine="dask")
+
+
+@needs_dask
+def test_a_scheduler_that_does_not_answer_is_named(big, monkeypatch):
+    big(100)
+    monkeypatch.setattr(parts, "WAIT", 0.3)
+    with pytest.raises(ReleaseError, match=r"no Dask workers at tcp://127\.0\.0\.1:1: "):
+        release(gam(), seed=SEED, scheduler="tcp://127.0.0.1:1")
+
+
+class Machines:
+    """A scheduler and workers, each a process with a log."""
+
+    def __init__(self, folder):
+        self._folder, self._running = folder, []
+        self.logs = []
+        place = folder / "scheduler.json"
+        self.start("scheduler", "--host", "127.0.0.1", "--port", "0", "--scheduler-file", place)
+        while not (place.exists() and place.read_text().endswith("}")):
+            assert self._running[0].poll() is None, self.text()
+        self.address = json.loads(place.read_text())["address"]
+        self.workers = [self.worker() for _ in range(2)]
+
+    def start(self, kind, *options):
+        self.logs.append(self._folder / f"{kind}-{len(self.logs)}.log")
+        with self.logs[-1].open("w") as log:
+            words = [BIN / "dask", kind, *options, "--no-dashboard"]
+            self._running.append(subprocess.Popen(words, stdout=log, stderr=log, cwd=self._folder))
+        return self._running[-1]
+
+    def worker(self):
+        # Without a nanny, which would start a worker that was killed again.
+        return self.start("worker", self.address, "--nthreads", "1", "--no-nanny")
+
+    def text(self):
+        return "".join(path.read_text() for path in self.logs)
+
+    def stop(self):
+        for process in self._running:
+            process.kill()
+            process.wait()
+
+
+@pytest.fixture
+def machines(tmp_path, monkeypatch):
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(sys.path))
+    (tmp_path / "machines").mkdir()
+    running = Machines(tmp_path / "machines")
+    yield running
+    running.stop()
+
+
+@pytest.fixture
+def expected(big):
+    """Return the model of the same records in one memory; the folder is as before it."""
+    big(n=N)
+    text = release(gam(), seed=SEED, output=Path("expected")).path(MODEL).read_text()
+    BudgetLedger(Path("releases/mine")).path.unlink()
+    Path("releases/mine/1").rmdir()
+    big(ROWS, n=N)
+    return text
+
+
+@pytest.fixture
+def at_question(monkeypatch):
+    """Let something happen at a question, and note all exact answers; returns these."""
+
+    def watch(number, happens):
+        ask, asked, answers = Cluster.ask, [], []
+
+        def asking(cluster, held, question, arguments):
+            asked.append(question)
+            if len(asked) == number:
+                happens()
+            for answer in ask(cluster, held, question, arguments):
+                answers.append(answer)
+                yield answer
+
+        monkeypatch.setattr(Cluster, "ask", asking)
+        return answers
+
+    return watch
+
+
+def fail_on_workers(machines):
+    """Ask what can't be answered, of which workers tell in their logs."""
+    with parts.opened_engine(parts.DASK, machines.address) as engine:
+        held = engine.hold(
+            datasets.read_coded("results/data/mine").parts, partial(ScoredRows, bits=20)
+        )
+        with pytest.raises(AttributeError):
+            list(engine.ask(held, "nothing_like_that", ()))
+
+
+@needs_dask
+@pytest.mark.slow
+def test_two_workers_make_the_same_model_and_log_nothing_exact(machines, expected, at_question):
+    answers = at_question(1, lambda: None)
+    released = release(gam(), seed=SEED, scheduler=machines.address)
+    assert released.path(MODEL).read_text() == expected
+    fail_on_workers(machines)
+    logs = machines.text()
+    assert logs.count("Registered to") == 2
+    assert "Compute Failed" in logs
+    numbers = set(re.findall(rf"\d{{{LONG},}}", logs))
+    exact = {str(abs(n)) for answer in answers for n in np.ravel(answer).tolist()}
+    totals = {str(abs(n)) for n in np.ravel(sum(a.sum() for a in answers)).tolist()}
+    assert len({n for n in exact if len(n) >= LONG}) > 1000
+    assert not numbers & (exact | totals)
+
+
+@needs_dask
+@pytest.mark.slow
+def test_a_worker_that_is_killed_changes_nothing(machines, expected, at_question):
+    answers = at_question(30, machines.workers[0].kill)
+    released = release(gam(), seed=SEED, scheduler=machines.address)
+    assert released.path(MODEL).read_text() == expected
+    assert len(answers) > 30 * 7
+    assert machines.workers[0].wait() == -signal.SIGKILL
+
+
+KILLED = """
+import os, signal, sys
+from privcurve.cli.main import main
+from privcurve.learners.additive.residuals import ScoredRows
+from privcurve.parts import Cluster
+ask, asked = Cluster.ask, []
+def asking(*arguments):
+    asked.append(1)
+    if len(asked) == 30:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return ask(*arguments)
+Cluster.ask = asking
+main(sys.argv[1:])
+"""
+
+
+@needs_dask
+@pytest.mark.slow
+def test_a_coordinator_that_was_killed_is_resumed_and_epsilon_is_spent_once(machines, expected):
+    options = [*COMMAND, "--engine", "dask", "--scheduler", machines.address]
+    killed = subprocess.run([sys.executable, "-c", KILLED, *options], check=False)
+    assert killed.returncode == -signal.SIGKILL
+    ledger = BudgetLedger(Path("releases/mine"))
+    assert [one.state for one in ledger.releases()] == [RESERVED]
+    subprocess.run([BIN / "privcurve", *options, "--resume"], check=True)
+    assert [one.state for one in ledger.releases()] == [DONE]
+    assert Path("releases/mine/1", MODEL).read_text() == expected
+
+
+@needs_dask
+@pytest.mark.slow
+def test_a_release_without_workers_can_be_resumed_on_this_machine(machines, expected, at_question):
+    at_question(30, machines.stop)
+    with pytest.raises(ReleaseError, match="--resume finishes this one"):
+        release(gam(), seed=SEED, scheduler=machines.address)
+    released = release(gam(), seed=SEED, resume=True)
+    assert released.path(MODEL).read_text() == expected
+
+
+@needs_dask
+def test_what_stands_for_a_part_is_sent_without_its_records(big):
+    import cloudpickle
+
+    big(100)
+    (part, *_) = datasets.prepare("mine", "coded").parts
+    held = parts.Held(part, partial(ScoredRows, bits=20))
+    assert held.ask("gram", (np.ones((4, 300)),))[0, 0] == 100
+    assert len(cloudpickle.dumps(held)) < 1000
+    assert repr(held) == "Held(00000.npy)"
+    with pytest.raises(PartError, match="a worker has privcurve"):
+        parts.Held(part, partial(ScoredRows, bits=20), "0.0.0")
