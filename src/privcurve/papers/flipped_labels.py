@@ -16,7 +16,15 @@ from privcurve.lazy import Figure, pd, sns
 from privcurve.learners import registry
 from privcurve.outputs.base import Asked, Option
 from privcurve.outputs.context import Context
-from privcurve.outputs.thresholds import BUCKETS, DASHES, DOTS, Thresholds, column_of, votes_frame
+from privcurve.outputs.thresholds import (
+    BUCKETS,
+    DASHES,
+    DOTS,
+    ROOM,
+    Thresholds,
+    column_of,
+    votes_frame,
+)
 from privcurve.tables.table import Table
 
 if TYPE_CHECKING:
@@ -213,7 +221,8 @@ def draw(
         line: Any = {"color": "0.2", "linewidth": 0.8, "linestyle": DASHES}
         right.axvline(boundary, label="where the label changes", **line)
         right.set_title("What each weighs in one model")
-        right.set_xlim(*bounds)
+        room = ROOM * (bounds[1] - bounds[0])
+        right.set_xlim(bounds[0] - room, bounds[1] + room)
         right.set_xlabel(f"Threshold on {column}")
         right.set_ylabel("α")
         handles = right.get_legend_handles_labels()[0]

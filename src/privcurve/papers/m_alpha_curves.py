@@ -58,7 +58,7 @@ def _each(function: Callable[[float, float], float]) -> Callable[[Floats, float]
 
 
 SHARES = np.linspace(0.005, 0.995, 199)
-MARGINS = np.linspace(-4, 4, 321)
+MARGINS = np.arange(-160, 161) / 40
 RECORDS = np.unique(np.geomspace(10, 10_000, 61).round())
 
 # Title, name of the x axis, places, and what is drawn at them.
