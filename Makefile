@@ -16,7 +16,7 @@ TELL_OF_LOCK = if ls .snakemake/locks/*.lock >/dev/null 2>&1; then echo; \
 LINT = from snakemake.linting.rules import RuleLinter; from snakemake.cli import main; \
   del RuleLinter.lint_missing_software_definition; main(["--lint"])
 
-.PHONY: help quickstart test test-slurm peers dist lint format benchmark lock clean
+.PHONY: help quickstart test test-slurm peers dist site lint format benchmark lock clean
 
 help:  ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -47,6 +47,10 @@ peers: $(READY)  ## add the optional packages of the study `peers`
 
 dist:  ## build the wheel, and use it alone in an empty environment
 	PYTHON=$(PYTHON) .ci/dist
+
+site: $(READY)  ## build the pages of docs/ into site/, strictly, and run their notebooks
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[docs]'
+	PATH="$(CURDIR)/$(BIN):$$PATH" NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build
 
 lint: $(READY)  ## ruff, mypy, snakefmt, snakemake --lint
 	$(BIN)/ruff check .

@@ -14,9 +14,15 @@ README = ROOT / "README.md"
 PAGES = (
     README,
     ROOT / "config/README.md",
-    *sorted((ROOT / "docs").glob("*.md")),
+    *sorted((ROOT / "docs").rglob("*.md")),
     *(ROOT / f"{name}.md" for name in ("CHANGELOG", "CONTRIBUTING", "SECURITY")),
 )
+NOTEBOOKS = sorted((ROOT / "docs/tutorials").glob("*.py"))
+# Pages of the site alone.
+MADE = {
+    ROOT / "docs" / page
+    for page in re.findall(r'"([a-z/]+\.md)"', (ROOT / "docs/hooks.py").read_text())
+}
 FENCED = re.compile(r"^```.*?^```", re.DOTALL | re.MULTILINE)
 
 
@@ -34,14 +40,27 @@ def test_links_lead_to_files_and_headings(page):
             continue
         path, _, heading = link.partition("#")
         there = (page.parent / path).resolve() if path else page
+        if there in MADE:
+            continue
         assert there.exists(), link
         assert not heading or heading in anchors(there), link
 
 
-def test_the_readme_leads_to_every_page():
-    text = README.read_text()
-    pages = [str(page.relative_to(ROOT)) for page in PAGES[1:]]
-    assert [page for page in pages if f"]({page})" not in text] == []
+def test_the_site_leads_to_every_page():
+    navigation = (ROOT / "mkdocs.yml").read_text().partition("\nnav:\n")[2]
+    named = re.findall(r": (\S+\.(?:md|py))$", navigation, re.MULTILINE)
+    assert len(named) == len(set(named))
+    docs = ROOT / "docs"
+    pages = {str(path.relative_to(docs)) for path in (*docs.rglob("*.md"), *NOTEBOOKS)}
+    assert pages - set(named) == set(), "name it in mkdocs.yml"
+    # Others are made by docs/hooks.py.
+    assert {docs / page for page in set(named) - pages} == MADE
+
+
+@pytest.mark.parametrize("notebook", NOTEBOOKS, ids=lambda path: path.stem)
+def test_links_of_notebooks_lead_to_files(notebook):
+    for link in re.findall(r"\]\(([^)\s#]+)", notebook.read_text()):
+        assert (notebook.parent / link).exists(), link
 
 
 def test_the_readme_names_every_study_and_output():

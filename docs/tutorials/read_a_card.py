@@ -1,0 +1,62 @@
+# %% [markdown]
+# # Read a model card
+#
+# A released model comes with a card, `card.md` and `card.html`. It is for the person who gets the model: what it is,
+# what it guarantees and what it does not. Here we release a model of a made-up table and read its card.
+
+# %%
+import os
+import tempfile
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+folder = Path(tempfile.mkdtemp())
+os.chdir(folder)
+os.environ["PRIVCURVE_SEEDS"] = str(folder / "seeds")
+
+rng = np.random.default_rng(3)
+n = 2000
+table = pd.DataFrame({"age": rng.integers(18, 91, n), "smokes": rng.choice(["no", "yes"], n)})
+chance = 0.1 + 0.5 * (table["age"] > 55) + 0.3 * (table["smokes"] == "yes")
+table["sick"] = np.where(rng.random(n) < chance, "yes", "no")
+table.to_csv("patients.csv", index=False)
+
+# %% [markdown]
+# ## Release
+#
+# In a notebook `!` runs a shell command. `describe` drafts what is public, and has nothing to ask here: the bounds of an age and
+# the words *yes* and *no* are conventions. Other columns would be left for you to decide.
+
+# %%
+# !privcurve describe patients.csv --label sick
+
+# %%
+# !privcurve release patients --epsilon 1 --delta 1e-6
+
+# %% [markdown]
+# ## The card
+
+# %%
+from IPython.display import Markdown
+
+card = Path("releases/patients/1/card.md").read_text("utf-8")
+Markdown(("\n" + card).replace("\n#", "\n###"))
+
+# %% [markdown]
+# ## What to look for
+#
+# - **ε, δ and neighbours.** Smaller ε is more privacy. *replace-one* means: had any one row been another one, the model would
+#   have come out about as likely.
+# - **Certified or published.** Certified noise has a proof in this project.
+# - **The ledger.** The mechanism calls and what each costs. They add up to ε.
+# - **What is public.** Bounds and categories are in the model as they were written.
+# - **What is not covered.** Persons with several rows, families, facts about groups, whoever has the seed.
+# - **How good it is.** A release measures no accuracy on the rows unless it pays for it (`--accuracy`).
+#
+# The card is made from `model.json` alone. What each key of that file means is in [the model file](../model_file.md), and what
+# the books say of all releases together is printed by `privcurve budget`:
+
+# %%
+# !privcurve budget patients
