@@ -126,8 +126,8 @@ def _outputs() -> Iterator[str]:
     from privcurve.outputs.registry import OUTPUTS
 
     yield "# Outputs\n\nWhat a study may name under `outputs`; `python -m privcurve.outputs` prints"
-    yield "the same. Each takes a `name` too: its file below `results/tables` and `results/figures`,"
-    yield "and its target.\n"
+    yield "the same. Each takes a `name` too: its file below `results/tables` and"
+    yield "`results/figures`, and its target.\n"
     for word, output in OUTPUTS.items():
         yield f"## {word}\n\n{(output.__doc__ or '').splitlines()[0].replace('``', '`')}\n"
         for name, option in output.options.items():

@@ -4,7 +4,7 @@
 # You have a table in which each row is about a person, and a yes-or-no question about them. You want a model that you
 # may hand on: whoever gets it, and whatever else they know, should learn next to nothing about any one row.
 #
-# This page is a notebook. It was run when these pages were built, and everything below it prints is what it printed.
+# This page is a notebook. It was run when these pages were built: below each cell stands what it printed.
 # To run it yourself: `pip install privcurve`.
 
 # %% [markdown]
