@@ -1,118 +1,250 @@
-"""What does coding cost? PrivGAM on tables coded by the default, by hand, and the raw table.
+"""What does coding cost? PrivGAM on ten tables: coded by default, by hand, by paid-for bins.
 
-    PRIVCURVE_DATA=<mirror> python benchmarks/coding.py [--datasets adult page …] [--factor 10]
+    PRIVCURVE_DATA=<mirror> python benchmarks/coding.py [--tables adult digits …] [--epsilon 1]
 
-Each numeric column has the bounds of its description, made `--factor` times as wide (upwards):
-wide, round and public, as someone gives them who does not know the column. It is cut into ten
-equal bins, and into 64 mixed ones, the default of `privcurve describe`. `by hand` is the
-description with fine bins that ships beside some datasets. `raw` is gradient boosting
-(scikit-learn) on the raw numbers and categories, without privacy. Figures are means of accuracy
-and AUC over random splits, and the standard error of the difference of AUC between mixed and equal
-bins over the same splits.
+Six tables ship (bounds of their descriptions, each made the next power of ten outwards: wide, round
+and public, as someone gives them who does not know the column), and four are scikit-learn's:
+digits (is it five or more?), and the generators of Hastie (10.2) and Friedman (1 and 2; above 14.4
+and above 400). Numbers are cut into 64 mixed bins, the default of `privcurve describe`; into ten
+equal ones; or into private bins. `by hand` is the description with fine bins that ships beside
+some datasets, with its own bounds. `raw` is gradient boosting (scikit-learn) on the raw numbers and
+categories, `coded` the same on the codes of mixed bins, both without privacy. Figures are means of
+accuracy and AUC over random splits (nine tenths train), and the standard error of the difference of
+AUC between mixed and equal bins over these. `--adult` is the sentence on Adult in
+docs/your_data.md; `--few` compares learners that are best with few bins (docs/your_data.md too).
 """
 
 from __future__ import annotations
 
 import argparse
 import math
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from sklearn.datasets import load_digits, make_friedman1, make_friedman2, make_hastie_10_2
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.metrics import accuracy_score, roc_auc_score
+from threadpoolctl import threadpool_limits
 
-from privcurve.coding import EQUAL, MIXED
+from privcurve.coding import EQUAL, LEAVES, MIXED, PRIVATE, towards_zero
 from privcurve.datasets import catalogue
-from privcurve.datasets.columns import NUMERIC
-from privcurve.datasets.description import Description
+from privcurve.datasets.columns import NUMERIC, Column, Label
 from privcurve.datasets.domain import Domain
 from privcurve.datasets.encode import Coder, amounts
 from privcurve.datasets.errors import Problems
+from privcurve.datasets.frames import encode_frame
 from privcurve.datasets.load import load, raw_tables
-from privcurve.learners.additive.privgam import PrivGAMClassifier
+from privcurve.learners import registry
+from privcurve.learners.entries import by_rule
 
-DATASETS = "adult bank magic page codrna winewhite abalone eeg qsar mice"
-EPSILONS = (0.1, 1.0, 3.0)
+SHIPPED = ("adult", "bank", "creditcard", "codrna", "page", "magic")
+BY_HAND = ("adult", "bank", "creditcard", "codrna")
+MADE = ("digits", "hastie", "friedman1", "friedman2")
 DELTA = 1e-6
+BINS = {EQUAL: 10, MIXED: 64, PRIVATE: LEAVES}
+
+# Learners that are best with few bins, and others beside them.
+FEW: Mapping[str, Mapping[str, Any]] = {
+    "one_rule": {"learner": "one_rule"},
+    "lazybb": {"learner": "lazybb"},
+    "topdown": {"learner": "topdown"},
+    "noisy_bayes": {"learner": "noisy_bayes"},
+    "dp_logistic_regression": by_rule.LEARNERS["dp_lr"],
+    "lazybb, trees of rules": by_rule.LEARNERS["lazybb_trees"],
+}
+FEW_TABLES = ("adult", "codrna", "page", "magic", "abalone", "winewhite")
+
+
+@dataclass(frozen=True)
+class Coded:
+    """Codes of a table, its labels, and what is public of it."""
+
+    X: Any
+    y: Any
+    domain: Domain
+
+    def scores(self, learner: str, k: int, **parameters: Any) -> tuple[float, float]:
+        """Return accuracy and AUC of a learner on the k-th split."""
+        train, test = splits(len(self.y), k)
+        made = registry.make(learner, self.domain, {**parameters, "random_state": k})
+        model = made.fit(self.X[train], self.y[train])
+        return scores(self.y[test], model.decision_function(self.X[test]))
+
+
+@dataclass(frozen=True)
+class Table:
+    """Raw numbers and categories of a table, which columns are categories, and how it is coded."""
+
+    raw: Any
+    categorical: Sequence[bool]
+    code: Callable[[str], Coded]
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--datasets", nargs="+", default=DATASETS.split())
-    parser.add_argument("--factor", type=float, default=10, help="how much wider bounds are made")
+    parser.add_argument("--tables", nargs="+", default=[*SHIPPED, *MADE])
+    parser.add_argument("--epsilon", type=float, default=1.0)
     parser.add_argument("--splits", type=int, default=6)
+    parser.add_argument("--factor", type=float, default=0, help="makes bounds so many times wider")
+    parser.add_argument("--adult", action="store_true", help="Adult's test file alone")
+    parser.add_argument("--few", action="store_true", help="learners that are best with few bins")
     options = parser.parse_args()
-    titles = [f"{name} ε = {e:g}" for e in EPSILONS for name in ("equal", "mixed", "by hand", "se")]
-    print("| dataset | raw |", " | ".join(titles), "|")
-    print("|---|" + "---|" * (len(titles) + 1))
-    for name in options.datasets:
-        print(row(name, options.factor, options.splits), flush=True)
+    with threadpool_limits(1):
+        lines = ten(options)
+        if options.adult:
+            lines = adult(options.splits)
+        if options.few:
+            lines = few(options)
+        for line in lines:
+            print(line, flush=True)
 
 
-def row(name: str, factor: float, n_splits: int) -> str:
-    """Return a line of the table: accuracy/AUC of each coding."""
+def ten(options: Any) -> Iterator[str]:
+    """Return the table of PrivGAM on all tables."""
+    titles = ["raw", "coded", "ten equal", "64 mixed", "private", "by hand", "se"]
+    yield f"| table | {' | '.join(titles)} |"
+    yield "|---|" + "---|" * len(titles)
+    for name in options.tables:
+        table, n = table_of(name, options.factor), options.splits
+        codings = {spacing: table.code(spacing) for spacing in BINS}
+        if name in BY_HAND:
+            fine = load(f"{name}-fine")
+            codings["by hand"] = Coded(fine.X, fine.y, fine.domain)
+        mixed = codings[MIXED]
+        cells = [
+            shown(boosted(table.raw, mixed.y, table.categorical, n)),
+            shown(boosted(mixed.X, mixed.y, table.categorical, n)),
+        ]
+        budget = {"epsilon": options.epsilon, "delta": DELTA}
+        each = {
+            spacing: [coded.scores("privgam", k, **budget) for k in range(n)]
+            for spacing, coded in codings.items()
+        }
+        gain = np.array(each[MIXED])[:, 1] - np.array(each[EQUAL])[:, 1]
+        cells += [shown(each[one]) if one in each else "" for one in (*BINS, "by hand")]
+        cells.append(f"{gain.std(ddof=1) / math.sqrt(n):.3f}".replace("0.", "."))
+        yield f"| {name} | {' | '.join(cells)} |"
+
+
+def adult(fits: int) -> Iterator[str]:
+    """Return accuracy and AUC on Adult's test file, of fits that differ in their noise alone."""
+    description = catalogue.describe("adult")
+    for spacing in (EQUAL, MIXED):
+        domain = recoded(description.domain, spacing, 0)
+        _, train, test = coded(description, domain)
+        cells = []
+        for epsilon in (0.1, 1.0, 3.0):
+            budget = {"epsilon": epsilon, "delta": DELTA}
+            each = []
+            for k in range(fits):
+                made = registry.make("privgam", domain, {**budget, "random_state": k})
+                model = made.fit(train.X, train.y)
+                each.append(scores(test.y, model.decision_function(test.X)))
+            cells.append(f"ε = {epsilon:g}: {shown(each)}")
+        yield f"adult's test file, {BINS[spacing]} {spacing} bins: {', '.join(cells)}"
+
+
+def few(options: Any) -> Iterator[str]:
+    """Return the means over tables of learners on ten equal bins, all mixed ones, and a few."""
+    epsilons = (0.1, 1.0, 3.0)
+    titles = [f"ε = {e:g}: {t}" for e in epsilons for t in ("ten equal", "64 mixed", "as it is")]
+    yield f"| learner | bins | {' | '.join(titles)} |"
+    yield "|---|---|" + "---|" * len(titles)
+    tables = [table_of(name, options.factor) for name in FEW_TABLES]
+    equal, mixed = ([table.code(spacing) for table in tables] for spacing in (EQUAL, MIXED))
+    for name, spec in FEW.items():
+        learner, fixed = spec["learner"], spec.get("fixed", {})
+        cells = []
+        for epsilon in epsilons:
+            for codings, more in ((equal, {}), (mixed, {"mixed_bins": None}), (mixed, {})):
+                each = [
+                    coded.scores(learner, k, epsilon=epsilon, **fixed, **more)
+                    for coded in codings
+                    for k in range(options.splits)
+                ]
+                cells.append(shown(each))
+        bins = registry.entry(learner).most_bins(fixed) or BINS[MIXED]
+        yield f"| {name} | {bins} | {' | '.join(cells)} |"
+
+
+# Tables ---------------------------------------------------------------------------------------
+
+
+def table_of(name: str, factor: float) -> Table:
+    """Return a table by its name."""
+    if name in MADE:
+        return made(name)
     description = catalogue.describe(name)
-    codings = {
-        "equal": coded(description, recoded(description.domain, EQUAL, 10, factor)),
-        "mixed": coded(description, recoded(description.domain, MIXED, 64, factor)),
-    }
-    y = codings["equal"][1]
-    by_hand = name in ("adult", "bank", "codrna", "creditcard")
-    if by_hand:
-        fine = load(f"{name}-fine")
-        codings["by hand"] = (fine.X, fine.y, fine.domain)
-    parts = [splits(len(y), k) for k in range(n_splits)]
-    raw, categorical = raw_matrix(description)
-    of_raw = []
-    for k, (train, test) in enumerate(parts):
-        model = HistGradientBoostingClassifier(categorical_features=categorical, random_state=k)
-        chances = model.fit(raw[train], y[train]).predict_proba(raw[test])[:, 1]
-        of_raw.append(scores(y[test], chances))
-    cells = [shown(of_raw)]
-    for epsilon in EPSILONS:
-        each: dict[str, list[Any]] = {}
-        for coding, (X, labels, domain) in codings.items():
-            each[coding] = []
-            for k in range(n_splits):
-                # The files of the variants by hand have the training part alone.
-                train, test = splits(len(labels), k)
-                model = PrivGAMClassifier(
-                    epsilon=epsilon,
-                    delta=DELTA,
-                    n_bins=domain.n_bins,
-                    ordered=domain.ordered,
-                    random_state=k,
-                ).fit(X[train], labels[train])
-                each[coding].append(scores(labels[test], model.predict_proba(X[test])[:, 1]))
-        gain = np.array(each["mixed"])[:, 1] - np.array(each["equal"])[:, 1]
-        error = gain.std(ddof=1) / math.sqrt(len(gain))
-        cells += [shown(each[coding]) if coding in each else "" for coding in ("equal", "mixed")]
-        cells += [shown(each["by hand"]) if by_hand else "", f"{error:.3f}"]
-    return f"| {name} | " + " | ".join(cells) + " |"
+
+    def code(spacing: str) -> Coded:
+        return coded(description, recoded(description.domain, spacing, factor))[0]
+
+    return Table(*raw_matrix(description), code)
 
 
-def recoded(domain: Domain, spacing: str, n_bins: int, factor: float) -> Domain:
+def made(name: str) -> Table:
+    """Return one of scikit-learn's tables, with the bounds that are public of it."""
+    if name == "digits":
+        raw, digit = load_digits(return_X_y=True)
+        positive, bounds = digit >= 5, [(0, 100)] * raw.shape[1]
+    elif name == "hastie":
+        raw, target = make_hastie_10_2(10_000, random_state=0)
+        positive, bounds = target > 0, [(-10, 10)] * 10
+    elif name == "friedman1":
+        raw, target = make_friedman1(10_000, noise=1.0, random_state=0)
+        positive, bounds = target > 14.4, [(0, 1)] * 10
+    else:
+        raw, target = make_friedman2(10_000, noise=100.0, random_state=0)
+        positive, bounds = target > 400, [(0, 100), (0, 10_000), (0, 1), (0, 100)]
+    y = np.where(positive, 1, -1).astype(np.int8)
+
+    def code(spacing: str) -> Coded:
+        columns = tuple(
+            Column(f"x{j}", NUMERIC, bounds[j], BINS[spacing], spacing=spacing)
+            for j in range(raw.shape[1])
+        )
+        domain = Domain(columns, Label("y", "-1", "1"))
+        return Coded(encode_frame(domain, raw), y, domain)
+
+    return Table(raw, [False] * raw.shape[1], code)
+
+
+def recoded(domain: Domain, spacing: str, factor: float) -> Domain:
     """Return a domain with other bins of all numbers, between wider bounds."""
     columns = []
     for column in domain.columns:
         if column.kind == NUMERIC and not column.dates and column.bounds is not None:
             low, high = column.bounds
-            bounds = (low, low + factor * (high - low))
-            column = replace(column, bounds=bounds, spacing=spacing, bins=n_bins)
+            bounds = (
+                (low, low + factor * (high - low))
+                if factor
+                else (rounded(min(low, 0)), rounded(high))
+            )
+            own = towards_zero(spacing, *bounds)
+            column = replace(column, bounds=bounds, spacing=own, bins=BINS[spacing])
         columns.append(column)
     return replace(domain, columns=tuple(columns))
 
 
-def coded(description: Description, domain: Domain) -> tuple[Any, Any, Domain]:
-    """Return codes and labels of all records of a dataset's files, by another domain."""
+def rounded(bound: float) -> float:
+    """Return the next power of ten, from 0 on; 0 stays."""
+    if bound == 0:
+        return 0.0
+    return math.copysign(10.0 ** math.ceil(math.log10(abs(bound)) - 1e-9), bound)
+
+
+def coded(description: Any, domain: Domain) -> tuple[Coded, Coded, Coded]:
+    """Return all records of a dataset's files, those that train, and those of its test file."""
     coder = Coder(domain, description.path, Problems(description.name))
-    parts = [coder.records(description, table) for table in raw_tables(description)]
-    return np.concatenate([p.X for p in parts]), np.concatenate([p.y for p in parts]), domain
+    files = [coder.records(description, table) for table in raw_tables(description)]
+    X, y = np.concatenate([f.X for f in files]), np.concatenate([f.y for f in files])
+    parts = (slice(None), slice(description.n_rows), slice(description.n_rows, None))
+    return tuple(Coded(X[part], y[part], domain) for part in parts)
 
 
-def raw_matrix(description: Description) -> tuple[Any, Sequence[bool]]:
+def raw_matrix(description: Any) -> tuple[Any, Sequence[bool]]:
     """Return numbers as they are and categories by their codes, and which columns are those."""
     domain = description.domain
     coder = Coder(domain, description.path, Problems(description.name))
@@ -123,8 +255,20 @@ def raw_matrix(description: Description) -> tuple[Any, Sequence[bool]]:
             if column.kind == NUMERIC:
                 codes[:, j] = amounts(domain, column, table.columns[column.name])[0]
         parts.append(codes)
-    categorical = [column.kind != NUMERIC for column in domain.columns]
-    return np.concatenate(parts), categorical
+    return np.concatenate(parts), [column.kind != NUMERIC for column in domain.columns]
+
+
+# Scores ---------------------------------------------------------------------------------------
+
+
+def boosted(X: Any, y: Any, categorical: Sequence[bool], n: int) -> list[tuple[float, float]]:
+    """Return accuracy and AUC of gradient boosting on each split."""
+    each = []
+    for k in range(n):
+        train, test = splits(len(y), k)
+        model = HistGradientBoostingClassifier(categorical_features=categorical, random_state=k)
+        each.append(scores(y[test], model.fit(X[train], y[train]).decision_function(X[test])))
+    return each
 
 
 def splits(n: int, seed: int) -> tuple[Any, Any]:
@@ -133,8 +277,8 @@ def splits(n: int, seed: int) -> tuple[Any, Any]:
     return order[n // 10 :], order[: n // 10]
 
 
-def scores(labels: Any, chances: Any) -> tuple[float, float]:
-    return accuracy_score(labels > 0, chances > 0.5), roc_auc_score(labels > 0, chances)
+def scores(labels: Any, decided: Any) -> tuple[float, float]:
+    return accuracy_score(labels > 0, decided > 0), roc_auc_score(labels > 0, decided)
 
 
 def shown(each: Sequence[tuple[float, float]]) -> str:

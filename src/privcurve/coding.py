@@ -7,7 +7,6 @@ record. The pipeline (`datasets`) and a learner with ``bounds=`` code alike, to 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
@@ -28,6 +27,9 @@ LOG = "log"
 LOG1P = "log1p"
 MIXED = "mixed"
 MIXED_HIGH = "mixed-high"
+# Leaves, which a learner merges by a histogram that it pays for.
+PRIVATE = "private"
+LEAVES = 2**12
 
 # Halvings of a range that the logarithmic half of mixed bins goes down to: its finest bins are
 # about 2^-14 of the range wide, so a public bound that is ten thousand times too wide costs little.
@@ -127,6 +129,7 @@ def edges(low: float, high: float, n_bins: int, spacing: str = EQUAL) -> NDArray
         of equal ratio of 1 + value; `low` is above -1. ``mixed``: half of the bins spread evenly
         over the range, half evenly over the logarithm of the distance to `low`; to 0, on either
         side, if that lies between the bounds. ``mixed-high``: the same from `high` downwards.
+        ``private``: as ``mixed``.
 
     Returns
     -------
@@ -149,7 +152,7 @@ def edges(low: float, high: float, n_bins: int, spacing: str = EQUAL) -> NDArray
     with np.errstate(over="ignore", invalid="ignore"):
         if spacing == EQUAL:
             inner = low + (high - low) * steps / n_bins
-        elif spacing in (MIXED, MIXED_HIGH):
+        elif spacing in (MIXED, MIXED_HIGH, PRIVATE):
             inner = _mixed(low, high, n_bins, spacing == MIXED_HIGH)
         else:
             ratio = (low + shift) * ((high + shift) / (low + shift)) ** (steps / n_bins)
@@ -160,6 +163,14 @@ def edges(low: float, high: float, n_bins: int, spacing: str = EQUAL) -> NDArray
     if not (np.isfinite(widths) & (widths > 0)).all():
         raise ValueError(f"leave {n_bins} bins no finite width above 0")
     return ends
+
+
+def towards_zero(spacing: str, low: float, high: float) -> str:
+    """Return how mixed bins are spaced between bounds of which none is above 0: from the upper one.
+
+    So they are finest where a number is near 0, on whichever side. Other spacings stay.
+    """
+    return MIXED_HIGH if spacing == MIXED and low < 0 and high <= 0 else spacing
 
 
 def _mixed(low: float, high: float, n_bins: int, from_high: bool) -> Floats:
@@ -258,21 +269,23 @@ def equal_width(
     return codes
 
 
-def merged_bins(n_bins: NDArray[np.int64], ordered: Sequence[bool], most: int) -> list[Codes]:
-    """Return the group of each code, by column: of ordered columns neighbours, in `most` at most.
+def merged_bins(n_bins: NDArray[np.int64], neighbours: ArrayLike, most: int) -> list[Codes]:
+    """Return the group of each code, by column: of neighbours evenly, in `most` groups at most.
 
     Parameters
     ----------
     n_bins : ndarray of shape (n_columns,)
-    ordered : sequence of bool
-        Which columns have codes in the order of what they mean; others stay as they are.
+    neighbours : array-like of shape (n_columns,)
+        How many of the first codes of each column may be merged: those that stand in the order of
+        what they mean. Others stay as they are.
     most : int
     """
     groups: list[Codes] = []
-    for count, has_order in zip(n_bins.tolist(), ordered, strict=True):
+    for count, n_ordered in zip(n_bins.tolist(), np.asarray(neighbours).tolist(), strict=True):
         group = np.arange(count)
-        if has_order and count > most:
-            group = group * most // count
+        if n_ordered > most:
+            group[:n_ordered] = group[:n_ordered] * most // n_ordered
+            group[n_ordered:] += most - n_ordered
         groups.append(group.astype(code_type(n_bins)))
     return groups
 

@@ -71,6 +71,7 @@ COMMON = {
     "bounds",
     "classes",
     "schema",
+    "bin_share",
     "random_state",
 }
 

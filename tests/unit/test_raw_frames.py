@@ -237,3 +237,20 @@ def test_a_model_speaks_of_columns_and_values_by_name(table, schema) -> None:
     said = str(model)
     assert "tells No from Yes by" in said
     assert "ε = 1, δ = 1e-06, replace-one" in said
+
+
+def test_a_schema_that_is_changed_later_renames_nothing(tmp_path, table) -> None:
+    schema = Schema(COLUMNS, ["No", "Yes"])
+    model = learner(schema).fit(table, table.Churn)
+    before = model.describe(), str(model), model.predict_proba(table)
+    schema["tenure"] = (0, 50)
+    model.set_params(schema=Schema({"other": (0, 1)}, ["a", "b"]))
+    assert (model.describe(), str(model)) == before[:2]
+    privcurve.save(tmp_path / "model.json", model)
+    again = privcurve.load(tmp_path / "model.json").predict_proba(table)
+    np.testing.assert_array_equal(again, before[2])
+
+
+def test_a_schema_can_be_changed_and_so_is_no_key() -> None:
+    with pytest.raises(TypeError, match="hash"):
+        hash(Schema(COLUMNS, ["No", "Yes"]))

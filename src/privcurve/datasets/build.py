@@ -7,7 +7,14 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from privcurve.coding import EQUAL, MOST_CLASSES, MOST_CODES
+from privcurve.coding import (
+    EQUAL,
+    LEAVES,
+    MOST_CLASSES,
+    MOST_CODES,
+    PRIVATE,
+    towards_zero,
+)
 from privcurve.datasets.description import (
     DELIMITED,
     EXCEL,
@@ -272,13 +279,14 @@ def _column(entry: Mapping[str, Any], public_names: Collection[str]) -> Column:
     public = bool(entry.get("public", name in public_names))
     if kind in (NUMERIC, DATE):
         low, high = map(_day if kind == DATE else _float, entry["bounds"])
+        spacing = towards_zero(entry.get("spacing", EQUAL), low, high)
         return Column(
             name,
             NUMERIC,
             (low, high),
-            int(entry.get("n_bins", DEFAULT_BINS)),
+            int(entry.get("n_bins", LEAVES if spacing == PRIVATE else DEFAULT_BINS)),
             public=public,
-            spacing=entry.get("spacing", EQUAL),
+            spacing=spacing,
             missing_bin="missing" in entry,
             dates=entry.get("format", ISO) if kind == DATE else "",
         )

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from functools import cached_property
 
@@ -53,7 +53,8 @@ class Column:
     public : bool
         Whether the column is public in studies of partially private features.
     spacing : str
-        Of a numeric column: ``equal`` width of all bins, or ``log`` or ``log1p``.
+        Of a numeric column, see :func:`privcurve.coding.edges`. Of ``private`` ones the bins are
+        leaves, which a learner merges.
     missing_bin : bool
         Whether a numeric column has one more code, the last, for missing values.
     dates : str
@@ -62,6 +63,8 @@ class Column:
     patterns : bool
         Whether the values of a categorical column are patterns, of which the first that fits a
         text counts: ``*`` is any text, and case does not matter. What fits none is ``other``.
+    merged : tuple of float
+        Of a numeric column whose bins are neighbours of others, merged: their ``bins + 1`` edges.
     """
 
     name: str
@@ -74,6 +77,7 @@ class Column:
     missing_bin: bool = False
     dates: str = ""
     patterns: bool = False
+    merged: tuple[float, ...] = ()
 
     @cached_property
     def titles(self) -> tuple[str, ...]:
@@ -109,6 +113,8 @@ class Column:
         """The ``bins + 1`` edges of a numeric column's bins; of dates, whole days."""
         if self.bounds is None:
             raise ValueError(f"the column {self.name!r} is categorical: it has no edges")
+        if self.merged:
+            return self.merged
         ends = coding.edges(*self.bounds, self.bins, self.spacing).tolist()
         if not self.dates:
             return tuple(ends)
@@ -132,6 +138,14 @@ class Column:
             for low, high, sign in zip(ends[:-1], ends[1:], signs, strict=True)
         )
         return (*between, f"{self.name} is missing") if self.missing_bin else between
+
+    def in_groups(self, groups: Sequence[int]) -> Column:
+        """Return a numeric column whose bins are merged by the group of each of its codes."""
+        starts = [k for k in range(1, self.bins) if groups[k] != groups[k - 1]]
+        if len(starts) == self.bins - 1:
+            return self
+        edges = tuple(self.edges[k] for k in (0, *starts, self.bins))
+        return replace(self, bins=len(starts) + 1, merged=edges)
 
     def ends(self, digits: int = 10) -> tuple[str, str]:
         """Write the bounds of a numeric column; of dates, those of its days."""

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
+from privcurve.coding import MIXED, MIXED_HIGH, PRIVATE
 from privcurve.datasets.columns import (
     CATEGORICAL,
     FAIL,
@@ -20,7 +21,7 @@ from privcurve.datasets.columns import (
 __all__ = ["CATEGORICAL", "FAIL", "MISSING", "NUMERIC", "OTHER", "Column", "Domain", "Label"]
 
 # Keys of a column that came later than the first datasets.
-_LATER = ("spacing", "missing_bin", "dates", "patterns")
+_LATER = ("spacing", "missing_bin", "dates", "patterns", "merged")
 
 
 @dataclass(frozen=True)
@@ -86,6 +87,37 @@ class Domain:
         """Which columns have codes in the order of what they mean."""
         return tuple(column.ordered for column in self.columns)
 
+    @property
+    def mixed_bins(self) -> tuple[int, ...] | None:
+        """How many bins of each column are mixed; None if none are."""
+        return self._bins_of(MIXED, MIXED_HIGH)
+
+    @property
+    def private_bins(self) -> tuple[int, ...] | None:
+        """How many bins of each column are leaves of private ones; None if none are."""
+        return self._bins_of(PRIVATE)
+
+    def _bins_of(self, *spacings: str) -> tuple[int, ...] | None:
+        bins = tuple(
+            column.bins if column.spacing in spacings and not column.merged else 0
+            for column in self.columns
+        )
+        return bins if any(bins) else None
+
+    def in_groups(self, groups: Sequence[Sequence[int]]) -> Self:
+        """Return the domain whose codes are groups of these: of numbers neighbours, merged.
+
+        Parameters
+        ----------
+        groups : sequence of sequence of int
+            The group of each code, by column.
+        """
+        columns = tuple(
+            column.in_groups(own) if column.kind == NUMERIC else column
+            for column, own in zip(self.columns, groups, strict=True)
+        )
+        return replace(self, columns=columns)
+
     def to_json(self) -> str:
         """Write the domain in its one canonical form (sorted keys, no blanks).
 
@@ -136,6 +168,7 @@ class Domain:
             values = {**entry, "categories": pairs}
             if entry.get("bounds") is not None:
                 values["bounds"] = tuple(map(float, entry["bounds"]))
+            values["merged"] = tuple(map(float, entry.get("merged", ())))
             columns.append(Column(**values))
         label = {**facts["label"], "classes": tuple(facts["label"].get("classes", ()))}
         reading = {key: facts[key] for key in ("unknown", "decimal") if key in facts}

@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from privcurve import schema
-from privcurve.coding import MIXED, Codes
+from privcurve.coding import LEAVES, PRIVATE, Codes
 from privcurve.datasets.build import build
 from privcurve.datasets.catalogue import NO_FILES, SCHEMA, public_facts
 from privcurve.datasets.cells import as_read
 from privcurve.datasets.columns import CATEGORICAL, MISSING, NUMERIC, OTHER
 from privcurve.datasets.description import Description
 from privcurve.datasets.domain import Domain
+from privcurve.datasets.drafts.columns import FINE
 from privcurve.datasets.encode import Coder
 from privcurve.datasets.errors import DatasetError, Problems
 from privcurve.datasets.frames import encode_frame
@@ -30,9 +31,6 @@ if TYPE_CHECKING:
 
 BIN = "bin"
 FAIL = "fail"
-
-# Bins of a number where nothing is said of them: as in a draft (`drafts.columns.FINE`).
-N_BINS = 64
 
 _PUBLIC = ("columns", "label", "missing", "unknown", "decimal", "public", "public_label")
 
@@ -50,7 +48,7 @@ class Schema:
     columns : mapping of str to tuple, list or mapping
         The columns to learn from, by name. A pair ``(low, high)`` of numbers: lowest and highest
         possible value; what lies outside is clipped. A list: all categories. A mapping: any words
-        of a description (docs/descriptions.md), such as ``{"bounds": [0, 10], "n_bins": 10}``
+        of a description (docs/datasets.md), such as ``{"bounds": [0, 10], "n_bins": 10}``
         or ``{"kind": "date", "bounds": ["2020-01-01", "2029-12-31"]}``. None: to be decided.
     label : sequence, or mapping
         The classes as `y` has them, of two the negative one first. A mapping: words of a
@@ -59,11 +57,12 @@ class Schema:
         ``fail``: a missing value is an error; ``bin``: each column has one more bin for those.
     unknown : str
         ``fail``: a category that is not listed is an error; ``other``: such share a bin.
-    n_bins : int
-        Bins of each number of which nothing else is said.
+    n_bins : int, optional
+        Bins of each number of which nothing else is said; by default 64.
     spacing : str
         Their spacing: ``mixed``, ``mixed-high``, ``equal``, ``log`` or ``log1p``
-        (:func:`privcurve.coding.edges`).
+        (:func:`privcurve.coding.edges`); or ``private``: 4,096 bins, which a learner merges to 64
+        at most, for a share of its ε.
 
     Raises
     ------
@@ -78,8 +77,8 @@ class Schema:
         *,
         missing: str = FAIL,
         unknown: str = FAIL,
-        n_bins: int = N_BINS,
-        spacing: str = MIXED,
+        n_bins: int | None = None,
+        spacing: str = FINE["spacing"],
     ) -> None:
         if missing not in (FAIL, BIN):
             raise DatasetError(f"Schema: missing = {missing!r} is neither {FAIL!r} nor {BIN!r}")
@@ -122,6 +121,11 @@ class Schema:
                 "records, not of persons: privcurve release takes such a description; or leave "
                 "unit out, if each record is another person's"
             )
+        return cls._of(content)
+
+    @classmethod
+    def _of(cls, content: Mapping[str, Any]) -> Self:
+        """Make a schema of what a description says of columns and label."""
         made = cls.__new__(cls)
         facts = {key: content[key] for key in _PUBLIC if key in content}
         made._set(facts, _values_of(facts.get("label", {})))
@@ -161,11 +165,7 @@ class Schema:
             text = draft(path, LabelChoice(label), name="frame", public=public).text
             drafted = Path(folder, "draft.yaml")
             drafted.write_text(text, encoding="utf-8")
-            content = schema.read_yaml(drafted)
-        made = cls.__new__(cls)
-        facts = {key: content[key] for key in _PUBLIC if key in content}
-        made._set(facts, _values_of(facts["label"]))
-        return made
+            return cls._of(schema.read_yaml(drafted))
 
     def __setitem__(self, name: str, given: Any) -> None:
         """Decide what a column can hold: a pair of bounds, a list of categories, or a mapping."""
@@ -174,7 +174,7 @@ class Schema:
         place = self.names.index(name)
         drafted = self._facts["columns"][place]
         words = {key: word for key, word in drafted.items() if key in ("missing", "n_bins")}
-        decided = _entry(name, given, False, self._facts.get("unknown") == OTHER, N_BINS, MIXED)
+        decided = _entry(name, given, False, self._facts.get("unknown") == OTHER, **FINE)
         if decided.get("kind") == NUMERIC and not isinstance(given, Mapping):
             decided |= words
         entries = [*self._facts["columns"]]
@@ -251,16 +251,13 @@ class Schema:
         return (codes > 0).astype(np.int64) if len(label.names) == 2 else codes.astype(np.int64)
 
     def to_yaml(self) -> str:
-        """Return the schema in the words of a description (docs/descriptions.md)."""
+        """Return the schema in the words of a description (docs/datasets.md)."""
         import yaml
 
         return yaml.safe_dump(self._facts, sort_keys=False, allow_unicode=True)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Schema) and self._facts == other._facts
-
-    def __hash__(self) -> int:
-        return hash(str(self))
 
     def __str__(self) -> str:
         return self.to_yaml()
@@ -271,9 +268,13 @@ class Schema:
 
 
 def _entry(
-    name: str, given: Any, gaps: bool, others: bool, n_bins: int, spacing: str
+    name: str, given: Any, gaps: bool, others: bool, n_bins: int | None, spacing: str
 ) -> dict[str, Any]:
     """Return a column in the words of a description."""
+    if isinstance(given, Mapping):
+        spacing = given.get("spacing", spacing)
+    if n_bins is None:
+        n_bins = LEAVES if spacing == PRIVATE else FINE["n_bins"]
     numbers = {"n_bins": n_bins, "spacing": spacing}
     if given is None:
         return {"name": name}

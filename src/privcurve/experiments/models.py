@@ -58,11 +58,14 @@ class Inspection:
     def margins(self, part: Part) -> NDArray[np.float64]:
         """Return the normalised margin y·Σh/τ of each row of a part, in [−1, 1]."""
         model = self.learner.model_
-        return np.asarray(model.tally(part.X) * part.y / model.n_rounds)
+        return np.asarray(
+            model.tally(self.learner._code(part.X, fit=False)) * part.y / model.n_rounds
+        )
 
     def advantages(self) -> NDArray[np.float64]:
         """Return the advantage of each round on the records it was trained on."""
-        return round_advantages(self.learner, self.train.X, self.train.y, self.train.counts)
+        codes = self.learner._code(self.train.X, fit=False)
+        return round_advantages(self.learner, codes, self.train.y, self.train.counts)
 
     def accuracy(self) -> float:
         """Return the accuracy on the unseen records; NaN if there are none."""

@@ -9,7 +9,7 @@ nothing of it is read from the rows.
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, wraps
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar, cast
@@ -19,8 +19,9 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from privcurve.coding import Codes, Floats, Records, decided, equal_width
-from privcurve.learners.registry import check_parameters, entry
+from privcurve.coding import Codes, Floats, Ints, Records, decided, equal_width
+from privcurve.learners.registry import MERGED, check_parameters, entry
+from privcurve.learners.shared import merging
 from privcurve.learners.shared.checks import (
     RandomState,
     check_bounds,
@@ -73,7 +74,7 @@ def as_fitted(method: Method) -> Method:
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class CodedClassifier(ClassifierMixin, BaseEstimator):
+class CodedClassifier(merging.MergingClassifier, ClassifierMixin, BaseEstimator):
     """Base class of the learners: classifiers over a coded matrix.
 
     A subclass sets `_learner` (its name in the registry), stores its parameters in
@@ -135,11 +136,13 @@ class CodedClassifier(ClassifierMixin, BaseEstimator):
             If anything else is given, such as ``sample_weight``.
         """
         refuse_others(self._learner, others)
-        fitted = self._told_by_schema()._train(X, y, [{}], None, counts)[0]
+        told = self._told_by_schema()
+        (fitted,) = told._train(X, y, [{}], None, counts)
         # Nothing of a former fit may stay, which may have had less noise or none. What else
         # is kept is what `clone` keeps: the metadata requests of scikit-learn.
         kept = {name: value for name, value in vars(self).items() if name == REQUESTS}
-        self.__dict__ = {**kept, **vars(fitted), **self.get_params(deep=False)}
+        own = {} if told is self else self.get_params(deep=False)
+        self.__dict__ = {**kept, **vars(fitted), **own}
         return self
 
     def _told_by_schema(self) -> Self:
@@ -152,7 +155,7 @@ class CodedClassifier(ClassifierMixin, BaseEstimator):
         domain = self.schema.domain
         known = entry(self._learner)
         facts = {"n_bins": domain.n_bins, "classes": self.schema.classes}
-        for fact in (*known.needs, *known.told):
+        for fact in (*known.needs, *known.told, *MERGED):
             if getattr(self, fact) is None:
                 facts[fact] = getattr(domain, fact)
         if known.neighbours == (PRIVATE_COLUMNS,) and self.public_columns is None:
@@ -230,7 +233,8 @@ class CodedClassifier(ClassifierMixin, BaseEstimator):
         """
         learners = self._with(settings)
         for learner in learners:
-            if why := entry(self._learner).refuses(setting=learner._setting(), in_parts=True):
+            asked = {"setting": learner._setting(), "in_parts": True, "facts": learner}
+            if why := entry(self._learner).refuses(**asked):
                 raise ValueError(why)
         self.n_bins_ = check_n_bins(cast(Any, self.n_bins), len(records.n_bins))
         self.n_features_in_ = len(self.n_bins_)
@@ -269,7 +273,7 @@ class CodedClassifier(ClassifierMixin, BaseEstimator):
             n = records.n
             streams = [generator_of(each.random_state, each._facts(n)) for each in learners]
             curators = [Curator(stream) for stream in streams]
-        self._fit_batch(learners, records, curators)
+        merging.fit(learners, records, curators)
         for learner, curator in zip(learners, curators, strict=True):
             curator.check(learner._fitted_statement, entry(self._learner).peer)
             statement = learner._fitted_statement.drawn_by(not_covered(curator.coins))
@@ -332,6 +336,8 @@ class CodedClassifier(ClassifierMixin, BaseEstimator):
         if self.schema is None:
             # Streams are those of before there were schemas.
             del parameters["schema"]
+        if not self._has_merged:
+            parameters = {key: own for key, own in parameters.items() if key not in merging.OWN}
         version = entry(self._learner).version
         return {**parameters, "learner": self._learner, "version": version, "n": n}
 
@@ -376,6 +382,7 @@ class CodedClassifier(ClassifierMixin, BaseEstimator):
         positions = decided(self.decision_function(X))
         return np.asarray(self.classes_)[positions]
 
+    @as_fitted
     def describe(self, domain: Any = None) -> str:
         """Return the fitted model as a person reads it, with names of columns and values.
 
@@ -392,6 +399,7 @@ class CodedClassifier(ClassifierMixin, BaseEstimator):
         check_is_fitted(self)
         if domain is None and self.schema is not None:
             domain = self.schema.domain
+        self, domain = self._on_groups(domain)
         names, bins = (None, None) if domain is None else (domain.names, domain.bin_names)
         model: Any = getattr(self, "model_", None)
         many = domain is not None and domain.n_classes > 2
@@ -401,14 +409,15 @@ class CodedClassifier(ClassifierMixin, BaseEstimator):
         return str(model.describe(bins, **classes)) if hasattr(model, "describe") else self._learner
 
     def __str__(self) -> str:
-        if self.schema is None or not hasattr(self, "classes_"):
+        fitted = self._as_fitted()
+        if fitted.schema is None or not hasattr(self, "classes_"):
             return repr(self)
-        said = self.privacy_
+        said, domain = self.privacy_, fitted.schema.domain
         promise = f"ε = {said.epsilon:g}, δ = {said.delta:g}, {said.neighbours}"
         return (
-            f"{entry(self._learner).title}: tells {self.schema.domain.label.names[0]} from "
-            f"{', '.join(self.schema.domain.label.names[1:])} by {self.n_features_used_} of "
-            f"{len(self.schema.names)} columns ({promise if said.private else 'not private'}). "
+            f"{entry(self._learner).title}: tells {domain.label.names[0]} from "
+            f"{', '.join(domain.label.names[1:])} by {self.n_features_used_} of "
+            f"{len(domain.names)} columns ({promise if said.private else 'not private'}). "
             "describe() says how, privacy_ what it guarantees."
         )
 
@@ -528,14 +537,16 @@ class CodedClassifier(ClassifierMixin, BaseEstimator):
         known = entry(self._learner)
         given = self.get_params(deep=False)
         check_parameters(self._learner, self._setting())
-        if why := known.refuses(**{key: given[key] for key in OFFERED if key in given}):
+        offered = {key: given[key] for key in OFFERED if key in given}
+        if why := known.refuses(**offered, private_bins=self.private_bins is not None):
             raise ValueError(why)
+        merging.check_share(self._learner, given.get("bin_share"))
 
-    def _code(self, X: ArrayLike, fit: bool) -> Codes:
-        """Check X and code it; at fit, settle ``n_bins_``."""
+    def _coded(self, X: ArrayLike, n_bins: Ints | None) -> Codes:
+        """Check X and code it; at fit, without `n_bins`, settle ``n_bins_``."""
         if self.schema is not None:
             codes = self.schema.encode(X)
-            if fit:
+            if n_bins is None:
                 self.n_features_in_ = codes.shape[1]
                 self.feature_names_in_ = np.array(self.schema.names, dtype=object)
                 self.n_bins_ = check_n_bins(self.schema.domain.n_bins, codes.shape[1])
@@ -551,14 +562,15 @@ class CodedClassifier(ClassifierMixin, BaseEstimator):
         check_places(X)
         check_unmasked(X, "X")
         # Of learners for which a record may be added or left out, there may be none.
+        fit = n_bins is None
         least = 0 if fit and self._neighbours() == ADD_REMOVE else 1
         checked: NDArray[Any] = validate_data(self, X, reset=fit, ensure_min_samples=least)
         n_columns = checked.shape[1]
-        if fit:
-            self.n_bins_ = check_n_bins(self.n_bins, n_columns)
+        if n_bins is None:
+            n_bins = self.n_bins_ = check_n_bins(self.n_bins, n_columns)
         if self.bounds is not None:
-            return equal_width(checked, check_bounds(self.bounds, n_columns), self.n_bins_)
-        return check_codes(checked, self.n_bins_)
+            return equal_width(checked, check_bounds(self.bounds, n_columns), n_bins)
+        return check_codes(checked, n_bins)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -578,21 +590,11 @@ class PrivateClassifier(CodedClassifier):
         0: pure differential privacy.
     calibration : str
         ``certified``, or ``published`` where the entry in the registry offers it.
+    bin_share : float
+        Of the budget (of ε, or of ρ where δ > 0), for the histograms of private bins.
     """
 
     epsilon: float = 1.0
     delta: float = 0.0
     calibration: str = CERTIFIED
-
-
-class StagedClassifier(CodedClassifier):
-    """A learner with `staged_decision_function`; a subclass says what a stage is (`_stages`)."""
-
-    @as_fitted
-    def staged_decision_function(self, X: ArrayLike) -> Iterator[Floats]:
-        """Score rows by the first round alone, by the first two, and so on."""
-        check_is_fitted(self)
-        yield from self._stages(self._code(X, fit=False))
-
-    def _stages(self, codes: Codes) -> Iterator[Floats]:
-        raise NotImplementedError
+    bin_share: float = 0.05

@@ -8,7 +8,13 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from privcurve.privacy.budget import CERTIFIED, PRIVATE_COLUMNS, REPLACE_ONE, check_budget
+from privcurve.privacy.budget import (
+    CERTIFIED,
+    PRIVATE_COLUMNS,
+    PUBLISHED,
+    REPLACE_ONE,
+    check_budget,
+)
 
 
 @dataclass(frozen=True)
@@ -113,6 +119,9 @@ class Facts:
         Positions of the columns that are public where neighbours share them.
     public_label : bool, optional
         Whether the label is public there.
+    mixed_bins, private_bins : sequence of int, optional
+        How many of the first codes of each column are mixed bins, and how many leaves of private
+        ones; 0 for none.
     """
 
     n_bins: Any
@@ -120,6 +129,8 @@ class Facts:
     n_classes: int = 2
     public_columns: Any = None
     public_label: Any = None
+    mixed_bins: Any = None
+    private_bins: Any = None
 
 
 @dataclass(frozen=True)
@@ -167,6 +178,11 @@ class LearnerEntry:
     multiclass : bool
         Whether it takes more than two classes: then its `_fit_one` gets positions of classes,
         0 … K − 1, for two classes too, where the others get signs.
+    few_bins : int or None
+        How many mixed bins of a column it is best with, neighbours being merged before a fit; None:
+        fine bins cost it little, and it has as many as there are.
+    few_with : mapping of str to tuple
+        With which values of its parameters alone that is so.
     slow_by_class : bool
         Whether a fit takes K/2 times as long with K classes; others take about as long as with two.
     in_parts : mapping of str to tuple, or None
@@ -190,6 +206,8 @@ class LearnerEntry:
     requires: str | None = None
     peer: bool = False
     multiclass: bool = False
+    few_bins: int | None = None
+    few_with: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
     slow_by_class: bool = False
     in_parts: Mapping[str, tuple[Any, ...]] | None = None
 
@@ -211,6 +229,17 @@ class LearnerEntry:
     def whole(self, setting: Mapping[str, Any]) -> dict[str, Any]:
         """Return all hyperparameters of a setting: its own, and the defaults of the others."""
         return {**self.defaults, **setting}
+
+    def most_bins(self, setting: Mapping[str, Any]) -> int | None:
+        """Return how many mixed bins of a column it is best with; None: as many as there are.
+
+        Parameters
+        ----------
+        setting : mapping
+            Parameters; others are at their defaults.
+        """
+        own = self.whole(setting)
+        return self.few_bins if all(own[key] in of for key, of in self.few_with.items()) else None
 
     def told_delta(self, delta: float) -> float:
         """Return the δ that it is told: 0 where it offers pure privacy alone."""
@@ -234,6 +263,8 @@ class LearnerEntry:
             Hyperparameters, for these neighbours: some need public columns.
         in_parts : bool, optional
             Whether the records are in parts.
+        private_bins : bool, optional
+            Whether there are columns of private bins, if `facts` do not say it.
 
         Returns
         -------
@@ -257,6 +288,7 @@ class LearnerEntry:
         facts: object = None,
         setting: Mapping[str, Any] | None = None,
         in_parts: bool = False,
+        private_bins: bool = False,
     ) -> Iterator[str]:
         if delta and not self.approximate:
             yield f"offers delta = 0 alone, not {delta:g}"
@@ -276,8 +308,13 @@ class LearnerEntry:
                     f"with {key} = {value!r} needs all records in one memory, and these are in "
                     f"parts: take {key} = {' or '.join(map(repr, values))}"
                 )
+        if in_parts and self._has_private(private_bins, facts):
+            yield "pays for private bins with all records in one memory, and these are in parts"
         if n_classes > 2 and not self.multiclass:
             yield f"takes two classes, not {n_classes}"
+        uncertified = calibration == PUBLISHED or (self.private and not self.certified)
+        if uncertified and self._has_private(private_bins, facts):
+            yield "can't pay for private bins (spacing: private): that takes certified noise"
         for need in self.needs if facts is not None else ():
             if getattr(facts, need, None) is None:
                 yield f"needs the public fact {need!r}, which is not given"
@@ -289,6 +326,10 @@ class LearnerEntry:
                         f"neighbours = {PRIVATE_COLUMNS!r}, and data that say it (public, "
                         "public_label)"
                     )
+
+    @staticmethod
+    def _has_private(said: bool, facts: object) -> bool:
+        return said or getattr(facts, "private_bins", None) is not None
 
     def cost(
         self, setting: Mapping[str, Any], n_rows: int, n_columns: int, n_classes: int = 2

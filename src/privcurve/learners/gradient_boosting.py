@@ -9,8 +9,8 @@ import numpy as np
 from sklearn import ensemble
 
 from privcurve.coding import Codes, Floats, Records
-from privcurve.learners.base import StagedClassifier
 from privcurve.learners.shared.chances import CERTAIN, ChanceClassifier, only_label
+from privcurve.learners.shared.staged import StagedClassifier
 from privcurve.privacy.curator import Curator
 from privcurve.privacy.ledger import PrivacyStatement
 

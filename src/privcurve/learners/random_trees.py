@@ -18,10 +18,11 @@ from privcurve.holders.transcript import Transcript
 from privcurve.kernels.holder_counts import Questions, list_questions
 from privcurve.kernels.random_trees import Stumps
 from privcurve.kernels.trees.form import add_trees, bin_codes
-from privcurve.learners.base import PrivateClassifier, StagedClassifier
+from privcurve.learners.base import PrivateClassifier
 from privcurve.learners.shared.chances import LinkedClassifier, whole_residuals
 from privcurve.learners.shared.checks import all_between, check_complete, require
 from privcurve.learners.shared.dealt import SEED, as_dealt, check_ordered, deal_to_holders
+from privcurve.learners.shared.staged import StagedClassifier
 from privcurve.learners.trees import write_trees
 from privcurve.privacy.calibration.holders import random_trees
 from privcurve.privacy.curator import Curator

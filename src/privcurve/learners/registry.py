@@ -20,6 +20,9 @@ from privcurve.learners.entry import LearnerEntry
 from privcurve.privacy.budget import ADD_REMOVE, PRIVATE_COLUMNS, REPLACE_ONE
 from privcurve.schema import nearest
 
+# Public facts of a domain by which a learner merges codes before a fit.
+MERGED = ("mixed_bins", "private_bins")
+
 
 def entry(name: str) -> LearnerEntry:
     """Return the entry of a learner."""
@@ -180,6 +183,8 @@ def make(
     facts |= {need: getattr(domain, need) for need in known.needs}
     given = dict(parameters or {})
     told = {fact: getattr(domain, fact, None) for fact in known.told if fact not in given}
+    merged = {fact: getattr(domain, fact, None) for fact in MERGED if fact not in given}
+    told |= {fact: bins for fact, bins in merged.items() if bins is not None}
     if neighbours == ADD_REMOVE and {REPLACE_ONE, ADD_REMOVE} <= set(known.neighbours):
         told["neighbours"] = ADD_REMOVE
     return estimator_class(name)(**facts, **told, **given)

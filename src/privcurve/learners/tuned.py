@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -89,6 +90,7 @@ class TunedClassifier(PrivateClassifier):
     """
 
     _learner = NAME
+    _merges = False
 
     learner: str = "lazybb"
     settings: Mapping[str, Sequence[Any]] | Sequence[Mapping[str, Any]] | None = None
@@ -109,6 +111,11 @@ class TunedClassifier(PrivateClassifier):
             self._names(), self.epsilon, self.delta, self.eta, self.expected_runs, self.score_share
         )
 
+    def _public(self) -> Facts:
+        """Return the public facts that what is drawn is made by: each merges codes by itself."""
+        bins = {fact: getattr(self, fact) for fact in registry.MERGED}
+        return Facts(self.n_bins_, self.ordered, **bins)
+
     def _names(self) -> list[str]:
         """Return the names of the learners that are drawn from, each once."""
         candidates = candidates_of(self.learner, self.settings)
@@ -120,7 +127,7 @@ class TunedClassifier(PrivateClassifier):
         self.n_records_ = records.n
         if is_private(self.epsilon):
             budget = self._budget()
-            facts = Facts(self.n_bins_, self.ordered)
+            facts = self._public()
             stated = terms(candidates, budget, facts, self.n_records_)
             epsilons = [one.epsilon for one in stated]
             statement = selection_statement(
@@ -176,7 +183,7 @@ class TunedClassifier(PrivateClassifier):
                 continue
             delta = registry.entry(name).told_delta(self.delta)
             budget = {"delta": delta, "calibration": CERTIFIED}
-            base = registry.make(name, Facts(self.n_bins_, self.ordered), budget)
+            base = registry.make(name, self._public(), budget)
             settings = [
                 {**candidates[drawn[k]].setting, "epsilon": epsilons[drawn[k]]} for k in own
             ]
@@ -203,6 +210,12 @@ class TunedClassifier(PrivateClassifier):
         """As of what was kept."""
         check_is_fitted(self)
         return bool(self.best_.chances_by_link)
+
+    def _on_groups(self, domain: Any) -> tuple[Self, Any]:
+        other = copy.copy(self)
+        other.best_, domain = self.best_._on_groups(domain)
+        other.n_bins_ = other.best_.n_bins_
+        return other, domain
 
     def _handed_over(self) -> CodedClassifier:
         kept: CodedClassifier = self.best_

@@ -27,7 +27,10 @@ FORMAT = "privcurve model"
 FORMAT_VERSION = 1
 
 # Parameters that the domain gives, and a secret.
-NOT_WRITTEN = ("n_bins", "bounds", "classes", "schema", "random_state")
+NOT_WRITTEN = (
+    *("n_bins", "bounds", "classes", "schema", "random_state"),
+    *("mixed_bins", "private_bins", "bin_share"),
+)
 
 
 def key_of(attribute: str) -> str:
@@ -71,7 +74,8 @@ def save(
         If the file can't be written.
     """
     if domain is None:
-        schema = getattr(estimator, "schema", None)
+        _learner_of(estimator)
+        schema = estimator._as_fitted().schema
         if schema is None:
             raise ModelError("give the domain by which the data were coded, or fit with schema=")
         domain = schema.domain
@@ -98,6 +102,7 @@ def document(
     if not chosen._released:
         raise ModelError(f"{chosen._learner} can't be saved: {chosen._kept_back}")
     _check_columns(estimator, domain)
+    chosen, domain = chosen._on_groups(domain)
     stated = estimator.privacy_ if statement is None else statement
     fields = json.loads(stated.to_json())
     parameters = {
@@ -148,7 +153,7 @@ def _learner_of(estimator: object) -> str:
 
 def _check_columns(estimator: CodedClassifier, domain: Domain) -> None:
     """Refuse a domain whose codes are not those that the learner was fitted on."""
-    name, n_bins = estimator._learner, estimator.n_bins_.tolist()
+    name, n_bins = estimator._learner, estimator._n_codes.tolist()
     if n_bins != list(domain.n_bins):
         raise ModelError(
             f"{name} was fitted on columns of {n_bins} codes, but the domain has "

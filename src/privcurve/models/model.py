@@ -242,6 +242,9 @@ def _check_domain(domain: Domain) -> None:
     code_type(domain.n_bins)
     for column in domain.columns:
         if column.kind == NUMERIC:
+            merged = column.merged
+            if merged and (len(merged) <= column.bins or sorted(set(merged)) != list(merged)):
+                raise ValueError(f"merged bins of the column {column.name!r} have other edges")
             try:
                 for edge in column.edges[:: column.bins]:
                     spelt(edge, column.dates)

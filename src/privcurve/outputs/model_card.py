@@ -20,6 +20,7 @@ from privcurve.outputs.context import Context
 from privcurve.tables.table import Table
 
 if TYPE_CHECKING:
+    from privcurve.datasets import Domain
     from privcurve.experiments.models import Inspection
     from privcurve.experiments.study import Arm, Point
 
@@ -68,7 +69,7 @@ class ModelCard(Output):
             repeats = context.study.repeats
             inspected = list(models.inspect(data, arm, point, repeats, context.seed))
             votes = [
-                (model.repeat, model.accuracy(), model.votes(data.domain.bin_names))
+                (model.repeat, model.accuracy(), model.votes(_bin_names(model, data.domain)))
                 for model in inspected
             ]
             frames.append(votes_frame(str(arm.calibration), point.epsilon, votes))
@@ -79,7 +80,7 @@ class ModelCard(Output):
 
     def _card(self, context: Context, arm: Arm, point: Point, model: Inspection) -> None:
         domain = context.data(context.options["dataset"]).domain
-        card = votes_in_order(model.votes(domain.bin_names))
+        card = votes_in_order(model.votes(_bin_names(model, domain)))
         tested = model.unseen is not None
         # As the paper's card is headed; a study may give its arm any title.
         method = "LazyBB with 1-rules" if not model.of_trees else arm.title
@@ -95,6 +96,11 @@ class ModelCard(Output):
         )
         context.write(Table(card, "A model card: " + "; ".join(heading), notes, readable(card)))
         context.draw(draw(card.head(MOST_BARS), "\n".join(heading), positive), card)
+
+
+def _bin_names(model: Inspection, domain: Domain) -> tuple[tuple[str, ...], ...]:
+    """Return the names of the bins that the learner saw."""
+    return model.learner._on_groups(domain)[1].bin_names
 
 
 NO_VOTES: list[tuple[int, str | None]] = [(0, None)]

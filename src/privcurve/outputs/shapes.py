@@ -61,7 +61,7 @@ class Shapes(OneModel):
     def make(self, context: Context) -> None:
         arm, epsilon = self.arm(context.asked), context.options["epsilon"]
         data, model = self.trained(context)
-        additive, domain = model.learner.model_, data.domain
+        additive, domain = model.learner.model_, model.learner._on_groups(data.domain)[1]
         edges = [column.edges if column.ordered else () for column in domain.columns]
         frame = bins(domain.names, domain.bin_names, edges, additive.shapes, additive.errors)
         n_columns = frame["column"].nunique()

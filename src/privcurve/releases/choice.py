@@ -120,7 +120,9 @@ def choice(asked: Request, description: Description) -> Choice:
         names = dict.fromkeys(one.learner for one in candidates)
         shape = (own["eta"], own["expected_runs"], own["score_share"])
         budget = tuning.budget_of(names, *asked.of_record, *shape)
-        facts = Facts(description.domain.n_bins, description.domain.ordered)
+        domain = description.domain
+        bins = {fact: getattr(domain, fact) for fact in registry.MERGED}
+        facts = Facts(domain.n_bins, domain.ordered, **bins)
         terms = tuning.terms(candidates, budget, facts, description.n_rows)
     except (ValueError, ImportError) as error:
         raise ReleaseError(str(error)) from None

@@ -169,10 +169,11 @@ def release(
         elif request.accuracy:
             curator = Curator(_stream("accuracy", *identity))
             accuracy = measured(learner, data, request.accuracy, curator, request.unit)
+        learner, domain = learner._on_groups(data.domain)
         released = Released(
             request,
             description,
-            data.domain,
+            domain,
             begun,
             before,
             budget,

@@ -49,7 +49,7 @@ def residual_table(bits: int) -> Ints:
 
 def bin_maps(n_bins: Ints, ordered: Sequence[bool], merged: bool) -> list[Codes]:
     """Return the bin of each code of each column: codes, or neighbours of them together."""
-    return merged_bins(n_bins, ordered, FEW_BINS if merged else MOST_CODES)
+    return merged_bins(n_bins, n_bins * np.array(ordered), FEW_BINS if merged else MOST_CODES)
 
 
 class Crossed(NamedTuple):

@@ -11,6 +11,10 @@ from privcurve.privacy.budget import ADD_REMOVE, CERTIFIED, PRIVATE_COLUMNS, PUB
 
 BOTH = (PUBLISHED, CERTIFIED)
 
+# Mixed bins of a column that are best where single ones are asked for, and where each has a number
+# of its own, by public tables (docs/your_data.md).
+FEW, SOME = 8, 12
+
 
 def positive(default: float | None, **more: Any) -> Parameter:
     """Return a parameter that is a number above 0."""
@@ -93,6 +97,8 @@ ENTRIES: tuple[LearnerEntry, ...] = (
         seconds=costs.boosting,
         neighbours=(REPLACE_ONE, PRIVATE_COLUMNS),
         shared=("n_rounds",),
+        few_bins=FEW,
+        few_with={"splits": ("equality",)},
     ),
     LearnerEntry(
         name="one_rule",
@@ -102,6 +108,7 @@ ENTRIES: tuple[LearnerEntry, ...] = (
         approximate=True,
         parameters={"mechanism": MECHANISM},
         seconds=costs.one_rule,
+        few_bins=FEW,
     ),
     LearnerEntry(
         name="topdown",
@@ -111,6 +118,8 @@ ENTRIES: tuple[LearnerEntry, ...] = (
         approximate=True,
         parameters={**TREE, "mechanism": MECHANISM},
         seconds=costs.topdown,
+        few_bins=FEW,
+        few_with={"splits": ("equality",)},
     ),
     LearnerEntry(
         name="dpboost",
@@ -157,6 +166,7 @@ ENTRIES: tuple[LearnerEntry, ...] = (
         },
         seconds=costs.logistic_regression,
         neighbours=(REPLACE_ONE, PRIVATE_COLUMNS),
+        few_bins=SOME,
     ),
     # Partially private features, and what a public start is worth beside it.
     LearnerEntry(
@@ -214,6 +224,7 @@ ENTRIES: tuple[LearnerEntry, ...] = (
         },
         seconds=costs.noisy_bayes,
         neighbours=(REPLACE_ONE, PRIVATE_COLUMNS),
+        few_bins=SOME,
     ),
     # Trees of several data holders.
     LearnerEntry(

@@ -71,7 +71,7 @@ class JointClassifier(ChanceClassifier, PrivateClassifier):
         """Return the group of each code, by column: neighbouring codes of ordered columns."""
         by_default = self.bounds is not None
         ordered = ordered_columns(self._learner, self.ordered, by_default, len(self.n_bins_))
-        return merged_bins(self.n_bins_, ordered, self.n_groups)
+        return merged_bins(self.n_bins_, self.n_bins_ * np.array(ordered), self.n_groups)
 
     def _rows(self, codes: Codes, groups: Sequence[Codes]) -> csr_array:
         """Return the inputs: a one for the group of each column's code, and one for all rows."""

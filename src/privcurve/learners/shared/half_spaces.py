@@ -11,11 +11,11 @@ import numpy as np
 
 from privcurve.coding import Bools, Codes, Floats, Ints, Records, scaled
 from privcurve.kernels.brc import positive_rows, reweight, weight_bits, weighted_sums
-from privcurve.learners.base import StagedClassifier
 from privcurve.learners.shared.chances import LinkedClassifier
 from privcurve.learners.shared.checks import require
 from privcurve.learners.shared.public_part import LinearScore, PublicClassifier
 from privcurve.learners.shared.roles import PublicRows, Roles
+from privcurve.learners.shared.staged import StagedClassifier
 from privcurve.learners.shared.threads import one_thread
 from privcurve.privacy.calibration.brc import EDGE, BRCNoise
 from privcurve.privacy.curator import Curator

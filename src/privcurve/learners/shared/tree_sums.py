@@ -20,9 +20,9 @@ from privcurve.kernels.trees.form import (
     find_leaves,
     ranges,
 )
-from privcurve.learners.base import StagedClassifier
 from privcurve.learners.shared.chances import LinkedClassifier
 from privcurve.learners.shared.checks import all_between, check_complete, require
+from privcurve.learners.shared.staged import StagedClassifier
 
 
 def shrunk(margins: Floats, scale: float, n: int) -> Floats:

@@ -202,7 +202,8 @@ def terms(
         If a candidate can't be trained; the message names it.
     """
     ordered = None if facts.ordered is None else tuple(map(bool, facts.ordered))
-    public = (tuple(int(k) for k in facts.n_bins), ordered, n)
+    merged = tuple(_whole(getattr(facts, fact)) for fact in registry.MERGED)
+    public = (_whole(facts.n_bins), ordered, merged, n)
     guess = budget.training_epsilon
     told: list[Terms] = []
     for one in candidates:
@@ -217,6 +218,10 @@ def terms(
     return told
 
 
+def _whole(numbers: Any) -> Any:
+    return None if numbers is None else tuple(int(k) for k in numbers)
+
+
 class _Fit(NamedTuple):
     """What a statement follows from, beside ε; `setting` is JSON."""
 
@@ -224,6 +229,7 @@ class _Fit(NamedTuple):
     setting: str
     n_bins: tuple[int, ...]
     ordered: tuple[bool, ...] | None
+    merged: tuple[tuple[int, ...] | None, ...]
     n: int
     delta: float
 
@@ -251,7 +257,8 @@ def _terms(fit: _Fit, pure: bool, amount: float, guess: float) -> Terms:
 def _statement(fit: _Fit, epsilon: float) -> PrivacyStatement:
     """Return what a fit says of itself: on made-up records, of either label."""
     budget = {"epsilon": epsilon, "delta": fit.delta, "calibration": CERTIFIED}
-    facts = Facts(fit.n_bins, fit.ordered)
+    bins: dict[str, Any] = dict(zip(registry.MERGED, fit.merged, strict=True))
+    facts = Facts(fit.n_bins, fit.ordered, **bins)
     learner = registry.make(fit.learner, facts, {**json.loads(fit.setting), **budget})
     labels = class_labels(2)[: min(fit.n, 2)]
     rows = np.zeros((len(labels), len(fit.n_bins)), dtype=np.int64)

@@ -13,8 +13,8 @@ from typing import Any, NamedTuple, Protocol, Self
 import numpy as np
 
 from privcurve.coding import Codes, Floats, Ints, Records, Signs
-from privcurve.learners.base import StagedClassifier
 from privcurve.learners.shared.chances import LinkedClassifier
+from privcurve.learners.shared.staged import StagedClassifier
 from privcurve.privacy.curator import Curator
 from privcurve.privacy.ledger import PrivacyStatement
 from privcurve.privacy.sensitivity.lazybb import check_largest_weight

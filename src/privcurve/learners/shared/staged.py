@@ -1,0 +1,24 @@
+"""Learners whose model grows by rounds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from numpy.typing import ArrayLike
+from sklearn.utils.validation import check_is_fitted
+
+from privcurve.coding import Codes, Floats
+from privcurve.learners.base import CodedClassifier, as_fitted
+
+
+class StagedClassifier(CodedClassifier):
+    """A learner with `staged_decision_function`; a subclass says what a stage is (`_stages`)."""
+
+    @as_fitted
+    def staged_decision_function(self, X: ArrayLike) -> Iterator[Floats]:
+        """Score rows by the first round alone, by the first two, and so on."""
+        check_is_fitted(self)
+        yield from self._stages(self._code(X, fit=False))
+
+    def _stages(self, codes: Codes) -> Iterator[Floats]:
+        raise NotImplementedError
