@@ -16,6 +16,7 @@ import pytest
 from audit_less_noise import BREAK
 from mistakes_any import GRADIENT, MAJORITY, MISTAKES, PATE, TWO, WRITTEN
 
+from privcurve.audit import contract
 from privcurve.audit.contract import (
     CHARGE,
     CONTROL,
@@ -28,7 +29,7 @@ from privcurve.audit.contract import (
 from privcurve.audit.contract_cases import CASES
 from privcurve.audit.watched_fits import Watch
 from privcurve.learners.registry import LEARNERS
-from privcurve.privacy.budget import ADD_REMOVE
+from privcurve.privacy.budget import ADD_REMOVE, REPLACE_ONE
 
 
 def named(value):
@@ -38,6 +39,30 @@ def named(value):
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_learners_keep_it(case):
     assert str(check(case, n_random=25).breach or "") == ""
+
+
+# A setting of each learner and relation, where ε is that of persons of two records.
+OF_PERSONS = {(case.learner, case.neighbours): case for case in reversed(CASES)}
+
+
+@pytest.mark.parametrize("key", OF_PERSONS, ids=str)
+def test_all_records_of_a_person_replaced_keep_it(key):
+    case = replace(OF_PERSONS[key], at_most=2)
+    assert str(check(replace(case, sizes=[max(6, *case.sizes)]), n_random=6).breach or "") == ""
+
+
+@pytest.mark.parametrize("learner", ["noisy_majority", "noisy_bayes", "privgam"])
+@pytest.mark.parametrize(
+    ("name", "wrong", "point"),
+    [
+        ("within_group", lambda epsilon, delta, size: (epsilon, delta), CHARGE),
+        ("of_each", lambda persons, at_most, seed: range(len(persons)), SENSITIVITY),
+    ],
+)
+def test_of_persons_a_share_and_a_selection_are_needed(monkeypatch, learner, name, wrong, point):
+    monkeypatch.setattr(contract, name, wrong)
+    case = replace(OF_PERSONS[learner, REPLACE_ONE], at_most=2, sizes=(12,))
+    assert check(case, n_random=25).breach.point == point
 
 
 @pytest.mark.parametrize(("mistake", "case", "point"), MISTAKES, ids=named)

@@ -17,6 +17,8 @@ from privcurve.audit.pairs import Pair
 from privcurve.audit.worst_answers import worst_answers
 from privcurve.coding import Records
 from privcurve.datasets.rows import of_each
+from privcurve.experiments import study
+from privcurve.learners import registry
 from privcurve.privacy.budget import (
     ADD_REMOVE,
     REPLACE_ONE,
@@ -98,6 +100,21 @@ def test_all_records_of_a_person_replaced_cost_epsilon_and_not_more(load, name, 
     loss = worst_answers(learner_of(name, REPLACE_ONE), Pair("tiny", "a", left, right))
     assert loss <= EPSILON * (1 + 1e-9)
     assert loss >= 0.95 * EPSILON
+
+
+def test_a_study_trains_with_what_costs_epsilon_and_not_more(load):
+    """The learner of a study's run, on what its splits leave of the table: all of it."""
+    left, right = records(load(SICK)), records(load("x,0,no"))
+    content = {
+        **{"title": "t", "datasets": ["visits"], "epsilons": [EPSILON], "folds": 2, "repeats": 1},
+        "learners": {"m": {"learner": "noisy_majority"}},
+    }
+    (arm,) = study.from_mapping(content, "s", "s.yaml").arms.values()
+    data = load(SICK)
+    parameters = arm.estimator_parameters(arm.points[0], data.at_most)
+    learner = registry.make(arm.learner, data.domain, parameters)
+    loss = worst_answers(learner, Pair("tiny", "a", left, right))
+    assert 0.95 * EPSILON <= loss <= EPSILON * (1 + 1e-9)
 
 
 def test_without_the_division_a_person_is_not_protected(load, monkeypatch):

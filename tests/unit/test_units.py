@@ -15,6 +15,12 @@ from own_release import book, request
 from privcurve import Schema, datasets, models
 from privcurve.cli.main import main
 from privcurve.datasets import DatasetError
+from privcurve.datasets.encode import bin_codes
+from privcurve.datasets.raw import raw_columns
+from privcurve.experiments import ready, study
+from privcurve.experiments.models import train_afresh
+from privcurve.experiments.splits import Split, Splitter
+from privcurve.experiments.train import Trainer
 from privcurve.privacy.budget import ADD_REMOVE, PRIVATE_COLUMNS, REPLACE_ONE
 from privcurve.privacy.ledger import PrivacyStatement
 from privcurve.releases.budget_ledger import Price
@@ -253,19 +259,131 @@ def test_a_private_choice_is_of_persons(persons):
     assert released.learner.privacy_.epsilon == pytest.approx(0.5)
 
 
-# What is not of persons yet --------------------------------------------------------
+# Studies ---------------------------------------------------------------------------
 
 
-def test_what_has_the_epsilon_of_records_is_refused(persons, capsys):
-    assert main(["compare", "mine", "--epsilon", "1"]) == 1
-    assert "mine protects persons (unit: column: who" in capsys.readouterr().err
+def study_of(**changes):
+    content = {
+        "title": "t",
+        "datasets": ["mine"],
+        "epsilons": [1.0],
+        "folds": 3,
+        "repeats": 2,
+        "learners": {"bayes": {"learner": "noisy_bayes"}, "tree": {"learner": "gradient_boosting"}},
+        **changes,
+    }
+    return study.from_mapping(content, "s", "s.yaml")
+
+
+def notes(one):
+    return list(study.notes(one, {"mine": datasets.describe("mine")}, "s.yaml"))
+
+
+@pytest.mark.parametrize("fold", ["1/3", "3/3", "1@0.3", "2@0.1"])
+def test_all_records_of_a_person_train_or_score(persons, fold):
+    data = datasets.load("mine")
+    train, scored = Splitter(data, 5).rows(Split(fold, 0))
+    assert sorted([*train, *scored]) == list(range(KEPT))
+    assert not set(data.persons[train]) & set(data.persons[scored])
+    share = float(fold[2:]) if "@" in fold else 1 / 3
+    assert len(set(data.persons[scored])) == pytest.approx(share * N_PERSONS, abs=1)
+
+
+def test_each_fold_has_its_share_of_persons_with_the_rarest_label(persons):
+    # One record in seven is of a label that no person has alone.
+    own = [f"P{k // 7}" for k in range(84)]
+    lines = [f"{who},{k % 90},Oslo,{'no' if k % 7 == 6 else 'yes'}" for k, who in enumerate(own)]
+    persons(["who,age,town,sick", *lines], n_rows=84, unit={**UNIT, "at_most": 7})
+    data = datasets.load("mine")
+    for k in range(1, 5):
+        _, scored = Splitter(data, 5).rows(Split(f"{k}/4", 0))
+        assert (data.y[scored] < 0).sum() == 3
+
+
+def test_a_study_has_the_epsilon_of_persons(persons, tmp_path):
+    one = study_of()
+    (told,) = notes(one)
+    assert told == (
+        "s.yaml: mine: ε and δ are those of persons: at most 2 records of each who train, and all "
+        "of a person's train or score"
+    )
+    data = datasets.load("mine")
+    ready.check(one, data)
+    arm, free = one.arms.values()
+    (row, *_) = Trainer(data, arm, 1, tmp_path).run([(arm.points[0], Split("1/3", 0))])
+    assert (row["status"], row["epsilon"]) == ("ok", 1.0)
+    assert row["epsilon_spent"] == pytest.approx(1.0)
+    (model,) = train_afresh(data, arm, arm.points[0], 1, 1)
+    statement = model.learner.privacy_
+    assert (statement.epsilon, statement.at_most) == (1.0, 2)
+    assert statement.ledger[0].epsilon == pytest.approx(0.5)
+    assert "single person, of whom at most 2 records" in str(statement)
+    (without,) = train_afresh(data, free, free.points[0], 1, 1)
+    assert not without.learner.privacy_.private
+
+
+def test_a_share_of_delta_that_is_no_number_is_refused_before_training(persons):
+    persons(unit={**UNIT, "at_most": 4}, n_rows=len(PERSONS))
+    one = study_of(learners={"bayes": {"learner": "noisy_bayes", "deltas": [1e-300]}})
+    with pytest.raises(study.StudyError, match=r"at epsilon = 1 of persons .*: noisy_bayes: delta"):
+        notes(one)
+
+
+def test_coded_data_say_whose_they_are_and_how_many_there_can_be(persons, tmp_path):
+    persons(unit={**UNIT, "at_most": 4}, n_rows=len(PERSONS))
+    data = datasets.load("mine")
+    datasets.save(data, tmp_path / "coded")
+    again = datasets.read(tmp_path / "coded")
+    assert (again.checksum, again.at_most) == (data.checksum, 4)
+    assert again.persons.tolist() == [int(who[1:]) for who in PERSONS]
+    # The same records, of which each has less of ε: runs of other ids.
+    persons(unit={**UNIT, "at_most": 5}, n_rows=len(PERSONS))
+    assert datasets.load("mine").checksum != data.checksum
+    # Without a unit codes are what they were.
+    persons(unit=None, n_rows=len(PERSONS))
+    plain = datasets.load("mine")
+    assert plain.persons is None
+    assert np.array_equal(plain.X, data.X)
+
+
+def test_persons_who_train_test_no_model(persons):
+    header, *rows = lines_of(PERSONS)
+    Path("data/test.csv").write_text("\n".join([header, *rows[::-1]]) + "\n")
+    files = {
+        part: {"local": f"data/{file}.csv"} for part, file in (("train", "mine"), ("test", "test"))
+    }
+    persons(files=files, n_test=KEPT)
+    with pytest.raises(ValueError, match="30 persons have records in the training part"):
+        ready.check(study_of(), datasets.load("mine"))
+    others = [f"Q{row[1:]}" for row in rows]
+    Path("data/test.csv").write_text("\n".join([header, *others]) + "\n")
+    ready.check(study_of(), datasets.load("mine"))
+
+
+@pytest.mark.parametrize("balance", [None, "random"])
+def test_raw_columns_are_those_of_the_records_that_are_kept(persons, balance):
+    if balance:
+        n_sick = sum(line.endswith("no") for line in lines_of(PERSONS))
+        records = {"balance": balance, "seed": 3}
+        persons(unit=None, records=records, n_rows=2 * n_sick)
+    data = datasets.load("mine")
+    raw = raw_columns(data)
+    assert len(raw.X) == len(data.y)
+    age = data.domain.columns[0]
+    assert bin_codes(raw.X[:, 0], age)[0].tolist() == data.X[:, 0].tolist()
+
+
+# In Python, and check -----------------------------------------------------------------
+
+
+def test_what_has_the_epsilon_of_records_is_refused(persons):
     with pytest.raises(DatasetError, match="has the epsilon of single records, not of persons"):
         Schema.from_description("resources/datasets/mine.yaml")
 
 
 def test_check_counts_what_is_kept_and_says_what_can_be_done(persons, capsys):
     assert main(["check", "mine"]) == 0
-    assert "ready: privcurve release mine --epsilon 1" in capsys.readouterr().out
+    assert "ready: privcurve compare mine --epsilon" in capsys.readouterr().out
     persons(n_rows=len(PERSONS))
     assert main(["check", "mine"]) == 1
     captured = capsys.readouterr()

@@ -9,6 +9,9 @@
 5. *Charge*: what was called is what was announced, and adds up to no more than the ε stated.
 
 Together they prove ε, but for the theorem of the accountant and what floating point and time show.
+
+Where ε is that of persons (`Case.at_most`), tables are of a few persons with several records each;
+neighbours differ in all records of one, before it is drawn which of them are kept.
 """
 
 from __future__ import annotations
@@ -39,10 +42,11 @@ from privcurve.audit.replay_fits import (
 from privcurve.audit.states import left_on, same
 from privcurve.audit.watched_fits import faults
 from privcurve.coding import Floats, Records, class_labels
+from privcurve.datasets.rows import of_each
 from privcurve.learners import registry
 from privcurve.learners.base import CodedClassifier
 from privcurve.learners.entry import Facts
-from privcurve.privacy.budget import ADD_REMOVE, PRIVATE_COLUMNS, REPLACE_ONE
+from privcurve.privacy.budget import ADD_REMOVE, PRIVATE_COLUMNS, REPLACE_ONE, within_group
 from privcurve.privacy.curator import ROUNDING, Curator, DoorError
 from privcurve.privacy.ledger import LedgerEntry, PrivacyStatement
 from privcurve.privacy.mechanisms import GAUSSIAN, OBJECTIVES
@@ -55,6 +59,9 @@ BINS = (2, 3)
 
 # A record: its codes and its class.
 Record = tuple[int, ...]
+
+# Of tables of persons.
+PERSONS = 3
 
 # Tables of which one must be good for real fits.
 MOST_TABLES = 5
@@ -76,6 +83,8 @@ class Case:
         Calls (without numbers) whose bound may be more than twice what is seen, and why.
     sizes : sequence of int
         Records of the tables: 1 and 2 are tried in full, larger ones at random.
+    at_most : int or None
+        How many records of each person are kept, where ε and δ are those of persons.
     """
 
     learner: str
@@ -84,6 +93,7 @@ class Case:
     neighbours: str = REPLACE_ONE
     idle: Mapping[str, str] = field(default_factory=dict)
     sizes: Sequence[int] = (1, 2, 3, 12)
+    at_most: int | None = None
 
     def estimator(self, n_bins: Sequence[int]) -> CodedClassifier:
         """Return the learner, not trained."""
@@ -94,7 +104,21 @@ class Case:
             parameters.pop("public_columns", None)
             relation = PRIVATE_COLUMNS
         made: CodedClassifier = registry.make(self.learner, facts, parameters, relation)
+        if self.at_most is not None:
+            epsilon, delta = within_group(made.epsilon, made.delta, self.at_most)
+            made.set_params(epsilon=epsilon, delta=delta)
         return made
+
+    @property
+    def asked(self) -> tuple[float, float]:
+        """ε and δ that are asked for: of a record, or of a person."""
+        learner = replace(self, at_most=None).estimator(BINS)
+        return learner.epsilon, learner.delta
+
+    @property
+    def group(self) -> int:
+        """How many records neighbours differ in at most."""
+        return self.at_most or 1
 
     @property
     def universe(self) -> list[Record]:
@@ -158,7 +182,8 @@ def check(case: Case, n_random: int = 60, seed: int = 0) -> Verdict:
         # Where no call of a fit can be reached, its bound is not idle but untried.
         if verdict.unseen:
             raise BreachError(CHARGE, verdict.unseen)
-        for name, (part, entry) in verdict.largest.items():
+        # Of persons it is that of as many records, with which the bound was tried.
+        for name, (part, entry) in verdict.largest.items() if case.at_most is None else ():
             if part < 0.5 and name not in case.idle:
                 why = (
                     f"{name}: no more than {part:.3g} of the announced {entry.sensitivity:.6g} was "
@@ -230,10 +255,13 @@ def _refusal(*sides: CodedClassifier | Exception) -> str:
 def _check_stated(case: Case, model: Any) -> None:
     """Hold a statement to promise no less than was asked for."""
     stated = model._fitted_statement
-    if stated.epsilon > model.epsilon * (1 + ROUNDING) or stated.delta > model.delta:
+    if case.at_most is not None:
+        stated = stated.of_persons(case.at_most)
+    epsilon, delta = case.asked
+    if stated.epsilon > epsilon * (1 + ROUNDING) or stated.delta > delta * (1 + ROUNDING):
         why = (
             f"epsilon = {stated.epsilon:g}, delta = {stated.delta:g} is stated, "
-            f"{model.epsilon:g}, {model.delta:g} was asked for"
+            f"{epsilon:g}, {delta:g} was asked for"
         )
         raise BreachError(CHARGE, why)
     if stated.neighbours != case.neighbours:
@@ -251,6 +279,7 @@ def _check_costs(first: Replay, second: Replay, verdict: Verdict) -> None:
         # Equal calls, each of which is charged; of a private selection, in each run.
         times = 1 if entry.parallel else max(1, len(first.runs)) * stated.ledger.count(entry)
         announced = announced_loss(entry) * (times**0.5 if entry.mechanism == GAUSSIAN else times)
+        announced *= verdict.case.group
         # What is not a number is no small change.
         if not loss <= announced * (1 + TOLERANCE) + 1e-9:
             factor = loss / announced
@@ -266,7 +295,7 @@ def _check_costs(first: Replay, second: Replay, verdict: Verdict) -> None:
         if one.kind == OBJECTIVE:
             (call,) = one.calls.ravel().tolist()
             factor = abs(one.log_jacobian - other.log_jacobian)
-            paid = call.entry.epsilon - announced_loss(call.entry)
+            paid = verdict.case.group * (call.entry.epsilon - announced_loss(call.entry))
             if not factor <= paid * (1 + TOLERANCE) + TOLERANCE:
                 why = f"the Jacobians differ by e^{factor:.6g}, paid for is e^{paid:.6g}"
                 raise BreachError(SENSITIVITY, f"{call.entry.what}: {why}")
@@ -341,13 +370,14 @@ def _domain(model: CodedClassifier) -> NDArray[Any]:
 def neighbours(case: Case, n_random: int, seed: int) -> Iterator[tuple[Records, Records]]:
     """Generate neighbouring tables: all of one and two records, and random larger ones."""
     rng = np.random.default_rng([seed, 7])
+    pairs: list[Any]
     universe = case.universe
     for n in case.sizes:
-        if n <= 2:
+        if case.at_most is not None:
+            pairs = [_random_persons(case, n, rng) for _ in range(n_random)]
+        elif n <= 2:
             tables = itertools.product(universe, repeat=n)
-            pairs: list[Any] = [
-                (table, other) for table in tables for other in _changed(case, table)
-            ]
+            pairs = [(table, other) for table in tables for other in _changed(case, table)]
             pairs = [pairs[k] for k in rng.permutation(len(pairs))[: 4 * n_random]]
         else:
             pairs = [_random_pair(case, n, rng) for _ in range(n_random)]
@@ -363,6 +393,33 @@ def _random_pair(
     table = tuple(universe[k] for k in pool[rng.integers(len(pool), size=n)])
     changed = list(_changed(case, table))
     return table, changed[rng.integers(len(changed))]
+
+
+def _random_persons(
+    case: Case, n: int, rng: np.random.Generator
+) -> tuple[Sequence[Record], Sequence[Record]]:
+    """Return two tables that differ in all records of a person, with the records that are kept."""
+    table, _ = _random_pair(case, n, rng)
+    persons = [f"P{k}" for k in rng.integers(PERSONS, size=n)]
+    one = persons[rng.integers(n)]
+    new = case.universe[rng.integers(len(case.universe))]
+    sides = []
+    for is_changed in (False, True):
+        rows = [
+            _changed_to(case, record, new) if is_changed and person == one else (record,)
+            for record, person in zip(table, persons, strict=True)
+        ]
+        names = [person for person, row in zip(persons, rows, strict=True) for _ in row]
+        there = [record for row in rows for record in row]
+        sides.append([there[place] for place in of_each(names, case.group, seed=0)])
+    return sides[0], sides[1]
+
+
+def _changed_to(case: Case, old: Record, new: Record) -> Sequence[Record]:
+    """Return what becomes of a record that changes to another one as far as it may."""
+    if case.neighbours == ADD_REMOVE:
+        return ()
+    return ((old[0], *new[1:-1], old[-1]) if case.neighbours == PRIVATE_COLUMNS else new,)
 
 
 def _changed(case: Case, table: Sequence[Record]) -> Iterator[Sequence[Record]]:

@@ -46,10 +46,7 @@ def run(arguments: argparse.Namespace) -> int:
     where = shown(report.path)
     lines = [*_shares(report), ""] if report.tallies else []
     if report.ready:
-        # Comparisons have the epsilon of records.
-        release = f"privcurve release {name} --epsilon 1"
-        compare = f"privcurve compare {name} --epsilon 0.5 1 2"
-        lines.append(f"ready: {release if report.of_persons else compare}")
+        lines.append(f"ready: privcurve compare {name} --epsilon 0.5 1 2")
     telling.tell(arguments, lines, _content(report))
     if report.ready:
         return DONE

@@ -43,6 +43,10 @@ class Dataset:
         −1 or +1; of more than two classes 0 … ``domain.n_classes`` − 1.
     X_test, y_test : ndarray or None
         The canonical test set, where the dataset has one.
+    persons, persons_test : ndarray of shape (n_rows,), int32, or None
+        Whose records they are, where ε is that of persons: numbers, the same in both parts.
+    at_most : int or None
+        How many records of each person there are at most.
     checksum : str
         SHA-256, in hex, of domain and codes; the same on every machine.
     n_clipped, n_clipped_test : int
@@ -68,6 +72,9 @@ class Dataset:
     origin: Mapping[str, Any]
     X_test: NDArray[np.unsignedinteger[Any]] | None = None
     y_test: NDArray[np.int8] | None = None
+    persons: NDArray[np.int32] | None = None
+    persons_test: NDArray[np.int32] | None = None
+    at_most: int | None = None
 
     @property
     def n_rows(self) -> int:
@@ -102,10 +109,12 @@ class Checksum:
         return self._digest.hexdigest()
 
 
-def checksum(domain: Domain, arrays: Mapping[str, NDArray[Any]]) -> str:
-    """Return the checksum of a domain and arrays (``X``, ``y``, ``X_test``, ``y_test``)."""
+def checksum(domain: Domain, arrays: Mapping[str, NDArray[Any]], at_most: int | None = None) -> str:
+    """Return the checksum of a domain, of the arrays of a dataset, and of its `at_most`."""
     digest = Checksum(domain)
     digest.add_all(arrays)
+    if at_most is not None:
+        digest.begin("at_most", np.dtype(np.int64), (at_most,))
     return digest.text
 
 
@@ -152,7 +161,9 @@ def save(dataset: Dataset | PartedDataset, folder: str | os.PathLike[str]) -> No
             for part in dataset.parts
         ]
     else:
-        arrays = {"X": dataset.X, "y": dataset.y, **arrays}
+        persons = {"persons": dataset.persons, "persons_test": dataset.persons_test}
+        arrays = {"X": dataset.X, "y": dataset.y, **arrays, **persons}
+        more = {} if dataset.at_most is None else {"at_most": dataset.at_most}
     there: dict[str, Any] = {key: array for key, array in arrays.items() if array is not None}
     replace_file(
         folder / _ARRAYS, lambda path: np.savez_compressed(path, allow_pickle=False, **there)
@@ -273,6 +284,7 @@ def read_coded(folder: str | os.PathLike[str]) -> Dataset | PartedDataset:
             "checksum": notes["checksum"],
             **{key: notes[key] for key in ("n_clipped", "n_clipped_test", "sources")},
             **{key: notes.get(key, {}) for key in ("clipped", "origin")},
+            **({"at_most": notes["at_most"]} if "at_most" in notes else {}),
         }
         dataset: Dataset | PartedDataset
         if "parts" in notes:
@@ -282,7 +294,7 @@ def read_coded(folder: str | os.PathLike[str]) -> Dataset | PartedDataset:
             ]
             dataset = PartedDataset(**common, parts=tuple(parts))
         else:
-            digest = checksum(domain, arrays)
+            digest = checksum(domain, arrays, notes.get("at_most"))
             if digest != notes["checksum"]:
                 raise ValueError(f"its checksum is {digest}, not {notes['checksum']}")
             dataset = Dataset(**common)

@@ -285,6 +285,7 @@ class Description:
             # The key is younger than the first coded data, which are not to be coded again.
             meaning["decimal"] = domain.decimal
         if self.unit is not None:
-            meaning["unit"] = asdict(self.unit)
+            # Data that were coded before there were studies of persons do not say whose they are.
+            meaning["unit"] = {**asdict(self.unit), "kept": "persons"}
         text = json.dumps(meaning, sort_keys=True, ensure_ascii=True)
         return hashlib.sha256(text.encode("ascii")).hexdigest()

@@ -39,12 +39,18 @@ class Coded(NamedTuple):
         How many values of each column lay outside its bounds, of all records that were read.
     n_read : int
         How many records were read; of those, X and y may be a part.
+    rows : ndarray of shape (n_rows,)
+        Their places among those that were read.
+    persons : list of str
+        Whose records those that were read are; empty where each is another person's.
     """
 
     X: Codes
     y: NDArray[np.int8]
     clipped: NDArray[np.int64]
     n_read: int
+    rows: NDArray[np.intp]
+    persons: Sequence[str] = ()
 
 
 class Coder:
@@ -82,7 +88,8 @@ class Coder:
     def records(self, description: Description, table: RawTable) -> Coded:
         """Code some records with their labels."""
         X, clipped = self.columns(table)
-        return Coded(X, self.labels(description, table), clipped, len(X))
+        n, persons = len(X), self.persons(description, table)
+        return Coded(X, self.labels(description, table), clipped, n, np.arange(n), persons)
 
     def _numeric(self, table: RawTable, column: Column) -> tuple[NDArray[np.int64], int]:
         values, absent, wrong = amounts(self._domain, column, table.columns[column.name])

@@ -61,10 +61,19 @@ def load(
         If the dataset is unknown, can't be had, or holds what its description does not
         allow. The message names the culprits and the fix: up to twenty, not the first alone.
     """
+    return load_rows(name, mirror, watch)[0]
+
+
+def load_rows(
+    name: str,
+    mirror: str | os.PathLike[str] | None = None,
+    watch: Callable[[RawTable], None] | None = None,
+) -> tuple[Dataset, NDArray[np.intp], NDArray[np.intp]]:
+    """Return :func:`load`'s dataset, and which of all records that were read its two parts are."""
     description = describe(name)
-    growing = _Growing(description)
-    coded = _loaded(description, growing, mirror, watch)
-    return Dataset(**coded.common, X=coded.train.X, y=coded.train.y)
+    coded = _loaded(description, _Growing(description), mirror, watch)
+    dataset = Dataset(**coded.common, X=coded.train.X, y=coded.train.y)
+    return dataset, coded.train.rows, coded.test_rows
 
 
 def prepare(
@@ -99,8 +108,8 @@ class Sink(Protocol):
 
     n_rows: int
 
-    def add(self, piece: Coded, persons: Sequence[str]) -> None:
-        """Add codes, and whose records they are."""
+    def add(self, piece: Coded) -> None:
+        """Add codes."""
 
     @property
     def coded(self) -> Coded:
@@ -114,6 +123,7 @@ class _Loaded(NamedTuple):
     """Training records, and what else makes a dataset."""
 
     train: Coded
+    test_rows: NDArray[np.intp]
     common: dict[str, Any]
 
 
@@ -143,19 +153,36 @@ def _loaded(
         clipped[TEST] = _clipped_shares(description, TEST, test, problems)
     train = _sampled(description, train, problems)
     problems.check()
-    tests = {} if test is None else {"X_test": test.X, "y_test": test.y}
+    more: dict[str, Any] = {} if test is None else {"X_test": test.X, "y_test": test.y}
+    unit = description.unit
+    if unit is not None:
+        more |= _numbered(train, test)
     common = {
         "name": name,
         "domain": description.domain,
-        **tests,
-        "checksum": sink.checksum(description.domain, train, tests),
+        **more,
+        **({} if unit is None else {"at_most": unit.at_most}),
+        "checksum": sink.checksum(description.domain, train, more),
         "n_clipped": int(train.clipped.sum()),
         "n_clipped_test": 0 if test is None else int(test.clipped.sum()),
         "clipped": clipped,
         "sources": sources,
         "origin": made_from,
     }
-    return _Loaded(train, common)
+    test_rows = np.arange(0) if test is None else train.n_read + test.rows
+    return _Loaded(train, test_rows, common)
+
+
+def _numbered(train: Coded, test: Coded | None) -> dict[str, NDArray[np.int32]]:
+    """Return whose the records of both parts are, each person by a number."""
+    numbers: dict[str, int] = {}
+    arrays = {}
+    for key, part in (("persons", train), ("persons_test", test)):
+        if part is not None:
+            persons = [part.persons[row] for row in part.rows]
+            each = [numbers.setdefault(person, len(numbers)) for person in persons]
+            arrays[key] = np.array(each, dtype=np.int32)
+    return arrays
 
 
 def raw_tables(description: Description) -> Iterator[RawTable]:
@@ -237,7 +264,7 @@ def _read(
             for table in readers.read(description, file, problems, most):
                 if watch is not None:
                     watch(table.as_lists())
-                codes.add(coder.records(description, table), coder.persons(description, table))
+                codes.add(coder.records(description, table))
                 if problems.full:
                     return codes.coded
             if first and codes.n_rows == first:
@@ -264,9 +291,9 @@ class _Growing:
         self._unit = description.unit
         self._persons: list[str] = []
 
-    def add(self, piece: Coded, persons: Sequence[str]) -> None:
-        """Add codes, and whose records they are."""
-        self._persons += persons
+    def add(self, piece: Coded) -> None:
+        """Add codes."""
+        self._persons += piece.persons
         end = self.n_rows + len(piece.y)
         if end > len(self._y):
             # What is expected is said in the description, and may be any number.
@@ -280,15 +307,16 @@ class _Growing:
 
     @property
     def coded(self) -> Coded:
-        X, y = self._X[: self.n_rows], self._y[: self.n_rows]
+        X, y, rows = self._X[: self.n_rows], self._y[: self.n_rows], np.arange(self.n_rows)
         if self._unit is not None:
-            kept = of_each(self._persons, self._unit.at_most, self._unit.seed)
-            X, y = X[kept], y[kept]
-        return Coded(X, y, self._clipped, self.n_rows)
+            rows = of_each(self._persons, self._unit.at_most, self._unit.seed)
+            X, y = X[rows], y[rows]
+        return Coded(X, y, self._clipped, self.n_rows, rows, self._persons)
 
     def checksum(self, domain: Domain, train: Coded, more: Mapping[str, NDArray[Any]]) -> str:
         """Return the checksum of all arrays."""
-        return checksum(domain, {"X": train.X, "y": train.y, **more})
+        at_most = None if self._unit is None else self._unit.at_most
+        return checksum(domain, {"X": train.X, "y": train.y, **more}, at_most)
 
 
 def _check_size(description: Description, part: str, n_read: int, problems: Problems) -> None:
@@ -307,14 +335,6 @@ def _check_size(description: Description, part: str, n_read: int, problems: Prob
         )
 
 
-def sampled_rows(records: Records, y: NDArray[Any]) -> NDArray[np.intp]:
-    """Return the places of the records that are kept of those with labels `y`, to balance them."""
-    rng = None
-    if records.balance == RANDOM:
-        rng = np.random.Generator(np.random.PCG64(records.seed))
-    return balanced(y, rng)
-
-
 def _sampled(description: Description, coded: Coded, problems: Problems) -> Coded:
     """Take the records that the description asks for, and check labels and number."""
     records = description.records
@@ -328,8 +348,11 @@ def _sampled(description: Description, coded: Coded, problems: Problems) -> Code
         )
         return coded
     if records.balance:
-        keep = sampled_rows(records, coded.y)
-        coded = Coded(coded.X[keep], coded.y[keep], coded.clipped, coded.n_read)
+        rng = None
+        if records.balance == RANDOM:
+            rng = np.random.Generator(np.random.PCG64(records.seed))
+        keep = balanced(coded.y, rng)
+        coded = coded._replace(X=coded.X[keep], y=coded.y[keep], rows=coded.rows[keep])
     if description.unit is not None and not records.balance:
         _check_kept(description, coded, problems, test=False)
     elif records != Records() and len(coded.y) != description.n_rows:

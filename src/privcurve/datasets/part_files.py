@@ -5,7 +5,7 @@ from __future__ import annotations
 import fcntl
 import shutil
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import IO, Any, Self
 
@@ -73,9 +73,9 @@ class PartWriter:
             if path.name != but:
                 shutil.rmtree(path, ignore_errors=True)
 
-    def add(self, piece: Coded, persons: Sequence[str]) -> None:
+    def add(self, piece: Coded) -> None:
         """Add codes; of parts no record has a person beside it."""
-        assert not persons
+        assert not piece.persons
         self._checksum.add(piece.X)
         self._labels.append(piece.y)
         self._clipped += piece.clipped
@@ -107,7 +107,7 @@ class PartWriter:
             self._write()
         y = np.concatenate(self._labels) if self._labels else np.empty(0, dtype=np.int8)
         none = np.empty((0, len(self._buffer)), dtype=self._buffer.dtype)
-        return Coded(none, y, self._clipped, self.n_rows)
+        return Coded(none, y, self._clipped, self.n_rows, np.empty(0, dtype=np.intp))
 
     def checksum(self, domain: Domain, train: Coded, more: Mapping[str, NDArray[Any]]) -> str:
         """Return the checksum that the same records have in one memory."""

@@ -16,9 +16,9 @@ from privcurve.datasets.catalogue import describe
 from privcurve.datasets.cells import distinct
 from privcurve.datasets.columns import NUMERIC, Column
 from privcurve.datasets.dataset import Dataset
-from privcurve.datasets.encode import amounts, labels, texts, without_point
+from privcurve.datasets.encode import amounts, texts, without_point
 from privcurve.datasets.errors import DatasetError
-from privcurve.datasets.load import load, sampled_rows
+from privcurve.datasets.load import load_rows
 from privcurve.datasets.numbers import Markers, amount_of
 
 if TYPE_CHECKING:
@@ -72,19 +72,15 @@ def raw_columns(dataset: Dataset) -> Columns:
     """
     description = describe(dataset.name)
     pieces = _Pieces(description)
-    loaded = load(dataset.name, watch=pieces.add)
+    loaded, rows, test_rows = load_rows(dataset.name, watch=pieces.add)
     if (loaded.checksum, loaded.sources) != (dataset.checksum, dataset.sources):
         raise DatasetError(
             f"dataset {dataset.name!r}: its files or its description were changed after it was "
             "coded; run the same command again, which codes it anew."
         )
-    X, y = pieces.whole()
-    n_test = 0 if loaded.y_test is None else len(loaded.y_test)
-    train, test = X[: len(X) - n_test], X[len(X) - n_test :]
-    if description.records.balance:
-        train = train[sampled_rows(description.records, y[: len(train)])]
+    X = pieces.whole()
     categorical = tuple(column.kind != NUMERIC for column in description.domain.columns)
-    return Columns(train, test if n_test else None, categorical)
+    return Columns(X[rows], X[test_rows] if len(test_rows) else None, categorical)
 
 
 def coded_columns(dataset: Dataset) -> Columns:
@@ -112,7 +108,6 @@ class _Pieces:
     def __init__(self, description: Description) -> None:
         self._description = description
         self._pieces: list[Matrix] = []
-        self._labels: list[NDArray[np.int64]] = []
         # By position of a column of categories: numbers of its texts, and how often each is there.
         self._numbers: dict[int, dict[str, int]] = {}
         self._counts: dict[int, Counter[int]] = {}
@@ -120,7 +115,7 @@ class _Pieces:
 
     def add(self, table: RawTable) -> None:
         """Take some more records."""
-        domain, label = self._description.domain, self._description.label
+        domain = self._description.domain
         X = np.empty((len(table.lines), len(domain.columns)))
         for j, column in enumerate(domain.columns):
             values = table.columns[column.name]
@@ -128,10 +123,7 @@ class _Pieces:
                 X[:, j] = amounts(domain, column, values)[0]
             else:
                 X[:, j] = self._categories(j, column, values)
-        cells, places = distinct(table.columns[label.column])
-        each = [label.codes.get(text or "", 0) for text in labels(label, cells)]
         self._pieces.append(X)
-        self._labels.append(np.array(each, dtype=np.int64)[places])
 
     def _categories(self, j: int, column: Column, values: Any) -> Matrix:
         domain = self._description.domain
@@ -152,13 +144,13 @@ class _Pieces:
             return True
         return amount_of(text, self._description.domain.decimal) in self._markers.amounts
 
-    def whole(self) -> tuple[Matrix, NDArray[np.int64]]:
-        """Return all records and their labels, the rarest of many categories together."""
-        X, y = np.concatenate(self._pieces), np.concatenate(self._labels)
-        self._pieces, self._labels = [], []
+    def whole(self) -> Matrix:
+        """Return all records, the rarest of many categories together."""
+        X = np.concatenate(self._pieces)
+        self._pieces = []
         for j, counts in self._counts.items():
             X[:, j] = _few(X[:, j], counts)
-        return X, y
+        return X
 
 
 def _few(values: Matrix, counts: Mapping[int, int]) -> Matrix:

@@ -15,7 +15,7 @@ from privcurve.experiments import alike, canonical, paid
 from privcurve.learners import registry
 from privcurve.learners.entry import LearnerEntry
 from privcurve.learners.shared import tuning
-from privcurve.privacy.budget import PRIVATE_COLUMNS, REPLACE_ONE
+from privcurve.privacy.budget import PRIVATE_COLUMNS, REPLACE_ONE, within_group
 
 # The name of the axis that `train_shares` varies.
 TRAIN_SHARE = "train_share"
@@ -128,15 +128,15 @@ class Arm:
         """The neighbour relation that its learner is told, which says what it may read exactly."""
         return self.neighbours or registry.entry(self.learner).neighbours[0]
 
-    def estimator_parameters(self, point: Point) -> dict[str, Any]:
-        """Return the estimator's parameters at one point."""
+    def estimator_parameters(self, point: Point, at_most: int | None) -> dict[str, Any]:
+        """Return the estimator's parameters at one point.
+
+        Where ε and δ are those of persons of up to `at_most` records, with those of one record.
+        """
         parameters = dict(point.setting)
         if self.calibration is not None:
-            parameters |= {
-                "epsilon": point.epsilon,
-                "delta": self.delta,
-                "calibration": self.calibration,
-            }
+            epsilon, delta = within_group(point.epsilon, self.delta, at_most or 1)
+            parameters |= {"epsilon": epsilon, "delta": delta, "calibration": self.calibration}
         return parameters
 
 

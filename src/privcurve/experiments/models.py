@@ -22,7 +22,7 @@ from privcurve.experiments.cells import CellIds, generator
 from privcurve.experiments.results import IncompleteError
 from privcurve.experiments.splits import TEST, Part, Split
 from privcurve.experiments.study import StudyError
-from privcurve.learners import registry
+from privcurve.experiments.train import fitted
 from privcurve.learners.lazybb import round_advantages
 from privcurve.privacy import seeds
 from privcurve.privacy.seeds import Seed
@@ -228,11 +228,9 @@ def train_afresh(
     if dataset.X_test is not None and dataset.y_test is not None:
         unseen = Part(*distinct(dataset.X_test, dataset.y_test))
     ids = CellIds(dataset.name, dataset.checksum, arm, seed)
-    parameters = arm.estimator_parameters(point)
-    template = registry.make(arm.learner, dataset.domain, parameters, arm.claim)
     for repeat in range(1, repeats + 1):
         cell = ids.cell(point, Split(WHOLE if unseen is None else TEST, repeat))
-        (learner,) = template.fit_many(train.X, train.y, [{}], [generator(cell)], train.counts)
+        (learner,) = fitted(dataset, arm, [point], train, [generator(cell)])
         yield Inspection(repeat, learner, train, unseen)
 
 

@@ -2,11 +2,26 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from privcurve.datasets import Dataset, check_folds
 from privcurve.experiments.metrics import fits_log_odds
-from privcurve.experiments.splits import Splitter
+from privcurve.experiments.splits import Splitter, drawn_from
 from privcurve.experiments.study import Study
 from privcurve.learners import registry
+
+
+def _check_persons(dataset: Dataset) -> None:
+    """Refuse records to test by of persons whose other records train."""
+    if dataset.persons is None or dataset.persons_test is None:
+        return
+    both = np.intersect1d(dataset.persons, dataset.persons_test).size
+    if both:
+        raise ValueError(
+            f"{both:,} persons have records in the training part and in the test part: models "
+            "would be tested by those who trained them. Take all records for both (records: "
+            "{parts: [train, test]}, without n_test), or give each person's to one of the files"
+        )
 
 
 def check(study: Study, dataset: Dataset) -> None:
@@ -18,7 +33,8 @@ def check(study: Study, dataset: Dataset) -> None:
     """
     try:
         if study.folds:
-            check_folds(dataset.y, study.folds)
+            check_folds(drawn_from(dataset)[0], study.folds)
+        _check_persons(dataset)
         train, scored = Splitter(dataset, 0).parts(study.selection_splits[0])
     except ValueError as error:
         raise ValueError(f"{dataset.name}: {error}") from None
@@ -31,7 +47,9 @@ def check(study: Study, dataset: Dataset) -> None:
             continue
         learner = registry.make(arm.learner, dataset.domain, neighbours=arm.claim)
         for point in arm.points if n_classes > 2 else ():
-            learner.set_params(**arm.estimator_parameters(point)).check_classes(n_classes)
+            learner.set_params(**arm.estimator_parameters(point, dataset.at_most)).check_classes(
+                n_classes
+            )
         for setting in arm.settings if answers else ():
             learner.set_params(**setting).check_answers(int(train.counts.sum()), scored.X)
         if by_loss and not fits_log_odds(learner):

@@ -141,6 +141,22 @@ def sub_sample(y: Any, rows: Any, order: Any, share: float) -> Any:
     return np.sort(np.concatenate(taken))
 
 
+def drawn_from(dataset: Dataset) -> tuple[Any, Any]:
+    """Return the labels of what folds are drawn from, and the place of each record among these.
+
+    These are the records themselves; or persons, whose records never part. A person has the
+    rarest label of all that its records have, so that each fold has its share of that one.
+    """
+    if dataset.persons is None:
+        return dataset.y, slice(None)
+    persons, places = np.unique(dataset.persons, return_inverse=True)
+    labels, of_records, counts = np.unique(dataset.y, return_inverse=True, return_counts=True)
+    from_rarest = np.argsort(counts, kind="stable")
+    rarest = np.full(len(persons), len(labels))
+    np.minimum.at(rarest, places, np.argsort(from_rarest)[of_records])
+    return labels[from_rarest[rarest]], places
+
+
 @dataclass(frozen=True)
 class Part:
     """Distinct coded rows, their labels, and how many records each stands for."""
@@ -201,13 +217,15 @@ class Splitter:
         return self._part(train), self._part(scored)
 
     def _scored(self, split: Split) -> Any:
-        data = self._dataset
+        labels, places = drawn_from(self._dataset)
         if split.holdout:
             # Not kept: each is of one split.
-            return held_out(data.y, split.holdout, self._stream(split, holdout=split.holdout))
+            rng = self._stream(split, holdout=split.holdout)
+            return held_out(labels, split.holdout, rng)[places]
         key = (split.n_folds, split.partition)
         if key not in self._folds:
-            self._folds[key] = stratified_folds(data.y, split.n_folds, self._stream(split))
+            folds = stratified_folds(labels, split.n_folds, self._stream(split))
+            self._folds[key] = folds[places]
         return self._folds[key] == split.fold_number
 
     def _sampled(self, rows: Any, split: Split) -> Any:

@@ -20,7 +20,7 @@ from privcurve.experiments.splits import (
     selection_splits,
 )
 from privcurve.learners import registry
-from privcurve.privacy.budget import PRIVATE_COLUMNS
+from privcurve.privacy.budget import PRIVATE_COLUMNS, within_group
 
 __all__ = ["Arm", "Finalists", "Point", "Study", "StudyError", "from_mapping", "load", "notes"]
 
@@ -292,7 +292,12 @@ def notes(study: Study, datasets: Mapping[str, Description], where: str) -> Iter
         yield f"{where}: learners: {told}"
     for name in study.datasets:
         about = datasets[name]
-        _check_unit(about, where)
+        if about.unit is not None:
+            _check_unit(study, about, where)
+            yield (
+                f"{where}: {name}: ε and δ are those of persons: at most {about.unit.at_most} "
+                f"records of each {about.unit.column} train, and all of a person's train or score"
+            )
         _check_classes(study, about, where)
         if partial:
             _check_public(about, where)
@@ -304,15 +309,18 @@ def notes(study: Study, datasets: Mapping[str, Description], where: str) -> Iter
             )
 
 
-def _check_unit(about: Description, where: str) -> None:
-    """Refuse records of which several are of one person: a study's ε and folds are of records."""
-    if about.unit is not None:
-        raise StudyError(
-            f"{where}: {about.name} protects persons (unit: column: {about.unit.column} in "
-            f"{about.path}), but a comparison or study has the epsilon of single records, and may "
-            "test a model on records of those who trained it. Release its models (privcurve "
-            "release); or leave unit out, if each record is another person's"
-        )
+def _check_unit(study: Study, about: Description, where: str) -> None:
+    """Refuse ε and δ of persons whose share for one record a learner can't have."""
+    assert about.unit is not None
+    for arm in study.arms.values():
+        for epsilon in arm.epsilons if arm.calibration else ():
+            of_record = within_group(epsilon, arm.delta, about.unit.at_most)
+            each = dict(zip(("epsilon", "delta"), of_record, strict=True))
+            if why := registry.entry(arm.learner).refuses(**each):
+                raise StudyError(
+                    f"{where}: {arm.name} at epsilon = {epsilon:g} of persons of at most "
+                    f"{about.unit.at_most} records ({about.name}): {why} of one record"
+                )
 
 
 def _check_classes(study: Study, about: Description, where: str) -> None:

@@ -9,6 +9,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Self
 
+import numpy as np
+
 from privcurve import extras
 from privcurve.datasets import Dataset
 from privcurve.experiments.arms import Arm, Point
@@ -25,6 +27,25 @@ logger = logging.getLogger(__name__)
 # few enough that a killed job loses about a second at most.
 LARGEST_BATCH = 32
 SECONDS_PER_BATCH = 1.0
+
+
+def fitted(
+    dataset: Dataset,
+    arm: Arm,
+    points: Sequence[Point],
+    train: Part,
+    rngs: Sequence[np.random.Generator],
+) -> list[Any]:
+    """Train an arm on a part of a dataset: a learner for each point, with the stream of its own.
+
+    Of a dataset of persons ε and δ of a point are theirs, and so are those of the statement.
+    """
+    template = registry.make(arm.learner, dataset.domain, neighbours=arm.claim)
+    settings = [arm.estimator_parameters(point, dataset.at_most) for point in points]
+    learners = template.fit_many(train.X, train.y, settings, rngs, train.counts)
+    for learner in learners if dataset.at_most is not None else ():
+        learner._fitted_statement = learner._fitted_statement.of_persons(dataset.at_most)
+    return learners
 
 
 class Trainer:
@@ -151,20 +172,15 @@ class Trainer:
         return min(LARGEST_BATCH, max(1, round(SECONDS_PER_BATCH / cost)))
 
     def _fit(self, cells: Sequence[Cell], train: Part, scored: Part) -> list[dict[str, Any]]:
-        template = registry.make(
-            self._arm.learner, self._dataset.domain, neighbours=self._arm.claim
-        )
-        settings = [self._arm.estimator_parameters(cell.point) for cell in cells]
+        points, rngs = [cell.point for cell in cells], [generator(cell) for cell in cells]
         started = time.perf_counter()
         try:
-            fitted = template.fit_many(
-                train.X, train.y, settings, [generator(cell) for cell in cells], train.counts
-            )
+            learners = fitted(self._dataset, self._arm, points, train, rngs)
             seconds = (time.perf_counter() - started) / len(cells)
             relation = self._arm.relation
             scores = [
                 score(learner, train, scored, seconds, relation, self._budget(cell.point))
-                for learner, cell in zip(fitted, cells, strict=True)
+                for learner, cell in zip(learners, cells, strict=True)
             ]
         except Exception as error:
             if len(cells) > 1:

@@ -118,6 +118,9 @@ def within_group(epsilon: float, delta: float, size: int) -> tuple[float, float]
 
 def _group_factor(epsilon: float, size: int) -> float:
     """Return (e^(kε) − 1)/(e^ε − 1) as a sum; infinite where e to that power is no number."""
+    if size == 1:
+        # Of an infinite ε, too.
+        return 1.0
     if epsilon * (size - 1) >= 700:
         return math.inf
     return math.fsum(math.exp(k * epsilon) for k in range(size))

@@ -217,7 +217,6 @@ class Report:
     faults: list[Fault] = field(default_factory=list)
     tallies: list[Tally] = field(default_factory=list)
     n_rows: int = 0
-    of_persons: bool = False
     n_blanks: int = 0
 
     @property
@@ -337,7 +336,6 @@ class _Check:
         self.report.n_rows = label.n
         if self.report.ready and (description.records != Records() or description.unit):
             self._attempt(lambda: load(self.report.name), "unit" if description.unit else "records")
-        self.report.of_persons = description.unit is not None
 
     def _description(self) -> Description | None:
         """Make a description of all that is as it should be; None if that is too little."""
