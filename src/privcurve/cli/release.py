@@ -34,11 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     option("dataset", help="name of the dataset; its file is descriptions/<name>.yaml")
     option("--epsilon", required=True, help="privacy budget of this model")
     option("--delta", default="0", help="default: 0, pure differential privacy")
-    option(
-        "--learner",
-        default="",
-        help="default: privgam; of more than two classes what is for them; choose: see below",
-    )
+    option("--learner", default="privgam", help="default: privgam; choose: see below")
     option(
         "--set",
         action="append",
@@ -92,13 +88,12 @@ def run(arguments: argparse.Namespace) -> None:
     from privcurve.releases.release import release
     from privcurve.releases.request import Request
 
-    delta = _number("--delta", arguments.delta)
     request = Request(
         arguments.dataset,
         _number("--epsilon", arguments.epsilon),
-        delta,
+        _number("--delta", arguments.delta),
         arguments.learner,
-        _parameters(arguments, delta),
+        _parameters(arguments.learner, arguments.parameters),
         arguments.neighbours,
         _number("--accuracy", arguments.accuracy),
     )
@@ -124,26 +119,19 @@ def _number(word: str, text: str) -> float:
         raise UsageError(f"{word} {error}") from None
 
 
-def _parameters(arguments: argparse.Namespace, delta: float) -> dict[str, Any]:
+def _parameters(learner: str, given: list[str]) -> dict[str, Any]:
     """Read settings by their types in the registry."""
-    from privcurve import datasets, schema
+    from privcurve import schema
     from privcurve.learners import registry
-    from privcurve.learners.entries import by_rule
     from privcurve.learners.shared import tuning
     from privcurve.releases.choice import is_choice
 
-    if not arguments.parameters:
-        return {}
-    learner = arguments.learner
-    if not learner:
-        n_classes = datasets.describe(arguments.dataset).domain.n_classes
-        learner, _ = by_rule.default(n_classes, delta)
     try:
         parameters = registry.entry(tuning.NAME if is_choice(learner) else learner).parameters
     except ValueError as error:
         raise CommandError(str(error)) from None
     options: dict[str, Any] = {}
-    for text in arguments.parameters:
+    for text in given:
         key, equals, value = text.partition("=")
         if not (key and equals):
             raise UsageError(f"--set {text!r} is not of the form KEY=VALUE")

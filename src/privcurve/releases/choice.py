@@ -91,7 +91,7 @@ def choice(asked: Request, description: Description) -> Choice:
     ReleaseError
         If there is nothing to choose from, or nothing is left for a training.
     """
-    asked = asked.of(description)
+    asked = replace(asked, unit=description.unit)
     entry = registry.entry(tuning.NAME)
     if why := entry.refuses(n_classes=description.domain.n_classes):
         others = registry.others_for_more_classes()

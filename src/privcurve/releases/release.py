@@ -114,7 +114,7 @@ def release(
     """
     # Refuse what can't be done, at no cost: by the request, the budget, the folders, the data.
     description = datasets.describe(request.dataset)
-    request = request.of(description)
+    request = dataclasses.replace(request, unit=description.unit)
     if is_choice(request.learner):
         request = choice(request, description).asked
     estimator = check(request, description, large_delta)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,7 @@ from privcurve.coding import class_labels, code_type
 from privcurve.datasets import Description, Domain
 from privcurve.datasets.description import Unit
 from privcurve.learners import registry
-from privcurve.learners.entries import LEARNERS, by_rule
+from privcurve.learners.entries import LEARNERS
 from privcurve.learners.shared.tuning import NAME as TUNED
 from privcurve.models.document import document
 from privcurve.models.errors import ModelError
@@ -42,8 +42,7 @@ class Request:
     dataset : str
     epsilon, delta : float
     learner : str
-        Its name in the registry, or ``choose`` (:mod:`privcurve.releases.choice`). By default
-        the first of `by_rule.DEFAULTS` that is for the dataset's classes and δ.
+        Its name in the registry, or ``choose`` (:mod:`privcurve.releases.choice`).
     parameters : mapping
         Hyperparameters; the others are at their defaults.
     neighbours : str
@@ -57,19 +56,11 @@ class Request:
     dataset: str
     epsilon: float
     delta: float = 0.0
-    learner: str = ""
+    learner: str = "privgam"
     parameters: Mapping[str, Any] = field(default_factory=dict)
     neighbours: str = ""
     accuracy: float = 0.0
     unit: Unit | None = None
-
-    def of(self, description: Description) -> Request:
-        """Return the request with what the description decides: learner by rule, and unit."""
-        request = replace(self, unit=description.unit)
-        if self.learner:
-            return request
-        learner, setting = by_rule.default(description.domain.n_classes, self.delta)
-        return replace(request, learner=learner, parameters={**setting, **self.parameters})
 
     @property
     def relation(self) -> str:

@@ -33,30 +33,6 @@ LEARNERS: Mapping[str, Mapping[str, Any]] = {
     },
     "noisy_majority": {"learner": "noisy_majority"},
 }
-# Beside these for labels of more than two classes: one that has no δ, too.
-MORE_CLASSES: Mapping[str, Mapping[str, Any]] = {
-    "topdown": {
-        "learner": "distributed_topdown",
-        "title": "DP-TopDown",
-        "fixed": {"trust": "central", "n_holders": 1},
-    },
-}
-# What a release takes where none is named: the first that is for its classes and δ.
-DEFAULTS = ("privgam", "random_trees", "topdown")
-
-
-def learners(n_classes: int) -> dict[str, Mapping[str, Any]]:
-    """Return what is compared and chosen from by default, for so many classes."""
-    return {**LEARNERS, **(MORE_CLASSES if n_classes > 2 else {})}
-
-
-def default(n_classes: int, delta: float) -> tuple[str, Mapping[str, Any]]:
-    """Return the learner that a release takes where none is named, and its setting."""
-    specs = learners(n_classes)
-    ranked = {label: specs[label] for label in DEFAULTS if label in specs}
-    # Where none is, the first one's refusal says why.
-    spec = next(iter(suited(ranked, n_classes, delta)[0].values()), specs[DEFAULTS[0]])
-    return spec["learner"], spec.get("fixed", {})
 
 
 def title(spec: Mapping[str, Any]) -> str:
@@ -67,7 +43,7 @@ def title(spec: Mapping[str, Any]) -> str:
 
 def name_of(learner: str, setting: Mapping[str, Any]) -> str:
     """Return the title of a learner at a setting: that of `LEARNERS` where it is one of them."""
-    for spec in (*LEARNERS.values(), *MORE_CLASSES.values()):
+    for spec in LEARNERS.values():
         if spec["learner"] == learner and spec.get("fixed", {}) == setting:
             return title(spec)
     return registry.entry(learner).title
