@@ -21,7 +21,7 @@ import numpy as np
 from privcurve.learners.privgam import PrivGAMClassifier
 from sklearn.metrics import roc_auc_score
 
-from privcurve.datasets.rows import of_each
+from privcurve.coding import of_each
 from privcurve.privacy.budget import within_group
 
 AT_MOST = (1, 2, 5, 10, 20, 60)

@@ -7,6 +7,8 @@ record. The pipeline (`datasets`) and a learner with ``bounds=`` code alike, to 
 
 from __future__ import annotations
 
+import hashlib
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
@@ -67,6 +69,26 @@ class Records(NamedTuple):
     def copy(self) -> Records:
         """Return records that can be written into without a change of these."""
         return Records(self.codes.copy(), self.labels.copy(), self.counts.copy(), self.n_bins)
+
+
+def of_each(persons: Sequence[str], at_most: int, seed: int) -> NDArray[np.intp]:
+    """Return the places of at most so many records of each person, in order.
+
+    Which ones follows from the person's name, how many records the person has, and the seed: not
+    from what they hold, nor from anyone else's. So whatever is done to the records of one person
+    changes at most `at_most` of those that are kept, and none of another person.
+    """
+    places: dict[str, list[int]] = {}
+    for place, person in enumerate(persons):
+        places.setdefault(person, []).append(place)
+    kept: list[int] = []
+    for person, own in places.items():
+        if len(own) > at_most:
+            names = (f"{seed} {k} {person}".encode() for k in range(len(own)))
+            coins = [hashlib.sha256(name).digest() for name in names]
+            own = [place for _, place in sorted(zip(coins, own, strict=True))[:at_most]]
+        kept += own
+    return np.sort(np.array(kept, dtype=np.intp))
 
 
 def class_labels(n_classes: int) -> tuple[int, ...]:

@@ -15,8 +15,7 @@ import yaml
 from privcurve import datasets
 from privcurve.audit.pairs import Pair
 from privcurve.audit.worst_answers import worst_answers
-from privcurve.coding import Records
-from privcurve.datasets.rows import of_each
+from privcurve.coding import Records, of_each
 from privcurve.experiments import study
 from privcurve.learners import registry
 from privcurve.privacy.budget import (

@@ -41,8 +41,7 @@ from privcurve.audit.replay_fits import (
 )
 from privcurve.audit.states import left_on, same
 from privcurve.audit.watched_fits import faults
-from privcurve.coding import Floats, Records, class_labels
-from privcurve.datasets.rows import of_each
+from privcurve.coding import Floats, Records, class_labels, of_each
 from privcurve.learners import registry
 from privcurve.learners.base import CodedClassifier
 from privcurve.learners.entry import Facts

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from privcurve.coding import code_type
+from privcurve.coding import code_type, of_each
 from privcurve.datasets.catalogue import describe
 from privcurve.datasets.columns import spelt
 from privcurve.datasets.dataset import Dataset, PartedDataset, checksum, origin, save
@@ -21,7 +21,7 @@ from privcurve.datasets.encode import Coded, Coder
 from privcurve.datasets.errors import DatasetError, Problems
 from privcurve.datasets.fetch import RawFile, fetch, sha256_of
 from privcurve.datasets.part_files import PartWriter
-from privcurve.datasets.rows import balanced, of_each
+from privcurve.datasets.rows import balanced
 
 if TYPE_CHECKING:
     from privcurve.datasets.readers.table import RawTable

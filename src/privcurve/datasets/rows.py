@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -124,26 +122,6 @@ def check_folds(y: NDArray[np.integer[Any]], n_folds: int) -> NDArray[np.integer
             f"use at most {smallest} folds, or more records"
         )
     return labels
-
-
-def of_each(persons: Sequence[str], at_most: int, seed: int) -> NDArray[np.intp]:
-    """Return the places of at most so many records of each person, in order.
-
-    Which ones follows from the person's name, how many records the person has, and the seed: not
-    from what they hold, nor from anyone else's. So whatever is done to the records of one person
-    changes at most `at_most` of those that are kept, and none of another person.
-    """
-    places: dict[str, list[int]] = {}
-    for place, person in enumerate(persons):
-        places.setdefault(person, []).append(place)
-    kept: list[int] = []
-    for person, own in places.items():
-        if len(own) > at_most:
-            names = (f"{seed} {k} {person}".encode() for k in range(len(own)))
-            coins = [hashlib.sha256(name).digest() for name in names]
-            own = [place for _, place in sorted(zip(coins, own, strict=True))[:at_most]]
-        kept += own
-    return np.sort(np.array(kept, dtype=np.intp))
 
 
 def balanced(
