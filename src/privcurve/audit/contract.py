@@ -109,7 +109,7 @@ class Case:
         return made
 
     @property
-    def asked(self) -> tuple[float, float]:
+    def budget(self) -> tuple[float, float]:
         """ε and δ that are asked for: of a record, or of a person."""
         learner = replace(self, at_most=None).estimator(BINS)
         return learner.epsilon, learner.delta
@@ -256,7 +256,7 @@ def _check_stated(case: Case, model: Any) -> None:
     stated = model._fitted_statement
     if case.at_most is not None:
         stated = stated.of_persons(case.at_most)
-    epsilon, delta = case.asked
+    epsilon, delta = case.budget
     if stated.epsilon > epsilon * (1 + ROUNDING) or stated.delta > delta * (1 + ROUNDING):
         why = (
             f"epsilon = {stated.epsilon:g}, delta = {stated.delta:g} is stated, "
