@@ -54,3 +54,15 @@ def count(text: str) -> int:
         return number(text, int)
     except ValueError:
         raise argparse.ArgumentTypeError(f"{text!r} is not a whole number") from None
+
+
+SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+
+
+def power(value: float) -> str:
+    """Write a small number as people do: 10⁻⁵ rather than 1e-05; others as they are."""
+    digits, e, exponent = f"{value:g}".partition("e")
+    if not e:
+        return digits
+    ten = f"10{str(int(exponent)).translate(SUPERSCRIPT)}"
+    return ten if digits == "1" else f"{digits}·{ten}"

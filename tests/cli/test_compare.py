@@ -90,6 +90,15 @@ def test_the_quickstart_shows_what_is_recommended_at_both_deltas():
     assert kinds.kind(pure) == kinds.kind(approximate) == kinds.RULE
 
 
+def test_advice_is_one_sentence_about_what_may_be_recommended():
+    mixed = TABLE.assign(kind=["rule", "best setting, not private", "rule", "not private", ""])
+    assert ranking(mixed, "d", 1, TITLES).advice("d") == (
+        "Start with B, δ = 1e-06: at ε = 1 it has accuracy 0.840 on d (0.861 without privacy, "
+        "0.761 by always giving the more frequent label)"
+    )
+    assert ranking(TABLE, "d", 2, TITLES).advice("d") == ""
+
+
 RARE = TABLE.assign(
     accuracy=[0.9984, 0.9983, float("nan"), 0.9991, 0.9983],
     accuracy_std=0.0002,

@@ -12,8 +12,12 @@ import yaml
 from matplotlib.text import Annotation
 
 from privcurve.analysis import kinds
+from privcurve.experiments import study
 from privcurve.figures import style
+from privcurve.numerals import power
 from privcurve.outputs import learning_curves as curves
+from privcurve.outputs.base import ask
+from privcurve.outputs.registry import OUTPUTS
 
 ROOT = Path(__file__).parents[2]
 EPSILONS = [0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5, 1, 3, 5]
@@ -297,3 +301,81 @@ def test_the_users_style_is_left_alone():
     before = dict(mpl.rcParams)
     draw(accuracy())
     assert dict(mpl.rcParams) == before
+
+
+# Six curves a panel ---------------------------------------------------------------------
+
+
+def of_many(n_certified, n_published):
+    """A table of so many curves on one dataset, each better than the next, published ones most."""
+    rows = []
+    for place in range(n_published + n_certified):
+        calibration = "published" if place < n_published else "certified"
+        rows += [
+            {
+                "dataset": "adult",
+                "arm": f"m{place}~{calibration}",
+                "calibration": calibration,
+                "epsilon": epsilon,
+                "accuracy": 0.9 - 0.01 * place,
+            }
+            for epsilon in (0.1, 1.0)
+        ]
+    return pd.DataFrame(rows)
+
+
+def test_certified_curves_come_first_and_of_these_the_best():
+    frame = of_many(n_certified=7, n_published=2)
+    arms = sorted(set(frame["arm"]))
+    first = curves.leading(frame, arms, "accuracy")
+    assert first == [f"m{place}~certified" for place in range(2, 8)]
+    # Of a loss the least is best.
+    losses = frame.rename(columns={"accuracy": "log_loss"})
+    assert "m8~certified" in curves.leading(losses, arms, "log_loss")
+
+
+def test_each_part_of_the_curves_has_panels_and_the_legend_what_is_shown():
+    parts = [["lazybb~certified", "one_rule~certified"], ["dp_lr~published"]]
+    figure = curves.draw(accuracy({"adult": ""}), TITLES, {"adult": "Adult"}, parts=parts)
+    first, second = figure.axes
+    assert line(first, "one_rule~certified")
+    drawn = [str(one.get_label()) for one in second.get_lines()]
+    assert [label for label in drawn if label in TITLES and "~" in label] == ["dp_lr~published"]
+    names = [text.get_text() for text in figure.legends[0].get_texts()]
+    assert len([name for name in names if "published" in name]) == 1
+
+
+def made_study(**options):
+    learners = {
+        "brc": {"learner": "brc", "vary": {"n_rounds": [1, 2, 3, 4]}},
+        "privgam": {"learner": "privgam", "deltas": [0, 1e-5]},
+        "one_rule": {"learner": "one_rule"},
+        "majority": {"learner": "majority_class"},
+    }
+    content = {"title": "many", "datasets": ["wdbc"], "epsilons": [1], "folds": 2, "repeats": 2}
+    content |= {"learners": learners, "outputs": [{"learning_curves": options}]}
+    return study.from_mapping(content, "many", "many.yaml")
+
+
+def files(**options):
+    made = made_study(**options)
+    ((word, given),) = made.outputs
+    asked = ask(OUTPUTS, made, word, given, "many.yaml")
+    return [path.name for path in asked.files.figures]
+
+
+def test_what_does_not_fit_has_a_figure_of_its_own():
+    assert files() == ["many", "many_supplement"]
+    assert files(learners=["privgam", "one_rule"]) == ["many", "many_supplement"]
+    with pytest.raises(study.StudyError, match="privgm"):
+        files(learners=["privgm"])
+
+
+def test_more_than_six_curves_in_a_panel_are_refused():
+    labels = sorted({arm.partition("~")[0] for arm in curves._curves(made_study())})
+    with pytest.raises(study.StudyError, match="7 curves; a panel has 6 at most"):
+        files(learners=labels)
+
+
+def test_powers_of_ten_are_written_as_such():
+    assert [power(x) for x in (1e-5, 2.5e-7, 0.01, 1e10)] == ["10⁻⁵", "2.5·10⁻⁷", "0.01", "10¹⁰"]

@@ -45,10 +45,18 @@ LOOKS: Mapping[str, tuple[int, int]] = {
     **{"published_counts": (4, 7), "bdpe_oc": (3, 2), "bdpe": (3, 4), "bdpe_low": (1, 4)},
     **{"bdpe_one": (2, 4), "bdpe_constant": (4, 0), "boost_oc": (0, 2), "boost_low": (1, 5)},
     **{"boost_one": (3, 5), "rf_l": (5, 2), "rf_e": (6, 2), "tree_of_rules": (2, 0)},
-    **{"dp_forest": (2, 1), "random_trees": (6, 0), "privgam": (5, 1), "noisy_bayes": (3, 7)},
+    **{
+        "dp_forest": (2, 1),
+        "random_trees": (6, 0),
+        "privgam": (5, 1),
+        "privgam_ar": (5, 4),
+        "noisy_bayes": (3, 7),
+    },
     **{"noisy_majority": (2, 4), "linear_start": (4, 2), "rules_start": (0, 1)},
     **{"bayes_start": (2, 5), "threshold": (0, 3), "linear": (1, 3), "table_5_1": (0, 7)},
-    **{"lower": (3, 0)},
+    **{"lower": (3, 0), "privgam_ar": (5, 4), "dp_newton": (2, 7), "dp_newton_ar": (1, 0)},
+    **{"boosted_adassp": (0, 4), "boosted_adassp_ar": (1, 5), "dp_gradient_descent": (2, 3)},
+    **{"dp_gradient_descent_ar": (4, 7)},
 }
 
 # Widths of a two-column paper, in inches.

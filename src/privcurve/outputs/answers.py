@@ -123,6 +123,23 @@ class Ranking:
             ]
         return "; ".join(parts)
 
+    def advice(self, dataset: str) -> str:
+        """Say with which learner to start, and what it reaches; nothing if none was trained."""
+        if self.private.empty:
+            return ""
+        best = self.sound.iloc[0]
+        reached = f"{_called(self.metric)} {self._number(best)} on {dataset}"
+        beside = [
+            f"{self._number(row)} {how}"
+            for row, how in (
+                (self.on_codes.iloc[0] if len(self.on_codes) else None, "without privacy"),
+                (self.majority, "by always giving the more frequent label"),
+            )
+            if row is not None
+        ]
+        compared = f" ({', '.join(beside)})" if beside else ""
+        return f"Start with {self.name(best)}: at ε = {self.epsilon:g} it has {reached}{compared}"
+
     def lines(self, most: int | None = None) -> list[str]:
         """Return a line a learner, best first, then those without privacy."""
         private = self.private if most is None else self.private.iloc[:most]

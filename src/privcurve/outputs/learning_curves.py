@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import textwrap
 from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -10,17 +11,21 @@ import numpy as np
 
 from privcurve.analysis import kinds
 from privcurve.analysis.keys import method_of
+from privcurve.analysis.selection import LOSSES
 from privcurve.experiments.study import Study
 from privcurve.figures import style
 from privcurve.figures.labels import label_lines
 from privcurve.lazy import Axes, Figure, pd, ticker
+from privcurve.numerals import power
 from privcurve.outputs.answers import RAW, REFERENCES
 from privcurve.outputs.base import (
     FIGURES,
     Asked,
     Files,
+    Option,
     Output,
     Reads,
+    check_name,
     dataset_title,
     metric_name,
     set_the_rule,
@@ -33,15 +38,42 @@ if TYPE_CHECKING:
 
 
 class LearningCurves(Output):
-    """Figure: a curve an arm; methods without privacy are horizontal lines."""
+    """Figure: a curve an arm; methods without privacy are horizontal lines.
+
+    A panel has six curves at most; the others are in a second figure, ``…_supplement``.
+    """
 
     word: ClassVar[str] = "learning_curves"
-    version: ClassVar[int] = 3
+    version: ClassVar[int] = 4
     selects: ClassVar[bool] = False
+    options: ClassVar = {
+        "learners": Option(
+            "labels of the learners that the first figure shows; by default the six curves that "
+            "rank best, certified ones first",
+            list,
+            None,
+        )
+    }
+
+    def check(self, asked: Asked) -> None:
+        labels = asked.options["learners"]
+        if labels is None:
+            return
+        curves = _curves(asked.study)
+        for label in labels:
+            check_name("learners", label, dict.fromkeys(map(method_of, curves)))
+        n_curves = sum(method_of(arm) in labels for arm in curves)
+        if n_curves > MOST:
+            raise ValueError(f"learners: they have {n_curves} curves; a panel has {MOST} at most")
 
     def files(self, asked: Asked) -> Files:
         # Its place is older than the options: the study's `figure`.
-        return Files(figures=(FIGURES / (asked.options["name"] or asked.study.figure),))
+        first = FIGURES / (asked.options["name"] or asked.study.figure)
+        curves, labels = _curves(asked.study), asked.options["learners"]
+        if labels is not None:
+            curves = [arm for arm in curves if method_of(arm) not in labels]
+        is_split = len(curves) > MOST if labels is None else bool(curves)
+        return Files(figures=(first, first.with_name(first.name + REST)) if is_split else (first,))
 
     def reads(self, asked: Asked) -> Reads:
         titles = [[arm.name, arm.title] for arm in asked.study.arms.values()]
@@ -59,7 +91,32 @@ class LearningCurves(Output):
             titles[RAW] = REFERENCES[RAW]
         datasets = {name: panel_title(study, name) for name in study.datasets}
         groups = {name: source(name) for name in study.datasets}
-        context.draw(draw(frame, titles, datasets, groups, study.metric), frame)
+        labels, arms = context.options["learners"], _curves(study)
+        first = [arm for arm in arms if labels is None or method_of(arm) in labels]
+        if len(first) > MOST:
+            first = leading(frame, first, study.metric)
+        rest = [arm for arm in arms if arm not in first]
+        shown = [[first], [rest[k : k + MOST] for k in range(0, len(rest), MOST)]]
+        for file, parts in zip(context.asked.files.figures, shown, strict=False):
+            figure = draw(frame, titles, datasets, groups, study.metric, parts)
+            style.save(figure, frame, file)
+
+
+def _curves(study: Study) -> list[str]:
+    """Return the arms of a study that are trained at some finite ε."""
+    return [arm.name for arm in study.arms.values() if any(map(math.isfinite, arm.epsilons))]
+
+
+def leading(accuracy: pd.DataFrame, arms: Collection[str], metric: str) -> list[str]:
+    """Return the curves that rank best in the mean over datasets and ε, certified ones first."""
+    mine = accuracy[accuracy["arm"].isin(list(arms)) & np.isfinite(accuracy["epsilon"])]
+    places = mine.groupby(["dataset", "epsilon"])[metric].rank(
+        ascending=metric in LOSSES, na_option="bottom"
+    )
+    published = mine["calibration"].eq("published").groupby(mine["arm"]).first()
+    mean = places.groupby(mine["arm"]).mean()
+    best = sorted(mean.index, key=lambda arm: (published[arm], mean[arm], arm))[:MOST]
+    return [arm for arm in arms if arm in best]
 
 
 def panel_title(study: Study, name: str) -> str:
@@ -67,6 +124,11 @@ def panel_title(study: Study, name: str) -> str:
     seen = name in set_the_rule(study)
     return dataset_title(name) + (" (set PrivGAM's constants)" if seen else "")
 
+
+# More curves of one panel can't be told apart at a glance.
+MOST = 6
+# What stands behind the name of the figure that has the others.
+REST = "_supplement"
 
 SCORED_ON = {"test": "test set", "folds": "fresh folds"}
 ENVELOPE: dict[str, Any] = {"color": "0.82", "linewidth": 4.2, "solid_capstyle": "round"}
@@ -85,8 +147,11 @@ def draw(
     datasets: Mapping[str, str],
     groups: Mapping[str, str] | None = None,
     metric: str = "accuracy",
+    parts: Sequence[Collection[str]] | None = None,
 ) -> Figure:
     """Draw accuracy against ε with a band of one standard deviation over repeats.
+
+    Each of `parts` names the curves of a panel a dataset; by default there is one part, of all.
 
     A curve joins an arm's finite ε. An arm at ε = ∞ is a horizontal line with its name on it:
     grey if it is there alone, of the curve's colour if it is a private learner's own limit. A
@@ -114,21 +179,23 @@ def draw(
     best = kinds.envelope(finite, metric)
     looks = _level_looks(arms, styles, set(frame.loc[np.isinf(frame["epsilon"]), "arm"]))
     with style.paper():
+        parts = [curves] if parts is None else parts
+        placed = [(name, part) for part in parts for name in datasets]
         figure, panels = style.panels(
-            len(datasets), [(groups or {}).get(name, name) for name in datasets]
+            len(placed), [(groups or {}).get(name, name) for name, _ in placed]
         )
         levels = {}
-        for panel, dataset in zip(panels, datasets, strict=True):
+        for panel, (dataset, some) in zip(panels, placed, strict=True):
             part = frame[frame["dataset"] == dataset].sort_values("epsilon")
-            _draw_curves(panel, part, styles)
+            _draw_curves(panel, part, {arm: look for arm, look in styles.items() if arm in some})
             mine = best[best["dataset"] == dataset]
             panel.plot(mine["epsilon"], mine["score"], label="_envelope", zorder=1.4, **ENVELOPE)
             levels[panel] = _draw_levels(panel, part, looks, titles)
             _finish(panel, part, datasets[dataset])
         name = metric_name(metric)
-        _label_axes(panels, frame, list(datasets), name[0].upper() + name[1:])
+        _label_axes(panels, frame, [name for name, _ in placed], name[0].upper() + name[1:])
         handles = []
-        for arm in curves:
+        for arm in [arm for arm in curves if any(arm in some for some in parts)]:
             name = _name(titles[arm], calibrations[arm], first["delta"][arm], kind[arm])
             handles.append(style.key_line(name, **styles[arm].line()))
         if len(best):
@@ -183,7 +250,7 @@ def _name(title: str, calibration: str | None, delta: float, kind: str) -> str:
     """Return the name in the legend: how the noise was calibrated, and what settings have cost."""
     parts = [] if calibration is None or calibration in title else [calibration]
     if delta > 0:
-        parts.append(f"δ = {delta:g}")
+        parts.append(f"δ = {power(delta)}")
     if kind != kinds.RULE:
         parts.append(kind)
     return f"{title} ({', '.join(parts)})" if parts else title

@@ -1,4 +1,4 @@
-"""Run a study quietly, and say which learner comes first: what ``make quickstart`` calls."""
+"""Run a study quietly, and say with which learner to start: what ``make quickstart`` calls."""
 
 from __future__ import annotations
 
@@ -37,8 +37,10 @@ def main() -> None:
     path = Path("config/studies", f"{arguments.study}.yaml")
     study = studies.load(path)
     outputs = {one.output.word: one for one in outputs_of(study, str(path))}
+    advice = ""
     for dataset in study.datasets if "accuracy" in outputs else ():
         (one,) = rankings(outputs["accuracy"], dataset, [arguments.epsilon])
+        advice = advice or one.advice(dataset)
         print(f"\n{dataset}, {one.sentence()}")
         print("\n".join(one.lines(SHOWN)))
     print()
@@ -46,6 +48,10 @@ def main() -> None:
         if word in outputs:
             print(f"{name + ':':<8}{_shown(outputs[word].files.all)}")
     print(f"{'log:':<8}{log}")
+    if advice:
+        page = outputs.get("leaderboard")
+        more = f"; open {_shown(page.files.all)} for other ε and learners" if page else ""
+        print(f"\n{advice}{more}.")
 
 
 def _shown(paths: list[Path]) -> Path:
