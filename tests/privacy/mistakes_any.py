@@ -66,6 +66,10 @@ ADDED = Case(
     neighbours=ADD_REMOVE,
     sizes=(2, 3, 12),
 )
+ADDED_ROUNDS = replace(
+    ADDED,
+    parameters={**CYCLIC.parameters, "neighbours": ADD_REMOVE, "n_estimate": 10},
+)
 RUNS = Case("tuned", {"expected_runs": 2.0, "score_share": 0.5, "learner": "noisy_majority"})
 LOCAL = Case("distributed_topdown", {"depth": 2, "n_holders": 2, "trust": "local"})
 SECURE = Case("distributed_topdown", {"depth": 2, "n_holders": 2, "trust": "secure_sum"})
@@ -454,6 +458,11 @@ constant("classes_without_clip", many_classes, "CLIP", 1.0, SENSITIVITY, CLASSES
 @mistake(rule, "greedy_shares", CHARGE, GAM)
 def choices_for_nothing(own, *given):
     return sum(own(*given)), own(*given)[1]
+
+
+@mistake(Budget, "slope_and_total", SENSITIVITY, ADDED_ROUNDS)
+def all_of_the_rate_twice(own, self, part):
+    return own(self, part) and (1.0, 1.0)
 
 
 @mistake(Fit, "_noisy", POST_PROCESSING, PAIRS)

@@ -98,6 +98,21 @@ def test_sensitivities_hold_and_are_reached(neighbours, shapes):
             assert largest[key] == pytest.approx(stated[key], rel=1e-5), key
 
 
+@pytest.mark.parametrize("shapes", SHAPES)
+def test_an_added_record_costs_as_much_by_difference_and_total(shapes):
+    budget = gaussian_budget(1.0, 1e-5, ADD_REMOVE)
+    slope, total = budget.slope_and_total(rule.SLOPE_PART)
+    largest = 0.0
+    for one in RECORDS:
+        sums, *_ = moved([one], [], shapes)
+        for cells in (each.reshape(2, -1) for each in sums):
+            weighted = [slope * (cells[1] - cells[0]), total * cells.sum(axis=0)]
+            largest = max(largest, np.linalg.norm(weighted))
+    assert largest <= budget.sensitivity() * (1 + 1e-12)
+    if shapes is SHAPES[0]:
+        assert largest == pytest.approx(budget.sensitivity(), rel=1e-5)
+
+
 @pytest.mark.parametrize("neighbours", [REPLACE_ONE, ADD_REMOVE])
 def test_the_linear_parts_sensitivities_are_reached_at_the_ends_of_many_bins(neighbours):
     """m = 4: records at the ends of three columns, and the intercept, whose place is a half."""

@@ -9,6 +9,7 @@ from privcurve.coding import Records
 from privcurve.kernels.privgam import _along, _apart, smooth
 from privcurve.learners import registry
 from privcurve.learners.additive import rule
+from privcurve.learners.additive.fitting import Fit
 from privcurve.learners.additive.privgam import PrivGAMClassifier
 from privcurve.learners.additive.residuals import Residuals, bin_maps
 from privcurve.learners.entry import Facts
@@ -18,9 +19,11 @@ from privcurve.privacy.calibration.privgam import (
     ASSUMED_RULE,
     ASSUMED_SETTINGS,
     SET_ON,
+    gaussian_budget,
     grid_bits,
     mixed_budget,
 )
+from privcurve.privacy.curator import Curator
 from privcurve.privacy.ledger import ASSUMED_N
 
 RNG = np.random.default_rng(0)
@@ -290,6 +293,23 @@ def test_add_remove(delta, method):
     other = learner(delta=delta).fit(X, y).privacy_
     two = [e.noise_rate for e in other.ledger if e.mechanism in ("laplace", "gaussian")]
     assert rates[0] / two[0] == pytest.approx(2 if delta == 0 else np.sqrt(2))
+
+
+@pytest.mark.parametrize("neighbours", ["add-remove", "replace-one"])
+def test_slopes_have_less_noise_than_totals_where_a_record_is_added(neighbours):
+    """Of a column of 250 bins and no records: all that is released is noise."""
+    budget, width = gaussian_budget(1.0, 1e-5, neighbours), 250
+    maps = bin_maps(np.array([width]), (True,), merged=False)
+    nothing = np.zeros((0, 1), np.uint8), np.zeros(0, np.int8), np.zeros(0, np.int64)
+    fit = Fit(Residuals(*nothing, maps, 30), [True], budget, Curator(np.random.default_rng(1)))
+    released = [fit._noisy_labels(fit.records.sums(0), 0.1, f"{k}") for k in range(9)]
+    slopes = np.concatenate([sums[1] - sums[0] for sums, _ in released])
+    totals = np.concatenate([sums.sum(axis=0) for sums, _ in released])
+    unit = budget.sensitivity() / (np.sqrt(0.1) * budget.amount)
+    parts = (0.7, 0.3) if neighbours == "add-remove" else (0.5, 0.5)
+    assert slopes.std() == pytest.approx(unit / np.sqrt(parts[0]), rel=0.06)
+    assert totals.std() == pytest.approx(unit / np.sqrt(parts[1]), rel=0.06)
+    assert released[0][1] == pytest.approx(unit**2 / parts[0] / 2)
 
 
 def test_add_remove_needs_an_estimate_and_no_other_takes_one():

@@ -145,7 +145,7 @@ class Fit:
         """
         exact = self.records.sums(j)
         what = f"{when}: residuals by bin of {self._name(j)}"
-        sums, variance = self._noisy(exact, share, self.budget.sensitivity(), what)
+        sums, variance = self._noisy_labels(exact, share, what)
         self._take(j, sums, variance, weight)
 
     def margin(self, share: float, n_records: int) -> None:
@@ -200,7 +200,8 @@ class Fit:
         entry = self._spend(share, self.budget.release, what, sensitivity)
         diagonal, variance = self._with_noise(exact.diagonal(), entry, bits)
         # Beside the diagonal the same call goes on, with noise of its own scale.
-        gram[apart] = self._with_noise(exact[apart], entry, bits, beside=True)[0]
+        beside = self.budget.beside_diagonal()
+        gram[apart] = self._with_noise(exact[apart], entry, bits, beside, again=True)[0]
         gram += gram.T
         np.fill_diagonal(gram, diagonal)
         line.take_gram(gram, math.sqrt(variance * line.size))
@@ -218,6 +219,20 @@ class Fit:
         line.take_slopes(slopes, variance, weight)
         self._set(range(self.intercept + 1))
 
+    def _noisy_labels(self, exact: Ints, share: float, what: str) -> tuple[NDArray[Any], float]:
+        """Release the sums of a column by label; return them and the variance of a cell's noise.
+
+        Of two labels the difference may have less noise than the total: it is what steps are
+        made of. The variance is then that of two cells with such a difference.
+        """
+        rates = self.budget.slope_and_total(rule.SLOPE_PART)
+        if rates is None:
+            return self._noisy(exact, share, self.budget.sensitivity(), what)
+        entry = self._spend(share, self.budget.release, what, self.budget.sensitivity())
+        slope, variance = self._with_noise(exact[1] - exact[0], entry, rate=rates[0])
+        total, _ = self._with_noise(exact.sum(axis=0), entry, rate=rates[1], again=True)
+        return np.stack([total - slope, total + slope]) / 2, variance / 2
+
     def _noisy(
         self, exact: Ints, share: float, sensitivity: float, what: str
     ) -> tuple[NDArray[Any], float]:
@@ -234,21 +249,23 @@ class Fit:
             raise DoorError(f"{what}: more than the budget, {self._spent:.6g} of it")
         return announce(what, share, *facts) if self.budget.private else None
 
-    def _call(
-        self, entry: LedgerEntry | None, bits: int | None = None, beside: bool = False
-    ) -> Call:
-        """Return the call of an entry, its scale in units of the grid."""
+    def _call(self, entry: LedgerEntry | None, bits: int | None = None, rate: float = 1.0) -> Call:
+        """Return the call of an entry, its scale in units of the grid; `rate` is times its own."""
         if entry is None:
             return EXACT
-        rate = self.budget.beside_diagonal(entry.noise_rate) if beside else entry.noise_rate
-        return Call(entry.mechanism, self.budget.on_grid(rate, bits), entry)
+        return Call(entry.mechanism, self.budget.on_grid(rate * entry.noise_rate, bits), entry)
 
     def _with_noise(
-        self, exact: Ints, entry: LedgerEntry | None, bits: int | None = None, beside: bool = False
+        self,
+        exact: Ints,
+        entry: LedgerEntry | None,
+        bits: int | None = None,
+        rate: float = 1.0,
+        again: bool = False,
     ) -> tuple[NDArray[Any], float]:
         unit = 2.0 ** -(self.budget.bits if bits is None else bits)
-        call = self._call(entry, bits, beside)
-        released = self.curator.whole_numbers(call, exact, again=beside)
+        call = self._call(entry, bits, rate)
+        released = self.curator.whole_numbers(call, exact, again=again)
         if entry is None:
             return released * unit, 0.0
         pure = self.budget.pure

@@ -22,6 +22,9 @@ ROUND_POWER = 0.5
 CYCLIC_POWER = 0.5
 # What a release of the intercept gets beside one of a column.
 INTERCEPT_WEIGHT = 0.2
+# Where a record is added and δ > 0: of what a release costs, the part for the difference of the
+# labels' sums; their total has the rest. Set on Adult.
+SLOPE_PART = 0.7
 # Columns whose weight of "no effect" is at least this leave after this round.
 DROP_ROUND = 2
 DROP_WEIGHT = 0.5

@@ -328,7 +328,7 @@ ENTRIES: tuple[LearnerEntry, ...] = (
     LearnerEntry(
         name="privgam",
         path="privcurve.learners.additive.privgam:PrivGAMClassifier",
-        version=4,
+        version=5,
         title="PrivGAM",
         calibrations=(CERTIFIED,),
         approximate=True,

@@ -137,13 +137,23 @@ class Budget:
         """Return the sensitivity of its sums of products, in the norm of the noise."""
         return products(size, self.neighbours, self.pure)
 
-    def beside_diagonal(self, rate: float) -> float:
-        """Return the rate of the noise of products beside the diagonal.
+    def beside_diagonal(self) -> float:
+        """Return by how much the rate of the noise of products is larger beside the diagonal.
 
         In the norm of Frobenius such an element counts twice, so it takes noise of 1/√2 of the
         deviation; for Laplace noise there is no such thing (docs/privgam.md, proof 3).
         """
-        return rate if self.pure else rate / math.sqrt(0.5)
+        return 1.0 if self.pure else math.sqrt(2)
+
+    def slope_and_total(self, part: float) -> tuple[float, float] | None:
+        """Return how much of the rate difference and total of two labels' sums have: √part, √rest.
+
+        None where the sums themselves are released: an added record moves both by its residual, a
+        replaced one the difference by up to twice that (docs/privgam.md, proof 1).
+        """
+        if self.pure or self.neighbours != ADD_REMOVE or self.n_classes > 2 or not self.private:
+            return None
+        return math.sqrt(part), math.sqrt(1 - part)
 
     def release(self, what: str, share: float, sensitivity: float) -> LedgerEntry:
         """Return the ledger's entry of a release."""
