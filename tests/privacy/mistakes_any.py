@@ -24,7 +24,6 @@ from privcurve.learners import majority, one_rule, random_trees, tuned
 from privcurve.learners.additive import many_classes, residuals, rule
 from privcurve.learners.additive.fitting import Fit
 from privcurve.learners.base import CodedClassifier
-from privcurve.learners.linear import joint
 from privcurve.learners.majority import MARGIN, NoisyMajorityClassifier
 from privcurve.learners.noisy_bayes import NoisyBayesClassifier
 from privcurve.learners.shared import merging
@@ -55,8 +54,6 @@ BOOSTED = Case("dpboost", GRADIENT, sizes=MANY)
 OWN, PATE = (case for case in CASES if case.learner == "pate")
 GAM = Case("privgam", {"n_steps": 3})
 CYCLIC = Case("privgam", {"method": "cyclic", "n_rounds": 3, "delta": 1e-2})
-STEPS = Case("dp_newton", {"n_steps": 2, "delta": 1e-2})
-ROUNDS = Case("boosted_adassp", {"n_rounds": 2, "delta": 1e-2})
 PAIRS = replace(CYCLIC, parameters={**CYCLIC.parameters, "n_rounds": 2, "pairs": "yes"})
 CLASSES = replace(GAM, n_classes=3)
 CYCLIC_CLASSES = replace(CYCLIC, n_classes=3)
@@ -477,19 +474,6 @@ def pairs_without_noise(own, self, exact, share, sensitivity, what):
 def columns_dropped_by_exact_sums(own, self, active):
     self._nothing = [float(np.abs(self.records.sums(j)[1]).sum() < 1) for j in active]
     return own(self, active)
-
-
-# Joint learners --------------------------------------------------------------------------------
-
-
-@mistake(joint, "residual_norm", SENSITIVITY, STEPS, ROUNDS)
-def slopes_without_a_clip(own, n_classes):
-    return 2 * own(n_classes)
-
-
-@mistake(joint, "one_hot_gram_l2", SENSITIVITY, STEPS, ROUNDS)
-def gram_for_an_added_record(own, n_ones, neighbours):
-    return own(n_ones, ADD_REMOVE)
 
 
 # Private selection -----------------------------------------------------------------------------

@@ -11,6 +11,7 @@ import re
 from dataclasses import replace
 
 import mistakes_ensembles  # noqa: F401, adds its own
+import mistakes_joint  # noqa: F401, adds its own
 import mistakes_partial  # noqa: F401, adds its own
 import pytest
 from audit_less_noise import BREAK
