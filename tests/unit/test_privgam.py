@@ -300,8 +300,9 @@ def test_slopes_have_less_noise_than_totals_where_a_record_is_added(neighbours):
     """Of a column of 250 bins and no records: all that is released is noise."""
     budget, width = gaussian_budget(1.0, 1e-5, neighbours), 250
     maps = bin_maps(np.array([width]), (True,), merged=False)
-    nothing = np.zeros((0, 1), np.uint8), np.zeros(0, np.int8), np.zeros(0, np.int64)
-    fit = Fit(Residuals(*nothing, maps, 30), [True], budget, Curator(np.random.default_rng(1)))
+    none = np.zeros(0, np.int8), np.zeros(0, np.int64), np.array([width])
+    nothing = Residuals(Records(np.zeros((0, 1), np.uint8), *none), maps, 30)
+    fit = Fit(nothing, [True], budget, Curator(np.random.default_rng(1)))
     released = [fit._noisy_labels(fit.records.sums(0), 0.1, f"{k}") for k in range(9)]
     slopes = np.concatenate([sums[1] - sums[0] for sums, _ in released])
     totals = np.concatenate([sums.sum(axis=0) for sums, _ in released])
