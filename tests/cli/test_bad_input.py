@@ -122,6 +122,11 @@ CHECKS = [
         r"unknown dataset 'my data'\. A name is of letters, digits",
         {"descriptions/my data.yaml": DESCRIPTION},
     ),
+    (
+        CHECK,
+        "thousands and decimal are both ','",
+        {PATIENTS: f'decimal: ","\nthousands: ","\n{DESCRIPTION}'},
+    ),
     (CHECK, "an alias stands within", described('["", NA]', "&a [*a]")),
     (
         CHECK,

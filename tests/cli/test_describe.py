@@ -14,8 +14,10 @@ from drafting import DRAFT, column, decide, described, drafted, of, told
 
 from privcurve import datasets
 from privcurve.cli import check, main
+from privcurve.coding import code_between
 from privcurve.datasets.drafts import check as checked
 from privcurve.datasets.drafts import profile
+from privcurve.datasets.numbers import ungrouped
 
 # Nothing that was seen is in the draft --------------------------------------------
 
@@ -324,9 +326,9 @@ DATES = ("{:02d}/05/2024", "2024-05-{:02d}", "{}.5.2024")
         ],
         *[
             ([form.format(k) for k in range(100, 160)], AMOUNTS)
-            for form in ("1,{:03d}", "$ {}", "{}%", "1.{:03d},50", "-€{}", "{} cm", "{}kg")
+            for form in ("1,{:03d}", "$ {}", "{}%", "-€{}", "{} cm", "{}kg")
         ],
-        (THOUSANDS, "if 1.008 is more than a thousand, write it"),
+        (THOUSANDS, "if 1.008 is more than a thousand, say so in the draft: thousands: '.'"),
         (
             [DATES[k % 3].format(1 + k % 28) for k in range(60)],
             "if these are dates, write all in one form: 2024-12-31",
@@ -349,6 +351,71 @@ def test_values_that_may_mean_something_else_are_told_of(folder, capsys, values,
 @pytest.mark.parametrize("value", ["P{}", "{}-{}", "12:{}", "{}{:c}", "{:04d}"])
 def test_other_texts_are_no_amounts(folder, capsys, value):
     assert "amounts" not in described(capsys, of(value.format(k, 65 + k % 9) for k in range(60)))
+
+
+def german(amount):
+    """Write an amount as 8.333,96."""
+    return f"{amount:,.2f}".translate({ord(","): ".", ord("."): ","})
+
+
+def test_amounts_with_marks_between_thousands_are_numbers(folder, capsys):
+    amounts = [10 ** (k % 5 + 1) + k / 4 for k in range(60)]
+    wholes = [900 + 7 * k for k in range(60)]
+    rows = [
+        f"{german(x)};{n:_};{'yes' if k % 3 else 'no'}".replace("_", ".")
+        for k, (x, n) in enumerate(zip(amounts, wholes, strict=True))
+    ]
+    said = described(capsys, "\n".join(["x;n;sick", *rows]) + "\n")
+    assert "separator ';', UTF-8, decimal comma, '.' between thousands" in said
+    assert "10 to 100,014.75, 60 numbers" in said
+    text = DRAFT.read_text()
+    assert 'decimal: ","\nthousands: "."\n' in text
+    for bounds in ("bounds: [0, 200000]", "bounds: [0, 2000]"):
+        text = text.replace("bounds:  # decide: [lowest, highest] possible", bounds, 1)
+    DRAFT.write_text(text)
+    code, said = told(capsys, "check", "t")
+    assert code == 0, said
+    x, n = datasets.describe("t").domain.columns
+    X = datasets.load("t").X
+    assert X[:, 0].tolist() == code_between(np.array(amounts), x.edges).tolist()
+    assert X[:, 1].tolist() == code_between(np.array(wholes), n.edges).tolist()
+    # Without the word each is refused, and check says what it may mean.
+    DRAFT.write_text(text.replace('thousands: "."\n', ""))
+    code, said = told(capsys, "check", "t")
+    assert code == 1
+    assert """If '.' stands between thousands there, say thousands: ".".""" in said
+
+
+def test_new_records_have_marks_between_thousands_too(folder, capsys, monkeypatch):
+    monkeypatch.setenv("PRIVCURVE_SEEDS", str(folder / "seeds"))
+    rows = [f"{german(900 + 40 * k)};{'yes' if k > 30 else 'no'}" for k in range(60)]
+    described(capsys, "\n".join(["x;sick", *rows]) + "\n")
+    decide("[0, 4000]")
+    assert told(capsys, "release", "t", "--epsilon", "20", "--learner", "noisy_bayes")[0] == 0
+    (folder / "new.csv").write_text("x;k\n1.000,50;a\n3.000,5;b\n3 000;c\n3.00;d\n")
+    code, said = told(capsys, "predict", "releases/t/1/model.json", "new.csv", "--on-error", "skip")
+    assert code == 3
+    assert said.splitlines()[:5] == ["predicted_sick", "no", "yes", '""', '""']
+    assert "line 5 of new.csv: 'x' is '3.00', not a number" in said
+
+
+@pytest.mark.parametrize(
+    ("text", "decimal", "thousands", "plain"),
+    [
+        ("8.333,96", ",", ".", "8333,96"),
+        ("-1.234.567", ",", ".", "-1234567"),
+        ("1,234,567.5", ".", ",", "1234567.5"),
+        ("1 234\u00a0567,5", ",", " ", "1234567,5"),
+        ("1'234.5", ".", "'", "1234.5"),
+        (" 1.000 ", ",", ".", " 1000 "),
+        # No thousands, or nobody knows: as they are.
+        *[(text, ",", ".", text) for text in ("1.5", "1.23", "1234.567", "1.2345", "1.234.56", "")],
+        *[(text, ",", ".", text) for text in ("12", "1,5", "a.123", ".123", "1..234", "1.234,5,6")],
+        (None, ",", ".", None),
+    ],
+)
+def test_marks_stand_between_groups_of_three_digits(text, decimal, thousands, plain):
+    assert ungrouped([text], decimal, thousands) == [plain]
 
 
 @pytest.mark.parametrize("others", [[*THOUSANDS, "0.125"], range(700, 800)])

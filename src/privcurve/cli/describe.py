@@ -117,6 +117,8 @@ def _seen(file: Path, draft: Draft) -> Iterator[str]:
         written = f"separator {how.get('separator', ',')!r}, {how.get('encoding', 'UTF-8')}"
         if draft.decimal != ".":
             written += ", decimal comma"
+        if draft.thousands:
+            written += f", {draft.thousands!r} between thousands"
     else:
         written = how["kind"]
         sheets = [repr(name) for name in draft.format.sheets]

@@ -87,6 +87,7 @@ def build(
     unit = Unit(**content["unit"]) if isinstance(content.get("unit"), Mapping) else None
     n_test = int(content.get("n_test", 0))
     for fault in (
+        *_mark_faults(content),
         *_public_faults(content),
         *_column_faults(entries, columns),
         *_label_faults(label, columns),
@@ -105,7 +106,7 @@ def build(
         raw_sizes[TRAIN] = int(content["n_rows"])
     if n_test and unit is None:
         raw_sizes[TEST] = n_test
-    reading = {key: content[key] for key in ("unknown", "decimal") if key in content}
+    reading = {key: content[key] for key in ("unknown", "decimal", "thousands") if key in content}
     if "missing" in content:
         reading["missing"] = _texts(content["missing"])
     everywhere = content.get("clipping")
@@ -136,6 +137,12 @@ def build(
 def _twice(names: Iterable[str]) -> list[str]:
     """Return the names that are there more than once."""
     return [name for name, count in Counter(names).items() if count > 1]
+
+
+def _mark_faults(content: Mapping[str, Any]) -> Iterator[str]:
+    decimal = content.get("decimal", ".")
+    if content.get("thousands") == decimal:
+        yield f"thousands and decimal are both {decimal!r}: a number would mean two things"
 
 
 def _public_faults(content: Mapping[str, Any]) -> Iterator[str]:

@@ -284,6 +284,8 @@ class Description:
         if domain.decimal != ".":
             # The key is younger than the first coded data, which are not to be coded again.
             meaning["decimal"] = domain.decimal
+        if domain.thousands:
+            meaning["thousands"] = domain.thousands
         if self.unit is not None:
             # Data that were coded before there were studies of persons do not say whose they are.
             meaning["unit"] = {**asdict(self.unit), "kept": "persons"}

@@ -39,6 +39,8 @@ class Domain:
         that has it.
     decimal : str
         What raw data write between a number's units and tenths.
+    thousands : str
+        What they may write between thousands; ``""`` for nothing.
     """
 
     columns: tuple[Column, ...]
@@ -46,6 +48,7 @@ class Domain:
     missing: tuple[str, ...] = (MISSING,)
     unknown: str = FAIL
     decimal: str = "."
+    thousands: str = ""
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -123,7 +126,7 @@ class Domain:
 
         What is as it is by default is left out where it came later than the first datasets:
         their text, and so their checksums, stay. So is how raw values are read (`missing`,
-        `unknown`, `decimal`), on which no code depends: see :meth:`to_dict`.
+        `unknown`, `decimal`, `thousands`), on which no code depends: see :meth:`to_dict`.
         """
         columns = []
         for column in self.columns:
@@ -157,6 +160,7 @@ class Domain:
             "missing": list(self.missing),
             "unknown": self.unknown,
             "decimal": self.decimal,
+            **({"thousands": self.thousands} if self.thousands else {}),
         }
 
     @classmethod
@@ -171,7 +175,7 @@ class Domain:
             values["merged"] = tuple(map(float, entry.get("merged", ())))
             columns.append(Column(**values))
         label = {**facts["label"], "classes": tuple(facts["label"].get("classes", ()))}
-        reading = {key: facts[key] for key in ("unknown", "decimal") if key in facts}
+        reading = {key: facts[key] for key in ("unknown", "decimal", "thousands") if key in facts}
         if "missing" in facts:
             reading["missing"] = tuple(facts["missing"])
         return cls(tuple(columns), Label(**label), **reading)

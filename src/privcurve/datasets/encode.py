@@ -13,7 +13,7 @@ from privcurve.coding import Codes, code_between, code_type
 from privcurve.datasets.cells import as_read, distinct, texts_of
 from privcurve.datasets.columns import MISSING, NUMERIC, OTHER, Column
 from privcurve.datasets.errors import Problems
-from privcurve.datasets.numbers import Amounts, Markers, amount_of, dates, numbers
+from privcurve.datasets.numbers import Amounts, Markers, amount_of, dates, numbers, ungrouped
 from privcurve.datasets.readers.table import RawTable
 from privcurve.schema import nearest
 
@@ -209,7 +209,11 @@ def amounts(domain: Domain, column: Column, values: Any) -> Amounts:
     """Read a numeric column, of numbers or dates: :func:`privcurve.datasets.numbers.numbers`."""
     if column.dates:
         return dates(values, column.dates, domain.missing, domain.decimal)
-    return numbers(values, domain.missing, domain.decimal)
+    missing, decimal, thousands = domain.missing, domain.decimal, domain.thousands
+    if thousands and not isinstance(values, np.ndarray):
+        missing = (*missing, *map(str, ungrouped(missing, decimal, thousands)))
+        values = ungrouped(texts_of(values), decimal, thousands)
+    return numbers(values, missing, decimal)
 
 
 def texts(domain: Domain, column: Column, values: Any) -> Any:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection
+import re
+from collections.abc import Callable, Collection, Iterable
 from datetime import date, datetime
 from typing import Any
 
@@ -87,6 +88,22 @@ def tells_days(form: str) -> bool:
         return form == ISO or days(_SOME_DAY.strftime(form), form) == _day(_SOME_DAY)
     except ValueError:
         return False
+
+
+def ungrouped(texts: Iterable[str | None], decimal: str, thousands: str) -> list[str | None]:
+    """Leave out what stands between the thousands of numbers; other texts stay as they are.
+
+    Groups are of three digits but for the first, or it is no such number: of 1.5 beside a decimal
+    comma nobody knows what it means.
+    """
+    mark = "[ \u00a0\u202f]" if thousands == " " else re.escape(thousands)
+    tenths = rf"(?:{re.escape(decimal)}[0-9]*)?"
+    grouped = re.compile(rf"\s*[-+]?[0-9]{{1,3}}(?:{mark}[0-9]{{3}})+{tenths}\s*")
+    between = re.compile(rf"(?<=[0-9]){mark}(?=[0-9]{{3}})")
+    return [
+        between.sub("", text) if text is not None and grouped.fullmatch(text) else text
+        for text in texts
+    ]
 
 
 def amount_of(text: str, decimal: str) -> float | None:

@@ -32,7 +32,8 @@ if TYPE_CHECKING:
 BIN = "bin"
 FAIL = "fail"
 
-_PUBLIC = ("columns", "label", "missing", "unknown", "decimal", "public", "public_label")
+_MARKS = ("missing", "unknown", "decimal", "thousands")
+_PUBLIC = ("columns", "label", *_MARKS, "public", "public_label")
 
 # What has to be decided of each kind of column.
 _DECIDED = {NUMERIC: "bounds", "date": "bounds", CATEGORICAL: "categories", "text": "groups"}

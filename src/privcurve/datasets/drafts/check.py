@@ -24,10 +24,12 @@ from privcurve.datasets.description import TEST, Description, LabelSpec, Records
 from privcurve.datasets.domain import MISSING, NUMERIC, OTHER, Column, Domain
 from privcurve.datasets.drafts.columns import FINE
 from privcurve.datasets.drafts.profile import count_some
+from privcurve.datasets.drafts.text import flow
 from privcurve.datasets.encode import TextCodes, amounts, bin_codes, labels, texts
 from privcurve.datasets.errors import DatasetError, Problems
 from privcurve.datasets.fetch import fetch
 from privcurve.datasets.load import REFUSED, checksums, load
+from privcurve.datasets.numbers import amount_of, ungrouped
 from privcurve.datasets.variants import names_of, written_out
 from privcurve.schema import MOST_NAMED, Lines, nearest
 
@@ -473,6 +475,16 @@ class _Check:
             )
 
 
+def _grouping(tally: Tally) -> str:
+    """Propose what may stand between thousands, where all refused values would be numbers then."""
+    decimal, texts = tally.domain.decimal, list(tally.refused)
+    for mark in "., '":
+        plain = ungrouped(texts, decimal, mark) if mark != decimal else texts
+        if plain != texts and all(amount_of(str(text), decimal) is not None for text in plain):
+            return f" If {mark!r} stands between thousands there, say thousands: {flow(mark)}."
+    return ""
+
+
 def _faults(tally: Tally) -> Iterator[tuple[str, str]]:
     """Yield what is wrong with the values of a column, and under which key it is mended."""
     column = tally.column
@@ -488,8 +500,8 @@ def _faults(tally: Tally) -> Iterator[tuple[str, str]]:
         if column.kind == NUMERIC:
             what = "dates of its format" if column.dates else "numbers"
             yield (
-                f"{column.name!r} holds what are no {what}: {values}. If they stand for a missing "
-                "value, add them to missing; else correct the file"
+                f"{column.name!r} holds what are no {what}: {values}.{_grouping(tally)} If they "
+                "stand for a missing value, add them to missing; else correct the file"
                 + (", or format." if column.dates else ", or describe the column as text."),
                 "kind",
             )

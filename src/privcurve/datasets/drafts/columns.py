@@ -12,7 +12,7 @@ from privcurve.datasets.build import DATE, TEXT
 from privcurve.datasets.columns import CATEGORICAL, MISSING, NUMERIC, OTHER, written
 from privcurve.datasets.drafts.profile import LIKE_A_DATE, NEARLY_ALL, Profile, Range
 from privcurve.datasets.encode import fits, without_point
-from privcurve.datasets.numbers import ISO, amount_of, numbers
+from privcurve.datasets.numbers import ISO, amount_of, numbers, ungrouped
 
 # Columns of more texts than this share of their values, and of more than so many, tell records
 # apart rather than saying something of them.
@@ -121,9 +121,9 @@ class Proposal:
         return 2 * common >= min(len(self.words), len(other.words))
 
 
-def propose(name: str, profile: Profile, decimal: str, public: bool) -> Proposal:
+def propose(name: str, profile: Profile, decimal: str, thousands: str, public: bool) -> Proposal:
     """Say what a column may be described as; of what is `public`, values may be copied."""
-    amounts = profile.points if decimal == "." else profile.commas
+    amounts = profile.amounts(decimal, thousands)
     if _INDEX.fullmatch(name):
         return Proposal("", seen="names of rows, which pandas wrote: not of a record")
     if not profile.n_there:
@@ -136,7 +136,7 @@ def propose(name: str, profile: Profile, decimal: str, public: bool) -> Proposal
     if any(profile.nearly_all(some) for some in profile.dates.values()):
         return _date(profile, public)
     if profile.nearly_all(amounts) and not (profile.zeros and amounts.is_whole):
-        return _number(name, profile, decimal, public)
+        return _number(name, profile, decimal, thousands, public)
     return _text(name, profile, public)
 
 
@@ -184,16 +184,18 @@ def _date(profile: Profile, public: bool) -> Proposal:
     return Proposal(DATE, keys, remarks, f"{written(some.low)} to {written(some.high)}")
 
 
-def _number(name: str, profile: Profile, decimal: str, public: bool) -> Proposal:
-    amounts = profile.points if decimal == "." else profile.commas
+def _number(name: str, profile: Profile, decimal: str, thousands: str, public: bool) -> Proposal:
+    amounts = profile.amounts(decimal, thousands)
     what = "whole numbers" if amounts.is_whole else "numbers"
     n_values = f"{len(profile.values):,}" if not profile.more else f"over {len(profile.values):,}"
     seen = f"{amounts.low:,.10g} to {amounts.high:,.10g}, {n_values} {what}"
-    odd = [text for text in profile.values if not _is_amount(text)][:3]
+    written = list(profile.values)
+    plain = [str(text) for text in ungrouped(written, decimal, thousands)] if thousands else written
+    odd = [text for text, bare in zip(written, plain, strict=True) if not _is_amount(bare)][:3]
     if odd:
         seen += f"; no numbers: {', '.join(odd)}"
-    seen += _thousands(profile)
-    markers = _markers(profile, decimal)
+    seen += "" if thousands else _thousands(profile)
+    markers = _markers(plain, decimal)
     seen += f"; if {markers} stands for a missing value, add it to missing" if markers else ""
     by_name = _BY_NAME.get(name.lower().removesuffix("_years"))
     counter = by_name is None and amounts.is_whole
@@ -272,16 +274,16 @@ def _thousands(profile: Profile) -> str:
     parted = [text for text in profile.values if not text.lstrip("+-").isdecimal()]
     if not parted or not all(map(_IN_THOUSANDS.fullmatch, parted)):
         return ""
-    return f"; if {parted[0]} is more than a thousand, write it as a plain number"
+    mark = "." if "." in parted[0] else ","
+    return f"; if {parted[0]} is more than a thousand, say so in the draft: thousands: {mark!r}"
 
 
-def _markers(profile: Profile, decimal: str) -> str:
+def _markers(texts: list[str], decimal: str) -> str:
     """Name numbers that may stand for a missing value: -1 among counts, 999 among ages.
 
     Either the only negative ones, or those of one digit (99, -888, 777) that lie further from the
     others than these from one another.
     """
-    texts = list(profile.values)
     amounts, _, wrong = numbers(texts, (), decimal)
     by_value = {float(amounts[row]): texts[row] for row in range(len(texts)) if row not in wrong}
     coded = {value for value, text in by_value.items() if _CODED.fullmatch(text)}

@@ -12,7 +12,7 @@ from privcurve.datasets.description import DELIMITED, Description, LabelSpec, Pa
 from privcurve.datasets.domain import CATEGORICAL, Column, Domain, Label
 from privcurve.datasets.drafts.columns import Proposal, propose
 from privcurve.datasets.drafts.label import LabelChoice, classes
-from privcurve.datasets.drafts.profile import Profile, blank
+from privcurve.datasets.drafts.profile import OTHER, Profile, blank
 from privcurve.datasets.drafts.sniff import ENCODINGS, Format, plain_text, sniff
 from privcurve.datasets.drafts.text import Draft
 from privcurve.datasets.errors import DatasetError, Problems
@@ -75,8 +75,8 @@ def draft(
     if not seen.n:
         raise DatasetError(f"{path} holds no records" + (" that can be read" * problems.any))
     sides = classes(label, seen, public)
-    decimal = _decimal(how, profiles)
-    columns = {key: propose(key, profile, decimal, public) for key, profile in profiles.items()}
+    marks = _marks(how, profiles)
+    columns = {key: propose(key, profile, *marks, public) for key, profile in profiles.items()}
     columns |= {key: Proposal("", seen="lists or objects: not read") for key in how.nested}
     if not any(column.kind for column in columns.values()):
         raise DatasetError(f"{path} has no column to learn from: each is empty or an identifier")
@@ -85,7 +85,8 @@ def draft(
     return Draft(
         name=name,
         format=how,
-        decimal=decimal,
+        decimal=marks[0],
+        thousands=marks[1],
         missing=_markers(profiles),
         files={part: _from_here(file) for part, file in parts.items()},
         n_rows=n_rows,
@@ -190,6 +191,22 @@ def _anything(path: Path, how: Format, label: str) -> Description:
         domain=Domain(columns, Label(label), missing=("",)),
         label=LabelSpec(label),
     )
+
+
+def _marks(how: Format, profiles: dict[str, Profile]) -> tuple[str, str]:
+    """Return what stands before tenths and between thousands: what makes more columns numbers.
+
+    Something stands between thousands where a column is of numbers in no other way.
+    """
+    plain = _decimal(how, profiles)
+    each = profiles.values()
+    others = [one for one in each if not any(map(one.nearly_all, (one.points, one.commas)))]
+    n_more = {
+        decimal: sum(one.nearly_all(one.amounts(decimal, other)) for one in others)
+        for decimal, other in OTHER.items()
+    }
+    decimal = max(n_more, key=lambda sign: (n_more[sign], sign == plain))
+    return (decimal, OTHER[decimal]) if n_more[decimal] else (plain, "")
 
 
 def _decimal(how: Format, profiles: dict[str, Profile]) -> str:

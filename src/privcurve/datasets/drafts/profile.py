@@ -6,13 +6,13 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from privcurve.datasets.cells import counted
-from privcurve.datasets.numbers import ISO, days, numbers
+from privcurve.datasets.numbers import ISO, days, numbers, ungrouped
 
 # Texts that by convention stand for no value, in lower case.
 MISSING_WORDS = frozenset(
@@ -29,6 +29,9 @@ _LEAST_VALUES = 200
 # Share of the values that are there which must be of a kind, for a column of that kind. What
 # is not is told by `check`.
 NEARLY_ALL = 0.95
+
+# Of the signs of a number, the other one.
+OTHER = {".": ",", ",": "."}
 
 _DAYS = ("%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%Y/%m/%d", "%d-%m-%Y", "%m-%d-%Y", "%Y.%m.%d")
 _SHORT = ("%d.%m.%y", "%d/%m/%y", "%m/%d/%y")
@@ -87,6 +90,8 @@ class Profile:
         How many values were met until there were that many different ones.
     points, commas : Range
         Of numbers, with a decimal point or a decimal comma.
+    grouped : mapping of str to Range
+        By the decimal sign, of numbers in which the other sign may stand between thousands.
     zeros : bool
         Whether some number begins with a zero that means nothing, as codes do.
     dates : mapping of str to Range
@@ -103,6 +108,7 @@ class Profile:
     n_apart: int = 0
     points: Range = field(default_factory=Range)
     commas: Range = field(default_factory=Range)
+    grouped: dict[str, Range] = field(default_factory=lambda: {sign: Range() for sign in OTHER})
     zeros: bool = False
     dates: dict[str, Range] = field(default_factory=lambda: {form: Range() for form in FORMS})
     length: int = 0
@@ -116,6 +122,12 @@ class Profile:
     def share_apart(self) -> float:
         """How many values there are a record, as far as counted: 1 where each is alone."""
         return len(self.values) / self.n_apart if self.n_apart else 0.0
+
+    def amounts(self, decimal: str, thousands: str) -> Range:
+        """Return the numbers that are written so."""
+        if thousands:
+            return self.grouped.get(decimal, Range())
+        return self.points if decimal == "." else self.commas
 
     def nearly_all(self, some: Range) -> bool:
         """Return whether a column that holds these is one of them."""
@@ -145,6 +157,11 @@ class Profile:
             self.commas.add(*_amounts(counts, texts, ","))
         elif "." not in together:
             self.commas.add(*_amounts(counts, texts, "."))
+        for decimal in list(self.grouped):
+            without = cast(list[str], ungrouped(texts, decimal, OTHER[decimal]))
+            self.grouped[decimal].add(*_amounts(counts, without, decimal))
+            if self.grouped[decimal].n < NEARLY_ALL * self.n_there / 2:
+                del self.grouped[decimal]
         self.zeros = self.zeros or any(map(_LEADING_ZERO.match, texts))
 
     def _dates(self, counts: Counter[str]) -> None:

@@ -57,7 +57,7 @@ class Draft:
     ----------
     name : str
     format : Format
-    decimal : str
+    decimal, thousands : str
     missing : list of str
         Words for a missing value.
     files : mapping of str to str
@@ -81,6 +81,7 @@ class Draft:
     name: str
     format: Format
     decimal: str
+    thousands: str
     missing: list[str]
     files: Mapping[str, str]
     n_rows: int
@@ -153,6 +154,8 @@ class Draft:
         yield f"parser: {flow(parser)}"
         if self.decimal != ".":
             yield f"decimal: {scalar(self.decimal)}"
+        if self.thousands:
+            yield f"thousands: {scalar(self.thousands)}"
         yield f"missing: {flow(self.missing)}  # what the file writes for a missing value"
         yield "unknown: other  # what categories lack goes to other, where that is listed"
         yield "columns:"
