@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from privcurve.cli.main import _parser
+from privcurve.cli.main import _parser, main
 from privcurve.outputs.registry import OUTPUTS
 
 ROOT = Path(__file__).parents[2]
@@ -63,8 +63,8 @@ def test_links_of_notebooks_lead_to_files(notebook):
         assert (notebook.parent / link).exists(), link
 
 
-def test_the_readme_names_every_study_and_output():
-    named = set(re.findall(r"`([\w]+)`", README.read_text()))
+def test_the_page_of_studies_names_every_study_and_output():
+    named = set(re.findall(r"`([\w]+)`", (ROOT / "docs/studies.md").read_text()))
     # What puts the claims of several studies together goes by the name of its table.
     studies = {path.stem for path in (ROOT / "config/studies").glob("*.yaml")}
     assert studies - named == set()
@@ -100,3 +100,54 @@ def test_commands_of_the_pages_are_understood():
     assert len(found) > 10
     for line in found:
         parser.parse_args(shlex.split(line)[1:])
+
+
+# The README ---------------------------------------------------------------------------
+
+
+def blocks(language):
+    """The code blocks of the README in a language, each with the block of plain text after it."""
+    fenced = re.findall(r"^```(\w*)\n(.*?)^```", README.read_text(), re.DOTALL | re.MULTILINE)
+    pairs = zip(fenced, [*fenced[1:], ("", "")], strict=True)
+    return [
+        (code, after if kind == "" else "")
+        for (word, code), (kind, after) in pairs
+        if word == language
+    ]
+
+
+def test_the_readme_is_read_to_its_end():
+    assert len(README.read_text().split()) <= 900
+
+
+def test_python_of_the_readme_prints_what_stands_below_it(capsys):
+    (block,) = blocks("python")
+    code, printed = block
+    exec(code, {})
+    assert capsys.readouterr().out == printed
+
+
+def test_commands_of_the_readme_say_what_stands_below_them(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PRIVCURVE_SEEDS", str(tmp_path / "seeds"))
+    rows = [
+        f"{30 + k % 50},{'yes' if k % 3 else 'no'},{'yes' if k % 50 > 25 else 'no'}"
+        for k in range(200)
+    ]
+    (tmp_path / "patients.csv").write_text("\n".join(["age,smokes,sick", *rows, ""]))
+    (tmp_path / "new.csv").write_text("age,smokes\n41,no\n67,yes\n")
+    ((console, _),) = blocks("console")
+    steps = re.findall(r"^\$ privcurve (.*)\n((?:(?!\$).*\n)*)", console, re.MULTILINE)
+    assert len(steps) == console.count("$ ")
+    for command, expected in steps:
+        assert main(shlex.split(command)) == 0
+        said = capsys.readouterr().out.splitlines()
+        assert set(expected.splitlines()) <= set(said), command
+    assert (tmp_path / "answers.csv").read_text().splitlines()[0] == "predicted_sick"
+
+
+def test_make_has_the_targets_that_the_readme_names():
+    named = set(re.findall(r"\bmake (\w+)", README.read_text()))
+    assert {"quickstart", "test", "site"} <= named
+    makefile = (ROOT / "Makefile").read_text()
+    assert all(f"\n{target}:" in makefile for target in named - {"s"})
