@@ -24,7 +24,7 @@ from importlib import metadata
 from operator import add
 from pathlib import Path
 from threading import Lock
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 from uuid import uuid4
 
 import numpy as np
@@ -71,21 +71,61 @@ class Part:
     sha256: str
     n_bins: tuple[int, ...]
 
+    @property
+    def n(self) -> int:
+        """How many records it has."""
+        return self.n_rows
+
+    def labels(self) -> NDArray[Any]:
+        """Return the labels of all records."""
+        return self._read(labels_of(Path(self.path)), None)
+
+    def _read(self, path: Path, mode: Literal["r"] | None) -> NDArray[Any]:
+        try:
+            array: NDArray[Any] = np.load(path, mmap_mode=mode, allow_pickle=False)
+        except OSError as error:
+            raise PartError(
+                f"{path} can't be read: {error.strerror or error}. All workers need the coded "
+                "records under the same path"
+            ) from None
+        return array
+
     def records(self) -> Records:
         """Return the records; raises PartError if they are not there, or not those."""
         path = Path(self.path)
-        try:
-            if digest_of(path) != self.sha256:
-                raise PartError(f"{path} is not what was coded: delete its folder, and start again")
-            codes = np.load(path, mmap_mode="r", allow_pickle=False)
-            labels = np.load(labels_of(path), allow_pickle=False)
-        except OSError as error:
-            raise PartError(
-                f"{error.filename} can't be read: {error.strerror}. All workers need the coded "
-                "records under the same path"
-            ) from None
+        codes, labels = self._read(path, "r"), self.labels()
+        if digest_of(path) != self.sha256:
+            raise PartError(f"{path} is not what was coded: delete its folder, and start again")
         ones = np.broadcast_to(np.int64(1), labels.shape)
         return Records(codes.T, labels, ones, np.array(self.n_bins))
+
+
+@dataclass(frozen=True, eq=False)
+class Chosen:
+    """Some records of a part: of each, whether it is one of them.
+
+    Attributes
+    ----------
+    part : Part
+    chosen : ndarray of bool, shape (n_rows,)
+    """
+
+    part: Part
+    chosen: NDArray[np.bool_]
+
+    @property
+    def path(self) -> str:
+        """The file of the part."""
+        return self.part.path
+
+    @property
+    def n(self) -> int:
+        """How many records are chosen."""
+        return int(self.chosen.sum())
+
+    def records(self) -> Records:
+        """Return all rows of the part, of which those that are not chosen stand for no record."""
+        return self.part.records()._replace(counts=self.chosen.view(np.int8))
 
 
 def labels_of(path: Path) -> Path:
@@ -109,7 +149,7 @@ class Held:
     It is sent, copied and stored as the recipe that it is made by: no record leaves its process.
     """
 
-    def __init__(self, part: Part, make: Make, version: str = VERSION) -> None:
+    def __init__(self, part: Part | Chosen, make: Make, version: str = VERSION) -> None:
         if version != VERSION:
             raise PartError(f"a worker has privcurve {VERSION}, and not {version}: install that")
         self._part, self._make = part, make
@@ -146,7 +186,7 @@ def _give_back(mapped: NDArray[Any]) -> None:
 class Engine(Protocol):
     """Where parts are, and who asks them."""
 
-    def hold(self, parts: Sequence[Part], make: Make) -> Sequence[Any]:
+    def hold(self, parts: Sequence[Part | Chosen], make: Make) -> Sequence[Any]:
         """Return what stands for each part, and what is made of it, in a question."""
 
     def ask(self, held: Sequence[Any], question: str, arguments: tuple[Any, ...]) -> Iterable[Any]:
@@ -168,7 +208,7 @@ class Threads:
     def __init__(self, n: int | None = None) -> None:
         self._pool = ThreadPoolExecutor(n or os.cpu_count())
 
-    def hold(self, parts: Sequence[Part], make: Make) -> list[Held]:
+    def hold(self, parts: Sequence[Part | Chosen], make: Make) -> list[Held]:
         """Return the parts, which are opened when they are first asked."""
         return [Held(part, make) for part in parts]
 
@@ -219,7 +259,7 @@ class Cluster:
         if hasattr(self, "_client"):
             self._client.close()
 
-    def hold(self, parts: Sequence[Part], make: Make) -> list[Any]:
+    def hold(self, parts: Sequence[Part | Chosen], make: Make) -> list[Any]:
         """Return what stands for each part on a worker."""
         return [self._client.submit(Held, part, make, VERSION, pure=False) for part in parts]
 
@@ -267,20 +307,20 @@ class PartedRecords:
 
     Attributes
     ----------
-    parts : tuple of Part
+    parts : tuple of Part or Chosen
         In any order.
     n_bins : ndarray of int64, shape (n_columns,)
     engine : Engine
     """
 
-    parts: tuple[Part, ...]
+    parts: tuple[Part | Chosen, ...]
     n_bins: NDArray[np.int64]
     engine: Engine = field(default_factory=Threads)
 
     @property
     def n(self) -> int:
         """Number of records."""
-        return sum(part.n_rows for part in self.parts)
+        return sum(part.n for part in self.parts)
 
     def copy(self) -> PartedRecords:
         """Return the same: they are files, and read only."""

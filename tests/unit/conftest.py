@@ -49,7 +49,7 @@ def big(mine: Any) -> Any:
 
     def write(rows_per_part: int | None = None, n: int = N, **changes: Any) -> None:
         key = {} if rows_per_part is None else {"rows_per_part": rows_per_part}
-        public = {"budget": None, "public_benchmark": True}
-        mine(lines(n), columns=COLUMNS, **{**public, **key, **changes})
+        public = {"columns": COLUMNS, "budget": None, "public_benchmark": True}
+        mine(lines(n), **{**public, **key, **changes})
 
     return write

@@ -32,4 +32,4 @@ def lines(n: int = N) -> list[str]:
 
 
 def gam(**changes: Any) -> Request:
-    return request(learner="privgam", **{"delta": DELTA, **changes})
+    return request(**{"learner": "privgam", "delta": DELTA, **changes})

@@ -1,18 +1,22 @@
 """Records in parts: the same model, bit for bit, however they are divided and whoever asks them."""
 
+import itertools
 import random
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
-from own_parts import DELTA, SEED, N, gam
+from own_parts import COLUMNS, DELTA, SEED, N, gam
 from own_release import request
 
 from privcurve import datasets, parts
 from privcurve.coding import Records
 from privcurve.datasets import DatasetError, PartedDataset
 from privcurve.datasets.description import MOST_VALUES
+from privcurve.experiments import ready, study
+from privcurve.experiments.splits import selection_splits
+from privcurve.experiments.train import Trainer
 from privcurve.learners import registry
 from privcurve.parts import PartedRecords, PartError, Threads
 from privcurve.privacy.budget import ADD_REMOVE
@@ -28,10 +32,22 @@ def in_memory(data):
     return Records(data.X, data.y, ones, np.array(data.domain.n_bins))
 
 
+def first_release(setting, output):
+    """Return the model of a release; the next one is the first one too."""
+    released = release(gam(**setting), seed=SEED, output=Path(output))
+    # The number of a release is in its stream.
+    BudgetLedger(Path("releases/mine")).path.unlink()
+    Path("releases/mine/1").rmdir()
+    return released.path(MODEL).read_text()
+
+
 # The same ---------------------------------------------------------------------------------------
 
 
 SETTINGS = [
+    {"learner": "noisy_bayes"},
+    {"learner": "noisy_bayes", "parameters": {"n_columns": 2}},
+    {"learner": "random_trees", "parameters": {"trust": "central", "n_trees": 12}},
     {"delta": DELTA},
     {"delta": 0.0},
     {"epsilon": 20.0, "delta": DELTA},
@@ -47,11 +63,27 @@ def test_a_release_in_parts_is_that_in_one_memory(big, setting):
     texts = set()
     for number, rows in enumerate((None, N, 100, 37), 1):
         big(rows)
-        released = release(gam(**setting), seed=SEED, output=Path(f"out/{number}"))
-        # The number of a release is in its stream: each is the first of its folder.
-        BudgetLedger(Path("releases/mine")).path.unlink()
-        Path("releases/mine/1").rmdir()
-        texts.add(released.path(MODEL).read_text())
+        texts.add(first_release(setting, f"out/{number}"))
+    assert len(texts) == 1
+
+
+CLASSES = {"label": {"column": "town", "classes": ["Bergen", "Oslo", "?"]}}
+
+
+@pytest.mark.parametrize(
+    "setting",
+    [
+        {"delta": DELTA},
+        {"delta": 0.0},
+        {"learner": "random_trees", "parameters": {"trust": "central", "n_trees": 12}},
+    ],
+    ids=str,
+)
+def test_so_it_is_of_three_classes(big, setting):
+    texts = set()
+    for number, rows in enumerate((None, 90), 1):
+        big(rows, columns=[COLUMNS[0], COLUMNS[2]], **CLASSES)
+        texts.add(first_release(setting, f"out/{number}"))
     assert len(texts) == 1
 
 
@@ -149,12 +181,14 @@ def test_a_learner_that_needs_one_memory_is_refused_before_coding(big, monkeypat
     monkeypatch.setattr(datasets, "prepare", None)
     said = (
         "mine: lazybb needs all records in one memory, and these are in parts. In parts there "
-        "are: privgam"
+        "are: noisy_bayes, random_trees, privgam"
     )
     with pytest.raises(ReleaseError, match=said):
         release(request(learner="lazybb"), seed=SEED)
     with pytest.raises(ReleaseError, match="tuned needs all records in one memory"):
         release(request(learner="choose"), seed=SEED)
+    with pytest.raises(ReleaseError, match="in parts: take trust = 'central'"):
+        release(gam(learner="random_trees"), seed=SEED)
     learner = registry.make("lazybb", datasets.describe("mine").domain)
     with pytest.raises(ValueError, match="lazybb needs all records in one memory"):
         learner.fit_parts(PartedRecords((), np.array([2])), [{}], [np.random.default_rng()])
@@ -275,3 +309,44 @@ def test_a_secret_release_is_resumed_within_its_budget(big, monkeypatch):
     released = release(gam(), resume=True)
     assert (released.release.number, released.price.epsilon) == (1, 1.0)
     assert released.statement.epsilon == 1.0
+
+
+# In studies -------------------------------------------------------------------------------------
+
+
+def arms_of(**learners):
+    raw = {
+        "title": "t",
+        "datasets": ["mine"],
+        "epsilons": [1],
+        "delta": DELTA,
+        "learners": learners,
+    }
+    return study.from_mapping(raw | {"folds": 3, "repeats": 2}, "t", "t.yaml")
+
+
+def test_a_study_has_the_same_results_in_parts(big, tmp_path):
+    """Folds, their scores and those of training: what each run is trained on is chosen alike."""
+    made = arms_of(gam={"learner": "privgam"}, bayes={"learner": "noisy_bayes"})
+    results = []
+    for rows in (None, 90):
+        big(rows)
+        datasets.prepare("mine", f"coded-{rows}")
+        data = datasets.read_coded(f"coded-{rows}")
+        ready.check(made, data)
+        for arm in made.arms.values():
+            tasks = itertools.product(arm.points, selection_splits(3))
+            trainer = Trainer(data, arm, 1, tmp_path / f"store-{rows}")
+            for row in trainer.run(tasks):
+                assert (row.pop("status"), row.pop("fit_seconds") >= 0) == ("ok", True)
+                results.append(row)
+    assert len(results) == 2 * 2 * 3
+    assert results[:6] == results[6:]
+
+
+def test_a_study_refuses_learners_that_need_one_memory(big):
+    big(100)
+    made = arms_of(boost={"learner": "lazybb"})
+    about = {"mine": datasets.describe("mine")}
+    with pytest.raises(study.StudyError, match=r"t.yaml: mine: .* lazybb needs all records in one"):
+        list(study.notes(made, about, "t.yaml"))

@@ -9,8 +9,9 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +24,7 @@ from privcurve.datasets.domain import Domain
 from privcurve.datasets.errors import DatasetError
 from privcurve.datasets.fetch import sha256_of
 from privcurve.files import replace_file, replace_text
-from privcurve.parts import Part
+from privcurve.parts import Chosen, Part, PartedRecords
 
 _ARRAYS = "encoded.npz"
 _DOMAIN = "domain.json"
@@ -80,6 +81,10 @@ class Dataset:
     def n_rows(self) -> int:
         """Number of training records."""
         return len(self.y)
+
+    def rows(self, places: NDArray[np.intp]) -> tuple[NDArray[Any], NDArray[np.int8]]:
+        """Return codes and labels of some training records."""
+        return self.X[places], self.y[places]
 
 
 class Checksum:
@@ -145,6 +150,33 @@ class PartedDataset:
     def n_rows(self) -> int:
         """Number of training records."""
         return sum(part.n_rows for part in self.parts)
+
+    @cached_property
+    def y(self) -> NDArray[np.int8]:
+        """The labels of all training records."""
+        return np.concatenate([part.labels() for part in self.parts])
+
+    def rows(self, places: NDArray[np.intp]) -> tuple[NDArray[Any], NDArray[np.int8]]:
+        """Return codes and labels of some training records; `places` are in increasing order."""
+        codes = [part.records().codes[where] for part, where in self._by_part(places)]
+        return np.concatenate(codes), self.y[places]
+
+    def some(self, places: NDArray[np.intp]) -> PartedRecords:
+        """Return some training records in their parts; `places` are in increasing order."""
+        chosen = []
+        for part, where in self._by_part(places):
+            mask = np.zeros(part.n_rows, dtype=bool)
+            mask[where] = True
+            chosen.append(Chosen(part, mask))
+        return PartedRecords(tuple(chosen), np.array(self.domain.n_bins))
+
+    def _by_part(self, places: NDArray[np.intp]) -> Iterator[tuple[Part, NDArray[np.intp]]]:
+        """Yield each part with the places of the records in it."""
+        ends = np.cumsum([part.n_rows for part in self.parts])
+        starts = np.concatenate([[0], ends[:-1]])
+        cuts = np.searchsorted(places, ends[:-1])
+        for part, start, where in zip(self.parts, starts, np.split(places, cuts), strict=True):
+            yield part, where - start
 
 
 def save(dataset: Dataset | PartedDataset, folder: str | os.PathLike[str]) -> None:

@@ -10,21 +10,10 @@ from numpy.typing import NDArray
 
 from privcurve.coding import class_labels
 from privcurve.experiments import canonical
-from privcurve.experiments.splits import Part
+from privcurve.experiments.splits import InParts, Part, right_answers
 from privcurve.privacy.budget import implies
 
 Array = NDArray[Any]
-
-
-def right_answers(scores: Array, labels: Array) -> Array:
-    """Say which rows are decided right, by scores of shape (n_rows,) or (n_rows, n_classes).
-
-    Zero counts as negative; of equal scores of classes the first one counts. Labels are −1 and +1;
-    of more than two classes 0, 1, ….
-    """
-    if scores.ndim == 2:
-        return np.asarray(scores.argmax(axis=1) == labels)
-    return np.asarray((scores > 0) == (labels > 0))
 
 
 def accuracy(scores: Array, labels: Array, counts: Array) -> float:
@@ -103,7 +92,7 @@ def _is_within(epsilon: float, delta: float, budget: tuple[float, float]) -> boo
 
 def score(
     learner: Any,
-    train: Part,
+    train: Part | InParts,
     scored: Part,
     seconds: float,
     relation: str | None = None,
@@ -123,7 +112,7 @@ def score(
     # Of a learner whose every answer costs privacy, records of training are not asked again.
     train_accuracy = None
     if not getattr(learner, "scores_cost_answers", False):
-        train_accuracy = accuracy(learner.decision_function(train.X), train.y, train.counts)
+        train_accuracy = train.n_right(learner) / train.n
     statement = learner.privacy_
     required = relation if statement.private else None
     if required is not None and not implies(statement.neighbours, required):
@@ -151,7 +140,7 @@ def score(
         "auc": auc(values, scored.y, scored.counts) if values.ndim == 1 else None,
         "log_loss": loss,
         "train_accuracy": train_accuracy,
-        "n_train": int(train.counts.sum()),
+        "n_train": train.n,
         "n_features_used": int(learner.n_features_used_),
         "fit_seconds": round(seconds, 6),
         "status": "ok",

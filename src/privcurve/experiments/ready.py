@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from privcurve.datasets import Dataset, check_folds
+from privcurve.datasets import Dataset, PartedDataset, check_folds
 from privcurve.experiments.metrics import fits_log_odds
 from privcurve.experiments.splits import Splitter, drawn_from
 from privcurve.experiments.study import Study
 from privcurve.learners import registry
 
 
-def _check_persons(dataset: Dataset) -> None:
+def _check_persons(dataset: Dataset | PartedDataset) -> None:
     """Refuse records to test by of persons whose other records train."""
     if dataset.persons is None or dataset.persons_test is None:
         return
@@ -24,7 +24,7 @@ def _check_persons(dataset: Dataset) -> None:
         )
 
 
-def check(study: Study, dataset: Dataset) -> None:
+def check(study: Study, dataset: Dataset | PartedDataset) -> None:
     """Refuse a study that cannot be trained and scored on a dataset.
 
     A label has too few records, a learner has no probabilities for the log loss, needs a public
@@ -51,7 +51,7 @@ def check(study: Study, dataset: Dataset) -> None:
                 n_classes
             )
         for setting in arm.settings if answers else ():
-            learner.set_params(**setting).check_answers(int(train.counts.sum()), scored.X)
+            learner.set_params(**setting).check_answers(train.n, scored.X)
         if by_loss and not fits_log_odds(learner):
             raise ValueError(
                 f"metric: log_loss needs probabilities, which {arm.learner} ({arm.name}) does not "

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from privcurve.datasets import Dataset, distinct, stratified_folds
+from privcurve.coding import Records, code_type
+from privcurve.datasets import Dataset, PartedDataset, distinct, stratified_folds
 from privcurve.experiments import canonical
+from privcurve.parts import PartedRecords, Totals
 from privcurve.privacy import seeds
 from privcurve.privacy.seeds import Seed
 
@@ -18,6 +21,9 @@ TEST = "test"
 # Parts that a splitter remembers may take about so many bytes: to find the distinct rows again, for
 # each repeat and each arm, costs more than many a fit.
 REMEMBERED = 2**27
+
+# Rows of a part that are decided at a time.
+AT_ONCE = 65_536
 
 # Of a share of fewer records, one of each label is another share.
 LEAST_HELD_OUT = 0.1
@@ -141,7 +147,7 @@ def sub_sample(y: Any, rows: Any, order: Any, share: float) -> Any:
     return np.sort(np.concatenate(taken))
 
 
-def drawn_from(dataset: Dataset) -> tuple[Any, Any]:
+def drawn_from(dataset: Dataset | PartedDataset) -> tuple[Any, Any]:
     """Return the labels of what folds are drawn from, and the place of each record among these.
 
     These are the records themselves; or persons, whose records never part. A person has the
@@ -165,6 +171,68 @@ class Part:
     y: Any
     counts: Any
 
+    @property
+    def n(self) -> int:
+        """How many records there are."""
+        return int(self.counts.sum())
+
+    def fit(self, template: Any, settings: Sequence[Any], rngs: Sequence[Any]) -> Any:
+        """Train a copy of a learner for each setting."""
+        return template.fit_many(self.X, self.y, settings, rngs, self.counts)
+
+    def n_right(self, learner: Any) -> int:
+        """Count the records that a fitted learner decides right."""
+        right = right_answers(learner.decision_function(self.X), self.y)
+        return int(self.counts[right].sum())
+
+
+@dataclass(frozen=True)
+class InParts:
+    """Training records in parts: what :class:`Part` is of those in one memory."""
+
+    records: PartedRecords
+
+    @property
+    def n(self) -> int:
+        """How many records there are."""
+        return self.records.n
+
+    def fit(self, template: Any, settings: Sequence[Any], rngs: Sequence[Any]) -> Any:
+        """Train a copy of a learner for each setting."""
+        return template.fit_parts(self.records, settings, rngs)
+
+    def n_right(self, learner: Any) -> int:
+        """Count the records that a fitted learner decides right."""
+        return int(Totals(self.records, partial(RightRows, learner=learner)).of("n_right"))
+
+
+class RightRows:
+    """Rows of one part, to be decided by a fitted learner."""
+
+    def __init__(self, records: Records, learner: Any) -> None:
+        self._records, self._learner = records, learner
+
+    def n_right(self) -> int:
+        """Count the records that are decided right, some rows at a time."""
+        codes, labels, counts, _ = self._records
+        total = 0
+        for start in range(0, len(labels), AT_ONCE):
+            some = slice(start, start + AT_ONCE)
+            scores = self._learner.decision_function(np.ascontiguousarray(codes[some]))
+            total += int(counts[some][right_answers(scores, labels[some])].sum())
+        return total
+
+
+def right_answers(scores: Any, labels: Any) -> Any:
+    """Say which rows are decided right, by scores of shape (n_rows,) or (n_rows, n_classes).
+
+    Zero counts as negative; of equal scores of classes the first one counts. Labels are −1 and +1;
+    of more than two classes 0, 1, ….
+    """
+    if scores.ndim == 2:
+        return np.asarray(scores.argmax(axis=1) == labels)
+    return np.asarray((scores > 0) == (labels > 0))
+
 
 class Splitter:
     """Cuts a dataset into training and scoring parts, remembering partitions.
@@ -178,19 +246,23 @@ class Splitter:
         The share of the training part that trains: sub-samples of one split are nested.
     """
 
-    def __init__(self, dataset: Dataset, seed: Seed, train_share: float = 1.0) -> None:
+    def __init__(
+        self, dataset: Dataset | PartedDataset, seed: Seed, train_share: float = 1.0
+    ) -> None:
         self._dataset = dataset
         self._seed = seed
         self._share = train_share
         self._folds: dict[tuple[int, int], Any] = {}
-        self._parts: dict[tuple[str, int], tuple[Part, Part]] = {}
+        self._parts: dict[tuple[str, int], tuple[Part | InParts, Part]] = {}
 
-    def parts(self, split: Split) -> tuple[Part, Part]:
+    def parts(self, split: Split) -> tuple[Part | InParts, Part]:
         """Return the training and the scoring part of a split: remembered, if not too many."""
         partition = self._partition(split)
         key = (split.fold, 0 if split.fold == TEST and self._share == 1 else partition)
         if key not in self._parts:
-            size = self._dataset.X.nbytes + 9 * len(self._dataset.y)
+            domain = self._dataset.domain
+            width = len(domain.n_bins) * np.dtype(code_type(domain.n_bins)).itemsize
+            size = (width + 9) * self._dataset.n_rows
             while len(self._parts) >= max(1, REMEMBERED // size):
                 del self._parts[next(iter(self._parts))]
             self._parts[key] = self._cut(split)
@@ -209,12 +281,15 @@ class Splitter:
         scored = self._scored(split)
         return self._sampled(np.flatnonzero(~scored), split), np.flatnonzero(scored)
 
-    def _cut(self, split: Split) -> tuple[Part, Part]:
+    def _cut(self, split: Split) -> tuple[Part | InParts, Part]:
         data = self._dataset
         train, scored = self.rows(split)
+        trained = (
+            InParts(data.some(train)) if isinstance(data, PartedDataset) else self._part(train)
+        )
         if split.fold == TEST and data.X_test is not None and data.y_test is not None:
-            return self._part(train), Part(*distinct(data.X_test, data.y_test))
-        return self._part(train), self._part(scored)
+            return trained, Part(*distinct(data.X_test, data.y_test))
+        return trained, self._part(scored)
 
     def _scored(self, split: Split) -> Any:
         labels, places = drawn_from(self._dataset)
@@ -236,7 +311,7 @@ class Splitter:
         return rows
 
     def _part(self, rows: Any) -> Part:
-        return Part(*distinct(self._dataset.X[rows], self._dataset.y[rows]))
+        return Part(*distinct(*self._dataset.rows(rows)))
 
     def _stream(self, split: Split, **more: Any) -> np.random.Generator:
         data, partition = self._dataset, self._partition(split)

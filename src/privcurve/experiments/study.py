@@ -298,6 +298,7 @@ def notes(study: Study, datasets: Mapping[str, Description], where: str) -> Iter
                 f"{where}: {name}: ε and δ are those of persons: at most {about.unit.at_most} "
                 f"records of each {about.unit.column} train, and all of a person's train or score"
             )
+        _check_parts(study, about, where)
         _check_classes(study, about, where)
         if partial:
             _check_public(about, where)
@@ -320,6 +321,17 @@ def _check_unit(study: Study, about: Description, where: str) -> None:
                 raise StudyError(
                     f"{where}: {arm.name} at epsilon = {epsilon:g} of persons of at most "
                     f"{about.unit.at_most} records ({about.name}): {why} of one record"
+                )
+
+
+def _check_parts(study: Study, about: Description, where: str) -> None:
+    """Refuse learners that need all records in one memory, where these are in parts."""
+    for arm in study.arms.values() if about.part_rows else ():
+        entry = registry.entry(arm.learner)
+        for setting in arm.settings:
+            if why := entry.refuses(setting=setting, in_parts=True):
+                raise StudyError(
+                    f"{where}: {about.name}: {arm.name}: {why}. {registry.others_for_parts()}"
                 )
 
 

@@ -12,11 +12,11 @@ from typing import Any, Self
 import numpy as np
 
 from privcurve import extras
-from privcurve.datasets import Dataset
+from privcurve.datasets import Dataset, PartedDataset
 from privcurve.experiments.arms import Arm, Point
 from privcurve.experiments.cells import Cell, CellIds, generator
 from privcurve.experiments.metrics import failure, score
-from privcurve.experiments.splits import Part, Split, Splitter
+from privcurve.experiments.splits import InParts, Part, Split, Splitter
 from privcurve.experiments.store import Store
 from privcurve.learners import registry
 from privcurve.privacy.seeds import Seed
@@ -30,10 +30,10 @@ SECONDS_PER_BATCH = 1.0
 
 
 def fitted(
-    dataset: Dataset,
+    dataset: Dataset | PartedDataset,
     arm: Arm,
     points: Sequence[Point],
-    train: Part,
+    train: Part | InParts,
     rngs: Sequence[np.random.Generator],
 ) -> list[Any]:
     """Train an arm on a part of a dataset: a learner for each point, with the stream of its own.
@@ -42,7 +42,7 @@ def fitted(
     """
     template = registry.make(arm.learner, dataset.domain, neighbours=arm.claim)
     settings = [arm.estimator_parameters(point, dataset.at_most) for point in points]
-    learners = template.fit_many(train.X, train.y, settings, rngs, train.counts)
+    learners: list[Any] = train.fit(template, settings, rngs)
     for learner in learners if dataset.at_most is not None else ():
         learner._fitted_statement = learner._fitted_statement.of_persons(dataset.at_most)
     return learners
@@ -72,7 +72,7 @@ class Trainer:
 
     def __init__(
         self,
-        dataset: Dataset,
+        dataset: Dataset | PartedDataset,
         arm: Arm,
         seed: Seed,
         store: Path,
@@ -164,14 +164,16 @@ class Trainer:
         """Return ε and δ that a point's statement may not pass; None without privacy."""
         return (point.epsilon, self._arm.delta) if self._arm.calibration else None
 
-    def _batch_size(self, cell: Cell, train: Part) -> int:
-        n_rows, n_columns = train.X.shape
-        n_classes = self._dataset.domain.n_classes
+    def _batch_size(self, cell: Cell, train: Part | InParts) -> int:
+        n_rows = len(train.X) if isinstance(train, Part) else train.n
+        n_columns, n_classes = len(self._dataset.domain.n_bins), self._dataset.domain.n_classes
         seconds = registry.entry(self._arm.learner).cost
         cost = seconds(cell.point.setting, n_rows, n_columns, n_classes)
         return min(LARGEST_BATCH, max(1, round(SECONDS_PER_BATCH / cost)))
 
-    def _fit(self, cells: Sequence[Cell], train: Part, scored: Part) -> list[dict[str, Any]]:
+    def _fit(
+        self, cells: Sequence[Cell], train: Part | InParts, scored: Part
+    ) -> list[dict[str, Any]]:
         points, rngs = [cell.point for cell in cells], [generator(cell) for cell in cells]
         started = time.perf_counter()
         try:

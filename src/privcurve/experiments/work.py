@@ -47,7 +47,7 @@ def work(job: Job, started: float | None = None) -> None:
         If the store or the file can't be written.
     """
     # Portions on the same data have the same splits, most of them.
-    read, splitter_of = cache(datasets.read), cache(_splitter)
+    read, splitter_of = cache(datasets.read_coded), cache(_splitter)
     last = time.perf_counter() if started is None else started
     tables: dict[str, pa.Table] = {}
     facts = []

@@ -110,6 +110,14 @@ def published_scale(size: int, criterion: str, rate: float) -> float:
     return 2 * distributed_split_published(max(size, 2), criterion) / rate
 
 
+def leaf_sums(
+    rows: HolderRows, leaves: Ints, scores: Floats, trees: Stumps, n_classes: int
+) -> Ints:
+    """Add up the clipped residuals of rows in their leaves, in units of the trees."""
+    of_rows = residuals(scores, rows.classes, trees.unit, residual_norm(n_classes))
+    return sum_leaves(leaves, of_rows, rows.counts, trees.columns.shape[1] + 1)
+
+
 class LocalHolder:
     """A holder in this process.
 
@@ -208,9 +216,7 @@ class LocalHolder:
             self._scores = np.zeros((len(rows.counts), n_outputs))
         n_inner = trees.columns.shape[1]
         self._leaves = find_leaves(rows.bins, trees.trees()) - n_inner
-        norm = residual_norm(self.n_classes)
-        of_rows = residuals(self._scores, rows.classes, trees.unit, norm)
-        exact = sum_leaves(self._leaves, of_rows, rows.counts, n_inner + 1)
+        exact = leaf_sums(rows, self._leaves, self._scores, trees, self.n_classes)
         return self._say(exact * trees.unit, release)
 
     def move(self, values: Floats) -> None:

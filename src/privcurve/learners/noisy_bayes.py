@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +15,7 @@ from privcurve.learners.shared.chances import ChanceClassifier
 from privcurve.learners.shared.checks import require
 from privcurve.learners.shared.public_part import NO_START, PublicStart, started_roles
 from privcurve.learners.shared.roles import Roles
+from privcurve.parts import PartedRecords, Totals
 from privcurve.privacy.budget import REPLACE_ONE
 from privcurve.privacy.curator import Curator
 from privcurve.privacy.ledger import PrivacyStatement
@@ -114,12 +115,12 @@ class NoisyBayesClassifier(ChanceClassifier, PrivateClassifier):
         score = score_range(SCORE_SENSITIVITY, REPLACE_ONE)
         return Announced(CHOICE, share=share, times=m, score_range=score, source=SOURCE), counts
 
-    def _release(self, records: Records, curator: Curator) -> None:
-        codes, signs, counts, n_bins = records
+    def _release(self, records: Records | PartedRecords, curator: Curator) -> None:
+        n_bins = records.n_bins
         roles, m = self._roles(), self._counted()
-        tables = {
-            j: label_counts(codes[:, j], int(n_bins[j]), signs, counts) for j in roles.private
-        }
+        counted = Totals(records, CountedRows).of("tables", roles.private)
+        ends = np.cumsum(n_bins[list(roles.private)])
+        tables = dict(zip(roles.private, np.split(counted, ends[:-1]), strict=True))
         chosen = _choose(tables, m, curator)
         call = curator.call(COUNTS.format(m))
         released = curator.numbers(call, np.concatenate([tables[j] for j in chosen]))
@@ -129,6 +130,8 @@ class NoisyBayesClassifier(ChanceClassifier, PrivateClassifier):
             rates = np.log(np.maximum(totals, 0.0) + call.scale + float(self.smoothing))
             self.prior_: float | PublicStart = float(rates[1] - rates[0])
         else:
+            # With public columns records are in one memory.
+            codes, signs, counts, _ = cast(Records, records)
             totals = np.array([counts[signs < 0].sum(), counts[signs > 0].sum()], dtype=float)
             self.prior_ = PublicStart.of(codes, signs, counts, roles, n_bins)
         self.columns_ = np.array(chosen)
@@ -168,6 +171,19 @@ class NoisyBayesClassifier(ChanceClassifier, PrivateClassifier):
         for column, ratios in zip(self.columns_, self.log_ratios_, strict=True):
             found += ratios[codes[:, column]]
         return found
+
+
+class CountedRows:
+    """Rows of one part, to be counted."""
+
+    def __init__(self, records: Records) -> None:
+        self._records = records
+
+    def tables(self, columns: Sequence[int]) -> Ints:
+        """Count the records by code of some columns, one below the other, and by label."""
+        codes, signs, counts, n_bins = self._records
+        each = [label_counts(codes[:, j], int(n_bins[j]), signs, counts) for j in columns]
+        return np.concatenate(each)
 
 
 def label_counts(column: NDArray[Any], n_bins: int, signs: Signs, counts: Ints) -> Ints:

@@ -24,6 +24,7 @@ from privcurve.learners.shared.checks import all_between, check_complete, requir
 from privcurve.learners.shared.dealt import SEED, as_dealt, check_ordered, deal_to_holders
 from privcurve.learners.shared.staged import StagedClassifier
 from privcurve.learners.trees import write_trees
+from privcurve.parts import PartedRecords
 from privcurve.privacy.calibration.holders import random_trees
 from privcurve.privacy.curator import Curator
 from privcurve.privacy.ledger import PrivacyStatement
@@ -160,7 +161,7 @@ class RandomTreesClassifier(LinkedClassifier, StagedClassifier, PrivateClassifie
     delta: float = 1e-5
     ordered: Sequence[bool] | None = None
 
-    def _fit_one(self, records: Records, curator: Curator) -> PrivacyStatement:
+    def _fit_one(self, records: Records | PartedRecords, curator: Curator) -> PrivacyStatement:
         self.n_records_ = records.n
         questions = list_questions(self.n_bins_, check_ordered(self.ordered, len(self.n_bins_)))
         holders = deal_to_holders(self, questions, records, curator)

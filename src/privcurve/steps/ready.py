@@ -24,7 +24,7 @@ def main() -> None:
     study = studies.load(arguments.study)
     lines, faults = [], []
     for folder in arguments.data:
-        data = datasets.read(folder)
+        data = datasets.read_coded(folder)
         try:
             ready.check(study, data)
         except ValueError as error:

@@ -225,6 +225,7 @@ ENTRIES: tuple[LearnerEntry, ...] = (
         seconds=costs.noisy_bayes,
         neighbours=(REPLACE_ONE, PRIVATE_COLUMNS),
         few_bins=SOME,
+        in_parts={"start": ("none",)},
     ),
     # Trees of several data holders.
     LearnerEntry(
@@ -269,6 +270,7 @@ ENTRIES: tuple[LearnerEntry, ...] = (
         seconds=costs.random_trees,
         needs=("ordered",),
         multiclass=True,
+        in_parts={"trust": ("central",)},
     ),
     # Nock and Henecka 2022: boosted private trees, and the private forests they are compared with.
     LearnerEntry(

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, Protocol, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from privcurve.coding import Records
 from privcurve.holders.holder import Holder, HolderRows, LocalHolder
+from privcurve.holders.in_parts import PartedHolder
 from privcurve.holders.placement import deal
 from privcurve.holders.sums import CENTRAL, LOCAL
 from privcurve.kernels.holder_counts import Questions
 from privcurve.kernels.trees.form import bin_codes
 from privcurve.learners.registry import entry
+from privcurve.parts import PartedRecords
 from privcurve.privacy.curator import Curator
 from privcurve.privacy.ledger import NOT_PROVED, REFUTED, PrivacyStatement
 from privcurve.privacy.seeds import starts
@@ -45,7 +47,7 @@ def check_ordered(ordered: Sequence[bool] | None, n_columns: int) -> Sequence[bo
 
 
 def deal_to_holders(
-    learner: Dealing, questions: Questions, records: Records, curator: Curator
+    learner: Dealing, questions: Questions, records: Records | PartedRecords, curator: Curator
 ) -> list[Holder]:
     """Deal records, and make a holder of each part; a curator gets all of them.
 
@@ -54,8 +56,11 @@ def deal_to_holders(
     """
     n_holders = 1 if learner._trust() == CENTRAL else int(learner.n_holders)
     n_classes = len(learner.classes_)
-    codes, classes, counts, _ = records
     coins = curator.coins
+    if isinstance(records, PartedRecords):
+        (start,) = starts(coins, n_holders, SEED)
+        return [cast(Holder, PartedHolder(records, n_classes, curator.party(start)))]
+    codes, classes, counts, _ = records
     parts = deal(codes, classes, counts, n_classes, n_holders, learner.placement, coins)
     each = starts(coins, n_holders, SEED)
     bins = bin_codes(codes, np.diff(questions.starts))

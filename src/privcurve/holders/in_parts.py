@@ -1,0 +1,84 @@
+"""A data holder whose records are in parts: one curator of random trees."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from privcurve.coding import Floats, Ints, Records
+from privcurve.holders.holder import HolderRows, leaf_sums
+from privcurve.holders.sums import Release
+from privcurve.kernels.random_trees import Stumps
+from privcurve.kernels.trees.form import add_leaves, bin_codes, find_leaves
+from privcurve.parts import PartedRecords, Totals
+from privcurve.privacy.curator import Curator
+
+# Rows that are asked at a time.
+CHUNK = 65_536
+
+
+class Round(NamedTuple):
+    """Trees of a round, and what their leaves add to the scores."""
+
+    trees: Stumps
+    values: Floats
+
+
+class LeafRows:
+    """Rows of one part, whose scores follow from the rounds that a question names."""
+
+    def __init__(self, records: Records, n_classes: int) -> None:
+        self._records, self._n_classes = records, n_classes
+        n_outputs = Stumps.n_outputs(n_classes)
+        self._scores = np.zeros((len(records.labels), n_outputs))
+        self._n_rounds = 0
+
+    def leaves(self, rounds: tuple[Round, ...], trees: Stumps) -> Ints:
+        """Add up residuals in the leaves of trees, in units of theirs, after some rounds."""
+        codes, labels, counts, n_bins = self._records
+        n_inner = trees.columns.shape[1]
+        total = np.zeros(0, dtype=np.int64)
+        for start in range(0, len(labels), CHUNK):
+            some = slice(start, start + CHUNK)
+            bins = bin_codes(np.ascontiguousarray(codes[some]), n_bins)
+            for one in rounds[self._n_rounds :]:
+                at = find_leaves(bins, one.trees.trees()) - n_inner
+                add_leaves(at, one.values, self._scores[some])
+            # Of two classes labels are −1 and +1.
+            classes = np.maximum(labels[some], 0).astype(np.int64)
+            rows = HolderRows(bins, classes, counts[some])
+            at = find_leaves(bins, trees.trees()) - n_inner
+            sums = leaf_sums(rows, at, self._scores[some], trees, self._n_classes)
+            total = sums if start == 0 else total + sums
+        self._n_rounds = len(rounds)
+        return total
+
+
+class PartedHolder:
+    """Asks the parts of its records for sums in leaves, and adds the noise; see `Holder`.
+
+    Parameters
+    ----------
+    records : PartedRecords
+    n_classes : int
+    curator : Curator
+    """
+
+    def __init__(self, records: PartedRecords, n_classes: int, curator: Curator) -> None:
+        self.size = records.n
+        self.curator = curator
+        self._rows = Totals(records, partial(LeafRows, n_classes=n_classes))
+        self._rounds: list[Round] = []
+
+    def leaves(self, trees: Stumps, release: Release) -> NDArray[Any]:
+        """Add up residuals in the leaves of trees."""
+        self._trees = trees
+        exact = self._rows.of("leaves", tuple(self._rounds), trees)
+        return release.message(exact * trees.unit, self.curator)
+
+    def move(self, values: Floats) -> None:
+        """Add the values of the leaves of the last trees to the scores of the records."""
+        self._rounds.append(Round(self._trees, values))
