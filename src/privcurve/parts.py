@@ -34,11 +34,9 @@ from privcurve import extras
 from privcurve.coding import Records
 
 LOCAL, DASK = "local", "dask"
-ENGINES = (LOCAL, DASK)
 
 # Makes of records what answers questions about them, each by the method of that name.
 Make = Callable[[Records], Any]
-
 
 # Seconds for a scheduler to answer, and for its first worker.
 WAIT = 30
@@ -154,8 +152,7 @@ class Held:
             raise PartError(f"a worker has privcurve {VERSION}, and not {version}: install that")
         self._part, self._make = part, make
         self._lock = Lock()
-        self._records: Records | None = None
-        self._state: Any = None
+        self._begun: tuple[Records, Any] | None = None
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Held, (self._part, self._make)
@@ -166,12 +163,17 @@ class Held:
     def ask(self, question: str, arguments: tuple[Any, ...]) -> Any:
         """Answer a question."""
         with self._lock:
-            if self._records is None:
-                self._records = self._part.records()
-                self._state = self._make(self._records)
-            answer = getattr(self._state, question)(*arguments)
-            _give_back(self._records.codes)
+            # What fails half-way leaves nothing that a later question could be answered by.
+            records, state = self._begun or self._begin()
+            self._begun = None
+            answer = getattr(state, question)(*arguments)
+            self._begun = records, state
+            _give_back(records.codes)
             return answer
+
+    def _begin(self) -> tuple[Records, Any]:
+        records = self._part.records()
+        return records, self._make(records)
 
 
 def _give_back(mapped: NDArray[Any]) -> None:

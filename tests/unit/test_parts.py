@@ -173,6 +173,29 @@ def test_a_part_that_is_lost_is_read_again(big, monkeypatch):
     assert lost == kept
 
 
+class Counting:
+    """Counts its questions, and fails half-way at the second."""
+
+    def __init__(self, records):
+        self.n = 0
+
+    def count(self, fails):
+        self.n += 1
+        if fails:
+            raise MemoryError
+        return self.n
+
+
+def test_what_failed_half_way_answers_nothing_more(big):
+    big(100)
+    (part, *_) = datasets.prepare("mine", "coded").parts
+    held = parts.Held(part, Counting)
+    assert [held.ask("count", (False,)) for _ in range(2)] == [1, 2]
+    with pytest.raises(MemoryError):
+        held.ask("count", (True,))
+    assert held.ask("count", (False,)) == 1
+
+
 # Refused ----------------------------------------------------------------------------------------
 
 
