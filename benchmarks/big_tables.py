@@ -2,16 +2,22 @@
 
     python benchmarks/big_tables.py [--rows 1000000 10000000] [--whole 10000000] [--dask]
 
-Makes up tables of 30 columns, 20 numbers of 64 bins and 10 categories, as CSV, codes them, and
+Makes up tables of 30 columns, 20 numbers of 64 bins and 10 categories, as CSV (of more than 10
+million rows they are repeated), codes them, and
 releases PrivGAM (ε = 1) from the coded parts; each in a process of its own, whose seconds, CPU
 seconds and largest resident memory are printed. Up to --whole rows the same release is made with
 all records in one memory, and the two model.json have to be the same. With --dask it is made a
 third time, by a scheduler and two workers of one thread, of which the largest memory is printed.
+
+    python benchmarks/big_tables.py --draw docs/big_tables.md docs/figures/big_tables.png
+
+draws CPU seconds and memory by rows, of such lines on a page.
 """
 
 from __future__ import annotations
 
 import argparse
+import itertools
 import os
 import shutil
 import subprocess
@@ -31,6 +37,7 @@ N_NUMBERS, N_CATEGORIES, N_BINS = 20, 10, 64
 COLOURS = ("red", "green", "blue", "grey", "black")
 DELTAS = {"pure": "0", "δ": "1e-9"}
 AT_ONCE = 250_000
+MADE_UP = 10_000_000
 # The default of a table of 30 columns.
 PART = 1_000_000
 WORDS = {"parts": "in parts", "whole": "in one memory"}
@@ -42,7 +49,11 @@ def main() -> None:
     parser.add_argument("--whole", type=int, default=10**7, help="most rows in one memory")
     parser.add_argument("--dask", action="store_true", help="with two workers of Dask too")
     parser.add_argument("--folder", type=Path, help="for the tables; by default a temporary one")
+    parser.add_argument("--draw", type=Path, nargs=2, metavar=("PAGE", "FIGURE"))
     options = parser.parse_args()
+    if options.draw:
+        draw(*options.draw)
+        return
     with tempfile.TemporaryDirectory(dir=options.folder) as folder:
         os.chdir(folder)
         os.environ["PRIVCURVE_SEEDS"] = str(Path(folder) / "seeds")
@@ -83,11 +94,32 @@ def measure(n_rows: int, whole: bool, dask: bool) -> None:
             print(f"| {n_rows:,} | its workers | | | {' + '.join(map(str, largest))} | | |")
 
 
+def draw(page: Path, figure: Path) -> None:
+    """Draw CPU seconds and resident memory by rows, a line for each thing that was measured."""
+    import matplotlib.pyplot as plt
+
+    points: dict[str, list[list[float]]] = {}
+    for text in page.read_text().splitlines():
+        cells = [cell.strip().replace(",", "") for cell in text.split("|")]
+        if len(cells) == 9 and all(cells[k].isdecimal() for k in (1, 4, 5)):
+            points.setdefault(cells[2], []).append([float(cells[k]) for k in (1, 4, 5)])
+    _, axes = plt.subplots(1, 2, figsize=(9, 3.4), layout="constrained")
+    for what, rows in points.items():
+        n, cpu, memory = np.transpose(sorted(rows))
+        for ax, values in zip(axes, (cpu, memory), strict=True):
+            ax.loglog(n, values, "o-", label=what, markersize=4)
+    for ax, title in zip(axes, ("CPU seconds", "resident memory, MB"), strict=True):
+        ax.set(xlabel="rows of 31 columns", title=title)
+        ax.grid(alpha=0.3)
+    axes[1].legend(fontsize=7)
+    plt.savefig(figure, dpi=130)
+
+
 def write(n_rows: int, path: Path) -> None:
-    """Make up a table, a piece at a time."""
+    """Make up a table, a piece at a time; what is beyond `MADE_UP` rows repeats them."""
     rng = np.random.default_rng(0)
     with path.open("wb") as file:
-        for start in range(0, n_rows, AT_ONCE):
+        for start in range(0, min(n_rows, MADE_UP), AT_ONCE):
             n = min(AT_ONCE, n_rows - start)
             z = rng.normal(size=(N_NUMBERS + N_CATEGORIES, n))
             columns: dict[str, Any] = {
@@ -100,6 +132,12 @@ def write(n_rows: int, path: Path) -> None:
             columns["sick"] = pyarrow.array(np.where(score > 0.5, "yes", "no"))
             form = csv.WriteOptions(include_header=start == 0, quoting_style="none")
             csv.write_csv(pyarrow.table(columns), file, form)
+        for start in range(MADE_UP, n_rows, MADE_UP):
+            file.flush()
+            with path.open("rb") as made:
+                made.readline()
+                for piece in itertools.islice(made, min(MADE_UP, n_rows - start)):
+                    file.write(piece)
 
 
 def description(n_rows: int, rows_per_part: int) -> dict[str, Any]:
