@@ -212,6 +212,10 @@ def test_a_learner_that_needs_one_memory_is_refused_before_coding(big, monkeypat
         release(request(learner="choose"), seed=SEED)
     with pytest.raises(ReleaseError, match="in parts: take trust = 'central'"):
         release(gam(learner="random_trees"), seed=SEED)
+    fine = [{**COLUMNS[0], "spacing": "mixed", "n_bins": 64}, COLUMNS[1]]
+    big(100, columns=fine)
+    with pytest.raises(ReleaseError, match="noisy_bayes merges mixed bins with all records in one"):
+        release(gam(learner="noisy_bayes"), seed=SEED)
     learner = registry.make("lazybb", datasets.describe("mine").domain)
     with pytest.raises(ValueError, match="lazybb needs all records in one memory"):
         learner.fit_parts(PartedRecords((), np.array([2])), [{}], [np.random.default_rng()])

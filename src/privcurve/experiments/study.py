@@ -329,7 +329,7 @@ def _check_parts(study: Study, about: Description, where: str) -> None:
     for arm in study.arms.values() if about.part_rows else ():
         entry = registry.entry(arm.learner)
         for setting in arm.settings:
-            if why := entry.refuses(setting=setting, in_parts=True):
+            if why := entry.refuses(setting=setting, in_parts=True, facts=about.domain):
                 raise StudyError(
                     f"{where}: {about.name}: {arm.name}: {why}. {registry.others_for_parts()}"
                 )

@@ -310,6 +310,8 @@ class LearnerEntry:
                 )
         if in_parts and self._has_private(private_bins, facts):
             yield "pays for private bins with all records in one memory, and these are in parts"
+        if in_parts and self.few_bins and getattr(facts, "mixed_bins", None) is not None:
+            yield "merges mixed bins with all records in one memory, and these are in parts"
         if n_classes > 2 and not self.multiclass:
             yield f"takes two classes, not {n_classes}"
         uncertified = calibration == PUBLISHED or (self.private and not self.certified)
