@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -145,6 +145,10 @@ class PartedDataset:
     origin: Mapping[str, Any]
     X_test: NDArray[np.unsignedinteger[Any]] | None = None
     y_test: NDArray[np.int8] | None = None
+    # Records of persons are in one memory.
+    persons: ClassVar[None] = None
+    persons_test: ClassVar[None] = None
+    at_most: ClassVar[None] = None
 
     @property
     def n_rows(self) -> int:
