@@ -7,12 +7,14 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 import yaml
 from own_dataset import refused
 from own_release import book, request
+from sklearn.base import clone
 
-from privcurve import Schema, datasets, models
+from privcurve import PrivGAMClassifier, Schema, datasets, models
 from privcurve.cli.main import main
 from privcurve.datasets import DatasetError
 from privcurve.datasets.encode import bin_codes
@@ -21,8 +23,9 @@ from privcurve.experiments import ready, study
 from privcurve.experiments.models import train_afresh
 from privcurve.experiments.splits import Split, Splitter
 from privcurve.experiments.train import Trainer
-from privcurve.privacy.budget import ADD_REMOVE, PRIVATE_COLUMNS, REPLACE_ONE
-from privcurve.privacy.ledger import PrivacyStatement
+from privcurve.learners import registry
+from privcurve.privacy.budget import ADD_REMOVE, PRIVATE_COLUMNS, REPLACE_ONE, within_group
+from privcurve.privacy.ledger import PrivacyStatement, epsilon_of_ledger
 from privcurve.releases.budget_ledger import Price
 from privcurve.releases.choice import CHOOSE
 from privcurve.releases.errors import LedgerError
@@ -376,9 +379,79 @@ def test_raw_columns_are_those_of_the_records_that_are_kept(persons, balance):
 # In Python, and check -----------------------------------------------------------------
 
 
-def test_what_has_the_epsilon_of_records_is_refused(persons):
-    with pytest.raises(DatasetError, match="has the epsilon of single records, not of persons"):
-        Schema.from_description("resources/datasets/mine.yaml")
+def in_python():
+    frame = pd.read_csv("data/mine.csv")
+    return Schema.from_description("resources/datasets/mine.yaml"), frame
+
+
+def test_a_fit_in_python_has_the_epsilon_of_persons(persons):
+    schema, frame = in_python()
+    model = PrivGAMClassifier(epsilon=1.0, schema=schema).fit(frame, frame.sick)
+    said = model.privacy_
+    assert (said.epsilon, said.at_most) == (1.0, 2)
+    assert said.epsilon_spent == pytest.approx(1.0)
+    assert "of persons of at most 2 rows" in str(model)
+    # Parameters are for the next fit, and are divided once.
+    assert (model.epsilon, clone(model).epsilon) == (1.0, 1.0)
+    assert clone(model).fit(frame, frame.sick).privacy_.epsilon == 1.0
+    models.save("model.json", model)
+    assert models.load("model.json").statement == said
+    # Whom new rows are of does not count.
+    assert len(model.predict_proba(frame[["town", "age"]])) == len(frame)
+    with pytest.raises(ValueError, match="counts: with a unit in schema each row is one record"):
+        model.fit(frame, frame.sick, counts=np.ones(len(frame), dtype=int))
+    with pytest.raises(ValueError, match="fit_many has the epsilon of single rows"):
+        model.fit_many(frame, frame.sick, [{}], [np.random.default_rng(0)])
+
+
+@pytest.mark.parametrize("name", ["noisy_bayes", "privgam", "lazybb", "random_trees", "dp_newton"])
+def test_each_learner_has_the_share_of_a_record(persons, name):
+    schema, frame = in_python()
+    options = {"delta": 1e-6} if registry.entry(name).approximate else {}
+    kind = registry.estimator_class(name)
+    said = kind(epsilon=1.0, schema=schema, **options).fit(frame, frame.sick).privacy_
+    assert (said.epsilon, said.at_most) == (pytest.approx(1.0), 2)
+    assert said.delta == pytest.approx(1e-6) or not said.delta
+    each, _ = within_group(1.0, 1e-6, 2)
+    assert (
+        epsilon_of_ledger(said.composition, said.ledger, said.delta / (1 + np.exp(each))) <= 0.501
+    )
+
+
+def test_rows_that_train_are_those_of_a_release(persons):
+    schema, frame = in_python()
+    data = datasets.load("mine")
+    assert np.array_equal(schema.encode(frame)[schema.kept(frame)], data.X)
+    model = registry.estimator_class("gradient_boosting")(schema=schema).fit(frame, frame.sick)
+    other = registry.make("gradient_boosting", data.domain).fit(data.X, data.y)
+    assert np.array_equal(
+        model.decision_function(frame), other.decision_function(schema.encode(frame))
+    )
+    assert not model.privacy_.private
+
+
+def test_a_unit_of_a_schema_is_said_drafted_and_read_again(persons):
+    columns = {"age": (0, 120), "town": ["Oslo", "?"]}
+    schema = Schema(columns, ["no", "yes"], unit={"column": "who", "at_most": 2})
+    assert schema.at_most == 2
+    Path("schema.yaml").write_text(schema.to_yaml())
+    assert Schema.from_description("schema.yaml") == schema
+    assert Schema(columns, ["no", "yes"]).at_most is None
+    frame = pd.read_csv("data/mine.csv").rename(columns={"who": "who_id"})
+    drafted = Schema.draft(frame, "sick")
+    assert "unit" in drafted.undecided
+    drafted["unit"] = {"column": "who_id", "at_most": 3}
+    assert "unit" not in drafted.undecided
+    drafted["unit"] = "none"
+    assert "unit" not in drafted.undecided
+    model = PrivGAMClassifier(schema=schema)
+    with pytest.raises(DatasetError, match="no column 'who', by which the schema tells persons"):
+        model.fit(frame, frame.sick)
+    with pytest.raises(DatasetError, match="at_most"):
+        Schema(columns, ["no", "yes"], unit={"column": "who"})
+    frame.loc[3, "who"] = None
+    with pytest.raises(DatasetError, match="the unit 'who' is missing: whose record is it"):
+        model.fit(frame, frame.sick)
 
 
 def test_check_counts_what_is_kept_and_says_what_can_be_done(persons, capsys):

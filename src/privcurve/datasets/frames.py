@@ -15,8 +15,10 @@ from privcurve.datasets.columns import Column
 from privcurve.datasets.encode import Coder
 from privcurve.datasets.errors import DatasetError, Problems
 from privcurve.datasets.readers.table import DECIDED, RawTable, at_once, lacking
+from privcurve.schema import nearest
 
 if TYPE_CHECKING:
+    from privcurve.datasets.description import Description
     from privcurve.datasets.domain import Domain
 
 FRAME = "the frame"
@@ -66,6 +68,32 @@ def encode_frame(domain: Domain, frame: Any) -> Codes:
         start = stop
     problems.check()
     return codes
+
+
+def persons_of(description: Description, frame: Any) -> list[str]:
+    """Return the name of the person of each row, by the unit of a description.
+
+    Raises
+    ------
+    DatasetError
+        If the frame has no such column, or names nobody in some rows.
+    """
+    assert description.unit is not None
+    name = description.unit.column
+    has_names = isinstance(frame, Mapping) or hasattr(frame, "columns")
+    keys = list(frame if isinstance(frame, Mapping) else _names(frame)) if has_names else []
+    key_of = dict(zip(map(str, keys), keys, strict=True))
+    if name not in key_of:
+        raise DatasetError(
+            f"{FRAME} has no column {name!r}, by which the schema tells persons apart (unit)"
+            f"{nearest(name, key_of)}"
+        )
+    problems = Problems(FRAME, is_file=True)
+    cells = as_read(_column(name, frame[key_of[name]]), description.domain, None)
+    table = RawTable(FRAME, {name: cells}, range(len(cells)), "row")
+    persons = Coder(description.domain, DECIDED, problems).persons(description, table)
+    problems.check()
+    return persons
 
 
 def _columns(domain: Domain, frame: Any) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from privcurve import schema
-from privcurve.coding import LEAVES, PRIVATE, Codes
+from privcurve.coding import LEAVES, PRIVATE, Codes, of_each
 from privcurve.datasets.build import build
 from privcurve.datasets.catalogue import NO_FILES, SCHEMA, public_facts
 from privcurve.datasets.cells import as_read
@@ -22,7 +22,7 @@ from privcurve.datasets.domain import Domain
 from privcurve.datasets.drafts.columns import FINE
 from privcurve.datasets.encode import Coder
 from privcurve.datasets.errors import DatasetError, Problems
-from privcurve.datasets.frames import encode_frame
+from privcurve.datasets.frames import encode_frame, persons_of
 from privcurve.datasets.readers.table import RawTable
 from privcurve.schema import nearest
 
@@ -33,7 +33,7 @@ BIN = "bin"
 FAIL = "fail"
 
 _MARKS = ("missing", "unknown", "decimal", "thousands")
-_PUBLIC = ("columns", "label", *_MARKS, "public", "public_label")
+_PUBLIC = ("columns", "label", "unit", *_MARKS, "public", "public_label")
 
 # What has to be decided of each kind of column.
 _DECIDED = {NUMERIC: "bounds", "date": "bounds", CATEGORICAL: "categories", "text": "groups"}
@@ -64,6 +64,9 @@ class Schema:
         Their spacing: ``mixed``, ``mixed-high``, ``equal``, ``log`` or ``log1p``
         (:func:`privcurve.coding.edges`); or ``private``: 4,096 bins, which a learner merges to 64
         at most, for a share of its ε.
+    unit : mapping, optional
+        ``{"column": "patient_id", "at_most": 5}``: ε and δ of a fit are those of persons, of each
+        of whom at most so many rows train (docs/your_data.md).
 
     Raises
     ------
@@ -80,6 +83,7 @@ class Schema:
         unknown: str = FAIL,
         n_bins: int | None = None,
         spacing: str = FINE["spacing"],
+        unit: Mapping[str, Any] | None = None,
     ) -> None:
         if missing not in (FAIL, BIN):
             raise DatasetError(f"Schema: missing = {missing!r} is neither {FAIL!r} nor {BIN!r}")
@@ -90,6 +94,8 @@ class Schema:
             for name, given in columns.items()
         ]
         facts = {"columns": entries, "label": _label(label), "unknown": unknown}
+        if unit is not None:
+            facts["unit"] = dict(unit)
         self._set(facts, _values_of(label))
 
     def _set(self, facts: dict[str, Any], values: list[Any]) -> None:
@@ -115,14 +121,7 @@ class Schema:
         DatasetError
             If the file can't be read, or is not valid; each fault with its line.
         """
-        content = public_facts(Path(path))
-        if "unit" in content:
-            raise DatasetError(
-                f"{path}: unit: a learner that is fitted in Python has the epsilon of single "
-                "records, not of persons: privcurve release takes such a description; or leave "
-                "unit out, if each record is another person's"
-            )
-        return cls._of(content)
+        return cls._of(public_facts(Path(path)))
 
     @classmethod
     def _of(cls, content: Mapping[str, Any]) -> Self:
@@ -169,7 +168,14 @@ class Schema:
             return cls._of(schema.read_yaml(drafted))
 
     def __setitem__(self, name: str, given: Any) -> None:
-        """Decide what a column can hold: a pair of bounds, a list of categories, or a mapping."""
+        """Decide what a column can hold: a pair of bounds, a list of categories, or a mapping.
+
+        By the name ``unit``: whose records they are, as for a new schema; or ``none``.
+        """
+        if name == "unit" and name in self._facts:
+            self.__dict__.pop("_description", None)
+            self._set({**self._facts, "unit": _plain(given)}, self._values)
+            return
         if name not in self.names:
             raise KeyError(f"no column {name!r}{nearest(name, self.names)}")
         place = self.names.index(name)
@@ -190,13 +196,14 @@ class Schema:
 
     @property
     def undecided(self) -> list[str]:
-        """Names of the columns of which something is left blank; the label by ``label``."""
+        """Names of the columns of which something is left blank; ``unit``, ``label`` for those."""
         blank = [
             entry["name"]
             for entry in self._facts["columns"]
             if any(word is None for word in entry.values()) or "kind" not in entry
         ]
         label = self._facts.get("label", {})
+        blank += ["unit"] * (self._facts.get("unit", "none") is None)
         return blank + ["label"] * any(word is None for word in label.values())
 
     @cached_property
@@ -223,6 +230,25 @@ class Schema:
         """The classes, as predictions have them; of two, the negative one first."""
         names = list(self.domain.label.names)
         return self._values if len(self._values) == len(names) else names
+
+    @property
+    def at_most(self) -> int | None:
+        """How many rows of each person train, where ε is that of persons; None for all rows."""
+        unit = self._description.unit
+        return None if unit is None else unit.at_most
+
+    def kept(self, frame: Any) -> np.ndarray[Any, np.dtype[np.intp]]:
+        """Return the places of the rows of a raw frame that train: of each person some.
+
+        Raises
+        ------
+        DatasetError
+            If the column that names the persons is not there, or lacks a name.
+        """
+        description = self._description
+        assert description.unit is not None
+        persons = persons_of(description, frame)
+        return of_each(persons, description.unit.at_most, description.unit.seed)
 
     def encode(self, frame: Any) -> Codes:
         """Code the rows of a raw frame: columns by name, others are left out.

@@ -20,8 +20,9 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from privcurve.coding import Codes, Floats, Ints, Records, decided, equal_width
-from privcurve.learners.registry import MERGED, check_parameters, entry
+from privcurve.learners.registry import check_parameters, entry
 from privcurve.learners.shared import merging
+from privcurve.learners.shared.by_schema import facts_for, kept_rows, labels_by
 from privcurve.learners.shared.checks import (
     RandomState,
     check_bounds,
@@ -35,7 +36,7 @@ from privcurve.learners.shared.checks import (
     refuse_others,
 )
 from privcurve.parts import PartedRecords
-from privcurve.privacy.budget import ADD_REMOVE, CERTIFIED, PRIVATE_COLUMNS
+from privcurve.privacy.budget import ADD_REMOVE, CERTIFIED
 from privcurve.privacy.curator import Curator
 from privcurve.privacy.ledger import (
     ASSUMED_BOTH,
@@ -138,6 +139,8 @@ class CodedClassifier(merging.MergingClassifier, ClassifierMixin, BaseEstimator)
         refuse_others(self._learner, others)
         told = self._told_by_schema()
         (fitted,) = told._train(X, y, [{}], None, counts)
+        if self.schema is not None and self.schema.at_most is not None:
+            fitted._fitted_statement = fitted._fitted_statement.of_persons(self.schema.at_most)
         # Nothing of a former fit may stay, which may have had less noise or none. What else
         # is kept is what `clone` keeps: the metadata requests of scikit-learn.
         kept = {name: value for name, value in vars(self).items() if name == REQUESTS}
@@ -149,17 +152,7 @@ class CodedClassifier(merging.MergingClassifier, ClassifierMixin, BaseEstimator)
         """Return this learner with the public facts that its schema says; itself without one."""
         if self.schema is None:
             return self
-        for name in ("n_bins", "bounds", "classes"):
-            if getattr(self, name) is not None:
-                raise ValueError(f"{name} follows from the schema: leave out one of the two")
-        domain = self.schema.domain
-        known = entry(self._learner)
-        facts = {"n_bins": domain.n_bins, "classes": self.schema.classes}
-        for fact in (*known.needs, *known.told, *MERGED):
-            if getattr(self, fact) is None:
-                facts[fact] = getattr(domain, fact)
-        if known.neighbours == (PRIVATE_COLUMNS,) and self.public_columns is None:
-            facts["public_columns"] = domain.public_columns
+        facts = facts_for(self, self.schema)
         return type(self)(**{**self.get_params(deep=False), **facts})
 
     def fit_many(
@@ -188,6 +181,8 @@ class CodedClassifier(merging.MergingClassifier, ClassifierMixin, BaseEstimator)
         """
         if len(settings) != len(rngs):
             raise ValueError(f"{len(settings)} settings but {len(rngs)} generators")
+        if self.schema is not None and self.schema.at_most is not None:
+            raise ValueError("fit_many has the epsilon of single rows: with a unit in schema, fit")
         return self._train(X, y, settings, [Curator(rng) for rng in rngs], counts)
 
     def _train(
@@ -203,7 +198,8 @@ class CodedClassifier(merging.MergingClassifier, ClassifierMixin, BaseEstimator)
         codes = self._code(X, fit=True)
         labels, targets = self._targets(y, codes.shape[0])
         weights = check_counts(counts, codes.shape[0])
-        records = Records(codes, targets, weights, self.n_bins_)
+        rows = kept_rows(self.schema, X, counts)
+        records = Records(codes[rows], targets[rows], weights[rows], self.n_bins_)
         return self._fit_records(learners, settings, records, labels, curators)
 
     def fit_parts(
@@ -313,20 +309,9 @@ class CodedClassifier(merging.MergingClassifier, ClassifierMixin, BaseEstimator)
         """Return the classes, and what :meth:`_fit_one` is told of them: signs, or positions."""
         known = entry(self._learner)
         if self.schema is not None:
-            y = self._by_schema(y, n_rows)
+            y = labels_by(self.schema, y, n_rows)
         labels, positions = check_labels(y, self.classes, n_rows, known)
         return labels, positions if known.multiclass else (2 * positions - 1).astype(np.int8)
-
-    def _by_schema(self, y: Any, n_rows: int) -> NDArray[Any]:
-        """Return the class of each label, in one spelling."""
-        if y is None:
-            raise ValueError("requires y to be passed, but the target y is None")
-        check_unmasked(y, "y")
-        assert self.schema is not None
-        positions = self.schema.positions(y)
-        if len(positions) != n_rows:
-            raise ValueError(f"X has {n_rows} rows but y has {len(positions)}")
-        return np.asarray(self.schema.classes)[positions]
 
     def _facts(self, n: int) -> dict[str, Any]:
         """Return all that is public of a fit: what its random stream follows from."""
@@ -414,6 +399,8 @@ class CodedClassifier(merging.MergingClassifier, ClassifierMixin, BaseEstimator)
             return repr(self)
         said, domain = self.privacy_, fitted.schema.domain
         promise = f"ε = {said.epsilon:g}, δ = {said.delta:g}, {said.neighbours}"
+        if said.at_most is not None:
+            promise += f", of persons of at most {said.at_most} rows"
         return (
             f"{entry(self._learner).title}: tells {domain.label.names[0]} from "
             f"{', '.join(domain.label.names[1:])} by {self.n_features_used_} of "

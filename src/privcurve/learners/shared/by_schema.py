@@ -1,0 +1,61 @@
+"""What a schema of raw frames says to a learner: public facts, classes, and which rows train."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from privcurve.learners.registry import MERGED, entry
+from privcurve.learners.shared.checks import check_unmasked
+from privcurve.privacy.budget import PRIVATE_COLUMNS, within_group
+
+if TYPE_CHECKING:
+    from privcurve.datasets.public_schema import Schema
+
+
+def facts_for(learner: Any, schema: Schema) -> dict[str, Any]:
+    """Return the parameters of a learner that its schema decides.
+
+    Of persons the learner is told the ε and δ that one row may cost.
+
+    Raises
+    ------
+    ValueError
+        If the learner was given one of them beside the schema.
+    """
+    for name in ("n_bins", "bounds", "classes"):
+        if getattr(learner, name) is not None:
+            raise ValueError(f"{name} follows from the schema: leave out one of the two")
+    domain, known = schema.domain, entry(learner._learner)
+    facts: dict[str, Any] = {"n_bins": domain.n_bins, "classes": schema.classes}
+    for fact in (*known.needs, *known.told, *MERGED):
+        if getattr(learner, fact) is None:
+            facts[fact] = getattr(domain, fact)
+    if known.neighbours == (PRIVATE_COLUMNS,) and learner.public_columns is None:
+        facts["public_columns"] = domain.public_columns
+    if schema.at_most is not None and known.private:
+        epsilon, delta = within_group(learner.epsilon, learner.delta, schema.at_most)
+        facts |= {"epsilon": epsilon, "delta": delta}
+    return facts
+
+
+def labels_by(schema: Schema, y: Any, n_rows: int) -> NDArray[Any]:
+    """Return the class of each label, in one spelling."""
+    if y is None:
+        raise ValueError("requires y to be passed, but the target y is None")
+    check_unmasked(y, "y")
+    positions = schema.positions(y)
+    if len(positions) != n_rows:
+        raise ValueError(f"X has {n_rows} rows but y has {len(positions)}")
+    return np.asarray(schema.classes)[positions]
+
+
+def kept_rows(schema: Schema | None, X: Any, counts: Any) -> NDArray[np.intp] | slice:
+    """Return which rows train: of each person some, where the schema has a unit."""
+    if schema is None or schema.at_most is None:
+        return slice(None)
+    if counts is not None:
+        raise ValueError("counts: with a unit in schema each row is one record; leave it out")
+    return schema.kept(X)
