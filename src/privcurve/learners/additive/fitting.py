@@ -52,6 +52,8 @@ class Plan:
         As the rule takes it.
     line_sizes : tuple of float
         Deviations that the prior of a linear part's coefficients may have.
+    few_bins : int
+        How many bins an ordered column has at most, if `merged`.
     """
 
     method: str
@@ -63,6 +65,7 @@ class Plan:
     intercept: tuple[float, float]
     n_records: int
     line_sizes: tuple[float, ...]
+    few_bins: int = rule.FEW_BINS
 
 
 class Running:

@@ -58,7 +58,8 @@ class PrivGAMClassifier(ChanceClassifier, PrivateClassifier):
     n_steps : int or None
         Choices of a greedy fit; None: by the rule.
     bins : str
-        ``rule``; ``all``; or ``few``: neighbouring bins of ordered columns together, at most 16.
+        ``rule``; ``all``; or ``few``: neighbouring bins of ordered columns together, at most
+        16, of more than two classes at little budget 4.
     linear : str
         Whether there is a linear part: ``rule``, ``yes`` (all columns are ordered, two classes) or
         ``no``.
@@ -137,7 +138,7 @@ class PrivGAMClassifier(ChanceClassifier, PrivateClassifier):
         n = records.n if self.n_estimate is None else int(self.n_estimate)
         n_classes = len(self.classes_)
         plan = plan_of(self, n, ordered, n_classes)
-        maps = bin_maps(self.n_bins_, ordered, plan.merged)
+        maps = bin_maps(self.n_bins_, ordered, plan.merged, plan.few_bins)
         if n_classes > 2:
             of_classes = ClassResiduals(records, n_classes, maps, plan.budget.bits)
             fit: Fit = ClassFit(of_classes, ordered, plan.budget, curator)
@@ -208,11 +209,13 @@ def plan_of(
     sizes = rule.line_sizes(n, budget.amount, len(ordered), pure)
     method = settings.method
     if method == rule.RULE:
-        cyclic = not private or (not pure and rule.is_cyclic(n, budget.amount, len(ordered)))
+        often = rule.is_cyclic(n, budget.amount, len(ordered), n_classes)
+        cyclic = not private or (not pure and often)
         method = rule.CYCLIC if cyclic else rule.GREEDY
+    few = rule.few_bins(n, budget.amount, len(ordered), n_classes, pure)
     merged = settings.bins == "few"
     if settings.bins == rule.RULE:
-        merged = private and rule.merges(n, budget.amount, pure)
+        merged = private and (few < rule.FEW_BINS or rule.merges(n, budget.amount, pure))
     n_steps, intercept = int(settings.n_rounds), (rule.FIRST_SHARE, rule.LAST_SHARE)
     if method == rule.GREEDY:
         budget = mixed_budget(epsilon, delta, neighbours)
@@ -234,4 +237,4 @@ def plan_of(
     share = rule.least_share(method, n_steps, len(ordered), pure, linear, sum(intercept), pairs)
     budget = replace(budget, n_classes=n_classes)
     on_grid = replace(budget, bits=grid_bits(budget, share))
-    return Plan(method, n_steps, merged, linear, pairs, on_grid, intercept, n, sizes)
+    return Plan(method, n_steps, merged, linear, pairs, on_grid, intercept, n, sizes, few)

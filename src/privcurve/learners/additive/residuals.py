@@ -47,9 +47,11 @@ def residual_table(bits: int) -> Ints:
     return np.minimum(np.concatenate([[clip], residuals]), clip)
 
 
-def bin_maps(n_bins: Ints, ordered: Sequence[bool], merged: bool) -> list[Codes]:
+def bin_maps(
+    n_bins: Ints, ordered: Sequence[bool], merged: bool, few: int = FEW_BINS
+) -> list[Codes]:
     """Return the bin of each code of each column: codes, or neighbours of them together."""
-    return merged_bins(n_bins, n_bins * np.array(ordered), FEW_BINS if merged else MOST_CODES)
+    return merged_bins(n_bins, n_bins * np.array(ordered), few if merged else MOST_CODES)
 
 
 class Crossed(NamedTuple):

@@ -76,8 +76,12 @@ LINE_INTERCEPT_DEVIATION = 10.0
 # Bins of ordered columns where noise is large against n.
 FEW_BINS = 16
 MERGE_BELOW = {True: 5000.0, False: 2000.0}
-# Cyclic where n·μ is at least this much a column.
+# Cyclic where n·μ is at least this much a column; of K classes 2/K of that.
 CYCLIC_FROM = 36.0
+# Of more than two classes still fewer bins, where n·ε or n·μ is below so much a class and root of
+# columns: a bin has a class's part of the records. Set on simulated tables.
+CLASS_BINS = 4
+CLASS_BINS_BELOW = {True: 75.0, False: 30.0}
 
 
 def merges(n: float, amount: float, pure: bool) -> bool:
@@ -85,9 +89,15 @@ def merges(n: float, amount: float, pure: bool) -> bool:
     return n * amount < MERGE_BELOW[pure]
 
 
-def is_cyclic(n: float, mu: float, n_columns: int) -> bool:
+def few_bins(n: float, amount: float, n_columns: int, n_classes: int, pure: bool) -> int:
+    """Return how many bins an ordered column has at most, where bins are merged."""
+    least = CLASS_BINS_BELOW[pure] * n_classes * math.sqrt(n_columns)
+    return CLASS_BINS if n_classes > 2 and n * amount < least else FEW_BINS
+
+
+def is_cyclic(n: float, mu: float, n_columns: int, n_classes: int = 2) -> bool:
     """Whether each column can be asked in turn, for δ > 0; μ of the exact Gaussian profile."""
-    return n * mu >= CYCLIC_FROM * n_columns
+    return n * mu * n_classes / 2 >= CYCLIC_FROM * n_columns
 
 
 def steps(n: float, amount: float, pure: bool) -> int:
