@@ -43,7 +43,8 @@ DATASETS = (
     "cardiotocography-states",
 )
 EPSILONS = (0.1, 1.0, 3.0)
-SETTINGS = {**by_rule.LEARNERS, **by_rule.MORE_CLASSES}
+TOPDOWN = {"learner": "distributed_topdown", "fixed": {"trust": "central", "n_holders": 1}}
+SETTINGS = {**by_rule.LEARNERS, "topdown": TOPDOWN}
 GAM = "PrivGAM"
 
 # Codes and positions of classes, of training and of what is predicted; public facts.

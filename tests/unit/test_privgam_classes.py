@@ -12,7 +12,7 @@ from privcurve.kernels.privgam_many import smooth_classes
 from privcurve.learners.additive import rule
 from privcurve.learners.additive.class_model import ClassModel
 from privcurve.learners.additive.many_classes import ClassResiduals
-from privcurve.learners.additive.privgam import PrivGAMClassifier
+from privcurve.learners.additive.privgam import PrivGAMClassifier, plan_of
 from privcurve.learners.additive.residuals import bin_maps
 from privcurve.privacy.calibration.privgam import gaussian_budget
 
@@ -160,6 +160,25 @@ def test_little_budget_leaves_a_noisy_majority():
     assert [entry.what for entry in model.privacy_.ledger] == ["first: numbers of records by class"]
     assert set(model.predict(X)) == {1}
     assert model.n_features_used_ == 0
+
+
+def test_little_budget_has_fewer_bins_and_the_rule_counts_classes():
+    assert rule.few_bins(1000, 0.3, 16, 2, pure=False) == rule.FEW_BINS
+    assert rule.few_bins(1000, 0.3, 16, 3, pure=False) == rule.CLASS_BINS
+    assert rule.few_bins(1000, 0.3, 4, 3, pure=False) == rule.FEW_BINS
+    assert not rule.is_cyclic(1000, 0.3, 10)
+    assert rule.is_cyclic(1000, 0.3, 10, 3)
+    settings = PrivGAMClassifier(epsilon=0.1, delta=1e-5)
+    for n_classes, most in ((2, rule.FEW_BINS), (3, rule.CLASS_BINS)):
+        plan = plan_of(settings, 3000, ORDERED, n_classes)
+        assert plan.merged
+        assert plan.few_bins == most
+    assert not plan_of(settings.set_params(bins="all"), 3000, ORDERED, 3).merged
+    X, y = problem(3000)
+    made = fitted(X, y, epsilon=0.1, delta=1e-5, method="cyclic", n_rounds=1, random_state=0)
+    values = made.model_.class_shapes[0]
+    assert values.any()
+    assert np.unique(values, axis=1).shape[1] == rule.CLASS_BINS
 
 
 @pytest.mark.parametrize("name", ["linear", "pairs"])
