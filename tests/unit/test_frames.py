@@ -147,6 +147,16 @@ def test_names_of_columns_may_be_numbers():
     assert encode_frame(domain, pd.DataFrame([[0, 9], [3, 4]])).tolist() == [[4, 0], [2, 1]]
 
 
+def test_a_fit_leaves_what_scikit_learn_has_put_on_the_learner():
+    """From 1.9 on a pipeline takes it off again after the fit, and fails if it is not there."""
+    learner = LazyBBClassifier(epsilon=np.inf, n_bins=[2], classes=("no", "yes"), random_state=0)
+    learner._parent_callback_ctx = context = object()
+    learner.of_a_former_fit_ = 1
+    learner.fit(np.array([[0], [1]] * 5), ["no", "yes"] * 5)
+    assert learner._parent_callback_ctx is context
+    assert not hasattr(learner, "of_a_former_fit_")
+
+
 @pytest.mark.parametrize("learner", [LazyBBClassifier, PrivGAMClassifier])
 def test_a_pipeline_begins_with_raw_columns(learner):
     rng = np.random.default_rng(0)

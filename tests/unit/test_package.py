@@ -44,7 +44,8 @@ def test_the_citation_has_what_its_schema_requires():
 def test_hosted_ci_runs_what_a_contributor_runs():
     jobs = yaml.safe_load((ROOT / ".github/workflows/ci.yml").read_text())["jobs"]
     commands = [step["run"] for job in jobs.values() for step in job["steps"] if "run" in step]
-    assert commands == [".ci/run"]
+    assert [command.split()[0] for command in commands] == [".ci/run", ".ci/versions"]
+    assert all((ROOT / command.split()[0]).stat().st_mode & 0o111 for command in commands)
 
 
 # What it needs ------------------------------------------------------------------------

@@ -15,7 +15,7 @@ import numpy as np
 from privcurve.audit.fits import fits, untrained
 from privcurve.audit.pairs import Pair
 from privcurve.coding import Floats, Records
-from privcurve.learners.base import REQUESTS, CodedClassifier
+from privcurve.learners.base import OF_SKLEARN, CodedClassifier
 from privcurve.privacy.ledger import PrivacyStatement
 
 # The score of the canary, beside the attributes.
@@ -72,7 +72,7 @@ def left_on(model: Any) -> dict[str, Any]:
 
 @lru_cache(maxsize=64)
 def _parameters(kind: Any) -> frozenset[str]:
-    return frozenset((*kind._get_param_names(), REQUESTS))
+    return frozenset((*kind._get_param_names(), *OF_SKLEARN))
 
 
 class _Holder(NamedTuple):

@@ -51,8 +51,9 @@ from privcurve.privacy.seeds import not_covered
 if TYPE_CHECKING:
     from privcurve.datasets.public_schema import Schema
 
-# Where scikit-learn keeps what `set_fit_request` was told.
-REQUESTS = "_metadata_request"
+# What scikit-learn puts on an estimator: what `set_fit_request` was told, and from 1.9 on what
+# a pipeline and a search hand to a fit.
+OF_SKLEARN = ("_metadata_request", "_parent_callback_ctx", "_skl_callbacks")
 
 BUDGET = ("epsilon", "delta", "calibration")
 OFFERED = (*BUDGET, "neighbours")
@@ -141,9 +142,8 @@ class CodedClassifier(merging.MergingClassifier, ClassifierMixin, BaseEstimator)
         (fitted,) = told._train(X, y, [{}], None, counts)
         if self.schema is not None and self.schema.at_most is not None:
             fitted._fitted_statement = fitted._fitted_statement.of_persons(self.schema.at_most)
-        # Nothing of a former fit may stay, which may have had less noise or none. What else
-        # is kept is what `clone` keeps: the metadata requests of scikit-learn.
-        kept = {name: value for name, value in vars(self).items() if name == REQUESTS}
+        # Nothing of a former fit may stay, which may have had less noise or none.
+        kept = {name: value for name, value in vars(self).items() if name in OF_SKLEARN}
         own = {} if told is self else self.get_params(deep=False)
         self.__dict__ = {**kept, **vars(fitted), **own}
         return self
