@@ -45,7 +45,7 @@ class ErrorProfiles(Output):
     """
 
     word: ClassVar[str] = "error_profiles"
-    version: ClassVar[int] = 2
+    version: ClassVar[int] = 3
     selects: ClassVar[bool] = False
     memory: ClassVar[int] = 2000
 
@@ -135,10 +135,13 @@ def _main_panels(frame: pd.DataFrame) -> list[pd.DataFrame]:
     parts = [profile(free, "without privacy", _by_alpha(free))] if len(free) else []
     for end in ("", CROPPED):
         parts.append(profile(private, f"private, all ε{end}", _by_alpha(private)))
-    for alpha, part in private.groupby("alpha", sort=False):
-        own = part.sort_values("epsilon", kind="stable")
-        lines = own["epsilon"].map("ε = {:g}".format)
-        parts += [profile(own, f"private, α = {alpha}{end}", lines) for end in ("", CROPPED)]
+    groups = [
+        (f"private, α = {alpha}", part.sort_values("epsilon", kind="stable"))
+        for alpha, part in private.groupby("alpha", sort=False)
+    ]
+    for end in ("", CROPPED):
+        for panel, own in groups:
+            parts.append(profile(own, f"{panel}{end}", own["epsilon"].map("ε = {:g}".format)))
     return parts
 
 
@@ -257,8 +260,7 @@ def _draw(panel: Axes, part: pd.DataFrame, name: str, majority: float) -> None:
         low, high = own["value"] - own["value_std"], own["value"] + own["value_std"]
         band: Any = {"alpha": 0.16, "linewidth": 0, "color": colours[str(line)]}
         panel.fill_between(own["error"], low, high, step="post", **band)
-    if spread.empty:
-        panel.axvline(majority, color=style.BASELINE_COLOUR, linestyle="--", linewidth=0.8)
+    panel.axvline(majority, color=style.BASELINE_COLOUR, linestyle="--", linewidth=0.8)
     panel.set_title(name)
     panel.set_xlabel("error")
     panel.set_ylabel("share of runs" if spread.empty else "mean ± sd of runs up to it")
