@@ -151,7 +151,7 @@ def edges(low: float, high: float, n_bins: int, spacing: str = EQUAL) -> NDArray
         of equal ratio of 1 + value; `low` is above -1. ``mixed``: half of the bins spread evenly
         over the range, half evenly over the logarithm of the distance to `low`; to 0, on either
         side, if that lies between the bounds. ``mixed-high``: the same from `high` downwards.
-        ``private``: as ``mixed``.
+        ``private``: as ``mixed``, or ``mixed-high`` where neither bound is above 0.
 
     Returns
     -------
@@ -175,7 +175,8 @@ def edges(low: float, high: float, n_bins: int, spacing: str = EQUAL) -> NDArray
         if spacing == EQUAL:
             inner = low + (high - low) * steps / n_bins
         elif spacing in (MIXED, MIXED_HIGH, PRIVATE):
-            inner = _mixed(low, high, n_bins, spacing == MIXED_HIGH)
+            own = towards_zero(MIXED, low, high) if spacing == PRIVATE else spacing
+            inner = _mixed(low, high, n_bins, own == MIXED_HIGH)
         else:
             ratio = (low + shift) * ((high + shift) / (low + shift)) ** (steps / n_bins)
             inner = np.array([float(f"{edge:.12g}") for edge in ratio - shift])

@@ -97,6 +97,7 @@ def test_mixed_bins_of_numbers_below_zero_are_finest_near_it() -> None:
     below = Schema({"energy": (-1000, 0)}, ["no", "yes"]).domain.columns[0]
     above = Schema({"energy": (0, 1000)}, ["no", "yes"]).domain.columns[0]
     assert below.spacing == MIXED_HIGH
+    assert edges(-1000, 0, 64, PRIVATE).tolist() == list(below.edges)
     np.testing.assert_allclose(np.negative(below.edges)[::-1], above.edges, atol=1e-9)
 
 
