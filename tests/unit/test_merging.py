@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -12,6 +13,7 @@ import privcurve
 from privcurve import Schema
 from privcurve.coding import LEAVES, MIXED, MIXED_HIGH, PRIVATE, Records, edges, merged_bins
 from privcurve.datasets.domain import Domain
+from privcurve.experiments.study import StudyError, from_mapping, notes
 from privcurve.learners import registry
 from privcurve.learners.entry import Facts
 from privcurve.learners.registry import estimator_class
@@ -187,6 +189,19 @@ def test_what_can_not_pay_is_refused(table, name, parameters, hint) -> None:
 def test_a_peer_is_refused_before_it_is_made() -> None:
     with pytest.raises(ValueError, match="private bins"):
         registry.make("dpl_decision_tree", Facts([3, 4], private_bins=(0, 4)))
+
+
+def test_a_study_is_refused_before_any_training() -> None:
+    learners = {"rule": {"learner": "one_rule", "calibrations": ["published"], "epsilons": [1]}}
+    content = {"title": "t", "datasets": ["mine"], "folds": 2, "repeats": 2, "learners": learners}
+    study = from_mapping(content, "mine", "mine.yaml")
+    about = SimpleNamespace(
+        name="mine", path="mine.yaml", unit=None, n_rows=N, domain=schema(PRIVATE).domain
+    )
+    with pytest.raises(StudyError, match="private bins"):
+        list(notes(study, {"mine": about}, "mine.yaml"))
+    about.domain = schema().domain
+    assert list(notes(study, {"mine": about}, "mine.yaml")) == []
 
 
 def test_leaves_are_mixed_bins_by_public_bounds_alone() -> None:
