@@ -196,7 +196,12 @@ def test_a_study_is_refused_before_any_training() -> None:
     content = {"title": "t", "datasets": ["mine"], "folds": 2, "repeats": 2, "learners": learners}
     study = from_mapping(content, "mine", "mine.yaml")
     about = SimpleNamespace(
-        name="mine", path="mine.yaml", unit=None, n_rows=N, domain=schema(PRIVATE).domain
+        name="mine",
+        path="mine.yaml",
+        unit=None,
+        part_rows=0,
+        n_rows=N,
+        domain=schema(PRIVATE).domain,
     )
     with pytest.raises(StudyError, match="private bins"):
         list(notes(study, {"mine": about}, "mine.yaml"))
