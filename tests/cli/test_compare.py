@@ -19,6 +19,7 @@ from privcurve.cli import compare, main
 from privcurve.datasets.fetch import sha256_of
 from privcurve.experiments import study
 from privcurve.outputs.answers import ranking
+from privcurve.progress import Progress
 from privcurve.workflow import comparison, running
 
 ROOT = Path(__file__).parents[2]
@@ -321,9 +322,9 @@ def test_a_whole_comparison(folder):
 
 def test_progress_tells_the_time_that_is_left_of_what_takes_longer():
     clock, said = iter([0.0, 2.0, 9.0, 400.0, 9000.0, 9001.0]), io.StringIO()
-    progress = running._Progress(said, lambda: next(clock))
+    progress = Progress(show=said, clock=lambda: next(clock))
     for done in (2, 4, 6, 8, 10):
-        progress.tell(done, 10, 10 * done)
+        progress.tell(done / 10, f"{done} of 10 steps")
     assert said.getvalue().splitlines() == [
         "20 % done (2 of 10 steps)",
         "40 % done (4 of 10 steps; about 14 s left)",

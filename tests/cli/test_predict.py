@@ -5,11 +5,14 @@ from __future__ import annotations
 import csv
 import gzip
 import io
+import itertools
 import json
+import re
 import shlex
 import subprocess
 import sys
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -18,11 +21,12 @@ from raw_files import workbook
 from refusals import refuse
 
 from privcurve import models
-from privcurve.cli import main
+from privcurve.cli import main, telling
 from privcurve.datasets import Column, Domain, Label
-from privcurve.datasets.readers import table
+from privcurve.datasets.readers import files, table
 from privcurve.learners import PrivGAMClassifier
 from privcurve.models import text
+from privcurve.progress import Progress
 
 DOMAIN = Domain(
     (
@@ -455,3 +459,33 @@ def test_blanks_may_stand_between_fields(folder, capsys):
     expected = answers(capsys, "new.csv --proba")
     (folder / "new.txt").write_text("\n".join(f"  {a:<9}{b:<9}{c} " for a, b, c in rows))
     assert answers(capsys, "new.txt --proba") == expected
+
+
+@pytest.mark.parametrize("option", ["", "--quiet", "--json"])
+def test_what_takes_long_is_told_how_far_it_is(folder, capsys, monkeypatch, option):
+    """Every look at the clock is two seconds later; a table is read in pieces."""
+    clock = itertools.count(0, 2)
+    monkeypatch.setattr(telling, "Progress", partial(Progress, clock=lambda: next(clock)))
+    monkeypatch.setattr(table, "MOST_RECORDS", 20)
+    monkeypatch.setattr(files, "PIECE", 200)
+    header, *rows = TABLE.splitlines()
+    (folder / "new.csv").write_text("\n".join([header, *(rows[:3] * 40)]) + "\n")
+    assert predict(f"new.csv -o answers.csv {option}") == 0
+    told = [line for line in capsys.readouterr().err.splitlines() if " read" in line]
+    assert bool(told) is not bool(option)
+    for line in told[:-1]:
+        assert re.fullmatch(r"\d\d % of new\.csv read \(about \d+ s left\)", line)
+    assert not told or told[-1] == "100 % of new.csv read"
+
+
+@pytest.mark.parametrize("seconds", [0.1, 2])
+def test_a_table_in_parquet_is_read_batch_after_batch(folder, capsys, monkeypatch, seconds):
+    clock = itertools.count(0, seconds)
+    monkeypatch.setattr(telling, "Progress", partial(Progress, clock=lambda: next(clock)))
+    monkeypatch.setattr(table, "MOST_RECORDS", 1)
+    pd.read_csv("new.csv").to_parquet("new.parquet")
+    assert predict("new.parquet -o answers.csv") == 0
+    told = capsys.readouterr().err
+    # What takes no five seconds is not told of.
+    assert ("60 % of new.parquet read (about" in told) == (seconds == 2)
+    assert ("100 % of new.parquet read" in told) == (seconds == 2)

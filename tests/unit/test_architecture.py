@@ -25,7 +25,17 @@ ROOMS_WITH_OTHER_WORDS = {
 }
 
 # Files at the top of the package that every room may use.
-SHARED = {"files", "schema", "yaml_nodes", "numerals", "coding", "lazy", "extras", "parts"}
+SHARED = {
+    "progress",
+    "files",
+    "schema",
+    "yaml_nodes",
+    "numerals",
+    "coding",
+    "lazy",
+    "extras",
+    "parts",
+}
 
 BOTTOM = {"privacy", "kernels", "analysis"}
 MIDDLE = {"learners", "datasets", "figures", "tables"}

@@ -42,7 +42,8 @@ def run(arguments: argparse.Namespace) -> int:
     from privcurve.files import shown
 
     name = dataset_name(arguments.name)
-    report = check(name)
+    with telling.reading(arguments, name) as watch:
+        report = check(name, watch)
     where = shown(report.path)
     lines = [*_shares(report), ""] if report.tallies else []
     if report.ready:

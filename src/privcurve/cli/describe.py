@@ -72,15 +72,18 @@ def run(arguments: argparse.Namespace) -> None:
             f"{path} exists already: check it with privcurve check {path.stem}, draft another with "
             "--name, or overwrite it with --force"
         )
-    result = draft(
-        arguments.file,
-        LabelChoice(arguments.label, arguments.positive, arguments.negative, arguments.classes),
-        name=name,
-        test=arguments.test,
-        header=not arguments.no_header,
-        sheet=arguments.sheet,
-        public=arguments.public,
-    )
+    label = LabelChoice(arguments.label, arguments.positive, arguments.negative, arguments.classes)
+    with telling.reading(arguments, str(arguments.file)) as watch:
+        result = draft(
+            arguments.file,
+            label,
+            name=name,
+            test=arguments.test,
+            header=not arguments.no_header,
+            sheet=arguments.sheet,
+            public=arguments.public,
+            watch=watch,
+        )
     replace_text(path, result.text)
     there = Path(catalogue.LOCAL, f"{name}.yaml")
 

@@ -6,7 +6,7 @@ import argparse
 import csv
 import sys
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from tempfile import SpooledTemporaryFile
 from typing import TYPE_CHECKING, Protocol
@@ -17,6 +17,7 @@ from privcurve.cli import telling
 from privcurve.cli.errors import DONE, SKIPPED, CommandError, UsageError
 
 if TYPE_CHECKING:
+    from privcurve.datasets.readers.table import RawTable
     from privcurve.datasets.unlabelled import NewRecords, Part
     from privcurve.models.model import Model
 
@@ -82,12 +83,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Write a label for each record; say whether some were skipped."""
-    from privcurve.datasets.readers.table import shown
-    from privcurve.datasets.unlabelled import ENCODING, read_codes
-    from privcurve.files import replace_file
-    from privcurve.models import load
-
-    output, probabilities = arguments.output, arguments.proba
+    output = arguments.output
     if arguments.separator is not None and len(arguments.separator) != 1:
         raise UsageError(f"--separator {arguments.separator!r} is not one character")
     if arguments.json and output is None:
@@ -98,6 +94,18 @@ def run(arguments: argparse.Namespace) -> int:
         for read in (arguments.model, arguments.file):
             if read.exists() and read.samefile(output):
                 raise CommandError(f"{read} is an input: name another output file")
+    with telling.reading(arguments, str(arguments.file)) as watch:
+        return _predict(arguments, watch)
+
+
+def _predict(arguments: argparse.Namespace, watch: Callable[[RawTable], None]) -> int:
+    """Write a label for each record, and return the exit code."""
+    from privcurve.datasets.readers.table import shown
+    from privcurve.datasets.unlabelled import ENCODING, read_codes
+    from privcurve.files import replace_file
+    from privcurve.models import load
+
+    output, probabilities = arguments.output, arguments.proba
     model = load(arguments.model)
     header = _header(arguments, model)
     if output is None:
@@ -112,6 +120,7 @@ def run(arguments: argparse.Namespace) -> int:
         skip=arguments.on_error == SKIP,
         # Python has no file for a standard input that was closed.
         stdin=getattr(sys.stdin, "buffer", None),
+        watch=watch if output is not None else None,
     )
     if records.ignored:
         telling.remark(arguments, f"privcurve: ignored {shown([*map(repr, records.ignored)])}")

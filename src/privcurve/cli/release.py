@@ -97,9 +97,8 @@ def run(arguments: argparse.Namespace) -> None:
         arguments.neighbours,
         _number("--accuracy", arguments.accuracy),
     )
-    report(
-        arguments,
-        release(
+    with telling.reading(arguments, request.dataset) as watch:
+        released = release(
             request,
             seed=arguments.seed,
             output=arguments.output,
@@ -108,8 +107,9 @@ def run(arguments: argparse.Namespace) -> None:
             resume=arguments.resume,
             engine=arguments.engine,
             scheduler=arguments.scheduler,
-        ),
-    )
+            watch=watch,
+        )
+    report(arguments, released)
 
 
 def _number(word: str, text: str) -> float:

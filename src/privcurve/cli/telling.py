@@ -6,8 +6,14 @@ import argparse
 import json
 import math
 import sys
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from privcurve.progress import SHORT, Progress
+
+if TYPE_CHECKING:
+    from privcurve.datasets.readers.table import RawTable
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -30,6 +36,21 @@ def remark(arguments: argparse.Namespace, text: str) -> None:
     """Write a remark to standard error, unless nothing but what is wrong is to be said."""
     if not arguments.quiet:
         print(text, file=sys.stderr)
+
+
+@contextmanager
+def reading(arguments: argparse.Namespace, what: str) -> Iterator[Callable[[RawTable], None]]:
+    """Show how much of a file is read, if that takes long; what is read is given to the result."""
+    progress = Progress(f"of {what} read", after=SHORT)
+
+    def watch(table: RawTable) -> None:
+        if table.share is not None and not (arguments.quiet or arguments.json):
+            progress.tell(table.share)
+
+    try:
+        yield watch
+    finally:
+        progress.end()
 
 
 def _plain(value: Any) -> Any:

@@ -7,6 +7,7 @@ import itertools
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
+from io import BufferedReader
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -122,6 +123,7 @@ def read_codes(
     copied: Sequence[str] = (),
     skip: bool = False,
     stdin: BinaryIO | None = None,
+    watch: Callable[[RawTable], None] | None = None,
 ) -> NewRecords:
     """Read and code a file of records without labels.
 
@@ -142,6 +144,8 @@ def read_codes(
     skip : bool
         Whether records that have no code are skipped; otherwise they are an error.
     stdin : binary file, optional
+    watch : callable, optional
+        Is given all records as they are read.
 
     Returns
     -------
@@ -161,7 +165,7 @@ def read_codes(
         parser = (
             Parser(EXCEL, header=True, sheet=sheet) if suffix != ".parquet" else Parser(PARQUET)
         )
-        return _stored(Unlabelled(domain, parser, source, copied=copied), path, skip)
+        return _stored(Unlabelled(domain, parser, source, copied=copied), path, skip, watch)
     if path == STDIN and stdin is None:
         raise DatasetError("there is no standard input to read")
     try:
@@ -174,6 +178,7 @@ def read_codes(
         raise _unreadable(source, error, encoding) from None
     if not start:
         raise DatasetError(f"{source} is empty: its first line has to name the columns")
+    size = path.stat().st_size if isinstance(file, BufferedReader) and path != STDIN else 0
     described = Unlabelled(
         domain,
         Parser(DELIMITED, separator, header=True, encoding=encoding),
@@ -182,10 +187,18 @@ def read_codes(
     )
     is_json = start[0][1].lstrip()[:1] in ("{", "[")
     ignored = _beside(described, fields, _JSON if is_json else "")
-    return _new(described, ignored, skip, lambda told: read_pieces(described, source, pieces, told))
+    return _new(
+        described,
+        ignored,
+        skip,
+        lambda told: read_pieces(described, source, pieces, told, size=size),
+        watch,
+    )
 
 
-def _stored(described: Unlabelled, path: Path, skip: bool) -> NewRecords:
+def _stored(
+    described: Unlabelled, path: Path, skip: bool, watch: Callable[[RawTable], None] | None
+) -> NewRecords:
     """Read Parquet or Excel, whose readers know the types of columns."""
     if not path.is_file():
         raise DatasetError(f"{path} can't be read: there is no such file")
@@ -197,7 +210,7 @@ def _stored(described: Unlabelled, path: Path, skip: bool) -> NewRecords:
         from privcurve.datasets.readers.excel import read
 
         ignored = ()
-    return _new(described, ignored, skip, lambda told: read(described, RawFile(path), told))
+    return _new(described, ignored, skip, lambda told: read(described, RawFile(path), told), watch)
 
 
 def _new(
@@ -205,13 +218,18 @@ def _new(
     ignored: tuple[str, ...],
     skip: bool,
     read: Callable[[Problems], Iterator[RawTable]],
+    watch: Callable[[RawTable], None] | None,
 ) -> NewRecords:
     lost = Lost(described.domain)
-    return NewRecords(ignored, _coded(described, skip, read, lost), lost)
+    return NewRecords(ignored, _coded(described, skip, read, lost, watch), lost)
 
 
 def _coded(
-    described: Unlabelled, skip: bool, read: Callable[[Problems], Iterator[RawTable]], lost: Lost
+    described: Unlabelled,
+    skip: bool,
+    read: Callable[[Problems], Iterator[RawTable]],
+    lost: Lost,
+    watch: Callable[[RawTable], None] | None,
 ) -> Iterator[Part]:
     skipped = Skipped(described.name, is_file=True)
     problems = skipped if skip else Problems(described.name, is_file=True)
@@ -223,6 +241,8 @@ def _coded(
             problems.check()
             lost.add(codes, clipped)
             yield _part(described, table, codes, skipped.rows)
+            if watch is not None:
+                watch(table)
     except (*DAMAGED, OSError) as error:
         raise _unreadable(described.name, error, described.parser.encoding) from None
     problems.check()

@@ -17,6 +17,7 @@ import numpy as np
 
 from privcurve import datasets, models
 from privcurve.datasets import Dataset, Description, PartedDataset
+from privcurve.datasets.readers.table import RawTable
 from privcurve.experiments import canonical
 from privcurve.experiments.curves import CODED
 from privcurve.files import WriteError, check_room, replace_text
@@ -67,6 +68,7 @@ def release(
     resume: bool = False,
     engine: str = "",
     scheduler: str | None = None,
+    watch: Callable[[RawTable], None] | None = None,
 ) -> Released:
     """Train a model on all training records of a dataset, and write the files that may leave.
 
@@ -95,6 +97,9 @@ def release(
         Of records in parts: ``local``, the default, or ``dask`` (:mod:`privcurve.parts`).
     scheduler : str, optional
         Of Dask, such as ``tcp://10.0.0.1:8786``; without it workers are started here.
+
+    watch : callable, optional
+        Is given the records as they are read.
 
     Returns
     -------
@@ -130,7 +135,7 @@ def release(
     _check_output(output, home)
     parts = _parts_by(description, engine, scheduler)
     traces = Traces(ledger, description)
-    data = _data(description, traces)
+    data = _data(description, traces, watch)
     rehearse(request, description, estimator)
 
     token = secrets.token_hex(32) if isinstance(place, Path) else ""
@@ -302,16 +307,24 @@ def _parts_by(
         raise ReleaseError(f"{error}. Nothing was trained") from None
 
 
-def _data(description: Description, traces: Traces) -> Dataset | PartedDataset:
+def _data(
+    description: Description, traces: Traces, watch: Callable[[RawTable], None] | None
+) -> Dataset | PartedDataset:
     """Take the data as they are coded, if they are; code them otherwise."""
+
+    def seen(table: RawTable) -> None:
+        for each in (traces.watch, watch):
+            if each is not None:
+                each(table)
+
     folder = CODED / description.name
     data: Dataset | PartedDataset
     if datasets.is_current(folder):
         data = datasets.read_coded(folder)
     elif description.part_rows:
-        data = datasets.prepare(description.name, folder, traces.watch)
+        data = datasets.prepare(description.name, folder, seen)
     else:
-        data = datasets.load(description.name, watch=traces.watch)
+        data = datasets.load(description.name, watch=seen)
     traces.take(data)
     return data
 

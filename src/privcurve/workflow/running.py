@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import itertools
 import json
-import math
 import re
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from graphlib import TopologicalSorter
 from pathlib import Path
@@ -18,18 +17,15 @@ from typing import TYPE_CHECKING, TextIO
 from privcurve import extras
 from privcurve.datasets import is_current
 from privcurve.experiments.curves import CODED
+from privcurve.progress import Progress
 from privcurve.workflow import failed
 
 if TYPE_CHECKING:
     from privcurve.workflow.plan import Plan
 
 LOGS = Path("logs")
-_DONE = re.compile(r"(\d+) of (\d+) steps \((\d+)%\) done")
+_DONE = re.compile(r"(\d+) of (\d+) steps \(\d+%\) done")
 _MOST_LINES = 15
-# Without a terminal a line is written whenever so much more is done, in per cent.
-_STEP = 20
-# In seconds: of what takes no longer nobody asks how long it takes.
-_SHORT = 5
 
 
 class RunError(RuntimeError):
@@ -52,7 +48,7 @@ def run(
     extras.check("snakemake", "a study")
     command = [sys.executable, "-m", "snakemake", *arguments]
     show = show or sys.stderr
-    progress = _Progress(show)
+    progress = Progress(show=show)
     remarks = []
     log.parent.mkdir(parents=True, exist_ok=True)
     with (
@@ -69,7 +65,8 @@ def run(
                 print(line, end="", flush=True)
             elif steps := _DONE.search(line):
                 if not quiet:
-                    progress.tell(*map(int, steps.groups()))
+                    done, n_steps = map(int, steps.groups())
+                    progress.tell(done / n_steps, f"{done} of {n_steps} steps")
             elif line.startswith(failed.MARK):
                 remarks.append(line)
         progress.end()
@@ -95,7 +92,7 @@ def run_alone(
     """
     started = time.time()
     show = show or sys.stderr
-    progress = _Progress(show)
+    progress = Progress(show=show)
     n_steps, n_done = sum(map(len, _phases(plan, study))), 0
     log.parent.mkdir(parents=True, exist_ok=True)
     with log.open("w", encoding="utf-8") as file, ThreadPoolExecutor(cores) as pool:
@@ -111,7 +108,7 @@ def run_alone(
                 if verbose:
                     print(step.stdout, end="", flush=True)
                 elif not quiet:
-                    progress.tell(n_done, n_steps, 100 * n_done // n_steps)
+                    progress.tell(n_done / n_steps, f"{n_done} of {n_steps} steps")
     progress.end()
     print(*(f"{line}\n" for line in plan.failed(started)), sep="", end="", file=show)
 
@@ -159,44 +156,6 @@ def _run_step(arguments: Sequence[str]) -> subprocess.CompletedProcess[str]:
         errors="replace",
         check=False,
     )
-
-
-class _Progress:
-    """One line that is written over, on a terminal; elsewhere a line now and then."""
-
-    def __init__(self, show: TextIO, clock: Callable[[], float] = time.monotonic) -> None:
-        self._show, self._clock = show, clock
-        self._start = clock()
-        self._last = 0
-        self._width = 0
-        self._open = False
-
-    def tell(self, done: int, steps: int, percent: int) -> None:
-        text = f"{percent} % done ({done} of {steps} steps{self._left(done, steps)})"
-        if self._show.isatty():
-            # What stood there may have been longer.
-            print(f"\r{text:<{self._width}}", end="", file=self._show, flush=True)
-            self._width = len(text)
-            self._open = True
-        elif percent >= self._last + _STEP or (percent == 100 and self._last < 100):
-            print(text, file=self._show, flush=True)
-            self._last = percent
-
-    def _left(self, done: int, steps: int) -> str:
-        """Say how long it may take still, as far as it goes on as it went until now."""
-        taken = self._clock() - self._start
-        if taken < _SHORT or not 0 < done < steps:
-            return ""
-        seconds = math.ceil(taken * (steps - done) / done)
-        minutes, rest = divmod(seconds, 60)
-        hours, minutes_left = divmod(round(seconds / 60), 60)
-        if hours:
-            return f"; about {hours} h {minutes_left} min left"
-        return f"; about {round(seconds / 60)} min left" if minutes else f"; about {rest} s left"
-
-    def end(self) -> None:
-        if self._open:
-            print(file=self._show)
 
 
 def _why(log: Path) -> str:

@@ -30,6 +30,7 @@ from privcurve.datasets.errors import DatasetError, Problems
 from privcurve.datasets.fetch import fetch
 from privcurve.datasets.load import REFUSED, checksums, load
 from privcurve.datasets.numbers import amount_of, ungrouped
+from privcurve.datasets.readers.table import RawTable
 from privcurve.datasets.variants import names_of, written_out
 from privcurve.schema import MOST_NAMED, Lines, nearest
 
@@ -227,8 +228,8 @@ class Report:
         return not self.faults
 
 
-def check(name: str) -> Report:
-    """Check a dataset's description, and its file against it.
+def check(name: str, watch: Callable[[RawTable], None] | None = None) -> Report:
+    """Check a dataset's description, and its file against it; `watch` is given the records.
 
     The report is for the holder of the records: shares and messages are computed from them.
 
@@ -239,7 +240,7 @@ def check(name: str) -> Report:
     """
     path = catalogue.find(name)
     report = Report(name, path)
-    _Check(report).run()
+    _Check(report, watch).run()
     report.faults = _told(report.faults)
     return report
 
@@ -269,8 +270,8 @@ def finer(column: Column) -> str:
 
 
 class _Check:
-    def __init__(self, report: Report) -> None:
-        self.report = report
+    def __init__(self, report: Report, watch: Callable[[RawTable], None] | None) -> None:
+        self.report, self.watch = report, watch
         self.content: dict[str, Any] = catalogue.content_of(report.path)
         self.lines = Lines(report.path)
         # By name of a column as it is in the file, its position in the description.
@@ -319,6 +320,8 @@ class _Check:
                         for tally in tallies:
                             tally.add(table.columns[tally.column.name])
                         label.add(table.columns[description.label.column])
+                        if self.watch is not None:
+                            self.watch(table)
             except DatasetError as error:
                 self.add_all(error.faults, "files", part)
                 return

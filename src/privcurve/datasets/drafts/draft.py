@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from privcurve.datasets.drafts.sniff import ENCODINGS, Format, plain_text, sniff
 from privcurve.datasets.drafts.text import Draft
 from privcurve.datasets.errors import DatasetError, Problems
 from privcurve.datasets.fetch import RawFile
-from privcurve.datasets.readers.table import shown
+from privcurve.datasets.readers.table import RawTable, shown
 from privcurve.schema import nearest
 
 
@@ -30,6 +31,7 @@ def draft(
     header: bool = True,
     sheet: str = "",
     public: bool = False,
+    watch: Callable[[RawTable], None] | None = None,
 ) -> Draft:
     """Read a table once, and draft its description.
 
@@ -48,6 +50,8 @@ def draft(
     public : bool
         Whether the file is public, so that what is seen may be copied into the draft: bounds and
         categories too. Otherwise these are left blank but where a convention settles them.
+    watch : callable, optional
+        Is given all records as they are read.
 
     Returns
     -------
@@ -70,7 +74,7 @@ def draft(
     if len(how.fields) < 2:
         raise DatasetError(f"{path} has no column beside the label {label.column!r}")
     problems = Problems(name)
-    profiles = read(path, how, label, problems)
+    profiles = read(path, how, label, problems, watch)
     seen = profiles.pop(label.column)
     if not seen.n:
         raise DatasetError(f"{path} holds no records" + (" that can be read" * problems.any))
@@ -128,7 +132,13 @@ def name_of(path: Path, given: str | None = None) -> str:
     return name
 
 
-def read(path: Path, how: Format, label: LabelChoice, problems: Problems) -> dict[str, Profile]:
+def read(
+    path: Path,
+    how: Format,
+    label: LabelChoice,
+    problems: Problems,
+    watch: Callable[[RawTable], None] | None = None,
+) -> dict[str, Profile]:
     """Read a table whole, a piece at a time; return what its columns look like."""
     profiles = blank(how.fields)
     description = _anything(path, how, label.column)
@@ -136,6 +146,8 @@ def read(path: Path, how: Format, label: LabelChoice, problems: Problems) -> dic
         for table in readers.read(description, RawFile(path), problems):
             for name, profile in profiles.items():
                 profile.add(table.columns[name])
+            if watch is not None:
+                watch(table)
             if problems.full:
                 break
     except DatasetError as error:

@@ -11,6 +11,7 @@ import codecs
 import csv
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from io import BufferedReader
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any
 
@@ -61,8 +62,11 @@ def read(
         from_there.close()
         if above == parser.skip_rows:
             check_order(description, str(file.path), names, "line")
-    pieces = pieces_of(opened(file.path), parser.encoding)
-    yield from read_pieces(description, str(file.path), pieces, problems, most)
+    stream = opened(file.path)
+    pieces = pieces_of(stream, parser.encoding)
+    # What is packed does not say how much it holds.
+    size = file.path.stat().st_size if isinstance(stream, BufferedReader) else 0
+    yield from read_pieces(description, str(file.path), pieces, problems, most, size)
 
 
 def read_pieces(
@@ -71,14 +75,16 @@ def read_pieces(
     pieces: Iterator[bytes],
     problems: Problems,
     most: int | None = None,
+    size: int = 0,
 ) -> Iterator[RawTable]:
-    """Read a file of which the bytes come in pieces, up to so many records.
+    """Read a file of `size` bytes (0: unknown), which come in pieces, up to so many records.
 
     Records that have too few fields or too many are left out and told of.
     """
     parser = description.parser
     encoding = codecs.lookup(parser.encoding).name
     start = next(pieces, b"")
+    n_start = len(start)
     if encoding == "utf-8-sig":
         start, encoding = start.removeprefix(codecs.BOM_UTF8), "utf-8"
 
@@ -101,22 +107,28 @@ def read_pieces(
     )
     n_lines, n_skipped, left = 0, n_above, most
     if ends_are_plain:
-        pieces = chain([next(pieces).split(b"\n", n_above)[-1]], pieces)
+        start = next(pieces).split(b"\n", n_above)[-1]
+        pieces = chain([start], pieces)
         n_lines, n_skipped = n_above, 0
+    # Names of columns, and what stands above them.
+    n_bytes = n_start - len(start)
     for piece in pieces:
+        n_bytes += len(piece)
+        share = min(1.0, n_bytes / size) if size else None
         table = _together(piece, len(fields), place, parser, encoding) if ends_are_plain else None
         if table is not None:
             parts = _in_batches(table, source, n_lines + 1)
         else:
             # A quote may be closed in a later piece.
             is_open = not ends_are_plain or b'"' in piece or _has_other_ends(piece)
+            share = None if is_open else share
             rest = joined(chain([piece], pieces if is_open else ()))
             numbered = islice(lines_of(rest, encoding, n_lines + 1), n_skipped, None)
             records = records_of(numbered, parser.separator, parser.comment)
             parts = tables(description, source, records, len(fields), place, problems, left)
         for part in parts:
             part = part if left is None else part.head(left)
-            yield part
+            yield replace(part, share=share)
             left = None if left is None else left - len(part.lines)
         if problems.full or left == 0:
             return

@@ -63,9 +63,9 @@ def read(
                             f"{subject(description)}{source}: {name!r} {error}. Leave it out of "
                             f"{description.path}, or write it in another way."
                         ) from None
-                yield RawTable(
-                    source, columns, range(n_read + 1, n_read + batch.num_rows + 1), "record"
-                )
+                lines = range(n_read + 1, n_read + batch.num_rows + 1)
                 n_read += batch.num_rows
+                share = n_read / stored.metadata.num_rows
+                yield RawTable(source, columns, lines, "record", share)
     except pyarrow.ArrowException as error:
         raise unreadable(description, source, error) from error

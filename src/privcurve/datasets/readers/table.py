@@ -47,12 +47,15 @@ class RawTable:
         Where in the file each record stands.
     unit : str
         What these numbers count.
+    share : float, optional
+        How much of the file was read with them, where that is known.
     """
 
     source: str
     columns: Mapping[str, Any]
     lines: Sequence[int]
     unit: str = "line"
+    share: float | None = None
 
     def head(self, n_records: int) -> RawTable:
         """Return the first records."""

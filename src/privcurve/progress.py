@@ -1,0 +1,77 @@
+"""How far something is that takes long, in one line, with the time that it may take still."""
+
+from __future__ import annotations
+
+import math
+import sys
+import time
+from collections.abc import Callable
+from typing import TextIO
+
+# Without a terminal a line is written whenever so much more is done, in per cent.
+_STEP = 20
+# In seconds: of what takes no longer nobody asks how long it takes.
+SHORT = 5
+
+
+class Progress:
+    """One line that is written over, on a terminal; elsewhere a line now and then.
+
+    Parameters
+    ----------
+    what : str
+        What is done, as in "60 % done".
+    show : file, optional
+        Standard error by default.
+    after : float
+        Seconds before which nothing is shown.
+    clock : callable
+    """
+
+    def __init__(
+        self,
+        what: str = "done",
+        show: TextIO | None = None,
+        after: float = 0.0,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._what, self._show, self._after = what, show or sys.stderr, after
+        self._clock, self._start = clock, clock()
+        self._last = 0
+        self._width = 0
+        self._open = False
+
+    def tell(self, share: float, more: str = "") -> None:
+        """Say that a share of it is done, and what `more` says of that."""
+        taken = self._clock() - self._start
+        if taken < self._after:
+            return
+        percent = int(100 * share)
+        remarks = "; ".join(filter(None, (more, _left(taken, share))))
+        text = f"{percent} % {self._what}" + (f" ({remarks})" if remarks else "")
+        if self._show.isatty():
+            # What stood there may have been longer.
+            print(f"\r{text:<{self._width}}", end="", file=self._show, flush=True)
+            self._width = len(text)
+            self._open = True
+        elif percent >= self._last + _STEP or (percent == 100 and self._last < 100):
+            print(text, file=self._show, flush=True)
+            self._last = percent
+
+    def end(self) -> None:
+        """End the line of a terminal."""
+        if self._open:
+            print(file=self._show)
+            self._open = False
+
+
+def _left(taken: float, share: float) -> str:
+    """Say how long it may take still, as far as it goes on as it went until now."""
+    if taken < SHORT or not 0 < share < 1:
+        return ""
+    seconds = math.ceil(taken * (1 - share) / share)
+    minutes, rest = divmod(seconds, 60)
+    hours, minutes_left = divmod(round(seconds / 60), 60)
+    if hours:
+        return f"about {hours} h {minutes_left} min left"
+    return f"about {round(seconds / 60)} min left" if minutes else f"about {rest} s left"
