@@ -188,6 +188,16 @@ def test_a_release_is_of_persons_everywhere(persons):
         release(request(epsilon=1.0))
 
 
+def test_the_budget_command_speaks_of_persons(persons, capsys):
+    release(request(epsilon=0.5))
+    assert main(["budget", "mine"]) == 0
+    said = capsys.readouterr().out
+    who = "(replace-one neighbours that differ in all records of one who)"
+    assert f"noisy_majority: epsilon = 0.5 {who}  releases" in said
+    assert f"spent:  epsilon = 0.5 {who}\nbudget: epsilon = 2 {who}\n" in said
+    assert "left:   epsilon = 1.5" in said
+
+
 def test_delta_of_a_release_is_of_persons(persons):
     persons(budget={"epsilon": 5, "delta": 1e-4})
     released = release(request(learner="noisy_bayes", epsilon=1.0, delta=1e-5))

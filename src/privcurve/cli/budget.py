@@ -32,15 +32,15 @@ def run(arguments: argparse.Namespace) -> None:
     from privcurve import datasets
     from privcurve.releases.budget_ledger import (
         RELEASES,
-        Budget,
         BudgetLedger,
+        budget_of,
         level,
         price_of,
         totals,
     )
 
     records = datasets.describe(dataset_name(arguments.name)).of_records
-    budget = Budget.of(datasets.describe(records).budget)
+    budget = budget_of(records)
     ledger = BudgetLedger(RELEASES / records)
     releases, n_comparisons = ledger.releases(), ledger.n_comparisons()
     spent = totals([one.price for one in releases], budget)
@@ -68,15 +68,20 @@ def run(arguments: argparse.Namespace) -> None:
     telling.tell(arguments, lines(), content)
 
 
+def whom(price: Price) -> str:
+    """Say for which neighbours a price is; where they differ in a person's records, that too."""
+    return price.whom if price.unit else price.neighbours
+
+
 def _sums(spent: list[Price], budget: Budget, left: Price | None) -> Iterator[str]:
     from privcurve.releases.budget_ledger import claim, level
 
     for one in spent:
-        yield f"spent:  {claim(one)} ({one.neighbours})"
+        yield f"spent:  {claim(one)} ({whom(one)})"
     if left is None:
         yield "budget: none is set (budget: {epsilon: …} in the description)"
         return
-    yield f"budget: {level(budget)} ({budget.neighbours})"
+    yield f"budget: {level(budget)} ({whom(budget)})"
     yield f"left:   {level(left)}"
 
 
@@ -97,7 +102,7 @@ def _shown(one: Release, price: str) -> Iterator[str]:
     from privcurve.releases.budget_ledger import DONE
 
     facts = one.facts
-    what = f"{facts.get('learner', '?')}: {price} ({one.price.neighbours})"
+    what = f"{facts.get('learner', '?')}: {price} ({whom(one.price)})"
     where = facts.get("folder", "")
     state = str(Path(where)) if one.state == DONE else f"{one.state}; spent all the same"
     yield f"  {one.number}  {facts.get('at', '')}  {what}  {state}"

@@ -180,6 +180,7 @@ def report(arguments: argparse.Namespace, released: Released) -> None:
 
 
 def _lines(released: Released) -> Iterator[str]:
+    from privcurve.cli.budget import whom
     from privcurve.privacy.seeds import SecretSeed
     from privcurve.releases.budget_ledger import claim, level
     from privcurve.releases.choice import is_choice, kept
@@ -193,9 +194,7 @@ def _lines(released: Released) -> Iterator[str]:
         yield f"seed: {released.seed}"
     else:
         yield f"seed: {released.seed}, a public number: epsilon is infinite for whoever knows it"
-    together = "; ".join(
-        f"{claim(one)} ({one.whom if one.unit else one.neighbours})" for one in released.together
-    )
+    together = "; ".join(f"{claim(one)} ({whom(one)})" for one in released.together)
     budget = released.budget
     limit = (
         f"of a budget of {level(budget)}"
