@@ -95,21 +95,24 @@ def measure(n_rows: int, whole: bool, dask: bool) -> None:
 
 
 def draw(page: Path, figure: Path) -> None:
-    """Draw CPU seconds and resident memory by rows, a line for each thing that was measured."""
+    """Draw CPU seconds and resident memory by rows, of what was measured at several numbers."""
     import matplotlib.pyplot as plt
 
     points: dict[str, list[list[float]]] = {}
     for text in page.read_text().splitlines():
-        cells = [cell.strip().replace(",", "") for cell in text.split("|")]
-        if len(cells) == 9 and all(cells[k].isdecimal() for k in (1, 4, 5)):
-            points.setdefault(cells[2], []).append([float(cells[k]) for k in (1, 4, 5)])
+        cells = [cell.strip() for cell in text.split("|")]
+        if len(cells) == 9 and all(cells[k].replace(",", "").isdecimal() for k in (1, 4, 5)):
+            row = [float(cells[k].replace(",", "")) for k in (1, 4, 5)]
+            points.setdefault(cells[2], []).append(row)
     _, axes = plt.subplots(1, 2, figsize=(9, 3.4), layout="constrained")
     for what, rows in points.items():
+        if len(rows) == 1:
+            continue
         n, cpu, memory = np.transpose(sorted(rows))
         for ax, values in zip(axes, (cpu, memory), strict=True):
-            ax.loglog(n, values, "o-", label=what, markersize=4)
+            ax.semilogx(n, values, "o-", label=what, markersize=4)
     for ax, title in zip(axes, ("CPU seconds", "resident memory, MB"), strict=True):
-        ax.set(xlabel="rows of 31 columns", title=title)
+        ax.set(xlabel="rows of 31 columns", title=title, ylim=(0, None))
         ax.grid(alpha=0.3)
     axes[1].legend(fontsize=7)
     plt.savefig(figure, dpi=130)
