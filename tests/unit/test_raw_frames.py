@@ -239,6 +239,16 @@ def test_a_model_speaks_of_columns_and_values_by_name(table, schema) -> None:
     assert "ε = 1, δ = 1e-06, replace-one" in said
 
 
+@pytest.mark.parametrize("name", ["privgam", "one_rule", "topdown", "random_trees"])
+def test_a_model_printed_alone_has_names_too(name, table, schema) -> None:
+    delta = 1e-6 if name in ("privgam", "random_trees") else 0.0
+    made = registry.estimator_class(name)(schema=schema, epsilon=5.0, delta=delta)
+    model = made.fit(table, table.Churn)
+    said = str(model.model_)
+    assert said == model.describe()
+    assert any(column in said for column in COLUMNS)
+
+
 def test_a_schema_that_is_changed_later_renames_nothing(tmp_path, table) -> None:
     schema = Schema(COLUMNS, ["No", "Yes"])
     model = learner(schema).fit(table, table.Churn)

@@ -146,6 +146,10 @@ class CodedClassifier(merging.MergingClassifier, ClassifierMixin, BaseEstimator)
         kept = {name: value for name, value in vars(self).items() if name in OF_SKLEARN}
         own = {} if told is self else self.get_params(deep=False)
         self.__dict__ = {**kept, **vars(fitted), **own}
+        model = getattr(self, "model_", None)
+        if self.schema is not None and hasattr(model, "words"):
+            # Printed alone it has names of columns and values too.
+            object.__setattr__(model, "words", self.describe())
         return self
 
     def _told_by_schema(self) -> Self:

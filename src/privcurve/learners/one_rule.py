@@ -111,8 +111,11 @@ class VoteModel:
             lines.append(f"{self.constant:+5d}  always")
         return "\n".join(lines)
 
+    # What it is in words, with the names of a schema, where it was fitted by one.
+    words: ClassVar[str] = ""
+
     def __str__(self) -> str:
-        return self.describe()
+        return self.words or self.describe()
 
 
 class RuleRows(NamedTuple):

@@ -73,8 +73,11 @@ class RandomTreesModel:
 
         return write_trees(self.questions, children, leaf, self.n_bins, bin_names, column_names)
 
+    # What it is in words, with the names of a schema, where it was fitted by one.
+    words: ClassVar[str] = ""
+
     def __str__(self) -> str:
-        return self.describe()
+        return self.words or self.describe()
 
     def check(self, n_bins: Ints, n_classes: int) -> None:
         """Check what was read from a file.

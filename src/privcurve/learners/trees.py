@@ -214,8 +214,11 @@ class TreeModel:
         leaf = partial(self._leaf, class_names=class_names)
         return write_trees(splits, children, leaf, self.n_bins, bin_names, column_names)
 
+    # What it is in words, with the names of a schema, where it was fitted by one.
+    words: ClassVar[str] = ""
+
     def __str__(self) -> str:
-        return self.describe()
+        return self.words or self.describe()
 
 
 def write_trees(

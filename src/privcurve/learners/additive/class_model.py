@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, ClassVar, Self
 
 import numpy as np
 from scipy.special import log_softmax
@@ -129,5 +129,8 @@ class ClassModel:
             lines.append(f"Without effect: {', '.join(unused)}.")
         return "\n".join(lines)
 
+    # What it is in words, with the names of a schema, where it was fitted by one.
+    words: ClassVar[str] = ""
+
     def __str__(self) -> str:
-        return self.in_words()
+        return self.words or self.in_words()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, ClassVar, Self
 
 import numpy as np
 
@@ -177,5 +177,8 @@ class AdditiveModel:
             lines.append(f"Without effect: {', '.join(unused)}.")
         return "\n".join(lines)
 
+    # What it is in words, with the names of a schema, where it was fitted by one.
+    words: ClassVar[str] = ""
+
     def __str__(self) -> str:
-        return self.in_words()
+        return self.words or self.in_words()
