@@ -90,6 +90,8 @@ def test_verdicts_of_each_paper_are_counted_and_our_own_questions_apart():
     assert list(found.index) == ["p", "q", "all papers", "p, our own questions"]
     assert found["claims"].tolist() == [2, 1, 3, 1]
     assert found.loc["all papers", ["verdicts", *KINDS]].tolist() == [4, 1, 1, 0, 1, 1, 0]
+    asked = frame[frame["quote"].notna()]
+    assert list(counts(asked.assign(study="s", source="§1"))["paper"]) == ["p", "q", "all papers"]
 
 
 def runs(**of_methods):

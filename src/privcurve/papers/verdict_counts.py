@@ -58,7 +58,7 @@ def counts(verdicts: pd.DataFrame) -> pd.DataFrame:
     parts = [
         *verdicts[~ours].groupby("paper", sort=False),
         ("all papers", verdicts[~ours]),
-        *verdicts[ours].assign(paper=verdicts["paper"] + OURS).groupby("paper", sort=False),
+        *verdicts[ours].groupby(verdicts["paper"] + OURS, sort=False),
     ]
     rows = []
     for paper, part in parts:
