@@ -69,11 +69,11 @@ def test_shipped_studies_are_allowed(path):
 def test_estimator_parameters_hold_the_budget_for_private_learners_only():
     made = study.from_mapping(content(), "s", "s.yaml")
     arm = made.arm("boost~published")
-    parameters = arm.estimator_parameters(arm.points[0])
+    parameters = arm.estimator_parameters(arm.points[0], None)
     assert parameters["epsilon"] == 0.5
     assert parameters["calibration"] == "published"
     majority = made.arm("majority")
-    assert majority.estimator_parameters(majority.points[0]) == {}
+    assert majority.estimator_parameters(majority.points[0], None) == {}
 
 
 @pytest.mark.parametrize(
