@@ -34,7 +34,8 @@ skin=99  abalone=73  banknote=40  banknote-50=200  breastwisc=91  cardiotocograp
 creditcardsmall=225  eeg=140  eeg-bounds=630  eeg-file=140  firmteacher=32  hill-noise=1000
 hill-nonoise=1000  ionosphere=322  magic=100  magic-bounds=235  mice=1617  page=100
 page-log=120  qsar=386  qsar-50=1906  sonar=600  transfusion=40  winered=110  winered-50=550
-winewhite=110  winewhite-50=550  yeast=80
+winewhite=110  winewhite-50=550  yeast=80  page-kinds=120  yeast-sites=80
+cardiotocography-states=83  winered-grades=110
 """
 WIDTHS = {name: int(width) for name, width in re.findall(r"(\S+)=(\d+)", SHIPPED)}
 
