@@ -137,24 +137,26 @@ class DPBoostClassifier(TreeSumClassifier, PrivateClassifier):
         ends = chunk_ends(len(places), per_ensemble, self.learning_rate, self.chunks)
         bounds = leaf_bounds(n_trees, self.learning_rate)
         sensitivities = leaf_l1(n_trees, self.learning_rate, self.regularisation, self.calibration)
-        order, trees = places, self._trees()
+        trees = self._trees()
         shape = self.splits_.shape[1], int(self.n_bins_.sum())
         for t in range(n_trees):
             j = t % per_ensemble
             if j == 0:
                 order = curator.coins.permutation(places)
+                shuffled, shuffled_signs = all_bins[order], signs[order]
                 *levels, of_leaves = calls[t // per_ensemble]
                 nodes = np.repeat(np.array(levels, dtype=object), 2 ** np.arange(len(levels)))
-            rows = order[ends[j - 1] if j else 0 : ends[j]]
-            bins, scores = all_bins[rows], np.zeros((len(rows), 1))
+            chunk = slice(ends[j - 1] if j else 0, ends[j])
+            bins = shuffled[chunk]
+            scores = np.zeros((len(bins), 1))
             add_trees(bins, trees.some(0, t), self._tree_values()[:t], scores)
-            gradients = scores[:, 0] - signs[rows]
+            gradients = scores[:, 0] - shuffled_signs[chunk]
             # Each record's own gradient decides, so a filtered one is merely absent.
             taken = np.abs(gradients) <= GRADIENT_BOUND
+            gradients = gradients[taken]
             noise = curator.noise(nodes, shape)
-            weights = np.ones(int(taken.sum()))
             values = self._grow(
-                bins[taken], gradients[taken], weights, t, levels[0].scale, noise, trees
+                bins[taken], gradients, np.ones(len(gradients)), t, levels[0].scale, noise, trees
             )
             values = np.clip(values, -bounds[t], bounds[t])
             assert of_leaves.entry is not None

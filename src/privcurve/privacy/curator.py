@@ -461,7 +461,8 @@ class Curator:
         if spread.size and spread.shape != shape[: spread.ndim]:
             raise ValueError(f"{spread.shape} calls do not fit noise of the shape {shape}")
         # Of thousands of calls few differ, and equal ones are one object.
-        for call in {id(call): call for call in spread.ravel().tolist()}.values():
+        each = spread.ravel().tolist()
+        for call in dict(zip(map(id, each), each, strict=True)).values():
             self._charge(call)
         return spread
 
