@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Sequence
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
 from privcurve.coding import Floats
 from privcurve.figures import style
-from privcurve.kernels.m_alpha import bayes_weight, inverse, link
 from privcurve.lazy import Figure, pd, sns
 from privcurve.outputs.base import Asked, Option, Output, Reads
 from privcurve.outputs.context import Context
@@ -61,25 +60,45 @@ SHARES = np.linspace(0.005, 0.995, 199)
 MARGINS = np.arange(-160, 161) / 40
 RECORDS = np.unique(np.geomspace(10, 10_000, 61).round())
 
-# Title, name of the x axis, places, and what is drawn at them.
-PANELS: Sequence[tuple[str, str, Floats, Callable[[Floats, float], Floats]]] = (
-    ("Bayes risk L(q)", "q", SHARES, _each(lambda q, alpha: bayes_weight(q, 1 - q, alpha))),
-    (
-        *("Sensitivity Δ*(m), as published", "m", RECORDS),
-        _each(lambda m, alpha: boosted_split_published(int(m), "m_alpha", alpha)),
-    ),
-    ("Link ψ(q)", "q", SHARES, _each(link)),
-    ("Inverse link ψ⁻¹(z)", "z", MARGINS, _each(inverse)),
-    ("Surrogate F(z)", "z", MARGINS, surrogate),
-    ("Its second derivative F″(z)", "z", MARGINS, curvature),
-)
+
+class Panel(NamedTuple):
+    """What is drawn in a panel: its title, the name of its x axis, places, and values at them."""
+
+    title: str
+    x: str
+    places: Floats
+    values: Callable[[Floats, float], Floats]
+
+
+def panels() -> list[Panel]:
+    """Return the panels of the figure."""
+    # Compiled code, which a plan of all outputs must not load.
+    from privcurve.kernels.m_alpha import bayes_weight, inverse, link
+
+    sensitivity = _each(lambda m, alpha: boosted_split_published(int(m), "m_alpha", alpha))
+    risk = _each(lambda q, alpha: bayes_weight(q, 1 - q, alpha))
+    return [
+        Panel("Bayes risk L(q)", "q", SHARES, risk),
+        Panel("Sensitivity Δ*(m), as published", "m", RECORDS, sensitivity),
+        Panel("Link ψ(q)", "q", SHARES, _each(link)),
+        Panel("Inverse link ψ⁻¹(z)", "z", MARGINS, _each(inverse)),
+        Panel("Surrogate F(z)", "z", MARGINS, surrogate),
+        Panel("Its second derivative F″(z)", "z", MARGINS, curvature),
+    ]
 
 
 def curves(alphas: Sequence[float]) -> pd.DataFrame:
     """Return the points of all panels: `panel`, `alpha`, `x` and `value`."""
     parts = [
-        pd.DataFrame({"panel": title, "alpha": alpha, "x": places, "value": of(places, alpha)})
-        for title, _, places, of in PANELS
+        pd.DataFrame(
+            {
+                "panel": panel.title,
+                "alpha": alpha,
+                "x": panel.places,
+                "value": panel.values(panel.places, alpha),
+            }
+        )
+        for panel in panels()
         for alpha in alphas
     ]
     return pd.concat(parts, ignore_index=True)
@@ -90,16 +109,17 @@ def draw(frame: pd.DataFrame) -> Figure:
     alphas = list(dict.fromkeys(frame["alpha"]))
     colours = dict(zip(alphas, itertools.cycle(style.COLOURS), strict=False))
     with style.paper():
-        figure, panels = style.panels(len(PANELS))
-        for panel, (title, x, _, _) in zip(panels, PANELS, strict=True):
-            part = frame[frame["panel"] == title]
+        drawn = panels()
+        figure, axes = style.panels(len(drawn))
+        for ax, panel in zip(axes, drawn, strict=True):
+            part = frame[frame["panel"] == panel.title]
             look = {"hue": "alpha", "palette": colours, "legend": False, "estimator": None}
-            sns.lineplot(part, x="x", y="value", ax=panel, **look)
-            panel.set_title(title)
-            panel.set_xlabel(x)
-            panel.set_ylabel("")
-            if x == "m":
-                panel.set_xscale("log")
+            sns.lineplot(part, x="x", y="value", ax=ax, **look)
+            ax.set_title(panel.title)
+            ax.set_xlabel(panel.x)
+            ax.set_ylabel("")
+            if panel.x == "m":
+                ax.set_xscale("log")
         handles = [style.key_line(f"α = {alpha:g}", color=colours[alpha]) for alpha in alphas]
         style.legend_below(figure, handles)
     return figure
