@@ -18,11 +18,6 @@ TYPES_IN_A_CIRCLE = {
 }
 SMALL_FILES: set[str] = set()
 MOST_LEARNER_ENTRIES = 25
-ROOMS_WITH_OTHER_WORDS = {
-    *("cli", "coding", "datasets", "experiments", "holders", "kernels", "learners"),
-    *("models", "outputs", "papers", "privacy", "releases", "schema", "steps", "workflow"),
-    "yaml_nodes",
-}
 
 # Files at the top of the package that every room may use.
 SHARED = {
@@ -311,9 +306,8 @@ def wrong_names(tree):
     return sorted((line, name) for name, line in names if name in SAY_NOTHING)
 
 
-@pytest.mark.parametrize("room", sorted({*ALLOWED, *SHARED} - ROOMS_WITH_OTHER_WORDS))
-def test_names_are_nouns(room):
-    wrong = {name: wrong_names(TREES[name]) for name in MODULES if room_of(name) == room}
+def test_names_are_nouns():
+    wrong = {name: wrong_names(TREES[name]) for name in MODULES}
     assert {name: words for name, words in wrong.items() if words} == {}
 
 

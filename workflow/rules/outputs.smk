@@ -2,54 +2,54 @@
 # reads, writes and depends on, it says itself (src/privcurve/outputs/).
 
 
-def shown(asked):
+def shown(request):
     """Return the files of an output; those that a reader wants to see go into the report."""
     page = {
-        "caption": f"../report/{asked.output.word}.rst",
-        "category": asked.study.name,
+        "caption": f"../report/{request.output.word}.rst",
+        "category": request.study.name,
     }
-    for path in map(str, asked.files.all):
+    for path in map(str, request.files.all):
         kind = {".md": "table", ".png": "figure"}.get(os.path.splitext(path)[1])
-        named = {kind: asked.key.replace("_", " ")}
+        named = {kind: request.key.replace("_", " ")}
         yield report(path, labels=named, **page) if kind else path
 
 
-for asked in PLAN.outputs.values():
+for request in PLAN.outputs.values():
 
     rule:
         name:
-            asked.target
+            request.target
         input:
-            lambda wildcards, asked=asked: PLAN.inputs(asked),
+            lambda wildcards, request=request: PLAN.inputs(request),
             again=insides.unless(
                 workflow,
-                [*map(str, asked.files.all), str(asked.record)],
-                lambda wildcards, asked=asked: PLAN.is_current(asked),
+                [*map(str, request.files.all), str(request.record)],
+                lambda wildcards, request=request: PLAN.is_current(request),
             ),
         output:
-            *shown(asked),
-            record=str(asked.record),
+            *shown(request),
+            record=str(request.record),
         log:
-            f"logs/{asked.output.word}/{asked.target}.log",
+            f"logs/{request.output.word}/{request.target}.log",
         benchmark:
-            plan.benchmark(asked)
-        localrule: asked.output.local and PLAN.is_local("outputs")
+            plan.benchmark(request)
+        localrule: request.output.local and PLAN.is_local("outputs")
         resources:
             mem_mb=growing(
-                lambda wildcards, asked=asked: needs.to_make(
-                    asked.output.memory, map(PLAN.describe, asked.reads.data)
+                lambda wildcards, request=request: needs.to_make(
+                    request.output.memory, map(PLAN.describe, request.reads.data)
                 )
             ),
             runtime=growing(10),
         params:
-            study=str(PLAN.files[asked.study.name]),
-            word=asked.output.word,
-            options=json.dumps(asked.options),
+            study=str(PLAN.files[request.study.name]),
+            word=request.output.word,
+            options=json.dumps(request.options),
             seed=SEED,
             per_job=config["seconds_per_job"],
-            digest=lambda wildcards, asked=asked: PLAN.digest(asked),
+            digest=lambda wildcards, request=request: PLAN.digest(request),
         message:
-            f"Make {asked.target}"
+            f"Make {request.target}"
         shell:
             "python -m privcurve.steps.output --study {params.study} --output {params.word} "
             "--options {params.options:q} --seed {params.seed} "

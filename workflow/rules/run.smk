@@ -1,6 +1,6 @@
 # The run as a whole: what it was made with and what it cost, and how far it is.
 
-RUN_OUTPUTS = [str(path) for asked in PLAN.run for path in asked.files.all]
+RUN_OUTPUTS = [str(path) for request in PLAN.run for path in request.files.all]
 
 
 rule manifest:

@@ -150,7 +150,7 @@ def private_choice(arguments: argparse.Namespace) -> int:
     request = Request(arguments.dataset, epsilon, arguments.delta, CHOOSE)
     description = datasets.describe(request.dataset)
     chosen = choice(request, description)
-    check_budget(chosen.asked, description)
+    check_budget(chosen.request, description)
     for line in chosen.lines():
         telling.remark(arguments, line)
     delta = f", delta = {arguments.delta:g}" if arguments.delta else ""

@@ -37,17 +37,17 @@ def run(arguments: argparse.Namespace) -> int:
 
     name = dataset_name(arguments.name)
     path = catalogue.find(name)
-    asked = questions(path)
-    if not asked:
+    remaining = questions(path)
+    if not remaining:
         print(f"{shown(path)}: nothing is left to be decided.\nThen: privcurve check {name}")
         return DONE
     print(
-        f"{shown(path)}: {len(asked)} to decide, from what is public alone. Enter leaves a line "
-        "blank; Ctrl-C ends, and keeps what was answered."
+        f"{shown(path)}: {len(remaining)} to decide, from what is public alone. Enter leaves a "
+        "line blank; Ctrl-C ends, and keeps what was answered."
     )
     try:
-        for number, question in enumerate(asked, start=1):
-            print(f"\n{number} of {len(asked)}, line {question.line}: {question.blank.of}")
+        for number, question in enumerate(remaining, start=1):
+            print(f"\n{number} of {len(remaining)}, line {question.line}: {question.blank.of}")
             print(f"  {question.remark}")
             _ask(question)
     except EOFError:
@@ -55,10 +55,10 @@ def run(arguments: argparse.Namespace) -> int:
     except KeyboardInterrupt:
         left = len(questions(path))
         raise KeyboardInterrupt(
-            f"stopped. {len(asked) - left} answered and written, {left} left"
+            f"stopped. {len(remaining) - left} answered and written, {left} left"
         ) from None
     left = len(questions(path))
-    print(f"\n{len(asked) - left} written to {shown(path)}, {left} left to be decided.")
+    print(f"\n{len(remaining) - left} written to {shown(path)}, {left} left to be decided.")
     print(f"Then: privcurve {'decide' if left else 'check'} {name}")
     return UNDECIDED if left else DONE
 

@@ -138,10 +138,10 @@ def _predict(arguments: argparse.Namespace, watch: Callable[[RawTable], None]) -
         answers.write(records.parts, sys.stdout, header)
     else:
         # Whoever reads standard output has all answers or none.
-        with SpooledTemporaryFile(_MOST_IN_MEMORY, "w+", encoding="utf-8", newline="") as whole:
-            answers.write(records.parts, whole, header)
-            whole.seek(0)
-            while piece := whole.read(_PIECE):
+        with SpooledTemporaryFile(_MOST_IN_MEMORY, "w+", encoding="utf-8", newline="") as spool:
+            answers.write(records.parts, spool, header)
+            spool.seek(0)
+            while piece := spool.read(_PIECE):
                 sys.stdout.write(piece)
     return _told(arguments, answers, records)
 

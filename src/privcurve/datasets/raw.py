@@ -78,7 +78,7 @@ def raw_columns(dataset: Dataset) -> Columns:
             f"dataset {dataset.name!r}: its files or its description were changed after it was "
             "coded; run the same command again, which codes it anew."
         )
-    X = pieces.whole()
+    X = pieces.joined()
     categorical = tuple(column.kind != NUMERIC for column in description.domain.columns)
     return Columns(X[rows], X[test_rows] if len(test_rows) else None, categorical)
 
@@ -134,17 +134,17 @@ class _Pieces:
             text = (cell or "").strip()
             if text and (text in column.codes or not self._is_missing(text)):
                 each[k] = numbers.setdefault(without_point(text, domain.decimal), len(numbers))
-        found = each[places]
-        there = found[~np.isnan(found)].astype(np.int64)
+        values = each[places]
+        there = values[~np.isnan(values)].astype(np.int64)
         self._counts.setdefault(j, Counter()).update(there.tolist())
-        return found
+        return values
 
     def _is_missing(self, text: str) -> bool:
         if text in self._markers.texts:
             return True
         return amount_of(text, self._description.domain.decimal) in self._markers.amounts
 
-    def whole(self) -> Matrix:
+    def joined(self) -> Matrix:
         """Return all records, the rarest of many categories together."""
         X = np.concatenate(self._pieces)
         self._pieces = []

@@ -341,8 +341,8 @@ def _check_bins(study: Study, about: Description, where: str) -> None:
     if about.domain.private_bins is None:
         return
     for arm in study.arms.values():
-        asked = {} if arm.calibration is None else {"calibration": arm.calibration}
-        if why := registry.entry(arm.learner).refuses(**asked, private_bins=True):
+        terms = {} if arm.calibration is None else {"calibration": arm.calibration}
+        if why := registry.entry(arm.learner).refuses(**terms, private_bins=True):
             raise StudyError(
                 f"{where}: {why}; {about.name} has such columns. Leave the learner out, or write "
                 f"spacing: mixed in {about.path}"

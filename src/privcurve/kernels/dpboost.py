@@ -35,7 +35,7 @@ def grow_tree(
     scale: float,
     noise: Floats,
     splits: Ints,
-    asked: Ranges,
+    questions: Ranges,
 ) -> tuple[Floats, Floats]:
     """Choose the splits of a tree and sum up its leaves.
 
@@ -57,7 +57,7 @@ def grow_tree(
         place: gain/scale of each candidate that a node has is added.
     splits : ndarray of shape (2**depth - 1,)
         Output: the candidate chosen at each inner node, or `NO_SPLIT`.
-    asked : Ranges
+    questions : Ranges
         Output: the same questions as ranges.
 
     Returns
@@ -68,7 +68,7 @@ def grow_tree(
     width = bin_starts[-1]
     rows = np.arange(len(bins))
     weighted = weights * gradients
-    column, low, high = asked
+    column, low, high = questions
     place = np.zeros(len(bins), np.int64)
     # Codes that the questions above leave open, for each node of the level.
     possible = np.ones((1, width), np.bool_)

@@ -109,14 +109,14 @@ def class_residual_sums(column: NDArray[Any], n_bins: int, rows: ScoredClasses) 
 def class_residuals(rows: ScoredClasses) -> Ints:
     """Return the residual of a record of each row by class: its own less what the others have."""
     n, n_classes = rows.scores.shape
-    found = np.empty((n, n_classes), dtype=np.int64)
+    residuals = np.empty((n, n_classes), dtype=np.int64)
     parts = np.empty(n_classes)
     for i in range(n):
         residual = _share_out(i, rows, parts)
         for k in range(n_classes):
-            found[i, k] = -int(parts[k])
-        found[i, rows.labels[i]] = residual
-    return found
+            residuals[i, k] = -int(parts[k])
+        residuals[i, rows.labels[i]] = residual
+    return residuals
 
 
 @njit(cache=True, nogil=True)

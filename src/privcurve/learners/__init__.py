@@ -9,7 +9,7 @@ from typing import Any
 
 from privcurve.learners.registry import LEARNERS, estimator_class
 
-_NAMES = {known.path.partition(":")[2]: name for name, known in LEARNERS.items()}
+_NAMES = {entry.path.partition(":")[2]: name for name, entry in LEARNERS.items()}
 
 
 def __getattr__(name: str) -> Any:

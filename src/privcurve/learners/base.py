@@ -233,8 +233,8 @@ class CodedClassifier(merging.MergingClassifier, ClassifierMixin, BaseEstimator)
         """
         learners = self._with(settings)
         for learner in learners:
-            asked = {"setting": learner._setting(), "in_parts": True, "facts": learner}
-            if why := entry(self._learner).refuses(**asked):
+            terms = {"setting": learner._setting(), "in_parts": True, "facts": learner}
+            if why := entry(self._learner).refuses(**terms):
                 raise ValueError(why)
         self.n_bins_ = check_n_bins(cast(Any, self.n_bins), len(records.n_bins))
         self.n_features_in_ = len(self.n_bins_)
@@ -311,11 +311,11 @@ class CodedClassifier(merging.MergingClassifier, ClassifierMixin, BaseEstimator)
 
     def _targets(self, y: ArrayLike, n_rows: int) -> tuple[NDArray[Any], NDArray[Any]]:
         """Return the classes, and what :meth:`_fit_one` is told of them: signs, or positions."""
-        known = entry(self._learner)
+        registered = entry(self._learner)
         if self.schema is not None:
             y = labels_by(self.schema, y, n_rows)
-        labels, positions = check_labels(y, self.classes, n_rows, known)
-        return labels, positions if known.multiclass else (2 * positions - 1).astype(np.int8)
+        labels, positions = check_labels(y, self.classes, n_rows, registered)
+        return labels, positions if registered.multiclass else (2 * positions - 1).astype(np.int8)
 
     def _facts(self, n: int) -> dict[str, Any]:
         """Return all that is public of a fit: what its random stream follows from."""
@@ -525,11 +525,11 @@ class CodedClassifier(merging.MergingClassifier, ClassifierMixin, BaseEstimator)
         return {name: value for name, value in self.get_params(deep=False).items() if name in names}
 
     def _check_parameters(self) -> None:
-        known = entry(self._learner)
+        registered = entry(self._learner)
         given = self.get_params(deep=False)
         check_parameters(self._learner, self._setting())
         offered = {key: given[key] for key in OFFERED if key in given}
-        if why := known.refuses(**offered, private_bins=self.private_bins is not None):
+        if why := registered.refuses(**offered, private_bins=self.private_bins is not None):
             raise ValueError(why)
         merging.check_share(self._learner, given.get("bin_share"))
 

@@ -282,7 +282,7 @@ class _LearnedHalfSpaces:
 
     def propose(self, t: int, alphas: Sequence[float], weights: PrivateWeights) -> HalfSpace:
         released = self._given(t, weights.each)
-        found = perturbed_logistic(
+        coefficients = perturbed_logistic(
             curator=self._curator,
             call=self._noise.of_classifier(t),
             rows=self._rows,
@@ -290,7 +290,7 @@ class _LearnedHalfSpaces:
             weights=released,
             penalty=self._penalty,
         )
-        return HalfSpace(found[:-1], float(found[-1]), self._rows @ found > 0)
+        return HalfSpace(coefficients[:-1], float(coefficients[-1]), self._rows @ coefficients > 0)
 
     def _given(self, t: int, weights: Floats) -> Floats:
         """Return the total weight of each row, its records' weights with noise if published."""

@@ -191,11 +191,11 @@ class DPBoostClassifier(TreeSumClassifier, PrivateClassifier):
         trees: Trees,
     ) -> Floats:
         """Choose the splits of tree t; return its leaf values, unclipped."""
-        asked = Ranges(*(part[t] for part in trees[:3]))
+        questions = Ranges(*(part[t] for part in trees[:3]))
         sums, totals = grow_tree(
             bins, gradients, weights, self._bin_starts(), int(self.max_depth),
             self._thresholds(), float(self.regularisation), scale, noise, self.splits_[t],
-            asked,
+            questions,
         )  # fmt: skip
         # An empty leaf has S = 0: its value is 0, also where λ = 0.
         return -sums / np.where(totals > 0, totals + self.regularisation, 1.0)

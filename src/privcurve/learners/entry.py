@@ -224,9 +224,9 @@ class LearnerEntry:
     @cached_property
     def defaults(self) -> Mapping[str, Any]:
         """The hyperparameters where nothing is given."""
-        return {name: known.default for name, known in self.parameters.items()}
+        return {name: parameter.default for name, parameter in self.parameters.items()}
 
-    def whole(self, setting: Mapping[str, Any]) -> dict[str, Any]:
+    def completed(self, setting: Mapping[str, Any]) -> dict[str, Any]:
         """Return all hyperparameters of a setting: its own, and the defaults of the others."""
         return {**self.defaults, **setting}
 
@@ -238,14 +238,14 @@ class LearnerEntry:
         setting : mapping
             Parameters; others are at their defaults.
         """
-        own = self.whole(setting)
+        own = self.completed(setting)
         return self.few_bins if all(own[key] in of for key, of in self.few_with.items()) else None
 
     def told_delta(self, delta: float) -> float:
         """Return the δ that it is told: 0 where it offers pure privacy alone."""
         return float(delta) if self.approximate else 0.0
 
-    def refuses(self, **asked: Any) -> str:
+    def refuses(self, **terms: Any) -> str:
         """Return why the learner does not offer what is asked of it; empty if it does.
 
         The one answer, in the same words, for a fit, a study, a release and a choice.
@@ -272,10 +272,10 @@ class LearnerEntry:
             The learner, what it offers, and what was asked; no full stop.
         """
         try:
-            check_budget(asked.get("epsilon", 1.0), asked.get("delta", 0.0), self.name)
+            check_budget(terms.get("epsilon", 1.0), terms.get("delta", 0.0), self.name)
         except ValueError as error:
             return str(error)
-        why = next(self._refusals(**asked), "")
+        why = next(self._refusals(**terms), "")
         return why and f"{self.name} {why}"
 
     def _refusals(
@@ -303,7 +303,7 @@ class LearnerEntry:
         if in_parts and self.in_parts is None:
             yield "needs all records in one memory, and these are in parts"
         for key, values in (self.in_parts or {}).items() if in_parts else ():
-            if (value := self.whole(setting or {})[key]) not in values:
+            if (value := self.completed(setting or {})[key]) not in values:
                 yield (
                     f"with {key} = {value!r} needs all records in one memory, and these are in "
                     f"parts: take {key} = {' or '.join(map(repr, values))}"
@@ -347,4 +347,4 @@ class LearnerEntry:
         n_classes : int
         """
         times = n_classes / 2 if self.slow_by_class else 1.0
-        return times * self.seconds(self.whole(setting), n_rows, n_columns)
+        return times * self.seconds(self.completed(setting), n_rows, n_columns)

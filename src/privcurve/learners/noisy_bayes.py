@@ -160,17 +160,17 @@ class NoisyBayesClassifier(ChanceClassifier, PrivateClassifier):
         if isinstance(self.prior_, PublicStart):
             self.prior_.check(roles.public or (), self.n_bins_)
         columns = self.columns_.tolist()
-        known = len(columns) == m == len(self.log_ratios_) and set(columns) <= set(roles.private)
-        require(known, "it counts other columns")
+        fits = len(columns) == m == len(self.log_ratios_) and set(columns) <= set(roles.private)
+        require(fits, "it counts other columns")
         widths = [ratios.shape for ratios in self.log_ratios_]
         require(widths == [(k,) for k in self.n_bins_[columns]], "its columns have other codes")
 
     def _scores(self, codes: Codes) -> Floats:
         prior, n = self.prior_, len(codes)
-        found = prior.of_rows(codes) if isinstance(prior, PublicStart) else np.full(n, prior)
+        scores = prior.of_rows(codes) if isinstance(prior, PublicStart) else np.full(n, prior)
         for column, ratios in zip(self.columns_, self.log_ratios_, strict=True):
-            found += ratios[codes[:, column]]
-        return found
+            scores += ratios[codes[:, column]]
+        return scores
 
 
 class CountedRows:

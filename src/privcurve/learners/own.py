@@ -32,14 +32,14 @@ PACKAGE = "privcurve_own_learners"
 
 def names() -> list[str]:
     """Return the names of the learners in the folder."""
-    found = sorted(path.stem for path in FOLDER.glob("[!_]*.py") if path.stem.isidentifier())
-    taken = [name for name in found if name in LEARNERS]
+    stems = sorted(path.stem for path in FOLDER.glob("[!_]*.py") if path.stem.isidentifier())
+    taken = [name for name in stems if name in LEARNERS]
     if taken:
         raise ValueError(
             f"{path_of(taken[0])}: there is a learner {taken[0]!r} in this project, which would be "
             "used in place of yours; give the file and its ENTRY another name"
         )
-    return found
+    return stems
 
 
 def path_of(name: str) -> Path:
@@ -50,12 +50,12 @@ def path_of(name: str) -> Path:
 def entry(name: str) -> LearnerEntry:
     """Return the entry of a learner, with the whole path of its class."""
     module = _module(path_of(name).resolve())
-    found = getattr(module, "ENTRY", None)
-    if not isinstance(found, LearnerEntry) or found.name != name:
+    declared = getattr(module, "ENTRY", None)
+    if not isinstance(declared, LearnerEntry) or declared.name != name:
         raise ValueError(f"{path_of(name)} has no ENTRY, a LearnerEntry with name={name!r}")
-    if not isinstance(getattr(module, found.path, None), type):
-        raise ValueError(f"{path_of(name)} has no class {found.path!r}, the path of its ENTRY")
-    return replace(found, path=f"{module.__name__}:{found.path}")
+    if not isinstance(getattr(module, declared.path, None), type):
+        raise ValueError(f"{path_of(name)} has no class {declared.path!r}, the path of its ENTRY")
+    return replace(declared, path=f"{module.__name__}:{declared.path}")
 
 
 def version(name: str) -> int:
@@ -68,12 +68,12 @@ def version(name: str) -> int:
 
 def claims() -> dict[str, tuple[Any, ...]]:
     """Return what the audit tries, of each learner that says so."""
-    found: dict[str, tuple[Any, ...]] = {}
+    claimed: dict[str, tuple[Any, ...]] = {}
     for name in names():
         of_module = getattr(_module(path_of(name).resolve()), "claims", None)
         if of_module is not None:
-            found[name] = tuple(of_module())
-    return found
+            claimed[name] = tuple(of_module())
+    return claimed
 
 
 def contract(name: str) -> Any:

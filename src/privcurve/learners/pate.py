@@ -41,9 +41,9 @@ def pate_statement(
 ) -> PrivacyStatement:
     """Calibrate PATE: the noise of each answer is in the ledger."""
     published = calibration == PUBLISHED
-    whole = answers_l1(n_answers, n_teachers)
+    full = answers_l1(n_answers, n_teachers)
     # The paper has noise for one margin, of which one teacher turns.
-    bound = margins_l1() if published else whole
+    bound = margins_l1() if published else full
     answers = Announced(
         ("one answer" if published else f"{n_answers} answers") + " of the teachers",
         l1=bound,
@@ -64,7 +64,7 @@ def pate_statement(
         exclusions=(NOT_OBJECT,),
         status=REFUTED if published else PROVED,
         caveat=refuted if published else "",
-        proved_epsilon=epsilon * whole / bound if published else None,
+        proved_epsilon=epsilon * full / bound if published else None,
     )
 
 
@@ -76,20 +76,20 @@ class _OwnRows:
     """
 
     def __init__(self, X: Any) -> None:
-        self.asked = False
+        self.answered = False
         self._given: Callable[[], Any] | None = None
         # A list, say, can't be known again.
         with contextlib.suppress(TypeError):
             self._given = weakref.ref(X)
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}(asked={self.asked})"
+        return f"{type(self).__name__}(asked={self.answered})"
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"asked": self.asked}
+        return {"asked": self.answered}
 
     def __setstate__(self, state: Mapping[str, Any]) -> None:
-        self.asked, self._given = state["asked"], None
+        self.answered, self._given = state["asked"], None
 
     def are(self, X: Any) -> bool:
         given = self._given() if self._given else None
@@ -192,14 +192,14 @@ class PATEClassifier(ChanceClassifier, PrivateClassifier):
                 "rows of others.",
                 stacklevel=2,
             )
-            self._own_rows.asked = True
+            self._own_rows.answered = True
         return scores
 
     @property
     def privacy_(self) -> PrivacyStatement:
         """What holds for the answers so far, and for those that are left."""
         said = super().privacy_
-        if not (said.private and self._own_rows.asked):
+        if not (said.private and self._own_rows.answered):
             return said
         caveat = "; ".join(filter(None, (said.caveat, ASKED_AGAIN)))
         return replace(said, status=REFUTED, caveat=caveat, proved_epsilon=math.inf)
@@ -277,8 +277,8 @@ class PATEClassifier(ChanceClassifier, PrivateClassifier):
         keys, row_of = distinct_keys(private, same, self.n_bins_[list(self._roles.private)])
         first = np.zeros(len(keys), dtype=np.int64)
         first[row_of[::-1]] = np.arange(len(codes))[::-1]
-        asked = [row.tobytes() for row in private[first]]
-        new = [row for row in asked if row not in self._asked]
+        answered = [row.tobytes() for row in private[first]]
+        new = [row for row in answered if row not in self._asked]
         if len(self._asked) + len(new) > self._left:
             raise ValueError(
                 f"pate: {len(new)} more answers are asked for, but {self._left} were paid for "
@@ -288,7 +288,7 @@ class PATEClassifier(ChanceClassifier, PrivateClassifier):
         self._asked.update(new)
         margins = _margins(self._private_rows(codes[first]), self._teachers)
         if self._scale > 0:
-            margins += self._scale * np.array([_laplace(self._key, row) for row in asked])
+            margins += self._scale * np.array([_laplace(self._key, row) for row in answered])
         return np.where(margins > 0, 1.0, -1.0)[row_of]
 
 

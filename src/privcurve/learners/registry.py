@@ -30,9 +30,9 @@ def entry(name: str) -> LearnerEntry:
         return LEARNERS[name]
     if name in own.names():
         return own.entry(name)
-    known = names()
-    hint = nearest(name, known)
-    raise ValueError(f"unknown learner {name!r}{hint} There are: {', '.join(known)}.")
+    every = names()
+    hint = nearest(name, every)
+    raise ValueError(f"unknown learner {name!r}{hint} There are: {', '.join(every)}.")
 
 
 def version(name: str) -> int:
@@ -75,22 +75,22 @@ def check_parameters(name: str, parameters: Mapping[str, Any]) -> None:
         Naming the parameter, its value, and what is allowed: a value that is out of range, or
         one (other than the default) that is never used beside the others.
     """
-    known = entry(name).parameters
+    registered = entry(name).parameters
     for key, value in parameters.items():
-        if key not in known:
-            hint = nearest(key, known)
-            allowed = ", ".join(known) or "none"
+        if key not in registered:
+            hint = nearest(key, registered)
+            allowed = ", ".join(registered) or "none"
             raise ValueError(f"{name} has no parameter {key!r}{hint} Its parameters: {allowed}.")
-        if not known[key].admits(value):
-            raise ValueError(f"{name}: {key} = {value!r} is not {known[key]}.")
-    whole = entry(name).whole(parameters)
+        if not registered[key].admits(value):
+            raise ValueError(f"{name}: {key} = {value!r} is not {registered[key]}.")
+    completed = entry(name).completed(parameters)
     for key, value in parameters.items():
-        if value == known[key].default:
+        if value == registered[key].default:
             continue
-        for other, values in known[key].used_with.items():
-            if whole[other] not in values:
+        for other, values in registered[key].used_with.items():
+            if completed[other] not in values:
                 raise ValueError(
-                    f"{name}: {key} = {value!r} has no effect with {other} = {whole[other]!r}: "
+                    f"{name}: {key} = {value!r} has no effect with {other} = {completed[other]!r}: "
                     f"leave it out, or give {other} = {' or '.join(map(repr, values))}."
                 )
 
@@ -98,12 +98,14 @@ def check_parameters(name: str, parameters: Mapping[str, Any]) -> None:
 def check_proved(name: str, parameters: Mapping[str, Any]) -> None:
     """Refuse hyperparameters with which no certified guarantee of a learner is proved."""
     for key, value in parameters.items():
-        known = entry(name).parameters[key]
-        if isinstance(value, str) and value in known.unproved:
-            proved = " or ".join(repr(one) for one in known.choices if one not in known.unproved)
+        registered = entry(name).parameters[key]
+        if isinstance(value, str) and value in registered.unproved:
+            proved = " or ".join(
+                repr(one) for one in registered.choices if one not in registered.unproved
+            )
             raise ValueError(
-                f"{name}: {key} = {value!r} has no certified guarantee: {known.unproved[value]}. "
-                f"Give {key} = {proved}."
+                f"{name}: {key} = {value!r} has no certified guarantee: "
+                f"{registered.unproved[value]}. Give {key} = {proved}."
             )
 
 
@@ -124,9 +126,9 @@ def estimator_class(name: str) -> type[Any]:
     if requires := entry(name).requires:
         extras.check(requires, name)
     module, _, attribute = entry(name).path.partition(":")
-    found = getattr(importlib.import_module(module), attribute)
-    assert isinstance(found, type)
-    return found
+    kind = getattr(importlib.import_module(module), attribute)
+    assert isinstance(kind, type)
+    return kind
 
 
 def make(
@@ -164,9 +166,9 @@ def make(
     ImportError
         If it needs an optional package that is not installed.
     """
-    known = entry(name)
+    registered = entry(name)
     n_classes = getattr(domain, "n_classes", 2)
-    if why := known.refuses(n_classes=n_classes):
+    if why := registered.refuses(n_classes=n_classes):
         raise ValueError(f"{why}. {others_for_more_classes()}")
     facts: dict[str, Any] = {"n_bins": domain.n_bins, "classes": class_labels(n_classes)}
     if neighbours == PRIVATE_COLUMNS and not getattr(domain, "public_label", None):
@@ -174,17 +176,17 @@ def make(
             f"neighbours = {PRIVATE_COLUMNS!r} is for data whose label is public, and the "
             "dataset does not say so (public_label: true)"
         )
-    if PRIVATE_COLUMNS in known.neighbours and neighbours == PRIVATE_COLUMNS:
-        known = replace(known, needs=(*known.needs, "public_columns"))
-    elif known.neighbours == (PRIVATE_COLUMNS,):
-        raise ValueError(known.refuses(neighbours=neighbours))
-    if why := known.refuses(facts=domain):
+    if PRIVATE_COLUMNS in registered.neighbours and neighbours == PRIVATE_COLUMNS:
+        registered = replace(registered, needs=(*registered.needs, "public_columns"))
+    elif registered.neighbours == (PRIVATE_COLUMNS,):
+        raise ValueError(registered.refuses(neighbours=neighbours))
+    if why := registered.refuses(facts=domain):
         raise ValueError(why)
-    facts |= {need: getattr(domain, need) for need in known.needs}
+    facts |= {need: getattr(domain, need) for need in registered.needs}
     given = dict(parameters or {})
-    told = {fact: getattr(domain, fact, None) for fact in known.told if fact not in given}
+    told = {fact: getattr(domain, fact, None) for fact in registered.told if fact not in given}
     merged = {fact: getattr(domain, fact, None) for fact in MERGED if fact not in given}
     told |= {fact: bins for fact, bins in merged.items() if bins is not None}
-    if neighbours == ADD_REMOVE and {REPLACE_ONE, ADD_REMOVE} <= set(known.neighbours):
+    if neighbours == ADD_REMOVE and {REPLACE_ONE, ADD_REMOVE} <= set(registered.neighbours):
         told["neighbours"] = ADD_REMOVE
     return estimator_class(name)(**facts, **told, **given)

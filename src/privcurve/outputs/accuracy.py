@@ -13,7 +13,7 @@ from privcurve.analysis.selection import ACCURACY
 from privcurve.experiments.results import IncompleteError
 from privcurve.experiments.study import Study
 from privcurve.lazy import pd
-from privcurve.outputs.base import Asked, Output, Reads, metric_name
+from privcurve.outputs.base import Output, OutputRequest, Reads, metric_name
 from privcurve.outputs.context import Context
 from privcurve.tables.table import Table, decimals, of_all, plus_minus, shown
 
@@ -42,8 +42,8 @@ class Accuracy(Output):
     word: ClassVar[str] = "accuracy"
     version: ClassVar[int] = 3
 
-    def reads(self, asked: Asked) -> Reads:
-        return all_curves(asked)
+    def reads(self, request: OutputRequest) -> Reads:
+        return all_curves(request)
 
     def make(self, context: Context) -> None:
         table = accuracy_of(context.study, complete(context), context.runs())
@@ -60,18 +60,18 @@ def accuracy_of(study: Study, selected: pd.DataFrame, refits: pd.DataFrame) -> T
     return Table(frame, "Accuracy of each learner at each ε", notes, texts)
 
 
-def all_curves(asked: Asked) -> Reads:
+def all_curves(request: OutputRequest) -> Reads:
     """Read every curve of a study, in its order."""
-    study = asked.study
+    study = request.study
     facts = [list(study.datasets), list(study.arms), study.metric]
-    return Reads(asked.curves_of(study.arms.values()), data=study.datasets, facts=facts)
+    return Reads(request.curves_of(study.arms.values()), data=study.datasets, facts=facts)
 
 
 def complete(context: Context) -> pd.DataFrame:
     """Return the selected settings of all curves of a study."""
     selected = context.selected()
     curves = set(zip(selected["dataset"], selected["arm"], strict=True))
-    missing = [pair for pair in context.asked.reads.curves if pair not in curves]
+    missing = [pair for pair in context.request.reads.curves if pair not in curves]
     if missing:
         raise IncompleteError(f"{context.study.name}: nothing selected for {missing}")
     return selected
@@ -97,8 +97,8 @@ class SelectedSettings(Output):
 
     word: ClassVar[str] = "selected_settings"
 
-    def reads(self, asked: Asked) -> Reads:
-        return all_curves(asked)
+    def reads(self, request: OutputRequest) -> Reads:
+        return all_curves(request)
 
     def make(self, context: Context) -> None:
         context.write(settings_of(context.study, complete(context)))

@@ -11,12 +11,15 @@ from privcurve.analysis.kinds import SHORT, UNPAID
 from privcurve.analysis.selection import ACCURACY, LOSSES
 from privcurve.experiments.study import Study
 from privcurve.lazy import pd
-from privcurve.outputs.base import Asked
+from privcurve.outputs.base import OutputRequest
 from privcurve.tables.table import read_table
 
 
 def rankings(
-    accuracy: Asked, dataset: str, epsilons: Sequence[float], raw: Asked | None = None
+    accuracy: OutputRequest,
+    dataset: str,
+    epsilons: Sequence[float],
+    raw: OutputRequest | None = None,
 ) -> list[Ranking]:
     """Rank the learners of a study on a dataset, at each ε, by its table of accuracy.
 

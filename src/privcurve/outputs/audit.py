@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 from privcurve.figures import style
 from privcurve.lazy import Axes, Figure, pd, ticker
 from privcurve.learners import registry
-from privcurve.outputs.base import AUDITS, Asked, Option, Output, Reads, check_name
+from privcurve.outputs.base import AUDITS, Option, Output, OutputRequest, Reads, check_name
 from privcurve.outputs.context import Context
 from privcurve.tables.table import Table
 
@@ -26,26 +26,26 @@ class Audit(Output):
         "learners": Option("a list of private learners; by default those of the study", list, None)
     }
 
-    def check(self, asked: Asked) -> None:
-        learners = self.learners(asked)
+    def check(self, request: OutputRequest) -> None:
+        learners = self.learners(request)
         for name in learners:
             check_name("there is no audit of", name, audited())
         if not learners:
             raise ValueError("the study has no private learner of this project to audit")
 
-    def learners(self, asked: Asked) -> list[str]:
+    def learners(self, request: OutputRequest) -> list[str]:
         """Return the learners whose audits are shown."""
-        of_study = dict.fromkeys(arm.learner for arm in asked.study.arms.values())
-        return asked.options["learners"] or [name for name in of_study if name in audited()]
+        of_study = dict.fromkeys(arm.learner for arm in request.study.arms.values())
+        return request.options["learners"] or [name for name in of_study if name in audited()]
 
-    def reads(self, asked: Asked) -> Reads:
-        learners = tuple(self.learners(asked))
+    def reads(self, request: OutputRequest) -> Reads:
+        learners = tuple(self.learners(request))
         return Reads(audits=learners, facts=[registry.entry(name).title for name in learners])
 
     def make(self, context: Context) -> None:
         from privcurve.audit import report
 
-        learners = context.asked.reads.audits
+        learners = context.request.reads.audits
         frame = report.table([pd.read_csv(AUDITS / f"{name}.csv") for name in learners])
         context.write(Table(frame, report.CAPTION, report.notes(frame), report.shown(frame)))
         titles = {name: registry.entry(name).title for name in learners}

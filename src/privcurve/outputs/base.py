@@ -161,18 +161,18 @@ class Output(ABC):
     local: ClassVar[bool] = True
     memory: ClassVar[int] = 1000
 
-    def check(self, asked: Asked) -> None:  # noqa: B027 - most have nothing to check
+    def check(self, request: OutputRequest) -> None:  # noqa: B027 - most have nothing to check
         """Raise ValueError if the study can't give what is asked for."""
 
-    def files(self, asked: Asked) -> Files:
+    def files(self, request: OutputRequest) -> Files:
         """Return what is written."""
         return Files(
-            (asked.table,) if "table" in self.writes else (),
-            (asked.figure,) if "figure" in self.writes else (),
+            (request.table,) if "table" in self.writes else (),
+            (request.figure,) if "figure" in self.writes else (),
         )
 
     @abstractmethod
-    def reads(self, asked: Asked) -> Reads:
+    def reads(self, request: OutputRequest) -> Reads:
         """Return what is read."""
 
     def facts(self, context: Context) -> Any:
@@ -211,7 +211,7 @@ def elsewhere(reads: Reads) -> Iterator[tuple[str, str]]:
 
 
 @dataclass(frozen=True, eq=False)
-class Asked:
+class OutputRequest:
     """An output of a study, with its options.
 
     Attributes
@@ -359,7 +359,7 @@ def rule_notes(study: Study) -> list[str]:
 
 def ask(
     outputs: Mapping[str, Output], study: Study, word: str, given: Mapping[str, Any], where: str
-) -> Asked:
+) -> OutputRequest:
     """Check what a study asks for, and return it.
 
     Parameters
@@ -397,7 +397,9 @@ def ask(
     name = given.get(NAME_KEY)
     if name is not None and not re.fullmatch(r"[A-Za-z0-9_-]+", name):
         raise StudyError(f"{here}: {word}: name = {name!r} is not letters, digits, _ and -.")
-    asked = Asked(output, study, {key: given.get(key, one.default) for key, one in options.items()})
+    request = OutputRequest(
+        output, study, {key: given.get(key, one.default) for key, one in options.items()}
+    )
     if study.studies and not output.gathers:
         others = ", ".join(name for name, one in outputs.items() if one.gathers)
         own = "is of results of the study's own; of other studies there are"
@@ -405,7 +407,7 @@ def ask(
     if output.selects and study.select == ALL:
         raise StudyError(f"{here}: {word} is of selected settings; 'select: all' has none.")
     try:
-        output.check(asked)
+        output.check(request)
     except ValueError as error:
         raise StudyError(f"{here}: {word}: {error}") from None
-    return asked
+    return request

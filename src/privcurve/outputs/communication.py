@@ -10,7 +10,7 @@ from typing import ClassVar
 from privcurve.analysis.keys import mean, method_of, near
 from privcurve.experiments.study import Arm
 from privcurve.lazy import pd
-from privcurve.outputs.base import Asked, Option, Output, Reads, dataset_title
+from privcurve.outputs.base import Option, Output, OutputRequest, Reads, dataset_title
 from privcurve.outputs.context import Context
 from privcurve.tables.table import Table, decimals, plus_minus, shown
 
@@ -25,17 +25,17 @@ class Communication(Output):
         "learners": Option("a list of entries of the study's learners; by default all", list, None),
     }
 
-    def check(self, asked: Asked) -> None:
-        for learner in asked.options["learners"] or ():
-            asked.check_epsilon(learner, asked.options["epsilon"])
-        if not _arms(asked):
-            raise ValueError(f"no learner of it has epsilon = {asked.options['epsilon']:g}")
+    def check(self, request: OutputRequest) -> None:
+        for learner in request.options["learners"] or ():
+            request.check_epsilon(learner, request.options["epsilon"])
+        if not _arms(request):
+            raise ValueError(f"no learner of it has epsilon = {request.options['epsilon']:g}")
 
-    def reads(self, asked: Asked) -> Reads:
-        arms = _arms(asked)
+    def reads(self, request: OutputRequest) -> Reads:
+        arms = _arms(request)
         return Reads(
-            asked.curves_of(arms),
-            facts=[[[arm.name, arm.base_title] for arm in arms], asked.dataset_titles()],
+            request.curves_of(arms),
+            facts=[[[arm.name, arm.base_title] for arm in arms], request.dataset_titles()],
         )
 
     def make(self, context: Context) -> None:
@@ -57,9 +57,9 @@ def readable(frame: pd.DataFrame, titles: Mapping[str, str]) -> pd.DataFrame:
     return texts
 
 
-def _arms(asked: Asked) -> list[Arm]:
+def _arms(request: OutputRequest) -> list[Arm]:
     """Return the arms that are trained at the ε, of the learners that are asked for."""
-    return [arm for arm in asked.wanted_arms() if asked.options["epsilon"] in arm.epsilons]
+    return [arm for arm in request.wanted_arms() if request.options["epsilon"] in arm.epsilons]
 
 
 # What a learner measures of its messages; the largest over holders, but for the total.

@@ -12,7 +12,7 @@ from privcurve.analysis import kinds, ranks
 from privcurve.analysis.keys import method_of
 from privcurve.figures import style
 from privcurve.lazy import Axes, Figure, pd, stats, ticker
-from privcurve.outputs.base import Asked, Files, Option, Output, Reads, check_name
+from privcurve.outputs.base import Files, Option, Output, OutputRequest, Reads, check_name
 from privcurve.outputs.context import Context
 from privcurve.outputs.error_table import arm_titles, private
 from privcurve.tables.table import MISSING, Table, decimals, of_all, shown
@@ -52,51 +52,51 @@ class Comparison(Output):
         "others": Option("a list of arms; by default all others that have an ε", list, None),
     }
 
-    def check(self, asked: Asked) -> None:
-        arms = private(asked)
-        for arm in (asked.options["arm"], *(asked.options["others"] or ())):
+    def check(self, request: OutputRequest) -> None:
+        arms = private(request)
+        for arm in (request.options["arm"], *(request.options["others"] or ())):
             check_name("no arm that has an ε is called", arm, arms)
-        if asked.options["arm"] in (asked.options["others"] or ()):
-            raise ValueError(f"others: {asked.options['arm']} is not compared with itself")
-        if not others(asked):
+        if request.options["arm"] in (request.options["others"] or ()):
+            raise ValueError(f"others: {request.options['arm']} is not compared with itself")
+        if not others(request):
             raise ValueError("a comparison needs two arms that have an ε")
 
-    def files(self, asked: Asked) -> Files:
-        tables = [asked.table]
-        if len(asked.study.datasets) > 1:
-            tables.append(asked.table.with_name(f"{asked.table.name}_datasets"))
-        return Files(tables=tuple(tables), figures=(asked.figure,))
+    def files(self, request: OutputRequest) -> Files:
+        tables = [request.table]
+        if len(request.study.datasets) > 1:
+            tables.append(request.table.with_name(f"{request.table.name}_datasets"))
+        return Files(tables=tuple(tables), figures=(request.figure,))
 
-    def reads(self, asked: Asked) -> Reads:
-        arms = [asked.options["arm"], *others(asked)]
-        titles = [list(arm_titles(asked).items()), asked.dataset_titles()]
-        curves = asked.curves_of(asked.study.arms[name] for name in arms)
+    def reads(self, request: OutputRequest) -> Reads:
+        arms = [request.options["arm"], *others(request)]
+        titles = [list(arm_titles(request).items()), request.dataset_titles()]
+        curves = request.curves_of(request.study.arms[name] for name in arms)
         return Reads(curves, facts=[arms, titles])
 
     def make(self, context: Context) -> None:
-        asked, arms = context.asked, context.study.arms
-        titles = arm_titles(asked)
-        reference = titles[asked.options["arm"]]
-        each = by_dataset(context.runs(), asked.options["arm"], others(asked))
+        request, arms = context.request, context.study.arms
+        titles = arm_titles(request)
+        reference = titles[request.options["arm"]]
+        each = by_dataset(context.runs(), request.options["arm"], others(request))
         told = kinds.with_kinds(each, arms, after="arm")
         notes = (PAIRED.format(reference=reference), *_covered(each), *kinds.NOTES)
         caption = f"Accuracy beside {reference}, on each dataset"
         detail = Table(told, caption, (*notes, OVER_REPEATS), readable(told, titles))
-        if len(asked.files.tables) == 1:
+        if len(request.files.tables) == 1:
             context.write(detail)
             context.draw(draw(told, None, titles, reference), told)
             return
-        detail.write(asked.files.tables[1])
-        frame = kinds.with_kinds(overall(each, asked.options["arm"]), arms, after="arm")
+        detail.write(request.files.tables[1])
+        frame = kinds.with_kinds(overall(each, request.options["arm"]), arms, after="arm")
         caption = f"Accuracy beside {reference}, over {len(context.study.datasets)} datasets"
         context.write(Table(frame, caption, (*notes, OVER_DATASETS), readable(frame, titles)))
         context.draw(draw(frame, each, titles, reference), frame)
 
 
-def others(asked: Asked) -> list[str]:
+def others(request: OutputRequest) -> list[str]:
     """Return the arms that are compared, in the order of the study."""
-    wanted = asked.options["others"] or private(asked)
-    return [name for name in private(asked) if name in wanted and name != asked.options["arm"]]
+    wanted = request.options["others"] or private(request)
+    return [name for name in private(request) if name in wanted and name != request.options["arm"]]
 
 
 def _covered(each: pd.DataFrame) -> list[str]:

@@ -15,7 +15,7 @@ from privcurve.experiments.jobs import StudyJobs
 from privcurve.experiments.study import Study
 from privcurve.figures import style
 from privcurve.lazy import Figure, pd
-from privcurve.outputs.base import Asked, rule_notes
+from privcurve.outputs.base import OutputRequest, rule_notes
 from privcurve.privacy import seeds
 from privcurve.privacy.seeds import Seed
 from privcurve.tables.table import Table, read_table
@@ -27,7 +27,7 @@ class Context:
 
     Attributes
     ----------
-    asked : Asked
+    request : Asked
     jobs : StudyJobs
         Of its study.
     others : mapping of str to Asked
@@ -37,9 +37,9 @@ class Context:
         Base seed.
     """
 
-    asked: Asked
+    request: OutputRequest
     jobs: StudyJobs
-    others: Mapping[str, Asked]
+    others: Mapping[str, OutputRequest]
     seed: Seed
 
     @property
@@ -50,17 +50,17 @@ class Context:
     @property
     def study(self) -> Study:
         """The study."""
-        return self.asked.study
+        return self.request.study
 
     @property
     def options(self) -> Mapping[str, Any]:
         """The options, with defaults."""
-        return self.asked.options
+        return self.request.options
 
     @property
     def curves(self) -> tuple[Curve, ...]:
         """The curves that it reads, in this order."""
-        return tuple(self.jobs.curves[pair] for pair in self.asked.reads.curves)
+        return tuple(self.jobs.curves[pair] for pair in self.request.reads.curves)
 
     @property
     def is_complete(self) -> bool:
@@ -107,7 +107,7 @@ class Context:
 
         What bounds have cut off, and on which of them a rule's constants were set.
         """
-        facts = [datasets.facts(CODED / name) for name in self.asked.reads.data]
+        facts = [datasets.facts(CODED / name) for name in self.request.reads.data]
         notes = [note for one in facts if one for note in datasets.clipping_notes(one)]
         return (*notes, *rule_notes(self.study))
 
@@ -117,8 +117,8 @@ class Context:
 
     def write(self, table: Table) -> None:
         """Write the output's table."""
-        table.write(self.asked.files.tables[0])
+        table.write(self.request.files.tables[0])
 
     def draw(self, figure: Figure, frame: pd.DataFrame) -> None:
         """Save the output's figure, with the frame that it was drawn from."""
-        style.save(figure, frame, self.asked.files.figures[0])
+        style.save(figure, frame, self.request.files.figures[0])

@@ -11,7 +11,7 @@ from privcurve.analysis import kinds
 from privcurve.analysis.keys import mean, short
 from privcurve.lazy import pd
 from privcurve.outputs.accuracy import FRESH_NOTES, SELECTION_NOTES, all_curves
-from privcurve.outputs.base import Asked, Option, Output, Reads, check_name
+from privcurve.outputs.base import Option, Output, OutputRequest, Reads, check_name
 from privcurve.outputs.context import Context
 from privcurve.tables.table import Table
 
@@ -25,20 +25,20 @@ class ErrorTable(Output):
         "baseline": Option("the arm that others win against; by default the first", str, None)
     }
 
-    def check(self, asked: Asked) -> None:
-        given, arms = asked.options["baseline"], asked.study.arms
+    def check(self, request: OutputRequest) -> None:
+        given, arms = request.options["baseline"], request.study.arms
         if given is not None:
             check_name("baseline: no arm", given, arms)
-        if baseline(asked) not in private(asked):
-            raise ValueError(f"baseline: {baseline(asked)} has no ε: others have nothing to beat")
+        if baseline(request) not in private(request):
+            raise ValueError(f"baseline: {baseline(request)} has no ε: others have nothing to beat")
 
-    def reads(self, asked: Asked) -> Reads:
-        read = all_curves(asked)
-        titles = [arm.title for arm in asked.study.arms.values()]
+    def reads(self, request: OutputRequest) -> Reads:
+        read = all_curves(request)
+        titles = [arm.title for arm in request.study.arms.values()]
         return Reads(read.curves, data=read.data, facts=[read.facts, titles])
 
     def make(self, context: Context) -> None:
-        study, base, titles = context.study, baseline(context.asked), arm_titles(context.asked)
+        study, base, titles = context.study, baseline(context.request), arm_titles(context.request)
         frame = error_frame(context.runs(), study.datasets, list(study.arms), base)
         frame = kinds.with_kinds(frame, study.arms, after="learner")
         notes = (
@@ -51,19 +51,19 @@ class ErrorTable(Output):
         context.write(Table(frame, caption, notes, readable(frame, titles, base)))
 
 
-def baseline(asked: Asked) -> str:
+def baseline(request: OutputRequest) -> str:
     """Return the arm that others are compared with."""
-    return str(asked.options["baseline"] or next(iter(asked.study.arms)))
+    return str(request.options["baseline"] or next(iter(request.study.arms)))
 
 
-def private(asked: Asked) -> list[str]:
+def private(request: OutputRequest) -> list[str]:
     """Return the arms that have an ε."""
-    return [name for name, arm in asked.study.arms.items() if arm.calibration is not None]
+    return [name for name, arm in request.study.arms.items() if arm.calibration is not None]
 
 
-def arm_titles(asked: Asked) -> dict[str, str]:
+def arm_titles(request: OutputRequest) -> dict[str, str]:
     """Return the titles of arms, with the calibration, δ and kind where these tell some apart."""
-    arms = asked.study.arms
+    arms = request.study.arms
     of = {name: kinds.kind(arm) for name, arm in arms.items()}
     mixed = len({arm.delta > 0 for arm in arms.values() if arm.calibration}) > 1
     titles = {}

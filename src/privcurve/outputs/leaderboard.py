@@ -21,7 +21,16 @@ from privcurve.files import replace_text
 from privcurve.lazy import pd
 from privcurve.outputs.accuracy import FRESH_NOTES, SELECTION_NOTES
 from privcurve.outputs.answers import RAW, REFERENCES
-from privcurve.outputs.base import OF, Asked, Files, Option, Output, Reads, about, dataset_title
+from privcurve.outputs.base import (
+    OF,
+    Files,
+    Option,
+    Output,
+    OutputRequest,
+    Reads,
+    about,
+    dataset_title,
+)
 from privcurve.outputs.context import Context
 from privcurve.outputs.price import LEARNER, PRICE_NOTES
 from privcurve.privacy.budget import LOOKED
@@ -51,8 +60,8 @@ class Leaderboard(Output):
         )
     }
 
-    def check(self, asked: Asked) -> None:
-        names = asked.options["tables"] or ()
+    def check(self, request: OutputRequest) -> None:
+        names = request.options["tables"] or ()
         for name in names:
             study, slash, word = str(name).partition(OF)
             if name == RUN_AUDIT:
@@ -63,12 +72,12 @@ class Leaderboard(Output):
             if first not in names:
                 raise ValueError(f"tables: without {first} nothing of {study} is shown; add it")
 
-    def files(self, asked: Asked) -> Files:
-        return Files(others={"page": (RESULTS / asked.place).with_suffix(".html")})
+    def files(self, request: OutputRequest) -> Files:
+        return Files(others={"page": (RESULTS / request.place).with_suffix(".html")})
 
-    def reads(self, asked: Asked) -> Reads:
-        mine = [word for word, _ in asked.study.outputs if word in (*TABLES, AUDIT)]
-        names = asked.options["tables"] or dict.fromkeys((ACCURACY, *mine))
+    def reads(self, request: OutputRequest) -> Reads:
+        mine = [word for word, _ in request.study.outputs if word in (*TABLES, AUDIT)]
+        names = request.options["tables"] or dict.fromkeys((ACCURACY, *mine))
         extras.check("plotly", "the page of a study")
         return Reads(outputs=tuple(names), facts=[sources(), version("plotly")])
 
@@ -76,45 +85,47 @@ class Leaderboard(Output):
         """Return the titles that stand on the page, of all studies, and whose records it shows."""
         return [
             [
-                asked.study.name,
-                asked.study.title,
-                {name: arm.title for name, arm in asked.study.arms.items()},
-                {name: about(name).title for name in asked.study.datasets},
+                request.study.name,
+                request.study.title,
+                {name: arm.title for name, arm in request.study.arms.items()},
+                {name: about(name).title for name in request.study.datasets},
             ]
-            for _, asked in _studies(context)
+            for _, request in _studies(context)
         ] + _private(context)
 
     def make(self, context: Context) -> None:
         studies = []
-        for prefix, asked in _studies(context):
+        for prefix, request in _studies(context):
             tables = {
                 word: texts(context.others[prefix + word].files.frames[0])
                 for word in TABLES
                 if prefix + word in context.others
             }
-            studies.append(of_study(asked.study, tables))
+            studies.append(of_study(request.study, tables))
         audits = [context.others[name] for name in (RUN_AUDIT, AUDIT) if name in context.others]
         audit = audits[0].files.frames[0] if audits else None
         text = page(page_data(studies, audit), LOOKED if _private(context) else "")
-        replace_text(context.asked.files.others["page"], text)
+        replace_text(context.request.files.others["page"], text)
 
 
-def _studies(context: Context) -> list[tuple[str, Asked]]:
+def _studies(context: Context) -> list[tuple[str, OutputRequest]]:
     """Return what stands before the word of a study's tables, and its table of accuracy."""
     return [
-        (name.removesuffix(ACCURACY), asked)
-        for name, asked in context.others.items()
+        (name.removesuffix(ACCURACY), request)
+        for name, request in context.others.items()
         if name.rpartition(OF)[2] == ACCURACY
     ]
 
 
 def _private(context: Context) -> list[str]:
     """Return the datasets on the page whose records are private."""
-    shown = dict.fromkeys(name for _, asked in _studies(context) for name in asked.study.datasets)
+    shown = dict.fromkeys(
+        name for _, request in _studies(context) for name in request.study.datasets
+    )
     return [name for name in shown if not about(name).public_benchmark]
 
 
-def page_tables(outputs: Iterable[Asked]) -> list[str]:
+def page_tables(outputs: Iterable[OutputRequest]) -> list[str]:
     """Return the words of a study's outputs that a page shows; none without its accuracy."""
     words = [one.output.word for one in outputs]
     return [word for word in TABLES if word in words] if ACCURACY in words else []

@@ -20,10 +20,10 @@ from privcurve.numerals import power
 from privcurve.outputs.answers import RAW, REFERENCES
 from privcurve.outputs.base import (
     FIGURES,
-    Asked,
     Files,
     Option,
     Output,
+    OutputRequest,
     Reads,
     check_name,
     dataset_title,
@@ -55,32 +55,32 @@ class LearningCurves(Output):
         )
     }
 
-    def check(self, asked: Asked) -> None:
-        labels = asked.options["learners"]
+    def check(self, request: OutputRequest) -> None:
+        labels = request.options["learners"]
         if labels is None:
             return
-        curves = _curves(asked.study)
+        curves = _curves(request.study)
         for label in labels:
             check_name("learners", label, dict.fromkeys(map(method_of, curves)))
         n_curves = sum(method_of(arm) in labels for arm in curves)
         if n_curves > MOST:
             raise ValueError(f"learners: they have {n_curves} curves; a panel has {MOST} at most")
 
-    def files(self, asked: Asked) -> Files:
+    def files(self, request: OutputRequest) -> Files:
         # Its place is older than the options: the study's `figure`.
-        first = FIGURES / (asked.options["name"] or asked.study.figure)
-        curves, labels = _curves(asked.study), asked.options["learners"]
+        first = FIGURES / (request.options["name"] or request.study.figure)
+        curves, labels = _curves(request.study), request.options["learners"]
         if labels is not None:
             curves = [arm for arm in curves if method_of(arm) not in labels]
         is_split = len(curves) > MOST if labels is None else bool(curves)
         return Files(figures=(first, first.with_name(first.name + REST)) if is_split else (first,))
 
-    def reads(self, asked: Asked) -> Reads:
-        titles = [[arm.name, arm.title] for arm in asked.study.arms.values()]
-        named = [[name, dataset_title(name), source(name)] for name in asked.study.datasets]
+    def reads(self, request: OutputRequest) -> Reads:
+        titles = [[arm.name, arm.title] for arm in request.study.arms.values()]
+        named = [[name, dataset_title(name), source(name)] for name in request.study.datasets]
         # Of what was learned from raw columns a line is drawn where the study has it.
-        raw = (RAW,) if RAW in dict(asked.study.outputs) else ()
-        return Reads(outputs=("accuracy", *raw), facts=[titles, named, asked.study.metric])
+        raw = (RAW,) if RAW in dict(request.study.outputs) else ()
+        return Reads(outputs=("accuracy", *raw), facts=[titles, named, request.study.metric])
 
     def make(self, context: Context) -> None:
         study, frame = context.study, context.table_of("accuracy")
@@ -97,7 +97,7 @@ class LearningCurves(Output):
             first = leading(frame, first, study.metric)
         rest = [arm for arm in arms if arm not in first]
         shown = [[first], [rest[k : k + MOST] for k in range(0, len(rest), MOST)]]
-        for file, parts in zip(context.asked.files.figures, shown, strict=False):
+        for file, parts in zip(context.request.files.figures, shown, strict=False):
             figure = draw(frame, titles, datasets, groups, study.metric, parts)
             style.save(figure, frame, file)
 

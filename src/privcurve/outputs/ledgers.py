@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from privcurve.experiments.results import IncompleteError
 from privcurve.lazy import pd
 from privcurve.learners import registry
-from privcurve.outputs.base import Asked, Option, Output, Reads
+from privcurve.outputs.base import Option, Output, OutputRequest, Reads
 from privcurve.outputs.context import Context
 from privcurve.tables.table import Table, shown
 
@@ -38,25 +38,25 @@ class Ledgers(Output):
         "epsilons": Option("a list of ε of the study; by default all of them", list, None)
     }
 
-    def check(self, asked: Asked) -> None:
-        epsilons = {epsilon for arm in asked.study.arms.values() for epsilon in arm.epsilons}
-        for epsilon in asked.options["epsilons"] or ():
+    def check(self, request: OutputRequest) -> None:
+        epsilons = {epsilon for arm in request.study.arms.values() for epsilon in arm.epsilons}
+        for epsilon in request.options["epsilons"] or ():
             if epsilon not in epsilons:
                 raise ValueError(f"the study has no epsilon = {epsilon}")
-        if not _arms(asked):
+        if not _arms(request):
             raise ValueError("the study has no private learner that trains on all records")
 
-    def reads(self, asked: Asked) -> Reads:
-        arms = _arms(asked)
+    def reads(self, request: OutputRequest) -> Reads:
+        arms = _arms(request)
         versions = [[arm.name, registry.entry(arm.learner).version] for arm in arms]
-        return Reads(asked.curves_of(arms), data=asked.study.datasets, facts=versions)
+        return Reads(request.curves_of(arms), data=request.study.datasets, facts=versions)
 
     def make(self, context: Context) -> None:
         selected = context.selected()
         rows = [
             _row(context, data, arm, epsilon, selected)
             for data in map(context.data, context.study.datasets)
-            for arm in _arms(context.asked)
+            for arm in _arms(context.request)
             for epsilon in sorted(context.options["epsilons"] or arm.epsilons)
             if epsilon in arm.epsilons and math.isfinite(epsilon)
         ]
@@ -65,9 +65,9 @@ class Ledgers(Output):
         context.write(Table(frame, CAPTION, NOTES, shown(frame[names])))
 
 
-def _arms(asked: Asked) -> list[Arm]:
+def _arms(request: OutputRequest) -> list[Arm]:
     """Return the private arms; a model of a part of the records is no release."""
-    arms = asked.study.arms.values()
+    arms = request.study.arms.values()
     return [arm for arm in arms if arm.calibration is not None and arm.train_share == 1]
 
 

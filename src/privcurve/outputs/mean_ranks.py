@@ -10,7 +10,7 @@ from privcurve.analysis import ranks
 from privcurve.analysis.keys import method_of
 from privcurve.figures import style
 from privcurve.lazy import Axes, Figure, pd
-from privcurve.outputs.base import Asked, Output, Reads
+from privcurve.outputs.base import Output, OutputRequest, Reads
 from privcurve.outputs.context import Context
 from privcurve.outputs.error_table import ErrorTable, arm_titles, private
 from privcurve.tables.table import Table
@@ -33,17 +33,17 @@ class MeanRanks(Output):
     writes: ClassVar = ("table", "figure")
     version: ClassVar[int] = 2
 
-    def check(self, asked: Asked) -> None:
-        if len(asked.study.datasets) < 2 or len(private(asked)) < 2:
+    def check(self, request: OutputRequest) -> None:
+        if len(request.study.datasets) < 2 or len(private(request)) < 2:
             raise ValueError("ranks need two private arms and two datasets or more")
 
-    def reads(self, asked: Asked) -> Reads:
-        return Reads(outputs=(ErrorTable.word,), facts=list(arm_titles(asked).items()))
+    def reads(self, request: OutputRequest) -> Reads:
+        return Reads(outputs=(ErrorTable.word,), facts=list(arm_titles(request).items()))
 
     def make(self, context: Context) -> None:
         frame = ranks.pairs(context.table_of(ErrorTable.word))
         context.write(Table(frame, CAPTION, NOTES))
-        context.draw(draw(frame, arm_titles(context.asked)), frame)
+        context.draw(draw(frame, arm_titles(context.request)), frame)
 
 
 # Heights in units of a line of text.

@@ -15,7 +15,7 @@ from privcurve.figures import style
 from privcurve.files import replace_text
 from privcurve.lazy import Figure, pd, ticker
 from privcurve.learners import registry
-from privcurve.outputs.base import Asked, Files, Option, Output, Reads, dataset_title
+from privcurve.outputs.base import Files, Option, Output, OutputRequest, Reads, dataset_title
 from privcurve.outputs.context import Context
 from privcurve.tables.table import Table
 
@@ -40,19 +40,19 @@ class ModelCard(Output):
         "epsilon": Option("an ε of that learner", float),
     }
 
-    def check(self, asked: Asked) -> None:
-        asked.check_dataset(asked.options["dataset"])
-        asked.check_epsilon(asked.options["learner"], asked.options["epsilon"])
-        for arm in asked.arms_of(asked.options["learner"]):
+    def check(self, request: OutputRequest) -> None:
+        request.check_dataset(request.options["dataset"])
+        request.check_epsilon(request.options["learner"], request.options["epsilon"])
+        for arm in request.arms_of(request.options["learner"]):
             if arm.learner not in INSPECTED:
                 raise ValueError(f"{arm.name}: there are cards of {', '.join(INSPECTED)} alone")
 
-    def files(self, asked: Asked) -> Files:
-        votes = Path("results", asked.study.paper or asked.study.name, "model_votes.csv")
-        return Files((asked.table,), (asked.figure,), {"votes": votes})
+    def files(self, request: OutputRequest) -> Files:
+        votes = Path("results", request.study.paper or request.study.name, "model_votes.csv")
+        return Files((request.table,), (request.figure,), {"votes": votes})
 
-    def reads(self, asked: Asked) -> Reads:
-        arms, dataset = asked.arms_of(asked.options["learner"]), asked.options["dataset"]
+    def reads(self, request: OutputRequest) -> Reads:
+        arms, dataset = request.arms_of(request.options["learner"]), request.options["dataset"]
         versions = [registry.entry(arm.learner).version for arm in arms]
         curves = tuple((dataset, arm.name) for arm in arms)
         return Reads(curves, data=(dataset,), facts=[dataset_title(dataset), versions])
@@ -62,7 +62,7 @@ class ModelCard(Output):
 
         selected = context.selected()
         data = context.data(context.options["dataset"])
-        arms = context.asked.arms_of(context.options["learner"])
+        arms = context.request.arms_of(context.options["learner"])
         frames = []
         for arm in arms:
             point = models.selected_point(arm, selected, data.name, context.options["epsilon"])
@@ -76,7 +76,7 @@ class ModelCard(Output):
             if arm is arms[0]:
                 self._card(context, arm, point, inspected[0])
         text = pd.concat(frames).to_csv(index=False)
-        replace_text(context.asked.files.others["votes"], text)
+        replace_text(context.request.files.others["votes"], text)
 
     def _card(self, context: Context, arm: Arm, point: Point, model: Inspection) -> None:
         domain = context.data(context.options["dataset"]).domain

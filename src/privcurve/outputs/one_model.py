@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from privcurve.experiments import canonical
 from privcurve.learners import registry
-from privcurve.outputs.base import Asked, Option, Output, Reads, dataset_title
+from privcurve.outputs.base import Option, Output, OutputRequest, Reads, dataset_title
 from privcurve.outputs.context import Context
 
 if TYPE_CHECKING:
@@ -31,22 +31,22 @@ class OneModel(Output):
     selects: ClassVar[bool] = False
     local: ClassVar[bool] = False
 
-    def check(self, asked: Asked) -> None:
-        asked.check_dataset(self.dataset(asked))
-        if not asked.options["epsilon"] > 0:
-            raise ValueError(f"epsilon = {asked.options['epsilon']:g} is not above 0")
+    def check(self, request: OutputRequest) -> None:
+        request.check_dataset(self.dataset(request))
+        if not request.options["epsilon"] > 0:
+            raise ValueError(f"epsilon = {request.options['epsilon']:g} is not above 0")
 
-    def dataset(self, asked: Asked) -> str:
+    def dataset(self, request: OutputRequest) -> str:
         """Return the dataset that it is trained on."""
-        name: str = asked.options["dataset"] or asked.study.datasets[0]
+        name: str = request.options["dataset"] or request.study.datasets[0]
         return name
 
-    def arm(self, asked: Asked) -> Arm:
+    def arm(self, request: OutputRequest) -> Arm:
         """Return the arm that it is a model of: of several of one learner, the first."""
-        return asked.arms_of(asked.options["learner"])[0]
+        return request.arms_of(request.options["learner"])[0]
 
-    def reads(self, asked: Asked) -> Reads:
-        arm, dataset = self.arm(asked), self.dataset(asked)
+    def reads(self, request: OutputRequest) -> Reads:
+        arm, dataset = self.arm(request), self.dataset(request)
         version = registry.entry(arm.learner).version
         # Nothing of the study is read: what the model hangs on is said here.
         budget = [arm.calibration, arm.delta, arm.claim]
@@ -56,7 +56,7 @@ class OneModel(Output):
 
     def trained(self, context: Context) -> tuple[Dataset, Inspection]:
         """Read the dataset and train the model."""
-        data = context.data(self.dataset(context.asked))
+        data = context.data(self.dataset(context.request))
         (model,) = self.trainings(context, data, context.options["epsilon"], 1)
         return data, model
 
@@ -67,7 +67,7 @@ class OneModel(Output):
         from privcurve.experiments import models
         from privcurve.experiments.study import Point
 
-        arm = self.arm(context.asked)
+        arm = self.arm(context.request)
         (setting,) = arm.settings
         point = Point(epsilon, setting, canonical.text(setting))
         return list(models.train_afresh(data, arm, point, repeats, context.seed))

@@ -24,7 +24,7 @@ from privcurve.outputs.answers import (
     ranking,
     titles_of,
 )
-from privcurve.outputs.base import Asked, Files, Output, Reads, about
+from privcurve.outputs.base import Files, Output, OutputRequest, Reads, about
 from privcurve.outputs.comparison import compared
 from privcurve.outputs.context import Context
 from privcurve.tables.table import Table, decimals, plus_minus, read_table, shown
@@ -65,11 +65,13 @@ class RawScores(Output):
     local: ClassVar[bool] = False
     memory: ClassVar[int] = 2000
 
-    def files(self, asked: Asked) -> Files:
-        return Files(tables=(asked.table, asked.table.with_name(f"{asked.table.name}_splits")))
+    def files(self, request: OutputRequest) -> Files:
+        return Files(
+            tables=(request.table, request.table.with_name(f"{request.table.name}_splits"))
+        )
 
-    def reads(self, asked: Asked) -> Reads:
-        study = asked.study
+    def reads(self, request: OutputRequest) -> Reads:
+        study = request.study
         splits = [[s.fold, s.repeat] for name in study.datasets for s in _splits(study, name)]
         meant = [[name, about(name).digest] for name in study.datasets]
         facts = [meant, splits, study.metric]
@@ -95,7 +97,7 @@ class RawScores(Output):
         notes = (LEARNER, *FRESH_NOTES[1:])
         context.write(Table(frame, "Without privacy and without coding", notes, texts))
         caption = "Without privacy and without coding, split by split"
-        Table(detail, caption, (LEARNER,)).write(context.asked.files.tables[1])
+        Table(detail, caption, (LEARNER,)).write(context.request.files.tables[1])
 
 
 class Price(Output):
@@ -103,12 +105,12 @@ class Price(Output):
 
     word: ClassVar[str] = "price"
 
-    def reads(self, asked: Asked) -> Reads:
-        reads = all_curves(asked)
-        titles = [[arm.name, arm.title] for arm in asked.study.arms.values()]
+    def reads(self, request: OutputRequest) -> Reads:
+        reads = all_curves(request)
+        titles = [[arm.name, arm.title] for arm in request.study.arms.values()]
         return Reads(
             reads.curves,
-            raw=asked.study.datasets,
+            raw=request.study.datasets,
             outputs=("accuracy", RAW),
             facts=[reads.facts, titles],
         )
@@ -123,7 +125,7 @@ class Price(Output):
         context.write(Table(frame, "The price of coding and of privacy", notes, texts))
 
 
-def sentences(price: Asked, dataset: str, metric: str) -> dict[float, str]:
+def sentences(price: OutputRequest, dataset: str, metric: str) -> dict[float, str]:
     """Read what the table says of a dataset in words, by ε."""
     frame = read_table(price.files.frames[0])
     mine = frame[frame["dataset"].eq(dataset) & frame["metric"].eq(metric)]

@@ -16,13 +16,13 @@ from typing import Any
 from privcurve.experiments import canonical
 from privcurve.experiments.curves import Curve, coded_checksum, raw_checksums
 from privcurve.files import replace_text
-from privcurve.outputs.base import Asked
+from privcurve.outputs.base import OutputRequest
 from privcurve.privacy import seeds
 from privcurve.privacy.seeds import Seed
 
 
 def digest(
-    asked: Asked,
+    request: OutputRequest,
     curves: Sequence[Curve],
     others: Mapping[str, str],
     audits: Mapping[str, str],
@@ -33,7 +33,7 @@ def digest(
 
     Parameters
     ----------
-    asked : Asked
+    request : Asked
     curves : sequence of Curve
         That it reads.
     others, audits : mapping of str to str
@@ -42,12 +42,12 @@ def digest(
     seen : object
         What it takes from other studies beside files, as plain JSON.
     """
-    reads = asked.reads
+    reads = request.reads
     return canonical.digest(
         {
-            "output": asked.output.word,
-            "version": asked.output.version,
-            "options": dict(asked.options),
+            "output": request.output.word,
+            "version": request.output.version,
+            "options": dict(request.options),
             "facts": reads.facts,
             "curves": [[str(curve.name), curve.digest] for curve in curves],
             "data": reads.data,
@@ -117,9 +117,9 @@ def is_current(
     )
 
 
-def datasets_of(asked: Asked) -> list[str]:
+def datasets_of(request: OutputRequest) -> list[str]:
     """Return the datasets that an output is made from."""
-    reads = asked.reads
+    reads = request.reads
     return sorted({*reads.data, *(dataset for dataset, _ in reads.curves)})
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from privcurve.figures import style
 from privcurve.lazy import Axes, Figure, pd, ticker
-from privcurve.outputs.base import Asked, Option, about, dataset_title
+from privcurve.outputs.base import Option, OutputRequest, about, dataset_title
 from privcurve.outputs.context import Context
 from privcurve.outputs.one_model import OPTIONS, OneModel, of_part
 from privcurve.tables.table import Table
@@ -37,29 +37,29 @@ class Shapes(OneModel):
         "delta": Option("one of the learner's deltas; by default its first", float, None),
     }
 
-    def check(self, asked: Asked) -> None:
-        super().check(asked)
-        arm = self.arm(asked)
+    def check(self, request: OutputRequest) -> None:
+        super().check(request)
+        arm = self.arm(request)
         if arm.learner not in ADDITIVE:
             kinds = ", ".join(ADDITIVE)
             raise ValueError(f"{arm.name} is no additive model: shapes are of {kinds}")
-        n_classes = about(self.dataset(asked)).domain.n_classes
+        n_classes = about(self.dataset(request)).domain.n_classes
         if n_classes > 2:
-            why = f"shapes are of two classes, and {self.dataset(asked)} has {n_classes}"
+            why = f"shapes are of two classes, and {self.dataset(request)} has {n_classes}"
             raise ValueError(f"{why}: a release's card has the values by class")
         if of_part(arm):
             needed = "shapes are of one setting, trained on all records"
             raise ValueError(f"{arm.name} has a grid or a share of the records: {needed}")
 
-    def arm(self, asked: Asked) -> Arm:
-        delta = asked.options["delta"]
-        for arm in asked.arms_of(asked.options["learner"]):
+    def arm(self, request: OutputRequest) -> Arm:
+        delta = request.options["delta"]
+        for arm in request.arms_of(request.options["learner"]):
             if delta in (None, arm.delta):
                 return arm
-        raise ValueError(f"{asked.options['learner']} has no delta = {delta:g} in this study")
+        raise ValueError(f"{request.options['learner']} has no delta = {delta:g} in this study")
 
     def make(self, context: Context) -> None:
-        arm, epsilon = self.arm(context.asked), context.options["epsilon"]
+        arm, epsilon = self.arm(context.request), context.options["epsilon"]
         data, model = self.trained(context)
         additive, domain = model.learner.model_, model.learner._on_groups(data.domain)[1]
         edges = [column.edges if column.ordered else () for column in domain.columns]

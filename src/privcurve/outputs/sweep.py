@@ -13,7 +13,7 @@ from privcurve.analysis.keys import NONE, method_of
 from privcurve.experiments.study import ALL, Arm
 from privcurve.figures import style
 from privcurve.lazy import Figure, pd, sns, ticker
-from privcurve.outputs.base import Asked, Option, Output, Reads, dataset_title
+from privcurve.outputs.base import Option, Output, OutputRequest, Reads, dataset_title
 from privcurve.outputs.context import Context
 from privcurve.schema import nearest
 
@@ -76,15 +76,17 @@ class Sweep(Output):
         "note": Option("a line above the panels, of what the figure lacks", str, None),
     }
 
-    def check(self, asked: Asked) -> None:
-        levels = asked.options.get("levels", ())
-        for learner in (*(asked.options["learners"] or ()), *levels):
-            asked.arms_of(learner)
+    def check(self, request: OutputRequest) -> None:
+        levels = request.options.get("levels", ())
+        for learner in (*(request.options["learners"] or ()), *levels):
+            request.arms_of(learner)
         for option, words in (("scale", SCALES), ("compare", COMPARED)):
-            if asked.options.get(option, words[0]) not in words:
-                raise ValueError(f"{option} = {asked.options[option]!r} is not {', '.join(words)}")
-        x = asked.options["x"]
-        shown = asked.wanted_arms(*levels)
+            if request.options.get(option, words[0]) not in words:
+                raise ValueError(
+                    f"{option} = {request.options[option]!r} is not {', '.join(words)}"
+                )
+        x = request.options["x"]
+        shown = request.wanted_arms(*levels)
         arms = [arm for arm in shown if method_of(arm.base) not in levels]
         names = {name for arm in arms for name in (*arm.varied, *arm.settings[0])}
         if x != "epsilon" and x not in names:
@@ -92,10 +94,10 @@ class Sweep(Output):
             raise ValueError(f"no learner of it has {x!r} under 'vary' or 'fixed'{hint}")
         for arm in arms:
             values = {str(setting.get(x)) for setting in arm.settings}
-            if len(values) > 1 and asked.study.select != ALL:
+            if len(values) > 1 and request.study.select != ALL:
                 raise ValueError(f"{arm.name} selects its {x} from a grid; put it under 'vary'")
-        self._check_telling(asked.options, shown)
-        at = asked.options["at"]
+        self._check_telling(request.options, shown)
+        at = request.options["at"]
         if not any(all(_is_there(arm, name, at[name]) for name in at) for arm in arms):
             raise ValueError(f"at = {dict(at)}: no curve has these values")
 
@@ -111,10 +113,10 @@ class Sweep(Output):
                     f"has it under 'vary' or 'fixed'{nearest(name, words)}"
                 )
 
-    def reads(self, asked: Asked) -> Reads:
-        arms = asked.wanted_arms(*asked.options.get("levels", ()))
-        facts = [[[arm.name, arm.title] for arm in arms], asked.dataset_titles()]
-        return Reads(asked.curves_of(arms), facts=facts)
+    def reads(self, request: OutputRequest) -> Reads:
+        arms = request.wanted_arms(*request.options.get("levels", ()))
+        facts = [[[arm.name, arm.title] for arm in arms], request.dataset_titles()]
+        return Reads(request.curves_of(arms), facts=facts)
 
     def make(self, context: Context) -> None:
         options, arms = context.options, context.arms()

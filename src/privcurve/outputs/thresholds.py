@@ -10,7 +10,7 @@ import numpy as np
 from privcurve.coding import scaled
 from privcurve.figures import style
 from privcurve.lazy import Figure, pd, sns
-from privcurve.outputs.base import Asked, Option, about, dataset_title
+from privcurve.outputs.base import Option, OutputRequest, about, dataset_title
 from privcurve.outputs.context import Context
 from privcurve.outputs.one_model import OPTIONS, OneModel, of_part
 from privcurve.privacy.budget import PRIVATE_COLUMNS
@@ -38,10 +38,10 @@ class Thresholds(OneModel):
         "boundary": Option("where the label changes, in the column's unit, if known", float, None),
     }
 
-    def check(self, asked: Asked) -> None:
-        super().check(asked)
-        column = column_of(self.arm(asked), about(self.dataset(asked)).domain)
-        boundary = asked.options["boundary"]
+    def check(self, request: OutputRequest) -> None:
+        super().check(request)
+        column = column_of(self.arm(request), about(self.dataset(request)).domain)
+        boundary = request.options["boundary"]
         if boundary is not None and not column.edges[0] <= boundary <= column.edges[-1]:
             raise ValueError(
                 f"boundary = {boundary:g} is not within the bounds of {column.name}, "
@@ -49,7 +49,7 @@ class Thresholds(OneModel):
             )
 
     def make(self, context: Context) -> None:
-        arm, epsilon = self.arm(context.asked), context.options["epsilon"]
+        arm, epsilon = self.arm(context.request), context.options["epsilon"]
         data, model = self.trained(context)
         column = column_of(arm, data.domain)
         votes = model.learner.votes_

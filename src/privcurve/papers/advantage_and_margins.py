@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from privcurve.figures import style
 from privcurve.lazy import Axes, Figure, pd
 from privcurve.learners import registry
-from privcurve.outputs.base import Asked, Option, Output, Reads
+from privcurve.outputs.base import Option, Output, OutputRequest, Reads
 from privcurve.outputs.context import Context
 
 WITHOUT_NOISE = "without noise"
@@ -37,20 +37,20 @@ class AdvantageAndMargins(Output):
         "runs": Option("a number of runs with noise", int, 10),
     }
 
-    def check(self, asked: Asked) -> None:
-        asked.check_one_rules(asked.options["learner"])
-        asked.check_dataset(asked.options["dataset"])
+    def check(self, request: OutputRequest) -> None:
+        request.check_one_rules(request.options["learner"])
+        request.check_dataset(request.options["dataset"])
 
-    def reads(self, asked: Asked) -> Reads:
-        arms = asked.arms_of(asked.options["learner"])
+    def reads(self, request: OutputRequest) -> Reads:
+        arms = request.arms_of(request.options["learner"])
         versions = [[arm.name, registry.entry(arm.learner).version] for arm in arms]
-        return Reads(data=(asked.options["dataset"],), facts=versions)
+        return Reads(data=(request.options["dataset"],), facts=versions)
 
     def make(self, context: Context) -> None:
         from privcurve.experiments import models
 
         options = context.options
-        arms = context.asked.arms_of(options["learner"])
+        arms = context.request.arms_of(options["learner"])
         data, budget = context.data(options["dataset"]), options["epsilon"]
         setting = {
             **{"weak_learner": "one_rule", "n_rounds": options["rounds"]},

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 
 from privcurve import schema
 from privcurve.lazy import pd
-from privcurve.outputs.base import OF, PAPER, Asked, Output, Reads
+from privcurve.outputs.base import OF, PAPER, Output, OutputRequest, Reads
 from privcurve.outputs.context import Context
 from privcurve.papers.verdicts import NOT_COMPARABLE, RUNS, STANDARD_ERROR, columns, verdicts
 from privcurve.tables.table import MISSING, Table, decimals, of_all, read_table
@@ -31,26 +31,26 @@ class Claims(Output):
     selects: ClassVar[bool] = False
     options: ClassVar = {"paper": PAPER}
 
-    def check(self, asked: Asked) -> None:
-        if asked.study.studies:
-            if asked.options["paper"]:
+    def check(self, request: OutputRequest) -> None:
+        if request.study.studies:
+            if request.options["paper"]:
                 raise ValueError("paper: these are the claims of the studies: leave it out")
             return
-        path = _path(asked)
+        path = _path(request)
         if not path.is_file():
             raise ValueError(f"there is no {path}, where the claims of the paper stand")
-        missing = [str(path) for path in _printed(asked).values() if not path.is_file()]
+        missing = [str(path) for path in _printed(request).values() if not path.is_file()]
         if missing:
             raise ValueError(f"there is no {missing[0]}, whose numbers {path} takes off")
-        if not _claims(asked):
-            raise ValueError(f"{path} has no claim with study: {asked.study.name}")
+        if not _claims(request):
+            raise ValueError(f"{path} has no claim with study: {request.study.name}")
 
-    def reads(self, asked: Asked) -> Reads:
-        if asked.study.studies:
-            return Reads(outputs=tuple(f"{one}{OF}{self.word}" for one in asked.study.studies))
-        words = list(dict.fromkeys(claim.get("table", "accuracy") for claim in _claims(asked)))
-        curves = asked.curves_of(asked.study.arms.values()) if RUNS in words else ()
-        resources = (_path(asked), *_printed(asked).values())
+    def reads(self, request: OutputRequest) -> Reads:
+        if request.study.studies:
+            return Reads(outputs=tuple(f"{one}{OF}{self.word}" for one in request.study.studies))
+        words = list(dict.fromkeys(claim.get("table", "accuracy") for claim in _claims(request)))
+        curves = request.curves_of(request.study.arms.values()) if RUNS in words else ()
+        resources = (_path(request), *_printed(request).values())
         tables = tuple(word for word in words if word != RUNS)
         return Reads(curves, outputs=tables, resources=resources)
 
@@ -61,26 +61,26 @@ class Claims(Output):
         else:
             if context.curves:
                 tables[RUNS] = context.described_runs()
-            printed = {name: read_table(path) for name, path in _printed(context.asked).items()}
-            frame = verdicts(_claims(context.asked), tables, printed)
+            printed = {name: read_table(path) for name, path in _printed(context.request).items()}
+            frame = verdicts(_claims(context.request), tables, printed)
         context.write(Table(frame, CAPTION, NOTES, readable(frame)))
 
 
-def _path(asked: Asked) -> Path:
-    return asked.printed / "claims.yaml"
+def _path(request: OutputRequest) -> Path:
+    return request.printed / "claims.yaml"
 
 
-def _printed(asked: Asked) -> dict[str, Path]:
+def _printed(request: OutputRequest) -> dict[str, Path]:
     """Return the files of printed numbers that the claims name."""
-    names = [claim["less_printed"] for claim in _claims(asked) if "less_printed" in claim]
-    return {name: _path(asked).with_name(name) for name in dict.fromkeys(names)}
+    names = [claim["less_printed"] for claim in _claims(request) if "less_printed" in claim]
+    return {name: _path(request).with_name(name) for name in dict.fromkeys(names)}
 
 
-def _claims(asked: Asked) -> list[Mapping[str, Any]]:
+def _claims(request: OutputRequest) -> list[Mapping[str, Any]]:
     """Read the claims of the paper that are about the study; SchemaError names what is wrong."""
-    path = _path(asked)
+    path = _path(request)
     claims = _all_claims(path, schema.state(path))
-    return [claim for claim in claims if claim["study"] == asked.study.name]
+    return [claim for claim in claims if claim["study"] == request.study.name]
 
 
 @lru_cache(maxsize=16)

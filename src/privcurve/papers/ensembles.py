@@ -21,7 +21,7 @@ from privcurve.experiments import study
 from privcurve.files import replace_text
 from privcurve.lazy import pd, stats
 from privcurve.learners import registry
-from privcurve.outputs.base import PAPER, TABLES, Asked, Files, Output, Reads
+from privcurve.outputs.base import PAPER, TABLES, Files, Output, OutputRequest, Reads
 from privcurve.outputs.context import Context
 from privcurve.tables.table import Table
 
@@ -69,27 +69,27 @@ class EnsembleErrors(Output):
     selects: ClassVar[bool] = False
     memory: ClassVar[int] = 2000
 
-    def check(self, asked: Asked) -> None:
-        of = asked.study
+    def check(self, request: OutputRequest) -> None:
+        of = request.study
         if of.select != study.ALL or not of.folds or of.repeats:
             needed = "select: all and splits: {folds: 10}"
             raise ValueError(f"it is of all runs: give the study {needed}")
         if not any(arm.learner == BOOSTED for arm in of.arms.values()):
             raise ValueError(f"the study has no learner {BOOSTED}, and it is about them")
 
-    def files(self, asked: Asked) -> Files:
-        return Files(others={ERRORS: TABLES / f"{asked.place}.csv"})
+    def files(self, request: OutputRequest) -> Files:
+        return Files(others={ERRORS: TABLES / f"{request.place}.csv"})
 
-    def reads(self, asked: Asked) -> Reads:
-        arms = asked.study.arms.values()
-        return Reads(asked.curves_of(arm for arm in arms if arm.learner in LEARNERS))
+    def reads(self, request: OutputRequest) -> Reads:
+        arms = request.study.arms.values()
+        return Reads(request.curves_of(arm for arm in arms if arm.learner in LEARNERS))
 
     def make(self, context: Context) -> None:
         # A curve at a time: memory does not grow with the study.
         parts = context.results(CELL_COLUMNS)
         frame = fold_errors(parts, {name: registry.entry(name).defaults for name in LEARNERS})
         text = frame.to_csv(index=False, float_format="%.12g", lineterminator="\n")
-        replace_text(context.asked.files.others[ERRORS], text)
+        replace_text(context.request.files.others[ERRORS], text)
 
 
 def read_errors(context: Context) -> pd.DataFrame:
@@ -108,20 +108,22 @@ class _Ensembles(Output):
     caption: ClassVar[str]
     notes: ClassVar[tuple[str, ...]]
 
-    def check(self, asked: Asked) -> None:
-        if self.printed and not self._printed(asked).is_file():
-            raise ValueError(f"there is no {self._printed(asked)}, whose numbers stand beside ours")
+    def check(self, request: OutputRequest) -> None:
+        if self.printed and not self._printed(request).is_file():
+            raise ValueError(
+                f"there is no {self._printed(request)}, whose numbers stand beside ours"
+            )
 
-    def reads(self, asked: Asked) -> Reads:
-        resources = (self._printed(asked),) if self.printed else ()
+    def reads(self, request: OutputRequest) -> Reads:
+        resources = (self._printed(request),) if self.printed else ()
         return Reads(outputs=(WORD,), resources=resources)
 
-    def _printed(self, asked: Asked) -> Path:
-        return asked.printed / self.printed
+    def _printed(self, request: OutputRequest) -> Path:
+        return request.printed / self.printed
 
     def theirs(self, context: Context) -> pd.DataFrame:
         """Read the printed numbers."""
-        return pd.read_csv(self._printed(context.asked), dtype={"alpha": "str"})
+        return pd.read_csv(self._printed(context.request), dtype={"alpha": "str"})
 
     def make(self, context: Context) -> None:
         context.write(Table(self.frame(read_errors(context), context), self.caption, self.notes))
@@ -192,8 +194,8 @@ class EnsembleDomains(_Ensembles):
         "of them it is about. Best: Td of the least private error, over log m.",
     )
 
-    def reads(self, asked: Asked) -> Reads:
-        return replace(super().reads(asked), data=asked.study.datasets)
+    def reads(self, request: OutputRequest) -> Reads:
+        return replace(super().reads(request), data=request.study.datasets)
 
     def frame(self, errors: pd.DataFrame, context: Context) -> pd.DataFrame:
         shapes = {name: context.data(name).X.shape for name in context.study.datasets}
@@ -209,9 +211,9 @@ class EnsembleWins(_Ensembles):
     caption: ClassVar[str] = "Runs won against the forests, of the significant ones"
     notes: ClassVar = OF_WINS
 
-    def check(self, asked: Asked) -> None:
-        super().check(asked)
-        if not any(arm.learner == FOREST for arm in asked.study.arms.values()):
+    def check(self, request: OutputRequest) -> None:
+        super().check(request)
+        if not any(arm.learner == FOREST for arm in request.study.arms.values()):
             raise ValueError(f"the study has no learner {FOREST} to win against")
 
     def frame(self, errors: pd.DataFrame, context: Context) -> pd.DataFrame:
@@ -417,8 +419,8 @@ def domains(
             "share_within": float((sizes <= math.log(m)).mean()),
             "best_by_log_m": float(best["n_trees"] * best["depth"] / math.log(m)),
         })  # fmt: skip
-    whole = dict.fromkeys(("printed_records", "printed_features"), "Int64")
-    return pd.DataFrame(rows).astype(whole)
+    whole_numbers = dict.fromkeys(("printed_records", "printed_features"), "Int64")
+    return pd.DataFrame(rows).astype(whole_numbers)
 
 
 def our_name(domain: str) -> str:

@@ -10,7 +10,15 @@ import numpy as np
 
 from privcurve.figures import style
 from privcurve.lazy import Axes, Figure, pd, sns
-from privcurve.outputs.base import Asked, Files, Option, Output, Reads, dataset_title, source
+from privcurve.outputs.base import (
+    Files,
+    Option,
+    Output,
+    OutputRequest,
+    Reads,
+    dataset_title,
+    source,
+)
 from privcurve.outputs.context import Context
 from privcurve.papers import ensembles
 from privcurve.tables.table import Table
@@ -26,8 +34,8 @@ class ErrorShares(Output):
         "at": Option("an error: the table says which share of runs is not above it", float, 0.2)
     }
 
-    def reads(self, asked: Asked) -> Reads:
-        return Reads(data=asked.study.datasets, outputs=(ensembles.WORD,))
+    def reads(self, request: OutputRequest) -> Reads:
+        return Reads(data=request.study.datasets, outputs=(ensembles.WORD,))
 
     def make(self, context: Context) -> None:
         frame, at = ensembles.read_errors(context), context.options["at"]
@@ -49,17 +57,17 @@ class ErrorProfiles(Output):
     selects: ClassVar[bool] = False
     memory: ClassVar[int] = 2000
 
-    def files(self, asked: Asked) -> Files:
-        names = (f"{name}{kind}" for name in asked.study.datasets for kind in KINDS)
-        return Files(figures=tuple(asked.figure / name for name in names))
+    def files(self, request: OutputRequest) -> Files:
+        names = (f"{name}{kind}" for name in request.study.datasets for kind in KINDS)
+        return Files(figures=tuple(request.figure / name for name in names))
 
-    def reads(self, asked: Asked) -> Reads:
-        titles = asked.dataset_titles()
-        return Reads(data=asked.study.datasets, outputs=(ensembles.WORD,), facts=titles)
+    def reads(self, request: OutputRequest) -> Reads:
+        titles = request.dataset_titles()
+        return Reads(data=request.study.datasets, outputs=(ensembles.WORD,), facts=titles)
 
     def make(self, context: Context) -> None:
         frame = ensembles.boosted(ensembles.read_errors(context))
-        stems = {stem.name: stem for stem in context.asked.files.figures}
+        stems = {stem.name: stem for stem in context.request.files.figures}
         for name, part in frame.groupby("dataset", sort=False):
             majority = _majority(context, str(name))
             for kind, panels_of in KINDS.items():
@@ -81,18 +89,18 @@ class BinProfiles(Output):
         "pairs": Option("a dataset and the same one in more bins, as {few: more, …}", dict)
     }
 
-    def check(self, asked: Asked) -> None:
-        for few, more in asked.options["pairs"].items():
+    def check(self, request: OutputRequest) -> None:
+        for few, more in request.options["pairs"].items():
             for name in (few, more):
-                asked.check_dataset(name)
+                request.check_dataset(name)
             if source(few) != source(more):
                 raise ValueError(f"pairs: {few} and {more} are not of the same records")
 
-    def files(self, asked: Asked) -> Files:
-        return Files(figures=tuple(asked.figure / name for name in asked.options["pairs"]))
+    def files(self, request: OutputRequest) -> Files:
+        return Files(figures=tuple(request.figure / name for name in request.options["pairs"]))
 
-    def reads(self, asked: Asked) -> Reads:
-        pairs: Mapping[str, str] = asked.options["pairs"]
+    def reads(self, request: OutputRequest) -> Reads:
+        pairs: Mapping[str, str] = request.options["pairs"]
         titles = [[name, dataset_title(name)] for pair in pairs.items() for name in pair]
         names = tuple(name for pair in pairs.items() for name in pair)
         return Reads(data=names, outputs=(ensembles.WORD,), facts=titles)
@@ -100,7 +108,7 @@ class BinProfiles(Output):
     def make(self, context: Context) -> None:
         frame = ensembles.of_paper(ensembles.boosted(ensembles.read_errors(context)))
         pairs: Mapping[str, str] = context.options["pairs"]
-        for stem, pair in zip(context.asked.files.figures, pairs.items(), strict=True):
+        for stem, pair in zip(context.request.files.figures, pairs.items(), strict=True):
             titles = {name: dataset_title(name) for name in pair}
             part = pd.concat([frame[frame["dataset"] == name] for name in pair])
             curves = _curves(_pair_panels(_in_order(part), titles))

@@ -14,7 +14,7 @@ import numpy as np
 from privcurve.figures import style
 from privcurve.lazy import Figure, pd, sns
 from privcurve.learners import registry
-from privcurve.outputs.base import Asked, Option
+from privcurve.outputs.base import Option, OutputRequest
 from privcurve.outputs.context import Context
 from privcurve.outputs.thresholds import (
     BUCKETS,
@@ -50,21 +50,21 @@ class FlippedLabels(Thresholds):
         "epsilons": Option("further budgets, for the table, as a list", list, ()),
     }
 
-    def check(self, asked: Asked) -> None:
-        super().check(asked)
-        if not 0 <= asked.options["flips"] <= 1:
-            raise ValueError(f"flips = {asked.options['flips']:g} is not between 0 and 1")
-        if asked.options["runs"] < 1:
-            raise ValueError(f"runs = {asked.options['runs']} is not above 0")
-        for epsilon in asked.options["epsilons"]:
+    def check(self, request: OutputRequest) -> None:
+        super().check(request)
+        if not 0 <= request.options["flips"] <= 1:
+            raise ValueError(f"flips = {request.options['flips']:g} is not between 0 and 1")
+        if request.options["runs"] < 1:
+            raise ValueError(f"runs = {request.options['runs']} is not above 0")
+        for epsilon in request.options["epsilons"]:
             if not (isinstance(epsilon, (int, float)) and epsilon > 0):
                 raise ValueError(f"epsilons: {epsilon!r} is not a number above 0")
 
     def make(self, context: Context) -> None:
         from privcurve.experiments import models
 
-        arm, options = self.arm(context.asked), context.options
-        data, flips = context.data(self.dataset(context.asked)), options["flips"]
+        arm, options = self.arm(context.request), context.options
+        data, flips = context.data(self.dataset(context.request)), options["flips"]
         column = column_of(arm, data.domain)
         codes = data.X[:, data.domain.columns.index(column)].astype(np.int64)
         values, bounds = np.asarray(column.edges)[codes], (column.edges[0], column.edges[-1])

@@ -11,7 +11,7 @@ import numpy as np
 from privcurve.coding import Floats
 from privcurve.figures import style
 from privcurve.lazy import Figure, pd, sns
-from privcurve.outputs.base import Asked, Option, Output, Reads
+from privcurve.outputs.base import Option, Output, OutputRequest, Reads
 from privcurve.outputs.context import Context
 from privcurve.privacy.sensitivity.impurity import boosted_split_published
 
@@ -26,12 +26,12 @@ class MAlphaCurves(Output):
         "alphas": Option("values of α, from 0 to 1, as a list", list, (0.1, 0.25, 0.5, 0.75, 1.0))
     }
 
-    def check(self, asked: Asked) -> None:
-        for alpha in asked.options["alphas"]:
+    def check(self, request: OutputRequest) -> None:
+        for alpha in request.options["alphas"]:
             if not (isinstance(alpha, (int, float)) and 0 < alpha <= 1):
                 raise ValueError(f"alphas: {alpha!r} is not above 0 and at most 1")
 
-    def reads(self, asked: Asked) -> Reads:
+    def reads(self, request: OutputRequest) -> Reads:
         return Reads()
 
     def make(self, context: Context) -> None:

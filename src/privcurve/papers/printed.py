@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 
 from privcurve.analysis.keys import mean, short
 from privcurve.lazy import pd
-from privcurve.outputs.base import PRINTED, Asked, Option, Output, Reads
+from privcurve.outputs.base import PRINTED, Option, Output, OutputRequest, Reads
 from privcurve.outputs.context import Context
 from privcurve.tables.table import MISSING, Table
 
@@ -33,26 +33,26 @@ class Printed(Output):
         "learner": Option("an entry of the study's learners", str),
     }
 
-    def check(self, asked: Asked) -> None:
-        asked.arms_of(asked.options["learner"])
-        if not _files(asked):
+    def check(self, request: OutputRequest) -> None:
+        request.arms_of(request.options["learner"])
+        if not _files(request):
             papers = sorted(path.name for path in PRINTED.glob("*") if path.is_dir())
             raise ValueError(
-                f"{asked.printed} has no printed numbers; there are those of: {', '.join(papers)}"
+                f"{request.printed} has no printed numbers; there are those of: {', '.join(papers)}"
             )
 
-    def reads(self, asked: Asked) -> Reads:
-        files = _files(asked)
+    def reads(self, request: OutputRequest) -> Reads:
+        files = _files(request)
         return Reads(
-            asked.curves_of(asked.arms_of(asked.options["learner"])),
+            request.curves_of(request.arms_of(request.options["learner"])),
             cells=True,
-            data=asked.study.datasets,
+            data=request.study.datasets,
             outputs=tuple(word for name, word in TABLES.items() if name in files),
             resources=tuple(files.values()),
         )
 
     def make(self, context: Context) -> None:
-        selected, files = context.selected(), _files(context.asked)
+        selected, files = context.selected(), _files(context.request)
 
         def printed(name: str) -> pd.DataFrame:
             return comparable(pd.read_csv(files[name], dtype="str"), selected)
@@ -73,8 +73,8 @@ class Printed(Output):
         context.write(Table(frame, CAPTION, NOTES, readable(frame)))
 
 
-def _files(asked: Asked) -> dict[str, Path]:
-    return {path.stem: path for path in sorted(asked.printed.glob("*.csv"))}
+def _files(request: OutputRequest) -> dict[str, Path]:
+    return {path.stem: path for path in sorted(request.printed.glob("*.csv"))}
 
 
 CALIBRATIONS = ("published", "certified")

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from privcurve import datasets
 from privcurve.lazy import pd
 from privcurve.learners import registry
-from privcurve.outputs.base import Asked, Option, Output, Reads
+from privcurve.outputs.base import Option, Output, OutputRequest, Reads
 from privcurve.outputs.context import Context
 from privcurve.tables.table import Table
 
@@ -32,15 +32,15 @@ class Rademacher(Output):
         "draws": Option("how many sign vectors an estimate takes", int, 2000),
     }
 
-    def check(self, asked: Asked) -> None:
-        asked.check_one_rules(asked.options["learner"])
-        asked.check_epsilon(asked.options["learner"], asked.options["epsilon"])
+    def check(self, request: OutputRequest) -> None:
+        request.check_one_rules(request.options["learner"])
+        request.check_epsilon(request.options["learner"], request.options["epsilon"])
 
-    def reads(self, asked: Asked) -> Reads:
-        arms = asked.arms_of(asked.options["learner"])
+    def reads(self, request: OutputRequest) -> Reads:
+        arms = request.arms_of(request.options["learner"])
         return Reads(
-            asked.curves_of(arms),
-            data=asked.study.datasets,
+            request.curves_of(arms),
+            data=request.study.datasets,
             outputs=("accuracy",),
             facts=[registry.entry(arm.learner).version for arm in arms],
         )
@@ -56,7 +56,7 @@ class Rademacher(Output):
             rng = models.stream("rademacher", data, context.seed)
             complexity = estimate(X, data.domain.n_bins, counts, options["draws"], rng)
             print(f"{data.name}: {complexity}", flush=True)
-            for arm in context.asked.arms_of(options["learner"]):
+            for arm in context.request.arms_of(options["learner"]):
                 point = models.selected_point(arm, selected, name, options["epsilon"])
                 repeats = context.study.repeats
                 for model in models.inspect(data, arm, point, repeats, context.seed):

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import ClassVar
 
 from privcurve.lazy import pd
-from privcurve.outputs.base import Asked, Option, Output, Reads
+from privcurve.outputs.base import Option, Output, OutputRequest, Reads
 from privcurve.outputs.context import Context
 from privcurve.tables.table import MISSING, Table, decimals
 
@@ -17,12 +17,12 @@ class Sparsity(Output):
     word: ClassVar[str] = "sparsity"
     options: ClassVar = {"learner": Option("an entry of the study's learners", str)}
 
-    def check(self, asked: Asked) -> None:
-        asked.arms_of(asked.options["learner"])
+    def check(self, request: OutputRequest) -> None:
+        request.arms_of(request.options["learner"])
 
-    def reads(self, asked: Asked) -> Reads:
-        arms = asked.arms_of(asked.options["learner"])
-        return Reads(asked.curves_of(arms), data=asked.study.datasets)
+    def reads(self, request: OutputRequest) -> Reads:
+        arms = request.arms_of(request.options["learner"])
+        return Reads(request.curves_of(arms), data=request.study.datasets)
 
     def make(self, context: Context) -> None:
         widths = {name: context.data(name).domain.width for name in context.study.datasets}

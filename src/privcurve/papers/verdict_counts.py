@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from privcurve.lazy import pd
-from privcurve.outputs.base import OF, Asked, Output, Reads
+from privcurve.outputs.base import OF, Output, OutputRequest, Reads
 from privcurve.outputs.context import Context
 from privcurve.papers.claims import Claims
 from privcurve.papers.verdicts import (
@@ -32,8 +32,8 @@ class VerdictCounts(Output):
     gathers: ClassVar[bool] = True
     selects: ClassVar[bool] = False
 
-    def reads(self, asked: Asked) -> Reads:
-        others = tuple(f"{one}{OF}{Claims.word}" for one in asked.study.studies)
+    def reads(self, request: OutputRequest) -> Reads:
+        others = tuple(f"{one}{OF}{Claims.word}" for one in request.study.studies)
         return Reads(outputs=others or (Claims.word,))
 
     def make(self, context: Context) -> None:

@@ -99,7 +99,7 @@ def _what(released: Released) -> Iterator[Block]:
     names = ", ".join(label.names)
     if released.domain.n_classes == 2:
         names = f"{label.positive} (positive) or {label.negative} (negative)"
-    settings = [f"{k} = {plain(v)}" for k, v in entry.whole(released.setting).items()]
+    settings = [f"{k} = {plain(v)}" for k, v in entry.completed(released.setting).items()]
     rows = [
         ("predicts", f"{label.column}: {names}"),
         ("from", f"{len(released.domain.columns)} columns (below)"),
@@ -119,11 +119,11 @@ def _neighbours(released: Released) -> str:
     relation, unit = words.relation(released.request.relation), released.request.unit
     if unit is None:
         return relation.description
-    known = "the number of records of each person is public"
+    fact = "the number of records of each person is public"
     if relation.name == words.ADD_REMOVE:
-        known = "the number of persons and of their records is not public"
+        fact = "the number of persons and of their records is not public"
     return (
-        f"persons: all records of any one {unit.column} are {relation.of_person}; {known}. Which "
+        f"persons: all records of any one {unit.column} are {relation.of_person}; {fact}. Which "
         "ones train does not depend on what they hold"
     )
 
@@ -133,7 +133,7 @@ def _chosen(released: Released) -> Iterator[tuple[str, str]]:
     request = released.request
     if not is_choice(request.learner):
         return
-    parameters = registry.entry(request.learner).whole(request.parameters)
+    parameters = registry.entry(request.learner).completed(request.parameters)
     each = titles(candidates_of(parameters["learner"], parameters["settings"]))
     yield (
         "chosen",

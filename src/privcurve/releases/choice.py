@@ -38,7 +38,7 @@ class Choice:
 
     Attributes
     ----------
-    asked : Request
+    request : Request
         The same release, with ``tuned`` for its learner.
     titles : tuple of str
         Of the candidates.
@@ -50,7 +50,7 @@ class Choice:
         How many trainings are expected.
     """
 
-    asked: Request
+    request: Request
     titles: tuple[str, ...]
     prices: tuple[float, ...]
     left_out: tuple[str, ...]
@@ -73,12 +73,12 @@ def is_choice(learner: str) -> bool:
     return learner in (CHOOSE, tuning.NAME)
 
 
-def choice(asked: Request, description: Description) -> Choice:
+def choice(request: Request, description: Description) -> Choice:
     """Return what a release draws from, and check what can be checked without a record.
 
     Parameters
     ----------
-    asked : Request
+    request : Request
         Of the learner ``choose``, or ``tuned``.
     description : Description
 
@@ -91,27 +91,27 @@ def choice(asked: Request, description: Description) -> Choice:
     ReleaseError
         If there is nothing to choose from, or nothing is left for a training.
     """
-    asked = replace(asked, unit=description.unit)
+    request = replace(request, unit=description.unit)
     entry = registry.entry(tuning.NAME)
     if why := entry.refuses(n_classes=description.domain.n_classes):
         others = registry.others_for_more_classes()
         raise ReleaseError(f"{description.name}: no private choice: {why}. {others}")
     left_out: list[str] = []
-    if asked.learner == CHOOSE:
-        if taken := [key for key in _FIXED if key in asked.parameters]:
+    if request.learner == CHOOSE:
+        if taken := [key for key in _FIXED if key in request.parameters]:
             raise ReleaseError(
                 f"{CHOOSE} takes its candidates by a public rule: leave out {taken[0]}, or choose "
                 f"from your own with the learner {tuning.NAME}"
             )
-        suited, left_out = by_rule.suited(by_rule.LEARNERS, 2, asked.delta)
+        suited, left_out = by_rule.suited(by_rule.LEARNERS, 2, request.delta)
         settings = [
             {tuning.LEARNER: spec["learner"], **spec.get("fixed", {})} for spec in suited.values()
         ]
-        parameters = {"settings": settings, "expected_runs": EXPECTED_RUNS, **asked.parameters}
-        asked = replace(asked, learner=tuning.NAME, parameters=parameters)
+        parameters = {"settings": settings, "expected_runs": EXPECTED_RUNS, **request.parameters}
+        request = replace(request, learner=tuning.NAME, parameters=parameters)
     try:
-        registry.check_parameters(tuning.NAME, asked.parameters)
-        own = entry.whole(asked.parameters)
+        registry.check_parameters(tuning.NAME, request.parameters)
+        own = entry.completed(request.parameters)
         candidates = tuning.candidates_of(own["learner"], own["settings"])
         for one in candidates:
             kind = registry.estimator_class(one.learner)
@@ -119,7 +119,7 @@ def choice(asked: Request, description: Description) -> Choice:
                 raise ReleaseError(f"{one.learner} can't be handed over: {kind._kept_back}")
         names = dict.fromkeys(one.learner for one in candidates)
         shape = (own["eta"], own["expected_runs"], own["score_share"])
-        budget = tuning.budget_of(names, *asked.of_record, *shape)
+        budget = tuning.budget_of(names, *request.of_record, *shape)
         domain = description.domain
         bins = {fact: getattr(domain, fact) for fact in registry.MERGED}
         facts = Facts(domain.n_bins, domain.ordered, **bins)
@@ -127,10 +127,10 @@ def choice(asked: Request, description: Description) -> Choice:
     except (ValueError, ImportError) as error:
         raise ReleaseError(str(error)) from None
     prices = tuple(one.epsilon for one in terms)
-    return Choice(asked, titles(candidates), prices, tuple(left_out), float(own["expected_runs"]))
+    return Choice(request, titles(candidates), prices, tuple(left_out), float(own["expected_runs"]))
 
 
-def check_budget(asked: Request, description: Description, releases: Path = RELEASES) -> None:
+def check_budget(request: Request, description: Description, releases: Path = RELEASES) -> None:
     """Refuse a choice that the budget of the records does not allow; a release checks it again.
 
     Raises
@@ -138,7 +138,7 @@ def check_budget(asked: Request, description: Description, releases: Path = RELE
     ReleaseError
     """
     records = description.of_records
-    BudgetLedger(releases / records).check(budget_of(records), asked.price(secret=True))
+    BudgetLedger(releases / records).check(budget_of(records), request.price(secret=True))
 
 
 def kept(released: Released) -> str:

@@ -121,7 +121,7 @@ def release(
     description = datasets.describe(request.dataset)
     request = dataclasses.replace(request, unit=description.unit)
     if is_choice(request.learner):
-        request = choice(request, description).asked
+        request = choice(request, description).request
     estimator = check(request, description, large_delta)
     records = description.of_records
     place = _seed_place(seed, description)

@@ -157,8 +157,8 @@ def make_estimator(request: Request, domain: Domain) -> Any:
 
 def check_parts(learner: str, parameters: Mapping[str, Any], description: Description) -> None:
     """Refuse a learner that needs all records in one memory, where they are in parts."""
-    asked = {"setting": parameters, "facts": description.domain}
-    why = registry.entry(learner).refuses(**asked, in_parts=True)
+    terms = {"setting": parameters, "facts": description.domain}
+    why = registry.entry(learner).refuses(**terms, in_parts=True)
     if description.part_rows and why:
         raise ReleaseError(f"{description.name}: {why}. {registry.others_for_parts()}")
 

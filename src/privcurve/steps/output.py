@@ -29,17 +29,17 @@ def main() -> None:
     named = studies_of(arguments.options.get("tables") or ())
     plan = reading.of_one(arguments.study, arguments.seed, arguments.seconds_per_job, named)
     study = plan.studies[arguments.study.stem]
-    asked = ask(OUTPUTS, study, arguments.output, arguments.options, str(arguments.study))
-    if plan.digest(asked) != arguments.digest:
+    request = ask(OUTPUTS, study, arguments.output, arguments.options, str(arguments.study))
+    if plan.digest(request) != arguments.digest:
         raise _common.changed(arguments.study)
-    context = plan.context(asked)
-    asked.output.make(context)
+    context = plan.context(request)
+    request.output.make(context)
     record.write(
-        asked.record,
+        request.record,
         arguments.digest,
-        asked.files.all,
-        record.datasets_of(asked),
-        raw=asked.reads.raw,
+        request.files.all,
+        record.datasets_of(request),
+        raw=request.reads.raw,
         complete=context.is_complete,
     )
 

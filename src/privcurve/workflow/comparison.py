@@ -16,7 +16,7 @@ from privcurve.experiments.study import DEFAULT_METRIC, Study, StudyError
 from privcurve.files import replace_text
 from privcurve.learners import registry
 from privcurve.learners.entries import by_rule
-from privcurve.outputs.base import Asked
+from privcurve.outputs.base import OutputRequest
 from privcurve.privacy.budget import check_budget
 from privcurve.privacy.seeds import SECRET
 from privcurve.workflow import reading
@@ -74,7 +74,7 @@ class Comparison:
         """The study's file."""
         return self.plan.files[self.study.name]
 
-    def output(self, word: str) -> Asked:
+    def output(self, word: str) -> OutputRequest:
         """Return one of its outputs."""
         (output,) = [one for one in self.plan.of_study(self.study.name) if one.output.word == word]
         return output

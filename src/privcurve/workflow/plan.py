@@ -23,7 +23,7 @@ from privcurve.experiments.study import Study, StudyError
 from privcurve.learners import own, registry
 from privcurve.outputs import record
 from privcurve.outputs.audit import audited
-from privcurve.outputs.base import AUDITS, MADE, NAME_KEY, OF, Asked, about, ask, elsewhere
+from privcurve.outputs.base import AUDITS, MADE, NAME_KEY, OF, OutputRequest, about, ask, elsewhere
 from privcurve.outputs.context import Context
 from privcurve.outputs.leaderboard import RUN_AUDIT, page_tables
 from privcurve.outputs.learning_curves import LearningCurves
@@ -110,20 +110,20 @@ class Plan:
     # Outputs
 
     @cached_property
-    def outputs(self) -> Mapping[str, Asked]:
+    def outputs(self) -> Mapping[str, OutputRequest]:
         """All outputs of all studies, and those of the whole run, by their targets."""
         of_studies = [one for name in self.studies for one in self.of_study(name)]
         return {one.target: one for one in (*of_studies, self.audit, self.leaderboard) if one}
 
-    def of_study(self, study: str) -> list[Asked]:
+    def of_study(self, study: str) -> list[OutputRequest]:
         """Return the outputs of a study."""
-        if study not in self._asked:
+        if study not in self._requests:
             where = str(self.files.get(study, study))
-            self._asked[study] = outputs_of(self.studies[study], where)
-        return self._asked[study]
+            self._requests[study] = outputs_of(self.studies[study], where)
+        return self._requests[study]
 
     @cached_property
-    def audit(self) -> Asked | None:
+    def audit(self) -> OutputRequest | None:
         """The audit of all learners: canaries go into the first dataset of the first study."""
         first = self._audited
         if first not in self.studies:
@@ -132,7 +132,7 @@ class Plan:
         return ask(OUTPUTS, self.studies[first], AUDIT, options, AUDIT)
 
     @cached_property
-    def leaderboard(self) -> Asked | None:
+    def leaderboard(self) -> OutputRequest | None:
         """The page of the configured studies, and of the audit where the run has it."""
         tables = [
             f"{study}{OF}{word}"
@@ -164,42 +164,42 @@ class Plan:
             "configure a study with datasets too"
         )
 
-    def context(self, asked: Asked) -> Context:
+    def context(self, request: OutputRequest) -> Context:
         """Return what an output has at hand."""
-        mine = _by_name(self.of_study(asked.study.name))
-        for study, word in elsewhere(asked.reads):
+        mine = _by_name(self.of_study(request.study.name))
+        for study, word in elsewhere(request.reads):
             mine[f"{study}{OF}{word}"] = _by_name(self.of_study(study))[word]
-        if RUN_AUDIT in asked.reads.outputs and self.audit is not None:
+        if RUN_AUDIT in request.reads.outputs and self.audit is not None:
             mine[RUN_AUDIT] = self.audit
-        others = {word: mine[word] for word in asked.reads.outputs}
-        return Context(asked, self.jobs(asked.study.name), others, self.seed)
+        others = {word: mine[word] for word in request.reads.outputs}
+        return Context(request, self.jobs(request.study.name), others, self.seed)
 
-    def digest(self, asked: Asked) -> str:
+    def digest(self, request: OutputRequest) -> str:
         """Return the digest of all that an output is made for."""
-        if asked.target not in self._digests:
-            context = self.context(asked)
+        if request.target not in self._digests:
+            context = self.context(request)
             others = {word: self.digest(one) for word, one in context.others.items()}
-            audits = {name: self.audit_digest(name) for name in asked.reads.audits}
-            self._digests[asked.target] = record.digest(
-                asked, context.curves, others, audits, self.seed, asked.output.facts(context)
+            audits = {name: self.audit_digest(name) for name in request.reads.audits}
+            self._digests[request.target] = record.digest(
+                request, context.curves, others, audits, self.seed, request.output.facts(context)
             )
-        return self._digests[asked.target]
+        return self._digests[request.target]
 
-    def inputs(self, asked: Asked) -> list[str]:
+    def inputs(self, request: OutputRequest) -> list[str]:
         """Return the files that an output is made from."""
-        context = self.context(asked)
+        context = self.context(request)
         portions = [
             portion
             for curve in context.curves
-            for portion in (curve.portions if asked.reads.cells else curve.results)
+            for portion in (curve.portions if request.reads.cells else curve.results)
         ]
         paths = context.jobs.files(portions)
-        for dataset in asked.reads.data:
+        for dataset in request.reads.data:
             paths += [CODED / dataset / name for name in ("encoded.npz", "domain.json")]
         for one in context.others.values():
             paths += [*one.files.frames, *one.files.others.values(), one.record]
-        paths += [AUDITS / f"{learner}.csv" for learner in asked.reads.audits]
-        paths += asked.reads.resources
+        paths += [AUDITS / f"{learner}.csv" for learner in request.reads.audits]
+        paths += request.reads.resources
         return [str(path) for path in dict.fromkeys(paths)]
 
     def audit_digest(self, learner: str) -> str:
@@ -222,14 +222,14 @@ class Plan:
             [self.audited_dataset],
         )
 
-    def is_current(self, asked: Asked) -> bool:
+    def is_current(self, request: OutputRequest) -> bool:
         """Return whether the files of an output are there, as made, and for what is asked now."""
         return record.is_current(
-            asked.record,
-            self.digest(asked),
-            asked.files.all,
-            record.datasets_of(asked),
-            raw=asked.reads.raw,
+            request.record,
+            self.digest(request),
+            request.files.all,
+            record.datasets_of(request),
+            raw=request.reads.raw,
         )
 
     # Targets
@@ -279,7 +279,7 @@ class Plan:
         return [name for name in self.configuration["studies"] if name in self.studies]
 
     @property
-    def run(self) -> list[Asked]:
+    def run(self) -> list[OutputRequest]:
         """The outputs of a plain ``snakemake``."""
         outputs = [one for name in self.configured for one in self.of_study(name)]
         audit = self.audit if self.configuration["audit"] else None
@@ -354,7 +354,7 @@ class Plan:
         return {}
 
     @cached_property
-    def _asked(self) -> dict[str, list[Asked]]:
+    def _requests(self) -> dict[str, list[OutputRequest]]:
         return {}
 
     @cached_property
@@ -362,8 +362,8 @@ class Plan:
         return {}
 
 
-def _is_asked(asked: Asked, targets: Sequence[str]) -> bool:
-    return asked.target in targets or any(str(path) in targets for path in asked.files.all)
+def _is_asked(request: OutputRequest, targets: Sequence[str]) -> bool:
+    return request.target in targets or any(str(path) in targets for path in request.files.all)
 
 
 def audit_record(learner: str) -> Path:
@@ -371,12 +371,12 @@ def audit_record(learner: str) -> Path:
     return MADE / f"audit~{learner}.json"
 
 
-def benchmark(asked: Asked) -> str:
+def benchmark(request: OutputRequest) -> str:
     """Return Snakemake's benchmark file of an output."""
-    return f"benchmarks/{asked.output.word}/{asked.target}.tsv"
+    return f"benchmarks/{request.output.word}/{request.target}.tsv"
 
 
-def outputs_of(study: Study, where: str) -> list[Asked]:
+def outputs_of(study: Study, where: str) -> list[OutputRequest]:
     """Return the outputs of a study.
 
     Raises `StudyError` if one is unknown or can't be made, comes twice, or lacks another that it
@@ -385,7 +385,7 @@ def outputs_of(study: Study, where: str) -> list[Asked]:
     idle = _idle(study)
     if idle:
         raise StudyError(f"{where}: {idle}; leave it out.")
-    outputs: dict[str, Asked] = {}
+    outputs: dict[str, OutputRequest] = {}
     for word, options in study.outputs:
         one = ask(OUTPUTS, study, word, options, where)
         if one.key in outputs:
@@ -415,7 +415,7 @@ def _idle(study: Study) -> str | None:
     return None
 
 
-def _by_name(asked: Iterable[Asked]) -> dict[str, Asked]:
+def _by_name(request: Iterable[OutputRequest]) -> dict[str, OutputRequest]:
     """Return the outputs of a study by their names, and the first of each word by its word."""
-    named = {one.key: one for one in asked}
+    named = {one.key: one for one in request}
     return {one.output.word: one for one in reversed(list(named.values()))} | named

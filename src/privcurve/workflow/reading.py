@@ -11,7 +11,7 @@ from privcurve import schema
 from privcurve.datasets import DatasetError
 from privcurve.experiments import study as studies
 from privcurve.experiments.study import Study, StudyError
-from privcurve.outputs.base import Asked, about, elsewhere
+from privcurve.outputs.base import OutputRequest, about, elsewhere
 from privcurve.privacy import seeds
 from privcurve.privacy.seeds import Seed
 from privcurve.workflow.plan import RULES, Plan, outputs_of
@@ -66,7 +66,7 @@ def read(configuration: Mapping[str, Any], root: Path, *, make_seed: bool = True
     seed = seeds.resolve(configuration["seed"], make=make_seed)
     studies_read: dict[str, Study] = {}
     broken: dict[str, str] = dict(strays)
-    asked: dict[str, list[Asked]] = {}
+    request: dict[str, list[OutputRequest]] = {}
     owners: dict[str, str] = dict.fromkeys(RULES, "the workflow itself")
     # Configured ones first: of two that claim the same, the other one has to give way.
     for name in dict.fromkeys([*configuration["studies"], *paths]):
@@ -74,8 +74,8 @@ def read(configuration: Mapping[str, Any], root: Path, *, make_seed: bool = True
         try:
             one = _study(paths[name], where, schemas)
             _check_seed(one, seed)
-            asked[name] = outputs_of(one, where)
-            _claim(owners, where, [name, *_claims(asked[name])])
+            request[name] = outputs_of(one, where)
+            _claim(owners, where, [name, *_claims(request[name])])
         except (ValueError, DatasetError, OSError) as error:
             broken[name] = str(error) if where in str(error) else f"{where}: {error}"
         else:
@@ -86,7 +86,7 @@ def read(configuration: Mapping[str, Any], root: Path, *, make_seed: bool = True
         n_found = len(studies_read)
         for name in list(studies_read):
             try:
-                _check_elsewhere(asked[name], studies_read, broken, f"{shown}/{name}.yaml")
+                _check_elsewhere(request[name], studies_read, broken, f"{shown}/{name}.yaml")
             except StudyError as error:
                 broken[name] = str(error)
                 del studies_read[name]
@@ -132,9 +132,9 @@ def _check_seed(study: Study, seed: Seed) -> None:
         seeds.check(seed, dataset, about(dataset).public_benchmark)
 
 
-def _claims(asked: Iterable[Asked]) -> list[str]:
+def _claims(request: Iterable[OutputRequest]) -> list[str]:
     """Return the targets and the files that outputs take for themselves."""
-    return [text for one in asked for text in (one.target, *map(str, one.files.all))]
+    return [text for one in request for text in (one.target, *map(str, one.files.all))]
 
 
 def _claim(owners: dict[str, str], where: str, mine: Sequence[str]) -> None:
@@ -149,10 +149,13 @@ def _claim(owners: dict[str, str], where: str, mine: Sequence[str]) -> None:
 
 
 def _check_elsewhere(
-    asked: Iterable[Asked], studies: Mapping[str, Study], broken: Mapping[str, str], where: str
+    request: Iterable[OutputRequest],
+    studies: Mapping[str, Study],
+    broken: Mapping[str, str],
+    where: str,
 ) -> None:
     """Check that what outputs read of other studies is there."""
-    read = [(one, *names) for one in asked for names in elsewhere(one.reads)]
+    read = [(one, *names) for one in request for names in elsewhere(one.reads)]
     for one, name, word in read:
         key = "studies" if one.study.studies else f"outputs: {one.output.word}"
         here = f"{where}: {key}: {name}"

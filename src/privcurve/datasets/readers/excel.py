@@ -216,10 +216,10 @@ def _cells(description: Described, file: RawFile) -> tuple[Any, list[list[Any]]]
         with CalamineWorkbook.from_path(str(file.path)) as book:
             names = book.sheet_names
             if wanted and wanted not in names:
-                asked = f"Correct parser: sheet in {description.path}."
+                advice = f"Correct parser: sheet in {description.path}."
                 raise DatasetError(
                     f"{subject(description)}{file.path} {_no_sheet(wanted, names)} "
-                    f"{'Name one of them (--sheet).' if description.label is None else asked}"
+                    f"{'Name one of them (--sheet).' if description.label is None else advice}"
                 )
             sheet = book.get_sheet_by_name(wanted or names[0])
             return sheet, sheet.to_python(skip_empty_area=False)

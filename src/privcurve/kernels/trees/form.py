@@ -65,11 +65,11 @@ def ranges(numbers: Ints, n_bins: Ints, none: tuple[int, int, int] = NOBODY) -> 
     return Ranges(*(column[numbers] for column in columns))
 
 
-def complete_trees(asked: Ranges, yes: int = 1) -> Trees:
+def complete_trees(questions: Ranges, yes: int = 1) -> Trees:
     """Return complete trees: node i has the children 2i + 1 and 2i + 2."""
-    child = np.empty_like(asked.column)
+    child = np.empty_like(questions.column)
     child[:] = 2 * np.arange(child.shape[1]) + 1
-    return Trees(*asked, child, yes)
+    return Trees(*questions, child, yes)
 
 
 def bin_codes(codes: Codes, n_bins: Ints) -> NDArray[np.unsignedinteger[Any]]:

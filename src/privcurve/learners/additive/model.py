@@ -42,8 +42,8 @@ class PairShape:
         for j, groups, size in zip(self.columns, self.groups, sizes, strict=True):
             inside = 0 <= j < len(n_bins) and groups.shape == (n_bins[j],)
             require(inside, "a pair is of other columns")
-            known = len(groups) > 0 and groups.min() >= 0 and groups.max() < size
-            require(bool(known), "a pair's groups are not those of its values")
+            within = len(groups) > 0 and groups.min() >= 0 and groups.max() < size
+            require(bool(within), "a pair's groups are not those of its values")
 
     def scores(self, codes: Codes) -> Floats:
         """Return the value of each row."""
@@ -122,12 +122,12 @@ class AdditiveModel:
 
     def scores(self, codes: Codes) -> Floats:
         """Return the scores of rows."""
-        found = np.full(len(codes), self.intercept)
+        scores = np.full(len(codes), self.intercept)
         for j, values in enumerate(self.shapes):
-            found += values[codes[:, j]]
+            scores += values[codes[:, j]]
         for pair in self.pairs:
-            found += pair.scores(codes)
-        return found
+            scores += pair.scores(codes)
+        return scores
 
     def log_odds(self, codes: Codes) -> Floats:
         """Return the log-odds of the positive label, ±(ln(1 + e^{|score|}) − ln 2), of rows."""

@@ -64,7 +64,7 @@ def grouped(shape: Floats, weights: Floats, ordered: bool) -> Ints:
     order = np.arange(n) if ordered else np.argsort(shape, kind="stable")
     mass = np.maximum(weights, 1e-9)[order]
     middles = (np.cumsum(mass) - mass / 2) / mass.sum()
-    found = np.empty(n, dtype=np.int64)
-    found[order] = np.minimum(middles * rule.PAIR_GROUPS, rule.PAIR_GROUPS - 1).astype(np.int64)
+    groups = np.empty(n, dtype=np.int64)
+    groups[order] = np.minimum(middles * rule.PAIR_GROUPS, rule.PAIR_GROUPS - 1).astype(np.int64)
     # No group is empty.
-    return np.unique(found, return_inverse=True)[1].astype(np.int64)
+    return np.unique(groups, return_inverse=True)[1].astype(np.int64)

@@ -37,8 +37,8 @@ LEARNERS: Mapping[str, Mapping[str, Any]] = {
 
 def title(spec: Mapping[str, Any]) -> str:
     """Return the name of a learner at its setting."""
-    found: str = spec.get("title", registry.entry(spec["learner"]).title)
-    return found
+    suitable: str = spec.get("title", registry.entry(spec["learner"]).title)
+    return suitable
 
 
 def name_of(learner: str, setting: Mapping[str, Any]) -> str:
@@ -53,13 +53,13 @@ def suited(
     specs: Mapping[str, Mapping[str, Any]], n_classes: int, delta: float
 ) -> tuple[dict[str, Mapping[str, Any]], list[str]]:
     """Return the learners that support `n_classes` and `delta`, and why the others do not."""
-    found: dict[str, Mapping[str, Any]] = {}
+    suitable: dict[str, Mapping[str, Any]] = {}
     left_out = []
     for label, spec in specs.items():
         entry = registry.entry(spec["learner"])
-        asked = {"delta": entry.told_delta(delta)} if entry.private else {}
-        if why := entry.refuses(n_classes=n_classes, **asked):
+        budget = {"delta": entry.told_delta(delta)} if entry.private else {}
+        if why := entry.refuses(n_classes=n_classes, **budget):
             left_out.append(f"{title(spec)}: {why}")
         else:
-            found[label] = spec
-    return found, left_out
+            suitable[label] = spec
+    return suitable, left_out

@@ -102,8 +102,8 @@ def boosting_for_people(setting: Mapping[str, Any], n_rows: int, n_columns: int)
 
 def pate(setting: Mapping[str, Any], n_rows: int, n_columns: int) -> float:
     """Return the cost of PATE: each teacher is trained, and asked about each row."""
-    asked = n_rows * (1 + n_columns / 10)
-    return 1e-2 + float(setting["n_teachers"]) * (3e-4 + 1e-8 * asked) + 1e-7 * asked
+    answers = n_rows * (1 + n_columns / 10)
+    return 1e-2 + float(setting["n_teachers"]) * (3e-4 + 1e-8 * answers) + 1e-7 * answers
 
 
 def boosted_ensemble(setting: Mapping[str, Any], n_rows: int, n_columns: int) -> float:

@@ -45,8 +45,8 @@ INPUTS = {
 C = positive(1.0)
 
 BOOSTED_TREE = {
-    name: replace(known, used_with={**known.used_with, "weak_learner": ("topdown",)})
-    for name, known in TREE.items()
+    name: replace(parameter, used_with={**parameter.used_with, "weak_learner": ("topdown",)})
+    for name, parameter in TREE.items()
 }
 
 HALF_SPACES = {

@@ -242,11 +242,11 @@ class DPLogisticRegressionClassifier(LinearClassifier, PrivateClassifier):
         rows = self._rows(records.codes, posed.value)
         if self._constant:
             rows = np.column_stack([rows, np.full(len(records.codes), posed.value)])
-        found = _minimum(rows, records, posed, float(self.epsilon), curator)
-        self.coef_ = found[: self._width()] * posed.value
-        self.intercept_ = float(found[-1]) if posed.intercept else 0.0
+        solution = _minimum(rows, records, posed, float(self.epsilon), curator)
+        self.coef_ = solution[: self._width()] * posed.value
+        self.intercept_ = float(solution[-1]) if posed.intercept else 0.0
         if self._constant:
-            self.intercept_ = float(found[-1] * posed.value)
+            self.intercept_ = float(solution[-1] * posed.value)
         self.n_features_used_ = int(np.count_nonzero(self.coef_))
 
     def _check_parameters(self) -> None:
@@ -265,7 +265,7 @@ class DPLogisticRegressionClassifier(LinearClassifier, PrivateClassifier):
         if roles.public is not None:
             self.start_ = PublicStart.of(codes, signs, counts, roles, n_bins)
             offset = self.start_.of_rows(codes)
-        found = perturbed_logistic(
+        solution = perturbed_logistic(
             curator=curator,
             call=curator.call(COEFFICIENTS),
             rows=dense,
@@ -274,7 +274,7 @@ class DPLogisticRegressionClassifier(LinearClassifier, PrivateClassifier):
             penalty=np.full(dense.shape[1], self._objective().penalty),
             offset=offset,
         )
-        self.coef_, self.intercept_ = found[:-1], float(found[-1])
+        self.coef_, self.intercept_ = solution[:-1], float(solution[-1])
         self.n_features_used_ = int(np.count_nonzero(self.coef_)) + len(roles.public or ())
 
     def _start_roles(self) -> Roles:
@@ -300,8 +300,8 @@ class DPLogisticRegressionClassifier(LinearClassifier, PrivateClassifier):
         check_start(self, self._start_roles())
 
     def _scores(self, codes: Codes) -> Floats:
-        found = super()._scores(codes)
-        return found + self.start_.of_rows(codes) if self.start == PUBLIC_START else found
+        solution = super()._scores(codes)
+        return solution + self.start_.of_rows(codes) if self.start == PUBLIC_START else solution
 
 
 def _minimum(

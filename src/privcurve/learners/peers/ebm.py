@@ -211,8 +211,8 @@ class DPExplainableBoostingClassifier(ChanceClassifier, PrivateClassifier):
             Cost(GAUSSIAN_KIND, bin_rate * math.sqrt(2 * n_columns)),
             Cost(GAUSSIAN_KIND, boost_rate * 2 * float(self.learning_rate) * steps),
         ]
-        found = compose(GAUSSIAN, costs, float(self.delta))
+        spent = compose(GAUSSIAN, costs, float(self.delta))
         return (
             f"the replacement of a record, for which Gaussian noise of this size gives "
-            f"epsilon = {found:.4g} at the same delta"
+            f"epsilon = {spent:.4g} at the same delta"
         )

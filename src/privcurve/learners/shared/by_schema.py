@@ -28,14 +28,14 @@ def facts_for(learner: Any, schema: Schema) -> dict[str, Any]:
     for name in ("n_bins", "bounds", "classes"):
         if getattr(learner, name) is not None:
             raise ValueError(f"{name} follows from the schema: leave out one of the two")
-    domain, known = schema.domain, entry(learner._learner)
+    domain, registered = schema.domain, entry(learner._learner)
     facts: dict[str, Any] = {"n_bins": domain.n_bins, "classes": schema.classes}
-    for fact in (*known.needs, *known.told, *MERGED):
+    for fact in (*registered.needs, *registered.told, *MERGED):
         if getattr(learner, fact) is None:
             facts[fact] = getattr(domain, fact)
-    if known.neighbours == (PRIVATE_COLUMNS,) and learner.public_columns is None:
+    if registered.neighbours == (PRIVATE_COLUMNS,) and learner.public_columns is None:
         facts["public_columns"] = domain.public_columns
-    if schema.at_most is not None and known.private:
+    if schema.at_most is not None and registered.private:
         epsilon, delta = within_group(learner.epsilon, learner.delta, schema.at_most)
         facts |= {"epsilon": epsilon, "delta": delta}
     return facts

@@ -148,13 +148,13 @@ def check_estimate(learner: str, neighbours: str, n_estimate: int | None) -> Non
 def check_codes(given: NDArray[Any], n_bins: Ints) -> Codes:
     """Return a matrix as codes."""
     if given.dtype.kind != "u":
-        whole = given.astype(np.int64) if given.dtype.kind in "ifb" else None
-        if whole is None or not np.array_equal(whole, given) or (whole.size and whole.min() < 0):
+        codes = given.astype(np.int64) if given.dtype.kind in "ifb" else None
+        if codes is None or not np.array_equal(codes, given) or (codes.size and codes.min() < 0):
             raise ValueError(
                 "X must hold codes 0, 1, …, n_bins - 1 (whole numbers). For numeric columns "
                 "give their public bounds: bounds=(low, high)."
             )
-        given = whole
+        given = codes
     too_large = given.max(axis=0, initial=0) >= n_bins
     if too_large.any():
         column = int(np.argmax(too_large))

@@ -121,15 +121,15 @@ class OneHotClassifier(ChanceClassifier):
         n_classes = len(self.classes_)
         self.coef_ = np.zeros((n_classes, self._width()))
         self.intercept_ = log_shares(labels, counts, n_classes)
-        found = np.unique(labels)
-        if self._width() and len(found) > 1:
+        present = np.unique(labels)
+        if self._width() and len(present) > 1:
             # Newton's steps would need a matrix of all coefficients of all classes.
             model = LogisticRegression(C=self.C, max_iter=MOST_STEPS)
             with one_thread():
                 model.fit(self._rows(codes), labels, sample_weight=counts)
             # Of two classes scikit-learn has one row: the other one's score is its negative.
-            signs = [[-0.5], [0.5]] if len(found) == 2 else [[1.0]]
-            self.coef_[found] = model.coef_ * signs
+            signs = [[-0.5], [0.5]] if len(present) == 2 else [[1.0]]
+            self.coef_[present] = model.coef_ * signs
             self.intercept_ = np.full(n_classes, -CERTAIN)
-            self.intercept_[found] = model.intercept_ * np.ravel(signs)
+            self.intercept_[present] = model.intercept_ * np.ravel(signs)
         self.n_features_used_ = int(np.count_nonzero(self.coef_.any(axis=0)))

@@ -246,9 +246,9 @@ def _fit_paid(learner: Any, records: Records, curator: Curator, most: int) -> No
     """Release histograms, merge private bins by them, and train with the rest of the budget."""
     epsilon = float(getattr(learner, "epsilon", math.inf))
     delta, share = getattr(learner, "delta", 0.0), getattr(learner, "bin_share", 0.0)
-    asked = Histograms(learner.private_bins, most)
-    call = price(asked.n_levels, epsilon, delta, share, learner._neighbours())
-    seen = _see(learner, records, asked.released(records, call, curator))
+    histograms = Histograms(learner.private_bins, most)
+    call = price(histograms.n_levels, epsilon, delta, share, learner._neighbours())
+    seen = _see(learner, records, histograms.released(records, call, curator))
     if call.entry is None:
         learner._fit_batch([learner], seen, [curator])
         return

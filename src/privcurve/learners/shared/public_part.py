@@ -110,8 +110,10 @@ class PublicStart:
         inputs = hstack([one_hot(rows.codes, bins), ones], format="csr") if public else ones
         penalty = np.append(np.ones(int(bins.sum())), 0.0)
         with one_thread():
-            found = minimise_logistic(inputs, rows.signs, rows.counts.astype(np.float64), penalty)
-        return cls(public, bins, found[:-1], float(found[-1]))
+            solution = minimise_logistic(
+                inputs, rows.signs, rows.counts.astype(np.float64), penalty
+            )
+        return cls(public, bins, solution[:-1], float(solution[-1]))
 
     def check(self, columns: Sequence[int], n_bins: Ints) -> None:
         """Check what was read from a file."""
@@ -124,8 +126,8 @@ class PublicStart:
         """Return the log-odds of rows of a coded matrix (all columns)."""
         if not self.columns:
             return np.full(len(codes), self.intercept)
-        found = one_hot(codes[:, list(self.columns)], self.n_bins) @ self.coefficients
-        return np.asarray(found + self.intercept)
+        solution = one_hot(codes[:, list(self.columns)], self.n_bins) @ self.coefficients
+        return np.asarray(solution + self.intercept)
 
 
 def started_roles(

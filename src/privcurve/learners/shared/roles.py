@@ -43,27 +43,27 @@ class Roles:
             raise ValueError(
                 f"{learner}: public_columns = {public!r} must hold positions of columns (0, 1, …)"
             )
-        found = tuple(sorted(int(j) for j in positions))
-        for j in found:
+        columns = tuple(sorted(int(j) for j in positions))
+        for j in columns:
             if not 0 <= j < n_columns:
                 raise ValueError(
                     f"{learner}: public_columns names column {j}, "
                     f"but the columns are 0 … {n_columns - 1}"
                 )
-        if len(set(found)) < len(found):
+        if len(set(columns)) < len(columns):
             raise ValueError(f"{learner}: public_columns = {public!r} names a column twice")
-        if len(found) == n_columns:
+        if len(columns) == n_columns:
             raise ValueError(
                 f"{learner}: public_columns names all {n_columns} columns, so that none is left to "
                 "protect: leave out the private ones"
             )
-        return cls(n_columns, found)
+        return cls(n_columns, columns)
 
     @property
     def private(self) -> tuple[int, ...]:
         """Positions of the columns to protect."""
-        known = set(self.public or ())
-        return tuple(j for j in range(self.n_columns) if j not in known)
+        distinct = set(self.public or ())
+        return tuple(j for j in range(self.n_columns) if j not in distinct)
 
     def columns(self, which: str) -> NDArray[np.intp]:
         """Return positions of columns: ``all``, ``public`` or ``private`` ones."""
@@ -121,8 +121,8 @@ def distinct_keys(codes: Codes, signs: Signs, n_bins: Ints) -> tuple[NDArray[Any
     for j, bins in enumerate(n_bins.tolist()):
         if width > 2**62 // bins:
             # Ranks in place of numbers: the order stays, the numbers get small.
-            known, keys = _ranked(keys, width)
-            width = len(known)
+            distinct, keys = _ranked(keys, width)
+            width = len(distinct)
         keys = keys * bins + codes[:, j]
         width *= bins
     return _ranked(keys, width)
@@ -131,12 +131,12 @@ def distinct_keys(codes: Codes, signs: Signs, n_bins: Ints) -> tuple[NDArray[Any
 def _ranked(keys: Ints, width: int) -> tuple[Ints, Ints]:
     """Return the distinct numbers among keys below `width`, increasing, and each key's place."""
     if width > SPARSE * len(keys):
-        known, places = np.unique(keys, return_inverse=True)
-        return known, places.astype(np.int64)
+        distinct, places = np.unique(keys, return_inverse=True)
+        return distinct, places.astype(np.int64)
     # To mark what occurs is faster than to sort.
     occurs = np.zeros(width, dtype=bool)
     occurs[keys] = True
-    known = np.flatnonzero(occurs)
+    distinct = np.flatnonzero(occurs)
     place = np.empty(width, dtype=np.int64)
-    place[known] = np.arange(len(known))
-    return known, place[keys]
+    place[distinct] = np.arange(len(distinct))
+    return distinct, place[keys]

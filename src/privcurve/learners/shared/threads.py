@@ -19,5 +19,5 @@ def _loaded() -> Any:
 
 def one_thread() -> AbstractContextManager[Any]:
     """Return a context in which linear algebra has one thread."""
-    found: AbstractContextManager[Any] = _loaded().limit(limits=1)
-    return found
+    limits: AbstractContextManager[Any] = _loaded().limit(limits=1)
+    return limits
