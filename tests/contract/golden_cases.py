@@ -196,7 +196,7 @@ def other_numbers(known):
 
 def sizes(name, change):
     """Small sizes, of the parameters that have an effect beside a change."""
-    whole = entry(name).whole(change)
+    whole = entry(name).completed(change)
     return {
         key: SIZES.get(name, {}).get(key, min(known.default, SIZE))
         for key, known in entry(name).parameters.items()

@@ -82,9 +82,9 @@ def mutant_of(c):
             # Between too much noise for so few trainings and none for the outcome to be seen.
             share = 1 / 10
         return lambda patch: BREAK[c.learner](patch, share), 30_000
-    fewer = {"dp_logistic_regression": 200, "dp_bagging": 200, "privgam": 400}
+    trainings = {"dpboost": 1_000, "privgam": 400, "dp_bagging": 200, "brc": 200}
     share = 1 / 100 if c.pairs is audited.hidden_few else 1 / 40
-    return lambda patch: BREAK[c.learner](patch, share), fewer.get(c.learner, 1_000)
+    return lambda patch: BREAK[c.learner](patch, share), trainings.get(c.learner, 300)
 
 
 RARE_OUTCOMES = audited.four_constant, large_balance

@@ -81,6 +81,7 @@ def test_published_is_what_the_paper_prints_alone(other):
         noise_of(10, 2, "published", **other)
 
 
+@pytest.mark.slow
 def test_the_audit_finds_a_flipped_label_which_the_partial_learner_does_not_claim():
     (claim,) = [c for c in ATTACKS["brc"] if c.stated != c.neighbours]
     row = run([claim], Target("none", records([[0]], [1], [2])), 7, COMPARISONS).iloc[0]

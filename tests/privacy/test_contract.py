@@ -37,7 +37,19 @@ def named(value):
     return getattr(value, "__name__", str(value))
 
 
-@pytest.mark.parametrize("case", CASES, ids=str)
+# Half-spaces take longest; a setting of each of its forms is enough at once.
+LONG = [
+    case
+    for case in CASES
+    if case.learner == "brc" and {"calibration", "delta"} & set(case.setting) != set()
+]
+
+
+@pytest.mark.parametrize(
+    "case",
+    [pytest.param(case, marks=[pytest.mark.slow] * (case in LONG)) for case in CASES],
+    ids=str,
+)
 def test_learners_keep_it(case):
     assert str(check(case, n_random=25).breach or "") == ""
 

@@ -128,6 +128,7 @@ def test_a_table_is_not_made_of_other_files(finished):
     assert finished.outputs() == made
 
 
+@pytest.mark.slow
 def test_another_public_domain_is_seen_though_the_codes_are_the_same(project):
     """A category that no row has: `prepare` ran by itself, and its matrix has the same bytes."""
     changes = {
