@@ -147,6 +147,7 @@ def test_read_only_results(project, undisturbed):
     project.check_right(undisturbed, [])
 
 
+@pytest.mark.slow
 def test_a_read_only_store_is_found_before_training(project, undisturbed):
     with read_only(project.folder / "results/store"):
         (said,) = errors(project.run(ok=False))

@@ -109,7 +109,7 @@ def searched(learner, pairs, *trainings, epsilon=1.0, delta=0.0, seed=1):
     return search_exact(pairs, functools.partial(one_rule_distribution, learner), epsilon, delta)
 
 
-@pytest.mark.parametrize("make", [OneRuleClassifier, BOOSTED])
+@pytest.mark.parametrize("make", [OneRuleClassifier, pytest.param(BOOSTED, marks=pytest.mark.slow)])
 def test_certified_bound_is_nearly_used_up(make):
     """Exact and sampled: at least 0.45 ε on the best pair, at ε = 1, and never more than ε."""
     learner = make(epsilon=1.0, n_bins=[1], **CLASSES)
@@ -157,7 +157,7 @@ def test_too_little_noise_is_flagged(delta):
     assert searched(learner, pairs, 30_000, delta=delta, seed=2).violated
 
 
-@pytest.mark.parametrize("n", [90, 32561])
+@pytest.mark.parametrize("n", [90, pytest.param(32561, marks=pytest.mark.slow)])
 def test_as_many_records_as_a_real_dataset(n):
     """Labels that about balance leave the choice open: most of ε shows at any size."""
     target = Target("large", records([[0], [0]], [1, -1], [1], [1, n - 1]))

@@ -41,7 +41,7 @@ def named(value):
 LONG = [
     case
     for case in CASES
-    if case.learner == "brc" and {"calibration", "delta"} & set(case.setting) != set()
+    if case.learner == "brc" and {"calibration", "delta"} & set(case.parameters) != set()
 ]
 
 

@@ -52,11 +52,8 @@ def importer(tmp_path, request):
     return Project(tmp_path)
 
 
-@pytest.mark.parametrize(
-    "importer",
-    [pytest.param("Snakefile", marks=pytest.mark.slow), "workflow/Snakefile"],
-    indirect=True,
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("importer", ["Snakefile", "workflow/Snakefile"], indirect=True)
 def test_another_workflow_uses_ours_as_a_module(importer):
     importer.run()
     n_lines = len((importer.folder / "results/tables/tiny/accuracy.csv").read_text().splitlines())
