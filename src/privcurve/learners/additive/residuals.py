@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from functools import partial
+from functools import cached_property, partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -96,11 +96,13 @@ class CodedRows:
         """Bring the scores up to date."""
         for j, shape in enumerate(scores.shapes):
             if j == len(self._shapes):
-                self._shapes.append(np.zeros_like(shape))
-            if shape is self._shapes[j]:
+                change = shape
+                self._shapes.append(shape)
+            elif shape is self._shapes[j]:
                 continue
-            change = shape - self._shapes[j]
-            self._shapes[j] = shape
+            else:
+                change = shape - self._shapes[j]
+                self._shapes[j] = shape
             if change.any():
                 is_intercept = j == len(self.columns)
                 self.move(None if is_intercept else self.column(j, scores), change)
@@ -273,9 +275,22 @@ class BinSums:
     def edges(self) -> Ints:
         """Return Σ |G_b| of all bins, and scores, of each column and of the intercept."""
         signed = self.rows.of("signed", self.scores)
-        ends = np.cumsum([len(bins) for bins in self.maps[: len(self.n_bins)]])
-        of_columns = enumerate(np.split(signed, ends[:-1], axis=-1))
-        return np.array([np.abs(self._by_bin(j, sums)).sum() for j, sums in of_columns])
+        by_bin = np.abs(np.add.reduceat(signed, self._first_codes, axis=-1))
+        of_bins = by_bin.reshape(-1, by_bin.shape[-1]).sum(axis=0)
+        of_columns: Ints = np.add.reduceat(of_bins, bin_starts(self.n_bins)[:-1])
+        return of_columns
+
+    @cached_property
+    def _first_codes(self) -> Ints:
+        """The first code of each bin, if those of all columns and the intercept are numbered."""
+        maps = self.maps[: len(self.n_bins)]
+        starts = bin_starts([len(bins) for bins in maps])
+        return np.concatenate(
+            [
+                start + np.searchsorted(bins, np.arange(k))
+                for start, bins, k in zip(starts[:-1], maps, self.n_bins, strict=True)
+            ]
+        )
 
 
 class Residuals(BinSums):
