@@ -2,9 +2,9 @@
 # # A private model of your own table, in ten minutes
 #
 # You have a table in which each row is about a person, and a yes-or-no question about them. You want a model that you
-# may hand on: whoever gets it, and whatever else they know, should learn next to nothing about any one row.
+# can give to others. Whoever gets it, whatever else they know, should learn next to nothing about any one row.
 #
-# This page is a notebook. It was run when these pages were built: below each cell stands what it printed.
+# This page is a notebook that was run when these pages were built: each cell is followed by its output.
 # To run it yourself: `pip install privcurve`.
 
 # %% [markdown]
@@ -32,9 +32,9 @@ people.head()
 # %% [markdown]
 # ## What is public
 #
-# A private model needs to know, without looking at the rows, what values there *can* be: the lowest and highest possible
-# number of each numeric column, and the list of categories of the others. You decide that from what everybody knows, such
-# as a form sheet or a law, never from the table: **a bound that is copied from the table tells its largest value to everyone**.
+# A private model needs to know, without looking at the rows, which values are *possible*: the lowest and highest possible
+# number of each numeric column, and the categories of the others. Decide that from what everybody knows, such
+# as a form or a law, never from the table: **a bound that is copied from the table tells its largest value to everyone**.
 
 # %%
 from privcurve import PrivGAMClassifier, Schema
@@ -48,10 +48,10 @@ schema = Schema(
 # ## Fit
 #
 # ε (epsilon) says how much one row may matter: no conclusion about a person becomes more than e^ε times as likely because their
-# row was in the table. That is 2.7 times at ε = 1, and 1.1 times at ε = 0.1. δ (delta) is the small chance left beside that; a
-# common choice is well below one over the number of rows.
+# row was in the table. That is 2.7 times at ε = 1, and 1.1 times at ε = 0.1. δ (delta) is a small probability with which this may
+# fail. Choose it well below one over the number of rows.
 #
-# `PrivGAMClassifier` is what we recommend for two classes: none of its settings has to be tuned on the rows. It is a scikit-learn
+# We recommend `PrivGAMClassifier` for two classes: none of its settings has to be tuned on the rows. It is a scikit-learn
 # classifier and takes the data frame as it is.
 
 # %%
@@ -67,7 +67,7 @@ print(f"always saying 'healthy' is right for {(new['outcome'] == 'healthy').mean
 #
 # ## What does privacy cost here?
 #
-# Fit again at other ε, and once without privacy (ε = ∞). This looks at the test rows, so the numbers are for you alone.
+# Fit at other values of ε, and without privacy (ε = ∞). This looks at the test rows, so the numbers are for you alone.
 
 # %%
 for epsilon in (0.1, 0.3, 1, 3, float("inf")):
@@ -84,13 +84,13 @@ for epsilon in (0.1, 0.3, 1, 3, float("inf")):
 # %% [markdown]
 # ## What is guaranteed
 #
-# Each fitted model carries a statement: what is protected, how the parts of ε add up, what is assumed to be public.
+# Each fitted model has a statement: what is protected, how the parts of ε add up, and what is assumed to be public.
 
 # %%
 print(model.privacy_)
 
 # %% [markdown]
-# ## Keep it, and ask it
+# ## Save it, load it, predict
 #
 # A model is one JSON file. It holds no rows and no code.
 
@@ -109,8 +109,8 @@ pd.DataFrame(answers, columns=again.classes).round(3)
 # %% [markdown]
 # ## Before you hand it on
 #
-# Every model of the same rows adds to what is given away: two models at ε = 1 are ε = 2 for whoever has both. The commands
-# keep the books for you: they write down what is spent before they train, draw a secret seed, and make a card to go with the model.
+# Every model of the same rows gives more away: two models at ε = 1 are ε = 2 for whoever has both. The commands
+# keep account for you. They record what is spent before they train, draw a secret seed, and write a card for the model.
 #
 # ```
 # privcurve describe patients.csv --label sick
@@ -118,4 +118,4 @@ pd.DataFrame(answers, columns=again.classes).round(3)
 # privcurve release patients --epsilon 1 --delta 1e-6
 # ```
 #
-# Go on with [reading a card](read_a_card.py), or with [your own data](../your_data.md), which has every option.
+# Next: [read a model card](read_a_card.py), or [your own data](../your_data.md), which has every option.

@@ -26,8 +26,8 @@ table.to_csv("patients.csv", index=False)
 # %% [markdown]
 # ## Release
 #
-# In a notebook `!` runs a shell command. `describe` drafts what is public, and has nothing to ask here: the bounds of an age and
-# the words *yes* and *no* are conventions. Other columns would be left for you to decide.
+# In a notebook `!` runs a shell command. `describe` drafts what is public. Here it needs no decision from you: the bounds of an
+# age and the words *yes* and *no* are conventions. Other columns would be left for you to decide.
 
 # %%
 # !privcurve describe patients.csv --label sick
@@ -47,16 +47,16 @@ Markdown(("\n" + card).replace("\n#", "\n###"))
 # %% [markdown]
 # ## What to look for
 #
-# - **ε, δ and neighbours.** Smaller ε is more privacy. *replace-one* means: had any one row been another one, the model would
-#   have come out about as likely.
+# - **ε, δ and neighbours.** Smaller ε is more privacy. *replace-one* means: if any one row were replaced by another, the same
+#   model would be about as likely.
 # - **Certified or published.** Certified noise has a proof in this project.
 # - **The ledger.** The mechanism calls and what each costs. They add up to ε.
 # - **What is public.** Bounds and categories are in the model as they were written.
-# - **What is not covered.** Persons with several rows, families, facts about groups, whoever has the seed.
+# - **What is not covered.** Persons with several rows, families, facts about groups, and anyone who has the seed.
 # - **How good it is.** A release measures no accuracy on the rows unless it pays for it (`--accuracy`).
 #
-# The card is made from `model.json` alone. What each key of that file means is in [the model file](../model_file.md), and what
-# the books say of all releases together is printed by `privcurve budget`:
+# The card is made from `model.json` alone; [the model file](../model_file.md) explains each key. `privcurve budget` adds up all
+# releases of the dataset:
 
 # %%
 # !privcurve budget patients
