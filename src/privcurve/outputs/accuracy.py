@@ -13,8 +13,7 @@ from privcurve.analysis.selection import ACCURACY
 from privcurve.experiments.results import IncompleteError
 from privcurve.experiments.study import Study
 from privcurve.lazy import pd
-from privcurve.outputs.base import Output, OutputRequest, Reads, metric_name
-from privcurve.outputs.context import Context
+from privcurve.outputs.base import Context, Output, OutputRequest, Reads, metric_name
 from privcurve.tables.table import Table, decimals, of_all, plus_minus, shown
 
 SELECTION_NOTES = (

@@ -10,8 +10,7 @@ from typing import Any, ClassVar
 from privcurve.figures import style
 from privcurve.lazy import Axes, Figure, pd, ticker
 from privcurve.learners import registry
-from privcurve.outputs.base import AUDITS, Option, Output, OutputRequest, Reads, check_name
-from privcurve.outputs.context import Context
+from privcurve.outputs.base import AUDITS, Context, Option, Output, OutputRequest, Reads, check_name
 from privcurve.tables.table import Table
 
 

@@ -10,8 +10,7 @@ from typing import ClassVar
 from privcurve.analysis.keys import mean, method_of, near
 from privcurve.experiments.study import Arm
 from privcurve.lazy import pd
-from privcurve.outputs.base import Option, Output, OutputRequest, Reads, dataset_title
-from privcurve.outputs.context import Context
+from privcurve.outputs.base import Context, Option, Output, OutputRequest, Reads, dataset_title
 from privcurve.tables.table import Table, decimals, plus_minus, shown
 
 

@@ -12,8 +12,7 @@ from privcurve.analysis import kinds, ranks
 from privcurve.analysis.keys import method_of
 from privcurve.figures import style
 from privcurve.lazy import Axes, Figure, pd, stats, ticker
-from privcurve.outputs.base import Files, Option, Output, OutputRequest, Reads, check_name
-from privcurve.outputs.context import Context
+from privcurve.outputs.base import Context, Files, Option, Output, OutputRequest, Reads, check_name
 from privcurve.outputs.error_table import arm_titles, private
 from privcurve.tables.table import MISSING, Table, decimals, of_all, shown
 

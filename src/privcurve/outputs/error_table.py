@@ -11,8 +11,7 @@ from privcurve.analysis import kinds
 from privcurve.analysis.keys import mean, short
 from privcurve.lazy import pd
 from privcurve.outputs.accuracy import FRESH_NOTES, SELECTION_NOTES, all_curves
-from privcurve.outputs.base import Option, Output, OutputRequest, Reads, check_name
-from privcurve.outputs.context import Context
+from privcurve.outputs.base import Context, Option, Output, OutputRequest, Reads, check_name
 from privcurve.tables.table import Table
 
 

@@ -23,6 +23,7 @@ from privcurve.outputs.accuracy import FRESH_NOTES, SELECTION_NOTES
 from privcurve.outputs.answers import RAW, REFERENCES
 from privcurve.outputs.base import (
     OF,
+    Context,
     Files,
     Option,
     Output,
@@ -31,7 +32,6 @@ from privcurve.outputs.base import (
     about,
     dataset_title,
 )
-from privcurve.outputs.context import Context
 from privcurve.outputs.price import LEARNER, PRICE_NOTES
 from privcurve.privacy.budget import LOOKED
 from privcurve.privacy.ledger import PROVED

@@ -20,6 +20,7 @@ from privcurve.numerals import power
 from privcurve.outputs.answers import RAW, REFERENCES
 from privcurve.outputs.base import (
     FIGURES,
+    Context,
     Files,
     Option,
     Output,
@@ -31,7 +32,6 @@ from privcurve.outputs.base import (
     set_the_rule,
     source,
 )
-from privcurve.outputs.context import Context
 
 if TYPE_CHECKING:
     from matplotlib.lines import Line2D

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from privcurve.experiments.results import IncompleteError
 from privcurve.lazy import pd
 from privcurve.learners import registry
-from privcurve.outputs.base import Option, Output, OutputRequest, Reads
-from privcurve.outputs.context import Context
+from privcurve.outputs.base import Context, Option, Output, OutputRequest, Reads
 from privcurve.tables.table import Table, shown
 
 if TYPE_CHECKING:

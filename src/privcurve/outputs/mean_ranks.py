@@ -10,8 +10,7 @@ from privcurve.analysis import ranks
 from privcurve.analysis.keys import method_of
 from privcurve.figures import style
 from privcurve.lazy import Axes, Figure, pd
-from privcurve.outputs.base import Output, OutputRequest, Reads
-from privcurve.outputs.context import Context
+from privcurve.outputs.base import Context, Output, OutputRequest, Reads
 from privcurve.outputs.error_table import ErrorTable, arm_titles, private
 from privcurve.tables.table import Table
 

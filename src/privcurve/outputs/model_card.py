@@ -15,8 +15,15 @@ from privcurve.figures import style
 from privcurve.files import replace_text
 from privcurve.lazy import Figure, pd, ticker
 from privcurve.learners import registry
-from privcurve.outputs.base import Files, Option, Output, OutputRequest, Reads, dataset_title
-from privcurve.outputs.context import Context
+from privcurve.outputs.base import (
+    Context,
+    Files,
+    Option,
+    Output,
+    OutputRequest,
+    Reads,
+    dataset_title,
+)
 from privcurve.tables.table import Table
 
 if TYPE_CHECKING:

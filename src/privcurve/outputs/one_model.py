@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from privcurve.experiments import canonical
 from privcurve.learners import registry
-from privcurve.outputs.base import Option, Output, OutputRequest, Reads, dataset_title
-from privcurve.outputs.context import Context
+from privcurve.outputs.base import Context, Option, Output, OutputRequest, Reads, dataset_title
 
 if TYPE_CHECKING:
     from privcurve.datasets import Dataset

@@ -24,9 +24,8 @@ from privcurve.outputs.answers import (
     ranking,
     titles_of,
 )
-from privcurve.outputs.base import Files, Output, OutputRequest, Reads, about
+from privcurve.outputs.base import Context, Files, Output, OutputRequest, Reads, about
 from privcurve.outputs.comparison import compared
-from privcurve.outputs.context import Context
 from privcurve.tables.table import Table, decimals, plus_minus, read_table, shown
 
 if TYPE_CHECKING:

@@ -10,8 +10,7 @@ import numpy as np
 
 from privcurve.figures import style
 from privcurve.lazy import Axes, Figure, pd, ticker
-from privcurve.outputs.base import Option, OutputRequest, about, dataset_title
-from privcurve.outputs.context import Context
+from privcurve.outputs.base import Context, Option, OutputRequest, about, dataset_title
 from privcurve.outputs.one_model import OPTIONS, OneModel, of_part
 from privcurve.tables.table import Table
 

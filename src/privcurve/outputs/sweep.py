@@ -13,8 +13,7 @@ from privcurve.analysis.keys import NONE, method_of
 from privcurve.experiments.study import ALL, Arm
 from privcurve.figures import style
 from privcurve.lazy import Figure, pd, sns, ticker
-from privcurve.outputs.base import Option, Output, OutputRequest, Reads, dataset_title
-from privcurve.outputs.context import Context
+from privcurve.outputs.base import Context, Option, Output, OutputRequest, Reads, dataset_title
 from privcurve.schema import nearest
 
 if TYPE_CHECKING:

@@ -10,8 +10,7 @@ import numpy as np
 from privcurve.coding import scaled
 from privcurve.figures import style
 from privcurve.lazy import Figure, pd, sns
-from privcurve.outputs.base import Option, OutputRequest, about, dataset_title
-from privcurve.outputs.context import Context
+from privcurve.outputs.base import Context, Option, OutputRequest, about, dataset_title
 from privcurve.outputs.one_model import OPTIONS, OneModel, of_part
 from privcurve.privacy.budget import PRIVATE_COLUMNS
 

@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 from privcurve.figures import style
 from privcurve.lazy import Axes, Figure, pd
 from privcurve.learners import registry
-from privcurve.outputs.base import Option, Output, OutputRequest, Reads
-from privcurve.outputs.context import Context
+from privcurve.outputs.base import Context, Option, Output, OutputRequest, Reads
 
 WITHOUT_NOISE = "without noise"
 

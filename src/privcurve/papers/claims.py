@@ -11,8 +11,7 @@ from typing import Any, ClassVar
 
 from privcurve import schema
 from privcurve.lazy import pd
-from privcurve.outputs.base import OF, PAPER, Output, OutputRequest, Reads
-from privcurve.outputs.context import Context
+from privcurve.outputs.base import OF, PAPER, Context, Output, OutputRequest, Reads
 from privcurve.papers.verdicts import NOT_COMPARABLE, RUNS, STANDARD_ERROR, columns, verdicts
 from privcurve.tables.table import MISSING, Table, decimals, of_all, read_table
 

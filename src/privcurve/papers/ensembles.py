@@ -21,8 +21,7 @@ from privcurve.experiments import study
 from privcurve.files import replace_text
 from privcurve.lazy import pd, stats
 from privcurve.learners import registry
-from privcurve.outputs.base import PAPER, TABLES, Files, Output, OutputRequest, Reads
-from privcurve.outputs.context import Context
+from privcurve.outputs.base import PAPER, TABLES, Context, Files, Output, OutputRequest, Reads
 from privcurve.tables.table import Table
 
 WORD = "ensemble_errors"

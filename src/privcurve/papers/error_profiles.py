@@ -11,6 +11,7 @@ import numpy as np
 from privcurve.figures import style
 from privcurve.lazy import Axes, Figure, pd, sns
 from privcurve.outputs.base import (
+    Context,
     Files,
     Option,
     Output,
@@ -19,7 +20,6 @@ from privcurve.outputs.base import (
     dataset_title,
     source,
 )
-from privcurve.outputs.context import Context
 from privcurve.papers import ensembles
 from privcurve.tables.table import Table
 

@@ -14,8 +14,7 @@ import numpy as np
 from privcurve.figures import style
 from privcurve.lazy import Figure, pd, sns
 from privcurve.learners import registry
-from privcurve.outputs.base import Option, OutputRequest
-from privcurve.outputs.context import Context
+from privcurve.outputs.base import Context, Option, OutputRequest
 from privcurve.outputs.thresholds import (
     BUCKETS,
     DASHES,

@@ -11,8 +11,7 @@ import numpy as np
 from privcurve.coding import Floats
 from privcurve.figures import style
 from privcurve.lazy import Figure, pd, sns
-from privcurve.outputs.base import Option, Output, OutputRequest, Reads
-from privcurve.outputs.context import Context
+from privcurve.outputs.base import Context, Option, Output, OutputRequest, Reads
 from privcurve.privacy.sensitivity.impurity import boosted_split_published
 
 

@@ -15,8 +15,7 @@ from typing import Any, ClassVar
 
 from privcurve.analysis.keys import mean, short
 from privcurve.lazy import pd
-from privcurve.outputs.base import PRINTED, Option, Output, OutputRequest, Reads
-from privcurve.outputs.context import Context
+from privcurve.outputs.base import PRINTED, Context, Option, Output, OutputRequest, Reads
 from privcurve.tables.table import MISSING, Table
 
 # What can be compared: the file of printed numbers, and the output that has ours.

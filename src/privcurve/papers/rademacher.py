@@ -16,8 +16,7 @@ from numpy.typing import NDArray
 from privcurve import datasets
 from privcurve.lazy import pd
 from privcurve.learners import registry
-from privcurve.outputs.base import Option, Output, OutputRequest, Reads
-from privcurve.outputs.context import Context
+from privcurve.outputs.base import Context, Option, Output, OutputRequest, Reads
 from privcurve.tables.table import Table
 
 

@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from typing import ClassVar
 
 from privcurve.lazy import pd
-from privcurve.outputs.base import Option, Output, OutputRequest, Reads
-from privcurve.outputs.context import Context
+from privcurve.outputs.base import Context, Option, Output, OutputRequest, Reads
 from privcurve.tables.table import MISSING, Table, decimals
 
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from privcurve.lazy import pd
-from privcurve.outputs.base import OF, Output, OutputRequest, Reads
-from privcurve.outputs.context import Context
+from privcurve.outputs.base import OF, Context, Output, OutputRequest, Reads
 from privcurve.papers.claims import Claims
 from privcurve.papers.verdicts import (
     FAILS,

@@ -23,8 +23,17 @@ from privcurve.experiments.study import Study, StudyError
 from privcurve.learners import own, registry
 from privcurve.outputs import record
 from privcurve.outputs.audit import audited
-from privcurve.outputs.base import AUDITS, MADE, NAME_KEY, OF, OutputRequest, about, ask, elsewhere
-from privcurve.outputs.context import Context
+from privcurve.outputs.base import (
+    AUDITS,
+    MADE,
+    NAME_KEY,
+    OF,
+    Context,
+    OutputRequest,
+    about,
+    ask,
+    elsewhere,
+)
 from privcurve.outputs.leaderboard import RUN_AUDIT, page_tables
 from privcurve.outputs.learning_curves import LearningCurves
 from privcurve.outputs.registry import OUTPUTS
