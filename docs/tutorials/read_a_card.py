@@ -32,6 +32,19 @@ table.to_csv("patients.csv", index=False)
 # %%
 # !privcurve describe patients.csv --label sick
 
+# %% [markdown]
+# Who answers for the records, and what models of them are for, is nothing that a program can draft:
+
+# %%
+description = Path("descriptions/patients.yaml")
+about = """\
+about:
+  owner: St Mary's hospital
+  contact: privacy@hospital.example
+  purpose: to plan beds a month ahead; not to decide about anyone
+"""
+description.write_text(description.read_text("utf-8") + about, "utf-8")
+
 # %%
 # !privcurve release patients --epsilon 1 --delta 1e-6
 
@@ -47,15 +60,23 @@ Markdown(("\n" + card).replace("\n#", "\n###"))
 # %% [markdown]
 # ## What to look for
 #
-# - **ε, δ and neighbours.** Smaller ε is more privacy. *replace-one* means: if any one row were replaced by another, the same
-#   model would be about as likely.
-# - **Certified or published.** Certified noise has a proof in this project.
-# - **The ledger.** The mechanism calls and what each costs. They add up to ε.
-# - **What is public.** Bounds and categories are in the model as they were written.
-# - **What is not covered.** Persons with several rows, families, facts about groups, and anyone who has the seed.
-# - **How good it is.** A release measures no accuracy on the rows unless it pays for it (`--accuracy`).
+# On the first page:
 #
-# The card is made from `model.json` alone; [the model file](../model_file.md) explains each key. `privcurve budget` adds up all
+# - **Who, when, what for.** Ask there if you want to use the model for something else.
+# - **How private it is.** ε is what a guess about one person can gain. Half of all guesses between two equally likely answers are right
+#   without the model; the card says how many can be with it. Smaller ε is more privacy.
+# - **How good it is.** A release measures no accuracy on the rows unless it pays for it (`--accuracy`).
+# - **What is not covered.** Persons with several rows, families, facts about groups, and anyone who has the seed.
+#
+# In full, which `card.html` folds away:
+#
+# - **The statement.** *replace-one* means: if any one row were replaced by another, the same model would be about as
+#   likely. *Certified* noise has a proof in this project.
+# - **How it decides.** What each value adds to the score. After ± stands how far noise and chance may have moved it.
+# - **The ledger.** The mechanism calls, column by column, and what each costs. They add up to ε.
+# - **What is public.** Bounds and categories are in the model as they were written.
+#
+# [The model file](../model_file.md) explains each key of `model.json`. `privcurve budget` adds up all
 # releases of the dataset:
 
 # %%

@@ -16,14 +16,14 @@ from privcurve import datasets, models
 from privcurve.learners.additive.class_model import ClassModel
 from privcurve.learners.additive.model import AdditiveModel, PairShape
 from privcurve.privacy import seeds
-from privcurve.privacy.budget import ADD_REMOVE
+from privcurve.privacy.budget import ADD_REMOVE, REPLACE_ONE, most_right
 from privcurve.privacy.curator import Curator
 from privcurve.privacy.noise import PARTS, right_answers
 from privcurve.privacy.seeds import SecretSeed
 from privcurve.releases import card as cards
 from privcurve.releases import release as releasing
 from privcurve.releases import shares
-from privcurve.releases.budget_ledger import DONE
+from privcurve.releases.budget_ledger import DONE, Price
 from privcurve.releases.errors import LedgerError, ReleaseError
 from privcurve.releases.page import Page, Rows
 from privcurve.releases.release import release
@@ -90,8 +90,77 @@ def test_the_card_says_what_the_model_is(gam):
     page = gam.path(PAGE).read_text()
     assert "<script" not in page
     assert not re.findall(r"(?:src|href)=", page)
-    for heading in re.findall(r"^## (.+)$", text, re.MULTILINE):
-        assert f"<h2>{heading}</h2>" in page
+    for signs, heading in re.findall(r"^(###?) (.+)$", text, re.MULTILINE):
+        assert f"<h{len(signs)}>{heading}</h{len(signs)}>" in page
+
+
+def test_a_card_begins_with_who_when_and_what_for(mine):
+    about = {"owner": "The <hospital>", "contact": "privacy@hospital.example"}
+    mine(about={**about, "purpose": "to plan beds, not to refuse anyone"})
+    released = release(request(learner="privgam"))
+    (day, _, _) = book().releases()[0].facts["at"].partition("T")
+    text, page = (released.path(name).read_text().replace("\\", "") for name in (CARD, PAGE))
+    front, _, in_full = text.partition("## In full")
+    for said in (*about.values(), "to plan beds", f"{day}; release 1", "at most 74 times in 100"):
+        assert said in front
+    for heading in ("How private it is", "How good it is", "What is not covered"):
+        assert f"\n## {heading}\n" in front
+    for heading in ("What it guarantees", "How it decides", "What it was made of"):
+        assert f"\n### {heading}\n" in in_full
+    # On the page what is in full is folded away.
+    before, _, folded = page.partition("<details>")
+    assert "The &lt;hospital&gt;" in before
+    assert "How it decides" not in before
+    assert folded.count("<h3>") == in_full.count("\n### ")
+    # A variant has them, too; without any the card says that nobody is named.
+    mine()
+    assert "not said (about, in the description)" in release(request()).path(CARD).read_text()
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "delta", "said"),
+    [
+        (0.01, 0, "at most 51 times in 100"),
+        (1, 0, "at most 74 times in 100"),
+        (1, 0.05, "at most 75 times in 100"),
+        (3, 1e-6, "at most 96 times in 100"),
+        (6, 0, "more than 99 times in 100"),
+        (math.inf, 0, "more than 99 times in 100"),
+        (1, 1, "more than 99 times in 100"),
+    ],
+)
+def test_what_an_epsilon_means_is_what_a_guess_gains(epsilon, delta, said):
+    for neighbours in (REPLACE_ONE, ADD_REMOVE):
+        assert said in cards.in_words(Price(epsilon, delta, neighbours))
+    assert "those of one patient" in cards.in_words(Price(epsilon, delta, REPLACE_ONE, "patient"))
+
+
+def test_a_guess_gains_no_more_than_is_said_and_may_gain_that():
+    """Of mechanisms with four outcomes: shown whole with δ, else randomized response."""
+    for epsilon, delta in ((0.1, 0.0), (1.0, 0.0), (1.0, 0.1), (2.5, 1e-3)):
+        true = math.exp(epsilon) / (1 + math.exp(epsilon))
+        first = np.array([delta, (1 - delta) * true, (1 - delta) * (1 - true), 0])
+        second = first[::-1]
+        best = np.maximum(first, second).sum() / 2
+        assert best == pytest.approx(most_right(epsilon, delta), rel=1e-12)
+
+
+def test_the_ledger_on_a_card_has_names_of_columns(gam):
+    names = gam.domain.names
+    assert cards.with_names("3: values of column 1", names) == "3: values of column town"
+    assert cards.with_names("columns 1 and 0, again", names) == "columns town and age, again"
+    assert cards.with_names("noisy histograms of 2 columns", names).endswith("of 2 columns")
+    assert not re.search(r"\bcolumns? \d", gam.path(CARD).read_text())
+
+
+def test_a_bar_has_its_error():
+    page = Page("", (Rows(("a", "b"), [("c", "+1"), ("d", "-2")], [1.0, -2.0], [0.5, 2.0]),))
+    text = page.html()
+    assert text.count('class="error"') == 2
+    # The longest end, 2 + 2, is the end of the drawing.
+    assert "M0.0 2V8M0.0 5H50.0M50.0 2V8" in text
+    assert "M56.2 2V8M56.2 5H68.8M68.8 2V8" in text
+    assert 'class="error"' not in Page("", (Rows(("a",), [("c",)], [1.0]),)).html()
 
 
 def test_a_name_that_is_markup_is_text_on_the_card():
@@ -222,7 +291,7 @@ def test_a_public_benchmark_with_a_test_part_has_an_accuracy(mine):
     expected = 0.0 if released.learner.predict([[0, 0]])[0] > 0 else 1.0
     assert (released.accuracy.value, released.accuracy.epsilon) == (expected, 0)
     card = released.path(CARD).read_text()
-    assert f"Accuracy {expected:.4f} (± 0.0000) on the 9 records" in card
+    assert f"Accuracy {expected:.3f} (± 0.000) on the 9 records" in card
     with pytest.raises(ReleaseError, match="an accuracy costs nothing"):
         release(request(accuracy=0.1))
 

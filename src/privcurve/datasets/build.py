@@ -57,7 +57,7 @@ TEXT = "text"
 # Keys of a description that are taken as they are written.
 _AS_WRITTEN = (
     *("title", "citation", "licence", "how_to_get", "public_benchmark", "budget"),
-    "rows_per_part",
+    *("rows_per_part", "about"),
 )
 
 # The column of labels in files whose fields are numbered.

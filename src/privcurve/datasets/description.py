@@ -203,6 +203,7 @@ class Description:
     citation: str = ""
     licence: str = ""
     how_to_get: str = ""
+    about: Mapping[str, str] = field(default_factory=dict)
     public_benchmark: bool = False
     budget: Mapping[str, Any] = field(default_factory=dict)
     own_files: frozenset[str] = frozenset()

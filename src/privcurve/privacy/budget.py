@@ -107,6 +107,16 @@ def of_group(epsilon: float, delta: float, size: int) -> tuple[float, float]:
     return size * epsilon, min(1.0, delta * _group_factor(epsilon, size))
 
 
+def most_right(epsilon: float, delta: float) -> float:
+    """Return the largest share of right guesses about one record, of two that are as likely.
+
+    Let a and b be the chances of guessing right if it is the first, and if it is the second. Then
+    a ≤ e^ε (1 − b) + δ and b ≤ e^ε (1 − a) + δ; so (a + b)/2 ≤ (e^ε + δ)/(1 + e^ε).
+    """
+    odds = math.exp(-epsilon)
+    return min(1.0, (1 + delta * odds) / (1 + odds))
+
+
 def within_group(epsilon: float, delta: float, size: int) -> tuple[float, float]:
     """Return what one change may cost so that `size` of them have (ε, δ): undo :func:`of_group`.
 

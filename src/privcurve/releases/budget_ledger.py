@@ -280,11 +280,11 @@ class BudgetLedger:
             before = list(content.releases.values())
             self._check(before, budget, price, large_delta)
             prices = [*(one.price for one in before), price]
-            release = Release(len(prices), price, RESERVED, dict(facts), content.n_comparisons)
+            facts = {"at": _now(), **facts}
+            release = Release(len(prices), price, RESERVED, facts, content.n_comparisons)
             line = {
                 "release": release.number,
                 "state": RESERVED,
-                "at": _now(),
                 **price_of(price),
                 "together": [price_of(one) for one in totals(prices, budget)],
                 **facts,

@@ -6,6 +6,8 @@ All on it is public, or paid for: it may leave with the model.
 from __future__ import annotations
 
 import itertools
+import math
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -18,13 +20,13 @@ from privcurve.datasets.columns import NUMERIC, Column, spelt
 from privcurve.learners import registry
 from privcurve.learners.shared.tuning import candidates_of
 from privcurve.privacy import budget as words
-from privcurve.privacy.ledger import LedgerEntry, PrivacyStatement
+from privcurve.privacy.ledger import LedgerEntry
 from privcurve.privacy.mechanisms import MECHANISMS
 from privcurve.privacy.seeds import OF_CHACHA, SecretSeed
 from privcurve.releases import shares
-from privcurve.releases.budget_ledger import claim, level
+from privcurve.releases.budget_ledger import Price, claim, level
 from privcurve.releases.choice import is_choice, titles
-from privcurve.releases.page import Block, Code, Heading, Page, Points, Rows, Text
+from privcurve.releases.page import Block, Code, Heading, Page, Part, Points, Rows, Text
 from privcurve.releases.released import MODEL, Released
 from privcurve.releases.request import plain
 
@@ -40,6 +42,11 @@ ABOUT = "made by privcurve release; its card, beside it, says what it guarantees
 MOST_STEPS = 40
 MOST_LINES = 120
 MOST_CATEGORIES = 8
+
+# Of a description's `about`, and what each stands under.
+ABOUT_WHOM = {"owner": "who", "contact": "contact", "purpose": "what for"}
+NOT_SAID = "not said (about, in the description)"
+SICK = "with an illness, say, or without it"
 
 BEFORE = (
     "Whatever was looked at before: a comparison of learners or settings on the same records, if "
@@ -66,21 +73,20 @@ def card(released: Released) -> Page:
     """Return the card of a release."""
     title = released.description.title or released.request.dataset
     learner = registry.entry(released.learner_name).title
-    blocks: list[Block] = [
+    decision = list(decides(released))
+    warnings = [block for block in decision if isinstance(block, Text) and block.warning]
+    in_full: list[Block] = [
+        Heading("What it is", 3),
         *_what(released),
-        Heading("What it guarantees"),
+        Heading("What it guarantees", 3),
         *_guarantee(released),
-        Heading("How good it is"),
-        Text(_accuracy(released)),
-        Heading("How it decides"),
-        *decides(released),
-        Heading("What it was made of"),
-        *_steps(released.statement, released.made),
-        Heading("What adds up"),
+        Heading("How it decides", 3),
+        *(block for block in decision if block not in warnings),
+        Heading("What it was made of", 3),
+        *_steps(released),
+        Heading("What adds up", 3),
         *_adds_up(released),
-        Heading("What is not covered"),
-        Points(tuple(_not_covered(released))),
-        Heading("What was taken to be public"),
+        Heading("What was taken to be public", 3),
         Text(
             "Columns, their bins and categories, and the names of the classes come from the "
             "dataset's description, not from the records."
@@ -90,29 +96,56 @@ def card(released: Released) -> Page:
             [_fact(column, released) for column in released.domain.columns],
         ),
     ]
+    blocks = [
+        _front(released),
+        Heading("How private it is"),
+        *_meaning(released),
+        Heading("How good it is"),
+        *warnings,
+        Text(_accuracy(released)),
+        Heading("What is not covered"),
+        Points(tuple(_not_covered(released))),
+        Part("In full", tuple(in_full)),
+    ]
     return Page(f"{learner}: {title}", tuple(blocks))
 
 
-def _what(released: Released) -> Iterator[Block]:
-    label, name = released.domain.label, released.learner_name
-    entry = registry.entry(name)
+def _front(released: Released) -> Rows:
+    """Return who released what, when and what for."""
+    about, label = released.description.about, released.domain.label
+    day = released.release.facts["at"].partition("T")[0]
     names = ", ".join(label.names)
     if released.domain.n_classes == 2:
         names = f"{label.positive} (positive) or {label.negative} (negative)"
+    rows = [
+        *((title, about.get(key, NOT_SAID)) for key, title in ABOUT_WHOM.items()),
+        ("released", f"{day}; release {released.release.number} of these records"),
+        ("predicts", f"{label.column}: {names}"),
+        ("from", f"{len(released.domain.columns)} columns: {_listed(released.domain.names)}"),
+        ("trained on", _trained_on(released)),
+        ("privacy", _level(released)),
+    ]
+    return Rows(("", "this model"), rows)
+
+
+def _listed(names: Sequence[str]) -> str:
+    more = f", … ({len(names)})" if len(names) > MOST_CATEGORIES else ""
+    return ", ".join(names[:MOST_CATEGORIES]) + more
+
+
+def _what(released: Released) -> Iterator[Block]:
+    name = released.learner_name
+    entry = registry.entry(name)
     settings = [f"{k} = {plain(v)}" for k, v in entry.completed(released.setting).items()]
     rows = [
-        ("predicts", f"{label.column}: {names}"),
-        ("from", f"{len(released.domain.columns)} columns (below)"),
         ("learner", f"{entry.title} ({name}, version {entry.version})"),
         ("settings", "; ".join(settings) or "none"),
         *_chosen(released),
-        ("trained on", _trained_on(released)),
-        ("privacy", _level(released)),
         ("neighbours", _neighbours(released)),
         ("made with", f"privcurve {__version__}"),
         ("files", "model.json (JSON; nothing in it is a program), this card"),
     ]
-    yield Rows(("", "this model"), rows)
+    yield Rows(("", "in full"), rows)
 
 
 def _neighbours(released: Released) -> str:
@@ -138,7 +171,7 @@ def _chosen(released: Released) -> Iterator[tuple[str, str]]:
     yield (
         "chosen",
         f"on the records, by private selection from {len(each)}: {'; '.join(each)}. The privacy "
-        "below is that of the choice and of the training together",
+        "stated is that of the choice and of the training together",
     )
 
 
@@ -157,7 +190,8 @@ def _trained_on(released: Released) -> str:
     return f"all {n:,} training records{of_each}; their number is public"
 
 
-def _guarantee(released: Released) -> Iterator[Block]:
+def _meaning(released: Released) -> Iterator[Block]:
+    """Say what ε and δ mean, with an example, and warn where they mean little."""
     if not released.statement.private:
         yield Text(
             f"ε = ∞ for whoever knows the seed, {released.seed}: it is a public number, and with "
@@ -165,18 +199,56 @@ def _guarantee(released: Released) -> Iterator[Block]:
             "are no secret, and for nothing else.",
             warning=True,
         )
-        yield Text(f"With a secret seed it would be: {released.made.drawn_by(OF_CHACHA)}")
         return
-    yield Text(str(released.statement))
+    price = released.price
+    yield Text(f"{in_words(price)} That is what {level(price)} mean{'' if price.delta else 's'}.")
+    (together,) = [one for one in released.together if one.neighbours == price.neighbours]
+    if together != price:
+        yield Text(
+            "With this model and the earlier releases of these records together, they guess right "
+            f"{_guesses(together)}."
+        )
     for sentence, large in released.deltas():
         yield Text(sentence, warning=large)
+
+
+def in_words(price: Price) -> str:
+    """Say what a guarantee means to someone who has never heard of ε: what a guess can gain."""
+    whose = f"those of one {price.unit}" if price.unit else "one, say yours"
+    them, are = ("them", "those are") if price.unit else ("it", "it is")
+    doubt = {
+        words.REPLACE_ONE: f"Of {them} they know two possibilities, each as likely: {SICK}.",
+        words.PRIVATE_COLUMNS: (
+            f"Of what is private in {them} they know two possibilities, each as likely."
+        ),
+        words.ADD_REMOVE: f"Whether {are} among those that trained the model is as likely as not.",
+    }[price.neighbours]
+    return (
+        f"An example. Someone knows all of these records but {whose}. {doubt} By a coin toss they "
+        "guess right 50 times in 100; with this model, whatever they do with it, "
+        f"{_guesses(price)}. With perfect privacy that would be 50, without any 100."
+    )
+
+
+def _guesses(price: Price) -> str:
+    most = math.ceil(100 * words.most_right(price.epsilon, price.delta) - 1e-9)
+    if most < 100:
+        return f"at most {most} times in 100"
+    return "perhaps more than 99 times in 100: so large an epsilon promises next to nothing"
+
+
+def _guarantee(released: Released) -> Iterator[Block]:
+    if released.statement.private:
+        yield Text(str(released.statement))
+    else:
+        yield Text(f"With a secret seed it would be: {released.made.drawn_by(OF_CHACHA)}")
 
 
 def _accuracy(released: Released) -> str:
     accuracy = released.accuracy
     if accuracy is not None:
         measured = (
-            f"Accuracy {accuracy.value:.4f} (± {accuracy.error:.4f}) on the "
+            f"Accuracy {accuracy.value:.3f} (± {accuracy.error:.3f}) on the "
             f"{released.description.n_test:,} records of the dataset's test part, which it was not "
             "trained on"
         )
@@ -224,25 +296,28 @@ def _sum(
     label = domain.label
     if not (pairs or any(each.any() for each in values)):
         answer = label.positive if constant > 0 else label.negative
-        yield Text(f"It always says that {label.column} is {answer}: no column counts.")
+        yield _constant(label.column, answer)
         return
     yield Text(
         f"A score is added up: {constant_words}, and to that the value of each column's bin. "
         f"Above 0 the model says that {label.column} is {label.positive}."
         + (
-            " After ± stand standard errors, of noise and of the spread of records (approximate)."
+            " After ± stand standard errors, of noise and of the spread of records (approximate); "
+            "the page draws them over the bars."
             if errors
             else ""
         )
     )
-    largest = max(float(abs(each).max()) for each in values)
+    wide = zip(values, errors or [0 * each for each in values], strict=True)
+    largest = max(float((abs(each) + error).max()) for each, error in wide)
     used = [j for j in range(len(values)) if values[j].any()]
     for j in sorted(used, key=lambda j: float(values[j].min() - values[j].max())):
         header = (domain.names[j], "value", *(["error"] if errors else []))
         columns = [domain.columns[j].bin_names, [f"{value:+{form}}" for value in values[j]]]
         if errors:
             columns.append([f"± {error:{form}}" for error in errors[j]])
-        yield Rows(header, list(zip(*columns, strict=True)), values[j].tolist(), largest)
+        whiskers = errors[j].tolist() if errors else ()
+        yield Rows(header, list(zip(*columns, strict=True)), values[j].tolist(), whiskers, largest)
     for pair in pairs:
         yield from _pair(pair, domain, largest)
     used += [j for pair in pairs for j in pair.columns]
@@ -252,13 +327,17 @@ def _sum(
     yield from always(constant, [*values, *(pair.values for pair in pairs)], domain)
 
 
+def _constant(column: str, answer: str) -> Text:
+    return Text(f"It always says that {column} is {answer}: no column counts.", warning=True)
+
+
 def _class_sums(domain: Domain, model: ClassModel) -> Iterator[Block]:
     """Yield what each value adds to the score of each class; columns by their span."""
     label, names = domain.label, domain.label.names
     starts = list(zip(names, model.intercepts, model.intercept_errors, strict=True))
     if not model.n_used:
         answer = names[int(model.intercepts.argmax())]
-        yield Text(f"It always says that {label.column} is {answer}: no column counts.")
+        yield _constant(label.column, answer)
         return
     yield Text(
         f"Each {label.column} has a score: a start, and to that the value of each column's bin. "
@@ -311,9 +390,8 @@ def _pair(pair: PairShape, domain: Domain, largest: float) -> Iterator[Block]:
         for (a, b), value in zip(cells, values, strict=True)
     ]
     first, second = (domain.names[j] for j in pair.columns)
-    yield Rows(
-        (f"{first}, beside its own", f"and {second}", "value", "error"), rows, values, largest
-    )
+    header = (f"{first}, beside its own", f"and {second}", "value", "error")
+    yield Rows(header, rows, values, [float(pair.errors[cell]) for cell in cells], largest)
 
 
 def _grouped(bin_names: Sequence[str], groups: Sequence[int]) -> list[str]:
@@ -338,18 +416,28 @@ def _words(released: Released) -> str:
     return "\n".join([*lines[:MOST_LINES], *([f"… and {left} lines more"] if left > 0 else [])])
 
 
-def _steps(statement: PrivacyStatement, made: PrivacyStatement) -> Iterator[Block]:
+def _steps(released: Released) -> Iterator[Block]:
     """Yield the mechanism calls: of a model with a public seed, those of its noise."""
     alike: dict[Any, list[LedgerEntry]] = {}
-    for entry in made.ledger:
+    for entry in released.made.ledger:
+        entry = replace(entry, what=with_names(entry.what, released.domain.names))
         alike.setdefault(replace(entry, what="", calls=1), []).append(entry)
     groups = list(alike.values())
     rows = [_step(group) for group in groups[:MOST_STEPS]]
     yield Rows(("released", "mechanism", "noise rate", "sensitivity", "cost", "proof"), rows)
     left = len(groups) - MOST_STEPS
     if left > 0:
-        where = " (all of them are in model.json)" if statement.ledger else ""
+        where = " (all of them are in model.json)" if released.statement.ledger else ""
         yield Text(f"… and {left} lines more{where}.")
+
+
+def with_names(what: str, names: Sequence[str]) -> str:
+    """Name the columns of a ledger's line, which has their places: a learner knows no names."""
+
+    def named(match: re.Match[str]) -> str:
+        return match[1] + re.sub(r"\d+", lambda place: names[int(place[0])], match[2])
+
+    return re.sub(r"\b(columns? )(\d+(?: and \d+)?)\b", named, what)
 
 
 def _step(group: Sequence[LedgerEntry]) -> tuple[str, ...]:
@@ -413,7 +501,4 @@ def _fact(column: Column, released: Released) -> tuple[str, ...]:
         low, high = (spelt(end, column.dates) for end in column.edges[:: column.bins])
         kind = "date" if column.dates else "numeric"
         return column.name, kind, str(column.n_bins), f"{low} to {high}", source
-    titles = column.titles
-    shown = ", ".join(titles[:MOST_CATEGORIES])
-    more = f", … ({len(titles)})" if len(titles) > MOST_CATEGORIES else ""
-    return column.name, "categorical", str(column.n_bins), shown + more, source
+    return column.name, "categorical", str(column.n_bins), _listed(column.titles), source

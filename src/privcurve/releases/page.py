@@ -11,9 +11,10 @@ from tabulate import tabulate
 
 @dataclass(frozen=True)
 class Heading:
-    """The title of a section."""
+    """The title of a section; of one in a part of the page, with level 3."""
 
     text: str
+    level: int = 2
 
 
 @dataclass(frozen=True)
@@ -48,17 +49,28 @@ class Rows:
     rows : sequence of sequences of str
     bars : sequence of float
         One number a row, drawn beside it on the page; empty for none.
+    errors : sequence of float
+        The standard error of each of these numbers, drawn over its bar.
     largest : float
-        The number of the longest bar; of these by default.
+        The number of the longest bar, with its error; of these by default.
     """
 
     header: tuple[str, ...]
     rows: Sequence[Sequence[str]]
     bars: Sequence[float] = ()
+    errors: Sequence[float] = ()
     largest: float = 0.0
 
 
-Block = Heading | Text | Points | Code | Rows
+@dataclass(frozen=True)
+class Part:
+    """A part of the page that is folded away until someone opens it."""
+
+    title: str
+    blocks: tuple[Block, ...]
+
+
+Block = Heading | Text | Points | Code | Rows | Part
 
 
 @dataclass(frozen=True)
@@ -87,8 +99,10 @@ class Page:
 
 def _markdown(block: Block) -> str:
     match block:
-        case Heading(text):
-            return f"## {text}"
+        case Heading(text, level):
+            return f"{'#' * level} {text}"
+        case Part(title, blocks):
+            return "\n\n".join([f"## {title}", *map(_markdown, blocks)])
         case Text(text, warning):
             return f"**{_plain(text)}**" if warning else _plain(text)
         case Points(items):
@@ -114,8 +128,13 @@ def _cell(text: str) -> str:
 
 def _html(block: Block) -> str:
     match block:
-        case Heading(text):
-            return f"<h2>{html.escape(text)}</h2>"
+        case Heading(text, level):
+            return f"<h{level}>{html.escape(text)}</h{level}>"
+        case Part(title, blocks):
+            inner = "\n".join(map(_html, blocks))
+            return (
+                f"<details>\n<summary><h2>{html.escape(title)}</h2></summary>\n{inner}\n</details>"
+            )
         case Text(text, warning):
             mark = ' class="warning" role="note"' if warning else ""
             return f"<p{mark}>{html.escape(text)}</p>"
@@ -132,12 +151,15 @@ def _table(block: Rows) -> str:
     head = "".join(f'<th scope="col">{html.escape(name)}</th>' for name in block.header)
     if block.bars:
         head += '<th scope="col" aria-hidden="true"></th>'
-    largest = max(block.largest, *map(abs, block.bars), 1e-9)
+    errors = block.errors or [0.0] * len(block.bars)
+    ends = [abs(bar) + error for bar, error in zip(block.bars, errors, strict=True)]
+    largest = max(block.largest, *ends, 1e-9)
     lines = []
     for k, row in enumerate(block.rows):
         cells = "".join(f"<td>{html.escape(cell)}</td>" for cell in row)
         if block.bars:
-            cells += f'<td class="bar" aria-hidden="true">{_bar(block.bars[k] / largest)}</td>'
+            bar = _bar(block.bars[k] / largest, errors[k] / largest)
+            cells += f'<td class="bar" aria-hidden="true">{bar}</td>'
         lines.append(f"<tr>{cells}</tr>")
     return (
         f'<div class="wide" tabindex="0"><table><thead><tr>{head}</tr></thead>'
@@ -145,15 +167,18 @@ def _table(block: Rows) -> str:
     )
 
 
-def _bar(share: float) -> str:
-    """Draw a number from −1 to 1 as a bar to the left or right of a middle."""
+def _bar(share: float, error: float) -> str:
+    """Draw a number from −1 to 1 as a bar to the left or right of a middle, with its error."""
     width = 50 * abs(share)
     start = 50.0 if share > 0 else 50 - width
     kind = "up" if share > 0 else "down"
+    low, high = 50 * (1 + share - error), 50 * (1 + share + error)
+    whisker = f'<path class="error" d="M{low:.1f} 2V8M{low:.1f} 5H{high:.1f}M{high:.1f} 2V8"/>'
     return (
         '<svg width="120" height="12" viewBox="0 0 100 10" preserveAspectRatio="none">'
         '<line x1="50" y1="0" x2="50" y2="10"/>'
-        f'<rect class="{kind}" x="{start:.1f}" y="1" width="{width:.1f}" height="8"/></svg>'
+        f'<rect class="{kind}" x="{start:.1f}" y="1" width="{width:.1f}" height="8"/>'
+        f"{whisker if error else ''}</svg>"
     )
 
 
@@ -167,8 +192,11 @@ h1 { font-size: 1.6rem; line-height: 1.25; } h2 { font-size: 1.2rem; margin-top:
 table { border-collapse: collapse; font-size: 0.9rem; }
 th, td { text-align: left; padding: 0.2rem 0.7rem 0.2rem 0; border-bottom: 1px solid var(--line); }
 td { font-variant-numeric: tabular-nums; } .bar { min-width: 120px; }
-svg line { stroke: currentColor; stroke-width: 0.6; } .up { fill: #0072b2; }
-.down { fill: #d55e00; }
+svg line, .error { stroke: currentColor; stroke-width: 1px; vector-effect: non-scaling-stroke; }
+.error { fill: none; } .up { fill: #0072b2; } .down { fill: #d55e00; }
+td { overflow-wrap: anywhere; } h3 { font-size: 1.05rem; margin-top: 1.5rem; }
+details { border-top: 1px solid var(--line); margin-top: 2rem; } summary { cursor: pointer; }
+summary h2 { display: inline; line-height: 3; }
 pre { background: var(--soft); padding: 0.7rem; overflow-x: auto; white-space: pre-wrap; }
 .warning { border-left: 4px solid var(--mark); padding-left: 0.7rem; font-weight: 600; }
 """
