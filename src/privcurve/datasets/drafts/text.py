@@ -137,7 +137,7 @@ class Draft:
             yield "public_benchmark: true  # the records themselves are public"
         else:
             yield "# budget: {epsilon: 3}  # of all releases together (docs/releases.md)"
-            yield "# about: {owner: , contact: , purpose: }  # what the card of a release begins with"
+            yield "# about: {owner: , contact: , purpose: }  # for the card of a release"
         yield f"n_rows: {self.n_rows}  # the number of records, taken to be public"
         if not self.public:
             yield from _ADD_REMOVE
