@@ -43,7 +43,7 @@ def read(path):
 
 
 def code(column, text, domain):
-    """Give the code of a value: the number of its bin, or of the title of its category."""
+    """Return the code of a value: the number of its bin, or of the title of its category."""
     text = unicodedata.normalize("NFC", text).strip()
     if column["kind"] == "categorical":
         titles = list(dict.fromkeys(title for _, title in column["categories"]))
@@ -59,7 +59,7 @@ def code(column, text, domain):
 
 
 def title_of(column, text, domain):
-    """Give the title of a text's category: of the first pattern that fits, or the text."""
+    """Return the title of a text's category: of the first pattern that fits, or the text."""
     values = [value for value, _ in column["categories"]]
     known = dict(column["categories"])
     whole = whole_of(text, domain)
@@ -94,7 +94,7 @@ def whole_of(text, domain):
 
 
 def amounts(texts, domain, text=False):
-    """Give the numbers among some texts; of the file's, those that it writes with its point."""
+    """Return the numbers among some texts; of the file's, those that it writes with its point."""
     found = set()
     for each in texts:
         if re.match("[+-]?0[0-9]", each) or "_" in each:
@@ -125,7 +125,7 @@ def number(text, domain):
 
 
 def day(text, form, domain):
-    """Give the days since 1970-01-01; None if it is a number that stands for a missing value."""
+    """Return the days since 1970-01-01; None if it is a number that stands for a missing value."""
     iso = form == "iso"
     try:
         found = (
@@ -141,7 +141,7 @@ def day(text, form, domain):
 
 
 def edges(column):
-    """Give the edges between the bins of numbers or dates."""
+    """Return the edges between the bins of numbers or dates."""
     (low, high), bins = column["bounds"], column["bins"]
     spacing = column.get("spacing", "equal")
     shift = 1.0 if spacing == "log1p" else 0.0
@@ -170,7 +170,7 @@ def lazybb(model, codes):
 
 
 def vote(literal, n_bins, codes):
-    """Give the vote of a literal: 2b asks "is it bin b?", 2b + 1 the opposite."""
+    """Return the vote of a literal: 2b asks "is it bin b?", 2b + 1 the opposite."""
     b, sign = literal // 2, 1 - 2 * (literal % 2)
     for column, size in enumerate(n_bins):
         if b < size:

@@ -1,18 +1,19 @@
-"""Three data holders grow a private tree together: a process each, messages over sockets.
+"""Three parties grow a private tree together: a process each, messages over sockets.
 
     python examples/three_holders.py
     python examples/three_holders.py --trust local --protocol local_rnm --epsilon 4
 
-Each holder is a process that reads its own records from its own file. The coordinator reads none:
-it has what is public (columns, their bins, how many records a holder has) and what it is sent. It
-is the coordinator of the studies, ``DistributedTopDownClassifier.grow``, with other objects behind
-the same protocol ``Holder``; a framework for federated learning would stand where the sockets are.
+Each party (``Holder`` in the code) is a process that reads its own records from its own file. The
+server reads none: it has what is public (columns, their bins, how many records a party has) and
+what it is sent. It runs the same code as the studies, ``DistributedTopDownClassifier.grow``, with
+other objects behind the protocol ``Holder``; a framework for federated learning would take the
+place of the sockets.
 
-With ``--trust secure_sum`` each pair of holders adds and takes off the same random mask, so that
-the coordinator sees numbers that mean nothing alone; their sum is the noisy histogram. This shows
-what secure aggregation does, and no more: the pairs' secrets are handed out by this script, where
-holders would agree on them among themselves; nothing is encrypted on its way; and a holder that
-drops out ends the run.
+With ``--trust secure_sum`` each pair of parties adds and takes off the same random mask, so that
+the server sees numbers that mean nothing alone; their sum is the noisy histogram. This shows what
+secure aggregation does, and no more: this script hands out the pairs' secrets, where parties would
+agree on them among themselves; nothing is encrypted on its way; and a party that drops out ends the
+run.
 """
 
 from __future__ import annotations
@@ -41,9 +42,9 @@ from privcurve.kernels.holder_counts import Questions, list_questions
 N_HOLDERS = 3
 HOST = "127.0.0.1"
 
-# What a coordinator may ask for: nothing else is answered.
+# What the server may ask for: nothing else is answered.
 ASKED = ("size", "split", "vote", "counts")
-# Of these the coordinator needs no more than the sum over holders.
+# Of these the server needs no more than the sum over parties.
 SUMMED = ("counts",)
 NAMED = {kind.__name__: kind for kind in (Ballot, Release)}
 
@@ -96,11 +97,11 @@ class Wire:
         return decode(json.loads(line))
 
 
-# --- a holder's process -------------------------------------------------------------------------
+# --- a party's process --------------------------------------------------------------------------
 
 
 def read_file(file: Path) -> tuple[LocalHolder, int, list[int]]:
-    """Give a holder of the records of a file, its number, and the keys it has with the others."""
+    """Return a party with the records of a file, its number, and its keys with the others."""
     with np.load(file) as own:
         questions = list_questions(own["n_bins"], own["ordered"].tolist())
         rows = HolderRows(own["bins"], own["classes"], own["counts"])
@@ -109,7 +110,7 @@ def read_file(file: Path) -> tuple[LocalHolder, int, list[int]]:
 
 
 def hold(file: Path, port: int) -> None:
-    """Answer a coordinator, from the records of one file, until it hangs up."""
+    """Answer the server, from the records of one file, until it hangs up."""
     holder, number, keys = read_file(file)
     masks = {i: np.random.default_rng(key) for i, key in enumerate(keys) if i != number}
     with socket.create_connection((HOST, port)) as connected:
@@ -121,7 +122,7 @@ def hold(file: Path, port: int) -> None:
             except EOFError:
                 return
             if method not in ASKED:
-                raise ValueError(f"the coordinator asks for {method!r}; a holder has {ASKED}")
+                raise ValueError(f"the server asks for {method!r}; a party has {ASKED}")
             answer = getattr(holder, method)
             answer = answer(*arguments) if callable(answer) else answer
             if method in SUMMED and answer.dtype == np.uint32:
@@ -130,7 +131,7 @@ def hold(file: Path, port: int) -> None:
 
 
 def masked(message: np.ndarray, number: int, masks: dict[int, np.random.Generator]) -> np.ndarray:
-    """Hide a message: what one holder of a pair adds, the other takes off, modulo 2**32."""
+    """Hide a message: what one party of a pair adds, the other takes off, modulo 2**32."""
     found = message.copy()
     for other, rng in masks.items():
         mask = rng.integers(2**32, size=message.shape, dtype=np.uint32)
@@ -138,11 +139,11 @@ def masked(message: np.ndarray, number: int, masks: dict[int, np.random.Generato
     return found
 
 
-# --- the coordinator's process ------------------------------------------------------------------
+# --- the server's process -----------------------------------------------------------------------
 
 
 class RemoteHolder:
-    """A holder behind a socket: the protocol :class:`~privcurve.holders.holder.Holder`."""
+    """A party behind a socket: the protocol :class:`~privcurve.holders.holder.Holder`."""
 
     def __init__(self, wire: Wire) -> None:
         self.wire = wire
@@ -163,7 +164,7 @@ class RemoteHolder:
 
 
 def write_files(folder: Path, data: Any, questions: Questions, seed: int | None) -> list[Path]:
-    """Deal records into a file each: in life each holder has its own."""
+    """Deal records into a file each: in life each party has its own."""
     from privcurve.kernels.trees.form import bin_codes
 
     codes = np.ascontiguousarray(data.X)
@@ -180,7 +181,7 @@ def write_files(folder: Path, data: Any, questions: Questions, seed: int | None)
     files = []
     for number, (mine, counts) in enumerate(parts):
         rows = HolderRows(bins[mine], classes[mine], counts)
-        # Its noise is a holder's own secret. Here it stands in its file, so that --check can draw
+        # Its noise is a party's own secret. Here it stands in its file, so that --check can draw
         # the same again.
         own = {"noise": [secrets.randbits(32) for _ in range(4)], "keys": keys[number]}
         files.append(folder / f"holder~{number}.npz")
@@ -189,7 +190,7 @@ def write_files(folder: Path, data: Any, questions: Questions, seed: int | None)
 
 
 def meet(server: socket.socket) -> list[RemoteHolder]:
-    """Wait for all holders to call."""
+    """Wait for all parties to call."""
     wires = {}
     while len(wires) < N_HOLDERS:
         wire = Wire(server.accept()[0])
@@ -198,17 +199,17 @@ def meet(server: socket.socket) -> list[RemoteHolder]:
 
 
 def report(holders: Sequence[RemoteHolder], transcript: Transcript) -> None:
-    """Print what each holder sent."""
+    """Print what each party sent."""
     for number, (holder, bits) in enumerate(zip(holders, transcript.bits_sent, strict=True)):
         kinds = [kind for kind, _ in holder.said]
         told = ", ".join(f"{kinds.count(kind)} × {kind}" for kind in dict.fromkeys(kinds))
         method, numbers = holder.said[-1]
         first = " ".join(f"{value:.10g}" for value in numbers.ravel()[:5])
-        print(f"holder {number} of {holder.size} records sent {told}")
+        print(f"party {number} of {holder.size} records sent {told}")
         print(f"  {bits // 8:,} bytes of payload, {holder.wire.got:,} as JSON")
         print(f"  the last message, {method} {numbers.shape}, begins {first} …")
     rounds, down = transcript.rounds, transcript.received // 8
-    print(f"{rounds} rounds; the coordinator told each holder {down} bytes\n")
+    print(f"{rounds} rounds; the server told each party {down} bytes\n")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -226,7 +227,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if asked.holder:
         hold(asked.holder, asked.port)
         return 0
-    # A holder's process needs none of it.
+    # A party's process needs none of it.
     from privcurve import datasets
     from privcurve.learners.distributed_topdown import DistributedTopDownClassifier
     from privcurve.learners.trees import TreeModel

@@ -174,7 +174,7 @@ def asked(word, options=None, **changes):
 @pytest.mark.parametrize(
     ("word", "options", "changes", "told"),
     [
-        ("error_table", {"baseline": "bost"}, {}, "no arm 'bost'"),
+        ("error_table", {"baseline": "bost"}, {}, "no method 'bost'"),
         ("error_table", {"baseline": "majority"}, {}, "majority has no ε"),
         ("mean_ranks", {}, {}, "two datasets"),
         ("ensemble_errors", {}, {}, "select: all"),

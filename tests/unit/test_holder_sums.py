@@ -160,7 +160,7 @@ def test_the_ring_is_the_first_that_is_fine_enough():
         release = SecureSum(4).release("gaussian", 30.0, records, 2.0**-10)
         assert release.bits == bits
         assert release.unit <= 2.0**-10
-    with pytest.raises(ValueError, match=r"noise of scale 1e-12 from 4 holders, has no room in 64"):
+    with pytest.raises(ValueError, match=r"noise of scale 1e-12 from 4 parties, has no room in 64"):
         SecureSum(4).release("laplace", 1e-12, 1e6, 1.0)
     # Nothing is claimed of none.
     assert SecureSum(4).release("laplace", 0.0, 1e6, 1.0).scale == 0

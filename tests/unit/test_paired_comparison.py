@@ -129,8 +129,8 @@ def asked(options, **changes):
 @pytest.mark.parametrize(
     ("options", "told"),
     [
-        ({"arm": "bost~certified"}, "no arm that has an ε is called 'bost~certified'"),
-        ({"arm": "majority"}, "no arm that has an ε is called 'majority'"),
+        ({"arm": "bost~certified"}, "no method that has an ε is called 'bost~certified'"),
+        ({"arm": "majority"}, "no method that has an ε is called 'majority'"),
         ({"arm": "boost~certified", "others": ["boost~certified"]}, "not compared with itself"),
         ({}, "needs the option 'arm'"),
     ],

@@ -95,7 +95,7 @@ class Project:
         totals = [0, 0, 0]
         for log in (self.folder / "logs").rglob("*.log"):
             for line in log.read_text().splitlines():
-                found = re.fullmatch(r"trained (\d+) cells, reused (\d+), failed (\d+)", line)
+                found = re.fullmatch(r"trained (\d+) runs, reused (\d+), failed (\d+)", line)
                 if found:
                     totals = [a + int(b) for a, b in zip(totals, found.groups(), strict=True)]
         return tuple(totals)

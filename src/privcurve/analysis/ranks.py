@@ -46,7 +46,7 @@ def pairs(table: pd.DataFrame) -> pd.DataFrame:
         errors = part.pivot(index="dataset", columns="arm", values="error")
         errors = errors[list(dict.fromkeys(part["arm"]))].dropna()
         if min(errors.shape) < 2:
-            raise ValueError(f"at ε = {epsilon:g} there are no two datasets that have two arms")
+            raise ValueError(f"at ε = {epsilon:g} there are no two datasets that have two methods")
         rows += _pairs_at(float(epsilon), errors)  # type: ignore[arg-type]
     return pd.DataFrame(rows, columns=COLUMNS)
 

@@ -247,7 +247,7 @@ def _candidates(
         carried.setdefault(key, tuple(rest))
         of_setting = cells.setdefault(key, {}).setdefault(setting, {})
         if fold in of_setting:
-            raise ValueError(f"a cell appears twice: setting {setting}, fold {fold}")
+            raise ValueError(f"a run appears twice: setting {setting}, fold {fold}")
         of_setting[fold] = (value, status, error)
         if folds is not None:
             names[dataset, arm] = folds
@@ -256,7 +256,7 @@ def _candidates(
         first = names.setdefault((dataset, arm), own)
         if own != first:
             counts = sorted({len(own), len(first)})
-            raise ValueError(f"{dataset}, {arm}: cells with {counts} folds can't be compared")
+            raise ValueError(f"{dataset}, {arm}: runs with {counts} folds can't be compared")
     for key, by_setting in cells.items():
         yield _candidate(key, carried[key], by_setting, names[key[:2]], n_best, metric)
 

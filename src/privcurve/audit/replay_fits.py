@@ -210,7 +210,7 @@ class Replay(Curator):
             if len(self.inners) < len(self._leader.inners):
                 raise BreachError(CONTROL, "a run less")
             if len(self.parties) < len(self._leader.parties):
-                raise BreachError(CONTROL, "a holder less")
+                raise BreachError(CONTROL, "a party less")
             # What is drawn in a loop may be drawn by rejection.
             states = (each.coins.bit_generator.state for each in (self, self._leader))
             if not self.unseen and next(states) != next(states):
@@ -258,7 +258,7 @@ class Replay(Curator):
 
     def _holder(self, start: Start) -> Curator:
         k = len(self.parties)
-        leader = self._leader and _next(self._leader.holders, k, "a holder more")
+        leader = self._leader and _next(self._leader.holders, k, "a party more")
         return Replay([*self._seed, 1000 + k], leader, self._script, (*self.path, k))
 
     def _inner(self, start: Start) -> Curator:
@@ -313,7 +313,7 @@ class Replay(Curator):
     def leave(self) -> None:
         """Note that a holder's calls are not seen."""
         super().leave()
-        self.unseen = "a holder answers in another process, for which no script can answer"
+        self.unseen = "a party answers in another process, for which no script can answer"
 
     def shuffled(self, records: Ints) -> Ints:
         """Return records in an order that is the same in whatever order they come in."""

@@ -62,7 +62,7 @@ def run(arguments: argparse.Namespace) -> None:
             yield from _shown(one, level(one.price))
         if n_comparisons:
             some = "1 comparison" if n_comparisons == 1 else f"{n_comparisons} comparisons"
-            yield f"{some} of these records, for their holder: not private, and nothing is spent"
+            yield f"{some} of these records, for their owner: not private, and nothing is spent"
         yield from _sums(spent, budget, left)
 
     telling.tell(arguments, lines(), content)

@@ -107,7 +107,7 @@ def dataset_name(given: str) -> str:
 
 
 def _shares(report: Report) -> Iterator[str]:
-    yield f"{report.name}: {report.n_rows:,} records. Their shares are for their holder only."
+    yield f"{report.name}: {report.n_rows:,} records. Their shares are for their owner only."
     yield ""
     width = min(max(len(tally.column.name) for tally in report.tallies), 24)
     yield f"  {'column':<{width}}   codes  clipped    other  missing"

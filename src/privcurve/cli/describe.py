@@ -128,7 +128,7 @@ def _seen(file: Path, draft: Draft) -> Iterator[str]:
         if len(sheets) > 1:
             written += f", the sheet {sheets[0]}; not read: {', '.join(sheets[1:])} (--sheet)"
     yield f"{file}: {draft.n_read:,} records, {len(draft.columns) + 1} columns; {written}"
-    yield "The following describes the records: for their holder, not for the description.\n"
+    yield "The following describes the records: for their owner, not for the description.\n"
     width = min(max(map(len, draft.columns)), 24)
     for name, column in draft.columns.items():
         gaps = f"{share:.1%} missing; " if (share := draft.shares[name]) else ""

@@ -144,7 +144,7 @@ def selected_point(arm: Arm, selected: pd.DataFrame, dataset: str, epsilon: floa
             return point
     raise IncompleteError(
         f"{dataset}, {arm.name}: no setting of the study is selected at ε = {wanted}; give the "
-        "study this ε, or look for failed cells in its table of selected settings"
+        "study this ε, or look for failed runs in its table of selected settings"
     )
 
 

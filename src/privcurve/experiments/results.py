@@ -152,10 +152,10 @@ def check_complete(frame: pd.DataFrame, expected: Iterable[Key], what: str) -> N
     if missing:
         named = "; ".join(map(_named, missing[:5]))
         more = f" and {len(missing) - 5} more" if len(missing) > 5 else ""
-        raise IncompleteError(f"{what}: {len(missing)} cells are missing: {named}{more}; {ANEW}")
+        raise IncompleteError(f"{what}: {len(missing)} runs are missing: {named}{more}; {ANEW}")
     if rows - due:
         raise IncompleteError(
-            f"{what}: cells that the study does not ask for, such as "
+            f"{what}: runs that the study does not ask for, such as "
             f"{_named(min(rows - due))}; {ANEW}"
         )
 

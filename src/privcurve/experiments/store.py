@@ -57,7 +57,7 @@ class Store:
                     try:
                         stored[name] = json.loads(line)["result"]
                     except (ValueError, KeyError):  # of a line without a checksum
-                        logger.warning("%s: what it says of cell %s is damaged", path, name)
+                        logger.warning("%s: the line of run %s is damaged", path, name)
         return stored
 
     def ids(self) -> Iterator[str]:
@@ -144,7 +144,7 @@ def _lines(path: Path) -> Iterator[tuple[str, bytes]]:
                 first = first or number
     if n_damaged:
         logger.warning(
-            "%s: %d torn or damaged lines were skipped, the first is line %d; their cells are "
+            "%s: %d torn or damaged lines were skipped, the first is line %d; their runs are "
             "trained again when they are needed",
             path,
             n_damaged,

@@ -195,7 +195,7 @@ def table(studies: Mapping[str, Progress], cores: int) -> str:
             [name, p.cells, p.done, p.failed, p.to_do, _percent(p), _duration(p, cores)]
             for name, p in rows.items()
         ],
-        ["study", "cells", "done", "failed", "to do", "%", "time left"],
+        ["study", "runs", "done", "failed", "to do", "%", "time left"],
         colalign=["left", *["right"] * 6],
         disable_numparse=True,
     )

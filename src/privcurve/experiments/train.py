@@ -111,7 +111,7 @@ class Trainer:
         self.n_reused += len(results)
         missing = [cell for name, cell in cells.items() if name not in results]
         logger.info(
-            "%s, %s: %d cells, %d stored, %d to train",
+            "%s, %s: %d runs, %d stored, %d to train",
             self._dataset.name,
             self._arm.name,
             len(cells),
@@ -188,7 +188,7 @@ class Trainer:
             if len(cells) > 1:
                 # One bad setting must not take its neighbours with it.
                 return [self._fit([cell], train, scored)[0] for cell in cells]
-            logger.exception("a cell failed: %s", cells[0])
+            logger.exception("a run failed: %s", cells[0])
             self.training_seconds += time.perf_counter() - started
             return [failure(error)]
         self.training_seconds += time.perf_counter() - started
@@ -226,4 +226,4 @@ class Progress:
         if now - self._last >= self._every and self._done < self._total:
             self._last = now
             left = (now - self._started) / self._done * (self._total - self._done)
-            logger.info("%d of %d cells, about %.0f s left", self._done, self._total, left)
+            logger.info("%d of %d runs, about %.0f s left", self._done, self._total, left)

@@ -69,7 +69,7 @@ def work(job: Job, started: float | None = None) -> None:
         seconds = {"job_seconds": round(last - before, 3)}
         facts.append({**asked_for, **trainer.facts, **seconds, **selected})
         print(
-            f"trained {trainer.n_trained} cells, reused {trainer.n_reused}, "
+            f"trained {trainer.n_trained} runs, reused {trainer.n_reused}, "
             f"failed {trainer.n_failed}"
         )
     results.write(job.file, list(tables.values()), facts)

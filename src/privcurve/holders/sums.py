@@ -141,7 +141,7 @@ class SecureSum:
                 return Release(mechanism, scale, self.parts, unit, bits, what)
         raise ValueError(
             f"a secure sum of numbers up to {largest:g}, with noise of scale {scale:g} from "
-            f"{self.parts} holders, has no room in {bits} bits: their shares of the noise would be "
+            f"{self.parts} parties, has no room in {bits} bits: their shares of the noise would be "
             "rounded away. Give a smaller epsilon, or another trust."
         )
 
@@ -167,13 +167,13 @@ def sums_of(trust: str, n_holders: int, n_colluding: int = 0) -> Sums:
     Raises
     ------
     ValueError
-        If all holders collude: then none adds noise that stays hidden.
+        If all parties collude: then none adds noise that stays hidden.
     """
     if trust == SECURE_SUM:
         if n_colluding >= n_holders:
             raise ValueError(
                 f"n_colluding = {n_colluding} must be less than n_holders = {n_holders}: noise "
-                "that the coordinator knows hides nothing"
+                "that the server knows hides nothing"
             )
         return SecureSum(n_holders, n_colluding)
     return LocalNoise(1 if trust == CENTRAL else n_holders)

@@ -143,7 +143,7 @@ class PATEClassifier(ChanceClassifier, PrivateClassifier):
 
     _learner = "pate"
     _kept_back = (
-        "its teachers are trained without noise and stay with the holder of the data, who answers "
+        "its teachers are trained without noise and stay with the data owner, who answers "
         "with noise; only answers are private"
     )
 

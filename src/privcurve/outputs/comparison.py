@@ -47,18 +47,18 @@ class Comparison(Output):
 
     word: ClassVar[str] = "comparison"
     options: ClassVar = {
-        "arm": Option("the arm that the others are compared with", str),
-        "others": Option("a list of arms; by default all others that have an ε", list, None),
+        "arm": Option("the method (a curve's name) that the others are compared with", str),
+        "others": Option("a list of methods; by default all others that have an ε", list, None),
     }
 
     def check(self, request: OutputRequest) -> None:
         arms = private(request)
         for arm in (request.options["arm"], *(request.options["others"] or ())):
-            check_name("no arm that has an ε is called", arm, arms)
+            check_name("no method that has an ε is called", arm, arms)
         if request.options["arm"] in (request.options["others"] or ()):
             raise ValueError(f"others: {request.options['arm']} is not compared with itself")
         if not others(request):
-            raise ValueError("a comparison needs two arms that have an ε")
+            raise ValueError("a comparison needs two methods that have an ε")
 
     def files(self, request: OutputRequest) -> Files:
         tables = [request.table]
@@ -187,7 +187,7 @@ def overall(table: pd.DataFrame, reference: str) -> pd.DataFrame:
     for epsilon, part in table.groupby("epsilon", sort=True):
         gaps = part.pivot(index="dataset", columns="arm", values="difference").dropna()
         if len(gaps) < 2:
-            raise ValueError(f"at ε = {epsilon:g} there are no two datasets that have all arms")
+            raise ValueError(f"at ε = {epsilon:g} there are no two datasets that have all methods")
         kept = part[part["dataset"].isin(gaps.index)]
         accuracy = kept.pivot(index="dataset", columns="arm", values="accuracy")
         accuracy[reference] = kept.groupby("dataset")["reference_accuracy"].first()

@@ -21,13 +21,13 @@ class ErrorTable(Output):
     word: ClassVar[str] = "error_table"
     version: ClassVar[int] = 3
     options: ClassVar = {
-        "baseline": Option("the arm that others win against; by default the first", str, None)
+        "baseline": Option("the method that others win against; by default the first", str, None)
     }
 
     def check(self, request: OutputRequest) -> None:
         given, arms = request.options["baseline"], request.study.arms
         if given is not None:
-            check_name("baseline: no arm", given, arms)
+            check_name("baseline: no method", given, arms)
         if baseline(request) not in private(request):
             raise ValueError(f"baseline: {baseline(request)} has no ε: others have nothing to beat")
 

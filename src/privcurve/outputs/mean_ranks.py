@@ -34,7 +34,7 @@ class MeanRanks(Output):
 
     def check(self, request: OutputRequest) -> None:
         if len(request.study.datasets) < 2 or len(private(request)) < 2:
-            raise ValueError("ranks need two private arms and two datasets or more")
+            raise ValueError("ranks need at least two private methods and two datasets")
 
     def reads(self, request: OutputRequest) -> Reads:
         return Reads(outputs=(ErrorTable.word,), facts=list(arm_titles(request).items()))

@@ -41,7 +41,7 @@ class Sweep(Output):
     version: ClassVar[int] = 3
     selects: ClassVar[bool] = False
     options: ClassVar = {
-        "x": Option("a parameter that differs between arms, or epsilon", str),
+        "x": Option("a parameter that differs between methods, or epsilon", str),
         "y": Option("a score of a training, or what its learner measures", str, "accuracy"),
         "lines": Option(
             "one or more of method, calibration, delta, epsilon, dataset or parameters, as a list",

@@ -44,7 +44,7 @@ class FlippedLabels(Thresholds):
     options: ClassVar = {
         **Thresholds.options,
         "boundary": Option("where the label changes, in the column's unit", float),
-        "flips": Option("the chance that a label is flipped, between 0 and 1", float, 0.49),
+        "flips": Option("the probability that a label is flipped, between 0 and 1", float, 0.49),
         "runs": Option("a number of models of either kind, above 0", int, 100),
         "epsilons": Option("further budgets, for the table, as a list", list, ()),
     }

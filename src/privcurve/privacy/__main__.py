@@ -143,9 +143,9 @@ def _selections(given: argparse.Namespace, parser: argparse.ArgumentParser) -> I
             cells.append(row)
     yield from _aligned(cells, 1)
     yield ""
-    yield f"Of epsilon = {given.epsilon:g}, delta = {given.delta:g}. one run: the chance that there"
+    yield f"Of epsilon = {given.epsilon:g}, delta = {given.delta:g}. one run: the probability that"
     worth = ", what its rho is worth by zCDP." if given.delta > 0 else "."
-    yield f"is only one. epsilon: of a training{worth}"
+    yield f"there is only one. epsilon: of a training{worth}"
     yield "share: of the whole. score, sd: standard deviation of its noise, in records."
     if given.learner:
         yield f"{given.learner}: the epsilon of its own calibration that spends as much."

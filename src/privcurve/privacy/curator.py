@@ -535,7 +535,7 @@ class Curator:
             party.statement = statement
         for what in everything:
             if what not in whats and (what or named):
-                raise DoorError(f"a holder's message that the ledger lacks: {what or 'unnamed'}")
+                raise DoorError(f"a party's message that the ledger lacks: {what or 'unnamed'}")
         if here and whats and not everything:
             raise DoorError(f"announced in the ledger, but not called: {min(whats)}")
         for party in here:
@@ -543,7 +543,7 @@ class Curator:
                 if what:
                     _check_law(mechanism, whats[what])
             if named and (missing := everything - set(party._charged)):
-                raise DoorError(f"a holder's message without noise: {min(missing)}")
+                raise DoorError(f"a party's message without noise: {min(missing)}")
 
     def _check_paid(self) -> None:
         """Check that a run spent no more than the selection is charged for it."""

@@ -1,4 +1,4 @@
-"""Print how far each study is: cells done, failed and to do, and the time left."""
+"""Print how far each study is: runs done, failed and to do, and the time left."""
 
 from __future__ import annotations
 
