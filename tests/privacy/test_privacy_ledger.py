@@ -188,3 +188,17 @@ def test_mixed_ledgers_use_each_entry_at_its_best():
     )
     assert mixed(c.BASIC, 0.0, split, count, other).epsilon_spent == pytest.approx(0.9)
     assert mixed(c.BASIC, 0.0).epsilon_spent == 0
+
+
+def test_entries_of_other_settings_do_not_share_a_hash():
+    # A process trains thousands of settings: looking an entry up must not try one of each.
+    setting = {"n": 500, "n_rounds": 9, "density": 0.5, "calibration": "certified", "delta": 0}
+    entries = {
+        entry
+        for epsilon in (0.1, 0.5, 1, 5)
+        for rate in (0.1, 0.2, 0.3, 0.4)
+        for entry in lazybb_one_rule(
+            **setting, epsilon=epsilon, learning_rate=rate
+        ).statement.ledger
+    }
+    assert len({hash(entry) for entry in entries}) == len(entries) > 50

@@ -114,8 +114,9 @@ class LedgerEntry:
     parallel: str = ""
 
     def __hash__(self) -> int:
-        # Entries are counted in every fit, and few share what they release.
-        return hash(self.what)
+        # Entries are counted in every fit. These two tell apart those of one ledger, and those of
+        # thousands of settings that are trained in one process.
+        return hash((self.what, self.noise_rate))
 
 
 @dataclass(frozen=True)
