@@ -8,7 +8,12 @@ from made_learners import changes, domain_of, learners, make, problem
 
 from privcurve import models
 from privcurve.datasets.domain import Domain, Label
-from privcurve.learners.registry import LEARNERS, estimator_class, missing_package
+from privcurve.learners.registry import (
+    LEARNERS,
+    estimator_class,
+    for_more_classes,
+    missing_package,
+)
 from privcurve.privacy.budget import CERTIFIED
 
 # Answers of PATE are private, its teachers are not: there is nothing that could be handed over. Of
@@ -74,7 +79,7 @@ def test_so_it_does_with_every_setting(name, tmp_path):
         (tmp_path / "model.json").unlink(missing_ok=True)
 
 
-@pytest.mark.parametrize("name", [name for name, known in LEARNERS.items() if known.multiclass])
+@pytest.mark.parametrize("name", for_more_classes())
 def test_so_it_does_with_three_classes(name, tmp_path):
     if missing_package(name) or not estimator_class(name)._released:
         pytest.skip("no model that could be saved")

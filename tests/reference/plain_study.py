@@ -337,11 +337,8 @@ def check_dataset(content, arms, facts, learners):
     partial = any(arm["claim"] == PRIVATE_COLUMNS for arm in arms)
     if partial and (not facts.public_label or facts.all_public):
         raise RefusedError("private-columns has no meaning there")
-    if facts.n_classes > 2:
-        if not all(arm["method"].multiclass for arm in arms if arm["learner"] != "tuned"):
-            raise RefusedError("for two classes")
-        if any(arm["learner"] == "tuned" for arm in arms) or content.get("metric") == "auc":
-            raise RefusedError("for two classes")
+    if facts.n_classes > 2 and not all(arm["method"].multiclass for arm in arms):
+        raise RefusedError("for two classes")
 
 
 def cells_of(content, arm, dataset, has_test):

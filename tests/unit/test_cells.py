@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from privcurve.experiments import canonical, cells, study
+from privcurve.experiments.curves import curves
 from privcurve.experiments.splits import Split, fresh_splits, partition_generator, selection_splits
 from privcurve.learners import registry
 
@@ -59,6 +60,43 @@ def test_an_id_is_the_digest_of_its_key():
             "repeat": 0,
         }
         assert cells.CellIds("wdbc", "c", arm, 1).cell(point, SPLIT).id == canonical.digest(key)
+
+
+def test_ids_of_merged_mixed_bins_hold_how_many_there_are(monkeypatch):
+    """Results of before few-bin learners merged them are of other models."""
+    on_equal = cells.CellIds("wdbc", "c", ARM, 1)
+    on_mixed = cells.CellIds("wdbc", "c", ARM, 1, mixed=True)
+    for point in ARM.points:
+        assert on_equal.cell(point, SPLIT).id != on_mixed.cell(point, SPLIT).id
+    first = on_mixed.cell(ARM.points[0], SPLIT).id
+    fewer = dataclasses.replace(registry.entry("lazybb"), few_bins=4)
+    monkeypatch.setitem(registry.LEARNERS, "lazybb", fewer)
+    assert cells.CellIds("wdbc", "c", ARM, 1, mixed=True).cell(ARM.points[0], SPLIT).id != first
+    assert cells.CellIds("wdbc", "c", ARM, 1).cell(ARM.points[0], SPLIT).id == (
+        on_equal.cell(ARM.points[0], SPLIT).id
+    )
+    # A learner that sees all of them has the id that it had.
+    fine = dataclasses.replace(ARM, learner="privgam", settings=({},))
+    ids = [
+        cells.CellIds("wdbc", "c", fine, 1, mixed=mixed).cell(fine.points[0], SPLIT).id
+        for mixed in (True, False)
+    ]
+    assert ids[0] == ids[1]
+
+
+def test_files_of_merged_mixed_bins_are_not_those_of_before(own):
+    bounds = {"bounds": [0, 120], "n_bins": 64, "spacing": "mixed"}
+    learners = {"rules": {"learner": "one_rule"}, "gam": {"learner": "privgam"}}
+    content = {"title": "t", "datasets": ["mine"], "epsilons": [1], "folds": 5, "repeats": 2}
+    one = study.from_mapping({**content, "learners": learners}, "s", "s.yaml")
+    digests = []
+    for more in ({}, {"spacing": "equal"}):
+        own(columns=[{"name": "age", "kind": "numeric", **bounds, **more}])
+        digests.append([curve.digest for curve in curves(one, 1, 30)])
+    (rules, gam), (rules_before, gam_before) = digests
+    assert rules != rules_before
+    assert rules == f"2 merged to 8 bins {rules_before.removeprefix('2 ')}"
+    assert gam == gam_before
 
 
 def test_ids_do_not_depend_on_the_arm_name_or_the_rest_of_the_grid():

@@ -16,7 +16,9 @@ from sklearn import metrics as reference
 from privcurve import datasets
 from privcurve.datasets import DatasetError, Domain
 from privcurve.experiments import metrics, ready, study
+from privcurve.experiments.curves import Curve
 from privcurve.experiments.splits import Split, Splitter
+from privcurve.experiments.store import Store
 from privcurve.experiments.train import Trainer
 from privcurve.learners.linear.linear import LogisticRegressionClassifier
 
@@ -215,7 +217,7 @@ def test_the_control_is_trained_and_scored(tmp_path: Path) -> None:
     assert {row["status"] for row in found} == {"ok"}
     assert {row["accuracy"] for row in found} == {0.4}
     assert [row["balanced_accuracy"] for row in found] == pytest.approx([1 / 3] * 5)
-    assert {row["auc"] for row in found} == {None}
+    assert {row["auc"] for row in found} == {0.5}
     shares = np.array([0.4, 0.4, 0.2])
     assert found[0]["log_loss"] == pytest.approx(-(shares * np.log(shares)).sum())
 
@@ -237,13 +239,27 @@ def test_learners_of_two_classes_are_refused_before_training() -> None:
 
 
 @pytest.mark.usefixtures("ill")
-def test_auc_is_of_two_classes() -> None:
-    with pytest.raises(study.StudyError, match=r"s\.yaml: metric: auc is of two classes, but mine"):
-        notes(made(metric="auc"))
+def test_results_that_were_stored_without_auc_are_trained_again(tmp_path: Path) -> None:
     sweep = {"name": "x", "x": "epsilon", "y": "auc"}
-    with pytest.raises(study.StudyError, match=r"outputs: sweep: auc is of two classes, but mine"):
-        notes(made(outputs=["accuracy", {"sweep": sweep}]))
-    assert notes(made(metric="balanced_accuracy")) == []
+    plain, by_auc = made(), made(metric="auc")
+    assert notes(by_auc) == notes(made(outputs=["accuracy", {"sweep": sweep}])) == []
+    (arm,) = plain.arms.values()
+    mine, split = datasets.load("mine"), plain.selection_splits[0]
+    curves = [Curve(one, datasets.describe("mine"), arm, 1, 1) for one in (plain, by_auc)]
+    first, second = (Trainer(mine, arm, 1, tmp_path, scores=one.scores) for one in curves)
+    (row,) = first.run([(arm.points[0], split)])
+    # As earlier versions wrote it.
+    (file,) = tmp_path.rglob("*.jsonl")
+    file.unlink()
+    old = {"accuracy": 0.123, "auc": None, "status": "ok"}
+    with Store(file.parent) as store:
+        store.add(row["id"], old)
+    (reused,) = Trainer(mine, arm, 1, tmp_path).run([(arm.points[0], split)])
+    assert reused["accuracy"] == 0.123
+    (again,) = second.run([(arm.points[0], split)])
+    assert (again["auc"], again["accuracy"]) == (0.5, row["accuracy"])
+    # Nor is a file of all runs of a part, made without it, read.
+    assert curves[0].grid[0].digest != curves[1].grid[0].digest
 
 
 @pytest.mark.usefixtures("ill")

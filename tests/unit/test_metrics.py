@@ -44,6 +44,31 @@ def test_scores_equal_those_of_repeated_rows(drawn):
         assert np.isnan(metrics.auc(scores, signs, counts))
 
 
+def of_classes(n_classes, n=60):
+    """Labels, chances with ties, and counts of some rows."""
+    rng = np.random.default_rng(n_classes)
+    chances = rng.multinomial(5, np.full(n_classes, 1 / n_classes), n) / 5
+    return rng.integers(n_classes, size=n), chances, rng.integers(1, 4, n)
+
+
+@pytest.mark.parametrize("n_classes", [3, 7])
+def test_the_auc_of_classes_is_scikit_learns_macro_mean_of_one_against_the_rest(n_classes):
+    labels, chances, counts = of_classes(n_classes)
+    assert metrics.auc(chances, labels, counts) == pytest.approx(
+        reference.roc_auc_score(labels, chances, multi_class="ovr", sample_weight=counts)
+    )
+
+
+def test_a_class_that_no_scored_record_has_is_left_out_of_the_auc():
+    labels, chances, counts = of_classes(4)
+    labels[labels == 2] = 1
+    each = [
+        reference.roc_auc_score(labels == k, chances[:, k], sample_weight=counts) for k in (0, 1, 3)
+    ]
+    assert metrics.auc(chances, labels, counts) == pytest.approx(np.mean(each))
+    assert np.isnan(metrics.auc(chances, np.zeros(60, dtype=int), counts))
+
+
 def test_log_loss_counts_rows():
     probabilities = np.array([[0.8, 0.2], [0.3, 0.7]])
     found = metrics.log_loss(probabilities, np.array([-1, 1]), np.array([3, 1]))
@@ -66,6 +91,21 @@ class Learner:
 
 
 PART = Part(np.array([[0], [1]]), np.array([-1, 1]), np.array([3, 1]))
+
+
+class LearnerOfThree(Learner):
+    """Scores of a record have a level of their own, which says nothing of its class."""
+
+    def decision_function(self, X):
+        return np.log(self.predict_proba(X)) + 10 * np.arange(len(X))[:, None]
+
+    def predict_proba(self, X):
+        return np.array([[0.7, 0.2, 0.1], [0.2, 0.5, 0.3], [0.1, 0.1, 0.8], [0.5, 0.4, 0.1]])
+
+
+def test_classes_are_ranked_by_their_chances():
+    part = Part(np.zeros((4, 1)), np.array([0, 1, 2, 0]), np.ones(4, dtype=int))
+    assert metrics.score(LearnerOfThree(), part, part, 0.1)["auc"] == 1.0
 
 
 def test_a_statement_for_other_neighbours_is_a_failure():

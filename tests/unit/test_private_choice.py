@@ -12,7 +12,7 @@ from privcurve.datasets import describe
 from privcurve.learners import registry
 from privcurve.learners.entries import by_rule
 from privcurve.releases.budget_ledger import DONE, BudgetLedger
-from privcurve.releases.choice import CHOOSE, choice
+from privcurve.releases.choice import CHOOSE, choice, kept
 from privcurve.releases.errors import ReleaseError
 from privcurve.releases.release import release
 from privcurve.releases.released import CARD, MODEL
@@ -131,13 +131,42 @@ def test_compare_says_what_it_will_spend_and_ends_in_a_sentence(mine, capsys, mo
     assert "never said" not in told.out
 
 
-def test_more_classes_are_refused(mine, own):
+@pytest.fixture
+def graded(mine, own):
+    """The same records with a label of three values."""
     lines = [line.replace("yes", "maybe") if k % 2 else line for k, line in enumerate(LINES)]
     own(lines, n_rows=300, label={"column": "sick", "classes": ["no", "maybe", "yes"]})
-    with pytest.raises(
-        ReleaseError, match="no private choice: tuned takes two classes, not 3"
-    ) as choice:
+
+
+def test_a_learner_of_more_classes_is_chosen_and_released(graded, monkeypatch):
+    several = {"privgam": {"learner": "privgam"}, **QUICK}
+    monkeypatch.setattr(by_rule, "LEARNERS", several)
+    found = release(asked(delta=1e-6))
+    assert choice(asked(delta=1e-6), describe("mine")).titles == ("PrivGAM", "Boosted random trees")
+    assert found.learner_name in ("privgam", "random_trees")
+    loaded = models.load(found.path(MODEL))
+    assert loaded.statement.learner == "tuned"
+    assert list(loaded.statement.assumptions).count("the classes of the label") == 1
+    assert "the two labels" not in loaded.statement.assumptions
+    data = datasets.load("mine")
+    np.testing.assert_array_equal(loaded.predict(data.X), found.learner.predict(data.X))
+    assert found.learner.best_.decision_function(data.X).shape == (300, 3)
+    assert f"private choice kept {by_rule.name_of(found.learner_name, found.setting)}" in kept(
+        found
+    )
+
+
+def test_of_more_classes_there_may_be_nothing_to_choose_from(graded, monkeypatch):
+    monkeypatch.setattr(by_rule, "LEARNERS", {"privgam": {"learner": "privgam"}, **QUICK})
+    with pytest.raises(ReleaseError, match=r"of 3 classes with delta = 0 .* but privgam .* above 0"):
         release(asked())
+    assert book().releases() == []
+
+
+def test_learners_of_two_classes_are_refused_for_more(graded):
+    settings = {"settings": [{"learner": "lazybb"}, {"learner": "random_trees"}]}
+    with pytest.raises(ReleaseError, match="lazybb takes two classes, not 3") as choice:
+        release(asked(learner="tuned", parameters=settings, delta=1e-6))
     with pytest.raises(ReleaseError, match="lazybb takes two classes, not 3") as plain:
         release(Request("mine", 2.0, learner="lazybb"))
     # What both name in its place can be released.

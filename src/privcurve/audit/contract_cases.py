@@ -19,6 +19,11 @@ ADDED = {"neighbours": ADD_REMOVE}
 ESTIMATE = {**ADDED, "n_estimate": 10}
 RUNS = {"expected_runs": 2.0, "score_share": 0.5}
 CHOICE = [{"learner": "one_rule"}, {"learner": "noisy_bayes"}]
+OF_CLASSES = [
+    {"learner": "privgam", "n_steps": 2},
+    {"learner": "random_trees", "n_trees": 2, "batch": 1, "depth": 1, "trust": "central"}
+    | {"n_holders": 1},
+]
 TREE = {"depth": 2, "n_holders": 2}
 FOREST = {"n_trees": 2, "batch": 1, "depth": 1, "delta": DELTA, "n_holders": 3}
 TWO = {"n_trees": 2, "depth": 2}
@@ -104,6 +109,7 @@ CASES: tuple[Case, ...] = (
     Case("tuned", {**RUNS, "learner": "privgam", "settings": {"n_steps": [1, 2]}, "delta": DELTA}),
     Case("tuned", {**RUNS, "settings": CHOICE}),
     Case("tuned", {**RUNS, "settings": CHOICE, **PRIVATE_BINS}),
+    Case("tuned", {**RUNS, "settings": OF_CLASSES, "delta": DELTA}, n_classes=3),
     Case("distributed_topdown", {**TREE, "trust": "central"}),
     Case("distributed_topdown", {**TREE, "trust": "local", "delta": DELTA}),
     Case("distributed_topdown", {**TREE, "trust": "secure_sum", "n_colluding": 1}),

@@ -128,6 +128,17 @@ class Arm:
         """The neighbour relation that its learner is told, which says what it may read exactly."""
         return self.neighbours or registry.entry(self.learner).neighbours[0]
 
+    def few_bins(self, setting: Mapping[str, Any]) -> list[int]:
+        """Return to how many bins a fit merges mixed ones of a column; empty if it does not.
+
+        Several numbers if it chooses among learners, or settings, that merge to several.
+        """
+        fits = [tuning.Candidate(self.learner, setting)]
+        if self.tune is not None:
+            fits = [*tuning.candidates_of(setting["learner"], setting["settings"])]
+        merged = {registry.entry(one.learner).most_bins(one.setting) for one in fits}
+        return sorted(few for few in merged if few is not None)
+
     def estimator_parameters(self, point: Point, at_most: int | None) -> dict[str, Any]:
         """Return the estimator's parameters at one point.
 

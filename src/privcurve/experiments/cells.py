@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import Any, Protocol
 
 import numpy as np
 
+from privcurve.datasets import Domain
 from privcurve.experiments import canonical
 from privcurve.experiments.arms import Arm, Point
 from privcurve.experiments.splits import Split
@@ -25,13 +27,28 @@ class Cell:
     seed: Seed = field(repr=False, compare=False)
 
 
+class Named(Protocol):
+    """A dataset, or what is known of one."""
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+
+    @property
+    def domain(self) -> Domain:
+        """What is public."""
+
+
 class CellIds:
     """The cells of one arm on one dataset, whose coded form has this checksum.
 
-    Of a secret base seed ids hold the name.
+    Of a secret base seed ids hold the name. Where the dataset has `mixed` bins, ids hold to how
+    many of them a learner merges a column's.
     """
 
-    def __init__(self, dataset: str, checksum: str, arm: Arm, seed: Seed) -> None:
+    def __init__(
+        self, dataset: str, checksum: str, arm: Arm, seed: Seed, mixed: bool = False
+    ) -> None:
         facts = {
             "calibration": arm.calibration,
             "checksum": checksum,
@@ -41,12 +58,21 @@ class CellIds:
         # The key is canonical JSON, put together from parts: a study may have a million cells.
         self._first = canonical.text(facts)[1:-1]
         # What a study need not say stands in the key only where it says something else.
-        relation = {} if arm.neighbours is None else {"neighbours": arm.neighbours}
+        self._relation = {} if arm.neighbours is None else {"neighbours": arm.neighbours}
         share = {} if arm.train_share == 1 else {"train_share": arm.train_share}
-        self._learner = canonical.text({"learner": arm.learner, **relation})[1:-1]
+        self._arm, self._mixed = arm, mixed
+        self._plain = self._learner({})
         self._base = seed
         self._seed = canonical.text({"seed": seeds.named(seed)})[1:-1]
         self._version = canonical.text({**share, "version": arm.version})[1:-1]
+
+    @classmethod
+    def on(cls, dataset: Named, checksum: str, arm: Arm, seed: Seed) -> CellIds:
+        """Return the cells of an arm on a dataset, by its name and domain."""
+        return cls(dataset.name, checksum, arm, seed, dataset.domain.mixed_bins is not None)
+
+    def _learner(self, merged: Mapping[str, Any]) -> str:
+        return canonical.text({"learner": self._arm.learner, **merged, **self._relation})[1:-1]
 
     def cell(self, point: Point, split: Split) -> Cell:
         """Return the cell of a point on a split."""
@@ -56,9 +82,11 @@ class CellIds:
     def names(self, point: Point, splits: Iterable[Split]) -> Iterator[str]:
         """Return the ids of the cells of a point."""
         epsilon, setting = canonical.text(point.epsilon), canonical.text(point.text)
+        few = self._arm.few_bins(point.setting) if self._mixed else ()
+        learner = self._learner({"merged_to": few}) if few else self._plain
         for split in splits:
             key = (
-                f'{{{self._first},"epsilon":{epsilon},"fold":"{split.fold}",{self._learner},'
+                f'{{{self._first},"epsilon":{epsilon},"fold":"{split.fold}",{learner},'
                 f'"repeat":{split.repeat},{self._seed},"setting":{setting},{self._version}}}'
             )
             yield hashlib.sha256(key.encode()).hexdigest()

@@ -14,7 +14,7 @@ from privcurve.datasets import Domain, check_current, describe, facts
 from privcurve.experiments import canonical
 from privcurve.experiments.arms import Arm, Point
 from privcurve.experiments.splits import Split
-from privcurve.experiments.study import ALL, BEST, DEFAULT_METRIC, Finalists, Study
+from privcurve.experiments.study import ALL, AUC, BEST, DEFAULT_METRIC, Finalists, Study
 from privcurve.learners import registry
 from privcurve.privacy import seeds
 from privcurve.privacy.seeds import Seed
@@ -159,7 +159,28 @@ class Curve:
         study, second = self.study, self.finalists
         final = f"{second.settings} of {second.draws} " if second else ""
         metric = "" if study.metric == DEFAULT_METRIC else f"by {study.metric} "
-        return f"{study.repeats} {final}{metric}{_digest(study, self.arm, self.seed)}"
+        return f"{study.repeats} {final}{metric}{self.here}{_digest(study, self.arm, self.seed)}"
+
+    @cached_property
+    def here(self) -> str:
+        """What its results depend on on this dataset, which other datasets have not.
+
+        As of a study's words, nothing where it is as it always was.
+        """
+        told = [f"with {score} of classes " for score in self.scores]
+        if self.dataset.domain.mixed_bins is not None:
+            merged = {few for one in self.arm.settings for few in self.arm.few_bins(one)}
+            told += [f"merged to {few} bins " for few in sorted(merged)]
+        return "".join(told)
+
+    @property
+    def scores(self) -> tuple[str, ...]:
+        """The scores without which a stored result is trained again.
+
+        Until AUC was defined for more than two classes, their results were stored without it.
+        """
+        many = self.dataset.domain.n_classes > 2
+        return (AUC,) if many and self.study.ranks_by_auc else ()
 
     @property
     def shape(self) -> tuple[int, int, int]:
@@ -221,7 +242,7 @@ class Portion:
         curve = self.curve
         if self.is_best:
             return curve.digest
-        return _digest(curve.study, curve.arm, curve.seed, self.part, curve.n_parts)
+        return curve.here + _digest(curve.study, curve.arm, curve.seed, self.part, curve.n_parts)
 
     @cached_property
     def seconds(self) -> float:

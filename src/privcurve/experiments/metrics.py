@@ -32,13 +32,24 @@ def balanced_accuracy(scores: Array, labels: Array, counts: Array) -> float:
     return float(np.mean(shares))
 
 
-def auc(scores: Array, signs: Array, counts: Array) -> float:
+def auc(scores: Array, labels: Array, counts: Array) -> float:
     """Area under the ROC curve, ties counted half; NaN if there is one class only.
+
+    Of more than two classes, with a column of scores each, it is the mean over the classes that
+    are there of each against all others (one against the rest, macro).
+    """
+    if scores.ndim == 1:
+        return _area(scores, labels > 0, counts)
+    each = [_area(scores[:, k], labels == k, counts) for k in np.unique(labels)]
+    return float(np.mean(each))
+
+
+def _area(scores: Array, positive: Array, counts: Array) -> float:
+    """Return the area of one class against the rest.
 
     Scores of a vote need no sorting: this is many times faster than a general
     routine, and is called once a cell.
     """
-    positive = signs > 0
     # A broken tie is half a vote.
     halves = 2 * scores
     rounded = halves.astype(np.int64)
@@ -106,9 +117,14 @@ def score(
     values = learner.decision_function(scored.X)
     if not np.isfinite(values).all():
         return failure(FloatingPointError("the model gives scores that are not finite"))
-    loss = None
-    if fits_log_odds(learner):
-        loss = log_loss(learner.predict_proba(scored.X), scored.y, scored.counts)
+    loss, ranked = None, values
+    # One class's scores of several records can be compared if they are shares of one whole.
+    by_chance = values.ndim == 2 and hasattr(learner, "predict_proba")
+    if by_chance or fits_log_odds(learner):
+        chances = learner.predict_proba(scored.X)
+        ranked = chances if by_chance else values
+        if fits_log_odds(learner):
+            loss = log_loss(chances, scored.y, scored.counts)
     # Of a learner whose every answer costs privacy, records of training are not asked again.
     train_accuracy = None
     if not getattr(learner, "scores_cost_answers", False):
@@ -136,8 +152,7 @@ def score(
         "epsilon_spent": spent,
         "accuracy": accuracy(values, scored.y, scored.counts),
         "balanced_accuracy": balanced_accuracy(values, scored.y, scored.counts),
-        # Of two classes alone: what it is of more, is said in many ways.
-        "auc": auc(values, scored.y, scored.counts) if values.ndim == 1 else None,
+        "auc": auc(ranked, scored.y, scored.counts),
         "log_loss": loss,
         "train_accuracy": train_accuracy,
         "n_train": train.n,

@@ -227,7 +227,7 @@ def train_afresh(
     unseen = None
     if dataset.X_test is not None and dataset.y_test is not None:
         unseen = Part(*distinct(dataset.X_test, dataset.y_test))
-    ids = CellIds(dataset.name, dataset.checksum, arm, seed)
+    ids = CellIds.on(dataset, dataset.checksum, arm, seed)
     for repeat in range(1, repeats + 1):
         cell = ids.cell(point, Split(WHOLE if unseen is None else TEST, repeat))
         (learner,) = fitted(dataset, arm, [point], train, [generator(cell)])

@@ -18,7 +18,7 @@ import socket
 import time
 import uuid
 import zlib
-from collections.abc import Container, Iterator
+from collections.abc import Collection, Container, Iterator
 from functools import cache
 from pathlib import Path
 from types import TracebackType
@@ -44,20 +44,24 @@ class Store:
         self.folder = folder
         self._file: int | None = None
 
-    def read(self, ids: Container[str]) -> dict[str, dict[str, Any]]:
+    def read(self, ids: Container[str], scores: Collection[str] = ()) -> dict[str, dict[str, Any]]:
         """Return the stored results of those of the named cells that are there, by id.
 
         If a cell was trained twice, both have the same result but for timings; the file name that
-        sorts first is used.
+        sorts first is used. A result that lacks one of `scores`, which it was stored without by an
+        earlier version, does not count.
         """
         stored: dict[str, dict[str, Any]] = {}
         for path in self._paths():
             for name, line in _lines(path):
                 if name not in stored and name in ids:
                     try:
-                        stored[name] = json.loads(line)["result"]
+                        result = json.loads(line)["result"]
                     except (ValueError, KeyError):  # of a line without a checksum
                         logger.warning("%s: the line of run %s is damaged", path, name)
+                        continue
+                    if all(result.get(score) is not None for score in scores):
+                        stored[name] = result
         return stored
 
     def ids(self) -> Iterator[str]:

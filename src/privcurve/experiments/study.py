@@ -26,8 +26,8 @@ __all__ = ["Arm", "Finalists", "Point", "Study", "StudyError", "from_mapping", "
 
 # What selects: a column of a cell.
 DEFAULT_METRIC = "accuracy"
-# The one that has a meaning for two classes alone.
-BINARY_METRIC = "auc"
+# Results of more than two classes that were stored by earlier versions lack it.
+AUC = "auc"
 
 BEST, ALL = "best", "all"
 DEFAULT_OUTPUTS = ("accuracy", "selected_settings", "learning_curves")
@@ -113,6 +113,11 @@ class Study:
         if not self.holdout and self.metric == DEFAULT_METRIC:
             return self.folds
         return (self.folds, self.holdout, self.metric)
+
+    @property
+    def ranks_by_auc(self) -> bool:
+        """Whether the AUC selects, or an output shows it by name."""
+        return self.metric == AUC or any(AUC in options.values() for _, options in self.outputs)
 
     @property
     def selection_splits(self) -> list[Split]:
@@ -280,7 +285,7 @@ def notes(study: Study, datasets: Mapping[str, Description], where: str) -> Iter
     """Check a study against its datasets' descriptions; yield what its user should know.
 
     Raises `StudyError` if a relation of neighbours has no meaning on a dataset, or a dataset has
-    more classes than its learners take or what selects is for.
+    more classes than its learners take.
     """
     partial = [arm for arm in study.arms.values() if arm.claim == PRIVATE_COLUMNS]
     if study.neighbours == PRIVATE_COLUMNS and not partial:
@@ -350,15 +355,13 @@ def _check_bins(study: Study, about: Description, where: str) -> None:
 
 
 def _check_classes(study: Study, about: Description, where: str) -> None:
-    """Refuse what is for two classes on a dataset that has more."""
+    """Refuse learners of two classes on a dataset that has more."""
     n_classes = about.domain.n_classes
     if n_classes == 2:
         return
-    has = f"{about.name} has {n_classes} (label: classes in {about.path})"
-    entries = [registry.entry(arm.learner) for arm in study.arms.values()]
+    entries = [arm.method for arm in study.arms.values()]
     refused = dict.fromkeys(why for one in entries if (why := one.refuses(n_classes=n_classes)))
     if refused:
-        many = [name for name in registry.names() if registry.entry(name).multiclass]
         of_two = [
             other
             for other in names()
@@ -366,16 +369,10 @@ def _check_classes(study: Study, about: Description, where: str) -> None:
         ]
         instead = f" ({', '.join(of_two)})" if of_two else ""
         raise StudyError(
-            f"{where}: {'; '.join(refused)}; {has}. Leave the dataset "
-            f"out or make it one of two{instead}: based_on: {about.name} with another label; or "
-            f"take learners for more classes: {', '.join(many)}"
-        )
-    plotted = [word for word, options in study.outputs if BINARY_METRIC in options.values()]
-    if study.metric == BINARY_METRIC or plotted:
-        culprit = "metric" if study.metric == BINARY_METRIC else f"outputs: {plotted[0]}"
-        raise StudyError(
-            f"{where}: {culprit}: {BINARY_METRIC} is of two classes, but {has}; take accuracy or "
-            "balanced_accuracy"
+            f"{where}: {'; '.join(refused)}; {about.name} has {n_classes} (label: classes in "
+            f"{about.path}). Leave the dataset out or make it one of two{instead}: based_on: "
+            f"{about.name} with another label; or take learners for more classes: "
+            f"{', '.join(registry.for_more_classes())}"
         )
 
 

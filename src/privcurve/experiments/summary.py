@@ -114,7 +114,7 @@ def _to_do(
     stored: Callable[[Path], NDArray[np.uint64]],
 ) -> Progress:
     """Return the progress of the portions of a curve that are not finished: by the store."""
-    ids = None if checksum is None else CellIds(curve.dataset.name, checksum, curve.arm, curve.seed)
+    ids = None if checksum is None else CellIds.on(curve.dataset, checksum, curve.arm, curve.seed)
 
     def n_stored(points: Iterable[Point], splits: Sequence[Split]) -> int:
         """Count the cells of some points and splits that are in the store."""

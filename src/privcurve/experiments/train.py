@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import sys
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Self
 
@@ -61,6 +61,8 @@ class Trainer:
         Folder of the store; results are kept in a folder of this dataset and learner.
     splitter : Splitter, optional
         Of the dataset, the seed and the arm's share: one that other trainers use too.
+    scores : collection of str
+        What a stored result must have, or is trained again: see `Curve.scores`.
 
     Attributes
     ----------
@@ -77,10 +79,12 @@ class Trainer:
         seed: Seed,
         store: Path,
         splitter: Splitter | None = None,
+        scores: Collection[str] = (),
     ) -> None:
         self._dataset = dataset
         self._arm = arm
-        self._ids = CellIds(dataset.name, dataset.checksum, arm, seed)
+        self._scores = scores
+        self._ids = CellIds.on(dataset, dataset.checksum, arm, seed)
         self._splitter = splitter or Splitter(dataset, seed, arm.train_share)
         self._folder = store / dataset.name / arm.learner
         self._version = arm.version
@@ -107,7 +111,7 @@ class Trainer:
         """Train what is not in the store; return one row a cell, by ε, setting, repeat and fold."""
         cells = {cell.id: cell for cell in (self._ids.cell(*task) for task in tasks)}
         store = Store(self._folder)
-        results = store.read(cells)
+        results = store.read(cells, self._scores)
         self.n_reused += len(results)
         missing = [cell for name, cell in cells.items() if name not in results]
         logger.info(

@@ -55,7 +55,8 @@ def work(job: Job, started: float | None = None) -> None:
         curve = portion.curve
         print(portion.name, flush=True)
         splitter = splitter_of(read, curve.data, curve.seed, curve.arm.train_share)
-        trainer = Trainer(read(curve.data), curve.arm, curve.seed, STORE, splitter)
+        data = read(curve.data)
+        trainer = Trainer(data, curve.arm, curve.seed, STORE, splitter, curve.scores)
         selected: dict[str, Any] = {}
         if portion.is_best:
             frame, rows = select_and_train(curve, trainer, tables)

@@ -20,6 +20,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from privcurve.coding import Codes, Floats, Ints, Records, decided, equal_width
+from privcurve.learners.entry import LearnerEntry
 from privcurve.learners.registry import check_parameters, entry
 from privcurve.learners.shared import merging
 from privcurve.learners.shared.by_schema import facts_for, kept_rows, labels_by
@@ -311,11 +312,11 @@ class CodedClassifier(merging.MergingClassifier, ClassifierMixin, BaseEstimator)
 
     def _targets(self, y: ArrayLike, n_rows: int) -> tuple[NDArray[Any], NDArray[Any]]:
         """Return the classes, and what :meth:`_fit_one` is told of them: signs, or positions."""
-        registered = entry(self._learner)
         if self.schema is not None:
             y = labels_by(self.schema, y, n_rows)
-        labels, positions = check_labels(y, self.classes, n_rows, registered)
-        return labels, positions if registered.multiclass else (2 * positions - 1).astype(np.int8)
+        labels, positions = check_labels(y, self.classes, n_rows, self._offer())
+        many = entry(self._learner).multiclass
+        return labels, positions if many else (2 * positions - 1).astype(np.int8)
 
     def _facts(self, n: int) -> dict[str, Any]:
         """Return all that is public of a fit: what its random stream follows from."""
@@ -422,7 +423,9 @@ class CodedClassifier(merging.MergingClassifier, ClassifierMixin, BaseEstimator)
         assumed, occur = statement.assumptions, ASSUMED_BOTH
         if len(self.classes_) > 2:
             of_many = {ASSUMED_LABELS: ASSUMED_CLASSES}
-            assumed, occur = tuple(of_many.get(each, each) for each in assumed), ASSUMED_EACH
+            # What was chosen may assume it in either word.
+            told = dict.fromkeys(of_many.get(each, each) for each in assumed)
+            assumed, occur = tuple(told), ASSUMED_EACH
         if self._labels_from_rows:
             # With one label the fit is an error, which shows that no record has the other.
             assumed = (*assumed, occur)
@@ -513,6 +516,10 @@ class CodedClassifier(merging.MergingClassifier, ClassifierMixin, BaseEstimator)
             If it is no model for these columns and classes.
         """
 
+    def _offer(self) -> LearnerEntry:
+        """Return what is offered with these parameters: mostly what the registry says."""
+        return entry(self._learner)
+
     def _neighbours(self) -> str:
         """Return the relation of neighbours that the fit is private for."""
         return str(vars(self).get("neighbours", entry(self._learner).neighbours[0]))
@@ -565,7 +572,7 @@ class CodedClassifier(merging.MergingClassifier, ClassifierMixin, BaseEstimator)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = entry(self._learner).multiclass
+        tags.classifier_tags.multi_class = self._offer().multiclass
         return tags
 
 

@@ -20,6 +20,9 @@ from privcurve.learners.entry import LearnerEntry
 from privcurve.privacy.budget import ADD_REMOVE, PRIVATE_COLUMNS, REPLACE_ONE
 from privcurve.schema import nearest
 
+# The learner that chooses others privately.
+TUNED = "tuned"
+
 # Public facts of a domain by which a learner merges codes before a fit.
 MERGED = ("mixed_bins", "private_bins")
 
@@ -45,9 +48,15 @@ def names() -> list[str]:
     return [*LEARNERS, *own.names()]
 
 
+def for_more_classes() -> list[str]:
+    """Return the names of all learners that take more than two classes."""
+    # Of what is tuned, the learner that is chosen decides.
+    return [name for name in names() if entry(name).multiclass and name != TUNED]
+
+
 def others_for_more_classes() -> str:
     """Name the certified learners of this project that take more than two classes."""
-    more = [name for name, one in LEARNERS.items() if one.multiclass and one.certified]
+    more = [name for name in for_more_classes() if name in LEARNERS and LEARNERS[name].certified]
     return f"Of those that take more there are: {', '.join(more)}."
 
 

@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from privcurve.coding import Codes, Floats, Records, decided
 from privcurve.learners import registry
 from privcurve.learners.base import CodedClassifier, PrivateClassifier, as_fitted
-from privcurve.learners.entry import Facts
+from privcurve.learners.entry import Facts, LearnerEntry
 from privcurve.learners.shared.tuning import NAME, Candidate, budget_of, candidates_of, terms
 from privcurve.privacy.budget import CERTIFIED, is_private
 from privcurve.privacy.curator import EXACT, Call, Curator, call_of
@@ -106,6 +106,16 @@ class TunedClassifier(PrivateClassifier):
         if is_private(self.epsilon):
             self._budget()
 
+    def check_classes(self, n_classes: int) -> None:
+        """Refuse learners to choose from that take fewer classes."""
+        for name in self._names():
+            if why := registry.entry(name).refuses(n_classes=n_classes):
+                raise ValueError(f"{NAME}: {why}. {registry.others_for_more_classes()}")
+
+    def _offer(self) -> LearnerEntry:
+        many = all(registry.entry(name).multiclass for name in self._names())
+        return replace(registry.entry(NAME), multiclass=many)
+
     def _budget(self) -> SelectionBudget:
         return budget_of(
             self._names(), self.epsilon, self.delta, self.eta, self.expected_runs, self.score_share
@@ -114,7 +124,7 @@ class TunedClassifier(PrivateClassifier):
     def _public(self) -> Facts:
         """Return the public facts that what is drawn is made by: each merges codes by itself."""
         bins = {fact: getattr(self, fact) for fact in registry.MERGED}
-        return Facts(self.n_bins_, self.ordered, **bins)
+        return Facts(self.n_bins_, self.ordered, len(self.classes_), **bins)
 
     def _names(self) -> list[str]:
         """Return the names of the learners that are drawn from, each once."""
@@ -187,8 +197,9 @@ class TunedClassifier(PrivateClassifier):
             settings = [
                 {**candidates[drawn[k]].setting, "epsilon": epsilons[drawn[k]]} for k in own
             ]
+            labels = np.array(base.classes)[records.labels]
             trained = base._train(
-                records.codes, records.labels, settings, [doors[k] for k in own], records.counts
+                records.codes, labels, settings, [doors[k] for k in own], records.counts
             )
             models.update(zip(own, trained, strict=True))
         return [models[k] for k in range(len(drawn))]
@@ -197,7 +208,7 @@ class TunedClassifier(PrivateClassifier):
         self, model: CodedClassifier, records: Records, curator: Curator, call: Call
     ) -> int:
         """Count the records that are decided right, with noise, in units of the score."""
-        right = decided(model.decision_function(records.codes)) == (records.labels > 0)
+        right = decided(model.decision_function(records.codes)) == records.labels
         exact = UNITS * int(records.counts[right].sum())
         return int(curator.whole_numbers(call, np.array([exact]))[0])
 
@@ -232,7 +243,7 @@ class TunedClassifier(PrivateClassifier):
 
         Returns
         -------
-        ndarray of shape (n_rows, 2)
+        ndarray of shape (n_rows, n_classes)
         """
         check_is_fitted(self)
         chances: Floats = self.best_.predict_proba(self._code(X, fit=False))

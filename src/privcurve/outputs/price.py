@@ -188,7 +188,7 @@ def scored_by(model: Any, X: Any, y: Any, n_classes: int) -> dict[str, float]:
     return {
         "accuracy": metrics.accuracy(values, y, counts),
         "balanced_accuracy": metrics.balanced_accuracy(values, y, counts),
-        "auc": metrics.auc(values, y, counts) if two else math.nan,
+        "auc": metrics.auc(values, y, counts),
         "log_loss": metrics.log_loss(chances, y, counts),
     }
 
@@ -226,8 +226,8 @@ def prices(study: Study, means: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFram
     -------
     DataFrame
         `coding` and `privacy` are differences of which more is worse, each with its standard
-        error, and whether it is within noise; `sentence` says it all. What can't be had, such as
-        the AUC of more than two classes, has no row.
+        error, and whether it is within noise; `sentence` says it all. What can't be had has no
+        row.
     """
     epsilons = sorted(e for e in set(means["epsilon"]) if math.isfinite(e))
     rows = [

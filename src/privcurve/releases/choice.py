@@ -92,10 +92,7 @@ def choice(request: Request, description: Description) -> Choice:
         If there is nothing to choose from, or nothing is left for a training.
     """
     request = replace(request, unit=description.unit)
-    entry = registry.entry(tuning.NAME)
-    if why := entry.refuses(n_classes=description.domain.n_classes):
-        others = registry.others_for_more_classes()
-        raise ReleaseError(f"{description.name}: no private choice: {why}. {others}")
+    entry, n_classes = registry.entry(tuning.NAME), description.domain.n_classes
     left_out: list[str] = []
     if request.learner == CHOOSE:
         if taken := [key for key in _FIXED if key in request.parameters]:
@@ -103,7 +100,13 @@ def choice(request: Request, description: Description) -> Choice:
                 f"{CHOOSE} takes its candidates by a public rule: leave out {taken[0]}, or choose "
                 f"from your own with the learner {tuning.NAME}"
             )
-        suited, left_out = by_rule.suited(by_rule.LEARNERS, 2, request.delta)
+        suited, left_out = by_rule.suited(by_rule.LEARNERS, n_classes, request.delta)
+        if len(suited) < 2:
+            raise ReleaseError(
+                f"{description.name}: of {n_classes} classes with delta = {request.delta:g} there "
+                f"is nothing to choose from but {', '.join(suited)} ({'; '.join(left_out)}): "
+                "release that with all of epsilon, or give a delta above 0"
+            )
         settings = [
             {tuning.LEARNER: spec["learner"], **spec.get("fixed", {})} for spec in suited.values()
         ]
@@ -122,7 +125,7 @@ def choice(request: Request, description: Description) -> Choice:
         budget = tuning.budget_of(names, *request.of_record, *shape)
         domain = description.domain
         bins = {fact: getattr(domain, fact) for fact in registry.MERGED}
-        facts = Facts(domain.n_bins, domain.ordered, **bins)
+        facts = Facts(domain.n_bins, domain.ordered, n_classes, **bins)
         terms = tuning.terms(candidates, budget, facts, description.n_rows)
     except (ValueError, ImportError) as error:
         raise ReleaseError(str(error)) from None

@@ -121,5 +121,6 @@ ENTRIES: tuple[LearnerEntry, ...] = (
         },
         seconds=_runs_seconds,
         told=("ordered",),
+        multiclass=True,
     ),
 )

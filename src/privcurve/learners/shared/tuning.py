@@ -18,7 +18,7 @@ from privcurve.privacy.budget import CERTIFIED, REPLACE_ONE
 from privcurve.privacy.ledger import PROVED, PrivacyStatement, rho_of_ledger
 from privcurve.privacy.selection import SelectionBudget, epsilon_that_spends, selection_budget
 
-NAME = "tuned"
+NAME = registry.TUNED
 
 # The key by which a setting says whose it is.
 LEARNER = "learner"
@@ -188,7 +188,7 @@ def terms(
     candidates : sequence of Candidate
     budget : SelectionBudget
     facts : Facts
-        The number of codes of each column, and the order of columns.
+        The number of codes of each column, the order of columns, and the number of classes.
     n : int
         Records.
 
@@ -203,7 +203,7 @@ def terms(
     """
     ordered = None if facts.ordered is None else tuple(map(bool, facts.ordered))
     merged = tuple(_whole(getattr(facts, fact)) for fact in registry.MERGED)
-    public = (_whole(facts.n_bins), ordered, merged, n)
+    public = (_whole(facts.n_bins), ordered, merged, facts.n_classes, n)
     guess = budget.training_epsilon
     told: list[Terms] = []
     for one in candidates:
@@ -230,6 +230,7 @@ class _Fit(NamedTuple):
     n_bins: tuple[int, ...]
     ordered: tuple[bool, ...] | None
     merged: tuple[tuple[int, ...] | None, ...]
+    n_classes: int
     n: int
     delta: float
 
@@ -255,14 +256,14 @@ def _terms(fit: _Fit, pure: bool, amount: float, guess: float) -> Terms:
 
 
 def _statement(fit: _Fit, epsilon: float) -> PrivacyStatement:
-    """Return what a fit says of itself: on made-up records, of either label."""
+    """Return what a fit says of itself: on made-up records, of each class."""
     budget = {"epsilon": epsilon, "delta": fit.delta, "calibration": CERTIFIED}
     bins: dict[str, Any] = dict(zip(registry.MERGED, fit.merged, strict=True))
-    facts = Facts(fit.n_bins, fit.ordered, **bins)
+    facts = Facts(fit.n_bins, fit.ordered, fit.n_classes, **bins)
     learner = registry.make(fit.learner, facts, {**json.loads(fit.setting), **budget})
-    labels = class_labels(2)[: min(fit.n, 2)]
+    labels = class_labels(fit.n_classes)[: fit.n]
     rows = np.zeros((len(labels), len(fit.n_bins)), dtype=np.int64)
-    counts = [fit.n - fit.n // 2, fit.n // 2][: len(labels)]
+    counts = [len(range(k, fit.n, fit.n_classes)) for k in range(len(labels))]
     (fitted,) = learner.fit_many(rows, labels, [{}], [np.random.default_rng(0)], counts)
     statement: PrivacyStatement = fitted.privacy_
     if statement.status != PROVED or statement.neighbours != REPLACE_ONE:
