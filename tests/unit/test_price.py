@@ -230,9 +230,10 @@ def test_more_than_two_classes(folder):
         accuracy, chances = direct(X, data.y, train, scored, split.repeat)
         assert row.accuracy == pytest.approx(accuracy, abs=1e-6)
         assert row.log_loss == pytest.approx(log_loss(data.y[scored], chances), abs=1e-6)
-    assert told["auc"].isna().all()
+        area = roc_auc_score(data.y[scored], chances, multi_class="ovr")
+        assert row.auc == pytest.approx(area, abs=1e-6)
     priced = read_table(outputs["price"].files.frames[0])
-    assert set(priced["metric"]) == {"accuracy", "balanced_accuracy", "log_loss"}
+    assert set(priced["metric"]) == {"accuracy", "auc", "balanced_accuracy", "log_loss"}
     assert priced["sentence"].str.startswith("raw ").all()
 
 

@@ -58,7 +58,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     option(
         "--metric",
         choices=["accuracy", "balanced_accuracy", "auc"],
-        help="rank by this (default: accuracy); if one label is rare, use another",
+        help="rank by this (default: accuracy); if one label is rare, use another. Of more than "
+        "two classes auc is the mean of each against the rest",
     )
     option("--repeats", type=count, help="number of hold-outs (default: 10)")
     option("--cores", default="all", help="number of cores (default: all)")

@@ -180,7 +180,7 @@ class Curve:
         Until AUC was defined for more than two classes, their results were stored without it.
         """
         many = self.dataset.domain.n_classes > 2
-        return (AUC,) if many and self.study.ranks_by_auc else ()
+        return (AUC,) if many and self.study.shows_auc else ()
 
     @property
     def shape(self) -> tuple[int, int, int]:

@@ -28,6 +28,8 @@ __all__ = ["Arm", "Finalists", "Point", "Study", "StudyError", "from_mapping", "
 DEFAULT_METRIC = "accuracy"
 # Results of more than two classes that were stored by earlier versions lack it.
 AUC = "auc"
+# The output of a comparison, which says of each measure what is lost.
+PRICE = "price"
 
 BEST, ALL = "best", "all"
 DEFAULT_OUTPUTS = ("accuracy", "selected_settings", "learning_curves")
@@ -115,9 +117,10 @@ class Study:
         return (self.folds, self.holdout, self.metric)
 
     @property
-    def ranks_by_auc(self) -> bool:
-        """Whether the AUC selects, or an output shows it by name."""
-        return self.metric == AUC or any(AUC in options.values() for _, options in self.outputs)
+    def shows_auc(self) -> bool:
+        """Whether the AUC selects, or an output needs it: a comparison, or one that names it."""
+        shown = any(word == PRICE or AUC in options.values() for word, options in self.outputs)
+        return self.metric == AUC or shown
 
     @property
     def selection_splits(self) -> list[Split]:

@@ -12,7 +12,7 @@ from privcurve.analysis import kinds
 from privcurve.analysis.keys import mean
 from privcurve.analysis.selection import ACCURACY, LOSSES
 from privcurve.experiments.splits import TEST, Splitter
-from privcurve.experiments.study import Study
+from privcurve.experiments.study import AUC, PRICE, Study
 from privcurve.lazy import pd
 from privcurve.outputs.accuracy import FRESH_NOTES, SCORES, all_curves
 from privcurve.outputs.answers import (
@@ -74,6 +74,9 @@ class RawScores(Output):
         splits = [[s.fold, s.repeat] for name in study.datasets for s in _splits(study, name)]
         meant = [[name, about(name).digest] for name in study.datasets]
         facts = [meant, splits, study.metric]
+        if study.shows_auc and any(about(name).domain.n_classes > 2 for name in study.datasets):
+            # Until AUC was defined for more than two classes there was none.
+            facts.append(AUC)
         return Reads(data=study.datasets, raw=study.datasets, facts=facts)
 
     def make(self, context: Context) -> None:
@@ -102,7 +105,7 @@ class RawScores(Output):
 class Price(Output):
     """Table ``price``: what is lost by coding and by privacy, in numbers and in a sentence."""
 
-    word: ClassVar[str] = "price"
+    word: ClassVar[str] = PRICE
 
     def reads(self, request: OutputRequest) -> Reads:
         reads = all_curves(request)
