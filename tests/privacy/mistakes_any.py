@@ -18,10 +18,9 @@ from privcurve.audit.contract import (
     Case,
 )
 from privcurve.audit.contract_cases import CASES, MANY, PRIVATE_BINS
-from privcurve.coding import decided
 from privcurve.holders.holder import LocalHolder
 from privcurve.kernels.lazybb_rules import count_votes, vote_table
-from privcurve.learners import majority, one_rule, random_trees, tuned
+from privcurve.learners import majority, one_rule, random_trees
 from privcurve.learners.additive import many_classes, residuals, rule
 from privcurve.learners.additive.fitting import Fit
 from privcurve.learners.base import CodedClassifier
@@ -34,7 +33,6 @@ from privcurve.privacy.calibration import private_bins
 from privcurve.privacy.calibration.privgam import Budget, cells
 from privcurve.privacy.curator import EXACT, Curator
 from privcurve.privacy.ledger import PrivacyStatement
-from privcurve.privacy.selection import UNITS
 
 RULES = Case("lazybb", {"n_rounds": 3, "density": 0.5})
 RULE = Case("one_rule", {})
@@ -70,7 +68,6 @@ ADDED_ROUNDS = replace(
     parameters={**CYCLIC.parameters, "neighbours": ADD_REMOVE, "n_estimate": 10},
 )
 RUNS = Case("tuned", {"expected_runs": 2.0, "score_share": 0.5, "learner": "noisy_majority"})
-RUNS_OF_THREE = Case("tuned", {**RUNS.parameters, "learner": "privgam"}, n_classes=3)
 LOCAL = Case("distributed_topdown", {"depth": 2, "n_holders": 2, "trust": "local"})
 SECURE = Case("distributed_topdown", {"depth": 2, "n_holders": 2, "trust": "secure_sum"})
 FOREST = Case(
@@ -477,44 +474,6 @@ def pairs_without_noise(own, self, exact, share, sensitivity, what):
 def columns_dropped_by_exact_sums(own, self, active):
     self._nothing = [float(np.abs(self.records.sums(j)[1]).sum() < 1) for j in active]
     return own(self, active)
-
-
-# Private selection -----------------------------------------------------------------------------
-
-
-@mistake(tuned.TunedClassifier, "_scored", CHARGE, RUNS)
-def exact_scores(own, self, model, records, curator, call):
-    return own(self, model, records, curator, EXACT)
-
-
-@mistake(tuned.TunedClassifier, "_scored", POST_PROCESSING, RUNS)
-def scores_whose_noise_is_not_used(own, self, model, records, curator, call):
-    own(self, model, records, curator, call)
-    return own(self, model, records, curator, EXACT)
-
-
-@mistake(tuned.TunedClassifier, "_scored", SENSITIVITY, RUNS_OF_THREE)
-def scores_that_count_a_record_for_each_class(own, self, model, records, curator, call):
-    """One class against the rest: a wrong answer is wrong of two classes."""
-    classes = np.arange(3)
-    answers = decided(model.decision_function(records.codes))[:, None] == classes
-    right = answers == (records.labels[:, None] == classes)
-    exact = UNITS * int(records.counts @ right.sum(axis=1))
-    return int(curator.whole_numbers(call, np.array([exact]))[0])
-
-
-@breaks(CHARGE, RUNS)
-def runs_that_spend_all(patch):
-    @mistake(tuned, "terms")
-    def more(own, candidates, budget, *given):
-        return [replace(one, epsilon=budget.epsilon) for one in own(candidates, budget, *given)]
-
-    more(patch)
-
-
-@mistake(Curator, "_inner", NOISE, RUNS)
-def runs_of_one_seed(own, self, start):
-    return own(self, [1])
 
 
 # Holders ---------------------------------------------------------------------------------------

@@ -1,23 +1,28 @@
-"""Mistakes in ensembles of trees and of teachers."""
+"""Mistakes in ensembles of trees and of teachers, and in private selection."""
+
+from dataclasses import replace
 
 import numpy as np
-from mistakes_any import GRADIENT, SIGNS, TWO, VOTES, breaks, constant, mistake
+from mistakes_any import GRADIENT, RUNS, SIGNS, TWO, VOTES, breaks, constant, mistake
 
-from privcurve.audit.contract import CHARGE, CONTROL, POST_PROCESSING, SENSITIVITY, Case
+from privcurve.audit.contract import CHARGE, CONTROL, NOISE, POST_PROCESSING, SENSITIVITY, Case
+from privcurve.coding import decided
 from privcurve.kernels.m_alpha import link_of_leaves
-from privcurve.learners import base, bdpe, dpboost
+from privcurve.learners import base, bdpe, dpboost, tuned
 from privcurve.learners.bdpe import BDPEClassifier
 from privcurve.learners.dp_bagging import DPBaggingClassifier
 from privcurve.learners.dp_forest import DPForestClassifier
 from privcurve.learners.dpboost import DPBoostClassifier
 from privcurve.privacy import noise
-from privcurve.privacy.curator import Curator
+from privcurve.privacy.curator import EXACT, Curator
 from privcurve.privacy.noise import Announced
+from privcurve.privacy.selection import UNITS
 
 LINK = {**TWO, "votes": "link"}
 TEACHERS = {"n_teachers": 3, "n_partitions": 2, "n_queries": 3}
 BAGGING = Case("dp_bagging", TEACHERS, sizes=(1, 30))
 BOOSTED = Case("dpboost", GRADIENT)
+RUNS_OF_THREE = Case("tuned", {**RUNS.parameters, "learner": "privgam"}, n_classes=3)
 
 
 @mistake(DPForestClassifier, "_vote", CHARGE, VOTES)
@@ -144,3 +149,41 @@ def a_weight_bound_of_a_half(patch):
     for name in ("_grow", "_vote"):
         halved = mistake(BDPEClassifier, name)
         halved(lambda own, self, *given: own(self, *given[:-2], 0.5, given[-1]))(patch)
+
+
+# Private selection -----------------------------------------------------------------------------
+
+
+@mistake(tuned.TunedClassifier, "_scored", CHARGE, RUNS)
+def exact_scores(own, self, model, records, curator, call):
+    return own(self, model, records, curator, EXACT)
+
+
+@mistake(tuned.TunedClassifier, "_scored", POST_PROCESSING, RUNS)
+def scores_whose_noise_is_not_used(own, self, model, records, curator, call):
+    own(self, model, records, curator, call)
+    return own(self, model, records, curator, EXACT)
+
+
+@mistake(tuned.TunedClassifier, "_scored", SENSITIVITY, RUNS_OF_THREE)
+def scores_that_count_a_record_for_each_class(own, self, model, records, curator, call):
+    """One class against the rest: a wrong answer is wrong of two classes."""
+    classes = np.arange(3)
+    answers = decided(model.decision_function(records.codes))[:, None] == classes
+    right = answers == (records.labels[:, None] == classes)
+    exact = UNITS * int(records.counts @ right.sum(axis=1))
+    return int(curator.whole_numbers(call, np.array([exact]))[0])
+
+
+@breaks(CHARGE, RUNS)
+def runs_that_spend_all(patch):
+    @mistake(tuned, "terms")
+    def more(own, candidates, budget, *given):
+        return [replace(one, epsilon=budget.epsilon) for one in own(candidates, budget, *given)]
+
+    more(patch)
+
+
+@mistake(Curator, "_inner", NOISE, RUNS)
+def runs_of_one_seed(own, self, start):
+    return own(self, [1])
