@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import itertools
 import json
+from functools import partial
 from pathlib import Path
 
 import pytest
 from own_table import DESCRIPTION
 from refusals import refuse
 
-from privcurve.cli import main
+from privcurve.cli import main, telling
+from privcurve.progress import Progress
 from privcurve.releases.budget_ledger import BudgetLedger, Price
 
 FILE = Path("descriptions/patients.yaml")
@@ -32,6 +35,23 @@ def told(capsys, command):
         code = end.code
     seen = capsys.readouterr()
     return code, seen.out, seen.err
+
+
+@pytest.mark.parametrize("option", ["", " --quiet", " --json"])
+def test_a_training_that_takes_long_is_told_how_far_it_is(folder, capsys, monkeypatch, option):
+    """Every look at the clock is four seconds later."""
+    clock = itertools.count(0, 4)
+    monkeypatch.setattr(telling, "Progress", partial(Progress, clock=lambda: next(clock)))
+    steps = f"release patients --learner privgam --set n_steps=4 --epsilon 1{option}"
+    code, _, err = told(capsys, steps)
+    assert code == 0
+    lines = [line for line in err.splitlines() if "training" in line]
+    assert lines == ([] if option else [
+        "25 % of the training done (about 24 s left)",
+        "50 % of the training done (about 12 s left)",
+        "75 % of the training done (about 6 s left)",
+        "100 % of the training done",
+    ])  # fmt: skip
 
 
 def test_the_budget_is_shown_before_and_after_releases(folder, capsys):

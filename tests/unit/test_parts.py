@@ -20,6 +20,7 @@ from privcurve.experiments.train import Trainer
 from privcurve.learners import registry
 from privcurve.parts import PartedRecords, PartError, Threads
 from privcurve.privacy.budget import ADD_REMOVE
+from privcurve.privacy.curator import Curator
 from privcurve.releases import release as releasing
 from privcurve.releases.budget_ledger import DONE, FAILED, RESERVED, BudgetLedger
 from privcurve.releases.errors import BudgetError, ReleaseError
@@ -106,7 +107,7 @@ def fitted(domain, records):
     learner = registry.make("privgam", domain, {"epsilon": 2.0, "delta": DELTA})
     rng = np.random.Generator(np.random.PCG64(1))
     if isinstance(records, PartedRecords):
-        (model,) = learner.fit_parts(records, [{}], [rng])
+        (model,) = learner.fit_parts(records, [{}], [Curator(rng)])
     else:
         (model,) = learner.fit_many(records.codes, records.labels, [{}], [rng], records.counts)
     return str(model.model_) + str(model.privacy_) + str(model.n_records_)
@@ -218,7 +219,9 @@ def test_a_learner_that_needs_one_memory_is_refused_before_coding(big, monkeypat
         release(gam(learner="noisy_bayes"), seed=SEED)
     learner = registry.make("lazybb", datasets.describe("mine").domain)
     with pytest.raises(ValueError, match="lazybb needs all records in one memory"):
-        learner.fit_parts(PartedRecords((), np.array([2])), [{}], [np.random.default_rng()])
+        learner.fit_parts(
+            PartedRecords((), np.array([2])), [{}], [Curator(np.random.default_rng())]
+        )
 
 
 def test_an_engine_is_for_records_in_parts(big):

@@ -131,6 +131,15 @@ def test_compare_says_what_it_will_spend_and_ends_in_a_sentence(mine, capsys, mo
     assert "never said" not in told.out
 
 
+def test_nothing_is_told_of_how_far_a_choice_is(mine):
+    """How many trainings it takes is not released, and would show in what is done and left."""
+    told: list[float] = []
+    release(asked(), told=told.append)
+    assert told == [0.0]
+    release(Request("mine", 0.1, learner="noisy_bayes"), told=told.append)
+    assert len(told) > 2
+
+
 @pytest.fixture
 def graded(mine, own):
     """The same records with a label of three values."""

@@ -205,6 +205,8 @@ def _check_pair(tables: Sequence[Records], seed: Sequence[int], verdict: Verdict
     if isinstance(one, Exception) or isinstance(other, Exception):
         verdict.refusal = _refusal(one, other)
         return
+    if first.told != second.told:
+        raise BreachError(CONTROL, "what is told of how far the fit is differs")
     try:
         apart = _differences(one, other)
     except Exception as error:

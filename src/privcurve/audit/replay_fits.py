@@ -144,6 +144,8 @@ class Replay(Curator):
         What was called.
     unseen : str
         What of the fit no script can answer; empty if there is nothing.
+    told : list of float
+        How much of the fit was done, each time that it was told.
     """
 
     def __init__(
@@ -153,7 +155,9 @@ class Replay(Curator):
         script: Mapping[Place, NDArray[Any]] | None = None,
         path: Place = (),
     ) -> None:
-        super().__init__(np.random.default_rng([*seed, 0]), party=bool(path))
+        self.told: list[float] = []
+        coins = np.random.default_rng([*seed, 0])
+        super().__init__(coins, party=bool(path), watch=self.told.append)
         self._seed, self._leader, self._script, self.path = seed, leader, script or {}, path
         self._answers = np.random.default_rng([*seed, 1])
         self._handed: list[tuple[Event, Floats]] = []

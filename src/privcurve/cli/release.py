@@ -97,7 +97,8 @@ def run(arguments: argparse.Namespace) -> None:
         arguments.neighbours,
         _number("--accuracy", arguments.accuracy),
     )
-    with telling.reading(arguments, request.dataset) as watch:
+    reading, training = telling.reading(arguments, request.dataset), telling.training(arguments)
+    with reading as watch, training as told:
         released = release(
             request,
             seed=arguments.seed,
@@ -108,6 +109,7 @@ def run(arguments: argparse.Namespace) -> None:
             engine=arguments.engine,
             scheduler=arguments.scheduler,
             watch=watch,
+            told=told,
         )
     report(arguments, released)
 

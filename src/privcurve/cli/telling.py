@@ -46,11 +46,31 @@ def reading(arguments: argparse.Namespace, what: str) -> Iterator[Callable[[RawT
     def watch(table: RawTable) -> None:
         if table.share is not None and not (arguments.quiet or arguments.json):
             progress.tell(table.share)
+            if table.share >= 1:
+                progress.end()
 
     try:
         yield watch
     finally:
         progress.end()
+
+
+@contextmanager
+def training(arguments: argparse.Namespace) -> Iterator[Callable[[float], None]]:
+    """Show how much of a training is done, if that takes long; it begins when it is told first."""
+    begun: list[Progress] = []
+
+    def tell(share: float) -> None:
+        if not begun:
+            begun.append(Progress("of the training done", after=SHORT))
+        if not (arguments.quiet or arguments.json):
+            begun[0].tell(share)
+
+    try:
+        yield tell
+    finally:
+        for progress in begun:
+            progress.end()
 
 
 def _plain(value: Any) -> Any:

@@ -14,6 +14,7 @@ from privcurve.datasets import Dataset, PartedDataset, distinct, stratified_fold
 from privcurve.experiments import canonical
 from privcurve.parts import PartedRecords, Totals
 from privcurve.privacy import seeds
+from privcurve.privacy.curator import Curator
 from privcurve.privacy.seeds import Seed
 
 TEST = "test"
@@ -199,7 +200,7 @@ class InParts:
 
     def fit(self, template: Any, settings: Sequence[Any], rngs: Sequence[Any]) -> Any:
         """Train a copy of a learner for each setting."""
-        return template.fit_parts(self.records, settings, rngs)
+        return template.fit_parts(self.records, settings, [Curator(rng) for rng in rngs])
 
     def n_right(self, learner: Any) -> int:
         """Count the records that a fitted learner decides right."""

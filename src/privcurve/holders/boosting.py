@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -58,14 +58,21 @@ def stumps(questions: Questions, drawn: Ints) -> Stumps:
     return Stumps(*ranges(numbers, np.diff(questions.starts)), LARGEST_UNIT)
 
 
-def boost(holders: Sequence[Holder], plan: Boosted, sums: Sums, transcript: Transcript) -> Floats:
+def boost(
+    holders: Sequence[Holder],
+    plan: Boosted,
+    sums: Sums,
+    transcript: Transcript,
+    done: Callable[[float], None] | None = None,
+) -> Floats:
     """Return the values of the leaves of random trees, by Newton steps on noisy sums.
 
     Each round has a batch of trees: a holder sends, for each leaf, the sum of its records'
     clipped residuals and the sum of their sizes. Of two classes a half of the second is the
     curvature; the value of a leaf is −G/(max(H, 0) + λ), clipped to ±2, and λ is 1 and two
     standard deviations of the noise of H. The values of a batch are averaged. What is returned,
-    of shape (n_trees, n_leaves, n_outputs), is what each leaf adds to the score.
+    of shape (n_trees, n_leaves, n_outputs), is what each leaf adds to the score. `done` is told the
+    share of the trees that are there.
     """
     trees = plan.trees
     release = sums.release(GAUSSIAN, plan.scale, plan.n, LARGEST_UNIT)
@@ -88,6 +95,8 @@ def boost(holders: Sequence[Holder], plan: Boosted, sums: Sums, transcript: Tran
             holder.move(values)
         transcript.tell(values.size, 64)
         batches.append(values)
+        if done is not None:
+            done((start + len(values)) / len(trees.columns))
     return np.concatenate(batches)
 
 

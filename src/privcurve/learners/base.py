@@ -211,7 +211,7 @@ class CodedClassifier(merging.MergingClassifier, ClassifierMixin, BaseEstimator)
         self,
         records: PartedRecords,
         settings: Sequence[Mapping[str, Any]],
-        rngs: Sequence[np.random.Generator],
+        curators: Sequence[Curator],
     ) -> list[Self]:
         """Train one copy of this learner for each setting, on records in parts.
 
@@ -219,8 +219,10 @@ class CodedClassifier(merging.MergingClassifier, ClassifierMixin, BaseEstimator)
         ----------
         records : PartedRecords
             Coded, with labels as :meth:`_fit_one` is told of them.
-        settings, rngs
+        settings : sequence of mapping
             As for :meth:`fit_many`.
+        curators : sequence of Curator
+            One for each setting.
 
         Returns
         -------
@@ -239,7 +241,6 @@ class CodedClassifier(merging.MergingClassifier, ClassifierMixin, BaseEstimator)
                 raise ValueError(why)
         self.n_bins_ = check_n_bins(cast(Any, self.n_bins), len(records.n_bins))
         self.n_features_in_ = len(self.n_bins_)
-        curators = [Curator(rng) for rng in rngs]
         return self._fit_records(learners, settings, records, np.asarray(self.classes), curators)
 
     def _with(self, settings: Sequence[Mapping[str, Any]]) -> list[Self]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -173,7 +173,9 @@ class RandomTreesClassifier(LinkedClassifier, StagedClassifier, PrivateClassifie
         public = stream(start)
         drawn = draw_trees(questions, int(self.n_trees), int(self.depth), public)
         self.transcript_ = Transcript(len(holders))
-        self.model_, statement = self.grow(holders, questions, drawn, self.transcript_)
+        self.model_, statement = self.grow(
+            holders, questions, drawn, self.transcript_, curator.done
+        )
         numbers = np.unique(self.model_.questions)
         self.n_features_used_ = int((numbers >= 0).sum())
         return as_dealt(self, len(holders), statement)
@@ -184,10 +186,12 @@ class RandomTreesClassifier(LinkedClassifier, StagedClassifier, PrivateClassifie
         questions: Questions,
         drawn: Ints,
         transcript: Transcript,
+        done: Callable[[float], None] | None = None,
     ) -> tuple[RandomTreesModel, PrivacyStatement]:
         """Coordinate holders, wherever they run.
 
-        `drawn` are the trees of :func:`privcurve.holders.boosting.draw_trees`.
+        `drawn` are the trees of :func:`privcurve.holders.boosting.draw_trees`; `done` is told how
+        much is done.
         """
         n_classes = len(self.classes_)
         sums = sums_of(self.trust, len(holders), int(self.n_colluding))
@@ -205,7 +209,7 @@ class RandomTreesClassifier(LinkedClassifier, StagedClassifier, PrivateClassifie
         trees = stumps(questions, drawn)
         whats = tuple(entry.what for entry in noise.statement.ledger)
         plan = Boosted(n_classes, n, trees, batch, float(self.learning_rate), noise.scale, whats)
-        values = boost(holders, plan, sums, transcript)
+        values = boost(holders, plan, sums, transcript, done)
         numbers = np.append(questions.numbers, -1)[drawn]
         model = RandomTreesModel(numbers, trees, values, batch, self.n_bins_)
         return model, noise.statement

@@ -114,6 +114,8 @@ class Curator:
         Noise, and the public coins of a fit (an order of records, questions of random trees).
     party : bool
         Whether it is one data holder's, who is told what a call is charged to, and has no ledger.
+    watch : callable, optional
+        Is told what :meth:`done` is.
 
     Attributes
     ----------
@@ -129,8 +131,14 @@ class Curator:
         What the calls were held to, when the fit has ended.
     """
 
-    def __init__(self, coins: np.random.Generator, party: bool = False) -> None:
-        self.coins = coins
+    def __init__(
+        self,
+        coins: np.random.Generator,
+        party: bool = False,
+        watch: Callable[[float], None] | None = None,
+    ) -> None:
+        self.coins, self._watch = coins, watch
+        self._n_announced = 0
         self._party = party
         self.parties: list[Curator] = []
         self._away = False
@@ -150,6 +158,7 @@ class Curator:
         private = statement.private
         calls = {entry.what: call_of(entry) for entry in statement.ledger}
         self._announced = calls if private else {}
+        self._n_announced = len(statement.ledger)
         self._exact = not private
 
     def call(self, what: str) -> Call:
@@ -168,6 +177,14 @@ class Curator:
             names = ", ".join(list(self._announced)[:5])
             raise DoorError(f"called, but not announced: {what!r}. Announced are: {names}")
         return self._announced[what]
+
+    def done(self, share: float) -> None:
+        """Say how much of a fit is done, by public facts and the answers of calls alone.
+
+        Runs of a private selection tell nothing: how many there are is not released.
+        """
+        if self._watch is not None:
+            self._watch(min(share, 1.0))
 
     # Answers -------------------------------------------------------------------------
 
@@ -482,6 +499,8 @@ class Curator:
         if again and call.entry not in self._made:
             raise DoorError(f"further numbers of what was never released: {call.entry.what}")
         if not again:
+            if self._n_announced:
+                self.done(len(self._made) / self._n_announced)
             self._made.append(call.entry)
         return call
 

@@ -69,6 +69,7 @@ def release(
     engine: str = "",
     scheduler: str | None = None,
     watch: Callable[[RawTable], None] | None = None,
+    told: Callable[[float], None] | None = None,
 ) -> Released:
     """Train a model on all training records of a dataset, and write the files that may leave.
 
@@ -100,6 +101,9 @@ def release(
 
     watch : callable, optional
         Is given the records as they are read.
+    told : callable, optional
+        Is told how much of the training is done, from 0 to 1, by what is released or public alone;
+        of a choice nothing: how many trainings it takes is not released.
 
     Returns
     -------
@@ -166,7 +170,9 @@ def release(
         before = tuple(one.price for one in ledger.releases()[: begun.number - 1])
 
         identity = (request, data.checksum, run_seed, begun.number, token)
-        learner = _trained(estimator, data, _stream("release", *identity), parts)
+        curator = Curator(_stream("release", *identity), watch=told)
+        curator.done(0.0)
+        learner = _trained(estimator, data, curator, parts)
         statement = _statement(request, learner, run_seed)
         accuracy = None
         if description.public_benchmark and data.X_test is not None:
@@ -410,16 +416,16 @@ def _stream(
 def _trained(
     estimator: Any,
     data: Dataset | PartedDataset,
-    rng: np.random.Generator,
+    curator: Curator,
     parts: Callable[[], AbstractContextManager[Engine]],
 ) -> Any:
     if isinstance(data, PartedDataset):
         with parts() as engine:
             records = PartedRecords(data.parts, np.array(data.domain.n_bins), engine)
-            (learner,) = estimator.fit_parts(records, [{}], [rng])
+            (learner,) = estimator.fit_parts(records, [{}], [curator])
             return learner
     X, y, counts = datasets.distinct(data.X, data.y)
-    (learner,) = estimator.fit_many(X, y, [{}], [rng], counts)
+    (learner,) = estimator._train(X, y, [{}], [curator], counts)
     return learner
 
 

@@ -299,6 +299,8 @@ class Fit:
             part = rule.of_columns(pairs)
             self.start_line(part * rule.GRAM_SHARE, part * rule.LINE_SHARE)
         active = list(range(self.intercept))
+        # Pairs take about two rounds more.
+        self._n_rounds = n_rounds + 2 * pairs
         for t in range(1, n_rounds + 1):
             last = t == n_rounds
             unit = rule.cyclic_unit(t, n_rounds, len(active), linear, pairs)
@@ -306,8 +308,9 @@ class Fit:
             self.release(self.intercept, rule.INTERCEPT_WEIGHT * unit, weight, when)
             if linear:
                 self.line_step(unit, rule.LINE_STEPS + t**rule.LINE_POWER, when)
-            for j in self._in_order(active):
+            for k, j in enumerate(self._in_order(active)):
                 self.release(j, unit, weight, when)
+                self._tell(t - 1, k + 1, len(active))
             if last:
                 left = self.ask_pairs(rule.PAIR_SHARE) if pairs else 0.0
                 self.release(self.intercept, rule.INTERCEPT_WEIGHT * unit + left, weight, when)
@@ -326,10 +329,15 @@ class Fit:
             if not active:
                 return share if k == 1 else share * part
             each, weight = share * part / len(active), k**rule.CYCLIC_POWER
-            for j in self._in_order(active):
+            for place, j in enumerate(self._in_order(active)):
                 self.release(j, each, weight, f"pairs, {('first', 'second')[k - 1]} time")
+                self._tell(self._n_rounds + k - 3, place + 1, len(active))
             active = self._kept(active) if k == 1 else active
         return 0.0
+
+    def _tell(self, n_rounds: int, n: int, of: int) -> None:
+        """Tell how far the fit is: which columns are asked follows from what was released."""
+        self.curator.done((n_rounds + n / of) / self._n_rounds)
 
     def _cross(self, crossing: Crossing) -> int:
         """Take a pair of columns as one column more; return its number."""
@@ -375,5 +383,6 @@ class Fit:
                 continue
             j = self.choose(part, f"step {t}")
             self.release(j, each, t**rule.GREEDY_POWER, f"step {t}")
+            self.curator.done(t / n_steps)
         if last > 0:
             self.release(self.intercept, last, n_steps**rule.GREEDY_POWER, "last")
