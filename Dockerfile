@@ -8,8 +8,8 @@ FROM python:3.11-slim
 ENV PIP_NO_CACHE_DIR=1 PIP_DISABLE_PIP_VERSION_CHECK=1
 # Compiled loops and fonts are cached where any user may write.
 ENV NUMBA_CACHE_DIR=/tmp/numba MPLCONFIGDIR=/tmp/matplotlib HOME=/tmp PRIVCURVE_SEEDS=/tables/.privcurve-seeds
-COPY requirements.lock /opt/privcurve/
-RUN python -m pip install --requirement /opt/privcurve/requirements.lock
+COPY locks/workflow.lock /opt/privcurve/
+RUN python -m pip install --require-hashes --requirement /opt/privcurve/workflow.lock
 COPY . /opt/privcurve/
 RUN python -m pip install --no-deps --editable /opt/privcurve
 WORKDIR /tables

@@ -4,6 +4,9 @@ PYTHON ?= python3
 CORES ?= $(shell nproc 2>/dev/null || sysctl -n hw.ncpu 2>/dev/null || echo 1)
 BIN := .venv/bin
 READY := .venv/ready
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+# No other file than one whose hash is there: locks/ has those of all platforms.
+ADD := $(PIP) --require-hashes --requirement
 ONE_NODE := tests/cluster/slurm-one-node
 # Snakemake removes its lock of the folder when it ends, unless it is killed (`kill -9`).
 TELL_OF_LOCK = if ls .snakemake/locks/*.lock >/dev/null 2>&1; then echo; \
@@ -16,16 +19,16 @@ TELL_OF_LOCK = if ls .snakemake/locks/*.lock >/dev/null 2>&1; then echo; \
 LINT = from snakemake.linting.rules import RuleLinter; from snakemake.cli import main; \
   del RuleLinter.lint_missing_software_definition; main(["--lint"])
 
-.PHONY: help quickstart test test-slurm peers dist site lint format benchmark lock clean
+.PHONY: help quickstart test test-slurm slurm peers dask dist site lint format benchmark lock clean
 
 help:  ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
 
-$(READY): requirements.lock pyproject.toml
+$(READY): locks/dev.lock pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "privcurve needs Python 3.11 or later: make PYTHON=python3.11 …")'
 	$(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --requirement requirements.lock
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --editable .
+	$(ADD) locks/dev.lock
+	$(PIP) --no-deps --editable .
 	@touch $@
 
 quickstart: $(READY)  ## set up, then a small study on data that needs no download (VERBOSE=1: show Snakemake)
@@ -36,20 +39,25 @@ quickstart: $(READY)  ## set up, then a small study on data that needs no downlo
 test: $(READY)  ## set up, then the test suite
 	$(BIN)/python -m pytest -n $(CORES) --dist worksteal
 
-test-slurm: $(READY)  ## tests on a SLURM of one node, started for them; root on Debian
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[slurm]'
-	$(ONE_NODE) install
+test-slurm: slurm  ## tests on a SLURM of one node, started for them; root on Debian
 	@trap '$(ONE_NODE) stop' EXIT; trap 'exit 130' INT TERM; \
 	  $(ONE_NODE) start && PRIVCURVE_TEST_SLURM=1 $(BIN)/python -m pytest tests/cluster
 
+slurm: $(READY)  ## add SLURM's executor, and Debian's SLURM for the tests; root on Debian
+	$(ADD) locks/slurm.lock
+	$(ONE_NODE) install
+
 peers: $(READY)  ## add the optional packages of the study `peers`
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[peers]'
+	$(ADD) locks/peers.lock
+
+dask: $(READY)  ## add Dask, for records on several machines
+	$(ADD) locks/dask.lock
 
 dist:  ## build the wheel, and use it alone in an empty environment
 	PYTHON=$(PYTHON) .ci/dist
 
 site: $(READY)  ## build the pages of docs/ into site/, strictly, and run their notebooks
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[docs]'
+	$(ADD) locks/docs.lock
 	PATH="$(CURDIR)/$(BIN):$$PATH" NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build
 
 lint: $(READY)  ## ruff, mypy, snakefmt, snakemake --lint
@@ -72,9 +80,8 @@ benchmark: $(READY)  ## speed of kernels (ratios in one run), audit, workflow
 	$(BIN)/python benchmarks/audit.py
 	$(BIN)/python benchmarks/scale.py
 
-lock: $(READY)  ## write requirements.lock from .venv
-	@{ echo "# The tested set, for Python 3.11 and later. Made by \`make lock\`; no index is named."; \
-	  $(BIN)/python -m pip list --format=freeze --disable-pip-version-check | grep -viE '^(privcurve|pip|setuptools|wheel|editables|trove-classifiers|hatchling)=='; } > requirements.lock
+lock:  ## write locks/ anew for what pyproject.toml asks, with the versions that are there
+	PYTHON=$(PYTHON) .ci/lock $(LOCK)
 
 clean:  ## remove the environment and caches, not the results
 	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache build dist

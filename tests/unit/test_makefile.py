@@ -14,8 +14,9 @@ pytestmark = pytest.mark.skipif(shutil.which("make") is None, reason="needs make
 @pytest.fixture
 def checkout(tmp_path):
     """The Makefile in a folder whose environment is ready, and whose runs fail."""
-    for name in ("requirements.lock", "pyproject.toml", "Makefile"):
+    for name in ("pyproject.toml", "Makefile"):
         shutil.copy(ROOT / name, tmp_path)
+    shutil.copytree(ROOT / "locks", tmp_path / "locks")
     (tmp_path / ".venv/bin").mkdir(parents=True)
     python = tmp_path / ".venv/bin/python"
     python.write_text("#!/bin/sh\necho it fails with $*\nexit 1\n")

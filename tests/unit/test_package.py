@@ -94,17 +94,58 @@ def test_each_extra_has_what_messages_say_it_has():
         assert package in {requirement.name for requirement in OF_EXTRA[extra]}
 
 
-def locked():
-    lines = (ROOT / "requirements.lock").read_text().splitlines()
-    return dict(line.split("==") for line in lines if not line.startswith("#"))
+LOCKS = {path.stem: path.read_text() for path in (ROOT / "locks").glob("*.lock")}
+# A version of a package, on which machines, and the hashes of its files.
+PINNED = re.compile(
+    r"([\w.-]+)==(\S+)(?: ; ([^\n]+?))?((?: \\\n    --hash=sha256:[0-9a-f]{64})+)\n"
+)
 
 
-def test_the_lock_has_versions_that_are_allowed():
-    versions = {name.lower().replace("_", "-"): version for name, version in locked().items()}
-    diffprivlib = [one for one in OF_EXTRA["peers"] if one.name != "interpret-core"]
-    for requirement in (*LIBRARY, *OF_EXTRA["workflow"], *OF_EXTRA["dev"], *diffprivlib):
-        version = versions[requirement.name.lower()]
-        assert requirement.specifier.contains(version), requirement
+def pinned(lock):
+    """Return the versions that a lock has of each package."""
+    versions = {}
+    for name, version, _, _ in PINNED.findall(LOCKS[lock]):
+        versions.setdefault(name, set()).add(version)
+    return versions
+
+
+def test_each_extra_has_a_lock_of_versions_that_are_allowed():
+    assert set(LOCKS) == set(OF_EXTRA)
+    for extra, own in OF_EXTRA.items():
+        versions = pinned(extra)
+        needs_workflow = "privcurve[workflow]" in PROJECT["optional-dependencies"][extra]
+        for requirement in (*LIBRARY, *own, *(OF_EXTRA["workflow"] if needs_workflow else ())):
+            there = versions[requirement.name.lower()]
+            assert all(map(requirement.specifier.contains, there)), (extra, requirement)
+    (peer,) = (one for one in OF_EXTRA["peers"] if one.name == "diffprivlib")
+    assert all(map(peer.specifier.contains, pinned("dev")["diffprivlib"]))
+
+
+def test_a_lock_admits_no_file_without_its_hash_and_names_no_index():
+    for lock in LOCKS.values():
+        lines = "".join(line for line in lock.splitlines(keepends=True) if line[0] != "#")
+        assert PINNED.sub("", lines) == ""
+
+
+def test_one_lock_can_be_added_to_another():
+    """Each has the same versions of what they share."""
+    together = {}
+    for lock in LOCKS:
+        for name, versions in pinned(lock).items():
+            assert together.setdefault(name, versions) == versions, (lock, name)
+
+
+def test_set_up_takes_nothing_but_what_is_locked():
+    for name in ("Makefile", "Dockerfile"):
+        lines = (ROOT / name).read_text().splitlines()
+        installs = [
+            line for line in lines if re.match(r"\t\$\((PIP|ADD)\)|RUN .*pip install", line)
+        ]
+        assert len(installs) > 1
+        for line in installs:
+            assert re.search(r"\$\(ADD\)|--require-hashes|--no-deps --editable", line), line
+            assert set(re.findall(r"(\w+)\.lock", line)) <= set(LOCKS), line
+    assert "ADD := $(PIP) --require-hashes" in (ROOT / "Makefile").read_text()
 
 
 def test_conda_gets_what_pip_gets():

@@ -159,7 +159,7 @@ def test_insides_of_modules_that_have_changed_are_refused(monkeypatch, place, ch
 
 def test_the_versions_that_are_allowed_are_those_that_are_tested():
     allowed = SpecifierSet(TESTED.removeprefix("snakemake"))
-    (locked,) = re.findall(r"^snakemake==(.*)$", read("requirements.lock"), re.MULTILINE)
+    (locked,) = re.findall(r"^snakemake==(\S+)", read("locks/workflow.lock"), re.MULTILINE)
     (conda,) = re.findall(r"snakemake-minimal (.*)", read("environment.yml"))
     (lowest,) = re.findall(r'min_version\("(.*)"\)', read("workflow/Snakefile"))
     assert f'"{TESTED}"' in read("pyproject.toml")
