@@ -2,6 +2,7 @@
 
 import json
 import shutil
+import subprocess
 
 import pytest
 import yaml
@@ -68,14 +69,17 @@ def test_a_study_of_a_module_that_can_not_be_read_is_refused(importer):
     assert "tiny.yaml is not valid YAML" in importer.run("privcurve_tiny", ok=False)
 
 
+def deploy(folder, snakefile):
+    """Put into a folder what snakedeploy puts there, and nothing else."""
+    (folder / "workflow").mkdir(parents=True)
+    (folder / "workflow/Snakefile").write_text(DEPLOYED.format(snakefile=snakefile))
+    shutil.copytree(ROOT / "config", folder / "config")
+    return Project(folder)
+
+
 @pytest.fixture
 def deployed(tmp_path):
-    """A folder with nothing but what snakedeploy puts there."""
-    (tmp_path / "workflow").mkdir()
-    snakefile = json.dumps(str(ROOT / "workflow/Snakefile"))
-    (tmp_path / "workflow/Snakefile").write_text(DEPLOYED.format(snakefile=snakefile))
-    shutil.copytree(ROOT / "config", tmp_path / "config")
-    return Project(tmp_path)
+    return deploy(tmp_path, json.dumps(str(ROOT / "workflow/Snakefile")))
 
 
 def test_a_workflow_that_snakedeploy_has_put_there_plans_a_study(deployed):
@@ -90,8 +94,24 @@ def test_a_workflow_that_snakedeploy_has_put_there_plans_a_study(deployed):
 
 
 @pytest.mark.slow
-def test_a_workflow_that_snakedeploy_has_put_there_runs_a_study(deployed):
-    deployed.run("quickstart")
+@pytest.mark.skipif(shutil.which("git") is None, reason="needs git")
+def test_a_workflow_that_snakedeploy_has_put_there_runs_a_study_of_a_release(tmp_path):
+    """With `github()`, as snakedeploy writes it; git is told that the host is a folder."""
+    release = tmp_path / "hosted/us/privcurve"
+    shutil.copytree(ROOT / "workflow", release / "workflow")
+    git = ["git", "-C", release, "-c", "user.name=us", "-c", "user.email=us@example.org"]
+    for words in ("init --quiet", "add .", "commit --quiet --message=v1", "tag v1"):
+        subprocess.run([*git, *words.split()], check=True)
+    hosted = {
+        "GIT_CONFIG_COUNT": "1",
+        "GIT_CONFIG_KEY_0": f"url.file://{tmp_path}/hosted/.insteadOf",
+        "GIT_CONFIG_VALUE_0": "https://github.com/",
+        "XDG_CACHE_HOME": str(tmp_path / "cache"),
+    }
+    deployed = deploy(
+        tmp_path / "mine", 'github("us/privcurve", path="workflow/Snakefile", tag="v1")'
+    )
+    deployed.run("quickstart", **hosted)
     assert (deployed.folder / "results/figures/quickstart.png").exists()
 
 
