@@ -1,1 +1,1 @@
-"""From rows of cells to what a study says: tidy frames in, tidy frames out."""
+"""From rows of runs to what a study says: tidy frames in, tidy frames out."""

@@ -35,7 +35,7 @@ NOTES = (
 
 
 class HasSettings(Protocol):
-    """What the kind of a curve follows from; an arm of a study is one.
+    """What the kind of a curve follows from; a method of a study is one.
 
     Without privacy there is no calibration; with `tune` its setting is chosen by private selection.
     """
@@ -63,7 +63,7 @@ def kind(arm: HasSettings, epsilon: float | None = None, *, selected: bool = Tru
 
 
 def with_kinds(frame: pd.DataFrame, arms: Mapping[str, HasSettings], after: str) -> pd.DataFrame:
-    """Return a table of arms and ε with the kind of each row in a column behind another one."""
+    """Return a table of methods and ε with the kind of each row in a column behind another one."""
     pairs = zip(frame["arm"], frame["epsilon"], strict=True)
     told = frame.copy()
     told.insert(list(frame).index(after) + 1, "kind", [kind(arms[arm], e) for arm, e in pairs])
@@ -74,7 +74,7 @@ def envelope(frame: pd.DataFrame, metric: str) -> pd.DataFrame:
     """Return the best certified results by rule, or paid for, with δ = 0, at each dataset and ε.
 
     Which learner is the best is seen from these very results: nobody knows it beforehand. Of
-    fewer than two such arms there is none.
+    fewer than two such methods there is none.
     """
     from privcurve.analysis.selection import LOSSES
 

@@ -21,7 +21,7 @@ COLUMNS = [
 
 
 def pairs(table: pd.DataFrame) -> pd.DataFrame:
-    """Test all pairs of arms, at each ε.
+    """Test all pairs of methods, at each ε.
 
     Parameters
     ----------
@@ -31,14 +31,14 @@ def pairs(table: pd.DataFrame) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        One row a pair, the arm of the smaller mean rank first, with the columns `COLUMNS`. A pair
-        `differs` if Friedman's test rejects and its corrected p-value is below `LEVEL`. Datasets
-        that lack an arm's error count for no arm.
+        One row a pair, the method of the smaller mean rank first, with the columns `COLUMNS`. A
+        pair `differs` if Friedman's test rejects and its corrected p-value is below `LEVEL`.
+        Datasets that lack a method's error count for no method.
 
     Raises
     ------
     ValueError
-        If an ε has fewer than two arms, or fewer than two datasets that have them all.
+        If an ε has fewer than two methods, or fewer than two datasets that have them all.
     """
     rows = []
     ranked = table[table["rank"].notna()]
@@ -77,7 +77,7 @@ def _pairs_at(epsilon: float, errors: pd.DataFrame) -> list[dict[str, Any]]:
 
 
 def _friedman(errors: pd.DataFrame) -> float:
-    """Return Friedman's p-value; of two arms, Wilcoxon's; 1 if all arms are equal everywhere."""
+    """Return Friedman's p-value; of two methods, Wilcoxon's; 1 if all are equal everywhere."""
     columns = [errors[arm].tolist() for arm in errors]
     if len(columns) == 2:
         return wilcoxon([a - b for a, b in zip(*columns, strict=True)])
@@ -112,7 +112,7 @@ def holm(p_values: Sequence[float]) -> list[float]:
 
 
 def critical_difference(n_arms: int, n_datasets: int, level: float = LEVEL) -> float:
-    """Return Nemenyi's critical difference of the mean ranks of k arms over N datasets.
+    """Return Nemenyi's critical difference of the mean ranks of k methods over N datasets.
 
     q·√(k(k+1)/(6N)); q is the quantile of the studentised range over √2.
     """
@@ -121,8 +121,8 @@ def critical_difference(n_arms: int, n_datasets: int, level: float = LEVEL) -> f
 
 
 def mean_ranks(pairs_at: pd.DataFrame) -> dict[str, float]:
-    """Return the mean rank of each arm, from rows of one ε as of :func:`pairs`; the best first."""
-    # Each arm but the last is the first of some pair.
+    """Return the mean ranks of methods, best first, from rows of one ε as of :func:`pairs`."""
+    # Each method but the last is the first of some pair.
     last = pairs_at.iloc[-1]
     means = dict(zip(pairs_at["arm"], pairs_at["mean_rank"], strict=True))
     return {**means, last["other"]: last["other_mean_rank"]}
@@ -131,7 +131,7 @@ def mean_ranks(pairs_at: pd.DataFrame) -> dict[str, float]:
 def groups(pairs_at: pd.DataFrame) -> list[list[str]]:
     """Return the largest runs of neighbouring ranks, of one ε, of which no pair differs.
 
-    They are of two arms or more, none within another.
+    They are of two methods or more, none within another.
     """
     means = mean_ranks(pairs_at)
     order = list(means)

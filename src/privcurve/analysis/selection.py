@@ -1,4 +1,4 @@
-"""Selection of settings: for each ε of an arm, the best in cross-validation."""
+"""Selection of settings: for each ε of a method, the best in cross-validation."""
 
 from __future__ import annotations
 
@@ -26,22 +26,22 @@ TIE_DIGITS = 12
 
 
 def cell_columns(metric: str = ACCURACY) -> list[str]:
-    """Return the columns of cells that a selection by a metric reads."""
+    """Return the columns of runs that a selection by a metric reads."""
     return [*KEY, *CARRIED, "setting", "fold", metric, "status", "error"]
 
 
-Key = tuple[str, str, float]  # dataset, arm, ε
+Key = tuple[str, str, float]  # dataset, method, ε
 Rank = tuple[float, tuple[Any, ...], tuple[float, ...]]
 
 
 @dataclass(frozen=True)
 class Candidate:
-    """What a part of the cells of an arm says of the selection at one ε.
+    """What a part of the runs of a method says of the selection at one ε.
 
     Attributes
     ----------
     key : tuple
-        Dataset, arm and ε.
+        Dataset, method and ε.
     carried : tuple
         The columns `CARRIED`.
     n_settings, n_failed : int
@@ -124,7 +124,7 @@ def rank(
     Parameters
     ----------
     parts : iterable of DataFrame
-        One row a cell of the cross-validation, with the columns of :func:`cell_columns`: setting is
+        One row a run of the cross-validation, with the columns of :func:`cell_columns`: setting is
         canonical JSON, fold is "k/n". No setting is in two parts.
     n_best : int
         How many settings to keep at each ε.
@@ -136,13 +136,13 @@ def rank(
     Returns
     -------
     list of Candidate
-        By dataset, arm and ε.
+        By dataset, method and ε.
 
     Raises
     ------
     ValueError
-        If a fold is not of a cross-validation, an arm has different numbers of folds, or a
-        cell appears twice.
+        If a fold is not of a cross-validation, a method has different numbers of folds, or a
+        run appears twice.
     """
     candidates: dict[Key, Candidate] = {}
     names: dict[tuple[str, str], Sequence[str]] = {}
@@ -154,11 +154,12 @@ def rank(
 
 
 def table(candidates: Iterable[Candidate], metric: str = ACCURACY) -> pd.DataFrame:
-    """Return the table of the selected settings, one row for each dataset, arm and ε.
+    """Return the table of the selected settings, one row for each dataset, method and ε.
 
-    The arm's columns, the setting, its mean metric ``cv_<metric>`` and the standard deviation over
-    folds (n - 1 in the denominator), and how many settings there were and failed. Where no setting
-    is complete, the setting is None, the status "failed", and the error the first that was met.
+    The method's columns, the setting, its mean metric ``cv_<metric>`` and the standard deviation
+    over folds (n - 1 in the denominator), and how many settings there were and failed. Where no
+    setting is complete, the setting is None, the status "failed", and the error the first that was
+    met.
     """
     rows = [candidate.row(metric) for candidate in candidates]
     counts = ["n_settings", "n_failed_settings"]
@@ -235,10 +236,10 @@ def _candidates(
     metric: str,
     folds: Sequence[str] | None,
 ) -> Iterator[Candidate]:
-    """Return what a part says of each ε; `names` remembers, across parts, the folds of each arm."""
+    """Return what a part says of each ε; `names` keeps the folds of each method across parts."""
     cells: dict[Key, dict[str, dict[str, tuple[Any, ...]]]] = {}
     carried: dict[Key, tuple[Any, ...]] = {}
-    # A loop over plain values: a part of a large grid has few cells of many settings and ε.
+    # A loop over plain values: a part of a large grid has few runs of many settings and ε.
     for *row, setting, fold, value, status, error in zip(
         *(cv[name] for name in cell_columns(metric)), strict=True
     ):

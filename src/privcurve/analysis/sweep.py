@@ -20,7 +20,7 @@ DRAW = ["repeat", "fold"]
 class Axes:
     """What goes where: columns of x and y, and those whose values tell lines and panels apart.
 
-    `y` is a score of a cell, or what its learner measured.
+    `y` is a score of a run, or what its learner measured.
     """
 
     x: str
@@ -39,7 +39,7 @@ class Axes:
 
 
 def described(runs: pd.DataFrame, arms: Mapping[str, Mapping[str, Any]]) -> pd.DataFrame:
-    """Return runs with a column for whatever their arms, settings and measures say.
+    """Return runs with a column for whatever their methods, settings and measures say.
 
     Of two things with one name the first of these counts: a column of the runs, what varies between
     `arms` (of each its `method`, and what differs from others of it), a parameter, a measure. Null

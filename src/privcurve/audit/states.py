@@ -84,7 +84,7 @@ class _Holder(NamedTuple):
 
 
 def _leaves(value: Any) -> Iterator[Any]:
-    """Yield what is in anything that a model may hold: values, each holder before its parts.
+    """Yield what is in anything that a model may hold: values, each container before its parts.
 
     Values are arrays, numbers, texts, statements and None.
     """
@@ -130,7 +130,7 @@ def _same(one: Any, other: Any) -> bool:
 def numbers(value: Any) -> Floats:
     """Turn anything that a model may hold into numbers, in one dimension.
 
-    Of a holder that is the number of its parts; texts and statements become a checksum.
+    Of a container that is the number of its parts; texts and statements become a checksum.
     """
     return np.concatenate([np.zeros(0), *map(_number, _leaves(value))])
 

@@ -1,7 +1,7 @@
 """A curator that draws real noise and notes it, and what is wrong with the noise of some fits.
 
-Each draw is noted as its level, the chance of a smaller one under the announced law: if that law
-is true, levels are uniform, and those of one fit have nothing to do with each other.
+Each draw is noted as its level, the probability of a smaller one under the announced law: if that
+law is true, levels are uniform, and those of one fit have nothing to do with each other.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from privcurve.privacy.seeds import Start
 
 
 def _two_laplace(noise: Floats) -> Floats:
-    """Return the chance that the difference of two Laplace numbers is smaller."""
+    """Return the probability that the difference of two Laplace numbers is smaller."""
     tail = (2 + np.abs(noise)) * np.exp(-np.abs(noise)) / 4
     return np.asarray(np.where(noise > 0, 1 - tail, tail))
 
@@ -76,9 +76,9 @@ class Watch(Curator):
     within : numpy.random.Generator
         For levels of answers that are whole.
     drawn : list of tuple of (str, ndarray), optional
-        Where each draw's law and levels are noted: of holders and of runs with the others. A level
-        of whole numbers or of a choice is a point drawn uniformly from the interval of chances
-        that belongs to the answer.
+        Where each draw's law and levels are noted: of parties and of runs with the others. A level
+        of whole numbers or of a choice is a point drawn uniformly from the interval of
+        probabilities that belongs to the answer.
     """
 
     def __init__(
@@ -94,8 +94,8 @@ class Watch(Curator):
         self._within = within
 
     def close(self) -> None:
-        """Note what shares of noise add up to: of so many holders as make up the noise."""
-        # All holders are asked the same, in one order.
+        """Note what shares of noise add up to: of so many parties as make up the noise."""
+        # All parties are asked the same, in one order.
         for shares in zip(*(p._shares for p in self.parties if isinstance(p, Watch)), strict=True):
             call, parts, _ = shares[0]
             some = self._within.permutation(len(shares))[:parts]
@@ -135,7 +135,7 @@ class Watch(Curator):
     def _chosen(self, call: Call, scores: NDArray[Any], chosen: int) -> int:
         probabilities = MECHANISMS[call.mechanism].probabilities
         assert probabilities is not None
-        # A point of the interval of the candidate's chances.
+        # A point of the interval of the candidate's probabilities.
         chances = probabilities(scores, 1 / call.scale)
         level = float(chances[:chosen].sum()) + self._within.random() * float(chances[chosen])
         self.drawn.append(("choice", np.array([level / float(chances.sum())])))
@@ -171,10 +171,10 @@ class Watch(Curator):
 
 
 def _chance_below(call: Call, noise: Floats) -> Floats:
-    """Return the chance of whole noise below a whole number."""
+    """Return the probability of whole noise below a whole number."""
     if call.mechanism == GAUSSIAN:
         return np.asarray(stats.norm.cdf(noise / call.scale))
-    # Of noise k the chance is (1 - q)/(1 + q) · q^|k|, with q = e^(-1/scale).
+    # Of noise k the probability is (1 - q)/(1 + q) · q^|k|, with q = e^(-1/scale).
     q = np.exp(-1 / call.scale)
     tail = np.exp(-np.where(noise > 0, noise, 1 - noise) / call.scale) / (1 + q)
     return np.asarray(np.where(noise > 0, 1 - tail, tail))

@@ -2,8 +2,8 @@
 
 A learner is trained on one side of a pair by a script, and on the other with the same answers
 (`replay_fits`). One after another, each answer about which the sides differ becomes the one whose
-chances differ most. The logarithms of all ratios add up to a loss that is reached: a certain lower
-bound on ε of all that the fit is told about its records.
+probabilities differ most. The logarithms of all ratios add up to a loss that is reached: a certain
+lower bound on ε of all that the fit is told about its records.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def _reached(learner: CodedClassifier, likely: Records, unlikely: Records) -> fl
 
 
 def _events(first: Replay, second: Replay) -> Iterator[tuple[Place, Event, Event]]:
-    """Yield the events of both sides: those of the fit, and those of each data holder."""
+    """Yield the events of both sides: those of the fit, and those of each party."""
     pairs = zip((first, *first.holders), (second, *second.holders), strict=True)
     for one, other in pairs:
         for k, events in enumerate(zip(one.events, other.events, strict=True)):

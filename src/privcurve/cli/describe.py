@@ -114,7 +114,7 @@ def _content(draft: Draft) -> dict[str, Any]:
 
 
 def _seen(file: Path, draft: Draft) -> Iterator[str]:
-    """Yield lines about the table, for the holder of the records."""
+    """Yield lines about the table, for the data owner."""
     how = draft.format.parser
     if how["kind"] == "delimited":
         written = f"separator {how.get('separator', ',')!r}, {how.get('encoding', 'UTF-8')}"

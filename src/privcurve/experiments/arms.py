@@ -40,7 +40,7 @@ class Point:
 class Arm:
     """One curve of a study: a learner with a calibration, a δ, and a grid.
 
-    Two arms are equal if they are the same object, so that what follows from an arm can be
+    Two methods are equal if they are the same object, so that what follows from a method can be
     remembered.
 
     Attributes
@@ -62,9 +62,9 @@ class Arm:
     train_share : float
         The share of the training part that is trained on.
     varied : mapping
-        What tells this arm from others of the same base: values by name of the axis.
+        What tells this method from others of the same base: values by name of the axis.
     base : str
-        What arms that differ in `varied` alone have in common; by default the name.
+        What methods that differ in `varied` alone have in common; by default the name.
     base_title : str
         The title of these together; by default the title.
     tune : mapping or None
@@ -102,7 +102,7 @@ class Arm:
 
     @property
     def version(self) -> int:
-        """The version of its learner: a part of a cell's id.
+        """The version of its learner: a part of a run's id.
 
         Of a learner that chooses settings, with the version of the one whose settings they are.
         """
@@ -152,7 +152,7 @@ class Arm:
 
 
 def arms(label: str, spec: Mapping[str, Any], study: Mapping[str, Any]) -> Iterator[Arm]:
-    """Return the arms of one entry of a study's learners.
+    """Return the methods of one entry of a study's learners.
 
     Parameters
     ----------
@@ -243,7 +243,7 @@ def _budgets(
     settings: tuple[Mapping[str, Any], ...],
     method: LearnerEntry,
 ) -> Iterator[Arm]:
-    """Return an arm for each calibration and δ."""
+    """Return a method for each calibration and δ."""
     tune = spec.get("tune")
     title = alike.one_line(spec.get("title", method.title))
     if not entry.private:
@@ -293,7 +293,7 @@ def _check_size(what: str, axes: Iterable[Sequence[Any]]) -> None:
 
 
 def _value(axis: str, value: Any) -> str:
-    """Write a value as a part of an arm's name, and so of a folder's."""
+    """Write a value as a part of a method's name, and so of a folder's."""
     if isinstance(value, (int, float)) and not isinstance(value, bool):
         return canonical.number(value) if value == value else "nan"
     text = "none" if value is None else str(value)

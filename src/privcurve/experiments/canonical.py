@@ -26,7 +26,7 @@ def real(value: float) -> float:
 
 
 def _plain(value: Any) -> Any:
-    # First what is most frequent, by far, in a study of a million cells: texts, and pairs of them.
+    # First what is most frequent, by far, in a study of a million runs: texts, and pairs of them.
     if isinstance(value, str):
         return value
     if isinstance(value, (list, tuple)):

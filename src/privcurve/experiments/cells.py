@@ -1,4 +1,4 @@
-"""A cell: one trained and scored model, its id, and the randomness derived from it."""
+"""A run: one trained and scored model, its id, and the randomness derived from it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from privcurve.privacy.seeds import Seed
 
 @dataclass(frozen=True)
 class Cell:
-    """One point of an arm on one split of one dataset."""
+    """One point of a method on one split of one dataset."""
 
     point: Point
     split: Split
@@ -40,7 +40,7 @@ class Named(Protocol):
 
 
 class CellIds:
-    """The cells of one arm on one dataset, whose coded form has this checksum.
+    """The runs of one method on one dataset, whose coded form has this checksum.
 
     Of a secret base seed ids hold the name. Where the dataset has `mixed` bins, ids hold to how
     many of them a learner merges a column's.
@@ -55,7 +55,7 @@ class CellIds:
             "dataset": dataset,
             "delta": arm.delta,
         }
-        # The key is canonical JSON, put together from parts: a study may have a million cells.
+        # The key is canonical JSON, put together from parts: a study may have a million runs.
         self._first = canonical.text(facts)[1:-1]
         # What a study need not say stands in the key only where it says something else.
         self._relation = {} if arm.neighbours is None else {"neighbours": arm.neighbours}
@@ -75,12 +75,12 @@ class CellIds:
         return canonical.text({"learner": self._arm.learner, **merged, **self._relation})[1:-1]
 
     def cell(self, point: Point, split: Split) -> Cell:
-        """Return the cell of a point on a split."""
+        """Return the run of a point on a split."""
         (name,) = self.names(point, [split])
         return Cell(point, split, name, self._base)
 
     def names(self, point: Point, splits: Iterable[Split]) -> Iterator[str]:
-        """Return the ids of the cells of a point."""
+        """Return the ids of the runs of a point."""
         epsilon, setting = canonical.text(point.epsilon), canonical.text(point.text)
         few = self._arm.few_bins(point.setting) if self._mixed else ()
         learner = self._learner({"merged_to": few}) if few else self._plain
@@ -93,5 +93,5 @@ class CellIds:
 
 
 def generator(cell: Cell) -> np.random.Generator:
-    """Return the random stream of a cell."""
+    """Return the random stream of a run."""
     return seeds.generator(cell.seed, cell.id)

@@ -1,4 +1,4 @@
-"""A curve, an arm of a study on a dataset: the runs that are asked for, in portions for jobs."""
+"""A curve, a method of a study on a dataset: the runs that are asked for, in portions for jobs."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ class About(Protocol):
 
 @dataclass(frozen=True)
 class Curve:
-    """An arm of a study on a dataset: what is asked for, without a look at results.
+    """A method of a study on a dataset: what is asked for, without a look at results.
 
     Where all settings are results nothing is selected; where a lone setting need not be
     selected the grid has no part.
@@ -95,7 +95,7 @@ class Curve:
 
     @cached_property
     def name(self) -> Path:
-        """Study, dataset and arm."""
+        """Study, dataset and method."""
         return Path(self.study.name, self.dataset.name, self.arm.name)
 
     @property
@@ -262,7 +262,7 @@ def portion(study: Study, dataset: About, arm: str, part: str, seed: Seed) -> Po
 
 
 def is_lone(study: Study, arm: Arm) -> bool:
-    """Whether an arm has one setting that is taken as selected: hold-outs say so.
+    """Whether a method has one setting that is taken as selected: hold-outs say so.
 
     A study with folds has its cross-validated accuracy in its tables, of lone settings too.
     """
@@ -271,7 +271,7 @@ def is_lone(study: Study, arm: Arm) -> bool:
 
 @cache
 def fit_seconds(arm: Arm, *shape: int) -> tuple[float, ...]:
-    """Return the registry's estimate of one fit of each setting of an arm."""
+    """Return the registry's estimate of one fit of each setting of a method."""
     cost = registry.entry(arm.learner).cost
     return tuple(cost(setting, *shape) for setting in arm.settings)
 
@@ -302,7 +302,7 @@ def _cut(curve: Curve, seconds_per_job: float) -> Curve:
 
 @cache
 def parts(arm: Arm, n_parts: int) -> list[list[Point]]:
-    """Deal the points of an arm, as evenly as cards: neighbours cost about the same."""
+    """Deal the points of a method, as evenly as cards: neighbours cost about the same."""
     if n_parts == 1:
         return [list(arm.points)]
     groups = _groups(arm)

@@ -163,7 +163,7 @@ class StudyJobs:
     Attributes
     ----------
     curves : dict of (str, str) to Curve
-        By dataset and arm, in the study's order.
+        By dataset and method, in the study's order.
     """
 
     def __init__(

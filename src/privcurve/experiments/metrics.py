@@ -48,7 +48,7 @@ def _area(scores: Array, positive: Array, counts: Array) -> float:
     """Return the area of one class against the rest.
 
     Scores of a vote need no sorting: this is many times faster than a general
-    routine, and is called once a cell.
+    routine, and is called once a run.
     """
     # A broken tie is half a vote.
     halves = 2 * scores
@@ -80,7 +80,7 @@ def fits_log_odds(learner: Any) -> bool:
 
 
 def failure(error: Exception) -> dict[str, Any]:
-    """Return the result of a cell that could not be trained."""
+    """Return the result of a run that could not be trained."""
     return {"status": "failed", "error": f"{type(error).__name__}: {error}"}
 
 
@@ -109,10 +109,10 @@ def score(
     relation: str | None = None,
     budget: tuple[float, float] | None = None,
 ) -> dict[str, Any]:
-    """Return the result columns of a cell, plain JSON values: the scores of a fitted learner.
+    """Return the result columns of a run, plain JSON values: the scores of a fitted learner.
 
     The fit took `seconds`. If it was private, its statement must name the neighbour relation or
-    imply it, and it and its ledger may not pass the budget (ε, δ); else the cell has failed.
+    imply it, and it and its ledger may not pass the budget (ε, δ); else the run has failed.
     """
     values = learner.decision_function(scored.X)
     if not np.isfinite(values).all():

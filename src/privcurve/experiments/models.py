@@ -115,7 +115,7 @@ def tree_votes(model: Any, bin_names: tuple[tuple[str, ...], ...]) -> list[tuple
 
 
 def selected_point(arm: Arm, selected: pd.DataFrame, dataset: str, epsilon: float) -> Point:
-    """Return the point of an arm that cross-validation selected on a dataset at one ε.
+    """Return the point of a method that cross-validation selected on a dataset at one ε.
 
     Parameters
     ----------
@@ -132,7 +132,7 @@ def selected_point(arm: Arm, selected: pd.DataFrame, dataset: str, epsilon: floa
     Raises
     ------
     IncompleteError
-        If nothing was selected there, or the arm no longer has that setting.
+        If nothing was selected there, or the method no longer has that setting.
     """
     wanted = canonical.number(epsilon)
     mine = selected[(selected["dataset"] == dataset) & (selected["arm"] == arm.name)]
@@ -191,7 +191,7 @@ def round_by_round(
 def inspect(
     dataset: Dataset, arm: Arm, point: Point, repeats: int, seed: Seed
 ) -> Iterator[Inspection]:
-    """Train a point of an arm of LazyBB, or of a tree, as :func:`train_afresh`; refuse others."""
+    """Train a point of a method of LazyBB, or of a tree, as :func:`train_afresh`; refuse others."""
     if arm.learner not in ("lazybb", "topdown"):
         raise StudyError(f"{arm.name}: only LazyBB and TopDown trees can be looked into")
     yield from train_afresh(dataset, arm, point, repeats, seed)
@@ -200,7 +200,7 @@ def inspect(
 def train_afresh(
     dataset: Dataset, arm: Arm, point: Point, repeats: int, seed: Seed
 ) -> Iterator[Inspection]:
-    """Train a point of an arm some times, each time with its own noise.
+    """Train a point of a method some times, each time with its own noise.
 
     Parameters
     ----------
@@ -219,7 +219,7 @@ def train_afresh(
     Raises
     ------
     StudyError
-        If the arm trains on a share of the records.
+        If the method trains on a share of the records.
     """
     if arm.train_share < 1:
         raise StudyError(f"{arm.name}: only models of the whole training part can be looked into")

@@ -48,7 +48,7 @@ SCHEMA = pa.schema(
         ("measures", pa.string()),
     ]
 )
-# What tells a cell from the others of its arm and dataset, and the texts that stand for it.
+# What tells a run from the others of its method and dataset, and the texts that stand for it.
 KEY_COLUMNS = ["epsilon", "setting", "fold", "repeat"]
 Key = tuple[str, str, str, int]
 
@@ -139,7 +139,7 @@ def expected_keys(tasks: Iterable[tuple[Point, Split]]) -> list[Key]:
 
 
 def check_complete(frame: pd.DataFrame, expected: Iterable[Key], what: str) -> None:
-    """Refuse rows of other cells than there must be, no fewer and no others, naming up to five."""
+    """Refuse rows of other runs than there must be, no fewer and no others, naming up to five."""
     keys = zip(
         map(canonical.number, frame["epsilon"]),
         frame["setting"],

@@ -1,11 +1,11 @@
-"""What is already trained: append-only files of finished cells, by cell id.
+"""What is already trained: append-only files of finished runs, by run id.
 
 Every job appends to a file of its own, so nothing is shared between writers: twins,
 killed jobs and network file systems do no harm. A line is a whole JSON object with a checksum and
 is written at once; one that is torn (a killed writer, a loss of power) or that does not have its
 checksum (a damaged disk) is skipped. Earlier versions wrote no checksums; their lines are read.
 
-A job reads all files of its folder and keeps its own cells: a second for each million lines.
+A job reads all files of its folder and keeps its own runs: a second for each million lines.
 """
 
 from __future__ import annotations
@@ -38,16 +38,16 @@ CHECKED = slice(None, -len(CHECKSUM % 0))
 
 
 class Store:
-    """The finished cells of one folder, which a writer makes."""
+    """The finished runs of one folder, which a writer makes."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self._file: int | None = None
 
     def read(self, ids: Container[str], scores: Collection[str] = ()) -> dict[str, dict[str, Any]]:
-        """Return the stored results of those of the named cells that are there, by id.
+        """Return the stored results of those of the named runs that are there, by id.
 
-        If a cell was trained twice, both have the same result but for timings; the file name that
+        If a run was trained twice, both have the same result but for timings; the file name that
         sorts first is used. A result that lacks one of `scores`, which it was stored without by an
         earlier version, does not count.
         """
@@ -65,7 +65,7 @@ class Store:
         return stored
 
     def ids(self) -> Iterator[str]:
-        """Return the ids of all cells, some of them twice.
+        """Return the ids of all runs, some of them twice.
 
         Results are not looked at, so this is quick.
         """
@@ -76,7 +76,7 @@ class Store:
         return sorted(self.folder.glob("*.jsonl"))
 
     def add(self, cell_id: str, result: dict[str, Any]) -> None:
-        """Append one finished cell, plain JSON; if that fails, what was added before is kept."""
+        """Append one finished run, plain JSON; if that fails, what was added before is kept."""
         text = json.dumps({"id": cell_id, "result": result}, separators=(",", ":"))
         line = text.removesuffix("}").encode()
         try:
@@ -85,7 +85,7 @@ class Store:
             raise cannot_write(self.folder, error) from error
 
     def check(self) -> None:
-        """Find out whether cells can be added, before they are trained."""
+        """Find out whether runs can be added, before they are trained."""
         try:
             self._open()
         except OSError as error:

@@ -1,4 +1,4 @@
-"""A study: datasets × arms × ε × settings × resampling, read from one YAML file."""
+"""A study: datasets × methods × ε × settings × resampling, read from one YAML file."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from privcurve.privacy.budget import PRIVATE_COLUMNS, within_group
 
 __all__ = ["Arm", "Finalists", "Point", "Study", "StudyError", "from_mapping", "load", "notes"]
 
-# What selects: a column of a cell.
+# What selects: a column of a run.
 DEFAULT_METRIC = "accuracy"
 # Results of more than two classes that were stored by earlier versions lack it.
 AUC = "auc"
@@ -75,7 +75,7 @@ class Study:
     holdout : float
         The share of the records that a hold-out scores; 0 with folds.
     metric : str
-        What selects: a column of a cell.
+        What selects: a column of a run.
     select : str
         ``best``: at each ε one setting; ``all``: nothing is selected, all runs are results.
     neighbours : str or None
@@ -106,7 +106,7 @@ class Study:
     studies: tuple[str, ...] = ()
 
     def arm(self, name: str) -> Arm:
-        """Return an arm by name."""
+        """Return a method by name."""
         return self.arms[name]
 
     @property
@@ -271,7 +271,7 @@ def _output(given: str | Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
 
 
 def prices(study: Study, where: str) -> Iterator[str]:
-    """Say what private selection leaves for a training; a tenth of a second an arm.
+    """Say what private selection leaves for a training; a tenth of a second a method.
 
     Raises `StudyError` if a budget is so small that nothing is left.
     """

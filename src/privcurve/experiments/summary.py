@@ -1,6 +1,6 @@
-"""How far a study is: cells that are done, failed and to do, and the time that is left.
+"""How far a study is: runs that are done, failed and to do, and the time that is left.
 
-Nothing is read but what is small: facts of finished jobs, and ids of stored cells where a job
+Nothing is read but what is small: facts of finished jobs, and ids of stored runs where a job
 is not finished. So this may look at a run while it goes on.
 """
 
@@ -117,7 +117,7 @@ def _to_do(
     ids = None if checksum is None else CellIds.on(curve.dataset, checksum, curve.arm, curve.seed)
 
     def n_stored(points: Iterable[Point], splits: Sequence[Split]) -> int:
-        """Count the cells of some points and splits that are in the store."""
+        """Count the runs of some points and splits that are in the store."""
         if ids is None:
             return 0
         due = _short(name for point in points for name in ids.names(point, splits))
@@ -130,7 +130,7 @@ def _to_do(
     seconds = left * len(curve.splits) * costs.of(points)
     if curve.selects and curve.best.name not in finished:
         n_fresh = len(curve.arm.epsilons) * curve.n_fresh
-        # Which points it trains is not known here: cells of an earlier selection count too.
+        # Which points it trains is not known here: runs of an earlier selection count too.
         splits = curve.final_splits + curve.study.fresh_splits(curve.dataset.n_test > 0)
         n_fresh_done = 0 if points else min(n_fresh, n_stored(curve.arm.points, splits))
         n_grid, n_done = n_grid + n_fresh, n_done + n_fresh_done
@@ -144,7 +144,7 @@ def _stored(folder: Path) -> NDArray[np.uint64]:
 
 
 def _short(ids: Iterable[str]) -> NDArray[np.uint64]:
-    """Shorten ids to eight bytes: a million cells in little memory, and no two alike."""
+    """Shorten ids to eight bytes: a million runs in little memory, and no two alike."""
     return np.fromiter((int(name[:16], 16) for name in ids), np.uint64)
 
 
@@ -153,7 +153,7 @@ class _Costs:
 
     def __init__(self, curve: Curve) -> None:
         cost = registry.entry(curve.arm.learner).cost
-        # By identity: the settings of an arm are the same objects in all its points.
+        # By identity: the settings of a method are the same objects in all its points.
         self._of = {id(s): cost(s, *curve.shape) for s in curve.arm.settings}
         self._n_splits = len(curve.splits)
         self._measured = self._estimated = 0.0
@@ -168,7 +168,7 @@ class _Costs:
         return sum(self._of.values()) / len(self._of)
 
     def learn(self, facts: Any, points: Sequence[Point]) -> None:
-        """Take in what a finished job has measured of the cells that it trained itself."""
+        """Take in what a finished job has measured of the runs that it trained itself."""
         if facts["rows"]:
             share = facts["trained"] / facts["rows"]
             self._measured += facts["training_seconds"]
@@ -176,7 +176,7 @@ class _Costs:
 
     @property
     def scale(self) -> float:
-        """How much longer than estimated the cells took that were measured; 1 if none were."""
+        """How much longer than estimated the runs took that were measured; 1 if none were."""
         return self._measured / self._estimated if self._estimated else 1.0
 
 

@@ -1,4 +1,4 @@
-"""Train and score cells: take what is in the store, train the rest, append as it goes."""
+"""Train and score runs: take what is in the store, train the rest, append as it goes."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from privcurve.privacy.seeds import Seed
 
 logger = logging.getLogger(__name__)
 
-# Cells that are trained in one call of a learner: enough to share the work on the data,
+# Runs that are trained in one call of a learner: enough to share the work on the data,
 # few enough that a killed job loses about a second at most.
 LARGEST_BATCH = 32
 SECONDS_PER_BATCH = 1.0
@@ -36,7 +36,7 @@ def fitted(
     train: Part | InParts,
     rngs: Sequence[np.random.Generator],
 ) -> list[Any]:
-    """Train an arm on a part of a dataset: a learner for each point, with the stream of its own.
+    """Train a method on a part of a dataset: a learner for each point, with the stream of its own.
 
     Of a dataset of persons ε and δ of a point are theirs, and so are those of the statement.
     """
@@ -49,7 +49,7 @@ def fitted(
 
 
 class Trainer:
-    """Trains the cells of one arm on one dataset.
+    """Trains the runs of one method on one dataset.
 
     Parameters
     ----------
@@ -60,7 +60,7 @@ class Trainer:
     store : Path
         Folder of the store; results are kept in a folder of this dataset and learner.
     splitter : Splitter, optional
-        Of the dataset, the seed and the arm's share: one that other trainers use too.
+        Of the dataset, the seed and the method's share: one that other trainers use too.
     scores : collection of str
         What a stored result must have, or is trained again: see `Curve.scores`.
 
@@ -108,7 +108,7 @@ class Trainer:
         }
 
     def run(self, tasks: Iterable[tuple[Point, Split]]) -> list[dict[str, Any]]:
-        """Train what is not in the store; return one row a cell, by ε, setting, repeat and fold."""
+        """Train what is not in the store; return one row a run, by ε, setting, repeat and fold."""
         cells = {cell.id: cell for cell in (self._ids.cell(*task) for task in tasks)}
         store = Store(self._folder)
         results = store.read(cells, self._scores)
@@ -221,7 +221,7 @@ class Progress:
             self._bar.close()
 
     def step(self) -> None:
-        """Count one cell."""
+        """Count one run."""
         self._done += 1
         if self._bar is not None:
             self._bar.update()

@@ -1,5 +1,5 @@
-"""Data holders: what each counts and sends, how sums are made, who has which record.
+"""Parties: what each counts and sends, how sums are made, who has which record.
 
-A coordinator (:mod:`.best_first`, :mod:`.by_levels`, :mod:`.boosting`) is given objects of the
+A server (:mod:`.best_first`, :mod:`.by_levels`, :mod:`.boosting`) is given objects of the
 protocol :class:`~privcurve.holders.holder.Holder` and public facts, and nothing else.
 """

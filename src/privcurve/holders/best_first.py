@@ -1,4 +1,4 @@
-"""The published coordinator: a tree grown best first, from noisy gains (Algorithm 1)."""
+"""The published server: a tree grown best first, from noisy gains (Algorithm 1)."""
 
 from __future__ import annotations
 
@@ -46,9 +46,9 @@ class Chosen(NamedTuple):
 def grow_best_first(
     holders: Sequence[Holder], plan: BestFirst, transcript: Transcript
 ) -> GrownTree:
-    """Grow a tree by the messages of holders; ``single`` has one, the curator.
+    """Grow a tree by the messages of parties; ``single`` has one, the curator.
 
-    The children of the last split are asked about too, as the algorithm is printed. Holders are
+    The children of the last split are asked about too, as the algorithm is printed. Parties are
     given in the same order in each call.
     """
     return _Coordinator(holders, plan, transcript).grow()
@@ -127,7 +127,7 @@ class _Coordinator:
         return Chosen(int(named[0]), float(named[1]))
 
     def _vote(self, node: int, budget: float) -> list[int]:
-        """Return one candidate a holder, repeated where several name the same."""
+        """Return one candidate a party, repeated where several name the same."""
         ballot = Ballot(LAPLACE, self.plan.criterion, budget)
         named = []
         for i, holder in enumerate(self.holders):

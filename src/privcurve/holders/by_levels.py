@@ -1,4 +1,4 @@
-"""The certified coordinator: a tree grown by levels, from votes and noisy histograms."""
+"""The certified server: a tree grown by levels, from votes and noisy histograms."""
 
 from __future__ import annotations
 
@@ -45,12 +45,12 @@ class Estimate(NamedTuple):
 def grow_by_levels(
     holders: Sequence[Holder], plan: ByLevels, sums: Sums, transcript: Transcript
 ) -> GrownTree:
-    """Grow a tree level by level, by the messages of holders.
+    """Grow a tree level by level, by the messages of parties.
 
-    Each level has one round (noisy histograms of all columns), or two: each holder first names
+    Each level has one round (noisy histograms of all columns), or two: each party first names
     a question at each node, and histograms are of the columns that were named. The last level
     minimises the zero-one error, and leaves are labelled by their estimated counts: what comes
-    after the messages looks at nothing else. Holders are given in the same order in each call.
+    after the messages looks at nothing else. Parties are given in the same order in each call.
     """
     return _Coordinator(holders, plan, sums, transcript).grow()
 
@@ -72,7 +72,7 @@ class _Coordinator:
         plan, tree = self.plan, GrownTree()
         estimates: dict[int, Estimate] = {}
         nodes = [0]
-        # What can't be sent is refused before any holder is asked. One column has the least noise.
+        # What can't be sent is refused before any party is asked. One column has the least noise.
         self._release(0, 1 if plan.noise.votes else len(self.widths))
         for level in range(plan.depth):
             if not nodes:

@@ -1,4 +1,4 @@
-"""One data holder: what it may be asked, and one that has its rows at hand."""
+"""One party: what it may be asked, and one that has its rows at hand."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from privcurve.privacy.seeds import Start
 from privcurve.privacy.sensitivity.counts import residual_norm
 from privcurve.privacy.sensitivity.impurity import distributed_split_published
 
-# Nodes whose counts a holder keeps at hand: the two children of the last split.
+# Nodes whose counts a party keeps at hand: the two children of the last split.
 KEPT = 2
 
 # What a best question is where a node has too few records to have one.
@@ -34,7 +34,7 @@ NONE = -1
 
 
 class Ballot(NamedTuple):
-    """How a holder votes for a question.
+    """How a party votes for a question.
 
     Attributes
     ----------
@@ -55,7 +55,7 @@ class Ballot(NamedTuple):
 
 
 class Holder(Protocol):
-    """What a coordinator may ask of a holder. Every answer is a message, noise included."""
+    """What a server may ask of a party. Every answer is a message, noise included."""
 
     @property
     def size(self) -> int:
@@ -90,7 +90,7 @@ class Holder(Protocol):
 
 
 class HolderRows(NamedTuple):
-    """The rows of a holder: bins of all columns, positions of classes, records of each row."""
+    """The rows of a party: bins of all columns, positions of classes, records of each row."""
 
     bins: NDArray[Any]
     classes: Ints
@@ -119,7 +119,7 @@ def leaf_sums(
 
 
 class LocalHolder:
-    """A holder in this process.
+    """A party in this process.
 
     Parameters
     ----------

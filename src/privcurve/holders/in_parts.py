@@ -1,4 +1,4 @@
-"""A data holder whose records are in parts: one curator of random trees."""
+"""A party whose records are in parts: one curator of random trees."""
 
 from __future__ import annotations
 

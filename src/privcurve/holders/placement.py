@@ -1,4 +1,4 @@
-"""Which holder has which record. Records are dealt one by one, whatever rows stand for."""
+"""Which party has which record. Records are dealt one by one, whatever rows stand for."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ LABEL = "label"
 COLUMN = "column"
 PLACEMENTS = (RANDOM, SIZES, LABEL, COLUMN)
 
-# Under `sizes`: how many times as many records the first holder has as the last.
+# Under `sizes`: how many times as many records the first party has as the last.
 SPREAD = 16.0
 
-# Under `label`: the parameter of the Dirichlet distribution of a class over the holders.
+# Under `label`: the parameter of the Dirichlet distribution of a class over the parties.
 CONCENTRATION = 0.5
 
 
 class Part(NamedTuple):
-    """What one holder has: distinct rows, increasing, and the records of each."""
+    """What one party has: distinct rows, increasing, and the records of each."""
 
     rows: Ints
     counts: Ints
@@ -37,7 +37,7 @@ def deal(
     placement: str,
     rng: np.random.Generator,
 ) -> list[Part]:
-    """Deal records to holders; if there are more holders than records, some get none.
+    """Deal records to parties; if there are more parties than records, some get none.
 
     Parameters
     ----------
@@ -69,7 +69,7 @@ def deal(
 
 
 def _ends(n: int, n_holders: int, placement: str) -> Ints:
-    """Return where the records of all holders but the last one end."""
+    """Return where the records of all parties but the last one end."""
     shares = np.ones(n_holders)
     if placement == SIZES:
         shares = SPREAD ** (-np.arange(n_holders) / (n_holders - 1))

@@ -1,4 +1,4 @@
-"""Who adds which noise to a sum over holders, and what the coordinator sees of it."""
+"""Who adds which noise to a sum over parties, and what the server sees of it."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ FAR = 64.0
 
 
 class Release(NamedTuple):
-    """How a holder makes a message of exact numbers.
+    """How a party makes a message of exact numbers.
 
     Attributes
     ----------
@@ -39,7 +39,7 @@ class Release(NamedTuple):
     scale : float
         b or σ of the noise that the guarantee needs; 0: none.
     parts : int
-        How many shares make up that noise: a holder adds one.
+        How many shares make up that noise: a party adds one.
     unit : float
         What a 1 of the ring stands for, a power of two; 0: floating-point numbers.
     bits : int
@@ -66,9 +66,9 @@ class Release(NamedTuple):
 
 @dataclass(frozen=True)
 class LocalNoise:
-    """Each holder adds all of the noise: its messages are private by themselves.
+    """Each party adds all of the noise: its messages are private by themselves.
 
-    With one holder this is a trusted curator.
+    With one party this is a trusted curator.
 
     Attributes
     ----------
@@ -89,7 +89,7 @@ class LocalNoise:
         return Release(mechanism, scale, what=what)
 
     def add_up(self, messages: Sequence[NDArray[Any]], release: Release) -> Floats:
-        """Add up messages, in the order of the holders."""
+        """Add up messages, in the order of the parties."""
         total = np.zeros(messages[0].shape)
         for message in messages:
             total += message
@@ -98,13 +98,13 @@ class LocalNoise:
 
 @dataclass(frozen=True)
 class SecureSum:
-    """A secure sum shows the coordinator sums alone, so that holders share the noise.
+    """A secure sum shows the server sums alone, so that parties share the noise.
 
     Attributes
     ----------
     n_holders : int
     n_colluding : int
-        At most so many other holders use or tell their shares of the noise: those that
+        At most so many other parties use or tell their shares of the noise: those that
         remain make up the noise that the guarantee needs.
     """
 

@@ -21,9 +21,9 @@ class Transcript:
     ----------
     n_holders : int
     sent : list of list of int
-        Bits that each holder sent to the coordinator, by round.
+        Bits that each party sent to the server, by round.
     received : int
-        Bits that the coordinator sent to each holder: all get the same.
+        Bits that the server sent to each party: all get the same.
     n_messages : int
         Both ways.
     """
@@ -43,12 +43,12 @@ class Transcript:
         return len(self.sent)
 
     def send(self, holder: int, numbers: NDArray[Any]) -> None:
-        """Record a message of a holder; the type of its numbers says how many bits each has."""
+        """Record a message of a party; the type of its numbers says how many bits each has."""
         self.sent[-1][holder] += 8 * numbers.nbytes
         self.n_messages += 1
 
     def collect(self, messages: Iterable[NDArray[Any]], sums: Sums, release: Release) -> Floats:
-        """Record a message of each holder, as it comes, and return their sum."""
+        """Record a message of each party, as it comes, and return their sum."""
         sent = []
         for holder, message in enumerate(messages):
             self.send(holder, message)
@@ -56,19 +56,19 @@ class Transcript:
         return sums.add_up(sent, release)
 
     def tell(self, n_numbers: int, bits: int = 16) -> None:
-        """Record what the coordinator tells every holder."""
+        """Record what the server tells every party."""
         self.received += n_numbers * bits
         self.n_messages += self.n_holders
 
     @property
     def bits_sent(self) -> Ints:
-        """Bits that each holder sent, of all rounds."""
+        """Bits that each party sent, of all rounds."""
         table = np.array(self.sent, dtype=np.int64).reshape(-1, self.n_holders)
         total: Ints = table.sum(axis=0)
         return total
 
     def measures(self) -> dict[str, float]:
-        """Return rounds, messages, and bytes: up of the busiest holder, down of each, all."""
+        """Return rounds, messages, and bytes: up of the busiest party, down of each, all."""
         up = self.bits_sent // 8
         down = self.received // 8
         return {

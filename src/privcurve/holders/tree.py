@@ -1,4 +1,4 @@
-"""A tree while a coordinator grows it: questions, children and labels, no counts."""
+"""A tree while a server grows it: questions, children and labels, no counts."""
 
 from __future__ import annotations
 

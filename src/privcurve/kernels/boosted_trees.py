@@ -23,7 +23,7 @@ BEST = 0
 NOISY = 1
 DRAWN = 2
 
-# A proposal is accepted with a chance of at least e^−this, or else all scores are computed.
+# A proposal is accepted with a probability of at least e^−this, or else all scores are computed.
 MOST_REJECTED = 1.0
 
 
@@ -316,7 +316,7 @@ def _best(values: Floats, candidates: Ints) -> int:
 
 @njit(cache=True, nogil=True)
 def _draw_among(scores: Floats, candidates: Ints, scale: float, rng: np.random.Generator) -> int:
-    """Draw from the exponential mechanism, whose chances are computed."""
+    """Draw from the exponential mechanism, whose probabilities are computed."""
     largest = -np.inf
     for b in candidates:
         largest = max(largest, scores[b])
@@ -341,8 +341,8 @@ def _draw_by_rejection(
 ) -> int:
     """Draw from the exponential mechanism without computing all scores.
 
-    A score −Φ is at most 0, so a question drawn uniformly and kept with the chance
-    exp(−Φ/scale) has just the chances ∝ exp(−Φ/scale). Φ of the undivided node bounds
+    A score −Φ is at most 0, so a question drawn uniformly and kept with the probability
+    exp(−Φ/scale) has just the probabilities ∝ exp(−Φ/scale). Φ of the undivided node bounds
     all Φ, and so the number of questions that are thrown away.
     """
     bins, labels, weights, bin_starts = data

@@ -1,4 +1,4 @@
-"""What a data holder counts: records of a node by bin and class, and answers to questions.
+"""What a party counts: records of a node by bin and class, and answers to questions.
 
 A *question* has a range of bins of one column; a record says yes if its bin is in the range. An
 ordered column has a question for each threshold, another column one for each code. All counts

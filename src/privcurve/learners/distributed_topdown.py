@@ -53,12 +53,12 @@ class ClassTree(TreeModel):
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class DistributedTopDownClassifier(LinkedClassifier, PrivateClassifier):
-    r"""A decision tree that several data holders grow with a coordinator, by noisy messages.
+    r"""A decision tree that several parties grow with a server, by noisy messages.
 
     ``published``: Algorithm 1 of Wang, Dick and Balcan (PPAI 2020). The node of the largest
     noisy weight times noisy gain is split next; a question is chosen by report noisy max on
     one machine (``single``), from noisy counts of all questions (``noisy_counts``), or of
-    those that a noisy vote of each holder names (``local_rnm``). Its guarantee is not what
+    those that a noisy vote of each party names (``local_rnm``). Its guarantee is not what
     the paper says: see ``privacy_``. Where the paper leaves a choice, this is what is done:
 
     - A1: `n_splits` counts internal nodes; a tree has at most `depth` levels of splits, 80.
@@ -67,9 +67,9 @@ class DistributedTopDownClassifier(LinkedClassifier, PrivateClassifier):
     - A4: sums of noisy counts below 0 count as 0; labels' counts give G(q), sides' counts the
       shares, joint counts G of a side; where one of them is empty the gain is −1.
     - A5: on one machine a node of fewer than two records is not split, which shows (it is
-      excluded from the statement); a holder's vote below two records is drawn uniformly.
+      excluded from the statement); a party's vote below two records is drawn uniformly.
     - A6: with uniform budgets a chain of M splits spends (M + 1)/M of the budget: as printed.
-    - A7: a question that two holders name is counted twice.
+    - A7: a question that two parties name is counted twice.
     - A8: thresholds are the inner edges of the domain's bins.
     - A9: blocks of pixels are a matter of the dataset.
     - A10: the root's split has all of a_1, as line 3 says.
@@ -77,7 +77,7 @@ class DistributedTopDownClassifier(LinkedClassifier, PrivateClassifier):
 
     ``certified``: the same protocols grown by levels, with noise that is proved
     (docs/proofs.md). A level has noisy histograms of all columns by bin and class
-    (``noisy_counts``), or of the columns that private votes of the holders name
+    (``noisy_counts``), or of the columns that private votes of the parties name
     (``local_rnm``); of one machine (``single``) it is the certified ``topdown`` with
     thresholds and 1-rules on its last level, bit for bit.
 
@@ -87,14 +87,14 @@ class DistributedTopDownClassifier(LinkedClassifier, PrivateClassifier):
         ``noisy_counts``, ``local_rnm`` or ``single``.
     trust : str, optional
         Who sees what. ``local``: every message is private by itself. ``secure_sum``: the
-        coordinator sees sums of counts alone, and holders share the noise (certified).
+        server sees sums of counts alone, and parties share the noise (certified).
         ``central``: one trusted curator has all records (certified). By default ``local``;
         not for ``single``, which is a curator.
     n_holders : int
         Among whom the records are dealt. A curator has all of them, whatever it is.
     n_colluding : int
-        With ``secure_sum``: how many other holders may use or tell their shares of the noise. A
-        holder is protected from another curious one if that one is among them.
+        With ``secure_sum``: how many other parties may use or tell their shares of the noise. A
+        party is protected from another curious one if that one is among them.
     placement : str
         See :func:`privcurve.holders.placement.deal`.
     criterion : str
@@ -130,7 +130,7 @@ class DistributedTopDownClassifier(LinkedClassifier, PrivateClassifier):
     model_ : TreeModel
         The tree, readable. Of more than two classes a leaf has the position of a class.
     transcript_ : Transcript
-        How much each holder sent, by round.
+        How much each party sent, by round.
     n_features_used_ : int
         Distinct questions of the tree.
     n_records_ : int
@@ -174,7 +174,7 @@ class DistributedTopDownClassifier(LinkedClassifier, PrivateClassifier):
         questions: Questions,
         transcript: Transcript,
     ) -> tuple[GrownTree, PrivacyStatement]:
-        """Coordinate holders, wherever they run."""
+        """Coordinate parties, wherever they run."""
         sizes = [holder.size for holder in holders]
         shape = questions, len(self.classes_), sum(sizes), self.criterion
         if self.criterion == "root_gini" and len(self.classes_) > 2:

@@ -46,7 +46,7 @@ class DPForestClassifier(TreeSumClassifier, PrivateClassifier):
     depth : int
         d, levels of questions.
     leaves : str
-        ``laplace``: noise on D. ``exponential``: the label + with a chance that grows with D.
+        ``laplace``: noise on D. ``exponential``: the label + with a probability that grows with D.
     votes : str
         ``sign``: a leaf votes by its label. ``shrunk``: by D over |D| + noise + a few records
         (``certified`` with ``laplace`` alone).

@@ -264,7 +264,7 @@ def round_advantages(learner: LazyBBClassifier, codes: Codes, signs: Signs, coun
 
     The weight of the records that it gets right under the normalised distribution of its
     round, less 1/2 (thesis, Definition 2.3.3), for the rows that the learner was trained on. Not
-    private: for the holder of the data.
+    private: for the data owner.
     """
     positive = np.asarray(signs) > 0
     n_rounds = learner.model_.n_rounds

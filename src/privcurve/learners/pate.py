@@ -147,7 +147,7 @@ class PATEClassifier(ChanceClassifier, PrivateClassifier):
         "with noise; only answers are private"
     )
 
-    # Stays with the holder of the data, and is no part of what is released.
+    # Stays with the data owner, and is no part of what is released.
     _held: ClassVar[tuple[str, ...]] = ("_teachers", "_own_rows")
 
     # A score of a training record would be another answer about it: the pipeline asks none.

@@ -235,7 +235,7 @@ class TunedClassifier(PrivateClassifier):
     @available_if(_gives_chances)
     @as_fitted
     def predict_proba(self, X: ArrayLike) -> Floats:
-        """Return the chance of each class, where the learner does.
+        """Return the probability of each class, where the learner does.
 
         Parameters
         ----------

@@ -36,7 +36,7 @@ FRESH_NOTES = (
 
 
 class Accuracy(Output):
-    """Table ``accuracy``: one row for each dataset, arm and ε."""
+    """Table ``accuracy``: one row for each dataset, method and ε."""
 
     word: ClassVar[str] = "accuracy"
     version: ClassVar[int] = 3
@@ -92,7 +92,7 @@ def readable(frame: pd.DataFrame, metric: str) -> pd.DataFrame:
 
 
 class SelectedSettings(Output):
-    """Table ``selected_settings``: one row for each dataset, arm and ε, a column an axis."""
+    """Table ``selected_settings``: one row for each dataset, method and ε, a column an axis."""
 
     word: ClassVar[str] = "selected_settings"
 
@@ -140,10 +140,10 @@ def accuracy_table(
 ) -> pd.DataFrame:
     """Put the fresh accuracy of each selected setting beside its optimistic one.
 
-    One row for each dataset, arm and ε, in the order given. Of `refits`, fresh trainings (repeats
-    1 … `n_repeats`), those of another setting do not count. `scored_on` is "test" or "folds". A
-    metric is NaN unless all repeats have it; `n_failed` counts failed and missing repeats, `error`
-    names them.
+    One row for each dataset, method and ε, in the order given. Of `refits`, fresh trainings
+    (repeats 1 … `n_repeats`), those of another setting do not count. `scored_on` is "test" or
+    "folds". A metric is NaN unless all repeats have it; `n_failed` counts failed and missing
+    repeats, `error` names them.
     """
     scored_on = _scored_on(refits)
     # ε as text: a file of the selected settings may have moved its last bit.

@@ -106,7 +106,7 @@ class Reads:
 
     Attributes
     ----------
-    curves : tuple of (dataset, arm)
+    curves : tuple of (dataset, method)
         Whose selected settings and fresh trainings are read.
     cells : bool
         Whether the cross-validation of these curves is read too.
@@ -279,7 +279,7 @@ class OutputRequest:
         return MADE / f"{self.target}.json"
 
     def curves_of(self, arms: Iterable[Arm]) -> tuple[tuple[str, str], ...]:
-        """Return the curves of some arms, on all datasets of the study."""
+        """Return the curves of some methods, on all datasets of the study."""
         return tuple(itertools.product(self.study.datasets, [arm.name for arm in arms]))
 
     def dataset_titles(self) -> list[list[str]]:
@@ -287,13 +287,13 @@ class OutputRequest:
         return [[name, dataset_title(name)] for name in self.study.datasets]
 
     def arms_of(self, learner: str) -> list[Arm]:
-        """Return the arms of one entry of the study's learners; ValueError if there are none."""
+        """Return the methods of one entry of the study's learners; ValueError if there are none."""
         labels = dict.fromkeys(map(method_of, self.study.arms))
         check_name("the study has no learner", learner, labels)
         return [arm for name, arm in self.study.arms.items() if method_of(name) == learner]
 
     def wanted_arms(self, *others: str) -> list[Arm]:
-        """Return the arms of what the option `learners` names, and of others; by default of all."""
+        """Return the methods of learners that an option names, and of others; all by default."""
         wanted = self.options["learners"] and (*self.options["learners"], *others)
         arms = self.study.arms.values()
         return [arm for arm in arms if not wanted or method_of(arm.base) in wanted]
@@ -310,7 +310,7 @@ class OutputRequest:
                 raise ValueError(f"{arm.name} is not LazyBB with 1-rules, and {SUBJECT}")
 
     def check_epsilon(self, learner: str, epsilon: float) -> None:
-        """Raise ValueError if an arm of a learner is not trained at an ε."""
+        """Raise ValueError if a method of a learner is not trained at an ε."""
         for arm in self.arms_of(learner):
             if epsilon not in arm.epsilons:
                 raise ValueError(f"the curve {arm.name} has no epsilon = {epsilon:g}")
@@ -378,7 +378,7 @@ class Context:
         return sweep.described(self.runs(), self.arms())
 
     def arms(self) -> dict[str, dict[str, Any]]:
-        """Return of each arm its method, and what tells it from others of that method."""
+        """Return the axes of each arm: its method, and what tells it from others of that method."""
         return {
             curve.arm.name: {"method": method_of(curve.arm.base), **curve.arm.varied}
             for curve in self.curves

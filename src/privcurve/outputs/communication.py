@@ -1,4 +1,4 @@
-"""What data holders send in each protocol of a study, and how good the models are."""
+"""What parties send in each protocol of a study, and how good the models are."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from privcurve.tables.table import Table, decimals, plus_minus, shown
 
 
 class Communication(Output):
-    """Table ``communication``: rounds, messages, bytes of a holder, and accuracy at one ε."""
+    """Table ``communication``: rounds, messages, bytes of a party, and accuracy at one ε."""
 
     word: ClassVar[str] = "communication"
     selects: ClassVar[bool] = False
@@ -57,11 +57,11 @@ def readable(frame: pd.DataFrame, titles: Mapping[str, str]) -> pd.DataFrame:
 
 
 def _arms(request: OutputRequest) -> list[Arm]:
-    """Return the arms that are trained at the ε, of the learners that are asked for."""
+    """Return the methods that are trained at the ε, of the learners that are asked for."""
     return [arm for arm in request.wanted_arms() if request.options["epsilon"] in arm.epsilons]
 
 
-# What a learner measures of its messages; the largest over holders, but for the total.
+# What a learner measures of its messages; the largest over parties, but for the total.
 MESSAGES = ("rounds", "messages", "bytes_per_holder", "bytes_down_per_holder", "bytes_total")
 ABOUT = ("dataset", "method", "calibration", "delta", "epsilon")
 # What is always told of a protocol.

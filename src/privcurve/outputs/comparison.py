@@ -43,7 +43,7 @@ OVER_DATASETS = (
 
 
 class Comparison(Output):
-    """Tables and figure: differences to a named arm, paired over repeats and datasets."""
+    """Tables and figure: differences to a named method, paired over repeats and datasets."""
 
     word: ClassVar[str] = "comparison"
     options: ClassVar = {
@@ -93,7 +93,7 @@ class Comparison(Output):
 
 
 def others(request: OutputRequest) -> list[str]:
-    """Return the arms that are compared, in the order of the study."""
+    """Return the methods that are compared, in the order of the study."""
     wanted = request.options["others"] or private(request)
     return [name for name in private(request) if name in wanted and name != request.options["arm"]]
 
@@ -147,15 +147,16 @@ OVERALL_COLUMNS = [
 
 
 def by_dataset(runs: pd.DataFrame, reference: str, arms: Sequence[str]) -> pd.DataFrame:
-    """Compare arms with one of them on each dataset, at each ε at which both were trained.
+    """Compare methods with one of them on each dataset, at each ε at which both were trained.
 
-    One fold and repeat of a dataset has the same records in all arms. `difference` is the arm's
-    accuracy less the reference's. Its interval is Student's, of the level `LEVEL`. On a test part
-    all repeats score the same records: the standard error is s/√R, that of the noise of training
-    alone. Hold-outs and folds, a share h of the records, overlap, and so do their training parts:
-    s·√(1/R + h/(1 − h)) (Nadeau and Bengio 2003, *Inference for the generalization error*, Machine
-    Learning 52). `p_value` is of Wilcoxon's signed-rank test over the repeats, `p_holm` with Holm's
-    correction for the arms of an ε and dataset. An arm with a failed training lacks all of this.
+    One fold and repeat of a dataset has the same records in all methods. `difference` is the
+    method's accuracy less the reference's. Its interval is Student's, of the level `LEVEL`. On a
+    test part all repeats score the same records: the standard error is s/√R, that of the noise of
+    training alone. Hold-outs and folds, a share h of the records, overlap, and so do their training
+    parts: s·√(1/R + h/(1 − h)) (Nadeau and Bengio 2003, *Inference for the generalization error*,
+    Machine Learning 52). `p_value` is of Wilcoxon's signed-rank test over the repeats, `p_holm`
+    with Holm's correction for the methods of an ε and dataset. A method with a failed training
+    lacks all of this.
     """
     runs = runs[runs["epsilon"].map(math.isfinite)]
     runs = runs.assign(accuracy=runs["accuracy"].where(runs["status"] == "ok"))
@@ -175,13 +176,13 @@ def by_dataset(runs: pd.DataFrame, reference: str, arms: Sequence[str]) -> pd.Da
 
 
 def overall(table: pd.DataFrame, reference: str) -> pd.DataFrame:
-    """Compare arms with one of them over all datasets of :func:`by_dataset`, at each ε.
+    """Compare methods with one of them over all datasets of :func:`by_dataset`, at each ε.
 
     The interval is Student's over the mean differences of the datasets, the p-values are of
-    Wilcoxon's test over them, with Holm's correction for the arms of an ε. Ranks are among the arms
-    and the reference, the critical difference is Nemenyi's. `n_above` and `n_below` count datasets
-    whose own interval lies above or below 0. A dataset on which an arm's accuracy is not known
-    counts for no arm; ValueError if at an ε fewer than two datasets have all arms.
+    Wilcoxon's test over them, with Holm's correction for the methods of an ε. Ranks are among the
+    methods and the reference, the critical difference is Nemenyi's. `n_above` and `n_below` count
+    datasets whose own interval lies above or below 0. A dataset on which a method's accuracy is not
+    known counts for no method; ValueError if at an ε fewer than two datasets have all methods.
     """
     rows: list[dict[str, Any]] = []
     for epsilon, part in table.groupby("epsilon", sort=True):
@@ -213,7 +214,7 @@ def overall(table: pd.DataFrame, reference: str) -> pd.DataFrame:
 
 
 def compared(own: pd.Series, base: pd.Series, arm: str) -> dict[str, Any]:
-    """Compare the accuracies of two arms on the splits of a dataset."""
+    """Compare the accuracies of two methods on the splits of a dataset."""
     shares = {_held_out(fold) for fold, _ in base.index}
     if len(shares) > 1 or set(own.index) != set(base.index):
         raise ValueError(f"{arm}: its runs are not of the splits that the others have")
@@ -271,7 +272,7 @@ def draw(
 ) -> Figure:
     """Draw differences in points of a hundred, with their intervals; dots of single datasets.
 
-    Right of 0 an arm is ahead. Within a point of 0 the axis is linear, beyond logarithmic.
+    Right of 0 a method is ahead. Within a point of 0 the axis is linear, beyond logarithmic.
     """
     style.check_any(frame)
     epsilons, arms = sorted(set(frame["epsilon"])), list(dict.fromkeys(frame["arm"]))

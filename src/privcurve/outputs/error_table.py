@@ -51,17 +51,17 @@ class ErrorTable(Output):
 
 
 def baseline(request: OutputRequest) -> str:
-    """Return the arm that others are compared with."""
+    """Return the method that others are compared with."""
     return str(request.options["baseline"] or next(iter(request.study.arms)))
 
 
 def private(request: OutputRequest) -> list[str]:
-    """Return the arms that have an ε."""
+    """Return the methods that have an ε."""
     return [name for name, arm in request.study.arms.items() if arm.calibration is not None]
 
 
 def arm_titles(request: OutputRequest) -> dict[str, str]:
-    """Return the titles of arms, with the calibration, δ and kind where these tell some apart."""
+    """Return the titles of methods, with calibration, δ and kind where these tell some apart."""
     arms = request.study.arms
     of = {name: kinds.kind(arm) for name, arm in arms.items()}
     mixed = len({arm.delta > 0 for arm in arms.values() if arm.calibration}) > 1
@@ -93,14 +93,14 @@ ROUNDING = 1e-9
 def error_frame(
     runs: pd.DataFrame, datasets: Sequence[str], arms: Sequence[str], baseline: str
 ) -> pd.DataFrame:
-    """Compare the errors of all arms on all datasets, at each ε.
+    """Compare the errors of all methods on all datasets, at each ε.
 
-    One fold and repeat of a dataset has the same records in all arms. `gain` is by how much the
+    One fold and repeat of a dataset has the same records in all methods. `gain` is by how much the
     error is below the baseline's, paired by fold and repeat; it is a win or a loss if it is beyond
     `STANDARD_ERRORS` of its standard errors, and `best` is the least mean error of an ε and
-    dataset, of all private arms. `rank` counts from 1 among them, ties sharing the mean of their
-    ranks. An arm with a failed training lacks its error, and with it gain and rank; an arm without
-    privacy (ε = ∞) has neither rank nor rival.
+    dataset, of all private methods. `rank` counts from 1 among them, ties sharing the mean of their
+    ranks. A method with a failed training lacks its error, and with it gain and rank; a method
+    without privacy (ε = ∞) has neither rank nor rival.
     """
     errors = runs.assign(error=(1 - runs["accuracy"]).where(runs["status"] == "ok"))
     errors["epsilon"] = errors["epsilon"].map(short)
@@ -137,7 +137,7 @@ def error_frame(
 
 
 def wins(table: pd.DataFrame) -> pd.DataFrame:
-    """Count wins, ties and losses of each ranked arm against the baseline, with its mean rank."""
+    """Count wins, ties and losses of each ranked method against the baseline; add its mean rank."""
     ranked = table[table["epsilon"].map(math.isfinite)]
     counts = {
         "wins": ranked["verdict"] == WIN,
@@ -150,7 +150,7 @@ def wins(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def readable(table: pd.DataFrame, titles: dict[str, str], baseline: str) -> pd.DataFrame:
-    """Return the table as a reader wants it: a row a dataset and ε, a column an arm.
+    """Return the table as a reader wants it: a row a dataset and ε, a column a method.
 
     The least error of a row in bold; below the rows of an ε, wins/ties/losses and mean ranks.
     """
@@ -177,7 +177,7 @@ def readable(table: pd.DataFrame, titles: dict[str, str], baseline: str) -> pd.D
 
 
 def _cells(part: pd.DataFrame) -> dict[tuple[str, str], str]:
-    """Write the error of each dataset and arm; nothing where there is none."""
+    """Write the error of each dataset and method; nothing where there is none."""
     return {
         (row["dataset"], row["arm"]): ("**{:.3f}**" if row["best"] else "{:.3f}").format(
             row["error"]

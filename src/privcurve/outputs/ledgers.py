@@ -65,7 +65,7 @@ class Ledgers(Output):
 
 
 def _arms(request: OutputRequest) -> list[Arm]:
-    """Return the private arms; a model of a part of the records is no release."""
+    """Return the private methods; a model of a part of the records is no release."""
     arms = request.study.arms.values()
     return [arm for arm in arms if arm.calibration is not None and arm.train_share == 1]
 

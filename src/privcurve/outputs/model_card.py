@@ -1,7 +1,7 @@
 """One private model, whole: what it asks, how good it is, what it guarantees.
 
 The statement on the card is about its one model. The CSV of votes is for the comparison with
-printed models: it holds the models of all repeats of all arms, whose budgets add up.
+printed models: it holds the models of all repeats of all methods, whose budgets add up.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ class ModelCard(Output):
         domain = context.data(context.options["dataset"]).domain
         card = votes_in_order(model.votes(_bin_names(model, domain)))
         tested = model.unseen is not None
-        # As the paper's card is headed; a study may give its arm any title.
+        # As the paper's card is headed; a study may give its method any title.
         method = "LazyBB with 1-rules" if not model.of_trees else arm.title
         dataset = dataset_title(context.options["dataset"])
         accuracy = model.accuracy() if tested else None

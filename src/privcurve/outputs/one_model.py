@@ -41,7 +41,7 @@ class OneModel(Output):
         return name
 
     def arm(self, request: OutputRequest) -> Arm:
-        """Return the arm that it is a model of: of several of one learner, the first."""
+        """Return the method that it is a model of: of several of one learner, the first."""
         return request.arms_of(request.options["learner"])[0]
 
     def reads(self, request: OutputRequest) -> Reads:
@@ -73,5 +73,5 @@ class OneModel(Output):
 
 
 def of_part(arm: Arm) -> bool:
-    """Return whether an arm has several settings, or a part of the records: it has no one model."""
+    """Return whether a method has several settings, or a part of the records: no single model."""
     return len(arm.settings) > 1 or arm.train_share < 1

@@ -101,7 +101,7 @@ class Sweep(Output):
             raise ValueError(f"at = {dict(at)}: no curve has these values")
 
     def _check_telling(self, options: Mapping[str, Any], arms: list[Arm]) -> None:
-        """Refuse words under lines, panels and at that tell no trainings of these arms apart."""
+        """Refuse words under lines, panels and at that tell no trainings of these methods apart."""
         words = [*TELLING, *(name for arm in arms for name in (*arm.varied, *arm.settings[0]))]
         for option, name in (
             (one, name) for one in ("lines", "panels", "at") for name in options[one]
@@ -157,7 +157,7 @@ class Sweep(Output):
 
 
 def _is_there(arm: Arm, name: str, wanted: Any) -> bool:
-    """Return whether trainings of an arm may have a value that `at` wants."""
+    """Return whether trainings of a method may have a value that `at` wants."""
     own: dict[str, Sequence[Any]] = {
         **{"method": (method_of(arm.base),), "calibration": (arm.calibration,)},
         **{"delta": (arm.delta,), "epsilon": arm.epsilons},

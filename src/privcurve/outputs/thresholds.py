@@ -62,7 +62,7 @@ class Thresholds(OneModel):
 
 
 def column_of(arm: Arm, domain: Domain) -> Column:
-    """Return the one column that all thresholds of an arm are of; ValueError if there is none."""
+    """Return the one column that all thresholds of a method are of; ValueError if there is none."""
     setting = arm.settings[0]
     if arm.learner != "brc" or setting.get("intercept") != "threshold":
         raise ValueError(f"{arm.name} is not brc with intercept: threshold, and {KIND}")

@@ -100,7 +100,7 @@ CAPTION = "Thresholds on a line, drawn blindly and by flipped labels"
 
 
 def _noise(arm: Arm, n: int, epsilon: float) -> BRCNoise:
-    """Return the noise of an arm's rounds."""
+    """Return the noise of a method's rounds."""
     from privcurve.privacy.calibration.brc import BRCNoise
 
     setting: dict[str, Any] = {**registry.entry(arm.learner).defaults, **arm.settings[0]}

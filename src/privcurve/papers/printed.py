@@ -193,7 +193,7 @@ def compare_settings(
 
 
 def of_settings(cells: pd.DataFrame, printed: pd.DataFrame, selected: pd.DataFrame) -> pd.DataFrame:
-    """Keep what :func:`compare_settings` needs of the cells: selected and printed settings."""
+    """Keep what :func:`compare_settings` needs of the runs: selected and printed settings."""
     keys = {_setting_key(json.loads(text)) for text in selected["setting"].dropna()}
     keys |= {_setting_key(row) for row in printed.to_dict("records")}
     texts = [text for text in cells["setting"].unique() if _setting_key(json.loads(text)) in keys]

@@ -110,8 +110,8 @@ def of_group(epsilon: float, delta: float, size: int) -> tuple[float, float]:
 def most_right(epsilon: float, delta: float) -> float:
     """Return the largest share of right guesses about one record, of two that are as likely.
 
-    Let a and b be the chances of guessing right if it is the first, and if it is the second. Then
-    a ≤ e^ε (1 − b) + δ and b ≤ e^ε (1 − a) + δ; so (a + b)/2 ≤ (e^ε + δ)/(1 + e^ε).
+    Let a and b be the probabilities of guessing right if it is the first, and if it is the second.
+    Then a ≤ e^ε (1 − b) + δ and b ≤ e^ε (1 − a) + δ; so (a + b)/2 ≤ (e^ε + δ)/(1 + e^ε).
     """
     odds = math.exp(-epsilon)
     return min(1.0, (1 + delta * odds) / (1 + odds))

@@ -4,7 +4,7 @@ A mechanism whose sums are whole numbers and whose noise is drawn here is what i
 the last bit: no number is rounded that depends on a record. What is left is NumPy's generator,
 taken as a source of independent fair bits.
 
-All of it comes from coins with the chance e^{-a/b} (Canonne, Kamath and Steinke, "The Discrete
+All of it comes from coins with the probability e^{-a/b} (Canonne, Kamath and Steinke, "The Discrete
 Gaussian for Differential Privacy", 2020, Algorithms 1-3). Gaussian noise is that of the *real*
 Gaussian, rounded down: to a whole number k it adds a uniform fraction x by one more rejection, as
 e^{-(k+x)²/2σ²} = e^{-k²/2σ²} · e^{-kx/σ²} · e^{-x²/2σ²}. With whole sums S, S + ⌊Z⌋ = ⌊S + Z⌋ is
@@ -40,7 +40,7 @@ def _below(rng: np.random.Generator, m: int) -> int:
 
 @njit(cache=True, nogil=True)
 def _coin_e_fraction(rng: np.random.Generator, a: int, b: int) -> bool:
-    """Toss a coin of the chance e^{-a/b}, 0 <= a <= b."""
+    """Toss a coin of the probability e^{-a/b}, 0 <= a <= b."""
     k = 1
     while _below(rng, b * k) < a:
         k += 1
@@ -49,7 +49,7 @@ def _coin_e_fraction(rng: np.random.Generator, a: int, b: int) -> bool:
 
 @njit(cache=True, nogil=True)
 def coin_e(rng: np.random.Generator, a: int, b: int) -> bool:
-    """Toss a coin of the chance e^{-a/b}, a >= 0, b from 1 up to `mechanisms.LARGEST_SCALE`."""
+    """Toss a coin of probability e^{-a/b}, a >= 0, b from 1 to `mechanisms.LARGEST_SCALE`."""
     for _ in range(a // b):
         if not _coin_e_fraction(rng, 1, 1):
             return False
@@ -58,7 +58,7 @@ def coin_e(rng: np.random.Generator, a: int, b: int) -> bool:
 
 @njit(cache=True, nogil=True)
 def _coin_e_square(rng: np.random.Generator, a: int, b: int) -> bool:
-    """Toss a coin of the chance e^{-(a/b)²/2}."""
+    """Toss a coin of the probability e^{-(a/b)²/2}."""
     quotient, rest = a // b, a % b
     for _ in range(quotient * quotient):
         if not _coin_e_fraction(rng, 1, 2):
@@ -74,7 +74,7 @@ def _coin_e_square(rng: np.random.Generator, a: int, b: int) -> bool:
 
 @njit(cache=True, nogil=True)
 def _geometric(rng: np.random.Generator, scale: int) -> int:
-    """Draw k = 0, 1, … with chances in proportion to e^{-k/scale}."""
+    """Draw k = 0, 1, … with probabilities in proportion to e^{-k/scale}."""
     while True:
         low = _below(rng, scale)
         if _coin_e_fraction(rng, low, scale):
@@ -90,7 +90,7 @@ def _half_gaussian(rng: np.random.Generator, scale: int) -> int:
     """Draw ⌊|Z|⌋ of a real Gaussian Z of standard deviation `scale`."""
     while True:
         k = _geometric(rng, scale)
-        # Now k has the chances of a discrete half Gaussian: e^{-k/σ} e^{-(k-σ)²/2σ²}.
+        # Now k has the probabilities of a discrete half Gaussian: e^{-k/σ} e^{-(k-σ)²/2σ²}.
         if not _coin_e_square(rng, abs(k - scale), scale):
             continue
         # The fraction x, as many words of it as it takes.
@@ -152,7 +152,7 @@ def rounded_gaussian(rng: np.random.Generator, scale: int, size: int) -> Ints:
 
 @njit(cache=True, nogil=True)
 def discrete_laplace(rng: np.random.Generator, scale: int, size: int) -> Ints:
-    """Draw whole numbers k with chances in proportion to e^{-|k|/scale}.
+    """Draw whole numbers k with probabilities in proportion to e^{-|k|/scale}.
 
     A vector of whole numbers with an L1 sensitivity of Δ is Δ/scale-DP with this noise.
     """
@@ -171,7 +171,7 @@ def discrete_laplace(rng: np.random.Generator, scale: int, size: int) -> Ints:
 def choose(rng: np.random.Generator, scores: Ints, scale: int, flip: bool) -> int:
     """Choose a candidate by permute-and-flip or by the exponential mechanism; the scale is 1/η.
 
-    Each candidate's coin comes up with the chance e^{-(best - score)/scale}. Permute-and-flip
+    Each candidate's coin comes up with the probability e^{-(best - score)/scale}. Permute-and-flip
     goes through the candidates in a random order and takes the first whose coin does; the
     exponential mechanism draws candidates until one's does.
     """

@@ -1,4 +1,4 @@
-"""The randomised mechanisms: how each is sampled, with what chances, at what cost.
+"""The randomised mechanisms: how each is sampled, with what probabilities, at what cost.
 
 `MECHANISMS` has them by name; every learner draws its noise there, every ledger names them
 so. All but the vector of objective perturbation are *noise beside a number*: a choice takes
@@ -71,7 +71,7 @@ class Mechanism:
     kind: str
     # Of a vector the size is its dimension.
     draw: Draw
-    # probabilities(scores, rate): the chance of each candidate of a choice, or of the label +
+    # probabilities(scores, rate): the probability of each candidate of a choice, or of the label +
     # for each margin; None where there is no choice.
     probabilities: Callable[[ArrayLike, float], Floats] | None = None
 
@@ -184,7 +184,7 @@ def _flip_chances(scores: ArrayLike, rate: float) -> Floats:
 
 
 def _positive(wrong: Callable[[Floats], Floats]) -> Callable[[ArrayLike, float], Floats]:
-    """Turn P(noise > x), x ≥ 0, of symmetric noise into the chance of + for each margin."""
+    """Turn P(noise > x), x ≥ 0, of symmetric noise into the probability of + for each margin."""
 
     def probabilities(margins: ArrayLike, rate: float) -> Floats:
         x = rate * np.asarray(margins, dtype=np.float64)

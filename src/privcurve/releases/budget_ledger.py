@@ -14,7 +14,7 @@ is left for one, and what was killed in between counts as spent. Comparisons of 
 noted there too. They are not private (ε = ∞), and as long as none of their numbers leave they spend
 nothing: cards say that they were made.
 
-The ledger is for the holder of the records. It names checksums of their files.
+The ledger is for the data owner. It names checksums of their files.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ from privcurve.datasets import Domain
 # Of larger domains a card would be a book.
 MOST_CODES = 2000
 # Rows by which it is seen whether a score is a sum: so many for each two codes of two columns, so
-# that some two are not seen together with a chance of e^-10, and in any case.
+# that some two are not seen together with a probability of e^-10, and in any case.
 PROBES_A_PAIR = 10
 LEAST_PROBES, MOST_PROBES = 300, 200_000
 

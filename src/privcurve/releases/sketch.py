@@ -1,12 +1,12 @@
 """Sketches of tables, by which the same records are recognised under another name.
 
-Each record is hashed under a secret of the holder's, from what stands in its cells and not from
+Each record is hashed under a secret of the owner's, from what stands in its cells and not from
 its codes: the order of records, ends of lines, the form of the file and bins make no difference. A
 sketch keeps the smallest hashes, a random sample of the distinct records that is the same sample in
 each table that has them, so two sketches tell which share of the records two tables have in common
 (bottom-k sketches: Broder, 1997; Cohen and Kaplan, 2007).
 
-A sketch is for the holder alone, as its key is: who has both can try whether a record is in it.
+A sketch is for the owner alone, as its key is: who has both can try whether a record is in it.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class Sketch:
 class Sketcher:
     """Draw the sketch of a table, a piece at a time.
 
-    The columns and the label of the description are hashed, under the holder's secret of 32 bytes.
+    The columns and the label of the description are hashed, under the owner's secret of 32 bytes.
     `n_records` is how many records were taken.
     """
 

@@ -1,7 +1,7 @@
-"""Traces of budget ledgers in the holder's own folder: how far each has come, of which records.
+"""Traces of budget ledgers in the owner's own folder: how far each has come, of which records.
 
 A ledger is in a working folder, where it can be lost, or left behind by a copy of the records. The
-holder's folder, beside the seeds, outlives both. A trace of a ledger holds the number of its
+owner's folder, beside the seeds, outlives both. A trace of a ledger holds the number of its
 releases, the digest of its lines (by which the ledger is recognised wherever it was moved) and
 sketches of its records (:mod:`privcurve.releases.sketch`). Nothing of it ever leaves that folder.
 """
@@ -29,7 +29,7 @@ from privcurve.releases.sketch import SAME, Sketch, Sketcher
 
 # Below the folder of seeds.
 FOLDER = "ledgers"
-# The secret that records are hashed under, for all sketches of a holder.
+# The secret that records are hashed under, for all sketches of an owner.
 KEY = f"records{seeds.ENDING}"
 
 # In bytes: more than a trace takes.
@@ -56,7 +56,7 @@ class Trace:
 
 
 class Traces:
-    """The traces in the holder's folder, as one release needs them.
+    """The traces in the owner's folder, as one release needs them.
 
     Of a public benchmark nothing is kept; that its records are not those of a ledger with a trace
     is checked nevertheless.
@@ -101,7 +101,7 @@ class Traces:
         self._made_from = made_from
 
     def alone(self) -> AbstractContextManager[None]:
-        """Let no other release of the holder's begin meanwhile, in whatever folder."""
+        """Let no other release of the owner's begin meanwhile, in whatever folder."""
         return nullcontext() if self._sketch is None else alone(self.folder)
 
     def check(self, other_records: bool) -> list[str]:

@@ -93,7 +93,7 @@ class Plan:
         return self._jobs[study]
 
     def curve(self, study: str, dataset: str, arm: str) -> Curve:
-        """Return an arm of a study on a dataset."""
+        """Return a method of a study on a dataset."""
         return self.jobs(study).curves[dataset, arm]
 
     def job(self, study: str, name: str) -> Job:

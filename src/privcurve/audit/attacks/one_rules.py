@@ -83,7 +83,7 @@ def sample_transcripts(
 def large_balance(c: Claim, target: Target) -> list[Pair]:
     """Return as many records as the target has, equal but for labels that about balance.
 
-    The surplus gives a chance of about 2 % that all rounds choose the unlikely label: rare
+    The surplus gives a probability of about 2 % that all rounds choose the unlikely label: rare
     enough to show the change of a record, often enough to be counted.
     """
     learner = c.estimator(np.array([1]))

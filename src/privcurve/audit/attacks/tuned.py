@@ -2,8 +2,8 @@
 
 Of a noisy majority as the learner all is known: its margin has Laplace noise, its score is the
 number of records of the label that it decides for, with discrete Laplace noise. The chance that a
-run is better is known, so the density of what is kept is too: Q(y)·f′(u), u the chance that a run
-is not better (docs/tuning.md, 1).
+run is better is known, so the density of what is kept is too: Q(y)·f′(u), u the probability that a
+run is not better (docs/tuning.md, 1).
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ MAJORITY = {"learner": "noisy_majority"}
 
 
 def beyond(score: Ints, scale: int) -> Floats:
-    """Return the chance that discrete Laplace noise is above a score, or at it for half."""
+    """Return the probability that discrete Laplace noise is above a score, or at it for half."""
     # P(noise > k) = e^{-k/s}/(e^{1/s} + 1) for k >= 0, and the noise is symmetric.
     far = np.exp(-np.abs(score) / scale) / (np.exp(1 / scale) + 1)
     at = np.exp(-np.abs(score) / scale) * np.tanh(0.5 / scale)

@@ -1,4 +1,4 @@
-"""Drafts of descriptions: what a table says of itself, and what its holder has to decide."""
+"""Drafts of descriptions: what a table says of itself, and what its owner has to decide."""
 
 from privcurve.datasets.drafts.check import Report, check, finer
 from privcurve.datasets.drafts.draft import Draft, draft

@@ -231,7 +231,7 @@ class Report:
 def check(name: str, watch: Callable[[RawTable], None] | None = None) -> Report:
     """Check a dataset's description, and its file against it; `watch` is given the records.
 
-    The report is for the holder of the records: shares and messages are computed from them.
+    The report is for the data owner: shares and messages are computed from them.
 
     Raises
     ------

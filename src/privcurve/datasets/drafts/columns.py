@@ -93,7 +93,7 @@ class Proposal:
     remarks : mapping of str to str
         What is said of a key.
     seen : str
-        What was seen: for the screen of the holder.
+        What was seen: for the screen of the owner.
     largest : float
         Of numbers, the largest amount, whatever its sign.
     is_whole : bool

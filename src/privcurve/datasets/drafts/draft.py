@@ -1,4 +1,4 @@
-"""Draft a description of a table, with blanks for what its holder has to decide."""
+"""Draft a description of a table, with blanks for what its owner has to decide."""
 
 from __future__ import annotations
 

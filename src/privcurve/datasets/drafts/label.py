@@ -28,7 +28,7 @@ class Classes:
         What the description says beside the column: values of `positive` and `negative`, or the
         `classes` where there are more than two; None where they are to be decided.
     seen : str
-        For the screen of the holder.
+        For the screen of the owner.
     n_missing : int
         Records without a label.
     """
@@ -161,7 +161,7 @@ def _by_convention(
             continue
         if positive is None and negative is None:
             return sides[1], sides[0]
-        # The other way round, if the holder says so.
+        # The other way round, if the owner says so.
         for one, other in (sides, sides[::-1]):
             if (positive or other)[0] in other and (negative or one)[0] in one:
                 return other, one

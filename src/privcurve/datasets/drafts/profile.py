@@ -72,7 +72,7 @@ class Range:
 
 @dataclass
 class Profile:
-    """What is seen of a column: for the holder of the records.
+    """What is seen of a column: for the data owner.
 
     Attributes
     ----------

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 class ClassModel:
     """A score a class: an intercept, and a value for the code of each column.
 
-    The softmax p of the scores is not the chance q of a class, as residuals are clipped at 1/2: q
-    is in proportion to p·max(1, 2(1 − p)), see :meth:`log_odds`. Both have the same order.
+    The softmax p of the scores is not the probability q of a class, as residuals are clipped at
+    1/2: q is in proportion to p·max(1, 2(1 − p)), see :meth:`log_odds`. Both have the same order.
 
     Attributes
     ----------
@@ -78,7 +78,7 @@ class ClassModel:
         return scores
 
     def log_odds(self, codes: Codes) -> Floats:
-        """Return the logarithms of the chances of classes, but for one constant a row."""
+        """Return the logarithms of the probabilities of classes, but for one constant a row."""
         logs = log_softmax(self.scores(codes), axis=1)
         least = np.minimum(np.exp(logs), 0.5)
         return np.asarray(logs + math.log(2) + np.log1p(-least))

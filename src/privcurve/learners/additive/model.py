@@ -57,8 +57,8 @@ class PairShape:
 class AdditiveModel:
     """A score: an intercept, a value for the code of each column, and values of pairs.
 
-    Residuals are clipped at 1/2, so the logistic function p of the score is not the chance q of
-    the positive label: the fit has q·min(1 − p, ½) = (1 − q)·min(p, ½). Hence q/(1 − q) is 2p
+    Residuals are clipped at 1/2, so the logistic function p of the score is not the probability q
+    of the positive label: the fit has q·min(1 − p, ½) = (1 − q)·min(p, ½). Hence q/(1 − q) is 2p
     where p ≤ ½ and 1/(2(1 − p)) beyond: see :meth:`log_odds`.
 
     Attributes

@@ -101,8 +101,8 @@ def cap_of(votes: Floats, learning_rate: float, density: float) -> float:
     """Find the cap of LazyBB's weights, by margins alone.
 
     A record of margin σ weighs min(1, e^{cap − λσ}). The chance of its label is then such that
-    both labels weigh the same, and the mean weight by these chances, 2ab/(a + b) of the weights a
-    and b of the labels, is κ: so dense is the measure of every round.
+    both labels weigh the same, and the mean weight by these probabilities, 2ab/(a + b) of the
+    weights a and b of the labels, is κ: so dense is the measure of every round.
     """
     margins, counts = np.unique(np.abs(votes), return_counts=True)
     low, high = float(np.log(density)), float(learning_rate * margins.max() + 1)

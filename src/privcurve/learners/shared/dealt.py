@@ -1,4 +1,4 @@
-"""What learners of several data holders share: records are dealt, each holder gets a seed."""
+"""What learners of several parties share: records are dealt, each party gets a seed."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from privcurve.privacy.curator import Curator
 from privcurve.privacy.ledger import NOT_PROVED, REFUTED, PrivacyStatement
 from privcurve.privacy.seeds import starts
 
-# Numbers of a holder's seed.
+# Numbers of a party's seed.
 SEED = 4
 
 
@@ -49,9 +49,9 @@ def check_ordered(ordered: Sequence[bool] | None, n_columns: int) -> Sequence[bo
 def deal_to_holders(
     learner: Dealing, questions: Questions, records: Records | PartedRecords, curator: Curator
 ) -> list[Holder]:
-    """Deal records, and make a holder of each part; a curator gets all of them.
+    """Deal records, and make a party of each part; a curator gets all of them.
 
-    Of the generator first the placement is drawn, then a seed for each holder: what a holder
+    Of the generator first the placement is drawn, then a seed for each party: what a party
     draws does not depend on where it runs.
     """
     n_holders = 1 if learner._trust() == CENTRAL else int(learner.n_holders)
@@ -78,8 +78,8 @@ def deal_to_holders(
 def as_dealt(learner: Dealing, n_holders: int, statement: PrivacyStatement) -> PrivacyStatement:
     """Return what a statement is worth after `deal_to_holders`: records may have moved.
 
-    Proofs are about a replaced record that stays with its holder. Where records are dealt by
-    their values it may move, and others with it: several holders' messages change, each by up to
+    Proofs are about a replaced record that stays with its party. Where records are dealt by
+    their values it may move, and others with it: several parties' messages change, each by up to
     ε. That refutes a claim where single messages are seen; of secure sums nothing is proved.
     """
     why = entry(learner._learner).parameters["placement"].unproved.get(learner.placement)
@@ -97,5 +97,5 @@ def as_dealt(learner: Dealing, n_holders: int, statement: PrivacyStatement) -> P
 
 
 def make_holder(rows: HolderRows, questions: Questions, n_classes: int, door: Curator) -> Holder:
-    """Make a holder in this process: what a deployment replaces."""
+    """Make a party in this process: what a deployment replaces."""
     return LocalHolder(rows, questions, n_classes, door)

@@ -118,7 +118,7 @@ class TreeSumClassifier(LinkedClassifier, StagedClassifier):
         """Count what is splits: a node without a question is none.
 
         `expected_depth` is the mean over trees of how many questions a record is splits that
-        answers each of them either way with the same chance.
+        answers each of them either way with the same probability.
         """
         splits = self.splits_ != NO_SPLIT
         n_trees, n_inner = splits.shape

@@ -66,11 +66,11 @@ class LevelNoise:
 
     @property
     def votes(self) -> bool:
-        """Whether holders vote."""
+        """Whether parties vote."""
         return bool(self.ranges[0] > 0)
 
     def vote_rate(self, level: int, size: int, criterion: str) -> float:
-        """Return the rate of a holder's votes on a level; 0 where F is the same for all records."""
+        """Return the rate of a party's votes on a level; 0 where F is the same for all records."""
         if math.isinf(self.ranges[level]):
             return math.inf
         change = split_range(max(size, 1), criterion)
@@ -118,7 +118,7 @@ def level_holders(
 
     A level of splits has votes for columns and histograms, or histograms alone, which share ε
     (δ = 0) or ρ, the histograms with Gaussian noise. The budgets of levels are equal (``levels``)
-    or fall as 2^−d (``decay``). `n` (records of the largest holder) and `n_columns` (of a histogram
+    or fall as 2^−d (``decay``). `n` (records of the largest party) and `n_columns` (of a histogram
     without votes) are for the ledger.
     """
     check_budget(epsilon, delta)
@@ -184,11 +184,11 @@ def holders_statement(
 ) -> PrivacyStatement:
     """State what a certified protocol guarantees, and under which trust.
 
-    A record of one holder is protected from the coordinator, from other holders, and from
-    whoever has the model: only that holder's messages depend on it, so that costs of holders
-    do not add up. Under a secure sum a holder that wants to know takes its own share of the
+    A record of one party is protected from the server, from other parties, and from
+    whoever has the model: only that party's messages depend on it, so that costs of parties
+    do not add up. Under a secure sum a party that wants to know takes its own share of the
     noise off the sum: it is one of the `n_colluding`. With none, the guarantee is for the
-    coordinator and whoever has the model (docs/distributed.md, Who sees what).
+    server and whoever has the model (docs/distributed.md, Who sees what).
     """
     assumptions: list[str] = []
     exclusions: list[str] = []
