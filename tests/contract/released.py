@@ -60,6 +60,12 @@ RELEASED = {
     "dp_newton": STEPS,
     "dp_gradient_descent": STEPS,
     "boosted_adassp": STEPS,
+    "mst": {
+        "edges_": "pairs of columns, each chosen privately",
+        "trees_": "grown on records that were drawn from counts with noise",
+        "values_": "of those trees",
+        "start_": "of records that were drawn from counts with noise",
+    },
     "noisy_majority": {"margin_": "with Laplace noise"},
     "noisy_bayes": {
         "columns_": "chosen privately, or all",

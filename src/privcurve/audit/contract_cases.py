@@ -17,6 +17,7 @@ LINE = {"ordered": True, "linear": "yes"}
 CYCLIC = {"method": "cyclic", "n_rounds": 2, "delta": DELTA}
 ADDED = {"neighbours": ADD_REMOVE}
 ESTIMATE = {**ADDED, "n_estimate": 10}
+SYNTHETIC = {"n_rounds": 2, "delta": DELTA}
 RUNS = {"expected_runs": 2.0, "score_share": 0.5}
 CHOICE = [{"learner": "one_rule"}, {"learner": "noisy_bayes"}]
 OF_CLASSES = [
@@ -105,6 +106,8 @@ CASES: tuple[Case, ...] = (
     Case("dp_gradient_descent", {"n_steps": 2, "delta": DELTA, **ESTIMATE}, neighbours=ADD_REMOVE),
     Case("boosted_adassp", {"n_rounds": 3, "delta": DELTA}),
     Case("boosted_adassp", {"n_rounds": 2, "delta": DELTA, **ADDED}, neighbours=ADD_REMOVE),
+    Case("mst", SYNTHETIC),
+    Case("mst", {**SYNTHETIC, **ADDED}, neighbours=ADD_REMOVE),
     Case("tuned", {**RUNS, "learner": "noisy_majority"}),
     Case("tuned", {**RUNS, "learner": "privgam", "settings": {"n_steps": [1, 2]}, "delta": DELTA}),
     Case("tuned", {**RUNS, "settings": CHOICE}),

@@ -61,6 +61,7 @@ def _linear() -> Iterator[Claim]:
     yield from recipe("dp_newton", [{"n_steps": 2}])
     yield from recipe("dp_gradient_descent", [{"n_steps": 2}])
     yield from recipe("boosted_adassp", [{"n_rounds": 2}])
+    yield from recipe("mst", [{"n_rounds": 2}])
 
 
 def _counts() -> Iterator[Claim]:

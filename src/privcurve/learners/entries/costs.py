@@ -156,3 +156,10 @@ def dp_gradient_descent(setting: Mapping[str, Any], n_rows: int, n_columns: int)
 def boosted_adassp(setting: Mapping[str, Any], n_rows: int, n_columns: int) -> float:
     """Return the cost of Boosted AdaSSP: that of Newton steps, a round each."""
     return dp_newton({"n_steps": setting["n_rounds"]}, n_rows, n_columns)
+
+
+def mst(setting: Mapping[str, Any], n_rows: int, n_columns: int) -> float:
+    """Return the cost of MST: counts of all pairs of columns, and boosting of what is drawn."""
+    drawn = min(n_rows, int(setting["most_records"]))
+    boosting = float(setting["n_rounds"]) * (5e-4 + 5e-9 * drawn * n_columns)
+    return 5e-2 + 3e-9 * n_rows * n_columns**2 + boosting

@@ -404,4 +404,21 @@ ENTRIES: tuple[LearnerEntry, ...] = (
         told=("ordered",),
         neighbours=(REPLACE_ONE, ADD_REMOVE),
     ),
+    # McKenna, Miklau and Sheldon 2021: synthetic records of a tree of columns, then boosting.
+    LearnerEntry(
+        name="mst",
+        path="privcurve.learners.mst:MSTClassifier",
+        title="MST, then boosting",
+        calibrations=(CERTIFIED,),
+        approximate=True,
+        pure=False,
+        parameters={
+            "n_rounds": Parameter(100, int, low=1, size=True),
+            "n_groups": Parameter(16, int, low=2),
+            "most_records": Parameter(20_000, int, low=1),
+        },
+        seconds=costs.mst,
+        told=("ordered",),
+        neighbours=(REPLACE_ONE, ADD_REMOVE),
+    ),
 )

@@ -1,0 +1,193 @@
+"""MST: the tree, its tables and the records drawn from them, against plain formulas."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+from scipy.optimize import nnls
+from scipy.sparse.csgraph import minimum_spanning_tree
+from sklearn.ensemble import HistGradientBoostingClassifier
+
+from privcurve.coding import merged_bins
+from privcurve.kernels.trees.form import add_trees, bin_codes
+from privcurve.learners.mst import Column, MSTClassifier, agreeing, draw, spread, trees_of
+
+N_BINS = (3, 40, 2, 5)
+
+
+@pytest.fixture(scope="module")
+def records():
+    rng = np.random.default_rng(3)
+    X = np.column_stack([rng.integers(0, bins, 600) for bins in N_BINS])
+    X[:, 3] = np.where(rng.random(600) < 0.7, X[:, 1] // 8, X[:, 3])
+    y = np.where(X[:, 3] + X[:, 0] + rng.logistic(size=600) > 3, 1, -1)
+    return X.astype(np.uint8), y
+
+
+def fitted(records, **parameters):
+    options = {"epsilon": float("inf"), "n_bins": N_BINS, "ordered": (False, True, False, True)}
+    return MSTClassifier(**{**options, "random_state": 5, **parameters}).fit(*records)
+
+
+def test_without_noise_the_tree_is_that_of_the_largest_distances(records):
+    X, y = records
+    columns = [X[:, 0], X[:, 1] * 16 // 40, X[:, 2], X[:, 3], (y > 0).astype(int)]
+    shares = [np.bincount(column) / len(y) for column in columns]
+    distances = np.zeros((5, 5))
+    for a, b in itertools.combinations(range(5), 2):
+        table = np.zeros((len(shares[a]), len(shares[b])))
+        np.add.at(table, (columns[a], columns[b]), 1)
+        distances[a, b] = np.abs(table - len(y) * np.outer(shares[a], shares[b])).sum()
+    plain = np.argwhere(minimum_spanning_tree(-distances).toarray() < 0)
+    edges = fitted(records).edges_
+    assert sorted(edges.tolist()) == sorted(plain.tolist())
+
+
+def test_without_noise_it_learns_and_another_seed_draws_others(records):
+    X, y = records
+    model = fitted(records)
+    assert model.score(X, y) > (y < 0).mean() + 0.1
+    assert (
+        fitted(records, random_state=6).decision_function(X) != model.decision_function(X)
+    ).any()
+
+
+def joint_operator(shape, columns):
+    """Return the matrix that takes a joint distribution to the table of some columns."""
+    cells = list(itertools.product(*map(range, shape)))
+    wide = [shape[column] for column in columns]
+    matrix = np.zeros((int(np.prod(wide)), len(cells)))
+    for k, cell in enumerate(cells):
+        matrix[np.ravel_multi_index([cell[column] for column in columns], wide), k] = 1
+    return matrix
+
+
+@pytest.mark.parametrize("noise", [0.5, 20.0])
+def test_fitted_tables_are_the_nearest_of_any_distribution(noise):
+    """Of all distributions, cell by cell: as edges form a tree, no other tables are nearer."""
+    rng = np.random.default_rng(11)
+    shape, edges, total = (2, 3, 3), [(1, 2), (0, 2)], 40.0
+    joint = rng.multinomial(40, np.ones(18) / 18)
+    ones = [joint_operator(shape, (c,)) @ joint + noise * rng.normal(size=k)
+            for c, k in enumerate(shape)]  # fmt: skip
+    pairs = [joint_operator(shape, e) @ joint for e in edges]
+    pairs = [pair + noise * rng.normal(size=len(pair)) for pair in pairs]
+    columns = [Column(np.arange(k), one, np.ones(k)) for k, one in zip(shape, ones, strict=True)]
+    # Two rare codes of the last column share a place.
+    columns[2] = columns[2]._replace(variances=np.array([1.0, 1.0, 2.0]))
+    tables = [
+        pair.reshape([shape[c] for c in edge]) for edge, pair in zip(edges, pairs, strict=True)
+    ]
+    singles, crossed = agreeing(columns, tables, edges, total)
+
+    weights = [np.ones(2), np.ones(3), np.sqrt(1 / columns[2].variances)]
+    rows = [w[:, None] * joint_operator(shape, (c,)) for c, w in enumerate(weights)]
+    aims = [w * one for w, one in zip(weights, ones, strict=True)]
+    # Pairs have 2/3 of the variance of columns.
+    rows += [1.5**0.5 * joint_operator(shape, edge) for edge in edges]
+    aims += [1.5**0.5 * pair for pair in pairs]
+    rows, aims = np.vstack([*rows, 1e4 * np.ones((1, 18))]), np.concatenate([*aims, [1e4 * total]])
+    best, _ = nnls(rows, aims)
+    for column, single in enumerate(singles):
+        plain = joint_operator(shape, (column,)) @ best
+        np.testing.assert_allclose(total * single, plain, atol=0.02)
+    for edge, table in zip(edges, crossed, strict=True):
+        np.testing.assert_allclose(
+            total * table.ravel(), joint_operator(shape, edge) @ best, atol=0.02
+        )
+
+
+def test_counts_of_one_column_are_the_nearest_with_their_sum():
+    column = Column(np.arange(4), np.array([5.0, -3.0, 1.0, 9.0]), np.array([1.0, 1.0, 1.0, 4.0]))
+    # All are lowered by their variances alike, but where nothing is left: by (5 + 9 − 8)/(1 + 4).
+    np.testing.assert_allclose(column.nearest(8.0), [5 - 1.2, 0, 0, 9 - 4 * 1.2])
+
+
+def test_rare_codes_share_a_place_and_come_back_alike():
+    column = Column.of(np.array([50.0, -2.0, 80.0, 4.0, 7.0]), 10.0)
+    assert column.places.tolist() == [0, 2, 1, 2, 2]
+    assert column.counts.tolist() == [50, 80, 9]
+    assert column.variances.tolist() == [1, 1, 3]
+    codes = column.codes(np.array([0, 1] + [2] * 3000), np.random.default_rng(0))
+    assert codes[:2].tolist() == [0, 2]
+    times = np.bincount(codes[2:], minlength=5)
+    assert set(np.flatnonzero(times)) == {1, 3, 4}
+    assert (abs(times[[1, 3, 4]] - 1000) < 150).all()
+
+
+def test_drawn_records_have_the_counts_of_the_tables_but_for_rounding():
+    rng = np.random.default_rng(1)
+    crossed = [rng.random((3, 4)), rng.random((2, 4))]
+    crossed[1] *= (crossed[0].sum(axis=0) / crossed[1].sum(axis=0))[None]
+    singles = [crossed[0].sum(axis=1), crossed[0].sum(axis=0), crossed[1].sum(axis=1)]
+    total = singles[0].sum()
+    drawn = draw(singles, crossed, [(0, 1), (2, 1)], 5000, rng)
+    for (a, b), table in zip([(0, 1), (2, 1)], crossed, strict=True):
+        counts = np.zeros(table.shape)
+        np.add.at(counts, (drawn[a], drawn[b]), 1)
+        np.testing.assert_allclose(counts, 5000 * table / total, atol=3)
+
+
+def test_rounding_is_fair():
+    rng = np.random.default_rng(2)
+    weights = np.array([0.25, 0.25, 3.5])
+    times = np.mean(
+        [np.bincount(spread(weights, 4, rng), minlength=3) for _ in range(2000)], axis=0
+    )
+    np.testing.assert_allclose(times, [0.25, 0.25, 3.5], atol=0.05)
+
+
+def test_trees_about_codes_score_as_those_of_scikit_learn_about_groups(records):
+    X, y = records
+    n_bins = np.array(N_BINS)
+    groups = merged_bins(n_bins, [0, 40, 0, 5], 16)
+    merged = np.column_stack([group[X[:, j]] for j, group in enumerate(groups)])
+    model = HistGradientBoostingClassifier(max_iter=7, early_stopping=False).fit(merged, y)
+    trees, values = trees_of(model, groups, n_bins)
+    scores = np.full((len(X), 1), model._baseline_prediction[0, 0])
+    add_trees(bin_codes(X, n_bins), trees, values, scores)
+    np.testing.assert_allclose(scores[:, 0], model.decision_function(merged), atol=1e-12)
+
+
+@pytest.mark.parametrize(("neighbours", "moved"), [("replace-one", 2), ("add-remove", 1)])
+def test_each_kind_of_call_has_a_third(records, neighbours, moved):
+    ledger = fitted(records, epsilon=1, neighbours=neighbours).privacy_.ledger
+    counts, *choices, pairs = ledger
+    assert len(choices) == 4
+    norms = [counts.sensitivity, choices[0].sensitivity, pairs.sensitivity]
+    assert norms == pytest.approx([(5 * moved) ** 0.5, moved, (4 * moved) ** 0.5])
+    # ρ = (norm/σ)²/2 of counts; of a choice (range · rate)²/8.
+    rho = [(entry.sensitivity * entry.noise_rate) ** 2 / 2 for entry in ledger]
+    np.testing.assert_allclose(np.array([rho[0], sum(rho[1:-1]), rho[-1]]) / sum(rho), 1 / 3)
+
+
+def test_where_a_record_is_added_its_number_is_an_estimate():
+    tables = [np.array([30.0, 75.0]), np.array([40.0, 30.0, 20.0, 5.0])]
+    assert MSTClassifier()._total(99, tables) == 99
+    added = MSTClassifier(neighbours="add-remove")
+    # The sum of two numbers has half the variance of that of four.
+    assert added._total(99, tables) == pytest.approx((2 * 105 + 95) / 3)
+    assert added._total(99, [np.array([-5.0, 2.0])]) == 1
+
+
+def test_synthetic_records_of_one_label_give_a_constant(records):
+    X, y = records
+    model = MSTClassifier(epsilon=float("inf"), n_bins=N_BINS, classes=(-1, 1)).fit(X, abs(y))
+    assert (model.predict(X) == 1).all()
+
+
+def test_a_file_with_a_tree_without_end_is_refused(records):
+    model = fitted(records, n_rounds=2)
+    child = model.trees_.child.copy()
+    place = np.flatnonzero(child[0])[1]
+    child[0, place] = place
+    model.trees_ = model.trees_._replace(child=child)
+    with pytest.raises(ValueError, match="no end"):
+        model._restore()
+
+
+def test_it_needs_a_delta(records):
+    with pytest.raises(ValueError, match="delta above 0"):
+        fitted(records, epsilon=1, delta=0)
