@@ -159,7 +159,7 @@ class MSTClassifier(ChanceClassifier, PrivateClassifier):
             n = min(max(round(total), 1), int(self.most_records))
             drawn = draw(singles, crossed, edges, n, curator.coins)
             drawn = [c.codes(own, curator.coins) for c, own in zip(columns, drawn, strict=True)]
-            self._boost(np.column_stack(drawn[:-1]), drawn[-1], groups, curator.coins)
+            self._boost(np.column_stack(drawn[:-1]), drawn[-1], groups)
 
     def _total(self, n: int, noisy: Sequence[Floats]) -> float:
         """Return the number of records, estimated where it is not public."""
@@ -170,19 +170,17 @@ class MSTClassifier(ChanceClassifier, PrivateClassifier):
         sums = np.array([table.sum() for table in noisy])
         return max(float(weights @ sums / weights.sum()), 1.0)
 
-    def _boost(
-        self, codes: Codes, labels: Ints, groups: Sequence[Codes], coins: np.random.Generator
-    ) -> None:
+    def _boost(self, codes: Ints, labels: Ints, groups: Sequence[Codes]) -> None:
         signs = (2 * labels - 1).astype(np.int8)
-        seed = int(coins.integers(2**31))
         if only := only_label(signs):
             # scikit-learn refuses to fit one label.
             none = np.zeros((1, 1), dtype=np.int64)
             self.trees_, self.values_ = Trees(none, none, none, none, 0), np.zeros((1, 1, 1))
             self.start_, self.n_features_used_ = CERTAIN * only, 0
             return
+        # What it may draw, a sample to cut bins by, follows from a public number.
         model = HistGradientBoostingClassifier(
-            max_iter=int(self.n_rounds), early_stopping=False, random_state=seed
+            max_iter=int(self.n_rounds), early_stopping=False, random_state=0
         ).fit(codes, signs)
         self.start_ = float(model._baseline_prediction[0, 0])
         self.trees_, self.values_ = trees_of(model, groups, self.n_bins_)
@@ -229,7 +227,8 @@ class Column(NamedTuple):
         """Put together the codes with noisy counts below `least`."""
         rare = noisy < least
         places = np.where(rare, np.count_nonzero(~rare), np.cumsum(~rare) - 1)
-        return cls(places, np.bincount(places, noisy), np.bincount(places).astype(float))
+        sums, sizes = np.bincount(places, noisy), np.bincount(places).astype(float)
+        return cls(places, np.asarray(sums), sizes)
 
     @property
     def width(self) -> int:
@@ -255,8 +254,8 @@ class Column(NamedTuple):
 
 def table_of(cells: NDArray[Any], counts: Ints, *shape: int) -> Floats:
     """Count records by cell."""
-    table = np.bincount(cells.astype(np.int64), weights=counts, minlength=math.prod(shape))
-    return table.reshape(shape)
+    counted = np.bincount(cells.astype(np.int64), weights=counts, minlength=math.prod(shape))
+    return np.asarray(counted, dtype=np.float64).reshape(shape)
 
 
 def spanning_tree(

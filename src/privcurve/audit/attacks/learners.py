@@ -11,6 +11,7 @@ from typing import Any
 
 from privcurve.audit.attacks.any_learner import DELTA, recipe, sampled, worst
 from privcurve.audit.attacks.pairs import (
+    flipped_among_many,
     flipped_label,
     hidden_few,
     in_crowds,
@@ -20,6 +21,7 @@ from privcurve.audit.attacks.pairs import (
     of_three_classes,
     one_more,
     own_answer,
+    rare_in_part,
     torn_columns,
 )
 from privcurve.audit.claim import Claim
@@ -61,7 +63,10 @@ def _linear() -> Iterator[Claim]:
     yield from recipe("dp_newton", [{"n_steps": 2}])
     yield from recipe("dp_gradient_descent", [{"n_steps": 2}])
     yield from recipe("boosted_adassp", [{"n_rounds": 2}])
-    yield from recipe("mst", [{"n_rounds": 2}])
+    # Of few records all codes are rare, and nothing of them is left.
+    yield sampled("mst", CERTIFIED, {"n_rounds": 2}, 900, flipped_among_many, DELTA)
+    canary = rare_in_part, DELTA, sample_canary_scores
+    yield sampled("mst", CERTIFIED, {"n_rounds": 2}, 300, *canary)
 
 
 def _counts() -> Iterator[Claim]:

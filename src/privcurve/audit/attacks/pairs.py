@@ -102,6 +102,11 @@ def rare_in_part(c: Claim, target: Target) -> list[Pair]:
     return [Pair(dataset, "canary with its label flipped", left, right)]
 
 
+def flipped_among_many(c: Claim, target: Target) -> list[Pair]:
+    """Return records with a flipped label, so many that no count is small beside its noise."""
+    return [flipped_balance(400, 0)]
+
+
 def torn_columns(c: Claim, target: Target) -> list[Pair]:
     """Return the tight pair of a tree's split (PRIVACY.md §c).
 

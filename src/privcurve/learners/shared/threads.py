@@ -6,8 +6,9 @@ from contextlib import AbstractContextManager
 from functools import lru_cache
 from typing import Any
 
-# Loads the linear algebra that is to be limited.
+# Load the linear algebra, and the threads of scikit-learn, that are to be limited.
 import scipy.linalg  # noqa: F401
+import sklearn.utils._openmp_helpers  # noqa: F401
 from threadpoolctl import ThreadpoolController
 
 
