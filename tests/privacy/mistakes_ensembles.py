@@ -8,11 +8,12 @@ from mistakes_any import GRADIENT, RUNS, SIGNS, TWO, VOTES, breaks, constant, mi
 from privcurve.audit.contract import CHARGE, CONTROL, NOISE, POST_PROCESSING, SENSITIVITY, Case
 from privcurve.coding import decided
 from privcurve.kernels.m_alpha import link_of_leaves
-from privcurve.learners import base, bdpe, dpboost, tuned
+from privcurve.learners import base, bdpe, tuned
 from privcurve.learners.bdpe import BDPEClassifier
+from privcurve.learners.boosting import dpboost
+from privcurve.learners.boosting.dpboost import DPBoostClassifier
 from privcurve.learners.dp_bagging import DPBaggingClassifier
 from privcurve.learners.dp_forest import DPForestClassifier
-from privcurve.learners.dpboost import DPBoostClassifier
 from privcurve.privacy import noise
 from privcurve.privacy.curator import EXACT, Curator
 from privcurve.privacy.noise import Announced

@@ -5,9 +5,9 @@ from dataclasses import replace
 from mistakes_any import mistake
 
 from privcurve.audit.contract import CONTROL, SENSITIVITY, Case
-from privcurve.learners import mst
+from privcurve.learners.boosting import mst
+from privcurve.learners.boosting.mst import MSTClassifier
 from privcurve.learners.linear import joint
-from privcurve.learners.mst import MSTClassifier
 from privcurve.privacy.budget import ADD_REMOVE
 
 STEPS = Case("dp_newton", {"n_steps": 2, "delta": 1e-2})

@@ -9,7 +9,7 @@ from scipy.stats import chi2
 
 from privcurve.kernels.dpboost import grow_tree, part_gain
 from privcurve.kernels.trees.form import Ranges
-from privcurve.learners.dpboost import DPBoostClassifier
+from privcurve.learners.boosting.dpboost import DPBoostClassifier
 from privcurve.privacy.budget import PUBLISHED
 from privcurve.privacy.calibration.dpboost import (
     EQUAL,

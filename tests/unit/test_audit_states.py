@@ -23,8 +23,8 @@ from privcurve.audit.states import (
 from privcurve.audit.views import views
 from privcurve.learners import LazyBBClassifier, TopDownTreeClassifier, registry
 from privcurve.learners.base import CodedClassifier
+from privcurve.learners.boosting.dpboost import DPBoostClassifier
 from privcurve.learners.dp_bagging import DPBaggingClassifier
-from privcurve.learners.dpboost import DPBoostClassifier
 from privcurve.learners.linear.linear import DPLogisticRegressionClassifier
 from privcurve.learners.one_rule import OneRuleClassifier
 from privcurve.privacy.accountants.compose import BASIC

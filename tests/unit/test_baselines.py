@@ -14,7 +14,7 @@ from sklearn import ensemble, linear_model
 from sklearn.metrics import log_loss as sklearn_log_loss
 
 from privcurve.coding import one_hot
-from privcurve.learners.gradient_boosting import GradientBoostingClassifier
+from privcurve.learners.boosting.gradient_boosting import GradientBoostingClassifier
 from privcurve.learners.linear.linear import (
     DPLogisticRegressionClassifier,
     LogisticRegressionClassifier,

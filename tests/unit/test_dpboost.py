@@ -7,7 +7,7 @@ from sklearn.tree import DecisionTreeRegressor
 
 from privcurve.kernels.dpboost import NO_SPLIT, grow_tree
 from privcurve.kernels.trees.form import Ranges
-from privcurve.learners.dpboost import DPBoostClassifier
+from privcurve.learners.boosting.dpboost import DPBoostClassifier
 from privcurve.privacy.calibration.dpboost import chunk_ends, dpboost
 from privcurve.privacy.curator import Curator
 

@@ -12,7 +12,7 @@ from sklearn.ensemble import HistGradientBoostingClassifier
 
 from privcurve.coding import merged_bins
 from privcurve.kernels.trees.form import add_trees, bin_codes
-from privcurve.learners.mst import Column, MSTClassifier, agreeing, draw, spread, trees_of
+from privcurve.learners.boosting.mst import Column, MSTClassifier, agreeing, draw, spread, trees_of
 
 N_BINS = (3, 40, 2, 5)
 

@@ -87,7 +87,7 @@ ENTRIES: tuple[LearnerEntry, ...] = (
     ),
     LearnerEntry(
         name="gradient_boosting",
-        path="privcurve.learners.gradient_boosting:GradientBoostingClassifier",
+        path="privcurve.learners.boosting.gradient_boosting:GradientBoostingClassifier",
         title="Gradient boosting",
         parameters={
             "n_estimators": Parameter(100, int, low=1, size=True),

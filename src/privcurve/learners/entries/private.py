@@ -123,7 +123,7 @@ ENTRIES: tuple[LearnerEntry, ...] = (
     ),
     LearnerEntry(
         name="dpboost",
-        path="privcurve.learners.dpboost:DPBoostClassifier",
+        path="privcurve.learners.boosting.dpboost:DPBoostClassifier",
         title="DPBoost",
         calibrations=BOTH,
         approximate=True,
@@ -407,7 +407,7 @@ ENTRIES: tuple[LearnerEntry, ...] = (
     # McKenna, Miklau and Sheldon 2021: synthetic records of a tree of columns, then boosting.
     LearnerEntry(
         name="mst",
-        path="privcurve.learners.mst:MSTClassifier",
+        path="privcurve.learners.boosting.mst:MSTClassifier",
         title="MST, then boosting",
         calibrations=(CERTIFIED,),
         approximate=True,

@@ -1,0 +1,1 @@
+"""Gradient boosting: without privacy, of synthetic records, and of private trees."""
