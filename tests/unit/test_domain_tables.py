@@ -177,6 +177,8 @@ def asked(word, options=None, **changes):
         ("error_table", {"baseline": "bost"}, {}, "no method 'bost'"),
         ("error_table", {"baseline": "majority"}, {}, "majority has no ε"),
         ("mean_ranks", {}, {}, "two datasets"),
+        ("mean_ranks", {"datasets": ["tinny"]}, {}, "the study has no 'tinny'"),
+        ("mean_ranks", {"datasets": "tiny"}, {}, "a list of datasets"),
         ("ensemble_errors", {}, {}, "select: all"),
         ("ensemble_errors", {}, {**GRID, "learners": {"boost": BOOST}}, "no learner bdpe"),
         ("ensemble_alphas", {"paper": "nowhere"}, GRID, "nowhere/table1"),

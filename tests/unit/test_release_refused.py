@@ -302,7 +302,7 @@ def test_a_release_that_is_killed_while_it_trains_is_spent(mine):
 
 # δ in records ----------------------------------------------------------------------
 
-WORDS = ["release", "mine", "--epsilon", "0.1", "--delta"]
+WORDS = ["release", "mine", "--learner", "privgam", "--epsilon", "0.1", "--delta"]
 
 
 def test_a_delta_of_one_over_the_number_of_records_has_to_be_allowed(mine, capsys):
@@ -433,7 +433,7 @@ def test_the_command_says_what_it_has_written(mine, capsys):
 def test_settings_are_read_as_what_they_are(mine):
     mine(budget={"epsilon": 9, "delta": 1e-3})
     words = "--epsilon 1 --delta 1e-6 --set method=greedy --set n_steps=3 --set n_estimate=none"
-    assert main.main(["release", "mine", *words.split()]) == 0
+    assert main.main(["release", "mine", "--learner", "privgam", *words.split()]) == 0
     content = json.loads(Path("releases/mine/1", MODEL).read_text())
     assert content["parameters"]["n_steps"] == 3
     assert content["parameters"]["n_estimate"] is None
@@ -447,8 +447,8 @@ COMMANDS = {
     "mine --epsilon 1 --learner lazzybb": "did you mean 'lazybb'",
     "mine --epsilon 1 --set n_rounds": "KEY=VALUE",
     "mine --epsilon 1 --set method=rule --set method=rule": "given twice",
-    "mine --epsilon 1 --set n_rounds=many": "n_rounds = 'many'",
-    "mine --epsilon 1 --set nrounds=2": "did you mean 'n_rounds'",
+    "mine --epsilon 1 --learner privgam --set n_rounds=many": "n_rounds = 'many'",
+    "mine --epsilon 1 --learner privgam --set nrounds=2": "did you mean 'n_rounds'",
     "mine --epsilon 1 --seed secrt": "neither a number",
     "mine --epsilon 1 --seed 1": "are private",
     "mine --epsilon 3": "this release would cost epsilon = 3",

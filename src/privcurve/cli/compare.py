@@ -101,11 +101,29 @@ def run(arguments: argparse.Namespace) -> int:
             running.run(line, log, verbose=arguments.verbose, quiet=silent)
     except running.RunError as error:
         raise CommandError(str(error)) from None
+    taken = unlooked(arguments)
     if arguments.json:
-        telling.tell(arguments, (), {**_content(made), "log": str(log)})
+        content = {**_content(made), "release_takes": taken, "log": str(log)}
+        telling.tell(arguments, (), content)
     else:
-        telling.tell(arguments, (report(made), f"log:   {log}"), {})
+        lines = [f"at ε = {e} privcurve release takes {title}" for e, title in taken.items()]
+        first = f"By its public rule, {'; '.join(lines)} (docs/compare.md)."
+        telling.tell(arguments, (first, report(made), f"log:   {log}"), {})
     return DONE
+
+
+def unlooked(arguments: argparse.Namespace) -> dict[str, str]:
+    """Return what a release takes at each ε where no learner is named; no record is read for it."""
+    from privcurve import datasets
+    from privcurve.learners.entries.by_rule import name_of
+    from privcurve.releases.request import Request, by_public_rule
+
+    description = datasets.describe(arguments.dataset)
+    titles = {}
+    for epsilon in sorted(set(arguments.epsilon)):
+        taken = by_public_rule(Request(description.name, epsilon, arguments.delta), description)
+        titles[f"{epsilon:g}"] = name_of(taken.learner, taken.parameters)
+    return titles
 
 
 def _content(made: Comparison) -> dict[str, Any]:

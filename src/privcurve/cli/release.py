@@ -24,7 +24,9 @@ EXAMPLES = """examples:
   privcurve release patients --epsilon 1 --learner tuned --set learner=lazybb \\
     --set 'settings={n_rounds: [9, 25]}'
 
-With --learner choose, the learner is chosen on the records, and epsilon pays for that too.
+Where no learner is named, a public rule takes one: by the numbers of records and classes, epsilon
+and whether delta is 0. With --learner choose, it is chosen on the records, and epsilon pays for
+that too.
 """
 
 
@@ -34,7 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     option("dataset", help="name of the dataset; its file is descriptions/<name>.yaml")
     option("--epsilon", required=True, help="privacy budget of this model")
     option("--delta", default="0", help="default: 0, pure differential privacy")
-    option("--learner", default="privgam", help="default: privgam; choose: see below")
+    option("--learner", default="auto", help="default: auto, by a public rule; choose: see below")
     option(
         "--set",
         action="append",
@@ -125,11 +127,13 @@ def _parameters(learner: str, given: list[str]) -> dict[str, Any]:
     """Read settings by their types in the registry."""
     from privcurve import schema
     from privcurve.learners import registry
+    from privcurve.learners.entries.by_rule import AUTO, OTHERWISE
     from privcurve.learners.shared import tuning
     from privcurve.releases.choice import is_choice
 
     try:
-        parameters = registry.entry(tuning.NAME if is_choice(learner) else learner).parameters
+        named = tuning.NAME if is_choice(learner) else learner
+        parameters = registry.entry(OTHERWISE if named == AUTO else named).parameters
     except ValueError as error:
         raise CommandError(str(error)) from None
     options: dict[str, Any] = {}
@@ -183,6 +187,7 @@ def report(arguments: argparse.Namespace, released: Released) -> None:
 
 def _lines(released: Released) -> Iterator[str]:
     from privcurve.cli.budget import whom
+    from privcurve.learners.entries import by_rule
     from privcurve.privacy.seeds import SecretSeed
     from privcurve.releases.budget_ledger import claim, level
     from privcurve.releases.choice import is_choice, kept
@@ -190,6 +195,9 @@ def _lines(released: Released) -> Iterator[str]:
 
     if is_choice(released.request.learner):
         yield kept(released)
+    if released.request.automatic:
+        title = by_rule.name_of(released.learner_name, released.setting)
+        yield f"learner: {title}, by a public rule that reads no record (docs/compare.md)"
     yield f"{released.path(MODEL)}: the model ({level(released.price)})"
     yield f"{released.path(CARD)}, {released.path(PAGE)}: its card"
     if isinstance(released.seed, SecretSeed):

@@ -10,7 +10,14 @@ from privcurve.analysis import ranks
 from privcurve.analysis.keys import method_of
 from privcurve.figures import style
 from privcurve.lazy import Axes, Figure, pd
-from privcurve.outputs.base import Context, Output, OutputRequest, Reads
+from privcurve.outputs.base import (
+    Context,
+    Option,
+    Output,
+    OutputRequest,
+    Reads,
+    check_name,
+)
 from privcurve.outputs.error_table import ErrorTable, arm_titles, private
 from privcurve.tables.table import Table
 
@@ -31,18 +38,29 @@ class MeanRanks(Output):
     word: ClassVar[str] = "mean_ranks"
     writes: ClassVar = ("table", "figure")
     version: ClassVar[int] = 2
+    options: ClassVar = {
+        "datasets": Option("a list of datasets that count; by default all of the study", list, None)
+    }
 
     def check(self, request: OutputRequest) -> None:
-        if len(request.study.datasets) < 2 or len(private(request)) < 2:
+        for name in request.options["datasets"] or ():
+            check_name("datasets: the study has no", name, request.study.datasets)
+        if len(counted(request)) < 2 or len(private(request)) < 2:
             raise ValueError("ranks need at least two private methods and two datasets")
 
     def reads(self, request: OutputRequest) -> Reads:
         return Reads(outputs=(ErrorTable.word,), facts=list(arm_titles(request).items()))
 
     def make(self, context: Context) -> None:
-        frame = ranks.pairs(context.table_of(ErrorTable.word))
+        table = context.table_of(ErrorTable.word)
+        frame = ranks.pairs(table[table["dataset"].isin(counted(context.request))])
         context.write(Table(frame, CAPTION, NOTES))
         context.draw(draw(frame, arm_titles(context.request)), frame)
+
+
+def counted(request: OutputRequest) -> list[str]:
+    """Return the datasets over which ranks are means, each once."""
+    return list(dict.fromkeys(request.options["datasets"] or request.study.datasets))
 
 
 # Heights in units of a line of text.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,7 @@ from privcurve.coding import class_labels, code_type
 from privcurve.datasets import Description, Domain
 from privcurve.datasets.description import Unit
 from privcurve.learners import registry
-from privcurve.learners.entries import LEARNERS
+from privcurve.learners.entries import LEARNERS, by_rule
 from privcurve.learners.shared.tuning import NAME as TUNED
 from privcurve.models.document import document
 from privcurve.models.errors import ModelError
@@ -32,6 +32,13 @@ SMALL_SHARE = 0.1
 MADE_UP = 64
 MOST_MADE_UP = 100_000
 
+# A number of records that is not public is estimated: the one parameter that a learner by rule has.
+ESTIMATE = "n_estimate"
+ASSUMED_AUTO = (
+    "the learner (public rule, fixed before and apart from these records, unless they are of the "
+    "public datasets that its constants were set on: docs/compare.md)"
+)
+
 
 @dataclass(frozen=True)
 class Request:
@@ -42,7 +49,8 @@ class Request:
     dataset : str
     epsilon, delta : float
     learner : str
-        Its name in the registry, or ``choose`` (:mod:`privcurve.releases.choice`).
+        Its name in the registry; ``auto``, which a public rule takes; or ``choose``
+        (:mod:`privcurve.releases.choice`).
     parameters : mapping
         Hyperparameters; the others are at their defaults.
     neighbours : str
@@ -51,16 +59,19 @@ class Request:
         The ε, on top, of a noisy accuracy on the test part; 0 for none.
     unit : Unit, optional
         That of the dataset's description, where ε and δ are those of persons.
+    automatic : bool
+        Whether the learner is what a public rule took (:func:`by_public_rule`).
     """
 
     dataset: str
     epsilon: float
     delta: float = 0.0
-    learner: str = "privgam"
+    learner: str = by_rule.AUTO
     parameters: Mapping[str, Any] = field(default_factory=dict)
     neighbours: str = ""
     accuracy: float = 0.0
     unit: Unit | None = None
+    automatic: bool = False
 
     @property
     def relation(self) -> str:
@@ -81,7 +92,13 @@ class Request:
         return within_group(self.epsilon, self.delta, self.unit.at_most)
 
     def stated(self, statement: PrivacyStatement) -> PrivacyStatement:
-        """Return the statement for persons of one about records, where persons are the unit."""
+        """Return the statement of a fit as that of its release.
+
+        For persons, where these are the unit; with what a learner taken by the rule relies on.
+        """
+        if self.automatic:
+            assumptions = (*statement.assumptions, ASSUMED_AUTO)
+            statement = replace(statement, assumptions=assumptions)
         return statement if self.unit is None else statement.of_persons(self.unit.at_most)
 
     @property
@@ -95,6 +112,55 @@ class Request:
         epsilon, delta = self.of_record
         level = {"epsilon": epsilon, "delta": delta, "calibration": words.CERTIFIED}
         return {**self.parameters, **level}
+
+
+def by_public_rule(request: Request, description: Description) -> Request:
+    """Return the request of the learner that the public rule takes; it reads no record.
+
+    Its δ is 0 where that learner has no use for another.
+
+    Parameters
+    ----------
+    request : Request
+        Of the learner ``auto``.
+    description : Description
+
+    Returns
+    -------
+    Request
+
+    Raises
+    ------
+    ReleaseError
+        If it has parameters other than an estimate of the number of records, where that is needed.
+    """
+    taken = {ESTIMATE} if request.neighbours == words.ADD_REMOVE else set()
+    if others := [key for key in request.parameters if key not in taken]:
+        raise ReleaseError(
+            f"{others[0]} is a setting of one learner, and {by_rule.AUTO} takes learner and "
+            "settings by a public rule: name the learner (--learner), or leave the setting out"
+        )
+    request = replace(request, learner=by_rule.OTHERWISE, unit=description.unit, automatic=True)
+    try:
+        registry.check_parameters(request.learner, request.parameters)
+    except ValueError as error:
+        raise ReleaseError(str(error)) from None
+    n = public_number(request, description)
+    if n is None:
+        # The learner says that it lacks an estimate.
+        return request
+    label = by_rule.label_of(
+        description.domain, n, *request.of_record, request.relation, bool(description.part_rows)
+    )
+    spec = by_rule.LEARNERS[label]
+    entry = registry.entry(spec["learner"])
+    estimate = {key: request.parameters[key] for key in entry.parameters.keys() & taken}
+    return replace(
+        request,
+        learner=entry.name,
+        parameters={**spec.get("fixed", {}), **estimate},
+        delta=entry.told_delta(request.delta),
+    )
 
 
 def check(request: Request, description: Description, large_delta: bool = False) -> Any:
@@ -217,7 +283,7 @@ def public_number(request: Request, description: Description) -> int | None:
     """
     if request.relation != words.ADD_REMOVE:
         return description.n_rows
-    estimate = request.parameters.get("n_estimate")
+    estimate = request.parameters.get(ESTIMATE)
     return None if estimate is None else int(estimate)
 
 

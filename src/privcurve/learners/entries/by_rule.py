@@ -1,7 +1,8 @@
 """Certified learners, each at one public setting: what is compared and chosen from by default.
 
 What was fixed before and apart from any user's records: the small settings of the study
-`frontier`, and rules that need none.
+`frontier`, rules that need none, and the rule by which a release takes one of these learners where
+none is named. docs/compare.md says on which datasets its constants were set.
 """
 
 from __future__ import annotations
@@ -10,19 +11,21 @@ from collections.abc import Mapping
 from typing import Any
 
 from privcurve.learners import registry
+from privcurve.privacy.budget import REPLACE_ONE
 
-TREES: Mapping[str, Any] = {
-    "weak_learner": "topdown",
-    "leaves": "rules",
-    "splits": "threshold",
-    "criterion": "zero_one",
-}
+RULES: Mapping[str, Any] = {"leaves": "rules", "splits": "threshold", "criterion": "zero_one"}
+TREES: Mapping[str, Any] = {"weak_learner": "topdown", **RULES}
 LEARNERS: Mapping[str, Mapping[str, Any]] = {
     "privgam": {"learner": "privgam"},
     "lazybb_trees": {
         "learner": "lazybb",
         "title": "LazyBB, trees of rules",
         "fixed": {**TREES, "depth": 1, "n_rounds": 9, "learning_rate": 0.25, "density": 0.3},
+    },
+    "tree_of_rules": {
+        "learner": "topdown",
+        "title": "One tree of rules",
+        "fixed": {**RULES, "depth": 1},
     },
     "dp_lr": {"learner": "dp_logistic_regression", "fixed": {"C": 0.01}},
     "noisy_bayes": {"learner": "noisy_bayes"},
@@ -33,6 +36,56 @@ LEARNERS: Mapping[str, Mapping[str, Any]] = {
     },
     "noisy_majority": {"learner": "noisy_majority"},
 }
+
+# In place of a learner's name: what the rule takes.
+AUTO = "auto"
+# What the rule takes of two classes, where δ = 0 and above: from so much of n·ε on.
+RULE: Mapping[bool, tuple[tuple[float, str], ...]] = {
+    True: ((0.0, "noisy_majority"), (50.0, "tree_of_rules"), (1000.0, "privgam")),
+    False: ((0.0, "noisy_majority"), (50.0, "tree_of_rules"), (500.0, "privgam")),
+}
+# Of more classes, and where the rule's learner does not offer what is asked for.
+OTHERWISE = "privgam"
+
+
+def label_of(
+    facts: Any,
+    n: int,
+    epsilon: float,
+    delta: float,
+    neighbours: str = REPLACE_ONE,
+    in_parts: bool = False,
+) -> str:
+    """Return which of `LEARNERS` the public rule takes; no record is read for it.
+
+    Parameters
+    ----------
+    facts : Domain or Facts
+    n : int
+        How many records there are; where that is not public, a public estimate.
+    epsilon, delta : float
+        Of one record.
+    neighbours : str
+        A word of ``privacy.budget``.
+    in_parts : bool
+        Whether the records are in parts.
+
+    Returns
+    -------
+    str
+    """
+    taken = [label for least, label in RULE[delta == 0] if n * epsilon >= least][-1]
+    spec = LEARNERS[taken]
+    entry = registry.entry(spec["learner"])
+    why = entry.refuses(
+        delta=entry.told_delta(delta),
+        neighbours=neighbours,
+        n_classes=facts.n_classes,
+        facts=facts,
+        setting=spec.get("fixed"),
+        in_parts=in_parts,
+    )
+    return OTHERWISE if why or facts.n_classes > 2 else taken
 
 
 def title(spec: Mapping[str, Any]) -> str:

@@ -1,0 +1,138 @@
+"""Which certified learner by rule, by public facts alone: what the public rule was made of.
+
+    PRIVCURVE_DATA=<mirror> python benchmarks/auto.py train runs.csv --of setting
+    PRIVCURVE_DATA=<mirror> python benchmarks/auto.py train runs.csv --of setting --sizes 300,1000
+    python benchmarks/auto.py show runs.csv --of setting
+
+`train` adds to a table of runs what is not there yet: a dataset (or samples of it), δ, ε, a learner
+at its one setting, a hold-out, and the accuracy there. A hold-out is a random fifth; of a sample,
+up to 8,000 of the records beside it. The learner `auto` is what the rule takes, trained with noise
+of its own. `show` prints mean accuracies, and mean ranks over datasets. `setting` are the datasets
+that may set constants of the rule (docs/compare.md), `frontier` and `domains` those of the studies.
+Nothing of a dataset's test file is used.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import itertools
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import yaml
+
+from privcurve import datasets
+from privcurve.learners import registry
+from privcurve.learners.entries import by_rule
+
+STUDIES = Path(__file__).parents[1] / "config/studies"
+SETTING = (
+    "adult-fine bank-fine creditcard-fine creditcardsmall codrna-fine mushroom magic-bounds "
+    "page-log breastwisc banknote winewhite eeg-bounds transfusion"
+).split()
+MOST_SCORED = 8_000
+HOLDOUT = 0.2
+COLUMNS = ("dataset", "size", "delta", "epsilon", "learner", "repeat", "accuracy", "chosen")
+KEY = COLUMNS[:6]
+
+# Beside those that `compare` compares.
+OTHERS: dict[str, dict[str, Any]] = {
+    "lazybb_1r": {"learner": "lazybb"},
+    "one_rule": {"learner": "one_rule"},
+    "boosted_adassp": {"learner": "boosted_adassp"},
+    "dp_gradient_descent": {"learner": "dp_gradient_descent"},
+}
+LEARNERS = {**by_rule.LEARNERS, **OTHERS}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("command", choices=("train", "show"))
+    parser.add_argument("runs", type=Path)
+    parser.add_argument("--of", default="setting", help="setting, frontier, domains, or names")
+    parser.add_argument("--sizes", default="0", help="of samples; 0: four fifths of all records")
+    parser.add_argument("--epsilons", default="0.1,1,10")
+    parser.add_argument("--delta", default="1e-5,0")
+    parser.add_argument("--learners", default=",".join([*LEARNERS, by_rule.AUTO]))
+    parser.add_argument("--repeats", type=int, default=8)
+    options = parser.parse_args()
+    parts = [getattr(options, name).split(",") for name in ("sizes", "delta", "epsilons")]
+    points = list(itertools.product(names(options.of), *(map(float, part) for part in parts)))
+    if options.command == "train":
+        train(options.runs, points, options.learners.split(","), options.repeats)
+    else:
+        show(pd.read_csv(options.runs), points, options.learners.split(","))
+
+
+def names(of: str) -> list[str]:
+    """Return the names of datasets: those of a study, those that may set constants, or as given."""
+    path = STUDIES / f"{of}.yaml"
+    if path.exists():
+        return list(yaml.safe_load(path.read_text())["datasets"])
+    return SETTING if of == "setting" else of.split(",")
+
+
+def train(path: Path, points: list[Any], learners: list[str], repeats: int) -> None:
+    """Add the runs that a table lacks."""
+    done = set()
+    if path.exists():
+        done = set(pd.read_csv(path)[list(KEY)].itertuples(index=False, name=None))
+    with path.open("a", newline="") as file:
+        table = csv.writer(file)
+        if not done:
+            table.writerow(COLUMNS)
+        for name, some in itertools.groupby(points, key=lambda point: point[0]):
+            data = datasets.load(name)
+            for (_, size, delta, epsilon), repeat in itertools.product(list(some), range(repeats)):
+                for learner in learners:
+                    key = (name, size, delta, epsilon, learner, repeat)
+                    if key not in done and size < len(data.y):
+                        table.writerows((*key, *run) for run in runs(data, *key[1:]))
+            file.flush()
+
+
+def runs(
+    data: Any, size: float, delta: float, epsilon: float, label: str, repeat: int
+) -> Iterator[tuple[float, str]]:
+    """Yield the accuracy of a learner on one hold-out, and which it was; nothing if there is none."""
+    n = int(size) or round((1 - HOLDOUT) * len(data.y))
+    order = np.random.default_rng(repeat).permutation(len(data.y))
+    rows, others = order[:n], order[n:]
+    if size:
+        others = others[:MOST_SCORED]
+    chosen = label
+    if label == by_rule.AUTO:
+        chosen = by_rule.label_of(data.domain, n, epsilon, delta)
+    spec = LEARNERS[chosen]
+    entry = registry.entry(spec["learner"])
+    if entry.refuses(delta=entry.told_delta(delta)):
+        return
+    budget = {"epsilon": epsilon, "delta": entry.told_delta(delta)}
+    model = registry.make(spec["learner"], data.domain, {**spec.get("fixed", {}), **budget})
+    words = (data.name, size, delta, epsilon, label, repeat)
+    model.set_params(random_state=zlib.crc32(repr(words).encode()))
+    model.fit(data.X[rows], data.y[rows])
+    yield float((model.predict(data.X[others]) == data.y[others]).mean()), chosen
+
+
+def show(table: pd.DataFrame, points: list[Any], learners: list[str]) -> None:
+    """Print mean accuracies of learners, and their mean ranks over datasets and sizes."""
+    wanted = pd.DataFrame(points, columns=KEY[:4]).astype({"dataset": str})
+    table = table[table["learner"].isin(learners)].merge(wanted, on=list(KEY[:4]))
+    for (delta, epsilon), part in table.groupby(["delta", "epsilon"], sort=True):
+        means = part.pivot_table("accuracy", ["dataset", "size"], "learner", sort=False)
+        means = means[[learner for learner in learners if learner in means]]
+        ranks = means.rank(axis=1, ascending=False).mean().sort_values()
+        print(f"\nδ = {delta:g}, ε = {epsilon:g}: {len(means)} tables")
+        print(means.round(3).to_string())
+        print("mean rank: " + ", ".join(f"{name} {rank:.2f}" for name, rank in ranks.items()))
+        print("mean accuracy: " + ", ".join(f"{k} {v:.4f}" for k, v in means.mean().items()))
+
+
+if __name__ == "__main__":
+    main()
