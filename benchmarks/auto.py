@@ -8,7 +8,8 @@
 at its one setting, a hold-out, and the accuracy there. A hold-out is a random fifth; of a sample,
 up to 8,000 of the records beside it. The learner `auto` is what the rule takes, trained with noise
 of its own. `show` prints mean accuracies, and mean ranks over datasets. `setting` are the datasets
-that may set constants of the rule (docs/compare.md), `frontier` and `domains` those of the studies.
+that may set constants of the rule, `others` the others of `frontier` (docs/compare.md); `frontier`
+and `domains` are those of the studies.
 Nothing of a dataset's test file is used.
 """
 
@@ -31,10 +32,6 @@ from privcurve.learners import registry
 from privcurve.learners.entries import by_rule
 
 STUDIES = Path(__file__).parents[1] / "config/studies"
-SETTING = (
-    "adult-fine bank-fine creditcard-fine creditcardsmall codrna-fine mushroom magic-bounds "
-    "page-log breastwisc banknote winewhite eeg-bounds transfusion"
-).split()
 MOST_SCORED = 8_000
 HOLDOUT = 0.2
 COLUMNS = ("dataset", "size", "delta", "epsilon", "learner", "repeat", "accuracy", "chosen")
@@ -54,7 +51,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("command", choices=("train", "show"))
     parser.add_argument("runs", type=Path)
-    parser.add_argument("--of", default="setting", help="setting, frontier, domains, or names")
+    parser.add_argument("--of", default="setting", help="setting, others, a study, or names")
     parser.add_argument("--sizes", default="0", help="of samples; 0: four fifths of all records")
     parser.add_argument("--epsilons", default="0.1,1,10")
     parser.add_argument("--delta", default="1e-5,0")
@@ -70,11 +67,16 @@ def main() -> None:
 
 
 def names(of: str) -> list[str]:
-    """Return the names of datasets: those of a study, those that may set constants, or as given."""
-    path = STUDIES / f"{of}.yaml"
-    if path.exists():
-        return list(yaml.safe_load(path.read_text())["datasets"])
-    return SETTING if of == "setting" else of.split(",")
+    """Return the names of datasets: of a study, of a part of `frontier_ranks`, or as given."""
+    if of in ("setting", "others"):
+        outputs = [one for one in study("frontier_ranks")["outputs"] if isinstance(one, dict)]
+        ranks = [one["mean_ranks"] for one in outputs if "mean_ranks" in one]
+        return next(one["datasets"] for one in ranks if one["name"] == f"frontier_ranks_{of}")
+    return study(of)["datasets"] if (STUDIES / f"{of}.yaml").exists() else of.split(",")
+
+
+def study(name: str) -> dict[str, Any]:
+    return yaml.safe_load((STUDIES / f"{name}.yaml").read_text())
 
 
 def train(path: Path, points: list[Any], learners: list[str], repeats: int) -> None:
@@ -99,7 +101,7 @@ def train(path: Path, points: list[Any], learners: list[str], repeats: int) -> N
 def runs(
     data: Any, size: float, delta: float, epsilon: float, label: str, repeat: int
 ) -> Iterator[tuple[float, str]]:
-    """Yield the accuracy of a learner on one hold-out, and which it was; nothing if there is none."""
+    """Yield the accuracy of a learner on one hold-out, and which it was, if it offers this δ."""
     n = int(size) or round((1 - HOLDOUT) * len(data.y))
     order = np.random.default_rng(repeat).permutation(len(data.y))
     rows, others = order[:n], order[n:]

@@ -3,8 +3,10 @@
 import json
 import random
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
+from own_dataset import DESCRIPTION
 from own_release import LINES, QUICK, ROWS, book
 
 from privcurve.cli import compare, main
@@ -72,16 +74,14 @@ def test_names_of_columns_the_order_of_records_and_what_is_in_them_tell_the_rule
     assert len({learner for learner, _ in first}) > 1
     header, *records = LINES
     random.Random(1).shuffle(records)
-    mine(["q7,zz,note,sick", *records], columns=renamed("q7", "zz"))
+    others = zip(DESCRIPTION["columns"], ("q7", "zz"), strict=True)
+    mine(
+        ["q7,zz,note,sick", *records],
+        columns=[{**column, "name": name} for column, name in others],
+    )
     assert taken() == first
     mine([header, *["20,Oslo,x,no"] * ROWS])
     assert taken() == first
-
-
-def renamed(*names):
-    from own_dataset import DESCRIPTION
-
-    return [{**column, "name": name} for column, name in zip(DESCRIPTION["columns"], names)]
 
 
 def test_a_release_without_a_learner_says_what_was_taken_and_by_what(mine, capsys):
@@ -136,8 +136,6 @@ def test_what_the_rule_does_not_go_by_is_refused_before_anything_is_spent(
 
 
 def test_compare_names_what_a_release_takes(mine):
-    from types import SimpleNamespace
-
     asked = SimpleNamespace(dataset="mine", epsilon=[100.0, 0.1], delta=0.0)
     titles = compare.unlooked(asked)
     assert list(titles) == ["0.1", "100"]
