@@ -27,6 +27,11 @@ LEARNERS: Mapping[str, Mapping[str, Any]] = {
         "title": "One tree of rules",
         "fixed": {**RULES, "depth": 1},
     },
+    "tree_of_rules_2": {
+        "learner": "topdown",
+        "title": "One tree of rules, two levels",
+        "fixed": {**RULES, "depth": 2},
+    },
     "dp_lr": {"learner": "dp_logistic_regression", "fixed": {"C": 0.01}},
     "noisy_bayes": {"learner": "noisy_bayes"},
     "random_trees": {
@@ -39,10 +44,22 @@ LEARNERS: Mapping[str, Mapping[str, Any]] = {
 
 # In place of a learner's name: what the rule takes.
 AUTO = "auto"
-# What the rule takes of two classes, where δ = 0 and above: from so much of n·ε on.
+# What the rule takes of two classes from so much of n·ε on, where δ = 0 and above. Below 20 PrivGAM
+# is a noisy majority. Set on 13 public datasets and samples of them (docs/compare.md), and frozen.
 RULE: Mapping[bool, tuple[tuple[float, str], ...]] = {
-    True: ((0.0, "noisy_majority"), (50.0, "tree_of_rules"), (1000.0, "privgam")),
-    False: ((0.0, "noisy_majority"), (50.0, "tree_of_rules"), (500.0, "privgam")),
+    True: (
+        (0.0, "privgam"),
+        (20.0, "tree_of_rules"),
+        (400.0, "tree_of_rules_2"),
+        (5000.0, "lazybb_trees"),
+        (10000.0, "privgam"),
+    ),
+    False: (
+        (0.0, "privgam"),
+        (20.0, "tree_of_rules"),
+        (400.0, "tree_of_rules_2"),
+        (1000.0, "privgam"),
+    ),
 }
 # Of more classes, and where the rule's learner does not offer what is asked for.
 OTHERWISE = "privgam"
