@@ -41,6 +41,7 @@ KEY = COLUMNS[:6]
 OTHERS: dict[str, dict[str, Any]] = {
     "lazybb_1r": {"learner": "lazybb"},
     "one_rule": {"learner": "one_rule"},
+    "dp_newton": {"learner": "dp_newton"},
     "boosted_adassp": {"learner": "boosted_adassp"},
     "dp_gradient_descent": {"learner": "dp_gradient_descent"},
 }
@@ -117,8 +118,9 @@ def runs(
     budget = {"epsilon": epsilon, "delta": entry.told_delta(delta)}
     model = registry.make(spec["learner"], data.domain, {**spec.get("fixed", {}), **budget})
     words = (data.name, size, delta, epsilon, label, repeat)
-    model.set_params(random_state=zlib.crc32(repr(words).encode()))
-    model.fit(data.X[rows], data.y[rows])
+    rng = np.random.default_rng(zlib.crc32(repr(words).encode()))
+    codes, labels, counts = datasets.distinct(data.X[rows], data.y[rows])
+    (model,) = model.fit_many(codes, labels, [{}], [rng], counts)
     yield float((model.predict(data.X[others]) == data.y[others]).mean()), chosen
 
 
