@@ -12,6 +12,7 @@ from own_table import DESCRIPTION
 from refusals import refuse
 
 from privcurve.cli import main
+from privcurve.datasets.drafts.columns import CODES_OR_NUMBERS
 
 FILE = Path("descriptions/patients.yaml")
 BLANK = (
@@ -102,6 +103,53 @@ def test_line_ends_and_other_lines_stay(decide):
     decide("0, 120")
     expected = BLANK.replace("bounds:  # decide: [lowest, highest] possible", "bounds: [0, 120]")
     assert FILE.read_bytes() == expected.replace("\n", "\r\n").encode()
+
+
+CODED = """\
+  - name: sex
+    kind: numeric
+    bounds:  # decide: {}
+    n_bins: 64
+    spacing: mixed
+    missing: bin
+"""
+
+
+@pytest.mark.parametrize(
+    ("answer", "column"),
+    [
+        ("codes: 1, 2", {"kind": "categorical", "categories": [1, 2, "other", "?"]}),
+        ("Categories [1, 2, '?']", {"kind": "categorical", "categories": [1, 2, "?", "other"]}),
+        (
+            "0, 3",
+            {"kind": "numeric", "bounds": [0, 3], "n_bins": 64}
+            | {"spacing": "mixed", "missing": "bin"},
+        ),
+    ],
+)
+def test_few_whole_numbers_are_decided_to_be_numbers_or_codes(decide, answer, column):
+    before = BLANK.replace("columns:\n", f"columns:\n{CODED.format(CODES_OR_NUMBERS)}", 1)
+    FILE.write_text(before)
+    code, told, content = decide(answer, *ANSWERS)
+    assert code == 0
+    assert "codes such as 1 for man, 2 for woman?\n  [lowest, highest] possible; or codes" in told
+    assert content["columns"][0] == {"name": "sex", **column}
+    # Lines of the questions that follow are those of the file as it is then.
+    assert f"2 of 6, line {11 if 'n_bins' not in column else 14}: 'age'" in told
+    assert content["columns"][1]["bounds"] == [0, 120]
+    assert main.main(["check", "patients"]) == 1  # the file has no such column
+
+
+def test_codes_are_checked_as_other_answers_are(decide):
+    FILE.write_text(BLANK.replace("columns:\n", f"columns:\n{CODED.format('x')}", 1))
+    before = FILE.read_text()
+    for answer in ("codes: 1, 1", "codes: &a [*a]", "codes: [1"):
+        code, told, _ = decide(answer)
+        assert (code, "is refused" in told) == (1, True), answer
+    assert FILE.read_text() == before
+    # Of a date nothing is a code.
+    FILE.write_text(BLANK)
+    assert decide("", "", "codes: 1, 2")[0] == 1
 
 
 REFUSED = [

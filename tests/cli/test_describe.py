@@ -254,6 +254,16 @@ def test_what_tells_records_or_people_apart_is_told(folder, capsys):
     assert "ε is for one" not in described(capsys, of(k // 3 * 11 for k in range(90)))
 
 
+def test_few_whole_numbers_may_be_decided_to_be_codes(folder, capsys, monkeypatch):
+    described(capsys, of([1 + k % 2 for k in range(90)], "SEX"))
+    assert "of codes (1 for man, 2 for woman) write kind: categorical" in DRAFT.read_text()
+    monkeypatch.setattr("sys.stdin", io.StringIO("codes: 1, 2\n"))
+    assert told(capsys, "decide", "t")[0] == 0
+    assert told(capsys, "check", "t")[0] == 0
+    sex = datasets.describe("t").domain.columns[0]
+    assert sex.bin_names == tuple(f"SEX = {word}" for word in ("1", "2", "other", "?"))
+
+
 VISITS = [[f"P{k // 3}" for k in range(90)], [k // 3 * 11 for k in range(90)]]
 
 

@@ -18,6 +18,7 @@ examples:
   privcurve decide patients
   privcurve decide patients < answers.txt
 
+Whole numbers of few values may be codes: then answer codes: 1, 2, 3 in place of bounds.
 Each answer is checked and written at once; an empty one leaves the line blank. Brackets of a list
 may be left out: 0, 120. Ctrl-C ends it and keeps what was answered. Where the answers come from a
 file or a pipe, the first that is refused ends it.
@@ -70,7 +71,7 @@ def _ask(question: Question) -> None:
     if sys.stdin is None:
         raise CommandError("there is no standard input to read answers from")
     is_person = sys.stdin.isatty()
-    while text := input(f"  {question.blank.key}: ").strip():
+    while text := input(f"  {question.prompt}: ").strip():
         if not is_person:
             print(text)
         try:

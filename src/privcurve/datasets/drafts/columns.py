@@ -76,6 +76,12 @@ _BY_NAME: dict[str, dict[str, Any]] = {
     "longitude": {"bounds": [-180, 180]},
 }
 
+# What is asked where numbers may be codes.
+CODES_OR_NUMBERS = (
+    "[lowest, highest] possible, if these are numbers; of codes (1 for man, 2 for woman) write "
+    "kind: categorical, categories: [1, 2, …] and no more"
+)
+
 # What needs no knowledge of a number but its bounds, however it is distributed (docs/your_data.md).
 FINE: dict[str, Any] = {"n_bins": 64, "spacing": coding.MIXED}
 
@@ -208,8 +214,7 @@ def _number(name: str, profile: Profile, decimal: str, thousands: str, public: b
     seen += _of_people(name, profile) if counter else ""
     few = amounts.is_whole and not profile.more and len(profile.values) <= _CODES
     keys: dict[str, Any] = {"bounds": None, **FINE}
-    hint = "; of codes write kind: categorical, categories: [1, 2, …] and no more" if few else ""
-    remarks = {"bounds": f"[lowest, highest] possible{hint}"}
+    remarks = {"bounds": CODES_OR_NUMBERS if few else "[lowest, highest] possible"}
     if public:
         keys["bounds"] = list(_round_bounds(amounts.low, amounts.high))
         remarks["bounds"] = "of the file, which is public"

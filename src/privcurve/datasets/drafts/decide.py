@@ -12,6 +12,8 @@ from privcurve import schema
 from privcurve.datasets import catalogue
 from privcurve.datasets.blanks import WANTED, Blank, blanks
 from privcurve.datasets.build import build
+from privcurve.datasets.columns import CATEGORICAL, MISSING, NUMERIC, OTHER
+from privcurve.datasets.drafts.columns import CODES_OR_NUMBERS
 from privcurve.datasets.drafts.text import flow
 from privcurve.datasets.errors import DatasetError
 from privcurve.datasets.variants import written_out
@@ -24,6 +26,10 @@ _LINE = re.compile(
     r"(?P<head>\s*(?:- )?(?P<key>[a-z]+):(?:[ \t]+&\w+)?)"
     r"[ \t]*(?:#\s*(?:decide:\s*)?(?P<remark>.*?))?\s*"
 )
+# Any key on a line of its own, with what stands behind it.
+_KEY = re.compile(r"(?P<head>\s*(?P<key>[a-z_]+):).*")
+# The answer that numbers are codes.
+_CODES = re.compile(r"(?:codes|categories)\b\s*[:=]?\s*(?P<codes>.+)", re.IGNORECASE)
 _ALIAS = re.compile(r"\s*(?:- )?[a-z]+:[ \t]+\*\w")
 _LISTS = ("bounds", "categories", "groups", "classes")
 
@@ -38,8 +44,14 @@ _ANY: dict[str, Any] = {
     "classes": ["\0+", "\0-", "\0"],
     "unit": "none",
 }
+# What a description says of numbers and not of codes.
+_OF_NUMBERS = ("n_bins", "spacing", "missing")
 _ANY_DAYS = ["2000-01-01", "2000-12-31"]
 _ANY_COLUMN = {"name": "\0", "kind": "numeric", "bounds": [0, 1]}
+
+
+# What becomes of some keys of an entry: another key and value, or nothing.
+Edits = Mapping[str, tuple[str, Any] | None]
 
 
 class Question:
@@ -48,22 +60,30 @@ class Question:
     Attributes
     ----------
     blank : Blank
-    line : int
-        Of the file.
     remark : str
         What the draft says of it, or what is wanted there.
+    prompt : str
+        What an answer is, in few words.
     is_shared : bool
         Whether it is answered with that of another column.
     """
 
     def __init__(self, path: Path, blank: Blank) -> None:
         self.path, self.blank = path, blank
-        self.line = Lines(path).of(*blank.place)
         text = self._lines()[self.line - 1]
         match = _LINE.fullmatch(text)
         self.is_shared = _ALIAS.match(text) is not None
         self._is_editable = match is not None and match["key"] == blank.key
         self.remark = (match and match["remark"]) or WANTED[blank.key]
+        self.prompt = blank.key
+        if self.remark == CODES_OR_NUMBERS:
+            self.remark = "are these numbers, or codes such as 1 for man, 2 for woman?"
+            self.prompt = "[lowest, highest] possible; or codes: 1, 2, … (all that there can be)"
+
+    @property
+    def line(self) -> int:
+        """Its line in the file as it is now: an answer may have taken some out."""
+        return Lines(self.path).of(*self.blank.place)
 
     def _lines(self) -> list[str]:
         return self.path.read_bytes().decode("utf-8").splitlines(keepends=True)
@@ -74,7 +94,9 @@ class Question:
         Parameters
         ----------
         text : str
-            As in YAML; the brackets of a list may be left out, and quotes of a text.
+            As in YAML; the brackets of a list may be left out, and quotes of a text. In place of
+            the bounds of numbers ``codes: 1, 2`` makes categories of them, with one for others and
+            one for missing values.
 
         Raises
         ------
@@ -85,20 +107,46 @@ class Question:
             raise DatasetError(
                 f"line {self.line} of {self.path} holds more than this key: write it there by hand"
             )
-        value = self._value(text)
-        self._check(value)
+        key, codes = self.blank.key, _CODES.fullmatch(text.strip())
+        entry = self._entry(catalogue.content_of(self.path))
+        edits: Edits
+        if codes and key == "bounds" and entry.get("kind") == NUMERIC:
+            values = self._value("categories", codes["codes"])
+            if isinstance(values, list):
+                values += [one for one in (OTHER, MISSING) if one not in values]
+            gone = dict.fromkeys(one for one in _OF_NUMBERS if one in entry)
+            edits = {"kind": ("kind", CATEGORICAL), key: ("categories", values), **gone}
+        else:
+            edits = {key: (key, self._value(key, text))}
+        self._check(edits)
         lines = self._lines()
-        old = lines[self.line - 1]
-        match = _LINE.fullmatch(old)
-        if match is None or match["key"] != self.blank.key:
-            raise DatasetError(f"{self.path} was changed meanwhile: run the command again")
-        end = old[len(old.rstrip("\r\n")) :]
-        lines[self.line - 1] = f"{match['head']} {flow(value)}{end}"
+        places = {each: Lines(self.path).of(*self.blank.place[:-1], each) - 1 for each in edits}
+        for each, edit in edits.items():
+            lines[places[each]] = self._edited(lines[places[each]], each, edit)
         replace_text(self.path, "".join(lines))
 
-    def _value(self, text: str) -> Any:
+    def _entry(self, content: Any) -> Any:
+        """Return the part of a description that the blank is in."""
+        for step in self.blank.place[:-1]:
+            content = content[step]
+        return content
+
+    def _edited(self, line: str, key: str, edit: tuple[str, Any] | None) -> str:
+        """Return what becomes of the line of a key."""
+        match = _LINE.fullmatch(line) if key == self.blank.key else _KEY.match(line)
+        if match is None or match["key"] != key:
+            raise DatasetError(
+                f"{key} of {self.blank.of} does not stand on a line of its own in {self.path}: "
+                "write it there by hand"
+            )
+        if edit is None:
+            return ""
+        end = line[len(line.rstrip("\r\n")) :]
+        return f"{match['head'].replace(key, edit[0], 1)} {flow(edit[1])}{end}"
+
+    def _value(self, key: str, text: str) -> Any:
         """Read an answer."""
-        key, text = self.blank.key, text.strip()
+        text = text.strip()
         is_list = text[:1] in ("[", "{")
         try:
             if key in _LISTS:
@@ -109,7 +157,7 @@ class Question:
             raise DatasetError(str(error)) from None
         return text
 
-    def _check(self, value: Any) -> None:
+    def _check(self, edits: Edits) -> None:
         """Refuse what the schema, or the rest of the column or label, does not allow."""
         content = deepcopy(catalogue.content_of(self.path))
         for other in blanks(content):
@@ -118,20 +166,24 @@ class Question:
                 entry = entry[step]
             is_day = other.key == "bounds" and entry.get("kind") == "date"
             entry[other.key] = _ANY_DAYS if is_day else _ANY[other.key]
-            if other.place == self.blank.place:
-                entry[other.key] = value
-        depth = len(self.blank.place)
+        entry = self._entry(content)
+        for key, edit in edits.items():
+            del entry[key]
+            if edit is not None:
+                entry[edit[0]] = edit[1]
+        # Of one key the fault is at that.
+        depth = len(self.blank.place) - (len(edits) > 1)
         told = [
             fault.message
             for fault in schema.faults(content, catalogue.SCHEMA)
             for place in fault.places
-            if place[:depth] == self.blank.place
+            if place[:depth] == self.blank.place[:depth]
         ]
         if told:
             raise DatasetError("\n".join(told))
         alone = {**catalogue.NO_FILES, "label": content["label"], "columns": content["columns"]}
         if self.blank.key == "unit":
-            alone["unit"] = value
+            alone["unit"] = content["unit"]
         elif self.blank.place[0] == "columns":
             alone["columns"] = [content["columns"][self.blank.place[1]]]
             alone["label"] = {"column": "\0", "positive": "\0+", "negative": "\0-"}
