@@ -242,7 +242,7 @@ def test_what_is_proved_of_published_counts_is_not_proved_of_records_that_move()
     said = fitted("distributed_topdown", {**PUBLISHED, "placement": "column"}).privacy_
     assert said.status == REFUTED
     assert "noise for an added record" in said.caveat
-    assert "records are dealt to holders by their values" in said.caveat
+    assert "records are dealt to parties by their values" in said.caveat
     assert said.proved_epsilon is None
 
 

@@ -209,7 +209,7 @@ class DistributedTopDownClassifier(LinkedClassifier, PrivateClassifier):
         if self.trust not in (None, LOCAL):
             raise ValueError(
                 f"trust = {self.trust!r} is for calibration='certified': in the published "
-                "protocols each holder adds all noise to each of its messages"
+                "protocols each party adds all noise to each of its messages"
             )
         n_splits = N_SPLITS if self.n_splits is None else int(self.n_splits)
         noise = published_holders(

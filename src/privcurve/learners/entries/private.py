@@ -58,8 +58,8 @@ HALF_SPACES = {
 SHARED = ("noisy_counts", "local_rnm")
 # Who has a record follows from what is in it.
 BY_VALUE = (
-    "records are dealt to holders by their values, so that one replaced record may move, and "
-    "change what several holders send"
+    "records are dealt to parties by their values, so that one replaced record may move, and "
+    "change what several parties send"
 )
 HOLDERS = {
     "n_holders": Parameter(4, int, low=1, high=1000),

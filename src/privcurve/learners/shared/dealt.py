@@ -87,7 +87,7 @@ def as_dealt(learner: Dealing, n_holders: int, statement: PrivacyStatement) -> P
         return statement
     seen = learner._trust() == LOCAL
     caveat = f"placement = {learner.placement!r}: {why}"
-    caveat += " (holders who keep their own records are not concerned)"
+    caveat += " (parties that keep their own records are not concerned)"
     return replace(
         statement,
         status=REFUTED if seen else NOT_PROVED,

@@ -36,12 +36,12 @@ DECAY = "decay"
 UNIFORM = "uniform"
 LEVELS = "levels"
 
-FOLLOWED = "that every holder follows the protocol"
-SIZES = "the number of records of each holder"
-WHERE = "which holder has which record"
-ONLY_SUMS = "that the secure sum shows the coordinator nothing but sums"
-NOT_DROPOUTS = "holders that drop out or send other numbers than the protocol asks for"
-NODES = "the nodes of a tree's level, and the holders"
+FOLLOWED = "that every party follows the protocol"
+SIZES = "the number of records of each party"
+WHERE = "which party has which record"
+ONLY_SUMS = "that the secure sum shows the server nothing but sums"
+NOT_DROPOUTS = "parties that drop out or send other numbers than the protocol asks for"
+NODES = "the nodes of a tree's level, and the parties"
 
 
 @dataclass(frozen=True)
@@ -154,7 +154,7 @@ def level_holders(
         if votes:
             last = level == depth - 1
             bound = split_sensitivity(max(n, 2), "zero_one" if last else criterion)
-            what = f"level {level + 1}: votes of a holder at all nodes, by its number of records"
+            what = f"level {level + 1}: votes of a party at all nodes, by its number of records"
             call = Announced(
                 what, score_range=2 * bound, by=EXPONENTIAL, calls=2**level, parallel=NODES,
                 source="PRIVACY.md §0 L2, L3; §e (certified)",
@@ -196,11 +196,11 @@ def holders_statement(
         assumptions += [SIZES, WHERE, FOLLOWED]
         exclusions.append(NOT_DROPOUTS)
     if trust == "secure_sum":
-        others = "no other holder uses or tells its share"
+        others = "no other party uses or tells its share"
         if n_colluding == 1:
-            others = "at most 1 other holder uses or tells its share"
+            others = "at most 1 other party uses or tells its share"
         elif n_colluding:
-            others = f"at most {n_colluding} other holders use or tell their shares"
+            others = f"at most {n_colluding} other parties use or tell their shares"
         assumptions += [ONLY_SUMS, f"that {others} of the noise"]
     return state(
         learner,
@@ -366,7 +366,7 @@ _CAVEATS = {
     LOCAL_RNM: (
         NOT_PROVED,
         "counts and labels have the noise for an added record, and the noise of votes is scaled "
-        "by the exact number of a holder's records in a node (PRIVACY.md §e2, §e4)",
+        "by the exact number of a party's records in a node (PRIVACY.md §e2, §e4)",
         None,
     ),
 }
