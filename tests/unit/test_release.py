@@ -79,7 +79,7 @@ def test_the_card_says_what_the_model_is(gam):
         *("Are patients sick?", "PrivGAM", "sick: yes (positive) or no (negative)"),
         *("all 60 training records", "epsilon = 1, pure", str(gam.statement)),
         *("No accuracy is stated", "This is release 1 of these records"),
-        *("The holder's budget for all releases is epsilon = 2", "epsilon = 1 of it is spent"),
+        *("The data owner's budget for all releases is epsilon = 2", "epsilon = 1 of it is spent"),
         *("one stream of ChaCha20", "human life", "Whatever was looked at before"),
         *("Laplace noise", "docs/privgam.md"),
     ):

@@ -479,11 +479,11 @@ def _adds_up(released: Released) -> Iterator[Block]:
     if released.budget.limited:
         budget = released.budget
         yield Text(
-            f"The holder's budget for all releases is {level(budget)} ({budget.whom}); "
+            f"The data owner's budget for all releases is {level(budget)} ({budget.whom}); "
             f"{level(budget.total(released.prices))} of it is spent."
         )
     elif not released.description.public_benchmark:
-        yield Text("The holder has set no budget for all releases together.")
+        yield Text("The data owner has set no budget for all releases together.")
 
 
 def _not_covered(released: Released) -> Iterator[str]:
@@ -492,7 +492,7 @@ def _not_covered(released: Released) -> Iterator[str]:
         yield text[0].upper() + text[1:] + "."
     if isinstance(released.seed, SecretSeed):
         yield (
-            "The seed is a secret of the holder's, and used for this release alone: a random word "
+            "The seed is the data owner's secret, used for this release alone: a random word "
             "of the release is part of what the noise follows from."
         )
     if released.release.n_comparisons:

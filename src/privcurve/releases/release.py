@@ -375,7 +375,7 @@ def _check_other_ledgers(releases: Path, records: str, data: Dataset | PartedDat
 def _facts(
     request: Request, data: Dataset | PartedDataset, seed: Seed, token: str, others: list[str]
 ) -> dict[str, Any]:
-    """Return what the ledger holds of a release beside its price; for the holder."""
+    """Return what the ledger holds of a release beside its price; for the data owner."""
     return {
         "dataset": request.dataset,
         "learner": request.learner,
@@ -389,7 +389,7 @@ def _facts(
         "sources": dict(data.sources),
         "seed": seeds.named(seed),
         "token": token,
-        # What the holder says are other records, though most are the same.
+        # What the data owner says are other records, though most are the same.
         **({"other_records_than": others} if others else {}),
     }
 
