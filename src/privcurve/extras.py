@@ -10,7 +10,6 @@ EXTRAS = {
     "distributed": ("distributed", "dask"),
     "interpret": ("interpret-core", "peers"),
     "matplotlib": ("matplotlib", "workflow"),
-    "plotly": ("plotly", "workflow"),
     "seaborn": ("seaborn", "workflow"),
     "snakemake": ("snakemake", "workflow"),
     "tqdm": ("tqdm", "workflow"),

@@ -176,16 +176,21 @@ def test_a_private_learner_without_noise_is_a_line_of_its_own_colour():
 
 def test_a_method_looks_the_same_whatever_stands_beside_it():
     studies = [
-        list(yaml.safe_load(path.read_text()).get("learners", ()))
+        yaml.safe_load(path.read_text())
         for path in sorted((ROOT / "config/studies").glob("*.yaml"))
     ]
     assert len(studies) > 5
     looks = {}
-    for methods in studies:
+    for content in studies:
+        methods = list(content.get("learners", ()))
         lines = ("lr", "lr_public", "gb", "majority")
         private = [name for name in methods if name not in lines]
         found = style.method_looks(private)
         assert len(set(found.values())) == len(private)
+        # Curves that cross differ in more than colour, as far as there are markers.
+        markers = {marker for _, marker in found.values()}
+        if "learning_curves" in content.get("outputs", ()):
+            assert len(markers) == min(len(private), len(style.MARKERS))
         limits = style.baseline_dashes(name for name in methods if name not in private)
         for name, look in [*found.items(), *limits.items()]:
             assert looks.setdefault(name, look) == look

@@ -78,7 +78,7 @@ def digest(asked, drawn):
     parts = [
         path.read_bytes() for path in asked.files.all if path.suffix in (".csv", ".md", ".tex")
     ]
-    # Of a page its data: template, scripts and Plotly are in what it is made for.
+    # Of a page its data: template and scripts are in what it is made for.
     parts += [
         re.search(rb'id="data">(.*?)</script>', path.read_bytes())[1]
         for path in asked.files.all

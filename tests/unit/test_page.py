@@ -1,18 +1,24 @@
 """The page of the leaderboard: what is in the file."""
 
 import html
+import itertools
 import json
+import math
 import re
 from dataclasses import replace
 
+import numpy as np
 import pandas as pd
 import pytest
 from page_of_a_study import make_page, texts
 
+from privcurve.figures import style
 from privcurve.outputs import leaderboard
 from privcurve.privacy.budget import LOOKED
 
-MEBIBYTES = 6
+MOST_BYTES = 1_500_000
+# Of text beside its ground, by WCAG's level AA; of what is drawn, against its ground.
+TEXT, DRAWN = 4.5, 3.0
 
 
 @pytest.fixture(scope="module")
@@ -26,12 +32,80 @@ def content(page):
 
 
 def test_one_file_that_is_not_too_large_and_names_no_other(page):
-    assert page.stat().st_size < MEBIBYTES * 2**20
+    assert page.stat().st_size < MOST_BYTES
     text = page.read_text("utf-8")
     outside = text.partition("<script>")[0] + text.rpartition("</script>")[2]
     assert not re.search(r'(src|href)="(?!data:)', outside)
     assert "default-src 'none'" in outside
-    assert not re.search(r"/\*(STYLE|DATA|PLOTLY|SCRIPT)\*/", text)
+    assert not re.search(r"/\*(STYLE|DATA|SCRIPT)\*/", text)
+
+
+def test_without_scripts_there_are_sentences_pictures_and_all_accuracies(page):
+    still = re.search(r"<noscript>(.*)</noscript>", page.read_text("utf-8"), re.DOTALL)[1]
+    table = texts(page.parents[1] / "tables/tiny/accuracy.csv")
+    said = html.unescape(still)
+    assert said.count("At ε = 1 take ") == table["dataset"].nunique()
+    assert said.count('<img src="data:image/png;base64,') == table["dataset"].nunique()
+    for row in table.to_dict("records"):
+        at = "no privacy" if row["epsilon"] == "inf" else row["epsilon"]
+        score = f"{float(row['accuracy']):.3f} ± {float(row['accuracy_std']):.3f}"
+        assert f"<span>{at}: {score}</span>" in said
+    # A name is text, not markup.
+    assert "A rule &lt;/script&gt; &amp; more" in still
+
+
+def test_curves_look_as_in_figures_and_are_as_far_apart_in_the_dark(page):
+    curves = {one["arm"]: one for one in content(page)["studies"][0]["curves"]}
+    colour, marker = style.method_looks(["boost", "rule"])["rule"]
+    assert curves["rule~certified"]["colour"] == colour
+    assert curves["rule~certified"]["dark"] == style.DARK[colour]
+    assert curves["rule~certified"]["symbol"] == leaderboard.SYMBOLS[marker]
+    assert curves["boost~certified"]["thin"]
+    assert not curves["boost~published"]["filled"]
+    assert curves["majority"]["symbol"] == ""
+    ground = COLOUR.findall(dark_part())[0]
+    assert min(contrast(one, ground) for one in style.DARK.values()) >= DRAWN
+    shortest = [
+        min(math.dist(lab(a), lab(b)) for a, b in itertools.combinations(some, 2))
+        for some in (style.COLOURS, style.DARK.values())
+    ]
+    assert shortest[1] > shortest[0] > 20
+
+
+def test_text_can_be_read_in_the_light_and_in_the_dark():
+    sheet = (leaderboard.FOLDER / "page.css").read_text("utf-8")
+    for part in (sheet.partition("@media")[0], dark_part()):
+        named = dict(re.findall(r"--(\w+): (#\w{6})", part))
+        for ground in ("ground", "mark"):
+            for text in ("text", "faint", "strong"):
+                assert contrast(named[text], named[ground]) >= TEXT, (text, ground)
+        assert contrast(named["warn"], named["ground"]) >= DRAWN
+
+
+COLOUR = re.compile(r"#\w{6}")
+
+
+def dark_part():
+    sheet = (leaderboard.FOLDER / "page.css").read_text("utf-8")
+    return sheet.partition("prefers-color-scheme: dark")[2].partition("* {")[0]
+
+
+def linear(colour):
+    """Return red, green and blue as amounts of light."""
+    shares = [int(colour[k : k + 2], 16) / 255 for k in (1, 3, 5)]
+    return np.array([c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in shares])
+
+
+def contrast(*colours):
+    low, high = sorted(float(linear(one) @ [0.2126, 0.7152, 0.0722]) + 0.05 for one in colours)
+    return high / low
+
+
+def lab(colour):
+    """Return a place in CIELAB, in which distances are about those that people see."""
+    to_xyz = [[0.4124, 0.3576, 0.1805], [0.2126, 0.7152, 0.0722], [0.0193, 0.1192, 0.9505]]
+    x, y, z = np.cbrt(to_xyz @ linear(colour) / [0.9505, 1.0, 1.089])
+    return 116 * y - 16, 500 * (x - y), 200 * (y - z)
 
 
 def test_the_page_of_private_records_warns_at_its_top(page, tmp_path, monkeypatch):

@@ -92,11 +92,15 @@ def expected(tables, dataset, epsilon):
     return mine.loc[order]
 
 
+def three(text):
+    return f"{float(text):.3f}"
+
+
 def test_it_opens_without_complaint_and_asks_for_no_other_file(opened):
     assert opened.complaints == []
     asked = "return performance.getEntriesByType('resource').map(one => one.name)"
     assert opened.driver.execute_script(asked) == []
-    assert opened.all("#plot .scatterlayer .trace")
+    assert opened.all("#plot .curve")
 
 
 @pytest.mark.parametrize("dataset", ["toy-line", "toy-line-fine"])
@@ -112,14 +116,21 @@ def test_the_slider_ranks_and_the_numbers_are_those_of_the_csv(opened, dataset, 
     shown = opened.rows()
     ranked = shown[shown["rank"] != ""]
     assert list(ranked["rank"]) == [str(i + 1) for i in range(len(right))]
-    wanted = [f"{a} ± {s}" for a, s in zip(right["accuracy"], right["accuracy_std"], strict=True)]
+    wanted = [
+        f"{three(a)} ± {three(s)}"
+        for a, s in zip(right["accuracy"], right["accuracy_std"], strict=True)
+    ]
     assert list(ranked["accuracy"]) == wanted
-    assert list(ranked["auc"]) == list(right["auc"])
+    assert list(ranked["auc"]) == list(map(three, right["auc"]))
+    # What may be recommended: not what was tuned for nothing, nor noise without a proof.
     said = opened["answer"].text
-    assert said.startswith(f"At ε = {epsilon} take {ranked['name'].iloc[0]}: {wanted[0]}; ")
+    best = list(right["arm"]).index("rule~certified")
+    assert said.startswith(f"At ε = {epsilon} take {ranked['name'].iloc[best]}: {wanted[best]}; ")
     free = expected(opened.tables, dataset, "inf").set_index("arm")["accuracy"]
-    assert f"without privacy {free['free']} (Logistic regression)" in said
-    assert f"majority {free['majority']}" in said
+    assert f"without privacy {three(free['free'])} (Logistic regression)" in said
+    assert f"majority {three(free['majority'])}" in said
+    ahead = "boost~certified" in list(right["arm"])[:best]
+    assert ("chosen on the records, which ε does not cover" in said) == ahead
     assert opened["answer"].get_attribute("aria-live") == "polite"
 
 
@@ -136,8 +147,8 @@ def test_what_coding_costs_is_in_the_sentence_and_in_the_legend(driver, tmp_path
     raw = texts(opened.tables / "raw.csv").set_index(["dataset", "arm"]).loc[("toy-line", "raw")]
     # It is in the table, and is not what is called "without privacy": that is on codes.
     shown = opened.rows().set_index("name").loc["Raw columns (histogram boosting)"]
-    assert shown["auc"] == raw["auc"]
-    assert f"without privacy {raw['auc']} (Raw" not in opened["answer"].text
+    assert shown["auc"] == three(raw["auc"])
+    assert f"without privacy {three(raw['auc'])} (Raw" not in opened["answer"].text
     (label,) = [one for one in opened.all("#learners label") if one.text.startswith("Raw columns")]
     label.find_element("css selector", "input").click()
     assert "Raw columns (histogram boosting)" not in set(opened.rows()["name"])
@@ -154,10 +165,10 @@ def test_what_is_no_proof_is_shown_only_when_it_is_asked_for(opened):
 
 
 def test_a_learner_that_is_not_chosen_is_gone_from_curves_and_table(opened):
-    before, curves = len(opened.rows()), len(opened.all("#plot .scatterlayer .trace"))
+    before, curves = len(opened.rows()), len(opened.all("#plot .curve"))
     opened.all("#learners label input")[0].click()
     assert len(opened.rows()) == before - 1
-    assert len(opened.all("#plot .scatterlayer .trace")) < curves
+    assert len(opened.all("#plot .curve")) < curves
     opened["none"].click()
     assert len(opened.rows()) == 0
     assert "nothing" in opened["answer"].text
@@ -192,12 +203,42 @@ def test_every_control_is_reached_by_the_tab_key_and_has_a_name(opened):
 
 
 def test_hover_tells_setting_and_audit(opened):
-    texts = "return document.getElementById('plot').data.flatMap(one => one.text ?? [])"
-    said = [text.replace("<br>", " ") for text in opened.driver.execute_script(texts)]
+    marks = opened.driver.execute_script("return document.getElementById('plot').marks")
+    said = [" ".join(mark["lines"]) for mark in marks]
     assert any("n_rounds = 9" in text for text in said)
-    assert any("0.900000 of 1 (exact): stands" in text for text in said)
+    assert any("0.900 of 1 (exact): stands" in text for text in said)
+    (place,) = [k for k, text in enumerate(said) if "ε = 1," in text and "A rule" in text]
+    where = "const box = document.getElementById('plot').getBoundingClientRect();"
+    where += f"const one = document.getElementById('plot').marks[{place}];"
+    where += "document.getElementById('plot').dispatchEvent(new PointerEvent('pointermove', "
+    where += "{clientX: box.left + one.x + 3, clientY: box.top + one.y}))"
+    opened.driver.execute_script(where)
     # A name is text, not markup.
-    assert any("&lt;/script> &amp; more" in text for text in said)
+    assert opened["told"].text.startswith("A rule </script> & more\nε = 1, δ = 0\naccuracy ")
+
+
+def test_the_axis_leaves_out_what_is_far_worse_than_the_majority(opened):
+    ends = "return endsOf([0.5, 0.6, 0.9], 0.7, 1, {})"
+    narrow, wide = (opened.driver.execute_script(ends.format(w)) for w in ("false", "true"))
+    assert 0.6 < narrow[0] < 0.7
+    assert wide[0] < 0.5
+    assert narrow[1] > 0.9
+    less = opened.driver.execute_script("return endsOf([0.3, 2.5], 0.7, -1, false)")
+    assert less[0] < 0.3
+    assert 0.7 < less[1] < 1
+
+
+def test_each_learner_in_the_legend_looks_like_its_curve(opened):
+    looks = (
+        "return [...document.querySelectorAll('{}')].map(one => [...one.querySelectorAll('path')]"
+        ".map(path => [path.getAttribute('stroke'), path.getAttribute('fill'),"
+        " path.getAttribute('stroke-dasharray') ? 'dashed' : 'solid']))"
+    )
+    curves = opened.driver.execute_script(looks.format("#plot .curve"))
+    keys = opened.driver.execute_script(looks.format("#learners .swatch"))
+    lines = [(curve[0][0], curve[0][2]) for curve in curves]
+    assert lines == [(key[0][0], key[0][2]) for key in keys if len(key) == 2]
+    assert [curve[1] for curve in curves] == [key[1] for key in keys if len(key) == 2]
 
 
 @pytest.mark.parametrize("form", ["png", "svg"])
@@ -211,17 +252,45 @@ def test_a_picture_can_be_saved(opened, form):
     assert opened.driver.get_log("browser") == []
 
 
-def test_it_fits_a_phone_and_the_dark(driver, page):
-    opened = Opened(driver, page, PHONE)
-    width = "return [document.documentElement.scrollWidth, innerWidth]"
-    whole, seen = driver.execute_script(width)
-    assert whole <= seen == PHONE[0]
-    assert not opened["choose"].get_attribute("open")
+# What can be seen of an element that is wider than the page, or than what it stands in.
+CUT = """
+return [...document.querySelectorAll("body *")].filter((one) => {
+  const box = one.getBoundingClientRect();
+  return !one.closest("svg, option") && box.width && (box.right > innerWidth + 1 || box.left < -1
+    || (one.scrollWidth > one.clientWidth + 1 && getComputedStyle(one).overflowX !== "visible"));
+}).map((one) => one.outerHTML.slice(0, 80))
+"""
+
+
+@pytest.mark.parametrize("size", [PHONE, DESK])
+@pytest.mark.parametrize("scripts", [True, False])
+def test_nothing_is_cut(driver, page, size, scripts):
+    off = {"value": not scripts}
+    driver.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", off)
+    try:
+        opened = Opened(driver, page, size)
+        driver.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": False})
+        assert driver.execute_script("return innerWidth") == size[0]
+        assert driver.execute_script(CUT) == []
+        # What is for those without scripts is seen by them alone.
+        assert bool(opened.all("img")) != scripts
+        assert opened["controls"].is_displayed() == scripts
+    finally:
+        driver.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": False})
+
+
+def test_the_dark_has_its_own_ground_and_colours(driver, page):
+    opened = Opened(driver, page)
+    strokes = "return [...document.querySelectorAll('#plot .curve > path')]"
+    strokes += ".map(path => path.getAttribute('stroke'))"
+    light = driver.execute_script(strokes)
     features = [{"name": "prefers-color-scheme", "value": "dark"}]
     driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
     try:
         ground = "return getComputedStyle(document.body).backgroundColor"
         assert driver.execute_script(ground) == "rgb(22, 24, 27)"
+        assert not set(light) & set(driver.execute_script(strokes))
+        assert opened["answer"].is_displayed()
         assert driver.get_log("browser") == []
     finally:
         driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})

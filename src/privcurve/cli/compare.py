@@ -135,7 +135,7 @@ def _content(made: Comparison) -> dict[str, Any]:
     return {
         "dataset": dataset,
         "answers": [one.sentence() for one in places],
-        "page": str(made.page) if made.page else None,
+        "page": str(made.page),
         "table": f"{made.output('accuracy').files.tables[0]}.csv",
         "study": str(made.file),
         "left_out": list(made.left_out),
@@ -186,7 +186,6 @@ def report(made: Comparison) -> str:
     """Return the sentence for each ε, the learners, what the comparison cost, and its files."""
     from privcurve.outputs import price
     from privcurve.outputs.answers import rankings
-    from privcurve.workflow import comparison
 
     (dataset,) = made.study.datasets
     places = rankings(made.output("accuracy"), dataset, _epsilons(made), made.output("raw"))
@@ -198,9 +197,8 @@ def report(made: Comparison) -> str:
             parts += ["", f"{_capital(prices[one.epsilon])}."]
     if places and (remark := places[0].remark()):
         parts += ["", f"{remark} Rank by one of them: --metric auc."]
-    page = made.page or f"none: {comparison.undrawn()['leaderboard']}"
     table = made.output("accuracy").files.tables[0]
-    files = [f"page:  {page}", f"table: {table}.md (.csv, .tex)", f"study: {made.file}"]
+    files = [f"page:  {made.page}", f"table: {table}.md (.csv, .tex)", f"study: {made.file}"]
     key = ["", price.KEY] if prices else []
     return "\n".join([*parts, *key, "", LOOKED, "", *files])
 

@@ -26,17 +26,26 @@ if TYPE_CHECKING:
 # white) and its black (kept for baselines), and with Tol's wine as a seventh. The order
 # alternates dark and light, so that neighbours differ in grey too.
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#D55E00", "#56B4E9", "#CC79A7", "#882255")
+# The same on a dark ground: as far apart, also for colour-blind readers.
+DARK = dict(
+    zip(
+        COLOURS,
+        ("#2073FF", "#EED71E", "#00DF7D", "#EC5825", "#CFE9FF", "#BF7C90", "#BC29A1"),
+        strict=True,
+    )
+)
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "h")
 
 # A method looks the same in all figures: colour and marker by what a study calls it, or by the
 # learner's name. What is not here gets its look by its name too (:func:`method_looks`).
 LOOKS: Mapping[str, tuple[int, int]] = {
-    **{"lazybb_1r": (0, 0), "lazybb": (0, 0), "lazybb_trees": (1, 1)},
-    **{"lazybb_trees_best": (1, 2), "lazybb_trees_rule": (1, 7), "lazybb_trees_tuned": (1, 3)},
-    **{"lazybb_topdown": (2, 2), "one_rule": (3, 3), "dp_lr": (4, 4)},
+    **{"lazybb_1r": (0, 0), "lazybb": (0, 0), "lazybb_trees": (1, 2)},
+    **{"lazybb_trees_best": (1, 5), "lazybb_trees_rule": (1, 7), "lazybb_trees_tuned": (1, 3)},
+    **{"lazybb_tuned": (1, 3)},
+    **{"lazybb_topdown": (2, 7), "one_rule": (3, 3), "dp_lr": (4, 4)},
     **{"dp_logistic_regression": (4, 4), "dpboost": (5, 5), "dp_bag": (6, 6)},
     **{"dp_bagging": (6, 6), "topdown": (2, 7), "dp_ebm": (5, 7), "dpl_random_forest": (2, 3)},
-    **{"dpl_decision_tree": (3, 6), "brc": (6, 3), "brc_private": (1, 2), "brc_zero": (1, 0)},
+    **{"dpl_decision_tree": (3, 6), "brc": (6, 7), "brc_private": (1, 2), "brc_zero": (1, 0)},
     **{"brc_em": (2, 6), "adaboost": (0, 5), "bfp": (0, 6), "bfp_private": (3, 1)},
     **{"pate": (5, 0), "single": (0, 0), "noisy_counts": (3, 1), "local_rnm": (2, 2)},
     **{"votes_local": (0, 0), "votes_sums": (4, 5), "histograms_local": (4, 1)},
@@ -44,18 +53,18 @@ LOOKS: Mapping[str, tuple[int, int]] = {
     **{"votes_placed": (0, 4), "sums_placed": (5, 6), "published_single": (0, 6)},
     **{"published_counts": (4, 7), "bdpe_oc": (3, 2), "bdpe": (3, 4), "bdpe_low": (1, 4)},
     **{"bdpe_one": (2, 4), "bdpe_constant": (4, 0), "boost_oc": (0, 2), "boost_low": (1, 5)},
-    **{"boost_one": (3, 5), "rf_l": (5, 2), "rf_e": (6, 2), "tree_of_rules": (2, 0)},
+    **{"boost_one": (3, 5), "rf_l": (5, 3), "rf_e": (6, 2), "tree_of_rules": (2, 6)},
     **{
         "dp_forest": (2, 1),
-        "random_trees": (6, 0),
+        "random_trees": (6, 6),
         "privgam": (5, 1),
         "privgam_ar": (5, 4),
         "noisy_bayes": (3, 7),
     },
-    **{"noisy_majority": (2, 4), "linear_start": (4, 2), "rules_start": (0, 1)},
+    **{"noisy_majority": (2, 5), "linear_start": (4, 2), "rules_start": (0, 1)},
     **{"bayes_start": (2, 5), "threshold": (0, 3), "linear": (1, 3), "table_5_1": (0, 7)},
-    **{"lower": (3, 0), "privgam_ar": (5, 4), "dp_newton": (2, 7), "dp_newton_ar": (1, 0)},
-    **{"boosted_adassp": (0, 4), "boosted_adassp_ar": (1, 5), "dp_gradient_descent": (2, 3)},
+    **{"lower": (3, 0), "privgam_ar": (5, 4), "dp_newton": (2, 3), "dp_newton_ar": (1, 0)},
+    **{"boosted_adassp": (0, 4), "boosted_adassp_ar": (1, 5), "dp_gradient_descent": (3, 0)},
     **{"dp_gradient_descent_ar": (4, 7), "mst": (1, 6)},
 }
 

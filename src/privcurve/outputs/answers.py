@@ -11,6 +11,7 @@ from privcurve.analysis.kinds import SHORT, UNPAID
 from privcurve.analysis.selection import ACCURACY, LOSSES
 from privcurve.experiments.study import Study
 from privcurve.lazy import pd
+from privcurve.numerals import power
 from privcurve.outputs.base import OutputRequest
 from privcurve.tables.table import read_table
 
@@ -28,6 +29,12 @@ def rankings(
     frame = read_table(*(one.files.frames[0] for one in (accuracy, raw) if one))
     metric = accuracy.study.metric
     return [ranking(frame, dataset, e, titles_of(accuracy.study), metric) for e in epsilons]
+
+
+def full_name(title: str, calibration: str | None, delta: float) -> str:
+    """Return what tells a curve from others of the same title."""
+    published = ", noise as published" if calibration == "published" else ""
+    return title + published + (f", δ = {power(delta)}" if delta > 0 else "")
 
 
 def titles_of(study: Study) -> dict[str, str]:
@@ -67,9 +74,7 @@ class Ranking:
 
     def name(self, row: pd.Series) -> str:
         """Return a row's learner as readers know it."""
-        published = ", noise as published" if row["calibration"] == "published" else ""
-        delta = f", δ = {row['delta']:g}" if row["delta"] > 0 else ""
-        return f"{self.titles[row['arm']]}{published}{delta}"
+        return full_name(self.titles[row["arm"]], row["calibration"], row["delta"])
 
     @property
     def sound(self) -> pd.DataFrame:

@@ -2,25 +2,26 @@
 
 from __future__ import annotations
 
+import base64
 import csv
 import hashlib
 import html
+import io
 import itertools
 import json
-from collections.abc import Iterable, Mapping
-from importlib.metadata import version
+import math
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
 from privcurve import extras
 from privcurve.analysis import kinds
-from privcurve.analysis.keys import method_of
 from privcurve.experiments.study import DEFAULT_METRIC, Arm, Study
-from privcurve.figures.style import method_looks
+from privcurve.figures import style
 from privcurve.files import replace_text
 from privcurve.lazy import pd
 from privcurve.outputs.accuracy import FRESH_NOTES, SELECTION_NOTES
-from privcurve.outputs.answers import RAW, REFERENCES
+from privcurve.outputs.answers import RAW, REFERENCES, full_name, rankings
 from privcurve.outputs.base import (
     OF,
     Context,
@@ -32,9 +33,11 @@ from privcurve.outputs.base import (
     about,
     dataset_title,
 )
+from privcurve.outputs.learning_curves import figures
 from privcurve.outputs.price import LEARNER, PRICE_NOTES
 from privcurve.privacy.budget import LOOKED
 from privcurve.privacy.ledger import PROVED
+from privcurve.tables.table import read_table
 
 RESULTS = Path("results")
 # Of each study the page needs the first, and has the others where the study has them.
@@ -49,6 +52,7 @@ class Leaderboard(Output):
     """Page ``leaderboard``: one HTML file that asks for nothing from any network."""
 
     word: ClassVar[str] = "leaderboard"
+    version: ClassVar[int] = 2
     selects: ClassVar[bool] = False
     options: ClassVar = {
         "tables": Option(
@@ -78,8 +82,7 @@ class Leaderboard(Output):
     def reads(self, request: OutputRequest) -> Reads:
         mine = [word for word, _ in request.study.outputs if word in (*TABLES, AUDIT)]
         names = request.options["tables"] or dict.fromkeys((ACCURACY, *mine))
-        extras.check("plotly", "the page of a study")
-        return Reads(outputs=tuple(names), facts=[sources(), version("plotly")])
+        return Reads(outputs=tuple(names), facts=[sources(), _draws()])
 
     def facts(self, context: Context) -> Any:
         """Return the titles that stand on the page, of all studies, and whose records it shows."""
@@ -104,7 +107,9 @@ class Leaderboard(Output):
             studies.append(of_study(request.study, tables))
         audits = [context.others[name] for name in (RUN_AUDIT, AUDIT) if name in context.others]
         audit = audits[0].files.frames[0] if audits else None
-        text = page(page_data(studies, audit), LOOKED if _private(context) else "")
+        shown = page_data(studies, audit)
+        still = static(shown["studies"], _sentences(context), _pictures(context))
+        text = page(shown, LOOKED if _private(context) else "", still)
         replace_text(context.request.files.others["page"], text)
 
 
@@ -125,6 +130,43 @@ def _private(context: Context) -> list[str]:
     return [name for name in shown if not about(name).public_benchmark]
 
 
+def _sentences(context: Context) -> dict[tuple[str, str], str]:
+    """Return what to take, by study and dataset: at ε = 1 or, of those trained, the nearest."""
+    sentences = {}
+    for _, request in _studies(context):
+        arms = request.study.arms.values()
+        epsilons = {epsilon for arm in arms for epsilon in arm.epsilons if math.isfinite(epsilon)}
+        for dataset in request.study.datasets if epsilons else ():
+            epsilon = min(sorted(epsilons), key=lambda one: abs(math.log(one)))
+            (place,) = rankings(request, dataset, [epsilon])
+            sentences[request.study.name, dataset] = place.sentence()
+    return sentences
+
+
+def _draws() -> bool:
+    return extras.missing("matplotlib", "a picture") is None
+
+
+def _pictures(context: Context) -> dict[tuple[str, str], str]:
+    """Return the curves of the first study as images, by study and dataset; none if undrawn."""
+    _, request = _studies(context)[0]
+    study = request.study
+    if not (
+        _draws() and any(math.isfinite(e) for arm in study.arms.values() for e in arm.epsilons)
+    ):
+        return {}
+    accuracy = read_table(request.files.frames[0])
+    pictures = {}
+    for dataset in study.datasets[:MOST_PICTURES]:
+        content = io.BytesIO()
+        figure = next(figures(study, accuracy, datasets=[dataset]))
+        with style.paper():
+            # Like every figure of a run: neither a date nor a program is written into it.
+            figure.savefig(content, format="png", dpi=PICTURE_DPI, metadata={"Software": None})
+        pictures[study.name, dataset] = base64.b64encode(content.getvalue()).decode("ascii")
+    return pictures
+
+
 def page_tables(outputs: Iterable[OutputRequest]) -> list[str]:
     """Return the words of a study's outputs that a page shows; none without its accuracy."""
     words = [one.output.word for one in outputs]
@@ -143,10 +185,21 @@ NO_SETTING = {
     *("dataset", "arm", "learner", "calibration", "delta", "epsilon", "kind"),
     *("n_settings", "n_failed_settings", "status", "error"),
 }
+# The markers of figures, as paths of SVG about 10 wide.
 SYMBOLS = {
-    **{"o": "circle", "s": "square", "^": "triangle-up", "D": "diamond"},
-    **{"v": "triangle-down", "P": "cross", "X": "x", "h": "hexagon"},
+    "o": "M4.8 0A4.8 4.8 0 1 1 -4.8 0A4.8 4.8 0 1 1 4.8 0Z",
+    "s": "M-4.3-4.3H4.3V4.3H-4.3Z",
+    "^": "M0-5.5L5.2 4H-5.2Z",
+    "v": "M0 5.5L5.2-4H-5.2Z",
+    "D": "M0-6L6 0L0 6L-6 0Z",
+    "P": "M-2-5.4H2V-2H5.4V2H2V5.4H-2V2H-5.4V-2H-2Z",
+    "X": "M-2.8-5L0-2.2L2.8-5L5-2.8L2.2 0L5 2.8L2.8 5L0 2.2L-2.8 5L-5 2.8L-2.2 0L-5-2.8Z",
+    "h": "M0-5.6L4.9-2.8V2.8L0 5.6L-4.9 2.8V-2.8Z",
 }
+PICTURE_DPI = 120
+MOST_PICTURES = 9
+# As in the sentences of a terminal.
+DIGITS = 3
 AUDIT_NOTE = (
     "Found ε: the largest that an attack has found, beside the ε that the attacked training "
     "claimed; it is the worst of all that were tried. It can refute a claim, and proves none."
@@ -166,19 +219,21 @@ def of_study(study: Study, tables: Mapping[str, Rows]) -> dict[str, Any]:
     """Return what the page shows of a study: `accuracy`, and other tables of it, if made."""
     settings = {_place(row): _setting(row) for row in tables.get(SETTINGS, ())}
     ledgers = {_place(row): _ledger(row) for row in tables.get(LEDGERS, ())}
-    looks = method_looks(map(method_of, study.arms))
+    looks = _looks(study)
     curves = []
     for (dataset, name), group in itertools.groupby(
         tables[ACCURACY], key=lambda row: (row["dataset"], row["arm"])
     ):
         arm, rows = study.arms[name], list(group)
-        colour, marker = looks[method_of(arm.name)]
         curves.append(
             {
                 **{"dataset": dataset, "arm": arm.name, "learner": arm.learner},
-                **{"title": arm.title, "calibration": arm.calibration or ""},
+                **{
+                    "title": full_name(arm.title, arm.calibration, arm.delta),
+                    "calibration": arm.calibration or "",
+                },
                 **{"delta": rows[0]["delta"], "relation": arm.relation or ""},
-                **{"colour": colour, "symbol": SYMBOLS[marker]},
+                **looks[name],
                 "points": [_point(row, arm, settings, ledgers) for row in rows],
             }
         )
@@ -193,13 +248,39 @@ def of_study(study: Study, tables: Mapping[str, Rows]) -> dict[str, Any]:
     }
 
 
+def _looks(study: Study) -> dict[str, dict[str, Any]]:
+    """Return how each arm looks, as in the study's figures; what has no ε is a level."""
+    arms = study.arms
+    curves = [name for name in arms if any(map(math.isfinite, arms[name].epsilons))]
+    styles = style.curve_styles(
+        curves,
+        {name: arms[name].calibration for name in curves},
+        {name: arms[name].delta for name in curves},
+        [name for name in curves if kinds.kind(arms[name]) == kinds.UNPAID],
+    )
+    levels = style.baseline_dashes([name for name in arms if name not in styles])
+    return {name: _level(dashes) for name, dashes in levels.items()} | {
+        name: {
+            **{"colour": one.colour, "dark": style.DARK[one.colour], "thin": one.thin},
+            **{"symbol": SYMBOLS[one.marker], "filled": one.filled},
+            "dash": [] if one.linestyle == "-" else one.linestyle[1],
+        }
+        for name, one in styles.items()
+    }
+
+
+def _level(dashes: Sequence[float]) -> dict[str, Any]:
+    return {"colour": "", "dark": "", "thin": False, "symbol": "", "filled": True, "dash": dashes}
+
+
 def _references(rows: Iterable[Mapping[str, str]]) -> list[dict[str, Any]]:
     """Return the curves of models that are no arms of a study: one point each, without an ε."""
+    dashes = style.baseline_dashes(REFERENCES)
     return [
         {
             **{"dataset": row["dataset"], "arm": row["arm"], "learner": row["learner"]},
             **{"title": REFERENCES[row["arm"]], "calibration": "", "delta": row["delta"]},
-            **{"relation": "", "colour": "", "symbol": ""},
+            **{"relation": "", **_level(dashes[row["arm"]])},
             "points": [[row.get(name, "") for name in POINT]],
         }
         for row in rows
@@ -267,8 +348,52 @@ def _worst(audit: Path) -> dict[tuple[str, str, str, bool], dict[str, str]]:
     return worst
 
 
+def static(
+    studies: Iterable[Mapping[str, Any]],
+    sentences: Mapping[tuple[str, str], str],
+    pictures: Mapping[tuple[str, str], str],
+) -> str:
+    """Return what is seen without scripts: sentences, pictures (PNG in base 64), all accuracies."""
+    parts = [
+        "<p>Without JavaScript this page has pictures and accuracies. With it there are other "
+        "measures, settings and a choice of learners, all of which is also in "
+        "<code>results/tables</code>.</p>"
+    ]
+    for study in studies:
+        for name, title in study["datasets"]:
+            curves = [one for one in study["curves"] if one["dataset"] == name]
+            sentence = sentences.get((study["name"], name), "")
+            picture = pictures.get((study["name"], name), "")
+            image = f'<p><img src="data:image/png;base64,{picture}" alt="Accuracy against ε"></p>'
+            parts += [
+                f"<h2>{html.escape(title)}: {html.escape(study['title'])}</h2>",
+                *(
+                    [f"<p>{html.escape(sentence[0].upper() + sentence[1:])}.</p>"]
+                    if sentence
+                    else []
+                ),
+                *([image] if picture else []),
+                "<table><thead><tr><th>Learner</th><th>ε: accuracy ± standard deviation</th></tr>"
+                f"</thead><tbody>{''.join(map(_still_row, curves))}</tbody></table>",
+            ]
+    return "\n".join(parts)
+
+
+def _still_row(curve: Mapping[str, Any]) -> str:
+    cells = [_still_score(dict(zip(POINT, point, strict=True))) for point in curve["points"]]
+    return f"<tr><th>{html.escape(curve['title'])}</th><td>{' '.join(cells)}</td></tr>"
+
+
+def _still_score(point: Mapping[str, str]) -> str:
+    at = "no privacy" if point["epsilon"] == "inf" else point["epsilon"]
+    if not point["accuracy"]:
+        return f"<span>{at}: missing</span>"
+    spread = f" ± {float(point['accuracy_std']):.{DIGITS}f}" if point["accuracy_std"] else ""
+    return f"<span>{at}: {float(point['accuracy']):.{DIGITS}f}{spread}</span>"
+
+
 FOLDER = Path(__file__).with_name("page")
-PARTS = ("page.html", "page.css", "view.js", "page.js")
+PARTS = ("page.html", "page.css", "view.js", "chart.js", "page.js")
 
 
 def sources() -> str:
@@ -276,23 +401,21 @@ def sources() -> str:
     return hashlib.sha256(b"".join((FOLDER / name).read_bytes() for name in PARTS)).hexdigest()
 
 
-def page(data: Mapping[str, Any], warning: str = "") -> str:
+def page(data: Mapping[str, Any], warning: str = "", still: str = "") -> str:
     """Return the page of :func:`page_data`: HTML that needs no other file.
 
-    A warning stands above everything, without any script.
+    A warning stands above everything, without any script; `still` (:func:`static`) is for who has
+    none.
     """
-    from plotly.offline import get_plotlyjs
-
-    template, style, *scripts = ((FOLDER / name).read_text("utf-8") for name in PARTS)
+    template, look, *scripts = ((FOLDER / name).read_text("utf-8") for name in PARTS)
     text = json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     # In this order: what is put in may hold what is looked for later, and must not be replaced.
     before, _, rest = template.partition("/*STYLE*/")
     middle, _, rest = rest.partition("/*DATA*/")
     note = f'<p class="warning" role="note">{html.escape(warning)}</p>' if warning else ""
     middle = middle.replace("<!--WARNING-->", note)
-    between, _, rest = rest.partition("/*PLOTLY*/")
+    middle = middle.replace("<!--STATIC-->", still)
     last, _, after = rest.partition("/*SCRIPT*/")
     # `</script>` in a name would end the element; \u003c is the same to JSON.
     inside = text.replace("<", "\\u003c")
-    parts = (before, style, middle, inside, between, get_plotlyjs(), last, *scripts, after)
-    return "".join(parts)
+    return "".join((before, look, middle, inside, last, *scripts, after))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import textwrap
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -44,7 +44,7 @@ class LearningCurves(Output):
     """
 
     word: ClassVar[str] = "learning_curves"
-    version: ClassVar[int] = 4
+    version: ClassVar[int] = 5
     selects: ClassVar[bool] = False
     options: ClassVar = {
         "learners": Option(
@@ -83,23 +83,37 @@ class LearningCurves(Output):
         return Reads(outputs=("accuracy", *raw), facts=[titles, named, request.study.metric])
 
     def make(self, context: Context) -> None:
-        study, frame = context.study, context.table_of("accuracy")
-        titles = {arm.name: arm.title for arm in study.arms.values()}
+        frame = context.table_of("accuracy")
         if RAW in context.others:
             raw = context.table_of(RAW)
             frame = pd.concat([frame, raw[raw["arm"] == RAW]], ignore_index=True)
-            titles[RAW] = REFERENCES[RAW]
-        datasets = {name: panel_title(study, name) for name in study.datasets}
-        groups = {name: source(name) for name in study.datasets}
-        labels, arms = context.options["learners"], _curves(study)
-        first = [arm for arm in arms if labels is None or method_of(arm) in labels]
-        if len(first) > MOST:
-            first = leading(frame, first, study.metric)
-        rest = [arm for arm in arms if arm not in first]
-        shown = [[first], [rest[k : k + MOST] for k in range(0, len(rest), MOST)]]
-        for file, parts in zip(context.request.files.figures, shown, strict=False):
-            figure = draw(frame, titles, datasets, groups, study.metric, parts)
+        drawn = figures(context.study, frame, context.options["learners"])
+        for file, figure in zip(context.request.files.figures, drawn, strict=False):
             style.save(figure, frame, file)
+
+
+def figures(
+    study: Study,
+    accuracy: pd.DataFrame,
+    labels: Collection[str] | None = None,
+    datasets: Sequence[str] = (),
+) -> Iterator[Figure]:
+    """Yield the figure of the curves of some learners, or of those that rank best; then the rest.
+
+    `accuracy` is the study's table; what was learned from raw columns may stand in it, too. There
+    is a panel for each of some datasets; by default all of the study's.
+    """
+    names = datasets or study.datasets
+    titles = {arm.name: arm.title for arm in study.arms.values()} | {RAW: REFERENCES[RAW]}
+    panel_titles = {name: panel_title(study, name) for name in names}
+    groups = {name: source(name) for name in names}
+    arms = _curves(study)
+    first = [arm for arm in arms if labels is None or method_of(arm) in labels]
+    if len(first) > MOST:
+        first = leading(accuracy, first, study.metric)
+    rest = [arm for arm in arms if arm not in first]
+    for parts in ([first], [rest[k : k + MOST] for k in range(0, len(rest), MOST)]):
+        yield draw(accuracy, titles, panel_titles, groups, study.metric, parts)
 
 
 def _curves(study: Study) -> list[str]:

@@ -37,7 +37,7 @@ class MeanRanks(Output):
 
     word: ClassVar[str] = "mean_ranks"
     writes: ClassVar = ("table", "figure")
-    version: ClassVar[int] = 2
+    version: ClassVar[int] = 3
     options: ClassVar = {
         "datasets": Option("a list of datasets that count; by default all of the study", list, None)
     }

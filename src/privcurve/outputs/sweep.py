@@ -38,7 +38,7 @@ class Sweep(Output):
 
     word: ClassVar[str] = "sweep"
     writes: ClassVar = ("figure",)
-    version: ClassVar[int] = 3
+    version: ClassVar[int] = 4
     selects: ClassVar[bool] = False
     options: ClassVar = {
         "x": Option("a parameter that differs between methods, or epsilon", str),

@@ -51,9 +51,8 @@ FREE: Mapping[str, Mapping[str, Any]] = {
 }
 # That every learner has, without probabilities.
 METRICS = (DEFAULT_METRIC, "balanced_accuracy", "auc")
-OUTPUTS = ("accuracy", "selected_settings", "raw", "price", "ledgers")
-# What is drawn, the package that draws it, and what that is called.
-DRAWN = {"learning_curves": ("matplotlib", "a figure"), "leaderboard": ("plotly", "a page")}
+OUTPUTS = ("accuracy", "selected_settings", "raw", "price", "ledgers", "leaderboard")
+FIGURE = "learning_curves"
 
 
 @dataclass(frozen=True)
@@ -80,11 +79,9 @@ class Comparison:
         return output
 
     @property
-    def page(self) -> Path | None:
-        """Its page, where there is what draws it."""
-        return (
-            None if "leaderboard" in undrawn() else self.output("leaderboard").files.others["page"]
-        )
+    def page(self) -> Path:
+        """Its page."""
+        return self.output("leaderboard").files.others["page"]
 
     def arguments(self, cores: str) -> list[str]:
         """Return Snakemake's arguments."""
@@ -140,7 +137,7 @@ def prepare(
         "splits": {"holdout": HOLDOUT, "repeats": repeats},
         **({} if metric == METRICS[0] else {"metric": metric}),
         "learners": learners,
-        "outputs": [*OUTPUTS, *(word for word in DRAWN if word not in undrawn())],
+        "outputs": [*OUTPUTS, *([] if extras.missing("matplotlib", "a figure") else [FIGURE])],
     }
     configuration = {
         "studies": [name],
@@ -157,12 +154,6 @@ def prepare(
     plan = reading.read(configuration, home())
     plan.refuse([name])
     return Comparison(plan, plan.studies[name], tuple(left_out), path)
-
-
-def undrawn() -> dict[str, str]:
-    """Return the outputs of which the package that draws them is not there, and how to get it."""
-    faults = {word: extras.missing(*drawn) for word, drawn in DRAWN.items()}
-    return {word: fault for word, fault in faults.items() if fault}
 
 
 def _check(epsilons: Sequence[float], delta: float, repeats: int) -> None:

@@ -3,12 +3,10 @@ const DATA = JSON.parse(document.getElementById("data").textContent);
 const at = (id) => document.getElementById(id);
 const dark = matchMedia("(prefers-color-scheme: dark)");
 const PUBLISHED = "noise as published";
-const DASH = { [DATA.kinds[0]]: "solid", [DATA.kinds[1]]: "longdash", [DATA.kinds[2]]: "dot" };
-// Too dark on a dark ground.
-const LIGHTER = { "#0072B2": "#4DA6E0", "#882255": "#D069A0" };
 const NOT_AUDITED = "No audit is shown: it attacks learners, not these data. In a checkout of privcurve “snakemake --cores all audit” "
   + "attacks each of them (docs/audit.md), and results/tables/audit.md has what was found beside what is claimed.";
-const BASELINES = ["dash", "dashdot", "longdashdot", "dot"];
+// How near a pointer has to be to a point, in pixels.
+const NEAR = 22;
 
 const curves = DATA.studies.flatMap((study) =>
   study.curves.map((curve) => ({
@@ -46,7 +44,7 @@ function onData() {
   const mine = studies();
   const found = curves.filter((one) => mine.includes(one.study) && one.dataset === at("dataset").value);
   const several = new Set(found.map((one) => one.study)).size > 1;
-  for (const one of found) one.name = nameOf(one, several);
+  for (const one of found) one.name = several ? `${one.title} (${one.study.title})` : one.title;
   return found;
 }
 
@@ -63,27 +61,16 @@ function epsilons() {
   return [...new Set(all)].filter((e) => e !== "inf").sort((a, b) => number(a) - number(b));
 }
 
+/** Give a curve the look that it has on this ground. */
+function looked(curve, palette) {
+  const level = curve.learner === RAW ? palette.text : palette.faint;
+  const own = palette.ground === LIGHT.ground ? curve.colour : curve.dark;
+  return { ...curve, colour: own || level, ground: palette.ground };
+}
+
 function swatch(curve) {
-  const colour = curve.private ? colourOf(curve, colours()) : levelOf(curve, colours());
-  const dashes = { solid: "", longdash: "9 3", dot: "2 3", dash: "6 3" }[DASH[curve.kind] ?? "dash"];
-  const image = document.createElementNS("http://www.w3.org/2000/svg", "svg");
-  image.setAttribute("class", "swatch");
-  image.setAttribute("viewBox", "0 0 30 14");
-  image.setAttribute("aria-hidden", "true");
-  const line = document.createElementNS(image.namespaceURI, "line");
-  for (const [name, value] of Object.entries({
-    x1: 0, x2: 30, y1: 7, y2: 7, stroke: colour, "stroke-width": 3, "stroke-dasharray": dashes })) {
-    line.setAttribute(name, value);
-  }
-  image.append(line);
-  if (curve.private) {
-    const dot = document.createElementNS(image.namespaceURI, "circle");
-    const inside = curve.calibration === "published" ? "var(--ground)" : colour;
-    for (const [name, value] of Object.entries({ cx: 15, cy: 7, r: 4.5, fill: inside, stroke: colour, "stroke-width": 2 })) {
-      dot.setAttribute(name, value);
-    }
-    image.append(dot);
-  }
+  const image = drawing("svg", { class: "swatch", viewBox: "0 0 64 14", "aria-hidden": "true" });
+  image.append(key(looked(curve, colours())));
   return image;
 }
 
@@ -146,15 +133,7 @@ function colours() {
     [name, style.getPropertyValue(`--${name}`).trim()]));
 }
 
-const colourOf = (curve, palette) =>
-  (palette.ground === LIGHT.ground ? curve.colour : LIGHTER[curve.colour] ?? curve.colour);
-
-/** Give the colour of a horizontal line: that of raw columns is apart from those of codes. */
-const levelOf = (curve, palette) => (curve.learner === RAW ? palette.text : palette.faint);
-
 const LIGHT = { ground: "#ffffff", text: "#1b1b1b", faint: "#595959", line: "#c9c9c9", grid: "#e8e8e8" };
-
-const escaped = (text) => text.replaceAll("&", "&amp;").replaceAll("<", "&lt;");
 
 function wrapped(text, width = 46) {
   const lines = [""];
@@ -163,95 +142,78 @@ function wrapped(text, width = 46) {
     if (lines[last] && (lines[last] + word).length >= width) lines.push(word);
     else lines[last] += (lines[last] && " ") + word;
   }
-  return lines.map(escaped).join("<br>");
+  return lines;
 }
 
-function hover(curve, one, measure) {
-  const lines = [`<b>${wrapped(curve.name)}</b>`];
-  lines.push(one.epsilon === "inf" ? "without privacy" : escaped(`ε = ${one.epsilon}, δ = ${curve.delta}`));
-  lines.push(escaped(`${measure.replace("_", " ")} ${score(one, measure)}`));
-  lines.push(escaped(one.kind + (curve.calibration ? `; ${curve.calibration}` : "")));
-  if (one.setting) lines.push(wrapped(one.setting));
-  if (one.ledger) lines.push(wrapped(`Ledger: ${one.ledger}`));
-  if (curve.audit) lines.push(wrapped(`Audit, found of claimed ε: ${audited(curve)}`));
-  return lines.join("<br>");
+/** Give the lines that are told of a point. */
+function told(curve, one, measure) {
+  return [
+    ...wrapped(curve.name),
+    one.epsilon === "inf" ? "without privacy" : `ε = ${one.epsilon}, δ = ${curve.delta}`,
+    `${measure.replace("_", " ")} ${score(one, measure)}`,
+    one.kind + (curve.calibration ? `; ${curve.calibration}` : ""),
+    ...(one.setting ? wrapped(one.setting) : []),
+    ...(one.ledger ? wrapped(`Ledger: ${one.ledger}`) : []),
+    ...(curve.audit ? wrapped(`Audit, found of claimed ε: ${audited(curve)}`) : []),
+  ];
 }
 
-function traces(measure, palette) {
-  const there = epsilons().map(number);
-  const ends = there.length ? [there[0], there[there.length - 1]] : [0.1, 10];
-  const made = [];
-  let baseline = 0;
-  for (const curve of shown()) {
-    const colour = colourOf(curve, palette);
-    const finite = curve.points.filter((one) => one.epsilon !== "inf")
-      .sort((a, b) => number(a.epsilon) - number(b.epsilon));
-    if (finite.length) {
-      const band = measure === "accuracy" ? finite.filter((one) => one.accuracy && one.accuracy_std) : [];
-      if (band.length > 1) {
-        const edge = (sign) => band.map((one) => number(one.accuracy) + sign * number(one.accuracy_std));
-        const x = band.map((one) => number(one.epsilon));
-        made.push({
-          x: [...x, ...x.slice().reverse()], y: [...edge(1), ...edge(-1).reverse()],
-          type: "scatter", mode: "lines", fill: "toself", fillcolor: `${colour}26`,
-          line: { width: 0 }, hoverinfo: "skip", showlegend: false });
-      }
-      made.push({
-        x: finite.map((one) => number(one.epsilon)),
-        y: finite.map((one) => (one[measure] === "" ? null : number(one[measure]))),
-        text: finite.map((one) => hover(curve, one, measure)), hovertemplate: "%{text}<extra></extra>",
-        type: "scatter", mode: "lines+markers", name: wrapped(curve.name, 60), meta: curve.id,
-        line: { color: colour, width: 2, dash: DASH[curve.kind] ?? "solid" },
-        marker: {
-          color: colour, size: 8,
-          symbol: curve.symbol + (curve.calibration === "published" ? "-open" : "") } });
-    }
-    for (const one of curve.points.filter((p) => p.epsilon === "inf" && p[measure] !== "")) {
-      const steps = 12;
-      const x = Array.from({ length: steps + 1 }, (_, i) => ends[0] * (ends[1] / ends[0]) ** (i / steps));
-      made.push({
-        x, y: x.map(() => number(one[measure])), text: x.map(() => hover(curve, one, measure)),
-        hovertemplate: "%{text}<extra></extra>", type: "scatter", mode: "lines", meta: curve.id,
-        name: wrapped(curve.private ? `${curve.name}, ε = inf` : curve.name, 60),
-        line: {
-          color: curve.private ? colour : levelOf(curve, palette), width: 1.5,
-          dash: curve.learner === RAW ? "14px 4px" : BASELINES[baseline++ % BASELINES.length] } });
-    }
-  }
-  return made;
+/** Give what is drawn: curves, levels, and the ends of the axis. */
+function drawn(measure, palette) {
+  const all = shown().map((curve) => ({ ...looked(curve, palette), all: curve.points }));
+  const curves = all.filter((curve) => curve.private).map((curve) => ({
+    ...curve,
+    points: curve.all.filter((one) => one.epsilon !== "inf")
+      .sort((a, b) => number(a.epsilon) - number(b.epsilon))
+      .map((one) => {
+        const [mean, spread] = [number(one[measure]), measure === "accuracy" ? number(one.accuracy_std) : NaN];
+        return {
+          epsilon: number(one.epsilon), score: mean, low: mean - spread, high: mean + spread,
+          lines: told(curve, one, measure) };
+      }) }));
+  const levels = all.flatMap((curve) =>
+    curve.all.filter((one) => one.epsilon === "inf" && one[measure] !== "").map((one) => ({
+      ...curve, symbol: "", score: number(one[measure]),
+      name: curve.private ? `${curve.name}, ε = inf` : curve.name })));
+  const scores = [...curves.flatMap((curve) => curve.points), ...levels].map((one) => one.score).filter(Number.isFinite);
+  const majority = levels.find((one) => one.learner === "majority_class");
+  const sign = LESS_IS_BETTER.has(measure) ? -1 : 1;
+  const ends = endsOf(scores.length ? scores : [0, 1], majority ? majority.score : NaN, sign, at("whole").checked);
+  const beyond = curves.flatMap((curve) => curve.points).filter((one) => one.score < ends[0] || one.score > ends[1]);
+  return { curves, levels, ends, beyond: beyond.length };
 }
 
-function layout(measure, palette) {
-  const there = epsilons();
-  const all = there.map(number);
-  // Labels of neighbours in a logarithmic axis would stand on each other.
-  const room = at("plot").clientWidth / 34;
-  const wide = all.length > 1 ? Math.log(all[all.length - 1] / all[0]) : 1;
-  const ticks = [];
-  for (const value of all) {
-    const last = ticks[ticks.length - 1];
-    if (last === undefined || Math.log(value / last) / wide > 1 / room) ticks.push(value);
-  }
-  const title = at("measure").selectedOptions[0].textContent;
-  return {
-    margin: { l: 56, r: 14, t: 10, b: 46 }, showlegend: false, hovermode: "closest",
-    paper_bgcolor: palette.ground, plot_bgcolor: palette.ground,
-    font: { color: palette.text, family: "system-ui, DejaVu Sans, sans-serif", size: 13 },
-    hoverlabel: { align: "left", bgcolor: palette.ground, bordercolor: palette.line, font: { color: palette.text, size: 12 } },
-    xaxis: {
-      type: "log", title: { text: "ε" }, gridcolor: palette.grid, linecolor: palette.line, zeroline: false,
-      tickmode: "array", tickvals: ticks, ticktext: ticks.map((value) => there[all.indexOf(value)]) },
-    yaxis: { title: { text: title }, gridcolor: palette.grid, linecolor: palette.line, zeroline: false, automargin: true },
-    shapes: there.length ? [{
-      type: "line", yref: "paper", y0: 0, y1: 1, x0: number(chosen.epsilon), x1: number(chosen.epsilon),
-      line: { color: palette.faint, width: 1, dash: "dot" } }] : [],
-  };
+/** Draw the picture into the page, as wide as there is room. */
+function redraw(measure) {
+  const plot = at("plot");
+  // Before the page has a width there is nothing to draw on: it is resized then.
+  if (!plot.clientWidth) return;
+  const palette = colours();
+  const { beyond, ...there } = drawn(measure, palette);
+  at("beyond").textContent = beyond ? ` ${beyond} point${beyond > 1 ? "s" : ""} far worse than the majority class: not in the picture.` : "";
+  const { whole, marks } = picture({
+    ...there, palette, epsilons: epsilons(), epsilon: chosen.epsilon, title: at("measure").selectedOptions[0].textContent,
+    width: plot.clientWidth, height: plot.clientHeight });
+  plot.marks = marks;
+  plot.replaceChildren(whole);
+  at("told").hidden = true;
 }
 
-const CONFIG = {
-  responsive: true, displaylogo: false,
-  modeBarButtons: [["zoom2d", "pan2d", "zoomIn2d", "zoomOut2d", "resetScale2d"]],
-};
+/** Tell of the point that is nearest to the pointer. */
+function tellNearest(event) {
+  const box = at("plot").getBoundingClientRect();
+  const [x, y] = [event.clientX - box.left, event.clientY - box.top];
+  const far = (one) => Math.hypot(one.x - x, one.y - y);
+  const nearest = at("plot").marks.reduce((a, b) => (a && far(a) <= far(b) ? a : b), null);
+  const note = at("told");
+  note.hidden = !nearest || far(nearest) > NEAR;
+  if (note.hidden) return;
+  note.replaceChildren(...nearest.lines.map((line, i) => element("div", i ? {} : { class: "first" }, line)));
+  const right = nearest.x > box.width / 2;
+  note.style.left = right ? "auto" : `${nearest.x + 14}px`;
+  note.style.right = right ? `${box.width - nearest.x + 14}px` : "auto";
+  note.style.top = `${nearest.y}px`;
+}
 
 function heading() {
   const data = at("dataset").selectedOptions[0]?.textContent ?? "";
@@ -263,21 +225,17 @@ const COLUMNS = [
   { key: "name", title: "Learner", cell: "name" },
   { key: "epsilon", title: "ε", number: true },
   { key: "accuracy", title: "Accuracy", number: true, text: (row) => score(row, "accuracy") },
-  { key: "balanced_accuracy", title: "Balanced", number: true },
-  { key: "auc", title: "AUC", number: true },
-  { key: "log_loss", title: "Log loss", number: true },
-  { key: "kind", title: "Kind", cell: "kind" },
-  { key: "calibration", title: "Noise", text: (row) => row.curve.calibration || MISSING, value: (row) => row.curve.calibration },
-  { key: "delta", title: "δ", number: true, text: (row) => (row.reference ? MISSING : row.curve.delta), value: (row) => row.curve.delta },
+  { key: "balanced_accuracy", title: "Balanced", number: true, text: (row) => three(row.balanced_accuracy) },
+  { key: "auc", title: "AUC", number: true, text: (row) => three(row.auc) },
+  { key: "log_loss", title: "Log loss", number: true, text: (row) => three(row.log_loss) },
+  { key: "kind", title: "Kind" },
   { key: "found", title: "Audit: found of claimed ε", text: (row) => audited(row.curve),
     value: (row) => (row.curve.audit ? row.curve.audit.found_epsilon : ""), number: true },
-  { key: "setting", title: "Setting", cell: "long" },
-  { key: "ledger", title: "Ledger", cell: "long" },
+  { key: "setting", title: "Setting, ledger", cell: "long",
+    text: (row) => [row.setting, row.ledger].filter((text) => text).join("; ") },
 ];
 
-const columns = COLUMNS.filter(({ key }) =>
-  (key !== "ledger" || curves.some((one) => one.points.some((p) => p.ledger)))
-  && (key !== "found" || DATA.audited));
+const columns = COLUMNS.filter(({ key }) => key !== "found" || DATA.audited);
 
 function head() {
   at("table").tHead.rows[0].replaceChildren(...columns.map((column) => {
@@ -285,7 +243,7 @@ function head() {
     button.addEventListener("click", () => {
       const again = chosen.sort?.key === column.key;
       // Scores start with the best, names with A.
-      const first = ["rank", "epsilon", "delta", "log_loss"].includes(column.key) || !column.number ? 1 : -1;
+      const first = ["rank", "epsilon", "log_loss"].includes(column.key) || !column.number ? 1 : -1;
       chosen.sort = { key: column.key, sign: again ? -chosen.sort.sign : first };
       fill();
     });
@@ -329,6 +287,7 @@ function fill() {
       const cell = element(column.key === "name" ? "th" : "td", {}, text || (column.key === "rank" ? "" : MISSING));
       if (column.key === "name") cell.scope = "row";
       if (kind) cell.className = kind;
+      cell.dataset.title = column.title;
       if (column.key === "accuracy" && row.error) cell.title = row.error;
       return cell;
     });
@@ -345,8 +304,7 @@ function draw() {
   at("answer").textContent = answer(ranked, epsilon, measure, DATA.kinds)
     + priced(studies(), at("dataset").value, epsilon, measure);
   at("plot-name").textContent = `Curves of ${heading()}.`;
-  const palette = colours();
-  Plotly.react(at("plot"), traces(measure, palette), layout(measure, palette), CONFIG);
+  redraw(measure);
   fill();
 }
 
@@ -361,10 +319,19 @@ function refresh() {
 
 async function save(format) {
   const measure = at("measure").value;
-  const whole = { ...layout(measure, LIGHT), showlegend: true, legend: { orientation: "v" },
-    title: { text: escaped(heading()) }, margin: { l: 64, r: 14, t: 50, b: 56 } };
-  const url = await Plotly.toImage(
-    { data: traces(measure, LIGHT), layout: whole }, { format, width: 1100, height: 620, scale: format === "png" ? 2 : 1 });
+  const [width, height] = [1100, 560];
+  const { whole } = picture({
+    ...drawn(measure, LIGHT), palette: LIGHT, epsilons: epsilons(), heading: heading(), legend: true,
+    title: at("measure").selectedOptions[0].textContent, width, height });
+  let url = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(new XMLSerializer().serializeToString(whole))}`;
+  if (format === "png") {
+    const image = new Image();
+    image.src = url;
+    await image.decode();
+    const canvas = element("canvas", { width: 2 * width, height: 2 * height });
+    canvas.getContext("2d").drawImage(image, 0, 0, canvas.width, canvas.height);
+    url = canvas.toDataURL("image/png");
+  }
   const link = element("a", { href: url, download: `${at("study").value.replace("*", "all")}-${at("dataset").value}.${format}` });
   document.body.append(link);
   link.click();
@@ -376,7 +343,6 @@ if (!curves.every((one) => one.calibration === "published" || !one.private)) cho
 else chosen.kinds.add(PUBLISHED);
 const all = DATA.studies.length > 1 ? [["*", "all studies"]] : [];
 options(at("study"), [...DATA.studies.map((one) => [one.name, one.title]), ...all]);
-if (matchMedia("(max-width: 60rem)").matches) at("choose").open = false;
 const notes = DATA.audited ? DATA.notes : [...DATA.notes, NOT_AUDITED];
 at("notes").replaceChildren(...notes.map((text) => element("li", {}, text)));
 if (DATA.studies.length === 1 && DATA.studies[0].metric) at("measure").value = DATA.studies[0].metric;
@@ -385,6 +351,10 @@ for (const id of ["study", "dataset"]) at(id).addEventListener("change", refresh
 at("measure").addEventListener("change", draw);
 at("epsilon").addEventListener("input", draw);
 at("every").addEventListener("change", fill);
+at("whole").addEventListener("change", draw);
+at("plot").addEventListener("pointermove", tellNearest);
+at("plot").addEventListener("pointerleave", () => { at("told").hidden = true; });
+addEventListener("resize", () => redraw(at("measure").value));
 at("all").addEventListener("click", () => { chosen.off.clear(); listLearners(); draw(); });
 at("none").addEventListener("click", () => { for (const one of ofKinds()) chosen.off.add(one.id); listLearners(); draw(); });
 at("save-png").addEventListener("click", () => save("png"));

@@ -14,13 +14,9 @@ function point(names, values) {
   return Object.fromEntries(names.map((name, i) => [name, values[i]]));
 }
 
-/** Give a curve's full name: what tells it from others of the same title. */
-function nameOf(curve, several) {
-  const parts = [curve.title];
-  if (curve.calibration === "published") parts.push("noise as published");
-  if (number(curve.delta) > 0) parts.push(`δ = ${curve.delta}`);
-  const name = parts.join(", ");
-  return several ? `${name} (${curve.study.title})` : name;
+/** Write a number of a CSV with three digits behind the point; what is no number stays. */
+function three(text) {
+  return text === "" || !Number.isFinite(number(text)) ? text : number(text).toFixed(3);
 }
 
 /** Give the rows of some curves: one a point. A point without ε is a reference. */
@@ -48,11 +44,21 @@ function ranking(rows, epsilon, measure) {
   return [...ranked, ...references.map((row) => ({ ...row, rank: "" }))];
 }
 
-/** Write a score with its standard deviation, as the CSV has them. */
+/** Write a score with its standard deviation. */
 function score(row, measure) {
   if (row[measure] === "") return MISSING;
-  const spread = measure === "accuracy" && row.accuracy_std ? ` ± ${row.accuracy_std}` : "";
-  return row[measure] + spread;
+  const spread = measure === "accuracy" && row.accuracy_std ? ` ± ${three(row.accuracy_std)}` : "";
+  return three(row[measure]) + spread;
+}
+
+/**
+ * Give the rows that may be recommended: certified, with settings that nobody chose on the records
+ * for nothing; where there is none, certified ones; where there is none, all.
+ */
+function sound(rows, kinds) {
+  const proved = rows.filter((row) => row.curve.calibration === "certified");
+  const covered = proved.filter((row) => row.kind !== kinds[2]);
+  return [covered, proved].find((some) => some.length) ?? rows;
 }
 
 /** Say what stands behind the best row's ε, where it is less than a proof. */
@@ -66,7 +72,7 @@ function reservation(row, kinds) {
   }
   const found = row.curve.audit;
   if (found && found.verdict === "violated") {
-    said.push(`The audit refutes its claim: found ε = ${found.found_epsilon}, claimed ${found.epsilon}.`);
+    said.push(`The audit refutes its claim: found ε = ${three(found.found_epsilon)}, claimed ${found.epsilon}.`);
   }
   return said;
 }
@@ -74,22 +80,28 @@ function reservation(row, kinds) {
 /** Say in a sentence which learner to take at an ε. */
 function answer(ranked, epsilon, measure, kinds) {
   const known = ranked.filter((row) => row[measure] !== "");
-  const [best, next] = known.filter((row) => !row.reference);
+  const trained = known.filter((row) => !row.reference);
+  const [best, next] = sound(trained, kinds);
   const references = known.filter((row) => row.reference);
   const free = references.find((row) => !["majority_class", RAW].includes(row.curve.learner));
   const majority = references.find((row) => row.curve.learner === "majority_class");
   if (!best) return `At ε = ${epsilon} nothing that is chosen below was trained.`;
   const parts = [`At ε = ${epsilon} take ${best.name}: ${score(best, measure)}`];
-  if (free) parts.push(`without privacy ${free[measure]} (${free.name})`);
+  const spread = measure === "accuracy" ? number(best.accuracy_std) : NaN;
+  const gap = (other) => Math.abs(number(best[measure]) - number(other[measure]));
+  if (free) parts.push(`without privacy ${three(free[measure])} (${free.name})`);
   if (majority) {
-    const beaten = byScore(measure)(best, majority) < 0 ? "" : ", which it does not surpass";
-    parts.push(`majority ${majority[measure]}${beaten}`);
+    const beaten = byScore(measure)(best, majority) < 0 && !(gap(majority) <= spread);
+    parts.push(`majority ${three(majority[measure])}${beaten ? "" : ", which it does not surpass"}`);
   }
   if (next) {
-    const spread = measure === "accuracy" ? number(best.accuracy_std) : NaN;
-    const gap = Math.abs(number(best[measure]) - number(next[measure]));
-    const near = Number.isNaN(spread) ? "" : gap <= spread ? ", is within its error" : ", is not within its error";
-    parts.push(`the next, ${next.name} with ${next[measure]}${near}`);
+    const near = Number.isNaN(spread) ? "" : `, is ${gap(next) <= spread ? "" : "not "}within its error`;
+    parts.push(`the next, ${next.name} with ${three(next[measure])}${near}`);
+  }
+  const ahead = trained.slice(0, trained.indexOf(best))
+    .find((row) => row.kind === kinds[2] && row.curve.calibration === "certified");
+  if (ahead) {
+    parts.push(`${ahead.name} has ${three(ahead[measure])} with a setting that was chosen on the records, which ε does not cover`);
   }
   return [`${parts.join("; ")}.`, ...reservation(best, kinds)].join(" ");
 }
@@ -106,6 +118,6 @@ function audited(curve) {
   const found = curve.audit;
   if (!found) return MISSING;
   const delta = number(found.delta) > 0 ? `, δ = ${found.delta}` : "";
-  const at = number(found.found_epsilon) > 0 ? found.found_epsilon : "none";
+  const at = number(found.found_epsilon) > 0 ? three(found.found_epsilon) : "none";
   return `${at} of ${found.epsilon}${delta} (${found.method}): ${found.verdict}`;
 }
