@@ -19,6 +19,7 @@ from privcurve.experiments.metrics import failure, score
 from privcurve.experiments.splits import InParts, Part, Split, Splitter
 from privcurve.experiments.store import Store
 from privcurve.learners import registry
+from privcurve.privacy.budget import ADD_REMOVE
 from privcurve.privacy.seeds import Seed
 
 logger = logging.getLogger(__name__)
@@ -41,7 +42,11 @@ def fitted(
     Of a dataset of persons ε and δ of a point are theirs, and so are those of the statement.
     """
     template = registry.make(arm.learner, dataset.domain, neighbours=arm.claim)
-    settings = [arm.estimator_parameters(point, dataset.at_most) for point in points]
+    public: dict[str, Any] = {}
+    if "n_estimate" in registry.entry(arm.learner).parameters and arm.claim == ADD_REMOVE:
+        # A public estimate: the number of training records to one digit.
+        public["n_estimate"] = int(float(f"{train.n:.0e}"))
+    settings = [{**public, **arm.estimator_parameters(point, dataset.at_most)} for point in points]
     learners: list[Any] = train.fit(template, settings, rngs)
     for learner in learners if dataset.at_most is not None else ():
         learner._fitted_statement = learner._fitted_statement.of_persons(dataset.at_most)

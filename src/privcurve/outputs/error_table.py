@@ -21,24 +21,31 @@ class ErrorTable(Output):
     word: ClassVar[str] = "error_table"
     version: ClassVar[int] = 3
     options: ClassVar = {
-        "baseline": Option("the method that others win against; by default the first", str, None)
+        "baseline": Option("the method that others win against; by default the first", str, None),
+        "neighbours": Option(
+            "beside it the methods whose ε is for these; by default all", str, None
+        ),
     }
 
     def check(self, request: OutputRequest) -> None:
         given, arms = request.options["baseline"], request.study.arms
         if given is not None:
             check_name("baseline: no method", given, arms)
+        claims = {arms[name].claim for name in private(request)}
+        if request.options["neighbours"] is not None:
+            check_name("neighbours: no method's ε is for", request.options["neighbours"], claims)
         if baseline(request) not in private(request):
             raise ValueError(f"baseline: {baseline(request)} has no ε: others have nothing to beat")
 
     def reads(self, request: OutputRequest) -> Reads:
-        read = all_curves(request)
-        titles = [arm.title for arm in request.study.arms.values()]
-        return Reads(read.curves, data=read.data, facts=[read.facts, titles])
+        read, arms = all_curves(request), request.study.arms
+        titles = [arm.title for arm in arms.values()]
+        curves = request.curves_of(arms[name] for name in shown(request))
+        return Reads(curves, data=read.data, facts=[read.facts, titles])
 
     def make(self, context: Context) -> None:
         study, base, titles = context.study, baseline(context.request), arm_titles(context.request)
-        frame = error_frame(context.runs(), study.datasets, list(study.arms), base)
+        frame = error_frame(context.runs(), study.datasets, shown(context.request), base)
         frame = kinds.with_kinds(frame, study.arms, after="learner")
         notes = (
             f"Wins, ties and losses are against {titles[base]}, by two standard errors of the "
@@ -53,6 +60,15 @@ class ErrorTable(Output):
 def baseline(request: OutputRequest) -> str:
     """Return the method that others are compared with."""
     return str(request.options["baseline"] or next(iter(request.study.arms)))
+
+
+def shown(request: OutputRequest) -> list[str]:
+    """Return the methods of the table, in the order of the study."""
+    arms, relation = request.study.arms, request.options["neighbours"]
+    if relation is None:
+        return list(arms)
+    alike = [name for name in private(request) if arms[name].claim == relation]
+    return [name for name in arms if name in (*alike, baseline(request))]
 
 
 def private(request: OutputRequest) -> list[str]:
