@@ -176,6 +176,7 @@ def asked(word, options=None, **changes):
     [
         ("error_table", {"baseline": "bost"}, {}, "no method 'bost'"),
         ("error_table", {"baseline": "majority"}, {}, "majority has no ε"),
+        ("error_table", {"neighbours": "add-remove"}, {}, "no method's ε is for 'add-remove'"),
         ("mean_ranks", {}, {}, "two datasets"),
         ("mean_ranks", {"datasets": ["tinny"]}, {}, "the study has no 'tinny'"),
         ("mean_ranks", {"datasets": "tiny"}, {}, "a list of datasets"),
@@ -193,6 +194,16 @@ def asked(word, options=None, **changes):
 def test_what_can_not_be_shown_is_refused_by_name(word, options, changes, told):
     with pytest.raises(study.StudyError, match=told):
         asked(word, options, **changes)
+
+
+def test_a_table_of_some_neighbours_has_their_methods_and_the_baseline():
+    gam = {"learner": "privgam", "deltas": [1e-5]}
+    learners = {"gam": gam, "added": {**gam, "neighbours": "add-remove"}, "boost": BOOST}
+    shown = ["gam~certified~delta=1e-05", "added~certified~delta=1e-05"]
+    options = {"baseline": shown[0], "neighbours": "add-remove"}
+    request = asked("error_table", options, learners=learners)
+    assert domains.shown(request) == shown
+    assert {arm for _, arm in request.output.reads(request).curves} == set(shown)
 
 
 def test_an_arm_is_named_with_its_calibration_where_there_are_both():

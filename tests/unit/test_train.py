@@ -66,6 +66,22 @@ def test_what_is_stored_is_not_trained_again(dataset, arm, tmp_path):
     assert (first.n_trained, second.n_trained, second.n_reused) == (7, len(tasks(arm)) - 7, 7)
 
 
+def test_where_a_record_is_added_a_learner_is_told_about_how_many_there_are(dataset, tmp_path):
+    gam = {"learner": "privgam", "deltas": [1e-5], "neighbours": "add-remove"}
+    raw = {
+        **{"title": "t", "datasets": ["toy-line"], "epsilons": [1], "folds": 3, "repeats": 1},
+        "learners": {"gam": gam, "given": {**gam, "fixed": {"n_estimate": 7}}},
+    }
+    arms = study.from_mapping(raw, "t", "t.yaml").arms
+    part, _ = Splitter(dataset, 1).parts(Split("1/3", 1))
+    estimates = []
+    for arm in arms.values():
+        (model,) = train.fitted(dataset, arm, arm.points, part, [np.random.default_rng(0)])
+        estimates.append(model.n_estimate)
+    # Of 1,333 or 1,334 records.
+    assert estimates == [1000, 7]
+
+
 def test_a_store_that_cannot_be_written_is_found_before_training(dataset, arm, tmp_path):
     (tmp_path / "toy-line").write_text("a file, where the store wants a folder")
     trainer = train.Trainer(dataset, arm, 1, tmp_path)

@@ -22,9 +22,7 @@ class ErrorTable(Output):
     version: ClassVar[int] = 3
     options: ClassVar = {
         "baseline": Option("the method that others win against; by default the first", str, None),
-        "neighbours": Option(
-            "beside it the methods whose ε is for these; by default all", str, None
-        ),
+        "neighbours": Option("beside it, methods whose ε is for these; by default all", str, None),
     }
 
     def check(self, request: OutputRequest) -> None:
