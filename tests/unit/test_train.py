@@ -242,7 +242,7 @@ def test_progress_is_lines_in_a_log(monkeypatch, caplog):
         for _ in range(3):
             progress.step()
     assert [r.getMessage().partition(",")[0] for r in caplog.records] == [
-        "1 of 3 cells",
-        "2 of 3 cells",
+        "1 of 3 runs",
+        "2 of 3 runs",
     ]
     assert not sys.stderr.getvalue()
