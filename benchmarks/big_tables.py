@@ -63,11 +63,11 @@ def main() -> None:
             measure(n_rows, n_rows <= options.whole, options.dask)
 
 
-def measure(n_rows: int, whole: bool, dask: bool) -> None:
+def measure(n_rows: int, in_one: bool, dask: bool) -> None:
     """Print the lines of one table."""
     write(n_rows, Path("table.csv"))
     code = ["-m", "privcurve.steps.prepare", "table", "--output", "results/data/table"]
-    forms = ("parts", "whole") if whole else ("parts",)
+    forms = ("parts", "whole") if in_one else ("parts",)
     for form in forms:
         shutil.rmtree(form, ignore_errors=True)
         Path(form, "descriptions").mkdir(parents=True)
@@ -78,7 +78,7 @@ def measure(n_rows: int, whole: bool, dask: bool) -> None:
     for word, delta in DELTAS.items():
         plain: tuple[float, float, float] | None = None
         models = []
-        if whole:
+        if in_one:
             plain = run("whole", *release(delta))
             line(n_rows, f"release ({word}), one memory", plain)
             models.append(model("whole"))
@@ -199,11 +199,11 @@ class Workers:
 
     def largest(self) -> list[int]:
         """Return the largest resident memory of each worker, in MB."""
-        found = []
+        peaks = []
         for worker in self._running[1:]:
             status = Path(f"/proc/{worker.pid}/status").read_text()
-            found.append(int(status.partition("VmHWM:")[2].split()[0]) // 1000)
-        return found
+            peaks.append(int(status.partition("VmHWM:")[2].split()[0]) // 1000)
+        return peaks
 
     def __exit__(self, *error: object) -> None:
         for process in self._running:

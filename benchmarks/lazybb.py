@@ -51,12 +51,12 @@ def start_up() -> dict[str, float]:
     imported = time.perf_counter()
     LazyBBClassifier(n_bins=2).fit([[0], [1]], [0, 1])
     first = time.perf_counter()
-    found = {"import_seconds": imported - started, "first_fit_seconds": first - imported}
+    times = {"import_seconds": imported - started, "first_fit_seconds": first - imported}
     print(
-        f"import {found['import_seconds']:.2f} s, first fit {found['first_fit_seconds']:.2f} s "
+        f"import {times['import_seconds']:.2f} s, first fit {times['first_fit_seconds']:.2f} s "
         "(compiles if there is no Numba cache)"
     )
-    return found
+    return times
 
 
 def against_adaboost(repeats: int) -> dict[str, Any]:
@@ -77,7 +77,7 @@ def against_adaboost(repeats: int) -> dict[str, Any]:
     ).astype(np.float64)
     ada = AdaBoostClassifier(DecisionTreeClassifier(max_depth=1), n_estimators=N_ROUNDS)
     other = best(lambda: ada.fit(one_hot, y), 1)
-    found = {
+    times = {
         "data": name,
         "n_records": len(X),
         "n_distinct": len(rows),
@@ -90,20 +90,20 @@ def against_adaboost(repeats: int) -> dict[str, Any]:
         "times_faster_in_batch": other / (batched / batch),
     }
     print(f"\n{name}: {len(X)} records, {len(rows)} distinct, τ = {N_ROUNDS}")
-    print(f"  LazyBB, one fit               {found['fit_ms']:9.2f} ms")
-    print(f"  LazyBB, a fit in a batch of 32{found['fit_ms_in_batch_of_32']:9.2f} ms")
-    print(f"  AdaBoost, {one_hot.shape[1]} one-hot columns{found['adaboost_ms']:10.0f} ms")
+    print(f"  LazyBB, one fit               {times['fit_ms']:9.2f} ms")
+    print(f"  LazyBB, a fit in a batch of 32{times['fit_ms_in_batch_of_32']:9.2f} ms")
+    print(f"  AdaBoost, {one_hot.shape[1]} one-hot columns{times['adaboost_ms']:10.0f} ms")
     print(
-        f"  ratio {found['times_faster']:.0f} alone, {found['times_faster_in_batch']:.0f} batched"
+        f"  ratio {times['times_faster']:.0f} alone, {times['times_faster_in_batch']:.0f} batched"
     )
-    return found
+    return times
 
 
 def over_rows(max_rows: int, repeats: int) -> list[dict[str, float]]:
     from privcurve.learners import LazyBBClassifier
 
     print(f"\n{'rows':>9} {'ms a fit':>9} {'ns a row and round':>19} {'peak MiB':>9}")
-    found = []
+    times = []
     for n_rows in (10**k for k in range(3, 8)):
         if n_rows > max_rows:
             break
@@ -120,8 +120,8 @@ def over_rows(max_rows: int, repeats: int) -> list[dict[str, float]]:
             f"{n_rows:9d} {row['fit_ms']:9.2f} {row['ns_per_row_and_round']:19.2f} "
             f"{row['peak_rss_mib']:9.0f}"
         )
-        found.append(row)
-    return found
+        times.append(row)
+    return times
 
 
 def over_rounds(repeats: int) -> list[dict[str, float]]:
@@ -129,7 +129,7 @@ def over_rounds(repeats: int) -> list[dict[str, float]]:
 
     X, y = synthetic(ADULT_ROWS)
     print(f"\n{'rounds':>9} {'ms a fit':>9} {'µs a round':>11}   ({ADULT_ROWS} rows)")
-    found = []
+    times = []
     for n_rounds in (5, 25, 99, 199, 399):
         learner = LazyBBClassifier(n_rounds=n_rounds, n_bins=ADULT_BINS, random_state=0)
         seconds = best(partial(learner.fit, X, y), repeats)
@@ -139,8 +139,8 @@ def over_rounds(repeats: int) -> list[dict[str, float]]:
             "us_per_round": seconds / n_rounds * 1e6,
         }
         print(f"{n_rounds:9d} {row['fit_ms']:9.2f} {row['us_per_round']:11.1f}")
-        found.append(row)
-    return found
+        times.append(row)
+    return times
 
 
 def adult() -> tuple[str, np.ndarray, np.ndarray, tuple[int, ...]]:

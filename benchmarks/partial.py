@@ -40,14 +40,14 @@ def main() -> None:
     options = parser.parse_args()
     name, X, y, facts = records()
     print(f"{name}: {RECORDS} records, {X.shape[1]} columns, ε = {EPSILON}")
-    found = {}
+    measured = {}
     with threadpool_limits(1):
         for what, (learner, parameters, relation) in cases().items():
             fit = one_fit(learner, parameters, relation, facts, X, y, scores=what == PATE)
-            found[what] = milliseconds(fit, options.fits)
-            print(f"  {what:42s} {found[what]:8.1f} ms")
+            measured[what] = milliseconds(fit, options.fits)
+            print(f"  {what:42s} {measured[what]:8.1f} ms")
     if options.json is not None:
-        options.json.write_text(json.dumps(found, indent=1) + "\n")
+        options.json.write_text(json.dumps(measured, indent=1) + "\n")
 
 
 def cases() -> dict[str, tuple[str, dict[str, Any], str]]:

@@ -45,7 +45,7 @@ def main() -> None:
     parser.add_argument("--kdd", action="store_true", help="5 million rows of 41 columns, alone")
     options = parser.parse_args()
     with threadpool_limits(1):
-        found: dict[str, Any] = (
+        measured: dict[str, Any] = (
             {"kdd": kdd()}
             if options.kdd
             else {
@@ -55,56 +55,56 @@ def main() -> None:
             }
         )
     if options.json is not None:
-        options.json.write_text(json.dumps(found, indent=1) + "\n")
+        options.json.write_text(json.dumps(measured, indent=1) + "\n")
 
 
 def against_plain(fits: int) -> dict[str, Any]:
     name, X, y, n_bins, ordered = coded_adult()
     mu = gaussian_budget(*BUDGET.values(), REPLACE_ONE).amount
-    whole, labels = X.astype(int), (y > 0).astype(int)
+    codes, labels = X.astype(int), (y > 0).astype(int)
 
     def plain(seed: int) -> None:
         rng = np.random.default_rng(seed)
-        reference.cyclic(whole, labels, n_bins, ordered, mu, rng, rule.ROUNDS)
+        reference.cyclic(codes, labels, n_bins, ordered, mu, rng, rule.ROUNDS)
 
-    found = {
+    measured = {
         "data": name,
         "fit_ms": milliseconds(fit_of(X, y, n_bins, ordered, **BUDGET), fits),
         "fit_ms_without_delta": milliseconds(fit_of(X, y, n_bins, ordered, epsilon=1.0), fits),
         "plain_ms": milliseconds(plain, 1),
     }
-    found["times_faster"] = found["plain_ms"] / found["fit_ms"]
+    measured["times_faster"] = measured["plain_ms"] / measured["fit_ms"]
     print(f"{name}: {len(X)} records, {len(n_bins)} columns, ε = 1")
-    print(f"  a fit, δ = 1e-5 (cyclic)   {found['fit_ms']:9.1f} ms")
-    print(f"  a fit, δ = 0 (greedy)      {found['fit_ms_without_delta']:9.1f} ms")
-    print(f"  the plain program, δ = 1e-5{found['plain_ms']:9.0f} ms")
-    print(f"  ratio {found['times_faster']:.0f}")
-    return found
+    print(f"  a fit, δ = 1e-5 (cyclic)   {measured['fit_ms']:9.1f} ms")
+    print(f"  a fit, δ = 0 (greedy)      {measured['fit_ms_without_delta']:9.1f} ms")
+    print(f"  the plain program, δ = 1e-5{measured['plain_ms']:9.0f} ms")
+    print(f"  ratio {measured['times_faster']:.0f}")
+    return measured
 
 
 def over_rows(max_rows: int, fits: int) -> list[dict[str, float]]:
     """Time fits of one method: the rule's own depends on how many records there are."""
     print(f"\n{'rows':>9} {'ms a fit':>9} {'ns a row, column and round':>27}")
-    found = []
+    measured = []
     for n_rows in (10**k for k in range(3, 7)):
         if n_rows > max_rows:
             break
         X, y = synthetic(n_rows)
         fit = fit_of(X, y, ADULT_BINS, None, method="cyclic", **BUDGET)
-        found.append(report(n_rows, n_rows, X.shape[1], milliseconds(fit, fits)))
-    return found
+        measured.append(report(n_rows, n_rows, X.shape[1], milliseconds(fit, fits)))
+    return measured
 
 
 def over_columns(fits: int) -> list[dict[str, float]]:
     n_rows = 32_561
     X, y = synthetic(n_rows)
     print(f"\n{'columns':>9} {'ms a fit':>9} {'ns a row, column and round':>27}   ({n_rows} rows)")
-    found = []
+    measured = []
     for times in (1, 2, 4, 8):
         wide, n_bins = np.tile(X, times), ADULT_BINS * times
         fit = fit_of(wide, y, n_bins, None, method="cyclic", **BUDGET)
-        found.append(report(len(n_bins), n_rows, len(n_bins), milliseconds(fit, fits)))
-    return found
+        measured.append(report(len(n_bins), n_rows, len(n_bins), milliseconds(fit, fits)))
+    return measured
 
 
 def report(shown: int, n_rows: int, n_columns: int, ms: float) -> dict[str, float]:
@@ -122,12 +122,12 @@ def kdd() -> dict[str, float]:
     y = np.where(X[:, 1] + X[:, 2] // 22 + (rng.random(KDD_ROWS) < 0.2) > 1, 1, -1)
     before = peak_rss()
     ms = milliseconds(fit_of(X, y.astype(np.int8), KDD_BINS, None, **BUDGET), 1)
-    found = {"rows": KDD_ROWS, "fit_seconds": ms / 1e3, "data_mib": before, "mib": peak_rss()}
+    measured = {"rows": KDD_ROWS, "fit_seconds": ms / 1e3, "data_mib": before, "mib": peak_rss()}
     print(
         f"{KDD_ROWS:,} rows of {len(KDD_BINS)} columns: {ms / 1e3:.1f} s a fit, "
-        f"{found['mib']:.0f} MiB at most, {before:.0f} of them before the fit"
+        f"{measured['mib']:.0f} MiB at most, {before:.0f} of them before the fit"
     )
-    return found
+    return measured
 
 
 def fit_of(

@@ -49,9 +49,9 @@ def main() -> None:
     if options.json is not None:
         options.json = options.json.absolute()  # the working directory changes
     with tempfile.TemporaryDirectory() as temporary:
-        found = measure(options, options.folder or Path(temporary))
+        measured = measure(options, options.folder or Path(temporary))
     if options.json is not None:
-        options.json.write_text(json.dumps(found, indent=1) + "\n")
+        options.json.write_text(json.dumps(measured, indent=1) + "\n")
 
 
 def measure(options: argparse.Namespace, folder: Path) -> dict[str, Any]:
@@ -65,11 +65,11 @@ def measure(options: argparse.Namespace, folder: Path) -> dict[str, Any]:
     n_cells = sum(len(job.portions[0].tasks) for job in grid)
     n_jobs = len(grid)
     print(f"{n_cells:,} cells in {n_jobs:,} jobs, {options.cores} cores\n", flush=True)
-    found: dict[str, Any] = {"cells": n_cells, "jobs": n_jobs, "cores": options.cores}
+    measured: dict[str, Any] = {"cells": n_cells, "jobs": n_jobs, "cores": options.cores}
 
     def show(what: str, target: str, *command: str, says: str = "") -> None:
         seconds, memory = run(*command, says=says)
-        found[what] = {"seconds": seconds, "memory_mib": memory}
+        measured[what] = {"seconds": seconds, "memory_mib": memory}
         print(f"{what:44} {seconds:8.2f} s {memory:7.0f} MiB   {target}", flush=True)
 
     snakemake = ("-m", "snakemake", "--cores", str(options.cores))
@@ -96,7 +96,7 @@ def measure(options: argparse.Namespace, folder: Path) -> dict[str, Any]:
     shutil.rmtree("results/cells")
     show("summary, stored by other jobs", "< 10 s", *summary())
     shutil.move("cells", "results/cells")
-    return found
+    return measured
 
 
 PER_JOB = "seconds_per_job"
@@ -156,10 +156,10 @@ def synthesise(grid: list[Job]) -> None:
             for row, result in made_up(portion, ids, rng):
                 store.add(row["id"], result)
                 rows.append(row | result)
-        known = {"name": portion.name, "digest": portion.digest, "checksum": facts["checksum"]}
+        names = {"name": portion.name, "digest": portion.digest, "checksum": facts["checksum"]}
         work = {"trained": len(rows), "reused": 0, "failed": 0}
         seconds = {"training_seconds": 1.0, "job_seconds": 2.0}
-        results.write(job.file, [results.table(rows)], [known | work | seconds])
+        results.write(job.file, [results.table(rows)], [names | work | seconds])
 
 
 def made_up(

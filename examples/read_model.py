@@ -61,8 +61,8 @@ def code(column, text, domain):
 def title_of(column, text, domain):
     """Return the title of a text's category: of the first pattern that fits, or the text."""
     values = [value for value, _ in column["categories"]]
-    known = dict(column["categories"])
-    whole = whole_of(text, domain)
+    codes = dict(column["categories"])
+    short = whole_of(text, domain)
     # What stands for a missing value, unless it is a value of its own.
     fold = str.casefold if column.get("patterns") else str
     own = {fold(value) for value, title in column["categories"] if title != "?"}
@@ -75,14 +75,14 @@ def title_of(column, text, domain):
     if column.get("patterns"):
         if text == "" or none:
             return "?"
-        fits = (v for v in values if regular(v).fullmatch(text) or regular(v).fullmatch(whole))
-        return known[next(fits, "other")]
-    if text in known:
-        return known[text]
-    other = "other" if domain["unknown"] == "other" and "other" in known else None
-    if "?" in known and (none or (text == "" and other)):
-        return known["?"]
-    return known[other if other and whole not in known else whole]
+        fits = (v for v in values if regular(v).fullmatch(text) or regular(v).fullmatch(short))
+        return codes[next(fits, "other")]
+    if text in codes:
+        return codes[text]
+    other = "other" if domain["unknown"] == "other" and "other" in codes else None
+    if "?" in codes and (none or (text == "" and other)):
+        return codes["?"]
+    return codes[other if other and short not in codes else short]
 
 
 def whole_of(text, domain):
@@ -95,15 +95,15 @@ def whole_of(text, domain):
 
 def amounts(texts, domain, text=False):
     """Return the numbers among some texts; of the file's, those that it writes with its point."""
-    found = set()
+    values = set()
     for each in texts:
         if re.match("[+-]?0[0-9]", each) or "_" in each:
             continue
         if text and domain["decimal"] == "," and "." in each:
             continue
         with contextlib.suppress(ValueError):
-            found.add(float(each.replace(domain["decimal"], ".")))
-    return found
+            values.add(float(each.replace(domain["decimal"], ".")))
+    return values
 
 
 def regular(pattern):
@@ -128,16 +128,16 @@ def day(text, form, domain):
     """Return the days since 1970-01-01; None if it is a number that stands for a missing value."""
     iso = form == "iso"
     try:
-        found = (
+        moment = (
             datetime.datetime.fromisoformat(text) if iso else datetime.datetime.strptime(text, form)
         )
     except ValueError:
         if number(text, domain) is None:
             return None
         raise
-    if found.tzinfo is not None:
-        found = found.astimezone(datetime.timezone.utc)  # noqa: UP017 - for old versions of Python
-    return (found.date() - datetime.date(1970, 1, 1)).days
+    if moment.tzinfo is not None:
+        moment = moment.astimezone(datetime.timezone.utc)  # noqa: UP017 - for old versions of Python
+    return (moment.date() - datetime.date(1970, 1, 1)).days
 
 
 def edges(column):

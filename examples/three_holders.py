@@ -132,11 +132,11 @@ def hold(file: Path, port: int) -> None:
 
 def masked(message: np.ndarray, number: int, masks: dict[int, np.random.Generator]) -> np.ndarray:
     """Hide a message: what one party of a pair adds, the other takes off, modulo 2**32."""
-    found = message.copy()
+    masked = message.copy()
     for other, rng in masks.items():
         mask = rng.integers(2**32, size=message.shape, dtype=np.uint32)
-        found = found + mask if number < other else found - mask
-    return found
+        masked = masked + mask if number < other else masked - mask
+    return masked
 
 
 # --- the server's process -----------------------------------------------------------------------
@@ -223,9 +223,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--check", action="store_true", help="grow it in one process too, compare")
     parser.add_argument("--holder", type=Path, help=argparse.SUPPRESS)
     parser.add_argument("--port", type=int, help=argparse.SUPPRESS)
-    asked = parser.parse_args(arguments)
-    if asked.holder:
-        hold(asked.holder, asked.port)
+    options = parser.parse_args(arguments)
+    if options.holder:
+        hold(options.holder, options.port)
         return 0
     # A party's process needs none of it.
     from privcurve import datasets
@@ -234,11 +234,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     data = datasets.load("wdbc")
     learner = DistributedTopDownClassifier(
-        protocol=asked.protocol,
-        trust=asked.trust,
+        protocol=options.protocol,
+        trust=options.trust,
         n_holders=N_HOLDERS,
-        depth=asked.depth,
-        epsilon=asked.epsilon,
+        depth=options.depth,
+        epsilon=options.epsilon,
         delta=1e-5,
     )
     # Public facts, which a fit on rows would set.
@@ -247,8 +247,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     transcript = Transcript(N_HOLDERS)
     with tempfile.TemporaryDirectory() as name, socket.create_server((HOST, 0)) as server:
         folder, port = Path(name), str(server.getsockname()[1])
-        files = write_files(folder, data, questions, asked.seed)
-        here = [read_file(file)[0] for file in files] if asked.check else []
+        files = write_files(folder, data, questions, options.seed)
+        here = [read_file(file)[0] for file in files] if options.check else []
         command = [sys.executable, __file__, "--port", port, "--holder"]
         processes = [subprocess.Popen([*command, str(file)]) for file in files]
         try:
@@ -261,7 +261,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     report(holders, transcript)
     print(TreeModel(tree.forest(questions, 2), learner.n_bins_).describe(data.domain.bin_names))
     print(statement)
-    if asked.check:
+    if options.check:
         again, _ = learner.grow(here, questions, Transcript(N_HOLDERS))
         same = vars(again) == vars(tree)
         print("the same tree as in one process" if same else "NOT the tree of one process")
