@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import itertools
 import json
 from functools import partial
@@ -52,6 +53,20 @@ def test_a_training_that_takes_long_is_told_how_far_it_is(folder, capsys, monkey
         "75 % of the training done (about 6 s left)",
         "100 % of the training done",
     ])  # fmt: skip
+
+
+def test_on_a_terminal_reading_and_training_have_a_line_each(folder, monkeypatch):
+    terminal, clock = io.StringIO(), itertools.count(0, 6)
+    monkeypatch.setattr(terminal, "isatty", lambda: True)
+    shown = partial(Progress, show=terminal, clock=lambda: next(clock))
+    monkeypatch.setattr(telling, "Progress", shown)
+    assert main.main(f"{RELEASE} 1".split()) == 0
+    lines = terminal.getvalue().split("\n")
+    assert [line.rpartition("\r")[2].partition(" (")[0].rstrip() for line in lines] == [
+        "100 % of patients read",
+        "0 % of the training done",
+        "",
+    ]
 
 
 def test_the_budget_is_shown_before_and_after_releases(folder, capsys):

@@ -84,6 +84,8 @@ def test_labels_are_the_users_own_names_and_probabilities_are_beside_them(folder
     assert len({row[0] for row in rows}) == 2
     assert np.allclose([list(map(float, row[1:])) for row in rows], fitted.predict_proba(codes))
     assert answers(capsys) == [["predicted_sick"], *([row[0]] for row in rows)]
+    assert answers(capsys, "new.csv -o -") == answers(capsys)
+    assert not (folder / "-").exists()
     assert answers(capsys, "new.csv --answers sick")[0] == ["sick"]
 
 

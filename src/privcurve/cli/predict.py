@@ -53,7 +53,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="a table: CSV or similar (also .gz), Parquet, or Excel; - for standard input",
     )
     option(
-        "-o", "--output", type=Path, help="where to write the answers (default: standard output)"
+        "-o", "--output", type=Path, help="where to write the answers (default: standard output, -)"
     )
     option(
         "--id",
@@ -83,6 +83,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Write a label for each record; say whether some were skipped."""
+    if arguments.output == Path("-"):
+        arguments.output = None
     output = arguments.output
     if arguments.separator is not None and len(arguments.separator) != 1:
         raise UsageError(f"--separator {arguments.separator!r} is not one character")
