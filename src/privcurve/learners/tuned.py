@@ -113,7 +113,10 @@ class TunedClassifier(PrivateClassifier):
                 raise ValueError(f"{NAME}: {why}. {registry.others_for_more_classes()}")
 
     def _offer(self) -> LearnerEntry:
-        many = all(registry.entry(name).multiclass for name in self._names())
+        try:
+            many = all(registry.entry(name).multiclass for name in self._names())
+        except ValueError:  # which a fit refuses
+            many = False
         return replace(registry.entry(NAME), multiclass=many)
 
     def _budget(self) -> SelectionBudget:
