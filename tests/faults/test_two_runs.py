@@ -1,7 +1,6 @@
 """Two Snakemake processes on the same folder."""
 
 import pytest
-from checkout import slow
 from disturbed import N_TRAINED, go_on, jobs
 
 pytestmark = pytest.mark.workflow
@@ -26,9 +25,10 @@ def test_the_second_is_told_that_the_folder_is_locked(project, undisturbed):
     project.check_right(undisturbed, kept)
 
 
-@pytest.mark.parametrize("stored", [slow((20, 200)), slow((0, 0))])
-def test_without_the_lock_both_train_and_the_tables_are_right(project, undisturbed, stored):
+@pytest.mark.slow
+def test_without_the_lock_both_train_and_the_tables_are_right(project, undisturbed):
     """Both are in the middle of the same job, and end it and the rest side by side."""
+    stored = (20, 200)
     assert sum(stored) < N_TRAINED
     first, job = project.start_and_stand_still(after(stored[0]), "--nolock")
     kept = project.stored_ids()

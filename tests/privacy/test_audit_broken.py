@@ -20,7 +20,7 @@ from privcurve.learners.registry import estimator_class
 
 TARGET = Target("not used", records([[0]], [1], [2]))
 SEED = 7
-SEEDS = 20
+SEEDS = 5
 
 # What is broken, whose claims try it, and how many trainings are enough here.
 CASES = [
@@ -66,9 +66,9 @@ def two_of_several(c, target):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("learner", ATTACKS)
-def test_twenty_seeds_of_sound_learners(learner):
+def test_no_seed_flags_a_sound_learner(learner):
     """None is flagged: over all rows of a run the chance is 1e-4. Few trainings are as honest."""
     assert SEEDS * VERDICT_ERROR < 0.01
-    n = 20 if learner == "dp_logistic_regression" else 100
+    n = 20 if learner in ("dp_logistic_regression", "brc") else 100
     for c, seed in itertools.product(recipe(learner), range(SEEDS)):
         assert tried(c, n, seed) != VIOLATED, f"{c.name}, seed {seed}"

@@ -40,7 +40,7 @@ REFUSED = "refused"
 FILLED = "filled"
 
 SHORT = settings(max_examples=80)
-LONG = settings(max_examples=1000, suppress_health_check=list(HealthCheck))
+LONG = settings(max_examples=300, suppress_health_check=list(HealthCheck))
 
 
 def outcome(code, *arguments):
@@ -250,7 +250,7 @@ def by_road(road, parser, most):
     return records, problems.told, problems.lost
 
 
-@pytest.mark.parametrize("n", [300, pytest.param(5000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("n", [300, pytest.param(1200, marks=pytest.mark.slow)])
 def test_arrow_reads_what_the_exact_road_reads(n, monkeypatch):
     by_arrow = []
     together = delimited._together
@@ -370,7 +370,7 @@ def check_predictions(columns, model, path):
         assert (REFUSED if whole == REFUSED else [row[0] for row in whole]) == names
 
 
-@pytest.mark.parametrize("n", [10, pytest.param(100, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("n", [10, pytest.param(30, marks=pytest.mark.slow)])
 def test_a_saved_model_says_of_a_table_what_it_says_of_each_row(n, model, tmp_path_factory):
     path = tmp_path_factory.mktemp("predictions")
     strategy = tables(TEXTS, nothing=False, of=ALL)

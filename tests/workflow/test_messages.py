@@ -16,21 +16,12 @@ def refused(project, *says, arguments=(), **environment):
     return output
 
 
-def with_boost(**changes):
-    return {"learners": {"boost": {"learner": "lazybb", "grid": {"n_rounds": [5]}, **changes}}}
-
-
 @pytest.mark.parametrize(
     ("changes", "says"),
     [
         ({"epsilon": [1]}, ("unknown key 'epsilon'", "'epsilons'")),
-        slow(with_boost(learner="lazybbb"), ("unknown learner 'lazybbb'", "'lazybb'")),
-        slow({"epsilons": [-1]}, ("epsilon = -1.0 is not a number above 0",)),
-        slow(with_boost(grid={"density": [2]}), ("density = 2",)),
-        slow(with_boost(grid={"n_rounds": []}), ("n_rounds", "no value")),
-        slow(with_boost(grid={"n_rounds": [float("inf")]}), ("n_rounds = inf",)),
+        # Other words: tests/unit/test_study.py.
         slow({"datasets": ["toy line"]}, ("toy line",)),
-        slow({"datasets": ["no-such"]}, ("no-such",)),
     ],
 )
 def test_studies(project, changes, says):
