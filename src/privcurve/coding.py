@@ -37,6 +37,11 @@ LEAVES = 2**12
 # about 2^-14 of the range wide, so a public bound that is ten thousand times too wide costs little.
 HALVINGS = 14
 
+# The number of the rules by which learners merge mixed bins: `few_bins` of their entries, and
+# PrivGAM's. Raised when one changes: data with mixed bins then have another checksum, so their
+# results are made anew, and no others.
+MERGING = 2
+
 # Labels are bytes with a sign, codes two bytes at the most.
 MOST_CLASSES = 128
 MOST_CODES = 2**16

@@ -66,6 +66,22 @@ def test_data_that_earlier_versions_coded_otherwise_are_coded_again(
     assert not datasets.is_current(saved)
 
 
+@pytest.mark.parametrize(("spacing", "kept"), [("mixed", False), ("equal", True)])
+def test_data_of_mixed_bins_are_coded_again_where_learners_merge_them_otherwise(
+    own: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, spacing: str, kept: bool
+) -> None:
+    own(columns=[{**AGE, "spacing": spacing}, TOWN])
+    with monkeypatch.context() as earlier:
+        for module in ("description", "dataset"):
+            earlier.setattr(f"privcurve.datasets.{module}.MERGING", 1)
+        before = datasets.load("mine")
+        datasets.save(before, tmp_path / "coded")
+        assert datasets.is_current(tmp_path / "coded")
+    # The checksum is part of the id of each result.
+    assert (datasets.load("mine").checksum == before.checksum) is kept
+    assert datasets.is_current(tmp_path / "coded") is kept
+
+
 def test_words_without_meaning_for_the_codes_are_free(own: Any, saved: Path) -> None:
     path = Path("resources/datasets/mine.yaml")
     path.write_text("# a remark\n" + path.read_text())

@@ -10,7 +10,8 @@ from privcurve.kernels.privgam import _along, _apart, smooth
 from privcurve.learners import registry
 from privcurve.learners.additive import rule
 from privcurve.learners.additive.fitting import Fit
-from privcurve.learners.additive.privgam import PrivGAMClassifier
+from privcurve.learners.additive.linear_part import LinearPart
+from privcurve.learners.additive.privgam import PrivGAMClassifier, plan_of
 from privcurve.learners.additive.residuals import Residuals, bin_maps
 from privcurve.learners.entry import Facts
 from privcurve.learners.majority import NoisyMajorityClassifier
@@ -388,3 +389,65 @@ def test_columns_that_stand_for_a_line_help_each_other():
         for linear in ("no", "yes")
     }  # fmt: skip
     assert right["yes"] > right["no"] + 0.02
+
+
+# Mixed bins ---------------------------------------------------------------------------------------
+
+
+def in_a_few_bins(n=3000):
+    """Records in six of 64 mixed bins, and those of a bin for missing values; 16 others."""
+    rng = np.random.default_rng(5)
+    codes = rng.choice([20, 21, 22, 23, 24, 25, 64], n)
+    other = rng.integers(16, size=n)
+    signs = np.where((np.isin(codes, [20, 23, 25]) | (other > 12)) ^ (rng.random(n) < 0.1), 1, -1)
+    return np.stack([codes, other], axis=1), signs
+
+
+def of_mixed(**parameters):
+    known = {"n_bins": (65, 16), "classes": (-1, 1), "ordered": True, "mixed_bins": (64, 0)}
+    given = {"epsilon": 3.0, "delta": 1e-6, "random_state": 0, **parameters}
+    return PrivGAMClassifier(**{**known, **given})
+
+
+def test_mixed_bins_are_merged_by_what_was_released_of_them():
+    X, y = in_a_few_bins()
+    shape, other = of_mixed().fit(X, y).model_.shapes
+    starts = 1 + np.flatnonzero(np.diff(shape[:64]))
+    # Where no records are bins are merged, and where they are each stays: + - - + - +.
+    assert len(starts) < rule.MIXED_GROUPS
+    assert set(range(21, 26)) - {22} <= set(starts.tolist())
+    assert (shape[[20, 23, 25]] > shape[[21, 22, 24]] + 1).all()
+    assert len(np.unique(other)) == 16
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [{"bins": "all"}, {"bins": "few"}, {"delta": 0.0}, {"method": "greedy"}, {"epsilon": np.inf}],
+    ids=str,
+)
+def test_other_fits_leave_mixed_bins_to_the_rule_of_all(parameters):
+    X, y = in_a_few_bins(1000)
+    models = []
+    for mixed in ((64, 0), None):
+        rng = np.random.default_rng(0)
+        models += of_mixed(**parameters, mixed_bins=mixed).fit_many(X, y, [{}], [rng])
+    for one, other in zip(*(each.model_.shapes for each in models), strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+def test_mixed_bins_are_merged_between_much_noise_and_little():
+    assert rule.regroups(10_000, 0.34, 2)
+    assert not rule.regroups(10_000, 0.36, 2)
+    assert not rule.regroups(10_000, 0.12, 2)
+    assert not rule.regroups(10_000, 0.34, 3)
+    settings = of_mixed(epsilon=1.0)
+    for n, mixed in ((4_000, ()), (10_000, (64, 0)), (20_000, ())):
+        assert plan_of(settings, n, (True, True)).mixed == mixed
+
+
+def test_a_merged_column_has_the_mean_place_of_its_bins():
+    line = LinearPart(np.array([4, 2, 1]))
+    line.coefficients[0] = 2.0
+    line.merge(0, np.array([0, 1, 3]), np.array([1.0, 3.0, 1.0, 1.0]))
+    assert (line.shape(0) / 2).tolist() == pytest.approx([-3 / 8, -1 / 16, 3 / 8], abs=2e-3)
+    assert len(line.shape(1)) == 2

@@ -18,6 +18,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from privcurve.coding import MERGING
 from privcurve.datasets.catalogue import describe, find
 from privcurve.datasets.description import CODING, Description
 from privcurve.datasets.domain import Domain
@@ -92,6 +93,8 @@ class Checksum:
 
     def __init__(self, domain: Domain) -> None:
         self._digest = hashlib.sha256(domain.to_json().encode("ascii"))
+        if domain.mixed_bins is not None:
+            self._digest.update(f"\nmerging {MERGING}".encode("ascii"))
 
     def begin(self, key: str, dtype: np.dtype[Any], shape: tuple[int, ...]) -> None:
         """Begin an array: ``X``, ``y``, ``X_test``, ``y_test``."""
@@ -346,13 +349,15 @@ def read_coded(folder: str | os.PathLike[str]) -> Dataset | PartedDataset:
 def origin(description: Description) -> dict[str, Any]:
     """Note what a dataset is made from now.
 
-    ``coding`` is the number of the rules of coding; ``description``, the digest of its meaning;
+    ``coding`` and ``merging`` are the numbers of the rules of coding and of merging mixed bins;
+    ``description``, the digest of its meaning;
     ``yaml``, the checksums of the files that it was read from; ``local``, the state of each file of
     the user's own.
     """
     own = [file.local for file in description.source_files() if file.local is not None]
     return {
         "coding": CODING,
+        "merging": MERGING,
         "description": description.digest,
         "yaml": {path.stem: sha256_of(path) for path in description.paths},
         "public_benchmark": description.public_benchmark,
@@ -383,10 +388,10 @@ def is_public(name: str, made_from: Mapping[str, Any]) -> bool:
 
 
 def _same_bytes(made_from: Mapping[str, Any]) -> bool:
-    """Return whether a description, byte for byte, and the rules of coding are what they were."""
+    """Return whether a description, byte for byte, and the rules are what they were."""
     yaml = made_from.get("yaml", {})
     same = bool(yaml) and all(sha256_of(find(stem)) == digest for stem, digest in yaml.items())
-    return same and made_from.get("coding") == CODING
+    return same and (made_from.get("coding"), made_from.get("merging")) == (CODING, MERGING)
 
 
 def _same_description(notes: Mapping[str, Any]) -> bool:

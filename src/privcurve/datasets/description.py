@@ -10,6 +10,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from privcurve.coding import MERGING
 from privcurve.datasets.domain import FAIL, MISSING, Domain
 
 TRAIN = "train"
@@ -287,6 +288,8 @@ class Description:
             meaning["decimal"] = domain.decimal
         if domain.thousands:
             meaning["thousands"] = domain.thousands
+        if domain.mixed_bins is not None:
+            meaning["merging"] = MERGING
         if self.unit is not None:
             # Data that were coded before there were studies of persons do not say whose they are.
             meaning["unit"] = {**asdict(self.unit), "kept": "persons"}

@@ -18,7 +18,7 @@ from privcurve.coding import Floats, Ints
 from privcurve.kernels.privgam import smooth
 from privcurve.learners.additive import rule
 from privcurve.learners.additive.linear_part import LinearPart
-from privcurve.learners.additive.pairs import Crossing, crossings
+from privcurve.learners.additive.pairs import Crossing, crossings, grouped
 from privcurve.learners.additive.residuals import PLACE_BITS, SCORE_BITS, Residuals
 from privcurve.privacy.calibration.privgam import CLIP, Budget
 from privcurve.privacy.curator import EXACT, Call, Curator, DoorError
@@ -54,6 +54,9 @@ class Plan:
         Deviations that the prior of a linear part's coefficients may have.
     few_bins : int
         How many bins an ordered column has at most, if `merged`.
+    mixed : tuple of int
+        How many of the first bins of each column are mixed ones, which are merged by what is
+        released of them; empty if none are.
     """
 
     method: str
@@ -66,6 +69,7 @@ class Plan:
     n_records: int
     line_sizes: tuple[float, ...]
     few_bins: int = rule.FEW_BINS
+    mixed: tuple[int, ...] = ()
 
 
 class Running:
@@ -289,11 +293,11 @@ class Fit:
         """Do what is planned."""
         self.method, self._line_sizes = plan.method, plan.line_sizes
         if plan.method == rule.CYCLIC:
-            self.cyclic(plan.n_steps, plan.linear, plan.pairs)
+            self.cyclic(plan.n_steps, plan.linear, plan.pairs, plan.mixed)
         else:
             self.greedy(plan.n_steps, plan.linear, *plan.intercept, plan.n_records)
 
-    def cyclic(self, n_rounds: int, linear: bool, pairs: bool) -> None:
+    def cyclic(self, n_rounds: int, linear: bool, pairs: bool, mixed: Sequence[int] = ()) -> None:
         """Ask each column once a round, and pairs of some of them in the end."""
         if linear:
             part = rule.of_columns(pairs)
@@ -316,6 +320,8 @@ class Fit:
                 self.release(self.intercept, rule.INTERCEPT_WEIGHT * unit + left, weight, when)
             if t == rule.DROP_ROUND:
                 active = self._kept(active)
+                for j in active if mixed else ():
+                    self._merge(j, mixed[j])
 
     def ask_pairs(self, share: float) -> float:
         """Ask pairs of columns twice, at last those with an effect; return what is left over."""
@@ -367,6 +373,27 @@ class Fit:
             self.errors[j] = np.zeros_like(self.errors[j])
         self._set(dropped)
         return kept
+
+    def _merge(self, j: int, n_mixed: int) -> None:
+        """Put the first bins of a column into groups of about equal weight, as released so far.
+
+        Noise comes for each bin that is asked, whether records are in it or not.
+        """
+        shape = self._smooth[j]
+        weights = np.maximum(self._running[j].denominator, rule.LEAST_CURVATURE)
+        own = grouped(shape[:n_mixed], weights[:n_mixed], True, rule.MIXED_GROUPS)
+        others = np.arange(len(shape) - n_mixed) + own.max(initial=-1) + 1
+        groups = np.concatenate([own, others])
+        firsts = np.searchsorted(groups, np.arange(groups[-1] + 1))
+        of_groups = np.add.reduceat(weights, firsts)
+        self._smooth[j] = np.add.reduceat(weights * shape, firsts) / of_groups
+        self.errors[j] = np.sqrt(np.add.reduceat(weights * self.errors[j] ** 2, firsts) / of_groups)
+        # Steps begin anew: those so far have curvatures of single bins, which are mostly noise.
+        self._running[j] = Running(len(firsts))
+        if self._line is not None:
+            self._line.merge(j, firsts, weights)
+        self.records.merge(j, groups)
+        self._set([j])
 
     def greedy(self, n_steps: int, linear: bool, first: float, last: float, n_records: int) -> None:
         """Ask a chosen column a step; the intercept first and last, and it may be chosen too."""

@@ -35,7 +35,7 @@ class LinearPart:
             middles = (np.arange(count) + 0.5) / count - 0.5
             self.places[j, :count] = np.rint(middles * 2**PLACE_BITS)
         self.places[-1, 0] = 2 ** (PLACE_BITS - 1)
-        self._n_bins = n_bins
+        self._n_bins = n_bins.copy()
         m = len(n_bins)
         self.coefficients: Floats = np.zeros(m)
         self._curvature: Floats = np.zeros(m)
@@ -51,6 +51,17 @@ class LinearPart:
         """Return what the linear part adds to the score in each bin of a column."""
         places = self.places[j, : self._n_bins[j]]
         return np.asarray(self.coefficients[j] * places / 2**PLACE_BITS)
+
+    def merge(self, j: int, firsts: Ints, weights: Floats) -> None:
+        """Merge bins of a column, each group at the mean place of its bins.
+
+        `firsts` are the first bins of the groups, `weights` those of bins.
+        """
+        places = weights * self.places[j, : len(weights)]
+        means = np.add.reduceat(places, firsts) / np.add.reduceat(weights, firsts)
+        self.places[j] = 0
+        self.places[j, : len(firsts)] = np.rint(means)
+        self._n_bins[j] = len(firsts)
 
     def take_gram(self, gram: Floats, noise_level: float) -> None:
         """Take the released sums of products: the curvature is `LINE_CURVATURE` of them."""

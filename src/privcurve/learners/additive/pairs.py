@@ -56,15 +56,15 @@ def spread(shape: Floats, weights: Floats) -> float:
     return float(np.sqrt(weights @ (shape - middle) ** 2 / total))
 
 
-def grouped(shape: Floats, weights: Floats, ordered: bool) -> Ints:
+def grouped(shape: Floats, weights: Floats, ordered: bool, most: int = rule.PAIR_GROUPS) -> Ints:
     """Put bins into groups of about equal weight: neighbours along a column, or by their values."""
     n = len(shape)
-    if n <= rule.PAIR_GROUPS:
+    if n <= most:
         return np.arange(n)
     order = np.arange(n) if ordered else np.argsort(shape, kind="stable")
     mass = np.maximum(weights, 1e-9)[order]
     middles = (np.cumsum(mass) - mass / 2) / mass.sum()
     groups = np.empty(n, dtype=np.int64)
-    groups[order] = np.minimum(middles * rule.PAIR_GROUPS, rule.PAIR_GROUPS - 1).astype(np.int64)
+    groups[order] = np.minimum(middles * most, most - 1).astype(np.int64)
     # No group is empty.
     return np.unique(groups, return_inverse=True)[1].astype(np.int64)

@@ -59,7 +59,8 @@ class PrivGAMClassifier(ChanceClassifier, PrivateClassifier):
         Choices of a greedy fit; None: by the rule.
     bins : str
         ``rule``; ``all``; or ``few``: neighbouring bins of ordered columns together, at most
-        16, of more than two classes at little budget 4.
+        16, of more than two classes at little budget 4. By the rule a cyclic fit of two classes
+        and little budget merges mixed bins itself, by what it has released of them.
     linear : str
         Whether there is a linear part: ``rule``, ``yes`` (all columns are ordered, two classes) or
         ``no``.
@@ -138,7 +139,9 @@ class PrivGAMClassifier(ChanceClassifier, PrivateClassifier):
         n = records.n if self.n_estimate is None else int(self.n_estimate)
         n_classes = len(self.classes_)
         plan = plan_of(self, n, ordered, n_classes)
-        maps = bin_maps(self.n_bins_, ordered, plan.merged, plan.few_bins)
+        # Bins that the fit merges are not merged before it.
+        apart = np.array(ordered) & ~np.array(plan.mixed or [0] * len(ordered), dtype=bool)
+        maps = bin_maps(self.n_bins_, apart, plan.merged, plan.few_bins)
         if n_classes > 2:
             of_classes = ClassResiduals(records, n_classes, maps, plan.budget.bits)
             fit: Fit = ClassFit(of_classes, ordered, plan.budget, curator)
@@ -146,7 +149,7 @@ class PrivGAMClassifier(ChanceClassifier, PrivateClassifier):
             residuals = Residuals(records, maps, plan.budget.bits)
             fit = kind(residuals, ordered, plan.budget, curator)
         fit.run(plan)
-        return fit, maps
+        return fit, fit.records.maps[: len(maps)]
 
     def _by_rule(self) -> bool:
         """Whether the rule decides all settings."""
@@ -216,6 +219,10 @@ def plan_of(
     merged = settings.bins == "few"
     if settings.bins == rule.RULE:
         merged = private and (few < rule.FEW_BINS or rule.merges(n, budget.amount, pure))
+    mixed: tuple[int, ...] = ()
+    by_rule = private and settings.bins == rule.RULE and method == rule.CYCLIC
+    if by_rule and settings.mixed_bins is not None and rule.regroups(n, budget.amount, n_classes):
+        mixed = tuple(settings.mixed_bins)
     n_steps, intercept = int(settings.n_rounds), (rule.FIRST_SHARE, rule.LAST_SHARE)
     if method == rule.GREEDY:
         budget = mixed_budget(epsilon, delta, neighbours)
@@ -237,4 +244,4 @@ def plan_of(
     share = rule.least_share(method, n_steps, len(ordered), pure, linear, sum(intercept), pairs)
     budget = replace(budget, n_classes=n_classes)
     on_grid = replace(budget, bits=grid_bits(budget, share))
-    return Plan(method, n_steps, merged, linear, pairs, on_grid, intercept, n, sizes, few)
+    return Plan(method, n_steps, merged, linear, pairs, on_grid, intercept, n, sizes, few, mixed)

@@ -255,6 +255,11 @@ class BinSums:
         self.shapes[j] = np.rint(clipped * 2.0**SCORE_BITS).astype(np.int64)
         self._by_code[j] = self.shapes[j][..., self.maps[j]]
 
+    def merge(self, j: int, groups: Ints) -> None:
+        """Put bins of a column into groups, which are its bins from now on; set its shape next."""
+        self.maps[j] = groups[self.maps[j]]
+        self.n_bins[j] = groups[-1] + 1
+
     def _by_bin(self, j: int, of_codes: Ints) -> Ints:
         """Add up what is of each code, along the last axis, in each bin of a column."""
         n_bins = self.shapes[j].shape[-1]
