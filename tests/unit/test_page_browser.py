@@ -4,7 +4,11 @@ import shutil
 
 import pandas as pd
 import pytest
+from own_release import request
 from page_of_a_study import make_page, texts
+
+from privcurve.releases.release import release
+from privcurve.releases.released import PAGE
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 DRIVER = shutil.which("chromedriver")
@@ -277,6 +281,21 @@ def test_nothing_is_cut(driver, page, size, scripts):
         assert opened["controls"].is_displayed() == scripts
     finally:
         driver.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": False})
+
+
+@pytest.mark.parametrize("size", [PHONE, DESK])
+def test_a_card_is_no_wider_than_the_page(driver, mine, size):
+    card = release(request(learner="privgam")).path(PAGE).resolve()
+    Opened(driver, card, size)
+    (folded,) = driver.find_elements("css selector", "details")
+    (table,) = folded.find_elements("css selector", "table")[:1]
+    assert not table.is_displayed()
+    folded.find_element("css selector", "summary").click()
+    assert table.is_displayed()
+    assert driver.execute_script("return document.documentElement.scrollWidth") <= size[0]
+    # Words of the first column are whole.
+    cells = "return [...document.querySelectorAll('td:first-child')].map(one => one.scrollWidth)"
+    assert min(driver.execute_script(cells)) > 40
 
 
 def test_the_dark_has_its_own_ground_and_colours(driver, page):

@@ -153,6 +153,19 @@ def test_the_ledger_on_a_card_has_names_of_columns(gam):
     assert not re.search(r"\bcolumns? \d", gam.path(CARD).read_text())
 
 
+def test_neighbouring_bins_of_the_same_value_are_one_line(mine):
+    column, town = datasets.describe("mine").domain.columns
+    numbers = np.zeros((2, column.n_bins))
+    numbers[0, 2:] = 1.5
+    numbers[1, 3] = 0.5
+    one, codes = cards.merged(column, numbers)
+    assert len(one.bin_names) == len(codes) == (5 if column.missing_bin else 4)
+    assert codes[:4] == [0, 2, 3, 4]
+    first, last = column.bin_names[0], column.bin_names[1]
+    assert one.bin_names[0] == first.partition(" < ")[0] + " < " + last.partition(" < ")[2]
+    assert cards.merged(town, np.zeros((1, town.n_bins))) == (town, list(range(town.n_bins)))
+
+
 def test_a_bar_has_its_error():
     page = Page("", (Rows(("a", "b"), [("c", "+1"), ("d", "-2")], [1.0, -2.0], [0.5, 2.0]),))
     text = page.html()

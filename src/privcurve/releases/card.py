@@ -319,11 +319,14 @@ def _sum(
     used = [j for j in range(len(values)) if values[j].any()]
     for j in sorted(used, key=lambda j: float(values[j].min() - values[j].max())):
         header = (domain.names[j], "value", *(["error"] if errors else []))
-        columns = [domain.columns[j].bin_names, [f"{value:+{form}}" for value in values[j]]]
+        numbers = np.array([values[j], errors[j]] if errors else [values[j]])
+        column, codes = merged(domain.columns[j], numbers)
+        cells = [column.bin_names, [f"{value:+{form}}" for value in values[j][codes]]]
         if errors:
-            columns.append([f"± {error:{form}}" for error in errors[j]])
-        whiskers = errors[j].tolist() if errors else ()
-        yield Rows(header, list(zip(*columns, strict=True)), values[j].tolist(), whiskers, largest)
+            cells.append([f"± {error:{form}}" for error in errors[j][codes]])
+        whiskers = errors[j][codes].tolist() if errors else ()
+        bars = values[j][codes].tolist()
+        yield Rows(header, list(zip(*cells, strict=True)), bars, whiskers, largest)
     for pair in pairs:
         yield from _pair(pair, domain, largest)
     used += [j for pair in pairs for j in pair.columns]
@@ -331,6 +334,16 @@ def _sum(
     if unused:
         yield Text(f"Without effect: {', '.join(unused)}.")
     yield from always(constant, [*values, *(pair.values for pair in pairs)], domain)
+
+
+def merged(column: Column, numbers: NDArray[np.float64]) -> tuple[Column, list[int]]:
+    """Merge neighbouring bins with the same numbers; return the column and a code of each bin."""
+    if column.kind != NUMERIC:
+        return column, list(range(column.n_bins))
+    is_new = (numbers[:, 1:] != numbers[:, :-1]).any(axis=0)
+    groups = np.concatenate(([0], np.cumsum(is_new)))
+    starts = [k for k in range(column.bins) if k == 0 or groups[k] != groups[k - 1]]
+    return column.in_groups(groups.tolist()), [*starts, *range(column.bins, column.n_bins)]
 
 
 def _constant(column: str, answer: str) -> Text:

@@ -194,7 +194,7 @@ th, td { text-align: left; padding: 0.2rem 0.7rem 0.2rem 0; border-bottom: 1px s
 td { font-variant-numeric: tabular-nums; } .bar { min-width: 120px; }
 svg line, .error { stroke: currentColor; stroke-width: 1px; vector-effect: non-scaling-stroke; }
 .error { fill: none; } .up { fill: #0072b2; } .down { fill: #d55e00; }
-td { overflow-wrap: anywhere; } h3 { font-size: 1.05rem; margin-top: 1.5rem; }
+td { overflow-wrap: break-word; } h3 { font-size: 1.05rem; margin-top: 1.5rem; }
 details { border-top: 1px solid var(--line); margin-top: 2rem; } summary { cursor: pointer; }
 summary h2 { display: inline; line-height: 3; }
 pre { background: var(--soft); padding: 0.7rem; overflow-x: auto; white-space: pre-wrap; }
