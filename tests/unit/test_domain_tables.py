@@ -222,4 +222,4 @@ def test_an_arm_is_named_by_its_kind_where_others_are_by_rule():
 def test_an_arm_is_named_with_its_delta_where_others_have_none():
     boost = {**BOOST, "calibrations": ["certified"], "deltas": [0, 1e-5]}
     titles = arm_titles(asked("error_table", learners={"boost": boost}))
-    assert [title.partition(", δ")[2] for title in titles.values()] == ["", " = 1e-05"]
+    assert [title.partition(", δ")[2] for title in titles.values()] == ["", " = 10⁻⁵"]

@@ -199,6 +199,16 @@ def test_a_method_looks_the_same_whatever_stands_beside_it():
     assert style.method_looks(["mine", "lazybb_1r"])["lazybb_1r"] == looks["lazybb_1r"]
 
 
+def test_ticks_are_as_people_write_them():
+    frame = accuracy()
+    frame["epsilon"] = frame["epsilon"].replace({EPSILONS[0]: 1e-6})
+    figure = draw(frame)
+    figure.draw_without_rendering()
+    ticks = [text.get_text() for text in figure.axes[0].get_xticklabels()]
+    assert ticks[0] == "10⁻⁶"
+    assert f"{EPSILONS[-1]:g}" in ticks
+
+
 def test_panels_of_the_same_records_share_their_y_axis():
     frame = accuracy()
     frame.loc[frame["dataset"] == "codrna", "accuracy"] -= 0.3

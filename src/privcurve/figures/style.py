@@ -14,6 +14,7 @@ from privcurve import extras
 from privcurve.analysis.keys import method_of
 from privcurve.files import replace_file
 from privcurve.lazy import mpl, ticker
+from privcurve.numerals import power
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -263,8 +264,8 @@ def legend_below(figure: Figure, handles: Sequence[Artist | tuple[Artist, ...]])
 
 
 def plain(axis: Axis) -> None:
-    """Write the ticks of an axis in full: 0.05, not 5·10⁻²."""
-    axis.set_major_formatter(ticker.FuncFormatter(lambda value, _: f"{value:g}"))
+    """Write the ticks of an axis as people do: 0.05, not 5·10⁻², but 10⁻⁶."""
+    axis.set_major_formatter(ticker.FuncFormatter(lambda value, _: power(value)))
 
 
 def apart(places: Sequence[float], share: float, logarithmic: bool) -> list[float]:

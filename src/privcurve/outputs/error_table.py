@@ -10,6 +10,7 @@ from typing import ClassVar
 from privcurve.analysis import kinds
 from privcurve.analysis.keys import mean, short
 from privcurve.lazy import pd
+from privcurve.numerals import power
 from privcurve.outputs.accuracy import FRESH_NOTES, SELECTION_NOTES, all_curves
 from privcurve.outputs.base import Context, Option, Output, OutputRequest, Reads, check_name
 from privcurve.tables.table import Table
@@ -19,7 +20,7 @@ class ErrorTable(Output):
     """Table: errors of fresh trainings, a row a dataset; the best in bold; wins, ties, losses."""
 
     word: ClassVar[str] = "error_table"
-    version: ClassVar[int] = 3
+    version: ClassVar[int] = 4
     options: ClassVar = {
         "baseline": Option("the method that others win against; by default the first", str, None),
         "neighbours": Option("beside it, methods whose ε is for these; by default all", str, None),
@@ -86,7 +87,7 @@ def arm_titles(request: OutputRequest) -> dict[str, str]:
         if len(alike) > 1:
             said.append(str(arm.calibration))
         if mixed and arm.delta > 0:
-            said.append(f"δ = {arm.delta:g}")
+            said.append(f"δ = {power(arm.delta)}")
         if of[name] in kinds.SHORT and kinds.RULE in of.values():
             said.append(kinds.SHORT[of[name]])
         titles[name] = ", ".join(said)

@@ -10,6 +10,7 @@ import numpy as np
 
 from privcurve.figures import style
 from privcurve.lazy import Axes, Figure, pd, ticker
+from privcurve.numerals import power
 from privcurve.outputs.base import Context, Option, OutputRequest, about, dataset_title
 from privcurve.outputs.one_model import OPTIONS, OneModel, of_part
 from privcurve.tables.table import Table
@@ -29,7 +30,7 @@ class Shapes(OneModel):
 
     word: ClassVar[str] = "shapes"
     writes: ClassVar = ("table", "figure")
-    version: ClassVar[int] = 3
+    version: ClassVar[int] = 4
     options: ClassVar = {
         "learner": Option("an entry of the study's learners: privgam", str),
         **OPTIONS,
@@ -69,7 +70,7 @@ class Shapes(OneModel):
             crossed = pairs(domain.names, domain.bin_names, *zip(*told, strict=True))
             frame = pd.concat([frame, crossed], ignore_index=True)
         ends = ends_of(frame)
-        title = f"{dataset_title(data.name)}\n{arm.title}, ε = {epsilon:g}, δ = {arm.delta:g}"
+        title = f"{dataset_title(data.name)}\n{arm.title}, ε = {epsilon:g}, δ = {power(arm.delta)}"
         if model.unseen is not None:
             title += f", test accuracy {model.accuracy():.3f}"
         notes = notes_of(
