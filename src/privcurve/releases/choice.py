@@ -103,9 +103,9 @@ def choice(request: Request, description: Description) -> Choice:
         suited, left_out = by_rule.suited(by_rule.LEARNERS, n_classes, request.delta)
         if len(suited) < 2:
             raise ReleaseError(
-                f"{description.name}: of {n_classes} classes with delta = {request.delta:g} there "
-                f"is nothing to choose from but {', '.join(suited)} ({'; '.join(left_out)}): "
-                "release that with all of epsilon, or give a delta above 0"
+                f"{description.name}: of {n_classes} classes, with delta = {request.delta:g}, "
+                f"there is only {', '.join(suited)} to choose from: release that with all of "
+                "epsilon, or give a delta above 0"
             )
         settings = [
             {tuning.LEARNER: spec["learner"], **spec.get("fixed", {})} for spec in suited.values()
