@@ -10,21 +10,29 @@ import numpy as np
 from privgam import SIZES, kernels
 
 
-def shared_out(scores, labels):
-    """The clipped residual of each record, and what each other class has of it."""
+def shared_out(scores, labels, norm):
+    """The clipped residual of each record, and what each other class has of it.
+
+    The residual and its parts are one vector, of a length of 1 (sum) or 1/√2 (Euclid) at most.
+    """
     chances = np.exp(scores - scores.max(axis=1, keepdims=True))
     chances /= chances.sum(axis=1, keepdims=True)
     rows = np.arange(len(labels))
     others = chances.copy()
     others[rows, labels] = 0.0
-    residual = np.minimum(others.sum(axis=1), 0.5)
-    return residual, residual[:, None] * others / others.sum(axis=1, keepdims=True)
+    residual = others.sum(axis=1)
+    parts = others / residual[:, None]
+    longest = 1.0 if norm == 1 else math.sqrt(0.5)
+    residual = np.minimum(
+        residual, longest / np.linalg.norm(np.column_stack([np.ones(len(parts)), parts]), norm, 1)
+    )
+    return residual, residual[:, None] * parts
 
 
-def sums_of(scores, labels, column, width):
+def sums_of(scores, labels, column, width, norm):
     """Q and S: what other classes' records give to a class, and its own; by class and bin."""
     n_classes = scores.shape[1]
-    residual, parts = shared_out(scores, labels)
+    residual, parts = shared_out(scores, labels, norm)
     sums = np.zeros((2, n_classes, width))
     np.add.at(sums[1], (labels, column), residual)
     for k in range(n_classes):
@@ -51,7 +59,11 @@ def smooth(z, noise, ordered):
 
 
 def cyclic(X, y, n_bins, ordered, n_classes, mu=math.inf, rng=None, n_rounds=10):
-    """Fit; y are positions of classes. Give values by class and bin, the intercept's last."""
+    """Fit; y are positions of classes. Give values by class and bin, the intercept's last.
+
+    Without a first release of all columns at once, as where n·μ is large.
+    """
+    norm = 2 if math.isfinite(mu) else 1
     columns = [*X.T, np.zeros(len(y), dtype=int)]
     widths, ordered, last = [*n_bins, 1], [*ordered, False], len(n_bins)
     shapes = [np.zeros((n_classes, width)) for width in widths]
@@ -60,7 +72,7 @@ def cyclic(X, y, n_bins, ordered, n_classes, mu=math.inf, rng=None, n_rounds=10)
 
     def step(j, share, weight):
         scores = sum(shape.T[column] for shape, column in zip(shapes, columns, strict=True))
-        sums = sums_of(scores, y, columns[j], widths[j])
+        sums = sums_of(scores, y, columns[j], widths[j], norm)
         sigma = 0.0
         if math.isfinite(mu):
             sigma = 1 / (math.sqrt(share) * mu)

@@ -1,5 +1,8 @@
 """PrivGAM of more than two classes, beside a plain program; its decisions, model and refusals."""
 
+import dataclasses
+import itertools
+import math
 import sys
 from pathlib import Path
 
@@ -11,10 +14,11 @@ from privcurve.coding import Records
 from privcurve.kernels.privgam_many import smooth_classes
 from privcurve.learners.additive import rule
 from privcurve.learners.additive.class_model import ClassModel
-from privcurve.learners.additive.many_classes import ClassResiduals
+from privcurve.learners.additive.many_classes import ClassFit, ClassResiduals, chances_of
 from privcurve.learners.additive.privgam import PrivGAMClassifier, plan_of
 from privcurve.learners.additive.residuals import bin_maps
 from privcurve.privacy.calibration.privgam import gaussian_budget
+from privcurve.privacy.curator import Curator
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "reference"))
 import privgam_classes as reference
@@ -42,14 +46,14 @@ def fitted(X, y, n_classes=3, **parameters):
     ).fit(X, y)
 
 
-@pytest.mark.parametrize("n_classes", [3, 7])
-def test_sums_are_those_of_the_plain_program(n_classes):
+@pytest.mark.parametrize(("n_classes", "norm"), [(3, 1), (7, 1), (3, 2), (7, 2)])
+def test_sums_are_those_of_the_plain_program(n_classes, norm):
     rng = np.random.default_rng(0)
     X, y = problem(500, n_classes)
     maps = bin_maps(np.array(N_BINS), ORDERED, merged=False)
     counts = rng.integers(1, 3, 500)
     records = ClassResiduals(
-        Records(X.astype(np.uint8), y, counts, np.array(N_BINS)), n_classes, maps, BITS
+        Records(X.astype(np.uint8), y, counts, np.array(N_BINS)), n_classes, maps, BITS, norm
     )
     shapes = [rng.normal(size=(n_classes, width)) for width in N_BINS]
     for j, shape in enumerate(shapes):
@@ -60,9 +64,9 @@ def test_sums_are_those_of_the_plain_program(n_classes):
     steps = np.where(behind > 0, np.ceil(behind * 256) - 0.5, 0.0) / 256
     many = np.repeat(np.arange(500), counts)
     for j in range(4):
-        expected = reference.sums_of(-steps[many], y[many], X[many, j], N_BINS[j])
+        expected = reference.sums_of(-steps[many], y[many], X[many, j], N_BINS[j], norm)
         assert records.sums(j) / 2.0**BITS == pytest.approx(expected, abs=1e-5)
-    own, _ = reference.shared_out(-steps, y)
+    own, _ = reference.shared_out(-steps, y, norm)
     each = records.each() / 2.0**BITS
     assert each[np.arange(500), y] == pytest.approx(own, abs=1e-7)
     assert each.sum(axis=1) == pytest.approx(0.0, abs=1e-7)
@@ -99,9 +103,10 @@ def test_without_noise_values_are_those_of_the_plain_program(n_rounds):
 
 def test_with_noise_values_are_spread_alike():
     """Means and deviations of 30 fits, within five of their own standard errors."""
-    X, y = problem(1500)
+    X, y = problem(2000)
     budget = {"epsilon": 2.0, "delta": 1e-5}
     mu = gaussian_budget(*budget.values(), "replace-one").amount
+    assert not rule.first_share(len(y), mu, len(N_BINS), 3)
     ours, plain = [], []
     for k in range(30):
         settings = {"n_rounds": 2, "method": "cyclic", "bins": "all", "random_state": k}
@@ -116,6 +121,43 @@ def test_with_noise_values_are_spread_alike():
     assert np.mean(spreads[0]) == pytest.approx(np.mean(spreads[1]), rel=0.25)
 
 
+@pytest.mark.parametrize("n_classes", [3, 6])
+def test_numbers_of_all_columns_are_what_records_would_answer_at_the_intercept(n_classes):
+    """Almost without noise: S and Q of each column, at the scores of the intercept found."""
+    X, y = problem(4000, n_classes)
+    maps = bin_maps(np.array(N_BINS), ORDERED, merged=False)
+    ones = np.ones(len(y), dtype=np.int64)
+    rows = Records(X.astype(np.uint8), y, ones, np.array(N_BINS))
+    made = [ClassResiduals(rows, n_classes, maps, BITS, 2) for _ in range(2)]
+    budget = gaussian_budget(1e6, 1e-5, "replace-one")
+    budget = dataclasses.replace(budget, n_classes=n_classes, bits=BITS)
+    fit = ClassFit(made[0], ORDERED, budget, Curator(np.random.default_rng(0)))
+    assert fit.first(0.5, 10) == [0, 1]
+    intercept = made[0].shapes[-1] / 2.0**24
+    chances = softmax(intercept[:, 0])
+    assert chances_of(np.bincount(y) / len(y)) == pytest.approx(chances, abs=1e-3)
+    made[1].set_shape(4, intercept)
+    for j in range(4):
+        sums = made[1].sums(j) / 2.0**BITS
+        running = fit._running[j]
+        found = np.stack([running.numerator, running.denominator]) / running.weight
+        expected = np.stack([sums[1] - sums[0], sums.sum(axis=0) / 2])
+        assert found == pytest.approx(expected, abs=0.01 * len(y) / n_classes)
+
+
+def test_little_budget_asks_all_columns_at_once_before_the_rounds():
+    X, y = problem(2000)
+    parameters = {"delta": 1e-5, "method": "cyclic", "n_rounds": 2, "random_state": 0}
+    first = {
+        epsilon: fitted(X, y, epsilon=epsilon, **parameters).privacy_.ledger[0]
+        for epsilon in (0.5, 4.0)
+    }
+    assert first[0.5].what == "first: numbers of records by class and bin of all columns"
+    # Equal chances of three classes: a residual of √(1/3), in one bin of each of four columns.
+    assert first[0.5].sensitivity == pytest.approx(math.sqrt(2 * 4 / 3))
+    assert first[4.0].what.startswith("round 1")
+
+
 @pytest.mark.parametrize(("epsilon", "delta"), [(2.0, 1e-5), (4.0, 0.0)])
 def test_it_learns_with_noise(epsilon, delta):
     X, y = problem(6000)
@@ -125,22 +167,20 @@ def test_it_learns_with_noise(epsilon, delta):
 
 
 def test_a_score_with_clipped_residuals_has_the_order_and_the_chances_of_the_records():
-    """In one bin: where own residuals balance with what others give, q ∝ p·max(1, 2(1 − p))."""
+    """In one bin: where own residuals balance with what others give, chances are the model's."""
     rng = np.random.default_rng(3)
-    for n_classes in (2, 3, 5, 12):
+    for n_classes, norm in itertools.product((2, 3, 5, 12), (1, 2)):
         scores = rng.normal(size=(200, n_classes)) * rng.uniform(0.1, 4.0, (200, 1))
         p = softmax(scores, axis=1)
-        q = p * np.maximum(1.0, 2.0 * (1.0 - p))
-        q /= q.sum(axis=1, keepdims=True)
+        nothing = np.zeros(n_classes)
+        model = ClassModel(nothing, nothing, (scores.T,), (scores.T,), norm)
+        q = softmax(model.log_odds(np.arange(200)[:, None]), axis=1)
+        residuals = [reference.shared_out(scores, np.full(200, k), norm)[0] for k in range(n_classes)]
         # What a class has of its own records, and of others'.
-        own = q * np.minimum(1.0 - p, 0.5)
+        own = q * np.transpose(residuals)
         given = own / (1.0 - p)
         assert own == pytest.approx(p * (given.sum(axis=1, keepdims=True) - given))
         assert np.array_equal(q.argmax(axis=1), p.argmax(axis=1))
-        if n_classes > 2:
-            model = ClassModel(np.zeros(n_classes), np.zeros(n_classes), (scores.T,), (scores.T,))
-            logs = model.log_odds(np.arange(200)[:, None])
-            assert softmax(logs, axis=1) == pytest.approx(q)
 
 
 def test_chances_of_one_column_are_the_shares_of_classes():

@@ -36,7 +36,9 @@ class ScoredClasses(NamedTuple):
     shift : int
         A step of the table is 2^shift in units of scores.
     clip : int
-        The largest residual.
+        The residual at a probability of 1/2.
+    norm : int
+        In which a row's sums are at most 2·clip (1) or √2·clip (2).
     """
 
     labels: NDArray[np.uint8]
@@ -45,16 +47,18 @@ class ScoredClasses(NamedTuple):
     table: Floats
     shift: int
     clip: int
+    norm: int
 
 
 @njit(cache=True, nogil=True)
 def _share_out(i: int, rows: ScoredClasses, parts: Floats) -> int:
     """Return the clipped residual s of a row, and write what each other class has of it.
 
-    s is min(1 - p, 1/2) for the chance p of the row's own class; the parts are s times the chances
-    of the others, normalised, and 0 for its own. They are whole, and no more than s together.
+    s is 1 - p for the probability p of the row's own class, or less where s and the parts would be too
+    long; the parts are s times the chances of the others, normalised, and 0 for its own. They are
+    whole, and no more than s together.
     """
-    labels, _, scores, table, shift, clip = rows
+    labels, _, scores, table, shift, clip, norm = rows
     n_classes, own, last = scores.shape[1], labels[i], len(table) - 1
     best = scores[i, 0]
     for k in range(1, n_classes):
@@ -67,11 +71,18 @@ def _share_out(i: int, rows: ScoredClasses, parts: Floats) -> int:
         parts[k] = weight
         total += weight
     others = total - parts[own]
-    residual = clip
-    if 2.0 * others < total:
-        residual = min(clip, int(2.0 * clip * others / total))
-    unit = residual * DOWN / others
     parts[own] = 0.0
+    if norm == 2:
+        squares = 0.0
+        for k in range(n_classes):
+            squares += parts[k] * parts[k]
+        longest = math.sqrt(2.0 / (1.0 + squares / (others * others)))
+        residual = int(clip * min(longest, 2.0 * others / total) * DOWN)
+    else:
+        residual = clip
+        if 2.0 * others < total:
+            residual = min(clip, int(2.0 * clip * others / total))
+    unit = residual * DOWN / others
     for k in range(n_classes):
         parts[k] = math.floor(parts[k] * unit)
     return residual

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 class ClassModel:
     """A score a class: an intercept, and a value for the code of each column.
 
-    The softmax p of the scores is not the probability q of a class, as residuals are clipped at
-    1/2: q is in proportion to p·max(1, 2(1 − p)), see :meth:`log_odds`. Both have the same order.
+    The softmax p of the scores is not the probability q of a class, as residuals are clipped: see
+    :meth:`log_odds`. Both have the same order.
 
     Attributes
     ----------
@@ -33,12 +33,15 @@ class ClassModel:
         a column has no effect.
     class_errors : tuple of ndarray of shape (n_classes, n_bins)
         Standard errors of the values, of noise and of the spread of records; approximate.
+    norm : int
+        In which residuals were clipped: 1 or 2.
     """
 
     intercepts: Floats
     intercept_errors: Floats
     class_shapes: tuple[Floats, ...]
     class_errors: tuple[Floats, ...]
+    norm: int
 
     @classmethod
     def of(cls, fit: Fit, maps: Sequence[Codes]) -> Self:
@@ -49,6 +52,7 @@ class ClassModel:
             fit.errors[-1][:, 0],
             tuple(value[:, bins] for value, bins in zip(values, maps, strict=False)),
             tuple(error[:, bins] for error, bins in zip(fit.errors, maps, strict=False)),
+            fit.budget.norm,
         )
 
     def check(self, n_bins: Ints, n_classes: int) -> None:
@@ -59,6 +63,7 @@ class ClassModel:
             require(widths == wanted, "its shapes are of other columns or classes")
         for ends in (self.intercepts, self.intercept_errors):
             require(ends.shape == (n_classes,), "its intercepts are of other classes")
+        require(self.norm in (1, 2), "its norm is neither 1 nor 2")
 
     @property
     def n_used(self) -> int:
@@ -78,10 +83,17 @@ class ClassModel:
         return scores
 
     def log_odds(self, codes: Codes) -> Floats:
-        """Return the logarithms of the probabilities of classes, but for one constant a row."""
+        """Return the logarithms of the probabilities of classes, but for one constant a row.
+
+        They are in proportion to p·max(1, l), l the length of e_k − p for the class k, times √2 in
+        the norm of 2.
+        """
         logs = log_softmax(self.scores(codes), axis=1)
-        least = np.minimum(np.exp(logs), 0.5)
-        return np.asarray(logs + math.log(2) + np.log1p(-least))
+        p = np.exp(logs)
+        if self.norm == 1:
+            return np.asarray(logs + math.log(2) + np.log1p(-np.minimum(p, 0.5)))
+        squares = 1 - 2 * p + (p**2).sum(axis=1, keepdims=True)
+        return np.asarray(logs + 0.5 * np.log(np.maximum(2 * squares, 1.0)))
 
     def in_words(
         self,

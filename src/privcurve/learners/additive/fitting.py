@@ -57,6 +57,8 @@ class Plan:
     mixed : tuple of int
         How many of the first bins of each column are mixed ones, which are merged by what is
         released of them; empty if none are.
+    first_share : float
+        Of a release of all columns at once before the rounds, of more than two classes.
     """
 
     method: str
@@ -70,6 +72,7 @@ class Plan:
     line_sizes: tuple[float, ...]
     few_bins: int = rule.FEW_BINS
     mixed: tuple[int, ...] = ()
+    first_share: float = 0.0
 
 
 class Running:
@@ -80,7 +83,7 @@ class Running:
         self.weight = 0.0
 
     def add(
-        self, sums: Floats, cell_variance: float, shape: Floats, weight: float
+        self, sums: Floats, cell_variance: float | Floats, shape: Floats, weight: float
     ) -> tuple[Floats, Floats]:
         """Take one Newton step more; return the weighted mean of all targets, and its variance.
 
@@ -293,21 +296,40 @@ class Fit:
         """Do what is planned."""
         self.method, self._line_sizes = plan.method, plan.line_sizes
         if plan.method == rule.CYCLIC:
-            self.cyclic(plan.n_steps, plan.linear, plan.pairs, plan.mixed)
+            self.cyclic(plan.n_steps, plan.linear, plan.pairs, plan.mixed, plan.first_share)
         else:
             self.greedy(plan.n_steps, plan.linear, *plan.intercept, plan.n_records)
 
-    def cyclic(self, n_rounds: int, linear: bool, pairs: bool, mixed: Sequence[int] = ()) -> None:
+    def first(self, share: float, n_rounds: int) -> list[int]:
+        """Ask all columns at once with a share; return those that rounds ask. Of two classes: all.
+
+        Parameters
+        ----------
+        share : float
+            Of the budget; 0: nothing is asked.
+        n_rounds : int
+            Of those that follow.
+        """
+        return list(range(self.intercept))
+
+    def cyclic(
+        self,
+        n_rounds: int,
+        linear: bool,
+        pairs: bool,
+        mixed: Sequence[int] = (),
+        first_share: float = 0.0,
+    ) -> None:
         """Ask each column once a round, and pairs of some of them in the end."""
+        active = self.first(first_share, n_rounds)
         if linear:
             part = rule.of_columns(pairs)
             self.start_line(part * rule.GRAM_SHARE, part * rule.LINE_SHARE)
-        active = list(range(self.intercept))
         # Pairs take about two rounds more.
         self._n_rounds = n_rounds + 2 * pairs
         for t in range(1, n_rounds + 1):
             last = t == n_rounds
-            unit = rule.cyclic_unit(t, n_rounds, len(active), linear, pairs)
+            unit = rule.cyclic_unit(t, n_rounds, len(active), linear, pairs, first_share)
             when, weight = f"round {t}", t**rule.CYCLIC_POWER
             self.release(self.intercept, rule.INTERCEPT_WEIGHT * unit, weight, when)
             if linear:

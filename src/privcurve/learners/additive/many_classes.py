@@ -35,7 +35,7 @@ from privcurve.learners.additive.residuals import (
     Scores,
 )
 from privcurve.parts import PartedRecords
-from privcurve.privacy.calibration.privgam import CLIP, Budget
+from privcurve.privacy.calibration.privgam import CLIP, Budget, flat_residual
 from privcurve.privacy.curator import Curator
 
 # The weight of the best class, in a table of whole numbers; at LARGEST_MARGIN it is above 100.
@@ -48,6 +48,29 @@ def weight_table() -> Floats:
     return np.floor(2.0**WEIGHT_BITS * np.exp(-np.concatenate([[0.0], margins])))
 
 
+# Steps from shares of classes to probabilities; each of them leaves a part of what is missing.
+CHANCE_STEPS = 50
+
+
+def clipped_residuals(chances: Floats) -> Floats:
+    """Return the residual of a record of each class, at these probabilities of classes.
+
+    Clipped as where δ > 0: s² (1 + ‖π‖²) is at most 1/2.
+    """
+    others = 1 - chances
+    squares = (chances**2).sum() - chances**2
+    return np.minimum(others, others / np.sqrt(2 * (others**2 + squares)))
+
+
+def chances_of(shares: Floats) -> Floats:
+    """Return the probabilities of a softmax at which classes of these shares, above 0, balance."""
+    chances = shares / shares.sum()
+    for _ in range(CHANCE_STEPS):
+        chances = shares * clipped_residuals(chances) / (1 - chances)
+        chances /= chances.sum()
+    return chances
+
+
 class ClassRows(CodedRows):
     """Rows of more than two classes, which have a score each.
 
@@ -58,9 +81,11 @@ class ClassRows(CodedRows):
     n_classes : int
     bits : int
         Of the grid of residuals.
+    norm : int
+        In which they are clipped: 1 or 2.
     """
 
-    def __init__(self, records: Records, n_classes: int, bits: int) -> None:
+    def __init__(self, records: Records, n_classes: int, bits: int, norm: int) -> None:
         super().__init__(records)
         self.rows = ScoredClasses(
             records.labels.astype(np.uint8),
@@ -69,6 +94,7 @@ class ClassRows(CodedRows):
             weight_table(),
             SCORE_BITS - STEP_BITS,
             math.floor(CLIP * 2**bits),
+            norm,
         )
 
     def move(self, column: NDArray[Any] | None, change: Ints) -> None:
@@ -94,15 +120,20 @@ class ClassRows(CodedRows):
 
 
 class ClassResiduals(BinSums):
-    """Sums of more than two classes: see :class:`BinSums`; `bits` are of the grid of residuals.
+    """Sums of more than two classes: see :class:`BinSums`; the rest is as of :class:`ClassRows`.
 
     Sums of a column are of shape (2, n_classes, n_bins): of others' records, then of a class's own.
     """
 
     def __init__(
-        self, records: Records | PartedRecords, n_classes: int, maps: list[Codes], bits: int
+        self,
+        records: Records | PartedRecords,
+        n_classes: int,
+        maps: list[Codes],
+        bits: int,
+        norm: int,
     ) -> None:
-        make = partial(ClassRows, n_classes=n_classes, bits=bits)
+        make = partial(ClassRows, n_classes=n_classes, bits=bits, norm=norm)
         super().__init__(records, maps, make, (n_classes,))
 
 
@@ -123,6 +154,49 @@ class ClassFit(Fit):
         self._smooth = [np.zeros(shape) for shape in shapes]
         self.errors = [np.zeros(shape) for shape in shapes]
 
+    def first(self, share: float, n_rounds: int) -> list[int]:
+        """Release the numbers of records by class and bin of all columns at once, if any share.
+
+        Nothing was asked before, so all residuals are alike; what they are at the intercept of
+        these numbers, which is public then, follows from them too.
+        """
+        columns = range(self.intercept)
+        if not share:
+            return list(columns)
+        flat = flat_residual(len(self.errors[-1]))
+        exact = np.concatenate([self.records.sums(j)[1] for j in columns], axis=1)
+        what = "first: numbers of records by class and bin of all columns"
+        released, variance = self._noisy(exact, share, self.budget.of_counts(len(columns)), what)
+        widths = self.records.n_bins[:-1]
+        counts = np.split(released / flat, np.cumsum(widths)[:-1], axis=1)
+        variance /= flat**2
+        # Each column has all records: their number by class is a mean over columns.
+        per_width = (1 / widths).sum()
+        totals = np.sum([numbers.mean(axis=1) for numbers in counts], axis=0) / per_width
+        deviation = math.sqrt(variance / per_width)
+        chances = chances_of(np.maximum(totals, deviation))
+        logs = np.log(chances)
+        self._smooth[self.intercept] = (logs - logs.mean())[:, None]
+        weight = rule.first_weight(share, n_rounds)
+        self._take_counts(self.intercept, totals[:, None], chances, deviation**2, weight)
+        for j, width in zip(columns, widths.tolist(), strict=True):
+            missing = (totals - counts[j].sum(axis=1)) / width
+            self._take_counts(j, counts[j] + missing[:, None], chances, variance, weight)
+        return self._kept(list(columns))
+
+    def _take_counts(
+        self, j: int, counts: Floats, chances: Floats, variance: float, weight: float
+    ) -> None:
+        """Smooth the values of a column, by numbers of records where all have these probabilities."""
+        residuals = clipped_residuals(chances)
+        given = residuals / (1 - chances)
+        to_others = given[:, None] * counts
+        own = residuals[:, None] * counts
+        others = chances[:, None] * (to_others.sum(axis=0) - to_others)
+        of_others = chances**2 * ((given**2).sum() - given**2)
+        of_each = variance * (residuals**2 + of_others)[:, None] / 2
+        self._take_even(j, np.stack([others, own]), of_each, weight)
+
     def margin(self, share: float, n_records: int) -> None:
         """Release the numbers of records of the classes, where nothing was asked before.
 
@@ -142,9 +216,13 @@ class ClassFit(Fit):
         # S and Q of a bin have one total over classes, so their difference has none.
         total = (sums[1] - sums[0]).sum(axis=0) / (2 * n_classes)
         even = sums + np.stack([total, -total])[:, None]
-        z, noise = self._running[j].add(
-            even, variance * (1 - 1 / n_classes), self._smooth[j], weight
-        )
+        self._take_even(j, even, variance * (1 - 1 / n_classes), weight)
+
+    def _take_even(
+        self, j: int, sums: NDArray[Any], variance: float | Floats, weight: float
+    ) -> None:
+        """Smooth the values of a column, by sums S and Q that have one total over classes."""
+        z, noise = self._running[j].add(sums, variance, self._smooth[j], weight)
         if j == self.intercept:
             left = rule.INTERCEPT_VARIANCE / (rule.INTERCEPT_VARIANCE + noise)
             mean = left * z

@@ -143,7 +143,8 @@ class PrivGAMClassifier(ChanceClassifier, PrivateClassifier):
         apart = np.array(ordered) & ~np.array(plan.mixed or [0] * len(ordered), dtype=bool)
         maps = bin_maps(self.n_bins_, apart, plan.merged, plan.few_bins)
         if n_classes > 2:
-            of_classes = ClassResiduals(records, n_classes, maps, plan.budget.bits)
+            budget = plan.budget
+            of_classes = ClassResiduals(records, n_classes, maps, budget.bits, budget.norm)
             fit: Fit = ClassFit(of_classes, ordered, plan.budget, curator)
         else:
             residuals = Residuals(records, maps, plan.budget.bits)
@@ -241,7 +242,14 @@ def plan_of(
     if settings.pairs != rule.RULE:
         wanted = settings.pairs == "yes"
     pairs = wanted and method == rule.CYCLIC
-    share = rule.least_share(method, n_steps, len(ordered), pure, linear, sum(intercept), pairs)
+    first = 0.0
+    if private and method == rule.CYCLIC:
+        first = rule.first_share(n, budget.amount, len(ordered), n_classes)
+    share = rule.least_share(
+        method, n_steps, len(ordered), pure, linear, sum(intercept), pairs, first
+    )
     budget = replace(budget, n_classes=n_classes)
     on_grid = replace(budget, bits=grid_bits(budget, share))
-    return Plan(method, n_steps, merged, linear, pairs, on_grid, intercept, n, sizes, few, mixed)
+    return Plan(
+        method, n_steps, merged, linear, pairs, on_grid, intercept, n, sizes, few, mixed, first
+    )

@@ -90,6 +90,15 @@ CLASS_BINS = 4
 CLASS_BINS_BELOW = {True: 75.0, False: 30.0}
 
 
+# A cyclic fit of more than two classes asks all columns at once before its rounds, where n·μ is
+# below so much a column and class: with this share of the budget, and this part of the weight that
+# a share has in rounds, as these numbers know nothing of other columns. Set on simulated tables and
+# on samples of MNIST's training file.
+FIRST_BELOW = 500.0
+FIRST_COLUMNS_SHARE = 0.5
+FIRST_WEIGHT = 1.0
+
+
 def merges(n: float, amount: float, pure: bool) -> bool:
     """Whether bins are merged: n·μ (n·ε where δ = 0) is small."""
     return n * amount < MERGE_BELOW[pure]
@@ -165,10 +174,29 @@ def of_columns(pairs: bool) -> float:
     return 1.0 - PAIR_SHARE * pairs
 
 
-def cyclic_unit(t: int, n_rounds: int, n_active: int, linear: bool, pairs: bool = False) -> float:
+def first_share(n: float, mu: float, n_columns: int, n_classes: int) -> float:
+    """Return the share of a release of all columns before the rounds of a cyclic fit."""
+    few = n * mu * n_classes < FIRST_BELOW * n_columns
+    return FIRST_COLUMNS_SHARE if n_classes > 2 and few else 0.0
+
+
+def first_weight(share: float, n_rounds: int) -> float:
+    """Return the weight of that release, where round t has t^CYCLIC_POWER."""
+    rounds = sum(k**ROUND_POWER for k in range(1, n_rounds + 1))
+    return FIRST_WEIGHT * rounds * share / (1.0 - share)
+
+
+def cyclic_unit(
+    t: int,
+    n_rounds: int,
+    n_active: int,
+    linear: bool,
+    pairs: bool = False,
+    first: float = 0.0,
+) -> float:
     """Return the share of each column in round t, 1 up to `n_rounds`, of a cyclic fit."""
     total = sum(k**ROUND_POWER for k in range(1, n_rounds + 1))
-    rounds = of_columns(pairs) * (1.0 - (GRAM_SHARE + LINE_SHARE) * linear)
+    rounds = of_columns(pairs) * (1.0 - (GRAM_SHARE + LINE_SHARE) * linear) - first
     share = rounds * t**ROUND_POWER / total
     return share / (n_active + INTERCEPT_WEIGHT * (1 + (t == n_rounds)) + linear)
 
@@ -181,13 +209,14 @@ def least_share(
     linear: bool,
     intercept: float = FIRST_SHARE + LAST_SHARE,
     pairs: bool = False,
+    first: float = 0.0,
 ) -> float:
     """Return a share that no release or choice is below."""
     if method == GREEDY:
         shares = greedy_shares(n_steps, pure, linear, intercept) if n_steps else (1.0,)
         return min(*shares, LINE_SHARE / LINE_STEPS)
     # The last round may be the first: then the intercept comes twice.
-    first = cyclic_unit(1, n_steps, n_columns + 1, linear, pairs)
-    least = INTERCEPT_WEIGHT * min(first, LINE_SHARE / LINE_STEPS)
+    unit = cyclic_unit(1, n_steps, n_columns + 1, linear, pairs, first)
+    least = INTERCEPT_WEIGHT * min(unit, LINE_SHARE / LINE_STEPS)
     most_pairs = PAIR_COLUMNS * (PAIR_COLUMNS - 1) // 2
     return min(least, PAIR_SHARE * min(PAIR_FIRST, 1 - PAIR_FIRST) / most_pairs) if pairs else least

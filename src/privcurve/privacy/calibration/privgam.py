@@ -45,6 +45,11 @@ ASSUMED_RULE = (
 ASSUMED_SETTINGS = "the settings, which were given"
 
 
+def flat_residual(n_classes: int) -> float:
+    """Return the residual where all classes have one chance and δ > 0: √((K − 1)/(2K))."""
+    return math.sqrt((n_classes - 1) / (2 * n_classes))
+
+
 def cells(neighbours: str, pure: bool, n_classes: int = 2) -> float:
     """Sensitivity of the sums of residuals by (bin, label): L1 if pure, else L2.
 
@@ -57,13 +62,15 @@ def cells(neighbours: str, pure: bool, n_classes: int = 2) -> float:
     return 2 * histogram_l1(neighbours, CLIP) if pure else histogram_l2(neighbours, 2**0.5 * CLIP)
 
 
-def edge_range(neighbours: str, n_classes: int = 2) -> float:
+def edge_range(neighbours: str, n_classes: int = 2, norm: int = 1) -> float:
     """Range of the change of all columns' Σ_b |G_b|: 4c (replace-one), 2c (add/remove).
 
     Each is 1-Lipschitz in the L1 norm of G, the signed sums of residuals. Twice that of more than
-    two classes. Source: docs/privgam.md, proofs 2 and 8 (proved).
+    two classes; where their residuals are clipped in the norm of 2, times that of equal chances,
+    which is the largest, and by c. Source: docs/privgam.md, proofs 2 and 8 (proved).
     """
-    return score_range(cells(neighbours, True, n_classes), neighbours)
+    largest = flat_residual(n_classes) / CLIP if n_classes > 2 and norm == 2 else 1.0
+    return score_range(largest * cells(neighbours, True, n_classes), neighbours)
 
 
 def slopes(size: int, neighbours: str, pure: bool) -> float:
@@ -113,6 +120,11 @@ class Budget:
         """Whether ε is finite."""
         return is_private(self.epsilon)
 
+    @property
+    def norm(self) -> int:
+        """The norm of its noise, in which residuals of more than two classes are clipped."""
+        return 1 if self.pure else 2
+
     def of_release(self, share: float) -> float:
         """Return what a release costs that has a share: ε, or sensitivity/σ."""
         return share * self.amount if self.pure else math.sqrt(share) * self.amount
@@ -128,6 +140,11 @@ class Budget:
     def of_one_cell(self) -> float:
         """Return that of sums of which a record enters one alone: of records' own residuals."""
         return cells(self.neighbours, self.pure)
+
+    def of_counts(self, n_columns: int) -> float:
+        """Return that of all columns' sums of records' own residuals, where chances are equal."""
+        largest = flat_residual(self.n_classes)
+        return math.sqrt(n_columns) * histogram_l2(self.neighbours, largest)
 
     def of_slopes(self, size: int) -> float:
         """Return the sensitivity of the slopes of a linear part, in the norm of the noise."""
@@ -163,7 +180,7 @@ class Budget:
     def choice(self, what: str, share: float) -> LedgerEntry:
         """Return the ledger's entry of a choice among the columns."""
         scores = Announced(
-            what, score_range=edge_range(self.neighbours, self.n_classes), source=SOURCE
+            what, score_range=edge_range(self.neighbours, self.n_classes, self.norm), source=SOURCE
         )
         return scores.entries(self.of_choice(share), self.pure)[0]
 
@@ -230,7 +247,7 @@ def grid_bits(budget: Budget, least_share: float) -> int:
     room = (
         math.log2(LARGEST_SCALE)
         - 1
-        - math.log2(edge_range(budget.neighbours, budget.n_classes) / least)
+        - math.log2(edge_range(budget.neighbours, budget.n_classes, budget.norm) / least)
     )
     bits = min(MOST_BITS, math.floor(room))
     if bits < LEAST_BITS:
