@@ -450,6 +450,12 @@ def noise_of_two_classes(own, self):
 
 
 constant("classes_without_clip", many_classes, "CLIP", 1.0, SENSITIVITY, CLASSES)
+constant("classes_clipped_in_another_norm", Budget, "norm", 2, SENSITIVITY, CLASSES)
+
+
+@mistake(Budget, "of_counts", SENSITIVITY, CYCLIC_CLASSES)
+def noise_of_one_column_for_all(own, self, n_columns):
+    return own(self, 1)
 
 
 @mistake(rule, "greedy_shares", CHARGE, GAM)

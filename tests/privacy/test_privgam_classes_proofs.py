@@ -35,37 +35,49 @@ def residuals(some, shapes, norm=1):
     return made
 
 
+@pytest.mark.parametrize("norm", [1, 2])
 @pytest.mark.parametrize("neighbours", [REPLACE_ONE, ADD_REMOVE])
-def test_sensitivities_hold_and_are_reached(neighbours):
+def test_sensitivities_hold_and_are_reached(neighbours, norm):
     others = [(0, 1, 1), (2, 0, 2), (0, 0, 0)]
     replaced = list(itertools.combinations([[one] for one in RECORDS], 2))
     pairs = replaced if neighbours == REPLACE_ONE else [([one], []) for one in RECORDS]
-    largest = dict.fromkeys(("l1", "l2", "margin", "edge", "range"), 0.0)
+    largest = dict.fromkeys(("l1", "l2", "first", "edge", "range"), 0.0)
     for shapes, (left, right) in itertools.product((FLAT, STEEP), pairs):
-        a, b = residuals(others + left, shapes), residuals(others + right, shapes)
+        a, b = (residuals(others + some, shapes, norm) for some in (left, right))
         unit = 2.0**-BITS
         sums = [(a.sums(j) - b.sums(j)).ravel() * unit for j in range(3)]
         edges = (a.edges() - b.edges()) * unit
         seen = {
             "l1": max(np.abs(s).sum() for s in sums),
             "l2": max(np.linalg.norm(s) for s in sums),
-            "margin": np.abs(a.sums(2)[1] - b.sums(2)[1]).sum() * unit,
+            "first": first(a, b, shapes, norm) * unit,
             "edge": np.abs(edges).max(),
             "range": edges.max() - edges.min(),
         }
         largest = {key: max(largest[key], seen[key]) for key in largest}
+    budget = bounds.Budget(1.0, norm - 1.0, neighbours, 1.0, "", n_classes=N_CLASSES)
+    assert budget.norm == norm
+    edge = bounds.edge_range(neighbours, N_CLASSES, norm)
     stated = {
-        "l1": bounds.cells(neighbours, True, N_CLASSES),
-        "l2": bounds.cells(neighbours, False, N_CLASSES),
-        "margin": bounds.cells(neighbours, True),
-        "edge": bounds.cells(neighbours, True, N_CLASSES),
-        "range": bounds.edge_range(neighbours, N_CLASSES),
+        f"l{norm}": budget.sensitivity(),
+        "first": budget.of_counts(2) if norm == 2 else budget.of_one_cell(),
+        "edge": edge / 2,
+        "range": edge,
     }
     for key, bound in stated.items():
         # No rounding is allowed for: what records add is whole, and rounded down.
         assert largest[key] <= bound * (1 + 1e-15), key
-    for key in ("l1", "l2", "margin"):
+    for key in (f"l{norm}", "first"):
         assert largest[key] == pytest.approx(stated[key], rel=1e-3), key
+
+
+def first(a, b, shapes, norm):
+    """What moves of what is asked first, where all scores are 0: of all columns, or of none."""
+    if shapes is not FLAT:
+        return 0.0
+    columns = (2,) if norm == 1 else (0, 1)
+    moved = np.concatenate([(a.sums(j)[1] - b.sums(j)[1]).ravel() for j in columns])
+    return np.linalg.norm(moved, norm)
 
 
 def test_stated_sensitivities_are_those_of_the_page():
@@ -76,9 +88,13 @@ def test_stated_sensitivities_are_those_of_the_page():
             assert bounds.cells(neighbours, pure, n_classes) == pytest.approx(bound, rel=1e-15)
     assert bounds.edge_range(REPLACE_ONE, 3) == 4.0
     assert bounds.edge_range(ADD_REMOVE, 3) == 2.0
+    for n_classes in (3, 10, 128):
+        largest = np.sqrt(2 * (1 - 1 / n_classes))
+        assert bounds.edge_range(REPLACE_ONE, n_classes, 2) == pytest.approx(4 * largest)
 
 
-def test_parts_of_a_residual_are_whole_and_never_more_than_it():
+@pytest.mark.parametrize("norm", [1, 2])
+def test_parts_of_a_residual_are_whole_and_never_more_than_it(norm):
     """For the largest and the smallest weights, and residuals of every size, on the finest grid."""
     rng = np.random.default_rng(0)
     n, n_classes = 20_000, 9
@@ -87,7 +103,7 @@ def test_parts_of_a_residual_are_whole_and_never_more_than_it():
     codes = np.arange(n)[:, None].astype(np.uint16)
     labels, ones = rng.integers(0, n_classes, n), np.ones(n, dtype=np.int64)
     made = ClassResiduals(
-        Records(codes, labels, ones, np.array([n])), n_classes, maps, bounds.MOST_BITS
+        Records(codes, labels, ones, np.array([n])), n_classes, maps, bounds.MOST_BITS, norm
     )
     made.set_shape(0, scores.T)
     each = made.each()
@@ -96,7 +112,14 @@ def test_parts_of_a_residual_are_whole_and_never_more_than_it():
     each[rows, labels] = 0
     assert (each <= 0).all()
     assert (-each.sum(axis=1) <= own).all()
-    assert own.max() == 2 ** (bounds.MOST_BITS - 1)
+    assert own.max() == 2 ** (bounds.MOST_BITS - 1) or norm == 2
+    if norm == 2:
+        # In whole numbers of any length, not in floating point.
+        squares = [
+            int(s) ** 2 + sum(int(q) ** 2 for q in row) for s, row in zip(own, each, strict=True)
+        ]
+        assert max(squares) <= 2 * (2 ** (bounds.MOST_BITS - 1)) ** 2
+        assert max(squares) > 0.999 * 2 * (2 ** (bounds.MOST_BITS - 1)) ** 2
     assert (-each.sum(axis=1) >= own - n_classes - own * 2.0**-39).all()
     assert DOWN < (1 + 2.0**-53) ** -4
     assert (weight_table() >= 1).all()

@@ -175,7 +175,9 @@ def test_a_score_with_clipped_residuals_has_the_order_and_the_chances_of_the_rec
         nothing = np.zeros(n_classes)
         model = ClassModel(nothing, nothing, (scores.T,), (scores.T,), norm)
         q = softmax(model.log_odds(np.arange(200)[:, None]), axis=1)
-        residuals = [reference.shared_out(scores, np.full(200, k), norm)[0] for k in range(n_classes)]
+        residuals = [
+            reference.shared_out(scores, np.full(200, k), norm)[0] for k in range(n_classes)
+        ]
         # What a class has of its own records, and of others'.
         own = q * np.transpose(residuals)
         given = own / (1.0 - p)
