@@ -54,9 +54,9 @@ class ScoredClasses(NamedTuple):
 def _share_out(i: int, rows: ScoredClasses, parts: Floats) -> int:
     """Return the clipped residual s of a row, and write what each other class has of it.
 
-    s is 1 - p for the probability p of the row's own class, or less where s and the parts would be too
-    long; the parts are s times the chances of the others, normalised, and 0 for its own. They are
-    whole, and no more than s together.
+    s is 1 - p for the probability p of the row's own class, or less where s and the parts would be
+    too long; the parts are s times the probabilities of the others, normalised, and 0 for its own.
+    They are whole, and no more than s together.
     """
     labels, _, scores, table, shift, clip, norm = rows
     n_classes, own, last = scores.shape[1], labels[i], len(table) - 1

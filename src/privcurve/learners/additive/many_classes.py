@@ -187,7 +187,7 @@ class ClassFit(Fit):
     def _take_counts(
         self, j: int, counts: Floats, chances: Floats, variance: float, weight: float
     ) -> None:
-        """Smooth the values of a column, by numbers of records where all have these probabilities."""
+        """Smooth the values of a column, by numbers of records at these probabilities."""
         residuals = clipped_residuals(chances)
         given = residuals / (1 - chances)
         to_others = given[:, None] * counts

@@ -46,7 +46,7 @@ ASSUMED_SETTINGS = "the settings, which were given"
 
 
 def flat_residual(n_classes: int) -> float:
-    """Return the residual where all classes have one chance and δ > 0: √((K − 1)/(2K))."""
+    """Return the residual where all classes have one probability and δ > 0: √((K − 1)/(2K))."""
     return math.sqrt((n_classes - 1) / (2 * n_classes))
 
 
@@ -66,8 +66,8 @@ def edge_range(neighbours: str, n_classes: int = 2, norm: int = 1) -> float:
     """Range of the change of all columns' Σ_b |G_b|: 4c (replace-one), 2c (add/remove).
 
     Each is 1-Lipschitz in the L1 norm of G, the signed sums of residuals. Twice that of more than
-    two classes; where their residuals are clipped in the norm of 2, times that of equal chances,
-    which is the largest, and by c. Source: docs/privgam.md, proofs 2 and 8 (proved).
+    two classes; where these are clipped in L2, residuals are largest, above c, where all classes
+    have one probability. Source: docs/privgam.md, proofs 2 and 8 (proved).
     """
     largest = flat_residual(n_classes) / CLIP if n_classes > 2 and norm == 2 else 1.0
     return score_range(largest * cells(neighbours, True, n_classes), neighbours)
@@ -142,7 +142,7 @@ class Budget:
         return cells(self.neighbours, self.pure)
 
     def of_counts(self, n_columns: int) -> float:
-        """Return that of all columns' sums of records' own residuals, where chances are equal."""
+        """Return that of all columns' sums of records' own residuals, before anything is asked."""
         largest = flat_residual(self.n_classes)
         return math.sqrt(n_columns) * histogram_l2(self.neighbours, largest)
 
