@@ -57,7 +57,9 @@ function mark(curve, x, y) {
  */
 function picture({ curves, levels, epsilons, epsilon, ends, title, heading, palette, width, height, legend }) {
   const rows = legend ? [...curves, ...levels] : [];
-  const box = { left: 58, right: width - (legend ? 330 : 14), top: heading ? 46 : 12, bottom: height - 46 };
+  // Beside the picture there is room for the longest name.
+  const room = legend ? 90 + 6.8 * Math.max(0, ...rows.map((one) => one.name.length)) : 0;
+  const box = { left: 58, right: width - 14 - room, top: heading ? 46 : 12, bottom: height - 46 };
   const numbers = epsilons.map(number);
   const [first, last] = [numbers[0], numbers[numbers.length - 1]];
   const pad = numbers.length > 1 ? 0.03 * Math.log(last / first) : 1;
@@ -122,8 +124,8 @@ function picture({ curves, levels, epsilons, epsilon, ends, title, heading, pale
   rows.forEach((curve, i) => {
     const place = box.top + 10 + 24 * i;
     const sign = key(curve);
-    sign.setAttribute("transform", `translate(${width - 318} ${place - 11})`);
-    parts.push(sign, words(curve.name, { x: width - 246, y: place }, { "font-size": 12 }));
+    sign.setAttribute("transform", `translate(${box.right + 16} ${place - 11})`);
+    parts.push(sign, words(curve.name, { x: box.right + 88, y: place }, { "font-size": 12 }));
   });
   const whole = drawing("svg", {
     viewBox: `0 0 ${width} ${height}`, width, height, "font-family": "system-ui, DejaVu Sans, sans-serif" }, ...parts);

@@ -135,26 +135,16 @@ function colours() {
 
 const LIGHT = { ground: "#ffffff", text: "#1b1b1b", faint: "#595959", line: "#c9c9c9", grid: "#e8e8e8" };
 
-function wrapped(text, width = 46) {
-  const lines = [""];
-  for (const word of text.split(" ")) {
-    const last = lines.length - 1;
-    if (lines[last] && (lines[last] + word).length >= width) lines.push(word);
-    else lines[last] += (lines[last] && " ") + word;
-  }
-  return lines;
-}
-
 /** Give the lines that are told of a point. */
 function told(curve, one, measure) {
   return [
-    ...wrapped(curve.name),
+    curve.name,
     one.epsilon === "inf" ? "without privacy" : `ε = ${one.epsilon}, δ = ${curve.delta}`,
     `${measure.replace("_", " ")} ${score(one, measure)}`,
     one.kind + (curve.calibration ? `; ${curve.calibration}` : ""),
-    ...(one.setting ? wrapped(one.setting) : []),
-    ...(one.ledger ? wrapped(`Ledger: ${one.ledger}`) : []),
-    ...(curve.audit ? wrapped(`Audit, found of claimed ε: ${audited(curve)}`) : []),
+    ...(one.setting ? [one.setting] : []),
+    ...(one.ledger ? [`Ledger: ${one.ledger}`] : []),
+    ...(curve.audit ? [`Audit, found of claimed ε: ${audited(curve)}`] : []),
   ];
 }
 
@@ -352,7 +342,7 @@ at("measure").addEventListener("change", draw);
 at("epsilon").addEventListener("input", draw);
 at("every").addEventListener("change", fill);
 at("whole").addEventListener("change", draw);
-at("plot").addEventListener("pointermove", tellNearest);
+for (const kind of ["pointermove", "pointerdown"]) at("plot").addEventListener(kind, tellNearest);
 at("plot").addEventListener("pointerleave", () => { at("told").hidden = true; });
 addEventListener("resize", () => redraw(at("measure").value));
 at("all").addEventListener("click", () => { chosen.off.clear(); listLearners(); draw(); });
