@@ -66,7 +66,7 @@ DESCRIBE = [
     (f"{OWN} --classes yes ja so", "values that are not named: 'no'"),
     (
         NEW,
-        r"is an amount \(30 numbers\): regression is not among what is here.*What exists instead",
+        r"is an amount \(30 numbers\): regression is not supported. Instead add",
         {"t.csv": "a,sick\n" + "".join(f"{k % 3},{k / 7}\n" for k in range(30))},
     ),
     (f"{OWN} --positive Yes", "no record has the label 'Yes'.*holds 'no'"),
@@ -87,7 +87,7 @@ DESCRIBE = [
     (f"{NEW} --name adult", "name of another dataset", {"t.csv": TABLE}),
     (f"{NEW} --name 'a b/c'", "letters, digits, - and _", {"t.csv": TABLE}),
     (f"describe 'ø.csv' {SICK}", "by --name", {"ø.csv": TABLE}),
-    (NEW, "is no text", {"t.csv": b"a,sick\0\1\2"}),
+    (NEW, "is neither text nor a known format", {"t.csv": b"a,sick\0\1\2"}),
     (NEW, "is a zip archive: unpack it", {"t.csv": b"PK\x03\x04rest"}),
     (
         f"describe t.csv.gz {SICK}",

@@ -128,7 +128,7 @@ def test_a_sheet_is_named_and_the_draft_reads_it(folder, capsys):
     assert (code, "the sheet 'Empty' is empty: name another (--sheet)" in said) == (1, True)
     Path("t.csv").write_text("a,sick\n1,yes\n2,no\n")
     code, said = told(capsys, "describe", "t.csv", *again[2:], "Data")
-    assert (code, "t.csv is no Excel file, and has no sheets" in said) == (1, True)
+    assert (code, "t.csv is not an Excel file, and has no sheets" in said) == (1, True)
 
 
 def test_parquet_files(folder, capsys):

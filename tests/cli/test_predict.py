@@ -400,7 +400,7 @@ BAD = [
     (f"{ASK} --on-error go", "invalid choice: 'go'"),
     (f"{ASK} --json", "name an output file for answers"),
     (f"{ASK} --json --quiet", "not allowed with argument"),
-    (f"{ASK} --sheet x", "new.csv is no Excel file, and has no sheets"),
+    (f"{ASK} --sheet x", "new.csv is not an Excel file, and has no sheets"),
     (
         f"{ASK} --id P",
         "more than one column 'P'",

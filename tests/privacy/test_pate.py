@@ -100,7 +100,7 @@ def test_asking_twice_gives_the_same_and_costs_once():
     again = model.decision_function(X[:30, :] * np.array([1, 0], dtype=np.uint8))
     assert np.array_equal(first, again)
     model.predict([[0, 1]])
-    with pytest.raises(ValueError, match=r"1 more answers are asked for, but 2 were paid for"):
+    with pytest.raises(ValueError, match=r"1 more answers are needed, but 2 were paid for"):
         model.predict([[2, 2]])
     # What was paid for is still answered.
     model.predict([[2, 1]])

@@ -119,5 +119,5 @@ OTHERS = {
 )
 def test_what_are_no_neighbours_is_refused(what, neighbours):
     pair = Pair("tiny", what, LEFT, OTHERS[what], neighbours, (1,))
-    with pytest.raises(ValueError, match=f"'{what}' is no pair of {neighbours} neighbours"):
+    with pytest.raises(ValueError, match=f"'{what}' is not a pair of {neighbours} neighbours"):
         check_pair(pair)

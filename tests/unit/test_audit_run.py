@@ -90,7 +90,7 @@ def test_sides_that_are_no_neighbours_are_refused():
         sides = [records([[0]] * 3, signs, [1]) for signs in ([1, 1, 1], [-1, -1, 1])]
         return [Pair("tiny", "two labels", *sides)]
 
-    with pytest.raises(ValueError, match="'two labels' is no pair of replace-one neighbours"):
+    with pytest.raises(ValueError, match="'two labels' is not a pair of replace-one neighbours"):
         run([dataclasses.replace(exact(), pairs=two_changed)], TARGET, 7, 1)
 
 

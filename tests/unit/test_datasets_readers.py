@@ -266,9 +266,17 @@ def test_idx_files(own: Any) -> None:
     [
         (idx(IMAGES), idx([1, 0, 1]), "holds 4 images, but data/labels.gz 3 labels"),
         (gzip.compress(gzip.decompress(idx(IMAGES))[:-1]), idx([1, 0, 1, 0]), "ends too early"),
-        (gzip.compress(b"\x00\x00\x0d\x03" + bytes(80)), idx([1, 0, 1, 0]), "no idx file of bytes"),
+        (
+            gzip.compress(b"\x00\x00\x0d\x03" + bytes(80)),
+            idx([1, 0, 1, 0]),
+            "not an idx file of bytes",
+        ),
         (idx(IMAGES), idx([1, 0, 7, 0]), "image 3 of data/images.gz: the label 'label' is '7'"),
-        (idx(IMAGES), gzip.compress(b"1 0 1 0"), r"data/labels\.gz: it is no idx file of bytes"),
+        (
+            idx(IMAGES),
+            gzip.compress(b"1 0 1 0"),
+            r"data/labels\.gz: it is not an idx file of bytes",
+        ),
         (idx(IMAGES), idx([1, 0, 1, 0])[:-12], r"its labels, data/labels\.gz: "),
         (idx(IMAGES), idx([[1], [0], [1], [0]]), r"labels\.gz: it holds 4 × 1 bytes, not one an"),
     ],

@@ -319,7 +319,7 @@ def test_claims_of_other_studies_come_together(tiny, tmp_path):
         ({"studies": ["other"]}, "studies: other has no output claims; add that"),
         ({"studies": ["more"]}, "studies: more puts tables of others together itself"),
         ({"studies": ["ill"]}, "studies: ill: config/studies/ill.yaml: splits: folds alone"),
-        ({"epsilons": [1]}, "'epsilons' is of a study that trains"),
+        ({"epsilons": [1]}, "'epsilons' is for a study that trains"),
         ({"outputs": ["accuracy"]}, "accuracy is of results of the study's own; of other studies"),
         (
             {"outputs": [{"claims": {"paper": "tiny"}}]},

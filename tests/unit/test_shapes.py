@@ -169,7 +169,10 @@ def test_bounds_between_two_powers_of_ten_are_ticks_themselves(bounds):
 @pytest.mark.parametrize(
     ("change", "says"),
     [
-        ({"learner": {"learner": "one_rule"}}, "gam~certified is no additive model: shapes are of"),
+        (
+            {"learner": {"learner": "one_rule"}},
+            "gam~certified is not an additive model: shapes are of",
+        ),
         ({"learner": {**GAM, "grid": {"n_rounds": [5, 10]}}}, "has a grid or a share"),
         ({"train_shares": [0.5]}, "has a grid or a share of the records"),
         ({"datasets": ["yeast-sites"]}, "shapes are of two classes, and yeast-sites has 10"),

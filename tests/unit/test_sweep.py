@@ -121,7 +121,7 @@ def test_what_a_learner_measures_is_a_column_like_any_other(runs):
     assert set(frame["n_rounds"]) == {1, 2}
     nodes = sweep.trainings(boosted, ARMS, dataclasses.replace(AXES, y="n_nodes"), {})
     assert set(sweep.points(nodes, dataclasses.replace(AXES, y="n_nodes"))["n_nodes"]) == {7}
-    with pytest.raises(ValueError, match="setting is no number"):
+    with pytest.raises(ValueError, match="setting is not a number"):
         sweep.trainings(boosted, ARMS, dataclasses.replace(AXES, y="setting"), {})
 
 

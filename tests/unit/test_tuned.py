@@ -263,7 +263,7 @@ def test_another_version_of_the_learner_is_another_cell(monkeypatch):
 @pytest.mark.parametrize(
     ("change", "says"),
     [
-        ({"grid": {"density": [0.5]}}, "'grid' stands beside 'tune'"),
+        ({"grid": {"density": [0.5]}}, "'grid' and 'tune' are both given"),
         ({"tune": {"grid": {}}}, "'tune' needs a 'grid'"),
         ({"tune": {"grid": {"n_rounds": []}}}, "axis 'n_rounds' has no value"),
         ({"tune": {**ENTRY["tune"], "expected_runs": 0.5}}, "tune: tuned: expected_runs = 0.5"),

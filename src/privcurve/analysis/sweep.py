@@ -86,7 +86,7 @@ def trainings(
     try:
         numbers = pd.to_numeric(frame[axes.y])
     except (TypeError, ValueError):
-        raise ValueError(f"{axes.y} is no number") from None
+        raise ValueError(f"{axes.y} is not a number") from None
     frame = frame.assign(**{axes.y: numbers.where(frame["status"] == "ok")})
     for keys in (axes.lines, axes.panels):
         for name in keys:

@@ -83,7 +83,7 @@ def check_pair(pair: Pair) -> None:
             sound = sound and left.labels[0] == right.labels[0]
             sound = sound and bool(np.isin(columns, pair.private).all())
     if not sound:
-        raise ValueError(f"the pair '{pair.name}' is no pair of {pair.neighbours} neighbours")
+        raise ValueError(f"the pair '{pair.name}' is not a pair of {pair.neighbours} neighbours")
 
 
 def _rows(side: Records) -> Iterator[tuple[tuple[int, ...], int]]:

@@ -77,7 +77,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.cores != "all" and not re.fullmatch(r"[1-9][0-9]*", arguments.cores):
         raise UsageError(f"--cores {arguments.cores}: give a number above 0, or all")
     if arguments.verbose and (arguments.json or arguments.quiet):
-        raise UsageError("--verbose shows all that is said: leave it out, or --json and --quiet")
+        raise UsageError("--verbose prints everything: leave it out, or --json and --quiet")
     made = comparison.prepare(
         arguments.dataset,
         arguments.epsilon,

@@ -158,7 +158,9 @@ def content_of(path: Path) -> dict[str, Any]:
     with _told():
         content = schema.read_yaml(path)
     if not isinstance(content, dict):
-        raise DatasetError(f"{path} is no description: it has no keys, such as columns and label")
+        raise DatasetError(
+            f"{path} is not a description: it has no keys, such as columns and label"
+        )
     return content
 
 

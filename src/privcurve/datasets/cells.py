@@ -127,7 +127,7 @@ def _spellings(value: Any, decimal: str) -> tuple[str, ...]:
         except UnicodeDecodeError as error:
             raise NoColumnError("bytes", error) from None
     if isinstance(value, (Sequence, Mapping, Set, np.ndarray)):
-        raise NoColumnError(type(value).__name__, "it is no single value")
+        raise NoColumnError(type(value).__name__, "it is not a single value")
     return (composed(str(value)),)
 
 

@@ -160,7 +160,7 @@ def read_codes(
     suffix = path.suffix.lower()
     copied = tuple(dict.fromkeys(copied))
     if sheet and suffix not in EXCEL_ENDINGS:
-        raise DatasetError(f"{source} is no Excel file, and has no sheets: leave out --sheet")
+        raise DatasetError(f"{source} is not an Excel file, and has no sheets: leave out --sheet")
     if suffix in (".parquet", *EXCEL_ENDINGS):
         parser = (
             Parser(EXCEL, header=True, sheet=sheet) if suffix != ".parquet" else Parser(PARQUET)

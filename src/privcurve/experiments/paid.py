@@ -20,8 +20,8 @@ def check(spec: Mapping[str, Any]) -> None:
     """Refuse an entry of a study's learners in which a word contradicts `tune`."""
     if "grid" in spec:
         raise ValueError(
-            "'grid' stands beside 'tune': the one is chosen on the records for nothing, the other "
-            "is paid for. Keep one, or make two entries"
+            "'grid' and 'tune' are both given: settings of 'grid' are tuned outside the budget, "
+            "those of 'tune' inside. Keep one, or make two entries"
         )
     if not spec["tune"].get("grid"):
         raise ValueError("'tune' needs a 'grid' of the settings that it chooses from")

@@ -214,7 +214,8 @@ def _of_studies(raw: Mapping[str, Any], name: str) -> Study:
     idle = [key for key in raw if key not in ("title", "paper", "studies", "outputs")]
     if idle:
         raise ValueError(
-            f"{idle[0]!r} is of a study that trains; beside 'studies' are title, paper and outputs"
+            f"{idle[0]!r} is for a study that trains; beside 'studies' only title, paper "
+            "and outputs may stand"
         )
     if "outputs" not in raw:
         raise ValueError("'studies' needs 'outputs': the default ones are of results of its own")
@@ -242,11 +243,11 @@ def _check_words(raw: Mapping[str, Any]) -> None:
             "{holdout: 0.1, repeats: 100}"
         )
     if splits is not None and resampling:
-        raise ValueError(f"{resampling[0]!r} stands beside 'splits', which says all: keep one")
+        raise ValueError(f"{resampling[0]!r} is given with 'splits', which replaces it: keep one")
     if splits is not None and ("holdout" in splits) != ("repeats" in splits):
         raise ValueError("splits: 'holdout' and 'repeats' belong together; give both, or 'folds'")
     if splits is not None and not splits.get("holdout", 1) > 0:  # NaN, which schemas let pass
-        raise ValueError("splits: holdout is no number; give a share, such as 0.1")
+        raise ValueError("splits: holdout is not a number; give a share, such as 0.1")
     if splits is not None and ("holdout" in splits) == ("folds" in splits):
         raise ValueError("splits: give either 'holdout' and 'repeats', or 'folds'")
     if splits is not None and "folds" in splits and not select_all:

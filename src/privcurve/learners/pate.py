@@ -281,7 +281,7 @@ class PATEClassifier(ChanceClassifier, PrivateClassifier):
         new = [row for row in answered if row not in self._asked]
         if len(self._asked) + len(new) > self._left:
             raise ValueError(
-                f"pate: {len(new)} more answers are asked for, but {self._left} were paid for "
+                f"pate: {len(new)} more answers are needed, but {self._left} were paid for "
                 f"beside those of training, and {len(self._asked)} of them are given: fit with a "
                 "larger n_answers"
             )

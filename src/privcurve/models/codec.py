@@ -151,11 +151,11 @@ def _array(plain: list[Any], dtype: np.dtype[Any], place: str) -> np.ndarray[Any
     while leaves and all(isinstance(item, list) for item in leaves) and level < MOST_DIMENSIONS:
         leaves, level = [number for item in leaves for number in item], level + 1
     if any(type(number) not in kinds for number in leaves):
-        raise ValueError(f"{place} holds something else than numbers of type {dtype}")
+        raise ValueError(f"{place} holds something other than numbers of type {dtype}")
     try:
         array = np.array(plain, dtype=dtype)
     except (ValueError, OverflowError, TypeError):
-        raise ValueError(f"{place} is no array of {dtype}") from None
+        raise ValueError(f"{place} is not an array of {dtype}") from None
     if dtype.kind == "f" and not np.isfinite(array).all():
         raise ValueError(f"{place} holds a number that is not finite")
     return array

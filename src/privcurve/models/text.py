@@ -83,7 +83,7 @@ def _float(text: str) -> float:
 
 
 def _refuse(constant: str) -> NoReturn:
-    raise ValueError(f"{constant} is no number of JSON")
+    raise ValueError(f"{constant} is not a number of JSON")
 
 
 def _laid_out(value: Any, level: int = 0) -> str:

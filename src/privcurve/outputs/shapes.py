@@ -42,7 +42,7 @@ class Shapes(OneModel):
         arm = self.arm(request)
         if arm.learner not in ADDITIVE:
             kinds = ", ".join(ADDITIVE)
-            raise ValueError(f"{arm.name} is no additive model: shapes are of {kinds}")
+            raise ValueError(f"{arm.name} is not an additive model: shapes are of {kinds}")
         n_classes = about(self.dataset(request)).domain.n_classes
         if n_classes > 2:
             why = f"shapes are of two classes, and {self.dataset(request)} has {n_classes}"

@@ -178,14 +178,14 @@ def _size(
         if ways[0] != ways[1]:
             raise DatasetError(
                 f"{path} is written in another way than the other records: {key} {ways[0]!r}, not "
-                f"{ways[1]!r}. Write records to test by alike."
+                f"{ways[1]!r}. Write the test records in the same way."
             )
     if by_place and how.fields != like.fields:
         raise DatasetError(
             f"{path} has other columns than {like_path}, or in another order: "
-            f"{', '.join(how.fields)}; not {', '.join(like.fields)}. They are read by their place, "
-            f"since {like_path} does not give each a name of its own: mend that, or write records "
-            "to test by alike."
+            f"{', '.join(how.fields)}; not {', '.join(like.fields)}. Columns are read by position, "
+            f"because {like_path} does not give each its own name: name them, or write the test "
+            "records in the same order."
         )
     # There is one description of both: it has to be read as the other is.
     lost = problems.lost

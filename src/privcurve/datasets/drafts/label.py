@@ -134,9 +134,9 @@ def _refuse_others(
     if profile.nearly_all(profile.points) and (profile.more or n_classes > _AMOUNTS):
         raise DatasetError(
             f"the label {choice.column!r} is an amount ({n_classes:,}{'+' if profile.more else ''} "
-            "numbers): regression is not among what is here, classes are. What exists instead: add "
-            "a column of two values to the file, such as whether the amount is above a threshold "
-            "that you set from public knowledge, name it by --label, and leave the amount out"
+            "numbers): regression is not supported. Instead add a column of two values to the "
+            "file, such as whether the amount is above a threshold that you set from public "
+            "knowledge, name it by --label, and leave the amount out"
         )
     if not (choice.named or profile.more or n_classes > MOST_CLASSES):
         return

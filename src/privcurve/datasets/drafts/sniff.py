@@ -64,7 +64,7 @@ def sniff(path: Path, header: bool = True, sheet: str = "") -> Format:
     try:
         is_excel = path.suffix.lower() in (".xlsx", ".xls")
         if sheet and not is_excel:
-            raise DatasetError(f"{path} is no Excel file, and has no sheets: leave out --sheet")
+            raise DatasetError(f"{path} is not an Excel file, and has no sheets: leave out --sheet")
         with opened(path) as stream:
             start = stream.read(8)
         if start[:4] == b"PAR1":
@@ -119,7 +119,7 @@ def _encoding(path: Path) -> str:
                 while piece := stream.read(_PIECE):
                     if b"\0" in piece:
                         raise DatasetError(
-                            f"{path} is no text, nor a format that is known: save the table as CSV "
+                            f"{path} is neither text nor a known format: save the table as CSV "
                             "or Parquet"
                         )
                     decoder.decode(piece)

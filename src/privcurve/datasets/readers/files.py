@@ -178,7 +178,7 @@ def _from_compress(data: bytes) -> Iterator[bytes]:
     # Of the last code; of 9 bits means 10.
     last_width, has_clear = max(data[2] & 0x1F, 10), bool(data[2] & 0x80)
     if data[2] & 0x60 or not 9 <= data[2] & 0x1F <= _WIDEST:
-        raise ValueError("it is no file of compress, or a damaged one")
+        raise ValueError("it is not a file of Unix compress, or is damaged")
     # What an entry of the table stands for: that of an earlier one, and one byte more.
     before, byte = [0] * (1 << _WIDEST), [0] * (1 << _WIDEST)
     last = 256 if has_clear else 255

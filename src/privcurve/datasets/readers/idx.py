@@ -82,7 +82,7 @@ def _shape(stream: BinaryIO) -> tuple[int, ...]:
     """Read the head of a file: its type, and how many entries along each axis."""
     zero, kind, axes = struct.unpack(">HBB", _exactly(stream, 4))
     if zero or kind != _BYTES or not axes:
-        raise ValueError("it is no idx file of bytes")
+        raise ValueError("it is not an idx file of bytes")
     return tuple(struct.unpack(f">{axes}I", _exactly(stream, 4 * axes)))
 
 
