@@ -1,6 +1,7 @@
 """Many datasets: who wins, mean ranks, and which of them differ; by hand, and by known numbers."""
 
 import math
+from types import SimpleNamespace
 
 import pandas as pd
 import pytest
@@ -144,6 +145,27 @@ def test_equal_arms_do_not_differ():
 def test_ranks_need_two_of_each():
     with pytest.raises(ValueError, match="two datasets"):
         ranks.pairs(many(lambda _: {"a": 0.0}))
+
+
+def test_ranks_are_of_the_datasets_that_are_named(monkeypatch):
+    monkeypatch.setattr(mean_ranks, "draw", lambda frame, titles: None)
+    two = {"datasets": ["toy-line", "toy-line-fine"]}
+    third = pd.concat([runs(), runs({"three": {**ERRORS["one"], "good": [0.9] * 4}})])
+    names = {"one": "toy-line", "two": "toy-line-fine", "three": "banknote"}
+    table = domains.error_frame(third, list(names), ["base", "good", "odd"], "base")
+    table["dataset"] = table["dataset"].map(names)
+    written = []
+    context = SimpleNamespace(
+        request=asked("mean_ranks", two, datasets=list(names.values())),
+        table_of=lambda word: table,
+        write=lambda made: written.append(made.frame),
+        draw=lambda figure, frame: None,
+    )
+    OUTPUTS["mean_ranks"].make(context)
+    (frame,) = written
+    # On the third dataset, which is not named, it is the worst.
+    assert ranks.mean_ranks(frame)["good"] == 1
+    assert set(frame["n_datasets"]) == {2}
 
 
 def test_the_diagram_draws_a_line_an_arm_and_its_bars():
