@@ -6,11 +6,11 @@
 
 `train` adds to a table of runs what is not there yet: a dataset (or samples of it), δ, ε, a learner
 at its one setting, a hold-out, and the accuracy there. A hold-out is a random fifth; of a sample,
-up to 8,000 of the records beside it. The learner `auto` is what the rule takes, trained with noise
-of its own. `show` prints mean accuracies, and mean ranks over datasets. `setting` are the datasets
-that may set constants of the rule, `others` the others of `frontier` (docs/compare.md); `frontier`
-and `domains` are those of the studies.
-Nothing of a dataset's test file is used.
+up to 8,000 of the records beside it. `show` prints mean accuracies, and mean ranks over datasets;
+`auto` has the runs of the learner that the rule takes, so that it shares that one's rank. `setting`
+are the datasets that may set constants of the rule, `others` the others of `frontier`
+(docs/compare.md); `frontier` and `domains` are those of the studies. Nothing of a dataset's test
+file is used.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ from privcurve.learners.entries import by_rule
 STUDIES = Path(__file__).parents[1] / "config/studies"
 MOST_SCORED = 8_000
 HOLDOUT = 0.2
-COLUMNS = ("dataset", "size", "delta", "epsilon", "learner", "repeat", "accuracy", "chosen")
-KEY = COLUMNS[:6]
+COLUMNS = ("dataset", "size", "delta", "epsilon", "learner", "repeat", "accuracy")
+POINT, KEY = list(COLUMNS[:4]), list(COLUMNS[:6])
 
 # Beside those that `compare` compares.
 OTHERS: dict[str, dict[str, Any]] = {
@@ -56,7 +56,7 @@ def main() -> None:
     parser.add_argument("--sizes", default="0", help="of samples; 0: four fifths of all records")
     parser.add_argument("--epsilons", default="0.1,1,10")
     parser.add_argument("--delta", default="1e-5,0")
-    parser.add_argument("--learners", default=",".join([*LEARNERS, by_rule.AUTO]))
+    parser.add_argument("--learners", default=",".join(LEARNERS))
     parser.add_argument("--repeats", type=int, default=8)
     options = parser.parse_args()
     parts = [getattr(options, name).split(",") for name in ("sizes", "delta", "epsilons")]
@@ -84,7 +84,7 @@ def train(path: Path, points: list[Any], learners: list[str], repeats: int) -> N
     """Add the runs that a table lacks."""
     done = set()
     if path.exists():
-        done = set(pd.read_csv(path)[list(KEY)].itertuples(index=False, name=None))
+        done = set(pd.read_csv(path)[KEY].itertuples(index=False, name=None))
     with path.open("a", newline="") as file:
         table = csv.writer(file)
         if not done:
@@ -95,23 +95,20 @@ def train(path: Path, points: list[Any], learners: list[str], repeats: int) -> N
                 for learner in learners:
                     key = (name, size, delta, epsilon, learner, repeat)
                     if key not in done and size < len(data.y):
-                        table.writerows((*key, *run) for run in runs(data, *key[1:]))
+                        table.writerows((*key, accuracy) for accuracy in runs(data, *key[1:]))
             file.flush()
 
 
 def runs(
     data: Any, size: float, delta: float, epsilon: float, label: str, repeat: int
-) -> Iterator[tuple[float, str]]:
-    """Yield the accuracy of a learner on one hold-out, and which it was, if it offers this δ."""
-    n = int(size) or round((1 - HOLDOUT) * len(data.y))
+) -> Iterator[float]:
+    """Yield the accuracy of a learner on one hold-out, if it offers this δ."""
+    n = records(size, len(data.y))
     order = np.random.default_rng(repeat).permutation(len(data.y))
     rows, others = order[:n], order[n:]
     if size:
         others = others[:MOST_SCORED]
-    chosen = label
-    if label == by_rule.AUTO:
-        chosen = by_rule.label_of(data.domain, n, epsilon, delta)
-    spec = LEARNERS[chosen]
+    spec = LEARNERS[label]
     entry = registry.entry(spec["learner"])
     if entry.refuses(delta=entry.told_delta(delta)):
         return
@@ -121,21 +118,35 @@ def runs(
     rng = np.random.default_rng(zlib.crc32(repr(words).encode()))
     codes, labels, counts = datasets.distinct(data.X[rows], data.y[rows])
     (model,) = model.fit_many(codes, labels, [{}], [rng], counts)
-    yield float((model.predict(data.X[others]) == data.y[others]).mean()), chosen
+    yield float((model.predict(data.X[others]) == data.y[others]).mean())
+
+
+def records(size: float, n: int) -> int:
+    """Return how many of n records train."""
+    return int(size) or round((1 - HOLDOUT) * n)
 
 
 def show(table: pd.DataFrame, points: list[Any], learners: list[str]) -> None:
-    """Print mean accuracies of learners, and their mean ranks over datasets and sizes."""
-    wanted = pd.DataFrame(points, columns=KEY[:4]).astype({"dataset": str})
-    table = table[table["learner"].isin(learners)].merge(wanted, on=list(KEY[:4]))
+    """Print mean accuracies of learners and of what the rule takes, and their mean ranks."""
+    wanted = pd.DataFrame(points, columns=POINT).astype({"dataset": str})
+    table = table[table["learner"].isin(learners)].merge(wanted, on=POINT)
     for (delta, epsilon), part in table.groupby(["delta", "epsilon"], sort=True):
         means = part.pivot_table("accuracy", ["dataset", "size"], "learner", sort=False)
-        means = means[[learner for learner in learners if learner in means]]
+        means = means[[learner for learner in learners if learner in means]].dropna()
+        labels = [taken(name, size, epsilon, delta) for name, size in means.index]
+        places = zip(means.index, labels, strict=True)
+        means[by_rule.AUTO] = [means.at[place, label] for place, label in places]
         ranks = means.rank(axis=1, ascending=False).mean().sort_values()
         print(f"\nδ = {delta:g}, ε = {epsilon:g}: {len(means)} tables")
-        print(means.round(3).to_string())
+        print(means.round(3).assign(taken=labels).to_string())
         print("mean rank: " + ", ".join(f"{name} {rank:.2f}" for name, rank in ranks.items()))
         print("mean accuracy: " + ", ".join(f"{k} {v:.4f}" for k, v in means.mean().items()))
+
+
+def taken(name: str, size: float, epsilon: float, delta: float) -> str:
+    """Return which learner the rule takes of a dataset, or of samples of it."""
+    about = datasets.describe(name)
+    return by_rule.label_of(about.domain, records(size, about.n_rows), epsilon, delta)
 
 
 if __name__ == "__main__":
