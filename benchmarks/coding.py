@@ -9,8 +9,8 @@ and above 400). Numbers are cut into 64 mixed bins, the default of `privcurve de
 equal ones; or into private bins. `by hand` is the description with fine bins that ships beside
 some datasets, with its own bounds. `raw` is gradient boosting (scikit-learn) on the raw numbers and
 categories, `coded` the same on the codes of mixed bins, both without privacy. Figures are means of
-accuracy and AUC over random splits (nine tenths train), and the standard error of the difference of
-AUC between mixed and equal bins over these. `--adult` is the sentence on Adult in
+accuracy and AUC over random splits (nine tenths train), and the standard errors of the differences
+between mixed and equal bins over these. `--adult` is the sentence on Adult in
 docs/your_data.md; `--few` compares learners that are best with few bins, `--paid` mixed and private
 bins at several ε and δ: means, and the mean difference of AUC with its standard error.
 """
@@ -91,6 +91,7 @@ def main() -> None:
     parser.add_argument("--factor", type=float, default=0, help="makes bounds so many times wider")
     parser.add_argument("--adult", action="store_true", help="Adult's test file alone")
     parser.add_argument("--few", action="store_true", help="learners that are best with few bins")
+    parser.add_argument("--learners", nargs="+", default=[*FEW], choices=FEW, help="of --few")
     parser.add_argument("--paid", action="store_true", help="mixed bins and private ones")
     options = parser.parse_args()
     with threadpool_limits(1):
@@ -126,9 +127,8 @@ def ten(options: Any) -> Iterator[str]:
             spacing: [coded.scores("privgam", k, **budget) for k in range(n)]
             for spacing, coded in codings.items()
         }
-        gain = np.array(each[MIXED])[:, 1] - np.array(each[EQUAL])[:, 1]
         cells += [shown(each[one]) if one in each else "" for one in (*BINS, "by hand")]
-        cells.append(f"{gain.std(ddof=1) / math.sqrt(n):.3f}".replace("0.", "."))
+        cells.append(error_of(each[MIXED], each[EQUAL]))
         yield f"| {name} | {' | '.join(cells)} |"
 
 
@@ -172,24 +172,31 @@ def adult(fits: int) -> Iterator[str]:
 
 
 def few(options: Any) -> Iterator[str]:
-    """Return the means over tables of learners on ten equal bins, all mixed ones, and a few."""
-    epsilons = (0.1, 1.0, 3.0)
-    titles = [f"ε = {e:g}: {t}" for e in epsilons for t in ("ten equal", "64 mixed", "as it is")]
+    """Return the means over tables of learners on ten equal bins, all mixed ones, and a few.
+
+    And the standard error of what a few mixed ones gain over ten equal ones.
+    """
+    epsilons, codings_of = (0.1, 1.0, 3.0), ("ten equal", "64 mixed", "as it is", "se of its gain")
+    titles = [f"ε = {e:g}: {title}" for e in epsilons for title in codings_of]
     yield f"| learner | bins | {' | '.join(titles)} |"
     yield "|---|---|" + "---|" * len(titles)
     tables = [table_of(name, options.factor) for name in FEW_TABLES]
     equal, mixed = ([table.code(spacing) for table in tables] for spacing in (EQUAL, MIXED))
-    for name, spec in FEW.items():
+    for name in options.learners:
+        spec = FEW[name]
         learner, fixed = spec["learner"], spec.get("fixed", {})
         cells = []
         for epsilon in epsilons:
-            for codings, more in ((equal, {}), (mixed, {"mixed_bins": None}), (mixed, {})):
-                each = [
+            of_codings = [
+                [
                     coded.scores(learner, k, epsilon=epsilon, **fixed, **more)
                     for coded in codings
                     for k in range(options.splits)
                 ]
-                cells.append(shown(each))
+                for codings, more in ((equal, {}), (mixed, {"mixed_bins": None}), (mixed, {}))
+            ]
+            cells += [shown(each) for each in of_codings]
+            cells.append(error_of(of_codings[2], of_codings[0], len(tables)))
         bins = registry.entry(learner).most_bins(fixed) or BINS[MIXED]
         yield f"| {name} | {bins} | {' | '.join(cells)} |"
 
@@ -304,6 +311,15 @@ def splits(n: int, seed: int) -> tuple[Any, Any]:
 
 def scores(labels: Any, decided: Any) -> tuple[float, float]:
     return accuracy_score(labels > 0, decided > 0), roc_auc_score(labels > 0, decided)
+
+
+def error_of(
+    ones: Sequence[tuple[float, float]], others: Sequence[tuple[float, float]], n_tables: int = 1
+) -> str:
+    """Return the standard errors of a mean difference over splits; tables are what they are."""
+    gain = (np.array(ones) - np.array(others)).reshape(n_tables, -1, 2)
+    variances = gain.var(axis=1, ddof=1) / gain.shape[1]
+    return shown(np.sqrt(variances.sum(axis=0))[None] / n_tables)
 
 
 def shown(each: Sequence[tuple[float, float]]) -> str:

@@ -40,7 +40,7 @@ HALVINGS = 14
 # The number of the rules by which learners merge mixed bins: `few_bins` of their entries, and
 # PrivGAM's. Raised when one changes: data with mixed bins then have another checksum, so their
 # results are made anew, and no others.
-MERGING = 2
+MERGING = 3
 
 # Labels are bytes with a sign, codes two bytes at the most.
 MOST_CLASSES = 128

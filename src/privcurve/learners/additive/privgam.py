@@ -60,7 +60,8 @@ class PrivGAMClassifier(ChanceClassifier, PrivateClassifier):
     bins : str
         ``rule``; ``all``; or ``few``: neighbouring bins of ordered columns together, at most
         16, of more than two classes at little budget 4. By the rule a cyclic fit of two classes
-        and little budget merges mixed bins itself, by what it has released of them.
+        and little budget merges mixed bins itself, by what it has released of them, and has no
+        linear part.
     linear : str
         Whether there is a linear part: ``rule``, ``yes`` (all columns are ordered, two classes) or
         ``no``.
@@ -207,9 +208,6 @@ def plan_of(
     pure, private = delta == 0, is_private(epsilon)
     find = mixed_budget if pure else gaussian_budget
     budget = find(epsilon, delta, neighbours)
-    linear = settings.linear == "yes"
-    if settings.linear == rule.RULE:
-        linear = n_classes == 2 and rule.has_line(ordered, n, budget.amount, pure)
     sizes = rule.line_sizes(n, budget.amount, len(ordered), pure)
     method = settings.method
     if method == rule.RULE:
@@ -224,6 +222,10 @@ def plan_of(
     by_rule = private and settings.bins == rule.RULE and method == rule.CYCLIC
     if by_rule and settings.mixed_bins is not None and rule.regroups(n, budget.amount, n_classes):
         mixed = tuple(settings.mixed_bins)
+    linear = settings.linear == "yes"
+    if settings.linear == rule.RULE:
+        alone = n_classes == 2 and not mixed
+        linear = alone and rule.has_line(ordered, n, budget.amount, pure)
     n_steps, intercept = int(settings.n_rounds), (rule.FIRST_SHARE, rule.LAST_SHARE)
     if method == rule.GREEDY:
         budget = mixed_budget(epsilon, delta, neighbours)
