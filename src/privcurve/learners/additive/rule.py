@@ -79,7 +79,8 @@ MERGE_BELOW = {True: 5000.0, False: 2000.0}
 # Mixed bins spread over all that a column may hold, and its records may stand in a few of them. In
 # a cyclic fit of two classes, where n·μ is between these, they are merged after the round in which
 # columns leave, by what was released of them: neighbours in so many groups of about equal weight.
-# There is no linear part then. Set on Friedman's and Hastie's generators, Adult, Bank, Credit, Cod-RNA and Magic.
+# There is no linear part then. Set on Friedman's and Hastie's generators, Adult, Bank, Credit,
+# Cod-RNA and Magic.
 MIXED_GROUPS = 20
 MIXED_FROM, MIXED_BELOW = 1250.0, 3500.0
 # Cyclic where n·μ is at least this much a column; of K classes 2/K of that.
