@@ -212,6 +212,18 @@ def test_a_draft_is_decided_by_a_person(table) -> None:
     assert learner(draft).fit(table, table.Churn).score(table, table.Churn) > 0.6
 
 
+def test_numbers_of_a_draft_may_be_decided_to_be_codes(table) -> None:
+    table["sex"] = np.where(table.index % 2, 1.0, 2.0)
+    draft = Schema.draft(table[["sex", "Churn"]], label="Churn")
+    draft["sex"] = [1, 2]
+    (sex,) = draft.domain.columns
+    # A draft has a code for missing values, as `privcurve decide` leaves it.
+    assert sex.bin_names == tuple(f"sex = {word}" for word in ("1", "2", "other", "?"))
+    model = learner(draft).fit(table, table.Churn)
+    table.loc[3, "sex"] = np.nan
+    assert len(model.predict(table)) == len(table)
+
+
 def test_yaml_and_back(tmp_path, schema, table) -> None:
     path = tmp_path / "churn.yaml"
     path.write_text(schema.to_yaml(), encoding="utf-8")

@@ -181,7 +181,8 @@ class Schema:
         place = self.names.index(name)
         drafted = self._facts["columns"][place]
         words = {key: word for key, word in drafted.items() if key in ("missing", "n_bins")}
-        decided = _entry(name, given, False, self._facts.get("unknown") == OTHER, **FINE)
+        gaps, others = drafted.get("missing") == BIN, self._facts.get("unknown") == OTHER
+        decided = _entry(name, given, gaps, others, **FINE)
         if decided.get("kind") == NUMERIC and not isinstance(given, Mapping):
             decided |= words
         entries = [*self._facts["columns"]]
