@@ -14,6 +14,7 @@ from matplotlib.text import Annotation
 from privcurve.analysis import kinds
 from privcurve.experiments import study
 from privcurve.figures import style
+from privcurve.learners.entries import by_rule
 from privcurve.numerals import power
 from privcurve.outputs import learning_curves as curves
 from privcurve.outputs.base import ask
@@ -179,6 +180,7 @@ def test_a_method_looks_the_same_whatever_stands_beside_it():
         yaml.safe_load(path.read_text())
         for path in sorted((ROOT / "config/studies").glob("*.yaml"))
     ]
+    studies.append({"learners": by_rule.LEARNERS, "outputs": ["learning_curves"]})
     assert len(studies) > 5
     looks = {}
     for content in studies:

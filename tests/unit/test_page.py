@@ -14,6 +14,7 @@ from page_of_a_study import make_page, texts
 
 from privcurve.figures import style
 from privcurve.outputs import leaderboard
+from privcurve.outputs.answers import REFERENCES
 from privcurve.privacy.budget import LOOKED
 
 MOST_BYTES = 1_500_000
@@ -63,6 +64,8 @@ def test_curves_look_as_in_figures_and_are_as_far_apart_in_the_dark(page):
     assert curves["boost~certified"]["thin"]
     assert not curves["boost~published"]["filled"]
     assert curves["majority"]["symbol"] == ""
+    levels = style.baseline_dashes(["lr", "gb", "majority", *REFERENCES])
+    assert len(set(levels.values())) == len(levels)
     ground = COLOUR.findall(dark_part())[0]
     assert min(contrast(one, ground) for one in style.DARK.values()) >= DRAWN
     shortest = [

@@ -45,7 +45,7 @@ LOOKS: Mapping[str, tuple[int, int]] = {
     **{"lazybb_tuned": (1, 3)},
     **{"lazybb_topdown": (2, 7), "one_rule": (3, 3), "dp_lr": (4, 4)},
     **{"dp_logistic_regression": (4, 4), "dpboost": (5, 5), "dp_bag": (6, 6)},
-    **{"dp_bagging": (6, 6), "topdown": (2, 7), "dp_ebm": (5, 7), "dpl_random_forest": (2, 3)},
+    **{"dp_bagging": (6, 6), "topdown": (2, 7), "dp_ebm": (5, 7), "dpl_random_forest": (2, 1)},
     **{"dpl_decision_tree": (3, 6), "brc": (6, 7), "brc_private": (1, 2), "brc_zero": (1, 0)},
     **{"brc_em": (2, 6), "adaboost": (0, 5), "bfp": (0, 6), "bfp_private": (3, 1)},
     **{"pate": (5, 0), "single": (0, 0), "noisy_counts": (3, 1), "local_rnm": (2, 2)},
@@ -54,7 +54,7 @@ LOOKS: Mapping[str, tuple[int, int]] = {
     **{"votes_placed": (0, 4), "sums_placed": (5, 6), "published_single": (0, 6)},
     **{"published_counts": (4, 7), "bdpe_oc": (3, 2), "bdpe": (3, 4), "bdpe_low": (1, 4)},
     **{"bdpe_one": (2, 4), "bdpe_constant": (4, 0), "boost_oc": (0, 2), "boost_low": (1, 5)},
-    **{"boost_one": (3, 5), "rf_l": (5, 3), "rf_e": (6, 2), "tree_of_rules": (2, 6)},
+    **{"boost_one": (3, 5), "rf_l": (5, 6), "rf_e": (6, 2), "tree_of_rules": (2, 3)},
     **{
         "dp_forest": (2, 1),
         "random_trees": (6, 6),
@@ -62,6 +62,7 @@ LOOKS: Mapping[str, tuple[int, int]] = {
         "privgam_ar": (5, 4),
         "noisy_bayes": (3, 7),
     },
+    **{"tree_of_rules_2": (2, 0)},
     **{"noisy_majority": (2, 5), "linear_start": (4, 2), "rules_start": (0, 1)},
     **{"bayes_start": (2, 5), "threshold": (0, 3), "linear": (1, 3), "table_5_1": (0, 7)},
     **{"lower": (3, 0), "privgam_ar": (5, 4), "dp_newton": (2, 3), "dp_newton_ar": (1, 0)},
@@ -74,9 +75,11 @@ COLUMN_WIDTH = 3.4
 TEXT_WIDTH = 7.0
 
 BASELINE_COLOUR = "0.35"
-BASELINE_DASHES: tuple[tuple[float, ...], ...] = ((4, 1.5), (1, 1.2), (6, 1.5, 1, 1.5), (9, 2))
+BASELINE_DASHES: tuple[tuple[float, ...], ...] = (
+    *((4, 1.5), (1, 1.2), (6, 1.5, 1, 1.5), (9, 2), (4, 1.2, 1, 1.2, 1, 1.2)),
+)
 
-DASHES_OF = {"lr": 0, "gb": 1, "lr_public": 1, "majority": 2, "raw": 3}
+DASHES_OF = {"lr": 0, "gb": 1, "lr_public": 1, "majority": 2, "raw": 3, "raw_codes": 4}
 
 PANELS_PER_ROW = 3
 PANEL_HEIGHT = 2.35
