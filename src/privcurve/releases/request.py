@@ -117,8 +117,6 @@ class Request:
 def by_public_rule(request: Request, description: Description) -> Request:
     """Return the request of the learner that the public rule takes; it reads no record.
 
-    Its δ is 0 where that learner has no use for another.
-
     Parameters
     ----------
     request : Request
@@ -155,12 +153,7 @@ def by_public_rule(request: Request, description: Description) -> Request:
     spec = by_rule.LEARNERS[label]
     entry = registry.entry(spec["learner"])
     estimate = {key: request.parameters[key] for key in entry.parameters.keys() & taken}
-    return replace(
-        request,
-        learner=entry.name,
-        parameters={**spec.get("fixed", {}), **estimate},
-        delta=entry.told_delta(request.delta),
-    )
+    return replace(request, learner=entry.name, parameters={**spec.get("fixed", {}), **estimate})
 
 
 def check(request: Request, description: Description, large_delta: bool = False) -> Any:

@@ -95,14 +95,14 @@ def label_of(
     spec = LEARNERS[taken]
     entry = registry.entry(spec["learner"])
     why = entry.refuses(
-        delta=entry.told_delta(delta),
+        delta=delta,
         neighbours=neighbours,
         n_classes=facts.n_classes,
         facts=facts,
         setting=spec.get("fixed"),
         in_parts=in_parts,
     )
-    return OTHERWISE if why or facts.n_classes > 2 else taken
+    return OTHERWISE if why else taken
 
 
 def title(spec: Mapping[str, Any]) -> str:
