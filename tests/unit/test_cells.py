@@ -84,6 +84,18 @@ def test_ids_of_merged_mixed_bins_hold_how_many_there_are(monkeypatch):
     assert ids[0] == ids[1]
 
 
+def test_ids_of_more_classes_hold_the_version_of_such_fits():
+    gam = dataclasses.replace(ARM, learner="privgam", settings=({},))
+    own = registry.entry("privgam").class_version
+    for arm, told in ((ARM, {}), (gam, {"privgam": own})):
+        assert arm.class_versions(arm.settings[0]) == told
+        ids = [
+            cells.CellIds("wdbc", "c", arm, 1, many=many).cell(arm.points[0], SPLIT).id
+            for many in (True, False)
+        ]
+        assert (ids[0] == ids[1]) == (not told)
+
+
 def test_files_of_merged_mixed_bins_are_not_those_of_before(own):
     bounds = {"bounds": [0, 120], "n_bins": 64, "spacing": "mixed"}
     learners = {"rules": {"learner": "one_rule"}, "gam": {"learner": "privgam"}}

@@ -133,11 +133,22 @@ class Arm:
 
         Several numbers if it chooses among learners, or settings, that merge to several.
         """
-        fits = [tuning.Candidate(self.learner, setting)]
-        if self.tune is not None:
-            fits = [*tuning.candidates_of(setting["learner"], setting["settings"])]
+        fits = self._fits(setting)
         merged = {registry.entry(one.learner).most_bins(one.setting) for one in fits}
         return sorted(few for few in merged if few is not None)
+
+    def class_versions(self, setting: Mapping[str, Any]) -> dict[str, int]:
+        """Return the versions that learners' fits to more than two classes have of their own."""
+        versions = {
+            one.learner: registry.entry(one.learner).class_version for one in self._fits(setting)
+        }
+        return {learner: version for learner, version in versions.items() if version > 1}
+
+    def _fits(self, setting: Mapping[str, Any]) -> list[tuning.Candidate]:
+        """Return what a point trains: of a learner that chooses, all that it chooses among."""
+        if self.tune is None:
+            return [tuning.Candidate(self.learner, setting)]
+        return [*tuning.candidates_of(setting["learner"], setting["settings"])]
 
     def estimator_parameters(self, point: Point, at_most: int | None) -> dict[str, Any]:
         """Return the estimator's parameters at one point.

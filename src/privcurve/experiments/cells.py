@@ -43,11 +43,18 @@ class CellIds:
     """The runs of one method on one dataset, whose coded form has this checksum.
 
     Of a secret base seed ids hold the name. Where the dataset has `mixed` bins, ids hold to how
-    many of them a learner merges a column's.
+    many of them a learner merges a column's; where it has `many` classes, more than two, the
+    version of its fits to these.
     """
 
     def __init__(
-        self, dataset: str, checksum: str, arm: Arm, seed: Seed, mixed: bool = False
+        self,
+        dataset: str,
+        checksum: str,
+        arm: Arm,
+        seed: Seed,
+        mixed: bool = False,
+        many: bool = False,
     ) -> None:
         facts = {
             "calibration": arm.calibration,
@@ -60,7 +67,7 @@ class CellIds:
         # What a study need not say stands in the key only where it says something else.
         self._relation = {} if arm.neighbours is None else {"neighbours": arm.neighbours}
         share = {} if arm.train_share == 1 else {"train_share": arm.train_share}
-        self._arm, self._mixed = arm, mixed
+        self._arm, self._mixed, self._many = arm, mixed, many
         self._plain = self._learner({})
         self._base = seed
         self._seed = canonical.text({"seed": seeds.named(seed)})[1:-1]
@@ -69,10 +76,12 @@ class CellIds:
     @classmethod
     def on(cls, dataset: Named, checksum: str, arm: Arm, seed: Seed) -> CellIds:
         """Return the cells of an arm on a dataset, by its name and domain."""
-        return cls(dataset.name, checksum, arm, seed, dataset.domain.mixed_bins is not None)
+        domain = dataset.domain
+        mixed, many = domain.mixed_bins is not None, domain.n_classes > 2
+        return cls(dataset.name, checksum, arm, seed, mixed, many)
 
-    def _learner(self, merged: Mapping[str, Any]) -> str:
-        return canonical.text({"learner": self._arm.learner, **merged, **self._relation})[1:-1]
+    def _learner(self, here: Mapping[str, Any]) -> str:
+        return canonical.text({"learner": self._arm.learner, **here, **self._relation})[1:-1]
 
     def cell(self, point: Point, split: Split) -> Cell:
         """Return the run of a point on a split."""
@@ -83,7 +92,10 @@ class CellIds:
         """Return the ids of the runs of a point."""
         epsilon, setting = canonical.text(point.epsilon), canonical.text(point.text)
         few = self._arm.few_bins(point.setting) if self._mixed else ()
-        learner = self._learner({"merged_to": few}) if few else self._plain
+        versions = self._arm.class_versions(point.setting) if self._many else {}
+        here = {"learner_of_classes": versions, "merged_to": few}
+        told = {key: value for key, value in here.items() if value}
+        learner = self._learner(told) if told else self._plain
         for split in splits:
             key = (
                 f'{{{self._first},"epsilon":{epsilon},"fold":"{split.fold}",{learner},'

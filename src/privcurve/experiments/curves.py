@@ -171,6 +171,10 @@ class Curve:
         if self.dataset.domain.mixed_bins is not None:
             merged = {few for one in self.arm.settings for few in self.arm.few_bins(one)}
             told += [f"merged to {few} bins " for few in sorted(merged)]
+        if self.dataset.domain.n_classes > 2:
+            each = (self.arm.class_versions(one).items() for one in self.arm.settings)
+            versions = set(itertools.chain(*each))
+            told += [f"{learner} of classes {version} " for learner, version in sorted(versions)]
         return "".join(told)
 
     @property

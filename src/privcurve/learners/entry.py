@@ -150,6 +150,8 @@ class LearnerEntry:
         a whole one. See :meth:`cost`.
     version : int
         Raised whenever the same cell would give another result: part of a cell's id.
+    class_version : int
+        Raised instead, if only fits to more than two classes are others: their ids alone hold it.
     calibrations : tuple of str
         Which of ``published`` and ``certified`` it offers; empty for a method
         without privacy, which is run at ε = ∞ alone.
@@ -195,6 +197,7 @@ class LearnerEntry:
     title: str
     seconds: Callable[[Mapping[str, Any], int, int], float]
     version: int = 1
+    class_version: int = 1
     calibrations: tuple[str, ...] = ()
     approximate: bool = False
     parameters: Mapping[str, Parameter] = field(default_factory=dict)

@@ -331,6 +331,7 @@ ENTRIES: tuple[LearnerEntry, ...] = (
         name="privgam",
         path="privcurve.learners.additive.privgam:PrivGAMClassifier",
         version=5,
+        class_version=2,
         title="PrivGAM",
         calibrations=(CERTIFIED,),
         approximate=True,
