@@ -388,7 +388,7 @@ def test_the_card_of_many_classes_has_a_column_a_class():
     starts = np.linspace(-1.0, 1.0, 10)
     values = [np.zeros((10, width)) for width in domain.n_bins]
     values[2][3, 4] = 0.25
-    model = ClassModel(starts, starts / 10, tuple(values), tuple(values))
+    model = ClassModel(starts, starts / 10, tuple(values), tuple(values), norm=2)
     released = SimpleNamespace(learner=SimpleNamespace(model_=model), domain=domain)
     text, begins, rows, unused = cards.decides(released)
     assert text.text.startswith("Each site has a score")
@@ -397,7 +397,7 @@ def test_the_card_of_many_classes_has_a_column_a_class():
     assert rows.rows[4][0] == domain.columns[2].bin_names[4]
     assert rows.rows[4][4] == "+0.25"
     assert unused.text.startswith("Without effect: mcg, gvh, mit")
-    nothing = ClassModel(starts, starts, tuple(0 * each for each in values), tuple(values))
+    nothing = ClassModel(starts, starts, tuple(0 * each for each in values), tuple(values), norm=2)
     released.learner.model_ = nothing
     (only,) = cards.decides(released)
     assert only.text == "It always says that site is ERL: no column counts."
