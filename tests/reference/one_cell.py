@@ -158,4 +158,6 @@ def group(cell, column, domain):
         return titles.index(listed[text])
     if none is not REFUSED and (is_missing or (text == "" and other is not REFUSED)):
         return none
-    return titles.index(listed[whole]) if whole in listed else other
+    if whole in listed:
+        return titles.index(listed[whole])
+    return none if none is not REFUSED and whole in domain.missing else other

@@ -299,6 +299,8 @@ def test_a_card_is_no_wider_than_the_page(driver, mine, size):
 
 
 def test_the_dark_has_its_own_ground_and_colours(driver, page):
+    from selenium.webdriver.support.wait import WebDriverWait
+
     opened = Opened(driver, page)
     strokes = "return [...document.querySelectorAll('#plot .curve > path')]"
     strokes += ".map(path => path.getAttribute('stroke'))"
@@ -308,7 +310,8 @@ def test_the_dark_has_its_own_ground_and_colours(driver, page):
     try:
         ground = "return getComputedStyle(document.body).backgroundColor"
         assert driver.execute_script(ground) == "rgb(22, 24, 27)"
-        assert not set(light) & set(driver.execute_script(strokes))
+        # Curves are drawn again when the page is told of it.
+        WebDriverWait(driver, 10).until(lambda it: not set(light) & set(it.execute_script(strokes)))
         assert opened["answer"].is_displayed()
         assert driver.get_log("browser") == []
     finally:
