@@ -34,8 +34,12 @@ def rates(n_trainings: int) -> None:
         print(f"LazyBB, {n_rounds:2d} rounds, 8 records: picks of {picks:10,.0f} fits a second")
     pair = crossed()
     for name, claims in ATTACKS.items():
-        c = claims[-1]
-        learner = c.estimator(pair.left.n_bins)
+        # What is claimed of some (PATE) is about answers alone; the pair has two classes.
+        learners = [c.estimator(pair.left.n_bins) for c in claims if c.sample is sample_states]
+        of_two = [learner for learner in learners if len(learner.classes) == 2]
+        if not of_two:
+            continue
+        learner = of_two[-1]
         sample_states(learner, pair, pair.left, 2, rng)
         n = max(2, n_trainings // 500)
         start = time.process_time()
