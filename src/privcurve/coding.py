@@ -37,9 +37,9 @@ LEAVES = 2**12
 # about 2^-14 of the range wide, so a public bound that is ten thousand times too wide costs little.
 HALVINGS = 14
 
-# The number of the rules by which learners merge mixed bins: `few_bins` of their entries, and
-# PrivGAM's. Raised when one changes: data with mixed bins then have another checksum, so their
-# results are made anew, and no others.
+# The number of PrivGAM's rule for merging mixed bins. Raised when it changes: data with mixed bins
+# then have another checksum, so their results are made anew, and no others. To how many bins other
+# learners merge them (`few_bins` of their entries) stands in the ids of runs.
 MERGING = 3
 
 # Labels are bytes with a sign, codes two bytes at the most.

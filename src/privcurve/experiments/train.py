@@ -44,7 +44,8 @@ def fitted(
     template = registry.make(arm.learner, dataset.domain, neighbours=arm.claim)
     public: dict[str, Any] = {}
     if "n_estimate" in registry.entry(arm.learner).parameters and arm.claim == ADD_REMOVE:
-        # A public estimate: the number of training records to one digit.
+        # Studies take it that the number of training records is public to one digit, as the
+        # statement says that the estimate is.
         public["n_estimate"] = int(float(f"{train.n:.0e}"))
     settings = [{**public, **arm.estimator_parameters(point, dataset.at_most)} for point in points]
     learners: list[Any] = train.fit(template, settings, rngs)
