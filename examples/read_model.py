@@ -82,6 +82,8 @@ def title_of(column, text, domain):
     other = "other" if domain["unknown"] == "other" and "other" in codes else None
     if "?" in codes and (none or (text == "" and other)):
         return codes["?"]
+    if "?" in codes and short not in codes and short in domain["missing"]:
+        return codes["?"]
     return codes[other if other and short not in codes else short]
 
 

@@ -7,10 +7,14 @@ import secrets
 import numpy as np
 import pytest
 from hypothesis import settings
+from hypothesis.internal.conjecture import providers
 
 # The same examples in each run, however slow the machine.
 settings.register_profile("fixed", derandomize=True, deadline=None)
 settings.load_profile("fixed")
+# Hypothesis also tries constants of the modules imported so far; which ones depends on the
+# tests that a worker ran before.
+providers._get_local_constants = providers.Constants
 
 _default_rng = np.random.default_rng
 
