@@ -48,23 +48,14 @@ MOST_CODES = 2**16
 
 
 class Records(NamedTuple):
-    """Coded records with labels: the one form in which a learner sees them.
+    """Coded records with labels: the one form in which a learner sees them."""
 
-    Attributes
-    ----------
-    codes : ndarray of unsigned integers, shape (n_rows, n_columns)
-    labels : ndarray of shape (n_rows,)
-        −1 or +1 (int8); positions of classes, 0 … K − 1 (int64), where more than two are taken.
-    counts : ndarray of int64, shape (n_rows,)
-        How many records each row stands for.
-    n_bins : ndarray of int64, shape (n_columns,)
-        Public: how many codes each column has.
-    """
-
-    codes: Codes
+    codes: Codes  # (n_rows, n_columns)
+    # (n_rows,): −1 or +1 (int8); positions of classes, 0 … K − 1 (int64), where more than two are
+    # taken.
     labels: NDArray[Any]
-    counts: NDArray[np.int64]
-    n_bins: NDArray[np.int64]
+    counts: NDArray[np.int64]  # (n_rows,): how many records each row stands for
+    n_bins: NDArray[np.int64]  # (n_columns,): public: how many codes each column has
 
     @property
     def n(self) -> int:

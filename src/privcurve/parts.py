@@ -50,24 +50,14 @@ class PartError(RuntimeError):
 
 @dataclass(frozen=True)
 class Part:
-    """Some coded records on disk, in a file of NumPy's that is read memory-mapped.
+    """Some coded records on disk, in a file of NumPy's that is read memory-mapped."""
 
-    Attributes
-    ----------
-    path : str
-        Of an array of codes, of shape (n_columns, n_rows); beside it, under the same name and
-        ``.labels``, one of labels. Each worker finds it under the same path.
-    n_rows : int
-    sha256 : str
-        Of both files, in hex.
-    n_bins : tuple of int
-        Public: how many codes each column has.
-    """
-
+    # Of an array of codes, of shape (n_columns, n_rows); beside it, under the same name and
+    # `.labels`, one of labels. Each worker finds it under the same path.
     path: str
     n_rows: int
-    sha256: str
-    n_bins: tuple[int, ...]
+    sha256: str  # of both files, in hex
+    n_bins: tuple[int, ...]  # public: how many codes each column has
 
     @property
     def n(self) -> int:
@@ -100,16 +90,10 @@ class Part:
 
 @dataclass(frozen=True, eq=False)
 class Chosen:
-    """Some records of a part: of each, whether it is one of them.
-
-    Attributes
-    ----------
-    part : Part
-    chosen : ndarray of bool, shape (n_rows,)
-    """
+    """Some records of a part: of each, whether it is one of them."""
 
     part: Part
-    chosen: NDArray[np.bool_]
+    chosen: NDArray[np.bool_]  # (n_rows,)
 
     @property
     def path(self) -> str:
@@ -305,18 +289,10 @@ def opened_engine(name: str = LOCAL, scheduler: str | None = None) -> Iterator[E
 
 @dataclass(frozen=True)
 class PartedRecords:
-    """Records in parts: what :class:`~privcurve.coding.Records` are in one memory.
+    """Records in parts: what :class:`~privcurve.coding.Records` are in one memory."""
 
-    Attributes
-    ----------
-    parts : tuple of Part or Chosen
-        In any order.
-    n_bins : ndarray of int64, shape (n_columns,)
-    engine : Engine
-    """
-
-    parts: tuple[Part | Chosen, ...]
-    n_bins: NDArray[np.int64]
+    parts: tuple[Part | Chosen, ...]  # in any order
+    n_bins: NDArray[np.int64]  # (n_columns,)
     engine: Engine = field(default_factory=Threads)
 
     @property

@@ -36,18 +36,10 @@ _TRUTH = "YAML reads yes, no, on and off as truth values; put the word in quotes
 
 
 class Fault(NamedTuple):
-    """What a schema does not allow.
+    """What a schema does not allow."""
 
-    Attributes
-    ----------
-    places : tuple of Place
-        Where it is; of an unknown key, the key is the last step.
-    message : str
-        Says the places too.
-    """
-
-    places: tuple[Place, ...]
-    message: str
+    places: tuple[Place, ...]  # where it is; of an unknown key, the key is the last step
+    message: str  # says the places too
 
 
 # The type of a schema for what may be infinite: its numbers are finite.

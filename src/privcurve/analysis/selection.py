@@ -36,27 +36,16 @@ Rank = tuple[float, tuple[Any, ...], tuple[float, ...]]
 
 @dataclass(frozen=True)
 class Candidate:
-    """What a part of the runs of a method says of the selection at one ε.
+    """What a part of the runs of a method says of the selection at one ε."""
 
-    Attributes
-    ----------
-    key : tuple
-        Dataset, method and ε.
-    carried : tuple
-        The columns `CARRIED`.
-    n_settings, n_failed : int
-    best : tuple of tuple
-        Of the best complete settings, the best first: mean of the metric, negative where more
-        is better; tie key; the metric of each fold.
-    error : tuple or None
-        Of the first setting that is not complete: tie key, what is wrong.
-    """
-
-    key: Key
-    carried: tuple[Any, ...]
+    key: Key  # dataset, method and ε
+    carried: tuple[Any, ...]  # the columns `CARRIED`
     n_settings: int
     n_failed: int
+    # Of the best complete settings, the best first: mean of the metric, negative where more is
+    # better; tie key; the metric of each fold.
     best: tuple[Rank, ...]
+    # Of the first setting that is not complete: tie key, what is wrong.
     error: tuple[tuple[Any, ...], str] | None
 
     @property

@@ -44,45 +44,27 @@ class Claim:
     """One claim, the pairs it is tried on, and how.
 
     One of `distribution`, `loss` and `sample` is given, and the method follows from it.
-
-    Attributes
-    ----------
-    learner, calibration, epsilon, delta
-        The claim.
-    setting : mapping
-        Hyperparameters; and public facts: ``public_columns``, where columns and the label are
-        public; ``ordered`` (default all) and ``n_classes`` (default 2).
-    pairs : callable
-        ``pairs(claim, target)``: neighbours, tiny ones or canaries in the target.
-    distribution : callable, optional
-        ``distribution(estimator, records)``: the probability of each transcript.
-    loss : callable, optional
-        ``loss(estimator, pair)``: a log ratio of densities that some output reaches.
-    sample : callable, optional
-        ``sample(estimator, pair, records, n, rng)``: outputs of n trainings.
-    n_trainings : int
-        On each side of each pair.
-    n_pairs : int
-        How many pairs a sampled claim has.
-    neighbours : str
-        The relation that is tried: that of all pairs.
-    stated : str
-        The relation of the learner's own statement; by default the same. Of a learner that
-        is tried beyond its statement a violation refutes nothing, and is no surprise.
     """
 
     learner: str
     calibration: str
     epsilon: float
-    pairs: MakePairs
+    pairs: MakePairs  # `pairs(claim, target)`: neighbours, tiny ones or canaries in the target
     delta: float = 0.0
+    # Hyperparameters; and public facts: `public_columns`, where columns and the label are public;
+    # `ordered` (default all) and `n_classes` (default 2).
     setting: Mapping[str, Any] = field(default_factory=dict)
+    # `distribution(estimator, records)`: the probability of each transcript.
     distribution: LearnerDistribution | None = None
+    # `loss(estimator, pair)`: a log ratio of densities that some output reaches.
     loss: LearnerLoss | None = None
+    # `sample(estimator, pair, records, n, rng)`: outputs of n trainings.
     sample: LearnerSampler | None = None
-    n_trainings: int = 0
-    n_pairs: int = 1
-    neighbours: str = REPLACE_ONE
+    n_trainings: int = 0  # on each side of each pair
+    n_pairs: int = 1  # how many pairs a sampled claim has
+    neighbours: str = REPLACE_ONE  # the relation that is tried: that of all pairs
+    # The relation of the learner's own statement; by default the same. Of a learner that is tried
+    # beyond its statement a violation refutes nothing, and is no surprise.
     stated: str = ""
 
     def __post_init__(self) -> None:

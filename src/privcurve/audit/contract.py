@@ -68,30 +68,17 @@ MOST_TABLES = 5
 
 @dataclass(frozen=True)
 class Case:
-    """One setting of a learner that is tried.
-
-    Attributes
-    ----------
-    learner : str
-    parameters : mapping
-        Of the estimator: ε, δ and all that is not at its default.
-    n_classes : int
-    neighbours : str
-        The relation of its guarantee.
-    idle : mapping of str to str
-        Calls (without numbers) whose bound may be more than twice what is seen, and why.
-    sizes : sequence of int
-        Records of the tables: 1 and 2 are tried in full, larger ones at random.
-    at_most : int or None
-        How many records of each person are kept, where ε and δ are those of persons.
-    """
+    """One setting of a learner that is tried."""
 
     learner: str
-    parameters: Mapping[str, Any]
+    parameters: Mapping[str, Any]  # of the estimator: ε, δ and all that is not at its default
     n_classes: int = 2
-    neighbours: str = REPLACE_ONE
+    neighbours: str = REPLACE_ONE  # the relation of its guarantee
+    # Calls (without numbers) whose bound may be more than twice what is seen, and why.
     idle: Mapping[str, str] = field(default_factory=dict)
+    # Records of the tables: 1 and 2 are tried in full, larger ones at random.
     sizes: Sequence[int] = (1, 2, 3, 12)
+    # How many records of each person are kept, where ε and δ are those of persons.
     at_most: int | None = None
 
     def estimator(self, n_bins: Sequence[int]) -> CodedClassifier:
@@ -137,29 +124,15 @@ class Case:
 
 @dataclass
 class Verdict:
-    """What was seen of one case.
-
-    Attributes
-    ----------
-    case : Case
-    breach : BreachError or None
-        The first point that it does not keep.
-    largest : dict of str to tuple of (float, LedgerEntry)
-        For each call, without its numbers, the largest change seen as a part of what is announced.
-    n_pairs : int
-        Neighbours that were tried.
-    refusal : str
-        Why others were not, both sides alike.
-    unseen : str
-        What of the fits no script could answer.
-    """
+    """What was seen of one case."""
 
     case: Case
-    breach: BreachError | None = None
+    breach: BreachError | None = None  # the first point that it does not keep
+    # For each call, without its numbers, the largest change seen as a part of what is announced.
     largest: dict[str, tuple[float, LedgerEntry]] = field(default_factory=dict)
-    n_pairs: int = 0
-    refusal: str = ""
-    unseen: str = ""
+    n_pairs: int = 0  # neighbours that were tried
+    refusal: str = ""  # why others were not, both sides alike
+    unseen: str = ""  # what of the fits no script could answer
 
 
 def check(case: Case, n_random: int = 60, seed: int = 0) -> Verdict:

@@ -17,29 +17,18 @@ from privcurve.privacy.budget import ADD_REMOVE, PRIVATE_COLUMNS, REPLACE_ONE
 
 @dataclass(frozen=True, eq=False)
 class Pair:
-    """Neighbours: one record differs, no other.
+    """Neighbours: one record differs, no other."""
 
-    Attributes
-    ----------
-    dataset : str
-        ``tiny``, or the name of the dataset that the canary was put into.
-    name : str
-        Says what the pair is.
-    left, right : Records
-        The first row is the record that differs. It stands for one record; or, where a record
-        is added, the first row of the larger side has it.
-    neighbours : str
-        ``replace-one``; ``add-remove``: one side has a record more; or ``private-columns``:
-        the record differs in private columns alone.
-    private : tuple of int
-        Which columns are private, for ``private-columns``. Others and the label are public.
-    """
-
-    dataset: str
-    name: str
+    dataset: str  # `tiny`, or the name of the dataset that the canary was put into
+    name: str  # says what the pair is
+    # The first row is the record that differs. It stands for one record; or, where a record is
+    # added, the first row of the larger side has it.
     left: Records
     right: Records
+    # `replace-one`; `add-remove`: one side has a record more; or `private-columns`: the record
+    # differs in private columns alone.
     neighbours: str = REPLACE_ONE
+    # Which columns are private, for `private-columns`. Others and the label are public.
     private: tuple[int, ...] = ()
 
     @property

@@ -71,26 +71,15 @@ def _rows(records: Records) -> str:
 
 @dataclass
 class Event:
-    """One call of a fit.
+    """One call of a fit."""
 
-    Attributes
-    ----------
-    kind : str
-        The method of the curator.
-    calls : ndarray of Call
-        One, or one for each place along the first axes.
-    exact : ndarray
-        What noise is added to, in units of the noise's scale; written when the fit has ended where
-        a compiled loop adds to the noise.
-    answer : ndarray
-    log_jacobian : float
-        Of an objective: the log-determinant of how its gradient changes, at the answer.
-    """
-
-    kind: str
-    calls: NDArray[Any]
+    kind: str  # the method of the curator
+    calls: NDArray[Any]  # one, or one for each place along the first axes
+    # What noise is added to, in units of the noise's scale; written when the fit has ended where a
+    # compiled loop adds to the noise.
     exact: Floats
     answer: NDArray[Any] = field(default_factory=lambda: np.empty(0))
+    # Of an objective: the log-determinant of how its gradient changes, at the answer.
     log_jacobian: float = 0.0
 
     @property

@@ -42,30 +42,16 @@ LOSS_TOLERANCE = 1e-6
 
 @dataclass(frozen=True)
 class Worst:
-    """The worst pair of a search, and what it shows.
-
-    Attributes
-    ----------
-    pair : Pair
-    epsilon : float
-        The exact ε of the pairs searched, or a lower bound on the true one. May be
-        negative when sampled: then nothing was found.
-    delta : float
-        Exact δ at the claimed ε; NaN when sampled.
-    violated : bool
-        Whether the claim is refuted; when sampled, at the error of a verdict.
-    event : str
-        What an adversary would look for.
-    n_pairs : int
-        Pairs searched.
-    """
+    """The worst pair of a search, and what it shows."""
 
     pair: Pair
+    # The exact ε of the pairs searched, or a lower bound on the true one. May be negative when
+    # sampled: then nothing was found.
     epsilon: float
-    delta: float
-    violated: bool
-    event: str
-    n_pairs: int
+    delta: float  # exact δ at the claimed ε; NaN when sampled
+    violated: bool  # whether the claim is refuted; when sampled, at the error of a verdict
+    event: str  # what an adversary would look for
+    n_pairs: int  # pairs searched
 
 
 def search_exact(

@@ -27,18 +27,13 @@ ABSENT = -1e30
 
 @dataclass(frozen=True)
 class States:
-    """What many fits left on their models.
+    """What many fits left on their models."""
 
-    Attributes
-    ----------
-    columns : mapping of str to ndarray of shape (n_fits, n_numbers)
-        The numbers of each attribute, `ABSENT` where a fit left fewer than another.
-    rates : tuple of float
-        Of noise that is added to numbers (Laplace, Gaussian), as the statement says: a
-        number times its rate is in the unit that the noise was drawn in.
-    """
-
+    # (n_fits, n_numbers): the numbers of each attribute, `ABSENT` where a fit left fewer than
+    # another.
     columns: Mapping[str, Floats]
+    # Of noise that is added to numbers (Laplace, Gaussian), as the statement says: a number times
+    # its rate is in the unit that the noise was drawn in.
     rates: tuple[float, ...] = ()
 
     @classmethod

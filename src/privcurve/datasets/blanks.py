@@ -23,18 +23,10 @@ _OF_LABEL = ("positive", "negative", "classes")
 
 
 class Blank(NamedTuple):
-    """A key without a value.
+    """A key without a value."""
 
-    Attributes
-    ----------
-    place : tuple of str or int
-        In the description.
-    of : str
-        The column, or the label, as a message names it.
-    """
-
-    place: Place
-    of: str
+    place: Place  # in the description
+    of: str  # the column, or the label, as a message names it
 
     @property
     def key(self) -> str:

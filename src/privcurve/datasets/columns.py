@@ -36,47 +36,29 @@ def spelt(value: float, dates: str = "", digits: int = 10) -> str:
 
 @dataclass(frozen=True)
 class Column:
-    """One column of the coded matrix.
-
-    Attributes
-    ----------
-    name : str
-    kind : str
-        ``numeric`` or ``categorical``.
-    bounds : tuple of two floats, optional
-        Lowest and highest value of a numeric column, in the unit of the file.
-    bins : int
-        Number of bins between the bounds of a numeric column; 0 for a categorical one.
-    categories : tuple of (value, title)
-        Values of a categorical column as the file spells them, each with the title of
-        its bin. Values of equal title share a bin.
-    public : bool
-        Whether the column is public in studies of partially private features.
-    spacing : str
-        Of a numeric column, see :func:`privcurve.coding.edges`. Of ``private`` ones the bins are
-        leaves, which a learner merges.
-    missing_bin : bool
-        Whether a numeric column has one more code, the last, for missing values.
-    dates : str
-        Of a numeric column whose values are dates, as days since 1970-01-01: how the file writes
-        them, ``iso`` or a format of `strptime`.
-    patterns : bool
-        Whether the values of a categorical column are patterns, of which the first that fits a
-        text counts: ``*`` is any text, and case does not matter. What fits none is ``other``.
-    merged : tuple of float
-        Of a numeric column whose bins are neighbours of others, merged: their ``bins + 1`` edges.
-    """
+    """One column of the coded matrix."""
 
     name: str
-    kind: str
+    kind: str  # `numeric` or `categorical`
+    # Lowest and highest value of a numeric column, in the unit of the file.
     bounds: tuple[float, float] | None = None
-    bins: int = 0
+    bins: int = 0  # number of bins between the bounds of a numeric column; 0 for a categorical one
+    # Values of a categorical column as the file spells them, each with the title of its bin. Values
+    # of equal title share a bin.
     categories: tuple[tuple[str, str], ...] = ()
-    public: bool = False
+    public: bool = False  # whether the column is public in studies of partially private features
+    # Of a numeric column, see `privcurve.coding.edges`. Of `private` ones the bins are leaves,
+    # which a learner merges.
     spacing: str = coding.EQUAL
+    # Whether a numeric column has one more code, the last, for missing values.
     missing_bin: bool = False
+    # Of a numeric column whose values are dates, as days since 1970-01-01: how the file writes
+    # them, `iso` or a format of `strptime`.
     dates: str = ""
+    # Whether the values of a categorical column are patterns, of which the first that fits a text
+    # counts: `*` is any text, and case does not matter. What fits none is `other`.
     patterns: bool = False
+    # Of a numeric column whose bins are neighbours of others, merged: their `bins + 1` edges.
     merged: tuple[float, ...] = ()
 
     @cached_property
@@ -155,25 +137,13 @@ class Column:
 
 @dataclass(frozen=True)
 class Label:
-    """Names of the classes.
+    """Names of the classes."""
 
-    Attributes
-    ----------
-    column : str
-        The column of the file that holds the label.
-    negative, positive : str
-        What −1 and +1 stand for, of two classes.
-    public : bool
-        Whether the label is public in studies of partially private features.
-    classes : tuple of str
-        What 0, 1, … stand for, of more than two classes.
-    """
-
-    column: str
-    negative: str = ""
-    positive: str = ""
-    public: bool = False
-    classes: tuple[str, ...] = ()
+    column: str  # the column of the file that holds the label
+    negative: str = ""  # what −1 stands for, of two classes
+    positive: str = ""  # what +1 stands for
+    public: bool = False  # whether the label is public in studies of partially private features
+    classes: tuple[str, ...] = ()  # what 0, 1, … stand for, of more than two classes
 
     @property
     def names(self) -> tuple[str, ...]:

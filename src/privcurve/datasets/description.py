@@ -105,21 +105,11 @@ class Records:
 
 @dataclass(frozen=True)
 class Unit:
-    """Whose records are protected together: ``unit`` in dataset.schema.yaml.
+    """Whose records are protected together: ``unit`` in dataset.schema.yaml."""
 
-    Attributes
-    ----------
-    column : str
-        Names the person that a record is of; it is not learned from.
-    at_most : int
-        How many records of each person are kept.
-    seed : int
-        Of the coins that decide which ones; it is public.
-    """
-
-    column: str
-    at_most: int
-    seed: int = 0
+    column: str  # names the person that a record is of; it is not learned from
+    at_most: int  # how many records of each person are kept
+    seed: int = 0  # of the coins that decide which ones; it is public
 
 
 def _joined(values: Iterable[str]) -> str:
@@ -170,36 +160,17 @@ class LabelSpec:
 
 @dataclass(frozen=True)
 class Description:
-    """All that a dataset's YAML file says: keys of dataset.schema.yaml, which says what they mean.
+    """All that a dataset's YAML file says; dataset.schema.yaml says what its keys mean."""
 
-    Attributes
-    ----------
-    name, path
-        File name without its ending; the YAML file.
-    source : str
-        The mirror's folder of its raw files: by default its name, or that of the dataset that
-        it is based on.
-    paths : tuple of Path
-        All YAML files that it was read from.
-    own_files : frozenset of str
-        Of a variant, the parts whose files are not those of what it is based on.
-    raw_sizes : mapping of str to int
-        How many records the files of a part hold, where this is known.
-    bound_sources : mapping of str to str
-        Where the bounds of each numeric column come from.
-    clipped : frozenset of str
-        Columns of which most values may lie outside the bounds.
-    rows_per_part : int or None
-        Of records that are coded in parts whatever their number; 0: they never are.
-    """
-
-    name: str
-    path: Path
+    name: str  # file name without its ending
+    path: Path  # the YAML file
     parser: Parser
     domain: Domain
     label: LabelSpec
+    # The mirror's folder of its raw files: by default its name, or that of the dataset that it is
+    # based on.
     source: str = ""
-    paths: tuple[Path, ...] = ()
+    paths: tuple[Path, ...] = ()  # all YAML files that it was read from
     title: str = ""
     citation: str = ""
     licence: str = ""
@@ -207,15 +178,19 @@ class Description:
     about: Mapping[str, str] = field(default_factory=dict)
     public_benchmark: bool = False
     budget: Mapping[str, Any] = field(default_factory=dict)
+    # Of a variant, the parts whose files are not those of what it is based on.
     own_files: frozenset[str] = frozenset()
     n_rows: int = 0
     n_test: int = 0
+    # How many records the files of a part hold, where this is known.
     raw_sizes: Mapping[str, int] = field(default_factory=dict)
     files: Mapping[str, tuple[SourceFile, ...]] = field(default_factory=dict)
     records: Records = Records()
     unit: Unit | None = None
+    # Where the bounds of each numeric column come from.
     bound_sources: Mapping[str, str] = field(default_factory=dict)
-    clipped: frozenset[str] = frozenset()
+    clipped: frozenset[str] = frozenset()  # columns of which most values may lie outside the bounds
+    # Of records that are coded in parts whatever their number; 0: they never are.
     rows_per_part: int | None = None
 
     @property

@@ -28,28 +28,16 @@ _LEADING_ZERO = re.compile(r"[+-]?0\d")
 
 
 class Coded(NamedTuple):
-    """Codes, labels, and how many values had to be clipped.
+    """Codes, labels, and how many values had to be clipped."""
 
-    Attributes
-    ----------
-    X : ndarray of shape (n_rows, n_columns), uint8 or uint16
-    y : ndarray of shape (n_rows,), int8
-        −1 or +1; of more than two classes 0, 1, ….
-    clipped : ndarray of shape (n_columns,), int64
-        How many values of each column lay outside its bounds, of all records that were read.
-    n_read : int
-        How many records were read; of those, X and y may be a part.
-    rows : ndarray of shape (n_rows,)
-        Their places among those that were read.
-    persons : list of str
-        Whose records those that were read are; empty where each is another person's.
-    """
-
-    X: Codes
-    y: NDArray[np.int8]
+    X: Codes  # (n_rows, n_columns)
+    y: NDArray[np.int8]  # (n_rows,): −1 or +1; of more than two classes 0, 1, …
+    # (n_columns,): how many values of each column lay outside its bounds, of all records that were
+    # read.
     clipped: NDArray[np.int64]
-    n_read: int
-    rows: NDArray[np.intp]
+    n_read: int  # how many records were read; of those, X and y may be a part
+    rows: NDArray[np.intp]  # (n_rows,): their places among those that were read
+    # Whose records those that were read are; empty where each is another person's.
     persons: Sequence[str] = ()
 
 

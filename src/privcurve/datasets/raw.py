@@ -32,20 +32,12 @@ Matrix = NDArray[np.float64]
 
 
 class Columns(NamedTuple):
-    """Columns of a dataset's records as numbers; NaN is missing.
+    """Columns of a dataset's records as numbers; NaN is missing."""
 
-    Attributes
-    ----------
-    X : ndarray of shape (n_rows, n_columns), float64
-        Numbers in the unit of the file; categories as 0, 1, … without an order.
-    X_test : ndarray of shape (n_test, n_columns), float64, or None
-    categorical : tuple of bool
-        Of each column.
-    """
-
+    # (n_rows, n_columns): numbers in the unit of the file; categories as 0, 1, … without an order.
     X: Matrix
-    X_test: Matrix | None
-    categorical: tuple[bool, ...]
+    X_test: Matrix | None  # (n_test, n_columns)
+    categorical: tuple[bool, ...]  # of each column
 
 
 def raw_columns(dataset: Dataset) -> Columns:

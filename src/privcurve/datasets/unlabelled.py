@@ -73,44 +73,24 @@ class Lost:
 
 @dataclass(frozen=True)
 class Part:
-    """Some records of a file, after another.
+    """Some records of a file, after another."""
 
-    Attributes
-    ----------
-    codes : ndarray of shape (n_answered, n_columns), uint8 or uint16
-        Of the records that can be answered.
-    answered : ndarray of shape (n_records,), bool
-        Which records these are; all, where none is skipped.
-    copied : list of list of str
-        Texts of each column that is copied, of all records; empty where a record has other fields.
-    skipped : list of (int, list of str)
-        Lines of the other records, each with what is wrong.
-    """
-
-    codes: Codes
-    answered: NDArray[np.bool_]
+    codes: Codes  # (n_answered, n_columns): of the records that can be answered
+    answered: NDArray[np.bool_]  # (n_records,): which records these are; all, where none is skipped
+    # Texts of each column that is copied, of all records; empty where a record has other fields.
     copied: list[list[str]]
-    skipped: list[tuple[int, list[str]]]
+    skipped: list[tuple[int, list[str]]]  # lines of the other records, each with what is wrong
 
 
 @dataclass(frozen=True)
 class NewRecords:
-    """A file that is being read.
+    """A file that is being read."""
 
-    Attributes
-    ----------
-    ignored : tuple of str
-        Its columns that the domain does not have.
-    parts : iterator of Part
-        Some records after another; it raises `DatasetError` where a value has no code and is not
-        skipped.
-    lost : Lost
-        Of the records that were read, what their codes do not tell.
-    """
-
-    ignored: tuple[str, ...]
+    ignored: tuple[str, ...]  # its columns that the domain does not have
+    # Some records after another; it raises `DatasetError` where a value has no code and is not
+    # skipped.
     parts: Iterator[Part]
-    lost: Lost
+    lost: Lost  # of the records that were read, what their codes do not tell
 
 
 def read_codes(

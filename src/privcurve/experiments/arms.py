@@ -42,48 +42,25 @@ class Arm:
 
     Two methods are equal if they are the same object, so that what follows from a method can be
     remembered.
-
-    Attributes
-    ----------
-    name : str
-        Unique in the study; names folders, so: letters, digits, ``_ ~ = . -``.
-    learner : str
-        Name in the registry.
-    title : str
-        Name in figures and tables.
-    calibration : str or None
-        None for a method without privacy.
-    delta : float
-    epsilons : tuple of float
-    settings : tuple of dict
-        The grid, expanded; each with the fixed and the varied parameters included.
-    neighbours : str or None
-        The relation that the learner is asked for; None for its own.
-    train_share : float
-        The share of the training part that is trained on.
-    varied : mapping
-        What tells this method from others of the same base: values by name of the axis.
-    base : str
-        What methods that differ in `varied` alone have in common; by default the name.
-    base_title : str
-        The title of these together; by default the title.
-    tune : mapping or None
-        Where each training chooses its setting privately, within its ε: the entry's words for it.
-        The learner is then ``tuned``, and its one setting names what is chosen from.
     """
 
+    # Unique in the study; names folders, so: letters, digits, `_ ~ = . -`.
     name: str
-    learner: str
-    title: str
-    calibration: str | None
+    learner: str  # name in the registry
+    title: str  # name in figures and tables
+    calibration: str | None  # None for a method without privacy
     delta: float
     epsilons: tuple[float, ...]
+    # The grid, expanded; each with the fixed and the varied parameters included.
     settings: tuple[Mapping[str, Any], ...]
-    neighbours: str | None = None
-    train_share: float = 1.0
+    neighbours: str | None = None  # the relation that the learner is asked for; None for its own
+    train_share: float = 1.0  # the share of the training part that is trained on
+    # What tells this method from others of the same base: values by name of the axis.
     varied: Mapping[str, Any] = field(default_factory=dict)
-    base: str = ""
-    base_title: str = ""
+    base: str = ""  # what methods that differ in `varied` alone have in common; by default the name
+    base_title: str = ""  # the title of these together; by default the title
+    # Where each training chooses its setting privately, within its ε: the entry's words for it. The
+    # learner is then `tuned`, and its one setting names what is chosen from.
     tune: Mapping[str, Any] | None = None
 
     def __post_init__(self) -> None:

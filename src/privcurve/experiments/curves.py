@@ -75,23 +75,13 @@ class Curve:
 
     Where all settings are results nothing is selected; where a lone setting need not be
     selected the grid has no part.
-
-    Attributes
-    ----------
-    study : Study
-    dataset : About
-    arm : Arm
-    n_parts : int
-        Into how many parts its grid is cut.
-    seed : Seed
-        Base seed of the run.
     """
 
     study: Study
     dataset: About
     arm: Arm
-    n_parts: int
-    seed: Seed
+    n_parts: int  # into how many parts its grid is cut
+    seed: Seed  # base seed of the run
 
     @cached_property
     def name(self) -> Path:

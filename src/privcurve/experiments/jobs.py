@@ -36,12 +36,7 @@ DIGITS = 16
 
 @dataclass(frozen=True)
 class Job:
-    """Portions of curves of one study that one process trains.
-
-    Attributes
-    ----------
-    portions : tuple of Portion
-    """
+    """Portions of curves of one study that one process trains."""
 
     portions: tuple[Portion, ...]
 

@@ -33,22 +33,12 @@ WHOLE = "whole"
 
 @dataclass(frozen=True)
 class Inspection:
-    """A fitted model with the records that it was trained on and those that are unseen.
+    """A fitted model with the records that it was trained on and those that are unseen."""
 
-    Attributes
-    ----------
-    repeat : int
-        From 1.
-    learner : fitted learner
-    train : Part
-    unseen : Part or None
-        The dataset's test part, where it has one.
-    """
-
-    repeat: int
-    learner: Any
+    repeat: int  # from 1
+    learner: Any  # a fitted learner
     train: Part
-    unseen: Part | None
+    unseen: Part | None  # the dataset's test part, where it has one
 
     @property
     def of_trees(self) -> bool:

@@ -32,19 +32,12 @@ LEAST_HELD_OUT = 0.1
 
 @dataclass(frozen=True)
 class Split:
-    """Which rows train and which score.
+    """Which rows train and which score."""
 
-    Attributes
-    ----------
-    fold : str
-        ``"k/n"`` (fold k of n, from 1); ``"k@h"`` (a share h of the records is held out, for the
-        kth time); or ``"test"``: the dataset's own test part.
-    repeat : int
-        0 in what selects; 1, 2, … for fresh trainings; −1, −2, … for the finalists of a
-        selection.
-    """
-
+    # `"k/n"` (fold k of n, from 1); `"k@h"` (a share h of the records is held out, for the kth
+    # time); or `"test"`: the dataset's own test part.
     fold: str
+    # 0 in what selects; 1, 2, … for fresh trainings; −1, −2, … for the finalists of a selection.
     repeat: int
 
     @property

@@ -52,57 +52,32 @@ class Finalists:
 
 @dataclass(frozen=True)
 class Study:
-    """A named experiment.
-
-    Attributes
-    ----------
-    name, title : str
-    datasets : tuple of str
-    folds : int
-        Folds of the stratified cross-validation; 0 with hold-outs.
-    repeats : int
-        Fresh trainings of a selected setting, or hold-outs; 0 where the folds are all runs.
-    figure : str
-        File name of its figure, without ending.
-    arms : dict of str to Arm
-    finalists : Finalists or None
-        None: the best of the cross-validation is selected as it is.
-    paper : str or None
-        The paper whose figures it makes.
-    skipped : tuple of str
-        For each entry whose learner needs a package that is not installed: which it is,
-        and how to get it.
-    holdout : float
-        The share of the records that a hold-out scores; 0 with folds.
-    metric : str
-        What selects: a column of a run.
-    select : str
-        ``best``: at each ε one setting; ``all``: nothing is selected, all runs are results.
-    neighbours : str or None
-        The relation that the study asks for; None: each learner's own.
-    outputs : tuple of (str, mapping)
-        What is made of its results, in the order of the file: word and options.
-    studies : tuple of str
-        Of a study that trains nothing: those whose tables its outputs put together.
-    """
+    """A named experiment."""
 
     name: str
     title: str
     datasets: tuple[str, ...]
-    folds: int
+    folds: int  # folds of the stratified cross-validation; 0 with hold-outs
+    # Fresh trainings of a selected setting, or hold-outs; 0 where the folds are all runs.
     repeats: int
-    figure: str
+    figure: str  # file name of its figure, without ending
     arms: Mapping[str, Arm]
+    # None: the best of the cross-validation is selected as it is.
     finalists: Finalists | None = None
-    paper: str | None = None
+    paper: str | None = None  # the paper whose figures it makes
+    # For each entry whose learner needs a package that is not installed: which it is, and how to
+    # get it.
     skipped: tuple[str, ...] = ()
-    holdout: float = 0.0
-    metric: str = DEFAULT_METRIC
+    holdout: float = 0.0  # the share of the records that a hold-out scores; 0 with folds
+    metric: str = DEFAULT_METRIC  # what selects: a column of a run
+    # `best`: at each ε one setting; `all`: nothing is selected, all runs are results.
     select: str = BEST
-    neighbours: str | None = None
+    neighbours: str | None = None  # the relation that the study asks for; None: each learner's own
+    # What is made of its results, in the order of the file: word and options.
     outputs: tuple[tuple[str, Mapping[str, Any]], ...] = field(
         default=tuple((name, {}) for name in DEFAULT_OUTPUTS)
     )
+    # Of a study that trains nothing: those whose tables its outputs put together.
     studies: tuple[str, ...] = ()
 
     def arm(self, name: str) -> Arm:

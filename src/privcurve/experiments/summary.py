@@ -28,24 +28,13 @@ from privcurve.learners import registry
 
 @dataclass(frozen=True)
 class Progress:
-    """How far something is.
+    """How far something is."""
 
-    Attributes
-    ----------
-    cells : int
-        All that are asked for.
-    done, failed : int
-    seconds_left : float
-        About what one core needs for the rest.
-    jobs_left : int
-        Jobs that are not finished: no more cores than that can share the rest.
-    """
-
-    cells: int = 0
+    cells: int = 0  # all that are asked for
     done: int = 0
     failed: int = 0
-    seconds_left: float = 0.0
-    jobs_left: int = 0
+    seconds_left: float = 0.0  # about what one core needs for the rest
+    jobs_left: int = 0  # jobs that are not finished: no more cores than that can share the rest
 
     @property
     def to_do(self) -> int:

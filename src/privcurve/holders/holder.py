@@ -34,24 +34,14 @@ NONE = -1
 
 
 class Ballot(NamedTuple):
-    """How a party votes for a question.
+    """How a party votes for a question."""
 
-    Attributes
-    ----------
-    mechanism : str
-        ``exponential``, at `rate` on −F of both sides (certified); or ``laplace``: noise of
-        2Δ(m)/`rate` on the gain J, m the records of the node (published).
-    criterion : str
-    rate : float
-        Infinite: no noise.
-    what : str
-        What the vote is charged to, in the words of the ledger.
-    """
-
+    # `exponential`, at `rate` on −F of both sides (certified); or `laplace`: noise of 2Δ(m)/`rate`
+    # on the gain J, m the records of the node (published).
     mechanism: str
     criterion: str
-    rate: float
-    what: str = ""
+    rate: float  # infinite: no noise
+    what: str = ""  # what the vote is charged to, in the words of the ledger
 
 
 class Holder(Protocol):

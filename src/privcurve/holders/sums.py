@@ -30,30 +30,14 @@ FAR = 64.0
 
 
 class Release(NamedTuple):
-    """How a party makes a message of exact numbers.
+    """How a party makes a message of exact numbers."""
 
-    Attributes
-    ----------
-    mechanism : str
-        ``laplace`` or ``gaussian``.
-    scale : float
-        b or σ of the noise that the guarantee needs; 0: none.
-    parts : int
-        How many shares make up that noise: a party adds one.
-    unit : float
-        What a 1 of the ring stands for, a power of two; 0: floating-point numbers.
-    bits : int
-        Of a number of the ring.
-    what : str
-        What the message is charged to, in the words of the ledger.
-    """
-
-    mechanism: str
-    scale: float
-    parts: int = 1
-    unit: float = 0.0
-    bits: int = 32
-    what: str = ""
+    mechanism: str  # `laplace` or `gaussian`
+    scale: float  # b or σ of the noise that the guarantee needs; 0: none
+    parts: int = 1  # how many shares make up that noise: a party adds one
+    unit: float = 0.0  # what a 1 of the ring stands for, a power of two; 0: floating-point numbers
+    bits: int = 32  # of a number of the ring
+    what: str = ""  # what the message is charged to, in the words of the ledger
 
     def message(self, exact: NDArray[Any], curator: Curator) -> NDArray[Any]:
         """Add a share of noise to exact numbers, and write them as they are sent."""
@@ -69,10 +53,6 @@ class LocalNoise:
     """Each party adds all of the noise: its messages are private by themselves.
 
     With one party this is a trusted curator.
-
-    Attributes
-    ----------
-    n_holders : int
     """
 
     n_holders: int
@@ -98,17 +78,11 @@ class LocalNoise:
 
 @dataclass(frozen=True)
 class SecureSum:
-    """A secure sum shows the server sums alone, so that parties share the noise.
-
-    Attributes
-    ----------
-    n_holders : int
-    n_colluding : int
-        At most so many other parties use or tell their shares of the noise: those that
-        remain make up the noise that the guarantee needs.
-    """
+    """A secure sum shows the server sums alone, so that parties share the noise."""
 
     n_holders: int
+    # At most so many other parties use or tell their shares of the noise: those that remain make up
+    # the noise that the guarantee needs.
     n_colluding: int = 0
 
     @property

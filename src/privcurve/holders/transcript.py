@@ -15,23 +15,13 @@ from privcurve.holders.sums import Release, Sums
 
 @dataclass
 class Transcript:
-    """Totals of messages; their bits are those of the numbers, without framing or keys.
-
-    Attributes
-    ----------
-    n_holders : int
-    sent : list of list of int
-        Bits that each party sent to the server, by round.
-    received : int
-        Bits that the server sent to each party: all get the same.
-    n_messages : int
-        Both ways.
-    """
+    """Totals of messages; their bits are those of the numbers, without framing or keys."""
 
     n_holders: int
+    # Bits that each party sent to the server, by round.
     sent: list[list[int]] = field(default_factory=list)
-    received: int = 0
-    n_messages: int = 0
+    received: int = 0  # bits that the server sent to each party: all get the same
+    n_messages: int = 0  # both ways
 
     def begin_round(self) -> None:
         """Begin a round: what is sent from here on does not wait for the answer to another."""

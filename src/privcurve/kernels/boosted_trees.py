@@ -61,22 +61,12 @@ def draw_tree(bin_starts: Ints, restrict: bool, rng: np.random.Generator, splits
 
 
 class Weighted(NamedTuple):
-    """Rows with the weights that a tree is grown by.
+    """Rows with the weights that a tree is grown by."""
 
-    Attributes
-    ----------
-    bins : ndarray of unsigned integers, shape (n_rows, n_columns)
-    labels : ndarray of uint8, shape (n_rows,)
-        0 or 1, the positive one.
-    weights : ndarray of shape (n_rows,)
-        Of all records that a row stands for.
-    bin_starts : ndarray of shape (n_columns + 1,)
-    """
-
-    bins: NDArray[Any]
-    labels: NDArray[np.uint8]
-    weights: Floats
-    bin_starts: Ints
+    bins: NDArray[Any]  # (n_rows, n_columns), unsigned
+    labels: NDArray[np.uint8]  # (n_rows,): 0 or 1, the positive one
+    weights: Floats  # (n_rows,): of all records that a row stands for
+    bin_starts: Ints  # (n_columns + 1,)
 
     def by_leaf(self, leaves: Ints, n_leaves: int) -> tuple[Floats, Floats]:
         """Add up the weights of positive and of negative rows in each leaf."""
@@ -86,26 +76,15 @@ class Weighted(NamedTuple):
 
 
 class Growth(NamedTuple):
-    """A tree that is grown level by level.
+    """A tree that is grown level by level."""
 
-    Attributes
-    ----------
-    splits : ndarray of shape (2**depth - 1,)
-        The candidate chosen at each inner node, or ``NO_SPLIT``.
-    order : ndarray of shape (n_rows,)
-        Rows in the order of the nodes of the level.
-    starts : ndarray of shape (2**depth + 1,)
-        The level's node i has the rows of `order` from starts[i] to starts[i + 1].
-    sums : ndarray of shape (2**(depth + 1) - 1, 2)
-        Weights of either label in each node, negative first.
-    possible : ndarray of bool, shape (2**(depth + 1) - 1, n_bins), or (1, n_bins)
-        Codes that the questions above a node leave open; of one row: questions are not restricted.
-    """
-
-    splits: Ints
-    order: Ints
+    splits: Ints  # (2**depth - 1,): the candidate chosen at each inner node, or `NO_SPLIT`
+    order: Ints  # (n_rows,): rows in the order of the nodes of the level
+    # (2**depth + 1,): the level's node i has the rows of `order` from starts[i] to starts[i + 1].
     starts: Ints
-    sums: Floats
+    sums: Floats  # (2**(depth + 1) - 1, 2): weights of either label in each node, negative first
+    # (2**(depth + 1) - 1, n_bins): codes that the questions above a node leave open; of one row:
+    # questions are not restricted.
     possible: Bools
 
     def error(self, level: int) -> float:

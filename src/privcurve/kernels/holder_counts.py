@@ -23,25 +23,14 @@ NO_GAIN = -1.0
 
 
 class Questions(NamedTuple):
-    """What may be asked of a record.
+    """What may be asked of a record."""
 
-    Attributes
-    ----------
-    columns : ndarray of shape (n_questions,)
-        Non-decreasing.
-    low, high : ndarray of shape (n_questions,)
-        The first and the last bin of a yes, among the bins of all columns together.
-    numbers : ndarray of shape (n_questions,)
-        The same question as :mod:`privcurve.kernels.trees.choice` numbers it.
-    starts : ndarray of shape (n_columns + 1,)
-        Where the bins of each column begin; the last is their number.
-    """
-
-    columns: Ints
-    low: Ints
-    high: Ints
+    columns: Ints  # (n_questions,), not decreasing
+    low: Ints  # (n_questions,): the first bin of a yes, among the bins of all columns together
+    high: Ints  # (n_questions,): the last one
+    # (n_questions,): the same question as `privcurve.kernels.trees.choice` numbers it.
     numbers: Ints
-    starts: Ints
+    starts: Ints  # (n_columns + 1,): where the bins of each column begin; the last is their number
 
 
 def list_questions(n_bins: Ints, ordered: Sequence[bool]) -> Questions:

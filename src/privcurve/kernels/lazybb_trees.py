@@ -21,21 +21,12 @@ from privcurve.kernels.trees.growth import Growing, Weighed, grow_best_first, gr
 
 
 class BinnedRows(NamedTuple):
-    """Rows, ready for the tree kernels.
+    """Rows, ready for the tree kernels."""
 
-    Attributes
-    ----------
-    bins : ndarray of unsigned integers, shape (n_rows, n_columns)
-    labels : ndarray of uint8, shape (n_rows,)
-        0 or 1, the positive one.
-    counts : ndarray of int64, shape (n_rows,)
-    n_bins : ndarray of shape (n_columns,)
-    """
-
-    bins: NDArray[Any]
-    labels: NDArray[np.uint8]
-    counts: Ints
-    n_bins: Ints
+    bins: NDArray[Any]  # (n_rows, n_columns), unsigned
+    labels: NDArray[np.uint8]  # (n_rows,): 0 or 1, the positive one
+    counts: Ints  # (n_rows,)
+    n_bins: Ints  # (n_columns,)
 
     def questions(self, thresholds: bool) -> Ranges:
         """Return what trees may ask: for a code, and if told so for thresholds too."""
@@ -44,42 +35,29 @@ class BinnedRows(NamedTuple):
 
 
 class TreeNoise(NamedTuple):
-    """All random numbers of a fit. The kernel adds its scores in place.
+    """All random numbers of a fit. The kernel adds its scores in place."""
 
-    Attributes
-    ----------
-    splits : ndarray
-        By levels: (n_rounds, 2**depth − 1, n_questions), Gumbel (exponential mechanism) or
-        standard exponential (permute-and-flip). Best first: (n_rounds, n_splits, 1),
-        uniform. The last axis has length 0 at ε = ∞.
-    rules : ndarray of shape (n_rounds, 2**(depth − 1), 2 · n_questions + 2)
-        For 1-rules in place of the last level of splits; drawn like `splits`. All lengths
-        but the first may be 0 where there are none.
-    labels : ndarray of shape (n_rounds, n_nodes)
-        Added to a leaf's margin times its rate; zero at ε = ∞ and with 1-rules.
-    """
-
+    # By levels: (n_rounds, 2**depth − 1, n_questions), Gumbel (exponential mechanism) or standard
+    # exponential (permute-and-flip). Best first: (n_rounds, n_splits, 1), uniform. The last axis
+    # has length 0 at ε = ∞.
     splits: Floats
+    # (n_rounds, 2**(depth − 1), 2 · n_questions + 2): for 1-rules in place of the last level of
+    # splits; drawn like `splits`. All lengths but the first may be 0 where there are none.
     rules: Floats
+    # (n_rounds, n_nodes): added to a leaf's margin times its rate; zero at ε = ∞ and with 1-rules.
     labels: Floats
 
 
 class Forest(NamedTuple):
-    """Trees as they are kept in files, in the order of the rounds.
+    """Trees as they are kept in files, in the order of the rounds."""
 
-    Attributes
-    ----------
-    splits : ndarray of int64, shape (n_trees, n_nodes)
-        The number of a node's question, see :mod:`privcurve.kernels.trees.form`; −1 for a leaf.
-    children : ndarray of int64, shape (n_trees, n_nodes)
-        The left child (the rows that say no); the right one follows it. 0 for a leaf.
-    labels : ndarray of int8, shape (n_trees, n_nodes)
-        Of a leaf, −1 or +1; 0 for an internal node.
-    """
-
+    # (n_trees, n_nodes): the number of a node's question, see `privcurve.kernels.trees.form`; −1
+    # for a leaf.
     splits: Ints
+    # (n_trees, n_nodes): the left child (the rows that say no); the right one follows it. 0 for a
+    # leaf.
     children: Ints
-    labels: Signs
+    labels: Signs  # (n_trees, n_nodes): of a leaf, −1 or +1; 0 for an internal node
 
 
 def bin_rows(codes: Codes, n_bins: Ints, signs: Signs, counts: NDArray[Any]) -> BinnedRows:

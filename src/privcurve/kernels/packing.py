@@ -27,30 +27,17 @@ OPEN_GROUPS = 8
 
 
 class PackedRows(NamedTuple):
-    """Rows, ready for the histogram kernels.
+    """Rows, ready for the histogram kernels."""
 
-    Attributes
-    ----------
-    columns : ndarray of uint16, shape (n_columns, n_rows)
-        The codes, a column contiguous.
-    cells : ndarray of uint16 or uint32, shape (n_rows, n_groups)
-        The cell of each row in each group.
-    group_starts : ndarray of shape (n_groups + 1,)
-        Cells ``group_starts[g]`` up to ``group_starts[g + 1]`` belong to group g.
-    groups : ndarray of shape (n_columns,)
-        Which group a column is in.
-    cell_bins : ndarray of shape (n_columns, largest number of cells of a group)
-        The bin of column j that a cell of its group stands for.
-    bin_starts : ndarray of shape (n_columns + 1,)
-        Bin ``bin_starts[j] + b`` is code b of column j.
-    """
-
-    columns: NDArray[np.uint16]
-    cells: NDArray[Any]
+    columns: NDArray[np.uint16]  # (n_columns, n_rows): the codes, a column contiguous
+    cells: NDArray[Any]  # (n_rows, n_groups), uint16 or uint32: the cell of each row in each group
+    # (n_groups + 1,): cells `group_starts[g]` up to `group_starts[g + 1]` belong to group g.
     group_starts: Ints
-    groups: Ints
+    groups: Ints  # (n_columns,): which group a column is in
+    # (n_columns, largest number of cells of a group): the bin of column j that a cell of its group
+    # stands for.
     cell_bins: NDArray[np.uint32]
-    bin_starts: Ints
+    bin_starts: Ints  # (n_columns + 1,): bin `bin_starts[j] + b` is code b of column j
 
 
 def pack(codes: NDArray[Any], n_bins: Ints) -> PackedRows:

@@ -17,24 +17,13 @@ from privcurve.coding import Floats, Ints
 
 
 class Scored(NamedTuple):
-    """Rows with their scores, and the residual by margin.
+    """Rows with their scores, and the residual by margin."""
 
-    Attributes
-    ----------
-    labels : ndarray of shape (n_rows,)
-        0 or 1.
-    counts, scores : ndarray of shape (n_rows,)
-    table : ndarray of shape (n_entries,)
-        The residual by margin, not increasing; its first entry is the clip.
-    shift : int
-        A step of the table is 2^shift in units of scores.
-    """
-
-    labels: NDArray[np.uint8]
-    counts: Ints
-    scores: Ints
-    table: Ints
-    shift: int
+    labels: NDArray[np.uint8]  # (n_rows,): 0 or 1
+    counts: Ints  # (n_rows,)
+    scores: Ints  # (n_rows,)
+    table: Ints  # (n_entries,): the residual by margin, not increasing; its first entry is the clip
+    shift: int  # a step of the table is 2^shift in units of scores
 
 
 @njit(cache=True, nogil=True)

@@ -23,31 +23,17 @@ DOWN = 1.0 - 2.0**-40
 
 
 class ScoredClasses(NamedTuple):
-    """Rows with a score a class, and the weight of a class by how far it is behind.
+    """Rows with a score a class, and the weight of a class by how far it is behind."""
 
-    Attributes
-    ----------
-    labels : ndarray of shape (n_rows,)
-        Positions of classes.
-    counts : ndarray of shape (n_rows,)
-    scores : ndarray of shape (n_rows, n_classes)
-    table : ndarray of shape (n_entries,)
-        Weights, whole numbers above 0, not increasing; the first is that of the best class.
-    shift : int
-        A step of the table is 2^shift in units of scores.
-    clip : int
-        The residual at a probability of 1/2.
-    norm : int
-        In which a row's sums are at most 2·clip (1) or √2·clip (2).
-    """
-
-    labels: NDArray[np.uint8]
-    counts: Ints
-    scores: Ints
+    labels: NDArray[np.uint8]  # (n_rows,): positions of classes
+    counts: Ints  # (n_rows,)
+    scores: Ints  # (n_rows, n_classes)
+    # (n_entries,): weights, whole numbers above 0, not increasing; the first is that of the best
+    # class.
     table: Floats
-    shift: int
-    clip: int
-    norm: int
+    shift: int  # a step of the table is 2^shift in units of scores
+    clip: int  # the residual at a probability of 1/2
+    norm: int  # in which a row's sums are at most 2·clip (1) or √2·clip (2)
 
 
 @njit(cache=True, nogil=True)

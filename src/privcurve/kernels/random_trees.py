@@ -15,20 +15,13 @@ from privcurve.kernels.trees.form import Ranges, Trees, complete_trees
 
 
 class Stumps(NamedTuple):
-    """Trees without values.
+    """Trees without values."""
 
-    Attributes
-    ----------
-    columns, low, high : ndarray of int64, shape (n_trees, 2**depth − 1)
-        The range of bins that says yes.
-    unit : float
-        What residuals are whole numbers of: a power of two, at most 2**−10.
-    """
-
+    # (n_trees, 2**depth − 1) each: the range of bins that says yes.
     columns: Ints
     low: Ints
     high: Ints
-    unit: float
+    unit: float  # what residuals are whole numbers of: a power of two, at most 2**−10
 
     def trees(self) -> Trees:
         """Return them as rows are asked."""

@@ -33,23 +33,13 @@ class VoteModel:
 
     The score of a row is `constant` plus, for each vote, ``votes`` if the row is in the
     bin and ``-votes`` if it is not.
-
-    Attributes
-    ----------
-    votes : tuple of Vote
-        Bins with votes that do not cancel, the heaviest first.
-    constant : int
-        Net votes of the constants.
-    literals : tuple of int
-        What was picked in each round, numbered as in :mod:`privcurve.kernels.lazybb_rules`.
-    n_bins : tuple of int
-        Codes of each column.
     """
 
-    votes: tuple[Vote, ...]
-    constant: int
+    votes: tuple[Vote, ...]  # bins with votes that do not cancel, the heaviest first
+    constant: int  # net votes of the constants
+    # What was picked in each round, numbered as in `privcurve.kernels.lazybb_rules`.
     literals: tuple[int, ...]
-    n_bins: tuple[int, ...]
+    n_bins: tuple[int, ...]  # codes of each column
 
     @classmethod
     def from_picks(cls, picks: Ints, n_bins: Ints) -> Self:

@@ -33,25 +33,15 @@ from privcurve.privacy.seeds import starts, stream
 
 @dataclass(frozen=True, eq=False)
 class RandomTreesModel:
-    """Complete trees, their questions and what their leaves add to the scores.
+    """Complete trees, their questions and what their leaves add to the scores."""
 
-    Attributes
-    ----------
-    questions : ndarray of shape (n_trees, 2**depth − 1)
-        As :mod:`privcurve.kernels.trees.choice` numbers them; −1 where a domain has none. The
-        children of node i are 2i + 1 (no) and 2i + 2 (yes).
-    trees : Stumps
-    values : ndarray of shape (n_trees, 2**depth, n_outputs)
-    batch : int
-        Trees of a round.
-    n_bins : ndarray of shape (n_columns,)
-    """
-
+    # (n_trees, 2**depth − 1): as `privcurve.kernels.trees.choice` numbers them; −1 where a domain
+    # has none. The children of node i are 2i + 1 (no) and 2i + 2 (yes).
     questions: Ints
     trees: Stumps
-    values: Floats
-    batch: int
-    n_bins: Ints
+    values: Floats  # (n_trees, 2**depth, n_outputs)
+    batch: int  # trees of a round
+    n_bins: Ints  # (n_columns,)
 
     def describe(
         self,

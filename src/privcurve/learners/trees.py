@@ -111,17 +111,10 @@ def tree_noise(plan: TreePlan, width: int, curator: Curator) -> TreeNoise:
 
 @dataclass(frozen=True, eq=False)
 class TreeModel:
-    """Trees that vote: each answers −1 or +1, the score is the sum.
-
-    Attributes
-    ----------
-    forest : Forest
-        See :class:`privcurve.kernels.lazybb_trees.Forest`.
-    n_bins : ndarray of shape (n_columns,)
-    """
+    """Trees that vote: each answers −1 or +1, the score is the sum."""
 
     forest: Forest
-    n_bins: Ints
+    n_bins: Ints  # (n_columns,)
 
     @property
     def columns(self) -> Ints:

@@ -39,31 +39,15 @@ _UNUSABLE = (ValueError, TypeError, KeyError, OverflowError, ImportError, Recurs
 
 @dataclass(frozen=True)
 class Model:
-    """A loaded model.
+    """A loaded model."""
 
-    Attributes
-    ----------
-    learner : str
-        Its name in the registry.
-    parameters : mapping
-        Public parameters of the learner, ε and δ among them.
-    domain : Domain
-        Columns, bins and names of classes.
-    statement : PrivacyStatement
-        What the model guarantees.
-    versions : mapping of str to int or str
-        Of privcurve and of the learner, which the model was saved with.
-    dataset, notes : object
-        What was said of them at :func:`save`.
-    """
-
-    learner: str
-    parameters: Mapping[str, Any]
-    domain: Domain
-    statement: PrivacyStatement
-    versions: Mapping[str, Any]
-    dataset: Any
-    notes: Any
+    learner: str  # its name in the registry
+    parameters: Mapping[str, Any]  # public parameters of the learner, ε and δ among them
+    domain: Domain  # columns, bins and names of classes
+    statement: PrivacyStatement  # what the model guarantees
+    versions: Mapping[str, Any]  # of privcurve and of the learner, which the model was saved with
+    dataset: Any  # what was said of it at `save`
+    notes: Any  # likewise
     _estimator: CodedClassifier
 
     @property

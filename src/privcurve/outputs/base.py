@@ -44,21 +44,11 @@ REQUIRED: Any = object()
 
 @dataclass(frozen=True)
 class Option:
-    """One option of an output.
+    """One option of an output."""
 
-    Attributes
-    ----------
-    meaning : str
-        Shown when a value is refused.
-    kind : type
-        Of a value; a whole number may stand for a float, a tuple for a list.
-    default : object
-        `REQUIRED` if a study must say it.
-    """
-
-    meaning: str
-    kind: type
-    default: Any = REQUIRED
+    meaning: str  # shown when a value is refused
+    kind: type  # of a value; a whole number may stand for a float, a tuple for a list
+    default: Any = REQUIRED  # `REQUIRED` if a study must say it
 
     def admits(self, value: Any) -> bool:
         """Return whether a value is of the right kind; true and false are no numbers."""
@@ -102,71 +92,39 @@ class Files:
 
 @dataclass(frozen=True)
 class Reads:
-    """What an output is made from.
+    """What an output is made from."""
 
-    Attributes
-    ----------
-    curves : tuple of (dataset, method)
-        Whose selected settings and fresh trainings are read.
-    cells : bool
-        Whether the cross-validation of these curves is read too.
-    data : tuple of str
-        Datasets whose coded records or domain are read.
-    raw : tuple of str
-        Those of them whose raw files are read too: another file with the same codes counts.
-    outputs : tuple of str
-        Other outputs of the study, by their words or names; of another study, that study's name,
-        a slash, and the word or name; of no study but the whole run, a slash and its name.
-    resources : tuple of Path
-        Files of the project, such as printed numbers.
-    audits : tuple of str
-        Learners whose audits are read.
-    facts : object
-        What else its bytes depend on, as plain JSON: titles, an order, versions of learners.
-    """
-
-    curves: tuple[tuple[str, str], ...] = ()
-    cells: bool = False
-    data: tuple[str, ...] = ()
+    curves: tuple[tuple[str, str], ...] = ()  # whose selected settings and fresh trainings are read
+    cells: bool = False  # whether the cross-validation of these curves is read too
+    data: tuple[str, ...] = ()  # datasets whose coded records or domain are read
+    # Those of them whose raw files are read too: another file with the same codes counts.
     raw: tuple[str, ...] = ()
+    # Other outputs of the study, by their words or names; of another study, that study's name, a
+    # slash, and the word or name; of no study but the whole run, a slash and its name.
     outputs: tuple[str, ...] = ()
-    resources: tuple[Path, ...] = ()
-    audits: tuple[str, ...] = ()
+    resources: tuple[Path, ...] = ()  # files of the project, such as printed numbers
+    audits: tuple[str, ...] = ()  # learners whose audits are read
+    # What else its bytes depend on, as plain JSON: titles, an order, versions of learners.
     facts: Any = None
 
 
 class Output(ABC):
-    """A kind of output.
+    """A kind of output."""
 
-    Attributes
-    ----------
-    word : str
-        What a study calls it.
-    version : int
-        Raise it when its bytes change: all of them are then made again, and nothing else.
-        ``tests/unit/test_golden_outputs.py`` fails until that is done.
-    options : mapping of str to Option
-        Beside `name`, which each has.
-    writes : tuple of str
-        "table", "figure" or both; `files` says more where there is more to say.
-    gathers : bool
-        Whether it can put together what other studies have of its kind.
-    selects : bool
-        Whether it is about selected settings, which a study with `select: all` has not.
-    local : bool
-        Whether it takes seconds, so that it should not wait in a cluster's queue.
-    memory : int
-        MiB that making it may take.
-    """
-
-    word: ClassVar[str]
+    word: ClassVar[str]  # what a study calls it
+    # Raise it when its bytes change: all of them are then made again, and nothing else.
+    # `tests/unit/test_golden_outputs.py` fails until that is done.
     version: ClassVar[int] = 1
-    options: ClassVar[Mapping[str, Option]] = {}
+    options: ClassVar[Mapping[str, Option]] = {}  # beside `name`, which each has
+    # "table", "figure" or both; `files` says more where there is more to say.
     writes: ClassVar[tuple[str, ...]] = ("table",)
+    # Whether it can put together what other studies have of its kind.
     gathers: ClassVar[bool] = False
+    # Whether it is about selected settings, which a study with `select: all` has not.
     selects: ClassVar[bool] = True
+    # Whether it takes seconds, so that it should not wait in a cluster's queue.
     local: ClassVar[bool] = True
-    memory: ClassVar[int] = 1000
+    memory: ClassVar[int] = 1000  # MiB that making it may take
 
     def check(self, request: OutputRequest) -> None:  # noqa: B027 - most have nothing to check
         """Raise ValueError if the study can't give what is asked for."""
@@ -219,19 +177,11 @@ def elsewhere(reads: Reads) -> Iterator[tuple[str, str]]:
 
 @dataclass(frozen=True, eq=False)
 class OutputRequest:
-    """An output of a study, with its options.
-
-    Attributes
-    ----------
-    output : Output
-    study : Study
-    options : mapping
-        Complete: what is not given has its default.
-    """
+    """An output of a study, with its options."""
 
     output: Output
     study: Study
-    options: Mapping[str, Any]
+    options: Mapping[str, Any]  # complete: what is not given has its default
 
     @property
     def key(self) -> str:
@@ -318,24 +268,14 @@ class OutputRequest:
 
 @dataclass(frozen=True)
 class Context:
-    """What an output has at hand when it is made.
-
-    Attributes
-    ----------
-    request : OutputRequest
-    jobs : StudyJobs
-        Of its study.
-    others : mapping of str to OutputRequest
-        The outputs that it reads, by their words or names; those of other studies with the
-        study's name and a slash before.
-    seed : Seed
-        Base seed.
-    """
+    """What an output has at hand when it is made."""
 
     request: OutputRequest
-    jobs: StudyJobs
+    jobs: StudyJobs  # of its study
+    # The outputs that it reads, by their words or names; those of other studies with the study's
+    # name and a slash before.
     others: Mapping[str, OutputRequest]
-    seed: Seed
+    seed: Seed  # base seed
 
     @property
     def shuffles(self) -> int:

@@ -51,26 +51,16 @@ class DoorError(RuntimeError):
 
 @dataclass(frozen=True)
 class Call:
-    """One announced mechanism call, ready to be made.
+    """One announced mechanism call, ready to be made."""
 
-    Attributes
-    ----------
-    mechanism : str
-        Whose noise is drawn: a name of ``mechanisms.MECHANISMS``.
-    scale : float
-        Of the noise: b, σ, or 1/η of a choice; 0 where there is no noise (ε = ∞), infinite where
-        there is nothing else.
-    entry : LedgerEntry or None
-        What the call is charged to; None where nothing is charged: without noise, or where all
-        is noise.
-    what : str
-        The same in the entry's words, where a data holder does not have the ledger.
-    """
-
-    mechanism: str
+    mechanism: str  # whose noise is drawn: a name of `mechanisms.MECHANISMS`
+    # Of the noise: b, σ, or 1/η of a choice; 0 where there is no noise (ε = ∞), infinite where
+    # there is nothing else.
     scale: float
+    # What the call is charged to; None where nothing is charged: without noise, or where all is
+    # noise.
     entry: LedgerEntry | None = None
-    what: str = ""
+    what: str = ""  # the same in the entry's words, where a data holder does not have the ledger
 
     def scaled(self, factor: float) -> Call:
         """Return the call for numbers that are `factor` times as large: a public factor."""

@@ -46,20 +46,11 @@ class Runs:
 
     P(K = k) is in proportion to (1 − γ)^k Π_{l<k} (l + η)/(l + 1); its generating function has
     the slope f′(u) = E[K]·(γ/(1 − (1 − γ)u))^{1+η} (docs/tuning.md, 1).
-
-    Attributes
-    ----------
-    eta : float
-        η, above −1.
-    expected : float
-        E[K], as it was asked for: at least 1.
-    gamma : float
-        γ in (0, 1], that gives it; 1: a single run.
     """
 
-    eta: float
-    expected: float
-    gamma: float
+    eta: float  # η, above −1
+    expected: float  # E[K], as it was asked for: at least 1
+    gamma: float  # γ in (0, 1], that gives it; 1: a single run
 
     @property
     def name(self) -> str:
@@ -200,28 +191,14 @@ def named(name: str) -> Runs | None:
 
 @dataclass(frozen=True)
 class SelectionBudget:
-    """What private selection leaves for one run.
+    """What private selection leaves for one run."""
 
-    Attributes
-    ----------
-    epsilon, delta : float
-        Of choice and trainings together; ε is finite.
-    runs : Runs
-        How many there are.
-    pure : bool
-        Whether a run is accounted by its ε; else by ρ of zCDP.
-    training : float
-        ε of a training, or ρ of one.
-    score_scale : int
-        Of the noise of the score, in units: Laplace if `pure`, else Gaussian.
-    """
-
-    epsilon: float
+    epsilon: float  # of choice and trainings together, as δ; finite
     delta: float
-    runs: Runs
-    pure: bool
-    training: float
-    score_scale: int
+    runs: Runs  # how many there are
+    pure: bool  # whether a run is accounted by its ε; else by ρ of zCDP
+    training: float  # ε of a training, or ρ of one
+    score_scale: int  # of the noise of the score, in units: Laplace if `pure`, else Gaussian
 
     @property
     def training_epsilon(self) -> float:

@@ -191,26 +191,14 @@ def claim(price: Price) -> str:
 
 @dataclass(frozen=True)
 class Release:
-    """One release, as the ledger has it.
+    """One release, as the ledger has it."""
 
-    Attributes
-    ----------
-    number : int
-        From 1.
-    price : Price
-    state : str
-        ``reserved``: it was begun; ``done``; or ``failed``. All of them are spent.
-    facts : mapping
-        What else was written when it was begun, and when it ended.
-    n_comparisons : int
-        How many comparisons were noted before it.
-    """
-
-    number: int
+    number: int  # from 1
     price: Price
+    # `reserved`: it was begun; `done`; or `failed`. All of them are spent.
     state: str
-    facts: Mapping[str, Any]
-    n_comparisons: int = 0
+    facts: Mapping[str, Any]  # what else was written when it was begun, and when it ended
+    n_comparisons: int = 0  # how many comparisons were noted before it
 
 
 @dataclass

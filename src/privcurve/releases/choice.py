@@ -34,27 +34,13 @@ _FIXED = ("learner", "settings")
 
 @dataclass(frozen=True)
 class Choice:
-    """What a choice draws from, and what it pays.
+    """What a choice draws from, and what it pays."""
 
-    Attributes
-    ----------
-    request : Request
-        The same release, with ``tuned`` for its learner.
-    titles : tuple of str
-        Of the candidates.
-    prices : tuple of float
-        The ε that each is trained with, of one record.
-    left_out : tuple of str
-        Learners that this δ is not for, and why.
-    runs : float
-        How many trainings are expected.
-    """
-
-    request: Request
-    titles: tuple[str, ...]
-    prices: tuple[float, ...]
-    left_out: tuple[str, ...]
-    runs: float
+    request: Request  # the same release, with `tuned` for its learner
+    titles: tuple[str, ...]  # of the candidates
+    prices: tuple[float, ...]  # the ε that each is trained with, of one record
+    left_out: tuple[str, ...]  # learners that this δ is not for, and why
+    runs: float  # how many trainings are expected
 
     def lines(self) -> list[str]:
         """Return what is drawn from, and at which ε it is trained: known before any training."""

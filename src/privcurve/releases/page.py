@@ -41,25 +41,13 @@ class Code:
 
 @dataclass(frozen=True)
 class Rows:
-    """A table.
-
-    Attributes
-    ----------
-    header : tuple of str
-    rows : sequence of sequences of str
-    bars : sequence of float
-        One number a row, drawn beside it on the page; empty for none.
-    errors : sequence of float
-        The standard error of each of these numbers, drawn over its bar.
-    largest : float
-        The number of the longest bar, with its error; of these by default.
-    """
+    """A table."""
 
     header: tuple[str, ...]
     rows: Sequence[Sequence[str]]
-    bars: Sequence[float] = ()
-    errors: Sequence[float] = ()
-    largest: float = 0.0
+    bars: Sequence[float] = ()  # one number a row, drawn beside it on the page; empty for none
+    errors: Sequence[float] = ()  # the standard error of each of these numbers, drawn over its bar
+    largest: float = 0.0  # the number of the longest bar, with its error; of these by default
 
 
 @dataclass(frozen=True)

@@ -24,20 +24,11 @@ MODEL, CARD, PAGE = "model.json", "card.md", "card.html"
 
 @dataclass(frozen=True)
 class Accuracy:
-    """A share of right answers on the test part.
-
-    Attributes
-    ----------
-    value : float
-    error : float
-        Standard error: of the spread of records, and of the noise where there is any.
-    epsilon : float
-        What it has cost; 0 on public records.
-    """
+    """A share of right answers on the test part."""
 
     value: float
-    error: float
-    epsilon: float
+    error: float  # standard error: of the spread of records, and of the noise where there is any
+    epsilon: float  # what it has cost; 0 on public records
 
 
 def measured(
@@ -82,42 +73,21 @@ def measured(
 
 @dataclass(frozen=True)
 class Released:
-    """A finished release.
-
-    Attributes
-    ----------
-    request : Request
-    description : Description
-    domain : Domain
-    release : Release
-        As it stands in the budget ledger.
-    before : tuple of Price
-        Of the earlier releases of the records.
-    budget : Budget
-    learner : fitted learner
-    statement : PrivacyStatement
-        What holds for the model as it is handed over.
-    seed : Seed
-    accuracy : Accuracy or None
-        On the test part of a public benchmark, or what was paid for; None otherwise.
-    folder : Path
-        Where its files are.
-    ledger : Path
-        Where it is written down.
-    """
+    """A finished release."""
 
     request: Request
     description: Description
     domain: Domain
-    release: Release
-    before: tuple[Price, ...]
+    release: Release  # as it stands in the budget ledger
+    before: tuple[Price, ...]  # of the earlier releases of the records
     budget: Budget
-    learner: Any
-    statement: PrivacyStatement
+    learner: Any  # a fitted learner
+    statement: PrivacyStatement  # what holds for the model as it is handed over
     seed: Seed
+    # On the test part of a public benchmark, or what was paid for; None otherwise.
     accuracy: Accuracy | None
-    folder: Path
-    ledger: Path
+    folder: Path  # where its files are
+    ledger: Path  # where it is written down
 
     @property
     def learner_name(self) -> str:

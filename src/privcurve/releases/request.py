@@ -42,36 +42,22 @@ ASSUMED_AUTO = (
 
 @dataclass(frozen=True)
 class Request:
-    """What is to be released.
-
-    Attributes
-    ----------
-    dataset : str
-    epsilon, delta : float
-    learner : str
-        Its name in the registry; ``auto``, which a public rule takes; or ``choose``
-        (:mod:`privcurve.releases.choice`).
-    parameters : mapping
-        Hyperparameters; the others are at their defaults.
-    neighbours : str
-        Whom the guarantee is for, a word of ``privacy.budget``; empty for the learner's first.
-    accuracy : float
-        The ε, on top, of a noisy accuracy on the test part; 0 for none.
-    unit : Unit, optional
-        That of the dataset's description, where ε and δ are those of persons.
-    automatic : bool
-        Whether the learner is what a public rule took (:func:`by_public_rule`).
-    """
+    """What is to be released."""
 
     dataset: str
     epsilon: float
     delta: float = 0.0
+    # Its name in the registry; `auto`, which a public rule takes; or `choose`
+    # (`privcurve.releases.choice`).
     learner: str = by_rule.AUTO
+    # Hyperparameters; the others are at their defaults.
     parameters: Mapping[str, Any] = field(default_factory=dict)
+    # Whom the guarantee is for, a word of `privacy.budget`; empty for the learner's first.
     neighbours: str = ""
-    accuracy: float = 0.0
+    accuracy: float = 0.0  # the ε, on top, of a noisy accuracy on the test part; 0 for none
+    # That of the dataset's description, where ε and δ are those of persons.
     unit: Unit | None = None
-    automatic: bool = False
+    automatic: bool = False  # whether the learner is what a public rule took (`by_public_rule`)
 
     @property
     def relation(self) -> str:

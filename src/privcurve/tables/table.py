@@ -23,23 +23,12 @@ ENDINGS = (".csv", ".md", ".tex")
 
 @dataclass(frozen=True)
 class Table:
-    """What is known, what of it is shown, and what must be said of it.
+    """What is known, what of it is shown, and what must be said of it."""
 
-    Attributes
-    ----------
-    frame : DataFrame
-        Written to the CSV in full.
-    caption : str
-    notes : sequence of str
-        Below the table in Markdown and LaTeX.
-    shown : DataFrame of str, optional
-        What Markdown and LaTeX show; `frame` by default.
-    """
-
-    frame: pd.DataFrame
+    frame: pd.DataFrame  # written to the CSV in full
     caption: str
-    notes: Sequence[str]
-    shown: pd.DataFrame | None = None
+    notes: Sequence[str]  # below the table in Markdown and LaTeX
+    shown: pd.DataFrame | None = None  # of texts: what Markdown and LaTeX show; `frame` by default
 
     def write(self, stem: Path) -> None:
         """Write CSV, Markdown and LaTeX (booktabs, longtable), never half a file.

@@ -60,23 +60,12 @@ PAGE = "results/leaderboard.html"
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """All that a run may be asked for.
-
-    Attributes
-    ----------
-    configuration : mapping
-    studies : mapping of str to Study
-        All that can be read, whether they are configured or not.
-    broken : mapping of str to str
-        Studies that can't be read, and why.
-    files : mapping of str to Path
-        The file of each study.
-    """
+    """All that a run may be asked for."""
 
     configuration: Mapping[str, Any]
-    studies: Mapping[str, Study]
-    broken: Mapping[str, str] = field(default_factory=dict)
-    files: Mapping[str, Path] = field(default_factory=dict)
+    studies: Mapping[str, Study]  # all that can be read, whether they are configured or not
+    broken: Mapping[str, str] = field(default_factory=dict)  # studies that can't be read, and why
+    files: Mapping[str, Path] = field(default_factory=dict)  # the file of each study
 
     @cached_property
     def seed(self) -> Seed:

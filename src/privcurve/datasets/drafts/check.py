@@ -57,21 +57,11 @@ class Fault(NamedTuple):
 
 @dataclass
 class Refused:
-    """Values that have no code, of some records.
+    """Values that have no code, of some records."""
 
-    Attributes
-    ----------
-    n : int
-        Records.
-    refused : Counter of str
-        Up to `MOST_REFUSED` different ones.
-    more : int
-        How many values are others than these.
-    """
-
-    n: int = 0
-    refused: Counter[str] = field(default_factory=Counter)
-    more: int = 0
+    n: int = 0  # records
+    refused: Counter[str] = field(default_factory=Counter)  # up to `MOST_REFUSED` different ones
+    more: int = 0  # how many values are others than these
 
     def refuse(self, values: Counter[str]) -> None:
         """Count some more."""

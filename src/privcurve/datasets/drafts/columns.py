@@ -88,35 +88,17 @@ FINE: dict[str, Any] = {"n_bins": 64, "spacing": coding.MIXED}
 
 @dataclass(frozen=True)
 class Proposal:
-    """What a draft says of a column.
+    """What a draft says of a column."""
 
-    Attributes
-    ----------
-    kind : str
-        ``""`` for a column that is not used.
-    keys : mapping
-        What the description says, beside name and kind; None where it is to be decided.
-    remarks : mapping of str to str
-        What is said of a key.
-    seen : str
-        What was seen: for the screen of the owner.
-    largest : float
-        Of numbers, the largest amount, whatever its sign.
-    is_whole : bool
-        Whether all of them are whole.
-    words : frozenset of str
-        Of texts, the frequent ones.
-    is_person : bool
-        Whether it may name persons who have several records each: the unit of privacy.
-    """
-
-    kind: str
+    kind: str  # `""` for a column that is not used
+    # What the description says, beside name and kind; None where it is to be decided.
     keys: dict[str, Any] = field(default_factory=dict)
-    remarks: dict[str, str] = field(default_factory=dict)
-    seen: str = ""
-    largest: float = 0.0
-    is_whole: bool = False
-    words: frozenset[str] = frozenset()
+    remarks: dict[str, str] = field(default_factory=dict)  # what is said of a key
+    seen: str = ""  # what was seen: for the screen of the owner
+    largest: float = 0.0  # of numbers, the largest amount, whatever its sign
+    is_whole: bool = False  # whether all of them are whole
+    words: frozenset[str] = frozenset()  # of texts, the frequent ones
+    # Whether it may name persons who have several records each: the unit of privacy.
     is_person: bool = False
 
     def is_like(self, other: Proposal) -> bool:

@@ -20,22 +20,13 @@ _SHOWN = 8
 
 @dataclass(frozen=True)
 class Classes:
-    """What a draft says of the label.
+    """What a draft says of the label."""
 
-    Attributes
-    ----------
-    keys : dict
-        What the description says beside the column: values of `positive` and `negative`, or the
-        `classes` where there are more than two; None where they are to be decided.
-    seen : str
-        For the screen of the owner.
-    n_missing : int
-        Records without a label.
-    """
-
+    # What the description says beside the column: values of `positive` and `negative`, or the
+    # `classes` where there are more than two; None where they are to be decided.
     keys: dict[str, Any]
-    seen: str
-    n_missing: int = 0
+    seen: str  # for the screen of the owner
+    n_missing: int = 0  # records without a label
 
 
 @dataclass(frozen=True)

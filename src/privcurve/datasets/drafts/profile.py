@@ -72,46 +72,25 @@ class Range:
 
 @dataclass
 class Profile:
-    """What is seen of a column: for the data owner.
+    """What is seen of a column: for the data owner."""
 
-    Attributes
-    ----------
-    n : int
-        Records.
-    missing : Counter of str
-        How often each spelling of no value is there.
-    most : int
-        How many different values are counted.
-    values : Counter of str
-        How often each other value is there, of so many.
-    more : bool
-        Whether there are values that were not counted.
-    n_apart : int
-        How many values were met until there were that many different ones.
-    points, commas : Range
-        Of numbers, with a decimal point or a decimal comma.
-    grouped : mapping of str to Range
-        By the decimal sign, of numbers in which the other sign may stand between thousands.
-    zeros : bool
-        Whether some number begins with a zero that means nothing, as codes do.
-    dates : mapping of str to Range
-        By form, of dates.
-    length : int
-        Of all texts together.
-    """
-
-    most: int = MOST_VALUES
-    n: int = 0
+    most: int = MOST_VALUES  # how many different values are counted
+    n: int = 0  # records
+    # How often each spelling of no value is there.
     missing: Counter[str] = field(default_factory=Counter)
+    # How often each other value is there, of so many.
     values: Counter[str] = field(default_factory=Counter)
-    more: bool = False
-    n_apart: int = 0
+    more: bool = False  # whether there are values that were not counted
+    n_apart: int = 0  # how many values were met until there were that many different ones
+    # Of numbers, with a decimal point or a decimal comma.
     points: Range = field(default_factory=Range)
     commas: Range = field(default_factory=Range)
+    # By the decimal sign, of numbers in which the other sign may stand between thousands.
     grouped: dict[str, Range] = field(default_factory=lambda: {sign: Range() for sign in OTHER})
-    zeros: bool = False
+    zeros: bool = False  # whether some number begins with a zero that means nothing, as codes do
+    # By form, of dates.
     dates: dict[str, Range] = field(default_factory=lambda: {form: Range() for form in FORMS})
-    length: int = 0
+    length: int = 0  # of all texts together
 
     @property
     def n_there(self) -> int:

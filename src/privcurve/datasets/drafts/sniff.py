@@ -30,24 +30,13 @@ _PACKED = {b"PK\x03\x04": "a zip archive", b"BZh": "packed by bzip2", b"\xfd7zXZ
 
 @dataclass(frozen=True)
 class Format:
-    """How a table is written.
+    """How a table is written."""
 
-    Attributes
-    ----------
-    parser : mapping
-        What a description says under ``parser``.
-    fields : tuple of str
-        Names of the fields, in order; each is another.
-    nested : tuple of str
-        Names of those of a Parquet file that hold lists or objects, which are not read.
-    sheets : tuple of str
-        Names of all sheets of an Excel file, that which is read first.
-    """
-
-    parser: dict[str, Any]
-    fields: tuple[str, ...]
+    parser: dict[str, Any]  # what a description says under `parser`
+    fields: tuple[str, ...]  # names of the fields, in order; each is another
+    # Names of those of a Parquet file that hold lists or objects, which are not read.
     nested: tuple[str, ...] = ()
-    sheets: tuple[str, ...] = ()
+    sheets: tuple[str, ...] = ()  # names of all sheets of an Excel file, that which is read first
 
 
 def sniff(path: Path, header: bool = True, sheet: str = "") -> Format:

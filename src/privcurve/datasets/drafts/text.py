@@ -51,48 +51,23 @@ _PUBLIC = """\
 
 @dataclass(frozen=True)
 class Draft:
-    """A draft of a description: what was seen of a table, and what is said of it.
-
-    Attributes
-    ----------
-    name : str
-    format : Format
-    decimal, thousands : str
-    missing : list of str
-        Words for a missing value.
-    files : mapping of str to str
-        By part, the path of its file.
-    n_rows, n_test : int
-        Records of either part, those that can't be read too.
-    columns : mapping of str to Proposal
-        Of all fields but the label.
-    shares : mapping of str to float
-        Share of missing values of each column.
-    label : str
-    classes : Classes
-    public : bool
-        Whether the records are.
-    n_read : int
-        Training records that can be read.
-    faults : tuple of str
-        What is wrong with lines of the files.
-    """
+    """A draft of a description: what was seen of a table, and what is said of it."""
 
     name: str
     format: Format
     decimal: str
     thousands: str
-    missing: list[str]
-    files: Mapping[str, str]
-    n_rows: int
+    missing: list[str]  # words for a missing value
+    files: Mapping[str, str]  # by part, the path of its file
+    n_rows: int  # records of the training part, those that can't be read too
     n_test: int
-    columns: Mapping[str, Proposal]
-    shares: Mapping[str, float]
+    columns: Mapping[str, Proposal]  # of all fields but the label
+    shares: Mapping[str, float]  # share of missing values of each column
     label: str
     classes: Classes
-    public: bool
-    n_read: int
-    faults: tuple[str, ...]
+    public: bool  # whether the records are
+    n_read: int  # training records that can be read
+    faults: tuple[str, ...]  # what is wrong with lines of the files
 
     @cached_property
     def entries(self) -> dict[str, Proposal]:

@@ -34,28 +34,15 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class RawTable:
-    """Some records of a file, before any coding.
+    """Some records of a file, before any coding."""
 
-    Attributes
-    ----------
-    source : str
-        The file, for messages.
-    columns : mapping of str to list, pyarrow.Array or ndarray
-        Texts as they stand in the file, in a list or an Arrow array, with None where there is no
-        value; or an array of numbers or days.
-    lines : sequence of int
-        Where in the file each record stands.
-    unit : str
-        What these numbers count.
-    share : float, optional
-        How much of the file was read with them, where that is known.
-    """
-
-    source: str
+    source: str  # the file, for messages
+    # Texts as they stand in the file, in a list or an Arrow array, with None where there is no
+    # value; or an array of numbers or days.
     columns: Mapping[str, Any]
-    lines: Sequence[int]
-    unit: str = "line"
-    share: float | None = None
+    lines: Sequence[int]  # where in the file each record stands
+    unit: str = "line"  # what these numbers count
+    share: float | None = None  # how much of the file was read with them, where that is known
 
     def head(self, n_records: int) -> RawTable:
         """Return the first records."""

@@ -31,23 +31,16 @@ class Ranges(NamedTuple):
 
 
 class Trees(NamedTuple):
-    """Trees as rows are asked, whichever learner grew them.
+    """Trees as rows are asked, whichever learner grew them."""
 
-    Attributes
-    ----------
-    column, low, high : ndarray of int64, shape (n_trees, n_inner)
-        The question of each node, see :class:`Ranges`.
-    child : ndarray of int64, shape (n_trees, n_inner)
-        The first of a node's two children; 0: it is a leaf, as are all nodes from n_inner on.
-    yes : int
-        Which child those who say yes go to: 0, the first, or 1, the second.
-    """
-
+    # (n_trees, n_inner) each: the question of each node, see `Ranges`.
     column: Ints
     low: Ints
     high: Ints
+    # (n_trees, n_inner): the first of a node's two children; 0: it is a leaf, as are all nodes from
+    # n_inner on.
     child: Ints
-    yes: int = 1
+    yes: int = 1  # which child those who say yes go to: 0, the first, or 1, the second
 
     def some(self, start: int, stop: int | None) -> Trees:
         """Return the trees from `start` to before `stop`."""

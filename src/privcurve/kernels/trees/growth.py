@@ -25,52 +25,25 @@ from privcurve.kernels.trees.form import Ranges, answers, count_rows
 
 
 class Weighed(NamedTuple):
-    """Rows with their weights in one round.
+    """Rows with their weights in one round."""
 
-    Attributes
-    ----------
-    bins : ndarray of unsigned integers, shape (n_rows, n_columns)
-    labels : ndarray of shape (n_rows,)
-        0 or 1, the positive one.
-    mass : ndarray of shape (n_rows,)
-        Weight of all records of a row.
-    questions : Ranges
-        What may be asked.
-    """
-
-    bins: NDArray[Any]
-    labels: NDArray[Any]
-    mass: Ints
-    questions: Ranges
+    bins: NDArray[Any]  # (n_rows, n_columns), unsigned
+    labels: NDArray[Any]  # (n_rows,): 0 or 1, the positive one
+    mass: Ints  # (n_rows,): weight of all records of a row
+    questions: Ranges  # what may be asked
 
 
 class Growing(NamedTuple):
-    """A tree while it grows: all of it is output or work space.
+    """A tree while it grows: all of it is output or work space."""
 
-    Attributes
-    ----------
-    splits, children : ndarray of shape (n_nodes,)
-        The number of each node's question (−1: leaf) and its left child (0: leaf).
-    labels : ndarray of shape (n_nodes,)
-        −1 or +1 for the leaves of 1-rules; the others are not changed.
-    totals : ndarray of shape (n_nodes, 2)
-        Weight of the rows of each node by label.
-    borders : ndarray of shape (n_nodes, 2)
-        Where the rows of each node begin and end in `order`.
-    order, buffer : ndarray of shape (n_rows,)
-        The rows, ordered by leaf; work space.
-    histograms : ndarray of shape (n_nodes, 2, n_bins)
-        Work space; by levels the leaves need none.
-    """
-
-    splits: Ints
-    children: Ints
-    labels: Signs
-    totals: Ints
-    borders: Ints
-    order: Ints
-    buffer: Ints
-    histograms: Ints
+    splits: Ints  # (n_nodes,): the number of each node's question (−1: leaf)
+    children: Ints  # (n_nodes,): its left child (0: leaf)
+    labels: Signs  # (n_nodes,): −1 or +1 for the leaves of 1-rules; the others are not changed
+    totals: Ints  # (n_nodes, 2): weight of the rows of each node by label
+    borders: Ints  # (n_nodes, 2): where the rows of each node begin and end in `order`
+    order: Ints  # (n_rows,): the rows, ordered by leaf
+    buffer: Ints  # (n_rows,): work space
+    histograms: Ints  # (n_nodes, 2, n_bins): work space; by levels the leaves need none
 
 
 @njit(cache=True, nogil=True)

@@ -24,24 +24,17 @@ class ClassModel:
 
     The softmax p of the scores is not the probability q of a class, as residuals are clipped: see
     :meth:`log_odds`. Both have the same order.
-
-    Attributes
-    ----------
-    intercepts, intercept_errors : ndarray of shape (n_classes,)
-    class_shapes : tuple of ndarray of shape (n_classes, n_bins)
-        The values of each code, by column; those of a code add up to 0, and are 0 throughout where
-        a column has no effect.
-    class_errors : tuple of ndarray of shape (n_classes, n_bins)
-        Standard errors of the values, of noise and of the spread of records; approximate.
-    norm : int
-        In which residuals were clipped: 1 or 2.
     """
 
-    intercepts: Floats
-    intercept_errors: Floats
+    intercepts: Floats  # (n_classes,)
+    intercept_errors: Floats  # (n_classes,)
+    # (n_classes, n_bins): the values of each code, by column; those of a code add up to 0, and are
+    # 0 throughout where a column has no effect.
     class_shapes: tuple[Floats, ...]
+    # (n_classes, n_bins): standard errors of the values, of noise and of the spread of records;
+    # approximate.
     class_errors: tuple[Floats, ...]
-    norm: int
+    norm: int  # in which residuals were clipped: 1 or 2
 
     @classmethod
     def of(cls, fit: Fit, maps: Sequence[Codes]) -> Self:

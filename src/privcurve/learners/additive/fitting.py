@@ -30,48 +30,23 @@ LENGTHS = np.array(rule.LENGTHS)
 
 @dataclass(frozen=True)
 class Plan:
-    """What the rule chose, from public facts alone.
+    """What the rule chose, from public facts alone."""
 
-    Attributes
-    ----------
-    method : str
-        ``cyclic`` or ``greedy``.
-    n_steps : int
-        Rounds (cyclic) or steps (greedy).
-    merged : bool
-        Whether ordered columns have few bins.
-    linear : bool
-        Whether there is a joint linear part.
-    pairs : bool
-        Whether pairs of columns are asked after the rounds.
-    budget : Budget
-        Of the intercept alone: pure, whatever δ is.
-    intercept : tuple of float
-        Shares of the intercept in a greedy fit, first and last.
-    n_records : int
-        As the rule takes it.
-    line_sizes : tuple of float
-        Deviations that the prior of a linear part's coefficients may have.
-    few_bins : int
-        How many bins an ordered column has at most, if `merged`.
-    mixed : tuple of int
-        How many of the first bins of each column are mixed ones, which are merged by what is
-        released of them; empty if none are.
-    first_share : float
-        Of a release of all columns at once before the rounds, of more than two classes.
-    """
-
-    method: str
-    n_steps: int
-    merged: bool
-    linear: bool
-    pairs: bool
-    budget: Budget
-    intercept: tuple[float, float]
-    n_records: int
+    method: str  # `cyclic` or `greedy`
+    n_steps: int  # rounds (cyclic) or steps (greedy)
+    merged: bool  # whether ordered columns have few bins
+    linear: bool  # whether there is a joint linear part
+    pairs: bool  # whether pairs of columns are asked after the rounds
+    budget: Budget  # of the intercept alone: pure, whatever δ is
+    intercept: tuple[float, float]  # shares of the intercept in a greedy fit, first and last
+    n_records: int  # as the rule takes it
+    # Deviations that the prior of a linear part's coefficients may have.
     line_sizes: tuple[float, ...]
-    few_bins: int = rule.FEW_BINS
+    few_bins: int = rule.FEW_BINS  # how many bins an ordered column has at most, if `merged`
+    # How many of the first bins of each column are mixed ones, which are merged by what is released
+    # of them; empty if none are.
     mixed: tuple[int, ...] = ()
+    # Of a release of all columns at once before the rounds, of more than two classes.
     first_share: float = 0.0
 
 

@@ -19,20 +19,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class PairShape:
-    """What a pair of columns adds beside what each of them does.
-
-    Attributes
-    ----------
-    columns : tuple of two int
-    groups : tuple of two ndarrays of int64
-        The group of each code, by column.
-    values, errors : ndarray of shape (n_groups of the first, n_groups of the second)
-    """
+    """What a pair of columns adds beside what each of them does."""
 
     columns: tuple[int, int]
-    groups: tuple[Ints, Ints]
-    values: Floats
-    errors: Floats
+    groups: tuple[Ints, Ints]  # the group of each code, by column
+    values: Floats  # (n_groups of the first, n_groups of the second)
+    errors: Floats  # (n_groups of the first, n_groups of the second)
 
     def check(self, n_bins: Ints) -> None:
         """Check what was read from a file; raises ValueError."""
@@ -60,24 +52,17 @@ class AdditiveModel:
     Residuals are clipped at 1/2, so the logistic function p of the score is not the probability q
     of the positive label: the fit has q·min(1 − p, ½) = (1 − q)·min(p, ½). Hence q/(1 − q) is 2p
     where p ≤ ½ and 1/(2(1 − p)) beyond: see :meth:`log_odds`.
-
-    Attributes
-    ----------
-    intercept, intercept_error : float
-    shapes : tuple of ndarray of shape (n_bins,)
-        The value of each code, by column; 0 throughout where a column has no effect.
-    errors : tuple of ndarray of shape (n_bins,)
-        Standard errors of the values, of noise and of the spread of records; approximate (fits of
-        fresh records had 0.2 to 1.6 times of that, the intercept up to 3 at little ε). A linear
-        part is taken as known.
-    pairs : tuple of PairShape
-        Pairs of columns that have an effect beside those of the columns.
     """
 
     intercept: float
     intercept_error: float
+    # (n_bins,): the value of each code, by column; 0 throughout where a column has no effect.
     shapes: tuple[Floats, ...]
+    # (n_bins,): standard errors of the values, of noise and of the spread of records; approximate
+    # (fits of fresh records had 0.2 to 1.6 times of that, the intercept up to 3 at little ε). A
+    # linear part is taken as known.
     errors: tuple[Floats, ...]
+    # Pairs of columns that have an effect beside those of the columns.
     pairs: tuple[PairShape, ...] = ()
 
     @classmethod

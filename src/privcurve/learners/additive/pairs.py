@@ -17,17 +17,10 @@ from privcurve.learners.additive import rule
 
 @dataclass(frozen=True, eq=False)
 class Crossing:
-    """Two columns as one: each pair of groups of their bins is a bin.
-
-    Attributes
-    ----------
-    columns : tuple of two int
-    groups : tuple of two ndarrays of int64
-        The group of each bin, by column.
-    """
+    """Two columns as one: each pair of groups of their bins is a bin."""
 
     columns: tuple[int, int]
-    groups: tuple[Ints, Ints]
+    groups: tuple[Ints, Ints]  # the group of each bin, by column
 
     @property
     def shape(self) -> tuple[int, int]:

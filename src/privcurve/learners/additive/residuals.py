@@ -63,16 +63,10 @@ class Crossed(NamedTuple):
 
 
 class Scores(NamedTuple):
-    """What the scores of rows follow from.
+    """What the scores of rows follow from."""
 
-    Attributes
-    ----------
-    shapes : tuple of ndarray of int64
-        What each code of each column adds, then the intercept, then crossed columns; of several
-        scores with an axis for these before that of codes.
-    crossed : tuple of Crossed
-    """
-
+    # What each code of each column adds, then the intercept, then crossed columns; of several
+    # scores with an axis for these before that of codes.
     shapes: tuple[Ints, ...]
     crossed: tuple[Crossed, ...]
 

@@ -206,21 +206,11 @@ class MSTClassifier(ChanceClassifier, PrivateClassifier):
 
 
 class Column(NamedTuple):
-    """A column as the tree sees it: its rare codes share the last place.
+    """A column as the tree sees it: its rare codes share the last place."""
 
-    Attributes
-    ----------
-    places : ndarray of int64
-        The place of each code.
-    counts : ndarray
-        Of each place, with noise.
-    variances : ndarray
-        Of the noise of each, in units of that of one code.
-    """
-
-    places: Ints
-    counts: Floats
-    variances: Floats
+    places: Ints  # the place of each code
+    counts: Floats  # of each place, with noise
+    variances: Floats  # of the noise of each, in units of that of one code
 
     @classmethod
     def of(cls, noisy: Floats, least: float) -> Column:

@@ -36,18 +36,11 @@ _CLEAR = 3.0
 
 
 class Histograms(NamedTuple):
-    """What is asked of the records, by public facts.
+    """What is asked of the records, by public facts."""
 
-    Attributes
-    ----------
-    leaves : sequence of int
-        How many of the first codes of each column are leaves, which are merged; 0: none.
-    most : int
-        Bins that are made of them, at most.
-    """
-
+    # How many of the first codes of each column are leaves, which are merged; 0: none.
     leaves: Sequence[int]
-    most: int = MOST
+    most: int = MOST  # bins that are made of them, at most
 
     def levels(self, leaves: int) -> range:
         """Return at which halvings of the leaves records are counted."""

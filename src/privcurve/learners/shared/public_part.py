@@ -19,15 +19,9 @@ from privcurve.learners.shared.threads import one_thread
 
 @dataclass(frozen=True)
 class LinearScore:
-    """A score θ·x + intercept of columns.
+    """A score θ·x + intercept of columns."""
 
-    Attributes
-    ----------
-    coefficients : ndarray of shape (n_inputs,)
-    intercept : float
-    """
-
-    coefficients: Floats
+    coefficients: Floats  # (n_inputs,)
     intercept: float
 
     def of(self, rows: Floats) -> Floats:
@@ -79,20 +73,11 @@ class PublicStart:
 
     Made from public columns and labels, so it is the same, to the last bit, whatever the
     private columns hold (docs/partial.md).
-
-    Attributes
-    ----------
-    columns : tuple of int
-        The public columns.
-    n_bins : ndarray of shape (n_public,)
-    coefficients : ndarray of shape (n_bins.sum(),)
-        Of the one-hot public columns.
-    intercept : float
     """
 
-    columns: tuple[int, ...]
-    n_bins: Ints
-    coefficients: Floats
+    columns: tuple[int, ...]  # the public columns
+    n_bins: Ints  # (n_public,)
+    coefficients: Floats  # (n_bins.sum(),): of the one-hot public columns
     intercept: float
 
     @classmethod

@@ -20,17 +20,11 @@ SPARSE = 16
 
 @dataclass(frozen=True)
 class Roles:
-    """The split of columns into public and private ones.
-
-    Attributes
-    ----------
-    n_columns : int
-    public : tuple of int or None
-        Positions of the public columns, increasing. None: nothing is public, not even the
-        label. Empty: the label alone is.
-    """
+    """The split of columns into public and private ones."""
 
     n_columns: int
+    # Positions of the public columns, increasing. None: nothing is public, not even the label.
+    # Empty: the label alone is.
     public: tuple[int, ...] | None
 
     @classmethod
@@ -83,22 +77,12 @@ class PublicRows:
 
     Whatever is computed from them is the same, to the last bit, whatever the private
     columns hold, and whether equal records come one by one or as counts.
-
-    Attributes
-    ----------
-    codes : ndarray of shape (n_distinct, n_public)
-    signs : ndarray of shape (n_distinct,)
-        −1 or +1.
-    counts : ndarray of shape (n_distinct,)
-        Records of each.
-    row_of : ndarray of shape (n_rows,)
-        The distinct public part of each given row.
     """
 
-    codes: Codes
-    signs: Signs
-    counts: Ints
-    row_of: Ints
+    codes: Codes  # (n_distinct, n_public)
+    signs: Signs  # (n_distinct,): −1 or +1
+    counts: Ints  # (n_distinct,): records of each
+    row_of: Ints  # (n_rows,): the distinct public part of each given row
 
     @classmethod
     def of(

@@ -26,13 +26,7 @@ LEARNER = "learner"
 
 @dataclass(frozen=True)
 class Candidate:
-    """What a run may draw: a learner's name and hyperparameters; the others are at their defaults.
-
-    Attributes
-    ----------
-    learner : str
-    setting : mapping
-    """
+    """What a run may draw: a learner's name, and hyperparameters that are not at their defaults."""
 
     learner: str
     setting: Mapping[str, Any]
@@ -43,11 +37,6 @@ class Terms:
     """The ε that a candidate is trained with, and what its statement assumes and excludes.
 
     Public, and known before any training.
-
-    Attributes
-    ----------
-    epsilon : float
-    assumptions, exclusions : tuple of str
     """
 
     epsilon: float

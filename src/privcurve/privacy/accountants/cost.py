@@ -15,19 +15,11 @@ ZCDP_KIND = "zcdp"
 
 @dataclass(frozen=True)
 class Cost:
-    """The cost of `count` equal mechanism calls.
+    """The cost of `count` equal mechanism calls."""
 
-    Attributes
-    ----------
-    kind : str
-        ``pure``, ``bounded_range``, ``laplace``, ``gaussian`` or ``zcdp``.
-    amount : float
-        ε (pure; Laplace, of a number or a vector), length of the range (bounded range),
-        sensitivity/σ (Gaussian), √(2ρ) (zCDP). All grow in proportion to the noise rate.
-    count : int
-    """
-
-    kind: str
+    kind: str  # `pure`, `bounded_range`, `laplace`, `gaussian` or `zcdp`
+    # ε (pure; Laplace, of a number or a vector), length of the range (bounded range), sensitivity/σ
+    # (Gaussian), √(2ρ) (zCDP). All grow in proportion to the noise rate.
     amount: float
     count: int = 1
 

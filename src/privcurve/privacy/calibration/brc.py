@@ -78,30 +78,20 @@ class BRCNoise:
     Given the α's that were released, a record's weight is a function of that record alone,
     and classifiers do not depend on the data, so the sensitivity Δ_t of round t's estimate
     is known (PRIVACY.md §d); noise is in proportion to it.
-
-    Attributes
-    ----------
-    smallest, largest : float
-        Caps of a weight, 1/c₁ and c₂.
-    calibration : str
-        ``published``: Lap(c₁c₂T/(εn)) in each round (Theorems 3 and 4), whatever δ: the paper
-        has pure privacy alone. ``certified``: Lap(Δ_tT/ε), or Gaussian noise in proportion
-        to Δ_t when δ > 0.
-    estimate : str
-        What is estimated: ``error`` or ``edge``.
-    choice_share : float
-        Part of the budget for the choice of thresholds (§d iii); 0 if none is chosen.
     """
 
     learner: str
     n: int
     n_rounds: int
-    smallest: float
-    largest: float
+    smallest: float  # the lower cap of a weight, 1/c₁
+    largest: float  # the upper one, c₂
     epsilon: float
     delta: float
+    # `published`: Lap(c₁c₂T/(εn)) in each round (Theorems 3 and 4), whatever δ: the paper has pure
+    # privacy alone. `certified`: Lap(Δ_tT/ε), or Gaussian noise in proportion to Δ_t when δ > 0.
     calibration: str
-    estimate: str = ERROR
+    estimate: str = ERROR  # what is estimated: `error` or `edge`
+    # Part of the budget for the choice of thresholds (§d iii); 0 if none is chosen.
     choice_share: float = 0.0
 
     def __post_init__(self) -> None:

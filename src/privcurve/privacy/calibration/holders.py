@@ -46,22 +46,12 @@ NODES = "the nodes of a tree's level, and the parties"
 
 @dataclass(frozen=True)
 class LevelNoise:
-    """Noise of a tree that is grown by levels; arrays have a number a level, and are read-only.
+    """Noise of a tree that is grown by levels; arrays have a number a level, and are read-only."""
 
-    Attributes
-    ----------
-    ranges : ndarray of shape (n_levels,)
-        ε of a level's votes; 0: there are none; infinite at ε = ∞.
-    amounts : ndarray of shape (n_levels,)
-        Of a level's histograms: ε (Laplace noise), or sensitivity/σ (Gaussian noise).
-    mechanism : str
-        ``laplace`` or ``gaussian``.
-    statement : PrivacyStatement
-    """
-
-    ranges: Floats
+    ranges: Floats  # (n_levels,): ε of a level's votes; 0: there are none; infinite at ε = ∞
+    # (n_levels,): of a level's histograms: ε (Laplace noise), or sensitivity/σ (Gaussian noise).
     amounts: Floats
-    mechanism: str
+    mechanism: str  # `laplace` or `gaussian`
     statement: PrivacyStatement
 
     @property

@@ -29,21 +29,12 @@ from privcurve.privacy.sensitivity import lazybb as sensitivity
 
 @dataclass(frozen=True)
 class OneRuleNoise:
-    """Noise of boosted 1-rules.
+    """Noise of boosted 1-rules."""
 
-    Attributes
-    ----------
-    rates : ndarray of shape (n_rounds,)
-        η_t, which multiplies the weighted error in [0, 1]; infinite at ε = ∞. Read-only.
-    mechanism : str
-    normalise : bool
-        Whether the error is Σμχ/|μ| (published), or Σμχ/(κn) (certified).
-    statement : PrivacyStatement
-    """
-
+    # (n_rounds,): η_t, which multiplies the weighted error in [0, 1]; infinite at ε = ∞. Read-only.
     rates: Floats
     mechanism: str
-    normalise: bool
+    normalise: bool  # whether the error is Σμχ/|μ| (published), or Σμχ/(κn) (certified)
     statement: PrivacyStatement
 
 

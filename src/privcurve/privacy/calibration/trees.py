@@ -32,29 +32,17 @@ SPLIT_SHARES = {LABELS: 0.8, RULES: 0.4}
 
 @dataclass(frozen=True)
 class TreeNoiseRates:
-    """Noise of (boosted) DP-TopDown trees.
+    """Noise of (boosted) DP-TopDown trees."""
 
-    Attributes
-    ----------
-    rates : ndarray of shape (n_rounds,)
-        η_t, which multiplies the criterion of all leaves; infinite at ε = ∞. Read-only.
-    label_rates : ndarray of shape (n_rounds,)
-        What multiplies a leaf's margin before noise is added. Read-only.
-    mechanism, label_noise : str
-        Of the splits; of the labels.
-    rules : bool
-        Whether the last level gets 1-rules, at `label_rates`, in place of splits and labels.
-    normalise : bool
-        Whether weights are relative to their sum (published), or to κn (certified).
-    statement : PrivacyStatement
-    """
-
+    # (n_rounds,): η_t, which multiplies the criterion of all leaves; infinite at ε = ∞. Read-only.
     rates: Floats
+    # (n_rounds,): what multiplies a leaf's margin before noise is added. Read-only.
     label_rates: Floats
-    mechanism: str
-    label_noise: str
+    mechanism: str  # of the splits
+    label_noise: str  # of the labels
+    # Whether the last level gets 1-rules, at `label_rates`, in place of splits and labels.
     rules: bool
-    normalise: bool
+    normalise: bool  # whether weights are relative to their sum (published), or to κn (certified)
     statement: PrivacyStatement
 
     @property
