@@ -1,16 +1,20 @@
 """The learner that a release takes where none is named: by a public rule."""
 
 import json
+import os
 import random
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+import yaml
 from own_dataset import DESCRIPTION
 from own_release import LINES, QUICK, ROWS, book
 
+from privcurve import datasets
 from privcurve.cli import compare, main
 from privcurve.datasets import describe
+from privcurve.datasets.catalogue import find
 from privcurve.learners import registry
 from privcurve.learners.entries import by_rule
 from privcurve.learners.entry import Facts
@@ -82,6 +86,43 @@ def test_names_of_columns_the_order_of_records_and_what_is_in_them_tell_the_rule
     assert taken() == first
     mine([header, *["20,Oslo,x,no"] * ROWS])
     assert taken() == first
+
+
+@pytest.mark.skipif(not os.environ.get("PRIVCURVE_DATA"), reason="PRIVCURVE_DATA is not set")
+@pytest.mark.parametrize("label", [by_rule.AUTO, "privgam"])
+@pytest.mark.parametrize(("epsilon", "delta"), [(0.1, 0), (1, 0), (0.1, 1e-5), (3, 1e-5)])
+def test_random_names_of_columns_and_a_shuffle_of_records_leave_accuracies_as_they_are(
+    own, epsilon, delta, label
+):
+    shipped = yaml.safe_load(find("banknote").read_text())
+    rng = random.Random(1)
+    file = Path(os.environ["PRIVCURVE_DATA"], "banknote", shipped["files"]["train"]["name"])
+    lines = file.read_text().split()
+    rng.shuffle(lines)
+    names = [rng.randbytes(4).hex() for _ in shipped["parser"]["fields"]]
+    own(
+        lines,
+        n_rows=len(lines),
+        public_benchmark=True,
+        parser={"kind": "delimited", "fields": names},
+        columns=[
+            {**one, "name": name} for one, name in zip(shipped["columns"], names, strict=False)
+        ],
+        label={**shipped["label"], "column": names[-1]},
+    )
+
+    def accuracies(name):
+        data = datasets.load(name)
+        facts = (describe(name).domain, len(data.y), epsilon, delta)
+        spec = by_rule.LEARNERS[by_rule.label_of(*facts) if label == by_rule.AUTO else label]
+        settings = {**spec.get("fixed", {}), "epsilon": epsilon, "delta": delta}
+        made = [registry.make(spec["learner"], data.domain, settings) for _ in range(4)]
+        for seed, model in enumerate(made):
+            model.set_params(random_state=seed).fit(data.X, data.y)
+        return [(model.predict(data.X) == data.y).mean() for model in made]
+
+    # With the same coins not even noise differs.
+    assert accuracies("mine") == accuracies("banknote")
 
 
 def test_a_release_without_a_learner_says_what_was_taken_and_by_what(mine, capsys):
