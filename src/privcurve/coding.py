@@ -88,46 +88,21 @@ def of_each(persons: Sequence[str], at_most: int, seed: int) -> NDArray[np.intp]
 
 
 def class_labels(n_classes: int) -> tuple[int, ...]:
-    """Return the labels of coded data: −1 and +1 of two classes, 0 … K − 1 of more.
-
-    Parameters
-    ----------
-    n_classes : int
-        From 2 to `MOST_CLASSES`; public.
-
-    Returns
-    -------
-    tuple of int
-    """
+    """Return the labels of coded data: −1 and +1 of two classes, 0 … K − 1 of more."""
     return (-1, 1) if n_classes == 2 else tuple(range(n_classes))
 
 
 def decided(scores: NDArray[np.float64]) -> NDArray[np.intp]:
     """Return the position of the class that scores decide for.
 
-    Parameters
-    ----------
-    scores : ndarray of shape (n_rows,), or (n_rows, n_classes) of more than two classes
-
-    Returns
-    -------
-    ndarray of shape (n_rows,)
-        Of two classes 1 where the score is above zero; of more the first of the largest.
+    Of two classes, one score a row, 1 where it is above zero; of more, one a class, the first of
+    the largest.
     """
     return np.argmax(scores, axis=1) if scores.ndim == 2 else (scores > 0).astype(np.intp)
 
 
 def bin_starts(n_bins: ArrayLike) -> NDArray[np.int64]:
-    """Return where the bins of each column start if all bins are numbered, and how many there are.
-
-    Parameters
-    ----------
-    n_bins : array-like of shape (n_columns,)
-
-    Returns
-    -------
-    ndarray of shape (n_columns + 1,)
-    """
+    """Return where the bins of each column start if all are numbered, and how many there are."""
     counts = np.asarray(n_bins)
     starts = np.zeros(counts.size + 1, dtype=np.int64)
     counts.cumsum(out=starts[1:])
@@ -224,19 +199,10 @@ def _mixed_shares(n_bins: int) -> Floats:
 
 
 def code_between(numbers: NDArray[np.float64], edges: ArrayLike) -> NDArray[np.int64]:
-    """Find the bin of each number, by the edges that the names of bins show.
+    """Find the bin of each number, by the edges that the names of bins show; they increase.
 
-    Parameters
-    ----------
-    numbers : ndarray of shape (n_rows,)
-    edges : array-like of shape (n_bins + 1,)
-        Increasing.
-
-    Returns
-    -------
-    ndarray of shape (n_rows,)
-        A value on an edge belongs to the bin above it; the upper bound to the last bin. What
-        lies outside belongs to the nearest bin.
+    A value on an edge belongs to the bin above it; the upper bound to the last bin. What lies
+    outside belongs to the nearest bin.
     """
     return np.searchsorted(np.asarray(edges)[1:-1], numbers, side="right")
 
@@ -244,10 +210,7 @@ def code_between(numbers: NDArray[np.float64], edges: ArrayLike) -> NDArray[np.i
 def code_type(n_bins: ArrayLike) -> type[np.uint8] | type[np.uint16]:
     """Return the smallest type that holds the codes of columns with these numbers of bins.
 
-    Raises
-    ------
-    ValueError
-        If none does: codes would begin again at 0.
+    Raises ValueError if none does: codes would begin again at 0.
     """
     most = int(np.max(n_bins))
     if most > MOST_CODES:
@@ -260,21 +223,7 @@ def equal_width(
 ) -> Codes:
     """Clip numbers to public bounds and cut them into bins of equal width.
 
-    Parameters
-    ----------
-    X : ndarray of shape (n_rows, n_columns)
-    bounds : pair of array-like
-        Lowest and highest value, one number or one a column.
-    n_bins : ndarray of shape (n_columns,)
-
-    Returns
-    -------
-    ndarray of unsigned integers, of the shape of X
-
-    Raises
-    ------
-    ValueError
-        If bounds leave no finite width above 0.
+    A bound is one number or one a column. Raises ValueError if they leave no finite width above 0.
     """
     numbers = np.asarray(X, dtype=np.float64)
     low, high = (np.broadcast_to(np.asarray(b, dtype=np.float64), n_bins.shape) for b in bounds)
@@ -291,13 +240,8 @@ def equal_width(
 def merged_bins(n_bins: NDArray[np.int64], neighbours: ArrayLike, most: int) -> list[Codes]:
     """Return the group of each code, by column: of neighbours evenly, in `most` groups at most.
 
-    Parameters
-    ----------
-    n_bins : ndarray of shape (n_columns,)
-    neighbours : array-like of shape (n_columns,)
-        How many of the first codes of each column may be merged: those that stand in the order of
-        what they mean. Others stay as they are.
-    most : int
+    `neighbours` are how many of the first codes of each column may be merged: those that stand in
+    the order of what they mean. Others stay as they are.
     """
     groups: list[Codes] = []
     for count, n_ordered in zip(n_bins.tolist(), np.asarray(neighbours).tolist(), strict=True):
@@ -310,22 +254,10 @@ def merged_bins(n_bins: NDArray[np.int64], neighbours: ArrayLike, most: int) -> 
 
 
 def one_hot(codes: Codes, n_bins: NDArray[np.int64], value: float = 1.0) -> csr_array:
-    """Return each value of each column a column of its own.
+    """Return each value of each column a column of its own, with `value` where it is the row's.
 
-    Every row holds exactly one entry for each coded column, so its L2 norm is
-    ``value · √n_columns``, whatever the data.
-
-    Parameters
-    ----------
-    codes : ndarray of shape (n_rows, n_columns)
-        Column ``j`` holds ``0 … n_bins[j] - 1``.
-    n_bins : ndarray of shape (n_columns,)
-    value : float
-        What stands where a one-hot matrix has a 1.
-
-    Returns
-    -------
-    scipy.sparse.csr_array of float64, shape (n_rows, n_bins.sum())
+    Every row holds exactly one entry for each coded column, so its L2 norm is ``value ·
+    √n_columns``, whatever the data.
     """
     from scipy.sparse import csr_array
 
@@ -340,23 +272,10 @@ def one_hot(codes: Codes, n_bins: NDArray[np.int64], value: float = 1.0) -> csr_
 def scaled(
     codes: Codes, n_bins: NDArray[np.int64], order: Literal["C", "F"] = "C"
 ) -> NDArray[np.float64]:
-    """Put the codes of each column at equal distances from −1 to 1.
+    """Put the codes of each column at equal distances from −1 to 1: −1 + 2·code/(n_bins − 1).
 
-    Numbers keep their order; categories get that of their description. A column of one
-    code is 0.
-
-    Parameters
-    ----------
-    codes : ndarray of shape (n_rows, n_columns)
-        Column ``j`` holds ``0 … n_bins[j] - 1``.
-    n_bins : ndarray of shape (n_columns,)
-    order : str
-        How the result lies in memory: ``C``, row by row, or ``F``, column by column.
-
-    Returns
-    -------
-    ndarray of float64, shape (n_rows, n_columns)
-        −1 + 2·code/(n_bins − 1).
+    Numbers keep their order; categories get that of their description. A column of one code is 0.
+    The result lies in memory row by row (``C``) or column by column (``F``).
     """
     distances = np.empty(codes.shape, order=order)
     for j, bins in enumerate(n_bins.tolist()):

@@ -23,12 +23,7 @@ class MissingPackageError(ImportError):
 def missing(module: str, user: str) -> str | None:
     """Say what is not installed, and how to get it; None if it is there.
 
-    Parameters
-    ----------
-    module : str
-        As it is imported.
-    user : str
-        What needs it: the message begins with that.
+    `module` is as it is imported; the message begins with `user`, what needs it.
     """
     if importlib.util.find_spec(module) is not None:
         return None

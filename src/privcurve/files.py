@@ -43,19 +43,10 @@ def cannot_write(path: Path, error: OSError) -> WriteError:
 def replace_file(path: Path, write: Callable[[Path], object]) -> None:
     """Write a file under a temporary name beside it, then move it into place.
 
-    Parameters
-    ----------
-    path : Path
-        Its folder is made if need be. A link is followed and stays. What is no plain file (a
-        pipe, a terminal, a device) is written to as it is: moved into place, a file would stand
-        where it was.
-    write : callable
-        Given the path to write to, which ends as `path` does, but for a link.
-
-    Raises
-    ------
-    WriteError
-        If the disk is full, for example; what was there before still is.
+    Its folder is made if need be. A link is followed and stays. What is no plain file (a pipe, a
+    terminal, a device) is written to as it is: moved into place, a file would stand where it was.
+    `write` is given the path to write to, which ends as `path` does, but for a link. Raises
+    WriteError if the disk is full, for example; what was there before still is.
     """
     try:
         target = _target(path)
@@ -82,10 +73,7 @@ def replace_file(path: Path, write: Callable[[Path], object]) -> None:
 def _target(path: Path) -> Path | None:
     """Return the plain file that is meant, links followed; None if what is there is none.
 
-    Raises
-    ------
-    OSError
-        If links lead round in a circle.
+    Raises OSError if links lead round in a circle.
     """
     for _ in range(MOST_LINKS):
         if path.parent.resolve().is_relative_to(PROCESSES):
@@ -106,9 +94,7 @@ def replace_text(path: Path, text: str) -> None:
 def check_room(folder: Path, n_bytes: int) -> None:
     """Find out whether so much can be written in a folder; nothing of it stays.
 
-    Raises
-    ------
-    WriteError
+    Raises WriteError.
     """
     try:
         with tempfile.TemporaryFile(dir=folder, buffering=0) as file:

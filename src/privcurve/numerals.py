@@ -13,10 +13,7 @@ Number = TypeVar("Number", int, float)
 def number(text: str, kind: Callable[[str], Number] = float) -> Number:  # type: ignore[assignment]
     """Read a `float` or an `int`; unlike Python, not ``1_0``: a misprint rather than ten.
 
-    Raises
-    ------
-    ValueError
-        If it is none.
+    Raises ValueError if it is none.
     """
     if "_" in text:
         raise ValueError(f"{text!r} is not a number")
@@ -26,10 +23,7 @@ def number(text: str, kind: Callable[[str], Number] = float) -> Number:  # type:
 def amount(text: str) -> float:
     """Read a number of a command line: a type for argparse.
 
-    Raises
-    ------
-    ArgumentTypeError
-        If it is none, NaN, or too large for one.
+    Raises ArgumentTypeError if it is none, NaN, or too large for one.
     """
     try:
         value: float = number(text)
@@ -45,10 +39,7 @@ def amount(text: str) -> float:
 def count(text: str) -> int:
     """Read a whole number of a command line: a type for argparse.
 
-    Raises
-    ------
-    ArgumentTypeError
-        If it is none.
+    Raises ArgumentTypeError if it is none.
     """
     try:
         return number(text, int)

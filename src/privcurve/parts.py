@@ -275,10 +275,7 @@ class Cluster:
 def opened_engine(name: str = LOCAL, scheduler: str | None = None) -> Iterator[Engine]:
     """Open an engine by its name, and close it in the end.
 
-    Raises
-    ------
-    PartError
-        If Dask is not installed, or none of its workers can be reached.
+    Raises PartError if Dask is not installed, or none of its workers can be reached.
     """
     engine = Cluster(scheduler) if name == DASK else Threads()
     try:

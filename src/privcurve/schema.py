@@ -79,11 +79,8 @@ def read_yaml(path: Path) -> Any:
 
     Keys and days are texts, as they stand there. An empty file is None.
 
-    Raises
-    ------
-    SchemaError
-        If it is not valid YAML or UTF-8, or has one of the :func:`yaml_nodes.faults`, naming file
-        and place.
+    Raises SchemaError if it is not valid YAML or UTF-8, or has one of the
+    :func:`yaml_nodes.faults`, naming file and place.
     """
     return parse_yaml(_text(path), str(path))
 
@@ -136,10 +133,7 @@ def _composed(text: str, where: str) -> tuple[yaml.Node | None, Any]:
 def check(content: Any, schema: Path, where: str) -> None:
     """Check content, as read from YAML, against a JSON schema; messages call it `where`.
 
-    Raises
-    ------
-    SchemaError
-        Naming each fault by its place; an unknown key with the nearest known one.
+    Raises SchemaError naming each fault by its place; an unknown key with the nearest known one.
     """
     told = sorted(fault.message for fault in faults(content, schema))
     if told:
@@ -255,9 +249,7 @@ class Lines:
 def state(path: Path) -> tuple[int, ...]:
     """Return what changes when a file does, as a key of what was read of it: inode, time, size.
 
-    Raises
-    ------
-    FileNotFoundError
+    Raises FileNotFoundError.
     """
     stat = path.stat()
     return stat.st_dev, stat.st_ino, stat.st_mtime_ns, stat.st_size

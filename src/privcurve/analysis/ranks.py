@@ -21,24 +21,12 @@ COLUMNS = [
 
 
 def pairs(table: pd.DataFrame) -> pd.DataFrame:
-    """Test all pairs of methods, at each ε.
+    """Test all pairs of methods, at each ε, by epsilon, dataset, arm, error and rank of a table.
 
-    Parameters
-    ----------
-    table : DataFrame
-        epsilon, dataset, arm, error, rank, as of an error table.
-
-    Returns
-    -------
-    DataFrame
-        One row a pair, the method of the smaller mean rank first, with the columns `COLUMNS`. A
-        pair `differs` if Friedman's test rejects and its corrected p-value is below `LEVEL`.
-        Datasets that lack a method's error count for no method.
-
-    Raises
-    ------
-    ValueError
-        If an ε has fewer than two methods, or fewer than two datasets that have them all.
+    Return one row a pair, the method of the smaller mean rank first, with the columns `COLUMNS`. A
+    pair `differs` if Friedman's test rejects and its corrected p-value is below `LEVEL`. Datasets
+    that lack a method's error count for no method. Raises ValueError if an ε has fewer than two
+    methods, or fewer than two datasets that have them all.
     """
     rows = []
     ranked = table[table["rank"].notna()]

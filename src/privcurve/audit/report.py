@@ -38,10 +38,7 @@ def table(parts: Sequence[pd.DataFrame]) -> pd.DataFrame:
 
     `found_delta` has three digits, and is 0 where it is rounding alone.
 
-    Raises
-    ------
-    ValueError
-        If a part has other columns or no rows, or a learner comes twice.
+    Raises ValueError if a part has other columns or no rows, or a learner comes twice.
     """
     learners: list[str] = []
     for part in parts:

@@ -34,31 +34,15 @@ def n_comparisons(claims: Iterable[Claim]) -> int:
 
 
 def run(claims: Sequence[Claim], target: Target, seed: Seed, comparisons: int) -> pd.DataFrame:
-    """Audit.
+    """Audit: return one row a claim, with the columns `COLUMNS`.
 
-    Parameters
-    ----------
-    claims : sequence of Claim
-    target : Target
-        The dataset that canaries are put into.
-    seed : Seed
-        Base seed of the run.
-    comparisons : int
-        Sampled pairs of the whole run, all learners together; see :func:`n_comparisons`.
-
-    Returns
-    -------
-    DataFrame
-        One row a claim, with the columns `COLUMNS`. `epsilon` and `delta` are
-        claimed; `found_epsilon` is exact, or a lower bound: certain (density), or at 95 %
-        over the row's pairs (sampled); `found_delta` is the exact δ at the claimed ε.
-        `refutable_epsilon` is the largest claim that so many trainings could call violated,
-        whatever they had found; infinite where nothing is sampled.
-
-    Raises
-    ------
-    ValueError
-        If a learner does not state the claim, or a pair is none of the claim's relation.
+    Canaries are put into the dataset `target`; `comparisons` are the sampled pairs of the whole
+    run, all learners together (:func:`n_comparisons`). `epsilon` and `delta` are claimed;
+    `found_epsilon` is exact, or a lower bound: certain (density), or at 95 % over the row's pairs
+    (sampled); `found_delta` is the exact δ at the claimed ε. `refutable_epsilon` is the largest
+    claim that so many trainings could call violated, whatever they had found; infinite where
+    nothing is sampled. Raises ValueError if a learner does not state the claim, or a pair is none
+    of the claim's relation.
     """
     rows = [_row(c, _search(c, target, seed, comparisons), comparisons) for c in claims]
     return pd.DataFrame(rows, columns=list(COLUMNS))

@@ -26,13 +26,9 @@ COMMANDS = ("describe", "decide", "check", "compare", "release", "budget", "pred
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run ``privcurve`` and return its exit code.
+    """Run ``privcurve`` and return its exit code, one of :mod:`privcurve.cli.errors`.
 
-    Returns
-    -------
-    int
-        One of :mod:`privcurve.cli.errors`. (For a command line that it does not understand
-        argparse ends the process itself.)
+    For a command line that it does not understand argparse ends the process itself.
     """
     # No command ends because of an encoding: characters that it lacks are written as codes.
     for stream in (sys.stdout, sys.stderr):

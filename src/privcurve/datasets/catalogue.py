@@ -139,10 +139,7 @@ def _variant(path: Path, content: dict[str, Any]) -> tuple[str, Path, dict[str, 
 def public_facts(path: Path) -> dict[str, Any]:
     """Return what a description says, all columns written out; a file of columns and label will do.
 
-    Raises
-    ------
-    DatasetError
-        If it is not valid; each fault with its line.
+    Raises DatasetError if it is not valid; each fault with its line.
     """
     content = content_of(path)
     if not content.keys() & {"based_on", "files", "parser", "n_rows"}:

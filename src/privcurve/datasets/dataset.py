@@ -266,10 +266,7 @@ def is_current(folder: str | os.PathLike[str]) -> bool:
 def check_current(folder: str | os.PathLike[str]) -> None:
     """Check that a saved dataset was made from what its description says now.
 
-    Raises
-    ------
-    DatasetError
-        If it was not.
+    Raises DatasetError if it was not.
     """
     notes = _saved(Path(folder))
     if notes is not None and not _same_description(notes):
@@ -284,11 +281,8 @@ def check_current(folder: str | os.PathLike[str]) -> None:
 def read(folder: str | os.PathLike[str]) -> Dataset:
     """Read what :func:`save` wrote of records in one memory.
 
-    Raises
-    ------
-    DatasetError
-        If a file is missing, its content does not have the checksum it was saved with, it was
-        made from another description than there is now, or it is in parts.
+    Raises DatasetError if a file is missing, its content does not have the checksum it was saved
+    with, it was made from another description than there is now, or it is in parts.
     """
     dataset = read_coded(folder)
     if isinstance(dataset, PartedDataset):
@@ -303,10 +297,7 @@ def read(folder: str | os.PathLike[str]) -> Dataset:
 def read_coded(folder: str | os.PathLike[str]) -> Dataset | PartedDataset:
     """Read what :func:`save` wrote; parts are checked when they are opened.
 
-    Raises
-    ------
-    DatasetError
-        As :func:`read`.
+    Raises DatasetError as :func:`read`.
     """
     folder = Path(folder)
     try:
@@ -370,17 +361,8 @@ def origin(description: Description) -> dict[str, Any]:
 def is_public(name: str, made_from: Mapping[str, Any]) -> bool:
     """Return whether a dataset's description says that its records are public.
 
-    Parameters
-    ----------
-    name : str
-    made_from : mapping
-        What :func:`origin` noted of coded data: where the description has the same bytes still, it
-        is not parsed again.
-
-    Raises
-    ------
-    DatasetError
-        If the description is not there, or not valid.
+    `made_from` is what :func:`origin` noted of coded data: where the description has the same bytes
+    still, it is not parsed again. Raises DatasetError if it is not there, or not valid.
     """
     if "public_benchmark" in made_from and _same_bytes(made_from):
         return bool(made_from["public_benchmark"])

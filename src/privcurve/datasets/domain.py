@@ -110,10 +110,7 @@ class Domain:
     def in_groups(self, groups: Sequence[Sequence[int]]) -> Self:
         """Return the domain whose codes are groups of these: of numbers neighbours, merged.
 
-        Parameters
-        ----------
-        groups : sequence of sequence of int
-            The group of each code, by column.
+        `groups` has the group of each code, by column.
         """
         columns = tuple(
             column.in_groups(own) if column.kind == NUMERIC else column

@@ -52,10 +52,7 @@ class DomainEncoder(TransformerMixin, BaseEstimator):
     def transform(self, X: Any) -> Codes:
         """Code a frame, a mapping or an array: :func:`privcurve.datasets.frames.encode_frame`.
 
-        Raises
-        ------
-        DatasetError
-            If a column is not there, or a value has no code.
+        Raises DatasetError if a column is not there, or a value has no code.
         """
         return encode_frame(self.domain, X)
 

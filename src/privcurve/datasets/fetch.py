@@ -34,24 +34,11 @@ class RawFile:
 def fetch(
     description: Description, mirror: str | os.PathLike[str] | None = None
 ) -> dict[str, tuple[RawFile, ...]]:
-    """Get the raw files of a dataset, each with its checksum verified.
+    """Get the raw files of a dataset, by part, as far as they are read; checksums are verified.
 
-    Parameters
-    ----------
-    description : Description
-    mirror : path, optional
-        A folder laid out as ``<dataset>/<file>``; by default what the environment
-        variable ``PRIVCURVE_DATA`` names.
-
-    Returns
-    -------
-    dict of str to tuple of RawFile
-        ``train`` and ``test``, as far as they are read. Empty for a dataset without files.
-
-    Raises
-    ------
-    DatasetError
-        If a file can't be had from anywhere, or is not the file it should be: naming all.
+    A mirror is laid out as ``<dataset>/<file>``; by default it is what the environment variable
+    ``PRIVCURVE_DATA`` names. A dataset without files has none. Raises DatasetError if a file can't
+    be had from anywhere, or is not the file it should be: naming all.
     """
     mirror = mirror or os.environ.get(MIRROR_VARIABLE) or None
     folder = None if mirror is None else Path(mirror)

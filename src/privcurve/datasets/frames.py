@@ -73,10 +73,7 @@ def encode_frame(domain: Domain, frame: Any) -> Codes:
 def persons_of(description: Description, frame: Any) -> list[str]:
     """Return the name of the person of each row, by the unit of a description.
 
-    Raises
-    ------
-    DatasetError
-        If the frame has no such column, or names nobody in some rows.
+    Raises DatasetError if the frame has no such column, or names nobody in some rows.
     """
     assert description.unit is not None
     name = description.unit.column

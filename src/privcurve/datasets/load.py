@@ -85,10 +85,7 @@ def prepare(
 
     Parameters and errors are those of :func:`load`.
 
-    Raises
-    ------
-    WriteError
-        If the folder can't be written.
+    Raises WriteError if the folder can't be written.
     """
     description = describe(name)
     dataset: Dataset | PartedDataset
@@ -205,21 +202,8 @@ def checksums(
 ) -> dict[str, str]:
     """Return the checksum of each raw file by name; by part too, where two have the same name.
 
-    Parameters
-    ----------
-    files : mapping of str to sequence of RawFile
-        By part.
-    taken : mapping of Path to str, optional
-        Checksums that are there already; these files are not read again.
-
-    Returns
-    -------
-    dict of str to str
-
-    Raises
-    ------
-    DatasetError
-        If two files hold the same bytes: records would count twice, or test themselves.
+    Files in `taken`, checksums by path, are not read again. Raises DatasetError if two files hold
+    the same bytes: records would count twice, or test themselves.
     """
     paths = [(part, path) for part, group in files.items() for file in group for path in file.paths]
     same_name = len({path.name for _, path in paths}) < len(paths)

@@ -41,26 +41,12 @@ class Columns(NamedTuple):
 
 
 def raw_columns(dataset: Dataset) -> Columns:
-    """Read the columns of a coded dataset from its files, without any coding.
+    """Read the columns of a coded dataset from its files, uncoded; rows are in its order.
 
     Numbers are neither clipped nor binned, and dates are days since 1970-01-01. Each text of a
     column of categories is one of its own, whatever group it is coded as; of more than
-    `MOST_CATEGORIES` the rarest share one.
-
-    Parameters
-    ----------
-    dataset : Dataset
-        As it was coded: rows are in its order.
-
-    Returns
-    -------
-    Columns
-
-    Raises
-    ------
-    DatasetError
-        As :func:`privcurve.datasets.load`; and if the files or the description have changed since
-        the dataset was coded.
+    `MOST_CATEGORIES` the rarest share one. Raises DatasetError as :func:`privcurve.datasets.load`;
+    and if the files or the description have changed since the dataset was coded.
     """
     description = describe(dataset.name)
     pieces = _Pieces(description)

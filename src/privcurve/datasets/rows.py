@@ -16,25 +16,10 @@ _AT_ONCE = 2**16
 def distinct(
     X: Codes, y: NDArray[np.integer[Any]]
 ) -> tuple[Codes, NDArray[np.int8], NDArray[np.int64]]:
-    """Merge equal rows with equal labels.
+    """Merge equal rows with equal labels; return rows, labels and how many records each stands for.
 
-    Parameters
-    ----------
-    X : ndarray of shape (n_rows, n_columns), unsigned
-    y : ndarray of shape (n_rows,)
-        −1 or +1; of more than two classes 0, 1, ….
-
-    Returns
-    -------
-    X_distinct : ndarray of shape (n_distinct, n_columns)
-    y_distinct : ndarray of shape (n_distinct,), int8
-    counts : ndarray of shape (n_distinct,), int64
-        How many records each row stands for.
-
-    Notes
-    -----
-    Rows come in lexicographic order (columns first, then label), whatever the order of
-    the records.
+    Labels are −1 and +1, or 0, 1, … of more than two classes. Rows come in lexicographic order
+    (columns first, then label), whatever the order of the records.
     """
     if len(X) != len(y):
         raise ValueError(f"X has {len(X)} rows but y has {len(y)}")
@@ -60,26 +45,10 @@ def distinct(
 def stratified_folds(
     y: NDArray[np.integer[Any]], n_folds: int, rng: np.random.Generator
 ) -> NDArray[np.int64]:
-    """Deal records to folds, each class evenly.
+    """Deal records to `n_folds` folds, each class evenly; return the fold of each, from 0 on.
 
-    Parameters
-    ----------
-    y : ndarray of shape (n_rows,)
-    n_folds : int
-        At least 2.
-    rng : numpy.random.Generator
-        The only source of randomness.
-
-    Returns
-    -------
-    ndarray of shape (n_rows,)
-        The fold of each record, 0 … ``n_folds`` − 1. Each fold holds the floor or the
-        ceiling of an equal share of each class, and of all records.
-
-    Raises
-    ------
-    ValueError
-        If `n_folds` is below 2 or above the number of records of the smallest class.
+    Each fold holds the floor or the ceiling of an equal share of each class, and of all records.
+    Raises ValueError if there are fewer than 2 folds, or more than records of the smallest class.
     """
     y = np.asarray(y)
     labels = check_folds(y, n_folds)
@@ -94,22 +63,9 @@ def stratified_folds(
 
 
 def check_folds(y: NDArray[np.integer[Any]], n_folds: int) -> NDArray[np.integer[Any]]:
-    """Check that each fold can have a record of each class.
+    """Check that each fold can have a record of each class; return the classes, sorted.
 
-    Parameters
-    ----------
-    y : ndarray of shape (n_rows,)
-    n_folds : int
-
-    Returns
-    -------
-    ndarray
-        The classes, sorted.
-
-    Raises
-    ------
-    ValueError
-        As :func:`stratified_folds`.
+    Raises ValueError as :func:`stratified_folds`.
     """
     if n_folds < 2:
         raise ValueError(f"n_folds = {n_folds}, but a cross-validation needs at least 2 folds")

@@ -140,27 +140,11 @@ class Arm:
 
 
 def arms(label: str, spec: Mapping[str, Any], study: Mapping[str, Any]) -> Iterator[Arm]:
-    """Return the methods of one entry of a study's learners.
+    """Return the methods of one entry, `label`, of a study's learners.
 
-    Parameters
-    ----------
-    label : str
-        The entry's name.
-    spec : mapping
-        The entry.
-    study : mapping
-        The whole file: what an entry does not say, the study says for all.
-
-    Yields
-    ------
-    Arm
-        One a calibration, δ, value of what is varied, and share of the training part.
-
-    Raises
-    ------
-    ValueError
-        If the entry asks for something that is not offered, or for nothing; the message says
-        what.
+    One a calibration, δ, value of what is varied, and share of the training part. What the entry
+    does not say, the study, the whole file, says for all. Raises ValueError, which says what, if
+    the entry asks for something that is not offered, or for nothing.
     """
     entry = registry.entry(spec["learner"])
     if "tune" in spec:

@@ -192,10 +192,7 @@ class Curve:
     def checksum(self) -> str | None:
         """Of the coded dataset as it is now; None if there is none.
 
-        Raises
-        ------
-        DatasetError
-            If it was coded from another description than there is now.
+        Raises DatasetError if it was coded from another description than there is now.
         """
         check_current(self.data)
         coded = facts(self.data)

@@ -115,10 +115,8 @@ class Job:
     def read(self, portion: Portion, columns: list[str], checksum: str | None) -> pd.DataFrame:
         """Read the rows of a portion, if they are of the data with this checksum.
 
-        Raises
-        ------
-        IncompleteError
-            If the file is missing, damaged, or of other data; or has other runs than it must.
+        Raises IncompleteError if the file is missing, damaged, or of other data; or has other runs
+        than it must.
         """
         self.check(portion, checksum)
         place = next(k for k, one in enumerate(self.portions) if one.name == portion.name)
@@ -192,30 +190,22 @@ class StudyJobs:
     def grid(self, curve: Curve, columns: list[str]) -> Iterator[pd.DataFrame]:
         """Read the grid of a curve a part at a time: memory does not grow with the study.
 
-        Raises
-        ------
-        IncompleteError
-            If a file is missing, damaged, of other data, or has other runs than it must.
+        Raises IncompleteError if a file is missing, damaged, of other data, or has other runs than
+        it must.
         """
         return self._read(curve, curve.grid, columns)
 
     def results(self, curve: Curve, columns: list[str] | None = None) -> Iterator[pd.DataFrame]:
         """Read the runs that are a curve's results: fresh trainings, or all, a part at a time.
 
-        Raises
-        ------
-        IncompleteError
-            As of :meth:`grid`.
+        Raises IncompleteError as of :meth:`grid`.
         """
         return self._read(curve, curve.results, columns or results.SCHEMA.names)
 
     def selected(self, curve: Curve) -> str:
         """Return the selected settings of a curve, the text of a CSV file.
 
-        Raises
-        ------
-        IncompleteError
-            If the file is missing, damaged, or of other data.
+        Raises IncompleteError if the file is missing, damaged, or of other data.
         """
         return str(self.of(curve.best).check(curve.best, curve.checksum)["selected"])
 

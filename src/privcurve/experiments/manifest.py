@@ -40,21 +40,10 @@ def manifest(
     studies: Mapping[str, StudyJobs],
     benchmarks: Iterable[Path],
 ) -> dict[str, Any]:
-    """Gather the facts of a finished run, below the working directory.
+    """Gather the facts of a finished run, below the working directory, as plain JSON.
 
-    Parameters
-    ----------
-    configuration : mapping
-    studies : mapping of str to StudyJobs
-        Of each configured study.
-    benchmarks : iterable of Path
-        Benchmark files of all jobs but those of `studies`: ``benchmarks/<rule>/…`` or
-        ``benchmarks/<rule>.tsv``.
-
-    Returns
-    -------
-    dict
-        Plain JSON; docs/manifest.md says what each key is.
+    docs/manifest.md says what each key is. Beside the jobs of the configured studies there are the
+    benchmark files of all others: ``benchmarks/<rule>/…`` or ``benchmarks/<rule>.tsv``.
     """
     rules: dict[str, list[Path]] = {}
     for path in benchmarks:

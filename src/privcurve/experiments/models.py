@@ -107,22 +107,8 @@ def tree_votes(model: Any, bin_names: tuple[tuple[str, ...], ...]) -> list[tuple
 def selected_point(arm: Arm, selected: pd.DataFrame, dataset: str, epsilon: float) -> Point:
     """Return the point of a method that cross-validation selected on a dataset at one ε.
 
-    Parameters
-    ----------
-    arm : Arm
-    selected : DataFrame
-        Selected settings: dataset, arm, epsilon, setting.
-    dataset : str
-    epsilon : float
-
-    Returns
-    -------
-    Point
-
-    Raises
-    ------
-    IncompleteError
-        If nothing was selected there, or the method no longer has that setting.
+    `selected` has the columns dataset, arm, epsilon and setting. Raises IncompleteError if nothing
+    was selected there, or the method no longer has that setting.
     """
     wanted = canonical.number(epsilon)
     mine = selected[(selected["dataset"] == dataset) & (selected["arm"] == arm.name)]
@@ -148,24 +134,9 @@ def round_by_round(
 ) -> tuple[list[NDArray[np.float64]], dict[str, list[tuple[NDArray[np.float64], Any]]]]:
     """Train a setting, which need not be in any grid, and look at its rounds and margins.
 
-    Parameters
-    ----------
-    dataset : Dataset
-    arm : Arm
-        Gives learner, calibration and δ.
-    epsilon : float
-        Without noise (ε = ∞) all runs are the same: one is made.
-    setting : dict
-    repeats : int
-        Runs.
-    seed : Seed
-
-    Returns
-    -------
-    advantages : list of ndarray of shape (n_rounds,)
-        Of each run.
-    margins : dict
-        "train" and, where there is a test part, "test": margins and counts of each run.
+    The arm gives learner, calibration and δ. Without noise (ε = ∞) all runs are the same: one is
+    made. Return the advantages of each run's rounds; and, for "train" and, where there is a test
+    part, "test", the margins and counts of each run.
     """
     point = Point(epsilon, setting, canonical.text(setting))
     advantages = []
@@ -190,26 +161,9 @@ def inspect(
 def train_afresh(
     dataset: Dataset, arm: Arm, point: Point, repeats: int, seed: Seed
 ) -> Iterator[Inspection]:
-    """Train a point of a method some times, each time with its own noise.
+    """Train a point of a method some times, each time with its own noise; yield each in order.
 
-    Parameters
-    ----------
-    dataset : Dataset
-    arm : Arm
-    point : Point
-    repeats : int
-    seed : Seed
-        Base seed.
-
-    Yields
-    ------
-    Inspection
-        One a repeat, in order.
-
-    Raises
-    ------
-    StudyError
-        If the method trains on a share of the records.
+    Raises StudyError if the method trains on a share of the records.
     """
     if arm.train_share < 1:
         raise StudyError(f"{arm.name}: only models of the whole training part can be looked into")

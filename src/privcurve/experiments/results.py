@@ -73,13 +73,7 @@ def write(
 ) -> None:
     """Write the runs of a job: a row group a portion, and what is to be known without reading rows.
 
-    Parameters
-    ----------
-    path : Path
-    portions : sequence of Table
-        Of :func:`table`.
-    facts : sequence of mapping
-        Of each portion; plain JSON.
+    Portions are made by :func:`table`; `facts` are plain JSON of each.
     """
     schema = SCHEMA.with_metadata({FACTS: json.dumps(list(facts))})
 
@@ -108,10 +102,7 @@ def read_facts(path: Path) -> list[dict[str, Any]] | None:
 def read_portion(path: Path, place: int, columns: list[str]) -> pd.DataFrame:
     """Read the rows of the portion at a place in its file.
 
-    Raises
-    ------
-    IncompleteError
-        If the file is damaged.
+    Raises IncompleteError if the file is damaged.
     """
     try:
         with pq.ParquetFile(path, page_checksum_verification=True) as file:

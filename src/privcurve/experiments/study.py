@@ -118,22 +118,10 @@ class Study:
 
 
 def load(path: Path) -> Study:
-    """Read a study file.
+    """Read a study file, which is already valid under the study schema.
 
-    Parameters
-    ----------
-    path : Path
-        ``config/studies/<name>.yaml``, already valid under the study schema.
-
-    Returns
-    -------
-    Study
-
-    Raises
-    ------
-    StudyError
-        If a learner, parameter, ε, δ or calibration is not allowed, a grid is empty, words
-        contradict each other, curves can't be told apart, or no learner's package is installed.
+    Raises StudyError if a learner, parameter, ε, δ or calibration is not allowed, a grid is empty,
+    words contradict each other, curves can't be told apart, or no learner's package is installed.
     """
     return from_mapping(schema.read_yaml(path), path.stem, str(path))
 

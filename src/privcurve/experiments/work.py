@@ -31,20 +31,10 @@ if TYPE_CHECKING:
 def work(job: Job, started: float | None = None) -> None:
     """Train what a job is asked for, but for what the store has, and write its file.
 
-    Parameters
-    ----------
-    job : Job
-    started : float, optional
-        When its process began, by `time.perf_counter`; now by default.
-
-    Raises
-    ------
-    DatasetError
-        If a dataset is not coded, or from another description than there is now.
-    IncompleteError
-        If a file that it selects from is missing, damaged, or of other data.
-    WriteError
-        If the store or the file can't be written.
+    `started` is when its process began, by `time.perf_counter`; now by default. Raises DatasetError
+    if a dataset is not coded, or from another description than there is now; IncompleteError if a
+    file that it selects from is missing, damaged, or of other data; WriteError if the store or the
+    file can't be written.
     """
     # Portions on the same data have the same splits, most of them.
     read, splitter_of = cache(datasets.read_coded), cache(_splitter)

@@ -39,17 +39,11 @@ def deal(
 ) -> list[Part]:
     """Deal records to parties; if there are more parties than records, some get none.
 
-    Parameters
-    ----------
-    codes, classes, counts
-        Rows, positions of classes, and the records that a row stands for.
-    n_classes, n_holders : int
-    placement : str
-        ``random``: at random, equally many up to one. ``sizes``: at random, numbers that
-        fall geometrically, the first 16 times the last. ``label``: each class by shares of a
-        Dirichlet(½) distribution of its own. ``column``: in the order of the first column.
-        The last two read records: one that is replaced may move, and move others.
-    rng : numpy.random.Generator
+    Rows come with the positions of their classes and the numbers of their records. A placement is
+    ``random``: at random, equally many up to one. ``sizes``: at random, numbers that fall
+    geometrically, the first 16 times the last. ``label``: each class by shares of a Dirichlet(½)
+    distribution of its own. ``column``: in the order of the first column. The last two read
+    records: one that is replaced may move, and move others.
     """
     if placement not in PLACEMENTS:
         raise ValueError(f"placement = {placement!r} is not one of: {', '.join(PLACEMENTS)}")

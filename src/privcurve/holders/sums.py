@@ -103,10 +103,8 @@ class SecureSum:
         `scale` is that of the noise that the guarantee needs, or 0; `largest` bounds a sum of
         exact numbers, which are whole multiples of `step`, a power of two, and of any smaller one.
 
-        Raises
-        ------
-        ValueError
-            If a sum of rounded numbers would be less private than one of numbers that are not.
+        Raises ValueError if a sum of rounded numbers would be less private than one of numbers that
+        are not.
         """
         coarsest = scale / (FINEST * math.sqrt(self.parts))
         for bits in RINGS:
@@ -138,10 +136,7 @@ def ring_unit(largest: float, bits: int = 32) -> float:
 def sums_of(trust: str, n_holders: int, n_colluding: int = 0) -> Sums:
     """Return the sums of a trust model: ``central`` (one curator), ``local`` or ``secure_sum``.
 
-    Raises
-    ------
-    ValueError
-        If all parties collude: then none adds noise that stays hidden.
+    Raises ValueError if all parties collude: then none adds noise that stays hidden.
     """
     if trust == SECURE_SUM:
         if n_colluding >= n_holders:

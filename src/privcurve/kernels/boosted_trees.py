@@ -127,23 +127,10 @@ def grow_tree(
     noise: Floats,
     rng: np.random.Generator,
 ) -> Ints:
-    """Grow a whole tree, and return the leaf of each row.
+    """Grow a whole tree into `splits`, and return the leaf of each row.
 
-    Parameters
-    ----------
-    splits : ndarray of shape (2**depth - 1,)
-        Output.
-    data : Weighted
-    restrict : bool
-        As for :func:`draw_tree`.
-    alphas, scales : ndarray of shape (depth,)
-        Of each level.
-    by_error, chooses, slope, noise, rng
-        As for :func:`grow_level`.
-
-    Returns
-    -------
-    ndarray of shape (n_rows,)
+    `alphas` and `scales` are those of each level; `restrict` is as for :func:`draw_tree`, the rest
+    as for :func:`grow_level`.
     """
     tree = begin_tree(splits, data, restrict)
     for level in range(len(alphas)):

@@ -72,10 +72,7 @@ class RandomTreesModel:
     def check(self, n_bins: Ints, n_classes: int) -> None:
         """Check what was read from a file.
 
-        Raises
-        ------
-        ValueError
-            If it is no model of columns with so many codes, or of so many classes.
+        Raises ValueError if it is no model of columns with so many codes, or of so many classes.
         """
         shape, questions = self.trees.columns.shape, self.questions
         check_complete(shape)

@@ -70,19 +70,10 @@ def others_for_parts() -> str:
 
 
 def check_parameters(name: str, parameters: Mapping[str, Any]) -> None:
-    """Check hyperparameters of a learner against what the registry allows.
+    """Check hyperparameters of a learner, others at their defaults, by what the registry allows.
 
-    Parameters
-    ----------
-    name : str
-    parameters : mapping
-        The others are at their defaults.
-
-    Raises
-    ------
-    ValueError
-        Naming the parameter, its value, and what is allowed: a value that is out of range, or
-        one (other than the default) that is never used beside the others.
+    Raises ValueError naming the parameter, its value, and what is allowed: a value that is out of
+    range, or one (other than the default) that is never used beside the others.
     """
     registered = entry(name).parameters
     for key, value in parameters.items():
@@ -127,10 +118,7 @@ def missing_package(name: str) -> str | None:
 def estimator_class(name: str) -> type[Any]:
     """Import and give the estimator class of a learner.
 
-    Raises
-    ------
-    MissingPackageError
-        If the learner needs an optional package that is not installed.
+    Raises MissingPackageError if the learner needs an optional package that is not installed.
     """
     if requires := entry(name).requires:
         extras.check(requires, name)

@@ -48,10 +48,7 @@ class TreePlan:
     def make(cls, *, depth: int, n_splits: int | None, splits: str, **setting: Any) -> TreePlan:
         """Return the plan of a setting; `setting` is the rest of what ``lazybb_trees`` takes.
 
-        Raises
-        ------
-        ValueError
-            If the calibration does not offer what is asked for.
+        Raises ValueError if the calibration does not offer what is asked for.
         """
         learner, published = setting["learner"], setting["calibration"] == PUBLISHED
         if n_splits is not None and not published:
@@ -173,10 +170,7 @@ class TreeModel:
     def check(self, n_bins: Ints, labels: Sequence[int] = (-1, 1)) -> Forest:
         """Return the trees if they are of these columns and their leaves have these labels.
 
-        Raises
-        ------
-        ValueError
-            If they are not, or a branch does not end.
+        Raises ValueError if they are not, or a branch does not end.
         """
         splits, children, leaves = self.forest
         require(np.array_equal(self.n_bins, n_bins), "its trees are of other columns")
@@ -224,17 +218,9 @@ def write_trees(
 ) -> str:
     """Write trees as nested questions.
 
-    Parameters
-    ----------
-    splits, children
-        See :class:`privcurve.kernels.lazybb_trees.Forest`.
-    leaf : callable
-        What the leaf at a node of a tree says.
-    n_bins : ndarray of shape (n_columns,)
-    bin_names : sequence of sequence of str, optional
-        The name of each code of each column: a condition, as in ``dataset.domain.bin_names``; with
-        `column_names` a value.
-    column_names : sequence of str, optional
+    `splits` and `children` are those of a :class:`privcurve.kernels.lazybb_trees.Forest`, and
+    `leaf` says what the leaf at a node of a tree says. A name of `bin_names` is a condition, as in
+    ``dataset.domain.bin_names``; with `column_names` a value.
     """
     starts, width = np.cumsum(n_bins) - n_bins, int(n_bins.sum())
 

@@ -238,16 +238,7 @@ class TunedClassifier(PrivateClassifier):
     @available_if(_gives_chances)
     @as_fitted
     def predict_proba(self, X: ArrayLike) -> Floats:
-        """Return the probability of each class, where the learner does.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_rows, n_columns)
-
-        Returns
-        -------
-        ndarray of shape (n_rows, n_classes)
-        """
+        """Return the probability of each class, where the learner does."""
         check_is_fitted(self)
         chances: Floats = self.best_.predict_proba(self._code(X, fit=False))
         return chances

@@ -410,23 +410,10 @@ def rule_notes(study: Study) -> list[str]:
 def ask(
     outputs: Mapping[str, Output], study: Study, word: str, given: Mapping[str, Any], where: str
 ) -> OutputRequest:
-    """Check what a study asks for, and return it.
+    """Check what a study asks for, and return it; `where` is what messages call the file.
 
-    Parameters
-    ----------
-    outputs : mapping of str to Output
-    study : Study
-    word : str
-    given : mapping
-        Options.
-    where : str
-        What the message calls the file.
-
-    Raises
-    ------
-    StudyError
-        If there is no such output or option (naming the nearest), a value is of a wrong kind
-        or missing, or the study lacks what the output needs.
+    Raises StudyError if there is no such output or option (naming the nearest), a value is of a
+    wrong kind or missing, or the study lacks what the output needs.
     """
     here = f"{where}: outputs"
     if word not in outputs:

@@ -218,20 +218,9 @@ def levels(detail: pd.DataFrame, metric: str) -> pd.DataFrame:
 def prices(study: Study, means: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
     """Return what is lost by coding and by privacy: a row a dataset, ε and metric.
 
-    Parameters
-    ----------
-    study : Study
-    means : DataFrame
-        The tables of accuracy and of `raw`.
-    runs : DataFrame
-        The scores of each split, of all of these models.
-
-    Returns
-    -------
-    DataFrame
-        `coding` and `privacy` are differences of which more is worse, each with its standard
-        error, and whether it is within noise; `sentence` says it all. What can't be had has no
-        row.
+    From the tables of accuracy and of `raw`, and the scores of each split of all of these models.
+    `coding` and `privacy` are differences of which more is worse, each with its standard error, and
+    whether it is within noise; `sentence` says it all. What can't be had has no row.
     """
     epsilons = sorted(e for e in set(means["epsilon"]) if math.isfinite(e))
     rows = [

@@ -31,16 +31,8 @@ def digest(
 ) -> str:
     """Return a digest of all that an output is made for: it is made again when it changes.
 
-    Parameters
-    ----------
-    request : Asked
-    curves : sequence of Curve
-        That it reads.
-    others, audits : mapping of str to str
-        Digests of the outputs and audits that it reads.
-    seed : Seed
-    seen : object
-        What it takes from other studies beside files, as plain JSON.
+    That is of the curves that it reads, of the digests of other outputs and audits that it reads,
+    of the seed, and of what it has `seen` of other studies beside files, as plain JSON.
     """
     reads = request.reads
     return canonical.digest(
@@ -71,18 +63,9 @@ def write(
 ) -> None:
     """Say what some files, which stand there now, were made for, and of which data.
 
-    Parameters
-    ----------
-    path : Path
-        Of the record.
-    made_for : str
-        The digest of all that they depend on but the data.
-    files : iterable of Path
-    datasets : iterable of str
-    raw : iterable of str
-        Those of them whose raw files were read too: another file with the same codes counts.
-    complete : bool
-        Whether no training that they are made from has failed: it will be tried again.
+    `made_for` is the digest of all that they depend on but the data. Of the datasets in `raw` the
+    raw files were read too: another file with the same codes counts. Not `complete`: a training
+    that they are made from has failed, and will be tried again.
     """
     content: dict[str, Any] = {
         "digest": made_for,

@@ -145,19 +145,10 @@ def check_calibration(calibration: str) -> None:
 
 
 def check_budget(epsilon: Any, delta: Any, who: str = "") -> None:
-    """Check a budget: the one check of ε and δ.
+    """Check a budget: the one check of ε and δ; `who` begins a message, e.g. a learner's name.
 
-    Parameters
-    ----------
-    epsilon, delta : float
-    who : str
-        Begins a message, e.g. a learner's name.
-
-    Raises
-    ------
-    ValueError
-        If ε is not a number in (0, ∞] or δ not one in [0, 1): True and False, NaN and text are
-        no numbers. Nor may δ be so small that its logarithm is lost to rounding.
+    Raises ValueError if ε is not a number in (0, ∞] or δ not one in [0, 1): True and False, NaN and
+    text are no numbers. Nor may δ be so small that its logarithm is lost to rounding.
     """
     who = f"{who}: " if who else ""
     for name, value in (("epsilon", epsilon), ("delta", delta)):

@@ -74,14 +74,9 @@ class Call:
 
 @lru_cache(maxsize=2**14)
 def call_of(entry: LedgerEntry | None, mechanism: str | None = None) -> Call:
-    """Return the call that a ledger's entry announces.
+    """Return the call that a ledger's entry announces; of None one without noise, of no privacy.
 
-    Parameters
-    ----------
-    entry : LedgerEntry or None
-        None: a call without noise, of a fit that is not private.
-    mechanism : str, optional
-        Whose noise is drawn, where the ledger has another name for what it costs.
+    `mechanism` is whose noise is drawn, where the ledger has another name for what it costs.
     """
     if entry is None:
         return Call(mechanism or "", 0.0)
@@ -580,9 +575,7 @@ def _check_law(mechanism: str, entry: LedgerEntry) -> None:
 def party_of(start: Start) -> Curator:
     """Return the curator of one data holder, wherever it runs.
 
-    Parameters
-    ----------
-    start : bytes or sequence of int
-        Of its stream: known to the holder alone. 32 bytes of entropy are a key of ChaCha20.
+    Its stream starts with bytes or whole numbers that it alone knows. 32 bytes of entropy are a key
+    of ChaCha20.
     """
     return Curator(seeds.stream(start), party=True)

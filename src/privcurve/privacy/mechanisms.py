@@ -275,10 +275,7 @@ def resolve(mechanism: str, delta: float, calibration: str) -> str:
 
     It is permute-and-flip for certified pure privacy, else the exponential mechanism.
 
-    Raises
-    ------
-    ValueError
-        If a word is unknown, or permute-and-flip asked for with δ > 0.
+    Raises ValueError if a word is unknown, or permute-and-flip asked for with δ > 0.
     """
     check_calibration(calibration)
     if mechanism == AUTO:

@@ -278,17 +278,8 @@ def right_answers(epsilon: float) -> Call:
     """Return the call that releases a number of right answers, in parts of a record.
 
     Its noise is discrete Laplace noise (``Curator.whole_numbers``); to replace a record moves the
-    number by one record at most, so it is ε-DP for ``replace-one`` neighbours.
-
-    Parameters
-    ----------
-    epsilon : float
-        Above 0 and finite.
-
-    Raises
-    ------
-    ValueError
-        If ε is so small that the sampler has no room for its noise.
+    number by one record at most, so it is ε-DP for ``replace-one`` neighbours. Raises ValueError if
+    ε, finite, is so small that the sampler has no room for its noise.
     """
     if not epsilon * LARGEST_SCALE > PARTS:
         raise ValueError(

@@ -165,11 +165,8 @@ def resolve(given: int | str, make: bool = False) -> Seed:
 
     It is a number; ``secret``, that of the workflow; or the path of a file ``….seed``.
 
-    Raises
-    ------
-    SeedError
-        If it is none of these, or as :func:`read`: a secret that is not there is refused too,
-        unless `make` says to make it.
+    Raises SeedError if it is none of these, or as :func:`read`: a secret that is not there is
+    refused too, unless `make` says to make it.
     """
     place = place_of(given)
     if isinstance(place, int):
@@ -213,10 +210,7 @@ def make(path: Path, key: str = "") -> None:
 
     The key is 64 hex digits, as the system's entropy gives them; drawn if it is not given.
 
-    Raises
-    ------
-    SeedError
-        If it can't be written.
+    Raises SeedError if it can't be written.
     """
     temporary = path.with_name(f".{os.getpid()}.{secrets.token_hex(4)}{ENDING}")
     try:
@@ -242,10 +236,8 @@ def make(path: Path, key: str = "") -> None:
 def read(path: Path) -> SecretSeed:
     """Read a secret seed.
 
-    Raises
-    ------
-    SeedError
-        If it is not there, others may read it, it lies within a git work tree, or it is no seed.
+    Raises SeedError if it is not there, others may read it, it lies within a git work tree, or it
+    is no seed.
     """
     _check_place(path)
     try:

@@ -154,11 +154,8 @@ def _mean(eta: float, log: float) -> float:
 def runs(eta: float, expected: float) -> Runs:
     """Find the distribution of K with a shape and a mean.
 
-    Raises
-    ------
-    ValueError
-        If η is not above −1, or so near it that no number stands for γ, or fewer runs than one
-        are expected.
+    Raises ValueError if η is not above −1, or so near it that no number stands for γ, or fewer runs
+    than one are expected.
     """
     if not -1 < eta < math.inf:
         raise ValueError(f"eta = {eta!r} is not a number above -1")
@@ -215,23 +212,12 @@ def selection_budget(
     score_share: float,
     pure: bool | None = None,
 ) -> SelectionBudget:
-    """Find what one run may spend.
+    """Find what one run may spend, of the ε and δ of choice and trainings together.
 
-    Parameters
-    ----------
-    epsilon, delta : float
-        Of choice and trainings together; ε finite.
-    eta, expected_runs : float
-        See :class:`Runs`.
-    score_share : float
-        The share of a run's ε (or ρ) that its score takes, in (0, 1).
-    pure : bool, optional
-        Whether runs are accounted by ε although δ > 0; by default where δ = 0.
-
-    Raises
-    ------
-    ValueError
-        If a number is out of range, or ε is so small that nothing is left for a training.
+    `eta` and `expected_runs` are those of :class:`Runs`; the score takes a share in (0, 1) of a
+    run's ε (or ρ). `pure` says whether runs are accounted by ε although δ > 0; by default where δ =
+    0. Raises ValueError if a number is out of range, or ε is so small that nothing is left for a
+    training.
     """
     check_budget(epsilon, delta)
     if not is_private(epsilon):
@@ -263,10 +249,7 @@ def epsilon_that_spends(rho: float, rho_at: Callable[[float], float], guess: flo
 
     What a training spends, `rho_at(epsilon)`, grows with ε; the search begins at `guess`.
 
-    Raises
-    ------
-    ValueError
-        If a training has no ρ, or none spends so little.
+    Raises ValueError if a training has no ρ, or none spends so little.
     """
     # ln ρ grows nearly in proportion to ln ε: steps of that, between the ends of a bracket.
     low, high, epsilon = 0.0, math.inf, guess

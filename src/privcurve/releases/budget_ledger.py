@@ -384,14 +384,8 @@ def note_comparison(dataset: str, epsilons: Sequence[float], delta: float) -> No
     To be called before they are: one that is stopped half way has looked at them, too. Nothing is
     written of a public benchmark, whose records may be looked at.
 
-    Raises
-    ------
-    DatasetError
-        If its files can't be had.
-    LedgerError
-        If the ledger is damaged.
-    WriteError
-        If it can't be written.
+    Raises DatasetError if its files can't be had. Raises LedgerError if the ledger is damaged.
+    Raises WriteError if it can't be written.
     """
     description = datasets.describe(dataset)
     if description.public_benchmark:

@@ -62,20 +62,8 @@ def is_choice(learner: str) -> bool:
 def choice(request: Request, description: Description) -> Choice:
     """Return what a release draws from, and check what can be checked without a record.
 
-    Parameters
-    ----------
-    request : Request
-        Of the learner ``choose``, or ``tuned``.
-    description : Description
-
-    Returns
-    -------
-    Choice
-
-    Raises
-    ------
-    ReleaseError
-        If there is nothing to choose from, or nothing is left for a training.
+    The request is of the learner ``choose``, or ``tuned``. Raises ReleaseError if there is nothing
+    to choose from, or nothing is left for a training.
     """
     request = replace(request, unit=description.unit)
     entry, n_classes = registry.entry(tuning.NAME), description.domain.n_classes
@@ -122,9 +110,7 @@ def choice(request: Request, description: Description) -> Choice:
 def check_budget(request: Request, description: Description, releases: Path = RELEASES) -> None:
     """Refuse a choice that the budget of the records does not allow; a release checks it again.
 
-    Raises
-    ------
-    ReleaseError
+    Raises ReleaseError.
     """
     records = description.of_records
     BudgetLedger(releases / records).check(budget_of(records), request.price(secret=True))

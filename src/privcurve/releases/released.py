@@ -38,25 +38,14 @@ def measured(
     curator: Curator | None = None,
     unit: Unit | None = None,
 ) -> Accuracy:
-    """Measure the accuracy on the test part.
+    """Measure the accuracy on the test part, with the curator's noise; ε = 0: of public records.
 
     To replace one record of the test part changes the number of right answers by 1 at most; one of
     the training part changes it through the model alone, which is paid for. So the number with its
     noise is ε-DP beside the model, for ``replace-one`` neighbours. (A record stays in its part, so
     the larger of both ε would do: PRIVACY.md §0, L4. They are added up nevertheless, since the same
-    people may be in both.)
-
-    Parameters
-    ----------
-    learner : fitted learner
-    data : Dataset
-        With a test part.
-    epsilon : float
-        0: without noise, of public records.
-    curator : Curator, optional
-        Adds the noise.
-    unit : Unit, optional
-        Where ε is that of persons, of whom the test part has several records each.
+    people may be in both.) With a `unit` ε is that of persons, of whom the test part has several
+    records each.
     """
     assert data.y_test is not None
     n = len(data.y_test)
@@ -128,11 +117,8 @@ class Released:
     def deltas(self) -> list[tuple[str, bool]]:
         """Return what δ means, of the release alone and of all, and whether that is a warning.
 
-        Returns
-        -------
-        list of (str, bool)
-            Nothing of releases without δ, or whose ε is infinite; the second one where earlier
-            releases had one.
+        Nothing of releases without δ, or whose ε is infinite; the second one where earlier releases
+        had one.
         """
         if not self.statement.private:
             return []

@@ -101,22 +101,10 @@ class Request:
 
 
 def by_public_rule(request: Request, description: Description) -> Request:
-    """Return the request of the learner that the public rule takes; it reads no record.
+    """Return the request of the learner that the public rule takes for ``auto``; reads no record.
 
-    Parameters
-    ----------
-    request : Request
-        Of the learner ``auto``.
-    description : Description
-
-    Returns
-    -------
-    Request
-
-    Raises
-    ------
-    ReleaseError
-        If it has parameters other than an estimate of the number of records, where that is needed.
+    Raises ReleaseError if it has parameters other than an estimate of the number of records, where
+    that is needed.
     """
     taken = {ESTIMATE} if request.neighbours == words.ADD_REMOVE else set()
     if others := [key for key in request.parameters if key not in taken]:
@@ -143,23 +131,9 @@ def by_public_rule(request: Request, description: Description) -> Request:
 
 
 def check(request: Request, description: Description, large_delta: bool = False) -> Any:
-    """Refuse what can't be released.
+    """Refuse what can't be released (ReleaseError); return the learner, not fitted.
 
-    Parameters
-    ----------
-    request : Request
-    description : Description
-    large_delta : bool
-        Whether δ may be one over the number of records or more.
-
-    Returns
-    -------
-    estimator
-        The learner, not fitted.
-
-    Raises
-    ------
-    ReleaseError
+    With `large_delta` δ may be one over the number of records or more.
     """
     estimator = make_estimator(request, description.domain)
     check_parts(request.learner, request.parameters, description)

@@ -36,17 +36,9 @@ class Shares:
 
 
 def of(learner: Any, domain: Domain) -> Shares | None:
-    """Take the score of a learner of two classes apart.
+    """Take the score of a fitted learner of two classes apart.
 
-    Parameters
-    ----------
-    learner : fitted learner
-    domain : Domain
-
-    Returns
-    -------
-    Shares or None
-        None if the score is no sum over columns, or there are too many codes.
+    None if the score is no sum over columns, or there are too many codes.
     """
     widths = np.array(domain.n_bins)
     if domain.n_classes > 2 or widths.sum() > MOST_CODES:

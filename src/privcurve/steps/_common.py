@@ -18,12 +18,7 @@ if TYPE_CHECKING:
 
 
 def run(main: Callable[[], None]) -> None:
-    """Run a step; an expected error becomes one message and exit code 1.
-
-    Parameters
-    ----------
-    main : callable
-    """
+    """Run a step; an expected error becomes one message and exit code 1."""
     from privcurve.datasets import DatasetError
     from privcurve.experiments.results import IncompleteError
     from privcurve.experiments.study import StudyError

@@ -31,13 +31,7 @@ class Table:
     shown: pd.DataFrame | None = None  # of texts: what Markdown and LaTeX show; `frame` by default
 
     def write(self, stem: Path) -> None:
-        """Write CSV, Markdown and LaTeX (booktabs, longtable), never half a file.
-
-        Parameters
-        ----------
-        stem : Path
-            Without ending.
-        """
+        """Write CSV, Markdown and LaTeX (booktabs, longtable), never half a file."""
         texts = shown(self.frame) if self.shown is None else self.shown
         csv = formatted(self.frame).to_csv(index=False)
         replace_text(stem.with_name(stem.name + ".csv"), csv)
@@ -52,14 +46,6 @@ def read_table(*paths: Path | TextIO) -> pd.DataFrame:
     """Read tables that this project wrote as CSV, one below the other.
 
     Names stay text, whatever they look like: a dataset may be called 2024 or NA.
-
-    Parameters
-    ----------
-    *paths : Path or text file
-
-    Returns
-    -------
-    DataFrame
     """
     names = dict.fromkeys(("dataset", "arm", "learner", "setting"), "str")
     return pd.concat(

@@ -103,28 +103,9 @@ def prepare(
 ) -> Comparison:
     """Check what is asked for, and write the study and the configuration.
 
-    Parameters
-    ----------
-    dataset : str
-        Its name.
-    epsilons : sequence of float
-    delta : float
-        0: pure differential privacy.
-    tune : bool
-        Whether settings that are chosen on the records, and paid for, are compared too.
-    repeats : int
-        Hold-outs.
-    metric : str
-        Of `METRICS`: what learners are ranked by.
-
-    Returns
-    -------
-    Comparison
-
-    Raises
-    ------
-    DatasetError, StudyError, SchemaError
-        If it can't be run; nothing was trained.
+    `tune` says whether settings that are chosen on the records, and paid for, are compared too;
+    `repeats` are hold-outs, and `metric`, of `METRICS`, is what learners are ranked by. Raises
+    DatasetError, StudyError or SchemaError if it can't be run; nothing was trained.
     """
     about = describe(dataset)
     _check(epsilons, delta, repeats)

@@ -297,16 +297,9 @@ class Plan:
     def refuse(self, targets: Sequence[str]) -> None:
         """Refuse what can't be built, before Snakemake does it in its own words.
 
-        Parameters
-        ----------
-        targets : sequence of str
-            As on Snakemake's command line; none: the default.
-
-        Raises
-        ------
-        StudyError
-            If a target is unknown (naming the nearest, the studies, and why some are left out), or
-            needs a study that can't be read or a file of the user's own that is not there.
+        `targets` are as on Snakemake's command line; none: the default. Raises StudyError if a
+        target is unknown (naming the nearest, the studies, and why some are left out), or needs a
+        study that can't be read or a file of the user's own that is not there.
         """
         for target in targets or EVERYTHING[:1]:
             needed = set(Path(target).parts)

@@ -23,25 +23,10 @@ STUDIES_FOLDER = "studies_folder"
 def read(configuration: Mapping[str, Any], root: Path, *, make_seed: bool = True) -> Plan:
     """Read and check the configuration and all study files, before anything runs.
 
-    Parameters
-    ----------
-    configuration : mapping
-    root : Path
-        The folder of the Snakefile.
-    make_seed : bool
-        Whether a secret seed that is not there is made. On a node of a cluster it must not: another
-        node would make another one.
-
-    Returns
-    -------
-    Plan
-        A study that can't be read does not stop the others.
-
-    Raises
-    ------
-    SchemaError, SeedError, StudyError
-        If the configuration is not allowed, its seed can't be used, or it names a study that is not
-        there.
+    `root` is the folder of the Snakefile. Without `make_seed` a secret seed that is not there is
+    not made: on a node of a cluster another node would make another one. A study that can't be read
+    does not stop the others. Raises SchemaError, SeedError or StudyError if the configuration is
+    not allowed, its seed can't be used, or it names a study that is not there.
     """
     schemas = root / "workflow/schemas"
     # Snakemake has read it too, and keeps the last of repeated keys without a word.

@@ -97,11 +97,8 @@ def same_python() -> None:
 def home_of(rules: Any) -> Path:
     """Return the folder of our Snakefile, whoever includes it or imports it as a module.
 
-    Parameters
-    ----------
-    rules : snakemake.sourcecache.SourceFile
-        The folder of a file of ours that is being read. One that Snakemake reads from a web address
-        has no schemas beside it: those of the installed package are taken.
+    `rules` is the folder of a file of ours that is being read. One that Snakemake reads from a web
+    address has no schemas beside it: those of the installed package are taken.
     """
     folder = Path(rules.get_path_or_uri(secret_free=True)).parents[1]
     return folder if (folder / "workflow/schemas").is_dir() else home()
@@ -117,16 +114,9 @@ def before_dag(
 ) -> None:
     """Call a check with the targets of the command line before Snakemake looks at them.
 
-    When the Snakefile is read they are not known yet. Nothing is checked where a job asks on
-    behalf of another run. Who imports this workflow as a module has targets of his own, and other
-    names for ours: of these, the check is given ours under our names.
-
-    Parameters
-    ----------
-    workflow : snakemake.workflow.Workflow
-    check : callable
-    names : callable
-        Returns the names of our rules.
+    When the Snakefile is read they are not known yet. Nothing is checked where a job asks on behalf
+    of another run. Who imports this workflow as a module has targets of his own, and other names
+    for ours: of these, the check is given ours under our names, those of `names`.
     """
     prepare = _inside(workflow, "_prepare_dag")
     main, named = is_main(workflow), _inside(workflow.modifier, "modify_rulename")

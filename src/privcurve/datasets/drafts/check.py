@@ -223,10 +223,7 @@ def check(name: str, watch: Callable[[RawTable], None] | None = None) -> Report:
 
     The report is for the data owner: shares and messages are computed from them.
 
-    Raises
-    ------
-    DatasetError
-        If there is no such description, or it is not YAML.
+    Raises DatasetError if there is no such description, or it is not YAML.
     """
     path = catalogue.find(name)
     report = Report(name, path)

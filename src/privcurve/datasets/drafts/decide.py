@@ -89,19 +89,11 @@ class Question:
         return self.path.read_bytes().decode("utf-8").splitlines(keepends=True)
 
     def answer(self, text: str) -> None:
-        """Check an answer, and write it into the file.
+        """Check an answer, as in YAML, and write it into the file.
 
-        Parameters
-        ----------
-        text : str
-            As in YAML; the brackets of a list may be left out, and quotes of a text. In place of
-            the bounds of numbers ``codes: 1, 2`` makes categories of them, with one for others and
-            one for missing values.
-
-        Raises
-        ------
-        DatasetError
-            If it is not possible there; nothing is written.
+        The brackets of a list may be left out, and quotes of a text. In place of the bounds of
+        numbers ``codes: 1, 2`` makes categories of them, with one for others and one for missing
+        values. Raises DatasetError if it is not possible there; nothing is written.
         """
         if not self._is_editable:
             raise DatasetError(
@@ -202,10 +194,7 @@ class Question:
 def questions(path: Path) -> list[Question]:
     """Return what is blank in a draft, in the order of its lines.
 
-    Raises
-    ------
-    DatasetError
-        If it is not YAML.
+    Raises DatasetError if it is not YAML.
     """
     content: Mapping[str, Any] = catalogue.content_of(path)
     every = (Question(path, one) for one in blanks(content))

@@ -109,10 +109,7 @@ def draft(
 def name_of(path: Path, given: str | None = None) -> str:
     """Return a dataset's name, by default that of its file.
 
-    Raises
-    ------
-    DatasetError
-        If there can be none of that name.
+    Raises DatasetError if there can be none of that name.
     """
     if given is not None:
         if not catalogue.NAME.fullmatch(given):

@@ -96,14 +96,7 @@ class ClassModel:
     ) -> str:
         """Say what the model is, columns in the order of how far apart their values are.
 
-        Parameters
-        ----------
-        names : sequence of str, optional
-            Of the columns; by default their positions.
-        bin_names : sequence of sequences of str, optional
-            Conditions on a column, by code, such as those of a domain.
-        class_names : sequence of str, optional
-            By default their positions.
+        See :meth:`AdditiveModel.in_words`; `class_names` are by default the positions of classes.
         """
         n_classes = len(self.intercepts)
         classes = class_names or [f"class {k}" for k in range(n_classes)]

@@ -276,14 +276,9 @@ class Fit:
             self.greedy(plan.n_steps, plan.linear, *plan.intercept, plan.n_records)
 
     def first(self, share: float, n_rounds: int) -> list[int]:
-        """Ask all columns at once with a share; return those that rounds ask. Of two classes: all.
+        """Ask all columns at once with a share of the budget; return those that rounds ask.
 
-        Parameters
-        ----------
-        share : float
-            Of the budget; 0: nothing is asked.
-        n_rounds : int
-            Of those that follow.
+        Of two classes, and with a share of 0, all. `n_rounds` are those that follow.
         """
         return list(range(self.intercept))
 

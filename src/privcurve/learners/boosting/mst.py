@@ -277,11 +277,6 @@ def agreeing(
     `total`. Such tables are those of one distribution, as edges form a tree. In the dual each
     demand has a multiplier, and a table is max(0, noisy + variance · its multipliers); what is
     minimised is convex and smooth.
-
-    Returns
-    -------
-    tuple of list of ndarray
-        Tables of columns, and of edges, in their orders.
     """
     ends = [column for edge in edges for column in edge]
     cuts = np.cumsum([columns[column].width for column in ends])

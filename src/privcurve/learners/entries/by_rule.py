@@ -75,21 +75,8 @@ def label_of(
 ) -> str:
     """Return which of `LEARNERS` the public rule takes; no record is read for it.
 
-    Parameters
-    ----------
-    facts : Domain or Facts
-    n : int
-        How many records there are; where that is not public, a public estimate.
-    epsilon, delta : float
-        Of one record.
-    neighbours : str
-        A word of ``privacy.budget``.
-    in_parts : bool
-        Whether the records are in parts.
-
-    Returns
-    -------
-    str
+    `n` is a public estimate where the number of records is not public; ε and δ are those of one
+    record; `neighbours` is a word of ``privacy.budget``, and `in_parts` whether the records are.
     """
     taken = [label for least, label in RULE[delta == 0] if n * epsilon >= least][-1]
     spec = LEARNERS[taken]

@@ -42,20 +42,8 @@ def training_bytes(
 ) -> float:
     """Return about how many bytes one training takes at its peak, its data included.
 
-    Parameters
-    ----------
-    learner : str
-        A name in the registry.
-    n_rows, n_columns : int
-        Of the coded matrix, test part included.
-    n_classes : int
-    code_bytes : int
-        Of one code: 1, or 2 where a column has more than 256.
-
-    Returns
-    -------
-    float
-        Without what a program takes that trains on nothing.
+    That is without what a program takes that trains on nothing. The coded matrix is of `n_rows`,
+    test part included, and `n_columns`; a code takes 1 byte, or 2 where a column has more than 256.
     """
     record, value = PEAKS.get(learner, OTHER)
     classes = _PER_CLASS * n_classes if n_classes > 2 else 0.0

@@ -20,10 +20,7 @@ def facts_for(learner: Any, schema: Schema) -> dict[str, Any]:
 
     Of persons the learner is told the ε and δ that one row may cost.
 
-    Raises
-    ------
-    ValueError
-        If the learner was given one of them beside the schema.
+    Raises ValueError if the learner was given one of them beside the schema.
     """
     for name in ("n_bins", "bounds", "classes"):
         if getattr(learner, name) is not None:

@@ -106,14 +106,7 @@ class Histograms(NamedTuple):
 
 
 def in_groups(codes: Codes, groups: Sequence[Codes]) -> Codes:
-    """Return the group of each code.
-
-    Parameters
-    ----------
-    codes : ndarray of shape (n_rows, n_columns)
-    groups : sequence of ndarray
-        The group of each code, by column; they rise.
-    """
+    """Return the group of each code, by `groups`: that of each code by column; they rise."""
     seen = np.empty(codes.shape, dtype=code_type(_sizes(groups)))
     for j, group in enumerate(groups):
         seen[:, j] = group[codes[:, j]]
@@ -191,14 +184,7 @@ class MergingClassifier:
 def fit(learners: Sequence[Any], records: Records, curators: Sequence[Curator]) -> None:
     """Train learners that differ in settings alone, on merged codes where they have any.
 
-    Parameters
-    ----------
-    learners : sequence of CodedClassifier
-        Ready to be trained.
-    records : Records
-        By the codes of their columns.
-    curators : sequence of Curator
-        One for each.
+    There is one curator for each learner.
     """
     fine = [_most_bins(learner) for learner in learners if learner.mixed_bins is not None]
     if not (any(fine) or learners[0].private_bins is not None) or not learners[0]._merges:

@@ -47,10 +47,7 @@ class Terms:
 def base_entry(name: Any) -> LearnerEntry:
     """Return the entry of a learner whose settings may be chosen privately.
 
-    Raises
-    ------
-    ValueError
-        Naming the learner, and why its settings may not.
+    Raises ValueError naming the learner, and why its settings may not.
     """
     if not isinstance(name, str):
         raise ValueError(f"{NAME}: learner = {name!r} is not the name of a learner")
@@ -71,22 +68,10 @@ def base_entry(name: Any) -> LearnerEntry:
 def candidates_of(name: str, given: Any) -> tuple[Candidate, ...]:
     """Return what runs draw from, each as likely as the others.
 
-    Parameters
-    ----------
-    name : str
-        Whose settings they are that do not say.
-    given : mapping, sequence of mapping, or None
-        Parameters, each with the list of its values: all combinations. Or the settings, each of
-        which may name another ``learner``. None: the learner's defaults alone.
-
-    Returns
-    -------
-    tuple of Candidate
-
-    Raises
-    ------
-    ValueError
-        If that is something else, there are none, or a setting or a learner is not allowed.
+    `given` has parameters, each with the list of its values: all combinations. Or the settings,
+    each of which may name another ``learner`` than `name`. None: the learner's defaults alone.
+    Raises ValueError if it is something else, there are none, or a setting or a learner is not
+    allowed.
     """
     if not (_is_list(given) and len(given) and all(isinstance(one, Mapping) for one in given)):
         return tuple(Candidate(name, setting) for setting in _settings_of(name, given))
@@ -149,10 +134,7 @@ def budget_of(
 
     Learners that all offer pure privacy alone are accounted by ε, whatever δ is.
 
-    Raises
-    ------
-    ValueError
-        If it is nothing, or a learner offers no pure privacy and δ = 0.
+    Raises ValueError if it is nothing, or a learner offers no pure privacy and δ = 0.
     """
     entries = [base_entry(name) for name in learners]
     for entry in entries:
@@ -170,25 +152,7 @@ def terms(
     """Return on which terms each candidate is trained, so that it spends what a run may.
 
     What a setting spends is public: its statement does not depend on the records. So a fit on as
-    many made-up ones tells it.
-
-    Parameters
-    ----------
-    candidates : sequence of Candidate
-    budget : SelectionBudget
-    facts : Facts
-        The number of codes of each column, the order of columns, and the number of classes.
-    n : int
-        Records.
-
-    Returns
-    -------
-    list of Terms
-
-    Raises
-    ------
-    ValueError
-        If a candidate can't be trained; the message names it.
+    many (n) made-up ones tells it. Raises ValueError, naming it, if a candidate can't be trained.
     """
     ordered = None if facts.ordered is None else tuple(map(bool, facts.ordered))
     merged = tuple(_whole(getattr(facts, fact)) for fact in registry.MERGED)

@@ -60,10 +60,7 @@ def published(
 
     The statement says what is true of that noise: which ε is proved in place of the claim, if any.
 
-    Raises
-    ------
-    ValueError
-        If the budget is out of range, or δ > 0 is asked for.
+    Raises ValueError if the budget is out of range, or δ > 0 is asked for.
     """
     check_budget(epsilon, delta)
     if not is_private(epsilon):

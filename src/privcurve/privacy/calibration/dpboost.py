@@ -106,10 +106,7 @@ def dpboost(
     The ledger has for each ensemble an entry of each level, and one of the leaves of its first
     tree; the noise of another tree's is in proportion to its :func:`leaf_l1`.
 
-    Raises
-    ------
-    ValueError
-        If the budget is out of range, or δ > 0 is asked of the published calibration.
+    Raises ValueError if the budget is out of range, or δ > 0 is asked of the published calibration.
     """
     check_budget(epsilon, delta)
     if math.isinf(epsilon):

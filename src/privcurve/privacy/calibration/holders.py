@@ -228,10 +228,7 @@ def random_trees(
 ) -> LeafNoise:
     """Calibrate the Gaussian noise of T trees: σ = S·√T/μ (PRIVACY.md §d, §e).
 
-    Raises
-    ------
-    ValueError
-        If the budget is out of range, or pure.
+    Raises ValueError if the budget is out of range, or pure.
     """
     check_budget(epsilon, delta)
     if not is_private(epsilon):
@@ -314,10 +311,7 @@ def published_holders(
 
     Of the budget (1 − LPF)·α a level gets 2^−d (``decay``), or 1/M for M splits (``uniform``).
 
-    Raises
-    ------
-    ValueError
-        If δ > 0, or the paper has no formula for what is asked.
+    Raises ValueError if δ > 0, or the paper has no formula for what is asked.
     """
     check_budget(epsilon, delta)
     if delta > 0:

@@ -28,21 +28,9 @@ _ROUNDING = 1e-6
 def price(n_histograms: int, epsilon: float, delta: float, share: float, neighbours: str) -> Call:
     """Return the call that releases histograms, for a share of the budget: of ε, or of ρ if δ > 0.
 
-    Counts are in parts of a record (``noise.PARTS``).
-
-    Parameters
-    ----------
-    n_histograms : int
-        In each of which a record is in one place at most.
-    epsilon, delta : float
-        The budget of a fit, these histograms included.
-    share : float
-    neighbours : str
-
-    Raises
-    ------
-    ValueError
-        If ε is so small that the noise has no room.
+    A record is in one place at most in each of `n_histograms`; ε and δ are the budget of a fit,
+    these included. Counts are in parts of a record (``noise.PARTS``). Raises ValueError if ε is so
+    small that the noise has no room.
     """
     if not is_private(epsilon) or not n_histograms:
         return EXACT
@@ -71,14 +59,8 @@ def left(
 ) -> float:
     """Return the ε that a learner is given beside the histograms, for the same δ.
 
-    Parameters
-    ----------
-    call : Call
-        Of the histograms.
-    epsilon, delta : float
-        Of both together.
-    statement_at : callable
-        The learner's own statement at an ε: by public facts, and what was released.
+    `epsilon` and `delta` are those of both together; `statement_at` returns the learner's own
+    statement at an ε: by public facts, and what was released.
     """
     if call.entry is None:
         return epsilon

@@ -187,10 +187,8 @@ class Budget:
     def on_grid(self, rate: float, bits: int | None = None) -> int:
         """Return the scale of noise, 1/rate, on the grid, or on another one: rounded up.
 
-        Raises
-        ------
-        ValueError
-            If it has no room there: of a linear part of very many columns at a tiny ε.
+        Raises ValueError if it has no room there: of a linear part of very many columns at a tiny
+        ε.
         """
         scale = math.ceil(2.0 ** (self.bits if bits is None else bits) / rate)
         if scale > LARGEST_SCALE:
@@ -236,10 +234,7 @@ def chosen_budget(
 def grid_bits(budget: Budget, least_share: float) -> int:
     """Return the bits of a grid on which noise has room, from the smallest share of a call on.
 
-    Raises
-    ------
-    ValueError
-        If the noise is so large that there is none.
+    Raises ValueError if the noise is so large that there is none.
     """
     if not budget.private:
         return MOST_BITS

@@ -33,21 +33,10 @@ def calibrate(
 ) -> Calibration:
     """Find the largest noise rates that a budget allows, under the best valid accountant.
 
-    All that enters is public, so choosing the best accountant costs nothing (PRIVACY.md §g).
-
-    Parameters
-    ----------
-    costs : tuple of Cost
-        The calls, with amounts in the wanted proportion.
-    epsilon, delta : float
-        ε finite.
-    accountants : tuple of str
-        Candidates; those that do not fit the costs or δ are passed over.
-
-    Raises
-    ------
-    ValueError
-        If ε is infinite, or no accountant fits (pure privacy of Gaussian noise).
+    The amounts of `costs` are in the wanted proportion; accountants that do not fit them or δ are
+    passed over. All that enters is public, so choosing the best accountant costs nothing
+    (PRIVACY.md §g). Raises ValueError if ε is infinite, or no accountant fits (pure privacy of
+    Gaussian noise).
     """
     check_budget(epsilon, delta)
     if math.isinf(epsilon):

@@ -132,14 +132,9 @@ def residual_sums_l2(n_classes: int) -> float:
 def one_hot_slopes_l2(n_ones: int, neighbours: str = REPLACE_ONE) -> float:
     """L2 sensitivity 2c√m of Σ r_i u_i, |r_i| ≤ c, over rows u of m ones each.
 
-    c is :func:`residual_norm` of two classes, ½. Attained by a record whose residual changes its
-    sign. Add/remove c√m. Source: docs/proofs.md, "Joint Newton steps" (proved).
-
-    Parameters
-    ----------
-    n_ones : int
-        m: one of each column, and one for the intercept.
-    neighbours : str
+    m: one of each column, and one for the intercept. c is :func:`residual_norm` of two classes, ½.
+    Attained by a record whose residual changes its sign. Add/remove c√m. Source: docs/proofs.md,
+    "Joint Newton steps" (proved).
     """
     return per_change(neighbours) * residual_norm(2) * math.sqrt(n_ones)
 
@@ -147,13 +142,7 @@ def one_hot_slopes_l2(n_ones: int, neighbours: str = REPLACE_ONE) -> float:
 def one_hot_gram_l2(n_ones: int, neighbours: str = REPLACE_ONE) -> float:
     """L2 sensitivity √2·m of the Gram matrix Σ uᵀu of rows of m ones, in the Frobenius norm.
 
-    ‖uuᵀ − vvᵀ‖² = 2m² − 2(u·v)². Add/remove m. Source: docs/proofs.md, "Joint Newton steps"
-    (proved).
-
-    Parameters
-    ----------
-    n_ones : int
-        m: one of each column, and one for the intercept.
-    neighbours : str
+    m: one of each column, and one for the intercept. ‖uuᵀ − vvᵀ‖² = 2m² − 2(u·v)². Add/remove m.
+    Source: docs/proofs.md, "Joint Newton steps" (proved).
     """
     return math.sqrt(per_change(neighbours)) * n_ones

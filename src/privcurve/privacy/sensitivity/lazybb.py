@@ -110,10 +110,7 @@ def lazybb_margins_l1(zeta: float) -> float:
 def check_largest_weight(largest: float, who: str) -> None:
     """Check that no record had more than 1, the weight that the proofs of §a allow, in its units.
 
-    Raises
-    ------
-    ArithmeticError
-        If one had; never to be seen.
+    Raises ArithmeticError if one had; never to be seen.
     """
     if not largest <= 1 + DENSITY_TOLERANCE:
         raise ArithmeticError(
