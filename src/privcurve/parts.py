@@ -185,10 +185,7 @@ class Engine(Protocol):
 class Threads:
     """Asks parts in threads of this process, whose compiled loops run at the same time.
 
-    Parameters
-    ----------
-    n : int, optional
-        As many at a time; by default one a core.
+    As many as `n` at a time; by default one a core.
     """
 
     def __init__(self, n: int | None = None) -> None:
@@ -211,12 +208,8 @@ class Cluster:
     """Asks parts on the workers of Dask; to be closed.
 
     Each question says all that its answer follows from. So where a worker was lost, Dask asks
-    another one, which opens its parts and begins again: there is nothing else to restore.
-
-    Parameters
-    ----------
-    scheduler : str, optional
-        Such as ``tcp://10.0.0.1:8786``; without it workers are started on this machine.
+    another one, which opens its parts and begins again: there is nothing else to restore. A
+    scheduler is such as ``tcp://10.0.0.1:8786``; without it workers are started on this machine.
     """
 
     def __init__(self, scheduler: str | None = None) -> None:
@@ -305,12 +298,8 @@ class PartedRecords:
 class Totals:
     """Answers about all records: sums of whole numbers over their parts.
 
-    Parameters
-    ----------
-    records : Records or PartedRecords
-    make : callable
-        Makes of some records, in memory or in a part, what answers about them. With parts it can
-        be pickled, and its answers are whole numbers or arrays of them.
+    `make` makes of some records, in memory or in a part, what answers about them. With parts it can
+    be pickled, and its answers are whole numbers or arrays of them.
     """
 
     def __init__(self, records: Records | PartedRecords, make: Make) -> None:

@@ -17,15 +17,8 @@ SHORT = 5
 class Progress:
     """One line that is written over, on a terminal; elsewhere a line now and then.
 
-    Parameters
-    ----------
-    what : str
-        What is done, as in "60 % done".
-    show : file, optional
-        Standard error by default.
-    after : float
-        Seconds before which nothing is shown.
-    clock : callable
+    It says `what` is done, as in "60 % done", to standard error by default, and nothing in the
+    first seconds (`after`).
     """
 
     def __init__(

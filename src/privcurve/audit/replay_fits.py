@@ -116,25 +116,9 @@ def norms(mechanism: str, vectors: Floats) -> Floats:
 class Replay(Curator):
     """A curator whose answers follow a script.
 
-    Parameters
-    ----------
-    seed : sequence of int
-        Of public coins, which are the same on both sides, and of answers.
-    leader : Replay, optional
-        That of the first side, whose answers are given again.
-    script : mapping of place to ndarray, optional
-        Answers to some events; others are drawn.
-    path : tuple of int
-        Of a holder: its place among all, which stands before those of its events.
-
-    Attributes
-    ----------
-    events : list of Event
-        What was called.
-    unseen : str
-        What of the fit no script can answer; empty if there is nothing.
-    told : list of float
-        How much of the fit was done, each time that it was told.
+    Public coins, which are the same on both sides, and answers come of `seed`. The answers of a
+    `leader`, the replay of the first side, are given again; `script` answers some events. Of a
+    holder `path` is its place among all, which stands before those of its events.
     """
 
     def __init__(
@@ -144,6 +128,7 @@ class Replay(Curator):
         script: Mapping[Place, NDArray[Any]] | None = None,
         path: Place = (),
     ) -> None:
+        # How much of the fit was done, each time that it was told.
         self.told: list[float] = []
         coins = np.random.default_rng([*seed, 0])
         super().__init__(coins, party=bool(path), watch=self.told.append)
@@ -151,7 +136,7 @@ class Replay(Curator):
         self._answers = np.random.default_rng([*seed, 1])
         self._handed: list[tuple[Event, Floats]] = []
         self.events: list[Event] = []
-        self.unseen = ""
+        self.unseen = ""  # what of the fit no script can answer
 
     @property
     def runs(self) -> list[Replay]:

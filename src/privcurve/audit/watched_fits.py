@@ -69,16 +69,9 @@ TELLING = ("choice", "threshold", *OBJECTIVES)
 class Watch(Curator):
     """A curator that draws real noise, and notes the level of each draw.
 
-    Parameters
-    ----------
-    coins, party
-        See :class:`~privcurve.privacy.curator.Curator`.
-    within : numpy.random.Generator
-        For levels of answers that are whole.
-    drawn : list of tuple of (str, ndarray), optional
-        Where each draw's law and levels are noted: of parties and of runs with the others. A level
-        of whole numbers or of a choice is a point drawn uniformly from the interval of
-        probabilities that belongs to the answer.
+    The law and the levels of each draw go to `drawn`: of parties and of runs with the others. A
+    level of whole numbers or of a choice is a point drawn uniformly, by `within`, from the interval
+    of probabilities that belongs to the answer.
     """
 
     def __init__(

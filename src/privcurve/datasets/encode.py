@@ -44,14 +44,9 @@ class Coded(NamedTuple):
 class Coder:
     """Codes records, a piece at a time: a text that comes again is not looked up again.
 
-    Parameters
-    ----------
-    domain : Domain
-    path : object
-        Where the fate of values is decided, for messages.
-    problems : Problems
-        Is told of each value that has no code: missing, not a number, an unknown category or
-        label. Names column, value, line, and the YAML file. Its code is then 0.
+    `path` is where the fate of values is decided, for messages. `problems` is told of each value
+    that has no code (missing, not a number, an unknown category or label), with column, value,
+    line, and the YAML file. Its code is then 0.
     """
 
     def __init__(self, domain: Domain, path: object, problems: Problems) -> None:

@@ -12,12 +12,8 @@ MOST = 20
 class DatasetError(RuntimeError):
     """A dataset, its description or its file is not as it must be.
 
-    The message names the culprit (dataset, file, line, column) and the way out.
-
-    Attributes
-    ----------
-    faults : tuple of str
-        Each fault by itself, where the message tells of several.
+    The message names the culprit (dataset, file, line, column) and the way out; `faults` are its
+    single ones, where it tells of several.
     """
 
     def __init__(self, message: str, faults: Sequence[str] = ()) -> None:
@@ -32,17 +28,8 @@ class UndecidedError(DatasetError):
 class Problems:
     """What is wrong with a dataset's description or its files.
 
-    Parameters
-    ----------
-    dataset : str
-        Its name.
-    is_file : bool
-        Whether it is a file or a frame instead, which each message names anyway.
-
-    Attributes
-    ----------
-    lost : int
-        How many records could not be read, for one who counts them.
+    A `dataset` may be the name of a file or a frame instead (`is_file`), which each message has
+    anyway.
     """
 
     def __init__(self, dataset: str, *, is_file: bool = False) -> None:
@@ -50,7 +37,7 @@ class Problems:
         self.is_file = is_file
         # Messages, each with how often its fault is there.
         self._faults: dict[Hashable, tuple[str, int]] = {}
-        self.lost = 0
+        self.lost = 0  # how many records could not be read, for one who counts them
 
     def add(self, message: str, key: Hashable = None, count: int = 1) -> None:
         """Note a fault, which is there `count` times.
@@ -102,16 +89,11 @@ class Problems:
 
 
 class Skipped(Problems):
-    """What is wrong with a file of which records with faults are skipped: these are no problems.
-
-    Attributes
-    ----------
-    rows : dict of int to list of str
-        By the line of each such record, what is wrong with it.
-    """
+    """What is wrong with a file of which records with faults are skipped: these are no problems."""
 
     def __init__(self, dataset: str, *, is_file: bool = False) -> None:
         super().__init__(dataset, is_file=is_file)
+        # By the line of each such record, what is wrong with it.
         self.rows: dict[int, list[str]] = {}
 
     def refuse(self, line: int, said: str, remedy: str, key: Hashable = None) -> None:

@@ -27,16 +27,10 @@ LOCK = ".lock"
 
 
 class PartWriter:
-    """Writes codes to files of a part each, a piece at a time; a context.
+    """Writes codes to files of a part each, in the folder of a coded dataset; a context.
 
-    A column of a part is contiguous, as compiled loops read it. What is not kept in the end, or
-    was left by a process that was killed, is removed.
-
-    Parameters
-    ----------
-    description : Description
-    folder : Path
-        Of the coded dataset.
+    Codes come a piece at a time. A column of a part is contiguous, as compiled loops read it. What
+    is not kept in the end, or was left by a process that was killed, is removed.
     """
 
     def __init__(self, description: Description, folder: Path) -> None:

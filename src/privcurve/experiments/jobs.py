@@ -144,19 +144,7 @@ class Job:
 class StudyJobs:
     """The jobs of a study, and the one way to read what they have written.
 
-    Parameters
-    ----------
-    study : Study
-    seed : Seed
-        Base seed of the run.
-    seconds_per_job : float
-    about : callable
-        Returns the description of a dataset by its name.
-
-    Attributes
-    ----------
-    curves : dict of (str, str) to Curve
-        By dataset and method, in the study's order.
+    `about` returns the description of a dataset by its name.
     """
 
     def __init__(
@@ -167,6 +155,7 @@ class StudyJobs:
         about: Callable[[str], About] = describe,
     ) -> None:
         all_curves = curves(study, seed, seconds_per_job, about)
+        # By dataset and method, in the study's order.
         self.curves = {(one.dataset.name, one.arm.name): one for one in all_curves}
         self._seconds = seconds_per_job
 

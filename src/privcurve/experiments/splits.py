@@ -231,13 +231,7 @@ def right_answers(scores: Any, labels: Any) -> Any:
 class Splitter:
     """Cuts a dataset into training and scoring parts, remembering partitions.
 
-    Parameters
-    ----------
-    dataset : Dataset
-    seed : Seed
-        Base seed.
-    train_share : float
-        The share of the training part that trains: sub-samples of one split are nested.
+    Of the training part a share trains; sub-samples of one split are nested.
     """
 
     def __init__(

@@ -57,25 +57,9 @@ def fitted(
 class Trainer:
     """Trains the runs of one method on one dataset.
 
-    Parameters
-    ----------
-    dataset : Dataset
-    arm : Arm
-    seed : Seed
-        Base seed.
-    store : Path
-        Folder of the store; results are kept in a folder of this dataset and learner.
-    splitter : Splitter, optional
-        Of the dataset, the seed and the method's share: one that other trainers use too.
-    scores : collection of str
-        What a stored result must have, or is trained again: see `Curve.scores`.
-
-    Attributes
-    ----------
-    n_trained, n_reused, n_failed : int
-        Counts so far.
-    training_seconds : float
-        Spent in fits and scores so far.
+    Results are kept in a folder of `store`. Other trainers may use the same `splitter`: that of the
+    dataset, the seed and the method's share. A stored result without one of the `scores` (see
+    `Curve.scores`) is trained again. Counts, and the seconds in fits and scores, are those so far.
     """
 
     def __init__(

@@ -109,16 +109,7 @@ def leaf_sums(
 
 
 class LocalHolder:
-    """A party in this process.
-
-    Parameters
-    ----------
-    rows : HolderRows
-    questions : Questions
-    n_classes : int
-    door : bytes, sequence of int, or Curator
-        The seed of its noise, or what its rows are asked through.
-    """
+    """A party in this process; its door is the seed of its noise, or what asks its rows."""
 
     def __init__(
         self, rows: HolderRows, questions: Questions, n_classes: int, door: Start | Curator

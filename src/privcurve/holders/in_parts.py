@@ -58,14 +58,7 @@ class LeafRows:
 
 
 class PartedHolder:
-    """Asks the parts of its records for sums in leaves, and adds the noise; see `Holder`.
-
-    Parameters
-    ----------
-    records : PartedRecords
-    n_classes : int
-    curator : Curator
-    """
+    """Asks the parts of its records for sums in leaves, and adds the noise; see `Holder`."""
 
     def __init__(self, records: PartedRecords, n_classes: int, curator: Curator) -> None:
         self.size = records.n

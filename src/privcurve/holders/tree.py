@@ -12,19 +12,11 @@ NO_QUESTION = -1
 
 
 class GrownTree:
-    """A binary tree; the nodes that a split makes are numbered as they appear.
-
-    Attributes
-    ----------
-    questions : list of int
-        Of each node, by its place in the domain's questions; −1 for a leaf.
-    children : list of int
-        The left child, of those who say no; the right one follows it. 0 for a leaf.
-    labels : list of int
-        The position of a class, of a leaf.
-    """
+    """A binary tree; the nodes that a split makes are numbered as they appear."""
 
     def __init__(self) -> None:
+        # Of each node its place in the domain's questions, or NO_QUESTION; the left child, of those
+        # who say no (the right one follows it), or LEAF; and of a leaf the position of a class.
         self.questions = [NO_QUESTION]
         self.children = [LEAF]
         self.labels = [0]

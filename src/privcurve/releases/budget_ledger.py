@@ -228,13 +228,7 @@ class _Content:
 
 
 class BudgetLedger:
-    """The budget ledger of one dataset; whatever reads it raises LedgerError if it is damaged.
-
-    Parameters
-    ----------
-    folder : Path
-        Where the file is, or will be.
-    """
+    """The budget ledger of one dataset; whatever reads it raises LedgerError if it is damaged."""
 
     def __init__(self, folder: Path) -> None:
         self.path = folder / LEDGER

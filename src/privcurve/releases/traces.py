@@ -56,16 +56,10 @@ class Trace:
 
 
 class Traces:
-    """The traces in the owner's folder, as one release needs them.
+    """The traces in the owner's folder, as one release, whose ledger is given, needs them.
 
     Of a public benchmark nothing is kept; that its records are not those of a ledger with a trace
     is checked nevertheless.
-
-    Parameters
-    ----------
-    ledger : BudgetLedger
-        The ledger of the release.
-    description : Description
     """
 
     def __init__(self, ledger: BudgetLedger, description: Description) -> None:

@@ -78,33 +78,20 @@ class Refused:
 
 @dataclass
 class Tally(Refused):
-    """What becomes of the values of a column.
-
-    Attributes
-    ----------
-    column : Column
-    domain : Domain
-    clipped, other, missing : int
-        Values outside the bounds, of the group ``other``, and those that are not there.
-    gaps : int
-        Of the missing values, those that the column has no code for.
-    lowest, highest : float
-        Of a numeric column's values.
-    in_bins : ndarray of shape (bins,), int64
-        How many values of a numeric column each of its bins holds, missing ones left out.
-    """
+    """What becomes of the values of a column."""
 
     column: Column = field(kw_only=True)
     domain: Domain = field(kw_only=True)
-    clipped: int = 0
-    other: int = 0
+    clipped: int = 0  # values outside the bounds
+    other: int = 0  # of the group `other`
     missing: int = 0
-    gaps: int = 0
+    gaps: int = 0  # of the missing values, those that the column has no code for
     lowest: float = math.inf
     highest: float = -math.inf
 
     def __post_init__(self) -> None:
         bins = self.column.bins
+        # Values of a numeric column by its bins, missing ones left out.
         self.in_bins: NDArray[np.int64] = np.zeros(bins, dtype=np.int64)
         # Of the values of each bin, clipped to the bounds.
         self._lowest, self._highest = np.full(bins, math.inf), np.full(bins, -math.inf)

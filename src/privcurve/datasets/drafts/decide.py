@@ -55,25 +55,16 @@ Edits = Mapping[str, tuple[str, Any] | None]
 
 
 class Question:
-    """A blank of a draft, and where it is.
-
-    Attributes
-    ----------
-    blank : Blank
-    remark : str
-        What the draft says of it, or what is wanted there.
-    prompt : str
-        What an answer is, in few words.
-    is_shared : bool
-        Whether it is answered with that of another column.
-    """
+    """A blank of a draft, and where it is."""
 
     def __init__(self, path: Path, blank: Blank) -> None:
         self.path, self.blank = path, blank
         text = self._lines()[self.line - 1]
         match = _LINE.fullmatch(text)
+        # Whether it is answered with that of another column.
         self.is_shared = _ALIAS.match(text) is not None
         self._is_editable = match is not None and match["key"] == blank.key
+        # What the draft says of it or is wanted there, and what an answer is, in few words.
         self.remark = (match and match["remark"]) or WANTED[blank.key]
         self.prompt = blank.key
         if self.remark == CODES_OR_NUMBERS:

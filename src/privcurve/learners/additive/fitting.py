@@ -85,24 +85,7 @@ class Running:
 
 
 class Fit:
-    """One fit: cyclic or greedy.
-
-    Parameters
-    ----------
-    records : Residuals
-    ordered : sequence of bool
-        Of each column.
-    budget : Budget
-    curator : Curator
-
-    Attributes
-    ----------
-    crossings : list of Crossing
-        The pairs of columns that were asked.
-    errors : list of ndarray
-        Standard errors of the shape functions: posterior deviations given the noise, and what
-        smoothing leaves of the spread of records. Approximate.
-    """
+    """One fit: cyclic or greedy."""
 
     def __init__(
         self, records: Residuals, ordered: Sequence[bool], budget: Budget, curator: Curator
@@ -112,7 +95,9 @@ class Fit:
         self.ordered = [*ordered, False]
         self.intercept = len(ordered)
         widths = records.n_bins.tolist()
-        self.crossings: list[Crossing] = []
+        self.crossings: list[Crossing] = []  # the pairs of columns that were asked
+        # Standard errors of the shape functions: posterior deviations given the noise, and what
+        # smoothing leaves of the spread of records. Approximate.
         self.errors = [np.zeros(width) for width in widths]
         self._running = [Running(width) for width in widths]
         self._smooth = [np.zeros(width) for width in widths]

@@ -14,22 +14,14 @@ from privcurve.learners.additive.residuals import PLACE_BITS
 class LinearPart:
     """A logistic model, linear in the places of records along the columns.
 
-    Parameters
-    ----------
-    n_bins : ndarray of shape (n_columns + 1,)
-        The last, of one bin, is the intercept's.
-    sizes : sequence of float
-        Deviations that the prior of the coefficients may have: see :func:`shrunk`.
-
-    Attributes
-    ----------
-    places : ndarray of int64, shape (n_columns + 1, largest number of bins)
-        Of each bin, between -1/2 and 1/2 in multiples of 2^-PLACE_BITS; 1/2 for the intercept.
-    coefficients : ndarray of shape (n_columns + 1,)
+    The last entry of `n_bins`, one bin, is the intercept's. `sizes` are the deviations that the
+    prior of the coefficients may have: see :func:`shrunk`.
     """
 
     def __init__(self, n_bins: Ints, sizes: Sequence[float] = rule.LINE_SIZES) -> None:
         self._sizes = np.array(sizes)
+        # Of each bin of each column, between -1/2 and 1/2 in multiples of 2^-PLACE_BITS; 1/2 for
+        # the intercept.
         self.places = np.zeros((len(n_bins), int(n_bins.max())), dtype=np.int64)
         for j, count in enumerate(n_bins[:-1].tolist()):
             middles = (np.arange(count) + 0.5) / count - 0.5

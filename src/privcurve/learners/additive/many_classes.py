@@ -72,17 +72,9 @@ def chances_of(shares: Floats) -> Floats:
 
 
 class ClassRows(CodedRows):
-    """Rows of more than two classes, which have a score each.
+    """Rows of more than two classes, which have a score each; labels are positions of classes.
 
-    Parameters
-    ----------
-    records : Records
-        Labels are positions of classes.
-    n_classes : int
-    bits : int
-        Of the grid of residuals.
-    norm : int
-        In which they are clipped: 1 or 2.
+    Residuals are on a grid of so many `bits`, and clipped in the norm of 1 or 2.
     """
 
     def __init__(self, records: Records, n_classes: int, bits: int, norm: int) -> None:

@@ -72,14 +72,7 @@ class Scores(NamedTuple):
 
 
 class CodedRows:
-    """Rows of one part, whose scores each question says anew; a subclass has them.
-
-    Attributes
-    ----------
-    columns : ndarray of shape (n_columns, n_rows)
-    starts : ndarray of shape (n_columns + 1,)
-        Of the codes of columns, if all are numbered.
-    """
+    """Rows of one part, whose scores each question says anew; a subclass has them."""
 
     def __init__(self, records: Records) -> None:
         self.columns: NDArray[Any] = np.ascontiguousarray(records.codes.T)
@@ -130,14 +123,9 @@ class CodedRows:
 
 
 class ScoredRows(CodedRows):
-    """Rows of two classes, which have one score.
+    """Rows of two classes, which have one score; labels of the positive one are above 0.
 
-    Parameters
-    ----------
-    records : Records
-        Labels of the positive class are above 0.
-    bits : int
-        Of the grid of residuals.
+    Residuals are on a grid of so many `bits`.
     """
 
     def __init__(self, records: Records, bits: int) -> None:
@@ -195,28 +183,9 @@ class ScoredRows(CodedRows):
 class BinSums:
     """Sums of the clipped residuals of records, which may be in parts, by bin.
 
-    Parameters
-    ----------
-    records : Records or PartedRecords
-    maps : list of ndarray
-        The bin of each code; see :func:`bin_maps`.
-    make : callable
-        Makes :class:`CodedRows` of records.
-    several : tuple of int
-        How many scores there are, if they have an axis of their own.
-
-    Attributes
-    ----------
-    n_bins : ndarray of shape (n_columns + 1,)
-        Bins of each column; the last is the intercept's, of one bin.
-    shapes : list of ndarray of int64
-        The scores that each bin of each column adds, in multiples of 2^-SCORE_BITS; crossed
-        columns come after the intercept.
-
-    Raises
-    ------
-    ValueError
-        If there are so many records that a sum could overflow.
+    `maps` have the bin of each code (:func:`bin_maps`); `make` makes :class:`CodedRows` of records;
+    `several` is how many scores there are, if they have an axis of their own. Raises ValueError if
+    there are so many records that a sum could overflow.
     """
 
     def __init__(
@@ -228,7 +197,10 @@ class BinSums:
     ) -> None:
         if records.n >= MOST_RECORDS:
             raise ValueError(f"privgam adds up to {MOST_RECORDS - 1:,} records without overflow")
+        # Of each column; the last is the intercept's, of one bin.
         self.n_bins = np.array([int(each[-1]) + 1 for each in maps] + [1])
+        # The scores that each bin of each column adds, in multiples of 2^-SCORE_BITS; crossed
+        # columns come after the intercept.
         self.shapes = [np.zeros((*several, k), dtype=np.int64) for k in self.n_bins.tolist()]
         # Rows know codes alone: bins, in which several may be together, are made of their sums.
         self.maps: list[NDArray[Any]] = [*maps, np.zeros(1, dtype=np.uint8)]
