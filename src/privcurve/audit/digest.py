@@ -12,10 +12,18 @@ _DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 
 @cache
 def code_digest(folder: Path = Path(__file__).parent) -> str:
-    """Return a digest (SHA-256, in hex) of what the modules of a folder do.
+    """Return a digest of what the modules of a folder do.
 
-    Comments, docstrings and the layout of the code are not in it: an audit takes minutes, and they
-    change nothing that it finds.
+    Parameters
+    ----------
+    folder : Path
+        By default that of the audit.
+
+    Returns
+    -------
+    str
+        SHA-256, in hex. Comments, docstrings and the layout of the code are not in it: an audit
+        takes minutes, and they change nothing that it finds.
     """
     digest = hashlib.sha256()
     for path in sorted(folder.rglob("*.py")):

@@ -12,7 +12,13 @@ from privcurve.audit.run import n_comparisons
 
 
 def gather(claims: Iterable[Claim]) -> dict[str, tuple[Claim, ...]]:
-    """Return the claims of each learner; ValueError if two of a learner are the same."""
+    """Return the claims of each learner.
+
+    Raises
+    ------
+    ValueError
+        If two of a learner are the same.
+    """
     by_learner: dict[str, tuple[Claim, ...]] = {}
     names = set()
     for claim in claims:
