@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from privcurve.privacy.accountants import compose as c
+from privcurve.privacy.accountants import game
 from privcurve.privacy.accountants.bounded_range import MAX_CALLS, bounded_range_delta, mixed_delta
 from privcurve.privacy.accountants.compose import gaussian_delta, kov_delta
 from privcurve.privacy.accountants.cost import Cost, zcdp_delta
@@ -80,6 +81,54 @@ def test_adaptive_bound_at_the_ends():
         bounded_range_delta(0.1, MAX_CALLS + 1, 1.0)
     with pytest.raises(ValueError, match="bounded_range"):
         bounded_range_delta(0.0, 3, 1.0)
+
+
+def step_in_numpy(before, chance, bounded_range, size):
+    """The step back that is compiled, with arrays alone."""
+    steps = len(chance) - 1
+    h = bounded_range / steps
+    after = np.zeros(max(size, 0))
+    for j in range(steps + 1 if size > 0 else 0):  # t at grid points
+        low, high = before[steps - j :][:size], before[2 * steps - j :][:size]
+        np.maximum(after, chance[j] * low + (1.0 - chance[j]) * high, out=after)
+    slope = np.diff(before) / math.expm1(h)
+    intercept = before[:-1] - slope
+    falling = slope[steps:] * math.exp(-bounded_range) - slope[:-steps]
+    rising = intercept[:-steps] - intercept[steps:]
+    pieces = np.flatnonzero((falling > 0) & (rising > 0))
+    ratio = (np.log(falling[pieces] / rising[pieces]) + bounded_range) / h
+    lower = np.floor(ratio).astype(np.int64)
+    for j in (lower, lower + 1):
+        point = pieces + j + 1 - steps
+        peak = 0.5 * (ratio + j + 1)
+        use = (peak > j) & (peak < j + 1) & (j >= 0) & (j < steps)
+        use &= (point >= 0) & (point < after.size)
+        piece, t = pieces[use], h * peak[use]
+        share = np.expm1(h * (j[use] + 1) - t) / math.expm1(h)
+        down = (1.0 - share) * before[piece] + share * before[piece + 1]
+        up = (1.0 - share) * before[piece + steps] + share * before[piece + steps + 1]
+        p = -np.expm1(t - bounded_range) / -math.expm1(-bounded_range)
+        np.maximum.at(after, point[use], p * down + (1.0 - p) * up)
+    return after
+
+
+@pytest.mark.parametrize(
+    ("delta", "setting"),
+    [
+        *((bounded_range_delta, one) for one in [(0.5, 1, 0.2), (1.0, 2, 1.9), (0.3, 8, 0.01)]),
+        *((bounded_range_delta, one) for one in [(9.0, 5, 8.0), (0.08, 39, 1.0), (0.01, 130, 0.1)]),
+        *(
+            (mixed_delta, one)
+            for one in [(0.2, 3, 0.3, 0.4), (1e-3, 2, 0.1, 0.3), (0.1, 20, 0.2, 1)]
+        ),
+    ],
+)
+def test_the_compiled_step_has_the_bits_of_the_one_in_numpy(delta, setting, monkeypatch):
+    """Stored rates depend on them."""
+    bound = delta.__wrapped__(*setting)
+    assert 0 < bound < 1
+    monkeypatch.setattr(game, "step_back", step_in_numpy)
+    assert delta.__wrapped__(*setting) == bound
 
 
 @given(st.integers(1, 6), st.floats(0.01, 3), st.floats(0, 4), st.floats(0, 0.5), st.floats(0, 0.5))

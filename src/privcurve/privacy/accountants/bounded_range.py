@@ -22,8 +22,6 @@ from functools import lru_cache
 
 import numpy as np
 
-from privcurve.coding import Floats
-
 MAX_CALLS = 512
 
 # Room for floating-point rounding: the recursion adds and multiplies numbers of one
@@ -50,6 +48,8 @@ def _steps(n_calls: int) -> int:
 @lru_cache(maxsize=4096)
 def bounded_range_delta(bounded_range: float, n_calls: int, epsilon: float) -> float:
     """Bound δ of adaptively composed bounded-range mechanisms."""
+    from privcurve.privacy.accountants.game import step_back
+
     _check_calls(n_calls)
     if not (0 < bounded_range < math.inf and epsilon >= 0):
         raise ValueError(
@@ -72,7 +72,7 @@ def bounded_range_delta(bounded_range: float, n_calls: int, epsilon: float) -> f
         reach -= steps
         # Indices of the new array that can be positive: s < played · ε₀.
         alive = math.ceil((played * bounded_range - epsilon) / h) + reach
-        values = _round(values, steps, chance, bounded_range, min(2 * reach + 1, alive))
+        values = step_back(values, chance, bounded_range, min(2 * reach + 1, alive))
         values = np.concatenate([values, np.zeros(2 * reach + 1 - values.size)])
     return min(1.0, max(0.0, float(values[0])) * (1.0 + _ROUNDING * n_calls))
 
@@ -95,6 +95,8 @@ def mixed_delta(bounded_range: float, n_calls: int, mu: float, epsilon: float) -
     points the mean of a straight line in eˢ is known in closed form.
     """
     from scipy.special import ndtr
+
+    from privcurve.privacy.accountants.game import step_back
 
     _check_calls(n_calls)
     if not (0 < bounded_range < math.inf and 0 < mu < math.inf and epsilon >= 0):
@@ -120,7 +122,7 @@ def mixed_delta(bounded_range: float, n_calls: int, mu: float, epsilon: float) -
     s = low + h * np.arange(-reach, size + reach)
     values = -np.expm1(np.minimum(s, 0.0))
     for played in range(1, n_calls + 1):
-        values = _round(values, steps, chance, bounded_range, values.size - 2 * steps)
+        values = step_back(values, chance, bounded_range, values.size - 2 * steps)
         # What is 0 stays 0: outward rounding adds nothing there.
         start = low - (reach - played * steps) * h
         values[math.ceil((played * bounded_range - start) / h) + 1 :] = 0.0
@@ -132,48 +134,3 @@ def mixed_delta(bounded_range: float, n_calls: int, mu: float, epsilon: float) -
     delta = float(((inside - right) * values[:-1] + right * values[1:]).sum())
     delta += missed + float(values[-1]) * float(ndtr((middle - s[-1]) / mu))
     return min(1.0, delta * (1.0 + _ROUNDING * (n_calls + size)))
-
-
-def _round(before: Floats, steps: int, chance: Floats, bounded_range: float, size: int) -> Floats:
-    """One backward step: V_j at `size` points from V_{j−1} at points from `steps` lower."""
-    if size <= 0:
-        return np.zeros(0)
-    after = np.zeros(size)
-    low, high = np.empty(size), np.empty(size)
-    for j in range(steps + 1):  # t at grid points
-        start = steps - j
-        np.multiply(before[start : start + size], chance[j], out=low)
-        np.multiply(before[start + steps : start + steps + size], 1.0 - chance[j], out=high)
-        np.add(low, high, out=low)
-        np.maximum(after, low, out=after)
-    _between_grid_points(before, after, steps, bounded_range)
-    return after
-
-
-def _between_grid_points(before: Floats, after: Floats, steps: int, bounded_range: float) -> None:
-    """Raise `after` to the suprema over t strictly between grid points j and j + 1.
-
-    There s − t lies in piece l = i + steps − j − 1 of W, and s − t + ε₀ in piece l + steps.
-    On piece l, which starts at u_l, W(u) = intercept + slope · u/u_l.
-    """
-    h = bounded_range / steps
-    shrink = math.exp(-bounded_range)
-    slope = np.diff(before) / math.expm1(h)
-    intercept = before[:-1] - slope
-    falling = slope[steps:] * shrink - slope[:-steps]  # A e^{−(j+1)h}, up to a factor
-    rising = intercept[:-steps] - intercept[steps:]  # B e^{ε₀}, up to the same factor
-    pieces = np.flatnonzero((falling > 0) & (rising > 0))
-    # The maximum is at eᵗ = √(A/B); that is inside (jh, (j + 1)h) for at most two j's.
-    ratio = (np.log(falling[pieces] / rising[pieces]) + bounded_range) / h
-    lower = np.floor(ratio).astype(np.int64)
-    for j in (lower, lower + 1):
-        point = pieces + j + 1 - steps
-        peak = 0.5 * (ratio + j + 1)  # t/h
-        use = (peak > j) & (peak < j + 1) & (j >= 0) & (j < steps)
-        use &= (point >= 0) & (point < after.size)
-        piece, t = pieces[use], h * peak[use]
-        share = np.expm1(h * (j[use] + 1) - t) / math.expm1(h)  # of the piece's right end
-        down = (1.0 - share) * before[piece] + share * before[piece + 1]
-        up = (1.0 - share) * before[piece + steps] + share * before[piece + steps + 1]
-        chance = -np.expm1(t - bounded_range) / -math.expm1(-bounded_range)
-        np.maximum.at(after, point[use], chance * down + (1.0 - chance) * up)

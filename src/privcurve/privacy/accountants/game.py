@@ -1,0 +1,128 @@
+"""One backward step of the game of `bounded_range.py`, compiled.
+
+Rates, and with them stored results, depend on every bit of V. So each number is made by the same
+few operations in the same order, and log and expm1 are NumPy's: those of compiled code round
+otherwise.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numba import njit
+
+from privcurve.coding import Floats, Ints
+
+
+def step_back(before: Floats, chance: Floats, bounded_range: float, size: int) -> Floats:
+    """Return V_j at grid points, from V_{j−1} at those and at ε₀ more on either side.
+
+    Parameters
+    ----------
+    before : ndarray of shape (at least size + 2 · steps,)
+        V_{j−1}, or numbers above it.
+    chance : ndarray of shape (steps + 1,)
+        p_t for t = 0, h, …, ε₀, with h = ε₀/steps.
+    bounded_range : float
+        ε₀.
+    size : int
+        How many points are wanted, from `before`'s number `steps` on; below 1 for none.
+    """
+    if size <= 0:
+        return np.zeros(0)
+    steps = len(chance) - 1
+    h = bounded_range / steps
+    after = _at_grid_points(before, chance, size)
+    pieces, ratios = _rounded_pieces(before, steps, math.expm1(h), math.exp(-bounded_range))
+    peaks = _peaks(pieces, np.log(ratios), steps, bounded_range, size)
+    pieces, points, to_end, to_range = peaks
+    shares = np.expm1(to_end) / math.expm1(h)
+    chances = np.expm1(to_range) / math.expm1(-bounded_range)
+    _raise(after, before, steps, pieces, points, shares, chances)
+    return after
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _at_grid_points(before: Floats, chance: Floats, size: int) -> Floats:
+    """Return the maxima over t at grid points."""
+    steps = len(chance) - 1
+    after = np.zeros(size)
+    for j in range(steps + 1):
+        p, rest = chance[j], 1.0 - chance[j]
+        low = before[steps - j : steps - j + size]
+        high = before[2 * steps - j : 2 * steps - j + size]
+        for i in range(size):
+            value = p * low[i] + rest * high[i]
+            if value > after[i]:
+                after[i] = value
+    return after
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _rounded_pieces(before: Floats, steps: int, width: float, shrink: float) -> tuple[Ints, Floats]:
+    """Return the pieces of W on which values can have a peak, and A/B of each, up to a factor.
+
+    With t strictly between grid points j and j + 1, s − t lies in piece l = i + steps − j − 1 of
+    W, and s − t + ε₀ in piece l + steps. On piece l, which starts at u_l,
+    W(u) = intercept + slope · u/u_l.
+    """
+    slope = np.empty(len(before) - 1)
+    for k in range(len(slope)):
+        slope[k] = (before[k + 1] - before[k]) / width
+    pieces = np.empty(len(slope) - steps, dtype=np.int64)
+    ratios = np.empty(len(pieces))
+    n = 0
+    for k in range(len(pieces)):
+        falling = slope[k + steps] * shrink - slope[k]  # A e^{−(j+1)h}, up to a factor
+        rising = (before[k] - slope[k]) - (before[k + steps] - slope[k + steps])  # B e^{ε₀}, too
+        if falling > 0 and rising > 0:
+            pieces[n], ratios[n] = k, falling / rising
+            n += 1
+    return pieces[:n], ratios[:n]
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _peaks(
+    pieces: Ints, log_ratios: Floats, steps: int, bounded_range: float, size: int
+) -> tuple[Ints, Ints, Floats, Floats]:
+    """Return, of each peak inside a piece: the piece, the point i, (j + 1)h − t, and t − ε₀."""
+    h = bounded_range / steps
+    most = 2 * len(pieces)
+    inside, points = np.empty(most, dtype=np.int64), np.empty(most, dtype=np.int64)
+    to_end, to_range = np.empty(most), np.empty(most)
+    n = 0
+    for k in range(len(pieces)):
+        # The maximum is at eᵗ = √(A/B); that is inside (jh, (j + 1)h) for at most two j's.
+        ratio = (log_ratios[k] + bounded_range) / h
+        lower = np.floor(ratio)
+        for j in (lower, lower + 1.0):
+            peak = 0.5 * (ratio + j + 1.0)  # t/h
+            if not (j < peak < j + 1.0 and 0.0 <= j < steps):
+                continue
+            i = pieces[k] + int(j) + 1 - steps
+            if 0 <= i < size:
+                inside[n], points[n] = pieces[k], i
+                to_end[n], to_range[n] = h * (j + 1.0) - h * peak, h * peak - bounded_range
+                n += 1
+    return inside[:n], points[:n], to_end[:n], to_range[:n]
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _raise(
+    after: Floats,
+    before: Floats,
+    steps: int,
+    pieces: Ints,
+    points: Ints,
+    shares: Floats,
+    chances: Floats,
+) -> None:
+    """Raise `after` to the values at peaks; `shares` are of a piece's right end."""
+    for n in range(len(pieces)):
+        k, share, p = pieces[n], shares[n], chances[n]
+        down = (1.0 - share) * before[k] + share * before[k + 1]
+        up = (1.0 - share) * before[k + steps] + share * before[k + steps + 1]
+        value = p * down + (1.0 - p) * up
+        if value > after[points[n]]:
+            after[points[n]] = value
