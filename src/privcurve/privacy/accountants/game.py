@@ -1,8 +1,8 @@
-"""One backward step of the game of `bounded_range.py`, compiled.
+"""One backward step of the game of `bounded_range.py`, compiled; V, W, t, A and B are as there.
 
-Rates, and with them stored results, depend on every bit of V. So each number is made by the same
-few operations in the same order, and log and expm1 are NumPy's: those of compiled code round
-otherwise.
+Rates, and with them stored results, depend on every bit of V. So a value is made by the same
+operations in the same order as in the tests' own step, and log and expm1 are NumPy's: those of
+compiled code round otherwise.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ def step_back(before: Floats, chance: Floats, bounded_range: float, size: int) -
     if size <= 0:
         return np.zeros(0)
     steps = len(chance) - 1
+    assert len(before) >= size + 2 * steps  # compiled loops check no index
     h = bounded_range / steps
     after = _at_grid_points(before, chance, size)
-    pieces, ratios = _rounded_pieces(before, steps, math.expm1(h), math.exp(-bounded_range))
-    peaks = _peaks(pieces, np.log(ratios), steps, bounded_range, size)
-    pieces, points, to_end, to_range = peaks
+    pieces, ratios = _pieces_with_peaks(before, steps, math.expm1(h), math.exp(-bounded_range))
+    pieces, points, to_end, to_range = _peaks(pieces, np.log(ratios), steps, bounded_range, size)
     shares = np.expm1(to_end) / math.expm1(h)
     chances = np.expm1(to_range) / math.expm1(-bounded_range)
     _raise(after, before, steps, pieces, points, shares, chances)
@@ -60,8 +60,10 @@ def _at_grid_points(before: Floats, chance: Floats, size: int) -> Floats:
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _rounded_pieces(before: Floats, steps: int, width: float, shrink: float) -> tuple[Ints, Floats]:
-    """Return the pieces of W on which values can have a peak, and A/B of each, up to a factor.
+def _pieces_with_peaks(
+    before: Floats, steps: int, width: float, shrink: float
+) -> tuple[Ints, Floats]:
+    """Return the pieces of W on which values can have a peak, and A/B e^{−ε₀−(j+1)h} of each.
 
     With t strictly between grid points j and j + 1, s − t lies in piece l = i + steps − j − 1 of
     W, and s − t + ε₀ in piece l + steps. On piece l, which starts at u_l,
@@ -74,8 +76,10 @@ def _rounded_pieces(before: Floats, steps: int, width: float, shrink: float) -> 
     ratios = np.empty(len(pieces))
     n = 0
     for k in range(len(pieces)):
-        falling = slope[k + steps] * shrink - slope[k]  # A e^{−(j+1)h}, up to a factor
-        rising = (before[k] - slope[k]) - (before[k + steps] - slope[k + steps])  # B e^{ε₀}, too
+        # A e^{−(j+1)h}, up to a factor
+        falling = slope[k + steps] * shrink - slope[k]
+        # B e^{ε₀}, up to the same factor
+        rising = (before[k] - slope[k]) - (before[k + steps] - slope[k + steps])
         if falling > 0 and rising > 0:
             pieces[n], ratios[n] = k, falling / rising
             n += 1
