@@ -15,8 +15,6 @@ from privcurve.kernels.holder_counts import list_questions
 from privcurve.learners.entry import Facts
 from privcurve.learners.registry import make
 from privcurve.learners.shared import dealt
-from privcurve.privacy.accountants.compose import GAUSSIAN
-from privcurve.privacy.calibration.holders import ONLY_SUMS, SIZES
 from privcurve.privacy.ledger import NOT_PROVED, PROVED, REFUTED
 
 ORDERED = (False, True, False, True)
@@ -74,21 +72,6 @@ def test_holders_in_processes_of_their_own_give_the_same_bits(monkeypatch):
         assert pickle.dumps(a.model_) == pickle.dumps(b.model_), setting
         assert a.transcript_ == b.transcript_, setting
         assert a.privacy_ == b.privacy_, setting
-
-
-@pytest.mark.parametrize("epsilon", [0.1, 8.0])
-@pytest.mark.parametrize("budget", ["levels", "decay"])
-@pytest.mark.parametrize("delta", [0.0, 1e-6])
-def test_ledgers_of_certified_trees_add_up(epsilon, budget, delta):
-    for protocol in ("noisy_counts", "local_rnm"):
-        for trust in ("central", "local", "secure_sum"):
-            options = {"protocol": protocol, "trust": trust, "budget": budget, "delta": delta}
-            said = fitted("distributed_topdown", {**options, "epsilon": epsilon}).privacy_
-            assert said.epsilon_spent == pytest.approx(epsilon, rel=1e-9)
-            assert (ONLY_SUMS in said.assumptions) == (trust == "secure_sum")
-            assert (SIZES in said.assumptions) == (trust != "central")
-            if protocol == "noisy_counts" and delta:
-                assert said.composition == GAUSSIAN
 
 
 # Messages ------------------------------------------------------------------------------

@@ -4,21 +4,19 @@ import math
 
 import numpy as np
 import pytest
-from exact_holder import ExactHolder
 from scipy import stats
 from scipy.special import gamma, kv
-from scipy.stats import chisquare
 
 from privcurve.holders.best_first import BestFirst, grow_best_first
 from privcurve.holders.boosting import Boosted, boost, draw_trees, stumps
 from privcurve.holders.by_levels import ByLevels, grow_by_levels
-from privcurve.holders.holder import Ballot, HolderRows, LocalHolder, published_scale
+from privcurve.holders.holder import HolderRows, LocalHolder, published_scale
 from privcurve.holders.sums import FINEST, LocalNoise, sums_of
 from privcurve.holders.transcript import Transcript
 from privcurve.kernels.holder_counts import list_questions
 from privcurve.kernels.trees.form import bin_codes
 from privcurve.privacy.calibration.holders import level_holders, published_holders
-from privcurve.privacy.mechanisms import EXPONENTIAL, GAUSSIAN, LAPLACE
+from privcurve.privacy.mechanisms import GAUSSIAN, LAPLACE
 
 N_BINS = np.array([3, 4])
 QUESTIONS = list_questions(N_BINS, [True, True])
@@ -137,19 +135,6 @@ def test_a_certified_vote_is_calibrated_to_its_own_holder():
         assert {rate for _, rate in later} == {1.0 / (2 * 2)}
         # Two cells a column, of as many columns as were named: one or two.
         assert set(holder.scales["counts"]) <= {2 / 1.5, 4 / 1.5}
-
-
-def test_votes_have_the_chances_of_the_exponential_mechanism():
-    """6,000 votes of one node; false alarm 10⁻⁴. Less noise by a fifth is far from that."""
-    holder = Noted(60, 1)
-    ballot = Ballot(EXPONENTIAL, "gini", 0.3)
-    rows = holder.rows
-    chances = np.exp(ExactHolder(rows, QUESTIONS, 2).chances(0, ballot))
-    votes = [int(holder.vote(0, ballot)[0]) for _ in range(6000)]
-    found = np.bincount(votes, minlength=len(chances))
-    assert chisquare(found, 6000 * chances).pvalue > 1e-4
-    sharper = chances**1.25 / (chances**1.25).sum()
-    assert chisquare(found, 6000 * sharper).pvalue < 1e-6
 
 
 def test_noise_that_all_holders_know_is_refused():

@@ -7,7 +7,7 @@ import itertools
 
 import numpy as np
 import pytest
-from tree_scores import score_node, weigh
+import tree as reference
 
 from privcurve.kernels.lazybb_rules import boost, round_scores
 from privcurve.kernels.lazybb_trees import TreeNoise, bin_rows, boost_trees
@@ -97,11 +97,10 @@ def test_every_rule_of_every_node_has_noise_of_its_own():
 
 def test_questions_rules_and_labels_win_where_their_noise_outweighs_the_rate():
     """At the root of the first tree, and the label of one of its leaves: all weights are equal."""
-    rows = bin_rows(CODES, N_BINS, SIGNS, COUNTS)
-    votes = np.zeros(len(CODES), dtype=np.int64)
-    mass, total = weigh(rows, votes, 0, DENSITY, LEARNING_RATE, False)
+    weights = COUNTS / COUNTS.sum()
     everyone = np.ones(len(CODES), dtype=bool)
-    values = score_node(rows, mass, total, everyone, False, "gini").values
+    yes = reference.questions_of(CODES, N_BINS, thresholds=False)
+    values = reference.split_values(yes, SIGNS, weights, everyone, "gini")
     for a, b in itertools.combinations(range(WIDTH), 2):
         for more in (-1e-6, 1e-6):
             splits = peaks((1, 3, WIDTH), [a, 0, 0])
@@ -109,16 +108,15 @@ def test_questions_rules_and_labels_win_where_their_noise_outweighs_the_rate():
             forest = trees(TreeNoise(splits, NO_RULES[:1], np.zeros((1, 7))), 1)
             assert forest.splits[0, 0] == (b if more > 0 else a)
     # Questions 0 and 2: rows that are neither, 0 alone, 2 alone, both are leaves 3, 5, 4 and 6.
-    in_no = score_node(rows, mass, total, CODES[:, 0] == 1, False, "gini")
     splits = peaks((1, 3, WIDTH), [0, 2, 2])
     leaf = (CODES[:, 0] == 1) & (CODES[:, 1] == 0)
-    margin = float((mass * SIGNS)[leaf].sum()) / total
+    margin = float((weights * SIGNS)[leaf].sum())
     for more in (-1e-6, 1e-6):
         labels = np.zeros((1, 7))
         labels[0, 4] = -2.0 * margin + more
         forest = trees(TreeNoise(splits, NO_RULES[:1], labels), 1)
         assert forest.labels[0, 4] == (1 if more > 0 else -1)
-    errors = in_no.errors
+    errors = reference.rule_errors(yes, SIGNS, weights, CODES[:, 0] == 1)
     for a, b in itertools.combinations(range(LITERALS), 2):
         for more in (-1e-6, 1e-6):
             noise = peaks((1, 2, LITERALS), [a, 0])

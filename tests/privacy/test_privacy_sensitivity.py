@@ -5,10 +5,8 @@ import math
 
 import numpy as np
 import pytest
-from exact_one_rule import one_rule_exact_epsilon
 
 from privcurve.privacy.calibration.brc import brc_delta_published
-from privcurve.privacy.mechanisms import exponential_probabilities, permute_and_flip_probabilities
 from privcurve.privacy.sensitivity import lazybb as s
 from privcurve.privacy.sensitivity.counts import histogram_l1, histogram_l2, noisy_counts_published
 from privcurve.privacy.sensitivity.impurity import (
@@ -254,37 +252,6 @@ def test_zeta_without_overflow_in_late_rounds():
     assert zeta[-1] == s.lazybb_zeta(1000, 0.3)
 
 
-@pytest.mark.parametrize("rate", [0.3, 2.0, 20.0])
-def test_one_rule_costs_at_most_2_eta_zeta_and_exactly_the_formula(rate):
-    # One boolean column, uniform weights (ζ = 1/n), 1-rules x, ¬x, +, −.
-    n, types = 4, list(itertools.product((0, 1), (0, 1)))
-
-    def scores(records):
-        errors = [
-            sum(x != y for x, y in records),
-            sum(x == y for x, y in records),
-            sum(y == 0 for _, y in records),
-            sum(y == 1 for _, y in records),
-        ]
-        return [-e / n for e in errors]
-
-    worst = worst_flip = 0.0
-    for rest in itertools.combinations_with_replacement(types, n - 1):
-        for old, new in itertools.permutations(types, 2):
-            a, b = scores((*rest, old)), scores((*rest, new))
-            ratio = np.log(exponential_probabilities(a, rate) / exponential_probabilities(b, rate))
-            worst = max(worst, np.abs(ratio).max())
-            assert np.ptp(ratio) <= s.ONE_RULE_CERTIFIED * rate / n + 1e-9
-            flip = np.log(
-                permute_and_flip_probabilities(a, rate) / permute_and_flip_probabilities(b, rate)
-            )
-            worst_flip = max(worst_flip, np.abs(flip).max())
-    exact = one_rule_exact_epsilon(rate, 1 / n)
-    assert worst <= exact + 1e-9 <= s.ONE_RULE_CERTIFIED * rate / n + 2e-9
-    assert worst == pytest.approx(exact)  # labels all +, one flipped, the column constant
-    assert worst_flip <= s.ONE_RULE_CERTIFIED * rate / n + 1e-9
-
-
 # BRC -------------------------------------------------------------------------------
 
 
@@ -345,24 +312,6 @@ def test_candidate_counts_constants(n_candidates):
     assert (2 * n_candidates, n_candidates) == (replaced, added)
     replaced, added = largest_norm([families(*r) for r in records], 1)
     assert noisy_counts_published(n_candidates) == added == replaced / 2
-
-
-def test_clamped_leaves_constant_is_attained():
-    bound = 5.0
-
-    def values(leaf):
-        """A positive record of weight 1 in `leaf`, a light negative one in each leaf."""
-        positive = np.array([1.0, 1.0]) * (np.arange(2) == leaf)
-        odds = (positive + 1e-6) / (1e-3 + 1e-6)
-        return np.clip(np.log(odds), -bound, bound)
-
-    assert np.abs(values(0) - values(1)).sum() == pytest.approx(4 * bound)
-
-
-def test_noisy_max_with_its_value_costs_k_alpha_over_2():
-    # §e1: k = 3 scores, all shifted by Δ = 1; Lap(2Δ/α) with α = 1; event {max ≤ −6}.
-    chance = 0.5 * math.exp(-6 / 2), 0.5 * math.exp(-7 / 2)
-    assert math.log((chance[0] / chance[1]) ** 3) == pytest.approx(3 / 2)
 
 
 @pytest.mark.parametrize(

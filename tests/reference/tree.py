@@ -65,6 +65,13 @@ def split_values(yes, y, w, rows, criterion):
     )
 
 
+def rule_errors(yes, y, w, rows):
+    """Errors of the 1-rules: each question and its negation, then always + and always −."""
+    answers = [*yes.T, np.ones(len(y), dtype=bool)]
+    said = [sign * np.where(answer, 1, -1) for answer in answers for sign in (1, -1)]
+    return np.array([w[rows & (one != y)].sum() for one in said])
+
+
 def grow_by_levels(yes, y, w, depth, criterion, rate, noise, rules, label_rate, rule_noise, labels):
     """Votes of all rows. Nodes are numbered 2i + 1 (no), 2i + 2 (yes)."""
     votes = np.zeros(len(y), dtype=int)
@@ -74,19 +81,15 @@ def grow_by_levels(yes, y, w, depth, criterion, rate, noise, rules, label_rate, 
     for node in range(2**depth - 1):
         rows = members[node]
         if rules and node >= last:
-            answers = [*yes.T, np.ones(len(y), dtype=bool)]
-            best, best_score = None, -np.inf
-            for number, answer in enumerate(answers):
-                for negated in (0, 1):
-                    said = np.where(answer, 1, -1) * (1 - 2 * negated)
-                    error = w[rows & (said != y)].sum()
-                    score = rule_noise[node - last][2 * number + negated] - label_rate * error
-                    if score > best_score:
-                        best, best_score = (number, negated, said), score
-            number, negated, said = best
+            errors = rule_errors(yes, y, w, rows)
+            number, negated = divmod(
+                int(np.argmax(rule_noise[node - last] - label_rate * errors)), 2
+            )
+            answer = np.ones(len(y), dtype=bool)
             if number < yes.shape[1]:
                 splits[node] = number
-            votes[rows] = said[rows]
+                answer = yes[:, number]
+            votes[rows] = (np.where(answer, 1, -1) * (1 - 2 * negated))[rows]
             continue
         scores = noise[node] - rate * split_values(yes, y, w, rows, criterion)
         splits[node] = int(np.argmax(scores))

@@ -1,10 +1,11 @@
-"""A small study, and folders of studies to be read."""
+"""Small studies, and folders of studies to be read."""
 
 import shutil
 from pathlib import Path
 
 import yaml
 
+from privcurve.experiments import study
 from privcurve.workflow import reading
 
 ROOT = Path(__file__).parents[2]
@@ -19,6 +20,18 @@ SMALL = {
         "majority": {"learner": "majority_class"},
     },
 }
+
+
+def content(learners, **changes):
+    """Return what the file of a study of some learners says; a key that is None is left out."""
+    words = {"title": "t", "datasets": ["toy-line"], "epsilons": [0.5, 2], "folds": 3, "repeats": 2}
+    words |= {"learners": learners, **changes}
+    return {key: value for key, value in words.items() if value is not None}
+
+
+def study_of(learners, **changes):
+    """Return a study of some learners."""
+    return study.from_mapping(content(learners, **changes), "t", "t.yaml")
 
 
 def read(folder, configured=("good",), **studies):

@@ -174,24 +174,6 @@ def test_certified_without_noise_is_logistic_regression_without_intercept(data: 
     assert ours.intercept_ == 0
 
 
-# Privacy -------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("calibration", OFFERED)
-@pytest.mark.parametrize("epsilon", [0.05, 1.0, 8.0])
-def test_statement(data: Data, epsilon: float, calibration: str) -> None:
-    X, y, counts = data
-    learner = DPLogisticRegressionClassifier(
-        epsilon=epsilon, calibration=calibration, n_bins=N_BINS, random_state=0
-    ).fit(X, y, counts)
-    statement = learner.privacy_
-    assert statement.epsilon == epsilon == pytest.approx(statement.epsilon_spent)
-    assert [call.mechanism for call in statement.ledger] == ["objective_perturbation"]
-    text = str(statement)
-    assert "tolerance of the solver" in text
-    assert ("a flaw of the published noise" in text) == (calibration == PUBLISHED)
-
-
 # The contract --------------------------------------------------------------------------
 
 

@@ -133,17 +133,6 @@ def test_private_codes_change_no_bit_of_the_public_part():
     pytest.fail("no round was public")
 
 
-def test_recoding_a_public_column_leaves_the_ledger_alone():
-    X, y = data()
-    flipped = X.copy()
-    flipped[:, 1] = 2 - X[:, 1]
-    left, right = (fit(Z, y, public_columns=(1, 3)) for Z in (X, flipped))
-    assert left.privacy_ == right.privacy_
-    assert left.privacy_.neighbours == "private-columns"
-    assert left.privacy_.public_columns == (1, 3)
-    assert left.privacy_.public_label
-
-
 def test_private_runs_alike_whatever_is_public():
     X, y = data()
     plain = fit(X, y)

@@ -5,12 +5,14 @@ from __future__ import annotations
 import dataclasses
 import re
 import subprocess
+from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 import yaml
+from own_dataset import DESCRIPTION
 
 from privcurve import datasets
 from privcurve.datasets import Column, DatasetError, Domain
@@ -136,22 +138,6 @@ def test_unknown_dataset_names_the_nearest() -> None:
         datasets.describe("adullt")
 
 
-def _valid() -> dict[str, Any]:
-    return {
-        "title": "t",
-        "citation": "c",
-        "licence": "l",
-        "n_rows": 4,
-        "files": {"train": {"local": "x.csv"}},
-        "parser": {"kind": "delimited", "header": True},
-        "columns": [
-            {"name": "age", "kind": "numeric", "bounds": [0, 100], "source": "s"},
-            {"name": "town", "kind": "categorical", "categories": ["A", "B"]},
-        ],
-        "label": {"column": "y", "positive": "1", "negative": "0"},
-    }
-
-
 BROKEN = {
     "unknown key": (lambda d: d.update(licens=d.pop("licence")), "did you mean 'licence'"),
     "unknown key of a column": (
@@ -164,7 +150,7 @@ BROKEN = {
     "column twice": (lambda d: d["columns"].append(d["columns"][1]), "described twice"),
     "category twice": (lambda d: d["columns"][1].update(categories=["A", "A"]), "listed twice"),
     "label as column": (lambda d: d["label"].update(column="age"), "the label and a column"),
-    "label on both sides": (lambda d: d["label"].update(negative="1"), "positive and negative"),
+    "label on both sides": (lambda d: d["label"].update(negative="yes"), "positive and negative"),
     "bins of categories": (lambda d: d["columns"][1].update(n_bins=3), "follows from its"),
     "no files": (lambda d: d.pop("files"), "missing key 'files'"),
     "n_test alone": (lambda d: d.update(n_test=5), "belong together"),
@@ -174,7 +160,7 @@ BROKEN = {
     ),
     "neither header nor fields": (lambda d: d["parser"].pop("header"), "header: true or the list"),
     "field misspelt": (
-        lambda d: d.update(parser={"kind": "delimited", "fields": ["agee", "town", "y"]}),
+        lambda d: d.update(parser={"kind": "delimited", "fields": ["agee", "town", "sick"]}),
         "no 'age'; did you mean 'agee'",
     ),
 }
@@ -183,7 +169,7 @@ BROKEN = {
 @pytest.mark.parametrize("case", BROKEN)
 def test_broken_description_is_refused(case: str, tmp_path: Path) -> None:
     change, message = BROKEN[case]
-    content = _valid()
+    content = deepcopy(DESCRIPTION)
     change(content)
     path = tmp_path / "mine.yaml"
     path.write_text(yaml.safe_dump(content))

@@ -104,19 +104,3 @@ def test_the_student_sees_no_record(monkeypatch):
     assert np.array_equal(*asked)
     assert asked[0].shape == (300, 3)
     assert (asked[0].max(axis=0) + 1 == n_bins).all()
-
-
-def test_calibration():
-    def guarantee(n_queries, delta):
-        return DPBaggingClassifier(n_queries=n_queries, epsilon=2.0, delta=delta)._guarantee(40)
-
-    pure, approximate = guarantee(100, 0.0), guarantee(100, 1e-5)
-    assert pure.ledger[0].mechanism == "laplace"
-    assert pure.ledger[0].noise_rate == 0.02 / 2
-    assert approximate.ledger[0].mechanism == "noisy_label"
-    assert approximate.ledger[0].noise_rate > 3 * pure.ledger[0].noise_rate
-    assert approximate.composition == "bounded range, optimal adaptive"
-    many = guarantee(2000, 1e-5)
-    assert many.composition == "zCDP, CKS conversion"
-    for statement in (pure, approximate, many):
-        assert statement.epsilon_spent == pytest.approx(2.0, rel=1e-9)

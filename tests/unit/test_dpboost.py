@@ -9,7 +9,6 @@ from privcurve.kernels.dpboost import NO_SPLIT, grow_tree
 from privcurve.kernels.trees.form import Ranges
 from privcurve.learners.boosting.dpboost import DPBoostClassifier
 from privcurve.privacy.calibration.dpboost import chunk_ends, dpboost
-from privcurve.privacy.curator import Curator
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "reference"))
 import gradient_tree as reference
@@ -126,28 +125,3 @@ def test_ledger():
     assert published.ledger[0].noise_rate == 0.25 / 6
     assert published.ledger[2].noise_rate == pytest.approx(2 * known.ledger[2].noise_rate)
     assert "Proved instead is epsilon = 3.333" in str(published)
-
-
-def test_later_leaves_of_an_ensemble_have_as_much_less_noise_as_they_have_less_to_hide():
-    scales = []
-
-    class Watched(Curator):
-        def _numbers(self, call, exact):
-            scales.append(call.scale)
-            return super()._numbers(call, exact)
-
-    X, y, n_bins = problem()
-    learner = DPBoostClassifier(**SETTING, n_bins=n_bins, epsilon=2.0)
-    learner._train(X, y, [{}], [Watched(np.random.default_rng(0))], None)
-    assert scales == pytest.approx([2 * min(2 / 1.5, 4 * 0.8**t) for t in range(6)])
-
-
-def test_delta():
-    many = {**SETTING, "n_trees": 200, "trees_per_ensemble": 1}
-    pure = dpboost(**many, epsilon=1.0, delta=0.0, calibration="certified")
-    approximate = dpboost(**many, epsilon=1.0, delta=1e-5, calibration="certified")
-    assert approximate.ledger[0].noise_rate > 2 * pure.ledger[0].noise_rate
-    assert approximate.ledger[0].mechanism == "exponential"
-    assert approximate.epsilon_spent == pytest.approx(1.0, rel=1e-9)
-    with pytest.raises(ValueError, match="delta > 0"):
-        dpboost(**many, epsilon=1.0, delta=1e-5, calibration="published")

@@ -66,31 +66,6 @@ def test_descent_goes_along_the_mean_slope(records):
     np.testing.assert_allclose(fitted.intercept_, plain[-1])
 
 
-def test_counts_stand_for_repeated_rows(records):
-    X, y = records
-    counts = np.where(np.arange(len(y)) % 3, 1, 2)
-    options = {"epsilon": float("inf"), "n_bins": N_BINS}
-    one = DPNewtonClassifier(**options).fit(X, y, counts)
-    other = DPNewtonClassifier(**options).fit(np.repeat(X, counts, axis=0), np.repeat(y, counts))
-    np.testing.assert_allclose(one.coef_, other.coef_, atol=1e-9)
-
-
-@pytest.mark.parametrize("neighbours", ["replace-one", "add-remove"])
-def test_noise_of_slopes_is_that_of_their_share(records, neighbours):
-    X, y = records
-    model = DPNewtonClassifier(
-        epsilon=1, delta=1e-5, n_bins=N_BINS, neighbours=neighbours, random_state=1
-    ).fit(X, y)
-    gram, *steps = model.privacy_.ledger
-    m = 3
-    norms = {"replace-one": (2**0.5 * m, m**0.5), "add-remove": (m, 0.5 * m**0.5)}[neighbours]
-    assert (gram.sensitivity, steps[0].sensitivity) == pytest.approx(norms)
-    # ρ = (norm/σ)²/2: a quarter of it for the Gram matrix, the rest in eight equal parts.
-    rho = [(entry.sensitivity * entry.noise_rate) ** 2 / 2 for entry in model.privacy_.ledger]
-    np.testing.assert_allclose(np.array(rho) / sum(rho), [0.25, *[0.75 / 8] * 8])
-    assert ("number of records" in str(model.privacy_)) == (neighbours == "replace-one")
-
-
 def test_eigenvalues_are_floored_at_half_the_norm_of_the_noise():
     width, deviation = 18, 5.0
     inverse = floored_inverse(np.zeros((width, width)), deviation)

@@ -66,37 +66,6 @@ def test_without_alpha_the_inverse_is_a_step():
     assert [inverse(z, 0.0) for z in (-2.01, -2.0, 0.0, 2.0, 2.01)] == [0, 0.5, 0.5, 0.5, 1]
 
 
-@pytest.mark.parametrize("alpha", [0.0, *ALPHAS])
-def test_lambda_is_the_conjugate_of_the_bayes_risk(alpha):
-    """λ(z) = max over q of zq + L(q), attained at ψ⁻¹(z); λ(0) is 1, not the printed ½."""
-    grid = np.concatenate([np.linspace(0, 1, 4001), 1 - np.geomspace(1e-9, 1e-2, 200)])
-    risks = np.array([impurity(q, "m_alpha", alpha) for q in grid])
-    assert conjugate(0.0, alpha) == 1
-    for z in (-9.0, -2.0, -1.1, 0.0, 0.4, 1.9, 2.3, 6.0):
-        values = z * grid + risks
-        assert values.max() <= conjugate(z, alpha) + 1e-9
-        best = inverse(z, alpha)
-        assert z * best + impurity(best, "m_alpha", alpha) == pytest.approx(
-            conjugate(z, alpha), abs=1e-9
-        )
-        assert surrogate(-z, alpha) == conjugate(z, alpha)
-
-
-@pytest.mark.parametrize("alpha", ALPHAS)
-def test_the_surrogate_bends_by_at_most_one_over_two_alpha(alpha):
-    """Its slope is −ψ⁻¹(−z); printed constants of Definition 6 would be twice that."""
-    z = np.linspace(-8, 8, 3201)
-    h = z[1] - z[0]
-    values = surrogate(z, alpha)
-    slopes = (values[2:] - values[:-2]) / (2 * h)
-    assert slopes == pytest.approx([-inverse(-x, alpha) for x in z[1:-1]], abs=h / alpha)
-    bends = (values[2:] - 2 * values[1:-1] + values[:-2]) / h**2
-    assert bends.max() <= 1 / (2 * alpha) + 1e-6
-    assert bends.min() >= -1e-6
-    # At α = 1 it is Matsushita's: 1 − z/2 + √(1 + z²/4) − 1.
-    assert surrogate(3.0, 1.0) == pytest.approx(-1.5 + np.sqrt(1 + 9 / 4), abs=1e-12)
-
-
 @pytest.mark.parametrize("alpha", ALPHAS)
 def test_the_weight_bound_is_the_inverse_of_the_reach(alpha):
     for reach in (0.0, 0.3, 1.0, 2.0, 5.0, 40.0):

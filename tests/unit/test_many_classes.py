@@ -12,6 +12,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 from sklearn import metrics as reference
+from small_study import content
 
 from privcurve import datasets
 from privcurve.datasets import DatasetError, Domain
@@ -191,16 +192,9 @@ def test_log_loss_of_three_classes() -> None:
 
 
 def made(names: tuple[str, ...] = ("majority_class",), **changes: Any) -> study.Study:
-    content = {
-        "title": "t",
-        "datasets": ["mine"],
-        "epsilons": [1],
-        "folds": 5,
-        "repeats": 2,
-        "learners": {f"my {name}": {"learner": name} for name in names},
-        **changes,
-    }
-    return study.from_mapping(content, "s", "s.yaml")
+    learners = {f"my {name}": {"learner": name} for name in names}
+    words = {"datasets": ["mine"], "epsilons": [1], "folds": 5, "learners": learners, **changes}
+    return study.from_mapping(content(**words), "s", "s.yaml")
 
 
 def notes(one: study.Study) -> list[str]:

@@ -5,6 +5,7 @@ import dataclasses
 import numpy as np
 import pandas as pd
 import pytest
+from small_study import study_of
 
 from privcurve import datasets
 from privcurve.experiments import models, study, train
@@ -12,16 +13,9 @@ from privcurve.experiments.results import IncompleteError
 from privcurve.experiments.splits import fresh_splits
 from privcurve.outputs import model_card
 
-STUDY = {
-    "title": "t",
-    "datasets": ["toy-line"],
-    "epsilons": [0.4, 2],
-    "folds": 3,
-    "repeats": 3,
-    "learners": {
-        "boost": {"learner": "lazybb", "grid": {"n_rounds": [5, 9]}},
-        "lr": {"learner": "logistic_regression"},
-    },
+LEARNERS = {
+    "boost": {"learner": "lazybb", "grid": {"n_rounds": [5, 9]}},
+    "lr": {"learner": "logistic_regression"},
 }
 BOOST = "boost~certified"
 
@@ -41,7 +35,7 @@ def tested(whole):
 
 @pytest.fixture(scope="module")
 def arms():
-    return study.from_mapping(STUDY, "t", "t.yaml").arms
+    return study_of(LEARNERS, epsilons=[0.4, 2]).arms
 
 
 def selected(setting, epsilon=0.4):
@@ -147,8 +141,7 @@ def test_without_a_test_part_no_accuracy_is_told():
 @pytest.mark.parametrize("extra", [{}, {"splits": "threshold", "leaves": "rules"}])
 def test_leaves_of_trees_give_every_score(tested, extra):
     fixed = {"weak_learner": "topdown", "depth": 2, "n_rounds": 5, **extra}
-    raw = {**STUDY, "learners": {"trees": {"learner": "lazybb", "fixed": fixed}}}
-    arm = study.from_mapping(raw, "t", "t.yaml").arms["trees~certified"]
+    arm = study_of({"trees": {"learner": "lazybb", "fixed": fixed}}).arms["trees~certified"]
     (model,) = models.inspect(tested, arm, arm.points[1], 1, 7)
     names = tested.domain.bin_names
     places = {n: (j, c) for j, of in enumerate(names) for c, n in enumerate(of)}

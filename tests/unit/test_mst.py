@@ -151,18 +151,6 @@ def test_trees_about_codes_score_as_those_of_scikit_learn_about_groups(records):
     np.testing.assert_allclose(scores[:, 0], model.decision_function(merged), atol=1e-12)
 
 
-@pytest.mark.parametrize(("neighbours", "moved"), [("replace-one", 2), ("add-remove", 1)])
-def test_each_kind_of_call_has_a_third(records, neighbours, moved):
-    ledger = fitted(records, epsilon=1, neighbours=neighbours).privacy_.ledger
-    counts, *choices, pairs = ledger
-    assert len(choices) == 4
-    norms = [counts.sensitivity, choices[0].sensitivity, pairs.sensitivity]
-    assert norms == pytest.approx([(5 * moved) ** 0.5, moved, (4 * moved) ** 0.5])
-    # ρ = (norm/σ)²/2 of counts; of a choice (range · rate)²/8.
-    rho = [(entry.sensitivity * entry.noise_rate) ** 2 / 2 for entry in ledger]
-    np.testing.assert_allclose(np.array([rho[0], sum(rho[1:-1]), rho[-1]]) / sum(rho), 1 / 3)
-
-
 def test_where_a_record_is_added_its_number_is_an_estimate():
     tables = [np.array([30.0, 75.0]), np.array([40.0, 30.0, 20.0, 5.0])]
     assert MSTClassifier()._total(99, tables) == 99
@@ -186,8 +174,3 @@ def test_a_file_with_a_tree_without_end_is_refused(records):
     model.trees_ = model.trees_._replace(child=child)
     with pytest.raises(ValueError, match="no end"):
         model._restore()
-
-
-def test_it_needs_a_delta(records):
-    with pytest.raises(ValueError, match="delta above 0"):
-        fitted(records, epsilon=1, delta=0)

@@ -10,6 +10,7 @@ from privcurve import datasets
 from privcurve.datasets import DatasetError
 
 LOCAL = Path("descriptions/mine.yaml")
+UNSOURCED = [{k: v for k, v in c.items() if k != "source"} for c in DESCRIPTION["columns"]]
 
 
 @pytest.fixture
@@ -27,8 +28,7 @@ def local(own):
 
 
 def test_one_s_own_are_found_and_say_little(local):
-    columns = [{k: v for k, v in c.items() if k != "source"} for c in DESCRIPTION["columns"]]
-    local(title=None, citation=None, licence=None, columns=columns)
+    local(title=None, citation=None, licence=None, columns=UNSOURCED)
     mine = datasets.describe("mine")
     assert "mine" in datasets.names()
     assert (mine.title, mine.citation, mine.licence) == ("mine", "", "")
@@ -48,9 +48,8 @@ def test_a_name_that_is_taken_is_refused(local, other):
 
 def test_files_of_others_need_all(local):
     file = {"name": "x.csv", "urls": [], "sha256": "0" * 64, "bytes": 1}
-    columns = [{k: v for k, v in c.items() if k != "source"} for c in DESCRIPTION["columns"]]
     wanted = ("title", "citation", "licence")
-    local(files={"train": file}, columns=columns, **dict.fromkeys(wanted))
+    local(files={"train": file}, columns=UNSOURCED, **dict.fromkeys(wanted))
     with pytest.raises(DatasetError) as refusal:
         datasets.describe("mine")
     for key in (*wanted, "source"):
@@ -66,8 +65,7 @@ def test_files_of_others_need_all(local):
     ],
 )
 def test_without_its_file_a_description_is_not_asked_whose_it_is(local, changes, message):
-    columns = [{k: v for k, v in c.items() if k != "source"} for c in DESCRIPTION["columns"]]
-    local(columns=columns, **dict.fromkeys(("title", "citation", "licence")), **changes)
+    local(columns=UNSOURCED, **dict.fromkeys(("title", "citation", "licence")), **changes)
     with pytest.raises(DatasetError) as refusal:
         datasets.describe("mine")
     fault, *hint = str(refusal.value).splitlines()

@@ -23,20 +23,6 @@ def seeded():
     return np.random.default_rng(3)
 
 
-@pytest.mark.parametrize(("calibration", "each"), [("certified", 2), ("published", 3)])
-@pytest.mark.parametrize("public", [None, (0,)])
-def test_boosting_for_people_pays_for_each_part(calibration, each, public):
-    X, y = records()
-    model = BoostingForPeopleClassifier(
-        **KNOWN, public_columns=public, calibration=calibration, n_rounds=4, random_state=seeded()
-    ).fit(X, y)
-    ledger = model.privacy_.ledger
-    assert len(ledger) == 4 * each
-    assert model.privacy_.epsilon_spent == pytest.approx(1.0)
-    for entry in ledger[:-1:each]:
-        assert entry.epsilon == pytest.approx(1 / (4 * each))
-
-
 def test_boosting_for_people_learns_without_noise():
     X, y = records()
     options = {**KNOWN, "epsilon": math.inf, "random_state": seeded()}

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from own_parts import COLUMNS, DELTA, SEED, N, gam
 from own_release import request
+from small_study import study_of
 
 from privcurve import datasets, parts
 from privcurve.coding import Records
@@ -345,14 +346,7 @@ def test_a_secret_release_is_resumed_within_its_budget(big, monkeypatch):
 
 
 def arms_of(**learners):
-    raw = {
-        "title": "t",
-        "datasets": ["mine"],
-        "epsilons": [1],
-        "delta": DELTA,
-        "learners": learners,
-    }
-    return study.from_mapping(raw | {"folds": 3, "repeats": 2}, "t", "t.yaml")
+    return study_of(learners, datasets=["mine"], epsilons=[1], delta=DELTA)
 
 
 def test_a_study_has_the_same_results_in_parts(big, tmp_path):

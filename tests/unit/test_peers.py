@@ -6,6 +6,7 @@ import warnings
 
 import numpy as np
 import pytest
+from small_study import content
 
 from privcurve.experiments import study
 from privcurve.learners import registry
@@ -64,22 +65,11 @@ def test_diffprivlib_is_optional_too(without_diffprivlib):
         estimator_class("dpl_decision_tree")
 
 
-def content(**learners):
-    return {
-        "title": "peers",
-        "datasets": ["wdbc"],
-        "epsilons": [1],
-        "folds": 2,
-        "repeats": 1,
-        "learners": learners,
-    }
-
-
 EBM = {"learner": "dp_ebm", "deltas": [1e-5], "grid": {"learning_rate": [0.01, 0.1]}}
 
 
 def test_a_study_without_the_package_leaves_the_peer_out_and_says_so(without_interpret):
-    made = study.from_mapping(content(ebm=EBM, rule={"learner": "one_rule"}), "s", "s.yaml")
+    made = study.from_mapping(content({"ebm": EBM, "rule": {"learner": "one_rule"}}), "s", "s.yaml")
     assert list(made.arms) == ["rule~certified"]
     (note,) = made.skipped
     for word in ("s.yaml", "ebm is left out", "interpret-core", "privcurve[peers]"):
@@ -89,24 +79,24 @@ def test_a_study_without_the_package_leaves_the_peer_out_and_says_so(without_int
 def test_an_absent_peer_is_checked_all_the_same(without_interpret):
     wrong = {**EBM, "grid": {"learning_rat": [0.1]}}
     with pytest.raises(study.StudyError, match="did you mean 'learning_rate'"):
-        study.from_mapping(content(ebm=wrong, rule={"learner": "one_rule"}), "s", "s.yaml")
+        study.from_mapping(content({"ebm": wrong, "rule": {"learner": "one_rule"}}), "s", "s.yaml")
 
 
 def test_a_study_of_nothing_but_absent_peers_is_an_error(without_interpret):
     with pytest.raises(study.StudyError, match=r"no learner is left.*privcurve\[peers\]"):
-        study.from_mapping(content(ebm=EBM), "s", "s.yaml")
+        study.from_mapping(content({"ebm": EBM}), "s", "s.yaml")
 
 
 @needs_interpret
 def test_a_study_with_the_package_has_all_arms():
-    made = study.from_mapping(content(ebm=EBM, rule={"learner": "one_rule"}), "s", "s.yaml")
+    made = study.from_mapping(content({"ebm": EBM, "rule": {"learner": "one_rule"}}), "s", "s.yaml")
     assert list(made.arms) == ["ebm~published~delta=1e-05", "rule~certified"]
     assert made.skipped == ()
 
 
 def test_dp_ebm_has_no_pure_arm():
     with pytest.raises(study.StudyError, match="dp_ebm needs a delta above 0"):
-        study.from_mapping(content(ebm={"learner": "dp_ebm"}), "s", "s.yaml")
+        study.from_mapping(content({"ebm": {"learner": "dp_ebm"}}), "s", "s.yaml")
 
 
 # What the libraries are given --------------------------------------------------------

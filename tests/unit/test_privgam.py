@@ -27,7 +27,6 @@ from privcurve.privacy.calibration.privgam import (
 from privcurve.privacy.curator import Curator
 from privcurve.privacy.ledger import ASSUMED_N
 
-RNG = np.random.default_rng(0)
 SIZES, LENGTHS = np.array(rule.SIZES), np.array(rule.LENGTHS)
 
 
@@ -364,14 +363,6 @@ def test_without_noise_it_is_an_additive_model():
     exact = 0.4 * (X[:, 0].astype(float) - 10) + (X[:, 1] == 2)
     chance = 1 / (1 + np.exp(-exact))
     assert np.abs(model.predict_proba(X)[:, 1] - chance).mean() < 0.02
-
-
-@pytest.mark.parametrize("linear", ["yes", "no"])
-@pytest.mark.parametrize("delta", [0.0, 1e-5])
-def test_without_noise_it_may_be_greedy(delta, linear):
-    X, y = problem()
-    model = learner(epsilon=np.inf, delta=delta, method="greedy", linear=linear, ordered=True)
-    assert (model.fit(X, y).predict(X) == y).mean() > 0.7
 
 
 def test_columns_that_stand_for_a_line_help_each_other():

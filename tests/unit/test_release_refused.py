@@ -440,37 +440,28 @@ def test_settings_are_read_as_what_they_are(mine):
     assert content["delta"] == 1e-6
 
 
-COMMANDS = {
-    "nobody --epsilon 1": "unknown dataset 'nobody'",
-    "mine --epsilon one": "--epsilon 'one' is not a number",
-    "mine --epsilon 1 --delta x": "--delta 'x' is not a number",
-    "mine --epsilon 1 --learner lazzybb": "did you mean 'lazybb'",
-    "mine --epsilon 1 --set n_rounds": "KEY=VALUE",
-    "mine --epsilon 1 --set method=rule --set method=rule": "given twice",
-    "mine --epsilon 1 --learner privgam --set n_rounds=many": "n_rounds = 'many'",
-    "mine --epsilon 1 --learner privgam --set nrounds=2": "did you mean 'n_rounds'",
-    "mine --epsilon 1 --seed secrt": "neither a number",
-    "mine --epsilon 1 --seed 1": "are private",
-    "mine --epsilon 3": "this release would cost epsilon = 3",
-}
+# What is typed, the code (2 of the command line, 5 of the budget), and what is said.
+COMMANDS = [
+    ("nobody --epsilon 1", 1, "unknown dataset 'nobody'"),
+    ("mine --epsilon one", 2, "--epsilon 'one' is not a number"),
+    ("mine --epsilon 1 --delta x", 2, "--delta 'x' is not a number"),
+    ("mine --epsilon 1 --learner lazzybb", 1, "did you mean 'lazybb'"),
+    ("mine --epsilon 1 --set n_rounds", 2, "KEY=VALUE"),
+    ("mine --epsilon 1 --set method=rule --set method=rule", 2, "given twice"),
+    ("mine --epsilon 1 --learner privgam --set n_rounds=many", 1, "n_rounds = 'many'"),
+    ("mine --epsilon 1 --learner privgam --set nrounds=2", 1, "did you mean 'n_rounds'"),
+    ("mine --epsilon 1 --seed secrt", 1, "neither a number"),
+    ("mine --epsilon 1 --seed 1", 1, "are private"),
+    ("mine --epsilon 3", 5, "this release would cost epsilon = 3"),
+]
 
 
-# Of the command line, 2; of the budget, 5.
-CODES = {
-    "mine --epsilon one": 2,
-    "mine --epsilon 1 --delta x": 2,
-    "mine --epsilon 1 --set n_rounds": 2,
-    "mine --epsilon 1 --set method=rule --set method=rule": 2,
-    "mine --epsilon 3": 5,
-}
-
-
-@pytest.mark.parametrize("words", COMMANDS)
-def test_bad_input_is_one_message_and_a_code(mine, capsys, words):
-    assert main.main(["release", *words.split()]) == CODES.get(words, 1)
+@pytest.mark.parametrize(("words", "code", "message"), COMMANDS)
+def test_bad_input_is_one_message_and_a_code(mine, capsys, words, code, message):
+    assert main.main(["release", *words.split()]) == code
     said = capsys.readouterr().err
     assert said.startswith("privcurve: ")
-    assert COMMANDS[words] in said
+    assert message in said
     assert "Traceback" not in said
     assert not list(Path().rglob("ledger.jsonl"))
 

@@ -1,22 +1,16 @@
 """The summary: what is done, failed and to do, at any moment of a run."""
 
 import pytest
+from small_study import study_of
 
 from privcurve import datasets
-from privcurve.experiments import results, study, summary, train
+from privcurve.experiments import results, summary, train
 from privcurve.experiments.curves import CODED, STORE
 from privcurve.experiments.jobs import StudyJobs
 from privcurve.experiments.work import work
 from privcurve.learners import lazybb
 
-RAW = {
-    "title": "t",
-    "datasets": ["toy-line"],
-    "epsilons": [0.5, 2],
-    "folds": 3,
-    "repeats": 2,
-    "learners": {"b": {"learner": "lazybb", "grid": {"n_rounds": [3, 7, 9, 11, 15]}}},
-}
+LEARNERS = {"b": {"learner": "lazybb", "grid": {"n_rounds": [3, 7, 9, 11, 15]}}}
 GRID, FRESH = 2 * 5 * 3, 2 * 2
 
 
@@ -31,7 +25,7 @@ def coded():
 
 
 def cut(seconds_per_job=1e-3, seed=1, **changes):
-    return StudyJobs(study.from_mapping({**RAW, **changes}, "t", "t"), seed, seconds_per_job)
+    return StudyJobs(study_of(LEARNERS, **changes), seed, seconds_per_job)
 
 
 def counts(study_jobs):

@@ -7,9 +7,10 @@ import time
 
 import numpy as np
 import pytest
+from small_study import study_of
 
 from privcurve import datasets
-from privcurve.experiments import study, train
+from privcurve.experiments import train
 from privcurve.experiments.splits import TEST, Split, Splitter, selection_splits
 from privcurve.experiments.train import Progress
 from privcurve.learners import lazybb, majority
@@ -22,17 +23,8 @@ def dataset():
 
 @pytest.fixture(scope="module")
 def arm():
-    raw = {
-        "title": "t",
-        "datasets": ["toy-line"],
-        "epsilons": [0.5, 2],
-        "folds": 3,
-        "repeats": 2,
-        "learners": {
-            "b": {"learner": "lazybb", "grid": {"n_rounds": [3, 7, 9], "density": [0.5, 1]}}
-        },
-    }
-    return study.from_mapping(raw, "t", "t.yaml").arm("b~certified")
+    grid = {"n_rounds": [3, 7, 9], "density": [0.5, 1]}
+    return study_of({"b": {"learner": "lazybb", "grid": grid}}).arm("b~certified")
 
 
 def tasks(arm):
@@ -68,11 +60,8 @@ def test_what_is_stored_is_not_trained_again(dataset, arm, tmp_path):
 
 def test_where_a_record_is_added_a_learner_is_told_about_how_many_there_are(dataset, tmp_path):
     gam = {"learner": "privgam", "deltas": [1e-5], "neighbours": "add-remove"}
-    raw = {
-        **{"title": "t", "datasets": ["toy-line"], "epsilons": [1], "folds": 3, "repeats": 1},
-        "learners": {"gam": gam, "given": {**gam, "fixed": {"n_estimate": 7}}},
-    }
-    arms = study.from_mapping(raw, "t", "t.yaml").arms
+    given = {**gam, "fixed": {"n_estimate": 7}}
+    arms = study_of({"gam": gam, "given": given}, epsilons=[1]).arms
     part, _ = Splitter(dataset, 1).parts(Split("1/3", 1))
     estimates = []
     for arm in arms.values():
@@ -135,15 +124,7 @@ def test_a_cell_that_cannot_be_scored_takes_no_other_with_it(dataset, arm, tmp_p
 
 
 def test_a_fit_that_writes_into_its_records_changes_no_other(dataset, tmp_path, monkeypatch):
-    raw = {
-        "title": "t",
-        "datasets": ["toy-line"],
-        "epsilons": [0.5, 1, 2],
-        "folds": 3,
-        "repeats": 2,
-        "learners": {"m": {"learner": "noisy_majority"}},
-    }
-    arm = study.from_mapping(raw, "t", "t.yaml").arm("m~certified")
+    arm = study_of({"m": {"learner": "noisy_majority"}}).arm("m~certified")
     right = train.Trainer(dataset, arm, 1, tmp_path / "right").run(tasks(arm))
     whole = majority.NoisyMajorityClassifier._fit_one
 
@@ -172,17 +153,8 @@ def test_scores_of_a_wrong_shape_are_a_failed_cell(dataset, arm, tmp_path, monke
 
 
 def test_a_setting_that_the_proof_does_not_cover_is_a_failed_cell(dataset, tmp_path):
-    raw = {
-        "title": "t",
-        "datasets": ["toy-line"],
-        "epsilons": [0.5],
-        "folds": 3,
-        "repeats": 2,
-        "learners": {
-            "b": {"learner": "lazybb", "grid": {"n_rounds": [3], "density": [1e-20, 0.35]}}
-        },
-    }
-    arm = study.from_mapping(raw, "t", "t.yaml").arm("b~certified")
+    grid = {"n_rounds": [3], "density": [1e-20, 0.35]}
+    arm = study_of({"b": {"learner": "lazybb", "grid": grid}}).arm("b~certified")
     rows = train.Trainer(dataset, arm, 1, tmp_path).run(tasks(arm))
     failed = [row for row in rows if row["status"] == "failed"]
     assert 0 < len(failed) == len(rows) // 2

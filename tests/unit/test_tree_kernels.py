@@ -8,7 +8,6 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "reference"))
 import tree as reference
-from tree_scores import says_yes, score_node, weigh
 
 from privcurve.kernels.lazybb_trees import TreeNoise, bin_rows, boost_trees
 from privcurve.kernels.trees.choice import CRITERIA, impure_weight
@@ -128,31 +127,6 @@ def test_criterion_is_concave_and_increasing(criterion):
         assert merged >= impure_weight(a, b, place) + impure_weight(c, d, place) - 1e-9
         assert merged == pytest.approx(impure_weight(b + d, a + c, place))
         assert merged == pytest.approx(reference.impurity(a + c, b + d, criterion))
-
-
-def test_scores_of_a_node_are_those_of_the_reference():
-    X, y = problem(4)
-    rows = bin_rows(X, N_BINS, y, np.ones(len(y), dtype=np.int64))
-    votes = np.where(X[:, 1] == 0, 2, -2)
-    mass, total = weigh(rows, votes, 2, 0.4, 0.5, normalise=True)
-    w = reference.weights_of(y * votes, 0.4, 0.5)
-    w /= w.sum()
-    assert mass / total == pytest.approx(w)
-    members = X[:, 3] != 0
-    yes = reference.questions_of(X, N_BINS, thresholds=True)
-    scores = score_node(rows, mass, total, members, True, "gini")
-    assert scores.values == pytest.approx(reference.split_values(yes, y, w, members, "gini"))
-    whole = reference.node_impurity(y, w, members, "gini")
-    assert scores.gains == pytest.approx(whole - scores.values)
-    assert scores.margin == pytest.approx((w * y)[members].sum())
-    for question in range(yes.shape[1]):
-        assert np.array_equal(says_yes(rows, question), yes[:, question])
-        said = np.where(yes[:, question], 1, -1)
-        assert scores.errors[2 * question] == pytest.approx(w[members & (said != y)].sum())
-        assert scores.errors[2 * question + 1] == pytest.approx(w[members & (said == y)].sum())
-    assert scores.errors[-2:] == pytest.approx(
-        [w[members & (y < 0)].sum(), w[members & (y > 0)].sum()]
-    )
 
 
 def test_many_bins_need_wide_numbers():

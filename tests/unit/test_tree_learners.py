@@ -3,8 +3,6 @@ import pytest
 
 from privcurve.learners import LazyBBClassifier, OneRuleClassifier, TopDownTreeClassifier
 from privcurve.privacy.calibration.trees import lazybb_trees
-from privcurve.privacy.sensitivity import lazybb as sensitivity
-from privcurve.privacy.sensitivity.impurity import impurity
 
 N_BINS = [2, 5, 3]
 
@@ -104,59 +102,3 @@ def test_published_rates_are_those_of_the_thesis():
     assert noise.label_rates == pytest.approx(np.full(5, 4 * 7 * eta))
     assert noise.normalise
     assert not noise.by_levels
-
-
-def test_certified_rates_are_those_of_the_privacy_review():
-    n, depth, share = 10**7, 3, 0.8
-    noise = calibrated(n=n, split_share=share)
-    zeta = sensitivity.lazybb_zeta_rounds(n, 0.3, 0.4, 5)
-    # §c: η = fε₀/(8Dζ) and Lap(2ζ/((1 − f)ε₀)), with F(ζ, nζ) just below 4ζ.
-    assert noise.rates == pytest.approx(share * 0.2 / (8 * depth * zeta), rel=1e-6)
-    assert noise.label_rates == pytest.approx((1 - share) * 0.2 / (2 * zeta))
-    rules = calibrated(n=n, leaves="rules", depth=1)
-    assert rules.label_rates == pytest.approx(0.2 / (2 * zeta))
-
-
-@pytest.mark.parametrize("leaves", ["labels", "rules"])
-@pytest.mark.parametrize("split_share", [None, 0.6])
-@pytest.mark.parametrize("delta", [0.0, 1e-5])
-def test_ledger_adds_up(delta, split_share, leaves):
-    statement = calibrated(delta=delta, split_share=split_share, leaves=leaves).statement
-    assert statement.epsilon_spent == pytest.approx(1.0, rel=1e-9)
-    assert len(statement.ledger) == 5 * (4 if leaves == "labels" else 3)
-    for call in statement.ledger:
-        spread = 2 if call.mechanism in ("exponential", "permute_and_flip") else 1
-        assert call.epsilon == pytest.approx(call.noise_rate * call.sensitivity * spread)
-
-
-def test_delta_buys_less_noise():
-    assert (calibrated(delta=1e-5, n_rounds=30).rates > calibrated(n_rounds=30).rates).all()
-
-
-@pytest.mark.parametrize("criterion", ["gini", "entropy", "root_gini", "zero_one"])
-def test_range_covers_every_move_of_weight(criterion):
-    # Weight of at most ζ leaves some cells and of at most ζ enters others, at random and
-    # at the extremes; Σ F over the cells must stay within half of the range either way.
-    n, zeta = 50, 1.0
-    half = sensitivity.lazybb_split_range(n, zeta, criterion) / 2
-    rng = np.random.default_rng(0)
-
-    def phi(cells):
-        total = 0.0
-        for a, b in cells:
-            total += (a + b) * impurity(a / (a + b), criterion) if a + b else 0.0
-        return total
-
-    largest = 0.0
-    for trial in range(3000):
-        cells = rng.random((3, 2)) * 10.0 ** rng.integers(-3, 1, size=(3, 2))
-        cells *= (n - 1) * zeta * rng.random() ** (trial % 2) / cells.sum()
-        move = np.zeros(6)
-        move[: rng.integers(1, 7)] = 1
-        move = rng.permutation(move * rng.random(6))
-        grown = cells + (move * zeta / move.sum()).reshape(3, 2)
-        change = phi(grown) - phi(cells)
-        assert -1e-9 <= change <= half * (1 + 1e-9)
-        largest = max(largest, change)
-    single = phi([(1.0, n - 1.0)]) - phi([(0.0, n - 1.0)])
-    assert max(largest, single) > 0.9 * half

@@ -10,13 +10,11 @@ from privcurve.analysis import kinds
 from privcurve.audit.states import left_on, numbers
 from privcurve.datasets.domain import NUMERIC, Column, Domain, Label
 from privcurve.experiments import paid, study
-from privcurve.learners import TunedClassifier, registry, tuned
+from privcurve.learners import TunedClassifier, registry
 from privcurve.learners.lazybb import LazyBBClassifier
 from privcurve.learners.linear.linear import DPLogisticRegressionClassifier
 from privcurve.privacy.__main__ import main
-from privcurve.privacy.curator import DoorError
-from privcurve.privacy.ledger import NOT_SELECTION, rho_of_ledger
-from privcurve.privacy.noise import selection_statement
+from privcurve.privacy.ledger import NOT_SELECTION
 from privcurve.privacy.selection import Runs
 
 RNG = np.random.default_rng(2)
@@ -29,18 +27,6 @@ GRID = {"n_rounds": [3, 5], "density": [0.5]}
 def make(settings=GRID, **parameters):
     known = {"n_bins": N_BINS, "classes": (-1, 1), "random_state": 0}
     return TunedClassifier(settings=settings, **{**known, **parameters})
-
-
-@pytest.mark.parametrize("delta", [0.0, 1e-5])
-def test_the_statement_is_known_before_the_fit(delta):
-    before = selection_statement(make(delta=delta)._budget(), "lazybb", 2)
-    models = [make(delta=delta, random_state=seed).fit(X, Y) for seed in range(3)]
-    for model in models:
-        assert model.privacy_ == before
-        # Of the training that was kept no smaller epsilon is said.
-        assert model.best_.privacy_.epsilon == 1.0
-    assert NOT_SELECTION not in before.exclusions
-    assert "private selection of the best of a random number of runs" in str(before)
 
 
 def test_what_any_candidate_assumes_and_excludes_is_said_of_the_whole():
@@ -60,37 +46,6 @@ def test_what_any_candidate_assumes_and_excludes_is_said_of_the_whole():
     assert set(alone.exclusions) - {NOT_SELECTION} < set(said.exclusions)
     for texts in (said.assumptions, said.exclusions):
         assert len(set(texts)) == len(texts)
-
-
-@pytest.mark.parametrize("delta", [0.0, 1e-5])
-def test_trainings_spend_what_a_run_may(monkeypatch, delta):
-    spent = []
-    train = TunedClassifier._trained
-
-    def remembered(self, *arguments):
-        models = train(self, *arguments)
-        spent.extend(model.privacy_ for model in models)
-        return models
-
-    monkeypatch.setattr(TunedClassifier, "_trained", remembered)
-    budget = make(delta=delta)._budget()
-    for seed in range(3):
-        make(delta=delta, random_state=seed).fit(X, Y)
-    assert len(spent) > 3
-    for said in spent:
-        amount = said.epsilon if delta == 0 else rho_of_ledger(said.ledger)
-        assert budget.training * (1 - 2e-3) < amount <= budget.training * (1 + 1e-12)
-    terms = tuned.terms
-
-    def more(candidates, *given):
-        return [
-            dataclasses.replace(one, epsilon=1.01 * one.epsilon)
-            for one in terms(candidates, *given)
-        ]
-
-    monkeypatch.setattr(tuned, "terms", more)
-    with pytest.raises(DoorError, match=r"a run spends .*, and is charged"):
-        make(delta=delta).fit(X, Y)
 
 
 @pytest.mark.parametrize("learner", ["noisy_bayes", "bdpe", "privgam", "distributed_topdown"])

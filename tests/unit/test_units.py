@@ -13,6 +13,7 @@ import yaml
 from own_dataset import refused
 from own_release import book, request
 from sklearn.base import clone
+from small_study import content
 
 from privcurve import PrivGAMClassifier, Schema, datasets, models
 from privcurve.cli.main import main
@@ -276,16 +277,9 @@ def test_a_private_choice_is_of_persons(persons):
 
 
 def study_of(**changes):
-    content = {
-        "title": "t",
-        "datasets": ["mine"],
-        "epsilons": [1.0],
-        "folds": 3,
-        "repeats": 2,
-        "learners": {"bayes": {"learner": "noisy_bayes"}, "tree": {"learner": "gradient_boosting"}},
-        **changes,
-    }
-    return study.from_mapping(content, "s", "s.yaml")
+    learners = {"bayes": {"learner": "noisy_bayes"}, "tree": {"learner": "gradient_boosting"}}
+    words = {"datasets": ["mine"], "epsilons": [1.0], "learners": learners, **changes}
+    return study.from_mapping(content(**words), "s", "s.yaml")
 
 
 def notes(one):
