@@ -194,6 +194,12 @@ def test_signs_are_escaped(tmp_path):
     assert r"1\|2" in (tmp_path / "t.md").read_text(encoding="utf-8")
 
 
+@pytest.mark.parametrize("dtype", ["Int64", "boolean", "float64", "object"])
+def test_missing_values_of_any_type_are_dashes(dtype, tmp_path):
+    Table(pd.DataFrame({"n": pd.Series([1, None], dtype=dtype)}), "c", []).write(tmp_path / "t")
+    assert (tmp_path / "t.md").read_text(encoding="utf-8").splitlines()[-2].strip("| ") == "–"
+
+
 def test_an_interrupted_write_leaves_the_old_file(tmp_path, monkeypatch):
     stem = tmp_path / "t"
     Table(pd.DataFrame({"n": [1]}), "c", []).write(stem)

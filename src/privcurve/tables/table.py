@@ -95,7 +95,7 @@ def of_all(parts: pd.Series, wholes: pd.Series) -> list[str]:
 
 def _text(value: Any, form: str) -> str | None:
     # Not pd.isna: a hyperparameter may be a list.
-    if value is None or value != value:
+    if value is None or value is pd.NA or value != value:
         return None
     return format(value, form) if isinstance(value, float) else str(value)
 
