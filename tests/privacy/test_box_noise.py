@@ -8,8 +8,6 @@ from scipy import stats
 from scipy.special import expit
 
 from privcurve.learners.linear.linear import DPLogisticRegressionClassifier
-from privcurve.privacy.calibration.brc import people_noise
-from privcurve.privacy.calibration.objective import box
 from privcurve.privacy.mechanisms import BOX_PERTURBATION, MECHANISMS
 
 
@@ -68,29 +66,7 @@ def test_without_noise_the_penalty_is_the_usual_one():
     assert np.abs(gradient).max() < 1e-8
 
 
-@pytest.mark.parametrize("C", [1.0, 1e-3])
-@pytest.mark.parametrize("epsilon", [0.01, 1.0, 20.0])
-def test_both_parts_of_epsilon_add_up(C, epsilon):
-    objective = box(n_columns=4, C=C, epsilon=epsilon, curvature_share=0.1)
-    assert objective.penalty >= 1 / C
-    spent = 2 / objective.scale + math.log1p(5 / (4 * objective.penalty))
-    assert spent == pytest.approx(epsilon, rel=1e-9)
-
-
 def test_box_noise_is_not_published():
     X, y = records(20)
     with pytest.raises(ValueError, match="noise = 'box' is not a published noise"):
         fit(X, y, calibration="published")
-
-
-def test_noise_and_jacobian_share_the_epsilon_of_a_weighted_classifier():
-    """P1 with weights up to w̄: 2w̄√(d + 1)/scale + ln(1 + w̄(d + 1)/(4Λ)) is ε/(2T)."""
-    for epsilon, largest in ((0.5, 1.5), (8.0, 1.5), (40.0, 1.0)):
-        noise = people_noise(
-            n=100, n_columns=3, n_rounds=2, smallest=0.5, largest=largest, epsilon=epsilon,
-            calibration="certified",
-        )  # fmt: skip
-        of_noise = 2 * largest * math.sqrt(4) / noise.classifier.scale
-        of_jacobian = math.log1p(largest * 4 / (4 * noise.classifier.penalty))
-        assert of_noise + of_jacobian == pytest.approx(epsilon / 4)
-        assert noise.error.epsilon == epsilon / 2

@@ -56,25 +56,6 @@ def test_sensitivity_is_attained_after_two_rounds():
     assert reached(4, 3, alphas, c, c) == pytest.approx(bound, rel=1e-6)
 
 
-def test_edge_sensitivity_by_enumeration():
-    """Mean of w(½ − wrong) moves by at most w̄_t/n, whatever a record's weight and answer."""
-    for alphas in ((), (0.2,), (0.2, 0.3)):
-        top = min(LARGEST, math.exp(sum(a for a in alphas if a > 0)))
-        values = [w * s / 2 for w in (SMALLEST, 1.0, top) for s in (-1, 1)]
-        spread = max(values) - min(values)
-        assert sensitivity.brc_edge_rounds(10, LARGEST, alphas)[-1] == pytest.approx(spread / 10)
-
-
-def test_gaussian_noise_is_in_proportion_to_the_sensitivity():
-    noise = noise_of(1000, 25, epsilon=0.16, delta=1e-5)
-    first = noise.of_estimate([]).scale
-    ratio = noise_of(1000, 25, epsilon=0.16).of_estimate([]).scale * math.sqrt(2) / first
-    assert ratio == pytest.approx(2.2, abs=0.05)
-    alphas = [0.1, -0.2]
-    same = noise.of_estimate(alphas).scale / noise.sensitivity(alphas)
-    assert same == pytest.approx(first / noise.sensitivity([]))
-
-
 @pytest.mark.parametrize("other", [{"estimate": EDGE}, {"choice_share": 0.5}])
 def test_published_is_what_the_paper_prints_alone(other):
     with pytest.raises(ValueError, match="published noise"):

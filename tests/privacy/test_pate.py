@@ -5,10 +5,6 @@ import pickle
 import numpy as np
 import pytest
 
-from privcurve.audit.attacks.all import ATTACKS, COMPARISONS
-from privcurve.audit.pairs import Target
-from privcurve.audit.pairs import records as a_record
-from privcurve.audit.run import VIOLATED, run
 from privcurve.experiments import metrics
 from privcurve.experiments.splits import Part
 from privcurve.learners.pate import (
@@ -17,7 +13,6 @@ from privcurve.learners.pate import (
     PATEClassifier,
     _margins,
     _train_teachers,
-    pate_statement,
 )
 from privcurve.privacy.sensitivity.counts import answers_l1
 
@@ -56,25 +51,6 @@ def test_margins_of_neighbours():
         worst_own, worst_other = max(worst_own, change[0]), max(worst_other, change[1:].max())
     assert worst_own == 2 * k
     assert worst_other <= 2
-
-
-def test_published_noise_is_refuted_by_a_records_own_answer():
-    given = {"n_answers": 30, "n_teachers": 5, "epsilon": 1.0, "public": ()}
-    published = pate_statement(**given, calibration="published")
-    # From all teachers for to all against: 2K over the scale.
-    assert 2 * 5 * published.ledger[0].noise_rate == pytest.approx(5.0)
-    assert published.status == "refuted"
-    assert published.proved_epsilon == pytest.approx(34.0)
-    certified = pate_statement(**given, calibration="certified")
-    assert certified.status == "proved"
-    assert (2 * 29 + 2 * 5) * certified.ledger[0].noise_rate == pytest.approx(1.0)
-
-
-def test_answers_with_published_noise_are_refuted_and_it_says_so():
-    some = [c for c in ATTACKS["pate"] if c.calibration == "published"]
-    row = run(some, Target("none", a_record([[0]], [1], [2])), 7, COMPARISONS).iloc[0]
-    assert row["verdict"] == VIOLATED
-    assert row["not_covered"].startswith("refuted: ")
 
 
 def test_noise_of_training_answers_is_the_records_own():

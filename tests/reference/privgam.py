@@ -81,6 +81,13 @@ def cyclic(X, y, n_bins, ordered, mu=math.inf, rng=None, n_rounds=10):
         else:
             shapes[j], nothing[j] = smooth(z, noise, ordered[j])
 
+    run(step, shapes, nothing, n_rounds, rng)
+    return shapes
+
+
+def run(step, shapes, nothing, n_rounds, rng):
+    """Step along the intercept, which is last, and all columns but those without effect."""
+    last = len(shapes) - 1
     active = list(range(last))
     for t in range(1, n_rounds + 1):
         share = math.sqrt(t) / sum(math.sqrt(k) for k in range(1, n_rounds + 1))
@@ -93,6 +100,5 @@ def cyclic(X, y, n_bins, ordered, mu=math.inf, rng=None, n_rounds=10):
             step(last, 0.2 * share, weight)
         if t == 2:
             for j in [j for j in active if nothing[j] >= 0.5]:
-                shapes[j] = np.zeros(widths[j])
+                shapes[j] = np.zeros_like(shapes[j])
                 active.remove(j)
-    return shapes

@@ -7,7 +7,7 @@ import math
 
 import numpy as np
 
-from privgam import SIZES, kernels
+from privgam import SIZES, kernels, run
 
 
 def shared_out(scores, labels, norm):
@@ -93,18 +93,5 @@ def cyclic(X, y, n_bins, ordered, n_classes, mu=math.inf, rng=None, n_rounds=10)
             mean, nothing[j] = smooth(z, noise, ordered[j])
         shapes[j] = mean - mean.mean(axis=0)
 
-    active = list(range(last))
-    for t in range(1, n_rounds + 1):
-        share = math.sqrt(t) / sum(math.sqrt(k) for k in range(1, n_rounds + 1))
-        share /= len(active) + 0.2 * (1 + (t == n_rounds))
-        weight = math.sqrt(t)
-        step(last, 0.2 * share, weight)
-        for j in active if rng is None else rng.permutation(active):
-            step(j, share, weight)
-        if t == n_rounds:
-            step(last, 0.2 * share, weight)
-        if t == 2:
-            for j in [j for j in active if nothing[j] >= 0.5]:
-                shapes[j] = np.zeros_like(shapes[j])
-                active.remove(j)
+    run(step, shapes, nothing, n_rounds, rng)
     return shapes

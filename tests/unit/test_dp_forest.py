@@ -5,7 +5,6 @@ import pytest
 
 from privcurve.learners.dp_forest import DPForestClassifier
 from privcurve.learners.majority import NoisyMajorityClassifier
-from privcurve.learners.registry import check_parameters
 
 N_BINS = [4, 3, 5]
 
@@ -43,14 +42,6 @@ def test_without_noise_a_leaf_votes_by_its_records(votes):
     assert model.decision_function(X) == pytest.approx(expected)
 
 
-def test_noise_of_a_leaf():
-    """Certified RF-L: 2T/ε a margin; published: T·2^d/ε on either of two counts."""
-    for calibration, scale, calls in (("certified", 6, 8), ("published", 24, 16)):
-        said = fitted(n_trees=3, depth=3, calibration=calibration).privacy_
-        for entry in said.ledger:
-            assert (1 / entry.noise_rate, entry.calls) == (pytest.approx(scale), calls)
-
-
 def test_the_majority():
     X, y = problem()
     assert fitted(NoisyMajorityClassifier, epsilon=np.inf).margin_ == y.sum()
@@ -66,5 +57,3 @@ def test_the_majority():
 def test_what_is_refused():
     with pytest.raises(ValueError, match="certified"):
         fitted(votes="shrunk", calibration="published")
-    with pytest.raises(ValueError, match="no effect"):
-        check_parameters("dp_forest", {"leaves": "exponential", "votes": "shrunk"})

@@ -8,18 +8,10 @@ from sklearn.tree import DecisionTreeRegressor
 from privcurve.kernels.dpboost import NO_SPLIT, grow_tree
 from privcurve.kernels.trees.form import Ranges
 from privcurve.learners.boosting.dpboost import DPBoostClassifier
-from privcurve.privacy.calibration.dpboost import chunk_ends, dpboost
+from privcurve.privacy.calibration.dpboost import chunk_ends
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "reference"))
 import gradient_tree as reference
-
-SETTING = {
-    "n_trees": 6,
-    "trees_per_ensemble": 3,
-    "max_depth": 2,
-    "learning_rate": 0.2,
-    "regularisation": 0.5,
-}
 
 
 def problem(n=400, seed=0):
@@ -109,19 +101,3 @@ def test_learning_rate_one_gives_everything_to_the_first_tree():
     assert chunk_ends(10, 3, 1.0, "geometric").tolist() == [10, 10, 10]
     model = DPBoostClassifier(n_trees=3, learning_rate=1.0, n_bins=n_bins, epsilon=100.0)
     assert not model.fit(X, y).leaf_values_[1:].any()
-
-
-def test_ledger():
-    known = dpboost(**SETTING, epsilon=2.0, delta=0.0, calibration="certified")
-    # Two ensembles, each with two levels and its leaves, of which the first tree's is charged.
-    assert [entry.epsilon for entry in known.ledger] == [0.25, 0.25, 0.5] * 2
-    assert known.ledger[0].noise_rate == 0.25 / 8
-    leaves = [min(2 / 1.5, 4 * 0.8**t) for t in (0, 3)]
-    assert [known.ledger[k].sensitivity for k in (2, 5)] == pytest.approx(leaves)
-    assert [1 / known.ledger[k].noise_rate for k in (2, 5)] == pytest.approx(
-        [2 * x for x in leaves]
-    )
-    published = dpboost(**SETTING, epsilon=2.0, delta=0.0, calibration="published")
-    assert published.ledger[0].noise_rate == 0.25 / 6
-    assert published.ledger[2].noise_rate == pytest.approx(2 * known.ledger[2].noise_rate)
-    assert "Proved instead is epsilon = 3.333" in str(published)

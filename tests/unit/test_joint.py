@@ -92,8 +92,6 @@ def test_chances_of_boosted_rounds_are_those_whose_residuals_cancel():
 
 
 def test_bad_requests_name_the_way_out(records):
-    with pytest.raises(ValueError, match="delta above 0"):
-        DPNewtonClassifier(epsilon=1, delta=0, n_bins=N_BINS).fit(*records)
     with pytest.raises(ValueError, match="n_estimate"):
         DPGradientDescentClassifier(
             epsilon=1, delta=1e-5, n_bins=N_BINS, neighbours="add-remove"

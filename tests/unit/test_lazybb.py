@@ -39,22 +39,6 @@ def test_one_round_of_lazybb_is_the_1_rule(data):
     assert boosted.privacy_.ledger[0].noise_rate == rule.privacy_.ledger[0].noise_rate
 
 
-def test_rates_are_those_of_the_papers(data):
-    X, y = data
-    shared = dict(n_rounds=5, density=0.4, epsilon=2.0, n_bins=N_BINS)
-    published = LazyBBClassifier(calibration="published", **shared).fit(X, y)
-    certified = LazyBBClassifier(**shared).fit(X, y)
-    n = len(X)
-    rates = [call.noise_rate for call in published.privacy_.ledger]
-    assert rates == pytest.approx([2.0 * 0.4 * n / (4 * 5)] * 5)
-    rates = [call.noise_rate for call in certified.privacy_.ledger]
-    assert rates[0] == pytest.approx(2.0 * n / (2 * 5))
-    assert rates[-1] == pytest.approx(2.0 * 0.4 * n / (2 * 5))
-    assert {call.mechanism for call in published.privacy_.ledger} == {"exponential"}
-    assert {call.mechanism for call in certified.privacy_.ledger} == {"permute_and_flip"}
-    assert published.privacy_.learner == certified.privacy_.learner == "lazybb"
-
-
 def test_scores_are_the_model_read_aloud(data):
     X, y = data
     model = LazyBBClassifier(

@@ -89,7 +89,6 @@ def test_wrong_combinations_are_errors():
         ({"delta": 1e-5, "mechanism": "permute_and_flip"}, "bounded-range"),
         ({"split_share": 1.0}, "split_share"),
         ({"depth": 0}, "depth"),
-        ({"criterion": "variance"}, "criterion"),
     ]:
         with pytest.raises(ValueError, match=message):
             fit(**parameters)
