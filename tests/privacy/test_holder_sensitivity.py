@@ -9,10 +9,6 @@ import pytest
 from privcurve.kernels.holder_counts import impure
 from privcurve.kernels.random_trees import residuals
 from privcurve.kernels.trees.choice import CRITERIA
-from privcurve.privacy.mechanisms import (
-    GAUSSIAN,
-    draw_share,
-)
 from privcurve.privacy.sensitivity.counts import (
     LARGEST_UNIT,
     residual_norm,
@@ -79,9 +75,3 @@ def test_residuals_of_several_classes_stay_within_their_sensitivity(n_classes):
     rounded = math.sqrt(n_classes + 1) * LARGEST_UNIT
     assert bound == pytest.approx((math.sqrt(2) + rounded) ** 2, rel=1e-12)
     assert 0.97 * bound < max(apart, two_leaves) <= bound
-
-
-def test_shares_of_gaussian_noise_add_up_to_the_whole():
-    rng = np.random.default_rng(0)
-    total = sum(draw_share(GAUSSIAN, rng, (40_000,), 3.0, 5) for _ in range(5))
-    assert total.std() == pytest.approx(3.0, rel=0.02)

@@ -25,8 +25,8 @@ from privcurve.experiments.models import train_afresh
 from privcurve.experiments.splits import Split, Splitter
 from privcurve.experiments.train import Trainer
 from privcurve.learners import registry
-from privcurve.privacy.budget import ADD_REMOVE, PRIVATE_COLUMNS, REPLACE_ONE, within_group
-from privcurve.privacy.ledger import PrivacyStatement, epsilon_of_ledger
+from privcurve.privacy.budget import ADD_REMOVE, PRIVATE_COLUMNS, REPLACE_ONE
+from privcurve.privacy.ledger import PrivacyStatement
 from privcurve.releases.budget_ledger import Price
 from privcurve.releases.choice import CHOOSE
 from privcurve.releases.errors import LedgerError
@@ -406,20 +406,6 @@ def test_a_fit_in_python_has_the_epsilon_of_persons(persons):
         model.fit(frame, frame.sick, counts=np.ones(len(frame), dtype=int))
     with pytest.raises(ValueError, match="fit_many has the epsilon of single rows"):
         model.fit_many(frame, frame.sick, [{}], [np.random.default_rng(0)])
-
-
-@pytest.mark.parametrize("name", ["noisy_bayes", "privgam", "lazybb", "random_trees", "dp_newton"])
-def test_each_learner_has_the_share_of_a_record(persons, name):
-    schema, frame = in_python()
-    options = {"delta": 1e-6} if registry.entry(name).approximate else {}
-    kind = registry.estimator_class(name)
-    said = kind(epsilon=1.0, schema=schema, **options).fit(frame, frame.sick).privacy_
-    assert (said.epsilon, said.at_most) == (pytest.approx(1.0), 2)
-    assert said.delta == pytest.approx(1e-6) or not said.delta
-    each, _ = within_group(1.0, 1e-6, 2)
-    assert (
-        epsilon_of_ledger(said.composition, said.ledger, said.delta / (1 + np.exp(each))) <= 0.501
-    )
 
 
 def test_rows_that_train_are_those_of_a_release(persons):
