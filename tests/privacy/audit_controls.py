@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
+from tree import weights_of as capped_weights
 
 from privcurve.audit.attacks.one_rules import (
     enumerate_transcripts,
@@ -69,21 +70,6 @@ def uncapped_weights(margins, density, learning_rate):
     if weights.sum() >= density * len(margins):
         return weights
     return capped_weights(margins, density, learning_rate)
-
-
-def capped_weights(margins, density, learning_rate):
-    """Weights of LazyBB: min(1, c·w), with the least c ≥ 1 that is dense enough."""
-    weights = density * np.exp(-learning_rate * margins)
-    required = density * len(margins)
-    if np.minimum(1, weights).sum() >= required:
-        return np.minimum(1, weights)
-    ordered = np.sort(weights)[::-1]
-    # With the k heaviest at the cap, the others must make up the rest.
-    for k in range(len(ordered)):
-        scale = (required - k) / ordered[k:].sum()
-        if scale * ordered[k] <= 1:
-            return np.minimum(1, scale * weights)
-    return np.ones_like(weights)
 
 
 def boosted(name, n, n_rounds, rate, weigh=capped_weights):

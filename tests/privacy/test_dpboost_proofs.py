@@ -62,39 +62,6 @@ def test_the_range_of_a_replacement_is_approached():
     assert first - second == pytest.approx(GAIN_RANGE_CERTIFIED, abs=2e-3)
 
 
-def values(gradients, regularisation, bound):
-    if not gradients:
-        return 0.0
-    value = -sum(gradients) / (len(gradients) + regularisation)
-    return max(-bound, min(bound, value))
-
-
-@pytest.mark.parametrize("regularisation", LAMBDAS)
-@pytest.mark.parametrize("tree", [0, 3, 12, 40])
-def test_leaves_move_by_no_more_than_their_l1_sensitivity(regularisation, tree):
-    bound = leaf_bounds(tree + 1, 0.1)[tree]
-    limit = leaf_l1(tree + 1, 0.1, regularisation, "certified")[tree]
-    grid = (-1.0, -0.5, -0.1, 0.0, 0.1, 0.5, 1.0)
-    one = 0.0
-    for n in range(4):
-        for gradients in itertools.combinations_with_replacement(grid, n):
-            before = values(gradients, regularisation, bound)
-            for g in grid:
-                after = values((*gradients, g), regularisation, bound)
-                one = max(one, abs(after - before))
-    # A replaced record leaves one leaf and enters another: twice what one record does.
-    assert 2 * one <= limit * (1 + 1e-12)
-    assert 2 * one > 0.45 * limit
-
-
-def test_leaf_sensitivity_is_attained():
-    # A record moves between two leaves that are empty without it.
-    limit = leaf_l1(1, 0.1, 0.1, "certified")[0]
-    moved = 2 * abs(values((1.0,), 0.1, 1.0))
-    assert moved == pytest.approx(limit)
-    assert leaf_l1(1, 0.1, 0.1, "published")[0] == pytest.approx(limit / 2)
-
-
 # One record more moves others from tree to tree ------------------------------------------
 #
 # How many records a tree has follows from n. The noise of one tree is charged to all trees of an

@@ -5,6 +5,7 @@ import math
 
 import numpy as np
 import pytest
+from tree import weights_of
 
 from privcurve.privacy.calibration.brc import brc_delta_published
 from privcurve.privacy.sensitivity import lazybb as s
@@ -125,27 +126,12 @@ def test_published_split_sensitivities():
 # LazyBB ----------------------------------------------------------------------------
 
 
-def project(margins, density, learning_rate):
-    """Capped projection: min(1, c·w) with the smallest c ≥ 1 of density κ (PRIVACY.md §a)."""
-    weights = density * np.exp(-learning_rate * margins)
-    n = len(weights)
-    target = density * n
-    if np.minimum(1, weights).sum() >= target:
-        return np.minimum(1, weights)
-    order = np.argsort(-weights)
-    for capped in range(n):
-        c = (target - capped) / weights[order[capped:]].sum()
-        if c * weights[order[capped]] <= 1 + 1e-12:
-            return np.minimum(1, c * weights)
-    return np.ones(n)
-
-
 def neighbouring_weights(n, density, learning_rate, rounds_before):
     """All pairs of weights of neighbours; the replaced record comes first."""
     values = range(-rounds_before, rounds_before + 1, 2)
     for rest in itertools.combinations_with_replacement(values, n - 1):
         found = [
-            project(np.array([first, *rest], dtype=float), density, learning_rate)
+            weights_of(np.array([first, *rest], dtype=float), density, learning_rate)
             for first in values
         ]
         yield from itertools.product(found, repeat=2)
@@ -195,7 +181,7 @@ def test_zeta_is_attained():
 def test_unnormalised_weights_need_their_own_term_when_density_times_n_is_small():
     n, density, learning_rate = 2, 0.3, math.log(3)
     printed = min(1 / (density * n), 9 / (9 + n - 1))  # ζ₂ as §a prints it
-    mu = project(np.array([-1.0, 1.0]), density, learning_rate)
+    mu = weights_of(np.array([-1.0, 1.0]), density, learning_rate)
     assert mu[0] / (density * n) > printed
     ours = s.lazybb_zeta_rounds(n, density, learning_rate, 2)[1]
     assert mu[0] / (density * n) == pytest.approx(ours)

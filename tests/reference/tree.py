@@ -11,18 +11,18 @@ import numpy as np
 
 
 def weights_of(margins, density, learning_rate):
-    """min(1, c·κe^{−λσ}) with the smallest c ≥ 1 that gives a sum of κn, by bisection."""
-    start = density * np.exp(-learning_rate * margins)
+    """min(1, c·κe^{−λσ}) with the smallest c ≥ 1 that gives a sum of κn (PRIVACY.md §a)."""
+    weights = density * np.exp(-learning_rate * margins)
     required = density * len(margins)
-    if np.minimum(1, start).sum() >= required * (1 - 1e-13):
-        return np.minimum(1, start)
-    low, high = 1.0, 1 / start.min()
-    for _ in range(200):
-        middle = (low + high) / 2
-        low, high = (
-            (low, middle) if np.minimum(1, middle * start).sum() > required else (middle, high)
-        )
-    return np.minimum(1, high * start)
+    if np.minimum(1, weights).sum() >= required * (1 - 1e-13):
+        return np.minimum(1, weights)
+    ordered = np.sort(weights)[::-1]
+    # With the k heaviest at the cap, the others must make up the rest.
+    for k in range(len(ordered)):
+        factor = (required - k) / ordered[k:].sum()
+        if factor * ordered[k] <= 1 + 1e-12:
+            return np.minimum(1, factor * weights)
+    return np.ones_like(weights)
 
 
 def impurity(a, b, criterion):

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta, timezone
 from decimal import Decimal
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
 from hypothesis import strategies as st
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "reference"))
 from one_cell import code
 
 from privcurve.datasets import Column, Domain, Label

@@ -30,7 +30,6 @@ NON_PRIVATE: Sequence[type[Any]] = (
     GradientBoostingClassifier,
     MajorityClassClassifier,
 )
-ALL = (*NON_PRIVATE, DPLogisticRegressionClassifier)
 OFFERED = entry("dp_logistic_regression").calibrations
 INF = float("inf")
 
@@ -122,13 +121,8 @@ def test_majority_class_follows_the_counts_and_takes_a_tie_as_negative() -> None
 def test_published_is_diffprivlibs(data: Data, epsilon: float, C: float) -> None:
     models = pytest.importorskip("diffprivlib.models")
     X, y, counts = data
-    ours = DPLogisticRegressionClassifier(
-        C=C,
-        epsilon=epsilon,
-        calibration=PUBLISHED,
-        n_bins=N_BINS,
-        random_state=np.random.default_rng(11),
-    )
+    asked = {"C": C, "epsilon": epsilon, "calibration": PUBLISHED, "n_bins": N_BINS}
+    ours = DPLogisticRegressionClassifier(**asked, random_state=np.random.default_rng(11))
     with warnings.catch_warnings():
         warnings.simplefilter("error")  # no PrivacyLeakWarning, nor any other
         ours.fit(X, y, counts)
@@ -177,18 +171,14 @@ def test_certified_without_noise_is_logistic_regression_without_intercept(data: 
 # The contract --------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("learner", ALL)
+@pytest.mark.parametrize("learner", NON_PRIVATE)
 @pytest.mark.parametrize("label", ["no", "yes"])
-def test_one_label_only(data: Data, learner: type[Any], label: str) -> None:
+def test_the_only_label_is_always_said(data: Data, learner: type[Any], label: str) -> None:
     X = data[0]
     fitted = learner(n_bins=N_BINS, classes=("no", "yes"), random_state=0)
     fitted.fit(X, [label] * len(X))
-    assert set(fitted.predict(X)) <= {"no", "yes"}
-    assert np.isfinite(fitted.decision_function(X)).all()
-    if learner in NON_PRIVATE:
-        assert set(fitted.predict(X)) == {label}
-        likely = fitted.predict_proba(X)[:, ["no", "yes"].index(label)]
-        assert (likely > 0.999).all()
+    assert set(fitted.predict(X)) == {label}
+    assert (fitted.predict_proba(X)[:, ["no", "yes"].index(label)] > 0.999).all()
 
 
 @pytest.mark.parametrize("calibration", OFFERED)
@@ -229,17 +219,6 @@ def test_the_loss_is_the_logistic_one_and_its_gradient_its_slope(
     huge, slope = logistic_loss(1e4 * model, rows, signs, counts, 0.0)
     assert np.isfinite(huge)
     assert np.isfinite(slope).all()
-
-
-@pytest.mark.parametrize("learner", ALL)
-def test_probabilities_agree_with_scores(data: Data, learner: type[Any]) -> None:
-    X, y, _ = data
-    fitted = learner(n_bins=N_BINS, random_state=0).fit(X, y)
-    probabilities = fitted.predict_proba(X)
-    np.testing.assert_allclose(probabilities.sum(axis=1), 1)
-    np.testing.assert_array_equal(
-        probabilities[:, 1] > probabilities[:, 0], fitted.decision_function(X) > 0
-    )
 
 
 # More than two classes -------------------------------------------------------------

@@ -1,8 +1,6 @@
 """Boosted ensembles: what they grow, what they weigh, and what they state."""
 
-import sys
-from pathlib import Path
-
+import boosted_trees as reference
 import numpy as np
 import pytest
 
@@ -11,9 +9,6 @@ from privcurve.learners.bdpe import BDPEClassifier
 from privcurve.learners.registry import check_parameters
 from privcurve.privacy.curator import Curator
 from privcurve.privacy.ledger import NOT_PROVED, PROVED, REFUTED
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "reference"))
-import boosted_trees as reference
 
 N_BINS = [4, 3, 5]
 PUBLISHED = {"calibration": "published"}

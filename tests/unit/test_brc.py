@@ -1,14 +1,10 @@
 """BRC: the kernel against plain Python, its options, and what it never reads."""
 
 import math
-import sys
-from pathlib import Path
 
+import brc as reference
 import numpy as np
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "reference"))
-import brc as reference
 
 from privcurve.kernels.brc import BLOCK, positive_rows, project_rows
 from privcurve.learners.brc import BRCClassifier

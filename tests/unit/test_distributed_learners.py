@@ -1,9 +1,8 @@
 """Distributed trees against plain Python, the tree of one machine, and each other."""
 
 import re
-import sys
-from pathlib import Path
 
+import distributed_tree as reference
 import numpy as np
 import pytest
 
@@ -12,9 +11,6 @@ from privcurve.kernels.holder_counts import list_questions
 from privcurve.learners.entry import Facts
 from privcurve.learners.registry import make
 from privcurve.privacy.curator import Curator
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "reference"))
-import distributed_tree as reference
 
 N_BINS = (3, 2, 5)
 ORDERED = (True, False, True)

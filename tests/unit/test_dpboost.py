@@ -1,6 +1,4 @@
-import sys
-from pathlib import Path
-
+import gradient_tree as reference
 import numpy as np
 import pytest
 from sklearn.tree import DecisionTreeRegressor
@@ -9,9 +7,6 @@ from privcurve.kernels.dpboost import NO_SPLIT, grow_tree
 from privcurve.kernels.trees.form import Ranges
 from privcurve.learners.boosting.dpboost import DPBoostClassifier
 from privcurve.privacy.calibration.dpboost import chunk_ends
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "reference"))
-import gradient_tree as reference
 
 
 def problem(n=400, seed=0):

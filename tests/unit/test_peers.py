@@ -36,31 +36,30 @@ def problem(n=400, seed=0):
 
 
 @pytest.fixture
-def without_interpret(monkeypatch):
+def without(monkeypatch):
+    """Return a function that hides a package."""
     found = importlib.util.find_spec
-    monkeypatch.setattr(
-        importlib.util, "find_spec", lambda name: None if name == "interpret" else found(name)
-    )
 
+    def hide(package):
+        monkeypatch.setattr(
+            importlib.util, "find_spec", lambda name: None if name == package else found(name)
+        )
 
-@pytest.fixture
-def without_diffprivlib(monkeypatch):
-    found = importlib.util.find_spec
-    monkeypatch.setattr(
-        importlib.util, "find_spec", lambda name: None if name == "diffprivlib" else found(name)
-    )
+    return hide
 
 
 # A package that is absent ------------------------------------------------------------
 
 
-def test_an_absent_package_is_named_with_the_way_to_get_it(without_interpret):
+def test_an_absent_package_is_named_with_the_way_to_get_it(without):
+    without("interpret")
     with pytest.raises(ImportError, match=r"dp_ebm needs the package interpret-core: pip install"):
         estimator_class("dp_ebm")
     assert estimator_class("majority_class")
 
 
-def test_diffprivlib_is_optional_too(without_diffprivlib):
+def test_diffprivlib_is_optional_too(without):
+    without("diffprivlib")
     with pytest.raises(ImportError, match=r"dpl_decision_tree needs .* 'privcurve\[peers\]'"):
         estimator_class("dpl_decision_tree")
 
@@ -68,7 +67,8 @@ def test_diffprivlib_is_optional_too(without_diffprivlib):
 EBM = {"learner": "dp_ebm", "deltas": [1e-5], "grid": {"learning_rate": [0.01, 0.1]}}
 
 
-def test_a_study_without_the_package_leaves_the_peer_out_and_says_so(without_interpret):
+def test_a_study_without_the_package_leaves_the_peer_out_and_says_so(without):
+    without("interpret")
     made = study.from_mapping(content({"ebm": EBM, "rule": {"learner": "one_rule"}}), "s", "s.yaml")
     assert list(made.arms) == ["rule~certified"]
     (note,) = made.skipped
@@ -76,13 +76,15 @@ def test_a_study_without_the_package_leaves_the_peer_out_and_says_so(without_int
         assert word in note
 
 
-def test_an_absent_peer_is_checked_all_the_same(without_interpret):
+def test_an_absent_peer_is_checked_all_the_same(without):
+    without("interpret")
     wrong = {**EBM, "grid": {"learning_rat": [0.1]}}
     with pytest.raises(study.StudyError, match="did you mean 'learning_rate'"):
         study.from_mapping(content({"ebm": wrong, "rule": {"learner": "one_rule"}}), "s", "s.yaml")
 
 
-def test_a_study_of_nothing_but_absent_peers_is_an_error(without_interpret):
+def test_a_study_of_nothing_but_absent_peers_is_an_error(without):
+    without("interpret")
     with pytest.raises(study.StudyError, match=r"no learner is left.*privcurve\[peers\]"):
         study.from_mapping(content({"ebm": EBM}), "s", "s.yaml")
 

@@ -3,10 +3,9 @@
 import dataclasses
 import itertools
 import math
-import sys
-from pathlib import Path
 
 import numpy as np
+import privgam_classes as reference
 import pytest
 from scipy.special import softmax
 
@@ -19,9 +18,6 @@ from privcurve.learners.additive.privgam import PrivGAMClassifier, plan_of
 from privcurve.learners.additive.residuals import bin_maps
 from privcurve.privacy.calibration.privgam import gaussian_budget
 from privcurve.privacy.curator import Curator
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "reference"))
-import privgam_classes as reference
 
 N_BINS = (12, 4, 3, 6)
 ORDERED = (True, False, False, True)

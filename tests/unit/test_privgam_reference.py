@@ -1,18 +1,13 @@
 """PrivGAM beside a plain program of the same formulas."""
 
-import sys
-from pathlib import Path
-
 import numpy as np
 import pytest
 
+import privgam as reference
 from privcurve.learners.additive import rule
 from privcurve.learners.additive.linear_part import LinearPart, shrunk
 from privcurve.learners.additive.privgam import PrivGAMClassifier
 from privcurve.privacy.calibration.privgam import gaussian_budget
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "reference"))
-import privgam as reference
 
 N_BINS = (20, 4, 3, 6)
 ORDERED = (True, False, False, True)

@@ -5,13 +5,13 @@ from __future__ import annotations
 import csv
 import io
 import runpy
-import sys
 from functools import partial
 from itertools import islice
 from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
+import one_cell as reference
 import pandas as pd
 import pyarrow
 import pyarrow.parquet
@@ -20,9 +20,6 @@ from any_table import COLUMNS, EXCEL, LABEL, TEXTS, TYPED, named, one_by_one, ta
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from raw_files import workbook
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "reference"))
-import one_cell as reference
 
 from privcurve import models
 from privcurve.cli import main

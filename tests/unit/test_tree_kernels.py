@@ -1,12 +1,7 @@
 """Trees of the kernel against the plain reference, on equal noise."""
 
-import sys
-from pathlib import Path
-
 import numpy as np
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "reference"))
 import tree as reference
 
 from privcurve.kernels.lazybb_trees import TreeNoise, bin_rows, boost_trees
