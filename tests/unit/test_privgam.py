@@ -78,7 +78,8 @@ def test_smoothing_averages_by_marginal_likelihood(ordered):
     weights = np.exp([log for _, _, log in found])
     weights /= weights.sum()
     mean, variance = np.empty(n_bins), np.empty(n_bins)
-    nothing = smooth(z, noise, ordered, SIZES, LENGTHS, mean, variance)
+    one = [each[None] for each in (z, noise, mean, variance)]
+    nothing = smooth(*one[:2], ordered, SIZES, LENGTHS, *one[2:])
     expected = sum(w * m for w, (m, _, _) in zip(weights, found, strict=True))
     square = sum(w * (v + m**2) for w, (m, v, _) in zip(weights, found, strict=True))
     assert mean == pytest.approx(expected)

@@ -10,7 +10,7 @@ import pytest
 from scipy.special import softmax
 
 from privcurve.coding import Records
-from privcurve.kernels.privgam_many import smooth_classes
+from privcurve.kernels.privgam import smooth
 from privcurve.learners.additive import rule
 from privcurve.learners.additive.class_model import ClassModel
 from privcurve.learners.additive.many_classes import ClassFit, ClassResiduals, chances_of
@@ -76,7 +76,7 @@ def test_smoothing_is_that_of_the_plain_program(ordered):
     z, noise = rng.normal(size=(4, 9)), rng.uniform(0.1, 2.0, (4, 9))
     mean, spread = np.empty(z.shape), np.empty(z.shape)
     sizes, lengths = np.array(rule.SIZES), np.array(rule.LENGTHS)
-    nothing = smooth_classes(z, noise, ordered, sizes, lengths, mean, spread)
+    nothing = smooth(z, noise, ordered, sizes, lengths, mean, spread)
     expected, weight = reference.smooth(z, noise, ordered)
     assert mean == pytest.approx(expected, abs=1e-9)
     assert nothing == pytest.approx(weight, rel=1e-9)

@@ -119,18 +119,18 @@ def smooth(
     mean: Floats,
     variance: Floats,
 ) -> float:
-    """Average posterior means over sizes and kinds of prior.
+    """Average posterior means over sizes and kinds of prior, which all scores share.
 
     Parameters
     ----------
-    z, noise : ndarray of shape (n_bins,)
+    z, noise : ndarray of shape (n_scores, n_bins)
         Values and their variances, above 0.
     ordered : bool
     sizes : ndarray of shape (n_sizes,)
         τ; the first is 0.
     lengths : ndarray of shape (n_lengths,)
         Correlation lengths, as parts of the column; 0 stands for a line and the longest of them.
-    mean, variance : ndarray of shape (n_bins,)
+    mean, variance : ndarray of shape (n_scores, n_bins)
         Overwritten: of the posterior mixture.
 
     Returns
@@ -138,40 +138,42 @@ def smooth(
     float
         The posterior weight of τ = 0.
     """
-    n_bins = len(z)
+    n_scores, n_bins = z.shape
     kinds = len(lengths) if ordered and n_bins > 2 else 1
     n = 1 + (len(sizes) - 1) * kinds
-    logs = np.empty(n)
-    means = np.zeros((n, n_bins))
-    squares = np.zeros((n, n_bins))
-    nothing = 0.0
-    for b in range(n_bins):
-        nothing -= 0.5 * (math.log(noise[b]) + z[b] * z[b] / noise[b])
-    logs[0] = nothing + math.log(kinds)
+    logs = np.zeros(n)
+    means = np.zeros((n, n_scores, n_bins))
+    squares = np.zeros((n, n_scores, n_bins))
     longest = lengths.max()
-    k = 1
-    for tau in sizes[1:]:
-        for kind in range(kinds):
-            if kinds == 1:
-                logs[k] = _apart(z, noise, tau * tau, means[k], squares[k])
-            elif lengths[kind] > 0:
-                step = math.exp(-1.0 / (n_bins * lengths[kind]))
-                logs[k] = _along(z, noise, tau * tau, step, 0.0, means[k], squares[k])
-            else:
-                step = math.exp(-1.0 / (n_bins * longest))
-                half = 0.5 * tau * tau
-                logs[k] = _along(z, noise, half, step, half, means[k], squares[k])
-            k += 1
+    for c in range(n_scores):
+        for b in range(n_bins):
+            logs[0] -= 0.5 * (math.log(noise[c, b]) + z[c, b] * z[c, b] / noise[c, b])
+        i = 1
+        for tau in sizes[1:]:
+            size = tau * tau
+            for kind in range(kinds):
+                to, spread = means[i, c], squares[i, c]
+                if kinds == 1:
+                    logs[i] += _apart(z[c], noise[c], size, to, spread)
+                elif lengths[kind] > 0:
+                    step = math.exp(-1.0 / (n_bins * lengths[kind]))
+                    logs[i] += _along(z[c], noise[c], size, step, 0.0, to, spread)
+                else:
+                    step = math.exp(-1.0 / (n_bins * longest))
+                    half = 0.5 * size
+                    logs[i] += _along(z[c], noise[c], half, step, half, to, spread)
+                i += 1
+    logs[0] += math.log(kinds)
     weights = np.exp(logs - logs.max())
     weights /= weights.sum()
     mean[:] = 0.0
     variance[:] = 0.0
-    for i in range(n):
+    for c in range(n_scores):
         for b in range(n_bins):
-            mean[b] += weights[i] * means[i, b]
-            variance[b] += weights[i] * (squares[i, b] + means[i, b] ** 2)
-    for b in range(n_bins):
-        variance[b] = max(0.0, variance[b] - mean[b] ** 2)
+            for i in range(n):
+                mean[c, b] += weights[i] * means[i, c, b]
+                variance[c, b] += weights[i] * (squares[i, c, b] + means[i, c, b] ** 2)
+            variance[c, b] = max(0.0, variance[c, b] - mean[c, b] ** 2)
     return weights[0]
 
 

@@ -1,4 +1,4 @@
-"""PrivGAM of more than two classes: sums of clipped residuals by class, and smoothing.
+"""PrivGAM of more than two classes: sums of clipped residuals by class.
 
 As of two classes (``kernels/privgam.py``), what a record adds to a sum is a whole number that
 follows from its own scores alone: weights of classes are whole numbers of a table, their sums are
@@ -16,7 +16,6 @@ from numba import njit
 from numpy.typing import NDArray
 
 from privcurve.coding import Floats, Ints
-from privcurve.kernels.privgam import _along, _apart
 
 # Quotients are made smaller by this factor, more than all roundings of a product can add.
 DOWN = 1.0 - 2.0**-40
@@ -137,60 +136,3 @@ def class_signed_sums(columns: NDArray[Any], starts: Ints, rows: ScoredClasses) 
             for k in range(n_classes):
                 of_column[column[i], k] += residuals[i, k]
     return sums.T.copy()
-
-
-@njit(cache=True, nogil=True)
-def smooth_classes(
-    z: Floats,
-    noise: Floats,
-    ordered: bool,
-    sizes: Floats,
-    lengths: Floats,
-    mean: Floats,
-    variance: Floats,
-) -> float:
-    """Average posterior means over sizes and kinds of prior, which all classes share.
-
-    Parameters are those of :func:`privcurve.kernels.privgam.smooth`; values, variances and what is
-    overwritten are of shape (n_classes, n_bins).
-
-    Returns
-    -------
-    float
-        The posterior weight of τ = 0.
-    """
-    n_classes, n_bins = z.shape
-    kinds = len(lengths) if ordered and n_bins > 2 else 1
-    n = 1 + (len(sizes) - 1) * kinds
-    logs = np.zeros(n)
-    means = np.zeros((n, n_classes, n_bins))
-    squares = np.zeros((n, n_classes, n_bins))
-    longest = lengths.max()
-    for c in range(n_classes):
-        for b in range(n_bins):
-            logs[0] -= 0.5 * (math.log(noise[c, b]) + z[c, b] * z[c, b] / noise[c, b])
-        i = 1
-        for tau in sizes[1:]:
-            size = tau * tau
-            for kind in range(kinds):
-                to, spread = means[i, c], squares[i, c]
-                if kinds == 1:
-                    logs[i] += _apart(z[c], noise[c], size, to, spread)
-                elif lengths[kind] > 0:
-                    step = math.exp(-1.0 / (n_bins * lengths[kind]))
-                    logs[i] += _along(z[c], noise[c], size, step, 0.0, to, spread)
-                else:
-                    step = math.exp(-1.0 / (n_bins * longest))
-                    half = 0.5 * size
-                    logs[i] += _along(z[c], noise[c], half, step, half, to, spread)
-                i += 1
-    logs[0] += math.log(kinds)
-    weights = np.exp(logs - logs.max())
-    weights /= weights.sum()
-    mean[:] = 0.0
-    variance[:] = 0.0
-    for i in range(n):
-        mean += weights[i] * means[i]
-        variance += weights[i] * (squares[i] + means[i] ** 2)
-    variance[:] = np.maximum(0.0, variance - mean**2)
-    return weights[0]

@@ -224,21 +224,13 @@ class BoostingForPeopleClassifier(HalfSpaceVoteClassifier, PrivateClassifier):
 
     Parameters
     ----------
-    n_rounds : int
-        T.
-    largest, smallest : float
-        Caps of a weight, c₂ ≥ 1 and 1/c₁ ≤ 1.
-    public_columns : sequence of int or None
-        Positions of public columns; the label is public then. None: nothing is.
-    epsilon : float
-        ε, above 0; infinite: no noise.
+    n_rounds, largest, smallest, public_columns, epsilon, n_bins, bounds, classes, random_state
+        As of :class:`BRCClassifier`.
     delta : float
         Must be 0.
     calibration : str
         ``certified`` or ``published``, see
         :class:`~privcurve.privacy.calibration.brc.PeopleNoise`.
-    n_bins, bounds, classes, random_state
-        See :class:`~privcurve.learners.base.CodedClassifier`.
 
     Attributes
     ----------

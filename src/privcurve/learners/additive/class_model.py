@@ -11,6 +11,7 @@ import numpy as np
 from scipy.special import log_softmax
 
 from privcurve.coding import Codes, Floats, Ints
+from privcurve.learners.additive.model import columns_in_words
 from privcurve.learners.additive.residuals import SCORE_BITS
 from privcurve.learners.shared.checks import require
 
@@ -106,23 +107,11 @@ class ClassModel:
             + ", ".join(f"{name} {value:+.2f} (± {error:.2f})" for name, value, error in starts)
             + ", and to that comes what follows:"
         ]
-        spans = np.array([values.max() - values.min() for values in self.class_shapes])
-        unused = []
-        for j in np.argsort(-spans, kind="stable").tolist():
-            values, errors = self.class_shapes[j], self.class_errors[j]
-            name = f"column {j}" if names is None else names[j]
-            if not values.any():
-                unused.append(name)
-                continue
-            ends = []
-            for at in (int(values.argmin()), int(values.argmax())):
-                k, code = divmod(at, values.shape[1])
-                where = f"code {code}" if bin_names is None else bin_names[j][code]
-                ends.append(
-                    f"{values[k, code]:+.2f} (± {errors[k, code]:.2f}) for {classes[k]} "
-                    f"where {where}"
-                )
-            lines.append(f"  {name}: from {ends[0]} up to {ends[1]}")
+        named = names or [f"column {j}" for j in range(len(self.class_shapes))]
+        columns, unused = columns_in_words(
+            self.class_shapes, self.class_errors, named, bin_names, classes
+        )
+        lines += columns
         if unused:
             lines.append(f"Without effect: {', '.join(unused)}.")
         return "\n".join(lines)

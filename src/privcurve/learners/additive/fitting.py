@@ -141,12 +141,18 @@ class Fit:
             left = prior / (prior + noise)
             self.errors[j] = np.sqrt(left * (noise + self._running[j].of_records()))
         else:
-            mean, spread = np.empty(len(z)), np.empty(len(z))
-            self._nothing[j] = smooth(z, noise, self.ordered[j], SIZES, LENGTHS, mean, spread)
+            mean, spread = self._smoothed(j, z, noise)
             self._smooth[j] = mean
             # What smoothing leaves of the noise it leaves of the spread of records as well.
             self.errors[j] = np.sqrt(spread * (1.0 + self._running[j].of_records() / noise))
         self._set([j])
+
+    def _smoothed(self, j: int, z: Floats, noise: Floats) -> tuple[Floats, Floats]:
+        """Return the posterior means and variances of a column's values, of one score or more."""
+        scores, noises = np.atleast_2d(z), np.atleast_2d(noise)
+        mean, spread = np.empty(scores.shape), np.empty(scores.shape)
+        self._nothing[j] = smooth(scores, noises, self.ordered[j], SIZES, LENGTHS, mean, spread)
+        return mean.reshape(z.shape), spread.reshape(z.shape)
 
     def _name(self, j: int) -> str:
         if j > self.intercept:

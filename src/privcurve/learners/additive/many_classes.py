@@ -22,10 +22,9 @@ from privcurve.kernels.privgam_many import (
     class_residual_sums,
     class_residuals,
     class_signed_sums,
-    smooth_classes,
 )
 from privcurve.learners.additive import rule
-from privcurve.learners.additive.fitting import LENGTHS, SIZES, Fit, Running
+from privcurve.learners.additive.fitting import Fit, Running
 from privcurve.learners.additive.residuals import (
     LARGEST_MARGIN,
     SCORE_BITS,
@@ -220,10 +219,7 @@ class ClassFit(Fit):
             mean = left * z
             self.errors[j] = np.sqrt(left * (noise + self._running[j].of_records()))
         else:
-            mean, spread = np.empty(z.shape), np.empty(z.shape)
-            self._nothing[j] = smooth_classes(
-                z, noise, self.ordered[j], SIZES, LENGTHS, mean, spread
-            )
+            mean, spread = self._smoothed(j, z, noise)
             self.errors[j] = np.sqrt(spread * (1.0 + self._running[j].of_records() / noise))
         self._smooth[j] = mean - mean.mean(axis=0)
         self._set([j])

@@ -134,21 +134,9 @@ class AdditiveModel:
             f"The score is {self.intercept:+.2f} (± {self.intercept_error:.2f}), and to that comes "
             "what follows; above 0 the label is the positive one:"
         ]
-        named = [f"column {j}" if names is None else names[j] for j in range(len(self.shapes))]
-        spans = np.array([values.max() - values.min() for values in self.shapes])
-        unused = []
-        for j in np.argsort(-spans, kind="stable").tolist():
-            name = named[j]
-            if not self.shapes[j].any():
-                unused.append(name)
-                continue
-            ends = []
-            for code in (int(self.shapes[j].argmin()), int(self.shapes[j].argmax())):
-                where = f"code {code}" if bin_names is None else bin_names[j][code]
-                ends.append(
-                    f"{self.shapes[j][code]:+.2f} (± {self.errors[j][code]:.2f}) where {where}"
-                )
-            lines.append(f"  {name}: from {ends[0]} up to {ends[1]}")
+        named = names or [f"column {j}" for j in range(len(self.shapes))]
+        columns, unused = columns_in_words(self.shapes, self.errors, named, bin_names)
+        lines += columns
         for pair in self.pairs:
             first, second = (named[j] for j in pair.columns)
             ends = [
@@ -167,3 +155,31 @@ class AdditiveModel:
 
     def __str__(self) -> str:
         return self.words or self.in_words()
+
+
+def columns_in_words(
+    shapes: Sequence[Floats],
+    errors: Sequence[Floats],
+    names: Sequence[str],
+    bin_names: Sequence[Sequence[str]] | None,
+    classes: Sequence[str] = (),
+) -> tuple[list[str], list[str]]:
+    """Return a line for each column, by how far apart its values are, and those without effect.
+
+    Values are of shape (n_bins,), or (n_classes, n_bins) where there are names of classes.
+    """
+    lines, unused = [], []
+    spans = np.array([np.ptp(values) for values in shapes])
+    for j in np.argsort(-spans, kind="stable").tolist():
+        values = shapes[j]
+        if not values.any():
+            unused.append(names[j])
+            continue
+        ends = []
+        for at in (int(values.argmin()), int(values.argmax())):
+            k, code = divmod(at, values.shape[-1])
+            whose = f"for {classes[k]} " if classes else ""
+            where = f"code {code}" if bin_names is None else bin_names[j][code]
+            ends.append(f"{values.flat[at]:+.2f} (± {errors[j].flat[at]:.2f}) {whose}where {where}")
+        lines.append(f"  {names[j]}: from {ends[0]} up to {ends[1]}")
+    return lines, unused

@@ -72,6 +72,16 @@ HOLDERS = {
 }
 TRUSTS = ("central", "local", "secure_sum")
 
+# What learners with Gaussian noise on sums of all columns at once have in common.
+GAUSSIAN: dict[str, Any] = {
+    "calibrations": (CERTIFIED,),
+    "approximate": True,
+    "pure": False,
+    "told": ("ordered",),
+    "neighbours": (REPLACE_ONE, ADD_REMOVE),
+}
+GROUPS = Parameter(16, int, low=2)
+
 _CHOSEN = {"splits": ("chosen",)}
 
 ENTRIES: tuple[LearnerEntry, ...] = (
@@ -359,67 +369,51 @@ ENTRIES: tuple[LearnerEntry, ...] = (
         path="privcurve.learners.linear.dp_newton:DPNewtonClassifier",
         version=2,
         title="DP joint Newton",
-        calibrations=(CERTIFIED,),
-        approximate=True,
-        pure=False,
+        **GAUSSIAN,
         parameters={
             "n_steps": Parameter(8, int, low=1, size=True),
             "gram_share": share(0.25),
-            "n_groups": Parameter(16, int, low=2),
+            "n_groups": GROUPS,
         },
         seconds=costs.dp_newton,
-        told=("ordered",),
-        neighbours=(REPLACE_ONE, ADD_REMOVE),
     ),
     LearnerEntry(
         name="dp_gradient_descent",
         path="privcurve.learners.linear.dp_gradient_descent:DPGradientDescentClassifier",
         title="DP gradient descent",
-        calibrations=(CERTIFIED,),
-        approximate=True,
-        pure=False,
+        **GAUSSIAN,
         parameters={
             "n_steps": Parameter(30, int, low=1, size=True),
             "learning_rate": positive(2.0),
-            "n_groups": Parameter(16, int, low=2),
+            "n_groups": GROUPS,
             "n_estimate": Parameter(None, int, low=1),
         },
         seconds=costs.dp_gradient_descent,
-        told=("ordered",),
-        neighbours=(REPLACE_ONE, ADD_REMOVE),
     ),
     # Tang and others 2023: least squares in its place.
     LearnerEntry(
         name="boosted_adassp",
         path="privcurve.learners.linear.boosted_adassp:BoostedAdaSSPClassifier",
         title="Boosted AdaSSP",
-        calibrations=(CERTIFIED,),
-        approximate=True,
-        pure=False,
+        **GAUSSIAN,
         parameters={
             "n_rounds": Parameter(10, int, low=1, size=True),
             "gram_share": share(0.3),
-            "n_groups": Parameter(16, int, low=2),
+            "n_groups": GROUPS,
         },
         seconds=costs.boosted_adassp,
-        told=("ordered",),
-        neighbours=(REPLACE_ONE, ADD_REMOVE),
     ),
     # McKenna, Miklau and Sheldon 2021: synthetic records of a tree of columns, then boosting.
     LearnerEntry(
         name="mst",
         path="privcurve.learners.boosting.mst:MSTClassifier",
         title="MST, then boosting",
-        calibrations=(CERTIFIED,),
-        approximate=True,
-        pure=False,
+        **GAUSSIAN,
         parameters={
             "n_rounds": Parameter(100, int, low=1, size=True),
-            "n_groups": Parameter(16, int, low=2),
+            "n_groups": GROUPS,
             "most_records": Parameter(20_000, int, low=1),
         },
         seconds=costs.mst,
-        told=("ordered",),
-        neighbours=(REPLACE_ONE, ADD_REMOVE),
     ),
 )
