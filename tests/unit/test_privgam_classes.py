@@ -200,6 +200,19 @@ def test_little_budget_leaves_a_noisy_majority():
     assert model.n_features_used_ == 0
 
 
+@pytest.mark.parametrize(("epsilon", "delta"), [(0.5, 1e-5), (1.0, 0.0)])
+@pytest.mark.parametrize("n_steps", [None, 3])
+def test_a_greedy_fit_of_more_classes_does_not_end_with_the_intercept(epsilon, delta, n_steps):
+    X, y = problem(2000)
+    budget = {"epsilon": epsilon, "delta": delta, "method": "greedy", "n_steps": n_steps}
+    ends = {
+        n_classes: fitted(X, np.minimum(y, n_classes - 1), n_classes, **budget, random_state=0)
+        for n_classes in (2, 3)
+    }
+    last = {k: model.privacy_.ledger[-1].what.split(" ")[0] for k, model in ends.items()}
+    assert last == {2: "last:", 3: "step"}
+
+
 def test_little_budget_has_fewer_bins_and_the_rule_counts_classes():
     assert rule.few_bins(1000, 0.3, 16, 2, pure=False) == rule.FEW_BINS
     assert rule.few_bins(1000, 0.3, 16, 3, pure=False) == rule.CLASS_BINS

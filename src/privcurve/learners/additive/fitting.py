@@ -379,7 +379,10 @@ class Fit:
         self._set([j])
 
     def greedy(self, n_steps: int, linear: bool, first: float, last: float, n_records: int) -> None:
-        """Ask a chosen column a step; the intercept first and last, and it may be chosen too."""
+        """Ask a chosen column a step; the intercept first, and last with a share of its own.
+
+        It may be chosen too.
+        """
         if self.budget.pure and self.budget.private:
             self.margin(first, n_records)
         else:

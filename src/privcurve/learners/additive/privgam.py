@@ -226,12 +226,12 @@ def plan_of(
     if settings.linear == rule.RULE:
         alone = n_classes == 2 and not mixed
         linear = alone and rule.has_line(ordered, n, budget.amount, pure)
-    n_steps, intercept = int(settings.n_rounds), (rule.FIRST_SHARE, rule.LAST_SHARE)
+    n_steps, intercept = int(settings.n_rounds), (rule.FIRST_SHARE, rule.last_share(n_classes))
     if method == rule.GREEDY:
         budget = mixed_budget(epsilon, delta, neighbours)
         n_steps = int(settings.n_steps or 0) or rule.steps(n, budget.amount, pure)
         if private and settings.n_steps is None:
-            intercept = rule.intercept_shares(n, budget.amount, pure)
+            intercept = rule.intercept_shares(n, budget.amount, pure, n_classes)
             if intercept[0] == 1.0:
                 # One number: pure noise is the smaller one.
                 n_steps, linear = 0, False
