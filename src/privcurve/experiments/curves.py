@@ -10,9 +10,10 @@ from functools import cache, cached_property
 from pathlib import Path
 from typing import Any, Protocol
 
-from privcurve.datasets import Domain, check_current, describe, facts
+from privcurve.datasets import check_current, describe, facts
 from privcurve.experiments import canonical
 from privcurve.experiments.arms import Arm, Point
+from privcurve.experiments.cells import Named
 from privcurve.experiments.splits import Split
 from privcurve.experiments.study import ALL, AUC, BEST, DEFAULT_METRIC, Finalists, Study
 from privcurve.learners import registry
@@ -49,16 +50,8 @@ def _coded(dataset: str) -> dict[str, Any] | None:
         return None
 
 
-class About(Protocol):
+class About(Named, Protocol):
     """What a curve knows of its dataset: a description, or facts of the coded data."""
-
-    @property
-    def name(self) -> str:
-        """Its name."""
-
-    @property
-    def domain(self) -> Domain:
-        """What is public."""
 
     @property
     def n_rows(self) -> int:

@@ -13,17 +13,16 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize
 from sklearn.ensemble import HistGradientBoostingClassifier
 
-from privcurve.coding import Codes, Floats, Ints, Records, bin_starts, merged_bins
+from privcurve.coding import Codes, Floats, Ints, Records, bin_starts
 from privcurve.kernels.trees.form import Trees, add_trees, bin_codes
-from privcurve.learners.base import BUDGET, PrivateClassifier
-from privcurve.learners.shared.chances import CERTAIN, ChanceClassifier, only_label
-from privcurve.learners.shared.checks import all_between, ordered_columns, require
+from privcurve.learners.shared.chances import CERTAIN, only_label
+from privcurve.learners.shared.checks import all_between, require
+from privcurve.learners.shared.grouped import GroupedClassifier
 from privcurve.learners.shared.threads import one_thread
-from privcurve.privacy.budget import ADD_REMOVE, REPLACE_ONE
+from privcurve.privacy.budget import ADD_REMOVE
 from privcurve.privacy.curator import Curator
-from privcurve.privacy.ledger import ASSUMED_ORDER, PrivacyStatement
 from privcurve.privacy.mechanisms import score_range
-from privcurve.privacy.noise import Announced, noise_of
+from privcurve.privacy.noise import Announced
 from privcurve.privacy.sensitivity.counts import feature_histograms_l2, histogram_l1
 
 COUNTS = "counts of each column by code, and of the labels"
@@ -41,7 +40,7 @@ Pair = tuple[int, int]
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class MSTClassifier(ChanceClassifier, PrivateClassifier):
+class MSTClassifier(GroupedClassifier):
     r"""Gradient boosting of synthetic records, which are drawn from a private tree of columns.
 
     After McKenna, Miklau and Sheldon, *Winning the NIST contest: a scalable and general approach to
@@ -60,18 +59,13 @@ class MSTClassifier(ChanceClassifier, PrivateClassifier):
     ----------
     n_rounds : int
         Of boosting; scikit-learn's defaults else, without early stopping.
-    n_groups : int
-        Neighbouring bins of ordered columns are merged to at most so many.
     most_records : int
         As many records are drawn as there are, or as were estimated, but no more than this.
     neighbours : str
         ``replace-one``; or ``add-remove``, as in the paper: then the number of records is not
         public, and estimated from the first counts.
-    ordered : sequence of bool, bool or None
-        Which columns have codes in the order of what they mean; public. None: all where `bounds`
-        is given, else none.
-    epsilon, delta, calibration
-        ε; δ above 0, since noise is Gaussian; ``certified``.
+    n_groups, ordered, epsilon, delta, calibration
+        See :class:`~privcurve.learners.shared.grouped.GroupedClassifier`.
     n_bins, bounds, classes, random_state
         See :class:`~privcurve.learners.base.CodedClassifier`.
 
@@ -95,21 +89,8 @@ class MSTClassifier(ChanceClassifier, PrivateClassifier):
         "start_": float,
     }
 
-    delta: float = 1e-5
     n_rounds: int = 100
-    n_groups: int = 16
     most_records: int = 20_000
-    neighbours: str = REPLACE_ONE
-    ordered: Sequence[bool] | bool | None = None
-
-    def _guarantee(self, n: int) -> PrivacyStatement:
-        return noise_of(
-            self._learner,
-            tuple(self._calls(n)),
-            neighbours=self.neighbours,
-            assumptions=(ASSUMED_ORDER,),
-            **{name: getattr(self, name) for name in BUDGET},
-        )
 
     def _calls(self, n: int) -> Sequence[Announced]:
         d, third = len(self.n_bins_), 1 / 3
@@ -124,9 +105,7 @@ class MSTClassifier(ChanceClassifier, PrivateClassifier):
 
     def _release(self, records: Records, curator: Curator) -> None:
         codes, signs, counts, _ = records
-        by_default, d = self.bounds is not None, len(self.n_bins_)
-        ordered = ordered_columns(self._learner, self.ordered, by_default, d)
-        groups = merged_bins(self.n_bins_, self.n_bins_ * np.array(ordered), self.n_groups)
+        d, groups = len(self.n_bins_), self._groups()
         merged = [group[codes[:, j]] for j, group in enumerate(groups)] + [
             (signs > 0).astype(np.int64)
         ]

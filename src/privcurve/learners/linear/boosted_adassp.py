@@ -42,10 +42,8 @@ class BoostedAdaSSPClassifier(JointClassifier):
     n_rounds : int
     gram_share : float
         Of the budget (ρ), for the Gram matrix; the rounds share the rest evenly.
-    n_groups, neighbours, ordered
-        See :class:`~privcurve.learners.linear.dp_newton.DPNewtonClassifier`.
-    epsilon, delta, calibration
-        ε; δ above 0, since noise is Gaussian; ``certified``.
+    n_groups, neighbours, ordered, epsilon, delta, calibration
+        See :class:`~privcurve.learners.shared.grouped.GroupedClassifier`.
     n_bins, bounds, classes, random_state
         See :class:`~privcurve.learners.base.CodedClassifier`.
 
@@ -68,7 +66,7 @@ class BoostedAdaSSPClassifier(JointClassifier):
 
     def _release(self, records: Records, curator: Curator) -> None:
         codes, signs, counts, _ = records
-        groups = self._merged()
+        groups = self._groups()
         rows = self._rows(codes, groups)
         gram, deviation = noisy_gram(rows, counts, curator)
         ridge = max(RIDGE * deviation * math.sqrt(len(gram)), 1e-9 * float(np.trace(gram)), 1.0)

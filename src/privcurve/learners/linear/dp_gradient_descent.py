@@ -38,12 +38,10 @@ class DPGradientDescentClassifier(JointClassifier):
     learning_rate : float
         Of the mean slope. The best one depends on the records: it has to be known, or chosen
         within the budget (``tuned``).
-    n_groups, neighbours, ordered
-        See :class:`~privcurve.learners.linear.dp_newton.DPNewtonClassifier`.
     n_estimate : int or None
         About how many records there are, from public sources; with ``add-remove`` alone.
-    epsilon, delta, calibration
-        ε; δ above 0, since noise is Gaussian; ``certified``.
+    n_groups, neighbours, ordered, epsilon, delta, calibration
+        See :class:`~privcurve.learners.shared.grouped.GroupedClassifier`.
     n_bins, bounds, classes, random_state
         See :class:`~privcurve.learners.base.CodedClassifier`.
 
@@ -75,7 +73,7 @@ class DPGradientDescentClassifier(JointClassifier):
     def _release(self, records: Records, curator: Curator) -> None:
         codes, signs, counts, _ = records
         n = records.n if self.n_estimate is None else int(self.n_estimate)
-        groups = self._merged()
+        groups = self._groups()
         rows = self._rows(codes, groups)
         model = np.zeros(rows.shape[1])
         for k in range(1, self.n_steps + 1):

@@ -38,15 +38,8 @@ class DPNewtonClassifier(JointClassifier):
     n_steps : int
     gram_share : float
         Of the budget (ρ), for the Gram matrix; the steps share the rest evenly.
-    n_groups : int
-        Neighbouring bins of ordered columns are merged to at most so many.
-    neighbours : str
-        ``replace-one``, or ``add-remove``: then the number of records is not public.
-    ordered : sequence of bool, bool or None
-        Which columns have codes in the order of what they mean; public. None: all where `bounds`
-        is given, else none.
-    epsilon, delta, calibration
-        ε; δ above 0, since noise is Gaussian; ``certified``.
+    n_groups, neighbours, ordered, epsilon, delta, calibration
+        See :class:`~privcurve.learners.shared.grouped.GroupedClassifier`.
     n_bins, bounds, classes, random_state
         See :class:`~privcurve.learners.base.CodedClassifier`.
 
@@ -69,7 +62,7 @@ class DPNewtonClassifier(JointClassifier):
 
     def _release(self, records: Records, curator: Curator) -> None:
         codes, signs, counts, _ = records
-        groups = self._merged()
+        groups = self._groups()
         rows = self._rows(codes, groups)
         inverse = floored_inverse(*noisy_gram(rows, counts, curator))
         model = np.zeros(rows.shape[1])

@@ -17,16 +17,13 @@ from privcurve.coding import (
     Ints,
     Signs,
     bin_starts,
-    merged_bins,
     one_hot,
 )
-from privcurve.learners.base import BUDGET, PrivateClassifier
-from privcurve.learners.shared.chances import ChanceClassifier, whole_residuals
-from privcurve.learners.shared.checks import ordered_columns, require
-from privcurve.privacy.budget import REPLACE_ONE
+from privcurve.learners.shared.chances import whole_residuals
+from privcurve.learners.shared.checks import require
+from privcurve.learners.shared.grouped import GroupedClassifier
 from privcurve.privacy.curator import Curator
-from privcurve.privacy.ledger import ASSUMED_ORDER, PrivacyStatement
-from privcurve.privacy.noise import Announced, noise_of
+from privcurve.privacy.noise import Announced
 from privcurve.privacy.sensitivity.counts import (
     one_hot_gram_l2,
     one_hot_slopes_l2,
@@ -40,38 +37,13 @@ SOURCE = "docs/proofs.md, joint Newton steps"
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class JointClassifier(ChanceClassifier, PrivateClassifier):
+class JointClassifier(GroupedClassifier):
     """A score linear in one-hot codes, fitted to noisy sums of clipped residuals of all columns.
 
     Subclasses say how a step is made of the slopes.
     """
 
-    delta: float = 1e-5
-    n_groups: int = 16
-    neighbours: str = REPLACE_ONE
-    ordered: Sequence[bool] | bool | None = None
-
     _released: ClassVar[Mapping[str, Any]] = {"coef_": Floats, "intercept_": float}
-
-    def _guarantee(self, n: int) -> PrivacyStatement:
-        budget = {name: getattr(self, name) for name in BUDGET}
-        return noise_of(
-            self._learner,
-            tuple(self._calls(n)),
-            neighbours=self.neighbours,
-            assumptions=self._assumed(),
-            **budget,
-        )
-
-    def _assumed(self) -> tuple[str, ...]:
-        """Return what is assumed public beside what always is."""
-        return (ASSUMED_ORDER,)
-
-    def _merged(self) -> list[Codes]:
-        """Return the group of each code, by column: neighbouring codes of ordered columns."""
-        by_default = self.bounds is not None
-        ordered = ordered_columns(self._learner, self.ordered, by_default, len(self.n_bins_))
-        return merged_bins(self.n_bins_, self.n_bins_ * np.array(ordered), self.n_groups)
 
     def _rows(self, codes: Codes, groups: Sequence[Codes]) -> csr_array:
         """Return the inputs: a one for the group of each column's code, and one for all rows."""

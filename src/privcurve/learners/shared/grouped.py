@@ -1,0 +1,58 @@
+"""What learners of all columns at once share: Gaussian noise, and groups of neighbouring codes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from privcurve.coding import Codes, merged_bins
+from privcurve.learners.base import BUDGET, PrivateClassifier
+from privcurve.learners.shared.chances import ChanceClassifier
+from privcurve.learners.shared.checks import ordered_columns
+from privcurve.privacy.budget import REPLACE_ONE
+from privcurve.privacy.ledger import ASSUMED_ORDER, PrivacyStatement
+from privcurve.privacy.noise import noise_of
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class GroupedClassifier(ChanceClassifier, PrivateClassifier):
+    """A learner with Gaussian noise, which merges neighbouring codes of ordered columns.
+
+    Parameters
+    ----------
+    n_groups : int
+        Neighbouring bins of ordered columns are merged to at most so many.
+    neighbours : str
+        ``replace-one``, or ``add-remove``: then the number of records is not public.
+    ordered : sequence of bool, bool or None
+        Which columns have codes in the order of what they mean; public. None: all where `bounds`
+        is given, else none.
+    epsilon, delta, calibration
+        ε; δ above 0, since noise is Gaussian; ``certified``.
+    """
+
+    delta: float = 1e-5
+    n_groups: int = 16
+    neighbours: str = REPLACE_ONE
+    ordered: Sequence[bool] | bool | None = None
+
+    def _guarantee(self, n: int) -> PrivacyStatement:
+        return noise_of(
+            self._learner,
+            tuple(self._calls(n)),
+            neighbours=self.neighbours,
+            assumptions=self._assumed(),
+            **{name: getattr(self, name) for name in BUDGET},
+        )
+
+    def _assumed(self) -> tuple[str, ...]:
+        """Return what is assumed public beside what always is."""
+        return (ASSUMED_ORDER,)
+
+    def _groups(self) -> list[Codes]:
+        """Return the group of each code, by column: neighbouring codes of ordered columns."""
+        by_default = self.bounds is not None
+        ordered = ordered_columns(self._learner, self.ordered, by_default, len(self.n_bins_))
+        return merged_bins(self.n_bins_, self.n_bins_ * np.array(ordered), self.n_groups)
