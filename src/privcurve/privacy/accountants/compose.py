@@ -119,7 +119,7 @@ class Accountant:
     needs_delta: bool = True
     # Whether the search for noise tries it: not where another is never worse.
     best: bool = True
-    # Whether one evaluation takes some 10 ms, so that a search starts where others end.
+    # Whether one evaluation takes milliseconds, so that a search starts where others end.
     slow: bool = False
 
     def admits(self, costs: Costs, delta: float) -> bool:
