@@ -160,6 +160,16 @@ def test_where_a_record_is_added_its_number_is_an_estimate():
     assert added._total(99, [np.array([-5.0, 2.0])]) == 1
 
 
+def test_hardly_any_records_and_budget_give_a_model_too():
+    """Noise may leave no count of a column above 0."""
+    assert spread(np.zeros(3), 6, np.random.default_rng(0)).tolist().count(1) == 2
+    rng = np.random.default_rng(8)
+    X, y = rng.integers(0, 10, size=(30, 6)).astype(np.uint8), np.where(rng.random(30) < 0.5, -1, 1)
+    given = {"n_bins": 10, "classes": (-1, 1), "neighbours": "add-remove", "most_records": 200}
+    model = MSTClassifier(epsilon=0.03, delta=1e-5, random_state=8, **given).fit(X, y)
+    assert set(model.predict(X)) <= {-1, 1}
+
+
 def test_synthetic_records_of_one_label_give_a_constant(records):
     X, y = records
     model = MSTClassifier(epsilon=float("inf"), n_bins=N_BINS, classes=(-1, 1)).fit(X, abs(y))

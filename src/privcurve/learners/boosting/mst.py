@@ -325,6 +325,8 @@ def draw(
 
 def spread(weights: Floats, n: int, coins: np.random.Generator) -> Ints:
     """Return n places in random order, each as often as its weight says, up to one."""
+    # Where noise leaves no count above 0, all places are as likely.
+    weights = weights if weights.sum() > 0 else np.ones_like(weights)
     shares = n * weights / weights.sum()
     times = np.floor(shares).astype(np.int64)
     if left := n - int(times.sum()):
