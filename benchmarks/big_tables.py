@@ -96,7 +96,7 @@ def measure(n_rows: int, in_one: bool, dask: bool) -> None:
 
 def draw(page: Path, figure: Path) -> None:
     """Draw CPU seconds and resident memory by rows, of what was measured at several numbers."""
-    import matplotlib.pyplot as plt
+    from privcurve.figures import style
 
     points: dict[str, list[list[float]]] = {}
     for text in page.read_text().splitlines():
@@ -104,18 +104,22 @@ def draw(page: Path, figure: Path) -> None:
         if len(cells) == 9 and all(cells[k].replace(",", "").isdecimal() for k in (1, 4, 5)):
             row = [float(cells[k].replace(",", "")) for k in (1, 4, 5)]
             points.setdefault(cells[2], []).append(row)
-    _, axes = plt.subplots(1, 2, figsize=(9, 3.4), layout="constrained")
-    for what, rows in points.items():
-        if len(rows) == 1:
-            continue
-        n, cpu, memory = np.transpose(sorted(rows))
-        for ax, values in zip(axes, (cpu, memory), strict=True):
-            ax.semilogx(n, values, "o-", label=what, markersize=4)
-    for ax, title in zip(axes, ("CPU seconds", "resident memory, MB"), strict=True):
-        ax.set(xlabel="rows of 31 columns", title=title, ylim=(0, None))
-        ax.grid(alpha=0.3)
-    axes[1].legend(fontsize=7)
-    plt.savefig(figure, dpi=130)
+    lines = {what: rows for what, rows in points.items() if len(rows) > 1}
+    with style.paper():
+        drawn = style.new_figure(style.TEXT_WIDTH, style.SINGLE_PANEL_HEIGHT)
+        panels = drawn.subplots(1, 2)
+        for (what, rows), colour, marker in zip(
+            lines.items(), style.COLOURS, style.MARKERS, strict=False
+        ):
+            n, cpu, memory = np.transpose(sorted(rows))
+            for panel, values in zip(panels, (cpu, memory), strict=True):
+                panel.loglog(n, values, color=colour, marker=marker, label=what)
+        for panel, title in zip(panels, ("CPU seconds", "Resident memory (MB)"), strict=True):
+            panel.set(xlabel="Rows of 31 columns", ylabel=title)
+        panels[1].set_yscale("linear")
+        panels[1].set_ylim(bottom=0)
+        panels[1].legend()
+        drawn.savefig(figure, dpi=200)
 
 
 def write(n_rows: int, path: Path) -> None:
