@@ -143,6 +143,7 @@ def test_ebm_noise_does_not_grow_with_repeated_records():
 
 
 def test_trees_train_on_repeated_records():
+    pytest.importorskip("diffprivlib")
     X, y, n_bins = problem(100)
     for name in ("dpl_random_forest", "dpl_decision_tree"):
         learner = estimator_class(name)(n_bins=n_bins, epsilon=math.inf)
@@ -197,6 +198,7 @@ def test_a_replaced_record_costs_a_diffprivlib_tree_twice_its_epsilon():
     300 fits each. P = exp(-2)/2 = 0.068 and 1/2; a factor of exp(1) would make it 0.184 at
     least where it is 1/2.
     """
+    pytest.importorskip("diffprivlib")
     X = np.zeros((2, 1), dtype=np.uint8)
     shares = []
     for y in ([1, 1], [-1, 1]):

@@ -220,6 +220,10 @@ def test_a_learner_that_promises_more_than_is_asked_runs_as_it_is():
     # Its own relation is no other: it stands in no id, and is told all the same.
     assert one.arm("pate~certified").neighbours is None
     assert one.arm("pate~certified").claim == PRIVATE_COLUMNS
+
+
+def test_a_learner_that_promises_less_than_is_asked_is_refused():
+    pytest.importorskip("diffprivlib")
     peer = {"tree": {"learner": "dpl_decision_tree"}}
     assert made(peer, neighbours=ADD_REMOVE).arm("tree~published").relation == ADD_REMOVE
     for asked in (REPLACE_ONE, PRIVATE_COLUMNS):
