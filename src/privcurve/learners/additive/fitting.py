@@ -32,8 +32,8 @@ LENGTHS = np.array(rule.LENGTHS)
 class Plan:
     """What the rule chose, from public facts alone."""
 
-    method: str  # `cyclic` or `greedy`
-    n_steps: int  # rounds (cyclic) or steps (greedy)
+    method: str  # `cyclic`, `greedy` or `stumps`
+    n_steps: int  # rounds (cyclic), steps (greedy) or stumps
     merged: bool  # whether ordered columns have few bins
     linear: bool  # whether there is a joint linear part
     pairs: bool  # whether pairs of columns are asked after the rounds
@@ -85,7 +85,7 @@ class Running:
 
 
 class Fit:
-    """One fit: cyclic or greedy."""
+    """One fit: cyclic, greedy or of stumps."""
 
     def __init__(
         self, records: Residuals, ordered: Sequence[bool], budget: Budget, curator: Curator
@@ -97,7 +97,8 @@ class Fit:
         widths = records.n_bins.tolist()
         self.crossings: list[Crossing] = []  # the pairs of columns that were asked
         # Standard errors of the shape functions: posterior deviations given the noise, and what
-        # smoothing leaves of the spread of records. Approximate.
+        # smoothing leaves of the spread of records. Approximate; 0 of stumps, whose values are no
+        # estimates.
         self.errors = [np.zeros(width) for width in widths]
         self._running = [Running(width) for width in widths]
         self._smooth = [np.zeros(width) for width in widths]
@@ -263,6 +264,8 @@ class Fit:
         self.method, self._line_sizes = plan.method, plan.line_sizes
         if plan.method == rule.CYCLIC:
             self.cyclic(plan.n_steps, plan.linear, plan.pairs, plan.mixed, plan.first_share)
+        elif plan.method == rule.STUMPS:
+            self.stumps(plan.n_steps)
         else:
             self.greedy(plan.n_steps, plan.linear, *plan.intercept, plan.n_records)
 
@@ -399,3 +402,15 @@ class Fit:
             self.curator.done(t / n_steps)
         if last > 0:
             self.release(self.intercept, last, n_steps**rule.GREEDY_POWER, "last")
+
+    def stumps(self, n_stumps: int) -> None:
+        """Choose stumps one after another: what they add to scores is public, but for its sign."""
+        size = rule.stump_size(n_stumps)
+        for t in range(1, n_stumps + 1):
+            entry = self._spend(1 / n_stumps, self.budget.choice, f"step {t}: choice of a stump")
+            scores = self.records.stumps(self.ordered)
+            place = self.curator.choose_exactly(self._call(entry), scores)
+            j, values = self.records.stump(place, self.ordered)
+            self._smooth[j] = self._smooth[j] + size * values
+            self._set([j])
+            self.curator.done(t / n_stumps)

@@ -45,6 +45,10 @@ class PrivGAMClassifier(ChanceClassifier, PrivateClassifier):
     from a rule in public facts (:mod:`privcurve.learners.additive.rule`): nothing is tuned on the
     records. Proofs and measurements: docs/privgam.md.
 
+    Where n·ε is small the fit is of ``stumps``: each a choice of a column, of a cut through its bins
+    and of which side is positive, with nothing else released. Where it is smaller still, the model
+    is a noisy majority.
+
     Of more than two classes each has a score; there is no linear part, and there are no pairs.
 
     Sums are whole numbers and so is the noise: the guarantee covers floating-point arithmetic.
@@ -52,11 +56,12 @@ class PrivGAMClassifier(ChanceClassifier, PrivateClassifier):
     Parameters
     ----------
     method : str
-        ``rule``; or ``cyclic`` (δ > 0) or ``greedy`` whatever the rule says.
+        ``rule``; or ``cyclic`` (δ > 0), ``greedy`` or ``stumps`` (two classes) whatever the rule
+        says.
     n_rounds : int
         Of a cyclic fit.
     n_steps : int or None
-        Choices of a greedy fit; None: by the rule.
+        Choices of a greedy fit, or stumps; None: by the rule.
     bins : str
         ``rule``; ``all``; or ``few``: neighbouring bins of ordered columns together, at most
         16, of more than two classes at little budget 4. By the rule a cyclic fit of two classes
@@ -165,6 +170,11 @@ class PrivGAMClassifier(ChanceClassifier, PrivateClassifier):
                 "privgam: method = 'cyclic' has Gaussian noise, so it needs delta > 0; with "
                 "delta = 0 use method = 'greedy' or 'rule'"
             )
+        if self.method == rule.STUMPS and "yes" in (self.linear, self.pairs):
+            raise ValueError(
+                "privgam: method = 'stumps' has no linear part and no pairs; leave out linear and "
+                "pairs, or take method = 'rule'"
+            )
         greedy = self.method == rule.GREEDY or (self.delta == 0 and np.isfinite(self.epsilon))
         if self.pairs == "yes" and greedy:
             raise ValueError(
@@ -181,6 +191,11 @@ class PrivGAMClassifier(ChanceClassifier, PrivateClassifier):
                     f"privgam: {name} = 'yes' is for two classes, and there are {n_classes}: leave "
                     "it out"
                 )
+        if n_classes > 2 and self.method == rule.STUMPS:
+            raise ValueError(
+                f"privgam: method = 'stumps' is for two classes, and there are {n_classes}: leave "
+                "it out"
+            )
 
     def _ordered(self, n_columns: int) -> tuple[bool, ...]:
         by_default = self.bounds is not None
@@ -214,19 +229,27 @@ def plan_of(
         often = rule.is_cyclic(n, budget.amount, len(ordered), n_classes)
         cyclic = not private or (not pure and often)
         method = rule.CYCLIC if cyclic else rule.GREEDY
+        free = "yes" not in (settings.linear, settings.pairs)
+        if free and private and rule.is_stumps(n, epsilon, pure, n_classes):
+            method = rule.STUMPS
     few = rule.few_bins(n, budget.amount, len(ordered), n_classes, pure)
     merged = settings.bins == "few"
     if settings.bins == rule.RULE:
-        merged = private and (few < rule.FEW_BINS or rule.merges(n, budget.amount, pure))
+        small = few < rule.FEW_BINS or rule.merges(n, budget.amount, pure)
+        merged = private and method != rule.STUMPS and small
     mixed: tuple[int, ...] = ()
     by_rule = private and settings.bins == rule.RULE and method == rule.CYCLIC
     if by_rule and settings.mixed_bins is not None and rule.regroups(n, budget.amount, n_classes):
         mixed = tuple(settings.mixed_bins)
     linear = settings.linear == "yes"
     if settings.linear == rule.RULE:
-        alone = n_classes == 2 and not mixed
+        alone = n_classes == 2 and not mixed and method != rule.STUMPS
         linear = alone and rule.has_line(ordered, n, budget.amount, pure)
     n_steps, intercept = int(settings.n_rounds), (rule.FIRST_SHARE, rule.last_share(n_classes))
+    if method == rule.STUMPS:
+        # Few choices: δ would gain next to nothing.
+        budget = mixed_budget(epsilon, 0.0, neighbours)
+        n_steps = int(settings.n_steps or 0) or rule.stumps(n, epsilon)
     if method == rule.GREEDY:
         budget = mixed_budget(epsilon, delta, neighbours)
         n_steps = int(settings.n_steps or 0) or rule.steps(n, budget.amount, pure)

@@ -270,6 +270,34 @@ class Residuals(BinSums):
     def __init__(self, records: Records | PartedRecords, maps: list[Codes], bits: int) -> None:
         super().__init__(records, maps, partial(ScoredRows, bits=bits))
 
+    def stumps(self, ordered: Sequence[bool]) -> Ints:
+        """Return how well each stump follows the labels: Σ of signed residuals, times what it says.
+
+        A stump says ±1 in a bin of a column, or up to it where bins are ordered, and the opposite
+        elsewhere. Those that begin with + come first, by column and bin; the intercept's is one for
+        all records.
+        """
+        signed = self.rows.of("signed", self.scores)
+        by_bin = np.add.reduceat(signed, self._first_codes)
+        for start, end, along in zip(*self._ends(), ordered, strict=True):
+            if along:
+                by_bin[start:end] = by_bin[start:end].cumsum()
+        follows: Ints = 2 * by_bin - signed[-1]
+        return np.concatenate([follows, -follows])
+
+    def stump(self, place: int, ordered: Sequence[bool]) -> tuple[int, Floats]:
+        """Return the column of a stump, and what it says in each bin: ±1."""
+        starts, ends = self._ends()
+        sign, at = (1.0, place) if place < ends[-1] else (-1.0, place - ends[-1])
+        j = int(np.searchsorted(starts, at, side="right")) - 1
+        bins, own = np.arange(self.n_bins[j]), at - starts[j]
+        return j, np.where(bins <= own if ordered[j] else bins == own, sign, -sign)
+
+    def _ends(self) -> tuple[Ints, Ints]:
+        """Return where the bins of each column begin and end, if all are numbered."""
+        ends = bin_starts(self.n_bins)
+        return ends[:-1], ends[1:]
+
     def cross(self, crossing: Crossing) -> int:
         """Add a column that crosses two others; return its number."""
         first, second = (

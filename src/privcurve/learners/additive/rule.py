@@ -14,7 +14,16 @@ from collections.abc import Sequence
 
 CYCLIC = "cyclic"
 GREEDY = "greedy"
+STUMPS = "stumps"
 RULE = "rule"
+
+# Stumps alone, of two classes, where n·ε is between these (below δ = 0, above δ > 0): so many that
+# √(n·ε) is STUMPS_ROOT to one of them, in odd number; of T each moves scores by STUMP_SIZE/√T. Set on
+# samples of 300 to 10,000 records of the 13 data sets that may set constants: docs/privgam.md.
+STUMPS_FROM = 20.0
+STUMPS_BELOW = {True: 10_000.0, False: 1_300.0}
+STUMPS_ROOT = 6.0
+STUMP_SIZE = 2.0
 
 # Cyclic: rounds; round t has a share of the budget ∝ t^ROUND_POWER and the weight t^CYCLIC_POWER.
 ROUNDS = 10
@@ -131,6 +140,23 @@ def steps(n: float, amount: float, pure: bool) -> int:
     return max(least, math.floor(min(math.sqrt(n * amount) / unit, MOST_STEPS)))
 
 
+def is_stumps(n: float, epsilon: float, pure: bool, n_classes: int) -> bool:
+    """Whether a fit is of stumps alone; below that it is a noisy majority."""
+    return n_classes == 2 and STUMPS_FROM <= n * epsilon < STUMPS_BELOW[pure]
+
+
+def stumps(n: float, epsilon: float) -> int:
+    """How many stumps are chosen: an odd number."""
+    # Without noise n · ε is infinite.
+    root = min(math.sqrt(n * epsilon) / STUMPS_ROOT, MOST_STEPS)
+    return max(1, 2 * math.floor((root + 1) / 2) - 1)
+
+
+def stump_size(n_stumps: int) -> float:
+    """Return by how much a stump moves a score."""
+    return STUMP_SIZE / math.sqrt(n_stumps)
+
+
 def has_pairs(n: float, mu: float, n_columns: int) -> bool:
     """Whether pairs of columns are asked in a cyclic fit; μ of the exact Gaussian profile."""
     return n_columns >= 2 and n * mu >= PAIRS_FROM
@@ -223,6 +249,8 @@ def least_share(
     first: float = 0.0,
 ) -> float:
     """Return a share that no release or choice is below."""
+    if method == STUMPS:
+        return 1.0 / n_steps
     if method == GREEDY:
         shares = greedy_shares(n_steps, pure, linear, intercept) if n_steps else (1.0,)
         return min(*shares, LINE_SHARE / LINE_STEPS)

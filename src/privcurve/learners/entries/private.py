@@ -340,17 +340,19 @@ ENTRIES: tuple[LearnerEntry, ...] = (
     LearnerEntry(
         name="privgam",
         path="privcurve.learners.additive.privgam:PrivGAMClassifier",
-        version=5,
+        version=6,
         class_version=3,
         title="PrivGAM",
         calibrations=(CERTIFIED,),
         approximate=True,
         parameters={
-            "method": Parameter("rule", choices=("rule", "cyclic", "greedy")),
+            "method": Parameter("rule", choices=("rule", "cyclic", "greedy", "stumps")),
             "n_rounds": Parameter(
                 10, int, low=1, size=True, used_with={"method": ("cyclic", "rule")}
             ),
-            "n_steps": Parameter(None, int, low=1, used_with={"method": ("greedy", "rule")}),
+            "n_steps": Parameter(
+                None, int, low=1, used_with={"method": ("greedy", "stumps", "rule")}
+            ),
             "bins": Parameter("rule", choices=("rule", "all", "few")),
             "linear": Parameter("rule", choices=("rule", "yes", "no")),
             "pairs": Parameter("rule", choices=("rule", "yes", "no")),
