@@ -230,7 +230,7 @@ def plan_of(
         cyclic = not private or (not pure and often)
         method = rule.CYCLIC if cyclic else rule.GREEDY
         free = "yes" not in (settings.linear, settings.pairs)
-        if free and private and rule.is_stumps(n, epsilon, pure, n_classes):
+        if free and not cyclic and rule.is_stumps(n, epsilon, pure, ordered, n_classes):
             method = rule.STUMPS
     few = rule.few_bins(n, budget.amount, len(ordered), n_classes, pure)
     merged = settings.bins == "few"

@@ -17,11 +17,13 @@ GREEDY = "greedy"
 STUMPS = "stumps"
 RULE = "rule"
 
-# Stumps alone, of two classes, where n·ε is between these (below δ = 0, above δ > 0): so many that
-# √(n·ε) is STUMPS_ROOT to one of them, in odd number; of T each moves scores by STUMP_SIZE/√T. Set on
+# Stumps, of two classes, in place of a greedy fit: from this n·ε on; where δ = 0 up to the next, and
+# where no column is ordered, so that a stump takes one bin apart, up to the one after that. √(n·ε)
+# is STUMPS_ROOT times their number T, which is odd; each moves scores by STUMP_SIZE/√T. Set on
 # samples of 300 to 10,000 records of the 13 data sets that may set constants: docs/privgam.md.
 STUMPS_FROM = 20.0
-STUMPS_BELOW = {True: 10_000.0, False: 1_300.0}
+STUMPS_BELOW = 10_000.0
+NOMINAL_STUMPS_BELOW = 150.0
 STUMPS_ROOT = 6.0
 STUMP_SIZE = 2.0
 
@@ -87,7 +89,7 @@ LINE_INTERCEPT_DEVIATION = 10.0
 
 # Bins of ordered columns where noise is large against n.
 FEW_BINS = 16
-MERGE_BELOW = {True: 5000.0, False: 2000.0}
+MERGE_BELOW = {True: 5000.0, False: 1250.0}
 # Mixed bins spread over all that a column may hold, and its records may stand in a few of them. In
 # a cyclic fit of two classes, where n·μ is between these, they are merged after the round in which
 # columns leave, by what was released of them: neighbours in so many groups of about equal weight.
@@ -140,9 +142,13 @@ def steps(n: float, amount: float, pure: bool) -> int:
     return max(least, math.floor(min(math.sqrt(n * amount) / unit, MOST_STEPS)))
 
 
-def is_stumps(n: float, epsilon: float, pure: bool, n_classes: int) -> bool:
-    """Whether a fit is of stumps alone; below that it is a noisy majority."""
-    return n_classes == 2 and STUMPS_FROM <= n * epsilon < STUMPS_BELOW[pure]
+def is_stumps(
+    n: float, epsilon: float, pure: bool, ordered: Sequence[bool], n_classes: int
+) -> bool:
+    """Whether a fit that is not cyclic is of stumps."""
+    most = STUMPS_BELOW if pure else math.inf
+    most = most if any(ordered) else NOMINAL_STUMPS_BELOW
+    return n_classes == 2 and STUMPS_FROM <= n * epsilon < most
 
 
 def stumps(n: float, epsilon: float) -> int:
