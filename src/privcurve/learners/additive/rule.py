@@ -97,8 +97,10 @@ MERGE_BELOW = {True: 5000.0, False: 1250.0}
 # Cod-RNA and Magic.
 MIXED_GROUPS = 20
 MIXED_FROM, MIXED_BELOW = 1250.0, 3500.0
-# Cyclic where n·μ is at least this much a column; of K classes 2/K of that.
-CYCLIC_FROM = 36.0
+# Cyclic from this n·μ on, times d√d for d columns: where rounds are better than stumps. Of K classes
+# times d/K: where they are better than greedy steps.
+CYCLIC_FROM = 11.0
+CLASS_CYCLIC_FROM = 72.0
 # Of more than two classes still fewer bins, where n·ε or n·μ is below so much a class and root of
 # columns: a bin has a class's part of the records. Set on simulated tables.
 CLASS_BINS = 4
@@ -132,7 +134,9 @@ def regroups(n: float, mu: float, n_classes: int) -> bool:
 
 def is_cyclic(n: float, mu: float, n_columns: int, n_classes: int = 2) -> bool:
     """Whether each column can be asked in turn, for δ > 0; μ of the exact Gaussian profile."""
-    return n * mu * n_classes / 2 >= CYCLIC_FROM * n_columns
+    if n_classes > 2:
+        return n * mu * n_classes >= CLASS_CYCLIC_FROM * n_columns
+    return n * mu >= CYCLIC_FROM * n_columns**1.5
 
 
 def steps(n: float, amount: float, pure: bool) -> int:
