@@ -343,13 +343,14 @@ def test_a_comparison_tells_machines_or_is_quiet(folder, mine, monkeypatch, caps
     told = capsys.readouterr()
     assert json.loads(told.out) == {
         "dataset": "mine",
-        # Of 40 records; at other ε it is another one.
-        "release_takes": {"1": "One tree of rules"},
         "log": "logs/compare_mine.log",
     }
     assert main.main(["compare", "mine", "--quiet"]) == 0
     assert capsys.readouterr().out == ""
-    assert ran == [True, True]
+    assert main.main(["compare", "mine"]) == 0
+    default = "Without --learner, privcurve release takes PrivGAM (docs/compare.md)."
+    assert capsys.readouterr().out.splitlines()[:2] == [default, "a sentence"]
+    assert ran == [True, True, False]
     assert main.main(["compare", "mine", "--quiet", "--verbose"]) == 2
     assert "leave it out" in capsys.readouterr().err
 

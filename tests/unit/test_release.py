@@ -81,7 +81,7 @@ def test_the_card_says_what_the_model_is(gam):
         *("No accuracy is stated", "This is release 1 of these records"),
         *("The data owner's budget for all releases is epsilon = 2", "epsilon = 1 of it is spent"),
         *("one stream of ChaCha20", "human life", "Whatever was looked at before"),
-        *("Laplace noise", "docs/privgam.md"),
+        *("by permute-and-flip", "docs/privgam.md"),
     ):
         assert said in text, said
     assert not [name for name in (MODEL, CARD, PAGE) if "PCG64" in gam.path(name).read_text()]

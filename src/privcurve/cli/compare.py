@@ -71,6 +71,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Compare, and print the result and where its page is."""
     if arguments.private_choice:
         return private_choice(arguments)
+    from privcurve.learners.entries import by_rule
     from privcurve.releases.budget_ledger import note_comparison
     from privcurve.workflow import comparison, running
 
@@ -101,29 +102,13 @@ def run(arguments: argparse.Namespace) -> int:
             running.run(line, log, verbose=arguments.verbose, quiet=silent)
     except running.RunError as error:
         raise CommandError(str(error)) from None
-    taken = unlooked(arguments)
     if arguments.json:
-        content = {**_content(made), "release_takes": taken, "log": str(log)}
-        telling.tell(arguments, (), content)
+        telling.tell(arguments, (), {**_content(made), "log": str(log)})
     else:
-        lines = [f"at ε = {e} privcurve release takes {title}" for e, title in taken.items()]
-        first = f"By its public rule, {'; '.join(lines)} (docs/compare.md)."
+        default = by_rule.name_of(by_rule.DEFAULT, {})
+        first = f"Without --learner, privcurve release takes {default} (docs/compare.md)."
         telling.tell(arguments, (first, report(made), f"log:   {log}"), {})
     return DONE
-
-
-def unlooked(arguments: argparse.Namespace) -> dict[str, str]:
-    """Return what a release takes at each ε where no learner is named; no record is read for it."""
-    from privcurve import datasets
-    from privcurve.learners.entries.by_rule import name_of
-    from privcurve.releases.request import Request, by_public_rule
-
-    description = datasets.describe(arguments.dataset)
-    titles = {}
-    for epsilon in sorted(set(arguments.epsilon)):
-        taken = by_public_rule(Request(description.name, epsilon, arguments.delta), description)
-        titles[f"{epsilon:g}"] = name_of(taken.learner, taken.parameters)
-    return titles
 
 
 def _content(made: Comparison) -> dict[str, Any]:

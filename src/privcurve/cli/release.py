@@ -24,9 +24,8 @@ EXAMPLES = """examples:
   privcurve release patients --epsilon 1 --learner tuned --set learner=lazybb \\
     --set 'settings={n_rounds: [9, 25]}'
 
-Where no learner is named, a public rule takes one: by the numbers of records and classes, epsilon
-and whether delta is 0. With --learner choose, it is chosen on the records, and epsilon pays for
-that too.
+Where no learner is named it is PrivGAM, whose settings follow from public facts. With --learner
+choose one is chosen on the records, and epsilon pays for that too.
 """
 
 
@@ -36,7 +35,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     option("dataset", help="name of the dataset; its file is descriptions/<name>.yaml")
     option("--epsilon", required=True, help="privacy budget of this model")
     option("--delta", default="0", help="default: 0, pure differential privacy")
-    option("--learner", default="auto", help="default: auto, by a public rule; choose: see below")
+    option("--learner", default="auto", help="default: auto, which is privgam; choose: see below")
     option(
         "--set",
         action="append",
@@ -87,15 +86,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Release, and print what was written."""
+    from privcurve.learners.entries.by_rule import DEFAULT
     from privcurve.releases.release import release
     from privcurve.releases.request import Request
 
+    learner = DEFAULT if arguments.learner == "auto" else arguments.learner
     request = Request(
         arguments.dataset,
         _number("--epsilon", arguments.epsilon),
         _number("--delta", arguments.delta),
-        arguments.learner,
-        _parameters(arguments.learner, arguments.parameters),
+        learner,
+        _parameters(learner, arguments.parameters),
         arguments.neighbours,
         _number("--accuracy", arguments.accuracy),
     )
@@ -127,13 +128,11 @@ def _parameters(learner: str, given: list[str]) -> dict[str, Any]:
     """Read settings by their types in the registry."""
     from privcurve import schema
     from privcurve.learners import registry
-    from privcurve.learners.entries.by_rule import AUTO, OTHERWISE
     from privcurve.learners.shared import tuning
     from privcurve.releases.choice import is_choice
 
     try:
-        named = tuning.NAME if is_choice(learner) else learner
-        parameters = registry.entry(OTHERWISE if named == AUTO else named).parameters
+        parameters = registry.entry(tuning.NAME if is_choice(learner) else learner).parameters
     except ValueError as error:
         raise CommandError(str(error)) from None
     options: dict[str, Any] = {}
@@ -163,7 +162,7 @@ def _value(text: str, kind: type) -> Any:
 
 
 def report(arguments: argparse.Namespace, released: Released) -> None:
-    """Tell what a choice kept, what was written, and what all releases have spent."""
+    """Tell which learner it is, what was written, and what all releases have spent."""
     from privcurve.releases.budget_ledger import price_of
     from privcurve.releases.released import CARD, MODEL, PAGE
 
@@ -195,9 +194,8 @@ def _lines(released: Released) -> Iterator[str]:
 
     if is_choice(released.request.learner):
         yield kept(released)
-    if released.request.automatic:
-        title = by_rule.name_of(released.learner_name, released.setting)
-        yield f"learner: {title}, by a public rule that reads no record (docs/compare.md)"
+    else:
+        yield f"learner: {by_rule.name_of(released.learner_name, released.setting)}"
     yield f"{released.path(MODEL)}: the model ({level(released.price)})"
     yield f"{released.path(CARD)}, {released.path(PAGE)}: its card"
     if isinstance(released.seed, SecretSeed):

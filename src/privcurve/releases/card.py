@@ -164,12 +164,6 @@ def _neighbours(released: Released) -> str:
 def _chosen(released: Released) -> Iterator[tuple[str, str]]:
     """Say how the learner was chosen; nothing of how a private choice went but what was kept."""
     request = released.request
-    if request.automatic:
-        yield (
-            "chosen",
-            "by a public rule in the numbers of records and classes, ε and δ (docs/compare.md): no "
-            "record was looked at for it",
-        )
     if not is_choice(request.learner):
         return
     parameters = registry.entry(request.learner).completed(request.parameters)

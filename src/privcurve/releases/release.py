@@ -22,7 +22,6 @@ from privcurve.experiments import canonical
 from privcurve.experiments.curves import CODED
 from privcurve.files import WriteError, check_room, replace_text
 from privcurve.learners import registry
-from privcurve.learners.entries.by_rule import AUTO
 from privcurve.parts import DASK, LOCAL, Engine, PartedRecords, PartError, opened_engine
 from privcurve.privacy import seeds
 from privcurve.privacy.accountants.compose import NONE
@@ -45,7 +44,7 @@ from privcurve.releases.budget_ledger import (
 from privcurve.releases.choice import choice, is_choice
 from privcurve.releases.errors import ReleaseError
 from privcurve.releases.released import CARD, MODEL, PAGE, Released, measured
-from privcurve.releases.request import Request, by_public_rule, check, rehearse
+from privcurve.releases.request import Request, check, rehearse
 from privcurve.releases.traces import Traces, same_records
 
 # In bytes: more than most models and their cards take.
@@ -80,8 +79,7 @@ def release(
     Parameters
     ----------
     request : Request
-        Of the learner ``auto`` a public rule takes the learner; of ``choose`` it is chosen on the
-        records, and paid for.
+        Of the learner ``choose`` it is chosen on the records, and paid for.
     seed : int or str, optional
         A file ``….seed`` in place of the dataset's own secret; or, for a public benchmark alone, a
         number. Then the statement says that ε is infinite for whoever knows it.
@@ -126,8 +124,6 @@ def release(
     # Refuse what can't be done, at no cost: by the request, the budget, the folders, the data.
     description = datasets.describe(request.dataset)
     request = dataclasses.replace(request, unit=description.unit)
-    if request.learner == AUTO:
-        request = by_public_rule(request, description)
     if is_choice(request.learner):
         request = choice(request, description).request
     estimator = check(request, description, large_delta)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -32,12 +32,8 @@ SMALL_SHARE = 0.1
 MADE_UP = 64
 MOST_MADE_UP = 100_000
 
-# A number of records that is not public is estimated: the one parameter that a learner by rule has.
+# The parameter that stands for a number of records that is not public.
 ESTIMATE = "n_estimate"
-ASSUMED_AUTO = (
-    "the learner (public rule, fixed before and apart from these records, unless they are of the "
-    "public datasets that its constants were set on: docs/compare.md)"
-)
 
 
 @dataclass(frozen=True)
@@ -47,9 +43,8 @@ class Request:
     dataset: str
     epsilon: float
     delta: float = 0.0
-    # Its name in the registry; `auto`, which a public rule takes; or `choose`
-    # (`privcurve.releases.choice`).
-    learner: str = by_rule.AUTO
+    # Its name in the registry, or `choose` (`privcurve.releases.choice`).
+    learner: str = by_rule.DEFAULT
     # Hyperparameters; the others are at their defaults.
     parameters: Mapping[str, Any] = field(default_factory=dict)
     # Whom the guarantee is for, a word of `privacy.budget`; empty for the learner's first.
@@ -57,7 +52,6 @@ class Request:
     accuracy: float = 0.0  # the ε, on top, of a noisy accuracy on the test part; 0 for none
     # That of the dataset's description, where ε and δ are those of persons.
     unit: Unit | None = None
-    automatic: bool = False  # whether the learner is what a public rule took (`by_public_rule`)
 
     @property
     def relation(self) -> str:
@@ -78,13 +72,7 @@ class Request:
         return within_group(self.epsilon, self.delta, self.unit.at_most)
 
     def stated(self, statement: PrivacyStatement) -> PrivacyStatement:
-        """Return the statement of a fit as that of its release.
-
-        For persons, where these are the unit; with what a learner taken by the rule relies on.
-        """
-        if self.automatic:
-            assumptions = (*statement.assumptions, ASSUMED_AUTO)
-            statement = replace(statement, assumptions=assumptions)
+        """Return the statement of a release: its fit's, of persons where these are the unit."""
         return statement if self.unit is None else statement.of_persons(self.unit.at_most)
 
     @property
@@ -98,36 +86,6 @@ class Request:
         epsilon, delta = self.of_record
         level = {"epsilon": epsilon, "delta": delta, "calibration": words.CERTIFIED}
         return {**self.parameters, **level}
-
-
-def by_public_rule(request: Request, description: Description) -> Request:
-    """Return the request of the learner that the public rule takes for ``auto``; reads no record.
-
-    Raises ReleaseError if it has parameters other than an estimate of the number of records, where
-    that is needed.
-    """
-    taken = {ESTIMATE} if request.neighbours == words.ADD_REMOVE else set()
-    if others := [key for key in request.parameters if key not in taken]:
-        raise ReleaseError(
-            f"{others[0]} is a setting of one learner, and {by_rule.AUTO} takes learner and "
-            "settings by a public rule: name the learner (--learner), or leave the setting out"
-        )
-    request = replace(request, learner=by_rule.OTHERWISE, unit=description.unit, automatic=True)
-    try:
-        registry.check_parameters(request.learner, request.parameters)
-    except ValueError as error:
-        raise ReleaseError(str(error)) from None
-    n = public_number(request, description)
-    if n is None:
-        # The learner says that it lacks an estimate.
-        return request
-    label = by_rule.label_of(
-        description.domain, n, *request.of_record, request.relation, bool(description.part_rows)
-    )
-    spec = by_rule.LEARNERS[label]
-    entry = registry.entry(spec["learner"])
-    estimate = {key: request.parameters[key] for key in entry.parameters.keys() & taken}
-    return replace(request, learner=entry.name, parameters={**spec.get("fixed", {}), **estimate})
 
 
 def check(request: Request, description: Description, large_delta: bool = False) -> Any:

@@ -1,8 +1,7 @@
 """Certified learners, each at one public setting: what is compared and chosen from by default.
 
 What was fixed before and apart from any user's records: the small settings of the study
-`frontier`, rules that need none, and the rule by which a release takes one of these learners where
-none is named. docs/compare.md says on which datasets its constants were set.
+`frontier`, and rules that need none.
 """
 
 from __future__ import annotations
@@ -11,7 +10,6 @@ from collections.abc import Mapping
 from typing import Any
 
 from privcurve.learners import registry
-from privcurve.privacy.budget import REPLACE_ONE
 
 RULES: Mapping[str, Any] = {"leaves": "rules", "splits": "threshold", "criterion": "zero_one"}
 TREES: Mapping[str, Any] = {"weak_learner": "topdown", **RULES}
@@ -42,54 +40,8 @@ LEARNERS: Mapping[str, Mapping[str, Any]] = {
     "noisy_majority": {"learner": "noisy_majority"},
 }
 
-# In place of a learner's name: what the rule takes.
-AUTO = "auto"
-# What the rule takes of two classes from so much of n·ε on, where δ = 0 and above. Below 20 PrivGAM
-# is a noisy majority. Set on 13 public datasets and samples of them (docs/compare.md), and frozen.
-RULE: Mapping[bool, tuple[tuple[float, str], ...]] = {
-    True: (
-        (0.0, "privgam"),
-        (20.0, "tree_of_rules"),
-        (400.0, "tree_of_rules_2"),
-        (5000.0, "lazybb_trees"),
-        (10000.0, "privgam"),
-    ),
-    False: (
-        (0.0, "privgam"),
-        (20.0, "tree_of_rules"),
-        (400.0, "tree_of_rules_2"),
-        (1000.0, "privgam"),
-    ),
-}
-# Of more classes, and where the rule's learner does not offer what is asked for.
-OTHERWISE = "privgam"
-
-
-def label_of(
-    facts: Any,
-    n: int,
-    epsilon: float,
-    delta: float,
-    neighbours: str = REPLACE_ONE,
-    in_parts: bool = False,
-) -> str:
-    """Return which of `LEARNERS` the public rule takes; no record is read for it.
-
-    `n` is a public estimate where the number of records is not public; ε and δ are those of one
-    record; `neighbours` is a word of ``privacy.budget``, and `in_parts` whether the records are.
-    """
-    taken = [label for least, label in RULE[delta == 0] if n * epsilon >= least][-1]
-    spec = LEARNERS[taken]
-    entry = registry.entry(spec["learner"])
-    why = entry.refuses(
-        delta=delta,
-        neighbours=neighbours,
-        n_classes=facts.n_classes,
-        facts=facts,
-        setting=spec.get("fixed"),
-        in_parts=in_parts,
-    )
-    return OTHERWISE if why else taken
+# What a release takes where no learner is named: any δ, any number of classes, records in parts.
+DEFAULT = "privgam"
 
 
 def title(spec: Mapping[str, Any]) -> str:

@@ -1,15 +1,14 @@
-"""Which certified learner by rule, by public facts alone: what the public rule was made of.
+"""Mean ranks of certified learners, each at one public setting.
 
-    PRIVCURVE_DATA=<mirror> python benchmarks/auto.py train runs.csv --of setting
-    PRIVCURVE_DATA=<mirror> python benchmarks/auto.py train runs.csv --of setting --sizes 300,1000
-    python benchmarks/auto.py show runs.csv --of setting
+    PRIVCURVE_DATA=<mirror> python benchmarks/by_rule.py train runs.csv --of setting
+    PRIVCURVE_DATA=<mirror> python benchmarks/by_rule.py train runs.csv --of setting --sizes 300
+    python benchmarks/by_rule.py show runs.csv --of setting
 
 `train` adds to a table of runs what is not there yet: a dataset (or samples of it), δ, ε, a learner
 at its one setting, a hold-out, and the accuracy there. A hold-out is a random fifth; of a sample,
-up to 8,000 of the records beside it. `show` prints mean accuracies, and mean ranks over datasets;
-`auto` has the runs of the learner that the rule takes, so that it shares that one's rank. `setting`
-are the datasets that may set constants of the rule, `others` the others of `frontier`
-(docs/compare.md); `frontier` and `domains` are those of the studies. Nothing of a dataset's test
+up to 8,000 of the records beside it. `show` prints mean accuracies, and mean ranks over datasets.
+`setting` are the datasets that may set constants of PrivGAM, `others` the others of `frontier`
+(docs/privgam.md); `frontier` and `domains` are those of the studies. Nothing of a dataset's test
 file is used.
 """
 
@@ -87,7 +86,7 @@ def train(path: Path, points: list[Any], learners: list[str], repeats: int) -> N
         done = set(pd.read_csv(path)[KEY].itertuples(index=False, name=None))
     with path.open("a", newline="") as file:
         table = csv.writer(file)
-        if not done:
+        if not file.tell():
             table.writerow(COLUMNS)
         for name, some in itertools.groupby(points, key=lambda point: point[0]):
             data = datasets.load(name)
@@ -103,7 +102,7 @@ def runs(
     data: Any, size: float, delta: float, epsilon: float, label: str, repeat: int
 ) -> Iterator[float]:
     """Yield the accuracy of a learner on one hold-out, if it offers this δ."""
-    n = records(size, len(data.y))
+    n = int(size) or round((1 - HOLDOUT) * len(data.y))
     order = np.random.default_rng(repeat).permutation(len(data.y))
     rows, others = order[:n], order[n:]
     if size:
@@ -121,32 +120,18 @@ def runs(
     yield float((model.predict(data.X[others]) == data.y[others]).mean())
 
 
-def records(size: float, n: int) -> int:
-    """Return how many of n records train."""
-    return int(size) or round((1 - HOLDOUT) * n)
-
-
 def show(table: pd.DataFrame, points: list[Any], learners: list[str]) -> None:
-    """Print mean accuracies of learners and of what the rule takes, and their mean ranks."""
+    """Print mean accuracies of learners, and their mean ranks."""
     wanted = pd.DataFrame(points, columns=POINT).astype({"dataset": str})
     table = table[table["learner"].isin(learners)].merge(wanted, on=POINT)
     for (delta, epsilon), part in table.groupby(["delta", "epsilon"], sort=True):
         means = part.pivot_table("accuracy", ["dataset", "size"], "learner", sort=False)
         means = means[[learner for learner in learners if learner in means]].dropna()
-        labels = [taken(name, size, epsilon, delta) for name, size in means.index]
-        places = zip(means.index, labels, strict=True)
-        means[by_rule.AUTO] = [means.at[place, label] for place, label in places]
         ranks = means.rank(axis=1, ascending=False).mean().sort_values()
         print(f"\nδ = {delta:g}, ε = {epsilon:g}: {len(means)} tables")
-        print(means.round(3).assign(taken=labels).to_string())
+        print(means.round(3).to_string())
         print("mean rank: " + ", ".join(f"{name} {rank:.2f}" for name, rank in ranks.items()))
         print("mean accuracy: " + ", ".join(f"{k} {v:.4f}" for k, v in means.mean().items()))
-
-
-def taken(name: str, size: float, epsilon: float, delta: float) -> str:
-    """Return which learner the rule takes of a dataset, or of samples of it."""
-    about = datasets.describe(name)
-    return by_rule.label_of(about.domain, records(size, about.n_rows), epsilon, delta)
 
 
 if __name__ == "__main__":
