@@ -45,9 +45,9 @@ class PrivGAMClassifier(ChanceClassifier, PrivateClassifier):
     from a rule in public facts (:mod:`privcurve.learners.additive.rule`): nothing is tuned on the
     records. Proofs and measurements: docs/privgam.md.
 
-    Where n·ε is small the fit is of ``stumps``: each a choice of a column, of a cut through its bins
-    and of which side is positive, with nothing else released. Where it is smaller still, the model
-    is a noisy majority.
+    Where n·ε is small the fit is of ``stumps``: each a choice of a column, of a cut through its
+    bins and of which side is positive, with nothing else released. Where it is smaller still, the
+    model is a noisy majority.
 
     Of more than two classes each has a score; there is no linear part, and there are no pairs.
 

@@ -17,10 +17,10 @@ GREEDY = "greedy"
 STUMPS = "stumps"
 RULE = "rule"
 
-# Stumps, of two classes, in place of a greedy fit: from this n·ε on; where δ = 0 up to the next, and
-# where no column is ordered, so that a stump takes one bin apart, up to the one after that. √(n·ε)
-# is STUMPS_ROOT times their number T, which is odd; each moves scores by STUMP_SIZE/√T. Set on
-# samples of 300 to 10,000 records of the 13 data sets that may set constants: docs/privgam.md.
+# Stumps, of two classes, in place of a greedy fit: from this n·ε on; where δ = 0 up to the next; and
+# where no column is ordered, so that a stump takes one bin apart, up to the one after that. They
+# are an odd number T, with √(n·ε) about STUMPS_ROOT times T; each moves scores by STUMP_SIZE/√T.
+# Set on the 13 data sets that may set constants, and samples of them: docs/privgam.md.
 STUMPS_FROM = 20.0
 STUMPS_BELOW = 10_000.0
 NOMINAL_STUMPS_BELOW = 150.0
@@ -97,8 +97,8 @@ MERGE_BELOW = {True: 5000.0, False: 1250.0}
 # Cod-RNA and Magic.
 MIXED_GROUPS = 20
 MIXED_FROM, MIXED_BELOW = 1250.0, 3500.0
-# Cyclic from this n·μ on, times d√d for d columns: where rounds are better than stumps. Of K classes
-# times d/K: where they are better than greedy steps.
+# Cyclic from this n·μ on, times d√d for d columns: where rounds are better than stumps. Of K
+# classes times d/K: where they are better than greedy steps.
 CYCLIC_FROM = 11.0
 CLASS_CYCLIC_FROM = 72.0
 # Of more than two classes still fewer bins, where n·ε or n·μ is below so much a class and root of
