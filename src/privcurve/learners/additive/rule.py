@@ -17,10 +17,11 @@ GREEDY = "greedy"
 STUMPS = "stumps"
 RULE = "rule"
 
-# Stumps, of two classes, in place of a greedy fit: from this n·ε on; where δ = 0 up to the next; and
-# where no column is ordered, so that a stump takes one bin apart, up to the one after that. They
-# are an odd number T, with √(n·ε) about STUMPS_ROOT times T; each moves scores by STUMP_SIZE/√T.
-# Set on the 13 data sets that may set constants, and samples of them: docs/privgam.md.
+# Stumps, of two classes, in place of a greedy fit: from this n·ε on; where δ = 0 up to the next;
+# and where no column is ordered, so that a stump takes one bin apart, up to the one after that.
+# They are an odd number T, with √(n·ε) about STUMPS_ROOT times T; each moves scores by
+# STUMP_SIZE/√T. Set on the 13 data sets that may set constants, and samples of them:
+# docs/privgam.md.
 STUMPS_FROM = 20.0
 STUMPS_BELOW = 10_000.0
 NOMINAL_STUMPS_BELOW = 150.0
