@@ -22,7 +22,7 @@ from privcurve.privacy.budget import ADD_REMOVE, REPLACE_ONE
 from privcurve.privacy.calibration import privgam as bounds
 from privcurve.privacy.calibration.privgam import CLIP, gaussian_budget
 from privcurve.privacy.curator import Curator
-from privcurve.privacy.mechanisms import PERMUTE_AND_FLIP
+from privcurve.privacy.mechanisms import PERMUTE_AND_FLIP, permute_and_flip_probabilities
 
 TARGET = Target("none", records([[0]], [1], [2]))
 BITS = 20
@@ -135,15 +135,9 @@ class Scripted(Curator):
         self.places, self.log = list(places), 0.0
 
     def _choose_exactly(self, call, scores):
-        """Of permute-and-flip: its own coin, and none of a random set of those before it."""
         assert call.mechanism == PERMUTE_AND_FLIP
-        coins = np.exp((scores - scores.max()) / call.scale)
         place = self.places.pop(0)
-        # A place in a random order is uniform in (0, 1); so is where all before it stand.
-        earlier = np.polynomial.Polynomial([1.0])
-        for other in np.delete(coins, place):
-            earlier *= np.polynomial.Polynomial([1.0, -other])
-        self.log += math.log(coins[place] * earlier.integ()(1.0))
+        self.log += math.log(permute_and_flip_probabilities(scores, 1 / call.scale)[place])
         return place
 
 

@@ -20,8 +20,7 @@ RULE = "rule"
 # Stumps, of two classes, in place of a greedy fit: from this n·ε on; where δ = 0 up to the next,
 # and where no column is ordered, so that a stump takes one bin apart, up to the one after that.
 # √(n·ε) is about STUMPS_ROOT times their number T, which is odd; each moves scores by
-# STUMP_SIZE/√T.
-# Set on samples of 300 to 10,000 records of the 13 data sets that may set constants:
+# STUMP_SIZE/√T. Set on samples of 300 to 10,000 records of the 13 data sets that may set constants:
 # docs/privgam.md.
 STUMPS_FROM = 20.0
 STUMPS_BELOW = 10_000.0
