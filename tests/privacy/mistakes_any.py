@@ -29,7 +29,7 @@ from privcurve.learners.noisy_bayes import NoisyBayesClassifier
 from privcurve.learners.shared import merging
 from privcurve.learners.shared.voting import VotingClassifier
 from privcurve.privacy.budget import ADD_REMOVE
-from privcurve.privacy.calibration import private_bins
+from privcurve.privacy.calibration import private_bins, privgam
 from privcurve.privacy.calibration.privgam import Budget, cells
 from privcurve.privacy.curator import EXACT, Curator
 from privcurve.privacy.ledger import PrivacyStatement
@@ -53,6 +53,7 @@ GRADIENT = {"n_trees": 4, "trees_per_ensemble": 2, "max_depth": 2, "learning_rat
 BOOSTED = Case("dpboost", GRADIENT, sizes=MANY)
 OWN, PATE = (case for case in CASES if case.learner == "pate")
 GAM = Case("privgam", {"n_steps": 3})
+STUMPS = Case("privgam", {"method": "stumps", "n_steps": 3})
 CYCLIC = Case("privgam", {"method": "cyclic", "n_rounds": 3, "delta": 1e-2})
 PAIRS = replace(CYCLIC, parameters={**CYCLIC.parameters, "n_rounds": 2, "pairs": "yes"})
 CLASSES = replace(GAM, n_classes=3)
@@ -436,7 +437,18 @@ def empty_leaves_say_nothing(own, self, learners, records, curators):
 
 # PrivGAM ---------------------------------------------------------------------------------------
 
-constant("residuals_without_clip", residuals, "CLIP", 1.0, SENSITIVITY, GAM)
+constant("residuals_without_clip", residuals, "CLIP", 1.0, SENSITIVITY, GAM, STUMPS)
+
+
+@mistake(privgam, "edge_range", SENSITIVITY, STUMPS)
+def noise_for_a_stump_of_an_added_record(own, neighbours, *more):
+    return own(ADD_REMOVE, *more)
+
+
+@mistake(residuals.Residuals, "stump", POST_PROCESSING, STUMPS)
+def stumps_with_the_better_sign(own, self, place, ordered):
+    j, values = own(self, place, ordered)
+    return j, values if self.stumps(ordered)[place] >= 0 else -values
 
 
 @mistake(Budget, "sensitivity", SENSITIVITY, GAM)

@@ -2,6 +2,7 @@
 
 import itertools
 import math
+from collections import Counter
 
 import numpy as np
 import pytest
@@ -20,6 +21,8 @@ from privcurve.learners.additive.residuals import PLACE_BITS, Residuals, bin_map
 from privcurve.privacy.budget import ADD_REMOVE, REPLACE_ONE
 from privcurve.privacy.calibration import privgam as bounds
 from privcurve.privacy.calibration.privgam import CLIP, gaussian_budget
+from privcurve.privacy.curator import Curator
+from privcurve.privacy.mechanisms import PERMUTE_AND_FLIP, permute_and_flip_probabilities
 
 TARGET = Target("none", records([[0]], [1], [2]))
 BITS = 20
@@ -122,6 +125,62 @@ def test_dropped_columns_leave_their_budget_to_the_others(monkeypatch):
     share = (rule.DROP_ROUND + 1) ** rule.ROUND_POWER / rule.DROP_ROUND**rule.ROUND_POWER
     grown = (rounds[1][0] / rounds[0][0]) ** 2 / share
     assert grown == pytest.approx((5 + rule.INTERCEPT_WEIGHT) / (4 + rule.INTERCEPT_WEIGHT))
+
+
+class Scripted(Curator):
+    """Makes given choices, and adds up the logarithms of their exact chances."""
+
+    def __init__(self, places):
+        super().__init__(np.random.default_rng(0))
+        self.places, self.log = list(places), 0.0
+
+    def _choose_exactly(self, call, scores):
+        assert call.mechanism == PERMUTE_AND_FLIP
+        place = self.places.pop(0)
+        self.log += math.log(permute_and_flip_probabilities(scores, 1 / call.scale)[place])
+        return place
+
+
+def log_chances(n_bins, ordered, rows, n_stumps, parameters):
+    """Logarithms of the chances of all that a fit of stumps may choose."""
+    made = PrivGAMClassifier(
+        n_bins=n_bins, ordered=ordered, classes=(-1, 1), method="stumps", n_steps=n_stumps,
+        **parameters,
+    )  # fmt: skip
+    whole = np.array(rows, dtype=np.int64).reshape(len(rows), len(n_bins) + 1)
+    codes, labels, logs = whole[:, :-1].astype(np.uint8), whole[:, -1], []
+    for places in itertools.product(range(2 * (sum(n_bins) + 1)), repeat=n_stumps):
+        curator = Scripted(places)
+        made._train(codes, labels, [{}], [curator], np.ones(len(rows), dtype=np.int64))
+        logs.append(curator.log)
+    return np.array(logs)
+
+
+@pytest.mark.parametrize("relation", [REPLACE_ONE, ADD_REMOVE])
+@pytest.mark.parametrize(
+    ("n_bins", "ordered", "n_stumps"), [((3,), True, 1), ((2, 2), False, 1), ((2,), True, 2)]
+)
+def test_no_choice_of_stumps_is_likelier_by_more_than_epsilon(n_bins, ordered, n_stumps, relation):
+    """Exact chances of all choices, on all neighbours of two records (and of one, or none)."""
+    epsilon, parameters = 1.0, {"epsilon": 1.0, "neighbours": relation}
+    if relation == ADD_REMOVE:
+        parameters |= {"n_estimate": 2}
+    universe = list(itertools.product(*(range(k) for k in n_bins), (-1, 1)))
+    tables = [
+        rows
+        for n in ((2,) if relation == REPLACE_ONE else (0, 1, 2))
+        for rows in itertools.combinations_with_replacement(universe, n)
+    ]
+    logs = {rows: log_chances(n_bins, ordered, rows, n_stumps, parameters) for rows in tables}
+    for chances in logs.values():
+        assert np.exp(chances).sum() == pytest.approx(1.0)
+    largest = 0.0
+    for one, other in itertools.permutations(tables, 2):
+        common = (Counter(one) & Counter(other)).total()
+        lengths = {len(one), len(other)}
+        if common == max(lengths) - 1 and len(lengths) == (1 if relation == REPLACE_ONE else 2):
+            largest = max(largest, (logs[one] - logs[other]).max())
+    assert 0.5 * epsilon < largest <= epsilon
 
 
 def found(some):

@@ -1,4 +1,4 @@
-"""PrivGAM's cyclic fit in plain NumPy: scores anew at each step, matrices, floating point.
+"""PrivGAM's cyclic fits and stumps in plain NumPy: scores anew at each step, floating point.
 
 Written from the formulas of docs/privgam.md alone; its constants are written out.
 """
@@ -102,3 +102,24 @@ def run(step, shapes, nothing, n_rounds, rng):
             for j in [j for j in active if nothing[j] >= 0.5]:
                 shapes[j] = np.zeros_like(shapes[j])
                 active.remove(j)
+
+
+def all_stumps(X, n_bins, ordered):
+    """What each stump says of each record: those that begin with + first, the constant last."""
+    columns = zip(X.T, n_bins, ordered, strict=True)
+    up = [
+        np.where(column <= b if along else column == b, 1, -1)
+        for column, width, along in columns
+        for b in range(width)
+    ]
+    up.append(np.ones(len(X), dtype=int))
+    return np.array([*up, *(-each for each in up)])
+
+
+def stumps(X, y, n_bins, ordered, n_stumps, counts=1):
+    """Choose stumps without noise, by the residuals that they follow best. Give scores."""
+    said, scores = all_stumps(X, n_bins, ordered), np.zeros(len(y))
+    for _ in range(n_stumps):
+        residuals = counts * np.clip(y - 1 / (1 + np.exp(-scores)), -0.5, 0.5)
+        scores += 2 / math.sqrt(n_stumps) * said[(said @ residuals).argmax()]
+    return scores

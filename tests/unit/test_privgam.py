@@ -174,7 +174,8 @@ def test_alone_it_decides_as_often_right_as_a_noisy_majority():
     # Five standard errors.
     assert wrong == pytest.approx(np.exp(-1) / 2, abs=0.1)
     # The curvature is public, n/4: a step is 10/15, shrunk by what noise and records leave open.
-    steps = [learner(epsilon=1.0, random_state=k).fit(X, y).model_.intercept for k in range(400)]
+    greedy = {"epsilon": 1.0, "method": "greedy"}
+    steps = [learner(**greedy, random_state=k).fit(X, y).model_.intercept for k in range(400)]
     shrink = 9 / (9 + 2 / 15**2 + 1 / 15)
     assert np.mean(steps) == pytest.approx(shrink * 10 / 15, abs=5 * np.sqrt(2 / 400) / 15)
 
@@ -283,7 +284,8 @@ def test_the_model_says_itself():
 @pytest.mark.parametrize(("delta", "method"), [(0.0, "greedy"), (1e-5, "cyclic")])
 def test_add_remove(delta, method):
     X, y = problem()
-    model = learner(neighbours="add-remove", n_estimate=2000, delta=delta).fit(X, y)
+    added = {"neighbours": "add-remove", "n_estimate": 2000}
+    model = learner(**added, delta=delta, method=method).fit(X, y)
     said = model.privacy_
     assert (model.method_, said.neighbours) == (method, "add-remove")
     assert ASSUMED_N not in said.assumptions
@@ -291,7 +293,7 @@ def test_add_remove(delta, method):
     assert not hasattr(model, "n_records_")
     # Noise of one record's cell, not of two.
     rates = [e.noise_rate for e in said.ledger if e.mechanism in ("laplace", "gaussian")]
-    other = learner(delta=delta).fit(X, y).privacy_
+    other = learner(delta=delta, method=method).fit(X, y).privacy_
     two = [e.noise_rate for e in other.ledger if e.mechanism in ("laplace", "gaussian")]
     assert rates[0] / two[0] == pytest.approx(2 if delta == 0 else np.sqrt(2))
 
@@ -381,6 +383,86 @@ def test_columns_that_stand_for_a_line_help_each_other():
         for linear in ("no", "yes")
     }  # fmt: skip
     assert right["yes"] > right["no"] + 0.02
+
+
+# Stumps -------------------------------------------------------------------------------------------
+
+
+def test_the_rule_takes_stumps_of_two_classes_between_a_majority_and_shapes():
+    along, none = (True, False), (False, False)
+    found = [rule.is_stumps(n, 0.1, True, along, 2) for n in (199, 200, 99_999, 100_000)]
+    assert found == [False, True, True, False]
+    assert rule.is_stumps(10**6, 0.1, False, along, 2)
+    # A stump of nominal bins takes one apart.
+    for pure in (True, False):
+        assert [rule.is_stumps(n, 0.1, pure, none, 2) for n in (200, 1_499, 1_500)] == [
+            True, True, False,
+        ]  # fmt: skip
+    assert not rule.is_stumps(1_000, 0.1, True, along, 3)
+    counts = [rule.stumps(n, 0.1) for n in (1, 200, 3_239, 3_240, 99_999, 10**12)]
+    assert counts == [1, 1, 1, 3, 15, 299]
+    assert rule.stumps(1, np.inf) == 299
+    plans = {
+        delta: plan_of(learner(epsilon=0.1, delta=delta), 1_500, (True, False, False))
+        for delta in (0.0, 1e-5)
+    }
+    for plan in plans.values():
+        # Pure whatever δ is, of all bins, and with no linear part.
+        assert (plan.method, plan.n_steps, plan.budget.delta) == ("stumps", 1, 0.0)
+        assert (plan.merged, plan.linear, plan.pairs) == (False, False, False)
+        assert plan.budget.amount == 0.1
+    forced = learner(epsilon=0.1, ordered=True, linear="yes")
+    assert plan_of(forced, 1_500, (True,) * 3).method == "greedy"
+    assert plan_of(learner(epsilon=0.1, bins="few", method="stumps"), 1_500, (True,) * 3).merged
+
+
+def test_stumps_follow_the_labels_and_nothing_else_is_released():
+    X, y = problem(1_500)
+    fit = learner(epsilon=1.0, delta=1e-5, n_steps=5, method="stumps").fit(X, y)
+    said = fit.privacy_
+    assert (fit.method_, said.delta) == ("stumps", 0.0)
+    assert said.epsilon_spent == pytest.approx(1.0, rel=1e-9)
+    assert [(e.mechanism, e.noise_rate) for e in said.ledger] == [
+        ("permute_and_flip", pytest.approx(0.2 / 2))
+    ] * 5
+    assert (fit.predict(X) == y).mean() > 0.75
+    size = rule.stump_size(5)
+    for shape in (*fit.model_.shapes, np.array([fit.model_.intercept])):
+        steps = shape / size
+        assert steps == pytest.approx(np.rint(steps), abs=1e-6)
+    # They are chosen, and not estimated: no error is said.
+    assert "±" not in str(fit.model_)
+    assert "±" in str(learner(epsilon=1.0, method="greedy").fit(X, y).model_)
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        {"neighbours": "add-remove", "n_estimate": 1_000},
+        {"neighbours": "add-remove", "n_estimate": 1, "epsilon": np.inf},
+        {"delta": 1e-5, "ordered": True},
+        {"n_bins": 1, "n_steps": 3},
+        {"epsilon": np.inf},
+    ],
+    ids=str,
+)
+def test_stumps_of_hardly_any_records(parameters):
+    """None where their number is secret, else one; and columns of one bin have no effect."""
+    n = 0 if "neighbours" in parameters else 1
+    X, y = np.zeros((n, 3), dtype=np.uint8), np.ones(n, dtype=int)
+    fit = learner(**{"epsilon": 1.0, "method": "stumps", **parameters}).fit(X, y)
+    assert np.isfinite(fit.decision_function(np.zeros((2, 3), dtype=np.uint8))).all()
+    if parameters.get("n_bins") == 1:
+        assert fit.n_features_used_ == 0
+
+
+def test_what_stumps_have_not_is_refused():
+    X, y = problem(50)
+    for name in ("linear", "pairs"):
+        with pytest.raises(ValueError, match="'stumps' has no linear part and no pairs"):
+            learner(method="stumps", ordered=True, **{name: "yes"}).fit(X, y)
+    with pytest.raises(ValueError, match="'stumps' is for two classes, and there are 3"):
+        learner(method="stumps", classes=(0, 1, 2)).fit(X, np.arange(50) % 3)
 
 
 # Mixed bins ---------------------------------------------------------------------------------------

@@ -49,10 +49,11 @@ def test_pairs_are_of_the_columns_that_matter_most():
 
 
 def crossed(n, seed=0):
-    """Labels of two columns' product, which has a main effect too."""
+    """Labels of two columns' product, which have main effects too."""
     rng = np.random.default_rng(seed)
     X = rng.integers(0, (10, 6, 3), (n, 3)).astype(np.uint8)
-    score = 1.5 * np.where((X[:, 0] > 4) == (X[:, 1] > 3), 1, -1) + 0.4 * (X[:, 0] > 4)
+    score = 1.5 * np.where((X[:, 0] > 4) == (X[:, 1] > 3), 1, -1)
+    score += 0.4 * (X[:, 0] > 4) - 0.4 * (X[:, 1] > 3)
     return X, np.where(rng.random(n) < 1 / (1 + np.exp(-score)), 1, -1)
 
 

@@ -1,12 +1,17 @@
 """PrivGAM beside a plain program of the same formulas."""
 
+from typing import NamedTuple
+
 import numpy as np
 import pytest
 
 import privgam as reference
+from privcurve.coding import Records
 from privcurve.learners.additive import rule
 from privcurve.learners.additive.linear_part import LinearPart, shrunk
 from privcurve.learners.additive.privgam import PrivGAMClassifier
+from privcurve.learners.additive.residuals import Residuals, bin_maps
+from privcurve.parts import PartedRecords
 from privcurve.privacy.calibration.privgam import gaussian_budget
 
 N_BINS = (20, 4, 3, 6)
@@ -83,3 +88,55 @@ def test_with_noise_shapes_are_spread_alike():
     apart = np.sqrt((spreads[0] ** 2 + spreads[1] ** 2) / 40)
     assert np.abs(means[0] - means[1]).max() < (5 * apart).max()
     assert np.mean(spreads[0]) == pytest.approx(np.mean(spreads[1]), rel=0.25)
+
+
+class InMemory(NamedTuple):
+    """A part whose records are at hand."""
+
+    rows: Records
+
+    @property
+    def n(self):
+        return self.rows.n
+
+    def records(self):
+        return self.rows
+
+
+@pytest.mark.parametrize("n_parts", [1, 4])
+@pytest.mark.parametrize("merged", [False, True])
+def test_scores_of_stumps_are_those_of_the_plain_program(n_parts, merged):
+    """Of ordered columns and others, of rows that count several times or not at all, in parts."""
+    X, y = problem(500)
+    shapes = [np.random.default_rng(k).normal(size=width) for k, width in enumerate(N_BINS)]
+    counts = np.arange(500) % 4
+    maps = bin_maps(np.array(N_BINS), ORDERED, merged)
+    X = np.stack([bins[codes] for bins, codes in zip(maps, problem(500)[0].T, strict=True)], axis=1)
+    widths = [int(bins[-1]) + 1 for bins in maps]
+    coded, signs = problem(500)[0].astype(np.uint8), (2 * y - 1).astype(np.int8)
+    whole = Records(coded, signs, counts, np.array(N_BINS))
+    rows = [slice(k, None, n_parts) for k in range(n_parts)]
+    parts = [Records(coded[k], signs[k], counts[k], whole.n_bins) for k in rows]
+    some = PartedRecords(tuple(map(InMemory, parts)), whole.n_bins) if n_parts > 1 else whole
+    made = Residuals(some, maps, 30)
+    for j, width in enumerate(widths):
+        made.set_shape(j, shapes[j][:width])
+    score = sum(shapes[j][X[:, j]] for j in range(len(N_BINS)))
+    residuals = counts * np.clip(y - 1 / (1 + np.exp(-score)), -0.5, 0.5)
+    said, ordered = reference.all_stumps(X, widths, ORDERED), [*ORDERED, False]
+    # Residuals are taken in the middle of steps of 2^-8.
+    assert made.stumps(ordered) / 2.0**30 == pytest.approx(said @ residuals, abs=0.5)
+    for place, expected in enumerate(said):
+        j, values = made.stump(place, ordered)
+        codes = X[:, j] if j < len(N_BINS) else np.zeros(500, dtype=int)
+        assert (values[codes] == expected).all()
+        # One that says the same everywhere is no effect of a column.
+        assert (j == len(N_BINS)) == (len(set(values)) == 1)
+
+
+@pytest.mark.parametrize("n_stumps", [1, 3, 9])
+def test_stumps_without_noise_are_those_of_the_plain_program(n_stumps):
+    X, y = problem()
+    made = fitted(X, y, epsilon=np.inf, method="stumps", n_steps=n_stumps)
+    plain = reference.stumps(X, y, N_BINS, ORDERED, n_stumps)
+    assert made.model_.scores(X) == pytest.approx(plain, abs=1e-5)

@@ -81,7 +81,7 @@ def test_the_card_says_what_the_model_is(gam):
         *("No accuracy is stated", "This is release 1 of these records"),
         *("The data owner's budget for all releases is epsilon = 2", "epsilon = 1 of it is spent"),
         *("one stream of ChaCha20", "human life", "Whatever was looked at before"),
-        *("by permute-and-flip", "docs/privgam.md"),
+        *("permute-and-flip", "docs/privgam.md"),
     ):
         assert said in text, said
     assert not [name for name in (MODEL, CARD, PAGE) if "PCG64" in gam.path(name).read_text()]
@@ -92,6 +92,12 @@ def test_the_card_says_what_the_model_is(gam):
     assert not re.findall(r"(?:src|href)=", page)
     for signs, heading in re.findall(r"^(###?) (.+)$", text, re.MULTILINE):
         assert f"<h{len(signs)}>{heading}</h{len(signs)}>" in page
+
+
+def test_a_card_has_no_errors_of_stumps_which_are_no_estimates(mine):
+    made = release(request(learner="privgam", parameters={"method": "stumps", "n_steps": 25}))
+    assert "A score is added up" in made.path(CARD).read_text()
+    assert "±" not in made.path(CARD).read_text() + made.path(PAGE).read_text()
 
 
 def test_a_card_begins_with_who_when_and_what_for(mine):

@@ -58,6 +58,15 @@ def test_ends_are_the_lowest_and_the_highest_value_of_each_column():
     assert shapes.ends_of(frame().head(0)).empty
 
 
+def test_what_is_no_estimate_has_no_error():
+    """Of stumps: nothing is said to be ± 0.00."""
+    bare = frame().assign(error=0.0)
+    assert shapes.readable(shapes.ends_of(bare))["lowest"].tolist() == ["−1.00", "−0.50"]
+    first, _ = shapes.notes_of((-0.5, 0.0), "sick", [], "the statement", 0)
+    assert "score of a record is −0.50, and" in first
+    assert first.endswith("its lowest and highest value.")
+
+
 def test_notes_say_how_to_read_it_and_what_is_promised():
     notes = shapes.notes_of((-0.5, 0.1), "sick", ["flat"], "the statement", 3)
     assert "−0.50 (± 0.10)" in notes[0]

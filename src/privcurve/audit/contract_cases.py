@@ -14,6 +14,7 @@ STARTED = {"start": "public", "public_columns": (0,)}
 TREES = {"weak_learner": "topdown", "depth": 2, "n_rounds": 2, "density": 0.5}
 SOME = {"n_steps": 3}
 LINE = {"ordered": True, "linear": "yes"}
+STUMPS = {"method": "stumps", "n_steps": 3}
 CYCLIC = {"method": "cyclic", "n_rounds": 2, "delta": DELTA}
 ADDED = {"neighbours": ADD_REMOVE}
 ESTIMATE = {**ADDED, "n_estimate": 10}
@@ -86,6 +87,10 @@ CASES: tuple[Case, ...] = (
     ),
     Case("privgam", {**SOME, **LINE, "delta": DELTA, "method": "greedy"}),
     Case("privgam", {**SOME, **ESTIMATE}, neighbours=ADD_REMOVE, sizes=(2, 3, 12)),
+    Case("privgam", STUMPS),
+    Case(
+        "privgam", {**STUMPS, **ESTIMATE, "ordered": False}, neighbours=ADD_REMOVE, sizes=(2, 3, 12)
+    ),
     Case("privgam", CYCLIC),
     Case("privgam", {**CYCLIC, "pairs": "yes", "epsilon": 4.0}),
     Case("privgam", {**CYCLIC, **LINE, "pairs": "yes"}),

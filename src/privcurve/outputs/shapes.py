@@ -10,6 +10,7 @@ import numpy as np
 
 from privcurve.figures import style
 from privcurve.lazy import Axes, Figure, pd, ticker
+from privcurve.learners.additive.model import in_brackets
 from privcurve.numerals import power
 from privcurve.outputs.base import Context, Option, OutputRequest, about, dataset_title
 from privcurve.outputs.one_model import OPTIONS, OneModel, of_part
@@ -172,7 +173,10 @@ def readable(ends: pd.DataFrame) -> pd.DataFrame:
     texts = ends[["column"]].copy()
     for end in ("lowest", "highest"):
         pairs = zip(ends[end], ends[f"{end}_error"], strict=True)
-        texts[end] = [f"{value:+.2f} ± {error:.2f}".replace("-", "−") for value, error in pairs]
+        texts[end] = [
+            (f"{value:+.2f}" + (f" ± {error:.2f}" if error > 0 else "")).replace("-", "−")
+            for value, error in pairs
+        ]
         texts[f"where {end}"] = ends[f"where_{end}"]
     return texts
 
@@ -185,12 +189,17 @@ def notes_of(
     left_out: int,
 ) -> tuple[str, ...]:
     """Return the notes below the table: how to read it, and the privacy statement."""
-    start = f"{intercept[0]:+.2f} (± {intercept[1]:.2f})".replace("-", "−")
+    value, error = intercept
+    start = f"{value:+.2f}{in_brackets(error)}".replace("-", "−")
+    # Of stumps there are none: they are chosen, and not estimated.
+    errors = (
+        ", with the standard errors that the model itself tells: of the noise, and of the spread "
+        "of records. They are approximate."
+    )
     return (
         f"The score of a record is {start}, and to that comes a value for each row; above 0 the "
-        f"label is {positive}. Of each column, or two together, its lowest and highest value, with "
-        "the standard errors that the model itself tells: of the noise, and of the spread of "
-        "records. They are approximate.",
+        f"label is {positive}. Of each column, or two together, its lowest and highest value"
+        + (errors if error > 0 else "."),
         *([f"Without effect: {', '.join(unused)}."] if unused else []),
         *([f"The figure leaves out the {left_out} flattest columns."] if left_out else []),
         statement,
@@ -236,8 +245,10 @@ def draw(frame: pd.DataFrame, spacings: dict[str, str], title: str, positive: st
             _pair(panel, str(name), part, largest)
         figure.suptitle(title, fontsize=8.5)
         value = f"value; above 0: for {_cut(positive, LONGEST_LABEL)}"
-        error = style.key_patch("± one standard error", **BAND)
-        style.legend_below(figure, [style.key_line(value, color=COLOUR), error])
+        keys = [style.key_line(value, color=COLOUR)]
+        if frame["error"].any():
+            keys.append(style.key_patch("± one standard error", **BAND))
+        style.legend_below(figure, keys)
     return figure
 
 

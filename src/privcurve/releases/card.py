@@ -18,6 +18,7 @@ from privcurve import __version__, models
 from privcurve.datasets import Domain
 from privcurve.datasets.columns import NUMERIC, Column, spelt
 from privcurve.learners import registry
+from privcurve.learners.additive.model import in_brackets
 from privcurve.learners.shared.tuning import candidates_of
 from privcurve.privacy import budget as words
 from privcurve.privacy.ledger import LedgerEntry
@@ -271,10 +272,10 @@ def decides(released: Released) -> Iterator[Block]:
     model: Any = getattr(released.learner, "model_", None)
     domain = released.domain
     if hasattr(model, "intercept_error"):
-        constant = f"{model.intercept:+.3f} (± {model.intercept_error:.3f})"
-        yield from _sum(
-            domain, model.intercept, constant, ".3f", model.shapes, model.errors, model.pairs
-        )
+        constant = f"{model.intercept:+.3f}{in_brackets(model.intercept_error, '.3f')}"
+        # Stumps are no estimates.
+        errors = model.errors if model.intercept_error > 0 else ()
+        yield from _sum(domain, model.intercept, constant, ".3f", model.shapes, errors, model.pairs)
     elif hasattr(model, "class_shapes"):
         yield from _class_sums(domain, model)
     elif (added := shares.of(released.learner, domain)) is not None:

@@ -76,8 +76,11 @@ def _counts() -> Iterator[Claim]:
     for delta in (0.0, DELTA):
         yield hidden("noisy_bayes", STARTED, delta=delta)
     # On tiny data the rule would ask the intercept alone.
-    yield from recipe("privgam", [{"n_steps": 3}], n_trainings=200)
-    along = {"n_steps": 3, "ordered": True, "linear": "yes"}
+    greedy = {"method": "greedy", "n_steps": 3}
+    yield from recipe("privgam", [greedy], n_trainings=200)
+    yield worst("privgam", CERTIFIED, {"method": "stumps", "n_steps": 1})
+    yield sampled("privgam", CERTIFIED, {"method": "stumps", "n_steps": 3}, 200)
+    along = {**greedy, "ordered": True, "linear": "yes"}
     for setting in ({"method": "cyclic", "n_rounds": 3}, along):
         yield sampled("privgam", CERTIFIED, setting, 200, delta=DELTA)
     three = {"n_steps": 3, "n_classes": 3}

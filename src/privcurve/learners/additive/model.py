@@ -60,7 +60,7 @@ class AdditiveModel:
     shapes: tuple[Floats, ...]
     # (n_bins,): standard errors of the values, of noise and of the spread of records; approximate
     # (fits of fresh records had 0.2 to 1.6 times of that, the intercept up to 3 at little ε). A
-    # linear part is taken as known.
+    # linear part is taken as known. They are 0 where values are no estimates: of stumps.
     errors: tuple[Floats, ...]
     # Pairs of columns that have an effect beside those of the columns.
     pairs: tuple[PairShape, ...] = ()
@@ -131,8 +131,8 @@ class AdditiveModel:
             Conditions on a column, by code, such as those of a domain.
         """
         lines = [
-            f"The score is {self.intercept:+.2f} (± {self.intercept_error:.2f}), and to that comes "
-            "what follows; above 0 the label is the positive one:"
+            f"The score is {self.intercept:+.2f}{in_brackets(self.intercept_error)}, and to that "
+            "comes what follows; above 0 the label is the positive one:"
         ]
         named = names or [f"column {j}" for j in range(len(self.shapes))]
         columns, unused = columns_in_words(self.shapes, self.errors, named, bin_names)
@@ -140,7 +140,7 @@ class AdditiveModel:
         for pair in self.pairs:
             first, second = (named[j] for j in pair.columns)
             ends = [
-                f"{pair.values.flat[k]:+.2f} (± {pair.errors.flat[k]:.2f})"
+                f"{pair.values.flat[k]:+.2f}{in_brackets(pair.errors.flat[k])}"
                 for k in (pair.values.argmin(), pair.values.argmax())
             ]
             lines.append(f"  {first} and {second} together: from {ends[0]} up to {ends[1]} more")
@@ -155,6 +155,11 @@ class AdditiveModel:
 
     def __str__(self) -> str:
         return self.words or self.in_words()
+
+
+def in_brackets(error: float, form: str = ".2f") -> str:
+    """Return what stands behind a value of this standard error; nothing of one without."""
+    return f" (± {error:{form}})" if error > 0 else ""
 
 
 def columns_in_words(
@@ -180,6 +185,7 @@ def columns_in_words(
             k, code = divmod(at, values.shape[-1])
             whose = f"for {classes[k]} " if classes else ""
             where = f"code {code}" if bin_names is None else bin_names[j][code]
-            ends.append(f"{values.flat[at]:+.2f} (± {errors[j].flat[at]:.2f}) {whose}where {where}")
+            error = in_brackets(errors[j].flat[at])
+            ends.append(f"{values.flat[at]:+.2f}{error} {whose}where {where}")
         lines.append(f"  {names[j]}: from {ends[0]} up to {ends[1]}")
     return lines, unused

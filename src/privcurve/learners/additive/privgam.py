@@ -46,8 +46,9 @@ class PrivGAMClassifier(ChanceClassifier, PrivateClassifier):
     records. Proofs and measurements: docs/privgam.md.
 
     Where n·ε is small the fit is of ``stumps``: each a choice of a column, of a cut through its
-    bins and of which side is positive, with nothing else released. Where it is smaller still, the
-    model is a noisy majority.
+    bins (of bins without an order: of one of them) and of which side is positive, or of one label
+    for all records; nothing else is released, and δ is 0. Where n·ε is smaller still, the model is
+    a noisy majority.
 
     Of more than two classes each has a score; there is no linear part, and there are no pairs.
 
@@ -84,7 +85,8 @@ class PrivGAMClassifier(ChanceClassifier, PrivateClassifier):
     epsilon : float
         ε, above 0; infinite: no noise, columns in turn.
     delta : float
-        0: permute-and-flip and discrete Laplace noise, greedy. Above 0: Gaussian noise.
+        0: permute-and-flip and discrete Laplace noise, greedy or of stumps. Above 0: Gaussian
+        noise; of stumps and of a noisy majority as with 0.
     calibration : str
         ``certified``.
     n_bins, bounds, classes, random_state
@@ -93,7 +95,8 @@ class PrivGAMClassifier(ChanceClassifier, PrivateClassifier):
     Attributes
     ----------
     model_ : AdditiveModel or ClassModel
-        Shape functions with standard errors, of more than two classes by class; prints itself.
+        Shape functions with standard errors (0 where there are none: of stumps), of more than two
+        classes by class; prints itself.
     method_ : str
         What the rule chose.
     n_features_used_ : int

@@ -286,12 +286,16 @@ class Residuals(BinSums):
         return np.concatenate([follows, -follows])
 
     def stump(self, place: int, ordered: Sequence[bool]) -> tuple[int, Floats]:
-        """Return the column of a stump, and what it says in each bin: ±1."""
+        """Return the column of a stump, and what it says in each bin: ±1.
+
+        One that says the same in all bins of a column is the intercept's.
+        """
         starts, ends = self._ends()
         sign, at = (1.0, place) if place < ends[-1] else (-1.0, place - ends[-1])
         j = int(np.searchsorted(starts, at, side="right")) - 1
         bins, own = np.arange(self.n_bins[j]), at - starts[j]
-        return j, np.where(bins <= own if ordered[j] else bins == own, sign, -sign)
+        values = np.where(bins <= own if ordered[j] else bins == own, sign, -sign)
+        return (len(starts) - 1, values[:1]) if (values == sign).all() else (j, values)
 
     def _ends(self) -> tuple[Ints, Ints]:
         """Return where the bins of each column begin and end, if all are numbered."""
