@@ -51,7 +51,7 @@ def test_datasets_that_set_a_rule_are_told_from_those_that_did_not():
     seen = [f"{name}-fine" for name in ("adult", "bank", "creditcard", "codrna")]
     seen += ["mushroom", "magic-bounds"]
     assert set_the_rule(shown) == seen
-    assert {about(name).source for name in seen} == set(SET_ON)
+    assert {about(name).source for name in seen} <= set(SET_ON)
     others = [name for name in shown.datasets if name not in seen]
     assert len(others) >= 3
     titles = {name: panel_title(shown, name) for name in shown.datasets}

@@ -114,8 +114,9 @@ def test_a_lone_value_shrinks_to_nothing():
 
 
 def test_the_rule_reads_public_facts_alone():
-    # Adult, δ = 1e-5: in turn from ε = 0.05 on; Mushroom: chosen columns up to 0.1.
-    assert rule.is_cyclic(32_561, 0.0167, 14)
+    # Adult, δ = 1e-5: stumps at ε = 0.05, in turn from 0.1 on; Mushroom: chosen columns at 0.1.
+    assert not rule.is_cyclic(32_561, 0.0167, 14)
+    assert rule.is_cyclic(32_561, 0.0325, 14)
     assert not rule.is_cyclic(6_500, 0.0325, 22)
     assert rule.merges(32_561, 0.0325, pure=False)
     assert not rule.merges(32_561, 0.5, pure=True)
