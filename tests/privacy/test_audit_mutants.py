@@ -32,14 +32,14 @@ def label(c):
     """What tells rows apart for a reader; a few rows share one."""
     parts = [c.learner, c.calibration, c.method, f"delta={c.delta:g}"]
     parts.append(getattr(c.pairs, "__name__", c.neighbours))
-    parts += [str(c.setting[k]) for k in ("weak_learner", "leaves") if k in c.setting]
+    parts += [str(c.setting[k]) for k in ("weak_learner", "leaves", "method") if k in c.setting]
     return "-".join(parts)
 
 
 def kind(c):
     """What a claim shares with those of another calibration, another δ above 0 or another size."""
     pairs = getattr(c.pairs, "__name__", c.neighbours)
-    words = [c.setting.get(key) for key in ("weak_learner", "leaves")]
+    words = [c.setting.get(key) for key in ("weak_learner", "leaves", "method")]
     return (c.learner, c.method, pairs, c.delta > 0, *words)
 
 
