@@ -10,8 +10,7 @@ import numpy as np
 
 from privcurve.figures import style
 from privcurve.lazy import Axes, Figure, pd, ticker
-from privcurve.learners.additive.model import in_brackets
-from privcurve.numerals import power
+from privcurve.numerals import in_brackets, power
 from privcurve.outputs.base import Context, Option, OutputRequest, about, dataset_title
 from privcurve.outputs.one_model import OPTIONS, OneModel, of_part
 from privcurve.tables.table import Table

@@ -18,8 +18,8 @@ from privcurve import __version__, models
 from privcurve.datasets import Domain
 from privcurve.datasets.columns import NUMERIC, Column, spelt
 from privcurve.learners import registry
-from privcurve.learners.additive.model import in_brackets
 from privcurve.learners.shared.tuning import candidates_of
+from privcurve.numerals import in_brackets
 from privcurve.privacy import budget as words
 from privcurve.privacy.ledger import LedgerEntry
 from privcurve.privacy.mechanisms import MECHANISMS

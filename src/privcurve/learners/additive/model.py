@@ -12,6 +12,7 @@ from privcurve.coding import Codes, Floats, Ints
 from privcurve.learners.additive.residuals import SCORE_BITS
 from privcurve.learners.shared.chances import whole_residuals
 from privcurve.learners.shared.checks import require
+from privcurve.numerals import in_brackets
 
 if TYPE_CHECKING:
     from privcurve.learners.additive.fitting import Fit
@@ -155,11 +156,6 @@ class AdditiveModel:
 
     def __str__(self) -> str:
         return self.words or self.in_words()
-
-
-def in_brackets(error: float, form: str = ".2f") -> str:
-    """Return what stands behind a value of this standard error; nothing of one without."""
-    return f" (± {error:{form}})" if error > 0 else ""
 
 
 def columns_in_words(
