@@ -98,9 +98,10 @@ MERGE_BELOW = {True: 5000.0, False: 1250.0}
 # Cod-RNA and Magic.
 MIXED_GROUPS = 20
 MIXED_FROM, MIXED_BELOW = 1250.0, 3500.0
-# Cyclic from this n·μ on, times d√d for d columns: where rounds are better than stumps. Of K
-# classes times d/K: where they are better than greedy steps.
+# Cyclic from this n·μ on, times d√d for d columns, or from the second on: where rounds are better
+# than stumps. Of K classes from the third times d/K on: where they are better than greedy steps.
 CYCLIC_FROM = 11.0
+MOST_CYCLIC_FROM = 600.0
 CLASS_CYCLIC_FROM = 72.0
 # Of more than two classes still fewer bins, where n·ε or n·μ is below so much a class and root of
 # columns: a bin has a class's part of the records. Set on simulated tables.
@@ -137,7 +138,7 @@ def is_cyclic(n: float, mu: float, n_columns: int, n_classes: int = 2) -> bool:
     """Whether each column can be asked in turn, for δ > 0; μ of the exact Gaussian profile."""
     if n_classes > 2:
         return n * mu * n_classes >= CLASS_CYCLIC_FROM * n_columns
-    return n * mu >= CYCLIC_FROM * n_columns**1.5
+    return n * mu >= min(CYCLIC_FROM * n_columns**1.5, MOST_CYCLIC_FROM)
 
 
 def steps(n: float, amount: float, pure: bool) -> int:
