@@ -47,8 +47,9 @@ class PrivGAMClassifier(ChanceClassifier, PrivateClassifier):
 
     Where n·ε is small the fit is of ``stumps``: each a choice of a column, of a cut through its
     bins (of bins without an order: of one of them) and of which side is positive, or of one label
-    for all records; nothing else is released, and δ is 0. Where n·ε is smaller still, the model is
-    a noisy majority.
+    for all records; nothing else is released, and δ is 0. Its probabilities are a convention, as a
+    stump's step is public; ``greedy`` fits them. Where n·ε is smaller still, the model is a noisy
+    majority.
 
     Of more than two classes each has a score; there is no linear part, and there are no pairs.
 

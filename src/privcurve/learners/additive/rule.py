@@ -3,7 +3,6 @@
 Nothing here is read from records. The constants were fixed once, and are frozen: they were set
 while looking at the test accuracies of public data sets (``SET_ON`` of the calibration: Adult most
 of all, with over a hundred variants), before and apart from any other record that a fit is given.
-The threshold between cyclic and greedy was put where it separates five of them best.
 docs/privgam.md says what was tried. For these data sets the rule is not free of their test rows.
 """
 
