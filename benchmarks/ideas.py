@@ -39,7 +39,7 @@ from privcurve.privacy.calibration.privgam import CLIP, gaussian_budget
 
 DELTA = 1e-5
 EPSILONS = (0.05, 0.1, 0.5, 1.0, 3.0)
-# Those that may set constants of version 5: docs/privgam.md.
+# Those that may set constants of PrivGAM: docs/privgam.md.
 SETTING = (
     "adult-fine,bank-fine,creditcard-fine,creditcardsmall,codrna-fine,mushroom,magic-bounds,"
     "page-log,breastwisc,banknote,winewhite,eeg-bounds,transfusion"
