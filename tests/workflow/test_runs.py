@@ -1,11 +1,13 @@
 """The real Snakemake on a tiny study: results, growth, independence of cores."""
 
 import json
+import re
 from pathlib import Path
 
 import pandas as pd
 import pytest
-from checkout import TABLES, slow
+import yaml
+from checkout import STUDY, TABLES, slow
 
 pytestmark = pytest.mark.workflow
 
@@ -83,6 +85,21 @@ def test_one_core_and_other_jobs_give_the_same_bytes(finished, project):
     project.run("--cores", "1", "--config", "seconds_per_job=0.002")
     assert len(list((project.folder / "results/cells").rglob("*.parquet"))) > 3
     assert project.outputs() == finished.outputs()
+
+
+@pytest.mark.slow
+def test_a_study_of_few_jobs_comes_first_with_its_table(project):
+    # Larger data would be trained first without a word.
+    project.write_study(datasets=["wdbc"])
+    small = {**STUDY, "learners": {"majority": STUDY["learners"]["majority"]}, "figure": "small"}
+    (project.folder / "config/studies/small.yaml").write_text(yaml.safe_dump(small))
+    targets = [f"results/tables/{name}/accuracy.csv" for name in ("tiny", "small")]
+    output = project.run("--cores", "1", "--config", "seconds_per_job=0.01", "--", *targets)
+    order = re.findall(r"Train .* of (\w+)|(Make \w+)", output)
+    begun = [study or made for study, made in order]
+    n_jobs = begun.count("tiny")
+    assert n_jobs > 1
+    assert begun == ["small", "Make small_accuracy", *["tiny"] * n_jobs, "Make tiny_accuracy"]
 
 
 @pytest.mark.slow

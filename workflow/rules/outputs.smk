@@ -33,6 +33,8 @@ for request in PLAN.outputs.values():
             f"logs/{request.output.word}/{request.target}.log",
         benchmark:
             plan.benchmark(request)
+        # Before any more training: when a study is trained, its tables are made.
+        priority: 2
         localrule: request.output.local and PLAN.is_local("outputs")
         resources:
             mem_mb=growing(

@@ -22,6 +22,9 @@ rule train:
         "logs/train/{study}/{job}.log",
     benchmark:
         "benchmarks/train/{study}/{job}.tsv"
+    # Studies of few jobs first: their tables need not wait for large studies, whose stored
+    # results take longer to read than a small study to train.
+    priority: lambda wildcards: 1 / len(PLAN.jobs(wildcards.study).jobs)
     resources:
         mem_mb=memory(to_train),
         runtime=minutes(to_train),
