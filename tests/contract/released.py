@@ -39,6 +39,13 @@ RULES = {
 # By learner, beside what every fit may leave.
 STEPS = {"coef_": "made of sums with noise", "intercept_": "made of sums with noise"}
 
+# Of synthetic records.
+DRAWN = {
+    "trees_": "grown on records that were drawn from counts with noise",
+    "values_": "of those trees",
+    "start_": "of records that were drawn from counts with noise",
+}
+
 RELEASED = {
     "brc": HALF_SPACES,
     "boosting_for_people": HALF_SPACES,
@@ -60,12 +67,8 @@ RELEASED = {
     "dp_newton": STEPS,
     "dp_gradient_descent": STEPS,
     "boosted_adassp": STEPS,
-    "mst": {
-        "edges_": "pairs of columns, each chosen privately",
-        "trees_": "grown on records that were drawn from counts with noise",
-        "values_": "of those trees",
-        "start_": "of records that were drawn from counts with noise",
-    },
+    "mst": {"edges_": "pairs of columns, each chosen privately", **DRAWN},
+    "aim": {"chosen_": "sets of columns, each chosen privately", **DRAWN},
     "noisy_majority": {"margin_": "with Laplace noise"},
     "noisy_bayes": {
         "columns_": "chosen privately, or all",

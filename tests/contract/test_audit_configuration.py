@@ -23,7 +23,7 @@ CLAIMS = [c for claims in ATTACKS.values() for c in claims]
 # Their models hold what is not released (PATE's teachers): what is claimed is about answers.
 ANSWERS = {"pate"}
 # Of few records nothing of its model tells: it is tried on one pair of many.
-MANY = {"mst"}
+MANY = {"aim", "mst"}
 
 
 def check_attacks(attacks, learners):

@@ -227,7 +227,7 @@ def test_noise_is_drawn_when_private(name):
 
 # Without noise there are random numbers still: half-spaces, questions of random trees and synthetic
 # records are drawn, as their papers have it.
-DRAWN = {"brc", "dp_forest", "mst", "random_trees"}
+DRAWN = {"aim", "brc", "dp_forest", "mst", "random_trees"}
 LEAST_RIGHT = {"brc": 0.5, "noisy_majority": 0.5}
 
 

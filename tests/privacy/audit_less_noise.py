@@ -97,6 +97,7 @@ BREAK = {
     "dp_gradient_descent": curator_with,
     "boosted_adassp": curator_with,
     "mst": curator_with,
+    "aim": curator_with,
     "brc": curator_with,
     "boosting_for_people": curator_with,
     "noisy_bayes": curator_with,

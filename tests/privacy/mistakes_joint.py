@@ -4,19 +4,19 @@ from dataclasses import replace
 
 from mistakes_any import mistake
 
-from privcurve.audit.contract import CONTROL, SENSITIVITY, Case
-from privcurve.learners.boosting import mst
-from privcurve.learners.boosting.mst import MSTClassifier
+from privcurve.audit.contract import CHARGE, CONTROL, SENSITIVITY, Case
+from privcurve.learners.boosting import aim, mst
+from privcurve.learners.boosting.aim import Rounds
+from privcurve.learners.boosting.synthetic import SyntheticClassifier
 from privcurve.learners.linear import joint
 from privcurve.privacy.budget import ADD_REMOVE
 
 STEPS = Case("dp_newton", {"n_steps": 2, "delta": 1e-2})
 ROUNDS = Case("boosted_adassp", {"n_rounds": 2, "delta": 1e-2})
-SYNTHETIC = Case("mst", {"n_rounds": 2, "delta": 1e-2})
-ADDED = replace(
-    SYNTHETIC,
-    parameters={**SYNTHETIC.parameters, "neighbours": ADD_REMOVE},
-    neighbours=ADD_REMOVE,
+SYNTHETIC, MODEL = (Case(name, {"n_rounds": 2, "delta": 1e-2}) for name in ("mst", "aim"))
+ADDED, MODEL_ADDED = (
+    replace(case, parameters={**case.parameters, "neighbours": ADD_REMOVE}, neighbours=ADD_REMOVE)
+    for case in (SYNTHETIC, MODEL)
 )
 
 
@@ -40,6 +40,27 @@ def counts_of_one_column_alone(own, n_columns, neighbours):
     return own(1, neighbours)
 
 
-@mistake(MSTClassifier, "_total", CONTROL, ADDED)
+@mistake(aim, "histogram_l1", SENSITIVITY, MODEL, MODEL_ADDED)
+def distances_that_weigh_one(own, neighbours, weight):
+    return own(neighbours)
+
+
+@mistake(aim, "histogram_l2", SENSITIVITY, MODEL)
+def tables_for_an_added_record(own, neighbours):
+    return own(ADD_REMOVE)
+
+
+@mistake(aim, "_call", SENSITIVITY, MODEL, MODEL_ADDED)
+def half_of_the_noise(own, announced, share, budget, curator):
+    return own(announced, share, budget, curator).scaled(0.5)
+
+
+@mistake(Rounds, "_round", CHARGE, MODEL, MODEL_ADDED)
+def rounds_that_cost_twice_of_what_is_left(own, self, k, most_cells):
+    self.share *= 2
+    return own(self, k, most_cells)
+
+
+@mistake(SyntheticClassifier, "_total", CONTROL, ADDED, MODEL_ADDED)
 def exact_number_of_records(own, self, n, noisy):
     return max(float(n), 1.0)

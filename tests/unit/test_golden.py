@@ -19,7 +19,11 @@ from privcurve.privacy.budget import PRIVATE_COLUMNS
 GOLDEN = Path(__file__).with_name("golden.json")
 
 # Settings beyond the defaults: where a default would take long, and where votes can tie.
-SETTINGS = {"gradient_boosting": {"n_estimators": 10}, "lazybb": {"n_rounds": 10}}
+SETTINGS = {
+    "gradient_boosting": {"n_estimators": 10},
+    "lazybb": {"n_rounds": 10},
+    "aim": {"most_cells": 2**12},
+}
 
 # Peers are other libraries' code: their results are tied to those libraries' versions.
 OWN = sorted(name for name, entry in registry.LEARNERS.items() if not entry.peer)

@@ -12,7 +12,8 @@ from sklearn.ensemble import HistGradientBoostingClassifier
 
 from privcurve.coding import merged_bins
 from privcurve.kernels.trees.form import add_trees, bin_codes
-from privcurve.learners.boosting.mst import Column, MSTClassifier, agreeing, draw, spread, trees_of
+from privcurve.learners.boosting.mst import MSTClassifier, agreeing, draw
+from privcurve.learners.boosting.synthetic import Column, spread, trees_of
 
 N_BINS = (3, 40, 2, 5)
 
@@ -33,7 +34,7 @@ def fitted(records, **parameters):
 
 def test_without_noise_the_tree_is_that_of_the_largest_distances(records):
     X, y = records
-    columns = [X[:, 0], X[:, 1] * 16 // 40, X[:, 2], X[:, 3], (y > 0).astype(int)]
+    columns = [X[:, 0], X[:, 1].astype(int) * 16 // 40, X[:, 2], X[:, 3], (y > 0).astype(int)]
     shares = [np.bincount(column) / len(y) for column in columns]
     distances = np.zeros((5, 5))
     for a, b in itertools.combinations(range(5), 2):

@@ -113,6 +113,8 @@ CASES: tuple[Case, ...] = (
     Case("boosted_adassp", {"n_rounds": 2, "delta": DELTA, **ADDED}, neighbours=ADD_REMOVE),
     Case("mst", SYNTHETIC),
     Case("mst", {**SYNTHETIC, **ADDED}, neighbours=ADD_REMOVE),
+    Case("aim", SYNTHETIC),
+    Case("aim", {**SYNTHETIC, **ADDED}, neighbours=ADD_REMOVE),
     Case("tuned", {**RUNS, "learner": "noisy_majority"}),
     Case("tuned", {**RUNS, "learner": "privgam", "settings": {"n_steps": [1, 2]}, "delta": DELTA}),
     Case("tuned", {**RUNS, "settings": CHOICE}),

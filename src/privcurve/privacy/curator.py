@@ -130,6 +130,7 @@ class Curator:
         # The law of the noise of what a holder said, by what it is charged to.
         self._charged: dict[str, str] = {}
         self._made: list[LedgerEntry] = []
+        self._spent = 0.0
         self.inners: list[Curator] = []
         self.statement: PrivacyStatement | None = None
         self.paid: LedgerEntry | None = None
@@ -162,6 +163,15 @@ class Curator:
             names = ", ".join(list(self._announced)[:5])
             raise DoorError(f"called, but not announced: {what!r}. Announced are: {names}")
         return self._announced[what]
+
+    def spend(self, what: str, share: float) -> None:
+        """Take a share of a budget: of a fit whose calls depend on answers.
+
+        Raises DoorError if all of them are more than the budget.
+        """
+        self._spent += share
+        if self._spent > 1 + ROUNDING:
+            raise DoorError(f"{what}: more than the budget, {self._spent:.6g} of it")
 
     def done(self, share: float) -> None:
         """Say how much of a fit is done, by public facts and the answers of calls alone.

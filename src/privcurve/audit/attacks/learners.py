@@ -64,9 +64,10 @@ def _linear() -> Iterator[Claim]:
     yield from recipe("dp_gradient_descent", [{"n_steps": 2}])
     yield from recipe("boosted_adassp", [{"n_rounds": 2}])
     # Of few records all codes are rare, and nothing of them is left.
-    yield sampled("mst", CERTIFIED, {"n_rounds": 2}, 900, flipped_among_many, DELTA)
     canary = rare_in_part, DELTA, sample_canary_scores
-    yield sampled("mst", CERTIFIED, {"n_rounds": 2}, 300, *canary)
+    for name in ("mst", "aim"):
+        yield sampled(name, CERTIFIED, {"n_rounds": 2}, 900, flipped_among_many, DELTA)
+        yield sampled(name, CERTIFIED, {"n_rounds": 2}, 300, *canary)
 
 
 def _counts() -> Iterator[Claim]:

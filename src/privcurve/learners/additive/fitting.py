@@ -21,7 +21,7 @@ from privcurve.learners.additive.linear_part import LinearPart
 from privcurve.learners.additive.pairs import Crossing, crossings, grouped
 from privcurve.learners.additive.residuals import PLACE_BITS, SCORE_BITS, Residuals
 from privcurve.privacy.calibration.privgam import CLIP, Budget
-from privcurve.privacy.curator import EXACT, Call, Curator, DoorError
+from privcurve.privacy.curator import EXACT, Call, Curator
 from privcurve.privacy.ledger import LedgerEntry
 
 SIZES = np.array(rule.SIZES)
@@ -91,7 +91,6 @@ class Fit:
         self, records: Residuals, ordered: Sequence[bool], budget: Budget, curator: Curator
     ) -> None:
         self.records, self.budget, self.curator = records, budget, curator
-        self._spent = 0.0
         self.ordered = [*ordered, False]
         self.intercept = len(ordered)
         widths = records.n_bins.tolist()
@@ -221,9 +220,7 @@ class Fit:
         self, share: float, announce: Callable[..., LedgerEntry], what: str, *facts: float
     ) -> LedgerEntry | None:
         """Take a share of the budget; return the ledger's entry of what it is for."""
-        self._spent += share
-        if self._spent > 1 + 1e-9:
-            raise DoorError(f"{what}: more than the budget, {self._spent:.6g} of it")
+        self.curator.spend(what, share)
         return announce(what, share, *facts) if self.budget.private else None
 
     def _call(self, entry: LedgerEntry | None, bits: int | None = None, rate: float = 1.0) -> Call:

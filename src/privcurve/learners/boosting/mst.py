@@ -3,23 +3,17 @@
 from __future__ import annotations
 
 import itertools
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import minimize
-from sklearn.ensemble import HistGradientBoostingClassifier
 
-from privcurve.coding import Codes, Floats, Ints, Records, bin_starts
-from privcurve.kernels.trees.form import Trees, add_trees, bin_codes
-from privcurve.learners.shared.chances import CERTAIN, only_label
+from privcurve.coding import Floats, Ints, Records
+from privcurve.learners.boosting.synthetic import Column, SyntheticClassifier, joint_counts, spread
 from privcurve.learners.shared.checks import all_between, require
-from privcurve.learners.shared.grouped import GroupedClassifier
 from privcurve.learners.shared.threads import one_thread
-from privcurve.privacy.budget import ADD_REMOVE
 from privcurve.privacy.curator import Curator
 from privcurve.privacy.mechanisms import score_range
 from privcurve.privacy.noise import Announced
@@ -31,8 +25,6 @@ PAIRS = "counts of the chosen pairs of columns by both codes"
 
 SOURCE = "docs/proofs.md, MST"
 
-# A code is rare if its count is below so many deviations of its noise.
-RARE = 3.0
 # How far sums of the fitted tables may be from each other, as a part of all records.
 TOLERANCE = 1e-6
 
@@ -40,7 +32,7 @@ Pair = tuple[int, int]
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class MSTClassifier(GroupedClassifier):
+class MSTClassifier(SyntheticClassifier):
     r"""Gradient boosting of synthetic records, which are drawn from a private tree of columns.
 
     After McKenna, Miklau and Sheldon, *Winning the NIST contest: a scalable and general approach to
@@ -57,15 +49,11 @@ class MSTClassifier(GroupedClassifier):
 
     Parameters
     ----------
-    n_rounds : int
-        Of boosting; scikit-learn's defaults else, without early stopping.
-    most_records : int
-        As many records are drawn as there are, or as were estimated, but no more than this.
     neighbours : str
         ``replace-one``; or ``add-remove``, as in the paper: then the number of records is not
         public, and estimated from the first counts.
-    n_groups, ordered, epsilon, delta, calibration
-        See :class:`~privcurve.learners.shared.grouped.GroupedClassifier`.
+    n_rounds, most_records, n_groups, ordered, epsilon, delta, calibration
+        See :class:`~privcurve.learners.boosting.synthetic.SyntheticClassifier`.
     n_bins, bounds, classes, random_state
         See :class:`~privcurve.learners.base.CodedClassifier`.
 
@@ -73,24 +61,12 @@ class MSTClassifier(GroupedClassifier):
     ----------
     edges_ : ndarray of shape (n_columns, 2)
         The pairs of the tree, in the order of their choice; the label comes after the columns.
-    trees_ : Trees
-    values_ : ndarray of shape (n_trees, n_nodes, 1)
-    start_ : float
-        The score is this, and the values of a row's leaves.
-    n_features_used_ : int
-        Columns that trees ask for.
+    trees_, values_, start_, n_features_used_
+        See :class:`~privcurve.learners.boosting.synthetic.SyntheticClassifier`.
     """
 
     _learner = "mst"
-    _released: ClassVar[Mapping[str, Any]] = {
-        "edges_": Ints,
-        "trees_": Trees,
-        "values_": Floats,
-        "start_": float,
-    }
-
-    n_rounds: int = 100
-    most_records: int = 20_000
+    _released: ClassVar[Mapping[str, Any]] = {"edges_": Ints, **SyntheticClassifier._released}
 
     def _calls(self, n: int) -> Sequence[Announced]:
         d, third = len(self.n_bins_), 1 / 3
@@ -104,26 +80,10 @@ class MSTClassifier(GroupedClassifier):
         ]
 
     def _release(self, records: Records, curator: Curator) -> None:
-        codes, signs, counts, _ = records
-        d, groups = len(self.n_bins_), self._groups()
-        merged = [group[codes[:, j]] for j, group in enumerate(groups)] + [
-            (signs > 0).astype(np.int64)
-        ]
-        widths = [int(group[-1]) + 1 for group in groups] + [2]
-
-        call = curator.call(COUNTS)
-        exact = [table_of(code, counts, k) for code, k in zip(merged, widths, strict=True)]
-        released = curator.numbers(call, np.concatenate(exact))
-        noisy = np.split(released, np.cumsum(widths)[:-1])
-        columns = [Column.of(table, RARE * call.scale) for table in noisy]
-        total = self._total(records.n, noisy)
-
-        places = [column.places[code] for column, code in zip(columns, merged, strict=True)]
+        columns, places, total = self._columns(records, curator.call(COUNTS), curator)
         tables = {
-            (a, b): table_of(
-                places[a] * columns[b].width + places[b], counts, columns[a].width, columns[b].width
-            )
-            for a, b in itertools.combinations(range(d + 1), 2)
+            pair: joint_counts(columns, places, records.counts, pair)
+            for pair in itertools.combinations(range(len(columns)), 2)
         }
         edges = spanning_tree(columns, tables, total, curator)
         shapes = [tables[edge].shape for edge in edges]
@@ -135,96 +95,14 @@ class MSTClassifier(GroupedClassifier):
 
         with one_thread():
             singles, crossed = agreeing(columns, measured, edges, total)
-            n = min(max(round(total), 1), int(self.most_records))
-            drawn = draw(singles, crossed, edges, n, curator.coins)
-            drawn = [c.codes(own, curator.coins) for c, own in zip(columns, drawn, strict=True)]
-            self._boost(np.column_stack(drawn[:-1]), drawn[-1], groups)
-
-    def _total(self, n: int, noisy: Sequence[Floats]) -> float:
-        """Return the number of records, estimated where it is not public."""
-        if self.neighbours != ADD_REMOVE:
-            return float(n)
-        # Every column tells it; the variance of a sum is that of so many numbers.
-        weights = np.array([1 / len(table) for table in noisy])
-        sums = np.array([table.sum() for table in noisy])
-        return max(float(weights @ sums / weights.sum()), 1.0)
-
-    def _boost(self, codes: Ints, labels: Ints, groups: Sequence[Codes]) -> None:
-        signs = (2 * labels - 1).astype(np.int8)
-        if only := only_label(signs):
-            # scikit-learn refuses to fit one label.
-            none = np.zeros((1, 1), dtype=np.int64)
-            self.trees_, self.values_ = Trees(none, none, none, none, 0), np.zeros((1, 1, 1))
-            self.start_, self.n_features_used_ = CERTAIN * only, 0
-            return
-        # What it may draw, a sample to cut bins by, follows from a public number.
-        model = HistGradientBoostingClassifier(
-            max_iter=int(self.n_rounds), early_stopping=False, random_state=0
-        ).fit(codes, signs)
-        self.start_ = float(model._baseline_prediction[0, 0])
-        self.trees_, self.values_ = trees_of(model, groups, self.n_bins_)
-        self.n_features_used_ = len(np.unique(self.trees_.column[self.trees_.child > 0]))
+            drawn = draw(singles, crossed, edges, self._n_drawn(total), curator.coins)
+            self._boost_drawn(columns, drawn, curator.coins)
 
     def _restore(self) -> None:
-        d, trees = len(self.n_bins_), self.trees_
+        d = len(self.n_bins_)
         tied = self.edges_.shape == (d, 2) and all_between(self.edges_, 0, d + 1)
         require(tied, "its tree is of other columns")
-        shape = trees.column.shape
-        alike = len(shape) == 2 and {part.shape for part in trees[:4]} == {shape}
-        inside = alike and trees.yes == 0 and all_between(trees.column, 0, d)
-        require(inside, "its trees are of other columns")
-        # Whoever goes down a tree comes to nodes that are further on.
-        on = (trees.child > np.arange(shape[1])) & (trees.child < shape[1] - 1)
-        require((on | (trees.child == 0)).all(), "its trees have no end")
-        require(self.values_.shape == (*shape, 1), "it has not one value a node")
-
-    def _scores(self, codes: Codes) -> Floats:
-        scores = np.full((len(codes), 1), self.start_)
-        add_trees(bin_codes(codes, self.n_bins_), self.trees_, self.values_, scores)
-        return scores[:, 0]
-
-
-class Column(NamedTuple):
-    """A column as the tree sees it: its rare codes share the last place."""
-
-    places: Ints  # the place of each code
-    counts: Floats  # of each place, with noise
-    variances: Floats  # of the noise of each, in units of that of one code
-
-    @classmethod
-    def of(cls, noisy: Floats, least: float) -> Column:
-        """Put together the codes with noisy counts below `least`."""
-        rare = noisy < least
-        places = np.where(rare, np.count_nonzero(~rare), np.cumsum(~rare) - 1)
-        sums, sizes = np.bincount(places, noisy), np.bincount(places).astype(float)
-        return cls(places, np.asarray(sums), sizes)
-
-    @property
-    def width(self) -> int:
-        """How many places there are."""
-        return len(self.counts)
-
-    def nearest(self, total: float) -> Floats:
-        """Return the counts nearest to the noisy ones that are not negative and have a sum."""
-        # The larger they are, the longer they stay above 0 as all are lowered.
-        order = np.argsort(-self.counts / self.variances, kind="stable")
-        sums, weights = np.cumsum(self.counts[order]), np.cumsum(self.variances[order])
-        levels = (total - sums) / weights
-        last = np.flatnonzero(self.counts[order] + self.variances[order] * levels > 0)[-1]
-        return np.maximum(self.counts + self.variances * levels[last], 0.0)
-
-    def codes(self, places: Ints, coins: np.random.Generator) -> Ints:
-        """Return codes for places; of several in one place all are as likely."""
-        order = np.argsort(self.places, kind="stable")
-        sizes = np.bincount(self.places)
-        offsets = (coins.random(len(places)) * sizes[places]).astype(np.int64)
-        return np.asarray(order[bin_starts(sizes)[places] + offsets])
-
-
-def table_of(cells: NDArray[Any], counts: Ints, *shape: int) -> Floats:
-    """Count records by cell."""
-    counted = np.bincount(cells.astype(np.int64), weights=counts, minlength=math.prod(shape))
-    return np.asarray(counted, dtype=np.float64).reshape(shape)
+        super()._restore()
 
 
 def spanning_tree(
@@ -321,41 +199,3 @@ def draw(
                 weights = row if row.sum() > 0 else singles[end]
                 drawn[end][here] = spread(weights, len(here), coins)
     return [drawn[column] for column in range(len(singles))]
-
-
-def spread(weights: Floats, n: int, coins: np.random.Generator) -> Ints:
-    """Return n places in random order, each as often as its weight says, up to one."""
-    # Where noise leaves no count above 0, all places are as likely.
-    weights = weights if weights.sum() > 0 else np.ones_like(weights)
-    shares = n * weights / weights.sum()
-    times = np.floor(shares).astype(np.int64)
-    if left := n - int(times.sum()):
-        parts = shares - times
-        times[coins.choice(len(times), left, replace=False, p=parts / parts.sum())] += 1
-    return coins.permutation(np.repeat(np.arange(len(times)), times))
-
-
-def trees_of(
-    model: HistGradientBoostingClassifier, groups: Sequence[Codes], n_bins: Ints
-) -> tuple[Trees, Floats]:
-    """Return the trees of scikit-learn's model of groups as questions about codes.
-
-    A node's two children stand together, and after it; the first is of those who say yes.
-    """
-    grown = [tree.nodes for (tree,) in model._predictors]
-    shape = len(grown), max(len(nodes) for nodes in grown)
-    column, low, high, child = (np.zeros(shape, dtype=np.int64) for _ in range(4))
-    values = np.zeros((*shape, 1))
-    starts = bin_starts(n_bins)
-    for t, nodes in enumerate(grown):
-        order = [0]
-        for place in range(len(nodes)):
-            node = nodes[order[place]]
-            values[t, place] = node["value"]
-            if not node["is_leaf"]:
-                j = int(node["feature_idx"])
-                last = np.searchsorted(groups[j], math.floor(node["num_threshold"]), side="right")
-                column[t, place], child[t, place] = j, len(order)
-                low[t, place], high[t, place] = starts[j], starts[j] + last - 1
-                order += [int(node["left"]), int(node["right"])]
-    return Trees(column, low, high, child, 0), values

@@ -163,3 +163,9 @@ def mst(setting: Mapping[str, Any], n_rows: int, n_columns: int) -> float:
     drawn = min(n_rows, int(setting["most_records"]))
     boosting = float(setting["n_rounds"]) * (5e-4 + 5e-9 * drawn * n_columns)
     return 5e-2 + 3e-9 * n_rows * n_columns**2 + boosting
+
+
+def aim(setting: Mapping[str, Any], n_rows: int, n_columns: int) -> float:
+    """Return the cost of AIM: counts of all triples with the label, rounds, and boosting."""
+    rounds = 4e-2 * n_columns**2
+    return rounds + mst(setting, n_rows, n_columns)

@@ -418,4 +418,18 @@ ENTRIES: tuple[LearnerEntry, ...] = (
         },
         seconds=costs.mst,
     ),
+    # McKenna, Mullins, Sheldon and Miklau 2022: the same of a graphical model, in rounds.
+    LearnerEntry(
+        name="aim",
+        path="privcurve.learners.boosting.aim:AIMClassifier",
+        title="AIM, then boosting",
+        **GAUSSIAN,
+        parameters={
+            "n_rounds": Parameter(100, int, low=1, size=True),
+            "n_groups": GROUPS,
+            "most_records": Parameter(20_000, int, low=1),
+            "most_cells": Parameter(2**17, int, low=1),
+        },
+        seconds=costs.aim,
+    ),
 )

@@ -185,17 +185,22 @@ class Budget:
             return None
         return math.sqrt(part), math.sqrt(1 - part)
 
+    def entry(self, announced: Announced, share: float) -> LedgerEntry:
+        """Return the ledger's entry of a release or a choice that has a share."""
+        amount = self.of_choice(share) if announced.score_range else self.of_release(share)
+        return announced.entries(amount, self.pure)[0]
+
     def release(self, what: str, share: float, sensitivity: float) -> LedgerEntry:
         """Return the ledger's entry of a release."""
         numbers = Announced(what, l1=sensitivity, l2=sensitivity, source=SOURCE)
-        return numbers.entries(self.of_release(share), self.pure)[0]
+        return self.entry(numbers, share)
 
     def choice(self, what: str, share: float) -> LedgerEntry:
         """Return the ledger's entry of a choice among the columns."""
         scores = Announced(
             what, score_range=edge_range(self.neighbours, self.n_classes, self.norm), source=SOURCE
         )
-        return scores.entries(self.of_choice(share), self.pure)[0]
+        return self.entry(scores, share)
 
     def on_grid(self, rate: float, bits: int | None = None) -> int:
         """Return the scale of noise, 1/rate, on the grid, or on another one: rounded up.

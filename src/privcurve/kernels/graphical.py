@@ -1,0 +1,299 @@
+"""Distributions over many columns as tables of a junction tree: its loops.
+
+Tables of all cliques stand one after another in one array, the root first and parents before
+children; so do the tables of separators, which each clique has with its parent (the root's has one
+cell). An index says for each cell of a clique which cell of a smaller table it belongs to.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from privcurve.coding import Bools, Floats, Ints
+
+Index = NDArray[np.int32]
+
+# Of a step's linear gain so much must be a gain of the loss; so often is a step halved until it is.
+ARMIJO, HALVINGS = 0.5, 30
+
+
+@njit(cache=True, nogil=True)
+def triangulate(
+    adjacent: Bools, widths: Floats, most: float, cliques: Bools
+) -> tuple[float, Bools]:
+    """Eliminate columns, always one whose clique is the smallest table.
+
+    Parameters
+    ----------
+    adjacent : ndarray of shape (n, n)
+        Which columns are in a table together; edges are added to it in place.
+    widths : ndarray of shape (n,)
+        How many places each column has.
+    most : float
+        Stop as soon as cliques have more cells than this.
+    cliques : ndarray of shape (n, n)
+        Output: the columns of the clique of each step.
+
+    Returns
+    -------
+    total : float
+        Cells of all cliques that are in no other.
+    kept : ndarray of shape (n,)
+        Which steps' cliques these are.
+    """
+    n = len(widths)
+    kept, left = np.ones(n, np.bool_), np.ones(n, np.bool_)
+    places, members = np.zeros(n, np.int64), np.zeros(n, np.int64)
+    order = np.zeros(n, np.int64)
+    sizes = np.zeros(n)
+    cliques[:] = False
+    for step in range(n):
+        best, least = -1, math.inf
+        for v in range(n):
+            if left[v]:
+                size = widths[v]
+                for u in range(n):
+                    if adjacent[v, u] and left[u] and u != v:
+                        size *= widths[u]
+                if best < 0 or size < least:
+                    best, least = v, size
+        left[best] = False
+        order[step], places[best], sizes[step] = best, step, least
+        cliques[step, best] = True
+        members[step] = 1
+        for u in range(n):
+            if left[u] and adjacent[best, u]:
+                cliques[step, u] = True
+                members[step] += 1
+                for w in range(n):
+                    if left[w] and adjacent[best, w] and w != u:
+                        adjacent[u, w] = True
+    total = 0.0
+    for step in range(n):
+        if kept[step]:
+            total += sizes[step]
+            if total > most:
+                return total, kept
+        following = n
+        for u in range(n):
+            if cliques[step, u] and places[u] > step:
+                following = min(following, places[u])
+        # Those that come later are in the clique of the first of them.
+        if following < n and members[step] - 1 == members[following]:
+            kept[following] = False
+    return total, kept
+
+
+@njit(cache=True, nogil=True)
+def sizes_with(adjacent: Bools, widths: Floats, most: float, candidates: Ints) -> Floats:
+    """Return the cells of a triangulation if columns of one candidate more were in one table.
+
+    Parameters
+    ----------
+    adjacent, widths, most
+        As of :func:`triangulate`; `adjacent` is left as it is.
+    candidates : ndarray of shape (n_candidates, k)
+        Columns; −1 is none.
+
+    Returns
+    -------
+    ndarray of shape (n_candidates,)
+        Exact up to `most`.
+    """
+    sizes = np.zeros(len(candidates))
+    cliques = np.zeros(adjacent.shape, np.bool_)
+    for i in range(len(candidates)):
+        graph = adjacent.copy()
+        for a in candidates[i]:
+            for b in candidates[i]:
+                if a >= 0 and b >= 0 and a != b:
+                    graph[a, b] = True
+        sizes[i] = triangulate(graph, widths, most, cliques)[0]
+    return sizes
+
+
+@njit(cache=True, nogil=True)
+def marginals(
+    starts: Ints,
+    own: Index,
+    separated: Ints,
+    parents: Ints,
+    above_starts: Ints,
+    above: Index,
+    potentials: Floats,
+    beliefs: Floats,
+) -> None:
+    """Turn log potentials of cliques into their marginals, leaves to root and back.
+
+    Parameters
+    ----------
+    starts : ndarray of shape (n_cliques + 1,)
+        Where each clique's cells begin.
+    own : ndarray of shape (n_cells,)
+        The cell of its clique's separator, for each cell; numbered through all separators.
+    separated : ndarray of shape (n_cliques + 1,)
+        Where the cells of each clique's separator begin.
+    parents : ndarray of shape (n_cliques,)
+        −1 for the root.
+    above_starts, above
+        The same for the cells of each clique's parent: where the index of a clique begins.
+    potentials : ndarray of shape (n_cells,)
+        Messages are added in place.
+    beliefs : ndarray of shape (n_cells,)
+        Output; each clique's add up to 1.
+    """
+    n = len(parents)
+    largest = np.full(separated[n], -np.inf)
+    sums = np.zeros(separated[n])
+    for k in range(n - 1, -1, -1):
+        for i in range(starts[k], starts[k + 1]):
+            largest[own[i]] = max(largest[own[i]], potentials[i])
+        for i in range(starts[k], starts[k + 1]):
+            beliefs[i] = math.exp(potentials[i] - largest[own[i]])
+            sums[own[i]] += beliefs[i]
+        if parents[k] >= 0:
+            first, shift = starts[parents[k]], above_starts[k]
+            # A message: the logarithm of what is below.
+            for s in range(separated[k], separated[k + 1]):
+                largest[s] += math.log(sums[s])
+            for i in range(above_starts[k + 1] - shift):
+                potentials[first + i] += largest[above[shift + i]]
+    # Now `beliefs` is each clique's chances given its separator, but for the sums.
+    ratios = np.zeros(separated[n])
+    for k in range(n):
+        if parents[k] < 0:
+            ratios[own[starts[k]]] = 1.0
+        else:
+            first, shift = starts[parents[k]], above_starts[k]
+            for i in range(above_starts[k + 1] - shift):
+                ratios[above[shift + i]] += beliefs[first + i]
+        for i in range(starts[k], starts[k + 1]):
+            beliefs[i] *= ratios[own[i]] / sums[own[i]]
+
+
+@njit(cache=True, nogil=True)
+def _measured(
+    starts: Ints,
+    own: Index,
+    separated: Ints,
+    parents: Ints,
+    above_starts: Ints,
+    above: Index,
+    items: Ints,
+    item_starts: Ints,
+    index: Index,
+    theta: Floats,
+    beliefs: Floats,
+    tables: Floats,
+) -> None:
+    """Fill in the marginals of cliques and of measured tables, by the latter's parameters."""
+    potentials = np.zeros(len(beliefs))
+    for m in range(len(items)):
+        first, shift = starts[items[m]], item_starts[m]
+        for i in range(item_starts[m + 1] - shift):
+            potentials[first + i] += theta[index[shift + i]]
+    marginals(starts, own, separated, parents, above_starts, above, potentials, beliefs)
+    tables[:] = 0.0
+    for m in range(len(items)):
+        first, shift = starts[items[m]], item_starts[m]
+        for i in range(item_starts[m + 1] - shift):
+            tables[index[shift + i]] += beliefs[first + i]
+
+
+@njit(cache=True, nogil=True)
+def descend(
+    starts: Ints,
+    own: Index,
+    separated: Ints,
+    parents: Ints,
+    above_starts: Ints,
+    above: Index,
+    items: Ints,
+    item_starts: Ints,
+    index: Index,
+    aims: Floats,
+    weights: Floats,
+    theta: Floats,
+    beliefs: Floats,
+    step: float,
+    n_steps: int,
+    tolerance: float,
+) -> tuple[float, float]:
+    """Come nearer to measured tables by entropic mirror descent, with a line search.
+
+    The loss is half the weighted sum of squares of marginals less `aims`; a step adds a multiple of
+    its gradient to the parameters.
+
+    Parameters
+    ----------
+    starts, own, separated, parents, above_starts, above
+        As of :func:`marginals`.
+    items : ndarray of shape (n_tables,)
+        A clique that has all columns of each measured table.
+    item_starts, index
+        The cell of the measured table for each cell of that clique; numbered through all tables.
+    aims, weights : ndarray of shape (n_measured,)
+    theta : ndarray of shape (n_measured,)
+        Parameters; changed in place.
+    beliefs : ndarray of shape (n_cells,)
+        Output: the marginals of cliques.
+    step : float
+        How long a step is tried first; each next one is twice the last.
+    n_steps : int
+    tolerance : float
+        Stop where a step gains less than this part of the loss.
+
+    Returns
+    -------
+    step, loss : float
+        The last step's length, and the loss.
+    """
+    tables, others = np.zeros(len(aims)), np.zeros(len(aims))
+    trial = np.zeros(len(aims))
+    tree = (starts, own, separated, parents, above_starts, above, items, item_starts, index)
+    _measured(*tree, theta, beliefs, tables)
+    loss = 0.5 * (weights * (tables - aims) ** 2).sum()
+    for _ in range(n_steps):
+        gradient = weights * (tables - aims)
+        done = True
+        step *= 2
+        for _ in range(HALVINGS):
+            trial[:] = theta - step * gradient
+            _measured(*tree, trial, beliefs, others)
+            new = 0.5 * (weights * (others - aims) ** 2).sum()
+            if loss - new >= ARMIJO * (gradient * (tables - others)).sum():
+                done = loss - new <= tolerance * loss
+                break
+            step /= 2
+        else:
+            # No step gains anything: stay.
+            _measured(*tree, theta, beliefs, tables)
+            return step, loss
+        theta[:], tables[:], loss = trial, others, new
+        if done:
+            break
+    return step, loss
+
+
+@njit(cache=True, nogil=True)
+def carry(ratios: Floats, cells: Floats, before: Index, after: Index, carried: Floats) -> None:
+    """Carry a column's joint tables over a clique, from one part of its columns to another.
+
+    Parameters
+    ----------
+    ratios : ndarray of shape (n_before, width)
+        The chances of the column's places given the first part.
+    cells : ndarray of shape (n_cells,)
+        The clique's table.
+    before, after : ndarray of shape (n_cells,)
+        The cells of the first part, and of the second.
+    carried : ndarray of shape (n_after, width)
+        The joint table of the second part and the column; added to.
+    """
+    for i in range(len(cells)):
+        for a in range(ratios.shape[1]):
+            carried[after[i], a] += ratios[before[i], a] * cells[i]

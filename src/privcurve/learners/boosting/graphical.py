@@ -1,0 +1,347 @@
+"""Private-PGM: the distribution of largest entropy that comes nearest to noisy tables of columns.
+
+After McKenna, Sheldon and Miklau, *Graphical-model based estimation and inference for differential
+privacy*, ICML 2019.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from privcurve.coding import Bools, Floats, Ints, bin_starts
+from privcurve.kernels.graphical import Index, carry, descend, sizes_with, triangulate
+from privcurve.learners.boosting.synthetic import spread
+
+# A step that gains less than this part of the loss is the last.
+TOLERANCE = 1e-7
+
+# Columns in rising order.
+Columns = tuple[int, ...]
+
+
+class Measured(NamedTuple):
+    """What is known of the joint table of some columns."""
+
+    table: Floats  # the mean of what was measured, by its weight; as parts of all records
+    weights: Floats  # one over the variance of each cell
+    theta: Floats  # the model's parameters
+
+
+class Tree(NamedTuple):
+    """A junction tree: the root first, parents before children."""
+
+    cliques: list[Columns]
+    parents: Ints  # −1 for the root
+    adjacent: Bools  # of the triangulated graph
+    beliefs: list[Floats]  # the joint tables of cliques, flat
+
+
+class GraphicalModel:
+    """A distribution over all columns, of which some joint tables were measured.
+
+    Its density is a product of positive functions of the measured columns. The last column is the
+    label, with which tables are asked for.
+
+    Parameters
+    ----------
+    widths : sequence of int
+        How many places each column has.
+    """
+
+    def __init__(self, widths: Sequence[int]) -> None:
+        self.widths = tuple(int(width) for width in widths)
+        self._sizes = np.array(self.widths, dtype=np.float64)
+        self.measured: dict[Columns, Measured] = {}
+        self._step = 1.0
+        # Those of the cliques that there are now.
+        self._indices: dict[tuple[Columns, Columns], Index] = {}
+        self.loss = 0.0
+
+    def shape(self, columns: Columns) -> tuple[int, ...]:
+        """Return the shape of the joint table of some columns."""
+        return tuple(self.widths[column] for column in columns)
+
+    def measure(self, columns: Columns, table: Floats, variance: Floats | float) -> None:
+        """Take note of a table with noise, as parts of all records; `fit` makes use of it."""
+        weights = np.broadcast_to(1 / np.asarray(variance, dtype=np.float64), table.shape)
+        former = self.measured.get(columns)
+        if former is None:
+            self.measured[columns] = Measured(table, weights.copy(), np.zeros(table.shape))
+            return
+        both = former.weights + weights
+        mean = (former.weights * former.table + weights * table) / both
+        self.measured[columns] = Measured(mean, both, former.theta)
+
+    def fit(self, n_steps: int) -> None:
+        """Come nearer to what was measured, from where the model is now."""
+        tree = self.tree = self._grown()
+        label = (len(self.widths) - 1,)
+        there = {*tree.cliques, *(clique + label for clique in tree.cliques)}
+        self._indices = {key: own for key, own in self._indices.items() if key[0] in there}
+        names, tables = list(self.measured), list(self.measured.values())
+        # The smallest clique will do.
+        items = [self._clique_of(name) for name in names]
+        index = [self._index(tree.cliques[k], name) for k, name in zip(items, names, strict=True)]
+        firsts = _starts(each.table.size for each in tables)
+        aims, weights, theta = (
+            np.concatenate([part.ravel() for part in parts]) for parts in zip(*tables, strict=True)
+        )
+        arrays = self._arrays(tree)
+        starts = arrays[0]
+        beliefs = np.zeros(starts[-1])
+        self._step, self.loss = descend(
+            *arrays,
+            np.array(items),
+            _starts(map(len, index)),
+            _joined(index, firsts),
+            aims,
+            # Steps are of the size of one where weights are about one.
+            weights / weights.max(),
+            theta,
+            beliefs,
+            self._step,
+            n_steps,
+            TOLERANCE,
+        )
+        for name, each, values in zip(names, tables, np.split(theta, firsts[1:-1]), strict=True):
+            self.measured[name] = each._replace(theta=values.reshape(each.table.shape))
+        tree.beliefs[:] = np.split(beliefs, starts[1:-1])
+
+    def _arrays(self, tree: Tree) -> tuple[Ints, Index, Ints, Ints, Ints, Index]:
+        """Return the tree as the kernel's loops take it."""
+        parts = self._separators(tree)
+        own = [self._index(clique, part) for clique, part in zip(tree.cliques, parts, strict=True)]
+        above = [
+            self._index(tree.cliques[parent], part)
+            for parent, part in zip(tree.parents[1:], parts[1:], strict=True)
+        ]
+        separated = _starts(math.prod(self.shape(part)) for part in parts)
+        return (
+            _starts(map(len, own)),
+            _joined(own, separated),
+            separated,
+            tree.parents,
+            _starts([0, *map(len, above)]),
+            _joined(above, separated[1:]),
+        )
+
+    def _index(self, columns: Columns, some: Columns) -> Index:
+        """Return the cell of the table of some columns for each cell of the table of a clique."""
+        key = columns, some
+        if key not in self._indices:
+            self._indices[key] = index_of(columns, some, self.widths)
+        return self._indices[key]
+
+    def _grown(self) -> Tree:
+        """Return the junction tree of what was measured, by a greedy triangulation."""
+        n = len(self.widths)
+        adjacent = np.zeros((n, n), dtype=bool)
+        for columns in self.measured:
+            adjacent[np.ix_(columns, columns)] = True
+        cliques = np.zeros((n, n), dtype=bool)
+        kept = triangulate(adjacent, self._sizes, math.inf, cliques)[1]
+        left = [tuple(np.flatnonzero(row).tolist()) for row in cliques[kept]]
+        # The root has the label; each next one has as many columns as may be of a former one.
+        root = next(clique for clique in left if n - 1 in clique)
+        left.remove(root)
+        order, parents = [root], [-1]
+        shared = {clique: (len({*clique} & {*root}), 0) for clique in left}
+        while shared:
+            clique = max(shared, key=lambda each: shared[each][0])
+            parents.append(shared.pop(clique)[1])
+            order.append(clique)
+            for other, (most, _) in shared.items():
+                if (size := len({*other} & {*clique})) > most:
+                    shared[other] = size, len(order) - 1
+        return Tree(order, np.array(parents), adjacent, [])
+
+    def _separators(self, tree: Tree) -> list[Columns]:
+        """Return what each clique has in common with its parent; of the root it is nothing."""
+        return [
+            () if parent < 0 else _common(clique, tree.cliques[parent])
+            for clique, parent in zip(tree.cliques, tree.parents.tolist(), strict=True)
+        ]
+
+    def allowed(self, candidates: Sequence[Columns], most: float) -> list[int]:
+        """Return the candidates whose measurement leaves the tree with so many cells at most.
+
+        Those inside a clique are always allowed.
+        """
+        beyond = np.array([self._clique_of(columns) < 0 for columns in candidates])
+        others = np.full((len(candidates), max(map(len, candidates))), -1, dtype=np.int64)
+        for row, columns in zip(others, candidates, strict=True):
+            row[: len(columns)] = columns
+        sizes = np.zeros(len(candidates))
+        sizes[beyond] = sizes_with(self.tree.adjacent, self._sizes, most, others[beyond])
+        return np.flatnonzero(sizes <= most).tolist()
+
+    def _clique_of(self, columns: Columns) -> int:
+        """Return the smallest clique that has all of the columns, −1 if none has."""
+        wanted = {*columns}
+        having = [k for k, clique in enumerate(self.tree.cliques) if wanted <= {*clique}]
+        cliques = self.tree.cliques
+        return min(having, key=lambda k: math.prod(self.shape(cliques[k])), default=-1)
+
+    def table(self, columns: Columns) -> Floats:
+        """Return the joint table of columns that are in one clique."""
+        k = self._clique_of(columns)
+        if k < 0:
+            raise ValueError(f"columns {columns} are in no clique together")
+        index = self._index(self.tree.cliques[k], columns)
+        return self._summed(self.tree.beliefs[k], index, columns)
+
+    def _summed(self, cells: Floats, index: Index, columns: Columns) -> Floats:
+        shape = self.shape(columns)
+        summed = np.bincount(index, cells, math.prod(shape))
+        return np.asarray(summed, dtype=np.float64).reshape(shape)
+
+    def tables_with_label(self) -> dict[Columns, Floats]:
+        """Return the joint tables of all pairs of columns with the label, and of each column."""
+        label = len(self.widths) - 1
+        cliques, cells = self._with_label()
+        tables: dict[Columns, Floats] = {}
+        for clique, own in zip(cliques, cells, strict=True):
+            for size in (1, 2):
+                for some in itertools.combinations(clique[:-1], size):
+                    name = (*some, label)
+                    if name not in tables:
+                        tables[name] = self._summed(own, self._index(clique, name), name)
+        neighbours: list[list[int]] = [[] for _ in cliques]
+        for k, parent in enumerate(self.tree.parents.tolist()):
+            if parent >= 0:
+                neighbours[k].append(parent)
+                neighbours[parent].append(k)
+        for a in range(label):
+            self._carry(a, cliques, cells, neighbours, tables)
+        return tables
+
+    def _carry(
+        self,
+        a: int,
+        cliques: Sequence[Columns],
+        cells: Sequence[Floats],
+        neighbours: Sequence[Sequence[int]],
+        tables: dict[Columns, Floats],
+    ) -> None:
+        """Add the tables of a column with those that it has no clique with.
+
+        Given what two cliques have in common the column tells nothing more of the next one: its
+        joint table with that is carried on from clique to clique.
+        """
+        label, width = len(self.widths) - 1, self.widths[a]
+        ways: list[tuple[int, int, Floats]] = []
+        for k, clique in enumerate(cliques):
+            for following in neighbours[k]:
+                if a in clique and a not in cliques[following]:
+                    common = _common(clique, cliques[following])
+                    index = self._index(clique, (*common, a))
+                    joint = self._summed(cells[k], index, (*common, a)).reshape(-1, width)
+                    ways.append((k, following, joint))
+        while ways:
+            before, k, joint = ways.pop()
+            clique = cliques[k]
+            below = joint.sum(axis=1, keepdims=True)
+            ratios = np.divide(joint, below, out=np.zeros_like(joint), where=below > 0)
+            start = self._index(clique, _common(clique, cliques[before]))
+
+            for b in clique[:-1]:
+                name = (a, b, label)
+                if a < b and name not in tables:
+                    table = self._carried(ratios, cells[k], start, clique, (b, label))
+                    tables[name] = table.T.reshape(self.shape(name))
+            for following in neighbours[k]:
+                if following != before:
+                    common = _common(clique, cliques[following])
+                    table = self._carried(ratios, cells[k], start, clique, common)
+                    ways.append((k, following, table))
+
+    def _carried(
+        self, ratios: Floats, cells: Floats, start: Index, clique: Columns, some: Columns
+    ) -> Floats:
+        table = np.zeros((math.prod(self.shape(some)), ratios.shape[1]))
+        carry(ratios, cells, start, self._index(clique, some), table)
+        return table
+
+    def _with_label(self) -> tuple[list[Columns], list[Floats]]:
+        """Return the cliques with the label put into each, and their tables."""
+        label = len(self.widths) - 1
+        cliques: list[Columns] = []
+        cells: list[Floats] = []
+        parts = self._separators(self.tree)
+        for k, (clique, own) in enumerate(zip(self.tree.cliques, self.tree.beliefs, strict=True)):
+            if label in clique:
+                cliques.append(clique)
+                cells.append(own)
+                continue
+            # Given the separator the label tells nothing more; the label comes last.
+            parent, wanted = int(self.tree.parents[k]), (*parts[k], label)
+            joint = self._summed(cells[parent], self._index(cliques[parent], wanted), wanted)
+            joint = joint.reshape(-1, self.widths[label])
+            below = joint.sum(axis=1, keepdims=True)
+            chances = np.divide(joint, below, out=np.zeros_like(joint), where=below > 0)
+            rows = self._index(clique, parts[k])
+            cliques.append((*clique, label))
+            cells.append((own[:, None] * chances[rows]).ravel())
+        return cliques, cells
+
+    def draw(self, n: int, coins: np.random.Generator) -> list[Ints]:
+        """Draw records clique by clique: the places of each column.
+
+        Their counts are those of the cliques' tables but for rounding, which coins decide.
+        """
+        drawn: dict[int, Ints] = {}
+        tree = self.tree
+        for clique, part, cells in zip(
+            tree.cliques, self._separators(tree), tree.beliefs, strict=True
+        ):
+            others = tuple(column for column in clique if column not in part)
+            shape = self.shape((*part, *others))
+            axes = [clique.index(column) for column in (*part, *others)]
+            table = cells.reshape(self.shape(clique)).transpose(axes)
+            rows = table.reshape(math.prod(shape[: len(part)]), -1)
+            start = np.zeros(n, dtype=np.int64)
+            for column in part:
+                start = start * self.widths[column] + drawn[column]
+            places = np.zeros(n, dtype=np.int64)
+            order = np.argsort(start, kind="stable")
+            sizes = np.bincount(start, minlength=len(rows))
+            firsts = bin_starts(sizes)
+            for row in np.flatnonzero(sizes):
+                here = order[firsts[row] : firsts[row] + sizes[row]]
+                places[here] = spread(rows[row], int(sizes[row]), coins)
+            for column in reversed(others):
+                drawn[column] = places % self.widths[column]
+                places = places // self.widths[column]
+        return [drawn[column] for column in range(len(self.widths))]
+
+
+def _common(one: Columns, other: Columns) -> Columns:
+    return tuple(column for column in one if column in other)
+
+
+def _starts(sizes: Iterable[int]) -> Ints:
+    return np.concatenate([[0], np.cumsum(list(sizes), dtype=np.int64)]).astype(np.int64)
+
+
+def _joined(parts: Sequence[Index], firsts: Ints) -> Index:
+    """Return indices one after another, each with its first cell added."""
+    shifted = [part + np.int32(first) for part, first in zip(parts, firsts, strict=False)]
+    return np.concatenate([np.zeros(0, dtype=np.int32), *shifted])
+
+
+def index_of(columns: Columns, some: Columns, widths: tuple[int, ...]) -> Index:
+    """Return the cell of the table of some columns for each cell of the table of all."""
+    index = np.zeros((1,) * len(columns), dtype=np.int32)
+    stride = 1
+    for column in reversed(some):
+        axis = [1] * len(columns)
+        axis[columns.index(column)] = widths[column]
+        index = index + stride * np.arange(widths[column], dtype=np.int32).reshape(axis)
+        stride *= widths[column]
+    cells = np.broadcast_to(index, [widths[column] for column in columns])
+    return np.ascontiguousarray(cells).reshape(-1)

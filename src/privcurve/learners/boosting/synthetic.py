@@ -1,0 +1,215 @@
+"""Records drawn from private counts, and gradient boosting of these: what such learners share."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.ensemble import HistGradientBoostingClassifier
+
+from privcurve.coding import Codes, Floats, Ints, Records, bin_starts
+from privcurve.kernels.trees.form import Trees, add_trees, bin_codes
+from privcurve.learners.shared.chances import CERTAIN, only_label
+from privcurve.learners.shared.checks import all_between, require
+from privcurve.learners.shared.grouped import GroupedClassifier
+from privcurve.privacy.budget import ADD_REMOVE
+from privcurve.privacy.curator import Call, Curator
+
+# A code is rare if its count is below so many deviations of its noise.
+RARE = 3.0
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class SyntheticClassifier(GroupedClassifier):
+    """A learner that draws records from counts with noise, and boosts trees on these.
+
+    The label is a column like others, and the last one.
+
+    Parameters
+    ----------
+    n_rounds : int
+        Of boosting; scikit-learn's defaults else, without early stopping.
+    most_records : int
+        As many records are drawn as there are, or as were estimated, but no more than this.
+    n_groups, ordered, neighbours, epsilon, delta, calibration
+        See :class:`~privcurve.learners.shared.grouped.GroupedClassifier`.
+    n_bins, bounds, classes, random_state
+        See :class:`~privcurve.learners.base.CodedClassifier`.
+
+    Attributes
+    ----------
+    trees_ : Trees
+    values_ : ndarray of shape (n_trees, n_nodes, 1)
+    start_ : float
+        The score is this, and the values of a row's leaves.
+    n_features_used_ : int
+        Columns that trees ask for.
+    """
+
+    _released: ClassVar[Mapping[str, Any]] = {"trees_": Trees, "values_": Floats, "start_": float}
+
+    n_rounds: int = 100
+    most_records: int = 20_000
+
+    def _columns(
+        self, records: Records, call: Call, curator: Curator
+    ) -> tuple[list[Column], list[Ints], float]:
+        """Count each column with noise; return columns, places of records, and their number."""
+        codes, signs, counts, _ = records
+        groups = self._groups()
+        merged = [group[codes[:, j]] for j, group in enumerate(groups)]
+        merged.append((signs > 0).astype(np.int64))
+        widths = [*(int(group[-1]) + 1 for group in groups), 2]
+        exact = [table_of(code, counts, k) for code, k in zip(merged, widths, strict=True)]
+        released = curator.numbers(call, np.concatenate(exact))
+        noisy = np.split(released, np.cumsum(widths)[:-1])
+        columns = [Column.of(table, RARE * call.scale) for table in noisy]
+        places = [column.places[code] for column, code in zip(columns, merged, strict=True)]
+        return columns, places, self._total(records.n, noisy)
+
+    def _total(self, n: int, noisy: Sequence[Floats]) -> float:
+        """Return the number of records, estimated where it is not public."""
+        if self.neighbours != ADD_REMOVE:
+            return float(n)
+        # Every column tells it; the variance of a sum is that of so many numbers.
+        weights = np.array([1 / len(table) for table in noisy])
+        sums = np.array([table.sum() for table in noisy])
+        return max(float(weights @ sums / weights.sum()), 1.0)
+
+    def _boost_drawn(
+        self, columns: Sequence[Column], places: Sequence[Ints], coins: np.random.Generator
+    ) -> None:
+        """Boost trees on drawn records, of which places of each column are given."""
+        drawn = [column.codes(own, coins) for column, own in zip(columns, places, strict=True)]
+        self._boost(np.column_stack(drawn[:-1]), drawn[-1], self._groups())
+
+    def _n_drawn(self, total: float) -> int:
+        """Return how many records are drawn."""
+        return min(max(round(total), 1), int(self.most_records))
+
+    def _boost(self, codes: Ints, labels: Ints, groups: Sequence[Codes]) -> None:
+        signs = (2 * labels - 1).astype(np.int8)
+        if only := only_label(signs):
+            # scikit-learn refuses to fit one label.
+            none = np.zeros((1, 1), dtype=np.int64)
+            self.trees_, self.values_ = Trees(none, none, none, none, 0), np.zeros((1, 1, 1))
+            self.start_, self.n_features_used_ = CERTAIN * only, 0
+            return
+        # What it may draw, a sample to cut bins by, follows from a public number.
+        model = HistGradientBoostingClassifier(
+            max_iter=int(self.n_rounds), early_stopping=False, random_state=0
+        ).fit(codes, signs)
+        self.start_ = float(model._baseline_prediction[0, 0])
+        self.trees_, self.values_ = trees_of(model, groups, self.n_bins_)
+        self.n_features_used_ = len(np.unique(self.trees_.column[self.trees_.child > 0]))
+
+    def _restore(self) -> None:
+        d, trees = len(self.n_bins_), self.trees_
+        shape = trees.column.shape
+        alike = len(shape) == 2 and {part.shape for part in trees[:4]} == {shape}
+        inside = alike and trees.yes == 0 and all_between(trees.column, 0, d)
+        require(inside, "its trees are of other columns")
+        # Whoever goes down a tree comes to nodes that are further on.
+        on = (trees.child > np.arange(shape[1])) & (trees.child < shape[1] - 1)
+        require((on | (trees.child == 0)).all(), "its trees have no end")
+        require(self.values_.shape == (*shape, 1), "it has not one value a node")
+
+    def _scores(self, codes: Codes) -> Floats:
+        scores = np.full((len(codes), 1), self.start_)
+        add_trees(bin_codes(codes, self.n_bins_), self.trees_, self.values_, scores)
+        return scores[:, 0]
+
+
+class Column(NamedTuple):
+    """A column as the tree sees it: its rare codes share the last place."""
+
+    places: Ints  # the place of each code
+    counts: Floats  # of each place, with noise
+    variances: Floats  # of the noise of each, in units of that of one code
+
+    @classmethod
+    def of(cls, noisy: Floats, least: float) -> Column:
+        """Put together the codes with noisy counts below `least`."""
+        rare = noisy < least
+        places = np.where(rare, np.count_nonzero(~rare), np.cumsum(~rare) - 1)
+        sums, sizes = np.bincount(places, noisy), np.bincount(places).astype(float)
+        return cls(places, np.asarray(sums), sizes)
+
+    @property
+    def width(self) -> int:
+        """How many places there are."""
+        return len(self.counts)
+
+    def nearest(self, total: float) -> Floats:
+        """Return the counts nearest to the noisy ones that are not negative and have a sum."""
+        # The larger they are, the longer they stay above 0 as all are lowered.
+        order = np.argsort(-self.counts / self.variances, kind="stable")
+        sums, weights = np.cumsum(self.counts[order]), np.cumsum(self.variances[order])
+        levels = (total - sums) / weights
+        last = np.flatnonzero(self.counts[order] + self.variances[order] * levels > 0)[-1]
+        return np.maximum(self.counts + self.variances * levels[last], 0.0)
+
+    def codes(self, places: Ints, coins: np.random.Generator) -> Ints:
+        """Return codes for places; of several in one place all are as likely."""
+        order = np.argsort(self.places, kind="stable")
+        sizes = np.bincount(self.places)
+        offsets = (coins.random(len(places)) * sizes[places]).astype(np.int64)
+        return np.asarray(order[bin_starts(sizes)[places] + offsets])
+
+
+def table_of(cells: NDArray[Any], counts: Ints, *shape: int) -> Floats:
+    """Count records by cell."""
+    counted = np.bincount(cells.astype(np.int64), weights=counts, minlength=math.prod(shape))
+    return np.asarray(counted, dtype=np.float64).reshape(shape)
+
+
+def joint_counts(
+    columns: Sequence[Column], places: Sequence[Ints], counts: Ints, some: Sequence[int]
+) -> Floats:
+    """Count records by their places in some columns: an axis each."""
+    cells = np.zeros(len(counts), dtype=np.int64)
+    for column in some:
+        cells = cells * columns[column].width + places[column]
+    return table_of(cells, counts, *(columns[column].width for column in some))
+
+
+def spread(weights: Floats, n: int, coins: np.random.Generator) -> Ints:
+    """Return n places in random order, each as often as its weight says, up to one."""
+    # Where noise leaves no count above 0, all places are as likely.
+    weights = weights if weights.sum() > 0 else np.ones_like(weights)
+    shares = n * weights / weights.sum()
+    times = np.floor(shares).astype(np.int64)
+    if left := n - int(times.sum()):
+        parts = shares - times
+        times[coins.choice(len(times), left, replace=False, p=parts / parts.sum())] += 1
+    return coins.permutation(np.repeat(np.arange(len(times)), times))
+
+
+def trees_of(
+    model: HistGradientBoostingClassifier, groups: Sequence[Codes], n_bins: Ints
+) -> tuple[Trees, Floats]:
+    """Return the trees of scikit-learn's model of groups as questions about codes.
+
+    A node's two children stand together, and after it; the first is of those who say yes.
+    """
+    grown = [tree.nodes for (tree,) in model._predictors]
+    shape = len(grown), max(len(nodes) for nodes in grown)
+    column, low, high, child = (np.zeros(shape, dtype=np.int64) for _ in range(4))
+    values = np.zeros((*shape, 1))
+    starts = bin_starts(n_bins)
+    for t, nodes in enumerate(grown):
+        order = [0]
+        for place in range(len(nodes)):
+            node = nodes[order[place]]
+            values[t, place] = node["value"]
+            if not node["is_leaf"]:
+                j = int(node["feature_idx"])
+                last = np.searchsorted(groups[j], math.floor(node["num_threshold"]), side="right")
+                column[t, place], child[t, place] = j, len(order)
+                low[t, place], high[t, place] = starts[j], starts[j] + last - 1
+                order += [int(node["left"]), int(node["right"])]
+    return Trees(column, low, high, child, 0), values
