@@ -89,8 +89,8 @@ def compared(data: Any, epsilon: float, others: np.ndarray, repeat: int) -> dict
         budget = {"epsilon": amount, "delta": DELTA}
         return accuracy(learner, given, {}, data, rows, budget, ADD_REMOVE, repeat)
 
-    found = {"privgam": score(), "joint": score("dp_newton")}
-    found["decided"] = decided(data, rows[0], epsilon, repeat, score)
+    scores = {"privgam": score(), "joint": score("dp_newton")}
+    scores["decided"] = decided(data, rows[0], epsilon, repeat, score)
     sizes = (0.0, *np.quantile(others, (np.arange(6) + 0.5) / 6)) if len(others) else rule.SIZES
     needs = {pure: value / 2 for pure, value in rule.FIRST_NEEDS.items()}
     ideas: dict[str, tuple[Any, str, Any]] = {
@@ -101,8 +101,8 @@ def compared(data: Any, epsilon: float, others: np.ndarray, repeat: int) -> dict
     }
     for idea, change in ideas.items():
         with changed(*change):
-            found[idea] = score()
-    return found
+            scores[idea] = score()
+    return scores
 
 
 @contextmanager
@@ -120,11 +120,11 @@ def with_log_ratio(
     running: Any, sums: np.ndarray, cell_variance: float, shape: np.ndarray, weight: float
 ) -> Any:
     """Do as `Running.add`, with slopes whose step G/H is log S₁/S₀ where that is known."""
-    known = (sums > 2 * math.sqrt(cell_variance)).all(axis=0)
+    sure = (sums > 2 * math.sqrt(cell_variance)).all(axis=0)
     total = sums.sum(axis=0)
     slope = sums[1] - sums[0]
-    steps = np.log(np.where(known, sums[1], 1.0) / np.where(known, sums[0], 1.0))
-    slope = np.where(known, steps * total / 2, slope)
+    steps = np.log(np.where(sure, sums[1], 1.0) / np.where(sure, sums[0], 1.0))
+    slope = np.where(sure, steps * total / 2, slope)
     return ADD(running, np.stack([total - slope, total + slope]) / 2, cell_variance, shape, weight)
 
 
@@ -188,8 +188,8 @@ def epsilon_of(share: float, epsilon: float) -> float:
         def excess(log: float) -> float:
             return gaussian_budget(math.exp(log), DELTA, ADD_REMOVE).amount - mu
 
-        found = brentq(excess, math.log(epsilon) - 2, math.log(epsilon), xtol=1e-4)
-        KNOWN[share, epsilon] = math.exp(found)
+        root = brentq(excess, math.log(epsilon) - 2, math.log(epsilon), xtol=1e-4)
+        KNOWN[share, epsilon] = math.exp(root)
     return KNOWN[share, epsilon]
 
 

@@ -376,7 +376,7 @@ def library_alone(monkeypatch, tmp_path_factory):
 
 def test_without_what_draws_it_there_is_no_figure(folder, library_alone):
     made = comparison.prepare("wdbc", [1])
-    words = [asked.output.word for asked in made.plan.of_study(made.study.name)]
+    words = [request.output.word for request in made.plan.of_study(made.study.name)]
     assert words == ["accuracy", "selected_settings", "raw", "price", "ledgers", "leaderboard"]
     with pytest.raises(extras.MissingPackageError, match=r"snakemake: pip install 'privcurve\[w"):
         running.run(made.arguments("1"), Path("log"))

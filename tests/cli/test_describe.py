@@ -200,8 +200,8 @@ def test_columns_of_other_words_are_lines_of_their_own(folder):
 def test_numbers_that_may_stand_for_nothing_are_asked_about(folder, values, markers):
     for public in (False, True):
         described, made = column(values, public=public)
-        asked = f"; if {markers} stands for a missing value, add it to missing"
-        assert (asked in made.columns["x"].seen) == (markers is not None)
+        question = f"; if {markers} stands for a missing value, add it to missing"
+        assert (question in made.columns["x"].seen) == (markers is not None)
         assert ("stands for a missing" in made.columns["x"].seen) == (markers is not None)
         # What was seen is in no draft of private records.
         noted = markers is not None and f"if {markers} is no value" in made.text
@@ -502,7 +502,7 @@ def test_a_column_of_many_values_needs_no_more_memory(folder, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("values", "asked", "positive", "negative"),
+    ("values", "question", "positive", "negative"),
     [
         (["1", "0"], {}, ["1"], ["0"]),
         (["1.0", "0"], {}, ["1.0"], ["0"]),
@@ -522,15 +522,17 @@ def test_a_column_of_many_values_needs_no_more_memory(folder, monkeypatch):
         (["yes", "unknown"], {"positive": ["yes"], "negative": ["unknown"]}, ["yes"], ["unknown"]),
     ],
 )
-def test_two_classes(folder, values, asked, positive, negative):
+def test_two_classes(folder, values, question, positive, negative):
     lines = ["x,sick", *(f"{k * 1.5},{value}" for k, value in enumerate(values * 5))]
-    content, made = drafted(lines, **asked)
+    content, made = drafted(lines, **question)
     assert (content["label"]["positive"], content["label"]["negative"]) == (positive, negative)
-    assert made.blanks == (0 if "public" in asked else 1) + (positive is None) + (negative is None)
+    assert made.blanks == (0 if "public" in question else 1) + (positive is None) + (
+        negative is None
+    )
 
 
 @pytest.mark.parametrize(
-    ("values", "asked", "classes"),
+    ("values", "question", "classes"),
     [
         # What was seen is no answer: a person decides.
         (["low", "high", "mid"], {}, None),
@@ -543,9 +545,9 @@ def test_two_classes(folder, values, asked, positive, negative):
         (["b", "a", "B", "c"], {"public": True}, {"a": "a", "b": "b", "B": "b", "c": "c"}),
     ],
 )
-def test_more_classes(folder, values, asked, classes):
+def test_more_classes(folder, values, question, classes):
     lines = ["x,sick", *(f"{k * 1.5},{value}" for k, value in enumerate(values * 5))]
-    content, made = drafted(lines, **asked)
+    content, made = drafted(lines, **question)
     assert content["label"] == {"column": "sick", "classes": classes}
     if classes is not None:
         DRAFT.write_text(made.text)

@@ -41,10 +41,10 @@ def wait_for(what, condition):
     """Wait until a condition holds, and give what it gave."""
     seconds = 60 * PATIENCE
     end = time.monotonic() + seconds
-    while not (found := condition()):
+    while not (result := condition()):
         assert time.monotonic() < end, f"waited {seconds} s for {what}"
         time.sleep(0.2)
-    return found
+    return result
 
 
 def kill_controller(number):
@@ -158,8 +158,8 @@ class ClusterProject(Project):
     def jobs(self, rule=""):
         """This checkout's jobs of a rule, oldest first."""
         lines = slurm("squeue", "--states=all", "--noheader", "--format=%i|%T|%l|%m|%k|%Z")
-        found = [Job(*line.split("|")) for line in lines.splitlines()]
-        mine = [job for job in found if Path(job.folder) == self.folder]
+        queue = [Job(*line.split("|")) for line in lines.splitlines()]
+        mine = [job for job in queue if Path(job.folder) == self.folder]
         return sorted(
             (job for job in mine if job.comment.startswith(f"rule_{rule}")),
             key=lambda job: int(job.number),

@@ -30,12 +30,12 @@ def ids_of(lines):
 
 def results_of(lines):
     """What is stored of each cell, without times."""
-    found = set()
+    results = set()
     for line in lines:
         row = json.loads(line)
         result = {k: v for k, v in row["result"].items() if not k.endswith("seconds")}
-        found.add((row["id"], json.dumps(result, sort_keys=True)))
-    return found
+        results.add((row["id"], json.dumps(result, sort_keys=True)))
+    return results
 
 
 def check_resumed(project, before, undisturbed):

@@ -149,11 +149,11 @@ def label(rows_of, told):
 
 def offers(name, default):
     """What a learner offers whatever its parameters: rows, ε, δ, calibration, public facts."""
-    known = entry(name)
-    deltas = [0.0] * known.pure + [DELTA] * known.approximate
+    learner = entry(name)
+    deltas = [0.0] * learner.pure + [DELTA] * learner.approximate
     kinds = ["two", "three"] if name in for_more_classes() else ["two"]
-    facts = [FACTS[relation] if default else FACTS[relation][:1] for relation in known.neighbours]
-    budgets = itertools.product(known.calibrations, deltas, EPSILONS)
+    facts = [FACTS[relation] if default else FACTS[relation][:1] for relation in learner.neighbours]
+    budgets = itertools.product(learner.calibrations, deltas, EPSILONS)
     for calibration, delta, epsilon in budgets:
         budget = {"calibration": calibration, "delta": delta, "epsilon": epsilon}
         # Of other parameters less is enough: without noise δ changes little.
@@ -172,9 +172,9 @@ def offers(name, default):
 def changes_of(name):
     """No other value, other values of single parameters, then several together."""
     yield {}
-    for key, known in entry(name).parameters.items():
-        for value in known.choices or other_numbers(known):
-            if value != known.default:
+    for key, parameter in entry(name).parameters.items():
+        for value in parameter.choices or other_numbers(parameter):
+            if value != parameter.default:
                 beside = {**needed(name, {key: value}), **BESIDE.get(name, {})}
                 yield {**{k: v for k, v in beside.items() if k not in OFFERED}, key: value}
     yield from COMBINED.get(name, ())
@@ -183,31 +183,31 @@ def changes_of(name):
             yield {"learner": other, "settings": (sizes(other, {}),)}
 
 
-def other_numbers(known):
+def other_numbers(parameter):
     """A number that a parameter is not by default."""
-    if known.size or known.structure:
+    if parameter.size or parameter.structure:
         return ()
-    if known.kind is int:
-        number = 2 if known.default is None else known.default + 1
+    if parameter.kind is int:
+        number = 2 if parameter.default is None else parameter.default + 1
     else:
-        number = 0.4 if not known.default else 0.8 * known.default
-    return (number,) if known.admits(number) else ()
+        number = 0.4 if not parameter.default else 0.8 * parameter.default
+    return (number,) if parameter.admits(number) else ()
 
 
 def sizes(name, change):
     """Small sizes, of the parameters that have an effect beside a change."""
-    whole = entry(name).completed(change)
+    setting = entry(name).completed(change)
     return {
-        key: SIZES.get(name, {}).get(key, min(known.default, SIZE))
-        for key, known in entry(name).parameters.items()
-        if known.size and all(whole[other] in of for other, of in known.used_with.items())
+        key: SIZES.get(name, {}).get(key, min(parameter.default, SIZE))
+        for key, parameter in entry(name).parameters.items()
+        if parameter.size and all(setting[other] in of for other, of in parameter.used_with.items())
     }
 
 
 def facts_of(name, rows_of):
-    known = inspect.signature(estimator_class(name)).parameters
+    arguments = inspect.signature(estimator_class(name)).parameters
     n_bins = rows(rows_of)[-1]
-    ordered = {"ordered": ORDERED} if "ordered" in known else {}
+    ordered = {"ordered": ORDERED} if "ordered" in arguments else {}
     return {"n_bins": tuple(n_bins), "classes": CLASSES[rows_of], **ordered}
 
 

@@ -24,8 +24,8 @@ def make(name, **parameters):
 
 
 def small(name):
-    sizes = {key: known for key, known in entry(name).parameters.items() if known.size}
-    return {key: min(known.default, LARGEST_SIZE) for key, known in sizes.items()}
+    sizes = {key: parameter for key, parameter in entry(name).parameters.items() if parameter.size}
+    return {key: min(parameter.default, LARGEST_SIZE) for key, parameter in sizes.items()}
 
 
 def needed_facts(name):
@@ -83,7 +83,7 @@ TOGETHER |= {(n, *what): {"public_columns": (1,)} for n in LEARNERS for what in 
 def changes(name):
     """Other values of single parameters: each choice, each calibration, no noise."""
     default = make(name).get_params()
-    offered = {key: known.choices for key, known in LEARNERS[name].parameters.items()}
+    offered = {key: parameter.choices for key, parameter in LEARNERS[name].parameters.items()}
     if private(name):
         offered |= {"calibration": LEARNERS[name].calibrations, "epsilon": (np.inf,)}
     yield {"random_state": 1}

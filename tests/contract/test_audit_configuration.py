@@ -106,8 +106,8 @@ def test_the_recipe_covers_every_learner_that_may_read_public_columns():
     covered = {c.learner for c in CLAIMS if c.pairs is hidden_few}
     offered = {
         name
-        for name, known in registry.LEARNERS.items()
-        if known.private and PRIVATE_COLUMNS in known.neighbours
+        for name, one in registry.LEARNERS.items()
+        if one.private and PRIVATE_COLUMNS in one.neighbours
     }
     assert covered == offered - ANSWERS
 
@@ -143,7 +143,7 @@ def test_the_same_claim_twice_is_refused():
 
 
 def test_peers_and_learners_without_privacy_are_exempt():
-    exempt = [n for n, known in registry.LEARNERS.items() if known.peer or not known.private]
+    exempt = [n for n, one in registry.LEARNERS.items() if one.peer or not one.private]
     assert "majority_class" in exempt
     assert check_attacks({}, exempt) == []
 
@@ -186,17 +186,17 @@ STARTED = {
 
 def fitted(name):
     """Fits that between them leave all that the learner may leave."""
-    known = registry.entry(name)
+    about = registry.entry(name)
     settings = [{}, {"weak_learner": "topdown"}] if name == "lazybb" else [{}]
-    calibrations = known.calibrations or (None,)
-    if known.neighbours == (PRIVATE_COLUMNS,):
+    calibrations = about.calibrations or (None,)
+    if about.neighbours == (PRIVATE_COLUMNS,):
         settings = [{"public_columns": (2,)}]
-    elif "start" in known.parameters:
+    elif "start" in about.parameters:
         settings.append({"public_columns": (2,), **STARTED.get(name, {"start": "public"})})
     for setting in settings:
         for calibration in calibrations if "noise" not in setting else calibrations[-1:]:
             private = {} if calibration is None else {"calibration": calibration}
-            if not known.pure:
+            if not about.pure:
                 private["delta"] = 1e-5
             learner = estimator_class(name)(n_bins=3, random_state=0, **private, **setting)
             side = TARGET.records
@@ -208,7 +208,7 @@ def test_every_fitted_attribute_is_known_by_name(name):
     if registry.missing_package(name):
         pytest.skip(registry.missing_package(name))
     own = set(RELEASED[name]) if name in ATTACKS else NOT_ATTACKED[name]
-    found = set()
+    attributes = set()
     for model in fitted(name):
         left = set(left_on(model))
         unknown = left - own - set(PUBLIC) - set(COUNT)
@@ -218,8 +218,8 @@ def test_every_fitted_attribute_is_known_by_name(name):
         )
         if model.privacy_.neighbours == ADD_REMOVE:
             assert not left & set(COUNT), "the number of records is not public if one is added"
-        found |= left
-    assert own <= found, f"no fit of {name} leaves {sorted(own - found)}"
+        attributes |= left
+    assert own <= attributes, f"no fit of {name} leaves {sorted(own - attributes)}"
 
 
 def test_each_attribute_has_a_reason():

@@ -66,12 +66,12 @@ def summary(model, rows_of):
     return decisions, moments, [rounded(size) for _, size in sorted(model.measures_.items())]
 
 
-def differences(found, expected):
+def differences(statement, expected):
     """What of a case is not as it was, in words."""
-    if isinstance(found, str) or isinstance(expected, str):
-        said = [one if isinstance(one, str) else "a model" for one in (found, expected)]
+    if isinstance(statement, str) or isinstance(expected, str):
+        said = [one if isinstance(one, str) else "a model" for one in (statement, expected)]
         return [] if said[0] == said[1] else [f"gives {said[0]}, not {said[1]}"]
-    (words, own, runs), decisions, (mean, square), sizes = found
+    (words, own, runs), decisions, (mean, square), sizes = statement
     (known_words, known_own, known_runs), known_decisions, known_moments, known_sizes = expected
     known_mean, known_square = known_moments
     spread = math.sqrt(known_square)
@@ -96,15 +96,15 @@ def counted(runs):
     return sum(times for times, *_ in runs)
 
 
-def close(found, expected, tolerance):
-    pairs = itertools.zip_longest(found, expected)
-    return all(near(one, known, tolerance) for one, known in pairs)
+def close(statement, expected, tolerance):
+    pairs = itertools.zip_longest(statement, expected)
+    return all(near(one, other, tolerance) for one, other in pairs)
 
 
-def near(one, known, tolerance):
-    if isinstance(one, (int, float)) and isinstance(known, (int, float)):
-        return math.isclose(one, known, rel_tol=tolerance)
-    return one == known
+def near(one, expected, tolerance):
+    if isinstance(one, (int, float)) and isinstance(expected, (int, float)):
+        return math.isclose(one, expected, rel_tol=tolerance)
+    return one == expected
 
 
 def recorded(name):
@@ -138,7 +138,7 @@ def test_a_difference_is_seen():
     [digest, own, runs], decisions, [mean, square], sizes = expected
     times, rate, *others = runs[0]
     rest = (decisions, [mean, square], sizes)
-    for found, fault in (
+    for statement, fault in (
         ([["0" * 12, own, runs], *rest], "words of the statement"),
         (
             [[digest, own, [[times, rate * (1 + 1e-11), *others], *runs[1:]]], *rest],
@@ -150,7 +150,7 @@ def test_a_difference_is_seen():
         ([expected[0], decisions[::-1], [mean, square], sizes], "decisions"),
         ("ValueError", "gives ValueError, not a model"),
     ):
-        assert fault in " ".join(differences(found, expected))
+        assert fault in " ".join(differences(statement, expected))
 
 
 def written():
@@ -159,10 +159,10 @@ def written():
     for name in golden_cases.NAMES:
         statements, lines = {}, []
         for label, *case in golden_cases.cases(name):
-            found = record(name, *case)
-            if not isinstance(found, str):
-                found[0] = statements.setdefault(compact(found[0]), len(statements))
-            lines.append(f"{compact(label)}:{compact(found)}")
+            statement = record(name, *case)
+            if not isinstance(statement, str):
+                statement[0] = statements.setdefault(compact(statement[0]), len(statements))
+            lines.append(f"{compact(label)}:{compact(statement)}")
         parts_of = '"statements":[\n{}\n],\n"cases":{{\n{}\n}}'
         text = parts_of.format(",\n".join(statements), ",\n".join(lines))
         learners.append(f"{compact(name)}:{{{text}}}")

@@ -84,12 +84,12 @@ def test_names_and_masks_are_looked_at_again_to_predict():
 @learners
 def test_a_parameter_without_effect_is_refused(name):
     X, y, n_bins = problem(40)
-    for key, known in entry(name).parameters.items():
-        for other, values in known.used_with.items():
+    for key, one in entry(name).parameters.items():
+        for other, values in one.used_with.items():
             unlike = entry(name).parameters[other]
             apart = [v for v in unlike.choices or (3,) if v not in values]
-            values_of = [v for v in (*known.choices, 2, 0.5, 0.25) if known.admits(v)]
-            value = next(v for v in values_of if v != known.default)
+            values_of = [v for v in (*one.choices, 2, 0.5, 0.25) if one.admits(v)]
+            value = next(v for v in values_of if v != one.default)
             for setting in ({key: value, other: v} for v in apart):
                 with pytest.raises(ValueError, match=f"{key} = .* has no effect with {other}"):
                     make(name, n_bins=n_bins, **setting).fit(X, y)
@@ -98,18 +98,18 @@ def test_a_parameter_without_effect_is_refused(name):
 @learners
 def test_a_parameter_beyond_its_bounds_is_refused(name):
     X, y, n_bins = problem(40)
-    for key, known in entry(name).parameters.items():
-        if known.structure:
+    for key, one in entry(name).parameters.items():
+        if one.structure:
             continue
-        step = 1 if known.kind is int else 1e-9
-        ends = ((known.low, known.open_low, -step), (known.high, known.open_high, step))
+        step = 1 if one.kind is int else 1e-9
+        ends = ((one.low, one.open_low, -step), (one.high, one.open_high, step))
         beyond = [end if left_out else end + by for end, left_out, by in ends if end is not None]
-        for value in (*beyond, math.nan, True, "no such choice", *(1.5,) * (known.kind is int)):
-            assert not known.admits(value)
+        for value in (*beyond, math.nan, True, "no such choice", *(1.5,) * (one.kind is int)):
+            assert not one.admits(value)
             with pytest.raises(ValueError, match=f"{name}: {key} = .* is not "):
                 make(name, n_bins=n_bins, **{key: value}).fit(X, y)
         for end, left_out, _ in ends:
-            assert end is None or known.admits(end) != left_out
+            assert end is None or one.admits(end) != left_out
 
 
 @learners

@@ -96,26 +96,26 @@ def test_defaults_and_public_facts_are_those_of_the_estimator(name):
     if missing_package(name):
         pytest.skip(missing_package(name))
     signature = estimator_class(name)().get_params()
-    known = entry(name)
-    assert known.defaults == {key: signature[key] for key in known.parameters}
+    learner = entry(name)
+    assert learner.defaults == {key: signature[key] for key in learner.parameters}
     # Each field of the dataclass is in the registry, or a fact, or what all learners have.
     own = {field.name for field in fields(estimator_class(name)) if field.init}
     facts = {field.name for field in fields(Facts)}
-    relation = {"neighbours"} if len(known.neighbours) > 1 else set()
-    assert own - COMMON - facts - relation == set(known.parameters)
-    assert all(p.admits(p.default) for p in known.parameters.values())
-    assert set(known.needs) <= set(signature) & {f.name for f in fields(Facts)}
-    registry.check_parameters(name, known.defaults)
+    relation = {"neighbours"} if len(learner.neighbours) > 1 else set()
+    assert own - COMMON - facts - relation == set(learner.parameters)
+    assert all(p.admits(p.default) for p in learner.parameters.values())
+    assert set(learner.needs) <= set(signature) & {f.name for f in fields(Facts)}
+    registry.check_parameters(name, learner.defaults)
 
 
 @learners
 def test_cost_grows_with_each_size(name):
-    known = entry(name)
-    assert known.cost({}, 1000, 10) > 0
-    for key, parameter in known.parameters.items():
+    learner = entry(name)
+    assert learner.cost({}, 1000, 10) > 0
+    for key, parameter in learner.parameters.items():
         if parameter.size:
             fixed = {other: values[0] for other, values in parameter.used_with.items()}
-            costs = [known.cost({**fixed, key: value}, 10**5, 10) for value in (2, 4, 8)]
+            costs = [learner.cost({**fixed, key: value}, 10**5, 10) for value in (2, 4, 8)]
             assert costs[0] < costs[1] < costs[2], key
 
 
@@ -178,9 +178,9 @@ def first_number(name, X, y, counts=None, **parameters):
 @private_learners
 def test_one_seed_is_another_stream_for_other_public_facts(name):
     X, y, n_bins = problem(60)
-    known = {"n_bins": n_bins, "random_state": 5}
+    facts = {"n_bins": n_bins, "random_state": 5}
     if entry(name).approximate:
-        known["delta"] = 1e-6
+        facts["delta"] = 1e-6
     others = [{"epsilon": 10.0}, {"epsilon": 20.0}, {"n_bins": [2, 5, 3, 11]}]
     others += [{"classes": ("no", "yes")}, {"random_state": 6}]
     others += [change for change in changes(name) if "random_state" not in change]
@@ -188,17 +188,17 @@ def test_one_seed_is_another_stream_for_other_public_facts(name):
         others.append({"delta": 1e-7})
     others += [{key: 2} for key, p in entry(name).parameters.items() if p.kind is int and p.size]
     used = [{**change, **needed(name, change)} for change in others]
-    streams = [first_number(name, X, y, **{**known, **change}) for change in used]
+    streams = [first_number(name, X, y, **{**facts, **change}) for change in used]
     # Classes that are given are those that were read: nothing is another.
-    assert streams[3] == first_number(name, X, y, **known)
-    streams.append(first_number(name, X[1:], y[1:], **known))
+    assert streams[3] == first_number(name, X, y, **facts)
+    streams.append(first_number(name, X[1:], y[1:], **facts))
     assert len(set(streams)) == len({repr(sorted(c.items(), key=str)) for c in used}) + 1
     # The same facts in other words are the same stream; how rows are counted is not public.
-    words = {**known, "n_bins": np.array(n_bins), "random_state": np.int64(5), "epsilon": 10}
+    words = {**facts, "n_bins": np.array(n_bins), "random_state": np.int64(5), "epsilon": 10}
     assert first_number(name, X, y, **words) == streams[0]
     rows, counts = np.unique(np.c_[X, y == "yes"], axis=0, return_counts=True)
     labels = np.where(rows[:, -1] == 1, "yes", "no")
-    assert first_number(name, rows[:, :-1], labels, counts, **known) == streams[3]
+    assert first_number(name, rows[:, :-1], labels, counts, **facts) == streams[3]
 
 
 @learners
@@ -319,12 +319,12 @@ def test_a_refit_leaves_nothing_of_the_former_fit(name):
         assert hasattr(model, "feature_names_in_")
         model.set_params(**fresh[j].get_params()).fit(X, y)
         assert np.array_equal(model.decision_function(X), fresh[j].decision_function(X))
-        found = vars(model)
-        assert found.keys() == vars(fresh[j]).keys()
+        left = vars(model)
+        assert left.keys() == vars(fresh[j]).keys()
         for attribute, value in vars(fresh[j]).items():
             if LEARNERS[name].peer and attribute == "model_":
                 continue  # a tree of scikit-learn has padding bytes of any value
-            assert joblib.hash(found[attribute]) == joblib.hash(value), (settings[j], attribute)
+            assert joblib.hash(left[attribute]) == joblib.hash(value), (settings[j], attribute)
 
 
 def test_a_refit_keeps_what_scikit_learn_was_told():

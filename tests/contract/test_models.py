@@ -22,9 +22,9 @@ NOT_HANDED_OVER = {"pate", "tuned"}
 
 
 def test_every_certified_learner_can_be_saved():
-    certified = {name for name, known in LEARNERS.items() if CERTIFIED in known.calibrations}
-    found = {name for name in LEARNERS if not missing_package(name)}
-    saved = {name for name in found if estimator_class(name)._released}
+    certified = {name for name, learner in LEARNERS.items() if CERTIFIED in learner.calibrations}
+    installed = {name for name in LEARNERS if not missing_package(name)}
+    saved = {name for name in installed if estimator_class(name)._released}
     # What was tuned is saved as the learner that was chosen.
     assert certified - NOT_HANDED_OVER <= saved
     # No peer has a model of its own form; what is not private is saved where that is easy.

@@ -97,10 +97,10 @@ class Disturbed(Project):
     def records(self):
         """The records of the store that are whole, wherever they stand, parsed."""
         return [
-            json.loads(found[0])
+            json.loads(match[0])
             for path in self.store_files()
-            for found in RECORD.finditer(path.read_bytes())
-            if zlib.crc32(found[1]) == int(found[2], 16)
+            for match in RECORD.finditer(path.read_bytes())
+            if zlib.crc32(match[1]) == int(match[2], 16)
         ]
 
     def stored_ids(self):
@@ -148,7 +148,7 @@ def wait_until(condition, what, seconds=120):
 
 def session(running):
     """The processes that a run has started, and itself: their command lines, by id."""
-    found = {}
+    processes = {}
     for folder in Path("/proc").iterdir():
         if folder.name.isdigit():
             try:
@@ -157,8 +157,8 @@ def session(running):
             except OSError:
                 continue  # it has just ended
             if stat[0] not in "ZX" and int(stat[3]) == running.pid:
-                found[int(folder.name)] = command.replace("\0", " ")
-    return found
+                processes[int(folder.name)] = command.replace("\0", " ")
+    return processes
 
 
 def jobs(running, step):

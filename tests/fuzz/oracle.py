@@ -41,14 +41,14 @@ def faults_of(names: Sequence[str]) -> list[str]:
     names : sequence of str
         What a message may call the culprit.
     """
-    found, message = coded()
+    dataset, message = coded()
     expected, reason = plain()
-    if found is None:
+    if dataset is None:
         faults = faults_of_message(message, names)
         return faults if expected is None else [*faults, f"refused, but it is right: {message}"]
     if expected is None:
-        return [f"accepted, but {reason}: {found.X.tolist()} {found.y.tolist()}"]
-    return differences(found, expected)
+        return [f"accepted, but {reason}: {dataset.X.tolist()} {dataset.y.tolist()}"]
+    return differences(dataset, expected)
 
 
 def faults_of_message(message: str, names: Sequence[str]) -> list[str]:
@@ -68,11 +68,11 @@ def faults_of_message(message: str, names: Sequence[str]) -> list[str]:
     return faults
 
 
-def differences(found: Dataset, expected: Any) -> list[str]:
+def differences(dataset: Dataset, expected: Any) -> list[str]:
     """Compare codes, labels, numbers of clipped values, and the domain."""
     faults = []
-    train = records_of(found.X, found.y)
-    test = None if found.X_test is None else records_of(found.X_test, found.y_test)
+    train = records_of(dataset.X, dataset.y)
+    test = None if dataset.X_test is None else records_of(dataset.X_test, dataset.y_test)
     if isinstance(expected.train, list):
         same = train == expected.train
     else:
@@ -81,10 +81,10 @@ def differences(found: Dataset, expected: Any) -> list[str]:
         faults.append(f"codes {train}, not {expected.train}")
     if test != expected.test:
         faults.append(f"codes of the test part {test}, not {expected.test}")
-    if found.n_clipped + found.n_clipped_test != expected.clipped:
-        clipped = found.n_clipped + found.n_clipped_test
+    if dataset.n_clipped + dataset.n_clipped_test != expected.clipped:
+        clipped = dataset.n_clipped + dataset.n_clipped_test
         faults.append(f"{clipped} values clipped, not {expected.clipped}")
-    for mine, plain in zip(domain_of(found.domain), plain_domain(expected.about), strict=False):
+    for mine, plain in zip(domain_of(dataset.domain), plain_domain(expected.about), strict=False):
         if mine != plain:
             faults.append(f"domain: {mine}, not {plain}")
     return faults
@@ -98,26 +98,26 @@ def records_of(X: Any, y: Any) -> list[tuple[list[int], int]]:
 def domain_of(domain: Any) -> list[Any]:
     """Return what is public: of the label, then of each column, what its codes stand for."""
     label = domain.label
-    found: list[Any] = [len(domain.columns), (label.column, list(label.names), label.public)]
+    facts: list[Any] = [len(domain.columns), (label.column, list(label.names), label.public)]
     for column in domain.columns:
         if column.edges if column.kind == "numeric" else False:
             codes = [rounded(edge) for edge in column.edges]
         else:
             codes = list(column.titles)
-        found.append((column.name, codes, column.n_bins, column.public))
-    return found
+        facts.append((column.name, codes, column.n_bins, column.public))
+    return facts
 
 
 def plain_domain(about: Any) -> list[Any]:
     """Return the same of the plain program."""
     label = about.label
-    found: list[Any] = [len(about.columns), (label.column, label.names, about.public_label)]
+    facts: list[Any] = [len(about.columns), (label.column, label.names, about.public_label)]
     for column in about.columns:
         codes = (
             [rounded(edge) for edge in column.edges] if hasattr(column, "edges") else column.titles
         )
-        found.append((column.name, codes, column.n_codes, column.public))
-    return found
+        facts.append((column.name, codes, column.n_codes, column.public))
+    return facts
 
 
 def rounded(edge: float) -> float:

@@ -118,16 +118,16 @@ def values(rng: Random, content: Any) -> tuple[str, list[str]] | None:
 @cache
 def facts() -> dict[str, Any]:
     """Return what a study may know of the datasets that mutations name."""
-    found = {}
+    by_name = {}
     for name in datasets.names():
         about = datasets.describe(name)
-        found[name] = SimpleNamespace(
+        by_name[name] = SimpleNamespace(
             n_classes=about.domain.n_classes,
             has_test=about.n_test > 0,
             public_label=about.domain.public_label,
             all_public=all(column.public for column in about.domain.columns),
         )
-    return found
+    return by_name
 
 
 @cache
@@ -137,7 +137,7 @@ def outputs() -> dict[str, tuple[bool, str | None]]:
     return {word: (one.selects, made_from.get(word)) for word, one in OUTPUTS.items()}
 
 
-def asked(folder: Path) -> tuple[Counter[Any] | None, str]:
+def cells_of_the_program(folder: Path) -> tuple[Counter[Any] | None, str]:
     """Return the cells that the program cuts the study in a folder into, or its message."""
     configuration = {"studies": ["mine"], "studies_folder": str(folder), "audit": False, "seed": 1}
     plan = reading.read({**configuration, "seconds_per_job": 30}, ROOT)
@@ -146,11 +146,11 @@ def asked(folder: Path) -> tuple[Counter[Any] | None, str]:
     study = plan.studies["mine"]
     if max(study.folds, study.repeats) > plain_study.MANY:
         return Counter(), ""
-    found: Counter[Any] = Counter()
+    cells: Counter[Any] = Counter()
     for dataset in study.datasets:
         for arm in study.arms.values():
-            found += cells_of(plan.curve("mine", dataset, arm.name))
-    return found, ""
+            cells += cells_of(plan.curve("mine", dataset, arm.name))
+    return cells, ""
 
 
 def cells_of(curve: Any) -> Counter[Any]:
@@ -158,40 +158,40 @@ def cells_of(curve: Any) -> Counter[Any]:
     arm = curve.arm
     head = (curve.dataset.name, arm.learner, arm.calibration)
     tail = (arm.delta, arm.neighbours, arm.train_share)
-    found: Counter[Any] = Counter()
+    cells: Counter[Any] = Counter()
     for part in curve.grid:
         for point, split in part.tasks:
-            found[(*head, point.epsilon, *tail, point.text, split.fold, split.repeat)] += 1
+            cells[(*head, point.epsilon, *tail, point.text, split.fold, split.repeat)] += 1
     if curve.selects:
         second = curve.finalists
         for epsilon in arm.epsilons:
             for split in curve.study.fresh_splits(curve.dataset.n_test > 0):
-                found[(*head, epsilon, *tail, plain_study.SELECTED, split.fold, split.repeat)] += 1
+                cells[(*head, epsilon, *tail, plain_study.SELECTED, split.fold, split.repeat)] += 1
             for split in curve.final_splits:
                 key = (*head, epsilon, *tail, plain_study.FINALIST, split.fold, split.repeat)
-                found[key] += min(second.settings, len(arm.settings))
-    return found
+                cells[key] += min(second.settings, len(arm.settings))
+    return cells
 
 
 def faults_of_study(folder: Path, names: list[str]) -> list[str]:
     """Say what is wrong with what the program makes of a study: nothing, mostly."""
     data = (folder / "mine.yaml").read_bytes()
-    found, message = asked(folder)
+    cells, message = cells_of_the_program(folder)
     try:
         expected, reason = plain_study.cells(data, LEARNERS, facts(), outputs()), ""
     except RefusedError as error:
         expected, reason = None, str(error)
-    if found is None:
+    if cells is None:
         faults = faults_of_message(message, names)
         # Options of an output have tests of their own, for each output.
         if expected is not None and ": outputs: sweep" not in message:
             faults.append(f"refused, but it is right: {message}")
         return faults
     if expected is None:
-        many = "room" in reason and not found
-        return [] if many else [f"accepted, but {reason}: {sum(found.values())} cells"]
-    if found != expected:
-        more, less = found - expected, expected - found
+        many = "room" in reason and not cells
+        return [] if many else [f"accepted, but {reason}: {sum(cells.values())} cells"]
+    if cells != expected:
+        more, less = cells - expected, expected - cells
         return [
             f"{len(more)} cells too many, {list(more)[:2]}; {len(less)} missing, {list(less)[:2]}"
         ]

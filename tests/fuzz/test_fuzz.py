@@ -103,9 +103,9 @@ def _remove_datasets(folder: Path) -> None:
     ],
 )
 def test_messages_are_judged(fault: str, said: list[str]) -> None:
-    found = faults_of_message(fault, ["age"])
-    assert len(found) == len(said)
-    assert all(one.startswith(start) for one, start in zip(found, said, strict=True))
+    faults = faults_of_message(fault, ["age"])
+    assert len(faults) == len(said)
+    assert all(one.startswith(start) for one, start in zip(faults, said, strict=True))
 
 
 def test_a_value_on_an_edge_in_the_bin_below_is_noticed(

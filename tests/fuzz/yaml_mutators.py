@@ -39,10 +39,10 @@ def places(content: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
         entries = list(content)
     elif isinstance(content, list):
         entries = list(range(len(content)))
-    found = []
+    steps = []
     for key in entries:
-        found += [(*path, key), *places(content[key], (*path, key))]
-    return found
+        steps += [(*path, key), *places(content[key], (*path, key))]
+    return steps
 
 
 def at(content: Any, path: tuple[Any, ...]) -> Any:
@@ -54,14 +54,14 @@ def at(content: Any, path: tuple[Any, ...]) -> Any:
 
 def called(content: Any, path: tuple[Any, ...]) -> list[str]:
     """Return what a message may call a place: its keys, but for containers, and a column's name."""
-    found = [str(step) for step in path if isinstance(step, str) and step not in CONTAINERS]
+    names = [str(step) for step in path if isinstance(step, str) and step not in CONTAINERS]
     for end in range(len(path)):
         one = at(content, path[:end])
         if isinstance(one, dict) and "name" in one:
-            found.append(str(one["name"]).partition("{")[0])
+            names.append(str(one["name"]).partition("{")[0])
     # Of a list, a message may name one.
-    found += [name.removesuffix("s") for name in found if len(name) > 4]
-    return found or [str(step) for step in path]
+    names += [name.removesuffix("s") for name in names if len(name) > 4]
+    return names or [str(step) for step in path]
 
 
 def written(value: Any) -> list[str]:

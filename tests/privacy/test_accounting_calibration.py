@@ -47,8 +47,8 @@ def printed(capsys, words):
 )
 def test_the_printed_examples(capsys, setting, rates):
     words = "--rounds {} --density {} --rows 32561 --epsilon 1 --delta 1e-5".format(*setting)
-    found, _ = printed(capsys, words)
-    assert all(map(fnmatch, found, rates.split())), found
+    result, _ = printed(capsys, words)
+    assert all(map(fnmatch, result, rates.split())), result
 
 
 def test_the_command_shows_the_statement(capsys):
@@ -140,8 +140,8 @@ def test_composition_of_the_calibrated_gives_epsilon_back(kind, count, amount, e
     costs = (Cost(kind, amount, count),)
     for accountant in (*FAST, c.ADVANCED, c.ZCDP_SIMPLE):
         if c.accountant(accountant).admits(costs, delta):
-            found = calibrate(costs, epsilon, delta, (accountant,))
-            spent = c.compose(accountant, scaled(costs, found.scale), delta)
+            result = calibrate(costs, epsilon, delta, (accountant,))
+            spent = c.compose(accountant, scaled(costs, result.scale), delta)
             assert spent == pytest.approx(epsilon, rel=1e-9)
             assert spent <= epsilon * (1 + 1e-11)  # errs on the side of privacy
 
@@ -155,8 +155,8 @@ def test_composition_of_the_calibrated_gives_epsilon_back(kind, count, amount, e
     ],
 )
 def test_mixtures_give_epsilon_back(costs):
-    found = calibrate(costs, 0.8, 1e-6)
-    spent = c.compose(found.accountant, scaled(costs, found.scale), 1e-6)
+    result = calibrate(costs, 0.8, 1e-6)
+    spent = c.compose(result.accountant, scaled(costs, result.scale), 1e-6)
     assert spent == pytest.approx(0.8, rel=1e-9)
 
 

@@ -168,10 +168,10 @@ def strategy_with_noise(bounded_range, mu, epsilon, order, k):
 def test_mixed_bound_is_above_strategies_in_any_order(order):
     for bounded_range, mu, epsilon in ((0.2, 0.3, 0.4), (0.5, 0.5, 1.0), (0.05, 0.4, 0.2)):
         bound = mixed_delta(bounded_range, order.count("c"), mu, epsilon)
-        found = [strategy_with_noise(bounded_range, mu, epsilon, order, k) for k in range(10)]
-        assert max(found) <= bound * (1 + 1e-3)
+        bounds = [strategy_with_noise(bounded_range, mu, epsilon, order, k) for k in range(10)]
+        assert max(bounds) <= bound * (1 + 1e-3)
         # One constant t is not far from the worst.
-        assert max(found) > 0.75 * bound
+        assert max(bounds) > 0.75 * bound
 
 
 def test_mixed_bound_is_the_game_with_gaussian_steps_first():
@@ -303,16 +303,16 @@ def test_every_accountant_is_one_object():
         c.GAUSSIAN: (Cost("gaussian", 0.2, 25),),
         c.PLD: (Cost("laplace", 0.1, 20),),
     }
-    for known in c.ACCOUNTANTS:
-        assert c.accountant(known.name) is known
-        assert (known.epsilon is None) != (known.delta is None)
-        some = costs.get(known.name, (Cost("bounded_range", 0.1, 20),))
-        assert known.admits(some, 1e-5)
-        assert known.admits(some, 0.0) != known.needs_delta
-        spent = c.compose(known.name, some, 1e-5)
+    for one in c.ACCOUNTANTS:
+        assert c.accountant(one.name) is one
+        assert (one.epsilon is None) != (one.delta is None)
+        some = costs.get(one.name, (Cost("bounded_range", 0.1, 20),))
+        assert one.admits(some, 1e-5)
+        assert one.admits(some, 0.0) != one.needs_delta
+        spent = c.compose(one.name, some, 1e-5)
         # What it composes to is on the edge of the budget, and above any larger one.
-        assert known.excess(some, spent, 1e-5) == pytest.approx(0, abs=1e-8)
-        assert known.excess(some, spent * 1.01, 1e-5) < 0
+        assert one.excess(some, spent, 1e-5) == pytest.approx(0, abs=1e-8)
+        assert one.excess(some, spent * 1.01, 1e-5) < 0
 
 
 def test_accountants_refuse_what_does_not_fit():

@@ -21,10 +21,10 @@ def test_what_published_leaves_are_worth():
     """α = 0.1, M = 10: 1.2 ε is lost for certain, and 2R/M times ε by the proof; splits none."""
 
     def truth(**changes):
-        known = {"n_trees": 1, "depth": 3, "calibrate_alpha": "no", "tree_share": 0.0}
-        known |= {"clamp": 10.0, "largest_link": largest_link(0.1), "leverage": "constant"}
+        settings = {"n_trees": 1, "depth": 3, "calibrate_alpha": "no", "tree_share": 0.0}
+        settings |= {"clamp": 10.0, "largest_link": largest_link(0.1), "leverage": "constant"}
         given = {"sensitivity": 1.0, "epsilon": 0.1, "delta": 0.0}
-        said = published(**{**known, **given, **changes})
+        said = published(**{**settings, **given, **changes})
         return said.status, said.caveat, said.proved_epsilon
 
     status, _, proved = truth()

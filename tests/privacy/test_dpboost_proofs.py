@@ -36,13 +36,13 @@ def changes(regularisation, sizes, n_points=9):
 
 @pytest.mark.parametrize("regularisation", LAMBDAS)
 def test_an_added_record_changes_the_gain_by_minus_3_to_1(regularisation):
-    found = list(changes(regularisation, (0, 1, 2, 3, 5, 10, 100, 10**4, 10**6)))
+    differences = list(changes(regularisation, (0, 1, 2, 3, 5, 10, 100, 10**4, 10**6)))
     rounding = 1e-8
-    assert max(found) <= GAIN_RISE + rounding
-    assert min(found) >= -GAIN_FALL - rounding
+    assert max(differences) <= GAIN_RISE + rounding
+    assert min(differences) >= -GAIN_FALL - rounding
     # Both are approached: no smaller constant is right.
-    assert max(found) > 0.99 * GAIN_RISE
-    assert min(found) < -0.99 * GAIN_FALL
+    assert max(differences) > 0.99 * GAIN_RISE
+    assert min(differences) < -0.99 * GAIN_FALL
 
 
 def test_the_range_of_a_replacement_is_approached():
@@ -141,9 +141,9 @@ def test_kernel_draws_from_these_distributions(mechanism):
     draw = rng.gumbel if mechanism == "exponential" else rng.standard_exponential
     names = {-1: None, 0: (0, 0), 1: (0, 1), 2: (0, 2), 3: (1, 0), 4: (1, 1)}
     splits = np.empty(3, dtype=np.int64)
-    bins, asked = X + starts[:-1], Ranges(*(np.empty_like(splits) for _ in range(3)))
+    bins, spans = X + starts[:-1], Ranges(*(np.empty_like(splits) for _ in range(3)))
     for noise in draw(size=(n, 3, 5)):
-        grow_tree(bins, gradients, np.ones(12), starts, 2, True, 0.1, 1 / 0.8, noise, splits, asked)
+        grow_tree(bins, gradients, np.ones(12), starts, 2, True, 0.1, 1 / 0.8, noise, splits, spans)
         seen[tuple(names[s] for s in splits)] += 1
     expected = np.array([n * chance for chance, _ in exact.values()])
     counted = np.array(list(seen.values()))

@@ -164,7 +164,7 @@ def test_published_weights_stay_close():
 
 
 def test_the_shipped_studies_are_far_from_the_bound():
-    found = 0
+    count = 0
     for path in sorted(STUDIES.glob("*.yaml")):
         read = study.load(path)
         largest = max((datasets.describe(name).n_rows for name in read.datasets), default=0)
@@ -175,7 +175,7 @@ def test_the_shipped_studies_are_far_from_the_bound():
                 density = float(setting.get("density", LazyBBClassifier().density))
                 assert density > 100 * s.lazybb_smallest_density(largest)
                 s.check_lazybb_rounding(largest, density, arm.calibration == "published")
-                found += 1
-    assert found > 100
+                count += 1
+    assert count > 100
     # And the benchmark of a million records.
     s.check_lazybb_rounding(10**6, 0.02)

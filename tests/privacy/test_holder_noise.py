@@ -46,9 +46,9 @@ class Noted(LocalHolder):
         self._note("counts", release)
         return super().counts(node, columns, release)
 
-    def families(self, node, asked, release):
-        self._note(f"families of {len(asked)}", release)
-        return super().families(node, asked, release)
+    def families(self, node, questions, release):
+        self._note(f"families of {len(questions)}", release)
+        return super().families(node, questions, release)
 
     def weight(self, node, release):
         self._note("weight", release)
@@ -102,9 +102,9 @@ def test_published_holders_are_asked_for_the_printed_noise(protocol):
         assert set(holder.scales["labels"]) == {2.0}
         if protocol == "noisy_counts":
             # α′ of the root, then of its children.
-            whole = holder.scales[f"families of {n_questions}"]
-            assert whole[0] == 3 * n_questions / 0.75
-            assert whole[1] == 3 * n_questions / 0.1875
+            scale = holder.scales[f"families of {n_questions}"]
+            assert scale[0] == 3 * n_questions / 0.75
+            assert scale[1] == 3 * n_questions / 0.1875
         else:
             # Half of α′ for the votes, half for the counts of one question a holder.
             assert holder.rates[0] == (0, 0.375)
@@ -184,8 +184,8 @@ def of_shares(mechanism, scale, parts):
     table = np.zeros(width)
     table[1 : far + 1], table[-far:] = one, one[::-1]
     table[0] = 1 - table.sum()
-    found = np.fft.ifft(np.fft.fft(table).real ** parts).real
-    return np.roll(np.maximum(found, 0), far)[: 2 * far + 1]
+    values = np.fft.ifft(np.fft.fft(table).real ** parts).real
+    return np.roll(np.maximum(values, 0), far)[: 2 * far + 1]
 
 
 def excess_of_delta(scale, parts):

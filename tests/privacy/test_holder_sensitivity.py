@@ -48,10 +48,10 @@ def contributions(n_outputs, scores, unit):
 @pytest.mark.parametrize("unit", [LARGEST_UNIT, 2.0**-18])
 def test_residuals_of_two_classes_have_sensitivity_one(unit):
     scores = np.linspace(-20, 20, 801)[:, None]
-    found = contributions(1, scores, unit)
-    assert np.abs(found[:, 0]).max() == 0.5
-    apart = ((found[:, None, :] - found[None, :, :]) ** 2).sum(axis=2).max()
-    two_leaves = 2 * (found**2).sum(axis=1).max()
+    sums = contributions(1, scores, unit)
+    assert np.abs(sums[:, 0]).max() == 0.5
+    apart = ((sums[:, None, :] - sums[None, :, :]) ** 2).sum(axis=2).max()
+    two_leaves = 2 * (sums**2).sum(axis=1).max()
     assert max(apart, two_leaves) == residual_sums_l2(2) ** 2 == 1.0
 
 
@@ -62,14 +62,14 @@ def test_residuals_of_several_classes_stay_within_their_sensitivity(n_classes):
         [rng.normal(scale=s, size=(20, n_classes)) for s in (0.1, 1.0, 5.0, 50.0)]
     )
     scores = np.concatenate([scores, 50 * np.eye(n_classes)])
-    found = contributions(n_classes, scores, LARGEST_UNIT)
+    sums = contributions(n_classes, scores, LARGEST_UNIT)
     # Up to rounding: a shortened vector has the length 1/√2.
-    lengths = np.linalg.norm(found[:, :-1], axis=1)
+    lengths = np.linalg.norm(sums[:, :-1], axis=1)
     assert lengths.max() == pytest.approx(
         residual_norm(n_classes), abs=math.sqrt(n_classes) * LARGEST_UNIT
     )
-    apart = ((found[:, None, :] - found[None, :, :]) ** 2).sum(axis=2).max()
-    two_leaves = 2 * (found**2).sum(axis=1).max()
+    apart = ((sums[:, None, :] - sums[None, :, :]) ** 2).sum(axis=2).max()
+    two_leaves = 2 * (sums**2).sum(axis=1).max()
     bound = residual_sums_l2(n_classes) ** 2
     # 2c, and for each of K + 1 entries half a unit of either record.
     rounded = math.sqrt(n_classes + 1) * LARGEST_UNIT

@@ -66,23 +66,23 @@ NO_RULES = np.zeros((2, 0, 0))
 
 def test_every_question_and_label_of_every_node_has_noise_of_its_own():
     for shift in range(WIDTH):
-        asked = [(shift + 2 * k) % WIDTH for k in range(6)]
+        columns = [(shift + 2 * k) % WIDTH for k in range(6)]
         labels = np.where(np.arange(14) % (shift + 2) == 0, 1e9, FAR).reshape(2, 7)
-        splits = peaks((2, 3, WIDTH), asked)
+        splits = peaks((2, 3, WIDTH), columns)
         forest = trees(TreeNoise(splits, NO_RULES, labels), 2)
-        assert forest.splits[:, :3].ravel().tolist() == asked
+        assert forest.splits[:, :3].ravel().tolist() == columns
         assert np.array_equal(forest.labels[:, 3:], np.where(labels[:, 3:] > 0, 1, -1))
 
 
 def test_every_rule_of_every_node_has_noise_of_its_own():
     for first in range(LITERALS):
-        asked = [first % WIDTH, (first + 2) % WIDTH]
+        columns = [first % WIDTH, (first + 2) % WIDTH]
         chosen = [(first + 5 * k) % LITERALS for k in range(4)]
         noise = TreeNoise(
-            peaks((2, 1, WIDTH), asked), peaks((2, 2, LITERALS), chosen), np.zeros((2, 7))
+            peaks((2, 1, WIDTH), columns), peaks((2, 2, LITERALS), chosen), np.zeros((2, 7))
         )
         forest = trees(noise, 2, with_rules=True)
-        assert forest.splits[:, 0].tolist() == asked
+        assert forest.splits[:, 0].tolist() == columns
         for (t, node), rule in zip(itertools.product((0, 1), (1, 2)), chosen, strict=True):
             sign = 1 - 2 * (rule & 1)
             if rule >> 1 == WIDTH:
@@ -124,9 +124,9 @@ def test_questions_rules_and_labels_win_where_their_noise_outweighs_the_rate():
             drawn = TreeNoise(peaks((1, 1, WIDTH), [0]), noise, np.zeros((1, 7)))
             forest = trees(drawn, 1, with_rules=True)
             rule = b if more > 0 else a
-            asked = -1 if rule >> 1 == WIDTH else rule >> 1
-            assert forest.splits[0, 1] == asked
-            at = 1 if asked < 0 else int(forest.children[0, 1]) + 1
+            column = -1 if rule >> 1 == WIDTH else rule >> 1
+            assert forest.splits[0, 1] == column
+            at = 1 if column < 0 else int(forest.children[0, 1]) + 1
             assert forest.labels[0, at] == 1 - 2 * (rule & 1)
 
 

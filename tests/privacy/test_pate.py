@@ -87,11 +87,11 @@ def test_answers_of_scored_rows_flip_as_often_as_their_noise_says():
     rng = np.random.default_rng(3)
     X = np.c_[rng.integers(0, 3, 200), rng.integers(0, 1200, 200)].astype(np.uint16)
     y = np.where((X[:, 1] > 600) ^ (rng.random(200) < 0.1), 1, -1)
-    asked = np.c_[np.zeros(1200), np.arange(1200)].astype(np.uint16)
+    rows = np.c_[np.zeros(1200), np.arange(1200)].astype(np.uint16)
     model = fit(X, y, n_bins=(3, 1200), n_answers=1400, epsilon=500.0)
     scale = 2 * (1400 - 1 + 5) / 500
-    margins = _margins(model._private_rows(asked), model._teachers)
-    flipped = (model._ask(asked) > 0) != (margins > 0)
+    margins = _margins(model._private_rows(rows), model._teachers)
+    flipped = (model._ask(rows) > 0) != (margins > 0)
     chances = np.exp(-np.abs(margins) / scale) / 2
     spread = np.sqrt((chances * (1 - chances)).sum())
     assert abs(flipped.sum() - chances.sum()) < 5 * spread

@@ -180,9 +180,9 @@ def test_mixed_ledgers_use_each_entry_at_its_best():
     count = LedgerEntry("laplace", "count", 0.3, 1.0, 0.3)
     noise = LedgerEntry("gaussian", "histogram", 0.5, 0.4, math.inf, rho=0.02)
     other = LedgerEntry("objective_perturbation", "weights", 1.0, 1.0, 0.2)
-    known = LedgerEntry("noisy_label", "labels", 1.0, 1.0, math.inf, rho=0.01)
+    entry = LedgerEntry("noisy_label", "labels", 1.0, 1.0, math.inf, rho=0.01)
     rho = 0.4**2 / 8 + (0.3 + math.exp(-0.3) - 1) + 0.02 + 0.2**2 / 2 + 0.01
-    entries = (split, count, noise, other, known)
+    entries = (split, count, noise, other, entry)
     assert mixed(c.ZCDP_SIMPLE, 1e-5, *entries).epsilon_spent == pytest.approx(
         zcdp_simple(rho, 1e-5)
     )

@@ -41,15 +41,15 @@ rates = st.floats(0.01, 20)
 def by_permutations(scores, rate):
     """Permute-and-flip as defined: flip coins in a random order, again if all fail."""
     chances = np.exp(rate * (np.array(scores) - max(scores)))
-    found = np.zeros(len(scores))
+    shares = np.zeros(len(scores))
     orders = list(itertools.permutations(range(len(scores))))
     for order in orders:
         left = 1.0
         for i in order:
-            found[i] += left * chances[i]
+            shares[i] += left * chances[i]
             left *= 1 - chances[i]
     # The best candidate's coin always shows heads: no order needs a second pass.
-    return found / len(orders)
+    return shares / len(orders)
 
 
 @given(score_lists, rates)

@@ -130,11 +130,11 @@ def neighbouring_weights(n, density, learning_rate, rounds_before):
     """All pairs of weights of neighbours; the replaced record comes first."""
     values = range(-rounds_before, rounds_before + 1, 2)
     for rest in itertools.combinations_with_replacement(values, n - 1):
-        found = [
+        weights = [
             weights_of(np.array([first, *rest], dtype=float), density, learning_rate)
             for first in values
         ]
-        yield from itertools.product(found, repeat=2)
+        yield from itertools.product(weights, repeat=2)
 
 
 def labelled_change(mu, other):

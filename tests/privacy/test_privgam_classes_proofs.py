@@ -23,11 +23,11 @@ STEEP = (
 
 
 def residuals(some, shapes, norm=1):
-    whole = np.array(some, dtype=np.int64).reshape(-1, 3)
+    table = np.array(some, dtype=np.int64).reshape(-1, 3)
     maps = bin_maps(N_BINS, (True, True), merged=False)
-    ones = np.ones(len(whole), dtype=np.int64)
-    codes = whole[:, :2].astype(np.uint8)
-    made = ClassResiduals(Records(codes, whole[:, 2], ones, N_BINS), N_CLASSES, maps, BITS, norm)
+    ones = np.ones(len(table), dtype=np.int64)
+    codes = table[:, :2].astype(np.uint8)
+    made = ClassResiduals(Records(codes, table[:, 2], ones, N_BINS), N_CLASSES, maps, BITS, norm)
     for j, shape in enumerate(shapes):
         made.set_shape(j, shape)
     return made

@@ -32,10 +32,10 @@ RECORDS = list(itertools.product(range(3), range(2), (-1, 1)))
 
 def residuals(some, shapes=((0.3, -0.8, 0.1), (0.0, 0.5))):
     """Records with given scores."""
-    whole = np.array(some, dtype=np.int64).reshape(-1, 3)
-    codes, signs = whole[:, :2].astype(np.uint8), whole[:, 2].astype(np.int8)
+    table = np.array(some, dtype=np.int64).reshape(-1, 3)
+    codes, signs = table[:, :2].astype(np.uint8), table[:, 2].astype(np.int8)
     made = Residuals(
-        Records(codes, signs, np.ones(len(whole), dtype=np.int64), N_BINS),
+        Records(codes, signs, np.ones(len(table), dtype=np.int64), N_BINS),
         bin_maps(N_BINS, (True, True), merged=False),
         BITS,
     )
@@ -147,8 +147,8 @@ def log_chances(n_bins, ordered, rows, n_stumps, parameters):
         n_bins=n_bins, ordered=ordered, classes=(-1, 1), method="stumps", n_steps=n_stumps,
         **parameters,
     )  # fmt: skip
-    whole = np.array(rows, dtype=np.int64).reshape(len(rows), len(n_bins) + 1)
-    codes, labels, logs = whole[:, :-1].astype(np.uint8), whole[:, -1], []
+    table = np.array(rows, dtype=np.int64).reshape(len(rows), len(n_bins) + 1)
+    codes, labels, logs = table[:, :-1].astype(np.uint8), table[:, -1], []
     for places in itertools.product(range(2 * (sum(n_bins) + 1)), repeat=n_stumps):
         curator = Scripted(places)
         made._train(codes, labels, [{}], [curator], np.ones(len(rows), dtype=np.int64))
@@ -183,7 +183,7 @@ def test_no_choice_of_stumps_is_likelier_by_more_than_epsilon(n_bins, ordered, n
     assert 0.5 * epsilon < largest <= epsilon
 
 
-def found(some):
+def audited(some):
     return run(some, TARGET, 0, COMPARISONS)
 
 
@@ -209,6 +209,6 @@ def test_the_score_of_a_model_tells_nearly_all_that_was_released():
 
 @pytest.mark.slow
 def test_the_attack_on_the_model_alone_finds_half_of_the_claim():
-    row = found([crowded()]).iloc[0]
+    row = audited([crowded()]).iloc[0]
     assert row["verdict"] == STANDS
     assert row["found_epsilon"] > 0.5 * row["epsilon"]

@@ -31,36 +31,36 @@ shapes = pytest.mark.parametrize(("eta", "expected"), SHAPES)
 DRAWS = 20_000
 
 
-def kept(each, known):
+def kept(each, law):
     """The chance of each output of being kept, from the worst to the best: by f alone."""
     below = np.concatenate([[0.0], np.cumsum(each)])
-    gap = 1 - known.gamma
+    gap = 1 - law.gamma
     w = 1 - gap * below / below[-1]
-    if known.gamma == 1:
+    if law.gamma == 1:
         f = below / below[-1]
-    elif known.eta == 0:
-        f = np.log(w) / math.log(known.gamma)
+    elif law.eta == 0:
+        f = np.log(w) / math.log(law.gamma)
     else:
-        f = np.expm1(-known.eta * np.log(w)) / math.expm1(-known.eta * math.log(known.gamma))
+        f = np.expm1(-law.eta * np.log(w)) / math.expm1(-law.eta * math.log(law.gamma))
     return np.diff(f)
 
 
 @pytest.mark.parametrize(("eta", "expected"), [(1.0, 5.0), (0.0, 6.0), (-0.5, 4.0), (1.0, 1.0)])
 def test_what_is_kept_is_the_best_of_k(eta, expected):
-    known, each = runs(eta, expected), np.array([0.1, 0.2, 0.05, 0.65])
+    law, each = runs(eta, expected), np.array([0.1, 0.2, 0.05, 0.65])
     below = np.concatenate([[0.0], np.cumsum(each)])
-    sums = np.power.outer(below, np.arange(1, 4_001)) @ np.array(known.chances(4_000))
-    assert kept(each, known) == pytest.approx(np.diff(sums), abs=1e-6)
+    sums = np.power.outer(below, np.arange(1, 4_001)) @ np.array(law.chances(4_000))
+    assert kept(each, law) == pytest.approx(np.diff(sums), abs=1e-6)
 
 
 @shapes
 def test_the_number_of_runs_has_the_mean_that_was_asked_for(eta, expected):
-    known = runs(eta, expected)
-    chances = np.array(known.chances(60_000))
+    law = runs(eta, expected)
+    chances = np.array(law.chances(60_000))
     assert chances.sum() == pytest.approx(1, abs=1e-9)
     assert chances @ np.arange(1, len(chances) + 1) == pytest.approx(expected, rel=1e-6)
-    assert known.mean == pytest.approx(expected, rel=1e-12)
-    assert named(known.name) == known
+    assert law.mean == pytest.approx(expected, rel=1e-12)
+    assert named(law.name) == law
 
 
 def test_the_two_known_distributions():
@@ -74,9 +74,9 @@ def test_the_two_known_distributions():
 @shapes
 def test_the_number_of_runs_is_drawn_with_its_chances(eta, expected):
     """Calls a right sampler wrong with a chance of 1e-6 each."""
-    known, rng = runs(eta, expected), np.random.default_rng(4)
-    drawn = np.array([known.draw(rng) for _ in range(DRAWS)])
-    chances = known.chances(8)
+    law, rng = runs(eta, expected), np.random.default_rng(4)
+    drawn = np.array([law.draw(rng) for _ in range(DRAWS)])
+    chances = law.chances(8)
     seen = [int((drawn == k).sum()) for k in range(1, 9)]
     seen.append(DRAWS - sum(seen))
     wanted = DRAWS * np.array([*chances, max(0.0, 1 - sum(chances))])
@@ -102,21 +102,21 @@ def test_an_eta_that_leaves_no_number_is_refused(eta, expected):
 @shapes
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 4.0])
 def test_pure_selection_costs_what_is_said_and_that_is_reached(eta, expected, epsilon):
-    known = runs(eta, expected)
-    bound = known.epsilon(epsilon)
+    law = runs(eta, expected)
+    bound = law.epsilon(epsilon)
     rng = np.random.default_rng(1)
     for _ in range(40):
         # Any two distributions whose ratio lies within e^ε, in any order of their outputs.
         ratio = np.exp(epsilon * rng.uniform(-0.5, 0.5, 6))
         left = rng.dirichlet(np.full(6, 0.5)) + 1e-9
         right = left * ratio
-        found = np.abs(np.log(kept(left, known) / kept(right, known))).max()
-        assert found <= bound * (1 + 1e-6) + 1e-9
+        loss = np.abs(np.log(kept(left, law) / kept(right, law))).max()
+        assert loss <= bound * (1 + 1e-6) + 1e-9
     # The worst one: an output of little chance between the two answers of randomised response.
     p, tiny = 1 / (1 + math.exp(epsilon)), 1e-7
     sides = np.array([[1 - p, tiny, p], [p, tiny * math.exp(-epsilon), 1 - p]])
-    found = np.log(kept(sides[0], known)[1] / kept(sides[1], known)[1])
-    assert found == pytest.approx(bound, rel=1e-5)
+    loss = np.log(kept(sides[0], law)[1] / kept(sides[1], law)[1])
+    assert loss == pytest.approx(bound, rel=1e-5)
     assert bound <= (2 + eta) * epsilon + 1e-9
 
 
@@ -134,41 +134,41 @@ def hockey_stick(left, right, epsilon):
 @pytest.mark.parametrize(("eta", "expected"), SHAPES[:3])
 @pytest.mark.parametrize(("mu", "epsilon"), [(0.1, 0.3), (0.5, 1.5), (1.0, 4.0)])
 def test_selection_among_gaussians_costs_at_most_what_is_said(eta, expected, mu, epsilon):
-    known = runs(eta, expected)
+    law = runs(eta, expected)
     left, right = gaussians(mu)
     worst = 0.0
     for sides, step in itertools.product(((left, right), (right, left)), (1, -1)):
-        kept_sides = [kept(side[::step], known) for side in sides]
+        kept_sides = [kept(side[::step], law) for side in sides]
         worst = max(worst, hockey_stick(*kept_sides, epsilon))
-    bound = known.delta(mu**2 / 2, epsilon)
+    bound = law.delta(mu**2 / 2, epsilon)
     assert 0 < worst <= bound
     # With the exact profile of such noise less is lost.
-    slope = known.slope_profile(lambda each: gaussian_delta(mu, each), epsilon)
-    near = known.mean * gaussian_delta(mu, epsilon - slope)
+    slope = law.slope_profile(lambda each: gaussian_delta(mu, each), epsilon)
+    near = law.mean * gaussian_delta(mu, epsilon - slope)
     assert worst <= near <= bound
     # The best of several costs more than one.
     assert worst > gaussian_delta(mu, epsilon)
     # Both bounds on what the order of the others costs; the profile's is the sharper one here.
-    sharp = known.slope_profile(lambda each: zcdp_delta(mu**2 / 2, each), epsilon)
-    assert sharp <= known.slope_rho(mu**2 / 2)
+    sharp = law.slope_profile(lambda each: zcdp_delta(mu**2 / 2, each), epsilon)
+    assert sharp <= law.slope_rho(mu**2 / 2)
 
 
 @pytest.mark.parametrize("delta", [0.0, 1e-5])
 def test_a_budget_that_forgets_the_cost_is_too_much(delta):
     """One run with all of ε, and its best of several: the mutant breaks the claim."""
-    known = runs(1.0, 5.0)
+    law = runs(1.0, 5.0)
     if delta == 0:
         p, tiny = 1 / (1 + math.e), 1e-7
         sides = np.array([[1 - p, tiny, p], [p, tiny / math.e, 1 - p]])
-        assert np.log(kept(sides[0], known)[1] / kept(sides[1], known)[1]) > 2
+        assert np.log(kept(sides[0], law)[1] / kept(sides[1], law)[1]) > 2
         return
     mu = mu_of(1.0, delta)
     left, right = gaussians(mu, 2_000)
     assert hockey_stick(left, right, 1.0) <= delta
-    assert hockey_stick(kept(right, known), kept(left, known), 1.0) > 4 * delta
+    assert hockey_stick(kept(right, law), kept(left, law), 1.0) > 4 * delta
     paid = math.sqrt(2 * selection_budget(1.0, delta, 1.0, 5.0, 0.05).training)
     left, right = gaussians(paid, 2_000)
-    assert hockey_stick(kept(right, known), kept(left, known), 1.0) <= delta
+    assert hockey_stick(kept(right, law), kept(left, law), 1.0) <= delta
 
 
 def mu_of(epsilon, delta):
@@ -184,14 +184,14 @@ def mu_of(epsilon, delta):
 @pytest.mark.parametrize("delta", [0.0, 1e-5])
 @pytest.mark.parametrize("epsilon", [0.05, 1.0, 10.0])
 def test_training_and_score_add_up_to_the_whole(eta, expected, delta, epsilon):
-    found = selection_budget(epsilon, delta, eta, expected, 0.1)
-    said = selection_statement(found, "lazybb", 3)
+    budget = selection_budget(epsilon, delta, eta, expected, 0.1)
+    said = selection_statement(budget, "lazybb", 3)
     assert said.epsilon_spent == pytest.approx(epsilon, rel=1e-9)
     assert said.epsilon_spent <= epsilon * (1 + 1e-12)
-    score = (UNITS / found.score_scale) ** (1 if delta == 0 else 2) / (1 if delta == 0 else 2)
-    assert score / (score + found.training) == pytest.approx(0.1, rel=1e-3)
-    assert score / (score + found.training) <= 0.1
-    cost = found.training_epsilon
+    score = (UNITS / budget.score_scale) ** (1 if delta == 0 else 2) / (1 if delta == 0 else 2)
+    assert score / (score + budget.training) == pytest.approx(0.1, rel=1e-3)
+    assert score / (score + budget.training) <= 0.1
+    cost = budget.training_epsilon
     assert cost < epsilon
     assert (expected == 1) == (cost > 0.9 * epsilon)
 
@@ -204,9 +204,9 @@ def test_the_table_of_docs_tuning_is_what_the_code_gives():
         (0.0, 0.0, 15.0): (0.024, 0.048, 0.24, 0.48, 1.46),
     }
     for (delta, eta, expected), printed in table.items():
-        for epsilon, known in zip((0.05, 0.1, 0.5, 1.0, 3.0), printed, strict=True):
-            found = selection_budget(epsilon, delta, eta, expected, 0.05).training_epsilon
-            assert found == pytest.approx(known, abs=0.006 if known > 0.1 else 0.0006)
+        for epsilon, value in zip((0.05, 0.1, 0.5, 1.0, 3.0), printed, strict=True):
+            budget = selection_budget(epsilon, delta, eta, expected, 0.05).training_epsilon
+            assert budget == pytest.approx(value, abs=0.006 if value > 0.1 else 0.0006)
 
 
 def test_of_pure_runs_the_better_of_two_ways_counts():
@@ -223,8 +223,8 @@ def test_of_pure_runs_the_better_of_two_ways_counts():
 
 @pytest.mark.parametrize("power", [0.5, 2.0, 4.0])
 def test_the_epsilon_that_spends_rho_is_found_from_below(power):
-    found = epsilon_that_spends(0.02, lambda epsilon: 0.3 * epsilon**power, 1.0)
-    assert 0.02 * (1 - 2e-3) <= 0.3 * found**power <= 0.02
+    largest = epsilon_that_spends(0.02, lambda epsilon: 0.3 * epsilon**power, 1.0)
+    assert 0.02 * (1 - 2e-3) <= 0.3 * largest**power <= 0.02
     with pytest.raises(ValueError, match="has no rho"):
         epsilon_that_spends(0.02, lambda epsilon: math.inf, 1.0)
 
@@ -250,33 +250,33 @@ DENSITIES = [c for c in CLAIMS if c.method == DENSITY]
 
 
 def test_the_exact_audit_stands_and_uses_much_of_the_budget():
-    found = run(DENSITIES, TARGET, 0, 1)
-    assert set(found["verdict"]) == {STANDS}
+    rows = run(DENSITIES, TARGET, 0, 1)
+    assert set(rows["verdict"]) == {STANDS}
     # With the default share the score, which alone can be moved against a sure choice, has little.
-    assert found["found_epsilon"].tolist() == pytest.approx([0.90, 0.76, 0.46, 0.96], abs=0.01)
+    assert rows["found_epsilon"].tolist() == pytest.approx([0.90, 0.76, 0.46, 0.96], abs=0.01)
 
 
 def forget(patch, part):
     """Spend in every run what the whole selection has: on trainings, on scores, or on both."""
     budget_of = tuned.budget_of
 
-    def whole(*given):
-        known, share = budget_of(*given), given[5]
-        training, score = (1 - share) * known.epsilon, math.ceil(UNITS / (share * known.epsilon))
+    def all_of_it(*given):
+        budget, share = budget_of(*given), given[5]
+        training, score = (1 - share) * budget.epsilon, math.ceil(UNITS / (share * budget.epsilon))
         return replace(
-            known,
-            training=known.training if part == "score" else training,
-            score_scale=known.score_scale if part == "training" else score,
+            budget,
+            training=budget.training if part == "score" else training,
+            score_scale=budget.score_scale if part == "training" else score,
         )
 
-    patch.setattr(tuned, "budget_of", whole)
+    patch.setattr(tuned, "budget_of", all_of_it)
 
 
 @pytest.mark.parametrize(("part", "flagged"), [("both", 4), ("score", 3), ("training", 2)])
 def test_a_selection_that_forgets_its_cost_is_flagged(monkeypatch, part, flagged):
     forget(monkeypatch, part)
-    found = run(DENSITIES, TARGET, 0, 1)
-    assert (found["verdict"] == VIOLATED).sum() == flagged
+    rows = run(DENSITIES, TARGET, 0, 1)
+    assert (rows["verdict"] == VIOLATED).sum() == flagged
 
 
 def test_the_densities_of_the_attack_are_those_of_fits():
@@ -284,7 +284,7 @@ def test_the_densities_of_the_attack_are_those_of_fits():
     c = replace(DENSITIES[0], setting={**MAJORITY, "score_share": 0.5, "expected_runs": 2.0})
     side = one_sided(c, TARGET)[1].left
     learner, n = c.estimator(side.n_bins), 600
-    found = list(fits(learner, side, n, np.random.default_rng(3)))
+    models = list(fits(learner, side, n, np.random.default_rng(3)))
     budget = learner._budget()
     plus, minus = (int(side.counts[side.labels == s].sum()) for s in (1, -1))
     p = np.exp(-budget.training / 2 * abs(plus - minus)) / 2
@@ -294,9 +294,9 @@ def test_the_densities_of_the_attack_are_those_of_fits():
         above = [beyond(units - UNITS * number, budget.score_scale)[0] for number in (plus, minus)]
         worse = 1 - (positive * above[0] + (1 - positive) * above[1])
         wanted = sum(q * worse**k for k, q in enumerate(budget.runs.chances(400), 1))
-        seen = sum(round(model.score_ * side.n * UNITS) <= at * UNITS for model in found)
+        seen = sum(round(model.score_ * side.n * UNITS) <= at * UNITS for model in models)
         assert binom.ppf(1e-7, n, wanted) <= seen <= binom.isf(1e-7, n, wanted)
-    labels = sum(model.best_.margin_ > 0 for model in found)
+    labels = sum(model.best_.margin_ > 0 for model in models)
     # The better label is kept more often than one training would find it.
     assert labels / n > positive - 4 / math.sqrt(n)
-    assert isinstance(found[0], TunedClassifier)
+    assert isinstance(models[0], TunedClassifier)

@@ -277,8 +277,8 @@ def test_gaussian_noise_has_epsilon_and_delta_for_all_records_of_a_person(
         monkeypatch.setattr(requests, "within_group", lambda epsilon, delta, size: (epsilon, delta))
     data = load(SICK)
     unit = datasets.describe("visits").unit
-    asked = Request("visits", EPSILON, delta, "noisy_bayes", unit=unit)
-    learner = requests.make_estimator(asked, data.domain)
+    request = Request("visits", EPSILON, delta, "noisy_bayes", unit=unit)
+    learner = requests.make_estimator(request, data.domain)
     (fitted,) = learner.fit_many(data.X, data.y, [{}], [np.random.default_rng(0)])
     stated = fitted.privacy_
     assert {entry.mechanism for entry in stated.ledger} == {"gaussian"}

@@ -60,20 +60,20 @@ def worst(name, pair, **parameters):
 
 def test_published_dpboost_is_refuted():
     """Leaves cost ε: two move by ΔV, with noise for one. The split adds 2/(12(1 + λ)) of ε."""
-    found = rows("dpboost", neighbours=REPLACE_ONE, epsilon=1.0)
-    assert found["found_epsilon"].max() == pytest.approx(1 + 1 / 6.6, rel=1e-6)
-    assert found["found_epsilon"].max() < PUBLISHED_PROVED
-    assert VIOLATED in set(found["verdict"])
-    assert found["not_covered"].str.startswith("refuted: ").all()
+    table = rows("dpboost", neighbours=REPLACE_ONE, epsilon=1.0)
+    assert table["found_epsilon"].max() == pytest.approx(1 + 1 / 6.6, rel=1e-6)
+    assert table["found_epsilon"].max() < PUBLISHED_PROVED
+    assert VIOLATED in set(table["verdict"])
+    assert table["not_covered"].str.startswith("refuted: ").all()
 
 
 @pytest.mark.slow
 def test_the_crossed_pair_is_the_worst_of_its_universe():
     """So `several` has the pair whose loss the statement of DPBoost names."""
     (c,) = [c for c in claims("dpboost", pairs=several) if c.setting["n_trees"] == 1]
-    found = run([replace(c, pairs=two_columns)], TARGET, 0, 1)["found_epsilon"][0]
+    largest = run([replace(c, pairs=two_columns)], TARGET, 0, 1)["found_epsilon"][0]
     alone = worst_answers(c.estimator(np.array([2, 2])), crossed())
-    assert alone == pytest.approx(found, rel=1e-6)
+    assert alone == pytest.approx(largest, rel=1e-6)
 
 
 def test_published_dpboost_is_not_private_if_a_record_is_added():
@@ -130,8 +130,8 @@ def test_of_several_choices_it_is_a_lower_bound(mechanism):
 @pytest.mark.parametrize("trust", ["local", "secure_sum", "central"])
 def test_histograms_spend_all_of_epsilon(depth, trust):
     (pair,) = moved_between_leaves(None, None)
-    found = worst("distributed_topdown", pair, depth=depth, trust=trust, n_holders=2)
-    assert found == pytest.approx(1, rel=1e-6)
+    largest = worst("distributed_topdown", pair, depth=depth, trust=trust, n_holders=2)
+    assert largest == pytest.approx(1, rel=1e-6)
 
 
 def test_what_has_no_bound_is_refused():

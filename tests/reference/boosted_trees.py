@@ -40,7 +40,7 @@ def risk(records, question, alpha):
     return sum(bayes_weight(*weigh(part), alpha) for part in divide(records, question))
 
 
-def asked(possible):
+def options(possible):
     """Questions that tell possible codes apart: `possible` is a list of sets."""
     return [(j, code) for j, codes in enumerate(possible) for code in sorted(codes)[:-1]]
 
@@ -63,15 +63,15 @@ def best_tree(records, n_bins, depth, alpha, calibrated, restrict):
     """Questions of all nodes in breadth-first order, and the leaves' records."""
     everything = [set(range(n)) for n in n_bins]
     level, questions = [(records, everything)], []
-    whole = error([records])
+    all_errors = error([records])
     for _ in range(depth):
         below = []
         for place, (part, possible) in enumerate(level):
             now = alpha
-            if calibrated and whole > 0:
+            if calibrated and all_errors > 0:
                 leaves = [r for r, _ in below] + [r for r, _ in level[place:]]
-                now = alpha * error(leaves) / whole
-            candidates = asked(possible if restrict else everything)
+                now = alpha * error(leaves) / all_errors
+            candidates = options(possible if restrict else everything)
             question = None
             if min(weigh(part)) > 0 and candidates:
                 question = min(candidates, key=lambda g: risk(part, g, now))
@@ -87,8 +87,8 @@ def boost(rows, labels, n_bins, n_trees, depth, alpha, boost_alpha, calibrated, 
     margins, trees = [0.0] * len(rows), []
     for _ in range(n_trees):
         weights = [inverse(z, boost_alpha) for z in margins]
-        known = zip(rows, labels, weights, strict=True)
-        numbered = [((*row, i), y, w) for i, (row, y, w) in enumerate(known)]
+        records = zip(rows, labels, weights, strict=True)
+        numbered = [((*row, i), y, w) for i, (row, y, w) in enumerate(records)]
         questions, leaves = best_tree(numbered, n_bins, depth, alpha, calibrated, restrict)
         votes, vote_of = [], {}
         for leaf in leaves:
@@ -125,18 +125,18 @@ def exponential(scores, rate):
 def trees(records, n_bins, alphas, rates, choose, restrict):
     """Every tree of some levels with its chance: {questions: (chance, leaves' records)}."""
     everything = [set(range(n)) for n in n_bins]
-    found = [((), 1.0, [(records, everything)])]
+    outcomes = [((), 1.0, [(records, everything)])]
     for alpha, rate in zip(alphas, rates, strict=True):
-        n_nodes = len(found[0][2])
+        n_nodes = len(outcomes[0][2])
         for _ in range(n_nodes):
             grown = []
-            for questions, chance, parts in found:
+            for questions, chance, parts in outcomes:
                 (part, possible), others = parts[0], parts[1:]
-                candidates = asked(possible if restrict else everything)
+                candidates = options(possible if restrict else everything)
                 scores = [-risk(part, g, alpha) for g in candidates]
                 chances = choose(scores, rate) if candidates else [1.0]
                 for g, p in zip(candidates or [None], chances, strict=True):
                     below = zip(divide(part, g), narrowed(possible, g), strict=True)
                     grown.append(((*questions, g), chance * p, [*others, *below]))
-            found = grown
-    return {q: (p, [part for part, _ in parts]) for q, p, parts in found}
+            outcomes = grown
+    return {q: (p, [part for part, _ in parts]) for q, p, parts in outcomes}

@@ -7,13 +7,13 @@ import math
 
 
 def questions(n_bins, ordered):
-    found = []
+    triples = []
     for column, bins in enumerate(n_bins):
         if ordered[column]:
-            found += [(column, 0, code) for code in range(bins - 1)]
+            triples += [(column, 0, code) for code in range(bins - 1)]
         else:
-            found += [(column, code, code) for code in range(bins)]
-    return found
+            triples += [(column, code, code) for code in range(bins)]
+    return triples
 
 
 def says_yes(record, question):
@@ -54,7 +54,7 @@ def majority(labels, n_classes):
     return max(range(n_classes), key=lambda c: (labels.count(c), -c))
 
 
-def check_best_first(tree, records, labels, asked, n_classes, criterion, n_splits):
+def check_best_first(tree, records, labels, triples, n_classes, criterion, n_splits):
     """Assert that a tree is one of Algorithm 1 on one machine without noise.
 
     Equal gains may be split in any order, so each step is checked, and not the whole.
@@ -68,7 +68,7 @@ def check_best_first(tree, records, labels, asked, n_classes, criterion, n_split
     def best(node):
         if node not in gains:
             here = members[node]
-            gains[node] = [gain(*here, q, criterion) for q in asked] if here[1] else [0.0]
+            gains[node] = [gain(*here, q, criterion) for q in triples] if here[1] else [0.0]
         return max(gains[node])
 
     def priority(node):
@@ -85,7 +85,7 @@ def check_best_first(tree, records, labels, asked, n_classes, criterion, n_split
             assert priority(node) > 0
         best(node)
         assert gains[node][chosen[node]] >= best(node) - 1e-9
-        members[child], members[child + 1] = part(*members[node], asked[chosen[node]])
+        members[child], members[child + 1] = part(*members[node], triples[chosen[node]])
         waiting = (waiting - {node}) | {child, child + 1}
     if len(steps) < n_splits:
         assert all(priority(node) == 0 for node in waiting)
@@ -95,13 +95,13 @@ def check_best_first(tree, records, labels, asked, n_classes, criterion, n_split
     return len(steps)
 
 
-def by_levels(records, labels, asked, n_classes, criterion, depth):
+def by_levels(records, labels, triples, n_classes, criterion, depth):
     """A tree grown by levels without noise: the last one minimises errors."""
     if depth == 0 or impurity(labels, criterion) == 0:
         return majority(labels, n_classes)
     by = "zero_one" if depth == 1 else criterion
     best, chosen = None, None
-    for place, question in enumerate(asked):
+    for place, question in enumerate(triples):
         sides = part(records, labels, question)
         if not sides[0][1] or not sides[1][1]:
             continue
@@ -111,7 +111,7 @@ def by_levels(records, labels, asked, n_classes, criterion, depth):
     if chosen is None or (depth == 1 and best >= round(len(labels) * impurity(labels, by), 9)):
         return majority(labels, n_classes)
     place, sides = chosen
-    return (place, *(by_levels(*side, asked, n_classes, criterion, depth - 1) for side in sides))
+    return (place, *(by_levels(*side, triples, n_classes, criterion, depth - 1) for side in sides))
 
 
 def random_tree_scores(records, labels, trees, n_classes, batch, learning_rate, unit):

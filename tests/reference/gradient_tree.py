@@ -28,13 +28,13 @@ def candidates(open_codes, thresholds):
 
 def scores(rows, gradients, open_codes, thresholds, regularisation):
     """Candidates of a node and their gains."""
-    found = candidates(open_codes, thresholds)
+    questions = candidates(open_codes, thresholds)
     values = []
-    for column, b in found:
+    for column, b in questions:
         yes = [says_yes(row[column], b, thresholds) for row in rows]
         sides = [[g for g, y in zip(gradients, yes, strict=True) if y is s] for s in (True, False)]
         values.append(sum(gain(side, regularisation) for side in sides))
-    return found, np.array(values)
+    return questions, np.array(values)
 
 
 def divided(rows, gradients, open_codes, split, thresholds):
@@ -61,8 +61,8 @@ def best_tree(rows, gradients, n_bins, depth, thresholds, regularisation):
     for _ in range(depth):
         children = []
         for part in level:
-            found, values = scores(*part, thresholds, regularisation)
-            split = found[int(np.argmax(values))] if found else None
+            questions, values = scores(*part, thresholds, regularisation)
+            split = questions[int(np.argmax(values))] if questions else None
             splits.append(split)
             children += divided(*part, split, thresholds)
         level = children
@@ -78,9 +78,9 @@ def transcripts(rows, gradients, n_bins, depth, thresholds, regularisation, rate
         for splits, (chance, level) in partial.items():
             options = []
             for part in level:
-                found, values = scores(*part, thresholds, regularisation)
-                if found:
-                    options.append(list(zip(found, chances(values, rate), strict=True)))
+                questions, values = scores(*part, thresholds, regularisation)
+                if questions:
+                    options.append(list(zip(questions, chances(values, rate), strict=True)))
                 else:
                     options.append([(None, 1.0)])
             for choice in itertools.product(*options):

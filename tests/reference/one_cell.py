@@ -44,10 +44,10 @@ def as_number(text, decimal):
     if "_" in text or (decimal == "," and "." in text):
         return REFUSED
     try:
-        found = float(text.replace(decimal, "."))
+        number = float(text.replace(decimal, "."))
     except ValueError:
         return REFUSED
-    return REFUSED if math.isnan(found) else found
+    return REFUSED if math.isnan(number) else number
 
 
 def markers(domain):
@@ -64,13 +64,13 @@ def amount(cell, domain):
         text = cell.strip()
         if text in ("", *domain.missing):
             return "missing"
-        found = as_number(text, domain.decimal)
+        number = as_number(text, domain.decimal)
     elif isinstance(cell, date):
         return REFUSED
     else:
         # Of numbers with few digits, those that a file shows.
-        found = float(cell) if isinstance(cell, (bool, int)) else float(str(cell))
-    return "missing" if found in markers(domain) else found
+        number = float(cell) if isinstance(cell, (bool, int)) else float(str(cell))
+    return "missing" if number in markers(domain) else number
 
 
 def day(cell, column, domain):
@@ -86,12 +86,12 @@ def day(cell, column, domain):
         return "missing"
     try:
         if column.dates == "iso":
-            found = datetime.fromisoformat(text)
+            moment = datetime.fromisoformat(text)
         else:
-            found = datetime.strptime(text, column.dates)
+            moment = datetime.strptime(text, column.dates)
     except ValueError:
         return "missing" if as_number(text, domain.decimal) in markers(domain) else REFUSED
-    return day(found, column, domain)
+    return day(moment, column, domain)
 
 
 def spellings(cell, domain):
@@ -136,11 +136,11 @@ def group(cell, column, domain):
     text = next((way for way in ways if way in listed), ways[0]).strip()
     # 3.0 is 3; 3.50 is another text than 3.5, and 3.000 a thousand where a comma is the point.
     end = r"\.0*" if domain.decimal == "." else r"(,0*|\.(?!(000)+$)0*)"
-    whole = re.sub(rf"^([+-]?\d+){end}$", r"\1", text)
+    digits = re.sub(rf"^([+-]?\d+){end}$", r"\1", text)
     said = {word.casefold() if column.patterns else word
             for word, title in listed.items() if title != "?"}  # fmt: skip
     fold = str.casefold if column.patterns else str
-    is_missing = text in domain.missing and not {fold(text), fold(whole)} & said
+    is_missing = text in domain.missing and not {fold(text), fold(digits)} & said
     codes = not re.match(r"[+-]?0\d", text)
     numbers = [as_number(word.replace(domain.decimal, "."), ".") for word in said
                if not re.match(r"[+-]?0\d", word)]  # fmt: skip
@@ -151,13 +151,13 @@ def group(cell, column, domain):
             return none
         for pattern, title in column.categories:
             regular = re.compile(translate(pattern.replace("[", "[[]").replace("?", "[?]")), re.I)
-            if regular.match(text) or regular.match(whole):
+            if regular.match(text) or regular.match(digits):
                 return titles.index(title)
         return other
     if text in listed:
         return titles.index(listed[text])
     if none is not REFUSED and (is_missing or (text == "" and other is not REFUSED)):
         return none
-    if whole in listed:
-        return titles.index(listed[whole])
-    return none if none is not REFUSED and whole in domain.missing else other
+    if digits in listed:
+        return titles.index(listed[digits])
+    return none if none is not REFUSED and digits in domain.missing else other

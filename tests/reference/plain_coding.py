@@ -81,29 +81,29 @@ def check_files(files):
 
 def part_of(about, parts, first):
     """Read and code the files of some parts, one after another, the first so many records."""
-    found, outside = [], [0] * len(about.columns)
+    records, outside = [], [0] * len(about.columns)
     for part in parts:
-        before = len(found)
+        before = len(records)
         for file in about.files[part]:
-            most = first - len(found) if first else None
+            most = first - len(records) if first else None
             for record in records_of(about, file, most):
                 codes = []
                 for j, column in enumerate(about.columns):
                     code, is_outside = code_of(about, column, record[column.name])
                     codes.append(code)
                     outside[j] += is_outside
-                found.append((codes, label_code(about, record[about.label.column])))
-        if first and len(found) == first:
+                records.append((codes, label_code(about, record[about.label.column])))
+        if first and len(records) == first:
             break
-        n = len(found) - before
+        n = len(records) - before
         if not n or n != about.sizes.get(part, n):
             raise RefusedError(f"{n} records in {part}, not {about.sizes.get(part)}")
-    if first and len(found) < first:
-        raise RefusedError(f"{len(found)} records, not {first}")
+    if first and len(records) < first:
+        raise RefusedError(f"{len(records)} records, not {first}")
     for column, count in zip(about.columns, outside, strict=True):
-        if count > len(found) / 2 and not column.clipping_expected:
+        if count > len(records) / 2 and not column.clipping_expected:
             raise RefusedError(f"{count} values of {column.name} outside its bounds")
-    return found, sum(outside)
+    return records, sum(outside)
 
 
 def balanced(train, how):
@@ -269,13 +269,13 @@ def listed_of(about, titles, text, absent):
     missing = missing or (text == "" and about.unknown == "other" and "other" in titles)
     if missing and "?" in titles:
         return titles["?"]
-    alike = [title for value, title in titles.items() if not absent and whole(value) == whole(text)]
+    alike = [title for value, title in titles.items() if not absent and short(value) == short(text)]
     if alike:
         return alike[0]
     return titles.get("other") if about.unknown == "other" else None
 
 
-def whole(text):
+def short(text):
     """Write a whole number without its point."""
     match = re.fullmatch(r"([+-]?\d+)\.0*", text)
     return match[1] if match else text
@@ -287,7 +287,7 @@ def group_of(about, values, text):
     if not text or (text.casefold() not in spelt and is_other_marker(about, text, spelt)):
         return "?"
     for pattern, title in values:
-        if fits(pattern, text) or fits(pattern, whole(text)):
+        if fits(pattern, text) or fits(pattern, short(text)):
             return title
     return "other"
 

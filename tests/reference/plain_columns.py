@@ -61,22 +61,24 @@ def values_of(entry):
     groups = entry["groups"]
     if not isinstance(groups, dict):
         groups = {str(pattern): pattern for pattern in groups}
-    found = [(pattern, str(title)) for title, given in groups.items() for pattern in texts(given)]
-    check_patterns([pair for pair in found if pair not in (("other", "other"), ("?", "?"))])
+    patterns = [
+        (pattern, str(title)) for title, given in groups.items() for pattern in texts(given)
+    ]
+    check_patterns([pair for pair in patterns if pair not in (("other", "other"), ("?", "?"))])
     for title in ("other", "?"):
-        if title not in [pattern for pattern, _ in found]:
-            found.append((title, title))
-        elif title not in [other for _, other in found]:
+        if title not in [pattern for pattern, _ in patterns]:
+            patterns.append((title, title))
+        elif title not in [other for _, other in patterns]:
             raise RefusedError(f"{title} is a group of its own")
-    return found
+    return patterns
 
 
-def check_patterns(found):
+def check_patterns(patterns):
     """Refuse a pattern that no text is left for: one above it fits whatever it fits."""
-    for place, (pattern, title) in enumerate(found):
+    for place, (pattern, title) in enumerate(patterns):
         if not pattern:
             raise RefusedError("an empty pattern fits nothing")
-        for above, other in found[:place]:
+        for above, other in patterns[:place]:
             if other != title and fits(above, pattern):
                 raise RefusedError(f"{pattern} never fits: {above} stands above it")
 
@@ -117,8 +119,8 @@ def ratio_edges(low, high, n_bins, shift):
         context.prec = 60
         first, last = (Decimal(repr(bound)) + shift for bound in (low, high))
         logarithm = (last / first).ln()
-        found = [first * (logarithm * k / n_bins).exp() - shift for k in range(1, n_bins)]
-        return [float(f"{edge:.12g}") for edge in found]
+        edges = [first * (logarithm * k / n_bins).exp() - shift for k in range(1, n_bins)]
+        return [float(f"{edge:.12g}") for edge in edges]
 
 
 def finite(bound):

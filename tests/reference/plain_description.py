@@ -40,9 +40,9 @@ def describe(name, file_of):
     base = checked(plain_yaml.read(file_of(content["based_on"])))
     if "based_on" in base:
         raise RefusedError("based on what is based on another")
-    whole = varied(base, content)
-    check_schema(whole)
-    one = built(whole)
+    full = varied(base, content)
+    check_schema(full)
+    one = built(full)
     if "train" not in content.get("files", {}):
         one.sizes = {**built(base).sizes, **one.sizes}
     elif "test" not in content.get("files", {}):
@@ -64,19 +64,19 @@ def check_schema(content):
 
 def written_out(content):
     """Compose all words, and write out patterns of names."""
-    whole = {key: value if key == "files" else composed(value) for key, value in content.items()}
-    if "columns" in whole:
-        whole["columns"] = [
-            {**entry, "name": name} for entry in whole["columns"] for name in names(entry["name"])
+    full = {key: value if key == "files" else composed(value) for key, value in content.items()}
+    if "columns" in full:
+        full["columns"] = [
+            {**entry, "name": name} for entry in full["columns"] for name in names(entry["name"])
         ]
-    if "fields" in whole.get("parser", {}):
-        fields = whole["parser"]["fields"]
-        whole["parser"] = {**whole["parser"], "fields": [n for f in fields for n in names(f)]}
-    if "public" in whole:
-        whole["public"] = [n for pattern in whole["public"] for n in names(pattern)]
-    if isinstance(whole.get("n_bins"), dict):
-        whole["n_bins"] = {n: bins for p, bins in whole["n_bins"].items() for n in names(p)}
-    return whole
+    if "fields" in full.get("parser", {}):
+        fields = full["parser"]["fields"]
+        full["parser"] = {**full["parser"], "fields": [n for f in fields for n in names(f)]}
+    if "public" in full:
+        full["public"] = [n for pattern in full["public"] for n in names(pattern)]
+    if isinstance(full.get("n_bins"), dict):
+        full["n_bins"] = {n: bins for p, bins in full["n_bins"].items() for n in names(p)}
+    return full
 
 
 def composed(value):
@@ -110,35 +110,35 @@ def names(pattern):
 
 
 def varied(base, changes):
-    whole = {**base, **{key: value for key, value in changes.items() if key != "based_on"}}
+    full = {**base, **{key: value for key, value in changes.items() if key != "based_on"}}
     for key in ("files", "parser", "label"):
         if key in base and key in changes:
-            whole[key] = {**base[key], **changes[key]}
+            full[key] = {**base[key], **changes[key]}
     kind = changes.get("parser", {}).get("kind")
     if kind is not None and kind != base["parser"]["kind"]:
-        whole["parser"] = changes["parser"]
+        full["parser"] = changes["parser"]
     new_label = changes.get("label", {})
     gone = ()
     if "classes" in new_label:
         gone = ("positive", "negative")
     elif "positive" in new_label or "negative" in new_label:
         gone = ("classes",)
-    whole["label"] = {key: value for key, value in whole["label"].items() if key not in gone}
+    full["label"] = {key: value for key, value in full["label"].items() if key not in gone}
     own_train = "train" in changes.get("files", {})
     if "files" in changes:
-        whole["public_benchmark"] = changes.get("public_benchmark", False)
+        full["public_benchmark"] = changes.get("public_benchmark", False)
     if own_train and "budget" not in changes:
-        whole.pop("budget", None)
+        full.pop("budget", None)
     if not own_train and "budget" in changes:
         raise RefusedError("the records are those of the base, and share its budget")
-    if not own_train and whole.get("public_benchmark") and not base.get("public_benchmark"):
+    if not own_train and full.get("public_benchmark") and not base.get("public_benchmark"):
         raise RefusedError("a variant can't mark as public what the base does not")
     columns = {entry["name"]: entry for entry in base["columns"]}
     for entry in changes.get("columns", []):
         old = columns.get(entry["name"], {})
         same_kind = entry.get("kind", old.get("kind")) == old.get("kind")
         columns[entry["name"]] = {**old, **entry} if same_kind else entry
-    n_bins = whole.pop("n_bins", {})
+    n_bins = full.pop("n_bins", {})
     if not isinstance(n_bins, dict):
         n_bins = {n: n_bins for n, entry in columns.items() if entry.get("kind") == "numeric"}
     for name, bins in n_bins.items():
@@ -148,10 +148,10 @@ def varied(base, changes):
     if "public" in changes:
         for name, entry in columns.items():
             columns[name] = {key: value for key, value in entry.items() if key != "public"}
-    whole["columns"] = list(columns.values())
+    full["columns"] = list(columns.values())
     if "parts" in changes.get("records", {}) and "n_test" not in changes:
-        whole.pop("n_test", None)
-    return whole
+        full.pop("n_test", None)
+    return full
 
 
 # What it means -------------------------------------------------------------------------
@@ -194,11 +194,11 @@ def built(content):
 
 
 def check_public(content):
-    known = [entry["name"] for entry in content["columns"]]
+    columns = [entry["name"] for entry in content["columns"]]
     if "public" in content and any("public" in entry for entry in content["columns"]):
         raise RefusedError("public is said twice")
     for name in content.get("public", []):
-        if name not in known:
+        if name not in columns:
             raise RefusedError(f"public: there is no {name}")
 
 

@@ -117,7 +117,7 @@ def not_closed(text, separator):
     return inside
 
 
-def table_of(about, rows, most, whole=None):
+def table_of(about, rows, most):
     """Return the records of rows of fields, the first of which may be names."""
     parser = about.parser
     fields = parser.fields
@@ -125,14 +125,14 @@ def table_of(about, rows, most, whole=None):
     if parser.header:
         fields = [str(name).strip() for name in next(rows, [])]
     place = places(about, fields)
-    found = []
+    records = []
     for row in rows:
-        if most is not None and len(found) == most:
+        if most is not None and len(records) == most:
             break
         if len(row) < len(fields) or (len(row) > len(fields) and parser.extra_fields == "fail"):
             raise RefusedError(f"{len(row)} fields, not {len(fields)}")
-        found.append({name: row[j] for name, j in place.items()})
-    return found
+        records.append({name: row[j] for name, j in place.items()})
+    return records
 
 
 def places(about, fields):
@@ -158,12 +158,12 @@ def check_order(above, fields):
 def libsvm(about, path, most):
     parser = about.parser
     base = 0 if parser.zero_based else 1
-    found, indices = [], []
+    records, indices = [], []
     for _, line in lines_of(about, path)[parser.skip_rows :]:
         if is_idle(line, parser):
             continue
         label, *entries = line.split()
-        if most is not None and len(found) == most:
+        if most is not None and len(records) == most:
             indices += [int(one.partition(":")[0]) for one in entries if one[:1].isdigit()]
             continue
         record, own = dict.fromkeys(parser.fields, 0.0), []
@@ -181,10 +181,10 @@ def libsvm(about, path, most):
             own.append(place)
             record[parser.fields[place]] = number
         indices += [place + base for place in own]
-        found.append({**record, "label": label})
+        records.append({**record, "label": label})
     if parser.zero_based and 0 not in indices:
         raise RefusedError("no index is 0: the file begins with 1")
-    return found
+    return records
 
 
 def idx(about, images_path, labels_path, most):
@@ -204,13 +204,13 @@ def idx(about, images_path, labels_path, most):
     for held, each in ((len(pixels), n_pixels), (len(values), 1)):
         if held < wanted * each or (wanted == count and held > count * each):
             raise RefusedError("too few bytes, or too many")
-    found = []
+    records = []
     for k in range(wanted):
         image = pixels[k * n_pixels : (k + 1) * n_pixels]
         means = block_means(image, shape, blocks)
         record = dict(zip(about.parser.fields, means, strict=True))
-        found.append({**record, "label": str(values[k])})
-    return found
+        records.append({**record, "label": str(values[k])})
+    return records
 
 
 def idx_head(data):
@@ -240,10 +240,10 @@ def parquet(about, path, most):
         table = parquet.read_table(path)
         place = places(about, table.column_names)
         table = table.select([table.column_names[j] for j in place.values()])
-        found = [{name: decoded(cell) for name, cell in one.items()} for one in table.to_pylist()]
+        records = [{name: decoded(cell) for name, cell in one.items()} for one in table.to_pylist()]
     except (pyarrow.ArrowException, OSError, ValueError) as error:
         raise RefusedError(f"{path} is no Parquet file: {error}") from None
-    return found if most is None else found[:most]
+    return records if most is None else records[:most]
 
 
 def decoded(cell):

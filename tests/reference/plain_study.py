@@ -66,20 +66,20 @@ def cells(data, learners, datasets, words):
     partial = [arm for arm in arms if arm["claim"] == PRIVATE_COLUMNS]
     if content.get("neighbours") == PRIVATE_COLUMNS and not partial:
         raise RefusedError("no learner offers private-columns")
-    found = Counter()
+    counts = Counter()
     for name in content["datasets"]:
         for arm in arms:
-            found += cells_of(content, arm, name, datasets[name].has_test)
-    return found
+            counts += cells_of(content, arm, name, datasets[name].has_test)
+    return counts
 
 
 def check_words(content):
-    splits, whole = content.get("splits"), [key for key in ("folds", "repeats") if key in content]
+    splits, words = content.get("splits"), [key for key in ("folds", "repeats") if key in content]
     select_all = content.get("select") == "all"
-    if splits is None and len(whole) < 2:
+    if splits is None and len(words) < 2:
         raise RefusedError("folds and repeats, or splits")
     if splits is not None:
-        if whole or set(splits) not in ({"holdout", "repeats"}, {"folds"}):
+        if words or set(splits) not in ({"holdout", "repeats"}, {"folds"}):
             raise RefusedError("splits say all, and one thing")
         if "folds" in splits and not select_all:
             raise RefusedError("splits: folds are with select: all")
@@ -165,12 +165,12 @@ def relation_of(entry, own, study):
             raise RefusedError("without privacy there are no neighbours")
         offers = study == PRIVATE_COLUMNS and PRIVATE_COLUMNS in entry.neighbours
         return PRIVATE_COLUMNS if offers else None
-    asked = own or study
-    if asked is None or asked in entry.neighbours:
-        return asked
-    if own is None and asked == PRIVATE_COLUMNS and REPLACE_ONE in entry.neighbours:
+    relation = own or study
+    if relation is None or relation in entry.neighbours:
+        return relation
+    if own is None and relation == PRIVATE_COLUMNS and REPLACE_ONE in entry.neighbours:
         return None
-    raise RefusedError(f"{asked} is not offered")
+    raise RefusedError(f"{relation} is not offered")
 
 
 def varied_of(spec):
@@ -198,13 +198,13 @@ def settings_of(entry, spec, varied):
     grid = {**spec.get("grid", {}), **spec.get("tune", {}).get("grid", {})}
     if set(fixed) & set(grid) or not all(grid.values()):
         raise RefusedError("an axis is empty, or fixed too")
-    found = [
+    settings = [
         {**fixed, **dict(zip(grid, one, strict=True))} for one in itertools.product(*grid.values())
     ]
-    for setting in found:
+    for setting in settings:
         check_setting(entry, setting)
-    check_repeats([canonical(setting) for setting in found])
-    return found
+    check_repeats([canonical(setting) for setting in settings])
+    return settings
 
 
 def check_setting(entry, setting):
@@ -212,32 +212,32 @@ def check_setting(entry, setting):
     for name, value in setting.items():
         if name not in entry.parameters or not admits(entry.parameters[name], value):
             raise RefusedError(f"{entry.name}: {name} = {value!r}")
-    whole = {name: known.default for name, known in entry.parameters.items()} | setting
+    full = {name: parameter.default for name, parameter in entry.parameters.items()} | setting
     for name, value in setting.items():
-        known = entry.parameters[name]
-        for other, values in known.used_with.items():
-            if value != known.default and whole[other] not in values:
-                raise RefusedError(f"{name} has no effect with {other} = {whole[other]!r}")
+        parameter = entry.parameters[name]
+        for other, values in parameter.used_with.items():
+            if value != parameter.default and full[other] not in values:
+                raise RefusedError(f"{name} has no effect with {other} = {full[other]!r}")
 
 
-def admits(known, value):
-    if known.structure:
+def admits(parameter, value):
+    if parameter.structure:
         return True
     if value is None:
-        return known.default is None
-    if known.choices:
-        return isinstance(value, str) and value in known.choices
+        return parameter.default is None
+    if parameter.choices:
+        return isinstance(value, str) and value in parameter.choices
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return False
     try:
         number = float(value)
     except OverflowError:
         return False
-    if known.kind is int and not number.is_integer():
+    if parameter.kind is int and not number.is_integer():
         return False
-    low, high = known.low, known.high
-    above = low is None or number > low or (number == low and not known.open_low)
-    return above and (high is None or number < high or (number == high and not known.open_high))
+    low, high = parameter.low, parameter.high
+    above = low is None or number > low or (number == low and not parameter.open_low)
+    return above and (high is None or number < high or (number == high and not parameter.open_high))
 
 
 def check_public(entry, setting, relation):
@@ -359,25 +359,27 @@ def cells_of(content, arm, dataset, has_test):
             for k in range(1, repeats + 1)
         ]
         fresh = fresh or selection
-    found = Counter()
+    counts = Counter()
     for epsilon in arm["epsilons"]:
         head = (dataset, arm["learner"], arm["calibration"], epsilon)
         budget = (*head, arm["delta"], arm["neighbours"], arm["share"])
         texts = [canonical(setting) for setting in arm["settings"]]
         if content.get("select") == "all":
-            found.update((*budget, text, *split) for text, split in itertools.product(texts, fresh))
+            counts.update(
+                (*budget, text, *split) for text, split in itertools.product(texts, fresh)
+            )
             continue
         if not (share and len(texts) == 1):
-            found.update(
+            counts.update(
                 (*budget, text, *split) for text, split in itertools.product(texts, selection)
             )
-        found.update((*budget, SELECTED, *split) for split in fresh)
+        counts.update((*budget, SELECTED, *split) for split in fresh)
         second = content.get("finalists")
         if second and arm["calibration"] and len(texts) > 1:
             times = min(int(second["settings"]), len(texts))
             for draw, (fold, _) in itertools.product(range(int(second["draws"])), selection):
-                found[(*budget, FINALIST, fold, -draw - 1)] += times
-    return found
+                counts[(*budget, FINALIST, fold, -draw - 1)] += times
+    return counts
 
 
 def canonical(value):

@@ -60,12 +60,12 @@ def check_tag(node, implied):
 
 def mapping_of(node, above):
     """Later keys replace nothing: a key that stands twice is refused, ``<<`` too."""
-    own, merged, known = {}, {}, []
+    own, merged, keys = {}, {}, []
     for key_node, entry in node.value:
         key = key_of(key_node)
-        if unicodedata.normalize("NFC", key) in known:
+        if unicodedata.normalize("NFC", key) in keys:
             raise RefusedError(f"the key {key!r} stands twice")
-        known.append(unicodedata.normalize("NFC", key))
+        keys.append(unicodedata.normalize("NFC", key))
         if key_node.tag == f"{TAGS}merge":
             merged = merged_of(entry, above)
         else:
@@ -87,14 +87,14 @@ def key_of(node):
 
 def merged_of(node, above):
     entries = node.value if isinstance(node, yaml.SequenceNode) else [node]
-    found = {}
+    merged = {}
     for entry in entries:
         content = value_of(entry, above)
         if not isinstance(content, dict):
             raise RefusedError("<< takes mappings alone")
         # Of several, the first that has a key gives it.
-        found = {**content, **found}
-    return found
+        merged = {**content, **merged}
+    return merged
 
 
 def scalar_of(node):

@@ -18,9 +18,9 @@ def kernels(n_bins, ordered):
         return [np.eye(n_bins)]
     bins = np.arange(n_bins)
     apart = np.abs(bins[:, None] - bins) / n_bins
-    found = [np.exp(-apart / length) for length in LENGTHS]
+    stationary = [np.exp(-apart / length) for length in LENGTHS]
     line = math.sqrt(12) * ((bins + 0.5) / n_bins - 0.5)
-    return [*found, (found[-1] + np.outer(line, line)) / 2]
+    return [*stationary, (stationary[-1] + np.outer(line, line)) / 2]
 
 
 def smooth(z, noise, ordered):

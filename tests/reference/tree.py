@@ -45,10 +45,10 @@ def impurity(a, b, criterion):
 def questions_of(X, n_bins, thresholds):
     """One column a question: whether each row says yes."""
     pairs = [(j, v) for j, size in enumerate(n_bins) for v in range(size)]
-    found = [X[:, j] == v for j, v in pairs]
+    answers = [X[:, j] == v for j, v in pairs]
     if thresholds:
-        found += [X[:, j] <= v for j, v in pairs]
-    return np.column_stack(found)
+        answers += [X[:, j] <= v for j, v in pairs]
+    return np.column_stack(answers)
 
 
 def node_impurity(y, w, rows, criterion):
@@ -140,7 +140,7 @@ def boost(
     yes = questions_of(X, n_bins, thresholds)
     margins = np.zeros(len(y))
     total_votes = np.zeros(len(y), dtype=int)
-    found = []
+    forest = []
     for t in range(len(rates)):
         w = weights_of(margins, density, learning_rate)
         w = w / (w.sum() if normalise else density * len(y))
@@ -154,7 +154,7 @@ def boost(
                 yes, y, w, n_splits, criterion, rates[t], noise.splits[t, :, 0],
                 label_rates[t], noise.labels[t],
             )  # fmt: skip
-        found.append(splits)
+        forest.append(splits)
         margins += y * votes
         total_votes += votes
-    return found, total_votes
+    return forest, total_votes

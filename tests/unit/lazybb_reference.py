@@ -16,13 +16,13 @@ import numpy as np
 
 def literals(n_bins: Sequence[int]) -> list[tuple[int | None, int, int]]:
     """All literals in order: (column, code, sign); column None is a constant."""
-    found: list[tuple[int | None, int, int]] = [
+    candidates: list[tuple[int | None, int, int]] = [
         (column, code, sign)
         for column, size in enumerate(n_bins)
         for code in range(size)
         for sign in (1, -1)
     ]
-    return [*found, (None, 0, 1), (None, 0, -1)]
+    return [*candidates, (None, 0, 1), (None, 0, -1)]
 
 
 def predict(literal: tuple[int | None, int, int], row: Any) -> int:
@@ -58,17 +58,17 @@ def errors(
     begin: Sequence[int] | None = None,
 ) -> np.ndarray:
     """The errors of all literals after some picks; margins begin at 0 or as given."""
-    known = literals(n_bins)
+    rules = literals(n_bins)
     n = len(y)
     first = [0] * n if begin is None else begin
-    margins = [first[i] + y[i] * sum(predict(known[j], X[i]) for j in picks) for i in range(n)]
+    margins = [first[i] + y[i] * sum(predict(rules[j], X[i]) for j in picks) for i in range(n)]
     weights = [density * math.exp(-learning_rate * margin) for margin in margins]
     measure = project(weights, density)
     total = math.fsum(measure) if normalise else density * n
     return np.array(
         [
             math.fsum(measure[i] for i in range(n) if predict(literal, X[i]) != y[i]) / total
-            for literal in known
+            for literal in rules
         ]
     )
 
@@ -87,6 +87,6 @@ def boost(
     """The literals picked with a given noise."""
     picks: list[int] = []
     for rate, draws in zip(rates, noise, strict=True):
-        found = errors(X, y, picks, n_bins, density, learning_rate, normalise, begin)
-        picks.append(int(np.argmax(draws - rate * found)))
+        scores = errors(X, y, picks, n_bins, density, learning_rate, normalise, begin)
+        picks.append(int(np.argmax(draws - rate * scores)))
     return picks

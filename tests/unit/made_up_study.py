@@ -158,8 +158,8 @@ def lay_out(folder, **changes):
     path = folder / "config/studies/tiny.yaml"
     path.parent.mkdir(parents=True, exist_ok=True)
     # A key of the study goes if it is changed to None.
-    whole = {key: value for key, value in {**STUDY, **changes}.items() if value is not None}
-    path.write_text(yaml.safe_dump(whole))
+    content = {key: value for key, value in {**STUDY, **changes}.items() if value is not None}
+    path.write_text(yaml.safe_dump(content))
     paper = folder / "resources/printed/tiny"
     paper.mkdir(parents=True, exist_ok=True)
     for name, text in PRINTED.items():
@@ -195,9 +195,9 @@ def write_results(job):
             ]
             more = {"selected": pd.DataFrame(selected).to_csv(index=False)}
         tables.append(results.table([row(curve, *task) for task in tasks]))
-        known = {"name": portion.name, "digest": portion.digest, "checksum": curve.checksum}
+        names = {"name": portion.name, "digest": portion.digest, "checksum": curve.checksum}
         work = {"trained": len(tasks), "reused": 0, "failed": 0, "training_seconds": 1.0}
-        facts.append({**known, **work, "job_seconds": 2.0, **more})
+        facts.append({**names, **work, "job_seconds": 2.0, **more})
     results.write(job.file, tables, facts)
 
 

@@ -30,8 +30,8 @@ def make_page(folder, outputs=OUTPUTS):
             learners=LEARNERS,
             outputs=outputs,
         )
-        for asked in plan.of_study("tiny"):
-            asked.output.make(plan.context(asked))
+        for request in plan.of_study("tiny"):
+            request.output.make(plan.context(request))
     finally:
         os.chdir(back)
     return folder / "results/tiny/leaderboard.html"

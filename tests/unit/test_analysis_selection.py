@@ -175,15 +175,15 @@ def test_a_finalist_that_fails_is_out():
 def test_the_best_few_do_not_depend_on_the_parts(order, n_best, size):
     all_settings = [setting(n) for n in (5, 9, 15, 19, 25, 29)]
     accuracies = dict(zip(all_settings, [0.7, 0.9, 0.8, 0.9, 0.6, 0.85], strict=True))
-    whole = cells({s: [a, a] for s, a in accuracies.items()})
+    frame = cells({s: [a, a] for s, a in accuracies.items()})
     groups = [
-        whole[whole["setting"].isin([all_settings[i] for i in order[start : start + size]])]
+        frame[frame["setting"].isin([all_settings[i] for i in order[start : start + size]])]
         for start in range(0, 6, size)
     ]
-    [found] = rank(groups, n_best)
-    assert found == rank([whole], n_best)[0]
+    [best] = rank(groups, n_best)
+    assert best == rank([frame], n_best)[0]
     expected = [setting(n) for n in (9, 19, 29, 15, 5, 25)]
-    assert found.settings == expected[:n_best]
+    assert best.settings == expected[:n_best]
 
 
 @settings(max_examples=40)

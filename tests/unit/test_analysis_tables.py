@@ -73,19 +73,19 @@ def table(fresh, chosen=None):
 
 
 def test_rows_are_in_the_order_of_the_study_and_values_are_right():
-    found = table(refits().sample(frac=1, random_state=1))
-    assert list(found[["dataset", "arm", "epsilon"]].itertuples(index=False, name=None)) == [
+    rows = table(refits().sample(frac=1, random_state=1))
+    assert list(rows[["dataset", "arm", "epsilon"]].itertuples(index=False, name=None)) == [
         (dataset, arm, epsilon)
         for dataset in DATASETS
         for arm, epsilon in [(ARMS[0], 0.05), (ARMS[0], 1.0), ("majority", math.inf)]
     ]
-    assert found["accuracy"].tolist() == pytest.approx([0.72] * 6)
-    assert found["accuracy_std"].tolist() == pytest.approx([0.01] * 6)
-    assert found["n_features_used"].tolist() == [2.0] * 6
-    assert found["log_loss"].isna().all()
-    assert set(found["status"]) == {"ok"}
-    assert found["scored_on"].tolist() == ["folds"] * 3 + ["test"] * 3
-    assert not [name for name in found if "seconds" in name]
+    assert rows["accuracy"].tolist() == pytest.approx([0.72] * 6)
+    assert rows["accuracy_std"].tolist() == pytest.approx([0.01] * 6)
+    assert rows["n_features_used"].tolist() == [2.0] * 6
+    assert rows["log_loss"].isna().all()
+    assert set(rows["status"]) == {"ok"}
+    assert rows["scored_on"].tolist() == ["folds"] * 3 + ["test"] * 3
+    assert not [name for name in rows if "seconds" in name]
 
 
 def test_a_failed_or_missing_repeat_makes_the_value_missing_and_is_named():
@@ -93,8 +93,8 @@ def test_a_failed_or_missing_repeat_makes_the_value_missing_and_is_named():
     here = (fresh["dataset"] == "adult") & (fresh["arm"] == ARMS[0]) & (fresh["epsilon"] == 1)
     fresh.loc[here & (fresh["repeat"] == 2), ["status", "error"]] = ["failed", "ValueError: no"]
     fresh = fresh[~(here & (fresh["repeat"] == 3))]
-    found = table(fresh)
-    bad = found[(found["dataset"] == "adult") & (found["arm"] == ARMS[0])].set_index("epsilon")
+    rows = table(fresh)
+    bad = rows[(rows["dataset"] == "adult") & (rows["arm"] == ARMS[0])].set_index("epsilon")
     assert pd.isna(bad.loc[1.0, [*accuracy.METRICS, "accuracy_std"]].astype(float)).all()
     assert bad.loc[1.0, "n_failed"] == 2
     assert bad.loc[1.0, "status"] == "failed"
@@ -105,15 +105,15 @@ def test_a_failed_or_missing_repeat_makes_the_value_missing_and_is_named():
 def test_a_metric_that_one_repeat_lacks_is_missing():
     fresh = refits()
     fresh.loc[fresh["repeat"] == 1, "auc"] = math.nan
-    found = table(fresh)
-    assert found["auc"].isna().all()
-    assert found["accuracy"].notna().all()
+    rows = table(fresh)
+    assert rows["auc"].isna().all()
+    assert rows["accuracy"].notna().all()
 
 
 def test_refits_of_another_setting_do_not_count():
-    found = table(refits().replace({"setting": {'{"n_rounds":9}': '{"n_rounds":5}'}}))
-    assert found.loc[found["arm"] == ARMS[0], "accuracy"].isna().all()
-    assert found.loc[found["arm"] == "majority", "accuracy"].notna().all()
+    rows = table(refits().replace({"setting": {'{"n_rounds":9}': '{"n_rounds":5}'}}))
+    assert rows.loc[rows["arm"] == ARMS[0], "accuracy"].isna().all()
+    assert rows.loc[rows["arm"] == "majority", "accuracy"].notna().all()
 
 
 def test_the_last_bit_of_epsilon_does_not_matter():
@@ -126,8 +126,8 @@ def test_the_last_bit_of_epsilon_does_not_matter():
 def test_an_arm_without_a_setting_is_failed_with_its_reason():
     chosen = selected()
     chosen.loc[0, ["setting", "cv_accuracy", "status", "error"]] = [None, math.nan, "failed", "why"]
-    found = table(refits(), chosen)
-    row = found[(found["dataset"] == "adult") & (found["epsilon"] == 1)].iloc[0]
+    rows = table(refits(), chosen)
+    row = rows[(rows["dataset"] == "adult") & (rows["epsilon"] == 1)].iloc[0]
     assert row["status"] == "failed"
     assert row["error"] == "no setting is complete: why"
     assert math.isnan(row["accuracy"])
@@ -147,8 +147,8 @@ def test_wrong_input_is_named():
 def test_settings_become_columns():
     chosen = selected()
     chosen.loc[1, "setting"] = '{"density":0.25,"mechanism":"auto","n_rounds":19}'
-    found = accuracy.selected_settings_table(chosen, DATASETS, ARMS)
-    text = tables.formatted(found)
+    rows = accuracy.selected_settings_table(chosen, DATASETS, ARMS)
+    text = tables.formatted(rows)
     row = text[(text["dataset"] == "adult") & (text["epsilon"] == "0.05")].iloc[0]
     assert row[["density", "mechanism", "n_rounds"]].tolist() == ["0.25", "auto", "19"]
     assert text.loc[text["arm"] == "majority", "n_rounds"].isna().all()

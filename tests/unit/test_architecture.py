@@ -298,8 +298,11 @@ def wrong_names(tree):
 
 
 def test_names_are_nouns():
-    wrong = {name: wrong_names(TREES[name]) for name in MODULES}
-    assert {name: words for name, words in wrong.items() if words} == {}
+    texts = {str(path): path.read_text() for path in TEST_FILES}
+    spelt = {name: t for name, t in texts.items() if SAY_NOTHING & set(re.findall(r"\w+", t))}
+    trees = {**TREES, **{name: ast.parse(text) for name, text in spelt.items()}}
+    wrong = {name: words for name, tree in trees.items() if (words := wrong_names(tree))}
+    assert not wrong
 
 
 def test_names_that_say_nothing_are_seen():

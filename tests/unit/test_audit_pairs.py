@@ -21,10 +21,10 @@ from privcurve.privacy.budget import ADD_REMOVE, PRIVATE_COLUMNS
 
 
 def multiset(side):
-    found = Counter()
+    rows = Counter()
     for codes, sign, count in zip(side.codes, side.labels, side.counts, strict=True):
-        found[(*codes.tolist(), int(sign))] += int(count)
-    return found
+        rows[(*codes.tolist(), int(sign))] += int(count)
+    return rows
 
 
 def assert_neighbours(pair):
@@ -43,11 +43,11 @@ def test_all_neighbours(n, n_bins):
     for pair in pairs:
         assert_neighbours(pair)
     kinds = 2 * int(np.prod(n_bins))
-    found = {
+    neighbours = {
         frozenset(map(lambda s: frozenset(multiset(s).items()), (p.left, p.right))) for p in pairs
     }
     others = len(list(np.ndindex(*[kinds] * (n - 1)))) if n <= 2 else kinds * (kinds + 1) // 2
-    assert len(pairs) == len(found) == others * kinds * (kinds - 1) // 2
+    assert len(pairs) == len(neighbours) == others * kinds * (kinds - 1) // 2
 
 
 @pytest.mark.parametrize("n", [2, 3, 8, 569])

@@ -60,8 +60,8 @@ def test_a_row_a_configuration_the_same_in_any_company():
 def test_a_row_says_the_largest_claim_that_it_could_refute():
     """Even if an event came of all trainings on one side, and of none on the other."""
     rows = run([exact(), sampled(n_trainings=120), sampled(n_trainings=2000)], TARGET, 7, 352)
-    found = rows["refutable_epsilon"].tolist()
-    assert found == [math.inf, pytest.approx(1.202, abs=1e-3), pytest.approx(4.142, abs=1e-3)]
+    largest = rows["refutable_epsilon"].tolist()
+    assert largest == [math.inf, pytest.approx(1.202, abs=1e-3), pytest.approx(4.142, abs=1e-3)]
 
     def sides(pair, side, n, rng):
         return np.full(n, int(side is pair.left))
@@ -69,7 +69,7 @@ def test_a_row_says_the_largest_claim_that_it_could_refute():
     for epsilon in (1.2, 1.21):
         rng = np.random.default_rng(0)
         seen = search_sampled([flipped_constant(3)], sides, 120, epsilon, 0.0, rng, 352)
-        assert seen.violated == (epsilon < found[1])
+        assert seen.violated == (epsilon < largest[1])
     shown = report.shown(report.table([rows.iloc[:2]]))
     assert shown["could refute ε up to"].tolist() == ["any", "1.20"]
     assert any("The least of all is 1.20." in note for note in report.notes(rows))

@@ -73,8 +73,8 @@ def test_epsilon_from_counts_shares_the_error_and_takes_delta_off():
     upper = stats.binomtest(100, 1000).proportion_ci(0.95, "exact").high
     for delta in (0.0, 0.2):
         # 95 % two-sided is 2.5 % a side: half of an error of 5 %.
-        found = float(epsilon_from_counts(500, 100, 1000, delta, 0.05))
-        assert found == pytest.approx(math.log((lower - delta) / upper))
+        bound = float(epsilon_from_counts(500, 100, 1000, delta, 0.05))
+        assert bound == pytest.approx(math.log((lower - delta) / upper))
     assert float(epsilon_from_counts(0, 5, 1000, 0.0, 0.05)) == -math.inf
     assert float(epsilon_from_counts(10, 0, 1000, 0.5, 0.05)) == -math.inf
 
@@ -108,11 +108,11 @@ def laplace(scale):
 
 def test_exact_search_names_the_worst_pair():
     distribution, _ = response(0.7)
-    found = search_exact([flipped_constant(3), PAIR], distribution, 0.7, 0.0)
-    assert found.epsilon == pytest.approx(0.7)
-    assert not found.violated
-    assert found.n_pairs == 2
-    assert found.pair.left.n == 3  # the first of equals
+    bound = search_exact([flipped_constant(3), PAIR], distribution, 0.7, 0.0)
+    assert bound.epsilon == pytest.approx(0.7)
+    assert not bound.violated
+    assert bound.n_pairs == 2
+    assert bound.pair.left.n == 3  # the first of equals
     assert search_exact([PAIR], distribution, 0.69, 0.0).violated
 
 
@@ -120,28 +120,28 @@ def test_sampled_bounds_are_honest():
     """Of 300 bounds at 95 %, at most 30 above the truth: false alarm below 1e-3."""
     _, sample = response(1.0)
     rng = np.random.default_rng(0)
-    found = [search_sampled([PAIR], sample, 400, 1.0, 0.0, rng, 1) for _ in range(300)]
-    assert sum(f.epsilon > 1.0 for f in found) <= 30
-    assert not any(f.violated for f in found)  # each with a chance of 1e-4
+    bounds = [search_sampled([PAIR], sample, 400, 1.0, 0.0, rng, 1) for _ in range(300)]
+    assert sum(f.epsilon > 1.0 for f in bounds) <= 30
+    assert not any(f.violated for f in bounds)  # each with a chance of 1e-4
 
 
 @pytest.mark.parametrize("delta", [0.0, 0.05])
 def test_sampled_bound_comes_near_the_truth_and_flags_a_smaller_claim(delta):
     _, sample = response(1.0)
     rng = np.random.default_rng(1)
-    found = search_sampled([PAIR], sample, 100_000, 0.7, delta, rng, 1)
+    bound = search_sampled([PAIR], sample, 100_000, 0.7, delta, rng, 1)
     truth = math.log((math.e / (1 + math.e) - delta) * (1 + math.e))
-    assert truth - 0.05 < found.epsilon < truth
-    assert found.violated
-    assert math.isnan(found.delta)
+    assert truth - 0.05 < bound.epsilon < truth
+    assert bound.violated
+    assert math.isnan(bound.delta)
 
 
 def test_scores_are_thresholded_on_either_tail():
     rng = np.random.default_rng(2)
-    found = search_sampled([PAIR], laplace(1.0), 50_000, 1.0, 0.0, rng, 1)
-    assert 0.85 < found.epsilon < 1.0
-    assert not found.violated
-    assert found.event.startswith("score")
+    bound = search_sampled([PAIR], laplace(1.0), 50_000, 1.0, 0.0, rng, 1)
+    assert 0.85 < bound.epsilon < 1.0
+    assert not bound.violated
+    assert bound.event.startswith("score")
 
 
 def test_more_pairs_need_more_certainty():
@@ -167,14 +167,14 @@ def test_an_event_is_a_set_of_outcomes_of_large_ratio():
 
 
 def test_losses_bound_from_below_with_certainty():
-    found = search_losses(
+    bound = search_losses(
         [flipped_constant(3), PAIR, flipped_constant(2)], lambda p: min(p.left.n, 3), 2.9
     )
-    assert found.epsilon == 3
-    assert found.violated
-    assert math.isnan(found.delta)
+    assert bound.epsilon == 3
+    assert bound.violated
+    assert math.isnan(bound.delta)
     # The first of equals.
-    assert (found.n_pairs, found.pair.left.n) == (3, 3)
+    assert (bound.n_pairs, bound.pair.left.n) == (3, 3)
     assert not search_losses([PAIR], lambda pair: 2.0, 2.0).violated
 
 
@@ -184,16 +184,16 @@ def test_trainings_that_choose_an_event_do_not_bound_it():
     def first_half(pair, side, n, rng):
         return np.where((np.arange(n) < n // 2) & positive(side), 1, 0)
 
-    found = search_sampled([PAIR], first_half, 4000, 0.5, 0.0, np.random.default_rng(0), 1)
-    assert found.epsilon < 0
-    assert not found.violated
+    bound = search_sampled([PAIR], first_half, 4000, 0.5, 0.0, np.random.default_rng(0), 1)
+    assert bound.epsilon < 0
+    assert not bound.violated
 
     # And what happens among those that bound alone was not looked for.
     def second_half(pair, side, n, rng):
         return np.where((np.arange(n) >= n // 2) & positive(side), 1, 0)
 
-    found = search_sampled([PAIR], second_half, 4000, 0.5, 0.0, np.random.default_rng(0), 1)
-    assert found.epsilon < 0.1
+    bound = search_sampled([PAIR], second_half, 4000, 0.5, 0.0, np.random.default_rng(0), 1)
+    assert bound.epsilon < 0.1
 
 
 def test_a_violation_on_one_pair_is_one_whatever_the_others_show():
@@ -203,9 +203,9 @@ def test_a_violation_on_one_pair_is_one_whatever_the_others_show():
         return sample(pair, side, n, rng) if pair is PAIR else np.zeros(n, dtype=int)
 
     for pairs in ([PAIR, flipped_constant(2)], [flipped_constant(2), PAIR]):
-        found = search_sampled(pairs, only_first, 4000, 1.0, 0.0, np.random.default_rng(1), 2)
-        assert found.violated
-        assert found.pair is PAIR
+        bound = search_sampled(pairs, only_first, 4000, 1.0, 0.0, np.random.default_rng(1), 2)
+        assert bound.violated
+        assert bound.pair is PAIR
 
 
 def test_no_pairs():

@@ -150,7 +150,7 @@ def drawn(make, n=400):
     return States.gather([{"x": np.atleast_1d(make(rng)).astype(float)} for _ in range(n)])
 
 
-def found(left, right):
+def difference(left, right):
     def sample(pair, side, n, rng):
         return left if side is PAIR.left else right
 
@@ -161,8 +161,8 @@ def test_shared_noise_shows_in_a_difference():
     def noisy(a, b):
         return lambda rng: np.array([a, b]) + rng.laplace(scale=100)
 
-    assert not found(drawn(noisy(0, 1)), drawn(noisy(0, 1))).violated
-    assert found(drawn(noisy(0, 1)), drawn(noisy(1, 0))).violated
+    assert not difference(drawn(noisy(0, 1)), drawn(noisy(0, 1))).violated
+    assert difference(drawn(noisy(0, 1)), drawn(noisy(1, 0))).violated
     assert "x[0] less x[1]" in views(drawn(noisy(0, 1)), drawn(noisy(1, 0)), 100)[2]
 
 
@@ -170,15 +170,15 @@ def test_noise_of_single_precision_shows():
     def noisy(true):
         return lambda rng: true + np.float64(np.float32(rng.laplace(scale=100)))
 
-    assert not found(drawn(noisy(0.1)), drawn(noisy(0.1))).violated
-    assert found(drawn(noisy(0.1)), drawn(noisy(0.0))).violated
+    assert not difference(drawn(noisy(0.1)), drawn(noisy(0.1))).violated
+    assert difference(drawn(noisy(0.1)), drawn(noisy(0.0))).violated
     double = [drawn(lambda rng, v=v: v + rng.laplace(scale=100)) for v in (0.1, 0.0)]
-    assert not found(*double).violated
+    assert not difference(*double).violated
 
 
 def test_sides_are_looked_at_alike_when_one_has_whole_numbers_only():
-    noisy, whole = (lambda rng: [rng.normal()]), (lambda rng: [rng.integers(0, 2)])
-    for sides in (drawn(noisy), drawn(whole)), (drawn(whole), drawn(noisy)):
+    noisy, counted = (lambda rng: [rng.normal()]), (lambda rng: [rng.integers(0, 2)])
+    for sides in (drawn(noisy), drawn(counted)), (drawn(counted), drawn(noisy)):
         left, right, names = views(*sides, 100)
         assert "sum of x" in names
         assert left.shape[1] == right.shape[1] == len(names)
@@ -190,7 +190,7 @@ def test_many_small_hints_add_up():
     def noisy(sign):
         return lambda rng: sign * 0.5 + rng.normal(size=40)
 
-    assert found(drawn(noisy(1)), drawn(noisy(-1))).violated
+    assert difference(drawn(noisy(1)), drawn(noisy(-1))).violated
 
 
 def test_what_never_changes_is_left_out():
@@ -233,14 +233,14 @@ class HalfHidden(CodedClassifier):
 
 @pytest.fixture
 def half_hidden(monkeypatch):
-    known = replace(
+    learner = replace(
         registry.entry("one_rule"),
         name="half_hidden",
         path=f"{__name__}:HalfHidden",
         approximate=False,
         parameters={},
     )
-    monkeypatch.setattr(registry, "LEARNERS", {**registry.LEARNERS, "half_hidden": known})
+    monkeypatch.setattr(registry, "LEARNERS", {**registry.LEARNERS, "half_hidden": learner})
 
 
 def hidden_pairs(claim, target):

@@ -121,8 +121,8 @@ def test_majority_class_follows_the_counts_and_takes_a_tie_as_negative() -> None
 def test_published_is_diffprivlibs(data: Data, epsilon: float, C: float) -> None:
     models = pytest.importorskip("diffprivlib.models")
     X, y, counts = data
-    asked = {"C": C, "epsilon": epsilon, "calibration": PUBLISHED, "n_bins": N_BINS}
-    ours = DPLogisticRegressionClassifier(**asked, random_state=np.random.default_rng(11))
+    parameters = {"C": C, "epsilon": epsilon, "calibration": PUBLISHED, "n_bins": N_BINS}
+    ours = DPLogisticRegressionClassifier(**parameters, random_state=np.random.default_rng(11))
     with warnings.catch_warnings():
         warnings.simplefilter("error")  # no PrivacyLeakWarning, nor any other
         ours.fit(X, y, counts)

@@ -137,7 +137,7 @@ def test_the_exponent_of_published_splits_is_bounded(m, epsilon):
     root = learner._guarantee(m).ledger[0]
     rate = root.noise_rate * root.sensitivity / learner._sensitivity(m, 1.0)
     records = [(row, label, 0.5) for row, label in zip(X.tolist(), y.tolist(), strict=True)]
-    risks = [reference.risk(records, g, 1.0) for g in reference.asked([set(range(4))] * 3)[:3]]
+    risks = [reference.risk(records, g, 1.0) for g in reference.options([set(range(4))] * 3)[:3]]
     bound = 0.5 * epsilon * np.sqrt(m) / (8 * 20 * 4)
     assert 0 < rate * (max(risks) - min(risks)) < rate * m / 2 < bound
     assert bound < 0.1105 * max(epsilon, 1)
@@ -256,16 +256,16 @@ def test_leaves_have_noise_for_the_largest_weight_of_their_round():
 
 def test_each_level_has_noise_of_its_own_on_its_error():
     setting = {"n_trees": 1, "depth": 3, "alpha": 1.0, "calibrate_alpha": "released"}
-    found = [
+    all_alphas = [
         watched(Watched(errors), **setting, epsilon=1e9).alphas_[0]
         for errors in ([0.0, 0.0, -1e9], [0.0, -1e9, 0.0])
     ]
     # The error of the root is exact in both; that of one later level is said to be below 0.
-    assert [alphas[0] for alphas in found] == [1.0, 1.0]
-    assert found[0][1] > 0.1
-    assert found[0][2] == 0
-    assert found[1][1] == 0
-    assert found[1][2] > 0.1
+    assert [alphas[0] for alphas in all_alphas] == [1.0, 1.0]
+    assert all_alphas[0][1] > 0.1
+    assert all_alphas[0][2] == 0
+    assert all_alphas[1][1] == 0
+    assert all_alphas[1][2] > 0.1
 
 
 def test_a_public_schedule():

@@ -51,8 +51,8 @@ def test_sides_are_the_signs_of_projections(n_rows):
     slopes, intercepts = rng.choice([-0.5, 0.25, 0.5], (4, 3)), rng.choice([0.0, 0.25], 4)
     sums = project_rows(points, slopes)
     assert sums == pytest.approx(slopes @ points)
-    found = positive_rows(points, slopes, intercepts)
-    assert np.array_equal(found, sums + intercepts[:, None] > 0)
+    sides = positive_rows(points, slopes, intercepts)
+    assert np.array_equal(sides, sums + intercepts[:, None] > 0)
 
 
 def test_a_product_beyond_a_cap_leaves_the_weight():
@@ -98,12 +98,12 @@ def test_a_good_classifier_gets_a_positive_alpha_and_zero_is_negative():
 
 def test_stages_and_the_kept_prefix():
     X, y = data()
-    whole = fit(X, y, public_columns=(1,))
-    stages = list(whole.staged_decision_function(X))
+    model = fit(X, y, public_columns=(1,))
+    stages = list(model.staged_decision_function(X))
     assert len(stages) == 25
-    assert np.array_equal(stages[-1], whole.decision_function(X))
+    assert np.array_equal(stages[-1], model.decision_function(X))
     part = fit(X, y, public_columns=(1,), n_kept=6)
-    assert part.votes_ == whole.votes_
+    assert part.votes_ == model.votes_
     assert len(part.privacy_.ledger) == 25
     assert np.array_equal(part.decision_function(X), stages[5])
     with pytest.raises(ValueError, match="n_kept = 26 is more than n_rounds = 25"):
@@ -158,8 +158,8 @@ def test_thresholds_by_the_exponential_mechanism():
     ends, scores = np.array([-1.0, -0.5, 0.0, 0.0, 1.0]), np.array([0.1, 0.4, 9.0, 0.2])
     drawn = [draw_piece(ends, scores, 5.0, np.random.default_rng(seed)) for seed in range(4000)]
     expected = np.array([0.5, 0.5, 1.0]) * np.exp(5 * np.array([0.1, 0.4, 0.2]))
-    found = np.histogram(drawn, [-1, -0.5, 0, 1])[0] / 4000
-    assert found == pytest.approx(expected / expected.sum(), abs=0.03)
+    shares = np.histogram(drawn, [-1, -0.5, 0, 1])[0] / 4000
+    assert shares == pytest.approx(expected / expected.sum(), abs=0.03)
     exact = [draw_piece(ends, scores, math.inf, np.random.default_rng(s)) for s in range(50)]
     assert all(-0.5 <= x <= 0 for x in exact)
 

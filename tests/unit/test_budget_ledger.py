@@ -249,12 +249,12 @@ def test_the_file_is_its_holders_and_a_line_each(book):
 
 def test_a_line_that_was_torn_was_never_begun(book):
     book.reserve(TWO, ONE, {})
-    whole = book.path.read_bytes()
-    for cut in (1, len(whole) // 2, len(whole) - 1):
-        book.path.write_bytes(whole + whole[:cut])
+    content = book.path.read_bytes()
+    for cut in (1, len(content) // 2, len(content) - 1):
+        book.path.write_bytes(content + content[:cut])
         assert len(book.releases()) == 1
     assert book.reserve(TWO, ONE, {}).number == 2
-    assert book.path.read_bytes().startswith(whole)
+    assert book.path.read_bytes().startswith(content)
     assert [one.number for one in book.releases()] == [1, 2]
 
 

@@ -25,8 +25,8 @@ SOME = {"claim": "c", "source": "s", "where": {"arm": "lr"}, "above": 0}
 
 
 def verdict(claim, printed=None):
-    whole = {"name": "C", "claim": "c", "source": "s", **claim}
-    return judge.verdicts([whole], {"accuracy": TABLE}, printed).iloc[0]
+    full = {"name": "C", "claim": "c", "source": "s", **claim}
+    return judge.verdicts([full], {"accuracy": TABLE}, printed).iloc[0]
 
 
 def test_printed_numbers_are_taken_off_row_by_row():
@@ -34,10 +34,10 @@ def test_printed_numbers_are_taken_off_row_by_row():
         **{"where": {"arm": "lr"}, "by": ["dataset", "arm"]},
         **{"less_printed": "p.csv", "within": [0, 0.02]},
     }
-    found = verdict(claim, {"p.csv": PRINTED})
-    assert (found["n_pass"], found["n_places"], found["verdict"]) == (1, 2, judge.MIXED)
-    assert found["least"] == pytest.approx(-0.05)
-    assert found["largest"] == pytest.approx(0.01)
+    row = verdict(claim, {"p.csv": PRINTED})
+    assert (row["n_pass"], row["n_places"], row["verdict"]) == (1, 2, judge.MIXED)
+    assert row["least"] == pytest.approx(-0.05)
+    assert row["largest"] == pytest.approx(0.01)
     assert verdict({**claim, "within": [0, 0.06]}, {"p.csv": PRINTED})["verdict"] == judge.HOLDS
 
 
@@ -51,8 +51,8 @@ def test_a_row_without_a_printed_number_is_not_passed_over():
 
 def test_a_line_is_compared_at_each_epsilon():
     claim = {"where": {"arm": "boost"}, "less": {"arm": "lr"}, "above": 0}
-    found = verdict(claim)
-    assert (found["n_pass"], found["n_places"], found["verdict"]) == (1, 2, judge.MIXED)
+    row = verdict(claim)
+    assert (row["n_pass"], row["n_places"], row["verdict"]) == (1, 2, judge.MIXED)
     assert verdict({**claim, "every": True})["verdict"] == judge.FAILS
 
 
@@ -69,11 +69,11 @@ def test_claims_of_studies_are_in_the_order_of_their_names():
         )
         for study, names in {"one": ["C10", "C2 R"], "two": ["C2 F", "C1", "C10"]}.items()
     }
-    found = claims.together(tables)
-    assert found[["name", "study"]].to_numpy().tolist() == [
+    table = claims.together(tables)
+    assert table[["name", "study"]].to_numpy().tolist() == [
         ["C1", "two"], ["C2 F", "two"], ["C2 R", "one"], ["C10", "one"], ["C10", "two"]
     ]  # fmt: skip
-    assert list(claims.readable(found)["study"]) == list(found["study"])
+    assert list(claims.readable(table)["study"]) == list(table["study"])
     assert "study" not in claims.readable(tables["one"])
 
 
@@ -86,12 +86,12 @@ def test_verdicts_of_each_paper_are_counted_and_our_own_questions_apart():
         ("q", "C1", "so", judge.NOT_COMPARABLE),
     ]
     frame = pd.DataFrame(rows, columns=["paper", "claim", "quote", "verdict"])
-    found = counts(frame.assign(study="s", source="§1")).set_index("paper")
-    assert list(found.index) == ["p", "q", "all papers", "p, our own questions"]
-    assert found["claims"].tolist() == [2, 1, 3, 1]
-    assert found.loc["all papers", ["verdicts", *KINDS]].tolist() == [4, 1, 1, 0, 1, 1, 0]
-    asked = frame[frame["quote"].notna()]
-    assert list(counts(asked.assign(study="s", source="§1"))["paper"]) == ["p", "q", "all papers"]
+    table = counts(frame.assign(study="s", source="§1")).set_index("paper")
+    assert list(table.index) == ["p", "q", "all papers", "p, our own questions"]
+    assert table["claims"].tolist() == [2, 1, 3, 1]
+    assert table.loc["all papers", ["verdicts", *KINDS]].tolist() == [4, 1, 1, 0, 1, 1, 0]
+    quoted = frame[frame["quote"].notna()]
+    assert list(counts(quoted.assign(study="s", source="§1"))["paper"]) == ["p", "q", "all papers"]
 
 
 def runs(**of_methods):
@@ -111,8 +111,8 @@ def runs(**of_methods):
 
 
 def of_runs(claim, table):
-    whole = {"name": "C", "claim": "c", "source": "s", "table": "runs", **claim}
-    return judge.verdicts([whole], {"runs": table})
+    full = {"name": "C", "claim": "c", "source": "s", "table": "runs", **claim}
+    return judge.verdicts([full], {"runs": table})
 
 
 def test_differences_of_runs_are_paired_by_their_split():
@@ -122,12 +122,12 @@ def test_differences_of_runs_are_paired_by_their_split():
         line=lambda epsilon, split: split + 0.01,
     )
     claim = {"where": {"method": "tree"}, "less": {"method": "line"}, "above": 0}
-    (found,) = of_runs(claim, table).to_dict("records")
+    (row,) = of_runs(claim, table).to_dict("records")
     # By ε 0, 0.01 and 0.03, and 0.001 more as a mean over splits.
-    assert (found["n_places"], found["n_pass"], found["verdict"]) == (6, 6, judge.HOLDS)
-    assert found["least"] == pytest.approx(0.001)
+    assert (row["n_places"], row["n_pass"], row["verdict"]) == (6, 6, judge.HOLDS)
+    assert row["least"] == pytest.approx(0.001)
     # Of 0, 0, 0, 0.004: their standard deviation is 0.002, over the root of four splits.
-    assert found["standard_error"] == pytest.approx(0.001)
+    assert row["standard_error"] == pytest.approx(0.001)
     each = of_runs({**claim, "each": ["dataset"], "statistic": "mean", "over": ["epsilon"]}, table)
     assert each["name"].tolist() == ["C, a", "C, b"]
     assert each["mean"].tolist() == pytest.approx([0.04 / 3 + 0.001] * 2)
@@ -138,16 +138,16 @@ def test_one_split_gives_no_standard_error():
     table = runs(tree=lambda epsilon, _: 0.5 + epsilon / 100, line=lambda *_: 0.5)
     claim = {"where": {"method": "tree"}, "less": {"method": "line"}, "above": 0}
     once = table[table["repeat"] == 1]
-    (found,) = of_runs(claim, once).to_dict("records")
-    assert (found["n_places"], found["n_pass"], found["verdict"]) == (6, 6, judge.UNDECIDED)
-    assert (found["n_for"], found["n_against"]) == (0, 0)
-    assert found["mean"] == pytest.approx((0.01 + 0.02 + 0.04) / 3)
-    assert np.isnan(found["standard_error"])
+    (row,) = of_runs(claim, once).to_dict("records")
+    assert (row["n_places"], row["n_pass"], row["verdict"]) == (6, 6, judge.UNDECIDED)
+    assert (row["n_for"], row["n_against"]) == (0, 0)
+    assert row["mean"] == pytest.approx((0.01 + 0.02 + 0.04) / 3)
+    assert np.isnan(row["standard_error"])
     # Nor do rows that a single split has, while others have several.
     of_a = table[(table["dataset"] == "a") & ((table["repeat"] == 1) | (table["method"] == "line"))]
-    (found,) = of_runs(claim, of_a).to_dict("records")
-    assert found["verdict"] == judge.UNDECIDED
-    assert np.isnan(found["standard_error"])
+    (row,) = of_runs(claim, of_a).to_dict("records")
+    assert row["verdict"] == judge.UNDECIDED
+    assert np.isnan(row["standard_error"])
 
 
 def test_statistics_over_an_axis():
@@ -177,8 +177,8 @@ def test_a_spread_of_runs_and_a_run_that_failed():
         "of_runs": "std",
         "within": [4 * 0.57735, 1e-4],
     }
-    (found,) = of_runs(claim, table).to_dict("records")
-    assert found["verdict"] == judge.HOLDS
+    (row,) = of_runs(claim, table).to_dict("records")
+    assert row["verdict"] == judge.HOLDS
     failed = table.assign(status=["failed", *["ok"] * (len(table) - 1)])
     assert of_runs({"where": {"epsilon": 1.0}, "above": -1}, failed)["verdict"][0] == judge.UNKNOWN
     nowhere = of_runs({"where": {"dataset": "avazu"}, "each": ["dataset"], "above": 0}, table)
@@ -202,8 +202,8 @@ def of_places(*errors, **claim):
         for k in range(N_SPLITS)
     ]
     criterion = claim if "within" in claim else {"above": 0, **claim}
-    asked = {"where": {"method": "tree"}, "less": {"method": "line"}, **criterion}
-    return of_runs(asked, pd.DataFrame(rows)).iloc[0]
+    full = {"where": {"method": "tree"}, "less": {"method": "line"}, **criterion}
+    return of_runs(full, pd.DataFrame(rows)).iloc[0]
 
 
 @pytest.mark.parametrize(
@@ -229,10 +229,10 @@ def of_places(*errors, **claim):
 def test_a_place_counts_beyond_two_standard_errors_with_holms_correction(
     errors, every, sides, expected
 ):
-    found = of_places(*errors, **({"every": True} if every else {}))
-    assert (found["n_for"], found["n_against"]) == sides
-    assert found["verdict"] == expected
-    assert f"{sides[0]} for, {sides[1]} against" in claims.readable(found.to_frame().T)["beyond"][0]
+    row = of_places(*errors, **({"every": True} if every else {}))
+    assert (row["n_for"], row["n_against"]) == sides
+    assert row["verdict"] == expected
+    assert f"{sides[0]} for, {sides[1]} against" in claims.readable(row.to_frame().T)["beyond"][0]
 
 
 def test_a_margin_around_a_number_is_judged_from_both_sides():
@@ -249,8 +249,8 @@ def test_the_share_of_places_that_pass_has_an_error_of_its_own():
     def of_share(n_pass):
         ours = table.assign(gain=[1.0] * n_pass + [-1.0] * (19 - n_pass))
         claim = {"where": {"gain": [1, -1]}, "value": "gain", "by": ["dataset"], "share": 0.5}
-        whole = {"name": "C", "claim": "c", "source": "s", "above": 0, **claim}
-        return judge.verdicts([whole], {"accuracy": ours})["verdict"][0]
+        full = {"name": "C", "claim": "c", "source": "s", "above": 0, **claim}
+        return judge.verdicts([full], {"accuracy": ours})["verdict"][0]
 
     # Thirteen of nineteen coins are no wonder.
     assert of_share(13) == judge.UNDECIDED
@@ -259,9 +259,9 @@ def test_the_share_of_places_that_pass_has_an_error_of_its_own():
 
 
 def test_what_was_not_built_refutes_nothing():
-    found = of_places(-9, every=True, not_comparable="its combiner is not built", changed="the bar")
-    assert found["verdict"] == judge.NOT_COMPARABLE
-    (texts,) = claims.readable(found.to_frame().T).to_dict("records")
+    row = of_places(-9, every=True, not_comparable="its combiner is not built", changed="the bar")
+    assert row["verdict"] == judge.NOT_COMPARABLE
+    (texts,) = claims.readable(row.to_frame().T).to_dict("records")
     assert texts["verdict"] == "not comparable: its combiner is not built"
     assert (texts["changed"], texts["“”"[:0]]) == ("the bar", "C")
 
@@ -273,11 +273,11 @@ def test_gains_since_a_base_are_compared():
         line=lambda epsilon, split: 0.9 + epsilon / 10 + split / 50,
     )
     claim = {"where": {"method": "tree"}, "less": {"method": "line"}, "within": [0, 0.01]}
-    (found,) = of_runs({**claim, "base": {"epsilon": 4.0}}, table).to_dict("records")
-    assert found["largest"] == pytest.approx(0)
-    assert found["least"] == pytest.approx(0)
-    assert found["verdict"] == judge.HOLDS
-    assert "less that at epsilon = 4" in found["criterion"]
+    (row,) = of_runs({**claim, "base": {"epsilon": 4.0}}, table).to_dict("records")
+    assert row["largest"] == pytest.approx(0)
+    assert row["least"] == pytest.approx(0)
+    assert row["verdict"] == judge.HOLDS
+    assert "less that at epsilon = 4" in row["criterion"]
     assert of_runs(claim, table)["verdict"][0] == judge.FAILS
 
 
@@ -286,12 +286,12 @@ def test_another_column_is_taken_off_and_one_more_beside():
     claim = {"where": {"arm": "boost"}, "less": {"arm": "boost"}, "value": "bound"}
 
     def of(more):
-        whole = {"name": "C", "claim": "c", "source": "s", "at_most": 0, **claim, **more}
-        return judge.verdicts([whole], {"accuracy": table}).iloc[0]
+        full = {"name": "C", "claim": "c", "source": "s", "at_most": 0, **claim, **more}
+        return judge.verdicts([full], {"accuracy": table}).iloc[0]
 
-    found = of({"less_value": "accuracy"})
-    assert (found["least"], found["largest"]) == pytest.approx((-0.35, 0.03))
-    assert found["criterion"] == "bound less accuracy ≤ 0 in all places"
+    row = of({"less_value": "accuracy"})
+    assert (row["least"], row["largest"]) == pytest.approx((-0.35, 0.03))
+    assert row["criterion"] == "bound less accuracy ≤ 0 in all places"
     assert of({"less_value": "accuracy", "less_plus": "spread"})["largest"] == pytest.approx(0.01)
 
 

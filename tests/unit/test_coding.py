@@ -63,8 +63,8 @@ def test_bins_of_equal_ratio():
 
 def test_one_hot_has_one_entry_a_column():
     codes = np.array([[0, 2], [1, 0]], dtype=np.uint8)
-    found = coding.one_hot(codes, np.array([2, 3]), 0.5).toarray()
-    assert found.tolist() == [[0.5, 0, 0, 0, 0.5], [0, 0.5, 0.5, 0, 0]]
+    rows = coding.one_hot(codes, np.array([2, 3]), 0.5).toarray()
+    assert rows.tolist() == [[0.5, 0, 0, 0, 0.5], [0, 0.5, 0.5, 0, 0]]
 
 
 @pytest.mark.parametrize(("low", "high"), [(0, 1), (0, 1e5), (5, 6), (-10, 100), (-1e-3, 1)])

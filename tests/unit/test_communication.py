@@ -30,12 +30,12 @@ def test_bytes_are_means_of_the_runs_at_one_epsilon():
     runs[-3]["status"] = "failed"
     arms = {"trees": {"method": "trees"}, "central": {"method": "central"}}
     described = sweep.described(pd.DataFrame(runs), arms)
-    found = communication.communication(described, 1)
-    assert found["n_holders"].tolist()[:2] == [4, 10]
-    assert found["bytes_per_holder"].tolist()[:2] == [150, 150]
-    assert found["accuracy"].tolist() == pytest.approx([0.85, 0.85, 0.85])
+    table = communication.communication(described, 1)
+    assert table["n_holders"].tolist()[:2] == [4, 10]
+    assert table["bytes_per_holder"].tolist()[:2] == [150, 150]
+    assert table["accuracy"].tolist() == pytest.approx([0.85, 0.85, 0.85])
     # A method without messages has rounds, perhaps, and no holders.
-    assert found.iloc[2][["rounds", "bytes_total", "n_holders"]].isna().all()
+    assert table.iloc[2][["rounds", "bytes_total", "n_holders"]].isna().all()
     failed = communication.communication(described, 2)
     assert failed["n_failed"].tolist() == [0, 1]
     assert math.isnan(failed["accuracy"][1])

@@ -74,14 +74,14 @@ def test_sparsity():
             "n_repeats": 5,
         }
     )
-    found = comparison.compare_sparsity(rows, ours).set_index("quantity")
-    assert found.loc["features_mean", "published_difference"] == 0
-    assert found.loc["features_mean", "certified"] == 6.6
+    table = comparison.compare_sparsity(rows, ours).set_index("quantity")
+    assert table.loc["features_mean", "published_difference"] == 0
+    assert table.loc["features_mean", "certified"] == 6.6
     error = math.hypot(0.489 / 2, 0.1 / math.sqrt(12))
-    assert found.loc["features_mean", "certified_difference"] == pytest.approx(2 / error)
-    assert found.loc["features_std", "certified_difference"] == pytest.approx(-2.83, abs=0.01)
+    assert table.loc["features_mean", "certified_difference"] == pytest.approx(2 / error)
+    assert table.loc["features_std", "certified_difference"] == pytest.approx(-2.83, abs=0.01)
     # A percentage is the mean on another scale.
-    assert found.loc["features_percent", "certified_difference"] == pytest.approx(
+    assert table.loc["features_percent", "certified_difference"] == pytest.approx(
         2 / error, rel=0.02
     )
 
@@ -123,21 +123,21 @@ def compare_settings(selected, folds):
 
 
 def test_settings_differ_by_the_accuracy_that_they_cost():
-    found = compare_settings(chosen(OURS, THEIRS), cells([0.01, 0.03, 0.02]))
-    assert found["quantity"].tolist() == ["density", "learning_rate", "n_rounds"]
-    assert found["printed"].tolist() == [0.5, 0.5, 5]
-    assert found["published"].tolist() == [0.5, 0.25, 9]
-    assert found["certified"].tolist() == [0.5, 0.5, 5]
+    table = compare_settings(chosen(OURS, THEIRS), cells([0.01, 0.03, 0.02]))
+    assert table["quantity"].tolist() == ["density", "learning_rate", "n_rounds"]
+    assert table["printed"].tolist() == [0.5, 0.5, 5]
+    assert table["published"].tolist() == [0.5, 0.25, 9]
+    assert table["certified"].tolist() == [0.5, 0.5, 5]
     error = 0.01 / math.sqrt(3)
-    assert found["published_standard_error"].tolist() == pytest.approx([error] * 3)
-    assert found["published_difference"].tolist() == pytest.approx([0.02 / error] * 3)
-    assert found["certified_difference"].tolist() == [0, 0, 0]
+    assert table["published_standard_error"].tolist() == pytest.approx([error] * 3)
+    assert table["published_difference"].tolist() == pytest.approx([0.02 / error] * 3)
+    assert table["certified_difference"].tolist() == [0, 0, 0]
 
 
 def test_a_printed_setting_that_was_not_trained_has_no_difference():
     folds = cells([0.01, 0.03])
-    found = compare_settings(chosen(OURS, OURS), folds[folds["setting"] == OURS])
-    assert found["published_difference"].isna().all()
+    table = compare_settings(chosen(OURS, OURS), folds[folds["setting"] == OURS])
+    assert table["published_difference"].isna().all()
     failed = folds.assign(
         status=[
             "failed" if s == THEIRS and f == "1/2" else "ok"
@@ -161,11 +161,11 @@ def test_the_bound_and_the_accuracy_beside_it():
             "n_repeats": 10,
         }
     )
-    found = comparison.compare_rademacher(printed("rademacher").iloc[[0]], ours)
-    assert found["printed"].tolist() == [0.37, 0.83]
+    table = comparison.compare_rademacher(printed("rademacher").iloc[[0]], ours)
+    assert table["printed"].tolist() == [0.37, 0.83]
     error = math.hypot(0.02 * math.sqrt(1.1), 0.01 / math.sqrt(12))
-    assert found["certified_difference"].iloc[0] == pytest.approx(0.1 / error)
-    assert found["published_difference"].iloc[0] == 0
+    assert table["certified_difference"].iloc[0] == pytest.approx(0.1 / error)
+    assert table["published_difference"].iloc[0] == 0
 
 
 def test_the_card():
@@ -177,9 +177,9 @@ def test_the_card():
         )
         for calibration in BOTH
     )
-    found = comparison.compare_card(printed("model_card"), printed("model_accuracy"), ours)
-    assert len(found) == 7
-    first, last = found.iloc[0], found.iloc[-1]
+    table = comparison.compare_card(printed("model_card"), printed("model_accuracy"), ours)
+    assert len(table) == 7
+    first, last = table.iloc[0], table.iloc[-1]
     # Votes 3, 1 and, in the model that does not ask, 0.
     assert first["certified"] == pytest.approx(4 / 3)
     assert first["quantity"] == "votes: marital-status : Married-civ-spouse"

@@ -203,8 +203,8 @@ def test_dates_that_make_no_sense_are_refused(own: Any, changes: Any, message: s
 
 def test_texts_fall_into_public_groups(own: Any) -> None:
     values = ["I21", "e10.9", "E11", "Z00", "", "NA", "E12"]
-    found = coded(own, values, TEXT, missing=["NA"])
-    assert found == [HEART, SUGAR, SUGAR, OTHER, NONE, NONE, OTHER]
+    codes = coded(own, values, TEXT, missing=["NA"])
+    assert codes == [HEART, SUGAR, SUGAR, OTHER, NONE, NONE, OTHER]
     domain = datasets.describe("mine").domain
     assert domain.bin_names == (("x = heart", "x = sugar", "x = other", "x = ?"),)
     assert Domain.from_dict(domain.to_dict()) == domain
@@ -274,10 +274,10 @@ def test_parquet_gives_what_the_same_csv_gives(own: Any) -> None:
         "sick": [True, False, True],
     }
     labels = {"column": "sick", "positive": "true", "negative": "false"}
-    found = parquet(own, columns, table, label=labels)
-    assert found.y.tolist() == [1, -1, 1]
+    dataset = parquet(own, columns, table, label=labels)
+    assert dataset.y.tolist() == [1, -1, 1]
     expected = [[1, 10, 9], [1, 10, 9], [0, 2, 1], [0, 1, 2], [0, 1, 2], [0, 1, 2]]
-    assert found.X.T.tolist() == [*expected, *[[1, 10, 9]] * 3, [0, 1, 2]]
+    assert dataset.X.T.tolist() == [*expected, *[[1, 10, 9]] * 3, [0, 1, 2]]
 
 
 def test_no_value_in_parquet_is_no_word_for_it(own: Any) -> None:
@@ -296,8 +296,8 @@ def test_truth_values_that_are_labels_are_spelt_as_the_label_lists_them(
     own: Any, yes: Any, no: Any
 ) -> None:
     label = {"column": "sick", "positive": yes, "negative": no}
-    found = parquet(own, [NUMBER], {"x": [1.0, 2.0], "sick": [True, False]}, label=label)
-    assert found.y.tolist() == [1, -1]
+    dataset = parquet(own, [NUMBER], {"x": [1.0, 2.0], "sick": [True, False]}, label=label)
+    assert dataset.y.tolist() == [1, -1]
 
 
 def test_numbers_of_few_digits_are_those_that_a_file_of_text_shows(own: Any) -> None:
@@ -305,8 +305,8 @@ def test_numbers_of_few_digits_are_those_that_a_file_of_text_shows(own: Any) -> 
     texts = ["0.1", "0.7", "0.3"]
     for kind in (pa.float32(), pa.float16()):
         values = pa.array([float(text) for text in texts], kind)
-        found = parquet(own, [tenths], {"x": values, "sick": ["yes", "no", "yes"]})
-        assert found.X[:, 0].tolist() == coded(own, texts, tenths) == [1, 7, 3]
+        dataset = parquet(own, [tenths], {"x": values, "sick": ["yes", "no", "yes"]})
+        assert dataset.X[:, 0].tolist() == coded(own, texts, tenths) == [1, 7, 3]
 
 
 def test_parquet_is_read_in_pieces_and_from_the_top(own: Any, monkeypatch: Any) -> None:

@@ -102,12 +102,12 @@ def test_a_shipped_description_is_complete(name: str) -> None:
 
 def test_widths_are_of_all_that_ships() -> None:
     """What a user has added beside them is not ours to test."""
-    found = subprocess.run(
+    result = subprocess.run(
         ["git", "ls-files", "resources/datasets"], cwd=ROOT, capture_output=True, text=True
     )
-    if found.returncode or not found.stdout:
+    if result.returncode or not result.stdout:
         pytest.skip("not a git checkout")
-    assert {Path(name).stem for name in found.stdout.split()} == set(WIDTHS)
+    assert {Path(name).stem for name in result.stdout.split()} == set(WIDTHS)
 
 
 def test_adult_columns() -> None:

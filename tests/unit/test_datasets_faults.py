@@ -103,9 +103,9 @@ def test_a_change_of_the_base_is_noticed(own: Any) -> None:
 
 def test_data_of_an_earlier_version_are_coded_again(saved: Path) -> None:
     path = saved / "domain.json"
-    found = json.loads(path.read_text())
-    del found["origin"]
-    path.write_text(json.dumps(found))
+    facts = json.loads(path.read_text())
+    del facts["origin"]
+    path.write_text(json.dumps(facts))
     assert not datasets.is_current(saved)
     for damaged in ("{", "{}", "[]"):
         path.write_text(damaged)
@@ -155,10 +155,10 @@ def test_a_file_is_summed_once_a_load(own: Any, monkeypatch: pytest.MonkeyPatch)
     for name in ("load", "dataset"):
         module = import_module(f"privcurve.datasets.{name}")
         monkeypatch.setattr(module, "sha256_of", lambda path: read.append(path) or _sha256(path))
-    found = datasets.load("mine")
+    loaded = datasets.load("mine")
     files = [path for path in read if path.suffix == ".csv"]
-    assert files == list(map(Path, found.origin["local"]))
-    assert found.sources == {path.name: _sha256(path) for path in files}
+    assert files == list(map(Path, loaded.origin["local"]))
+    assert loaded.sources == {path.name: _sha256(path) for path in files}
 
 
 def _sha256(path: Path) -> str:

@@ -91,9 +91,9 @@ def test_a_quote_that_never_ends(own: Any) -> None:
 
 
 def test_damaged_inside(own: Any) -> None:
-    whole = gzip.compress(b"age,town,note,sick\n" * 1000, mtime=0)
+    content = gzip.compress(b"age,town,note,sick\n" * 1000, mtime=0)
     own(files={"train": {"local": "data/mine.csv.gz"}})
-    Path("data/mine.csv.gz").write_bytes(whole[:12] + b"\xff" * 20 + whole[32:])
+    Path("data/mine.csv.gz").write_bytes(content[:12] + b"\xff" * 20 + content[32:])
     refused(r"mine\.csv\.gz can't be read")
 
 
@@ -208,9 +208,9 @@ def test_every_key_of_a_description_is_described() -> None:
     schema = Path(datasets.__file__).with_name("dataset.schema.yaml")
     tree = yaml.safe_load(schema.read_text(encoding="utf-8"))
     conditions = {"then", "else", "if", "allOf"}
-    found = dict(_properties({k: v for k, v in tree.items() if k not in conditions}))
-    assert {"records", "first", "spacing", "zero_based"} <= set(found)
-    for key, spec in found.items():
+    keys = dict(_properties({k: v for k, v in tree.items() if k not in conditions}))
+    assert {"records", "first", "spacing", "zero_based"} <= set(keys)
+    for key, spec in keys.items():
         assert "description" in spec or "$ref" in spec or {"const"} & set(spec) or "not" in spec, (
             key
         )
@@ -261,11 +261,11 @@ def test_large_files_need_little_memory(name: str, most: int, tmp_path: Path) ->
     command = [sys.executable, "-c", code, name, "--output", str(tmp_path / name)]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     assert int(done.stdout.split()[-1]) < most
-    found = datasets.read(tmp_path / name)
+    dataset = datasets.read(tmp_path / name)
     if name == "mnist":
-        assert np.bincount(found.y).tolist() == MNIST_DIGITS
+        assert np.bincount(dataset.y).tolist() == MNIST_DIGITS
     else:
-        assert (found.y == -1).sum() == 97278
+        assert (dataset.y == -1).sum() == 97278
 
 
 def test_import_is_light() -> None:

@@ -228,10 +228,10 @@ def test_truth_values_of_excel_are_what_the_column_lists(own: Any, listed: list[
     rows = [["seen", "sick"], [True, 1], [False, 0], [True, 0], ["so", 1]]
     workbook(Path("data/mine.xlsx"), {"Data": [["a title"], *rows]})
     titles = datasets.describe("mine").domain.columns[0].titles
-    found = [titles[code] for (code,) in datasets.load("mine").X]
+    labels = [titles[code] for (code,) in datasets.load("mine").X]
     right = {str(value).lower(): str(value) for value in listed} | {"so": "other"}
     right |= {"true": "1", "false": "0"} if 0 in listed else {}
-    assert found == [right.get(text, "other") for text in ("true", "false", "true", "so")]
+    assert labels == [right.get(text, "other") for text in ("true", "false", "true", "so")]
 
 
 # idx -------------------------------------------------------------------------------
@@ -307,11 +307,11 @@ def test_idx_files_need_labels_and_others_have_none(own: Any) -> None:
 def test_pieces_make_no_difference(
     own: Any, n_records: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    whole = datasets.load("mine")
+    dataset = datasets.load("mine")
     monkeypatch.setattr(table, "MOST_RECORDS", n_records)
     again = datasets.load("mine")
-    assert again.checksum == whole.checksum
-    assert (again.n_clipped, again.clipped) == (whole.n_clipped, whole.clipped)
+    assert again.checksum == dataset.checksum
+    assert (again.n_clipped, again.clipped) == (dataset.n_clipped, dataset.clipped)
     own([*LINES[:4], "17.5,Bergen,w,yes"])
     refused(r"line 5 of .*'Bergen'")
 

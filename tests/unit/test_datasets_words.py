@@ -72,26 +72,26 @@ def many(own: Any) -> Any:
 @pytest.mark.usefixtures("many")
 def test_first_records_of_the_more_frequent_label() -> None:
     variant(records={"balance": "first"}, n_rows=20)
-    whole, other = datasets.load("mine"), datasets.load("other")
-    negative = np.flatnonzero(whole.y == -1)[:10]
-    positive = np.flatnonzero(whole.y == 1)
+    dataset, other = datasets.load("mine"), datasets.load("other")
+    negative = np.flatnonzero(dataset.y == -1)[:10]
+    positive = np.flatnonzero(dataset.y == 1)
     keep = np.sort([*negative, *positive])
-    assert np.array_equal(other.X, whole.X[keep])
-    assert np.array_equal(other.y, whole.y[keep])
+    assert np.array_equal(other.X, dataset.X[keep])
+    assert np.array_equal(other.y, dataset.y[keep])
     # The test part stays as it is.
     assert other.y_test is not None
-    assert np.array_equal(other.X_test, whole.X_test)  # type: ignore[arg-type]
+    assert np.array_equal(other.X_test, dataset.X_test)  # type: ignore[arg-type]
 
 
 @pytest.mark.usefixtures("many")
 def test_random_records_follow_the_seed() -> None:
-    found = []
+    samples = []
     for seed in (1, 1, 2):
         variant(records={"balance": "random", "seed": seed}, n_rows=20)
-        found.append(datasets.load("other"))
-        assert found[-1].y.sum() == 0
-    assert found[0].checksum == found[1].checksum
-    assert found[0].checksum != found[2].checksum
+        samples.append(datasets.load("other"))
+        assert samples[-1].y.sum() == 0
+    assert samples[0].checksum == samples[1].checksum
+    assert samples[0].checksum != samples[2].checksum
 
 
 @pytest.mark.usefixtures("many")
@@ -101,8 +101,8 @@ def test_parts_are_pooled_then_cut_then_balanced() -> None:
     assert other.y_test is None
     assert (other.y == 1).sum() == 10
     variant(records={"parts": ["train", "test"]}, n_rows=50)
-    whole = datasets.load("other")
-    assert whole.X[40:, 1].tolist() == [2] * 10  # the test part's towns are missing
+    dataset = datasets.load("other")
+    assert dataset.X[40:, 1].tolist() == [2] * 10  # the test part's towns are missing
     variant(records={"parts": ["test", "train"], "first": 12}, n_rows=12)
     assert datasets.load("other").X[:, 1].tolist() == [2] * 10 + [0] * 2
 

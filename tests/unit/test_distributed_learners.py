@@ -53,7 +53,7 @@ CASES += [(3, c) for c in ("gini", "entropy", "zero_one")]
 @pytest.mark.parametrize(("n_classes", "criterion"), CASES)
 @pytest.mark.parametrize("n_splits", [5, 60])
 def test_published_trees_are_those_of_the_plain_algorithm(n_classes, criterion, n_splits):
-    asked = reference.questions(N_BINS, ORDERED)
+    triples = reference.questions(N_BINS, ORDERED)
     numbers = list_questions(np.array(N_BINS), ORDERED).numbers.tolist()
     for seed in range(4):
         X, y = problem(60, n_classes, seed)
@@ -67,7 +67,7 @@ def test_published_trees_are_those_of_the_plain_algorithm(n_classes, criterion, 
             [int(c > 0) for c in labels] if n_classes == 2 else labels,
         )
         made = reference.check_best_first(
-            tree, X.tolist(), y.tolist(), asked, n_classes, criterion, n_splits
+            tree, X.tolist(), y.tolist(), triples, n_classes, criterion, n_splits
         )
         # The zero-one error soon gains nothing.
         least = 1 if criterion == "zero_one" else min(n_splits, 6)
@@ -76,12 +76,12 @@ def test_published_trees_are_those_of_the_plain_algorithm(n_classes, criterion, 
 
 @pytest.mark.parametrize(("n_classes", "criterion"), CASES)
 def test_certified_trees_are_those_of_the_plain_algorithm(n_classes, criterion):
-    asked = reference.questions(N_BINS, ORDERED)
+    triples = reference.questions(N_BINS, ORDERED)
     for seed in range(4):
         X, y = problem(60, n_classes, seed)
         model = learner("distributed_topdown", n_classes, criterion=criterion, trust="secure_sum")
         model.fit(X, labels_of(y, n_classes))
-        expected = reference.by_levels(X.tolist(), y.tolist(), asked, n_classes, criterion, 3)
+        expected = reference.by_levels(X.tolist(), y.tolist(), triples, n_classes, criterion, 3)
         assert nested(model, n_classes) == expected
 
 
@@ -102,8 +102,8 @@ def test_random_trees_are_those_of_the_plain_algorithm(n_classes, trust):
     ]
     unit = 2.0 ** -(30 - int(np.ceil(np.log2(80))))
     expected = reference.random_tree_scores(X.tolist(), y.tolist(), plain, n_classes, 3, 1.0, unit)
-    found = model.decision_function(X)
-    assert found.reshape(80, -1) == pytest.approx(np.array(expected), abs=1e-7)
+    scores = model.decision_function(X)
+    assert scores.reshape(80, -1) == pytest.approx(np.array(expected), abs=1e-7)
 
 
 @pytest.mark.parametrize("delta", [0.0, 1e-5])
@@ -147,9 +147,9 @@ def test_under_a_secure_sum_only_the_noise_depends_on_the_number_of_holders(name
 
 
 def test_random_questions_cover_columns_evenly():
-    asked = list_questions(np.array(N_BINS), ORDERED)
-    drawn = draw_trees(asked, 4000, 2, np.random.default_rng(0))
-    shares = np.bincount(asked.columns[drawn.ravel()]) / drawn.size
+    triples = list_questions(np.array(N_BINS), ORDERED)
+    drawn = draw_trees(triples, 4000, 2, np.random.default_rng(0))
+    shares = np.bincount(triples.columns[drawn.ravel()]) / drawn.size
     assert shares == pytest.approx([1 / 3] * 3, abs=0.02)
     within = np.bincount(drawn.ravel(), minlength=8) / drawn.size
     assert within == pytest.approx(np.repeat([1 / 6, 1 / 6, 1 / 12], [2, 2, 4]), abs=0.01)

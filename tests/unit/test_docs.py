@@ -90,15 +90,15 @@ def test_targets_of_snakemake_come_before_its_options(page):
 
 def test_commands_of_the_pages_are_understood():
     parser = _parser()
-    found = [
+    commands = [
         line.partition("#")[0]
         for page in PAGES
         for block in FENCED.findall(page.read_text())
         for line in block.splitlines()
         if line.startswith("privcurve ")
     ]
-    assert len(found) > 10
-    for line in found:
+    assert len(commands) > 10
+    for line in commands:
         parser.parse_args(shlex.split(line)[1:])
 
 

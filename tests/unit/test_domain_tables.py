@@ -50,26 +50,26 @@ def table(frame):
     return domains.error_frame(frame, list(ERRORS), arms, "base")
 
 
-def row(found, dataset, arm):
-    return found[(found["dataset"] == dataset) & (found["arm"] == arm)].iloc[0]
+def row(frame, dataset, arm):
+    return frame[(frame["dataset"] == dataset) & (frame["arm"] == arm)].iloc[0]
 
 
 def test_wins_are_paired_and_by_two_standard_errors():
-    found = table(runs())
+    frame = table(runs())
     # Better by a tenth each time: no doubt, though the trainings themselves differ by as much.
-    sure = row(found, "one", "good")
+    sure = row(frame, "one", "good")
     assert sure["gain"] == pytest.approx(0.1)
     assert sure["gain_standard_error"] == pytest.approx(0, abs=1e-12)
     assert sure["verdict"] == "win"
     assert bool(sure["best"])
     # Better in one of four: a gain of 0.025 with a standard error of 0.025.
-    unsure = row(found, "two", "good")
+    unsure = row(frame, "two", "good")
     assert unsure["gain"] == pytest.approx(0.025)
     assert unsure["gain_standard_error"] == pytest.approx(0.025)
     assert unsure["verdict"] == "tie"
-    assert row(found, "two", "odd")["verdict"] == "loss"
-    assert row(found, "one", "odd")["verdict"] == "tie"
-    assert pd.isna(row(found, "one", "base")["verdict"])
+    assert row(frame, "two", "odd")["verdict"] == "loss"
+    assert row(frame, "one", "odd")["verdict"] == "tie"
+    assert pd.isna(row(frame, "one", "base")["verdict"])
 
 
 def test_wins_and_mean_ranks_are_counted():
@@ -83,23 +83,23 @@ def test_wins_and_mean_ranks_are_counted():
 def test_a_failed_training_takes_the_mean_and_the_rank():
     frame = runs()
     frame.loc[(frame["dataset"] == "one") & (frame["arm"] == "good"), "status"] = "failed"
-    found = table(frame)
-    failed = row(found, "one", "good")
+    outcomes = table(frame)
+    failed = row(outcomes, "one", "good")
     assert math.isnan(failed["error"])
     assert math.isnan(failed["rank"])
     assert pd.isna(failed["verdict"])
     assert not failed["best"]
-    assert row(found, "one", "base")["rank"] == 1.5
+    assert row(outcomes, "one", "base")["rank"] == 1.5
 
 
 def test_without_privacy_there_is_neither_rank_nor_rival():
     free = runs({name: {"free": [0.0] * 4} for name in ERRORS}, math.inf)
-    found = table(pd.concat([runs(), free]))
-    only = row(found, "one", "free")
+    frame = table(pd.concat([runs(), free]))
+    only = row(frame, "one", "free")
     assert math.isnan(only["rank"])
     assert not only["best"]
     titles = {arm: arm.title() for arm in ("base", "good", "odd", "free")}
-    shown = domains.readable(found, titles, "base")
+    shown = domains.readable(frame, titles, "base")
     assert shown["Free"].tolist() == ["0.000", "0.000", "–", "–"]
     assert shown["Good"].tolist() == ["**0.250**", "**0.125**", "1/1/0", "1.00"]
 
@@ -126,20 +126,20 @@ def many(gaps):
 
 def test_pairs_that_always_differ_are_told_apart_from_those_that_do_not():
     frame = many(lambda i: {"a": 0.0, "b": 0.001 * (-1) ** i, "c": 0.05 + 0.001 * i})
-    found = ranks.pairs(frame).set_index(["arm", "other"])
-    assert found["friedman_p"].iloc[0] < 1e-4
-    told = {frozenset(pair): differs for pair, differs in found["differs"].items()}
+    tests = ranks.pairs(frame).set_index(["arm", "other"])
+    assert tests["friedman_p"].iloc[0] < 1e-4
+    told = {frozenset(pair): differs for pair, differs in tests["differs"].items()}
     assert told[frozenset("ac")]
     assert told[frozenset("bc")]
     assert not told[frozenset("ab")]
-    assert [sorted(group) for group in ranks.groups(found.reset_index())] == [["a", "b"]]
+    assert [sorted(group) for group in ranks.groups(tests.reset_index())] == [["a", "b"]]
 
 
 def test_equal_arms_do_not_differ():
-    found = ranks.pairs(many(lambda _: {"a": 0.0, "b": 0.0, "c": 0.0}))
-    assert found["p_value"].tolist() == [1.0, 1.0, 1.0]
-    assert found["mean_rank"].tolist() == [2.0, 2.0, 2.0]
-    assert ranks.groups(found) == [["a", "b", "c"]]
+    frame = ranks.pairs(many(lambda _: {"a": 0.0, "b": 0.0, "c": 0.0}))
+    assert frame["p_value"].tolist() == [1.0, 1.0, 1.0]
+    assert frame["mean_rank"].tolist() == [2.0, 2.0, 2.0]
+    assert ranks.groups(frame) == [["a", "b", "c"]]
 
 
 def test_ranks_need_two_of_each():
@@ -156,7 +156,7 @@ def test_ranks_are_of_the_datasets_that_are_named(monkeypatch):
     table["dataset"] = table["dataset"].map(names)
     written = []
     context = SimpleNamespace(
-        request=asked("mean_ranks", two, datasets=list(names.values())),
+        request=request_of("mean_ranks", two, datasets=list(names.values())),
         table_of=lambda word: table,
         write=lambda made: written.append(made.frame),
         draw=lambda figure, frame: None,
@@ -169,8 +169,8 @@ def test_ranks_are_of_the_datasets_that_are_named(monkeypatch):
 
 
 def test_the_diagram_draws_a_line_an_arm_and_its_bars():
-    found = ranks.pairs(many(lambda i: {"a": 0.0, "b": 0.001 * (-1) ** i, "c": 0.05}))
-    figure = mean_ranks.draw(found, {"a": "First", "b": "Second", "c": "Third"})
+    frame = ranks.pairs(many(lambda i: {"a": 0.0, "b": 0.001 * (-1) ** i, "c": 0.05}))
+    figure = mean_ranks.draw(frame, {"a": "First", "b": "Second", "c": "Third"})
     (panel,) = figure.axes
     texts = [text.get_text() for text in panel.texts]
     assert any(text.startswith("First 1.") or text.startswith("Second 1.") for text in texts)
@@ -188,7 +188,7 @@ def test_bold_cells_are_bold_in_latex_too(tmp_path):
     assert "| **0.1**    |" in (tmp_path / "table.md").read_text()
 
 
-def asked(word, options=None, **changes):
+def request_of(word, options=None, **changes):
     raw = {key: value for key, value in {**STUDY, **changes}.items() if value is not None}
     return ask(OUTPUTS, study.from_mapping(raw, "tiny", "tiny.yaml"), word, options or {}, "tiny")
 
@@ -215,7 +215,7 @@ def asked(word, options=None, **changes):
 )
 def test_what_can_not_be_shown_is_refused_by_name(word, options, changes, told):
     with pytest.raises(study.StudyError, match=told):
-        asked(word, options, **changes)
+        request_of(word, options, **changes)
 
 
 def test_a_table_of_some_neighbours_has_their_methods_and_the_baseline():
@@ -223,25 +223,25 @@ def test_a_table_of_some_neighbours_has_their_methods_and_the_baseline():
     learners = {"gam": gam, "added": {**gam, "neighbours": "add-remove"}, "boost": BOOST}
     shown = ["gam~certified~delta=1e-05", "added~certified~delta=1e-05"]
     options = {"baseline": shown[0], "neighbours": "add-remove"}
-    request = asked("error_table", options, learners=learners)
+    request = request_of("error_table", options, learners=learners)
     assert domains.shown(request) == shown
     assert {arm for _, arm in request.output.reads(request).curves} == set(shown)
 
 
 def test_an_arm_is_named_with_its_calibration_where_there_are_both():
-    titles = arm_titles(asked("error_table"))
+    titles = arm_titles(request_of("error_table"))
     assert titles["boost~certified"].endswith(", certified, unpaid")
     assert "," not in titles["majority"]
 
 
 def test_an_arm_is_named_by_its_kind_where_others_are_by_rule():
-    titles = arm_titles(asked("error_table"))
+    titles = arm_titles(request_of("error_table"))
     assert "paid" not in next(title for name, title in titles.items() if "rule" in name)
-    alone = arm_titles(asked("error_table", learners={"boost": BOOST}))
+    alone = arm_titles(request_of("error_table", learners={"boost": BOOST}))
     assert alone["boost~certified"].endswith(", certified")
 
 
 def test_an_arm_is_named_with_its_delta_where_others_have_none():
     boost = {**BOOST, "calibrations": ["certified"], "deltas": [0, 1e-5]}
-    titles = arm_titles(asked("error_table", learners={"boost": boost}))
+    titles = arm_titles(request_of("error_table", learners={"boost": boost}))
     assert [title.partition(", δ")[2] for title in titles.values()] == ["", " = 10⁻⁵"]

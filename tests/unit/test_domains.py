@@ -64,8 +64,8 @@ def test_the_real_file(name: str) -> None:
     n_rows, n_columns, rarer = DOMAINS[VARIANTS.get(name, name)]
     data = datasets.load(name)
     assert data.X.shape == (n_rows, n_columns)
-    found = min(np.mean(data.y == sign) for sign in (-1, 1))
-    assert found == pytest.approx(rarer, abs=6e-4)
+    share = min(np.mean(data.y == sign) for sign in (-1, 1))
+    assert share == pytest.approx(rarer, abs=6e-4)
     # Bounds that were set without the file cut little off it.
     assert max(data.clipped["train"].values(), default=0) < 0.02
 

@@ -21,14 +21,14 @@ def problem(n=600, seed=0):
 def plain_votes(X, y, order, ends, n_bins, n_passes, pool):
     """Teachers in plain Python."""
     votes = np.zeros(len(pool), dtype=int)
-    rows, asked = one_hot(X, n_bins).toarray(), one_hot(pool, n_bins).toarray()
+    rows, queries = one_hot(X, n_bins).toarray(), one_hot(pool, n_bins).toarray()
     for start, end in zip([0, *ends], ends, strict=False):
         weights = np.zeros(n_bins.sum())
         for t in range(n_passes):
             for i in order[start:end]:
                 slope = y[i] / (1 + math.exp(y[i] * rows[i] @ weights))
                 weights += 2 / (X.shape[1] * (1 + t)) * slope * rows[i]
-        votes += np.where(asked @ weights > 0, 1, -1)
+        votes += np.where(queries @ weights > 0, 1, -1)
     return votes
 
 
@@ -89,11 +89,11 @@ def test_few_records_make_few_teachers():
 
 
 def test_the_student_sees_no_record(monkeypatch):
-    asked = []
+    queries = []
     train = DPBaggingClassifier._regress
 
     def watched(self, pool, answers):
-        asked.append(pool.copy())
+        queries.append(pool.copy())
         return train(self, pool, answers)
 
     monkeypatch.setattr(DPBaggingClassifier, "_regress", watched)
@@ -101,6 +101,6 @@ def test_the_student_sees_no_record(monkeypatch):
         X, y, n_bins = problem(200, seed)
         DPBaggingClassifier(n_bins=n_bins, random_state=7).fit(X, y)
     # The pool comes from the domain alone: other records, the same pool.
-    assert np.array_equal(*asked)
-    assert asked[0].shape == (300, 3)
-    assert (asked[0].max(axis=0) + 1 == n_bins).all()
+    assert np.array_equal(*queries)
+    assert queries[0].shape == (300, 3)
+    assert (queries[0].max(axis=0) + 1 == n_bins).all()

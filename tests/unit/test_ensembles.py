@@ -39,26 +39,26 @@ def boosted(more, errors, epsilon=1.0, **rest):
 
 def test_folds_stand_side_by_side():
     shuffled = boosted(OC, [0.1, 0.2, 0.6]).iloc[[2, 0, 1]]
-    found = errors_of(shuffled, cells("dp_forest", {"n_trees": 21, "depth": 2}, [0.3] * 3))
-    row = found[found["learner"] == "bdpe"].iloc[0]
+    table = errors_of(shuffled, cells("dp_forest", {"n_trees": 21, "depth": 2}, [0.3] * 3))
+    row = table[table["learner"] == "bdpe"].iloc[0]
     assert row[["fold~1/3", "fold~2/3", "fold~3/3"]].tolist() == pytest.approx([0.1, 0.2, 0.6])
     assert row["error"] == pytest.approx(0.3)
     assert row["error_std"] == pytest.approx(np.std([0.1, 0.2, 0.6], ddof=1))
     assert row[["alpha", "leverage", "clamp", "n_leaves"]].tolist() == ["O.C.", "exact", 10.0, 4.0]
     # What a setting does not name is the learner's default.
-    assert found[found["learner"] == "dp_forest"]["forest"].tolist() == ["RF-L"]
+    assert table[table["learner"] == "dp_forest"]["forest"].tolist() == ["RF-L"]
 
 
 def test_a_failed_fold_takes_the_mean():
     part = boosted(OC, [0.1, 0.2])
     part.loc[0, "status"] = "failed"
-    found = errors_of(part)
-    assert found["error"].isna().all()
-    assert ensembles.least_errors(found).empty
+    table = errors_of(part)
+    assert table["error"].isna().all()
+    assert ensembles.least_errors(table).empty
 
 
 def test_least_errors_and_how_far_they_lie_apart():
-    found = ensembles.least_errors(
+    table = ensembles.least_errors(
         errors_of(
             boosted(OC, [0.3, 0.3], tree_share=0.1),
             boosted(OC, [0.2, 0.2], tree_share=0.9),
@@ -66,10 +66,10 @@ def test_least_errors_and_how_far_they_lie_apart():
             boosted({**OC, "leverage": "constant"}, [0.0, 0.0]),
         )
     ).set_index("alpha")
-    assert found["error"].to_dict() == pytest.approx({"O.C.": 0.2, "0.1": 0.25})
-    assert found["behind"].to_dict() == pytest.approx({"O.C.": 0.0, "0.1": 0.05})
-    assert found.loc["O.C.", "share_spread"] == pytest.approx(0.1)
-    assert found.loc["O.C.", "tree_share"] == 0.9
+    assert table["error"].to_dict() == pytest.approx({"O.C.": 0.2, "0.1": 0.25})
+    assert table["behind"].to_dict() == pytest.approx({"O.C.": 0.0, "0.1": 0.05})
+    assert table.loc["O.C.", "share_spread"] == pytest.approx(0.1)
+    assert table.loc["O.C.", "tree_share"] == 0.9
 
 
 def test_ties_count_for_all_and_shuffles_know_no_better():
@@ -80,13 +80,13 @@ def test_ties_count_for_all_and_shuffles_know_no_better():
         for more, error in ((OC, 0.1), (LOW, 0.1 if tied else 0.2)):
             setting = {**more, "n_trees": 2, "depth": 2, "tree_share": 0.5}
             parts.append(cells("bdpe", setting, [error, error], dataset=name))
-    found = ensembles.best_alphas(errors_of(*parts), printed, 7).set_index("alpha")
-    assert found["n_best"].to_dict() == {"O.C.": n, "0.1": 1}
-    assert found["lead"].to_dict() == {"O.C.": n - 1, "0.1": 1 - n}
-    assert found.loc["O.C.", "printed"] == 14
+    table = ensembles.best_alphas(errors_of(*parts), printed, 7).set_index("alpha")
+    assert table["n_best"].to_dict() == {"O.C.": n, "0.1": 1}
+    assert table["lead"].to_dict() == {"O.C.": n - 1, "0.1": 1 - n}
+    assert table.loc["O.C.", "printed"] == 14
     # Coins and the tie: 10 on average, with a standard error of 0.15 over 200 shuffles.
-    assert found.loc["O.C.", "shuffled_mean"] == pytest.approx(n / 2 + 0.5, abs=0.7)
-    assert found.loc["O.C.", "n_best"] > found.loc["O.C.", "shuffled_95"]
+    assert table.loc["O.C.", "shuffled_mean"] == pytest.approx(n / 2 + 0.5, abs=0.7)
+    assert table.loc["O.C.", "n_best"] > table.loc["O.C.", "shuffled_95"]
     # The printed count is of nineteen domains: beside fewer it says nothing.
     assert ensembles.best_alphas(errors_of(*parts[:8]), printed, 7)["printed"].isna().all()
 
@@ -102,11 +102,11 @@ def test_duels_are_students_paired():
         boosted(LOW, close),
         boosted({**OC, "leverage": "constant"}, forest),
     )
-    found = ensembles.duels(frame)
-    assert set(found["depth"]) == {2}
+    table = ensembles.duels(frame)
+    assert set(table["depth"]) == {2}
     from scipy import stats
 
-    by = found.set_index(["alpha", "leverage"])
+    by = table.set_index(["alpha", "leverage"])
     assert by.loc[("O.C.", "exact"), "won"]
     expected = stats.ttest_rel(forest, close).pvalue
     assert by.loc[("0.1", "exact"), "p_value"] == pytest.approx(expected)
@@ -116,11 +116,11 @@ def test_duels_are_students_paired():
     printed = pd.DataFrame(
         {"n_trees": [2], "forest": ["RF-L"], "alpha": ["O.C."], "percent_wins": [82]}
     )
-    whole = ensembles.overall_wins(found, printed)
-    mine = whole[(whole["alpha"] == "O.C.") & (whole["leverage"] == "exact")]
+    overall = ensembles.overall_wins(table, printed)
+    mine = overall[(overall["alpha"] == "O.C.") & (overall["leverage"] == "exact")]
     assert mine.set_index("epsilon")["percent_wins"].to_dict() == {"all": 100.0, "1": 100.0}
     assert mine.set_index("epsilon")["printed"].to_dict()["all"] == 82
-    lost = whole[whole["leverage"] == "constant"]
+    lost = overall[overall["leverage"] == "constant"]
     assert lost["percent_wins"].isna().all()
     assert (lost["share_not_significant"] == 1).all()
 
@@ -134,9 +134,9 @@ def test_a_duel_is_significant_at_the_level_of_the_paper():
         cells("dp_forest", {"n_trees": 21, "depth": 2}, [0.3] * 10),
         *(boosted(m, 0.3 - gaps[n]) for n, m in (("O.C.", OC), ("0.1", LOW))),
     )
-    found = ensembles.duels(frame).set_index("alpha")
-    assert found["p_value"].to_dict() == pytest.approx({"O.C.": 0.0287, "0.1": 0.0092}, rel=0.01)
-    assert found["won"].to_dict() == {"O.C.": False, "0.1": True}
+    table = ensembles.duels(frame).set_index("alpha")
+    assert table["p_value"].to_dict() == pytest.approx({"O.C.": 0.0287, "0.1": 0.0092}, rel=0.01)
+    assert table["won"].to_dict() == {"O.C.": False, "0.1": True}
 
 
 def test_folds_that_failed_on_either_side_do_not_count():
@@ -149,15 +149,15 @@ def test_folds_that_failed_on_either_side_do_not_count():
     parts[1].loc[[3, 7], "status"] = "failed"
     # One fold alone is no sample.
     parts[2].loc[1:, "status"] = "failed"
-    (found,) = ensembles.duels(errors_of(*parts)).to_dict("records")
+    (row,) = ensembles.duels(errors_of(*parts)).to_dict("records")
     from scipy import stats
 
     kept = [k for k in range(10) if k not in (3, 7)]
     expected = stats.ttest_rel(theirs[kept], mine[kept])
-    assert found["alpha"] == "O.C."
-    assert found["p_value"] == pytest.approx(expected.pvalue)
-    assert found["gain"] == pytest.approx(np.mean(theirs[kept] - mine[kept]))
-    assert found["won"]
+    assert row["alpha"] == "O.C."
+    assert row["p_value"] == pytest.approx(expected.pvalue)
+    assert row["gain"] == pytest.approx(np.mean(theirs[kept] - mine[kept]))
+    assert row["won"]
 
 
 def test_domains_stand_beside_the_printed_ones_and_the_theorem():
@@ -213,8 +213,8 @@ def test_profiles_have_a_panel_for_each_question_of_the_paper():
 def test_a_profile_rises_from_nothing_to_all():
     frame = pd.DataFrame({"error": [0.3, 0.1, 0.2, 0.5]})
     lines = pd.Series(["a", "a", "a", "b"])
-    found = error_profiles.profile(frame, "p", lines)
-    mine = found[found["line"] == "a"]
+    table = error_profiles.profile(frame, "p", lines)
+    mine = table[table["line"] == "a"]
     assert mine["error"].tolist() == [0.1, 0.1, 0.2, 0.3, 0.5]
     assert mine["value"].tolist() == pytest.approx([0, 1 / 3, 2 / 3, 1, 1])
 
@@ -237,6 +237,6 @@ def test_printed_numbers_are_those_of_the_text():
 
 def test_domains_of_the_paper_are_ours():
     domains = pd.read_csv(PRINTED / "table2_domains.csv")["domain"].map(ensembles.our_name)
-    known = {path.stem for path in Path("resources/datasets").glob("*.yaml")}
-    assert set(domains) <= known
+    names = {path.stem for path in Path("resources/datasets").glob("*.yaml")}
+    assert set(domains) <= names
     assert len(domains) == 19

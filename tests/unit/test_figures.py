@@ -67,7 +67,7 @@ def draw(frame, datasets=DATASETS, titles=TITLES):
 
 
 def line(panel, arm):
-    return next(found for found in panel.get_lines() if found.get_label() == arm)
+    return next(curve for curve in panel.get_lines() if curve.get_label() == arm)
 
 
 @pytest.mark.parametrize("n", [1, 2, 3, 4])
@@ -76,7 +76,7 @@ def test_one_panel_a_dataset_and_one_line_an_arm(n):
     figure = draw(accuracy(datasets), datasets)
     assert [panel.get_title() for panel in figure.axes] == list(datasets.values())
     for panel in figure.axes:
-        assert {found.get_label() for found in panel.get_lines()} >= set(TITLES)
+        assert {curve.get_label() for curve in panel.get_lines()} >= set(TITLES)
         assert len(line(panel, "lazybb~certified").get_xdata()) == len(EPSILONS)
         assert panel.get_xscale() == "log"
     width = style.COLUMN_WIDTH if n == 1 else style.TEXT_WIDTH
@@ -85,11 +85,11 @@ def test_one_panel_a_dataset_and_one_line_an_arm(n):
 
 def test_the_values_are_those_of_the_frame():
     frame = accuracy().sample(frac=1, random_state=3)
-    found = line(draw(frame).axes[1], "dp_lr~published")
+    curve = line(draw(frame).axes[1], "dp_lr~published")
     rows = frame[(frame["dataset"] == "codrna") & (frame["arm"] == "dp_lr~published")]
     rows = rows.sort_values("epsilon")
-    np.testing.assert_array_equal(found.get_xdata(), rows["epsilon"])
-    np.testing.assert_array_equal(found.get_ydata(), rows["accuracy"])
+    np.testing.assert_array_equal(curve.get_xdata(), rows["epsilon"])
+    np.testing.assert_array_equal(curve.get_ydata(), rows["accuracy"])
 
 
 def test_the_legend_names_every_curve_its_calibration_and_what_its_settings_cost():
@@ -122,9 +122,9 @@ def test_the_best_by_rule_at_each_epsilon_is_underlaid():
     rows = frame["arm"].isin(["one_rule~certified", "dp_lr~certified"])
     mine = frame[rows & (frame["dataset"] == "adult")].groupby("epsilon")["accuracy"].max()
     figure = draw(frame[rows], titles=titles)
-    found = line(figure.axes[0], "_envelope")
-    assert found.get_xdata().tolist() == mine.index.tolist()
-    assert found.get_ydata().tolist() == mine.tolist()
+    curve = line(figure.axes[0], "_envelope")
+    assert curve.get_xdata().tolist() == mine.index.tolist()
+    assert curve.get_ydata().tolist() == mine.tolist()
     assert figure.legends[0].get_texts()[-1].get_text() == curves.ENVELOPE_NAME
     # Neither one curve alone, nor one whose settings were not paid for, is an envelope.
     frame.loc[frame["arm"] == "dp_lr~certified", "kind"] = kinds.UNPAID
@@ -187,14 +187,14 @@ def test_a_method_looks_the_same_whatever_stands_beside_it():
         methods = list(content.get("learners", ()))
         lines = ("lr", "lr_public", "gb", "majority")
         private = [name for name in methods if name not in lines]
-        found = style.method_looks(private)
-        assert len(set(found.values())) == len(private)
+        pairs = style.method_looks(private)
+        assert len(set(pairs.values())) == len(private)
         # Curves that cross differ in more than colour, as far as there are markers.
-        markers = {marker for _, marker in found.values()}
+        markers = {marker for _, marker in pairs.values()}
         if "learning_curves" in content.get("outputs", ()):
             assert len(markers) == min(len(private), len(style.MARKERS))
         limits = style.baseline_dashes(name for name in methods if name not in private)
-        for name, look in [*found.items(), *limits.items()]:
+        for name, look in [*pairs.items(), *limits.items()]:
             assert looks.setdefault(name, look) == look
     alone = {name: style.method_looks([name])[name] for name in ("mine", "another", "third")}
     assert len({colour for colour, _ in style.method_looks(alone).values()}) == 3
@@ -377,8 +377,8 @@ def made_study(**options):
 def files(**options):
     made = made_study(**options)
     ((word, given),) = made.outputs
-    asked = ask(OUTPUTS, made, word, given, "many.yaml")
-    return [path.name for path in asked.files.figures]
+    request = ask(OUTPUTS, made, word, given, "many.yaml")
+    return [path.name for path in request.files.figures]
 
 
 def test_what_does_not_fit_has_a_figure_of_its_own():

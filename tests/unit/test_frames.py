@@ -163,8 +163,8 @@ def test_a_pipeline_begins_with_raw_columns(learner):
     frame = FRAME.loc[rng.integers(5, size=200)].reset_index(drop=True)
     frame["age"] = rng.uniform(0, 100, 200)
     label = np.where(frame["age"] > 50, "yes", "no")
-    known = {"n_bins": DOMAIN.n_bins, "classes": DOMAIN.label.names, "random_state": 0}
-    pipeline = make_pipeline(DomainEncoder(DOMAIN), learner(epsilon=np.inf, **known))
+    parameters = {"n_bins": DOMAIN.n_bins, "classes": DOMAIN.label.names, "random_state": 0}
+    pipeline = make_pipeline(DomainEncoder(DOMAIN), learner(epsilon=np.inf, **parameters))
     assert cross_val_score(pipeline, frame, label, cv=2).mean() > 0.8
     alone = clone(pipeline[-1]).fit(encode_frame(DOMAIN, frame), label)
     fitted = pipeline.fit(frame, label)

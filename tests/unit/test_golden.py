@@ -33,7 +33,7 @@ def results(name):
     """What the learner gives on WDBC: number of positive answers and mean score, a calibration."""
     data = datasets.load("wdbc")
     entry = registry.entry(name)
-    found = {}
+    sums = {}
     for calibration in entry.calibrations or (None,):
         parameters = dict(SETTINGS.get(name, {}))
         if entry.neighbours == (PRIVATE_COLUMNS,):
@@ -47,8 +47,8 @@ def results(name):
             **parameters,
         ).fit(data.X, data.y)
         scores = learner.decision_function(data.X)
-        found[str(calibration)] = [int((scores > 0).sum()), float(np.mean(scores))]
-    return found
+        sums[str(calibration)] = [int((scores > 0).sum()), float(np.mean(scores))]
+    return sums
 
 
 @pytest.mark.parametrize("name", OWN)
@@ -58,9 +58,9 @@ def test_results_change_only_with_the_version(name):
     assert golden[name]["version"] == registry.entry(name).version, (
         f"the version of {name} was changed: rewrite the golden file"
     )
-    found = results(name)
-    assert set(found) == set(golden[name]["results"])
-    for calibration, (positive, mean) in found.items():
+    sums = results(name)
+    assert set(sums) == set(golden[name]["results"])
+    for calibration, (positive, mean) in sums.items():
         expected_positive, expected_mean = golden[name]["results"][calibration]
         same = positive == expected_positive and math.isclose(
             mean, expected_mean, rel_tol=1e-4, abs_tol=1e-6

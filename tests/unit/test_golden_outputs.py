@@ -36,15 +36,15 @@ def version(word):
 
 def make_all(folder):
     """Make every output of the made-up studies; give the digest of each."""
-    found = {}
+    sums = {}
     # What several studies have is that of the last one.
     studies = {"priced": PRICED, "whole": {}}
     studies |= {"line": LINE, "additive": ADDITIVE, "many": MANY}
     studies |= {"pairs": PAIRS, "grid": GRID}
     for name, changes in studies.items():
         (folder / name).mkdir()
-        found |= make_study(folder / name, changes)
-    return found
+        sums |= make_study(folder / name, changes)
+    return sums
 
 
 def make_study(folder, changes):
@@ -60,31 +60,31 @@ def make_study(folder, changes):
             save(figure, frame, stem)
 
         style.save = see
-        found = {}
+        sums = {}
         try:
             # Those that others read come first.
-            for asked in sorted(plan.of_study("tiny"), key=lambda one: len(one.reads.outputs)):
-                asked.output.make(plan.context(asked))
-                found[asked.output.word] = digest(asked, drawn)
+            for request in sorted(plan.of_study("tiny"), key=lambda one: len(one.reads.outputs)):
+                request.output.make(plan.context(request))
+                sums[request.output.word] = digest(request, drawn)
         finally:
             style.save = save
-        return found
+        return sums
     finally:
         os.chdir(back)
 
 
-def digest(asked, drawn):
+def digest(request, drawn):
     """Return the digest of an output's tables, and of what its figures show."""
     parts = [
-        path.read_bytes() for path in asked.files.all if path.suffix in (".csv", ".md", ".tex")
+        path.read_bytes() for path in request.files.all if path.suffix in (".csv", ".md", ".tex")
     ]
     # Of a page its data: template and scripts are in what it is made for.
     parts += [
         re.search(rb'id="data">(.*?)</script>', path.read_bytes())[1]
-        for path in asked.files.all
+        for path in request.files.all
         if path.suffix == ".html"
     ]
-    parts += [json.dumps(drawn[stem]).encode() for stem in asked.files.figures]
+    parts += [json.dumps(drawn[stem]).encode() for stem in request.files.figures]
     return hashlib.sha256(b"".join(parts)).hexdigest()
 
 

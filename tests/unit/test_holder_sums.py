@@ -175,22 +175,22 @@ def test_a_grown_tree_numbers_nodes_as_they_appear():
     assert tree.split(2, 0) == 3
     tree.label(1, 1)
     tree.label(4, 1)
-    asked = list_questions(np.array([3, 2]), (True, False))
-    assert asked.numbers.tolist() == [5, 6, 3, 4]
-    forest = tree.forest(asked, 2)
+    questions = list_questions(np.array([3, 2]), (True, False))
+    assert questions.numbers.tolist() == [5, 6, 3, 4]
+    forest = tree.forest(questions, 2)
     assert forest.splits.tolist() == [[6, -1, 5, -1, -1]]
     assert forest.children.tolist() == [[1, 0, 3, 0, 0]]
     assert forest.labels.tolist() == [[0, 1, 0, -1, 1]]
-    assert tree.forest(asked, 3).labels.tolist() == [[0, 1, 0, 0, 1]]
+    assert tree.forest(questions, 3).labels.tolist() == [[0, 1, 0, 0, 1]]
 
 
 @pytest.mark.parametrize(("n_questions", "size"), [(2**16, 2), (2**16 + 1, 4)])
 def test_a_vote_can_name_every_question(n_questions, size):
     last = n_questions
-    asked = list_questions(np.array([n_questions + 1]), (True,))
+    questions = list_questions(np.array([n_questions + 1]), (True,))
     bins = np.array([[0], [last - 1], [last], [last]], dtype=np.uint32)
     rows = HolderRows(bins, np.array([0, 0, 1, 1]), np.ones(4, dtype=np.int64))
-    vote = LocalHolder(rows, asked, 2, [1]).vote(0, Ballot(EXPONENTIAL, "gini", np.inf))
+    vote = LocalHolder(rows, questions, 2, [1]).vote(0, Ballot(EXPONENTIAL, "gini", np.inf))
     # Only the last threshold tells the classes apart.
     assert vote.tolist() == [n_questions - 1]
     assert vote.nbytes == size

@@ -48,5 +48,5 @@ def test_a_shipped_study_has_the_ids_and_digests_that_it_had(name, monkeypatch):
     # Before it stand the number and the digests of the parts that jobs were cut into at first
     # (null of curves that came later).
     stored = {curve: digest for curve, (_, _, digest) in STORED[name]["digests"].items()}
-    found = {str(one.name): sha256([one.digest]) for one in curves(made, SEED, SECONDS_PER_JOB)}
-    assert found == stored
+    digests = {str(one.name): sha256([one.digest]) for one in curves(made, SEED, SECONDS_PER_JOB)}
+    assert digests == stored

@@ -159,21 +159,21 @@ def said(capsys):
 @pytest.mark.usefixtures("coded")
 @pytest.mark.parametrize("changes", [{}, ALL, HOLDOUTS, {**HOLDOUTS, **ALL}])
 def test_however_a_study_is_cut_its_results_are_the_same(capsys, changes):
-    whole = run(jobs_of(**changes))
-    assert all(job.is_done for job in whole.jobs.values())
+    in_one_job = run(jobs_of(**changes))
+    assert all(job.is_done for job in in_one_job.jobs.values())
     n_trained, n_reused, n_failed = said(capsys)
-    progress = summary.progress(whole)
+    progress = summary.progress(in_one_job)
     assert (progress.done, progress.jobs_left) == (progress.cells, 0) == (n_trained, 0)
     assert n_reused == n_failed == 0
     # The store has them all: jobs of another size take them from there.
     cut = run(jobs_of(1e-9, **changes))
-    assert len(cut.jobs) > len(whole.jobs)
+    assert len(cut.jobs) > len(in_one_job.jobs)
     assert said(capsys) == [0, n_trained, 0]
-    assert read(cut).equals(read(whole))
-    for name in whole.curves if "select" not in changes else ():
-        assert cut.selected(cut.curves[name]) == whole.selected(whole.curves[name])
+    assert read(cut).equals(read(in_one_job))
+    for name in in_one_job.curves if "select" not in changes else ():
+        assert cut.selected(cut.curves[name]) == in_one_job.selected(in_one_job.curves[name])
     # So does a folder of which the store alone is left.
-    for job in whole.jobs.values():
+    for job in in_one_job.jobs.values():
         job.file.unlink()
     assert read(run(jobs_of(**changes))).equals(read(cut))
 
@@ -298,12 +298,12 @@ def test_trainings_that_failed_are_named_and_tried_again(monkeypatch, capsys):
 @pytest.mark.usefixtures("coded")
 def test_a_selection_from_a_grid_that_had_failures_is_not_done_though_the_grid_is(monkeypatch):
     """A job that outlives Snakemake may write it after the grid was trained again."""
-    whole = lazybb.LazyBBClassifier._plan
+    original = lazybb.LazyBBClassifier._plan
 
     def broken(self, n):
         if self.n_rounds == 5:
             raise ArithmeticError("broken")
-        return whole(self, n)
+        return original(self, n)
 
     study_jobs = jobs_of(1e-9, learners={"boost": LEARNERS["boost"]})
     *grid, best = study_jobs.jobs.values()
@@ -357,7 +357,7 @@ def test_damage_is_named_wherever_it_is(tmp_path, page, fill):
     path = tmp_path / "cells.parquet"
     rows = [row("ab"[n % 2], f"{n}/900") | {"accuracy": rng.random()} for n in range(900)]
     results.write(path, [results.table(rows)], [{"digest": "d"}])
-    whole, bytes_ = results.read_portion(path, 0, results.SCHEMA.names), path.read_bytes()
+    undamaged, bytes_ = results.read_portion(path, 0, results.SCHEMA.names), path.read_bytes()
     messages = []
     for start in range(0, len(bytes_), page // 2):
         hole = len(bytes_[start : start + page])
@@ -365,7 +365,7 @@ def test_damage_is_named_wherever_it_is(tmp_path, page, fill):
         # Without its digest a file is of nothing that may be asked for.
         assert results.read_facts(path) in ([{"digest": "d", "rows": 900}], [], None)
         try:
-            assert results.read_portion(path, 0, results.SCHEMA.names).equals(whole)
+            assert results.read_portion(path, 0, results.SCHEMA.names).equals(undamaged)
         except IncompleteError as error:
             messages.append(str(error))
     assert set(messages) == {

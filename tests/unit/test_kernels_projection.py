@@ -28,52 +28,52 @@ def measure(margins, density, learning_rate, n_votes):
 )
 def test_equals_the_projection_of_single_records(correct, density, learning_rate):
     margins = [2 * k - 12 for k in correct]
-    found, largest = measure(margins, density, learning_rate, 12)
+    projected, largest = measure(margins, density, learning_rate, 12)
     weights = [density * math.exp(-learning_rate * margin) for margin in margins]
-    assert found == pytest.approx(reference.project(weights, density), abs=1e-12)
-    assert found.max() <= 1
-    assert found.sum() >= density * len(margins) * (1 - 1e-12)
+    assert projected == pytest.approx(reference.project(weights, density), abs=1e-12)
+    assert projected.max() <= 1
+    assert projected.sum() >= density * len(margins) * (1 - 1e-12)
     assert largest <= 1 + 1e-9
-    assert largest == pytest.approx(found.max() / found.sum() * density * len(margins))
+    assert largest == pytest.approx(projected.max() / projected.sum() * density * len(margins))
 
 
 def test_weights_above_one_are_capped_before_the_density_is_tested():
     # PRIVACY.md §a, edge cases: without the cap, or with the test on the uncapped sum,
     # record 1 gets 6 times what it may have.
-    found, largest = measure([-9, 9, 9, 9, 9, 9], 1.0, 1.0, 9)
+    projected, largest = measure([-9, 9, 9, 9, 9, 9], 1.0, 1.0, 9)
     assert largest <= 1 + 1e-9
-    assert found == pytest.approx(np.ones(6))
-    found, largest = measure([-9, 9, 9, 9, 9, 9], 0.5, 1.0, 9)
+    assert projected == pytest.approx(np.ones(6))
+    projected, largest = measure([-9, 9, 9, 9, 9, 9], 0.5, 1.0, 9)
     assert largest <= 1 + 1e-9
-    assert found == pytest.approx([1, 0.4, 0.4, 0.4, 0.4, 0.4])
+    assert projected == pytest.approx([1, 0.4, 0.4, 0.4, 0.4, 0.4])
 
 
 def test_dense_weights_are_left_as_they_are():
-    found, _ = measure([-1, -1, 1, -1], 0.2, 0.5, 1)
+    projected, _ = measure([-1, -1, 1, -1], 0.2, 0.5, 1)
     expected = [0.2 * math.exp(0.5), 0.2 * math.exp(-0.5)]
-    assert found == pytest.approx([expected[0], expected[0], expected[1], expected[0]])
+    assert projected == pytest.approx([expected[0], expected[0], expected[1], expected[0]])
 
 
 def test_first_round_is_uniform():
-    found, largest = measure([0] * 7, 0.3, 0.4, 0)
-    assert found == pytest.approx(np.full(7, 0.3))
+    projected, largest = measure([0] * 7, 0.3, 0.4, 0)
+    assert projected == pytest.approx(np.full(7, 0.3))
     assert largest == pytest.approx(0.3)
 
 
 @pytest.mark.parametrize("margin", [3000, -3000])
 def test_extreme_margins_neither_overflow_nor_vanish(margin):
-    found, largest = measure([margin] * 5, 0.4, 1.0, 3000)
+    projected, largest = measure([margin] * 5, 0.4, 1.0, 3000)
     assert largest <= 1 + 1e-9
-    assert found == pytest.approx(np.full(5, 0.4) if margin > 0 else np.ones(5))
+    assert projected == pytest.approx(np.full(5, 0.4) if margin > 0 else np.ones(5))
     # Nine records far ahead of one: that one is capped, the others share what is left.
-    found, largest = measure([-3000] + [3000] * 9, 0.4, 1.0, 3000)
-    assert found == pytest.approx([1] + [3 / 9] * 9)
+    projected, largest = measure([-3000] + [3000] * 9, 0.4, 1.0, 3000)
+    assert projected == pytest.approx([1] + [3 / 9] * 9)
     assert largest == pytest.approx(1)
 
 
 def test_density_one_gives_equal_weights():
-    found, _ = measure([-8, -2, 0, 4, 8], 1.0, 0.9, 8)
-    assert np.array_equal(found, np.ones(5))
+    projected, _ = measure([-8, -2, 0, 4, 8], 1.0, 0.9, 8)
+    assert np.array_equal(projected, np.ones(5))
 
 
 def test_a_smaller_margin_never_weighs_less():
@@ -104,8 +104,8 @@ def test_neighbours_stay_close_by_brute_force(density, learning_rate):
     for others in itertools.combinations_with_replacement(levels, n - 1):
         normalised = []
         for first in levels:
-            found, _ = measure([first, *others], density, learning_rate, 4)
-            normalised.append(found / found.sum())
+            projected, _ = measure([first, *others], density, learning_rate, 4)
+            normalised.append(projected / projected.sum())
         for p, q in itertools.combinations(normalised, 2):
             distance = (p[0] + q[0] + np.abs(p[1:] - q[1:]).sum()) / 2
             worst = max(worst, distance)
@@ -120,7 +120,7 @@ def test_unnormalised_weights_change_by_at_most_one_either_way(density):
     levels = range(-4, 5, 2)
     worst = 0.0
     for others in itertools.combinations_with_replacement(levels, 4):
-        found = [measure([first, *others], density, 0.7, 4)[0] for first in levels]
-        for p, q in itertools.permutations(found, 2):
+        projected = [measure([first, *others], density, 0.7, 4)[0] for first in levels]
+        for p, q in itertools.permutations(projected, 2):
             worst = max(worst, p[0] + np.clip(p[1:] - q[1:], 0, None).sum())
     assert 0.9 <= worst <= 1 + 1e-9

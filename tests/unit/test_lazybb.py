@@ -109,11 +109,11 @@ def test_published_keeps_the_rule_of_the_thesis_for_ties(data):
     tied = model.decision_function(X) == 0
     assert tied.any()
     assert set(model.predict(X[tied])) == {-1}
-    asked = LazyBBClassifier(ties="last_round", random_state=RNG(1), **shared).fit(X, y)
-    assert (asked.decision_function(X) != 0).all()
+    booster = LazyBBClassifier(ties="last_round", random_state=RNG(1), **shared).fit(X, y)
+    assert (booster.decision_function(X) != 0).all()
     # It is settled at the fit.
-    asked.set_params(ties="negative")
-    assert (asked.decision_function(X) != 0).all()
+    booster.set_params(ties="negative")
+    assert (booster.decision_function(X) != 0).all()
 
 
 def test_too_heavy_a_record_is_an_error(data, monkeypatch):

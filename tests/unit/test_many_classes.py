@@ -33,8 +33,8 @@ AGE = {"name": "age", "kind": "numeric", "bounds": [0, 100], "source": "human li
 @pytest.fixture
 def ill(own: Any) -> Any:
     def write(lines: list[str] = LINES, **changes: Any) -> None:
-        whole = {"n_rows": len(LINES) - 1, "columns": [AGE, TOWN], "label": LABEL}
-        own(lines, **{**whole, **changes})
+        description = {"n_rows": len(LINES) - 1, "columns": [AGE, TOWN], "label": LABEL}
+        own(lines, **{**description, **changes})
 
     write()
     return write
@@ -184,8 +184,8 @@ def test_scores_equal_those_of_repeated_rows(drawn: Any) -> None:
 
 def test_log_loss_of_three_classes() -> None:
     chances = np.array([[0.5, 0.3, 0.2], [0.1, 0.1, 0.8]])
-    found = metrics.log_loss(chances, np.array([1, 2]), np.array([3, 1]))
-    assert found == pytest.approx(-(3 * np.log(0.3) + np.log(0.8)) / 4)
+    loss = metrics.log_loss(chances, np.array([1, 2]), np.array([3, 1]))
+    assert loss == pytest.approx(-(3 * np.log(0.3) + np.log(0.8)) / 4)
 
 
 # Studies ---------------------------------------------------------------------------
@@ -207,13 +207,13 @@ def test_the_control_is_trained_and_scored(tmp_path: Path) -> None:
     assert notes(one) == []
     (arm,) = one.arms.values()
     trainer = Trainer(datasets.load("mine"), arm, seed=1, store=tmp_path)
-    found = trainer.run([(arm.points[0], split) for split in one.selection_splits])
-    assert {row["status"] for row in found} == {"ok"}
-    assert {row["accuracy"] for row in found} == {0.4}
-    assert [row["balanced_accuracy"] for row in found] == pytest.approx([1 / 3] * 5)
-    assert {row["auc"] for row in found} == {0.5}
+    scored = trainer.run([(arm.points[0], split) for split in one.selection_splits])
+    assert {row["status"] for row in scored} == {"ok"}
+    assert {row["accuracy"] for row in scored} == {0.4}
+    assert [row["balanced_accuracy"] for row in scored] == pytest.approx([1 / 3] * 5)
+    assert {row["auc"] for row in scored} == {0.5}
     shares = np.array([0.4, 0.4, 0.2])
-    assert found[0]["log_loss"] == pytest.approx(-(shares * np.log(shares)).sum())
+    assert scored[0]["log_loss"] == pytest.approx(-(shares * np.log(shares)).sum())
 
 
 @pytest.mark.usefixtures("ill")

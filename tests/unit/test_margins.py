@@ -30,9 +30,9 @@ def test_the_ramp_loss_lies_between_error_and_share_of_small_margins():
 def test_the_histogram_counts_records_and_keeps_a_lattice_together():
     n_rounds = 50
     values = np.arange(-n_rounds, n_rounds + 1, 2) / n_rounds
-    found = margins.histogram(values, np.ones(len(values), dtype=np.int64), n_bins=50)
+    heights = margins.histogram(values, np.ones(len(values), dtype=np.int64), n_bins=50)
     # One margin a bin, but for the last, which holds both 0.96 … and 1.
-    assert np.allclose(found * len(values), [1] * 49 + [2])
+    assert np.allclose(heights * len(values), [1] * 49 + [2])
     weighted = margins.histogram(np.array([-1.0, 0.0]), np.array([1, 3]), n_bins=2)
     assert weighted.tolist() == [0.25, 0.75]
 
@@ -73,15 +73,15 @@ def fitted():
 
 def test_the_advantage_is_half_less_the_error_in_the_round(fitted):
     model, X, y, counts = fitted
-    found = round_advantages(model, X, y, counts)
-    assert found.shape == (40,)
+    advantages = round_advantages(model, X, y, counts)
+    assert advantages.shape == (40,)
     for t in range(40):
         errors = round_scores(
             X, model.n_bins_, y, counts, model.chosen_[:t], 0.3, 0.4, normalise=True
         )
-        assert found[t] == pytest.approx(0.5 - errors[model.chosen_[t]], abs=1e-12)
-    assert found[0] > 0.2
-    assert found.min() < 0.1
+        assert advantages[t] == pytest.approx(0.5 - errors[model.chosen_[t]], abs=1e-12)
+    assert advantages[0] > 0.2
+    assert advantages.min() < 0.1
 
 
 def test_constants_count_as_rules(fitted):
@@ -104,9 +104,9 @@ def test_trees_have_rounds_too(fitted):
         weak_learner="topdown", depth=1, leaves="rules", random_state=np.random.default_rng(1)
     )
     # Trees of one level of rules are 1-rules.
-    found = [round_advantages(model.fit(X, y, counts), X, y, counts) for model in (rules, trees)]
-    assert np.array_equal(*found)
-    assert len(np.unique(found[0])) > 1
+    gains = [round_advantages(model.fit(X, y, counts), X, y, counts) for model in (rules, trees)]
+    assert np.array_equal(*gains)
+    assert len(np.unique(gains[0])) > 1
 
 
 def frame():

@@ -71,8 +71,8 @@ def test_a_class_that_no_scored_record_has_is_left_out_of_the_auc():
 
 def test_log_loss_counts_rows():
     probabilities = np.array([[0.8, 0.2], [0.3, 0.7]])
-    found = metrics.log_loss(probabilities, np.array([-1, 1]), np.array([3, 1]))
-    assert found == pytest.approx(-(3 * np.log(0.8) + np.log(0.7)) / 4)
+    loss = metrics.log_loss(probabilities, np.array([-1, 1]), np.array([3, 1]))
+    assert loss == pytest.approx(-(3 * np.log(0.8) + np.log(0.7)) / 4)
 
 
 class Learner:
@@ -110,9 +110,9 @@ def test_classes_are_ranked_by_their_chances():
 
 def test_a_statement_for_other_neighbours_is_a_failure():
     partial = Learner("private-columns")
-    found = metrics.score(partial, PART, PART, 0.1, "replace-one")
-    assert found["status"] == "failed"
-    assert "the statement is for 'private-columns', not for 'replace-one'" in found["error"]
+    scores = metrics.score(partial, PART, PART, 0.1, "replace-one")
+    assert scores["status"] == "failed"
+    assert "the statement is for 'private-columns', not for 'replace-one'" in scores["error"]
     assert metrics.score(partial, PART, PART, 0.1, "private-columns")["status"] == "ok"
     assert metrics.score(Learner(), PART, PART, 0.1, "add-remove")["status"] == "failed"
     without_noise = Learner("private-columns", epsilon=math.inf)
@@ -120,8 +120,8 @@ def test_a_statement_for_other_neighbours_is_a_failure():
 
 
 def test_a_statement_that_says_more_than_is_asked_is_none():
-    found = metrics.score(Learner(), PART, PART, 0.1, "private-columns")
-    assert (found["status"], found["neighbours"]) == ("ok", "replace-one")
+    scores = metrics.score(Learner(), PART, PART, 0.1, "private-columns")
+    assert (scores["status"], scores["neighbours"]) == ("ok", "replace-one")
 
 
 def test_records_of_training_are_not_asked_again_where_answers_cost():
@@ -132,8 +132,8 @@ def test_records_of_training_are_not_asked_again_where_answers_cost():
 
 def test_what_a_learner_measures_is_kept_as_numbers():
     own = {"rounds": np.int64(3), "depth": 1.5, "spare": math.nan}
-    found = metrics.score(Learner(measures_=own), PART, PART, 0.1)
-    assert json.loads(found["measures"]) == {"rounds": 3, "depth": 1.5, "spare": None}
+    scores = metrics.score(Learner(measures_=own), PART, PART, 0.1)
+    assert json.loads(scores["measures"]) == {"rounds": 3, "depth": 1.5, "spare": None}
     assert "measures" not in metrics.score(Learner(), PART, PART, 0.1)
 
 
@@ -154,9 +154,9 @@ def test_a_ledger_that_adds_up_to_more_than_was_asked_is_a_failure():
     call = LedgerEntry("laplace", "counts", 0.5, 2.0, 1.0)
     for calls, status in ((1, "ok"), (2, "failed")):
         learner.privacy_ = replace(learner.privacy_, ledger=(call,) * calls)
-        found = metrics.score(learner, PART, PART, 0.1, "replace-one", (1.0, 0.0))
-        assert found["status"] == status
-    assert "its ledger adds up to epsilon = 2" in found["error"]
+        scores = metrics.score(learner, PART, PART, 0.1, "replace-one", (1.0, 0.0))
+        assert scores["status"] == status
+    assert "its ledger adds up to epsilon = 2" in scores["error"]
 
 
 def test_a_delta_that_was_not_asked_for_is_a_failure():

@@ -21,15 +21,15 @@ BOOST = "boost~certified"
 
 
 @pytest.fixture(scope="module")
-def whole():
+def data():
     return datasets.load("toy-line")
 
 
 @pytest.fixture(scope="module")
-def tested(whole):
+def tested(data):
     """The same dataset, its last records as a test part."""
     return dataclasses.replace(
-        whole, X=whole.X[:1500], y=whole.y[:1500], X_test=whole.X[1500:], y_test=whole.y[1500:]
+        data, X=data.X[:1500], y=data.y[:1500], X_test=data.X[1500:], y_test=data.y[1500:]
     )
 
 
@@ -54,16 +54,16 @@ def test_models_are_those_of_the_fresh_trainings(tested, arms, tmp_path):
     assert len({model.accuracy() for model in inspected}) > 1
 
 
-def test_without_a_test_part_all_records_train_and_none_are_unseen(whole, arms):
-    (model,) = models.inspect(whole, arms[BOOST], arms[BOOST].points[0], 1, 7)
+def test_without_a_test_part_all_records_train_and_none_are_unseen(data, arms):
+    (model,) = models.inspect(data, arms[BOOST], arms[BOOST].points[0], 1, 7)
     assert model.unseen is None
     assert np.isnan(model.accuracy())
-    assert model.learner.n_records_ == len(whole.y)
+    assert model.learner.n_records_ == len(data.y)
 
 
-def test_other_learners_are_refused(whole, arms):
+def test_other_learners_are_refused(data, arms):
     with pytest.raises(study.StudyError, match="only LazyBB"):
-        next(models.inspect(whole, arms["lr"], arms["lr"].points[0], 1, 7))
+        next(models.inspect(data, arms["lr"], arms["lr"].points[0], 1, 7))
 
 
 def test_margins_and_rounds(tested, arms):
@@ -81,10 +81,10 @@ def test_margins_and_rounds(tested, arms):
 
 def test_the_selected_point_is_found_in_the_study(arms):
     arm = arms[BOOST]
-    found = models.selected_point(arm, selected(arm.points[1].text), "toy-line", 0.4)
-    assert (found.epsilon, found.setting) == (0.4, {"n_rounds": 9})
+    point = models.selected_point(arm, selected(arm.points[1].text), "toy-line", 0.4)
+    assert (point.epsilon, point.setting) == (0.4, {"n_rounds": 9})
     moved = selected(arm.points[1].text, epsilon=0.40000000000000002)
-    assert models.selected_point(arm, moved, "toy-line", 0.4) == found
+    assert models.selected_point(arm, moved, "toy-line", 0.4) == point
 
 
 @pytest.mark.parametrize(

@@ -267,17 +267,17 @@ def test_every_changed_byte_is_noticed(tmp_path, content):
     with pytest.raises(models.ModelError, match="was changed after it was written"):
         load(tmp_path, changed, seal=False)
     load(tmp_path, content, seal=False)
-    whole = (tmp_path / "model.json").read_bytes()
+    written = (tmp_path / "model.json").read_bytes()
     rng = np.random.default_rng(0)
-    for place in rng.integers(len(whole), size=60):
+    for place in rng.integers(len(written), size=60):
         # Another letter or digit: what is laid out in another way is the same model.
-        other = bytes([whole[place] ^ 1])
-        (tmp_path / "model.json").write_bytes(whole[:place] + other + whole[place + 1 :])
+        other = bytes([written[place] ^ 1])
+        (tmp_path / "model.json").write_bytes(written[:place] + other + written[place + 1 :])
         try:
             models.load(tmp_path / "model.json")
         except models.ModelError:
             continue
-        pytest.fail(f"{whole[place - 5 : place + 5]!r} may have {other!r} in the middle")
+        pytest.fail(f"{written[place - 5 : place + 5]!r} may have {other!r} in the middle")
 
 
 @pytest.mark.parametrize(

@@ -21,17 +21,17 @@ MIB = 2**20
 
 def of_rows(n_rows, name="codrna"):
     """A description that says that there are so many records."""
-    known = describe(name)
-    return replace(known, n_rows=n_rows, n_test=0, raw_sizes={"train": n_rows})
+    description = describe(name)
+    return replace(description, n_rows=n_rows, n_test=0, raw_sizes={"train": n_rows})
 
 
 def of_size(n_rows, n_columns):
     """A description of so many records and columns."""
-    known = of_rows(n_rows)
+    description = of_rows(n_rows)
     columns = tuple(
-        replace(known.domain.columns[0], name=f"c{j}", bins=10) for j in range(n_columns)
+        replace(description.domain.columns[0], name=f"c{j}", bins=10) for j in range(n_columns)
     )
-    return replace(known, domain=replace(known.domain, columns=columns))
+    return replace(description, domain=replace(description.domain, columns=columns))
 
 
 def cut(about, learner="lazybb", seconds_per_job=1e9, **spec):
@@ -95,10 +95,10 @@ def test_more_is_asked_for_what_takes_more():
     columns = tuple(replace(column, bins=1000) for column in wide.domain.columns)
     (wide,) = cut(replace(wide, domain=replace(wide.domain, columns=columns)))
     assert needs.to_train(wide).memory > 1.5 * needs.to_train(one).memory
-    known, other = of_size(10**7, 20), of_rows(10**7, "wdbc")
+    description, other = of_size(10**7, 20), of_rows(10**7, "wdbc")
     assert needs.to_prepare(other).memory > needs.to_prepare(of_rows(10**6, "wdbc")).memory
-    assert needs.to_audit("lazybb", known) > needs.to_audit("lazybb", of_size(10**5, 20))
-    assert needs.to_make(1000, [known]) > needs.to_make(1000, []) == 1000
+    assert needs.to_audit("lazybb", description) > needs.to_audit("lazybb", of_size(10**5, 20))
+    assert needs.to_make(1000, [description]) > needs.to_make(1000, []) == 1000
 
 
 def test_a_learner_that_nobody_has_measured_is_taken_for_the_largest():

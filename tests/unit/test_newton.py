@@ -30,11 +30,11 @@ def test_the_gradient_vanishes_wherever_it_begins(far):
     rows, signs, weights, rng = problem(1)
     penalty = np.full(3, 0.05)
     start = far * rng.normal(size=3)
-    found = minimise_logistic(rows, signs, weights, penalty, start)
-    doubt = 1 / (1 + np.exp(signs * (rows @ found)))
-    gradient = penalty * found - rows.T @ (weights * signs * doubt)
+    theta = minimise_logistic(rows, signs, weights, penalty, start)
+    doubt = 1 / (1 + np.exp(signs * (rows @ theta)))
+    gradient = penalty * theta - rows.T @ (weights * signs * doubt)
     assert np.abs(gradient).max() < 1e-10
-    assert found == pytest.approx(minimise_logistic(rows, signs, weights, penalty), rel=1e-10)
+    assert theta == pytest.approx(minimise_logistic(rows, signs, weights, penalty), rel=1e-10)
 
 
 def test_a_full_step_from_afar_would_go_astray():

@@ -34,11 +34,11 @@ def test_numbers_are_read():
 
 
 def test_every_option_that_is_a_number_is_read_by_it():
-    asked = {
+    options = {
         f"{path.name}:{node.value.lineno}": ast.unparse(node.value)
         for path in SOURCE.rglob("*.py")
         for node in ast.walk(ast.parse(path.read_text()))
         if isinstance(node, ast.keyword) and node.arg == "type"
     }
-    assert {"amount", "count"} <= set(asked.values())
-    assert not [place for place, kind in asked.items() if kind in ("int", "float")]
+    assert {"amount", "count"} <= set(options.values())
+    assert not [place for place, kind in options.items() if kind in ("int", "float")]

@@ -62,14 +62,14 @@ def test_a_file_that_is_no_learner_is_named(folder, text, says):
 def test_another_file_has_other_cells(folder):
     mine = folder / "noisy_label.py"
     text = (PAPER / "noisy_label.py").read_text()
-    found = {}
+    ids = {}
     for key, content in {"first": text, "changed": text + "\n", "back": text}.items():
         mine.write_text(content)
         own._module.cache_clear()
         own._version.cache_clear()
         raw = {**STUDY, "learners": {"mine": {"learner": "noisy_label"}}}
-        found[key] = study.from_mapping(raw, "t", "t.yaml").arm("mine~certified").version
-    assert found["first"] == found["back"] != found["changed"]
+        ids[key] = study.from_mapping(raw, "t", "t.yaml").arm("mine~certified").version
+    assert ids["first"] == ids["back"] != ids["changed"]
 
 
 def test_the_name_of_a_shipped_learner_is_refused(folder):

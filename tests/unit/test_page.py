@@ -113,11 +113,11 @@ def lab(colour):
 
 def test_the_page_of_private_records_warns_at_its_top(page, tmp_path, monkeypatch):
     """Whoever is mailed it sees there what the terminal said, with or without scripts."""
-    known = leaderboard.about
+    describe = leaderboard.about
     monkeypatch.setattr(
         leaderboard,
         "about",
-        lambda name: replace(known(name), public_benchmark=name != "toy-line-fine"),
+        lambda name: replace(describe(name), public_benchmark=name != "toy-line-fine"),
     )
     top, _, below = make_page(tmp_path).read_text("utf-8").partition("<header>")
     warned = top.partition("<body>")[2]

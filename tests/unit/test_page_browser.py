@@ -102,8 +102,8 @@ def three(text):
 
 def test_it_opens_without_complaint_and_asks_for_no_other_file(opened):
     assert opened.complaints == []
-    asked = "return performance.getEntriesByType('resource').map(one => one.name)"
-    assert opened.driver.execute_script(asked) == []
+    script = "return performance.getEntriesByType('resource').map(one => one.name)"
+    assert opened.driver.execute_script(script) == []
     assert opened.all("#plot .curve")
 
 

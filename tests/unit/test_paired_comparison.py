@@ -26,8 +26,8 @@ def runs(values, fold="test", epsilon=1.0):
                 **{"status": "failed" if value is None else "ok", "accuracy": value or math.nan},
             }
             for dataset, arms in values.items()
-            for arm, found in arms.items()
-            for repeat, value in enumerate(found, start=1)
+            for arm, scores in arms.items()
+            for repeat, value in enumerate(scores, start=1)
         ]
     )
 
@@ -38,8 +38,8 @@ def shifted(*gaps):
 
 def test_differences_are_paired_by_repeat_whatever_the_order():
     frame = runs({"d": {"base": BASE, "a": shifted(0.01, 0.03, 0.01, 0.03)}})
-    found = comparison.by_dataset(frame.sample(frac=1, random_state=2), "base", ["a"])
-    (row,) = found.to_dict("records")
+    table = comparison.by_dataset(frame.sample(frac=1, random_state=2), "base", ["a"])
+    (row,) = table.to_dict("records")
     # s = .011547, over √4: the trainings themselves differ by far more.
     assert row["difference"] == pytest.approx(0.02)
     assert row["standard_error"] == pytest.approx(0.0057735, rel=1e-4)
@@ -61,11 +61,11 @@ def test_intervals_are_wider_where_repeats_share_records(fold, factor):
 def test_holm_corrects_for_the_arms_of_a_dataset():
     same = shifted(0, 0, 0, 0)
     frame = runs({"d": {"base": BASE, "a": shifted(0.01, 0.02, 0.03, 0.04), "b": same}})
-    found = comparison.by_dataset(frame, "base", ["a", "b"]).set_index("arm")
+    table = comparison.by_dataset(frame, "base", ["a", "b"]).set_index("arm")
     # All signs alike, of four: W = 0 with mean 5 and variance 7.5.
-    assert found.loc["a", "p_value"] == pytest.approx(0.06789, abs=1e-5)
-    assert found.loc["a", "p_holm"] == pytest.approx(2 * 0.06789, abs=1e-4)
-    assert found.loc["b", ["difference", "p_value", "p_holm"]].tolist() == [0, 1, 1]
+    assert table.loc["a", "p_value"] == pytest.approx(0.06789, abs=1e-5)
+    assert table.loc["a", "p_holm"] == pytest.approx(2 * 0.06789, abs=1e-4)
+    assert table.loc["b", ["difference", "p_value", "p_holm"]].tolist() == [0, 1, 1]
 
 
 def test_a_failed_training_makes_its_dataset_count_for_no_arm():
@@ -98,17 +98,17 @@ def test_over_datasets_each_counts_once_and_tests_are_corrected_for_the_arms():
         for i, gap in enumerate(gaps)
     }
     each = comparison.by_dataset(runs(values), "base", ["a", "b"])
-    found = comparison.overall(each, "base").set_index("arm")
+    table = comparison.overall(each, "base").set_index("arm")
     # W = 0 of six: mean 10.5, variance 22.75; and W = 9, of alternating signs.
-    assert found.loc["a", "p_value"] == pytest.approx(0.02771, abs=1e-5)
-    assert found.loc["a", "p_holm"] == pytest.approx(0.05542, abs=1e-5)
-    assert found.loc["b", "p_value"] == pytest.approx(math.erfc(1.5 / math.sqrt(2 * 22.75)))
-    assert found.loc["b", ["n_above", "n_below"]].tolist() == [3, 3]
+    assert table.loc["a", "p_value"] == pytest.approx(0.02771, abs=1e-5)
+    assert table.loc["a", "p_holm"] == pytest.approx(0.05542, abs=1e-5)
+    assert table.loc["b", "p_value"] == pytest.approx(math.erfc(1.5 / math.sqrt(2 * 22.75)))
+    assert table.loc["b", ["n_above", "n_below"]].tolist() == [3, 3]
     # a is ahead everywhere, shared with b in three of six; base is second or last.
-    assert found.loc["a", "mean_rank"] == pytest.approx(1.25)
-    assert found.loc["b", "mean_rank"] == pytest.approx(2.25)
-    assert found.loc["a", "reference_mean_rank"] == pytest.approx(2.5)
-    assert found.loc["a", "critical_difference"] == pytest.approx(
+    assert table.loc["a", "mean_rank"] == pytest.approx(1.25)
+    assert table.loc["b", "mean_rank"] == pytest.approx(2.25)
+    assert table.loc["a", "reference_mean_rank"] == pytest.approx(2.5)
+    assert table.loc["a", "critical_difference"] == pytest.approx(
         2.343 * math.sqrt(12 / 36), rel=1e-3
     )
 
@@ -119,11 +119,11 @@ def test_runs_of_other_splits_are_not_paired():
         comparison.by_dataset(frame, "base", ["a"])
 
 
-def asked(options, **changes):
+def request_of(options, **changes):
     raw = {key: value for key, value in {**STUDY, **changes}.items() if value is not None}
     raw = {**raw, "outputs": ["accuracy"]}
-    known = study.from_mapping(raw, "tiny", "tiny.yaml")
-    return ask(OUTPUTS, known, "comparison", options, "tiny")
+    one = study.from_mapping(raw, "tiny", "tiny.yaml")
+    return ask(OUTPUTS, one, "comparison", options, "tiny")
 
 
 @pytest.mark.parametrize(
@@ -137,12 +137,12 @@ def asked(options, **changes):
 )
 def test_what_can_not_be_compared_is_refused_by_name(options, told):
     with pytest.raises(study.StudyError, match=told):
-        asked(options)
+        request_of(options)
 
 
 def test_only_the_arms_that_are_compared_are_read():
     options = {"arm": "boost~certified", "others": ["boost~published"]}
-    read = asked(options).reads.curves
+    read = request_of(options).reads.curves
     assert {arm for _, arm in read} == {"boost~certified", "boost~published"}
 
 
@@ -165,10 +165,10 @@ def test_the_figure_marks_differences_in_points():
     values = {"one": {"base": BASE, "a": shifted(0.01, 0.03, 0.01, 0.03)}}
     values["two"] = {"base": BASE, "a": shifted(-0.01, 0.01, 0.03, 0.01)}
     each = comparison.by_dataset(runs(values), "base", ["a"])
-    whole = comparison.overall(each, "base")
-    (panel,) = comparison.draw(whole, each, {"a": "An arm"}, "the base").axes
+    table = comparison.overall(each, "base")
+    (panel,) = comparison.draw(table, each, {"a": "An arm"}, "the base").axes
     dots = next(line for line in panel.get_lines() if line.get_marker() == ".")
     assert dots.get_xdata() == pytest.approx([2, 1])
     assert [text.get_text() for text in panel.get_yticklabels()] == ["An arm"]
     with pytest.raises(ValueError, match="nothing to draw"):
-        comparison.draw(whole.iloc[:0], each, {"a": "An arm"}, "the base")
+        comparison.draw(table.iloc[:0], each, {"a": "An arm"}, "the base")

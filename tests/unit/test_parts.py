@@ -116,16 +116,16 @@ def fitted(domain, records):
 
 def test_parts_have_the_checksum_and_the_records_of_one_memory(big):
     big()
-    whole = datasets.load("mine")
+    dataset = datasets.load("mine")
     big(100)
     parted = datasets.prepare("mine", "coded")
     assert isinstance(parted, PartedDataset)
     assert parted == datasets.read_coded("coded")
-    assert (parted.checksum, parted.clipped) == (whole.checksum, whole.clipped)
+    assert (parted.checksum, parted.clipped) == (dataset.checksum, dataset.clipped)
     records = [part.records() for part in parted.parts]
-    np.testing.assert_array_equal(np.concatenate([one.codes for one in records]), whole.X)
-    np.testing.assert_array_equal(np.concatenate([one.labels for one in records]), whole.y)
-    assert whole.n_rows == parted.n_rows == N
+    np.testing.assert_array_equal(np.concatenate([one.codes for one in records]), dataset.X)
+    np.testing.assert_array_equal(np.concatenate([one.labels for one in records]), dataset.y)
+    assert dataset.n_rows == parted.n_rows == N
     assert datasets.is_current("coded")
     big(50)
     again = datasets.prepare("mine", "coded")
@@ -160,18 +160,18 @@ def test_a_part_that_is_lost_is_read_again(big, monkeypatch):
     data = datasets.prepare("mine", "coded")
     n_bins = np.array(data.domain.n_bins)
     kept = fitted(data.domain, PartedRecords(data.parts, n_bins))
-    ask, asked = parts.Held.ask, []
+    ask, calls = parts.Held.ask, []
 
     def forgetful(held, question, arguments):
-        asked.append(question)
-        if len(asked) % 3 == 0:
+        calls.append(question)
+        if len(calls) % 3 == 0:
             make, arguments_of = held.__reduce__()
             held.__dict__.update(make(*arguments_of).__dict__)
         return ask(held, question, arguments)
 
     monkeypatch.setattr(parts.Held, "ask", forgetful)
     lost = fitted(data.domain, PartedRecords(data.parts, n_bins, Threads(1)))
-    assert len(asked) > 100
+    assert len(calls) > 100
     assert lost == kept
 
 

@@ -107,11 +107,11 @@ def at_question(monkeypatch):
     """Let something happen at a question, and note all exact answers; returns these."""
 
     def watch(number, happens):
-        ask, asked, answers = Cluster.ask, [], []
+        ask, calls, answers = Cluster.ask, [], []
 
         def asking(cluster, held, question, arguments):
-            asked.append(question)
-            if len(asked) == number:
+            calls.append(question)
+            if len(calls) == number:
                 happens()
             for answer in ask(cluster, held, question, arguments):
                 answers.append(answer)

@@ -38,11 +38,11 @@ def problem(n=400, seed=0):
 @pytest.fixture
 def without(monkeypatch):
     """Return a function that hides a package."""
-    found = importlib.util.find_spec
+    original = importlib.util.find_spec
 
     def hide(package):
         monkeypatch.setattr(
-            importlib.util, "find_spec", lambda name: None if name == package else found(name)
+            importlib.util, "find_spec", lambda name: None if name == package else original(name)
         )
 
     return hide
@@ -168,14 +168,14 @@ def test_ebm_noise_keeps_the_claim_for_one_record_more(epsilon):
     assert any("replacement of a record" in text for text in statement.exclusions)
 
 
-def seeds(found, path=()):
+def seeds(parts, path=()):
     """Every random_state below an object that is not None."""
-    if isinstance(found, dict):
-        below = found.items()
-    elif isinstance(found, (list, tuple)):
-        below = enumerate(found)
+    if isinstance(parts, dict):
+        below = parts.items()
+    elif isinstance(parts, (list, tuple)):
+        below = enumerate(parts)
     else:
-        below = vars(found).items() if hasattr(found, "__dict__") else ()
+        below = vars(parts).items() if hasattr(parts, "__dict__") else ()
     for name, value in below:
         if name == "random_state" and value is not None:
             yield (*path, name)

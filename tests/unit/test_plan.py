@@ -97,75 +97,75 @@ def test_words_that_would_have_no_effect_are_refused(changes, says):
 
 
 def test_without_selection_there_is_no_table_of_what_was_selected():
-    whole = {"select": "all", "splits": {"folds": 2}}
+    resampling = {"select": "all", "splits": {"folds": 2}}
     changes = {key: value for key, value in SMALL.items() if key not in ("folds", "repeats")}
-    made = from_mapping({**changes, **whole, "outputs": ["accuracy"]}, "s", "s.yaml")
+    made = from_mapping({**changes, **resampling, "outputs": ["accuracy"]}, "s", "s.yaml")
     with pytest.raises(StudyError, match="'select: all' has none"):
         plan.outputs_of(made, "s.yaml")
 
 
 def test_a_study_that_can_not_be_read_stops_its_own_targets_alone(tmp_path):
-    found = read(tmp_path, good=SMALL, bad="title: [")
-    assert list(found.studies) == ["good"]
-    (note,) = found.notes(["good"])
+    run = read(tmp_path, good=SMALL, bad="title: [")
+    assert list(run.studies) == ["good"]
+    (note,) = run.notes(["good"])
     assert "bad.yaml is not valid YAML" in note
-    found.refuse(["good"])
-    found.refuse([])
+    run.refuse(["good"])
+    run.refuse([])
     for target in ("bad", "results/tables/bad/accuracy.csv", "papers"):
         with pytest.raises(StudyError, match="not valid YAML"):
-            found.refuse([target])
+            run.refuse([target])
 
 
 def test_a_configured_study_that_can_not_be_read_stops_a_plain_run(tmp_path):
     # The audit is of the first study, too.
-    found = read(tmp_path, ("bad", "good"), good=SMALL, bad={**SMALL, "epsilons": [-1]})
-    found.refuse(["good"])
+    run = read(tmp_path, ("bad", "good"), good=SMALL, bad={**SMALL, "epsilons": [-1]})
+    run.refuse(["good"])
     for target in ([], ["all"], ["results/manifest.json"], ["audit"]):
         with pytest.raises(StudyError, match=r"epsilon = -1\.0 is not a number"):
-            found.refuse(target)
+            run.refuse(target)
 
 
 def test_a_page_without_a_table_of_accuracy_is_refused(tmp_path):
-    found = read(tmp_path, good={**SMALL, "outputs": ["selected_settings"]})
+    run = read(tmp_path, good={**SMALL, "outputs": ["selected_settings"]})
     for target in ("leaderboard", "results/leaderboard.html"):
         with pytest.raises(StudyError, match=r"no configured study has the output accuracy.*good"):
-            found.refuse([target])
-    found.refuse([])
+            run.refuse([target])
+    run.refuse([])
 
 
 def test_an_unknown_target_lists_the_studies(tmp_path):
-    found = read(tmp_path, good=SMALL, other=SMALL)
+    run = read(tmp_path, good=SMALL, other=SMALL)
     with pytest.raises(StudyError, match=r"no target 'god'; did you mean 'good'\? Studies: good, "):
-        found.refuse(["god"])
-    found.refuse(["results/data/toy-line/domain.json", "good_accuracy", "summary"])
+        run.refuse(["god"])
+    run.refuse(["results/data/toy-line/domain.json", "good_accuracy", "summary"])
 
 
 def test_an_unknown_target_may_be_an_output_of_a_study_that_can_not_be_read(tmp_path):
-    found = read(tmp_path, good=SMALL, ill={**SMALL, "epsilon": [1]})
+    run = read(tmp_path, good=SMALL, ill={**SMALL, "epsilon": [1]})
     with pytest.raises(
         StudyError, match=r"no target 'ill_figure'.*Left out: .*ill.yaml.*'epsilon'"
     ):
-        found.refuse(["ill_figure"])
+        run.refuse(["ill_figure"])
 
 
 @pytest.mark.parametrize("name", ["all", "summary", "train", "audit"])
 def test_a_study_may_not_be_called_like_a_rule(tmp_path, name):
-    found = read(tmp_path, **{"good": SMALL, name: SMALL})
-    assert f"config/studies/{name}.yaml: '{name}' is already a target" in found.broken[name]
+    run = read(tmp_path, **{"good": SMALL, name: SMALL})
+    assert f"config/studies/{name}.yaml: '{name}' is already a target" in run.broken[name]
 
 
 def test_two_studies_may_not_write_the_same_file(tmp_path):
-    found = read(tmp_path, good={**SMALL, "figure": "one"}, another={**SMALL, "figure": "one"})
+    run = read(tmp_path, good={**SMALL, "figure": "one"}, another={**SMALL, "figure": "one"})
     # The configured one is there first.
-    assert list(found.studies) == ["good"]
-    assert "'results/figures/one.pdf' is already" in found.broken["another"]
-    assert "config/studies/good.yaml" in found.broken["another"]
+    assert list(run.studies) == ["good"]
+    assert "'results/figures/one.pdf' is already" in run.broken["another"]
+    assert "config/studies/good.yaml" in run.broken["another"]
 
 
 def test_papers_are_the_studies_that_say_so(tmp_path):
-    found = read(tmp_path, good=SMALL, paper={**SMALL, "paper": "mine"})
-    assert found.papers == ["paper"]
-    files = found.files_of(found.papers)
+    run = read(tmp_path, good=SMALL, paper={**SMALL, "paper": "mine"})
+    assert run.papers == ["paper"]
+    files = run.files_of(run.papers)
     assert "results/tables/paper/accuracy.csv" in files
     assert not [path for path in files if "/good" in path]
 
@@ -187,10 +187,10 @@ def test_rules_run_in_the_environment_that_snakemake_runs_in():
 
 
 def test_what_runs_on_a_login_node_can_be_chosen(tmp_path):
-    found = read(tmp_path, good=SMALL)
-    assert found.is_local("data")
-    assert found.is_local("outputs")
-    other = replace(found, configuration={**found.configuration, "local_jobs": ["outputs"]})
+    run = read(tmp_path, good=SMALL)
+    assert run.is_local("data")
+    assert run.is_local("outputs")
+    other = replace(run, configuration={**run.configuration, "local_jobs": ["outputs"]})
     assert not other.is_local("data")
     assert other.is_local("outputs")
 
@@ -213,7 +213,7 @@ def digests():
 
 
 def changed(before):
-    return {key for key, found in digests().items() if found != before[key]}
+    return {key for key, digest in digests().items() if digest != before[key]}
 
 
 def test_a_new_version_makes_an_output_again_and_what_is_made_from_it(tiny, monkeypatch):
@@ -237,40 +237,42 @@ def test_what_is_read_is_in_the_digest(tiny):
     assert {"accuracy", "sweep"} <= changed(before)
 
 
-def make(made, asked):
-    asked.output.make(made.context(asked))
-    record.write(asked.record, made.digest(asked), asked.files.all, record.datasets_of(asked))
+def make(made, request):
+    request.output.make(made.context(request))
+    record.write(
+        request.record, made.digest(request), request.files.all, record.datasets_of(request)
+    )
 
 
 def test_a_record_says_whether_files_are_what_is_wanted(tiny):
-    asked = tiny.of_study("tiny")[0]
-    assert not tiny.is_current(asked)
-    make(tiny, asked)
-    assert tiny.is_current(asked)
-    assert not reading.of_one(Path("config/studies/tiny.yaml"), 2, 30).is_current(asked)
+    request = tiny.of_study("tiny")[0]
+    assert not tiny.is_current(request)
+    make(tiny, request)
+    assert tiny.is_current(request)
+    assert not reading.of_one(Path("config/studies/tiny.yaml"), 2, 30).is_current(request)
     # Of trainings that failed: these are tried again.
-    written = json.loads(asked.record.read_text())
-    asked.record.write_text(json.dumps({**written, "complete": False}))
-    assert not tiny.is_current(asked)
-    asked.record.write_text(json.dumps(written))
+    written = json.loads(request.record.read_text())
+    request.record.write_text(json.dumps({**written, "complete": False}))
+    assert not tiny.is_current(request)
+    request.record.write_text(json.dumps(written))
     table = Path("results/tables/tiny/accuracy.csv")
     text = table.read_text()
     table.write_text(text.replace("0.7", "0.5", 1))
-    assert not tiny.is_current(asked)
+    assert not tiny.is_current(request)
     table.write_text(text)
-    assert tiny.is_current(asked)
+    assert tiny.is_current(request)
     # Data that were coded anew, without a run that knows of it.
     domain = Path("results/data/toy-line/domain.json")
     domain.write_text(re.sub(r'"checksum": "\w', '"checksum": "x', domain.read_text()))
-    assert not tiny.is_current(asked)
+    assert not tiny.is_current(request)
 
 
 def test_runs_of_something_else_are_no_results(tiny):
     for other, says in (((2, 30), "is missing"), ((1, 1e-9), "is missing")):
         made = reading.of_one(Path("config/studies/tiny.yaml"), *other)
-        asked = made.of_study("tiny")[0]
+        request = made.of_study("tiny")[0]
         with pytest.raises(IncompleteError, match=says):
-            asked.output.make(made.context(asked))
+            request.output.make(made.context(request))
 
 
 TOGETHER = {"title": "t", "studies": ["tiny"], "outputs": [{"claims": {"name": "all_claims"}}]}
@@ -286,16 +288,16 @@ def beside_tiny(folder, **studies):
 
 
 def test_claims_of_other_studies_come_together(tiny, tmp_path):
-    found = beside_tiny(tmp_path, whole=TOGETHER)
-    assert found.broken == {}
-    asked = found.outputs["all_claims"]
-    assert found.inputs(asked) == [
+    run = beside_tiny(tmp_path, whole=TOGETHER)
+    assert run.broken == {}
+    request = run.outputs["all_claims"]
+    assert run.inputs(request) == [
         "results/tables/tiny/claims.csv",
         "results/made/tiny_claims.json",
     ]
-    for one in (*tiny.of_study("tiny"), asked):
+    for one in (*tiny.of_study("tiny"), request):
         if one.output.word in ("accuracy", "claims"):
-            one.output.make(found.context(one))
+            one.output.make(run.context(one))
     table = pd.read_csv("results/tables/all_claims.csv")
     assert table[["name", "study"]].to_numpy().tolist() == [["C1", "tiny"]]
     assert (
@@ -304,7 +306,7 @@ def test_claims_of_other_studies_come_together(tiny, tmp_path):
     )
     # A job, which sees its own study and what that names, wants the same as the run.
     job = reading.of_one(Path("config/studies/whole.yaml"), 1, 30)
-    before = found.digest(asked)
+    before = run.digest(request)
     assert job.digest(job.of_study("whole")[0]) == before
     claimed = Path("resources/printed/tiny/claims.yaml")
     claimed.write_text(claimed.read_text().replace("above: 0", "above: 1"))
@@ -334,11 +336,11 @@ def test_studies_that_can_not_come_together_are_named(tiny, tmp_path, changes, s
     del ill["folds"], ill["repeats"]
     others = {"other": SMALL, "ill": ill}
     more = {**TOGETHER, "outputs": [{"claims": {"name": "more_claims"}}]}
-    found = beside_tiny(tmp_path, whole=raw, more=more, **others)
-    assert found.broken["whole"].startswith("config/studies/whole.yaml: ")
-    assert says in found.broken["whole"]
-    assert "whole" not in found.studies
-    assert "tiny" in found.studies
+    run = beside_tiny(tmp_path, whole=raw, more=more, **others)
+    assert run.broken["whole"].startswith("config/studies/whole.yaml: ")
+    assert says in run.broken["whole"]
+    assert "whole" not in run.studies
+    assert "tiny" in run.studies
 
 
 @pytest.mark.parametrize(
@@ -354,10 +356,10 @@ def test_studies_that_can_not_come_together_are_named(tiny, tmp_path, changes, s
 def test_tables_that_a_page_can_not_show_are_named(tmp_path, tables, says):
     page = {**SMALL, "outputs": ["accuracy", {"leaderboard": {"tables": tables}}]}
     ill = {**SMALL, "epsilons": [-1]}
-    found = read(tmp_path, good=SMALL, ill=ill, page=page)
-    assert found.broken["page"].startswith("config/studies/page.yaml: outputs: ")
-    assert says in found.broken["page"]
-    assert list(found.studies) == ["good"]
+    run = read(tmp_path, good=SMALL, ill=ill, page=page)
+    assert run.broken["page"].startswith("config/studies/page.yaml: outputs: ")
+    assert says in run.broken["page"]
+    assert list(run.studies) == ["good"]
     # Who reads that one can't be read either, and who reads what is there can.
     shown = [{**SMALL, "outputs": ["accuracy", {"leaderboard": {"tables": [f"{name}/accuracy"]}}]}
              for name in ("page", "good")]  # fmt: skip
@@ -367,40 +369,40 @@ def test_tables_that_a_page_can_not_show_are_named(tmp_path, tables, says):
 
 
 def test_canaries_go_into_the_first_study_that_has_data(tiny, tmp_path):
-    found = beside_tiny(tmp_path, whole=TOGETHER)
-    of = replace(found, configuration={**found.configuration, "studies": ["whole", "tiny"]})
+    run = beside_tiny(tmp_path, whole=TOGETHER)
+    of = replace(run, configuration={**run.configuration, "studies": ["whole", "tiny"]})
     assert of.audited_dataset == "toy-line"
-    alone = replace(found, configuration={**found.configuration, "studies": ["whole"]})
+    alone = replace(run, configuration={**run.configuration, "studies": ["whole"]})
     with pytest.raises(StudyError, match="whole: put tables together and train nothing"):
         alone.audited_dataset  # noqa: B018
 
 
 def test_private_columns_need_data_with_a_public_label(tmp_path):
     partial = {**SMALL, "neighbours": "private-columns", "learners": {"brc": {"learner": "brc"}}}
-    found = read(tmp_path, good=SMALL, bad=partial, fine={**partial, "datasets": ["toy-line-fine"]})
-    assert list(found.broken) == ["bad"]
-    assert "does not say that its label is public (public_label: true)" in found.broken["bad"]
+    run = read(tmp_path, good=SMALL, bad=partial, fine={**partial, "datasets": ["toy-line-fine"]})
+    assert list(run.broken) == ["bad"]
+    assert "does not say that its label is public (public_label: true)" in run.broken["bad"]
     with pytest.raises(StudyError, match=r"studies/bad\.yaml: neighbours: 'private-col"):
-        found.refuse(["bad"])
+        run.refuse(["bad"])
 
 
 def test_an_output_may_not_be_called_like_its_study(tmp_path):
     sweep = {"sweep": {"name": "mine", "x": "epsilon"}}
-    found = read(tmp_path, good=SMALL, mine={**SMALL, "outputs": [sweep]})
-    assert "'mine' is already a target or a file of config/studies/mine" in found.broken["mine"]
+    run = read(tmp_path, good=SMALL, mine={**SMALL, "outputs": [sweep]})
+    assert "'mine' is already a target or a file of config/studies/mine" in run.broken["mine"]
 
 
 def test_a_file_of_ones_own_that_is_not_there_is_told_with_what_to_do(tmp_path):
     ads = {**SMALL, "datasets": ["avazu"], "outputs": ["accuracy"]}
-    found = read(tmp_path, good=SMALL, ads=ads)
-    found.refuse(["good"])
+    run = read(tmp_path, good=SMALL, ads=ads)
+    run.refuse(["good"])
     for target in ("ads", "ads_accuracy", "results/tables/ads/accuracy.csv"):
         with pytest.raises(StudyError, match=r"dataset 'avazu': there is no file .*get train\.gz"):
-            found.refuse([target])
-    found.refuse([])
+            run.refuse([target])
+    run.refuse([])
 
 
 def test_learners_of_two_classes_are_named_where_there_are_more(tmp_path):
-    found = read(tmp_path, good=SMALL, digits={**SMALL, "datasets": ["toy-line", "mnist"]})
+    run = read(tmp_path, good=SMALL, digits={**SMALL, "datasets": ["toy-line", "mnist"]})
     with pytest.raises(StudyError, match=r"lazybb takes two classes, not 10; mnist has 10"):
-        found.refuse(["digits"])
+        run.refuse(["digits"])

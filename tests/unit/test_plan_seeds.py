@@ -17,12 +17,12 @@ def test_a_node_of_a_cluster_makes_no_secret_seed(tmp_path, monkeypatch):
     shutil.copytree(ROOT / "workflow/schemas", tmp_path / "workflow/schemas")
     (tmp_path / "config/studies").mkdir(parents=True)
     (tmp_path / "config/studies/s.yaml").write_text(yaml.safe_dump(SMALL))
-    asked = {"studies": ["s"], "audit": False, "seed": "secret", "seconds_per_job": 30}
+    configuration = {"studies": ["s"], "audit": False, "seed": "secret", "seconds_per_job": 30}
     with pytest.raises(SeedError, match="can't be read"):
-        reading.read(asked, tmp_path, make_seed=False)
+        reading.read(configuration, tmp_path, make_seed=False)
     assert not (tmp_path / "seeds").exists()
-    made = reading.read(asked, tmp_path)
-    assert made.seed == reading.read(asked, tmp_path, make_seed=False).seed
+    made = reading.read(configuration, tmp_path)
+    assert made.seed == reading.read(configuration, tmp_path, make_seed=False).seed
     (note,) = made.notes(["s"])
     assert note.startswith(f"seed: the secret seed in {tmp_path / 'seeds/workflow.seed'}")
     assert made.seed.key.hex() not in note
@@ -30,10 +30,10 @@ def test_a_node_of_a_cluster_makes_no_secret_seed(tmp_path, monkeypatch):
 
 def test_private_records_are_refused_a_public_seed_when_they_are_asked_for(own):
     own()
-    found = read(Path.cwd(), ("good",), good=SMALL, mine={**SMALL, "datasets": ["mine"]})
+    plan = read(Path.cwd(), ("good",), good=SMALL, mine={**SMALL, "datasets": ["mine"]})
     with pytest.raises(StudyError, match=r"studies/mine\.yaml: the records of 'mine' are private"):
-        found.refuse(["mine"])
+        plan.refuse(["mine"])
     # Another study is not stopped by it, and is told of it.
-    found.refuse(["good"])
-    assert any("'mine' are private" in note for note in found.notes(["good"]))
-    assert list(found.studies) == ["good"]
+    plan.refuse(["good"])
+    assert any("'mine' are private" in note for note in plan.notes(["good"]))
+    assert list(plan.studies) == ["good"]

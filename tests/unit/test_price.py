@@ -157,12 +157,12 @@ def made(folder, table, **changes):
 
 
 def make(plan, *words):
-    for asked in plan.of_study("tiny"):
-        if asked.output.word in words:
-            asked.output.make(plan.context(asked))
-            written = (asked.files.all, record.datasets_of(asked))
-            record.write(asked.record, plan.digest(asked), *written, raw=asked.reads.raw)
-    return {asked.output.word: asked for asked in plan.of_study("tiny")}
+    for request in plan.of_study("tiny"):
+        if request.output.word in words:
+            request.output.make(plan.context(request))
+            written = (request.files.all, record.datasets_of(request))
+            record.write(request.record, plan.digest(request), *written, raw=request.reads.raw)
+    return {request.output.word: request for request in plan.of_study("tiny")}
 
 
 def direct(X, y, train, scored, seed):
@@ -333,9 +333,9 @@ def test_terminal_page_and_figure_show_it(folder, monkeypatch):
     drawn = []
     monkeypatch.setattr(style, "save", lambda figure, frame, stem: drawn.append(figure))
     plan = made(folder, table)
-    known = leaderboard.about
+    describe = leaderboard.about
     private = {"public_benchmark": False}
-    monkeypatch.setattr(leaderboard, "about", lambda name: replace(known(name), **private))
+    monkeypatch.setattr(leaderboard, "about", lambda name: replace(describe(name), **private))
     outputs = make(plan, *OUTPUTS)
     means = read_table(outputs["raw"].files.frames[0]).set_index("arm")["accuracy"]
     sentences = price.sentences(outputs["price"], "shop", "accuracy")

@@ -37,7 +37,7 @@ def mine(own, fixed_entropy, tmp_path, monkeypatch):
     own(LINES, n_rows=300, budget={"epsilon": 3})
 
 
-def asked(**changes):
+def request_of(**changes):
     return Request(**{"dataset": "mine", "epsilon": 2.0, "learner": CHOOSE, **changes})
 
 
@@ -46,45 +46,45 @@ def book():
 
 
 def test_a_chosen_model_is_released_with_the_statement_of_the_whole(mine):
-    found = release(asked())
-    loaded = models.load(found.path(MODEL))
-    assert loaded.learner == found.learner_name == found.learner.best_._learner
-    assert loaded.statement == found.statement
+    released = release(request_of())
+    loaded = models.load(released.path(MODEL))
+    assert loaded.learner == released.learner_name == released.learner.best_._learner
+    assert loaded.statement == released.statement
     assert loaded.statement.learner == "tuned"
     # Training and score, of a random number of runs, add up to what the ledger of releases counts.
-    assert loaded.statement.epsilon == found.price.epsilon == 2.0
+    assert loaded.statement.epsilon == released.price.epsilon == 2.0
     assert 2.0 * (1 - 1e-6) < loaded.statement.epsilon_spent <= 2.0
-    each = choice(asked(), describe("mine")).prices
+    each = choice(request_of(), describe("mine")).prices
     assert len(each) == 2
     assert all(price < 2.0 / 2 for price in each)
     data = datasets.load("mine")
-    np.testing.assert_array_equal(loaded.predict(data.X), found.learner.predict(data.X))
+    np.testing.assert_array_equal(loaded.predict(data.X), released.learner.predict(data.X))
     (entry,) = book().releases()
     assert entry.state == DONE
-    assert entry.facts["kept"] == found.learner_name
+    assert entry.facts["kept"] == released.learner_name
     with pytest.raises(ReleaseError, match="budget"):
-        release(asked())
+        release(request_of())
 
 
 def test_nothing_of_the_other_runs_leaves(mine):
-    found = release(asked())
-    score = f"{found.learner.score_:.6g}"
-    for path in (*found.folder.iterdir(), found.ledger):
+    released = release(request_of())
+    score = f"{released.learner.score_:.6g}"
+    for path in (*released.folder.iterdir(), released.ledger):
         text = path.read_text()
         assert score not in text, path
-    text = found.path(CARD).read_text()
+    text = released.path(CARD).read_text()
     assert "by private selection from 2: Noisy majority; Bayes of this test" in text
 
 
 def test_settings_of_one_learner_are_chosen_and_released(mine):
     mechanisms = {"mechanism": ["permute_and_flip", "exponential"]}
     parameters = {"learner": "one_rule", "settings": mechanisms, "expected_runs": 2}
-    found = release(asked(learner="tuned", parameters=parameters, epsilon=0.5))
-    assert models.load(found.path(MODEL)).learner == "one_rule"
-    assert found.setting["mechanism"] in mechanisms["mechanism"]
-    assert f"mechanism = {found.setting['mechanism']}" in found.path(CARD).read_text().replace(
-        "\\", ""
-    )
+    released = release(request_of(learner="tuned", parameters=parameters, epsilon=0.5))
+    assert models.load(released.path(MODEL)).learner == "one_rule"
+    assert released.setting["mechanism"] in mechanisms["mechanism"]
+    assert f"mechanism = {released.setting['mechanism']}" in released.path(
+        CARD
+    ).read_text().replace("\\", "")
 
 
 @pytest.mark.parametrize(
@@ -104,13 +104,13 @@ def test_settings_of_one_learner_are_chosen_and_released(mine):
 )
 def test_what_can_not_be_chosen_is_refused_before_anything_is_spent(mine, changes, says):
     with pytest.raises(ReleaseError, match=says):
-        release(asked(**changes))
+        release(request_of(**changes))
     assert book().releases() == []
 
 
 def test_with_delta_more_learners_are_drawn_from(mine):
-    assert choice(asked(), describe("mine")).titles == ("Noisy majority", "Bayes of this test")
-    (why,) = choice(asked(), describe("mine")).left_out
+    assert choice(request_of(), describe("mine")).titles == ("Noisy majority", "Bayes of this test")
+    (why,) = choice(request_of(), describe("mine")).left_out
     assert "Boosted random trees: random_trees needs a delta above 0" in why
     assert by_rule.suited(QUICK, 2, 1e-6) == (QUICK, [])
     several, left_out = by_rule.suited(QUICK, 3, 1e-6)
@@ -134,7 +134,7 @@ def test_compare_says_what_it_will_spend_and_ends_in_a_sentence(mine, capsys, mo
 def test_nothing_is_told_of_how_far_a_choice_is(mine):
     """How many trainings it takes is not released, and would show in what is done and left."""
     told: list[float] = []
-    release(asked(), told=told.append)
+    release(request_of(), told=told.append)
     assert told == [0.0]
     release(Request("mine", 0.1, learner="noisy_bayes"), told=told.append)
     assert len(told) > 2
@@ -150,32 +150,36 @@ def graded(mine, own):
 def test_a_learner_of_more_classes_is_chosen_and_released(graded, monkeypatch):
     several = {"privgam": {"learner": "privgam"}, **QUICK}
     monkeypatch.setattr(by_rule, "LEARNERS", several)
-    found = release(asked(delta=1e-6))
-    assert choice(asked(delta=1e-6), describe("mine")).titles == ("PrivGAM", "Boosted random trees")
-    assert found.learner_name in ("privgam", "random_trees")
-    loaded = models.load(found.path(MODEL))
+    released = release(request_of(delta=1e-6))
+    assert choice(request_of(delta=1e-6), describe("mine")).titles == (
+        "PrivGAM",
+        "Boosted random trees",
+    )
+    assert released.learner_name in ("privgam", "random_trees")
+    loaded = models.load(released.path(MODEL))
     assert loaded.statement.learner == "tuned"
     assert list(loaded.statement.assumptions).count("the classes of the label") == 1
     assert "the two labels" not in loaded.statement.assumptions
     data = datasets.load("mine")
-    np.testing.assert_array_equal(loaded.predict(data.X), found.learner.predict(data.X))
-    assert found.learner.best_.decision_function(data.X).shape == (300, 3)
-    assert f"private choice kept {by_rule.name_of(found.learner_name, found.setting)}" in kept(
-        found
+    np.testing.assert_array_equal(loaded.predict(data.X), released.learner.predict(data.X))
+    assert released.learner.best_.decision_function(data.X).shape == (300, 3)
+    assert (
+        f"private choice kept {by_rule.name_of(released.learner_name, released.setting)}"
+        in kept(released)
     )
 
 
 def test_of_more_classes_there_may_be_nothing_to_choose_from(graded, monkeypatch):
     monkeypatch.setattr(by_rule, "LEARNERS", {"privgam": {"learner": "privgam"}, **QUICK})
     with pytest.raises(ReleaseError, match=r"of 3 classes, with delta = 0, there is only privgam"):
-        release(asked())
+        release(request_of())
     assert book().releases() == []
 
 
 def test_learners_of_two_classes_are_refused_for_more(graded):
     settings = {"settings": [{"learner": "lazybb"}, {"learner": "random_trees"}]}
     with pytest.raises(ReleaseError, match="lazybb takes two classes, not 3") as choice:
-        release(asked(learner="tuned", parameters=settings, delta=1e-6))
+        release(request_of(learner="tuned", parameters=settings, delta=1e-6))
     with pytest.raises(ReleaseError, match="lazybb takes two classes, not 3") as plain:
         release(Request("mine", 2.0, learner="lazybb"))
     # What both name in its place can be released.

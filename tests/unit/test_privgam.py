@@ -54,9 +54,9 @@ def process(n_bins, size, step, line):
 def test_the_filter_is_the_posterior(n_bins, size, step, line):
     z, noise = values(n_bins)
     mean, variance = np.empty(n_bins), np.empty(n_bins)
-    found = _along(z, noise, size, step, line, mean, variance)
+    smoothed = _along(z, noise, size, step, line, mean, variance)
     expected = posterior(z, noise, process(n_bins, size, step, line))
-    for one, other in zip((mean, variance, found), expected, strict=True):
+    for one, other in zip((mean, variance, smoothed), expected, strict=True):
         assert one == pytest.approx(other, abs=1e-12)
 
 
@@ -74,14 +74,14 @@ def test_smoothing_averages_by_marginal_likelihood(ordered):
                 half = 0.5 if length == 0 else 1.0
                 priors.append(process(n_bins, half * tau**2, step, (1 - half) * tau**2))
             chances.append(tau == 0)
-    found = [posterior(z, noise, prior) for prior in priors]
-    weights = np.exp([log for _, _, log in found])
+    posteriors = [posterior(z, noise, prior) for prior in priors]
+    weights = np.exp([log for _, _, log in posteriors])
     weights /= weights.sum()
     mean, variance = np.empty(n_bins), np.empty(n_bins)
     one = [each[None] for each in (z, noise, mean, variance)]
     nothing = smooth(*one[:2], ordered, SIZES, LENGTHS, *one[2:])
-    expected = sum(w * m for w, (m, _, _) in zip(weights, found, strict=True))
-    square = sum(w * (v + m**2) for w, (m, v, _) in zip(weights, found, strict=True))
+    expected = sum(w * m for w, (m, _, _) in zip(weights, posteriors, strict=True))
+    square = sum(w * (v + m**2) for w, (m, v, _) in zip(weights, posteriors, strict=True))
     assert mean == pytest.approx(expected)
     assert variance == pytest.approx(square - expected**2)
     assert nothing == pytest.approx(weights[np.array(chances)].sum())
@@ -94,17 +94,17 @@ def test_how_a_line_is_shrunk_is_no_release(monkeypatch, delta):
     But for the names of the columns, which were chosen by what was released before.
     """
     X, y = problem()
-    found = []
+    models = []
     for wide_from in (0.0, 1e9):
         monkeypatch.setattr(rule, "LINE_WIDE_FROM", {True: wide_from, False: wide_from})
         made = learner(ordered=True, linear="yes", delta=delta, method="greedy", n_steps=3)
-        found.append(made.fit(X, y))
+        models.append(made.fit(X, y))
     said = [
         replace(one.privacy_, ledger=tuple(replace(e, what="") for e in one.privacy_.ledger))
-        for one in found
+        for one in models
     ]
     assert said[0] == said[1]
-    assert found[0].model_.intercept != found[1].model_.intercept
+    assert models[0].model_.intercept != models[1].model_.intercept
 
 
 def test_a_lone_value_shrinks_to_nothing():
@@ -144,11 +144,11 @@ def test_the_rule_reads_public_facts_alone():
 def test_the_rule_ends_at_a_noisy_majority(pure):
     """With few records all goes to the intercept, with many the usual share."""
     usual = (rule.FIRST_SHARE, rule.LAST_SHARE)
-    found = [rule.intercept_shares(n, 0.1, pure) for n in (10, 100, 1_000, 2_500, 100_000)]
-    assert found[0] == (1.0, 0.0)
-    assert found[-1] == usual
-    assert all(first > usual[0] for first, _ in found if (first, _) != usual)
-    assert sorted((first for first, _ in found), reverse=True) == [first for first, _ in found]
+    shares = [rule.intercept_shares(n, 0.1, pure) for n in (10, 100, 1_000, 2_500, 100_000)]
+    assert shares[0] == (1.0, 0.0)
+    assert shares[-1] == usual
+    assert all(first > usual[0] for first, _ in shares if (first, _) != usual)
+    assert sorted((first for first, _ in shares), reverse=True) == [first for first, _ in shares]
     X, _ = problem(60)
     model = learner(epsilon=0.1, delta=0.0 if pure else 1e-5).fit(X, np.ones(60))
     assert model.n_features_used_ == 0
@@ -227,10 +227,10 @@ def test_noise_on_the_grid_is_rounded_up(rate):
     """A scale s on a grid of 2^-bits has the rate 2^bits/s: no more than was asked for."""
     budget = mixed_budget(1.0, 0.0, "replace-one")
     for bits in (None, 20):
-        whole = 2 ** (30 if bits is None else bits)
+        steps = 2 ** (30 if bits is None else bits)
         scale = budget.on_grid(rate, bits)
-        assert whole / scale <= rate
-        assert scale == 1 or whole / (scale - 1) > rate
+        assert steps / scale <= rate
+        assert scale == 1 or steps / (scale - 1) > rate
 
 
 def problem(n=2000, seed=1):
@@ -241,8 +241,8 @@ def problem(n=2000, seed=1):
 
 
 def learner(**parameters):
-    known = {"n_bins": (20, 4, 3), "classes": (-1, 1), "ordered": (True, False, False)}
-    return PrivGAMClassifier(**{**known, "random_state": 0, **parameters})
+    defaults = {"n_bins": (20, 4, 3), "classes": (-1, 1), "ordered": (True, False, False)}
+    return PrivGAMClassifier(**{**defaults, "random_state": 0, **parameters})
 
 
 def test_chances_are_calibrated():
@@ -258,13 +258,13 @@ def test_chances_are_calibrated():
 
 def test_standard_errors_are_about_right():
     """Of the spread of fits on fresh records, with fresh noise."""
-    found, errors = [], []
+    curves, errors = [], []
     for k in range(30):
         X, y = problem(20_000, seed=k)
         model = learner(epsilon=0.3, delta=1e-5, ordered=None, random_state=k).fit(X, y).model_
-        found.append(model.shapes[0][5:15])
+        curves.append(model.shapes[0][5:15])
         errors.append(model.errors[0][5:15])
-    ratio = np.std(found, axis=0) / np.mean(errors, axis=0)
+    ratio = np.std(curves, axis=0) / np.mean(errors, axis=0)
     assert ((ratio > 0.4) & (ratio < 2.2)).all()
 
 
@@ -391,8 +391,8 @@ def test_columns_that_stand_for_a_line_help_each_other():
 
 def test_the_rule_takes_stumps_of_two_classes_between_a_majority_and_shapes():
     along, none = (True, False), (False, False)
-    found = [rule.is_stumps(n, 0.1, True, along, 2) for n in (199, 200, 99_999, 100_000)]
-    assert found == [False, True, True, False]
+    answers = [rule.is_stumps(n, 0.1, True, along, 2) for n in (199, 200, 99_999, 100_000)]
+    assert answers == [False, True, True, False]
     assert rule.is_stumps(10**6, 0.1, False, along, 2)
     # A stump of nominal bins takes one apart.
     for pure in (True, False):
@@ -479,9 +479,9 @@ def in_a_few_bins(n=3000):
 
 
 def of_mixed(**parameters):
-    known = {"n_bins": (65, 16), "classes": (-1, 1), "ordered": True, "mixed_bins": (64, 0)}
+    defaults = {"n_bins": (65, 16), "classes": (-1, 1), "ordered": True, "mixed_bins": (64, 0)}
     given = {"epsilon": 3.0, "delta": 1e-6, "random_state": 0, **parameters}
-    return PrivGAMClassifier(**{**known, **given})
+    return PrivGAMClassifier(**{**defaults, **given})
 
 
 def test_mixed_bins_are_merged_by_what_was_released_of_them():

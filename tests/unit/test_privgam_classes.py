@@ -89,8 +89,8 @@ def test_without_noise_values_are_those_of_the_plain_program(n_rounds):
     X, y = problem()
     model = fitted(X, y, epsilon=np.inf, n_rounds=n_rounds).model_
     plain = reference.cyclic(X, y, N_BINS, ORDERED, 3, n_rounds=n_rounds)
-    for found, expected in zip(model.class_shapes, plain[:-1], strict=True):
-        assert found == pytest.approx(expected, abs=5e-3)
+    for shape, expected in zip(model.class_shapes, plain[:-1], strict=True):
+        assert shape == pytest.approx(expected, abs=5e-3)
     assert model.intercepts == pytest.approx(plain[-1][:, 0], abs=5e-3)
     if n_rounds > 2:
         assert not model.class_shapes[3].any()
@@ -136,9 +136,9 @@ def test_numbers_of_all_columns_are_what_records_would_answer_at_the_intercept(n
     for j in range(4):
         sums = made[1].sums(j) / 2.0**BITS
         running = fit._running[j]
-        found = np.stack([running.numerator, running.denominator]) / running.weight
+        answers = np.stack([running.numerator, running.denominator]) / running.weight
         expected = np.stack([sums[1] - sums[0], sums.sum(axis=0) / 2])
-        assert found == pytest.approx(expected, abs=0.01 * len(y) / n_classes)
+        assert answers == pytest.approx(expected, abs=0.01 * len(y) / n_classes)
 
 
 def test_little_budget_asks_all_columns_at_once_before_the_rounds():

@@ -41,8 +41,8 @@ def test_pairs_are_of_the_columns_that_matter_most():
     shapes = [size * rng.permutation([-1.0, 1.0, 0.5]) for size in sizes]
     weights = [np.array([5.0, 5.0, 0.0])] * 6
     shapes[5] = np.array([0.0, 0.0, 9.0])  # where there is nobody
-    found = [crossing.columns for crossing in crossings(shapes, weights, [True] * 6)]
-    assert found == [(0, 2), (0, 3), (0, 4), (2, 3), (2, 4), (3, 4)]
+    result = [crossing.columns for crossing in crossings(shapes, weights, [True] * 6)]
+    assert result == [(0, 2), (0, 3), (0, 4), (2, 3), (2, 4), (3, 4)]
     assert crossings([0 * shapes[0]] * 3, weights[:3], [True] * 3) == []
     assert spread(shapes[5], weights[5]) == 0.0
     assert spread(shapes[5], 0 * weights[5]) == 0.0
@@ -69,13 +69,13 @@ def test_pairs_say_what_columns_alone_cannot():
     models = {p: learner(**budget, pairs=p).fit(X, y) for p in ("rule", "no")}
     right = {p: (model.predict(held_out) == labels).mean() for p, model in models.items()}
     assert right["rule"] > right["no"] + 0.1
-    found = models["rule"].model_
-    (pair,) = [pair for pair in found.pairs if pair.columns == (0, 1)]
+    result = models["rule"].model_
+    (pair,) = [pair for pair in result.pairs if pair.columns == (0, 1)]
     signs = np.where(pair.values > 0, 1, -1)
     # The first group is of codes up to 4: alike where the other code is up to 3.
     assert (signs[0, :4] == 1).all()
     assert (signs[0, 4:] == -1).all()
-    assert models["rule"].measures_["pairs"] == len(found.pairs) > 0
+    assert models["rule"].measures_["pairs"] == len(result.pairs) > 0
     assert models["no"].measures_["pairs"] == 0
 
 

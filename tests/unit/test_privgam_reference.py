@@ -35,8 +35,8 @@ def test_without_noise_shapes_are_those_of_the_plain_program(n_rounds):
     X, y = problem()
     model = fitted(X, y, epsilon=np.inf, n_rounds=n_rounds, pairs="no").model_
     plain = reference.cyclic(X, y, N_BINS, ORDERED, n_rounds=n_rounds)
-    for found, expected in zip(model.shapes, plain[:-1], strict=True):
-        assert found == pytest.approx(expected, abs=2e-3)
+    for shape, expected in zip(model.shapes, plain[:-1], strict=True):
+        assert shape == pytest.approx(expected, abs=2e-3)
     assert model.intercept == pytest.approx(plain[-1][0], abs=2e-3)
     if n_rounds > 2:
         assert not model.shapes[3].any()
@@ -114,10 +114,10 @@ def test_scores_of_stumps_are_those_of_the_plain_program(n_parts, merged):
     X = np.stack([bins[codes] for bins, codes in zip(maps, problem(500)[0].T, strict=True)], axis=1)
     widths = [int(bins[-1]) + 1 for bins in maps]
     coded, signs = problem(500)[0].astype(np.uint8), (2 * y - 1).astype(np.int8)
-    whole = Records(coded, signs, counts, np.array(N_BINS))
+    records = Records(coded, signs, counts, np.array(N_BINS))
     rows = [slice(k, None, n_parts) for k in range(n_parts)]
-    parts = [Records(coded[k], signs[k], counts[k], whole.n_bins) for k in rows]
-    some = PartedRecords(tuple(map(InMemory, parts)), whole.n_bins) if n_parts > 1 else whole
+    parts = [Records(coded[k], signs[k], counts[k], records.n_bins) for k in rows]
+    some = PartedRecords(tuple(map(InMemory, parts)), records.n_bins) if n_parts > 1 else records
     made = Residuals(some, maps, 30)
     for j, width in enumerate(widths):
         made.set_shape(j, shapes[j][:width])

@@ -16,9 +16,9 @@ STORED = json.loads(Path(__file__).with_name("descriptions.json").read_text())
 
 @pytest.mark.parametrize("name", sorted(STORED))
 def test_what_ships_is_public_and_has_the_digest_that_it_had(name):
-    found = datasets.describe(name)
-    assert found.public_benchmark
-    assert found.digest == STORED[name]
+    description = datasets.describe(name)
+    assert description.public_benchmark
+    assert description.digest == STORED[name]
 
 
 def write(name, **content):

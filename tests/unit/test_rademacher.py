@@ -20,10 +20,10 @@ def rows(n, seed):
 
 def hypotheses(codes):
     """All 1-rules, written out: both signs of each bin's literal and of the constant."""
-    found = [np.ones(len(codes), dtype=int)]
+    values = [np.ones(len(codes), dtype=int)]
     for j, bins in enumerate(N_BINS):
-        found += [np.where(codes[:, j] == code, 1, -1) for code in range(bins)]
-    return np.array([sign * h for h in found for sign in (1, -1)])
+        values += [np.where(codes[:, j] == code, 1, -1) for code in range(bins)]
+    return np.array([sign * h for h in values for sign in (1, -1)])
 
 
 def all_signs(n):
@@ -46,19 +46,19 @@ def test_the_supremum_is_that_of_all_hypotheses_for_every_sign_vector():
 def test_the_estimate_agrees_with_enumeration(n):
     codes = rows(n, n)
     rng = np.random.default_rng(n)
-    found = rademacher.estimate(codes, N_BINS, np.ones(n, dtype=np.int64), 4000, rng)
-    assert found.value == pytest.approx(exact(codes), abs=4.5 * found.standard_error + 1e-12)
-    assert found.n == n
-    assert found.n_draws == 4000
+    result = rademacher.estimate(codes, N_BINS, np.ones(n, dtype=np.int64), 4000, rng)
+    assert result.value == pytest.approx(exact(codes), abs=4.5 * result.standard_error + 1e-12)
+    assert result.n == n
+    assert result.n_draws == 4000
 
 
 def test_rows_with_counts_are_as_good_as_repeated_rows():
     codes, counts = rows(6, 3), np.array([1, 4, 2, 3, 1, 3])
     expected = exact(np.repeat(codes, counts, axis=0))
-    found = rademacher.estimate(codes, N_BINS, counts, 4000, np.random.default_rng(3))
-    assert found.value == pytest.approx(expected, abs=4.5 * found.standard_error)
+    result = rademacher.estimate(codes, N_BINS, counts, 4000, np.random.default_rng(3))
+    assert result.value == pytest.approx(expected, abs=4.5 * result.standard_error)
     # One draw must vary as a draw of 14 signs does, not as one of 6.
-    assert abs(found.value - exact(codes)) > 10 * found.standard_error
+    assert abs(result.value - exact(codes)) > 10 * result.standard_error
 
 
 def test_the_standard_error_shrinks_as_the_root_of_the_draws():
@@ -76,22 +76,22 @@ def test_one_draw_has_no_standard_error():
 
 def test_the_bound_of_perfect_margins_is_the_formula():
     complexity = Estimate(0.01, 0.0001, 1000, 10_000)
-    found, threshold = rademacher.bound_of(np.ones(4), np.full(4, 2500), complexity)
+    result, threshold = rademacher.bound_of(np.ones(4), np.full(4, 2500), complexity)
     limit = 0.01 + math.sqrt(2 * math.log(1 / 0.025) / (10_000 * 1000))
     rest = 3 * math.sqrt(math.log(2 * 100 / 0.025) / 20_000)
     assert threshold == 1
-    assert found == pytest.approx(1 - 2 * limit - rest, abs=1e-12)
+    assert result == pytest.approx(1 - 2 * limit - rest, abs=1e-12)
 
 
 def test_the_bound_takes_the_best_threshold_and_counts():
     # Nine in ten records have margin 0.3, the rest −1: below 0.3 the ramp loss is 0.1.
     margins, counts = np.array([0.3, -1.0]), np.array([9000, 1000])
     complexity = Estimate(0.005, 0.0001, 1000, 10_000)
-    found, threshold = rademacher.bound_of(margins, counts, complexity)
+    result, threshold = rademacher.bound_of(margins, counts, complexity)
     assert threshold == pytest.approx(0.3)
-    assert found < 0.9
+    assert result < 0.9
     worse = Estimate(0.02, 0.0001, 1000, 10_000)
-    assert rademacher.bound_of(margins, counts, worse)[0] < found
+    assert rademacher.bound_of(margins, counts, worse)[0] < result
 
 
 def test_the_bound_never_exceeds_the_accuracy_on_the_records():

@@ -56,10 +56,10 @@ NAMES = [
 
 @pytest.mark.parametrize("name", NAMES)
 def test_each_learner_is_what_it_is_on_the_codes(name, table, schema) -> None:
-    known = registry.entry(name)
+    about = registry.entry(name)
     public = Schema({**COLUMNS, "tenure": {"bounds": (0, 100), "public": True}}, ["No", "Yes"])
-    more = {"epsilon": 1.0, "delta": 0.0 if known.pure else 1e-6, "random_state": 3}
-    made = registry.estimator_class(name)(calibration=known.calibrations[0], schema=public, **more)
+    more = {"epsilon": 1.0, "delta": 0.0 if about.pure else 1e-6, "random_state": 3}
+    made = registry.estimator_class(name)(calibration=about.calibrations[0], schema=public, **more)
     if name == "tuned":
         made.set_params(learner="lazybb", settings={"n_rounds": [3, 5]})
     raw = made.fit(table, table.Churn)

@@ -266,12 +266,12 @@ def test_who_stops_a_release_is_told_whether_it_is_spent(
     mine, monkeypatch, capsys, place, moment, states_then
 ):
     once = [KeyboardInterrupt]
-    whole = getattr(place, moment)
+    original = getattr(place, moment)
 
     def stopped(*given):
         if once:
             raise once.pop()
-        return whole(*given)
+        return original(*given)
 
     monkeypatch.setattr(place, moment, stopped)
     assert main.main(["release", "mine", "--epsilon", "1", "--learner", QUICK]) == 130

@@ -12,8 +12,8 @@ from privcurve.learners.shared.roles import PublicRows, Roles, distinct_keys
 
 def test_scaled_ends_and_one_bin():
     codes = np.array([[0, 0, 2], [1, 0, 0], [4, 0, 1]], dtype=np.uint8)
-    found = scaled(codes, np.array([5, 1, 3]))
-    assert found.tolist() == [[-1, 0, 1], [-0.5, 0, -1], [1, 0, 0]]
+    rows = scaled(codes, np.array([5, 1, 3]))
+    assert rows.tolist() == [[-1, 0, 1], [-0.5, 0, -1], [1, 0, 0]]
 
 
 def test_positions():
@@ -62,9 +62,9 @@ def test_public_rows_do_not_see_private_columns_or_order():
     expanded = np.repeat(np.arange(40), counts)
     single = np.ones(len(expanded), dtype=np.int64)
     spread = PublicRows.of(codes[expanded], signs[expanded], single, (0, 2), n_bins)
-    for found in (again, spread):
+    for model in (again, spread):
         for name in ("codes", "signs", "counts"):
-            assert np.array_equal(getattr(found, name), getattr(first, name))
+            assert np.array_equal(getattr(model, name), getattr(first, name))
 
 
 def test_keys_of_wide_rows_stay_in_order():

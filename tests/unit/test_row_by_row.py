@@ -84,9 +84,9 @@ def objects(cells):
 def check_values(table):
     domain, columns = table
     for code in of_values(domain):
-        found = outcome(code, columns)
-        assert found == together([outcome(code, row) for row in one_by_one(columns)])
-        assert found == expected(domain, columns)
+        result = outcome(code, columns)
+        assert result == together([outcome(code, row) for row in one_by_one(columns)])
+        assert result == expected(domain, columns)
 
 
 # Cells of one type, or of none but text ----------------------------------------------
@@ -106,14 +106,14 @@ def typed(columns):
 
 def check_typed(table, path):
     domain, columns = table
-    for whole in typed(columns):
-        is_arrow = isinstance(whole, pyarrow.Table)
-        rows = [whole.slice(k, 1) if is_arrow else whole.iloc[[k]] for k in range(len(whole))]
-        found = outcome(partial(encode_frame, domain), whole)
-        assert found == together([outcome(partial(encode_frame, domain), row) for row in rows])
+    for frame in typed(columns):
+        is_arrow = isinstance(frame, pyarrow.Table)
+        rows = [frame.slice(k, 1) if is_arrow else frame.iloc[[k]] for k in range(len(frame))]
+        result = outcome(partial(encode_frame, domain), frame)
+        assert result == together([outcome(partial(encode_frame, domain), row) for row in rows])
         if is_arrow:
-            assert found == outcome(from_parquet, domain, whole, path)
-            assert found == together([outcome(from_parquet, domain, row, path) for row in rows])
+            assert result == outcome(from_parquet, domain, frame, path)
+            assert result == together([outcome(from_parquet, domain, row, path) for row in rows])
 
 
 def from_parquet(domain, table, path):
@@ -145,16 +145,16 @@ def from_excel(domain, columns, path):
 
 def check_file(table, path, code):
     domain, columns = table
-    found = outcome(code, domain, columns, path)
+    result = outcome(code, domain, columns, path)
     rows = one_by_one(columns)
-    assert found == together([outcome(code, domain, row, path) for row in rows])
-    assert found == expected(domain, columns)
+    assert result == together([outcome(code, domain, row, path) for row in rows])
+    assert result == expected(domain, columns)
     # A frame of the same cells says the same, and so does who reads nothing but model.json.
-    assert found == outcome(partial(encode_frame, domain), columns)
-    if found != REFUSED and code is from_csv:
-        known = domain.to_dict()
-        each = [[CODE(c, text, known) for text in columns[c["name"]]] for c in known["columns"]]
-        assert found == [list(row) for row in zip(*each, strict=True)]
+    assert result == outcome(partial(encode_frame, domain), columns)
+    if result != REFUSED and code is from_csv:
+        facts = domain.to_dict()
+        each = [[CODE(c, text, facts) for text in columns[c["name"]]] for c in facts["columns"]]
+        assert result == [list(row) for row in zip(*each, strict=True)]
 
 
 CHECKS = {
@@ -277,13 +277,13 @@ def test_arrow_reads_what_the_exact_road_reads(n, monkeypatch):
             place = table.positions(described, "f", fields, problems)
             yield from delimited.tables(described, "f", records, len(fields), place, problems, most)
 
-        found, expected = (by_road(road, parser, most) for road in (pieces, exact))
+        by_pieces, expected = (by_road(road, parser, most) for road in (pieces, exact))
         try:
             raw.decode(parser.encoding)
-            assert found == expected
+            assert by_pieces == expected
         except UnicodeError:
             # Which fault comes first depends on how far a file is read ahead.
-            assert most is not None or isinstance(found, str) == isinstance(expected, str)
+            assert most is not None or isinstance(by_pieces, str) == isinstance(expected, str)
 
     check()
     # Both are taken, or nothing was compared.
@@ -309,9 +309,9 @@ def test_numbers_of_arrow_are_those_of_python(cells, decimal):
     markers = numbers.Markers(("NA", "-9"), decimal)
     exact = numbers._one_by_one(cells, lambda text: numbers._number(text, markers, decimal))
     for values in (cells, pyarrow.array(cells, pyarrow.string())):
-        found = numbers.numbers(values, ("NA", "-9"), decimal)
-        np.testing.assert_array_equal(found[0].view(np.uint64), exact[0].view(np.uint64))
-        assert (found[1].tolist(), found[2]) == (exact[1].tolist(), exact[2])
+        result = numbers.numbers(values, ("NA", "-9"), decimal)
+        np.testing.assert_array_equal(result[0].view(np.uint64), exact[0].view(np.uint64))
+        assert (result[1].tolist(), result[2]) == (exact[1].tolist(), exact[2])
 
 
 # What a saved model says -----------------------------------------------------------------
@@ -327,9 +327,9 @@ def model(tmp_path_factory):
     X = rng.integers(0, ALL.n_bins, size=(2000, len(COLUMNS))).astype(np.uint8)
     weights = rng.normal(size=len(COLUMNS))
     y = np.where((X - X.mean(axis=0)) @ weights > 0, "yes", "no")
-    known = {"n_bins": ALL.n_bins, "classes": LABEL.names, "random_state": 0}
+    parameters = {"n_bins": ALL.n_bins, "classes": LABEL.names, "random_state": 0}
     path = tmp_path_factory.mktemp("model") / "model.json"
-    models.save(path, PrivGAMClassifier(epsilon=50.0, **known).fit(X, y), ALL)
+    models.save(path, PrivGAMClassifier(epsilon=50.0, **parameters).fit(X, y), ALL)
     return path
 
 
@@ -361,10 +361,10 @@ def check_predictions(columns, model, path):
             outcome(to_file, some)
             answers.append(told(model, path / f"new.{ending}"))
     each = len(answers) // len(write)
-    for whole, *rows in (answers[k : k + each] for k in range(0, len(answers), each)):
-        assert whole == together(rows)
-        assert whole == answers[0]
-        assert (REFUSED if whole == REFUSED else [row[0] for row in whole]) == names
+    for at_once, *rows in (answers[k : k + each] for k in range(0, len(answers), each)):
+        assert at_once == together(rows)
+        assert at_once == answers[0]
+        assert (REFUSED if at_once == REFUSED else [row[0] for row in at_once]) == names
 
 
 @pytest.mark.parametrize("n", [10, pytest.param(30, marks=pytest.mark.slow)])

@@ -100,14 +100,14 @@ def test_files_of_one_job_are_made_again_together(tmp_path):
 
 def workflow_of(**parts):
     """What `before_dag` needs of a workflow, after the DAG was prepared."""
-    whole = {
+    workflow = {
         "modifier": SimpleNamespace(is_main_snakefile=lambda: True, modify_rulename=str),
         "is_main_process": False,
         "storage_settings": SimpleNamespace(shared_fs_usage=SharedFSUsage.all()),
         "_prepare_dag": lambda: None,
         "dag": SimpleNamespace(forcefiles=set()),
     }
-    return SimpleNamespace(**{k: v for k, v in (whole | parts).items() if v is not None})
+    return SimpleNamespace(**{k: v for k, v in (workflow | parts).items() if v is not None})
 
 
 def prepared(workflow):

@@ -71,10 +71,10 @@ def test_two_processes_that_make_one_have_the_same(folder):
     for worker in workers:
         worker.start()
     start.set()
-    found = {queue.get(timeout=20) for _ in workers}
+    keys = {queue.get(timeout=20) for _ in workers}
     for worker in workers:
         worker.join()
-    assert found == {seeds.read(path).key}
+    assert keys == {seeds.read(path).key}
 
 
 def test_a_job_makes_none(folder):
@@ -208,11 +208,11 @@ def test_a_stream_of_chacha20_serves_wherever_one_of_pcg64_does():
         assert seeds.is_chacha(twin)
         assert twin.random() == 0.41445576247967597
     # A compiled loop draws from the same stream.
-    whole, large = discrete.discrete_laplace(drawn, 3, 4000), 4000
-    assert abs(whole.var() - 2 * 3 * 3) < 4
+    small, large = discrete.discrete_laplace(drawn, 3, 4000), 4000
+    assert abs(small.var() - 2 * 3 * 3) < 4
     again = seeds.stream(bytes(range(32)))
     again.random()
-    assert (discrete.discrete_laplace(again, 3, 4000) == whole).all()
+    assert (discrete.discrete_laplace(again, 3, 4000) == small).all()
     for draw, law in [
         ("laplace", stats.laplace),
         ("normal", stats.norm),

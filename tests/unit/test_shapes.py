@@ -21,7 +21,7 @@ STUDY = {
 }
 
 
-def asked(learner=None, given=None, **changes):
+def request_of(learner=None, given=None, **changes):
     """Ask for the shapes of a study; `learner` and `given` are what is different."""
     options = {"learner": "gam", "epsilon": 2, **(given or {})}
     raw = {**STUDY, "learners": {"gam": learner or GAM}, "outputs": [{"shapes": options}]}
@@ -40,20 +40,20 @@ def frame():
 
 
 def test_columns_stand_by_their_spans_and_flat_ones_are_left_out():
-    found = frame()
-    assert found["column"].tolist() == ["kind"] * 2 + ["size"] * 3
-    assert found["value"].tolist() == [0.75, -1.0, -0.5, 0.25, 0.1]
-    assert found["high"].tolist()[2:4] == [1.0, 3.0]
-    assert found["low"].isna().tolist() == [True, True, False, False, True]
+    rows = frame()
+    assert rows["column"].tolist() == ["kind"] * 2 + ["size"] * 3
+    assert rows["value"].tolist() == [0.75, -1.0, -0.5, 0.25, 0.1]
+    assert rows["high"].tolist()[2:4] == [1.0, 3.0]
+    assert rows["low"].isna().tolist() == [True, True, False, False, True]
 
 
 def test_ends_are_the_lowest_and_the_highest_value_of_each_column():
-    found = shapes.ends_of(frame())
-    assert found.values.tolist() == [
+    rows = shapes.ends_of(frame())
+    assert rows.values.tolist() == [
         ["kind", -1.0, 0.06, "y", 0.75, 0.05, "x"],
         ["size", -0.5, 0.2, "0 <= size < 1", 0.25, 0.3, "1 <= size <= 3"],
     ]
-    texts = shapes.readable(found)
+    texts = shapes.readable(rows)
     assert texts["lowest"].tolist() == ["−1.00 ± 0.06", "−0.50 ± 0.20"]
     assert shapes.ends_of(frame().head(0)).empty
 
@@ -83,14 +83,14 @@ def test_the_values_of_the_frame_give_every_score():
     data = datasets.load("toy-line")
     arm = list(from_mapping(STUDY, "s", "s.yaml").arms.values())[1]
     (model,) = models.train_afresh(data, arm, arm.points[0], 1, 7)
-    found, domain = model.learner.model_, data.domain
+    fitted, domain = model.learner.model_, data.domain
     edges = [column.edges if column.ordered else () for column in domain.columns]
-    every = shapes.bins(domain.names, domain.bin_names, edges, found.shapes, found.errors)
-    scores = np.full(len(data.X), found.intercept)
+    every = shapes.bins(domain.names, domain.bin_names, edges, fitted.shapes, fitted.errors)
+    scores = np.full(len(data.X), fitted.intercept)
     for j, name in enumerate(domain.names):
         part = every[every["column"] == name].sort_values("code")
         scores += part["value"].to_numpy()[data.X[:, j]] if len(part) else 0.0
-    assert scores == pytest.approx(found.scores(data.X))
+    assert scores == pytest.approx(fitted.scores(data.X))
     assert np.array_equal(scores > 0, model.learner.decision_function(data.X) > 0)
 
 
@@ -131,15 +131,15 @@ def crossed():
 
 
 def test_pairs_say_where_both_columns_are():
-    found = crossed()
-    assert found["column"].tolist() == ["size × kind"] * 2 + ["flat × size"] * 4
-    assert found["condition"].tolist()[:2] == [
+    rows = crossed()
+    assert rows["column"].tolist() == ["size × kind"] * 2 + ["flat × size"] * 4
+    assert rows["condition"].tolist()[:2] == [
         "0 <= size <= 3 and x or y",
         "size is missing and x or y",
     ]
-    assert found["condition"].tolist()[2] == "a and 0 <= size <= 3"
-    assert found["value"].tolist() == [-0.5, 0.25, 0.1, 0.2, 0.3, 0.4]
-    assert found[["first", "second"]].to_numpy().tolist()[2:] == [[0, 0], [0, 1], [1, 0], [1, 1]]
+    assert rows["condition"].tolist()[2] == "a and 0 <= size <= 3"
+    assert rows["value"].tolist() == [-0.5, 0.25, 0.1, 0.2, 0.3, 0.4]
+    assert rows[["first", "second"]].to_numpy().tolist()[2:] == [[0, 0], [0, 1], [1, 0], [1, 1]]
     names = {"column": ["a = 1", "a = 2"]}
     some = shapes.pairs(["a", "b"], [names["column"], ["b = 1"]], [(0, 1)], [[[0, 0], [0]]],
                         [[[1.0]]], [[[1.0]]])  # fmt: skip
@@ -147,8 +147,8 @@ def test_pairs_say_where_both_columns_are():
 
 
 def test_the_figure_shows_pairs_as_colours_on_one_scale():
-    whole = pd.concat([frame(), crossed()], ignore_index=True)
-    panels = shapes.draw(whole, {"size": "equal"}, "t", "+").axes
+    rows = pd.concat([frame(), crossed()], ignore_index=True)
+    panels = shapes.draw(rows, {"size": "equal"}, "t", "+").axes
     meshes = [panel.collections[0] for panel in panels[2:4]]
     assert [mesh.get_array().tolist() for mesh in meshes] == [
         [[-0.5, 0.25]],
@@ -161,8 +161,8 @@ def test_the_figure_shows_pairs_as_colours_on_one_scale():
 @pytest.mark.parametrize("spacing", ["log", "log1p"])
 def test_bins_of_equal_ratio_have_a_scale_of_their_own(spacing):
     column = Column("size", "numeric", (1.0, 1000.0), 3, spacing=spacing)
-    found = shapes.bins(["size"], [column.bin_names], [column.edges], [[1, 2, 3]], [[1, 1, 1]])
-    (panel,) = shapes.draw(found, {"size": spacing}, "t", "+").axes
+    rows = shapes.bins(["size"], [column.bin_names], [column.edges], [[1, 2, 3]], [[1, 1, 1]])
+    (panel,) = shapes.draw(rows, {"size": spacing}, "t", "+").axes
     assert panel.get_xscale() == {"log": "log", "log1p": "symlog"}[spacing]
     assert panel.get_xticks().tolist() == [1, 10, 100, 1000]
 
@@ -170,8 +170,8 @@ def test_bins_of_equal_ratio_have_a_scale_of_their_own(spacing):
 @pytest.mark.parametrize("bounds", [(2.0, 9.0), (0.0, 0.5)])
 def test_bounds_between_two_powers_of_ten_are_ticks_themselves(bounds):
     column = Column("size", "numeric", bounds, 3, spacing="log1p")
-    found = shapes.bins(["size"], [column.bin_names], [column.edges], [[1, 2, 3]], [[1, 1, 1]])
-    (panel,) = shapes.draw(found, {"size": "log1p"}, "t", "+").axes
+    rows = shapes.bins(["size"], [column.bin_names], [column.edges], [[1, 2, 3]], [[1, 1, 1]])
+    (panel,) = shapes.draw(rows, {"size": "log1p"}, "t", "+").axes
     assert panel.get_xticks().tolist() == list(bounds)
 
 
@@ -193,14 +193,14 @@ def test_bounds_between_two_powers_of_ten_are_ticks_themselves(bounds):
 )
 def test_what_has_no_shapes_is_refused(change, says):
     with pytest.raises(StudyError) as caught:
-        asked(**change)
+        request_of(**change)
     assert says in str(caught.value)
     assert str(caught.value).startswith("s.yaml: outputs: ")
 
 
 def test_what_the_model_hangs_on_is_said_and_nothing_of_the_study_is_read():
-    reads = asked().reads
+    reads = request_of().reads
     assert (reads.curves, reads.data) == ((), ("toy-line",))
-    assert asked(given={"delta": 1e-5}).reads.facts != reads.facts
-    assert asked({**GAM, "fixed": {"n_rounds": 5}}).reads.facts != reads.facts
-    assert asked(epsilons=[3]).reads.facts == reads.facts
+    assert request_of(given={"delta": 1e-5}).reads.facts != reads.facts
+    assert request_of({**GAM, "fixed": {"n_rounds": 5}}).reads.facts != reads.facts
+    assert request_of(epsilons=[3]).reads.facts == reads.facts

@@ -77,14 +77,14 @@ def test_a_share_of_no_record_is_refused(share):
 
 @pytest.mark.parametrize("split", [Split("2/5", 0), Split("2/5", 7), Split("3@0.2", 3)])
 def test_smaller_samples_are_parts_of_larger_ones_and_all_score_on_the_same(dataset, split):
-    whole, scored = Splitter(dataset, 1).parts(split)
+    everything, scored = Splitter(dataset, 1).parts(split)
     sizes = []
-    larger = rows(whole)
+    larger = rows(everything)
     for share in (0.5, 0.1, 0.01):
         part, other = Splitter(dataset, 1, share).parts(split)
         assert rows(other) == rows(scored)
         assert rows(part).items() <= larger.items()
-        assert size(part) == pytest.approx(share * size(whole), abs=1.5)
+        assert size(part) == pytest.approx(share * size(everything), abs=1.5)
         assert set(part.y) == {-1, 1}
         sizes.append(size(part))
         larger = rows(part)

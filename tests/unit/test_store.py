@@ -24,10 +24,10 @@ def test_what_was_added_is_read(tmp_path):
     with Store(tmp_path / "s") as store:
         store.add(A, {"accuracy": 0.5, "error": None})
         store.add(B, {"accuracy": float("nan"), "epsilon": float("inf")})
-    found = Store(tmp_path / "s").read({A, B, C})
-    assert set(found) == {A, B}
-    assert found[A] == {"accuracy": 0.5, "error": None}
-    assert found[B]["epsilon"] == float("inf")
+    results = Store(tmp_path / "s").read({A, B, C})
+    assert set(results) == {A, B}
+    assert results[A] == {"accuracy": 0.5, "error": None}
+    assert results[B]["epsilon"] == float("inf")
     assert list(Store(tmp_path / "s").ids()) == [A, B]
 
 
@@ -44,9 +44,9 @@ def test_a_torn_last_line_is_skipped_and_the_rest_is_kept(tmp_path, caplog):
         store.add(A, {"x": 1})
         store.add(B, {"x": 2})
     (path,) = tmp_path.glob("*.jsonl")
-    whole = path.read_bytes()
-    for cut in range(len(whole.splitlines(keepends=True)[0]) + 1, len(whole) - 1):
-        path.write_bytes(whole[:cut])
+    content = path.read_bytes()
+    for cut in range(len(content.splitlines(keepends=True)[0]) + 1, len(content) - 1):
+        path.write_bytes(content[:cut])
         assert Store(tmp_path).read({A, B}) == {A: {"x": 1}}
         assert list(Store(tmp_path).ids()) == [A]
     assert "torn" in caplog.text
@@ -86,10 +86,10 @@ def test_an_id_that_is_damaged_is_none(tmp_path):
 
 
 def test_a_damaged_result_is_taken_from_another_file(tmp_path):
-    whole = lines(A)[0]
-    (tmp_path / "1.jsonl").write_bytes(whole.replace(b'"x":1', b'"x":\0'))
+    content = lines(A)[0]
+    (tmp_path / "1.jsonl").write_bytes(content.replace(b'"x":1', b'"x":\0'))
     assert Store(tmp_path).read({A}) == {}
-    (tmp_path / "2.jsonl").write_bytes(whole)
+    (tmp_path / "2.jsonl").write_bytes(content)
     assert Store(tmp_path).read({A}) == {A: {"x": 1}}
 
 

@@ -142,11 +142,11 @@ def test_curves_that_legends_tell_apart_may_have_one_title():
         assert len(study.from_mapping(two(title="LazyBB", **changes), "s", "s.yaml").arms) == 2
     assert len(study.from_mapping(boost(deltas=[0, 1e-5]), "s", "s.yaml").arms) == 2
     # Nothing is selected: a grid says no more of them.
-    whole = {key: value for key, value in two().items() if key not in ("folds", "repeats")}
-    whole |= {"select": "all", "splits": {"folds": 3}, "outputs": ["accuracy"]}
-    whole["learners"]["other"] |= {"title": "LazyBB", "grid": {"n_rounds": [5, 9]}}
+    without_folds = {key: value for key, value in two().items() if key not in ("folds", "repeats")}
+    without_folds |= {"select": "all", "splits": {"folds": 3}, "outputs": ["accuracy"]}
+    without_folds["learners"]["other"] |= {"title": "LazyBB", "grid": {"n_rounds": [5, 9]}}
     with pytest.raises(study.StudyError, match="other: its title"):
-        study.from_mapping(whole, "s", "s.yaml")
+        study.from_mapping(without_folds, "s", "s.yaml")
 
 
 def test_curves_that_only_their_learner_names_are_told_of():
@@ -155,8 +155,8 @@ def test_curves_that_only_their_learner_names_are_told_of():
     )
     raw["learners"]["last"]["title"] = "last"
     made = study.from_mapping(raw, "s", "s.yaml")
-    known = {"wdbc": describe("wdbc")}
-    assert list(study.notes(made, known, "s.yaml")) == [
+    descriptions = {"wdbc": describe("wdbc")}
+    assert list(study.notes(made, descriptions, "s.yaml")) == [
         "s.yaml: learners: one, other: all are called 'Majority class'; "
         "give each a title of its own"
     ]

@@ -14,12 +14,12 @@ from privcurve.workflow import reading
 def test_a_study_of_another_ending_is_told_of(tmp_path, ending):
     configuration = read(tmp_path, good=SMALL).configuration
     (tmp_path / f"config/studies/bad{ending}").write_text("title: [")
-    found = reading.read(configuration, tmp_path)
+    plan = reading.read(configuration, tmp_path)
     said = f"config/studies/bad{ending} is not read: name it bad.yaml"
-    assert found.notes(["good"]) == [f"left out: {said}"]
-    found.refuse(["good"])
+    assert plan.notes(["good"]) == [f"left out: {said}"]
+    plan.refuse(["good"])
     with pytest.raises(StudyError, match=f"no target 'bad'.*{said}"):
-        found.refuse(["bad"])
+        plan.refuse(["bad"])
     with pytest.raises(StudyError, match=f"no study 'bad'.*{said}"):
         reading.read({**configuration, "studies": ["bad"]}, tmp_path)
 
@@ -27,8 +27,8 @@ def test_a_study_of_another_ending_is_told_of(tmp_path, ending):
 def test_the_name_of_a_learner_that_yaml_reads_as_a_truth_value_is_refused(tmp_path):
     spec = next(iter(SMALL["learners"].values()))
     text = yaml.safe_dump({**SMALL, "learners": {"maybe": spec}}).replace("maybe", "yes")
-    found = read(tmp_path, good=SMALL, bad=text)
-    assert "YAML reads the key yes as true; put the word in quotes" in found.broken["bad"]
+    plan = read(tmp_path, good=SMALL, bad=text)
+    assert "YAML reads the key yes as true; put the word in quotes" in plan.broken["bad"]
 
 
 def boost(**changes):
@@ -81,15 +81,15 @@ ODD = {
 @pytest.mark.parametrize("case", ODD)
 def test_odd_studies_are_refused(tmp_path, case):
     content, says = ODD[case]
-    found = read(tmp_path, good=SMALL, bad=content)
-    assert re.search(says, found.broken["bad"], re.DOTALL), found.broken["bad"]
-    assert list(found.studies) == ["good"]
+    plan = read(tmp_path, good=SMALL, bad=content)
+    assert re.search(says, plan.broken["bad"], re.DOTALL), plan.broken["bad"]
+    assert list(plan.studies) == ["good"]
 
 
 def test_titles_are_one_line(tmp_path):
-    found = read(tmp_path, good=boost(title="Boosted\n  rules ") | {"title": "One\n"})
-    assert [arm.title for arm in found.studies["good"].arms.values()] == ["Boosted rules"]
-    assert found.studies["good"].title == "One"
+    plan = read(tmp_path, good=boost(title="Boosted\n  rules ") | {"title": "One\n"})
+    assert [arm.title for arm in plan.studies["good"].arms.values()] == ["Boosted rules"]
+    assert plan.studies["good"].title == "One"
 
 
 @pytest.mark.parametrize(

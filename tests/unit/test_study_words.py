@@ -25,8 +25,8 @@ PLAIN = {"folds": 3, "repeats": 2}
 def content(learners=None, **changes):
     resampling = {} if "splits" in changes else PLAIN
     base = {"title": "t", "datasets": ["toy-line"], "epsilons": [0.5, 1]}
-    found = {**base, **resampling, "learners": learners or {"boost": BOOST}, **changes}
-    return {key: value for key, value in found.items() if value is not None}
+    full = {**base, **resampling, "learners": learners or {"boost": BOOST}, **changes}
+    return {key: value for key, value in full.items() if value is not None}
 
 
 def made(learners=None, name="s", **changes):
@@ -34,8 +34,8 @@ def made(learners=None, name="s", **changes):
 
 
 def jobs(one, arm=None):
-    found = {each.arm.name: each for each in curves(one, 1, 30)}
-    return found[arm or next(iter(one.arms))]
+    by_arm = {each.arm.name: each for each in curves(one, 1, 30)}
+    return by_arm[arm or next(iter(one.arms))]
 
 
 def ids(one, arm):
@@ -158,14 +158,14 @@ def test_a_study_named_like_a_rule_is_refused_by_name(tmp_path):
     for name in ("mine", "summary"):
         path = tmp_path / f"config/studies/{name}.yaml"
         path.write_text(yaml.safe_dump(content(figure=name)))
-    asked = {"studies": ["mine"], "audit": False, "seed": 1, "seconds_per_job": 30}
-    found = reading.read(asked, tmp_path)
-    assert list(found.studies) == ["mine"]
-    assert found.broken["summary"].startswith("config/studies/summary.yaml: 'summary' is already")
+    configuration = {"studies": ["mine"], "audit": False, "seed": 1, "seconds_per_job": 30}
+    run = reading.read(configuration, tmp_path)
+    assert list(run.studies) == ["mine"]
+    assert run.broken["summary"].startswith("config/studies/summary.yaml: 'summary' is already")
     # A plain run is of what is configured.
-    found.refuse([])
+    run.refuse([])
     with pytest.raises(study.StudyError, match="'summary' is already a target"):
-        found.refuse(["summary"])
+        run.refuse(["summary"])
 
 
 def test_what_is_varied_is_an_arm_of_its_own():
@@ -174,16 +174,16 @@ def test_what_is_varied_is_an_arm_of_its_own():
     assert len(one.arms) == 2 * 2 * 2
     base = "boost~certified~delta=1e-05"
     name = f"{base}~learning_rate=0.25~mechanism=exponential"
-    whole, part = one.arm(name), one.arm(f"{name}~train_share=0.1")
+    all_rows, part = one.arm(name), one.arm(f"{name}~train_share=0.1")
     assert {arm.base for arm in one.arms.values()} == {base}
     assert {arm.base_title for arm in one.arms.values()} == {"LazyBB, 1-rules"}
     axes = {"learning_rate": 0.25, "mechanism": "exponential"}
-    assert whole.varied == {**axes, "train_share": 1.0}
+    assert all_rows.varied == {**axes, "train_share": 1.0}
     assert part.varied == {**axes, "train_share": 0.1}
     assert part.title.endswith("learning_rate = 0.25, mechanism = exponential, train_share = 0.1")
-    assert [s["n_rounds"] for s in whole.settings] == [5, 9]
-    assert all(s["learning_rate"] == 0.25 for s in whole.settings)
-    assert not ids(one, whole.name) & ids(one, part.name)
+    assert [s["n_rounds"] for s in all_rows.settings] == [5, 9]
+    assert all(s["learning_rate"] == 0.25 for s in all_rows.settings)
+    assert not ids(one, all_rows.name) & ids(one, part.name)
 
 
 def test_varied_cells_are_those_of_a_grid():
@@ -195,11 +195,15 @@ def test_varied_cells_are_those_of_a_grid():
 def test_a_relation_reaches_the_learner_and_the_id_where_it_is_not_the_default(monkeypatch):
     plain = ids(made(), "boost~certified")
     offer(monkeypatch, REPLACE_ONE, PRIVATE_COLUMNS)
-    for asked, expected in ((None, None), (REPLACE_ONE, None), (PRIVATE_COLUMNS, PRIVATE_COLUMNS)):
-        one = made(neighbours=asked)
+    for relation, expected in (
+        (None, None),
+        (REPLACE_ONE, None),
+        (PRIVATE_COLUMNS, PRIVATE_COLUMNS),
+    ):
+        one = made(neighbours=relation)
         arm = one.arm("boost~certified")
-        assert arm.relation == (asked or REPLACE_ONE)
-        assert arm.claim == (asked or REPLACE_ONE)
+        assert arm.relation == (relation or REPLACE_ONE)
+        assert arm.claim == (relation or REPLACE_ONE)
         assert (ids(one, arm.name) == plain) == (expected is None)
 
 
@@ -226,11 +230,11 @@ def test_a_learner_that_promises_less_than_is_asked_is_refused():
     pytest.importorskip("diffprivlib")
     peer = {"tree": {"learner": "dpl_decision_tree"}}
     assert made(peer, neighbours=ADD_REMOVE).arm("tree~published").relation == ADD_REMOVE
-    for asked in (REPLACE_ONE, PRIVATE_COLUMNS):
+    for relation in (REPLACE_ONE, PRIVATE_COLUMNS):
         with pytest.raises(
             study.StudyError, match="dpl_decision_tree offers neighbours = 'add-remove', not"
         ):
-            made(peer, neighbours=asked)
+            made(peer, neighbours=relation)
 
 
 def notes(one, **domain):
@@ -284,10 +288,10 @@ def test_the_jobs_of_each_way_of_selecting():
 
 def test_estimates_are_of_the_rows_that_a_share_leaves():
     one = made(train_shares=[0.1, 1])
-    whole, part = (jobs(one, f"boost~certified{s}") for s in ("", "~train_share=0.1"))
-    n_rows, *others = whole.shape
+    all_rows, part = (jobs(one, f"boost~certified{s}") for s in ("", "~train_share=0.1"))
+    n_rows, *others = all_rows.shape
     assert part.shape == (n_rows // 10, *others)
-    assert part.seconds < whole.seconds
+    assert part.seconds < all_rows.seconds
 
 
 def test_too_few_records_and_missing_probabilities_are_told_before_training():
@@ -321,11 +325,11 @@ def test_public_columns_of_a_learner_need_the_relation():
 def test_answers_that_are_not_paid_for_are_told_before_training():
     data = datasets.load("toy-line-fine")
 
-    def asked(n_answers):
+    def study_of(n_answers):
         pate = {"learner": "pate", "grid": {"n_answers": [None, n_answers]}}
         return made({"pate": pate}, datasets=["toy-line-fine"], neighbours=PRIVATE_COLUMNS, folds=4)
 
     # 1,500 records to train on, and 500 points to score, no two alike.
-    ready.check(asked(2000), data)
+    ready.check(study_of(2000), data)
     with pytest.raises(ValueError, match="pate: n_answers = 1999 is less than the 1500 training"):
-        ready.check(asked(1999), data)
+        ready.check(study_of(1999), data)

@@ -66,8 +66,8 @@ def test_only_parameters_are_said_to_vary(runs):
     twice = twice[twice["arm"] == "boost"].assign(auc=range(20), fit_seconds=range(20), id="x")
     with pytest.raises(ValueError, match="several results: depth vary too"):
         sweep.trainings(twice, ARMS, AXES, {})
-    found = sweep.trainings(twice, ARMS, AXES, {"depth": 2})
-    assert len(found) == 10
+    table = sweep.trainings(twice, ARMS, AXES, {"depth": 2})
+    assert len(table) == 10
 
 
 def test_a_box_has_its_quartiles_and_lacks_all_where_a_training_failed(runs):
@@ -76,13 +76,13 @@ def test_a_box_has_its_quartiles_and_lacks_all_where_a_training_failed(runs):
         "failed"
     )
     frame = named(sweep.trainings(boosted, ARMS, AXES, {}))
-    found = boxes.spread(frame, AXES).set_index("n_rounds")
-    assert found.loc[1, ["least", "lower", "median", "upper", "largest"]].tolist() == pytest.approx(
+    table = boxes.spread(frame, AXES).set_index("n_rounds")
+    assert table.loc[1, ["least", "lower", "median", "upper", "largest"]].tolist() == pytest.approx(
         [0.51, 0.61, 0.71, 0.81, 0.91]
     )
-    assert found.loc[1, "range"] == pytest.approx(0.4)
-    assert found.loc[2, ["least", "median", "range"]].isna().all()
-    assert (found.loc[2, "n_repeats"], found.loc[2, "n_failed"]) == (5, 1)
+    assert table.loc[1, "range"] == pytest.approx(0.4)
+    assert table.loc[2, ["least", "median", "range"]].isna().all()
+    assert (table.loc[2, "n_repeats"], table.loc[2, "n_failed"]) == (5, 1)
     (panel,) = boxes.draw(frame, "n_rounds", "accuracy", "rounds").axes
     assert len(panel.patches) == 1
     with pytest.raises(ValueError, match="nothing to draw"):
@@ -145,11 +145,11 @@ def drawn(folder, monkeypatch, **options):
     options = {"levels": ["majority"], "lines": ["calibration"], **options}
     changes = {"datasets": ["toy-line", "toy-line-fine"], "epsilons": [0.5, 2, math.inf]}
     plan = lay_out(folder, **changes, learners=LEARNERS, outputs=[{"sweep": options}])
-    found = {}
-    monkeypatch.setattr(style, "save", lambda figure, frame, stem: found.update({figure: frame}))
-    (asked,) = plan.of_study("tiny")
-    asked.output.make(plan.context(asked))
-    ((figure, frame),) = found.items()
+    frames = {}
+    monkeypatch.setattr(style, "save", lambda figure, frame, stem: frames.update({figure: frame}))
+    (request,) = plan.of_study("tiny")
+    request.output.make(plan.context(request))
+    ((figure, frame),) = frames.items()
     (legend,) = figure.legends
     return figure.axes, [text.get_text() for text in legend.texts], frame
 

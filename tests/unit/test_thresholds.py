@@ -20,7 +20,7 @@ BRC = LINE["learners"]["brc"]
 STUDY = {"title": "t", "folds": 2, "repeats": 2, **LINE}
 
 
-def asked(learner=None, given=None, **changes):
+def request_of(learner=None, given=None, **changes):
     """Ask for the thresholds of a study; `learner` and `given` are what is different."""
     options = {"learner": "brc", "epsilon": 100, **(given or {})}
     learners = {"brc": learner or BRC}
@@ -83,19 +83,19 @@ def test_each_repeat_draws_its_own_whatever_else_is_trained():
 )
 def test_what_has_no_thresholds_on_one_column_is_refused(change, says):
     with pytest.raises(StudyError) as caught:
-        asked(**change)
+        request_of(**change)
     assert says in str(caught.value)
     assert str(caught.value).startswith("s.yaml: outputs: ")
 
 
 def test_nothing_of_the_study_is_trained_for_it_and_what_the_model_hangs_on_is_said():
-    reads = asked().reads
+    reads = request_of().reads
     assert reads.curves == ()
     assert reads.data == ("toy-line-fine",)
     longer = {**BRC, "fixed": {**BRC["fixed"], "n_rounds": 30}}
-    assert asked(longer).reads.facts != reads.facts
-    assert asked({**BRC, "calibrations": ["certified"]}).reads.facts != reads.facts
-    assert asked(epsilons=[1, 2]).reads.facts == reads.facts
+    assert request_of(longer).reads.facts != reads.facts
+    assert request_of({**BRC, "calibrations": ["certified"]}).reads.facts != reads.facts
+    assert request_of(epsilons=[1, 2]).reads.facts == reads.facts
 
 
 def test_the_figure_has_every_threshold_in_both_panels():

@@ -82,12 +82,12 @@ def test_a_store_that_cannot_be_written_is_found_before_training(dataset, arm, t
 def test_a_cell_that_fails_takes_no_other_with_it_and_is_tried_again(
     dataset, arm, tmp_path, monkeypatch
 ):
-    whole = lazybb.LazyBBClassifier._plan
+    original = lazybb.LazyBBClassifier._plan
 
     def broken(self, n):
         if self.n_rounds == 7:
             raise ArithmeticError("seven is broken")
-        return whole(self, n)
+        return original(self, n)
 
     monkeypatch.setattr(lazybb.LazyBBClassifier, "_plan", broken)
     trainer = train.Trainer(dataset, arm, 1, tmp_path)
@@ -104,12 +104,12 @@ def test_a_cell_that_fails_takes_no_other_with_it_and_is_tried_again(
 
 
 def test_a_cell_that_cannot_be_scored_takes_no_other_with_it(dataset, arm, tmp_path, monkeypatch):
-    whole = lazybb.LazyBBClassifier.decision_function
+    original = lazybb.LazyBBClassifier.decision_function
 
     def broken(self, X):
         if self.n_rounds == 7:
             raise ArithmeticError("no score for seven")
-        return whole(self, X)
+        return original(self, X)
 
     right = train.Trainer(dataset, arm, 1, tmp_path / "right").run(tasks(arm))
     monkeypatch.setattr(lazybb.LazyBBClassifier, "decision_function", broken)
@@ -126,10 +126,10 @@ def test_a_cell_that_cannot_be_scored_takes_no_other_with_it(dataset, arm, tmp_p
 def test_a_fit_that_writes_into_its_records_changes_no_other(dataset, tmp_path, monkeypatch):
     arm = study_of({"m": {"learner": "noisy_majority"}}).arm("m~certified")
     right = train.Trainer(dataset, arm, 1, tmp_path / "right").run(tasks(arm))
-    whole = majority.NoisyMajorityClassifier._fit_one
+    original = majority.NoisyMajorityClassifier._fit_one
 
     def careless(self, records, curator):
-        statement = whole(self, records, curator)
+        statement = original(self, records, curator)
         for given in (records.codes, records.labels, records.counts):
             given[:] = 1
         return statement
@@ -145,8 +145,8 @@ def test_a_fit_that_writes_into_its_records_changes_no_other(dataset, tmp_path, 
 
 @pytest.mark.parametrize("shaped", [lambda s: s[:, None], lambda s: np.stack([-s, s], axis=1)])
 def test_scores_of_a_wrong_shape_are_a_failed_cell(dataset, arm, tmp_path, monkeypatch, shaped):
-    whole = lazybb.LazyBBClassifier._scores
-    monkeypatch.setattr(lazybb.LazyBBClassifier, "_scores", lambda s, X: shaped(whole(s, X)))
+    original = lazybb.LazyBBClassifier._scores
+    monkeypatch.setattr(lazybb.LazyBBClassifier, "_scores", lambda s, X: shaped(original(s, X)))
     (row,) = train.Trainer(dataset, arm, 1, tmp_path).run(tasks(arm)[:1])
     assert row["status"] == "failed"
     assert "LazyBBClassifier._scores gives the shape" in row["error"]

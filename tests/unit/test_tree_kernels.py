@@ -80,8 +80,8 @@ def test_trees_of_the_reference(changes, seed):
         made.thresholds, made.criterion, made.noise.rates, made.noise.label_rates,
         made.noise.rules, made.noise.normalise, noise,
     )  # fmt: skip
-    for found, expected in zip(model.forest.splits, splits, strict=True):
-        assert {int(node): int(found[node]) for node in np.flatnonzero(found >= 0)} == expected
+    for chosen, expected in zip(model.forest.splits, splits, strict=True):
+        assert {int(node): int(chosen[node]) for node in np.flatnonzero(chosen >= 0)} == expected
     assert np.array_equal(model.tally(X), votes)
 
 
@@ -167,15 +167,15 @@ def test_rows_end_where_a_plain_walk_ends_and_their_values_add_up(yes):
     X, _ = problem(3)
     bins = bin_codes(X, N_BINS)
     numbers = rng.integers(-1, 2 * width, size=(5, 7))
-    asked = ranges(numbers, N_BINS)
+    questions = ranges(numbers, N_BINS)
     # Node 1 is a leaf; 3 and 4 are the children of 2, of which only the second is asked.
     any_shape = np.tile([1, 0, 3, 0, 5, 0, 0], (5, 1))
-    for trees in (Trees(*asked, any_shape, yes), complete_trees(asked, yes)):
+    for trees in (Trees(*questions, any_shape, yes), complete_trees(questions, yes)):
         ends = find_leaves(bins, trees)
         for t, i in np.ndindex(*ends.shape):
             node = 0
             while node < 7 and trees.child[t, node]:
-                column, low, high = (int(part[t, node]) for part in asked)
+                column, low, high = (int(part[t, node]) for part in questions)
                 threshold, b = divmod(int(numbers[t, node]), width)
                 answer = numbers[t, node] >= 0 and (
                     bins[i, column] <= b if threshold else bins[i, column] == b
@@ -201,9 +201,9 @@ def test_histograms_and_answers_are_sums_over_rows(dtype, n_columns):
     weights = rng.integers(1, 9, len(X)).astype(dtype)
     histogram = np.full((3, width), 7, dtype=dtype)
     count_rows(bins, labels, weights, rows, histogram)
-    asked = ranges(np.arange(2 * width), n_bins)
-    yes = answers(histogram, asked.low, asked.high)
+    questions = ranges(np.arange(2 * width), n_bins)
+    yes = answers(histogram, questions.low, questions.high)
     assert yes.dtype == dtype
-    for q, (column, low, high) in enumerate(zip(*asked, strict=True)):
+    for q, (column, low, high) in enumerate(zip(*questions, strict=True)):
         said = rows[(bins[rows, column] >= low) & (bins[rows, column] <= high)]
         assert yes[q].tolist() == np.bincount(labels[said], weights[said], 3).tolist()

@@ -25,8 +25,8 @@ GRID = {"n_rounds": [3, 5], "density": [0.5]}
 
 
 def make(settings=GRID, **parameters):
-    known = {"n_bins": N_BINS, "classes": (-1, 1), "random_state": 0}
-    return TunedClassifier(settings=settings, **{**known, **parameters})
+    facts = {"n_bins": N_BINS, "classes": (-1, 1), "random_state": 0}
+    return TunedClassifier(settings=settings, **{**facts, **parameters})
 
 
 def test_what_any_candidate_assumes_and_excludes_is_said_of_the_whole():
@@ -188,8 +188,8 @@ ENTRY = {"learner": "lazybb", "deltas": [0, 1e-5], "tune": {"grid": {"n_rounds":
 
 def made(**entry):
     content = {"title": "t", "datasets": ["toy-line"], "epsilons": [1], "folds": 2, "repeats": 2}
-    known = {key: value for key, value in {**ENTRY, **entry}.items() if value is not None}
-    return study.from_mapping({**content, "learners": {"x": known}}, "s", "s.yaml")
+    facts = {key: value for key, value in {**ENTRY, **entry}.items() if value is not None}
+    return study.from_mapping({**content, "learners": {"x": facts}}, "s", "s.yaml")
 
 
 def test_the_word_makes_a_curve_of_its_own():

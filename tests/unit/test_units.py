@@ -255,8 +255,8 @@ def test_a_budget_for_records_allows_no_release_for_persons(persons):
 
 
 def test_of_neighbours_who_are_added_the_card_says_persons(persons):
-    asked = {"learner": "privgam", "neighbours": ADD_REMOVE, "parameters": {"n_estimate": 50}}
-    released = release(request(epsilon=0.5, **asked))
+    options = {"learner": "privgam", "neighbours": ADD_REMOVE, "parameters": {"n_estimate": 50}}
+    released = release(request(epsilon=0.5, **options))
     text = released.path(CARD).read_text().replace("\\", "")
     assert "all records of any one who are added or left out; the number of persons" in text
     assert "training records, at most 2 of each who; their number is not public" in text

@@ -95,9 +95,9 @@ class Project:
         totals = [0, 0, 0]
         for log in (self.folder / "logs").rglob("*.log"):
             for line in log.read_text().splitlines():
-                found = re.fullmatch(r"trained (\d+) runs, reused (\d+), failed (\d+)", line)
-                if found:
-                    totals = [a + int(b) for a, b in zip(totals, found.groups(), strict=True)]
+                match = re.fullmatch(r"trained (\d+) runs, reused (\d+), failed (\d+)", line)
+                if match:
+                    totals = [a + int(b) for a, b in zip(totals, match.groups(), strict=True)]
         return tuple(totals)
 
     def cells(self, **changes):

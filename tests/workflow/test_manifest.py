@@ -23,24 +23,24 @@ def summary(project, *arguments, name="tiny"):
 
 
 def test_the_manifest_tells_what_was_run(finished):
-    found = manifest(finished)
+    content = manifest(finished)
     configuration = yaml.safe_load((finished.folder / "config/config.yaml").read_text())
-    assert found["configuration"] == configuration
-    assert found["commit"] is None
-    assert found["versions"]["snakemake"]
-    assert found["machine"]["cores"] >= 1
+    assert content["configuration"] == configuration
+    assert content["commit"] is None
+    assert content["versions"]["snakemake"]
+    assert content["machine"]["cores"] >= 1
     coded = json.loads((finished.folder / "results/data/toy-line/domain.json").read_text())
-    assert found["datasets"] == {"toy-line": {"checksum": coded["checksum"], "sources": {}}}
-    work = found["studies"]["tiny"]
+    assert content["datasets"] == {"toy-line": {"checksum": coded["checksum"], "sources": {}}}
+    work = content["studies"]["tiny"]
     assert (work["trained"], work["reused"], work["failed"]) == (finished.cells(), 0, 0)
     assert 0 < work["not_training"] < 1
-    assert found["not_training"] == work["not_training"]  # there is one study
-    jobs = {rule: times["jobs"] for rule, times in found["rules"].items()}
+    assert content["not_training"] == work["not_training"]  # there is one study
+    jobs = {rule: times["jobs"] for rule, times in content["rules"].items()}
     # The three curves are small, and share a job.
     words = ("accuracy", "selected_settings", "learning_curves", "leaderboard")
     outputs = dict.fromkeys(words, 1)
     assert jobs == {"prepare": 1, "train": 1, **outputs}
-    for rule, times in found["rules"].items():
+    for rule, times in content["rules"].items():
         walls = [
             float(path.read_text().splitlines()[1].split("\t")[0])
             for path in (finished.folder / "benchmarks" / rule).rglob("*.tsv")
@@ -55,12 +55,12 @@ def test_a_manifest_counts_todays_jobs_alone(finished):
     finished.run("--config", "seconds_per_job=0.002")
     assert finished.stored() == stored
     assert finished.outputs() == made
-    found = manifest(finished)
-    assert found["configuration"]["seconds_per_job"] == 0.002
+    content = manifest(finished)
+    assert content["configuration"]["seconds_per_job"] == 0.002
     benchmarks = list((finished.folder / "benchmarks/train").rglob("*.tsv"))
     # Every curve has jobs of its own now; the benchmark of the one they shared is still there.
-    assert found["rules"]["train"]["jobs"] == len(benchmarks) - 1 > 3
-    work = found["studies"]["tiny"]
+    assert content["rules"]["train"]["jobs"] == len(benchmarks) - 1 > 3
+    work = content["studies"]["tiny"]
     assert (work["trained"], work["reused"]) == (0, finished.cells())
 
 
