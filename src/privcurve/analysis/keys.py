@@ -10,7 +10,7 @@ NONE = "none"
 
 
 def method_of(arm: str) -> str:
-    """Return the name of an arm before its calibration (``lazybb`` of ``lazybb~certified``)."""
+    """Return the name of a method before its calibration (``lazybb`` of ``lazybb~certified``)."""
     return arm.partition("~")[0]
 
 

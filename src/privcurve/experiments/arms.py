@@ -1,4 +1,4 @@
-"""Arms of a study: a learner with a calibration and a δ, expanded from its entry in the file."""
+"""Methods of a study: a learner with a calibration and a δ, expanded from its entry in the file."""
 
 from __future__ import annotations
 

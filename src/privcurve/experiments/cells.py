@@ -75,7 +75,7 @@ class CellIds:
 
     @classmethod
     def on(cls, dataset: Named, checksum: str, arm: Arm, seed: Seed) -> CellIds:
-        """Return the cells of an arm on a dataset, by its name and domain."""
+        """Return the runs of a method on a dataset, by its name and domain."""
         domain = dataset.domain
         mixed, many = domain.mixed_bins is not None, domain.n_classes > 2
         return cls(dataset.name, checksum, arm, seed, mixed, many)

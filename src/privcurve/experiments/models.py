@@ -134,7 +134,7 @@ def round_by_round(
 ) -> tuple[list[NDArray[np.float64]], dict[str, list[tuple[NDArray[np.float64], Any]]]]:
     """Train a setting, which need not be in any grid, and look at its rounds and margins.
 
-    The arm gives learner, calibration and δ. Without noise (ε = ∞) all runs are the same: one is
+    The method has learner, calibration and δ. Without noise (ε = ∞) all runs are the same: one is
     made. Return the advantages of each run's rounds; and, for "train" and, where there is a test
     part, "test", the margins and counts of each run.
     """

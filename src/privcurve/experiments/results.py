@@ -60,7 +60,7 @@ ANEW = f"delete it and {_AGAIN}"
 
 
 class IncompleteError(RuntimeError):
-    """Cells that an aggregation needs are not there; the message names some of them."""
+    """Runs that an aggregation needs are not there; the message names some of them."""
 
 
 def table(rows: Sequence[Mapping[str, Any]]) -> pa.Table:

@@ -20,7 +20,7 @@ from privcurve.privacy.seeds import Seed
 TEST = "test"
 
 # Parts that a splitter remembers may take about so many bytes: to find the distinct rows again, for
-# each repeat and each arm, costs more than many a fit.
+# each repeat and each method, costs more than many a fit.
 REMEMBERED = 2**27
 
 # Rows of a part that are decided at a time.

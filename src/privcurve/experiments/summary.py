@@ -38,7 +38,7 @@ class Progress:
 
     @property
     def to_do(self) -> int:
-        """Cells that nobody has trained yet."""
+        """Runs that nobody has trained yet."""
         return self.cells - self.done - self.failed
 
     def __add__(self, other: Progress) -> Progress:

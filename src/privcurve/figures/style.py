@@ -190,9 +190,9 @@ def curve_styles(
     deltas: Mapping[str, float],
     thin: Collection[str] = (),
 ) -> dict[str, CurveStyle]:
-    """Return the style of each arm: colour and marker by method, line and filling by calibration.
+    """Return the style of each method: colour and marker by name, line and filling by calibration.
 
-    Calibrations and deltas are those of each arm; what is thin has settings whose choice is not
+    Calibrations and deltas are those of each method; what is thin has settings whose choice is not
     private.
     """
     arms = list(arms)

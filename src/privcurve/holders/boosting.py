@@ -1,4 +1,4 @@
-"""The coordinator of random trees: one sum over the holders a batch, and nothing else."""
+"""The server of random trees: one sum over the parties a batch, and nothing else."""
 
 from __future__ import annotations
 

@@ -149,7 +149,7 @@ class LearnerEntry:
         ``seconds(setting, n_rows, n_columns)``: about how many one fit takes; the setting is
         a whole one. See :meth:`cost`.
     version : int
-        Raised whenever the same cell would give another result: part of a cell's id.
+        Raised whenever the same run would give another result: part of a run's id.
     class_version : int
         Raised instead, if only fits to more than two classes are others: their ids alone hold it.
     calibrations : tuple of str
@@ -161,7 +161,7 @@ class LearnerEntry:
         Its hyperparameters: what a grid may hold.
     shared : tuple of str
         Parameters whose equal values (and ε) share costly work, such as a calibration:
-        their cells are trained by the same job. Empty: no cells share any.
+        their runs are trained by the same job. Empty: no runs share any.
     pure : bool
         Whether it offers δ = 0.
     needs : tuple of str

@@ -59,7 +59,7 @@ def entry(name: str) -> LearnerEntry:
 
 
 def version(name: str) -> int:
-    """Return the version of a learner's cells: its entry's, and a checksum of its file.
+    """Return the version of a learner's runs: its entry's, and a checksum of its file.
 
     No golden test tells when the results of one's own learner change.
     """

@@ -98,7 +98,7 @@ class RandomTreesClassifier(LinkedClassifier, StagedClassifier, PrivateClassifie
 
     Before any record is read, the questions of all trees are drawn from a public stream. In
     each round every holder adds up, in each leaf of a batch of trees, the residuals of its
-    records and their sizes, with Gaussian noise; the coordinator turns the sums into values of
+    records and their sizes, with Gaussian noise; the server turns the sums into values of
     the leaves. Residuals are clipped at ½ (of K > 2 classes their vectors at 1/√2), where the
     decision stays right and the noise is half of what whole residuals take (docs/proofs.md).
     Trees of this kind, with another release, are in Maddock, Cormode, Wang, Maple and Jha,
@@ -115,7 +115,7 @@ class RandomTreesClassifier(LinkedClassifier, StagedClassifier, PrivateClassifie
         What the mean of a round's trees is multiplied by. On all tables of two classes that
         were tried 2 was better than 1 by 0.002 to 0.006, of ten classes 1 was best.
     trust : str
-        ``secure_sum``: the coordinator sees sums alone and holders share the noise;
+        ``secure_sum``: the server sees sums alone and parties share the noise;
         ``local``: each message is private by itself; ``central``: one curator.
     n_holders, n_colluding, placement
         As of :class:`~privcurve.learners.distributed_topdown.DistributedTopDownClassifier`.

@@ -39,7 +39,7 @@ def entry(name: str) -> LearnerEntry:
 
 
 def version(name: str) -> int:
-    """Return the version of a learner's cells; of one's own it changes with the file."""
+    """Return the version of a learner's runs; of one's own it changes with the file."""
     return LEARNERS[name].version if name in LEARNERS else own.version(name)
 
 

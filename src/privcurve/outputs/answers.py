@@ -38,7 +38,7 @@ def full_name(title: str, calibration: str | None, delta: float) -> str:
 
 
 def titles_of(study: Study) -> dict[str, str]:
-    """Return the titles of a study's arms, and of what stands beside them."""
+    """Return the titles of a study's methods, and of what stands beside them."""
     return {**{name: arm.title for name, arm in study.arms.items()}, **REFERENCES}
 
 
@@ -171,7 +171,7 @@ class Ranking:
         )
 
     def _ahead(self, best: pd.Series) -> list[pd.Series]:
-        """Return the best learner whose setting nobody paid for, if it is ahead of another one."""
+        """Return the best learner tuned outside the budget, if it is ahead of another one."""
         above = self.private.loc[: best.name]
         above = above[_unpaid(above) & (above["calibration"] == "certified")]
         return [row for _, row in _rows(above.iloc[:1])]
@@ -229,7 +229,7 @@ def _unpaid(frame: pd.DataFrame) -> pd.Series:
 
 
 def _price(row: pd.Series) -> str:
-    """Say of a learner whose setting was chosen on the records that nobody paid for it."""
+    """Say of a learner that it was tuned outside the budget."""
     return f" ({SHORT[UNPAID]})" if row.get("kind") == UNPAID else ""
 
 

@@ -249,7 +249,7 @@ def of_study(study: Study, tables: Mapping[str, Rows]) -> dict[str, Any]:
 
 
 def _looks(study: Study) -> dict[str, dict[str, Any]]:
-    """Return how each arm looks, as in the study's figures; what has no ε is a level."""
+    """Return how each method looks, as in the study's figures; what has no ε is a level."""
     arms = study.arms
     curves = [name for name in arms if any(map(math.isfinite, arms[name].epsilons))]
     styles = style.curve_styles(
@@ -274,7 +274,7 @@ def _level(dashes: Sequence[float]) -> dict[str, Any]:
 
 
 def _references(rows: Iterable[Mapping[str, str]]) -> list[dict[str, Any]]:
-    """Return the curves of models that are no arms of a study: one point each, without an ε."""
+    """Return the curves of models that are no methods of a study: one point each, without an ε."""
     dashes = style.baseline_dashes(REFERENCES)
     return [
         {

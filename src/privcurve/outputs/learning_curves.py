@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 
 class LearningCurves(Output):
-    """Figure: a curve an arm; methods without privacy are horizontal lines.
+    """Figure: a curve a method; those without privacy are horizontal lines.
 
     A panel has six curves at most; the others are in a second figure, ``…_supplement``.
     """
@@ -117,7 +117,7 @@ def figures(
 
 
 def _curves(study: Study) -> list[str]:
-    """Return the arms of a study that are trained at some finite ε."""
+    """Return the methods of a study that are trained at some finite ε."""
     return [arm.name for arm in study.arms.values() if any(map(math.isfinite, arm.epsilons))]
 
 
@@ -167,7 +167,7 @@ def draw(
 
     Each of `parts` names the curves of a panel a dataset; by default there is one part, of all.
 
-    A curve joins an arm's finite ε. An arm at ε = ∞ is a horizontal line with its name on it:
+    A curve joins a method's finite ε. A method at ε = ∞ is a horizontal line with its name on it:
     grey if it is there alone, of the curve's colour if it is a private learner's own limit. A
     missing accuracy is a gap in the curve and a cross on the ε axis; a missing horizontal line is
     named below its panel. What is selected without paying for it is thin and dashed, and named so;

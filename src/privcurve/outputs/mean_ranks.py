@@ -71,9 +71,9 @@ LEAST_P = 0.001
 
 
 def draw(frame: pd.DataFrame, titles: Mapping[str, str]) -> Figure:
-    """Draw the mean ranks of arms, a panel an ε.
+    """Draw the mean ranks of methods, a panel an ε.
 
-    Rank 1, the best, is on the left. Thick bars join arms of which no pair differs by
+    Rank 1, the best, is on the left. Thick bars join methods of which no pair differs by
     Wilcoxon's test with Holm's correction; the thin one on top is as long as Nemenyi's critical
     difference.
     """

@@ -257,7 +257,7 @@ class Fit:
     # In which order ------------------------------------------------------------------
 
     def run(self, plan: Plan) -> None:
-        """Do what is planned."""
+        """Run the plan."""
         self.method, self._line_sizes = plan.method, plan.line_sizes
         if plan.method == rule.CYCLIC:
             self.cyclic(plan.n_steps, plan.linear, plan.pairs, plan.mixed, plan.first_share)

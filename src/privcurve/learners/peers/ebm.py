@@ -99,7 +99,7 @@ class DPExplainableBoostingClassifier(ChanceClassifier, PrivateClassifier):
         model = self._private_model(rng) if is_private(self.epsilon) else self._plain_model()
         with warnings.catch_warnings():
             warnings.filterwarnings("error", message="Possible privacy violation")
-            # All noise follows from a cell's seed, here as in every learner.
+            # All noise follows from a run's seed, here as in every learner.
             warnings.filterwarnings("ignore", message="Privacy violation: using a fixed random")
             self.model_ = model.fit(rows, labels)
         # All noise follows from the seed: it must not go where the model goes.
