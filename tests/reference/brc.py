@@ -22,18 +22,3 @@ class Weights:
             product = math.floor(self.each[i] * math.exp(alpha)) if bad else self.each[i]
             if self.low <= product <= self.high:
                 self.each[i] = product
-
-
-def clamped(error):
-    return min(max(error, 0.0), 1.0)
-
-
-def private_part(wrong, noises, smallest, largest, clamp):
-    """Algorithm 3: wrong[t][i], the noise of each round; gives the released errors and α."""
-    weights = Weights(len(wrong[0]), smallest, largest)
-    errors, alphas = [], []
-    for row, noise in zip(wrong, noises, strict=True):
-        errors.append(weights.error(row) + noise)
-        alphas.append(0.5 - (clamped(errors[-1]) if clamp else errors[-1]))
-        weights.follow(alphas[-1], row)
-    return errors, alphas

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import csv
-from datetime import date, timedelta, timezone
+from datetime import date
 
 import numpy as np
 import pandas as pd
@@ -19,7 +19,6 @@ from privcurve.datasets.encoder import DomainEncoder
 from privcurve.datasets.frames import encode_frame
 from privcurve.learners import LazyBBClassifier, PrivGAMClassifier
 
-AHEAD = timezone(timedelta(hours=1))
 TOWNS = (("Oslo", "Oslo"), ("Rome, north", "Rome"), ("other", "other"), ("?", "?"))
 DOMAIN = Domain(
     (

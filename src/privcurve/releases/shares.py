@@ -28,12 +28,6 @@ class Shares:
     constant: float
     values: tuple[NDArray[np.float64], ...]
 
-    @property
-    def by_span(self) -> list[int]:
-        """Columns in the order of how far apart their values are."""
-        spans = np.array([values.max() - values.min() for values in self.values])
-        return [int(j) for j in np.argsort(-spans, kind="stable")]
-
 
 def of(learner: Any, domain: Domain) -> Shares | None:
     """Take the score of a fitted learner of two classes apart.

@@ -18,7 +18,6 @@ from privcurve.lazy import pd
 SHORT = ("epsilon", "delta")
 
 MISSING = "–"
-ENDINGS = (".csv", ".md", ".tex")
 
 
 @dataclass(frozen=True)
