@@ -261,7 +261,7 @@ def grouped(groups):
 
 
 def parsed(keys):
-    """Return the parser another key."""
+    """Add keys to the parser."""
     return described("header: true", f"header: true, {keys}")
 
 

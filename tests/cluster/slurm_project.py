@@ -25,7 +25,7 @@ STUDY = {
 
 
 def one_node(command):
-    """Call the script that runs SLURM, and give what it prints."""
+    """Call the script that runs SLURM, and return what it prints."""
     return subprocess.run([SCRIPT, command], check=True, capture_output=True, text=True).stdout
 
 
@@ -38,7 +38,7 @@ def slurm(*command):
 
 
 def wait_for(what, condition):
-    """Wait until a condition holds, and give what it gave."""
+    """Wait until a condition holds, and return what it returned."""
     seconds = 60 * PATIENCE
     end = time.monotonic() + seconds
     while not (result := condition()):

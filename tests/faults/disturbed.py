@@ -68,7 +68,7 @@ class Disturbed(Project):
         return self._printed(self.started.index(running)).read_text()
 
     def start_and_stand_still(self, moment, *arguments):
-        """Start Snakemake, await the moment, and give the run and its job, which is alive."""
+        """Start Snakemake, await the moment, and return the run and its job, which is alive."""
         running = self.start(*arguments, moment=moment)
 
         def standing():

@@ -40,7 +40,7 @@ ALLOWED = {
     "learners": {"holders", "privacy", "kernels"},
     # Relations of neighbours have their words in privacy.budget.
     "experiments": {"learners", "datasets", "analysis", "privacy"},
-    "audit": {"learners", "holders", "privacy", "kernels"},
+    "audit": {"learners", "privacy", "kernels"},
     "outputs": {"experiments", "audit", *MIDDLE, *BOTTOM},
     "papers": {"outputs", "experiments", *MIDDLE, *BOTTOM},
     "workflow": {"outputs", "experiments", "audit", *MIDDLE, *BOTTOM},

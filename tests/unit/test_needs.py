@@ -58,7 +58,7 @@ def test_a_small_table_asks_for_little():
 
 
 def used(learner, n_rows, n_columns, folder):
-    """Train in a process of its own and give its peak memory."""
+    """Train in a process of its own and return its peak memory."""
     done = subprocess.run(
         [sys.executable, PROGRAM, learner, str(n_rows), str(n_columns), folder],
         env={**os.environ, "NUMBA_NUM_THREADS": "1"},

@@ -77,7 +77,7 @@ class Project:
         return output
 
     def step(self, name, *arguments):
-        """Call a step by hand, which must fail, and give what it says."""
+        """Call a step by hand, which must fail, and return what it says."""
         done = subprocess.run(
             [sys.executable, "-m", f"privcurve.steps.{name}", *arguments],
             cwd=self.folder,
@@ -165,7 +165,7 @@ def make(folder):
 
 
 def write_dataset(project, name, categories, colours=("red", "blue") * 20, public=True):
-    """Return a checkout a dataset of its own, of one column; its records are public or not."""
+    """Write a dataset of one column into a checkout; its records are public or not."""
     table = project.folder / f"{name}.csv"
     table.write_text(
         "colour,label\n" + "".join(f"{c},{'yes' if c == 'red' else 'no'}\n" for c in colours)

@@ -32,7 +32,7 @@ class GrownTree:
         return [node for node, child in enumerate(self.children) if child == LEAF]
 
     def split(self, node: int, question: int) -> int:
-        """Split a leaf, and give its left child."""
+        """Split a leaf, and return its left child."""
         left = len(self.questions)
         self.questions[node] = question
         self.children[node] = left

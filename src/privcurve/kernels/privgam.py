@@ -193,7 +193,7 @@ def _apart(z: Floats, noise: Floats, size: float, mean: Floats, variance: Floats
 def _along(
     z: Floats, noise: Floats, size: float, step: float, line: float, mean: Floats, variance: Floats
 ) -> float:
-    """Fill in the posterior of a process along the bins, and give the log likelihood.
+    """Fill in the posterior of a process along the bins, and return the log likelihood.
 
     The process has the variance `size` and the correlation `step` of neighbours; to it comes a
     slope, times a line of variance 1 along the column, of prior variance `line`.

@@ -116,7 +116,7 @@ def missing_package(name: str) -> str | None:
 
 
 def estimator_class(name: str) -> type[Any]:
-    """Import and give the estimator class of a learner.
+    """Import and return the estimator class of a learner.
 
     Raises MissingPackageError if the learner needs an optional package that is not installed.
     """

@@ -336,7 +336,7 @@ def _draw_levels(
 
 
 def _looks(frame: pd.DataFrame) -> dict[str, style.CurveStyle]:
-    """Return each line its method's look, or one of its own where the method has several lines."""
+    """Return the look of each line: its method's, or its own where the method has several lines."""
     lines = frame.drop_duplicates("line").set_index("line")
     methods = style.method_looks(map(str, lines["method"]))
     own = style.method_looks(map(str, lines.index))
