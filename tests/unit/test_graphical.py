@@ -32,37 +32,37 @@ def random_model(seed=1):
 
 def joint(model):
     """The whole distribution, cell by cell."""
-    whole = np.zeros(model.widths)
-    for name, known in model.measured.items():
+    density = np.zeros(model.widths)
+    for name, one in model.measured.items():
         axes = [model.widths[c] if c in name else 1 for c in range(len(model.widths))]
-        whole = whole + known.theta.reshape(axes)
-    whole = np.exp(whole - whole.max())
-    return whole / whole.sum()
+        density = density + one.theta.reshape(axes)
+    density = np.exp(density - density.max())
+    return density / density.sum()
 
 
-def marginal(whole, columns):
-    return whole.sum(axis=tuple(c for c in range(whole.ndim) if c not in columns))
+def marginal(density, columns):
+    return density.sum(axis=tuple(c for c in range(density.ndim) if c not in columns))
 
 
 def test_marginals_are_those_of_the_whole_distribution():
     model = random_model()
-    whole = joint(model)
+    density = joint(model)
     for clique, cells in zip(model.tree.cliques, model.tree.beliefs, strict=True):
-        plain = marginal(whole, clique)
+        plain = marginal(density, clique)
         np.testing.assert_allclose(cells.reshape(plain.shape), plain, atol=1e-12)
     for name in TABLES:
-        np.testing.assert_allclose(model.table(name), marginal(whole, name), atol=1e-12)
+        np.testing.assert_allclose(model.table(name), marginal(density, name), atol=1e-12)
 
 
 def test_tables_with_the_label_are_carried_from_clique_to_clique():
     model = random_model()
-    whole, tables = joint(model), model.tables_with_label()
+    density, tables = joint(model), model.tables_with_label()
     names = {(a, b, 6) for a, b in itertools.combinations(range(6), 2)} | {(a, 6) for a in range(6)}
     assert set(tables) == names
     # Some of them are in no clique, as are 4 and 5, and 0 and 2.
     assert any(model._clique_of(name) < 0 for name in names)
     for name, table in tables.items():
-        np.testing.assert_allclose(table, marginal(whole, name), atol=1e-12)
+        np.testing.assert_allclose(table, marginal(density, name), atol=1e-12)
 
 
 def test_cliques_are_a_tree_that_has_every_table():
@@ -158,9 +158,9 @@ def test_two_measurements_of_a_table_count_by_their_weights():
     model, table = GraphicalModel((2, 2)), np.array([[0.1, 0.2], [0.3, 0.4]])
     model.measure((0, 1), table, 1.0)
     model.measure((0, 1), table + 0.5, 0.25)
-    known = model.measured[0, 1]
-    np.testing.assert_allclose(known.table, table + 0.4)
-    np.testing.assert_allclose(known.weights, 5.0)
+    one = model.measured[0, 1]
+    np.testing.assert_allclose(one.table, table + 0.4)
+    np.testing.assert_allclose(one.weights, 5.0)
 
 
 def test_a_new_table_leaves_the_model_as_it_was_until_a_step():
