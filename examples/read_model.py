@@ -22,6 +22,9 @@ def main(model_path, table_path):
     model = read(model_path)
     score_of = {"lazybb": lazybb, "privgam": privgam}[model["learner"]]
     domain = model["domain"]
+    for column in domain["columns"]:
+        if column["kind"] == "numeric":
+            column["edges"] = edges(column)
     out = csv.writer(sys.stdout, lineterminator="\n")
     out.writerow([domain["label"]["column"], "score"])
     with open(table_path, encoding="utf-8-sig", newline="") as stream:  # noqa: PTH123
@@ -55,7 +58,7 @@ def code(column, text, domain):
         assert column.get("missing_bin"), f"{column['name']} is missing"
         return column["bins"]
     # A value on an edge belongs to the bin above it.
-    return sum(edge <= value for edge in edges(column))
+    return sum(edge <= value for edge in column["edges"])
 
 
 def title_of(column, text, domain):
@@ -144,16 +147,42 @@ def day(text, form, domain):
 
 def edges(column):
     """Return the edges between the bins of numbers or dates."""
+    if "merged" in column:
+        return column["merged"][1:-1]
     (low, high), bins = column["bounds"], column["bins"]
     spacing = column.get("spacing", "equal")
-    shift = 1.0 if spacing == "log1p" else 0.0
-    for k in range(1, bins):
-        if spacing == "equal":
-            edge = low + (high - low) * k / bins
+    if spacing == "equal":
+        inner = [low + (high - low) * k / bins for k in range(1, bins)]
+    else:
+        if spacing.startswith("mixed"):
+            inner = mixed(low, high, bins, spacing == "mixed-high")
         else:
-            ratio = (low + shift) * ((high + shift) / (low + shift)) ** (k / bins)
-            edge = float(f"{ratio - shift:.12g}")
-        yield math.ceil(edge) if "dates" in column else edge
+            shift = 1.0 if spacing == "log1p" else 0.0
+            ratio = (high + shift) / (low + shift)
+            inner = [(low + shift) * ratio ** (k / bins) - shift for k in range(1, bins)]
+        inner = [float(f"{edge:.12g}") for edge in inner]
+    return [math.ceil(edge) for edge in inner] if "dates" in column else inner
+
+
+def mixed(low, high, bins, from_high):
+    """Return the edges between mixed bins: from one bound, or from 0 to both sides."""
+    if from_high:
+        return [high - (high - low) * share(k, bins) for k in range(bins - 1, 0, -1)]
+    if low < 0 < high and bins > 1:
+        below = min(max(round(bins * (0.5 * -low / (high - low) + 0.25)), 1), bins - 1)
+        left = [low * share(k, below) for k in range(below - 1, 0, -1)]
+        return left + [high * share(k, bins - below) for k in range(bins - below)]
+    return [low + (high - low) * share(k, bins) for k in range(1, bins)]
+
+
+def share(k, bins):
+    """Return the u for which u + max(0, 1 + log2(u)/14) = 2k/bins, by bisection."""
+    low, high = 0.0, 1.0
+    for _ in range(80 if k else 0):
+        middle = 0.5 * (low + high)
+        reached = 0.5 * middle + 0.5 * max(0, 1 + math.log2(middle) / 14)
+        low, high = (middle, high) if reached < k / bins else (low, middle)
+    return high if k else 0.0
 
 
 def lazybb(model, codes):

@@ -37,6 +37,11 @@ DOMAIN = Domain(
         Column("since", "numeric", (16436.0, 20088.0), 9, missing_bin=True, dates="%d.%m.%Y"),
         Column("income", "numeric", (1.0, 1e6), 5, missing_bin=True, spacing="log"),
         Column("debt", "numeric", (0.0, 1e4), 5, missing_bin=True, spacing="log1p"),
+        # What `privcurve describe` drafts, and what a fit may make of it.
+        Column("price", "numeric", (10.0, 1e4), 8, spacing="mixed"),
+        Column("balance", "numeric", (-1e3, 9e3), 16, missing_bin=True, spacing="mixed"),
+        Column("loss", "numeric", (-500.0, 0.0), 8, spacing="mixed-high"),
+        Column("height", "numeric", (0.0, 3.0), 3, spacing="mixed", merged=(0.0, 0.5, 1.8, 3.0)),
     ),
     Label("sick", "no", "yes"),
     missing=("NA", "-", "-9"),
@@ -53,6 +58,10 @@ VALUES = {
     "since": ["01.02.2015", "31.12.2024", "05.06.1999", "17.8.2020", "-", ""],
     "income": ["1", "15,848931924611", "-9,0", "1e5", "2e7", "NA"],
     "debt": ["0", "5,3", "9999", "-9", "120"],
+    "price": ["10", "12,5", "16", "40", "350", "5005", "9999"],
+    "balance": ["-2000", "-999", "-30", "-0,1", "0", "0,2", "3", "77", "2500", "8999", "-"],
+    "loss": ["-500", "-240", "-16", "-2", "-0,1", "0"],
+    "height": ["0,2", "0,5", "1,79", "1,8", "2"],
 }
 
 
@@ -80,13 +89,14 @@ def table(tmp_path):
     [
         LazyBBClassifier(n_rounds=8),
         PrivGAMClassifier(method="cyclic", pairs="yes", epsilon=5.0, delta=1e-5),
+        PrivGAMClassifier(method="stumps", epsilon=5.0),
     ],
 )
 def test_it_says_what_the_model_says(kind, tmp_path, table, capsys):
     path = tmp_path / "model.json"
     models.save(path, fitted(kind), DOMAIN)
     model = models.load(path)
-    assert not hasattr(model._estimator.model_, "pairs") or model._estimator.model_.pairs
+    assert kind.get_params().get("pairs") != "yes" or model._estimator.model_.pairs
     runpy.run_path(str(EXAMPLE))["main"](str(path), str(table))
     header, *rows = csv.reader(io.StringIO(capsys.readouterr().out))
     assert header == ["sick", "score"]
