@@ -9,6 +9,7 @@ hold. `privcurve predict` does the same for all of them, checks more, and knows 
 import contextlib
 import csv
 import datetime
+import functools
 import hashlib
 import json
 import math
@@ -22,9 +23,6 @@ def main(model_path, table_path):
     model = read(model_path)
     score_of = {"lazybb": lazybb, "privgam": privgam}[model["learner"]]
     domain = model["domain"]
-    for column in domain["columns"]:
-        if column["kind"] == "numeric":
-            column["edges"] = edges(column)
     out = csv.writer(sys.stdout, lineterminator="\n")
     out.writerow([domain["label"]["column"], "score"])
     with open(table_path, encoding="utf-8-sig", newline="") as stream:  # noqa: PTH123
@@ -58,7 +56,7 @@ def code(column, text, domain):
         assert column.get("missing_bin"), f"{column['name']} is missing"
         return column["bins"]
     # A value on an edge belongs to the bin above it.
-    return sum(edge <= value for edge in column["edges"])
+    return sum(edge <= value for edge in edges(column))
 
 
 def title_of(column, text, domain):
@@ -175,6 +173,7 @@ def mixed(low, high, bins, from_high):
     return [low + (high - low) * share(k, bins) for k in range(1, bins)]
 
 
+@functools.lru_cache(maxsize=None)  # noqa: UP033 - for old versions of Python
 def share(k, bins):
     """Return the u for which u + max(0, 1 + log2(u)/14) = 2k/bins, by bisection."""
     low, high = 0.0, 1.0
