@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from privcurve.coding import Floats, Records
 from privcurve.learners.linear.joint import (
@@ -64,10 +65,8 @@ class BoostedAdaSSPClassifier(JointClassifier):
             len(self.n_bins_) + 1, self.gram_share, self.n_rounds, self.neighbours
         )
 
-    def _release(self, records: Records, curator: Curator) -> None:
-        codes, signs, counts, _ = records
-        groups = self._groups()
-        rows = self._rows(codes, groups)
+    def _model(self, rows: csr_array, records: Records, curator: Curator) -> Floats:
+        _, signs, counts, _ = records
         gram, deviation = noisy_gram(rows, counts, curator)
         ridge = max(RIDGE * deviation * math.sqrt(len(gram)), 1e-9 * float(np.trace(gram)), 1.0)
         inverse = np.linalg.inv(gram + ridge * np.eye(len(gram)))
@@ -76,7 +75,7 @@ class BoostedAdaSSPClassifier(JointClassifier):
             # A label is ±½, so that its residual is clipped as that of a probability is.
             slopes = clipped_slopes(rows, signs / 2 - rows @ model, counts)
             model += inverse @ curator.numbers(SLOPES.format(k), slopes)
-        self._keep(model, groups)
+        return model
 
     def _log_odds(self, scores: Floats) -> Floats:
         # Where residuals cancel, q·(½ − F) = (1 − q)/2 for F ≥ 0: the odds are 1/(1 − 2F).

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.sparse import csr_array
 
-from privcurve.coding import Records
+from privcurve.coding import Floats, Records
 from privcurve.learners.linear.joint import (
     SLOPES,
     SOURCE,
@@ -70,13 +71,11 @@ class DPGradientDescentClassifier(JointClassifier):
         bound = one_hot_slopes_l2(len(self.n_bins_) + 1, self.neighbours)
         return (Announced(SLOPES, times=self.n_steps, l2=bound, source=SOURCE),)
 
-    def _release(self, records: Records, curator: Curator) -> None:
-        codes, signs, counts, _ = records
+    def _model(self, rows: csr_array, records: Records, curator: Curator) -> Floats:
+        _, signs, counts, _ = records
         n = records.n if self.n_estimate is None else int(self.n_estimate)
-        groups = self._groups()
-        rows = self._rows(codes, groups)
         model = np.zeros(rows.shape[1])
         for k in range(1, self.n_steps + 1):
             slopes = clipped_slopes(rows, logistic_residuals(rows, signs, model), counts)
             model += self.learning_rate / n * curator.numbers(SLOPES.format(k), slopes)
-        self._keep(model, groups)
+        return model

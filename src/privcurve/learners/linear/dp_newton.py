@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from privcurve.coding import Floats, Records
 from privcurve.learners.linear.joint import (
@@ -60,16 +61,14 @@ class DPNewtonClassifier(JointClassifier):
             len(self.n_bins_) + 1, self.gram_share, self.n_steps, self.neighbours
         )
 
-    def _release(self, records: Records, curator: Curator) -> None:
-        codes, signs, counts, _ = records
-        groups = self._groups()
-        rows = self._rows(codes, groups)
+    def _model(self, rows: csr_array, records: Records, curator: Curator) -> Floats:
+        _, signs, counts, _ = records
         inverse = floored_inverse(*noisy_gram(rows, counts, curator))
         model = np.zeros(rows.shape[1])
         for k in range(1, self.n_steps + 1):
             slopes = clipped_slopes(rows, logistic_residuals(rows, signs, model), counts)
             model += 4 * inverse @ curator.numbers(SLOPES.format(k), slopes)
-        self._keep(model, groups)
+        return model
 
 
 def floored_inverse(gram: Floats, deviation: float) -> Floats:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -15,6 +15,7 @@ from privcurve.coding import (
     Codes,
     Floats,
     Ints,
+    Records,
     Signs,
     bin_starts,
     one_hot,
@@ -40,19 +41,23 @@ SOURCE = "docs/proofs.md, joint Newton steps"
 class JointClassifier(GroupedClassifier):
     """A score linear in one-hot codes, fitted to noisy sums of clipped residuals of all columns.
 
-    Subclasses say how a step is made of the slopes.
+    Subclasses say in `_model` how a step is made of the slopes.
     """
 
     _released: ClassVar[Mapping[str, Any]] = {"coef_": Floats, "intercept_": float}
 
-    def _rows(self, codes: Codes, groups: Sequence[Codes]) -> csr_array:
-        """Return the inputs: a one for the group of each column's code, and one for all rows."""
+    def _model(self, rows: csr_array, records: Records, curator: Curator) -> Floats:
+        """Return what each input adds to the score: a group of a column's codes, and the one."""
+        raise NotImplementedError
+
+    def _release(self, records: Records, curator: Curator) -> None:
+        groups, codes = self._groups(), records.codes
+        widths = [int(group[-1]) + 1 for group in groups]
+        # A one for the group of each column's code, and one for all rows.
         ones = np.zeros(len(codes), dtype=codes.dtype)
         merged = np.column_stack([*(g[codes[:, j]] for j, g in enumerate(groups)), ones])
-        return one_hot(merged, np.array([*widths_of(groups), 1]))
-
-    def _keep(self, model: Floats, groups: Sequence[Codes]) -> None:
-        starts = bin_starts(widths_of(groups))
+        model = self._model(one_hot(merged, np.array([*widths, 1])), records, curator)
+        starts = bin_starts(widths)
         self.coef_: Floats = np.concatenate(
             [model[start + group] for start, group in zip(starts, groups, strict=False)]
         )
@@ -67,11 +72,6 @@ class JointClassifier(GroupedClassifier):
 
     def _log_odds(self, scores: Floats) -> Floats:
         return whole_residuals(scores)
-
-
-def widths_of(groups: Sequence[Codes]) -> list[int]:
-    """Return how many groups the codes of each column are in."""
-    return [int(group[-1]) + 1 for group in groups]
 
 
 def clipped_slopes(rows: csr_array, residuals: Floats, counts: Ints) -> Floats:
