@@ -31,6 +31,8 @@ COLUMNS = (
     number(-5.0, 5.0, 7, missing_bin=True),
     number(0.1, 0.7, 6, missing_bin=True),
     number(1.0, 1e4, 4, spacing="log"),
+    number(-10.0, 90.0, 8, missing_bin=True, spacing="mixed"),
+    number(-7.0, 0.0, 5, spacing="mixed-high"),
     number(18000.0, 19000.0, 5, missing_bin=True, dates="iso"),
     number(18000.0, 19000.0, 5, missing_bin=True, dates="%d.%m.%Y"),
     number(-9000.0, 19000.0, 7, dates="%d.%m.%y"),
