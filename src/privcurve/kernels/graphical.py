@@ -22,6 +22,16 @@ ARMIJO, HALVINGS = 0.5, 30
 
 
 @njit(cache=True, nogil=True)
+def _size(adjacent: Bools, widths: Floats, left: Bools, v: int) -> float:
+    """Return the cells of a column's clique if it were eliminated now."""
+    size = widths[v]
+    for u in range(len(widths)):
+        if adjacent[v, u] and left[u] and u != v:
+            size *= widths[u]
+    return float(size)
+
+
+@njit(cache=True, nogil=True)
 def triangulate(
     adjacent: Bools, widths: Floats, most: float, cliques: Bools
 ) -> tuple[float, Bools]:
@@ -48,21 +58,17 @@ def triangulate(
     n = len(widths)
     kept, left = np.ones(n, np.bool_), np.ones(n, np.bool_)
     places, members = np.zeros(n, np.int64), np.zeros(n, np.int64)
-    order = np.zeros(n, np.int64)
-    sizes = np.zeros(n)
+    sizes, now = np.zeros(n), np.zeros(n)
+    for v in range(n):
+        now[v] = _size(adjacent, widths, left, v)
     cliques[:] = False
     for step in range(n):
-        best, least = -1, math.inf
+        best = -1
         for v in range(n):
-            if left[v]:
-                size = widths[v]
-                for u in range(n):
-                    if adjacent[v, u] and left[u] and u != v:
-                        size *= widths[u]
-                if best < 0 or size < least:
-                    best, least = v, size
+            if left[v] and (best < 0 or now[v] < now[best]):
+                best = v
         left[best] = False
-        order[step], places[best], sizes[step] = best, step, least
+        places[best], sizes[step] = step, now[best]
         cliques[step, best] = True
         members[step] = 1
         for u in range(n):
@@ -72,6 +78,9 @@ def triangulate(
                 for w in range(n):
                     if left[w] and adjacent[best, w] and w != u:
                         adjacent[u, w] = True
+        for u in range(n):
+            if cliques[step, u] and left[u]:
+                now[u] = _size(adjacent, widths, left, u)
     total = 0.0
     for step in range(n):
         if kept[step]:

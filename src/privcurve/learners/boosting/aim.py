@@ -92,7 +92,7 @@ class AIMClassifier(SyntheticClassifier):
         announced = Announced(COUNTS, l2=counts, source=SOURCE)
         call = _call(announced, OF_TABLE / ROUNDS_OF_COLUMN, budget, curator)
         with one_thread():
-            columns, places, total = self._columns(records, call, curator)
+            columns, places, total = self._columns(records, call, curator, -math.inf)
             model = GraphicalModel([column.width for column in columns])
             for k, column in enumerate(columns):
                 model.measure((k,), column.counts / total, column.variances * _part(call, total))

@@ -25,6 +25,8 @@ PAIRS = "counts of the chosen pairs of columns by both codes"
 
 SOURCE = "docs/proofs.md, MST"
 
+# A code is rare if its count is below so many deviations of its noise.
+RARE = 3.0
 # How far sums of the fitted tables may be from each other, as a part of all records.
 TOLERANCE = 1e-6
 
@@ -80,7 +82,8 @@ class MSTClassifier(SyntheticClassifier):
         ]
 
     def _release(self, records: Records, curator: Curator) -> None:
-        columns, places, total = self._columns(records, curator.call(COUNTS), curator)
+        call = curator.call(COUNTS)
+        columns, places, total = self._columns(records, call, curator, RARE * call.scale)
         tables = {
             pair: joint_counts(columns, places, records.counts, pair)
             for pair in itertools.combinations(range(len(columns)), 2)

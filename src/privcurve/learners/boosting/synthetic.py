@@ -19,9 +19,6 @@ from privcurve.learners.shared.grouped import GroupedClassifier
 from privcurve.privacy.budget import ADD_REMOVE
 from privcurve.privacy.curator import Call, Curator
 
-# A code is rare if its count is below so many deviations of its noise.
-RARE = 3.0
-
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class SyntheticClassifier(GroupedClassifier):
@@ -56,9 +53,12 @@ class SyntheticClassifier(GroupedClassifier):
     most_records: int = 20_000
 
     def _columns(
-        self, records: Records, call: Call, curator: Curator
+        self, records: Records, call: Call, curator: Curator, least: float
     ) -> tuple[list[Column], list[Ints], float]:
-        """Count each column with noise; return columns, places of records, and their number."""
+        """Count each column with noise; return columns, places of records, and their number.
+
+        Codes with noisy counts below `least` share a place.
+        """
         codes, signs, counts, _ = records
         groups = self._groups()
         merged = [group[codes[:, j]] for j, group in enumerate(groups)]
@@ -67,7 +67,7 @@ class SyntheticClassifier(GroupedClassifier):
         exact = [table_of(code, counts, k) for code, k in zip(merged, widths, strict=True)]
         released = curator.numbers(call, np.concatenate(exact))
         noisy = np.split(released, np.cumsum(widths)[:-1])
-        columns = [Column.of(table, RARE * call.scale) for table in noisy]
+        columns = [Column.of(table, least) for table in noisy]
         places = [column.places[code] for column, code in zip(columns, merged, strict=True)]
         return columns, places, self._total(records.n, noisy)
 
