@@ -89,7 +89,7 @@ def mutant_of(c):
             # Between too much noise for so few trainings and none for the outcome to be seen.
             share = 1 / 10
         return lambda patch: BREAK[c.learner](patch, share), 30_000
-    trainings = {"dpboost": 1_000, "privgam": 400, "dp_bagging": 200, "brc": 200}
+    trainings = {"aim": 900, "dpboost": 1_000, "privgam": 400, "dp_bagging": 200, "brc": 200}
     share = 1 / 100 if c.pairs is audited.hidden_few else 1 / 40
     return lambda patch: BREAK[c.learner](patch, share), trainings.get(c.learner, 300)
 
