@@ -160,10 +160,10 @@ def lay_out(folder, **changes):
     # A key of the study goes if it is changed to None.
     content = {key: value for key, value in {**STUDY, **changes}.items() if value is not None}
     path.write_text(yaml.safe_dump(content))
-    paper = folder / "resources/printed/tiny"
-    paper.mkdir(parents=True, exist_ok=True)
+    paper = folder / "papers/tiny"
+    (paper / "printed").mkdir(parents=True, exist_ok=True)
     for name, text in PRINTED.items():
-        (paper / f"{name}.csv").write_text(text)
+        (paper / f"printed/{name}.csv").write_text(text)
     (paper / "claims.yaml").write_text(yaml.safe_dump(CLAIMS))
     made = reading.of_one(Path("config/studies/tiny.yaml"), 1, 30)
     for name in made.studies["tiny"].datasets:

@@ -7,9 +7,12 @@ import pandas as pd
 import pytest
 
 from privcurve import schema
-from privcurve.papers import claims
-from privcurve.papers import verdicts as judge
-from privcurve.papers.verdict_counts import KINDS, counts
+from privcurve.outputs.registry import paper_module
+
+claims = paper_module("all", "claims")
+judge = paper_module("all", "_verdicts")
+KINDS = paper_module("all", "verdict_counts").KINDS
+counts = paper_module("all", "verdict_counts").counts
 
 TABLE = pd.DataFrame(
     {
@@ -295,7 +298,7 @@ def test_another_column_is_taken_off_and_one_more_beside():
     assert of({"less_value": "accuracy", "less_plus": "spread"})["largest"] == pytest.approx(0.01)
 
 
-@pytest.mark.parametrize("path", sorted(Path("resources/printed").glob("*/claims.yaml")), ids=str)
+@pytest.mark.parametrize("path", sorted(Path("papers").glob("*/claims.yaml")), ids=str)
 def test_every_claim_has_a_quote_or_is_marked_as_ours(path):
     content = schema.read_yaml(path)
     schema.check(content, claims.SCHEMA, str(path))

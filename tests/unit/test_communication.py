@@ -7,7 +7,9 @@ import pandas as pd
 import pytest
 
 from privcurve.analysis import sweep
-from privcurve.outputs import communication
+from privcurve.outputs.registry import paper_module
+
+communication = paper_module("distributed", "communication")
 
 
 def run(arm, epsilon, repeat, measures, **setting):

@@ -6,9 +6,12 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from privcurve.papers import printed as comparison
+from privcurve.outputs.registry import paper_module
 
-PRINTED = Path(__file__).parents[2] / "resources/printed/thesis"
+comparison = paper_module("thesis", "printed")
+
+
+PRINTED = Path(__file__).parents[2] / "papers/thesis/printed"
 EPSILONS = [0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5, 1, 3, 5]
 WIDTHS = {"adult": 162, "codrna": 80, "mushroom": 117}
 BOTH = comparison.CALIBRATIONS

@@ -8,9 +8,12 @@ import pandas as pd
 import pytest
 
 from privcurve.learners import registry
-from privcurve.papers import ensembles, error_profiles
+from privcurve.outputs.registry import paper_module
 
-PRINTED = Path("resources/printed/boosted_dp")
+ensembles = paper_module("boosted_dp", "ensembles")
+error_profiles = paper_module("boosted_dp", "error_profiles")
+
+PRINTED = Path("papers/boosted_dp/printed")
 DEFAULTS = {name: registry.entry(name).defaults for name in ("bdpe", "dp_forest")}
 OC = {"calibrate_alpha": "exact", "alpha": 1, "boost_alpha": 1}
 LOW = {"alpha": 0.1, "boost_alpha": 0.1}

@@ -12,9 +12,11 @@ from privcurve.kernels.m_alpha import (
     link_of_leaves,
     record_weights,
 )
-from privcurve.papers import m_alpha_curves
+from privcurve.outputs.registry import paper_module
 from privcurve.privacy.sensitivity.counts import ensemble_weight_bound
 from privcurve.privacy.sensitivity.impurity import impurity
+
+m_alpha_curves = paper_module("boosted_dp", "m_alpha_curves")
 
 ALPHAS = [0.05, 0.1, 0.5, 0.9, 1.0]
 SHARES = np.array([1e-4, 0.01, 0.2, 0.35, 0.499, 0.501, 0.7, 0.95, 0.9999])

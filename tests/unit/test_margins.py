@@ -10,8 +10,10 @@ from privcurve.kernels.lazybb_rules import round_scores
 from privcurve.learners import LazyBBClassifier
 from privcurve.learners.lazybb import round_advantages
 from privcurve.learners.one_rule import VoteModel
-from privcurve.papers import advantage_and_margins as margins
-from privcurve.papers import rademacher
+from privcurve.outputs.registry import paper_module
+
+margins = paper_module("thesis", "advantage_and_margins")
+rademacher = paper_module("thesis", "rademacher")
 
 RNG = np.random.default_rng(4)
 ONES = np.ones(500, dtype=np.int64)

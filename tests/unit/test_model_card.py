@@ -11,7 +11,9 @@ from privcurve import datasets
 from privcurve.experiments import models, study, train
 from privcurve.experiments.results import IncompleteError
 from privcurve.experiments.splits import fresh_splits
-from privcurve.outputs import model_card
+from privcurve.outputs.registry import paper_module
+
+model_card = paper_module("thesis", "model_card")
 
 LEARNERS = {
     "boost": {"learner": "lazybb", "grid": {"n_rounds": [5, 9]}},

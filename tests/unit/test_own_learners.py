@@ -2,6 +2,7 @@
 
 import re
 import shutil
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -10,10 +11,18 @@ import pytest
 from privcurve.audit.__main__ import main as audit
 from privcurve.experiments import study
 from privcurve.learners import own, registry
+from privcurve.own import module
 
 TUTORIAL = Path(__file__).parents[2] / "docs/own_method.md"
 PAPER = Path(__file__).parents[1] / "workflow/paper"
 STUDY = {"title": "t", "datasets": ["toy-line"], "epsilons": [1], "folds": 3, "repeats": 2}
+
+
+def forget():
+    """Forget what was imported: a run that starts anew sees a changed file."""
+    module.cache_clear()
+    for name in [name for name in sys.modules if name.startswith(f"{own.PACKAGE}.")]:
+        del sys.modules[name]
 
 
 @pytest.fixture
@@ -65,7 +74,7 @@ def test_another_file_has_other_cells(folder):
     ids = {}
     for key, content in {"first": text, "changed": text + "\n", "back": text}.items():
         mine.write_text(content)
-        own._module.cache_clear()
+        forget()
         own._version.cache_clear()
         raw = {**STUDY, "learners": {"mine": {"learner": "noisy_label"}}}
         ids[key] = study.from_mapping(raw, "t", "t.yaml").arm("mine~certified").version
@@ -87,12 +96,12 @@ def test_a_file_that_begins_with_an_underscore_is_no_learner(folder):
 @pytest.fixture
 def mean_vote(folder):
     """The file of the tutorial."""
-    own._module.cache_clear()
+    forget()
     file, *_ = re.findall(r"```python\n(.*?)```", TUTORIAL.read_text(), re.DOTALL)
     assert len(file.splitlines()) <= 40
     (folder / "mean_vote.py").write_text(file)
     yield folder / "mean_vote.py"
-    own._module.cache_clear()
+    forget()
 
 
 def test_the_method_of_the_tutorial_learns_and_has_a_ledger(mean_vote):

@@ -63,7 +63,7 @@ def test_a_study_has_tables_and_curves_by_default():
         ([{"boxes": {"x": "epsilon", "at": {"epsilo": 1}}}], "at: 'epsilo' is none of"),
         ([{"sweep": {"x": "epsilon", "at": {"epsilon": 0.7}}}], "no curve has these values"),
         ([{"sweep": {"x": "epsilon", "at": {"epsilon": "1"}}}], "no curve has these values"),
-        (["claims"], "there is no resources/printed/claims.yaml"),
+        (["claims"], "there is no papers/claims.yaml"),
         ([{"printed": {"paper": "none", "learner": "boost"}}], "has no printed numbers"),
         ([{"audit": {"learners": ["lazyb"]}}], "no audit of 'lazyb'; did you mean 'lazybb'?"),
         (
@@ -196,9 +196,10 @@ def test_what_runs_on_a_login_node_can_be_chosen(tmp_path):
 
 
 def test_every_output_has_a_caption_in_the_report():
-    captions = {path.stem for path in (ROOT / "workflow/report").glob("*.rst")}
-    assert set(OUTPUTS) <= captions
-    assert captions - set(OUTPUTS) == {"workflow"}
+    captions = [*(ROOT / "workflow/report").glob("*.rst"), *(ROOT / "papers").glob("*/*.rst")]
+    assert {output.report_text for output in OUTPUTS.values()} == {
+        path for path in captions if path.stem != "workflow"
+    }
 
 
 @pytest.fixture
@@ -226,7 +227,7 @@ def test_a_new_version_makes_an_output_again_and_what_is_made_from_it(tiny, monk
 
 def test_what_is_read_is_in_the_digest(tiny):
     before = digests()
-    printed = Path("resources/printed/tiny/settings.csv")
+    printed = Path("papers/tiny/printed/settings.csv")
     printed.write_text(printed.read_text().replace(",9\n", ",5\n"))
     assert changed(before) == {"printed"}
     before = digests()
@@ -308,7 +309,7 @@ def test_claims_of_other_studies_come_together(tiny, tmp_path):
     job = reading.of_one(Path("config/studies/whole.yaml"), 1, 30)
     before = run.digest(request)
     assert job.digest(job.of_study("whole")[0]) == before
-    claimed = Path("resources/printed/tiny/claims.yaml")
+    claimed = Path("papers/tiny/claims.yaml")
     claimed.write_text(claimed.read_text().replace("above: 0", "above: 1"))
     job = reading.of_one(Path("config/studies/whole.yaml"), 1, 30)
     assert job.digest(job.of_study("whole")[0]) != before

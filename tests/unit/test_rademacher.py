@@ -7,8 +7,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from privcurve.papers import rademacher
-from privcurve.papers.rademacher import Estimate
+from privcurve.outputs.registry import paper_module
+
+rademacher = paper_module("thesis", "rademacher")
+Estimate = paper_module("thesis", "rademacher").Estimate
+
 
 N_BINS = (3, 2, 4)
 

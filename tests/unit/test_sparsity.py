@@ -6,7 +6,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from privcurve.papers import sparsity
+from privcurve.outputs.registry import paper_module
+
+sparsity = paper_module("thesis", "sparsity")
+
 
 WIDTHS = {"adult": 162, "codrna": 80}
 

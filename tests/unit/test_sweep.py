@@ -11,8 +11,10 @@ from made_up_study import lay_out
 
 from privcurve.analysis import sweep
 from privcurve.figures import style
-from privcurve.outputs import boxes
 from privcurve.outputs import sweep as drawing
+from privcurve.outputs.registry import paper_module
+
+boxes = paper_module("partial", "boxes")
 
 AXES = sweep.Axes("n_rounds", "accuracy", ("method",), ("dataset",))
 ARMS = {"boost": {"method": "boost"}, "lr": {"method": "lr"}}

@@ -13,9 +13,8 @@ from privcurve.experiments import paid, study
 from privcurve.learners import TunedClassifier, registry
 from privcurve.learners.lazybb import LazyBBClassifier
 from privcurve.learners.linear.linear import DPLogisticRegressionClassifier
-from privcurve.privacy.__main__ import main
 from privcurve.privacy.ledger import NOT_SELECTION
-from privcurve.privacy.selection import Runs
+from privcurve.privacy.selection import Runs, selection_budget
 
 RNG = np.random.default_rng(2)
 N_BINS = [3, 4, 2]
@@ -243,26 +242,23 @@ def test_a_budget_of_which_nothing_is_left_is_refused_when_the_study_is_asked_fo
 # The table -------------------------------------------------------------------------------
 
 
-def test_the_cost_table_is_printed(capsys):
-    assert main(["tune", "--epsilon", "1", "--delta", "1e-5", "--expected-runs", "5"]) == 0
-    lines = capsys.readouterr().out.splitlines()
-    assert lines[1].split()[:5] == ["geometric", "5", "20%", "0.636", "64%"]
-    assert len(lines) == 8
-    assert main(["tune", "--epsilon", "1", "--learner", "one_rule", "--rows", "99"]) == 0
-    row = capsys.readouterr().out.splitlines()[3].split()
-    assert (row[1], row[3]) == ("5", "0.409")
-    assert row[3] == row[-1]
+@pytest.mark.parametrize(
+    ("delta", "eta", "expected", "epsilon"),
+    [(1e-5, 1, 5, ".64"), (1e-5, 0, 15, ".59"), (0, 1, 5, ".41"), (0, 0, 15, ".48")],
+)
+def test_the_prices_in_the_docs(delta, eta, expected, epsilon):
+    """The column of ε = 1 of the table in docs/tuning.md."""
+    budget = selection_budget(1, delta, eta, expected, 0.05)
+    assert f"{budget.training_epsilon:.2f}"[1:] == epsilon
 
 
 @pytest.mark.parametrize(
-    ("words", "says"),
+    ("epsilon", "expected", "says"),
     [
-        (["--epsilon", "inf"], "there is nothing to pay"),
-        (["--epsilon", "1", "--expected-runs", "0"], "expected_runs = 0.0 is not a number"),
-        (["--epsilon", "1", "--learner", "lazybb", "--rows", "9"], "needs --rounds"),
+        (float("inf"), 5, "there is nothing to pay"),
+        (1, 0.0, "expected_runs = 0.0 is not a number"),
     ],
 )
-def test_the_table_refuses_what_has_none(capsys, words, says):
-    with pytest.raises(SystemExit):
-        main(["tune", *words])
-    assert says in capsys.readouterr().err
+def test_what_has_no_price_is_refused(epsilon, expected, says):
+    with pytest.raises(ValueError, match=says):
+        selection_budget(epsilon, 0, 1, expected, 0.05)

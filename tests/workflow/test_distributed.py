@@ -43,8 +43,8 @@ CLAIM = {
 
 @pytest.mark.slow
 def test_messages_levels_and_claims_of_runs(project):
-    paper = project.folder / "resources/printed/tiny"
-    paper.mkdir()
+    paper = project.folder / "papers/tiny"
+    paper.mkdir(parents=True)
     claims = {"claims": [{"name": "C1", **CLAIM}]}
     (paper / "claims.yaml").write_text(yaml.safe_dump(claims))
     outputs = [{"sweep": FIGURE}, "communication", "claims"]

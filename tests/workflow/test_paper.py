@@ -18,7 +18,7 @@ def test_a_paper_needs_no_line_of_a_rule(project):
         "noisy_label.py": folder / "learners",
         "dummy.yaml": folder / "config/studies",
         "dummy_together.yaml": folder / "config/studies",
-        "claims.yaml": folder / "resources/printed/dummy",
+        "claims.yaml": folder / "papers/dummy",
     }
     for name, place in places.items():
         place.mkdir(parents=True, exist_ok=True)
@@ -47,7 +47,7 @@ def test_a_paper_needs_no_line_of_a_rule(project):
     assert set(together["study"]) == {"dummy"}
 
     # Another claim remakes the tables of claims and nothing else.
-    claimed = folder / "resources/printed/dummy/claims.yaml"
+    claimed = folder / "papers/dummy/claims.yaml"
     claimed.write_text(claimed.read_text().replace("within: [1, 0.01]", "at_least: 0"))
     assert "dummy_claims" in (output := project.run("dummy_all_claims"))
     assert "dummy_accuracy" not in output

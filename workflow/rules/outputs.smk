@@ -4,10 +4,9 @@
 
 def shown(request):
     """Return the files of an output; those that a reader wants to see go into the report."""
-    page = {
-        "caption": f"../report/{request.output.word}.rst",
-        "category": request.study.name,
-    }
+    page = {"category": request.study.name}
+    if request.output.report_text:
+        page["caption"] = str(request.output.report_text)
     for path in map(str, request.files.all):
         kind = {".md": "table", ".png": "figure"}.get(os.path.splitext(path)[1])
         named = {kind: request.key.replace("_", " ")}

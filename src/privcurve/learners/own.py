@@ -14,8 +14,6 @@ What begins with ``_`` is no learner.
 
 from __future__ import annotations
 
-import importlib.util
-import sys
 import zlib
 from dataclasses import replace
 from functools import cache
@@ -23,6 +21,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from privcurve import own
 from privcurve.learners.entries import LEARNERS
 from privcurve.learners.entry import LearnerEntry
 
@@ -49,7 +48,7 @@ def path_of(name: str) -> Path:
 
 def entry(name: str) -> LearnerEntry:
     """Return the entry of a learner, with the whole path of its class."""
-    module = _module(path_of(name).resolve())
+    module = _module(name)
     declared = getattr(module, "ENTRY", None)
     if not isinstance(declared, LearnerEntry) or declared.name != name:
         raise ValueError(f"{path_of(name)} has no ENTRY, a LearnerEntry with name={name!r}")
@@ -70,7 +69,7 @@ def claims() -> dict[str, tuple[Any, ...]]:
     """Return what the audit tries, of each learner that says so."""
     claimed: dict[str, tuple[Any, ...]] = {}
     for name in names():
-        of_module = getattr(_module(path_of(name).resolve()), "claims", None)
+        of_module = getattr(_module(name), "claims", None)
         if of_module is not None:
             claimed[name] = tuple(of_module())
     return claimed
@@ -78,7 +77,7 @@ def claims() -> dict[str, tuple[Any, ...]]:
 
 def contract(name: str) -> Any:
     """Return the settings that the contract tries by a learner's file; None if it names none."""
-    of_module = getattr(_module(path_of(name).resolve()), "contract", None)
+    of_module = getattr(_module(name), "contract", None)
     return None if of_module is None else of_module()
 
 
@@ -87,17 +86,5 @@ def _version(path: Path, stated: int) -> int:
     return stated * 2**32 + zlib.crc32(path.read_bytes())
 
 
-@cache
-def _module(path: Path) -> ModuleType:
-    name = f"{PACKAGE}.{path.stem}"
-    spec = importlib.util.spec_from_file_location(name, path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module
-    try:
-        spec.loader.exec_module(module)
-    except Exception as error:
-        del sys.modules[name]
-        raise ValueError(f"{path} can't be run: {type(error).__name__}: {error}") from error
-    return module
+def _module(name: str) -> ModuleType:
+    return own.module(path_of(name).resolve(), PACKAGE)

@@ -6,8 +6,10 @@ of this file or of an output's own.
 
 from __future__ import annotations
 
+import inspect
 import io
 import itertools
+import os
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping
@@ -24,6 +26,7 @@ from privcurve.experiments.curves import CODED, Curve
 from privcurve.experiments.jobs import StudyJobs
 from privcurve.experiments.study import ALL, Arm, Study, StudyError
 from privcurve.figures import style
+from privcurve.home import home
 from privcurve.lazy import Figure, pd
 from privcurve.privacy import seeds
 from privcurve.privacy.seeds import Seed
@@ -36,8 +39,8 @@ MADE = Path("results/made")
 AUDITS = Path("results/audit")
 TABLE_ENDINGS = (".csv", ".md", ".tex")
 FIGURE_ENDINGS = (".pdf", ".png", ".csv")
-# The numbers that a paper prints, and what it claims, beside those of other papers.
-PRINTED = Path("resources/printed")
+# A folder a paper: its studies, outputs, printed numbers and claims.
+PAPERS = Path("papers")
 
 REQUIRED: Any = object()
 
@@ -61,7 +64,7 @@ class Option:
 
 
 NAME = Option("file name below results/tables and results/figures, without ending", str, None)
-PAPER = Option("a folder of resources/printed; by default the study's paper", str, None)
+PAPER = Option("a folder of papers/; by default the study's paper", str, None)
 
 SUBJECT = "this output is about them alone"
 NAME_KEY = "name"
@@ -125,6 +128,13 @@ class Output(ABC):
     # Whether it takes seconds, so that it should not wait in a cluster's queue.
     local: ClassVar[bool] = True
     memory: ClassVar[int] = 1000  # MiB that making it may take
+
+    @property
+    def report_text(self) -> Path | None:
+        """What the report says of it: a file beside its own, or with the workflow's."""
+        beside = Path(inspect.getfile(type(self))).with_name(f"{self.word}.rst")
+        shipped = home() / f"workflow/report/{self.word}.rst"
+        return next((path for path in (beside, shipped) if path.is_file()), None)
 
     def check(self, request: OutputRequest) -> None:  # noqa: B027 - most have nothing to check
         """Raise ValueError if the study can't give what is asked for."""
@@ -209,9 +219,11 @@ class OutputRequest:
         return FIGURES / self.place
 
     @property
-    def printed(self) -> Path:
-        """The folder of what the paper prints: the one asked for, or else the study's."""
-        return PRINTED / (self.options["paper"] or self.study.paper or "")
+    def paper(self) -> Path:
+        """The folder of the paper that is asked for, or else the study's: a user's own first."""
+        name = self.options["paper"] or self.study.paper or ""
+        own = PAPERS / name
+        return own if own.is_dir() else Path(os.path.relpath(home() / own))
 
     @cached_property
     def files(self) -> Files:

@@ -14,13 +14,13 @@ from privcurve import extras
 from privcurve.datasets import Description, describe
 from privcurve.experiments.study import DEFAULT_METRIC, Study, StudyError
 from privcurve.files import replace_text
+from privcurve.home import home
 from privcurve.learners import registry
 from privcurve.learners.entries import by_rule
 from privcurve.outputs.base import OutputRequest
 from privcurve.privacy.budget import check_budget
 from privcurve.privacy.seeds import SECRET
 from privcurve.workflow import reading
-from privcurve.workflow.home import home
 from privcurve.workflow.plan import Plan
 
 # Below the working folder; a study's own results are named after it.

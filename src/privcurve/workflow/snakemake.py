@@ -25,7 +25,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from privcurve.workflow.home import home
+from privcurve.home import home
 
 # As in pyproject.toml, environment.yml and the Snakefile.
 TESTED = "snakemake>=9.27.1,<9.28"

@@ -10,16 +10,11 @@ import numpy as np
 
 from privcurve.coding import Floats
 from privcurve.privacy.accountants.compose import (
-    ADAPTIVE,
     ADVANCED,
     BASIC,
-    KOV,
-    ZCDP_CKS,
-    ZCDP_SIMPLE,
-    accountant,
 )
 from privcurve.privacy.accountants.cost import BOUNDED_RANGE_KIND, PURE_KIND, Cost
-from privcurve.privacy.budget import CERTIFIED, PUBLISHED, check_budget
+from privcurve.privacy.budget import PUBLISHED, check_budget
 from privcurve.privacy.calibration.search import Calibration, calibrate
 from privcurve.privacy.ledger import LedgerEntry, PrivacyStatement, state
 from privcurve.privacy.mechanisms import MECHANISMS, resolve
@@ -140,43 +135,3 @@ def _each_round(n_rounds: int, epsilon: float, delta: float, published: bool) ->
     if published:
         return calibrate((Cost(PURE_KIND, 1.0, n_rounds),), epsilon, delta, (BASIC, ADVANCED))
     return calibrate((Cost(BOUNDED_RANGE_KIND, 1.0, n_rounds),), epsilon, delta)
-
-
-@dataclass(frozen=True)
-class TableRow:
-    """One line of :func:`lazybb_table`: ε₀ of a round and the noise rate η it allows."""
-
-    calibration: str
-    accountant: str
-    epsilon_each: float
-    noise_rate: float
-
-
-def lazybb_table(
-    *, n: int, n_rounds: int, density: float, epsilon: float, delta: float
-) -> list[TableRow]:
-    """Return LazyBB's noise rate with 1-rules under every accountant (PRIVACY.md §g).
-
-    Without the refinement of the first rounds: ζ = 1/(κn) throughout.
-    """
-    check_budget(epsilon, delta)
-    sensitivity.check_lazybb_rounding(n, density)
-    zeta = sensitivity.lazybb_zeta(n, density)
-    pure, ranged = Cost(PURE_KIND, 1.0, n_rounds), Cost(BOUNDED_RANGE_KIND, 1.0, n_rounds)
-    published, certified = sensitivity.ONE_RULE_PUBLISHED, sensitivity.ONE_RULE_CERTIFIED
-    lines = [
-        (PUBLISHED, BASIC, pure, published),
-        (PUBLISHED, ADVANCED, pure, published),
-        (CERTIFIED, BASIC, pure, certified),
-        (CERTIFIED, ADVANCED, pure, certified),
-        (CERTIFIED, KOV, pure, certified),
-        (CERTIFIED, ZCDP_SIMPLE, ranged, certified),
-        (CERTIFIED, ZCDP_CKS, ranged, certified),
-        (CERTIFIED, ADAPTIVE, ranged, certified),
-    ]
-    rows = []
-    for calibration, name, cost, factor in lines:
-        if accountant(name).admits((cost,), delta):
-            each = calibrate((cost,), epsilon, delta, (name,)).scale
-            rows.append(TableRow(calibration, name, each, each / (factor * zeta)))
-    return rows

@@ -12,14 +12,15 @@ from typing import Any, ClassVar
 from privcurve import schema
 from privcurve.lazy import pd
 from privcurve.outputs.base import OF, PAPER, Context, Output, OutputRequest, Reads
-from privcurve.papers.verdicts import NOT_COMPARABLE, RUNS, STANDARD_ERROR, columns, verdicts
 from privcurve.tables.table import MISSING, Table, decimals, of_all, read_table
+
+from ._verdicts import NOT_COMPARABLE, RUNS, STANDARD_ERROR, columns, verdicts
 
 SCHEMA = Path(__file__).with_name("claims.schema.yaml")
 
 
 class Claims(Output):
-    """Table: each claim of ``resources/printed/<paper>/claims.yaml`` about the study.
+    """Table: each claim of ``papers/<paper>/claims.yaml`` about the study.
 
     Of a study of studies: the claims of all of them, in the order of their names.
     """
@@ -66,13 +67,13 @@ class Claims(Output):
 
 
 def _path(request: OutputRequest) -> Path:
-    return request.printed / "claims.yaml"
+    return request.paper / "claims.yaml"
 
 
 def _printed(request: OutputRequest) -> dict[str, Path]:
     """Return the files of printed numbers that the claims name."""
     names = [claim["less_printed"] for claim in _claims(request) if "less_printed" in claim]
-    return {name: _path(request).with_name(name) for name in dict.fromkeys(names)}
+    return {name: _path(request).with_name("printed") / name for name in dict.fromkeys(names)}
 
 
 def _claims(request: OutputRequest) -> list[Mapping[str, Any]]:

@@ -6,8 +6,9 @@ from typing import ClassVar
 
 from privcurve.lazy import pd
 from privcurve.outputs.base import OF, Context, Output, OutputRequest, Reads
-from privcurve.papers.claims import Claims
-from privcurve.papers.verdicts import (
+from privcurve.tables.table import Table
+
+from ._verdicts import (
     FAILS,
     HOLDS,
     MIXED,
@@ -15,7 +16,7 @@ from privcurve.papers.verdicts import (
     UNDECIDED,
     UNKNOWN,
 )
-from privcurve.tables.table import Table
+from .claims import Claims
 
 KINDS = (HOLDS, FAILS, MIXED, UNDECIDED, NOT_COMPARABLE, UNKNOWN)
 OURS = ", our own questions"

@@ -118,7 +118,7 @@ class _Ensembles(Output):
         return Reads(outputs=(WORD,), resources=resources)
 
     def _printed(self, request: OutputRequest) -> Path:
-        return request.printed / self.printed
+        return request.paper / "printed" / self.printed
 
     def theirs(self, context: Context) -> pd.DataFrame:
         """Read the printed numbers."""

@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 
 from privcurve.analysis.keys import mean, short
 from privcurve.lazy import pd
-from privcurve.outputs.base import PRINTED, Context, Option, Output, OutputRequest, Reads
+from privcurve.outputs.base import PAPERS, Context, Option, Output, OutputRequest, Reads
 from privcurve.tables.table import MISSING, Table
 
 # What can be compared: the file of printed numbers, and the output that has ours.
@@ -23,21 +23,21 @@ TABLES = {"sparsity": "sparsity", "rademacher": "rademacher", "model_card": "mod
 
 
 class Printed(Output):
-    """Table: each number of ``resources/printed/<paper>/`` with ours, in standard errors."""
+    """Table: each number of ``papers/<paper>/printed/`` with ours, in standard errors."""
 
     word: ClassVar[str] = "printed"
     memory: ClassVar[int] = 2000
     options: ClassVar = {
-        "paper": Option("a folder of resources/printed", str),
+        "paper": Option("a folder of papers/", str),
         "learner": Option("an entry of the study's learners", str),
     }
 
     def check(self, request: OutputRequest) -> None:
         request.arms_of(request.options["learner"])
         if not _files(request):
-            papers = sorted(path.name for path in PRINTED.glob("*") if path.is_dir())
+            papers = sorted({path.parts[1] for path in PAPERS.glob("*/printed/*.csv")})
             raise ValueError(
-                f"{request.printed} has no printed numbers; there are those of: {', '.join(papers)}"
+                f"{request.paper} has no printed numbers; there are those of: {', '.join(papers)}"
             )
 
     def reads(self, request: OutputRequest) -> Reads:
@@ -73,7 +73,7 @@ class Printed(Output):
 
 
 def _files(request: OutputRequest) -> dict[str, Path]:
-    return {path.stem: path for path in sorted(request.printed.glob("*.csv"))}
+    return {path.stem: path for path in sorted((request.paper / "printed").glob("*.csv"))}
 
 
 CALIBRATIONS = ("published", "certified")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 _HERE = Path(__file__).resolve().parent
 # A wheel carries Snakefile, rules, schemas and the profile below this folder (pyproject.toml).
-FOLDERS = (_HERE.parents[2], _HERE / "run")
+FOLDERS = (_HERE.parents[1], _HERE / "workflow/run")
 
 
 def home() -> Path:

@@ -20,8 +20,9 @@ from privcurve.outputs.base import (
     dataset_title,
     source,
 )
-from privcurve.papers import ensembles
 from privcurve.tables.table import Table
+
+from . import ensembles
 
 
 class ErrorShares(Output):

@@ -1,0 +1,47 @@
+"""Python files beside the package: a user's own, and those of the papers."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from functools import cache
+from pathlib import Path
+from types import ModuleType
+
+
+@cache
+def module(path: Path, package: str) -> ModuleType:
+    """Import a file as a module of a package that is made of its folder.
+
+    Files of one folder may import each other (``from ._other import …``). What is imported is as
+    trusted as a rule file.
+
+    Parameters
+    ----------
+    path : Path
+        Absolute. A changed file needs a new process.
+    package : str
+        A name for the folder.
+
+    Raises
+    ------
+    ValueError
+        If the file can't be run.
+    """
+    parent = sys.modules.setdefault(package, ModuleType(package))
+    parent.__path__ = [str(path.parent)]
+    name = f"{package}.{path.stem}"
+    imported = sys.modules.get(name)
+    if imported is not None and imported.__file__ == str(path):
+        return imported
+    spec = importlib.util.spec_from_file_location(name, path)
+    assert spec is not None
+    assert spec.loader is not None
+    loaded = importlib.util.module_from_spec(spec)
+    sys.modules[name] = loaded
+    try:
+        spec.loader.exec_module(loaded)
+    except Exception as error:
+        del sys.modules[name]
+        raise ValueError(f"{path} can't be run: {type(error).__name__}: {error}") from error
+    return loaded

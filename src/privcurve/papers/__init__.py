@@ -1,1 +1,0 @@
-"""Outputs that one paper alone needs: its tables, its figures, and what it claims."""

@@ -1,0 +1,69 @@
+"""An output of one's own: a file in the folder of the run."""
+
+import importlib
+import sys
+
+import pytest
+
+from privcurve.outputs import registry
+from privcurve.own import module
+
+MINE = """
+from privcurve.lazy import pd
+from privcurve.outputs.base import Output, Reads
+from privcurve.tables.table import Table
+
+
+class Mine(Output):
+    \"\"\"Table: one number.\"\"\"
+
+    word = "mine"
+
+    def reads(self, request):
+        return Reads()
+
+    def make(self, context):
+        context.write(Table(pd.DataFrame({"number": [1]}), "Mine"))
+"""
+
+
+@pytest.fixture
+def outputs(tmp_path, monkeypatch):
+    """Read the registry anew in a folder with a file of outputs; give the table of all."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "outputs").mkdir()
+
+    def read(text, name="mine"):
+        (tmp_path / f"outputs/{name}.py").write_text(text)
+        module.cache_clear()
+        for imported in [one for one in sys.modules if one.startswith("privcurve_own_")]:
+            del sys.modules[imported]
+        return importlib.reload(registry).OUTPUTS
+
+    yield read
+    monkeypatch.undo()
+    importlib.reload(registry)
+
+
+def test_a_file_is_an_output_like_the_others(outputs):
+    mine = outputs(MINE)["mine"]
+    assert mine.report_text is None
+    assert {"accuracy", "claims", "rademacher"} <= set(registry.OUTPUTS)
+
+
+def test_its_version_changes_with_its_file(outputs):
+    versions = {outputs(text)["mine"].version for text in (MINE, MINE + "\n", MINE)}
+    assert len(versions) == 2
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("x = 1", "mine.py has no output: a class on privcurve.outputs.base.Output"),
+        ("1 / 0", "mine.py can't be run: ZeroDivisionError"),
+        (MINE.replace('"mine"', '"accuracy"'), "an output 'accuracy' already"),
+    ],
+)
+def test_a_file_that_is_no_output_is_named(outputs, text, says):
+    with pytest.raises(ValueError, match=says):
+        outputs(text)
