@@ -204,7 +204,7 @@ def request_of(word, options=None, **changes):
         ("mean_ranks", {"datasets": "tiny"}, {}, "a list of datasets"),
         ("ensemble_errors", {}, {}, "select: all"),
         ("ensemble_errors", {}, {**GRID, "learners": {"boost": BOOST}}, "no learner bdpe"),
-        ("ensemble_alphas", {"paper": "nowhere"}, GRID, "nowhere/table1"),
+        ("ensemble_alphas", {"paper": "nowhere"}, GRID, "nowhere/printed/table1"),
         (
             "ensemble_wins",
             {"paper": "boosted_dp"},

@@ -36,7 +36,7 @@ def outputs(tmp_path, monkeypatch):
     def read(text, name="mine"):
         (tmp_path / f"outputs/{name}.py").write_text(text)
         module.cache_clear()
-        for imported in [one for one in sys.modules if one.startswith("privcurve_own_")]:
+        for imported in [one for one in sys.modules if one.startswith("privcurve_own.")]:
             del sys.modules[imported]
         return importlib.reload(registry).OUTPUTS
 
@@ -54,6 +54,15 @@ def test_a_file_is_an_output_like_the_others(outputs):
 def test_its_version_changes_with_its_file(outputs):
     versions = {outputs(text)["mine"].version for text in (MINE, MINE + "\n", MINE)}
     assert len(versions) == 2
+
+
+def test_a_folder_of_a_paper_takes_the_place_of_the_shipped_one(outputs, tmp_path):
+    (tmp_path / "papers/thesis").mkdir(parents=True)
+    (tmp_path / "papers/thesis/mine.py").write_text(MINE)
+    words = set(outputs("", name="_none"))
+    assert "mine" in words
+    assert "claims" in words
+    assert "rademacher" not in words
 
 
 @pytest.mark.parametrize(

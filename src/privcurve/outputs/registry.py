@@ -38,27 +38,25 @@ def paper_module(paper: str, name: str) -> ModuleType:
     return own.module(home() / PAPERS / paper / f"{name}.py", f"privcurve_papers_{paper}")
 
 
-def _of_papers() -> Iterator[Output]:
-    """Yield the outputs of the papers that this project ships."""
-    for path in sorted((home() / PAPERS).glob("*/[!_]*.py")):
-        yield from _of_file(paper_module(path.parent.name, path.stem))
+def _beside_the_package() -> Iterator[Output]:
+    """Yield the outputs of papers, and of the folder where the run is started.
 
-
-def _of_user() -> Iterator[Output]:
-    """Yield the outputs of the folder where the run is started.
-
-    Their versions change with their files: no golden test tells when their bytes change.
+    A folder ``papers/<paper>`` there takes the place of the shipped one. No golden test tells when
+    the bytes of what is not shipped change: its versions change with its file.
     """
     shipped = (home() / PAPERS).resolve()
-    papers = () if PAPERS.resolve() == shipped else PAPERS.glob("*/[!_]*.py")
-    for path in map(Path.resolve, sorted((*OWN.glob("[!_]*.py"), *papers))):
-        outputs = list(_of_file(own.module(path, f"privcurve_own_{path.parent.name}")))
-        if not outputs:
-            raise ValueError(f"{path} has no output: a class on privcurve.outputs.base.Output")
-        for output in outputs:
-            version = output.version * 2**32 + zlib.crc32(path.read_bytes())
-            output.version = version  # type: ignore[misc]
-            yield output
+    papers = {path.name: path.resolve() for path in (*shipped.glob("*/"), *PAPERS.glob("*/"))}
+    for folder in (*papers.values(), OWN.resolve()):
+        for path in sorted(folder.glob("[!_]*.py")):
+            package = "own" if folder.name not in papers else f"papers_{folder.name}"
+            outputs = list(_of_file(own.module(path, f"privcurve_{package}")))
+            if not outputs:
+                raise ValueError(f"{path} has no output: a class on privcurve.outputs.base.Output")
+            for output in outputs:
+                if not path.is_relative_to(shipped):
+                    version = output.version * 2**32 + zlib.crc32(path.read_bytes())
+                    output.version = version  # type: ignore[misc]
+                yield output
 
 
 def _of_file(module: ModuleType) -> Iterator[Output]:
@@ -98,6 +96,5 @@ OUTPUTS: Mapping[str, Output] = _by_word(
     ErrorTable(),
     MeanRanks(),
     Comparison(),
-    *_of_papers(),
-    *_of_user(),
+    *_beside_the_package(),
 )
