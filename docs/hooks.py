@@ -18,6 +18,10 @@ ROOT = DOCS.parent
 # Files of the repository that are pages too, by where they are there.
 PAGES = {
     "config/README.md": "config.md",
+    **{
+        f"papers/{paper.parent.name}/README.md": f"{paper.parent.name}.md"
+        for paper in sorted(ROOT.glob("papers/*/README.md"))
+    },
     "CHANGELOG.md": "changes.md",
     "CONTRIBUTING.md": "contributing.md",
     "SECURITY.md": "security.md",
@@ -67,7 +71,7 @@ def _linked(text: str, folder: Path) -> str:
         inside = str(path.relative_to(ROOT))
         if inside in PAGES:
             return f"[{text}]({up}{PAGES[inside]}{anchor})"
-        if path.is_relative_to(DOCS):
+        if path.is_relative_to(DOCS) and not path.is_relative_to(DOCS / "research"):
             return f"[{text}]({up}{path.relative_to(DOCS)}{anchor})"
         return text
 

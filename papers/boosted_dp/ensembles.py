@@ -1,7 +1,7 @@
 """Grids of boosted ensembles and private forests, of which every setting is a result.
 
 Tables of *Boosted and Differentially Private Ensembles of Decision Trees* (Nock and Henecka
-2022): fold errors of each setting first, then what follows from them (docs/boosted_dp.md).
+2022): fold errors of each setting first, then what follows from them (papers/boosted_dp/README.md).
 """
 
 from __future__ import annotations

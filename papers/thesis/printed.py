@@ -1,7 +1,7 @@
 """The numbers that the thesis prints, beside ours (Tables 5.2 to 5.4, A.1 to A.3, B.1 to B.3).
 
 Differences are ours less printed, in standard errors. What a standard error is made of:
-docs/thesis.md.
+docs/research/thesis.md.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ class Printed(Output):
     """Table: each number of ``papers/<paper>/printed/`` with ours, in standard errors."""
 
     word: ClassVar[str] = "printed"
+    version: ClassVar[int] = 2
     memory: ClassVar[int] = 2000
     options: ClassVar = {
         "paper": Option("a folder of papers/", str),
@@ -87,7 +88,7 @@ SETTINGS = ("density", "learning_rate", "n_rounds")
 CAPTION = "Numbers of the thesis and ours"
 NOTES = (
     "Difference: ours less printed, in standard errors of that difference; what these are made of, "
-    "and why numbers deviate: docs/thesis.md.",
+    "and why numbers deviate: docs/research/thesis.md.",
     "Tables B: the difference is that of the cross-validated accuracies of our setting and the "
     "printed one, both trained by us, in its standard error over the folds; ours is the best of "
     "all settings on these folds, so about 2 are expected where the two are equally good.",

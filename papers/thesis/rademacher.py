@@ -1,6 +1,6 @@
 """The Rademacher complexity of 1-rules, and the margin bound on the accuracy of a vote of them.
 
-Formulas and their sources: docs/thesis.md.
+Formulas and their sources: docs/research/thesis.md.
 """
 
 from __future__ import annotations

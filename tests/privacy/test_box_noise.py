@@ -1,4 +1,4 @@
-"""P1 of docs/partial.md: the law of box noise, and what a fit with it reads."""
+"""P1 of docs/proofs.md: the law of box noise, and what a fit with it reads."""
 
 import math
 

@@ -15,13 +15,24 @@ PAGES = (
     README,
     ROOT / "config/README.md",
     *sorted((ROOT / "docs").rglob("*.md")),
+    *sorted(ROOT.glob("papers/*/README.md")),
     *(ROOT / f"{name}.md" for name in ("CHANGELOG", "CONTRIBUTING", "SECURITY")),
 )
 NOTEBOOKS = sorted((ROOT / "docs/tutorials").glob("*.py"))
-# Pages of the site alone.
+# Pages of the site alone, and those that it makes of files elsewhere.
 MADE = {
     ROOT / "docs" / page
-    for page in re.findall(r'"([a-z/]+\.md)"', (ROOT / "docs/hooks.py").read_text())
+    for page in (
+        *re.findall(r'"([a-z/]+\.md)"', (ROOT / "docs/hooks.py").read_text()),
+        *(f"{page.parent.name}.md" for page in ROOT.glob("papers/*/README.md")),
+    )
+}
+# Logs of what was tried, which the site leaves out.
+RESEARCH = ROOT / "docs/research"
+# What a page may have in words. A page that is not here has 900 at most.
+MOST_WORDS = {
+    "README.md": 900,
+    "papers/*/README.md": 1200,
 }
 FENCED = re.compile(r"^```.*?^```", re.DOTALL | re.MULTILINE)
 
@@ -51,7 +62,8 @@ def test_the_site_leads_to_every_page():
     named = re.findall(r": (\S+\.(?:md|py))$", navigation, re.MULTILINE)
     assert len(named) == len(set(named))
     docs = ROOT / "docs"
-    pages = {str(path.relative_to(docs)) for path in (*docs.rglob("*.md"), *NOTEBOOKS)}
+    paths = {*docs.rglob("*.md"), *NOTEBOOKS} - {*RESEARCH.rglob("*")}
+    pages = {str(path.relative_to(docs)) for path in paths}
     assert pages - set(named) == set(), "name it in mkdocs.yml"
     # Others are made by docs/hooks.py.
     assert {docs / page for page in set(named) - pages} == MADE
@@ -63,10 +75,12 @@ def test_links_of_notebooks_lead_to_files(notebook):
         assert (notebook.parent / link).exists(), link
 
 
-def test_the_page_of_studies_names_every_study_and_output():
-    named = set(re.findall(r"`([\w]+)`", (ROOT / "docs/studies.md").read_text()))
-    # What puts the claims of several studies together goes by the name of its table.
+def test_the_pages_name_every_study_and_output():
+    pages = (ROOT / "docs/studies.md", *ROOT.glob("papers/*/README.md"))
+    named = set(re.findall(r"\w+", " ".join(page.read_text() for page in pages)))
     studies = {path.stem for path in (ROOT / "config/studies").glob("*.yaml")}
+    # What puts the claims of several studies together goes by the name of its table.
+    studies -= {study for study in studies if study.endswith("_claims")}
     assert studies - named == set()
     assert set(OUTPUTS) - named == set()
 
