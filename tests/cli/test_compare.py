@@ -206,7 +206,16 @@ def test_a_comparison_of_private_records_is_noted_and_their_cards_say_so(
     assert noted["at"].startswith("20")
     # It spends nothing, and the ledger is whole.
     assert [entry["release"] for entry in entries if "release" in entry] == [1, 1, 2, 2]
-    assert "together epsilon = 2 (replace-one)" in capsys.readouterr().out
+    said = capsys.readouterr()
+    assert "together epsilon = 2 (replace-one)" in said.out
+    assert "last comparison" not in said.err
+    # What is compared is what is released, or it is said.
+    for more in (["--delta", "1e-6", "--learner", "privgam"], ["--learner", "noisy_majority"]):
+        epsilon = "2" if more[0] == "--learner" else "1"
+        assert main.main(["release", "mine", "--epsilon", epsilon, *more]) == 0
+        assert "the last comparison was at epsilon = 0.5, 1 with delta = 0" in (
+            capsys.readouterr().err
+        )
     # Of public records there is nothing to note.
     assert main.main(["compare", "wdbc"]) == 0
     assert sorted(path.name for path in Path("releases").glob("*/")) == ["mine"]

@@ -1,5 +1,6 @@
 """Releases: what is written, with which randomness, and what the card says."""
 
+import json
 import math
 import os
 import re
@@ -92,6 +93,21 @@ def test_the_card_says_what_the_model_is(gam):
     assert not re.findall(r"(?:src|href)=", page)
     for signs, heading in re.findall(r"^(###?) (.+)$", text, re.MULTILINE):
         assert f"<h{len(signs)}>{heading}</h{len(signs)}>" in page
+
+
+def test_a_delta_that_the_model_does_not_use_is_neither_charged_nor_on_the_card(mine):
+    mine(budget={"epsilon": 2, "delta": 1e-6})
+    made = release(request(learner="privgam", delta=1e-6))
+    assert made.statement.delta == 0
+    (entry,) = book().releases()
+    assert entry.price == made.price == Price(1.0, 0.0, REPLACE_ONE)
+    # It was reserved: until a release is done it counts.
+    assert json.loads(book().path.read_text().splitlines()[0])["delta"] == 1e-6
+    card = made.path(CARD).read_text()
+    assert "epsilon = 1, pure" in card
+    assert "1e-06" not in card.partition("## In full")[0]
+    # So the next one may have it.
+    release(request(learner="privgam", delta=1e-6))
 
 
 def test_a_card_has_no_errors_of_stumps_which_are_no_estimates(mine):

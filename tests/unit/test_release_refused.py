@@ -302,7 +302,7 @@ def test_a_release_that_is_killed_while_it_trains_is_spent(mine):
 
 # δ in records ----------------------------------------------------------------------
 
-WORDS = ["release", "mine", "--learner", "privgam", "--epsilon", "0.1", "--delta"]
+WORDS = ["release", "mine", "--learner", "dp_newton", "--epsilon", "0.1", "--delta"]
 
 
 def test_a_delta_of_one_over_the_number_of_records_has_to_be_allowed(mine, capsys):
@@ -340,14 +340,14 @@ def test_deltas_of_all_releases_are_told_in_records_and_add_up_to_less_than_one(
         assert said == (number == 2)
     mine(budget=None)
     for _ in range(2):
-        release(request(learner="privgam", delta=0.4), large_delta=True)
+        release(request(learner="dp_newton", delta=0.4), large_delta=True)
     with pytest.raises(
         LedgerError, match=r"add up to 1 or more.*Nothing was trained.*--allow-large"
     ):
         book().check(Budget(), Price(1.0, 0.4, REPLACE_ONE))
     with pytest.raises(ReleaseError, match=r"delta = 0\.4: whatever epsilon is"):
         release(request(learner="privgam", delta=0.4))
-    finished = release(request(learner="privgam", delta=0.4), large_delta=True)
+    finished = release(request(learner="dp_newton", delta=0.4), large_delta=True)
     text = finished.path(CARD).read_text()
     assert "Together, for replace-one neighbours: epsilon = 3.2, delta = 1: nothing is guar" in text
 

@@ -42,7 +42,7 @@ def run(arguments: argparse.Namespace) -> None:
     records = datasets.describe(dataset_name(arguments.name)).of_records
     budget = budget_of(records)
     ledger = BudgetLedger(RELEASES / records)
-    releases, n_comparisons = ledger.releases(), ledger.n_comparisons()
+    releases, n_comparisons = ledger.releases(), len(ledger.comparisons())
     spent = totals([one.price for one in releases], budget)
     left = budget.left([one.price for one in releases])
     content = {

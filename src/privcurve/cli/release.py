@@ -14,6 +14,7 @@ from privcurve.numerals import amount, number
 
 if TYPE_CHECKING:
     from privcurve.releases.released import Released
+    from privcurve.releases.request import Request
 
 HELP = "train a private model on all records, within the dataset's budget, and save it"
 EXAMPLES = """examples:
@@ -100,6 +101,8 @@ def run(arguments: argparse.Namespace) -> None:
         arguments.neighbours,
         _number("--accuracy", arguments.accuracy),
     )
+    for note in _not_compared(request):
+        telling.remark(arguments, note)
     reading, training = telling.reading(arguments, request.dataset), telling.training(arguments)
     with reading as watch, training as told:
         released = release(
@@ -115,6 +118,24 @@ def run(arguments: argparse.Namespace) -> None:
             told=told,
         )
     report(arguments, released)
+
+
+def _not_compared(request: Request) -> Iterator[str]:
+    """Say where the last comparison of these records was of another ε or δ."""
+    from privcurve import datasets
+    from privcurve.releases.budget_ledger import RELEASES, BudgetLedger
+
+    records = datasets.describe(request.dataset).of_records
+    for last in BudgetLedger(RELEASES / records).comparisons()[-1:]:
+        compared = last["models"]
+        if request.delta != compared["delta"] or request.epsilon not in compared["epsilons"]:
+            epsilons = ", ".join(f"{epsilon:g}" for epsilon in compared["epsilons"])
+            delta = f" --delta {request.delta:g}" if request.delta else ""
+            yield (
+                f"the last comparison was at epsilon = {epsilons} with delta = "
+                f"{compared['delta']:g}, and says nothing of this release: privcurve compare "
+                f"{last['dataset']} --epsilon {request.epsilon:g}{delta}"
+            )
 
 
 def _number(word: str, text: str) -> float:
@@ -198,6 +219,11 @@ def _lines(released: Released) -> Iterator[str]:
         yield f"learner: {by_rule.name_of(released.learner_name, released.setting)}"
     yield f"{released.path(MODEL)}: the model ({level(released.price)})"
     yield f"{released.path(CARD)}, {released.path(PAGE)}: its card"
+    if released.price.delta < released.request.delta:
+        yield (
+            f"delta: {released.request.delta:g} was allowed, and this model uses "
+            f"{released.price.delta or 'none of it'}: that is what is charged"
+        )
     if isinstance(released.seed, SecretSeed):
         yield f"seed: {released.seed}"
     else:

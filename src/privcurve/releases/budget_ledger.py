@@ -10,8 +10,8 @@ records, by which two ``add-remove`` neighbours differ.
 
 The ledger is an append-only file of JSON lines. A release first writes what it will spend, under a
 lock and onto the disk, and trains afterwards: two releases at the same time cannot both have what
-is left for one, and what was killed in between counts as spent. Comparisons of the records are
-noted there too. They are not private (ε = ∞), and as long as none of their numbers leave they spend
+is left for one, and what was killed in between counts as spent. A finished model is charged the δ of
+its statement, which may be smaller than the one reserved. Comparisons of the records are noted too. They are not private (ε = ∞), and as long as none of their numbers leave they spend
 nothing: cards say that they were made.
 
 The ledger is for the data owner. It names checksums of their files.
@@ -206,13 +206,13 @@ class _Content:
     """What the lines of a ledger say; `heads` are the digests of its beginnings, line by line."""
 
     releases: dict[int, Release] = field(default_factory=dict)
-    n_comparisons: int = 0
+    comparisons: list[Mapping[str, Any]] = field(default_factory=list)
     heads: list[str] = field(default_factory=list)
 
     def take(self, entry: dict[str, Any]) -> None:
         """Take what a line says."""
         if "comparison" in entry:
-            self.n_comparisons += 1
+            self.comparisons.append(entry)
             return
         number, state = entry.pop("release"), entry.pop("state")
         if state == RESERVED:
@@ -220,11 +220,13 @@ class _Content:
                 raise ValueError(f"release {number} comes after {len(self.releases)}")
             epsilon, delta = float(entry.pop("epsilon")), float(entry.pop("delta"))
             price = Price(epsilon, delta, entry.pop("neighbours"), entry.pop("unit", ""))
-            self.releases[number] = Release(number, price, state, entry, self.n_comparisons)
+            self.releases[number] = Release(number, price, state, entry, len(self.comparisons))
         else:
             begun = self.releases[number]
-            facts = {**begun.facts, **entry}
-            self.releases[number] = replace(begun, state=state, facts=facts)
+            # Reserved is what was asked for, charged what was used.
+            delta = min(begun.price.delta, float(entry.pop("delta", begun.price.delta)))
+            price, facts = replace(begun.price, delta=delta), {**begun.facts, **entry}
+            self.releases[number] = replace(begun, price=price, state=state, facts=facts)
 
 
 class BudgetLedger:
@@ -237,9 +239,9 @@ class BudgetLedger:
         """Return all releases, in order."""
         return list(self._content().releases.values())
 
-    def n_comparisons(self) -> int:
-        """Return how many comparisons were noted."""
-        return self._content().n_comparisons
+    def comparisons(self) -> list[Mapping[str, Any]]:
+        """Return the comparisons that were noted, in order, as they stand in the file."""
+        return self._content().comparisons
 
     def head(self) -> str:
         """Return the digest of all lines, by which :meth:`continues` knows them again."""
@@ -263,7 +265,7 @@ class BudgetLedger:
             self._check(before, budget, price, large_delta)
             prices = [*(one.price for one in before), price]
             facts = {"at": _now(), **facts}
-            release = Release(len(prices), price, RESERVED, facts, content.n_comparisons)
+            release = Release(len(prices), price, RESERVED, facts, len(content.comparisons))
             line = {
                 "release": release.number,
                 "state": RESERVED,
@@ -277,12 +279,15 @@ class BudgetLedger:
     def note_comparison(self, facts: Mapping[str, Any]) -> None:
         """Write down that learners are compared on the records, which is not private."""
         with _locked(self.path) as file:
-            number = self._read(file.read()).n_comparisons + 1
+            number = len(self._read(file.read()).comparisons) + 1
             line = {"comparison": number, "at": _now(), "epsilon": "inf", "private": False}
             self._append(file, {**line, **facts})
 
     def close(self, release: Release, state: str, facts: Mapping[str, Any]) -> None:
-        """Write down how a release ended: ``done`` or ``failed``. It is spent in any case."""
+        """Write down how a release ended: ``done`` or ``failed``. It is spent in any case.
+
+        `facts` may have the δ that was used, if that is less than was reserved.
+        """
         with _locked(self.path) as file:
             self._read(file.read())
             line = {"release": release.number, "state": state, "at": _now(), **facts}

@@ -177,7 +177,7 @@ def _chosen(released: Released) -> Iterator[tuple[str, str]]:
 
 
 def _level(released: Released) -> str:
-    pure = ", pure" if released.statement.private and not released.request.delta else ""
+    pure = ", pure" if released.statement.private and not released.price.delta else ""
     paid = released.request.accuracy
     return level(released.price) + pure + (f", {paid:g} of it for the accuracy" if paid else "")
 

@@ -119,7 +119,7 @@ def check_budget(request: Request, description: Description, releases: Path = RE
 def kept(released: Released) -> str:
     """Return the sentence that a choice ends in: all in it is released, and paid for."""
     title = by_rule.name_of(released.learner_name, released.setting)
-    own = level(replace(released.request, accuracy=0.0).price(secret=True))
+    own = level(replace(released.price, epsilon=released.request.epsilon))
     return f"At {own} the private choice kept {title} ({_words(released.setting)})."
 
 

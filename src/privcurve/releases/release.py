@@ -74,7 +74,8 @@ def release(
     """Train a model on all training records of a dataset, and write the files that may leave.
 
     The test part of the dataset, where it has one, is not trained on. The ledger is written
-    before training: whatever happens then, ε is spent.
+    before training: whatever happens then, ε is spent, and δ too, unless the finished model's
+    statement has a smaller one.
 
     Parameters
     ----------
@@ -181,11 +182,12 @@ def release(
             curator = Curator(_stream("accuracy", *identity))
             accuracy = measured(learner, data, request.accuracy, curator, request.unit)
         learner, domain = learner._on_groups(data.domain)
+        used = request.stated(learner.privacy_).delta
         released = Released(
             request,
             description,
             domain,
-            begun,
+            dataclasses.replace(begun, price=dataclasses.replace(begun.price, delta=used)),
             before,
             budget,
             learner,
@@ -195,7 +197,7 @@ def release(
             output or home / str(begun.number),
             ledger.path,
         )
-        facts = {"folder": str(released.folder), "model": _write(released)}
+        facts = {"folder": str(released.folder), "model": _write(released), "delta": used}
         if is_choice(request.learner):
             facts["kept"] = released.learner_name
     except BaseException as error:
