@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import re
 from pathlib import Path
 
 import pandas as pd
@@ -13,9 +14,11 @@ from drafting import DRAFT, decide, described, drafted, told
 from pyarrow import parquet
 from raw_files import workbook
 
+from privcurve.datasets import DatasetError
 from privcurve.datasets.drafts import draft
 from privcurve.datasets.drafts.label import LabelChoice
 from privcurve.datasets.drafts.sniff import sniff
+from privcurve.datasets.public_schema import Schema
 
 
 @pytest.mark.parametrize("separator", [",", ";", "\t", "|", " "])
@@ -73,6 +76,75 @@ def test_no_record_is_swallowed_by_another(folder, capsys, header, row, odd, say
         assert (code, says in said) == (1, True), said
     # What is well quoted may have several lines, and a quote within.
     described(capsys, "age,sick,note\n" + '1,yes,"a\n""b"", c"\n2,no,5" disk\n' * 9)
+
+
+def patients(n=400):
+    """Made-up records: words, a town, a code, a date, an amount and whether someone smokes."""
+    towns, sexes = ("Moss", "Oslo", "Bergen"), ("male", "female")
+    return [
+        f"{sexes[k % 2]},{towns[k % 3]},S{k % 90},20{k % 20 + 10}-01-0{k % 9 + 1},{k / 8},"
+        f"{'non-' * (k % 2)}smoker"
+        for k in range(n)
+    ]
+
+
+GERMAN = [
+    f"A1{k % 4 + 1} {k % 50 + 4} A3{k % 5} A4{k % 9} {250 + 7 * k} {k % 2 + 1}" for k in range(90)
+]
+
+
+@pytest.mark.parametrize(
+    ("lines", "label"),
+    [
+        (patients(), "smoker"),
+        (GERMAN, "1"),
+        ([line.replace(" ", ",") for line in GERMAN], "risk"),
+        ([line.partition(",")[2].replace(",", ";") for line in patients()], "smoker"),
+        # A number, a date, a code or a word of its own gives a record away, too.
+        (["x,2020-01-31", *(f"{'ab'[k % 2]},2021-03-1{k % 9}" for k in range(40))], "x"),
+        (["x,S72", *(f"{'ab'[k % 2]},{'TA'[k % 2]}{k}" for k in range(40))], "x"),
+        (["a,b,b", *(f"{'uv'[k % 2]},x{'y' * k},z" for k in range(40))], "a"),
+        (["?,risk", *(f"{'?u'[k % 2]},{'low' * (k % 2)}high" for k in range(40))], "risk"),
+    ],
+)
+def test_a_record_is_not_taken_for_names_of_columns(folder, capsys, lines, label):
+    Path("t.csv").write_text("\n".join(lines) + "\n")
+    code, said = told(capsys, "describe", "t.csv", "--label", label)
+    assert code == 1
+    assert "--no-header" in said
+    assert "other names" in said
+    assert not DRAFT.exists()
+    # Nothing of the record is shown.
+    for value in re.split("[,; ]", lines[0]):
+        assert len(value) < 2 or value not in said.replace("t.csv", ""), value
+
+
+def test_a_record_is_not_taken_for_names_in_sheets_and_frames_either(folder, capsys):
+    rows = [line.split(",") for line in patients(60)]
+    workbook(Path("t.xlsx"), {"Sheet": rows})
+    code, said = told(capsys, "describe", "t.xlsx", "--label", "smoker")
+    assert (code, "--no-header" in said, "Moss" in said) == (1, True, False)
+    frame = pd.DataFrame(rows[1:], columns=rows[0])
+    for draft_it in (lambda: frame.to_parquet("t.parquet"), None):
+        if draft_it is None:
+            with pytest.raises(DatasetError, match="Give them names") as error:
+                Schema.draft(frame, "smoker")
+            said = str(error.value)
+        else:
+            draft_it()
+            code, said = told(capsys, "describe", "t.parquet", "--label", "smoker")
+        assert ("Give them names" in said, "Moss" in said, "/tmp" in said) == (True, False, False)
+
+
+def test_names_are_names_though_some_are_like_a_value(folder, capsys):
+    # The label is called as one of its classes, a column by a year, and two by one name.
+    rows = [f"{20 + k % 50},{k % 9},{k / 7},{'spam' if k % 3 else 'ham'}" for k in range(60)]
+    for header in ("age,visits,cost,spam", "age,2020,cost,spam", "age,cost,cost,spam"):
+        Path("t.csv").write_text("\n".join([header, *rows]) + "\n")
+        code, said = told(capsys, "describe", "t.csv", "--label", "spam", "--force")
+        assert (code, DRAFT.exists()) == (0, True), said
+    frame = pd.DataFrame({str(k): range(20, 50) for k in range(3)} | {"y": ["a", "b"] * 15})
+    assert Schema.draft(frame, "y").names == ["0", "1", "2"]
 
 
 def test_names_that_are_missing_or_twice_are_made(folder):
@@ -176,7 +248,7 @@ def test_a_file_to_test_by_that_is_read_by_place_has_the_same_places(folder, cap
         Path(f"{name}.csv").write_text("\n".join([header, *rows[len(name) :]]) + "\n")
     code, said = by_another(capsys, "bad.csv")
     assert code == 1
-    assert "bad.csv has other columns than t.csv, or in another order: column1, b, a, sick" in said
+    assert "bad.csv has other columns than t.csv, or in another order than column1, a, b" in said
     # A line that is blank in one alone shifts the header.
     assert "skip_rows 2, not 1" in by_another(capsys, "good.csv")[1]
     Path("good.csv").write_text(Path("good.csv").read_text().lstrip())

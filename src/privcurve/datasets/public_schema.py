@@ -22,7 +22,7 @@ from privcurve.datasets.domain import Domain
 from privcurve.datasets.drafts.columns import FINE
 from privcurve.datasets.encode import Coder
 from privcurve.datasets.errors import DatasetError, Problems
-from privcurve.datasets.frames import encode_frame, persons_of
+from privcurve.datasets.frames import FRAME, encode_frame, persons_of
 from privcurve.datasets.readers.table import RawTable
 from privcurve.schema import nearest
 
@@ -162,7 +162,10 @@ class Schema:
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder, "frame.parquet")
             parquet.write_table(pyarrow.Table.from_pandas(frame, preserve_index=False), path)
-            text = draft(path, LabelChoice(label), name="frame", public=public).text
+            try:
+                text = draft(path, LabelChoice(label), name="frame", public=public).text
+            except DatasetError as error:
+                raise DatasetError(str(error).replace(str(path), FRAME)) from None
             drafted = Path(folder, "draft.yaml")
             drafted.write_text(text, encoding="utf-8")
             return cls._of(schema.read_yaml(drafted))

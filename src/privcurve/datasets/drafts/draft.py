@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,7 @@ from privcurve.datasets import catalogue, readers
 from privcurve.datasets.description import DELIMITED, Description, LabelSpec, Parser
 from privcurve.datasets.domain import CATEGORICAL, Column, Domain, Label
 from privcurve.datasets.drafts.columns import Proposal, propose
+from privcurve.datasets.drafts.header import check_names
 from privcurve.datasets.drafts.label import LabelChoice, classes
 from privcurve.datasets.drafts.profile import OTHER, Profile, blank
 from privcurve.datasets.drafts.sniff import ENCODINGS, Format, plain_text, sniff
@@ -63,7 +64,8 @@ def draft(
         If the table can't be read, or the label is not one of two classes.
     """
     name = name_of(path, name)
-    how = sniff(path, header, sheet)
+    problems = Problems(name)
+    how, profiles = look(path, header, sheet, problems, watch)
     if label.column in how.nested:
         raise DatasetError(f"the label {label.column!r} holds lists or objects, not one value each")
     if label.column not in how.fields:
@@ -73,15 +75,10 @@ def draft(
         )
     if len(how.fields) < 2:
         raise DatasetError(f"{path} has no column beside the label {label.column!r}")
-    problems = Problems(name)
-    profiles = read(path, how, label, problems, watch)
     seen = profiles.pop(label.column)
-    if not seen.n:
-        raise DatasetError(f"{path} holds no records" + (" that can be read" * problems.any))
     sides = classes(label, seen, public)
     marks = _marks(how, profiles)
-    columns = {key: propose(key, profile, *marks, public) for key, profile in profiles.items()}
-    columns |= {key: Proposal("", seen="lists or objects: not read") for key in how.nested}
+    columns = proposals(how, profiles, public)
     if not any(column.kind for column in columns.values()):
         raise DatasetError(f"{path} has no column to learn from: each is empty or an identifier")
     parts = {"train": path} | ({} if test is None else {"test": test})
@@ -94,7 +91,7 @@ def draft(
         missing=_markers(profiles),
         files={part: _from_here(file) for part, file in parts.items()},
         n_rows=n_rows,
-        n_test=0 if test is None else _size(test, header, path, how, label, problems),
+        n_test=0 if test is None else _size(test, header, path, how, problems),
         columns=columns,
         shares=dict.fromkeys(how.nested, 0.0)
         | {key: profile.missing.total() / profile.n for key, profile in profiles.items()},
@@ -104,6 +101,33 @@ def draft(
         n_read=seen.n,
         faults=problems.told,
     )
+
+
+def look(
+    path: Path,
+    header: bool,
+    sheet: str,
+    problems: Problems,
+    watch: Callable[[RawTable], None] | None = None,
+) -> tuple[Format, dict[str, Profile]]:
+    """Return how a table is written, and what its columns look like; refuse a record as names."""
+    how = sniff(path, header, sheet)
+    if not how.fields:
+        raise DatasetError(f"{path} has no column of single values")
+    profiles = read(path, how, problems, watch)
+    if not next(iter(profiles.values())).n:
+        raise DatasetError(f"{path} holds no records" + (" that can be read" * problems.any))
+    check_names(path, how, profiles)
+    return how, profiles
+
+
+def proposals(
+    how: Format, profiles: Mapping[str, Profile], public: bool = False
+) -> dict[str, Proposal]:
+    """Return what each column but the label may be described as."""
+    marks = _marks(how, profiles)
+    columns = {key: propose(key, profile, *marks, public) for key, profile in profiles.items()}
+    return columns | {key: Proposal("", seen="lists or objects: not read") for key in how.nested}
 
 
 def name_of(path: Path, given: str | None = None) -> str:
@@ -132,13 +156,12 @@ def name_of(path: Path, given: str | None = None) -> str:
 def read(
     path: Path,
     how: Format,
-    label: LabelChoice,
     problems: Problems,
     watch: Callable[[RawTable], None] | None = None,
 ) -> dict[str, Profile]:
     """Read a table whole, a piece at a time; return what its columns look like."""
     profiles = blank(how.fields)
-    description = _anything(path, how, label.column)
+    description = _anything(path, how)
     try:
         for table in readers.read(description, RawFile(path), problems):
             for name, profile in profiles.items():
@@ -153,16 +176,14 @@ def read(
     return profiles
 
 
-def _size(
-    path: Path, header: bool, like_path: Path, like: Format, label: LabelChoice, problems: Problems
-) -> int:
+def _size(path: Path, header: bool, like_path: Path, like: Format, problems: Problems) -> int:
     """Return how many records a file to test by holds."""
     how = sniff(path, header, like.parser.get("sheet", ""))
     lacking = [name for name in like.fields if name not in how.fields]
     if lacking:
         raise DatasetError(
-            f"{path} has no column {lacking[0]!r}{nearest(lacking[0], how.fields)} Records to "
-            "test by need the columns of the others."
+            f"{path} has no column {lacking[0]!r}. Records to test by need the columns of the "
+            "others, and a first line that names them."
         )
     by_place = "fields" in like.parser
     keys: dict[str, Any] = {"kind": DELIMITED, "separator": ","} | (
@@ -179,20 +200,22 @@ def _size(
             )
     if by_place and how.fields != like.fields:
         raise DatasetError(
-            f"{path} has other columns than {like_path}, or in another order: "
-            f"{', '.join(how.fields)}; not {', '.join(like.fields)}. Columns are read by position, "
-            f"because {like_path} does not give each its own name: name them, or write the test "
+            f"{path} has other columns than {like_path}, or in another order than "
+            f"{', '.join(like.fields)}. Columns are read by position, because "
+            f"{like_path} does not give each its own name: name them, or write the test "
             "records in the same order."
         )
     # There is one description of both: it has to be read as the other is.
     lost = problems.lost
-    return read(path, like, label, problems)[label.column].n + problems.lost - lost
+    profiles = read(path, like, problems)
+    return next(iter(profiles.values())).n + problems.lost - lost
 
 
-def _anything(path: Path, how: Format, label: str) -> Description:
+def _anything(path: Path, how: Format) -> Description:
     """Describe a table of which only the format is known."""
     parser = Parser(**{**how.parser, "fields": tuple(how.parser.get("fields", ()))})
-    columns = tuple(Column(name, CATEGORICAL) for name in how.fields if name != label)
+    label, *others = how.fields
+    columns = tuple(Column(name, CATEGORICAL) for name in others)
     return Description(
         name=path.name,
         path=Path(f"{catalogue.LOCAL}/{path.stem}.yaml"),
@@ -202,7 +225,7 @@ def _anything(path: Path, how: Format, label: str) -> Description:
     )
 
 
-def _marks(how: Format, profiles: dict[str, Profile]) -> tuple[str, str]:
+def _marks(how: Format, profiles: Mapping[str, Profile]) -> tuple[str, str]:
     """Return what stands before tenths and between thousands: what makes more columns numbers.
 
     Something stands between thousands where a column is of numbers in no other way.
@@ -218,7 +241,7 @@ def _marks(how: Format, profiles: dict[str, Profile]) -> tuple[str, str]:
     return (decimal, OTHER[decimal]) if n_more[decimal] else (plain, "")
 
 
-def _decimal(how: Format, profiles: dict[str, Profile]) -> str:
+def _decimal(how: Format, profiles: Mapping[str, Profile]) -> str:
     """Return what stands before tenths: what makes more columns numbers."""
     if how.parser.get("separator", ",") == ",":
         return "."

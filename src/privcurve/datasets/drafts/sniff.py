@@ -14,7 +14,6 @@ from typing import Any
 
 from privcurve.datasets.description import DELIMITED, EXCEL, PARQUET, Parser
 from privcurve.datasets.errors import DatasetError
-from privcurve.datasets.numbers import amount_of
 from privcurve.datasets.readers.delimited import SEPARATORS, Record, records_of
 from privcurve.datasets.readers.files import lines, opened
 
@@ -34,6 +33,8 @@ class Format:
 
     parser: dict[str, Any]  # what a description says under `parser`
     fields: tuple[str, ...]  # names of the fields, in order; each is another
+    # The same as they stand in the file; empty where nothing there names them.
+    names: tuple[str, ...] = ()
     # Names of those of a Parquet file that hold lists or objects, which are not read.
     nested: tuple[str, ...] = ()
     sheets: tuple[str, ...] = ()  # names of all sheets of an Excel file, that which is read first
@@ -90,7 +91,7 @@ def _parquet(path: Path) -> Format:
         raise DatasetError(f"{path} has several columns named {twice[0]!r}: rename them")
     nested = tuple(field.name for field in schema if is_nested(field.type))
     plain = tuple(name for name in schema.names if name not in nested)
-    return Format({"kind": PARQUET}, plain, nested)
+    return Format({"kind": PARQUET}, plain, plain, nested)
 
 
 def _encoding(path: Path) -> str:
@@ -171,16 +172,11 @@ def _named(path: Path, parser: dict[str, Any], head: Record, header: bool) -> Fo
     if not header:
         fields = tuple(f"column{k}" for k in range(1, len(first) + 1))
         return Format({**parser, "fields": list(fields)}, fields)
-    names = [name.strip() for name in first]
-    if sum(amount_of(name, ".") is not None for name in names) > len(names) / 2:
-        raise DatasetError(
-            f"{path}: its first line holds numbers where the names of columns should be. Add a "
-            "line of names at its top; or say --no-header, and they are column1, column2, …"
-        )
+    names = tuple(name.strip() for name in first)
     if len(set(names)) == len(names) and all(names):
-        return Format({**parser, "header": True}, tuple(names))
+        return Format({**parser, "header": True}, names, names)
     fields = tuple(_distinct(names))
-    return Format({**parser, "skip_rows": number, "fields": list(fields)}, fields)
+    return Format({**parser, "skip_rows": number, "fields": list(fields)}, fields, names)
 
 
 def _distinct(names: Sequence[str]) -> Iterator[str]:

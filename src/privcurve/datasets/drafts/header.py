@@ -1,0 +1,89 @@
+"""Whether the names of a table's columns are names, or a person's record.
+
+Where the first line of a file is a record, its values would stand in a description as names of
+columns, and go public. Such a line holds, for each column, what the records below it hold.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from pathlib import Path
+
+from privcurve.datasets.description import PARQUET
+from privcurve.datasets.drafts.profile import MISSING_WORDS, Profile, Range
+from privcurve.datasets.drafts.sniff import Format
+from privcurve.datasets.errors import DatasetError
+from privcurve.datasets.numbers import amount_of
+from privcurve.schema import MOST_NAMED
+
+
+def check_names(path: Path, how: Format, profiles: dict[str, Profile]) -> None:
+    """Refuse a table whose names of columns look like one of its records.
+
+    A name counts as a value if it is one of its own column, is written as most of these are
+    (numbers, dates, codes), or stands above two columns. It counts as a name if the column holds
+    numbers alone and it is none: among n + 1 records that one alone has such a word, by chance
+    once in n + 1 tables. The message shows no name, since these may be what a person has said.
+    """
+    columns = list(zip(how.names, how.fields, strict=False))
+    twice = {name for name, count in Counter(how.names).items() if name and count > 1}
+    is_frame = how.parser["kind"] == PARQUET
+    values = [
+        place
+        for place, (name, field) in enumerate(columns)
+        # Frames number columns that have no names.
+        if not (is_frame and name == str(place))
+        and ((name in twice and name != field) or _is_value(name, profiles[field]))
+    ]
+    n_names = sum(_is_name(name, profiles[field]) for name, field in columns)
+    if len(values) <= n_names:
+        return
+    places = ", ".join(str(place + 1) for place in values[:MOST_NAMED])
+    more = f" and {len(values) - MOST_NAMED} more" if len(values) > MOST_NAMED else ""
+    s = "s" if len(values) > 1 else ""
+    if is_frame:
+        what, mend = "its names of columns look", "Give them names"
+    else:
+        what = "its first line looks"
+        mend = (
+            "If it is one, say --no-header (then the columns are column1, column2, …), or add a "
+            "line of names at the top; if it is not, give these columns other names there"
+        )
+    raise DatasetError(
+        f"{path}: {what} like a record, which would go public as names of columns: in column{s} "
+        f"{places}{more} the name is a value of the column, is written like its values, or is "
+        f"there twice. {mend}."
+    )
+
+
+def _is_value(name: str, profile: Profile) -> bool:
+    """Return whether a name is a value of its column, or written as most of them are."""
+    if name and (name in profile.values or name in profile.missing):
+        return True
+    is_number = any(amount_of(name.replace(",", mark), ".") is not None for mark in ("", "."))
+    if is_number and any(map(profile.nearly_all, _numbers(profile))):
+        return True
+    shape = _shape(name)
+    if not re.search(r"[^A-Za-z _.'-]", shape):
+        return False
+    alike = sum(n for value, n in profile.values.items() if _shape(value) == shape)
+    return 2 * alike > profile.values.total()
+
+
+def _is_name(name: str, profile: Profile) -> bool:
+    """Return whether a name is none of the numbers that its column holds, all of them."""
+    is_word = bool(re.search(r"[^\W\d_]", name)) and name.lower() not in MISSING_WORDS
+    all_numbers = any(some.n == profile.n_there > 0 for some in _numbers(profile))
+    return is_word and all_numbers and not _is_value(name, profile)
+
+
+def _numbers(profile: Profile) -> list[Range]:
+    return [profile.points, profile.commas, *profile.grouped.values()]
+
+
+def _shape(text: str) -> str:
+    """Return how a text is written: letters as A and a, digits as 9, each run once."""
+    text = re.sub(r"\d+", "9", text)
+    text = re.sub(r"[^\W\d_a-z]+", lambda run: "A" if run[0].isupper() else "a", text)
+    return re.sub(r"[a-z]+", "a", text)
