@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from made_up_study import BOOST, GRID, STUDY
 
-from privcurve.analysis import ranks
+from privcurve.analysis import kinds, ranks
 from privcurve.experiments import study
 from privcurve.outputs import error_table as domains
 from privcurve.outputs import mean_ranks
@@ -115,6 +115,16 @@ def test_nemenyis_critical_difference():
     assert ranks.critical_difference(4, 14) == pytest.approx(1.25, abs=0.005)
 
 
+def test_unpaid_learners_are_ranked_apart_from_those_that_pay():
+    paid = many(lambda i: {"a": 0.1, "b": 0.2}).assign(kind=kinds.RULE)
+    unpaid = many(lambda i: {"c": 0.0, "d": 0.3}).assign(kind=kinds.UNPAID)
+    frame = mean_ranks.ranked(pd.concat([paid, unpaid]))
+    assert list(frame["ranked"]) == [mean_ranks.PAID, mean_ranks.UNPAID]
+    assert list(frame["arm"]) == ["a", "c"]
+    assert frame["mean_rank"].tolist() == [1, 1]
+    assert len(mean_ranks.draw(frame, dict(zip("abcd", "ABCD", strict=True))).axes) == 2
+
+
 def many(gaps):
     rows = [
         {"epsilon": 1.0, "dataset": f"d{i:02d}", "arm": arm, "error": base + gap, "rank": 1.0}
@@ -153,7 +163,7 @@ def test_ranks_are_of_the_datasets_that_are_named(monkeypatch):
     third = pd.concat([runs(), runs({"three": {**ERRORS["one"], "good": [0.9] * 4}})])
     names = {"one": "toy-line", "two": "toy-line-fine", "three": "banknote"}
     table = domains.error_frame(third, list(names), ["base", "good", "odd"], "base")
-    table["dataset"] = table["dataset"].map(names)
+    table = table.assign(dataset=table["dataset"].map(names), kind=kinds.RULE)
     written = []
     context = SimpleNamespace(
         request=request_of("mean_ranks", two, datasets=list(names.values())),
@@ -169,7 +179,8 @@ def test_ranks_are_of_the_datasets_that_are_named(monkeypatch):
 
 
 def test_the_diagram_draws_a_line_an_arm_and_its_bars():
-    frame = ranks.pairs(many(lambda i: {"a": 0.0, "b": 0.001 * (-1) ** i, "c": 0.05}))
+    errors = many(lambda i: {"a": 0.0, "b": 0.001 * (-1) ** i, "c": 0.05})
+    frame = mean_ranks.ranked(errors.assign(kind=kinds.RULE))
     figure = mean_ranks.draw(frame, {"a": "First", "b": "Second", "c": "Third"})
     (panel,) = figure.axes
     texts = [text.get_text() for text in panel.texts]

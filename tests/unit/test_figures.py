@@ -114,23 +114,6 @@ def test_what_is_not_paid_for_is_thin_and_dashed():
     assert line(draw(frame).axes[0], "one_rule~certified").get_linestyle() == "-"
 
 
-def test_the_best_by_rule_at_each_epsilon_is_underlaid():
-    frame = accuracy()
-    frame["arm"] = frame["arm"].replace("dp_lr~published", "dp_lr~certified")
-    frame.loc[frame["arm"] == "dp_lr~certified", "calibration"] = "certified"
-    titles = {**TITLES, "dp_lr~certified": "DP logistic regression"}
-    rows = frame["arm"].isin(["one_rule~certified", "dp_lr~certified"])
-    mine = frame[rows & (frame["dataset"] == "adult")].groupby("epsilon")["accuracy"].max()
-    figure = draw(frame[rows], titles=titles)
-    curve = line(figure.axes[0], "_envelope")
-    assert curve.get_xdata().tolist() == mine.index.tolist()
-    assert curve.get_ydata().tolist() == mine.tolist()
-    assert figure.legends[0].get_texts()[-1].get_text() == curves.ENVELOPE_NAME
-    # Neither one curve alone, nor one whose settings were not paid for, is an envelope.
-    frame.loc[frame["arm"] == "dp_lr~certified", "kind"] = kinds.UNPAID
-    assert not len(line(draw(frame[rows], titles=titles).axes[0], "_envelope").get_xdata())
-
-
 def test_calibrations_share_a_colour_and_differ_in_line_and_mark():
     panel = draw(accuracy().replace({"kind": kinds.UNPAID}, kinds.RULE)).axes[0]
     certified, published = line(panel, "lazybb~certified"), line(panel, "lazybb~published")
@@ -262,13 +245,32 @@ def test_baselines_are_named_on_the_line_and_no_name_covers_another(distance, ex
 
 
 def test_nothing_leaves_the_figure_and_the_panels_keep_clear_of_the_legend():
-    figure = draw(accuracy({"adult": ""}), {"adult": "Adult"})
+    figure = draw(accuracy())
     legend = figure.legends[0].get_window_extent()
     assert legend.x0 >= 0
     assert legend.x1 <= figure.bbox.x1
     assert figure.axes[0].get_tightbbox().y0 >= legend.y1
     # A long legend makes the figure taller, not the panel flatter.
     assert figure.axes[0].bbox.height / figure.dpi > 1.5
+
+
+def test_a_few_curves_of_one_panel_are_named_at_their_ends():
+    figure = draw(accuracy({"adult": ""}), {"adult": "Adult"})
+    (panel,) = figure.axes
+    assert not figure.legends
+    ends = [text for text in panel.texts if text.get_window_extent().x0 >= panel.bbox.x1]
+    names = {" ".join(text.get_text().split()): text for text in ends}
+    assert set(names) == {
+        "LazyBB, 1-rules (certified, best setting, not private)",
+        "LazyBB, 1-rules (published, best setting, not private)",
+        "1-rule (certified)",
+        "DP logistic regression (published, tuned, paid)",
+    }
+    assert names["1-rule (certified)"].get_color() == line(panel, "one_rule~certified").get_color()
+    boxes = [text.get_window_extent() for text in ends]
+    assert max(box.x1 for box in boxes) <= figure.bbox.x1
+    for one, other in itertools.combinations(boxes, 2):
+        assert not one.overlaps(other)
 
 
 def test_axes_say_what_was_scored_and_label_round_budgets():
@@ -299,13 +301,14 @@ def test_files_are_complete_and_the_same_each_time(tmp_path):
     for folder in ("a", "b"):
         with mpl.rc_context({"font.size": 20 if folder == "b" else 10}):  # the user's own style
             style.save(draw(frame, {"adult": "Adult"}), frame, tmp_path / folder / "figure")
-    for ending in ("pdf", "png", "csv"):
+    for ending in ("pdf", "png", "svg", "csv"):
         one, other = (tmp_path / folder / f"figure.{ending}" for folder in ("a", "b"))
         assert one.read_bytes() == other.read_bytes()
     assert sorted(path.name for path in (tmp_path / "a").iterdir()) == [
         "figure.csv",
         "figure.pdf",
         "figure.png",
+        "figure.svg",
     ]
     pdf = (tmp_path / "a" / "figure.pdf").read_bytes()
     assert b"/CreationDate" not in pdf

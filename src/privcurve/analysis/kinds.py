@@ -68,23 +68,3 @@ def with_kinds(frame: pd.DataFrame, arms: Mapping[str, HasSettings], after: str)
     told = frame.copy()
     told.insert(list(frame).index(after) + 1, "kind", [kind(arms[arm], e) for arm, e in pairs])
     return told
-
-
-def envelope(frame: pd.DataFrame, metric: str) -> pd.DataFrame:
-    """Return the best certified results by rule, or paid for, with δ = 0, at each dataset and ε.
-
-    Which learner is the best is seen from these very results: nobody knows it beforehand. Of
-    fewer than two such methods there is none.
-    """
-    from privcurve.analysis.selection import LOSSES
-
-    rivals = frame[
-        frame["kind"].isin(WHOLE)
-        & frame["calibration"].eq("certified")
-        & frame["delta"].eq(0)
-        & frame["epsilon"].map(math.isfinite)
-    ]
-    if rivals["arm"].nunique() < 2:
-        return rivals.iloc[:0]
-    order = rivals[rivals[metric].notna()].sort_values(metric, ascending=metric in LOSSES)
-    return order.drop_duplicates(["dataset", "epsilon"]).sort_values(["dataset", "epsilon"])

@@ -1,9 +1,10 @@
-"""Names on horizontal lines, placed where they cover nothing."""
+"""Names of lines: on horizontal ones where they cover nothing, of curves at their right ends."""
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+import textwrap
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from matplotlib.transforms import Bbox
 
 FONT_SIZE = 6.5
+LONGEST_NAME = 22  # letters of a line of a curve's name
 GAP = 1.2  # points between a line and its name
 # Places along the panel, and steps of a name's height away from the line: the first free wins.
 PLACES = (
@@ -67,6 +69,42 @@ def label_lines(panel: Axes, lines: Sequence[tuple[Line2D, str]]) -> None:
         assert best is not None
         _move(label, *best[1:])
         taken.append(label.get_window_extent())
+
+
+def label_ends(panel: Axes, names: Mapping[Line2D, str]) -> list[Annotation]:
+    """Write the name of each curve to the right of its last point; :func:`spread` parts them."""
+    labels = []
+    for line, name in names.items():
+        points = np.asarray(line.get_xydata(), dtype=float)
+        points = points[np.isfinite(points).all(axis=1)]
+        if len(points):
+            label = panel.annotate(
+                textwrap.fill(name, LONGEST_NAME),
+                (1, points[-1][1]),
+                xycoords=panel.get_yaxis_transform(),
+                xytext=(4, 0),
+                textcoords="offset points",
+                va="center",
+                fontsize=FONT_SIZE,
+                color=line.get_color(),
+                annotation_clip=False,
+            )
+            labels.append(label)
+    return labels
+
+
+def spread(labels: Sequence[Annotation], pixels: float) -> None:
+    """Move names up where they would cover one below, in a figure that has been laid out.
+
+    `pixels` are those of a point.
+    """
+    top = -np.inf
+    boxes = {label: label.get_window_extent() for label in labels}
+    for label in sorted(labels, key=lambda label: boxes[label].y0 + boxes[label].y1):
+        box = boxes[label]
+        up = max(0.0, top + GAP * pixels - box.y0)
+        label.set_position((4, up / pixels))
+        top = box.y1 + up
 
 
 def _move(label: Annotation, place: tuple[float, str], side: int, step: int) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import io
 import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from privcurve import extras
 from privcurve.analysis.keys import method_of
-from privcurve.files import replace_file
+from privcurve.files import replace_file, replace_text
 from privcurve.lazy import mpl, ticker
 from privcurve.numerals import power
 
@@ -41,7 +42,7 @@ MARKERS = ("o", "s", "^", "D", "v", "P", "X", "h")
 # learner's name. What is not here gets its look by its name too (:func:`method_looks`).
 LOOKS: Mapping[str, tuple[int, int]] = {
     **{"lazybb_1r": (0, 0), "lazybb": (0, 0), "lazybb_trees": (1, 2)},
-    **{"lazybb_trees_best": (1, 5), "lazybb_trees_rule": (1, 7), "lazybb_trees_tuned": (1, 3)},
+    **{"lazybb_trees_best": (4, 5), "lazybb_trees_rule": (1, 7), "lazybb_trees_tuned": (0, 3)},
     **{"lazybb_tuned": (1, 3)},
     **{"lazybb_topdown": (2, 7), "one_rule": (3, 3), "dp_lr": (4, 4)},
     **{"dp_logistic_regression": (4, 4), "dpboost": (5, 5), "dp_bag": (6, 6)},
@@ -224,7 +225,7 @@ def panels(n: int, groups: Sequence[Any] | None = None) -> tuple[Figure, list[Ax
 
     Panels of one group are compared and share their y axis; by default none do.
     """
-    columns = min(n, PANELS_PER_ROW)
+    columns = panel_columns(n)
     rows = math.ceil(n / columns)
     size = (COLUMN_WIDTH, SINGLE_PANEL_HEIGHT) if n == 1 else (TEXT_WIDTH, rows * PANEL_HEIGHT)
     figure = new_figure(*size)
@@ -235,6 +236,11 @@ def panels(n: int, groups: Sequence[Any] | None = None) -> tuple[Figure, list[Ax
         made.append(figure.add_subplot(rows, columns, i + 1, sharey=first.get(group)))
         first.setdefault(group, made[-1])
     return figure, made
+
+
+def panel_columns(n: int) -> int:
+    """Return how many of `n` panels stand in a row: at most three, and of four two."""
+    return 2 if n == 4 else min(n, PANELS_PER_ROW)
 
 
 def legend_below(figure: Figure, handles: Sequence[Artist | tuple[Artist, ...]]) -> None:
@@ -300,8 +306,20 @@ def key_patch(label: str, **look: Any) -> Artist:
     return Patch(label=label, **look)
 
 
+# On a dark page lightness is turned round, and colours stay what they are.
+_DARK = "@media (prefers-color-scheme: dark) { svg { filter: invert(1) hue-rotate(180deg) } }"
+
+
+def svg(figure: Figure) -> str:
+    """Return a figure as SVG without a ground of its own, for light pages and dark ones."""
+    text = io.StringIO()
+    with paper(), mpl.rc_context({"svg.hashsalt": "privcurve"}):
+        figure.savefig(text, format="svg", transparent=True, metadata={"Date": None})
+    return text.getvalue().replace("<defs>", f"<style>{_DARK}</style>\n <defs>", 1)
+
+
 def save(figure: Figure, frame: pd.DataFrame, stem: Path) -> None:
-    """Save a figure as PDF and PNG with the frame that it was drawn from as CSV beside it.
+    """Save a figure as PDF, PNG and SVG with the frame that it was drawn from as CSV beside it.
 
     Each file is written under a temporary name, then moved into place. The same figure and
     frame give the same bytes: no date, no name of a program is written. A stem has no ending.
@@ -312,6 +330,7 @@ def save(figure: Figure, frame: pd.DataFrame, stem: Path) -> None:
                 stem.with_name(f"{stem.name}.{kind}"),
                 partial(figure.savefig, format=kind, metadata={dated: None}),
             )
+    replace_text(stem.with_name(f"{stem.name}.svg"), svg(figure))
     replace_file(
         stem.with_name(stem.name + ".csv"),
         # Twelve digits: what CSV can't carry exactly, it does not pretend to.

@@ -38,7 +38,7 @@ FIGURES = Path("results/figures")
 MADE = Path("results/made")
 AUDITS = Path("results/audit")
 TABLE_ENDINGS = (".csv", ".md", ".tex")
-FIGURE_ENDINGS = (".pdf", ".png", ".csv")
+FIGURE_ENDINGS = (".pdf", ".png", ".svg", ".csv")
 # A folder a paper: its studies, outputs, printed numbers and claims.
 PAPERS = Path("papers")
 

@@ -278,7 +278,7 @@ def draw(
     style.check_any(frame)
     epsilons, arms = sorted(set(frame["epsilon"])), list(dict.fromkeys(frame["arm"]))
     looks = style.method_looks(map(method_of, arms))
-    columns = min(len(epsilons), style.PANELS_PER_ROW)
+    columns = style.panel_columns(len(epsilons))
     rows = math.ceil(len(epsilons) / columns)
     with style.paper():
         height = rows * (LINE * len(arms) + 0.62) + 0.25

@@ -14,7 +14,7 @@ from privcurve.analysis.keys import method_of
 from privcurve.analysis.selection import LOSSES
 from privcurve.experiments.study import Study
 from privcurve.figures import style
-from privcurve.figures.labels import label_lines
+from privcurve.figures.labels import label_ends, label_lines, spread
 from privcurve.lazy import Axes, Figure, pd, ticker
 from privcurve.numerals import power
 from privcurve.outputs.answers import RAW, REFERENCES
@@ -44,7 +44,7 @@ class LearningCurves(Output):
     """
 
     word: ClassVar[str] = "learning_curves"
-    version: ClassVar[int] = 5
+    version: ClassVar[int] = 6
     selects: ClassVar[bool] = False
     options: ClassVar = {
         "learners": Option(
@@ -134,19 +134,20 @@ def leading(accuracy: pd.DataFrame, arms: Collection[str], metric: str) -> list[
 
 
 def panel_title(study: Study, name: str) -> str:
-    """Return the title of a dataset's panel: it says where a rule is not apart from the records."""
-    seen = name in set_the_rule(study)
-    return dataset_title(name) + (" (set PrivGAM's constants)" if seen else "")
+    """Return the title of a dataset's panel: a mark says where a rule was set on its records."""
+    return dataset_title(name) + (f" {MARK}" if name in set_the_rule(study) else "")
 
 
 # More curves of one panel can't be told apart at a glance.
 MOST = 6
+# So many have room for their names at their right ends.
+MOST_NAMED = 4
+MARK = "†"
+MARK_NOTE = f"{MARK} constants of PrivGAM's rule were set on this dataset"
 # What stands behind the name of the figure that has the others.
 REST = "_supplement"
 
 SCORED_ON = {"test": "test set", "folds": "fresh folds"}
-ENVELOPE: dict[str, Any] = {"color": "0.82", "linewidth": 4.2, "solid_capstyle": "round"}
-ENVELOPE_NAME = "best certified by rule or paid, δ = 0"
 
 # How long a line of a panel's title may be, in letters.
 TITLE = 30
@@ -170,10 +171,9 @@ def draw(
     A curve joins a method's finite ε. A method at ε = ∞ is a horizontal line with its name on it:
     grey if it is there alone, of the curve's colour if it is a private learner's own limit. A
     missing accuracy is a gap in the curve and a cross on the ε axis; a missing horizontal line is
-    named below its panel. What is selected without paying for it is thin and dashed, and named so;
-    where two certified curves or more are by rule (or paid) with δ = 0, the best of them at each ε
-    is underlaid with grey. Panels of one group share their y axis; the order of the titles settles
-    colours and the legend.
+    named below its panel. What is selected without paying for it is thin and dashed, and named so.
+    Panels of one group share their y axis; the order of the titles settles colours and the legend.
+    A few curves of a single panel have their names at their right ends, and no legend.
     """
     frame = accuracy[accuracy["arm"].isin(list(titles))]
     frame = frame.assign(score=frame[metric], score_std=frame[f"{metric}_std"])
@@ -190,7 +190,6 @@ def draw(
     kind = dict(zip(finite["arm"], finite["kind"], strict=True))
     unpaid = [arm for arm in curves if kind[arm] == kinds.UNPAID]
     styles = style.curve_styles(curves, dict(calibrations), dict(first["delta"]), unpaid)
-    best = kinds.envelope(finite, metric)
     looks = _level_looks(arms, styles, set(frame.loc[np.isinf(frame["epsilon"]), "arm"]))
     with style.paper():
         parts = [curves] if parts is None else parts
@@ -202,26 +201,37 @@ def draw(
         for panel, (dataset, some) in zip(panels, placed, strict=True):
             part = frame[frame["dataset"] == dataset].sort_values("epsilon")
             _draw_curves(panel, part, {arm: look for arm, look in styles.items() if arm in some})
-            mine = best[best["dataset"] == dataset]
-            panel.plot(mine["epsilon"], mine["score"], label="_envelope", zorder=1.4, **ENVELOPE)
             levels[panel] = _draw_levels(panel, part, looks, titles)
             _finish(panel, part, datasets[dataset])
         name = metric_name(metric)
         _label_axes(panels, frame, [name for name, _ in placed], name[0].upper() + name[1:])
-        handles = []
-        for arm in [arm for arm in curves if any(arm in some for some in parts)]:
-            name = _name(titles[arm], calibrations[arm], first["delta"][arm], kind[arm])
-            handles.append(style.key_line(name, **styles[arm].line()))
-        if len(best):
-            handles.append(style.key_line(ENVELOPE_NAME, **ENVELOPE))
+        names = {
+            arm: _name(titles[arm], calibrations[arm], first["delta"][arm], kind[arm])
+            for arm in curves
+            if any(arm in some for some in parts)
+        }
+        at_ends = len(placed) == 1 and len(names) <= MOST_NAMED
+        handles = [
+            style.key_line(name, **styles[arm].line()) for arm, name in names.items() if not at_ends
+        ]
         if finite["score"].isna().any():
             handles.append(style.key_line("missing", color="0.3", marker="x", linestyle="none"))
+        if any(title.endswith(MARK) for title in datasets.values()):
+            handles.append(style.key_line(MARK_NOTE, linestyle="none"))
         style.legend_below(figure, handles)
+        ends = {_line(panels[0], arm): name for arm, name in names.items()} if at_ends else {}
+        labels = label_ends(panels[0], ends)
         figure.draw_without_rendering()
         figure.set_layout_engine("none")  # labels are placed by the layout as it now stands
+        spread(labels, figure.dpi / 72)
         for panel, lines in levels.items():
             label_lines(panel, lines)
     return figure
+
+
+def _line(panel: Axes, arm: str) -> Line2D:
+    """Return the curve of a method."""
+    return next(line for line in panel.get_lines() if line.get_label() == arm)
 
 
 def _level_looks(
@@ -321,6 +331,6 @@ def _label_axes(
     for i, (panel, dataset) in enumerate(zip(panels, datasets, strict=True)):
         kinds = frame.loc[frame["dataset"] == dataset, "scored_on"].dropna().unique()
         label = f"{name} ({SCORED_ON[kinds[0]]})" if len(kinds) else name
-        if label != before or i % style.PANELS_PER_ROW == 0:
+        if label != before or i % style.panel_columns(len(panels)) == 0:
             panel.set_ylabel(label)
         before = label

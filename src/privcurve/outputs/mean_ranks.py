@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
-from privcurve.analysis import ranks
-from privcurve.analysis.keys import method_of
+from privcurve.analysis import kinds, ranks
 from privcurve.figures import style
 from privcurve.lazy import Axes, Figure, pd
 from privcurve.outputs.base import (
@@ -27,9 +26,10 @@ NOTES = (
     "Pairs differ if Friedman's test and Wilcoxon's signed-rank test of the pair, with Holm's "
     "correction for all pairs of an ε, reject at the level 0.05; Nemenyi's critical difference is "
     "given beside.",
-    "Beside learners by rule, 'unpaid' are those whose best setting cross-validation chose, which "
-    "ε does not cover.",
+    "Learners whose settings ε covers, by rule or paid, are ranked among themselves; 'unpaid' "
+    "ones, whose best setting cross-validation chose, apart from them.",
 )
+PAID, UNPAID = "settings by rule or paid", "best setting, unpaid"
 
 
 class MeanRanks(Output):
@@ -37,7 +37,7 @@ class MeanRanks(Output):
 
     word: ClassVar[str] = "mean_ranks"
     writes: ClassVar = ("table", "figure")
-    version: ClassVar[int] = 3
+    version: ClassVar[int] = 4
     options: ClassVar = {
         "datasets": Option("a list of datasets that count; by default all of the study", list, None)
     }
@@ -45,7 +45,9 @@ class MeanRanks(Output):
     def check(self, request: OutputRequest) -> None:
         for name in request.options["datasets"] or ():
             check_name("datasets: the study has no", name, request.study.datasets)
-        if len(counted(request)) < 2 or len(private(request)) < 2:
+        of_kinds = [kinds.kind(request.study.arms[name]) for name in private(request)]
+        n_paid = sum(kind in kinds.WHOLE for kind in of_kinds)
+        if len(counted(request)) < 2 or max(n_paid, len(of_kinds) - n_paid) < 2:
             raise ValueError("ranks need at least two private methods and two datasets")
 
     def reads(self, request: OutputRequest) -> Reads:
@@ -53,9 +55,23 @@ class MeanRanks(Output):
 
     def make(self, context: Context) -> None:
         table = context.table_of(ErrorTable.word)
-        frame = ranks.pairs(table[table["dataset"].isin(counted(context.request))])
+        frame = ranked(table[table["dataset"].isin(counted(context.request))])
         context.write(Table(frame, CAPTION, NOTES))
         context.draw(draw(frame, arm_titles(context.request)), frame)
+
+
+def ranked(table: pd.DataFrame) -> pd.DataFrame:
+    """Test all pairs of methods whose settings ε covers, and all pairs of the others.
+
+    As :func:`.ranks.pairs`, with a column ``ranked`` that says which they are.
+    """
+    paid = table["kind"].isin(kinds.WHOLE)
+    parts = [
+        ranks.pairs(part).assign(ranked=name)
+        for name, part in ((PAID, table[paid]), (UNPAID, table[~paid]))
+        if part.loc[part["rank"].notna(), "arm"].nunique() > 1
+    ]
+    return pd.concat(parts, ignore_index=True)
 
 
 def counted(request: OutputRequest) -> list[str]:
@@ -73,19 +89,21 @@ LEAST_P = 0.001
 def draw(frame: pd.DataFrame, titles: Mapping[str, str]) -> Figure:
     """Draw the mean ranks of methods, a panel an ε.
 
-    Rank 1, the best, is on the left. Thick bars join methods of which no pair differs by
+    Those whose settings nobody paid for have panels of their own. Rank 1, the best, is on the
+    left. Thick bars join methods of which no pair differs by
     Wilcoxon's test with Holm's correction; the thin one on top is as long as Nemenyi's critical
     difference.
     """
     style.check_any(frame)
-    parts = [part for _, part in frame.groupby("epsilon", sort=True)]
+    parts = [part for _, part in frame.groupby(["ranked", "epsilon"], sort=True)]
+    parts.sort(key=lambda part: part["ranked"].iloc[0] == UNPAID)
     joined = [ranks.groups(part) for part in parts]
     counts = [len(set(part["arm"]) | set(part["other"])) for part in parts]
     heights = [
         ABOVE + BAR * len(bars) + math.ceil(count / 2) + 0.6
         for bars, count in zip(joined, counts, strict=True)
     ]
-    looks = style.method_looks(map(method_of, titles))
+    looks = _looks([arm for arm in titles if arm in set(frame["arm"]) | set(frame["other"])])
     with style.paper():
         figure = style.new_figure(style.TEXT_WIDTH, LINE * (sum(heights) + 0.8 * len(parts)))
         made = figure.subplots(len(parts), 1, squeeze=False, height_ratios=heights)[:, 0]
@@ -94,13 +112,22 @@ def draw(frame: pd.DataFrame, titles: Mapping[str, str]) -> Figure:
     return figure
 
 
+def _looks(arms: Sequence[str]) -> dict[str, dict[str, Any]]:
+    """Return a colour for each method of the figure; once all are taken, the same ones dashed."""
+    n = len(style.COLOURS)
+    return {
+        arm: {"color": style.COLOURS[i % n], "linestyle": "-" if i < n else (0, (3.2, 1.4))}
+        for i, arm in enumerate(arms)
+    }
+
+
 def _draw(
     panel: Axes,
     part: pd.DataFrame,
     bars: list[list[str]],
     height: float,
     titles: Mapping[str, str],
-    looks: Mapping[str, tuple[str, str]],
+    looks: Mapping[str, Mapping[str, Any]],
 ) -> None:
     means, first = ranks.mean_ranks(part), part.iloc[0]
     k = len(means)
@@ -110,7 +137,7 @@ def _draw(
     panel.axis("off")
     p_value = float(first["friedman_p"])
     p_text = f"= {p_value:.2g}" if p_value >= LEAST_P else f"< {LEAST_P:g}"
-    tested = f"{first['n_datasets']:d} datasets; Friedman's p {p_text}"
+    tested = f"{first['ranked']}; {first['n_datasets']:d} datasets; Friedman's p {p_text}"
     panel.set_title(f"ε = {first['epsilon']:g}  ({tested})", loc="left")
     panel.plot([1, k], [ABOVE, ABOVE], color="0.2", linewidth=0.8)
     for rank in range(1, k + 1):
@@ -132,8 +159,7 @@ def _draw(
         # The outermost labels are the highest: no line crosses another.
         y = below + (place if on_left else k - 1 - place)
         x = 1 - 0.15 if on_left else k + 0.15
-        colour = looks[method_of(arm)][0]
-        panel.plot([mean, mean, x], [ABOVE, y, y], color=colour, linewidth=0.9)
+        panel.plot([mean, mean, x], [ABOVE, y, y], linewidth=0.9, **looks[arm])
         text = f"{titles[arm]} {mean:.2f}" if on_left else f"{mean:.2f} {titles[arm]}"
         x += -0.06 if on_left else 0.06
         panel.text(x, y, text, ha="right" if on_left else "left", va="center")

@@ -237,7 +237,7 @@ def draw(frame: pd.DataFrame, spacings: dict[str, str], title: str, positive: st
                 _categories(panel, part)
             panel.axhline(0, color="0.2", linewidth=0.6)
             panel.set_title(str(name))
-            if i % style.PANELS_PER_ROW == 0:
+            if i % style.panel_columns(len(panels)) == 0:
                 panel.set_ylabel("Value")
         largest = float(frame.loc[crossed, "value"].abs().max())
         for panel, (name, part) in zip(panels[len(alone) :], pairs, strict=True):

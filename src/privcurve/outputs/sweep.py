@@ -38,7 +38,7 @@ class Sweep(Output):
 
     word: ClassVar[str] = "sweep"
     writes: ClassVar = ("figure",)
-    version: ClassVar[int] = 4
+    version: ClassVar[int] = 5
     selects: ClassVar[bool] = False
     options: ClassVar = {
         "x": Option("a parameter that differs between methods, or epsilon", str),
@@ -72,7 +72,6 @@ class Sweep(Output):
             str,
             COMPARED[0],
         ),
-        "note": Option("a line above the panels, of what the figure lacks", str, None),
     }
 
     def check(self, request: OutputRequest) -> None:
@@ -144,10 +143,6 @@ class Sweep(Output):
         (frame, axes), *flat = parts
         levels = pd.concat([part for part, _ in flat], ignore_index=True) if flat else None
         figure = draw(frame, axes.x, axes.y, label, options["scale"], levels)
-        if options["note"]:
-            width, height = figure.get_size_inches()
-            figure.set_size_inches(width, height + NOTE_HEIGHT)
-            figure.suptitle(options["note"], x=0.01, ha="left", fontsize=NOTE_SIZE)
         # A level may stand in several panels.
         points = [
             sweep.points(part.drop(columns=["panel", "group"]).drop_duplicates(), its)
@@ -232,8 +227,6 @@ CATEGORIES = "categories"
 DASHES = (3.2, 1.4)
 # Letters of a title that have room above a panel.
 LONGEST_TITLE = 32
-# A note's letters in points, and its height in inches.
-NOTE_SIZE, NOTE_HEIGHT = 6.5, 0.15
 # Of a panel's width, what a letter below its axis takes.
 LETTER = 0.026
 # What any classifier must be above: as in curves, a grey line.
@@ -272,13 +265,16 @@ def draw(
             panel.set_xlabel(label)
             panel.set_ylabel("")
             _ticks(panel, places, texts, scale)
-        for panel in panels[:: style.PANELS_PER_ROW]:
+        for panel in panels[:: style.panel_columns(len(panels))]:
             panel.set_ylabel(SCORE_NAMES.get(y, y.replace("_", " ")).capitalize())
         if len(lines) > 1:
             flat = set(both["line"]) - set(frame["line"])
             handles = [_handle(line, looks[line], line in flat) for line in lines]
-            if levels is not None and set(levels["line"]) - flat:
-                handles.append(style.key_line(ENDLESS, color="black", **LEVEL))
+            endless = [] if levels is None else list(dict.fromkeys(levels["line"]))
+            colours = [looks[line].colour for line in endless if line not in flat]
+            if colours:
+                dotted = (style.key_line(ENDLESS, color=colour, **LEVEL) for colour in colours)
+                handles.append(tuple(dotted))
             style.legend_below(figure, handles)
     return figure
 
