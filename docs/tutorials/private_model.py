@@ -5,7 +5,7 @@
 # can give to others. Whoever gets it, whatever else they know, should learn next to nothing about any one row.
 #
 # This page is a notebook that was run when these pages were built: each cell is followed by its output.
-# To run it yourself: `pip install privcurve`.
+# To run it yourself: `pip install .` in a checkout of the repository.
 
 # %% [markdown]
 # ## A table

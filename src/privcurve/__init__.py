@@ -22,6 +22,7 @@ _FROM = {
     "NoisyBayesClassifier": "privcurve.learners",
     "RandomTreesClassifier": "privcurve.learners",
 }
+__all__ = [*_FROM]
 
 
 def __getattr__(name: str) -> Any:
@@ -31,4 +32,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted([*globals(), *_FROM])
+    return [*__all__, "__version__"]

@@ -7,8 +7,11 @@ import os
 import stat
 import tempfile
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
+from typing import IO
 
 _REASONS = {
     errno.ENOSPC: "the disk is full; make space",
@@ -20,6 +23,8 @@ _REASONS = {
 # Where the system keeps the open files of each process.
 PROCESSES = Path("/proc")
 MOST_LINKS = 40
+# The file of a folder's lock (`locked`).
+LOCK = ".lock"
 
 
 class WriteError(OSError):
@@ -104,6 +109,28 @@ def check_room(folder: Path, n_bytes: int) -> None:
         raise cannot_write(folder, error) from error
 
 
+@contextmanager
+def locked(folder: Path) -> Iterator[None]:
+    """Let no other process do meanwhile what it does under this lock of the folder.
+
+    Raises WriteError.
+    """
+    import fcntl
+
+    try:
+        file = open_private(folder / LOCK, "ab")
+        fcntl.flock(file, fcntl.LOCK_EX)
+    except OSError as error:
+        raise cannot_write(folder / LOCK, error) from error
+    with file:
+        yield
+
+
+def open_private(path: Path, mode: str) -> IO[bytes]:
+    """Open a file without a buffer; one that is made is for its owner alone."""
+    return open(path, mode, buffering=0, opener=partial(os.open, mode=0o600))
+
+
 def append(file: int, data: bytes) -> None:
     """Append all of the data or, if the disk has no room for it, none."""
     end = os.lseek(file, 0, os.SEEK_CUR)
@@ -117,7 +144,10 @@ def append(file: int, data: bytes) -> None:
 
 def sync(path: Path) -> None:
     """Wait until a file, or the names in a folder, are on the disk."""
-    file = os.open(path, os.O_RDONLY)
+    windows = os.name == "nt"
+    if windows and path.is_dir():  # it can't be opened there, nor synced
+        return
+    file = os.open(path, os.O_RDWR if windows else os.O_RDONLY)
     try:
         os.fsync(file)
     finally:

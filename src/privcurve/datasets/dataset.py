@@ -204,9 +204,7 @@ def save(dataset: Dataset | PartedDataset, folder: str | os.PathLike[str]) -> No
         arrays = {"X": dataset.X, "y": dataset.y, **arrays, **persons}
         more = {} if dataset.at_most is None else {"at_most": dataset.at_most}
     there: dict[str, Any] = {key: array for key, array in arrays.items() if array is not None}
-    replace_file(
-        folder / _ARRAYS, lambda path: np.savez_compressed(path, allow_pickle=False, **there)
-    )
+    replace_file(folder / _ARRAYS, lambda path: np.savez_compressed(path, **there))
     facts = {
         "name": dataset.name,
         "checksum": dataset.checksum,

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import fcntl
 import shutil
 import tempfile
 from collections.abc import Mapping
+from contextlib import ExitStack
 from pathlib import Path
-from typing import IO, Any, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,13 +17,12 @@ from privcurve.datasets.dataset import Checksum
 from privcurve.datasets.description import Description
 from privcurve.datasets.domain import Domain
 from privcurve.datasets.encode import Coded
-from privcurve.files import cannot_write, replace_file
+from privcurve.files import cannot_write, locked, replace_file
 from privcurve.parts import Part, digest_of, labels_of
 
 # Folders of parts, beside the other files of a coded dataset; one that is not finished has a point.
 PARTS = "parts-"
 UNFINISHED = ".parts-"
-LOCK = ".lock"
 
 
 class PartWriter:
@@ -50,8 +49,8 @@ class PartWriter:
     def __enter__(self) -> Self:
         try:
             self._folder.mkdir(parents=True, exist_ok=True)
-            self._lock: IO[str] = (self._folder / LOCK).open("a")
-            fcntl.flock(self._lock, fcntl.LOCK_EX)
+            self._lock = ExitStack()
+            self._lock.enter_context(locked(self._folder))
             self._remove(UNFINISHED)
             self._temporary = Path(tempfile.mkdtemp(prefix=UNFINISHED, dir=self._folder))
         except OSError as error:

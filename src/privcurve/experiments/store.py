@@ -22,7 +22,7 @@ from collections.abc import Collection, Container, Iterator
 from functools import cache
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import IO, Any, Self
 
 from privcurve.files import append, cannot_write
 
@@ -42,7 +42,7 @@ class Store:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self._file: int | None = None
+        self._file: IO[bytes] | None = None
 
     def read(self, ids: Container[str], scores: Collection[str] = ()) -> dict[str, dict[str, Any]]:
         """Return the stored results of those of the named runs that are there, by id.
@@ -80,7 +80,7 @@ class Store:
         text = json.dumps({"id": cell_id, "result": result}, separators=(",", ":"))
         line = text.removesuffix("}").encode()
         try:
-            append(self._open(), line + CHECKSUM % zlib.crc32(line) + b"\n")
+            append(self._open().fileno(), line + CHECKSUM % zlib.crc32(line) + b"\n")
         except OSError as error:
             raise cannot_write(self.folder, error) from error
 
@@ -91,14 +91,13 @@ class Store:
         except OSError as error:
             raise cannot_write(self.folder, error) from error
 
-    def _open(self) -> int:
+    def _open(self) -> IO[bytes]:
         if self._file is not None:
             return self._file
         self.folder.mkdir(parents=True, exist_ok=True)
         stamp = time.strftime("%Y%m%dT%H%M%S", time.gmtime())
         writer = f"{stamp}-{socket.gethostname()}-{os.getpid()}-{uuid.uuid4().hex[:8]}"
-        flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_EXCL
-        self._file = os.open(self.folder / f"{writer}.jsonl", flags, 0o644)
+        self._file = (self.folder / f"{writer}.jsonl").open("ab", buffering=0)
         return self._file
 
     def close(self) -> None:
@@ -109,9 +108,9 @@ class Store:
         try:
             try:
                 # A network file system may tell here, and not before, that its disk is full.
-                os.fsync(file)
+                os.fsync(file.fileno())
             finally:
-                os.close(file)
+                file.close()
         except OSError as error:
             raise cannot_write(self.folder, error) from error
 

@@ -10,6 +10,8 @@ from typing import Any
 from privcurve.learners.registry import LEARNERS, estimator_class
 
 _NAMES = {entry.path.partition(":")[2]: name for name, entry in LEARNERS.items()}
+# Those of other libraries, which may not be installed, are had by name alone.
+__all__ = [one for one, name in _NAMES.items() if not LEARNERS[name].requires]
 
 
 def __getattr__(name: str) -> Any:
@@ -19,4 +21,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted([*globals(), *_NAMES])
+    return __all__

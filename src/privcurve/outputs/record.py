@@ -87,7 +87,7 @@ def is_current(
 ) -> bool:
     """Return whether files are there, as made, and for what is wanted now (:func:`write`)."""
     try:
-        made: dict[str, Any] = json.loads(path.read_text())
+        made: dict[str, Any] = json.loads(path.read_text("utf-8"))
     except (OSError, ValueError):
         return False
     data, sources = made.get("data", {}), made.get("raw", {})

@@ -25,6 +25,8 @@ from pathlib import Path
 import numpy as np
 from randomgen.chacha import ChaCha
 
+from privcurve.files import open_private
+
 # In the configuration, and on command lines: the secret of all runs of the workflow.
 SECRET = "secret"
 WORKFLOW = "workflow"
@@ -215,17 +217,16 @@ def make(path: Path, key: str = "") -> None:
     temporary = path.with_name(f".{os.getpid()}.{secrets.token_hex(4)}{ENDING}")
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        file = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         try:
-            os.write(file, f"{key or secrets.token_hex(_SIZE)}\n".encode())
-            os.fsync(file)
+            with open_private(temporary, "xb") as file:
+                file.write(f"{key or secrets.token_hex(_SIZE)}\n".encode())
+                os.fsync(file.fileno())
             # Never over one that another process has made and used.
             os.link(temporary, path)
         except FileExistsError:
             pass
         finally:
-            os.close(file)
-            temporary.unlink()
+            temporary.unlink(missing_ok=True)
     except OSError as error:
         raise SeedError(
             f"the secret seed {path} can't be made: {error.strerror}. Name another folder in the "
@@ -249,7 +250,8 @@ def read(path: Path) -> SecretSeed:
             f"the secret seed {path} can't be read: {error.strerror}. A run makes it once; if it "
             f"was made elsewhere, say where in the environment variable {VARIABLE}."
         ) from None
-    if mode & (stat.S_IRWXG | stat.S_IRWXO):
+    # On Windows a mode says nothing of who may read.
+    if os.name == "posix" and mode & (stat.S_IRWXG | stat.S_IRWXO):
         raise SeedError(
             f"the secret seed {path} may be read by others (mode {stat.S_IMODE(mode):o}), who can "
             "then take the noise off every model made with it. If someone may have read it, move "

@@ -19,7 +19,6 @@ The ledger is for the data owner. It names checksums of their files.
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import json
 import math
@@ -35,15 +34,13 @@ from privcurve import datasets
 from privcurve.datasets.description import Unit
 from privcurve.datasets.fetch import fetch
 from privcurve.datasets.load import checksums
-from privcurve.files import append, cannot_write, sync
+from privcurve.files import append, cannot_write, locked, open_private, sync
 from privcurve.privacy.budget import ADD_REMOVE, NEIGHBOURS, REPLACE_ONE, implies, of_replacing
 from privcurve.releases.errors import BudgetError, LedgerError
 
 # The folder of all ledgers, from the working folder; kept out of git.
 RELEASES = Path("releases")
 LEDGER = "ledger.jsonl"
-# Beside the folders of all ledgers.
-LOCK = ".lock"
 
 RESERVED = "reserved"
 DONE = "done"
@@ -259,7 +256,7 @@ class BudgetLedger:
         self, budget: Budget, price: Price, facts: Mapping[str, Any], large_delta: bool = False
     ) -> Release:
         """Write down that a release begins, or refuse it: nothing may be trained before."""
-        with _locked(self.path) as file:
+        with _opened(self.path) as file:
             content = self._read(file.read())
             before = list(content.releases.values())
             self._check(before, budget, price, large_delta)
@@ -278,7 +275,7 @@ class BudgetLedger:
 
     def note_comparison(self, facts: Mapping[str, Any]) -> None:
         """Write down that learners are compared on the records, which is not private."""
-        with _locked(self.path) as file:
+        with _opened(self.path) as file:
             number = len(self._read(file.read()).comparisons) + 1
             line = {"comparison": number, "at": _now(), "epsilon": "inf", "private": False}
             self._append(file, {**line, **facts})
@@ -288,7 +285,7 @@ class BudgetLedger:
 
         `facts` may have the δ that was used, if that is less than was reserved.
         """
-        with _locked(self.path) as file:
+        with _opened(self.path) as file:
             self._read(file.read())
             line = {"release": release.number, "state": state, "at": _now(), **facts}
             self._append(file, line)
@@ -400,21 +397,29 @@ def note_comparison(dataset: str, epsilons: Sequence[float], delta: float) -> No
 @contextmanager
 def alone(folder: Path) -> Iterator[None]:
     """Let no other release begin meanwhile, whatever ledger below a folder it is written in."""
-    with _locked(folder / LOCK):
+    _make(folder)
+    with locked(folder):
         yield
 
 
-@contextmanager
-def _locked(path: Path) -> Iterator[IO[bytes]]:
+def _make(folder: Path) -> None:
     try:
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        # Without a buffer, which would be written once more when the file is closed.
-        file = os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT, 0o600), "r+b", buffering=0)
-        fcntl.flock(file, fcntl.LOCK_EX)
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:
-        raise cannot_write(path, error) from error
-    with file:
-        yield file
+        raise cannot_write(folder, error) from error
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[IO[bytes]]:
+    _make(path.parent)
+    with locked(path.parent):
+        try:
+            file = open_private(path, "a+b")
+        except OSError as error:
+            raise cannot_write(path, error) from error
+        with file:
+            file.seek(0)
+            yield file
 
 
 def _digest(content: bytes) -> str:

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import secrets
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
@@ -21,7 +20,7 @@ from typing import Any
 from privcurve.datasets import Dataset, Description, PartedDataset
 from privcurve.datasets.load import raw_tables
 from privcurve.datasets.readers.table import RawTable
-from privcurve.files import check_room, replace_file, shown
+from privcurve.files import check_room, open_private, replace_file, shown
 from privcurve.privacy import seeds
 from privcurve.releases.budget_ledger import BudgetLedger, alone
 from privcurve.releases.errors import ReleaseError
@@ -235,5 +234,5 @@ def _read(path: Path) -> Trace:
 
 
 def _write(path: Path, content: Mapping[str, Any]) -> None:
-    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
-        json.dump(content, file, indent=1)
+    with open_private(path, "xb") as file:
+        file.write(json.dumps(content, indent=1).encode())
