@@ -10,9 +10,10 @@ records, by which two ``add-remove`` neighbours differ.
 
 The ledger is an append-only file of JSON lines. A release first writes what it will spend, under a
 lock and onto the disk, and trains afterwards: two releases at the same time cannot both have what
-is left for one, and what was killed in between counts as spent. A finished model is charged the δ of
-its statement, which may be smaller than the one reserved. Comparisons of the records are noted too. They are not private (ε = ∞), and as long as none of their numbers leave they spend
-nothing: cards say that they were made.
+is left for one, and what was killed in between counts as spent. A finished model is charged the δ
+of its statement, which may be smaller than the one reserved. Comparisons of the records are noted
+too. They are not private (ε = ∞), and as long as none of their numbers leave they spend nothing:
+cards say that they were made.
 
 The ledger is for the data owner. It names checksums of their files.
 """
