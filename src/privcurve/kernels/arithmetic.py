@@ -1,0 +1,472 @@
+"""Arithmetic that is the same on every machine: what a stored number depends on is worked out here.
+
+A sum of BLAS, an ``exp`` of NumPy or of the C library has other last bits on another processor.
+Here are only sums, products, quotients and square roots of float64, which IEEE 754 defines to the
+last bit, in the order that is written: Numba fuses and reorders nothing without ``fastmath``.
+
+Scalars (`exp`, `log`, …) are for compiled loops and single numbers, plurals (`exps`, `logs`, …) for
+arrays. `exp`, `expm1`, `log`, `log1p` and `expit` are within 1 ulp of the exact value, the others
+within 2 (``tests/unit/test_arithmetic.py``).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+from numba import njit
+from numpy.typing import ArrayLike
+
+from privcurve.coding import Floats
+
+compiled = njit(cache=True, nogil=True, error_model="numpy")
+
+# ln 2 in two parts; the first has 33 bits, so that its product with an exponent is exact.
+LN2_HIGH = float.fromhex("0x1.62e42fee00000p-1")
+LN2_LOW = float.fromhex("0x1.a39ef35793c76p-33")
+PER_LN2 = 1.0 / math.log(2.0)
+
+# Beyond these e^x is infinite, or 0.
+LARGEST_EXPONENT = 709.782712893384
+LEAST_EXPONENT = -745.1332191019412
+# 1 + e^x is 1 below.
+NOTHING_BESIDE_ONE = -40.0
+
+# Taylor's series of e^r = 1 + r + r²·Q(r): for |r| ≤ ½ ln 2 the first term left out is below 2⁻⁵⁷.
+_EXP = tuple(1.0 / math.factorial(n) for n in range(2, 14))
+# ln((1 + s)/(1 − s)) = 2s + s·R(s²): for |s| ≤ 3 − 2√2 the first one left out is below 2⁻⁶⁰.
+_LOG = tuple(2.0 / (2 * n + 1) for n in range(1, 11))
+
+_MANTISSA = 52
+_UPPER_HALF = -(1 << 27)
+_ONE = 1023
+_SQRT_HALF = np.float64(math.sqrt(0.5)).view(np.int64)
+_LEAST_NORMAL = 2.0**-1022
+_UP = 54
+
+
+@compiled
+def _power_of_two(k: int) -> float:
+    """Return 2^k, k from −1022 to 1023."""
+    return np.int64((k + _ONE) << _MANTISSA).view(np.float64)
+
+
+@compiled
+def _scaled(y: float, k: int) -> float:
+    """Return y · 2^k, |k| ≤ 2044; only what is too small for a full mantissa is rounded."""
+    half = k >> 1
+    return y * _power_of_two(half) * _power_of_two(k - half)
+
+
+@compiled
+def _reduced(x: float) -> tuple[int, float, float]:
+    """Return k, r and t with e^x = 2^k (1 + (r − t)), for x whose e^x is finite and above 0."""
+    whole_part = math.floor(x * PER_LN2 + 0.5)
+    high, low = x - whole_part * LN2_HIGH, whole_part * LN2_LOW
+    r = high - low
+    s = r * r
+    even = _EXP[6] + s * (_EXP[8] + s * _EXP[10])
+    even = _EXP[0] + s * (_EXP[2] + s * (_EXP[4] + s * even))
+    odd = _EXP[7] + s * (_EXP[9] + s * _EXP[11])
+    odd = _EXP[1] + s * (_EXP[3] + s * (_EXP[5] + s * odd))
+    return int(whole_part), high, low - s * (even + r * odd)
+
+
+@compiled
+def exp(x: float) -> float:
+    """Return e^x."""
+    if x > LARGEST_EXPONENT:
+        return np.inf
+    if x < LEAST_EXPONENT:
+        return 0.0
+    if x != x:
+        return np.nan
+    k, r, t = _reduced(x)
+    return _scaled(1.0 + (r - t), k)
+
+
+@compiled
+def expm1(x: float) -> float:
+    """Return e^x − 1."""
+    if x > LARGEST_EXPONENT:
+        return np.inf
+    if x < NOTHING_BESIDE_ONE:
+        return -1.0
+    if x != x:
+        return np.nan
+    k, r, t = _reduced(x)
+    if k == 0:
+        return r - t
+    return _scaled((1.0 - _power_of_two(-min(k, _ONE - 1)) + r) - t, k)
+
+
+@compiled
+def expit(x: float) -> float:
+    """Return 1/(1 + e^−x)."""
+    if x < NOTHING_BESIDE_ONE:
+        return exp(x)
+    if x > -NOTHING_BESIDE_ONE:
+        return 1.0
+    if x != x:
+        return np.nan
+    k, r, t = _reduced(-x)
+    # e^−x, then what is added to it: each a number and what was rounded off it.
+    change = r - t
+    near = 1.0 + change
+    left = ((1.0 - near) + change) + ((r - change) - t)
+    odds, rest = _scaled(near, k), _scaled(left, k)
+    if odds < 1.0:
+        total = 1.0 + odds
+        rest += (1.0 - total) + odds
+    else:
+        total = odds + 1.0
+        rest += (odds - total) + 1.0
+    share = 1.0 / total
+    # By how far share · total misses 1: a product of halves of a mantissa is exact.
+    high, upper = _upper(share), _upper(total)
+    low, lower = share - high, total - upper
+    missed = ((1.0 - high * upper) - high * lower - low * upper) - low * lower
+    return share + share * (missed - share * rest)
+
+
+@compiled
+def _upper(x: float) -> float:
+    """Return a number with the upper half of its mantissa."""
+    return np.int64(np.float64(x).view(np.int64) & _UPPER_HALF).view(np.float64)
+
+
+@compiled
+def _split(x: float) -> tuple[int, float]:
+    """Return k and f with x = 2^k (1 + f), √½ ≤ 1 + f < √2, for x above 0 and finite."""
+    k = 0
+    if x < _LEAST_NORMAL:
+        x *= 18014398509481984.0  # 2^_UP
+        k = -_UP
+    bits = np.float64(x).view(np.int64)
+    up = (bits - _SQRT_HALF) >> _MANTISSA
+    return int(k + up), np.int64(bits - (up << _MANTISSA)).view(np.float64) - 1.0
+
+
+@compiled
+def _log_of(k: int, f: float, rest: float) -> float:
+    """Return ln(2^k (1 + f)) + rest, `rest` being small beside it."""
+    s = f / (2.0 + f)
+    z = s * s
+    w = z * z
+    odd = _LOG[0] + w * (_LOG[2] + w * (_LOG[4] + w * (_LOG[6] + w * _LOG[8])))
+    even = _LOG[1] + w * (_LOG[3] + w * (_LOG[5] + w * (_LOG[7] + w * _LOG[9])))
+    half_square = 0.5 * f * f
+    # ln(1 + f) = f − f²/2 + s(f²/2 + R): only f is large, and it is exact.
+    correction = s * (half_square + z * (odd + z * even)) + (k * LN2_LOW + rest)
+    return k * LN2_HIGH - ((half_square - correction) - f)
+
+
+@compiled
+def log(x: float) -> float:
+    """Return ln x: −∞ at 0, NaN below."""
+    x = float(x)
+    if not 0.0 < x < np.inf:
+        return x if x > 0.0 else (-np.inf if x == 0.0 else np.nan)
+    k, f = _split(x)
+    return _log_of(k, f, 0.0)
+
+
+@compiled
+def log2(x: float) -> float:
+    """Return the logarithm to base 2; that of a power of two is exact."""
+    x = float(x)
+    if not 0.0 < x < np.inf:
+        return x if x > 0.0 else (-np.inf if x == 0.0 else np.nan)
+    k, f = _split(x)
+    return k + _log_of(0, f, 0.0) * PER_LN2
+
+
+@compiled
+def log1p(x: float) -> float:
+    """Return ln(1 + x)."""
+    x = float(x)
+    if not -1.0 < x < np.inf:
+        return x if x > -1.0 else (-np.inf if x == -1.0 else np.nan)
+    if -0.29 < x < 0.41:
+        return _log_of(0, x, 0.0)
+    u = 1.0 + x
+    rest = (x - (u - 1.0) if x < 1.0 else 1.0 - (u - x)) / u
+    k, f = _split(u)
+    return _log_of(k, f, rest)
+
+
+@compiled
+def log_add_exp(a: float, b: float) -> float:
+    """Return ln(e^a + e^b)."""
+    high, low = (a, b) if a >= b else (b, a)
+    return high if high == -np.inf else high + log1p(exp(low - high))
+
+
+# Arrays ------------------------------------------------------------------------------------------
+
+
+@compiled
+def _exps(values: Floats) -> None:
+    for i in range(len(values)):
+        values[i] = exp(values[i])
+
+
+@compiled
+def _expm1s(values: Floats) -> None:
+    for i in range(len(values)):
+        values[i] = expm1(values[i])
+
+
+@compiled
+def _expits(values: Floats) -> None:
+    for i in range(len(values)):
+        values[i] = expit(values[i])
+
+
+@compiled
+def _logs(values: Floats) -> None:
+    for i in range(len(values)):
+        values[i] = log(values[i])
+
+
+@compiled
+def _log2s(values: Floats) -> None:
+    for i in range(len(values)):
+        values[i] = log2(values[i])
+
+
+@compiled
+def _log1ps(values: Floats) -> None:
+    for i in range(len(values)):
+        values[i] = log1p(values[i])
+
+
+@compiled
+def _softplus(values: Floats) -> None:
+    for i in range(len(values)):
+        values[i] = log_add_exp(0.0, values[i])
+
+
+def _over(loop: Callable[[Floats], None], values: ArrayLike) -> Floats:
+    """Return what a loop makes of a copy of numbers of any shape."""
+    copy = np.array(values, dtype=np.float64, order="C")
+    loop(copy.reshape(-1))
+    return copy
+
+
+def exps(values: ArrayLike) -> Floats:
+    """Return e^x of each number."""
+    return _over(_exps, values)
+
+
+def expm1s(values: ArrayLike) -> Floats:
+    """Return e^x − 1 of each number."""
+    return _over(_expm1s, values)
+
+
+def expits(values: ArrayLike) -> Floats:
+    """Return 1/(1 + e^−x) of each number."""
+    return _over(_expits, values)
+
+
+def logs(values: ArrayLike) -> Floats:
+    """Return ln x of each number."""
+    return _over(_logs, values)
+
+
+def log2s(values: ArrayLike) -> Floats:
+    """Return the logarithm to base 2 of each number."""
+    return _over(_log2s, values)
+
+
+def log1ps(values: ArrayLike) -> Floats:
+    """Return ln(1 + x) of each number."""
+    return _over(_log1ps, values)
+
+
+def softplus(values: ArrayLike) -> Floats:
+    """Return ln(1 + e^x) of each number."""
+    return _over(_softplus, values)
+
+
+# Vectors and matrices ----------------------------------------------------------------------------
+# Loops run along rows, and add in their order: what is independent is done at once.
+
+
+@compiled
+def total(values: Floats) -> float:
+    """Return the sum of a vector, from its first number to its last."""
+    result = 0.0
+    for i in range(len(values)):
+        result += values[i]
+    return result
+
+
+@compiled
+def dot(a: Floats, b: Floats) -> float:
+    """Return Σ aᵢbᵢ: four sums beside each other, which are then added."""
+    first = second = third = fourth = 0.0
+    n = len(a) // 4 * 4
+    for i in range(0, n, 4):
+        first += a[i] * b[i]
+        second += a[i + 1] * b[i + 1]
+        third += a[i + 2] * b[i + 2]
+        fourth += a[i + 3] * b[i + 3]
+    for i in range(n, len(a)):
+        first += a[i] * b[i]
+    return (first + second) + (third + fourth)
+
+
+@compiled
+def norm(values: Floats) -> float:
+    """Return the Euclidean norm."""
+    return np.sqrt(dot(values, values))
+
+
+@compiled
+def times(matrix: Floats, vector: Floats) -> Floats:
+    """Return the product of a matrix and a vector."""
+    result = np.empty(len(matrix))
+    for i in range(len(matrix)):
+        result[i] = dot(matrix[i], vector)
+    return result
+
+
+@compiled
+def transposed_times(matrix: Floats, vector: Floats) -> Floats:
+    """Return the product of a transposed matrix and a vector: a weighted sum of rows."""
+    result = np.zeros(matrix.shape[1])
+    for i in range(len(matrix)):
+        weight = vector[i]
+        for j in range(matrix.shape[1]):
+            result[j] += weight * matrix[i, j]
+    return result
+
+
+@compiled
+def product(a: Floats, b: Floats) -> Floats:
+    """Return the product of two matrices."""
+    result = np.zeros((len(a), b.shape[1]))
+    for i in range(len(a)):
+        for k in range(len(b)):
+            weight = a[i, k]
+            for j in range(b.shape[1]):
+                result[i, j] += weight * b[k, j]
+    return result
+
+
+@compiled
+def gram(rows: Floats, weights: Floats) -> Floats:
+    """Return Σ wᵢ xᵢxᵢᵀ over the rows x of a matrix."""
+    width = rows.shape[1]
+    result = np.zeros((width, width))
+    for i in range(len(rows)):
+        for j in range(width):
+            weight = weights[i] * rows[i, j]
+            if weight != 0.0:
+                for k in range(j, width):
+                    result[j, k] += weight * rows[i, k]
+    for j in range(width):
+        for k in range(j):
+            result[j, k] = result[k, j]
+    return result
+
+
+@compiled
+def cholesky(matrix: Floats) -> Floats:
+    """Return the upper R, RᵀR being a symmetric matrix; where that is not positive, R holds NaN."""
+    n = len(matrix)
+    factor = matrix.copy()
+    for k in range(n):
+        pivot = np.sqrt(factor[k, k]) if factor[k, k] > 0.0 else np.nan
+        factor[k, k] = pivot
+        for j in range(k + 1, n):
+            factor[k, j] /= pivot
+        for i in range(k + 1, n):
+            factor[i, k] = 0.0
+            weight = factor[k, i]
+            for j in range(i, n):
+                factor[i, j] -= weight * factor[k, j]
+    return factor
+
+
+@compiled
+def solved(factor: Floats, vector: Floats) -> Floats:
+    """Return x with RᵀR x = b, R being upper as of `cholesky`."""
+    n = len(vector)
+    x = vector.copy()
+    for i in range(n):
+        x[i] /= factor[i, i]
+        for j in range(i + 1, n):
+            x[j] -= factor[i, j] * x[i]
+    for i in range(n - 1, -1, -1):
+        x[i] = (x[i] - dot(factor[i, i + 1 :], x[i + 1 :])) / factor[i, i]
+    return x
+
+
+@compiled
+def inverse(matrix: Floats) -> Floats:
+    """Return the inverse by Gauss and Jordan, the largest pivot of a column first."""
+    n = len(matrix)
+    left, right = matrix.copy(), np.eye(n)
+    for k in range(n):
+        p = k + np.argmax(np.abs(left[k:, k]))
+        for j in range(n):
+            left[k, j], left[p, j] = left[p, j], left[k, j]
+            right[k, j], right[p, j] = right[p, j], right[k, j]
+        pivot = left[k, k]
+        for j in range(n):
+            left[k, j] /= pivot
+            right[k, j] /= pivot
+        for i in range(n):
+            weight = left[i, k]
+            if i != k and weight != 0.0:
+                for j in range(n):
+                    left[i, j] -= weight * left[k, j]
+                    right[i, j] -= weight * right[k, j]
+    return right
+
+
+# A sweep of rotations squares what is left beside the diagonal once that is small: few are needed.
+MOST_SWEEPS = 60
+
+
+@compiled
+def eigenvalues(matrix: Floats) -> tuple[Floats, Floats]:
+    """Return the eigenvalues of a symmetric matrix, not in order, and its eigenvectors as rows.
+
+    By Jacobi's rotations, one pair after the other, until all that is left beside the diagonal is
+    rounded away by it.
+    """
+    n = len(matrix)
+    a, vectors = matrix.copy(), np.eye(n)
+    for _ in range(MOST_SWEEPS):
+        still = True
+        for p in range(n - 1):
+            for q in range(p + 1, n):
+                beside = a[p, q]
+                near = abs(a[p, p]) + abs(a[q, q])
+                if near + 0.5 * abs(beside) == near:
+                    continue
+                still = False
+                theta = (a[q, q] - a[p, p]) / (2.0 * beside)
+                t = 1.0 / (abs(theta) + np.sqrt(theta * theta + 1.0))
+                if theta < 0.0:
+                    t = -t
+                c = 1.0 / np.sqrt(t * t + 1.0)
+                s = t * c
+                at_p, at_q = a[p, p] - t * beside, a[q, q] + t * beside
+                for k in range(n):
+                    a[p, k], a[q, k] = c * a[p, k] - s * a[q, k], s * a[p, k] + c * a[q, k]
+                    vectors[p, k], vectors[q, k] = (
+                        c * vectors[p, k] - s * vectors[q, k],
+                        s * vectors[p, k] + c * vectors[q, k],
+                    )
+                for k in range(n):
+                    a[k, p], a[k, q] = a[p, k], a[q, k]
+                a[p, p], a[q, q] = at_p, at_q
+                a[p, q] = a[q, p] = 0.0
+        if still:
+            break
+    return np.diag(a).copy(), vectors
