@@ -1,8 +1,9 @@
 """Privacy-accuracy curves of differentially private classifiers.
 
-``privcurve.learners`` has the classifiers and ``privcurve.datasets`` the coded data. `save` and
-`load`, of ``privcurve.models``, write and read a fitted model (docs/model_file.md). The rest is
-asked for by commands: ``privcurve`` and ``snakemake`` (README.md).
+``privcurve.learners`` has the classifiers and ``privcurve.datasets`` the coded data. `save`,
+`load` and `explain`, of ``privcurve.models``, write, read and explain a fitted model
+(docs/model_file.md). The rest is asked for by commands: ``privcurve`` and ``snakemake``
+(README.md).
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ __version__ = "0.1.0"
 
 # What is imported when it is first asked for, and from where.
 _FROM = {
+    "explain": "privcurve.models.explain",
     "load": "privcurve.models",
     "save": "privcurve.models",
     "Schema": "privcurve.datasets.public_schema",

@@ -52,6 +52,7 @@ def check_saved(model, X, domain, path):
     assert loaded.has_probabilities == hasattr(model, "predict_proba")
     assert (loaded.learner, loaded.domain, loaded.statement) == (name, domain, model.privacy_)
     assert loaded.describe()
+    check_explained(model, loaded, domain)
     # A model that was loaded is saved as it was.
     again = path.with_name("again.json")
     models.save(again, loaded._estimator, loaded.domain)
@@ -60,6 +61,32 @@ def check_saved(model, X, domain, path):
     # What is released is in the file, and neither the seed nor how many records there were.
     assert "random_state" not in first["parameters"]
     assert "n_records" not in path.read_text()
+
+
+def check_explained(model, loaded, domain):
+    """What each column adds makes the score; importances are how far it moves on all cells."""
+    cells = np.array(list(np.ndindex(*domain.n_bins)), dtype=np.uint8)
+    told = loaded.explain()
+    assert str(told) == str(model.explain(domain))
+    assert list(loaded.feature_names_in_) == list(told.names) == list(domain.names)
+    assert np.array_equal(loaded.feature_importances_, model.feature_importances_)
+    shapes = {shape.column.name: shape for shape in told.shapes}
+    added = np.sum([shapes[k].values[:, cells[:, j]] for j, k in enumerate(told.names)], axis=0)
+    scores = loaded.decision_function(cells).reshape(len(cells), -1)
+    scores = scores - (scores.mean(axis=1, keepdims=True) if scores.shape[1] > 1 else 0)
+    if hasattr(getattr(model, "model_", None), "log_odds"):
+        # Its log-odds are no sum; what is summed has their sign, or their order.
+        summed = added.T + told.constant
+        one = len(summed.T) == 1
+        same = summed > 0 if one else summed.argmax(1)
+        assert told.pairs or np.array_equal(same, scores > 0 if one else scores.argmax(1))
+        return
+    if told.is_sum:
+        assert np.allclose(added.T + told.constant, scores)
+    table = scores.reshape(*domain.n_bins, -1)
+    for j, name in enumerate(told.names):
+        moved = np.abs(table - table.mean(axis=j, keepdims=True)).mean()
+        assert np.isclose(shapes[name].importance, moved, rtol=1e-9 if told.is_sum else 0.2)
 
 
 @learners

@@ -22,7 +22,10 @@ from privcurve.cli.errors import (
 )
 
 # In the order of use.
-COMMANDS = ("describe", "decide", "check", "compare", "release", "budget", "predict")
+COMMANDS = (
+    *("describe", "decide", "check", "compare", "release", "budget"),
+    *("predict", "explain"),
+)
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -36,6 +36,7 @@ from privcurve.learners.shared.checks import (
     generator_of,
     refuse_others,
 )
+from privcurve.learners.shared.explained import Explained
 from privcurve.parts import PartedRecords
 from privcurve.privacy.budget import ADD_REMOVE, CERTIFIED
 from privcurve.privacy.curator import Curator
@@ -77,7 +78,7 @@ def as_fitted(method: Method) -> Method:
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class CodedClassifier(merging.MergingClassifier, ClassifierMixin, BaseEstimator):
+class CodedClassifier(Explained, merging.MergingClassifier, ClassifierMixin, BaseEstimator):
     """Base class of the learners: classifiers over a coded matrix.
 
     A subclass sets `_learner` (its name in the registry), stores its parameters in
@@ -372,47 +373,6 @@ class CodedClassifier(merging.MergingClassifier, ClassifierMixin, BaseEstimator)
         """
         positions = decided(self.decision_function(X))
         return np.asarray(self.classes_)[positions]
-
-    @as_fitted
-    def describe(self, domain: Any = None) -> str:
-        """Return the fitted model as a person reads it, with names of columns and values.
-
-        Parameters
-        ----------
-        domain : Domain, optional
-            Says what they are called; by default the `schema`'s, or their numbers without one.
-
-        Returns
-        -------
-        str
-            The learner's name alone where its model has no such form.
-        """
-        check_is_fitted(self)
-        if domain is None and self.schema is not None:
-            domain = self.schema.domain
-        self, domain = self._on_groups(domain)
-        names, bins = (None, None) if domain is None else (domain.names, domain.bin_names)
-        model: Any = getattr(self, "model_", None)
-        many = domain is not None and domain.n_classes > 2
-        classes = {"class_names": domain.label.names} if many else {}
-        if hasattr(model, "in_words"):
-            return str(model.in_words(names, bins, **classes))
-        return str(model.describe(bins, **classes)) if hasattr(model, "describe") else self._learner
-
-    def __str__(self) -> str:
-        fitted = self._as_fitted()
-        if fitted.schema is None or not hasattr(self, "classes_"):
-            return repr(self)
-        said, domain = self.privacy_, fitted.schema.domain
-        promise = f"ε = {said.epsilon:g}, δ = {said.delta:g}, {said.neighbours}"
-        if said.at_most is not None:
-            promise += f", of persons of at most {said.at_most} rows"
-        return (
-            f"{entry(self._learner).title}: tells {domain.label.names[0]} from "
-            f"{', '.join(domain.label.names[1:])} by {self.n_features_used_} of "
-            f"{len(domain.names)} columns ({promise if said.private else 'not private'}). "
-            "describe() says how, privacy_ what it guarantees."
-        )
 
     @property
     def privacy_(self) -> PrivacyStatement:

@@ -25,6 +25,7 @@ from privcurve.models import text
 from privcurve.models.codec import alternatives, decode
 from privcurve.models.document import FORMAT, FORMAT_VERSION, NOT_WRITTEN, key_of
 from privcurve.models.errors import ModelError
+from privcurve.models.explain import Explanation, explain
 from privcurve.privacy.ledger import PrivacyStatement
 from privcurve.schema import nearest
 
@@ -126,6 +127,20 @@ class Model:
     def describe(self) -> str:
         """Return the model as a person reads it; its learner's name if it has no such form."""
         return self._estimator.describe(self.domain)
+
+    def explain(self) -> Explanation:
+        """Return what the model makes of each column, see :func:`privcurve.explain`."""
+        return explain(self._estimator, self.domain)
+
+    @property
+    def feature_names_in_(self) -> NDArray[Any]:
+        """Names of the columns, in the order of codes."""
+        return np.array(self.domain.names, dtype=object)
+
+    @property
+    def feature_importances_(self) -> NDArray[np.float64]:
+        """The importance of each column, see :class:`Explanation`, in the order of codes."""
+        return self.explain().feature_importances
 
 
 def load(path: str | os.PathLike[str]) -> Model:

@@ -1,0 +1,73 @@
+"""``privcurve explain``: what a model makes of each column."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from privcurve.cli import telling
+from privcurve.cli.errors import DONE, CommandError, UsageError
+
+HELP = "say what a model makes of each column, by its model.json alone"
+EXAMPLES = """\
+examples:
+  privcurve explain model.json
+  privcurve explain model.json --columns 3 --picture shapes.svg
+
+Importances and shapes follow from the model, which is released: they show nothing more of any
+record than it does.
+"""
+
+COLUMNS = 5
+PICTURES = (".svg", ".png", ".pdf")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the sub-command's arguments."""
+    option = parser.add_argument
+    option("model", type=Path, help="a model.json, written by privcurve release or privcurve.save")
+    option(
+        "--columns",
+        type=int,
+        default=COLUMNS,
+        metavar="N",
+        help=f"how many columns, the most important first (default: {COLUMNS})",
+    )
+    option("--picture", type=Path, metavar="FILE", help=f"draw them too ({', '.join(PICTURES)})")
+    telling.add_arguments(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Write tables, and draw a picture where one is asked for."""
+    from privcurve.files import replace_file
+    from privcurve.models import load
+
+    picture, most = arguments.picture, arguments.columns
+    if most < 0:
+        raise UsageError(f"--columns {most} is negative")
+    if picture is not None and picture.suffix.lower() not in PICTURES:
+        raise UsageError(f"--picture {picture}: name a file that ends in {', '.join(PICTURES)}")
+    if picture is not None and picture.is_dir():
+        raise CommandError(f"{picture} is a folder: name a file")
+    explained = load(arguments.model).explain()
+    content = {
+        "importances": explained.importances,
+        "is_sum": explained.is_sum,
+        "constant": explained.constant.tolist(),
+        "columns": [
+            {
+                "name": shape.column.name,
+                "bins": list(shape.titles),
+                "values": shape.values.tolist(),
+                "errors": None if shape.errors is None else shape.errors.tolist(),
+            }
+            for shape in explained.used[:most]
+        ],
+        "picture": None if picture is None else str(picture),
+    }
+    if picture is not None:
+        figure = explained.plot(most)[0].figure
+        kind = picture.suffix.lower().removeprefix(".")
+        replace_file(picture, lambda path: figure.savefig(path, format=kind))
+    telling.tell(arguments, explained.lines(most), content)
+    return DONE

@@ -1,0 +1,502 @@
+"""What a fitted model makes of each column: importances, shapes with error bands, and pairs.
+
+All of it is found by asking the model, which is released, on cells of its domain, which are public:
+nothing is learned of any record.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+from tabulate import tabulate
+
+from privcurve import extras
+from privcurve.coding import Codes, Floats, Ints, code_type
+from privcurve.datasets.columns import CATEGORICAL, FIRST_DAY, NUMERIC, Column, Label, spelt
+from privcurve.datasets.domain import Domain
+from privcurve.models.errors import ModelError
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from privcurve.learners.additive.model import PairShape
+    from privcurve.learners.base import CodedClassifier
+
+# Rows by which it is seen whether a score is a sum: so many for each two codes of two columns, so
+# that some two are not seen together with a probability of e^-10, and in any case.
+PROBES_A_PAIR = 10
+LEAST_PROBES, MOST_PROBES = 300, 200_000
+# Cells over which the effect of a column is averaged where a score is no sum: as many as that.
+MOST_CELLS, MOST_SCORES, LEAST_CELLS = 1_000, 400_000, 50
+
+# Panels of a picture, and categories of one.
+PANELS, MOST_CATEGORIES = 5, 12
+PANEL_WIDTH, PANEL_HEIGHT, PANELS_A_ROW = 3.4, 2.6, 3
+
+
+@dataclass(frozen=True, eq=False)
+class Shape:
+    """What one column adds to a score, by code."""
+
+    column: Column
+    values: Floats  # (n_outputs, n_bins): a row a class, or one of two classes
+    errors: Floats | None  # their standard errors; None where the model has none
+    # How far a score moves, on average over all codes, from its mean over the column's codes.
+    importance: float
+
+    @property
+    def titles(self) -> tuple[str, ...]:
+        """Name the codes: conditions on numbers, values of categories."""
+        return _titles(self.column)
+
+    def merged(self) -> Shape:
+        """Merge neighbouring bins of a numeric column that have the same numbers."""
+        column = self.column
+        if column.kind != NUMERIC:
+            return self
+        numbers = self.values if self.errors is None else np.vstack([self.values, self.errors])
+        groups = np.cumsum(np.r_[False, (numbers[:, 1:] != numbers[:, :-1]).any(axis=0)])
+        bins = column.bins
+        groups[bins:] = groups[bins - 1] + 1
+        starts = np.unique(groups, return_index=True)[1]
+        errors = None if self.errors is None else self.errors[:, starts]
+        merged = column.in_groups(groups.tolist())
+        return replace(self, column=merged, values=self.values[:, starts], errors=errors)
+
+
+@dataclass(frozen=True, eq=False)
+class Pair:
+    """What two columns add to a score together, beside what each of them does."""
+
+    names: tuple[str, str]
+    titles: tuple[tuple[str, ...], tuple[str, ...]]  # of the groups of their codes
+    values: Floats  # (n_groups of the first, n_groups of the second)
+    errors: Floats  # their standard errors
+    importance: float
+
+
+@dataclass(frozen=True, eq=False)
+class Explanation:
+    """What a model makes of each column; prints itself, the most important column first.
+
+    Importances weigh all codes of a column alike, which is public; they say nothing of how often a
+    code occurs among the records.
+    """
+
+    label: Label
+    names: tuple[str, ...]  # of the columns, in the order of codes
+    constant: Floats  # (n_outputs,): the score where no column adds anything
+    shapes: tuple[Shape, ...]  # of all columns, the most important first
+    pairs: tuple[Pair, ...] = ()
+    # Whether a score is the sum of the constant, the shapes and the pairs. Otherwise shapes are
+    # means over cells of the domain, as what a column does depends on the others.
+    is_sum: bool = True
+
+    @property
+    def importances(self) -> dict[str, float]:
+        """The importance of each column by name, the largest first, without its pairs."""
+        return {shape.column.name: shape.importance for shape in self.shapes}
+
+    @property
+    def feature_importances(self) -> Floats:
+        """The importance of each column, in the order of `names`."""
+        return np.array([self.importances[name] for name in self.names])
+
+    @property
+    def outputs(self) -> tuple[str, ...]:
+        """What scores are for: the positive class of two, or each class."""
+        return self.label.classes or (self.label.positive,)
+
+    @property
+    def used(self) -> tuple[Shape, ...]:
+        """Shapes of the columns that matter by themselves."""
+        return tuple(shape for shape in self.shapes if shape.importance > 0)
+
+    def __str__(self) -> str:
+        return "\n".join(self.lines())
+
+    def lines(self, most: int | None = None) -> Iterator[str]:
+        """Write importances, and tables of the shapes of so many columns and pairs."""
+        yield from self._said()
+        used, rest = self.used, [shape.column.name for shape in self.shapes if not shape.importance]
+        largest = max((shape.importance for shape in used), default=1.0)
+        rows = [
+            (s.column.name, f"{s.importance:.3g}", "█" * math.ceil(20 * s.importance / largest))
+            for s in used
+        ]
+        pairs = [
+            (" and ".join(p.names), f"{p.importance:.3g}", "(beside theirs)") for p in self.pairs
+        ]
+        if rows or pairs:
+            yield ""
+            yield _table([*rows, *pairs], ("column", "importance", ""))
+        if rest:
+            yield f"Without effect of their own: {', '.join(rest)}."
+        for shape in used[:most]:
+            yield ""
+            yield _table(*_of_shape(shape.merged(), self.outputs))
+        for pair in self.pairs[:most]:
+            yield ""
+            first, second = pair.names
+            yield f"{first} and {second} together, beside their own (± {pair.errors.max():.2g}):"
+            values = [[f"{value:+.3f}" for value in row] for row in pair.values]
+            cells = [[title, *row] for title, row in zip(pair.titles[0], values, strict=True)]
+            yield _table(cells, (first, *pair.titles[1]))
+
+    def _said(self) -> Iterator[str]:
+        label, names = self.label, self.outputs
+        if not (self.used or self.pairs):
+            many = len(names) > 1
+            place = np.argmax(self.constant) if many else self.constant[0] > 0
+            answer = label.names[int(place)]
+            yield f"It always says that {label.column} is {answer}: no column counts."
+            return
+        start = ", ".join(
+            f"{name} {value:+.3g}" for name, value in zip(names, self.constant, strict=True)
+        )
+        if self.is_sum:
+            yield f"A score is the sum of a constant ({start}) and of what each column adds."
+        else:
+            yield (
+                f"A score is no sum over columns: what one does depends on the others. Shown are "
+                f"means over cells of the domain, beside a mean score of {start}."
+            )
+        yield (
+            f"The largest score says what {label.column} is."
+            if len(names) > 1
+            else f"Above 0 the model says that {label.column} is {names[0]}."
+        )
+        yield "Importance: how far a column moves the score, on average over all of its values."
+        if any(shape.errors is not None for shape in self.used):
+            yield "± is a standard error, of noise and of the spread of records (approximate)."
+
+    def plot(self, most: int = PANELS, axes: Sequence[Axes] | None = None) -> Any:
+        """Draw the shapes of the most important columns, with error bands, and of pairs of columns.
+
+        Parameters
+        ----------
+        most : int
+            How many columns are drawn at most, and how many pairs.
+        axes : sequence of Axes, optional
+            Where to draw; as many as there are shapes and pairs to draw. By default of a new
+            figure.
+
+        Returns
+        -------
+        ndarray of Axes
+
+        Raises
+        ------
+        MissingPackageError
+            Without Matplotlib.
+        """
+        extras.check("matplotlib", "a picture of a model")
+        shapes = self.used[:most]
+        pairs = self.pairs[:most]
+        n_panels = len(shapes) + len(pairs)
+        if axes is None:
+            axes = _panels(max(n_panels, 1))
+        panels = np.ravel(np.asarray(axes, dtype=object))
+        if len(panels) < n_panels:
+            raise ValueError(f"{n_panels} panels are drawn, and axes has {len(panels)}")
+        for panel, shape in zip(panels, shapes, strict=False):
+            _draw(panel, shape.merged(), self.outputs)
+        for panel, pair in zip(panels[len(shapes) :], pairs, strict=False):
+            _draw_pair(panel, pair)
+        if not n_panels:
+            panels[0].set_axis_off()
+            panels[0].text(0.5, 0.5, "no column counts", ha="center")
+        return panels
+
+
+_ENDS = ("negative", "positive")
+
+# Asking ------------------------------------------------------------------------------------------
+
+
+def explain(estimator: CodedClassifier, domain: Domain | None = None) -> Explanation:
+    """Return what a fitted learner makes of each column.
+
+    PrivGAM's shapes are its own, with their standard errors. Of other learners the score is asked:
+    where it is a sum over columns, the shapes are what each code adds, of mean 0; where it is not,
+    they are means over cells of the domain.
+
+    Parameters
+    ----------
+    estimator : CodedClassifier
+        Fitted, of this project.
+    domain : Domain, optional
+        What its columns and classes are called; by default its ``schema``'s, or their numbers.
+
+    Returns
+    -------
+    Explanation
+
+    Raises
+    ------
+    NotFittedError
+        If it is not fitted.
+    ModelError
+        If the domain has other columns, or what the learner learned is not released.
+    """
+    if not hasattr(estimator, "_handed_over"):
+        raise ModelError(
+            f"{type(estimator).__name__} can't be explained: only learners of privcurve can; of a "
+            "pipeline or a search, give the fitted learner in it"
+        )
+    check_is_fitted(estimator)
+    fitted = estimator._as_fitted()
+    chosen = fitted._handed_over()._as_fitted()
+    if not chosen._released:
+        raise ModelError(f"{chosen._learner} can't be explained: {chosen._kept_back}")
+    if domain is None:
+        domain = _domain_of(fitted) if fitted.schema is None else fitted.schema.domain
+    if list(domain.n_bins) != fitted._n_codes.tolist():
+        raise ModelError(
+            f"{fitted._learner} was fitted on columns of {fitted._n_codes.tolist()} codes, but the "
+            f"domain has {list(domain.n_bins)}: give the domain that the data were coded by"
+        )
+    chosen, domain = chosen._on_groups(domain)
+    model: Any = getattr(chosen, "model_", None)
+    if hasattr(model, "class_shapes"):
+        constant, values, errors = model.intercepts, model.class_shapes, model.class_errors
+        return _explained(domain, constant, values, errors)
+    if hasattr(model, "intercept_error"):
+        # Stumps are no estimates.
+        errors = [e[None] for e in model.errors] if model.intercept_error > 0 else None
+        constant, values = np.array([model.intercept]), [shape[None] for shape in model.shapes]
+        pairs = tuple(_pair(pair, domain) for pair in model.pairs)
+        return _explained(domain, constant, values, errors, pairs=pairs)
+    effects = Effects.of(_centred(chosen), np.array(domain.n_bins))
+    moves = effects.importances
+    return _explained(domain, effects.constant, effects.values, None, moves, is_sum=effects.is_sum)
+
+
+@dataclass(frozen=True, eq=False)
+class Effects:
+    """How a score moves with the codes of each column, on cells of a domain."""
+
+    constant: Floats  # (n_outputs,)
+    values: tuple[Floats, ...]  # (n_outputs, n_bins), of mean 0
+    importances: tuple[float, ...]
+    is_sum: bool
+
+    @classmethod
+    def of(cls, score: Callable[[Codes], Floats], n_bins: Ints) -> Effects:
+        """Ask a score, of shape (n_rows, n_outputs): on one cell if it is a sum, else on many."""
+        coins = np.random.default_rng(0)
+
+        def draw(n: int) -> Codes:
+            drawn: Codes = coins.integers(n_bins, size=(n, len(n_bins))).astype(code_type(n_bins))
+            return drawn
+
+        of_sum = cls._on(score, draw(1), n_bins)
+        pairs = int(np.prod(np.sort(n_bins)[-2:]))
+        n_probes = min(max(PROBES_A_PAIR * pairs, LEAST_PROBES), MOST_PROBES)
+        probes = draw(n_probes)
+        scores = score(probes)
+        summed = of_sum.constant + sum(
+            values[:, probes[:, j]].T for j, values in enumerate(of_sum.values)
+        )
+        if np.abs(scores - summed).max() <= 1e-9 * (1 + np.abs(scores).max()):
+            return of_sum
+        n_cells = max(min(MOST_SCORES // int(n_bins.sum()), MOST_CELLS), LEAST_CELLS)
+        return replace(cls._on(score, draw(n_cells), n_bins), is_sum=False)
+
+    @classmethod
+    def _on(cls, score: Callable[[Codes], Floats], cells: Codes, n_bins: Ints) -> Effects:
+        constant, values, importances = score(cells).mean(axis=0), [], []
+        for j, width in enumerate(n_bins.tolist()):
+            rows = np.repeat(cells, width, axis=0)
+            rows[:, j] = np.tile(np.arange(width), len(cells))
+            scores = score(rows).reshape(len(cells), width, -1)
+            moved = scores - scores.mean(axis=1, keepdims=True)
+            # Of a column without effect rounding would leave a trace.
+            moved = np.where(np.ptp(scores, axis=1, keepdims=True) > 1e-12, moved, 0.0)
+            values.append(moved.mean(axis=0).T)
+            importances.append(float(np.abs(moved).mean()))
+            if len(cells) == 1:
+                constant = constant + (scores.mean(axis=1)[0] - scores[0, cells[0, j]])
+        return cls(constant, tuple(values), tuple(importances), True)
+
+
+def _centred(learner: CodedClassifier) -> Callable[[Codes], Floats]:
+    """Return its score with a column an output; of many classes their mean changes no decision."""
+
+    def score(codes: Codes) -> Floats:
+        scores: Floats = learner._scores(codes)
+        if scores.ndim == 1:
+            return scores[:, None]
+        return np.asarray(scores - scores.mean(axis=1, keepdims=True))
+
+    return score
+
+
+def _explained(
+    domain: Domain,
+    constant: Floats,
+    values: Sequence[Floats],
+    errors: Sequence[Floats] | None,
+    importances: Sequence[float] | None = None,
+    pairs: tuple[Pair, ...] = (),
+    is_sum: bool = True,
+) -> Explanation:
+    moves = importances or [float(np.abs(v - v.mean(axis=1, keepdims=True)).mean()) for v in values]
+    shapes = [
+        Shape(column, values[j], None if errors is None else errors[j], moves[j])
+        for j, column in enumerate(domain.columns)
+    ]
+    shapes.sort(key=lambda shape: -shape.importance)
+    by_size = sorted(pairs, key=lambda pair: -pair.importance)
+    return Explanation(domain.label, domain.names, constant, tuple(shapes), tuple(by_size), is_sum)
+
+
+def _pair(pair: PairShape, domain: Domain) -> Pair:
+    columns = [domain.columns[j] for j in pair.columns]
+    first, second = (
+        _grouped(column, groups) for column, groups in zip(columns, pair.groups, strict=True)
+    )
+    of_codes = pair.values[np.ix_(*pair.groups)]
+    importance = float(np.abs(of_codes - of_codes.mean()).mean())
+    names = columns[0].name, columns[1].name
+    return Pair(names, (first, second), pair.values, pair.errors, importance)
+
+
+def _grouped(column: Column, groups: Ints) -> tuple[str, ...]:
+    """Name groups of codes: by the range of numbers, or by the first value and how many more."""
+    if column.kind == NUMERIC and (np.diff(groups) >= 0).all():
+        ends = [spelt(end, column.dates, 6) for end in column.in_groups(groups.tolist()).edges]
+        # Missing values have a group of their own, or are in the last one.
+        own = ["missing"] if len(ends) <= groups[-1] + 1 else []
+        return (*(f"{low} to {high}" for low, high in itertools.pairwise(ends)), *own)
+    titles = np.array(_titles(column))
+    names = [titles[groups == group] for group in range(groups.max() + 1)]
+    return tuple(f"{each[0]} +{len(each) - 1}" if len(each) > 1 else each[0] for each in names)
+
+
+def _titles(column: Column) -> tuple[str, ...]:
+    """Name the codes of a column: conditions on numbers, values of categories."""
+    return column.bin_names if column.kind == NUMERIC else column.titles
+
+
+def _domain_of(estimator: CodedClassifier) -> Domain:
+    """Make a domain of a learner's public facts: its columns and codes by their numbers."""
+    n_bins = estimator._n_codes.tolist()
+    names = getattr(estimator, "feature_names_in_", [f"column {j}" for j in range(len(n_bins))])
+    if estimator.bounds is not None:
+        ends = [np.broadcast_to(side, len(n_bins)).tolist() for side in estimator.bounds]
+        columns = [
+            Column(str(name), NUMERIC, (float(low), float(high)), k)
+            for name, k, low, high in zip(names, n_bins, *ends, strict=True)
+        ]
+    else:
+        codes = [tuple((str(c), str(c)) for c in range(k)) for k in n_bins]
+        columns = [
+            Column(str(name), CATEGORICAL, categories=own)
+            for name, own in zip(names, codes, strict=True)
+        ]
+    classes = tuple(map(str, estimator.classes_))
+    label = (
+        Label("the label", *classes) if len(classes) == 2 else Label("the label", classes=classes)
+    )
+    return Domain(tuple(columns), label)
+
+
+# Writing and drawing -----------------------------------------------------------------------------
+
+
+def _table(rows: Sequence[Sequence[str]], header: Sequence[str]) -> str:
+    return tabulate(rows, header, tablefmt="simple", disable_numparse=True)
+
+
+def _of_shape(shape: Shape, outputs: Sequence[str]) -> tuple[list[tuple[str, ...]], list[str]]:
+    cells = [[f"{value:+.3g}" for value in row] for row in shape.values]
+    if shape.errors is not None:
+        cells = [
+            [f"{cell} ± {error:.2g}" for cell, error in zip(row, errors, strict=True)]
+            for row, errors in zip(cells, shape.errors, strict=True)
+        ]
+    header = [shape.column.name, *(outputs if len(cells) > 1 else ["adds"])]
+    return list(zip(shape.titles, *cells, strict=True)), header
+
+
+def _panels(n: int) -> Any:
+    from matplotlib.figure import Figure
+
+    n_rows = math.ceil(n / PANELS_A_ROW)
+    n_columns = min(n, PANELS_A_ROW)
+    size = (PANEL_WIDTH * n_columns, PANEL_HEIGHT * n_rows)
+    figure = Figure(figsize=size, layout="constrained")
+    axes = figure.subplots(n_rows, n_columns, squeeze=False).ravel()
+    for unused in axes[n:]:
+        unused.remove()
+    return axes[:n]
+
+
+def _draw(axes: Axes, shape: Shape, outputs: Sequence[str]) -> None:
+    """Draw a step curve with its band, or points with bars where values have no order."""
+    column = shape.column
+    draw = _draw_steps if column.kind == NUMERIC else _draw_points
+    for k, name in enumerate(outputs):
+        errors = np.zeros_like(shape.values[k]) if shape.errors is None else shape.errors[k]
+        draw(axes, column, shape.values[k], errors, f"C{k}", name)
+    axes.set_title(column.name, fontsize="medium")
+    axes.spines[["top", "right"]].set_visible(False)
+    if len(outputs) > 1:
+        axes.legend(fontsize="small", frameon=False)
+
+
+def _draw_steps(
+    axes: Axes, column: Column, values: Floats, errors: Floats, colour: str, name: str
+) -> None:
+    bins = column.bins
+    edges: Any = np.array(column.edges)
+    if column.dates:
+        edges = np.array([FIRST_DAY + timedelta(days=int(day)) for day in edges])
+    low, high = values - errors, values + errors
+    axes.fill_between(
+        edges, np.append(low[:bins], low[bins - 1]), np.append(high[:bins], high[bins - 1]),
+        step="post", color=colour, alpha=0.25, linewidth=0,
+    )  # fmt: skip
+    steps = np.append(values[:bins], values[bins - 1])
+    axes.step(edges, steps, where="post", color=colour, label=name)
+    axes.axhline(0, color="0.7", linewidth=0.8, zorder=0)
+    if column.missing_bin:
+        place = edges[-1] + (edges[-1] - edges[0]) / 12
+        axes.errorbar(place, values[bins], errors[bins], fmt="o", color=colour)
+        axes.annotate(
+            "missing", (place, values[bins]), xytext=(0, 6), textcoords="offset points",
+            ha="center", fontsize="small",
+        )  # fmt: skip
+
+
+def _draw_points(
+    axes: Axes, column: Column, values: Floats, errors: Floats, colour: str, name: str
+) -> None:
+    # Of many categories those that matter, in the order of the domain.
+    some = np.sort(np.argsort(-np.abs(values), kind="stable")[:MOST_CATEGORIES])
+    places = np.arange(len(some))
+    axes.errorbar(values[some], places, xerr=errors[some], fmt="o", color=colour, label=name)
+    more = len(values) - len(some)
+    axes.set_yticks(places, [column.titles[k] for k in some], fontsize="small")
+    axes.invert_yaxis()
+    axes.axvline(0, color="0.7", linewidth=0.8, zorder=0)
+    if more:
+        axes.set_xlabel(f"and {more} others nearer to 0", fontsize="small")
+
+
+def _draw_pair(axes: Axes, pair: Pair) -> None:
+    reach = float(np.abs(pair.values).max())
+    image = axes.imshow(pair.values, cmap="PuOr", vmin=-reach, vmax=reach, aspect="auto")
+    axes.figure.colorbar(image, ax=axes)
+    for set_ticks, titles in zip((axes.set_yticks, axes.set_xticks), pair.titles, strict=True):
+        set_ticks(range(len(titles)), titles, fontsize="x-small")
+    axes.tick_params(axis="x", rotation=90)
+    axes.set_title(f"{pair.names[0]} and {pair.names[1]}", fontsize="medium")

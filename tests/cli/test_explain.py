@@ -1,0 +1,96 @@
+"""``privcurve explain``: importances, shapes and pictures of a model, by its file alone."""
+
+import json
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+from refusals import refuse
+
+import privcurve
+from privcurve import extras, models
+from privcurve.cli import main
+from privcurve.datasets import Column, Domain, Label
+from privcurve.learners import PrivGAMClassifier
+from privcurve.learners.additive.model import AdditiveModel, PairShape
+from privcurve.models.explain import Effects
+
+TOWNS = ("Oslo", "Rome", "?")
+DOMAIN = Domain(
+    (
+        Column("age", "numeric", (0.0, 80.0), 4, missing_bin=True),
+        Column("town", "categorical", categories=tuple((town, town) for town in TOWNS)),
+        Column("day", "numeric", (18262.0, 19722.0), 2, dates="iso"),
+        Column("idle", "numeric", (0.0, 1.0), 2),
+    ),
+    Label("sick", "no", "yes"),
+)
+
+
+@pytest.fixture
+def model(tmp_path, monkeypatch):
+    """A PrivGAM whose shapes are set by hand."""
+    monkeypatch.chdir(tmp_path)
+    X, y = np.zeros((40, 4), dtype=np.uint8), np.arange(40) % 2
+    fitted = PrivGAMClassifier(n_bins=DOMAIN.n_bins, delta=1e-6, classes=(0, 1)).fit(X, y)
+    shapes = ([-1.0, -1.0, 0.5, 2.0, 0.0], [0.25, -0.25, 0.0], [-0.5, 0.5], [0.0, 0.0])
+    values = tuple(np.array(shape) for shape in shapes)
+    groups = np.array([0, 0, 1, 1, 1]), np.array([0, 1, 1])
+    pair = PairShape((0, 1), groups, np.array([[0.3, -0.3], [0.0, 0.0]]), np.full((2, 2), 0.1))
+    fitted.model_ = AdditiveModel(0.5, 0.1, values, tuple(v * 0 + 0.2 for v in values), (pair,))
+    models.save("model.json", fitted, DOMAIN)
+    return fitted
+
+
+def test_it_tells_importances_shapes_and_pairs(model, capsys):
+    assert main.main(["explain", "model.json"]) == 0
+    told = capsys.readouterr().out
+    for line in (
+        r"day +0\.5 ",
+        r"Without effect of their own: idle\.",
+        r"0 <= age < 40 +-1 ± 0\.2",
+        r"age is missing +\+0 ± 0\.2",
+        "age and town together, beside their own",
+        r"0 to 40 +\+0\.300 +-0\.300",
+    ):
+        assert re.search(line, told), line
+    assert main.main(["explain", "model.json", "--json", "--columns", "1"]) == 0
+    content = json.loads(capsys.readouterr().out)
+    # |values - their mean|, on average: (1.1 + 1.1 + .4 + 1.9 + .1)/5.
+    assert content["importances"]["age"] == pytest.approx(0.92)
+    assert [column["name"] for column in content["columns"]] == ["age"]
+
+
+def test_a_picture_has_the_steps_and_bands_of_the_model(model, capsys):
+    axes = privcurve.load("model.json").explain().plot()
+    assert [panel.get_title() for panel in axes] == ["age", "day", "town", "age and town"]
+    steps, band = axes[0].lines[0], axes[0].collections[0].get_paths()[0].vertices
+    assert steps.get_xydata().tolist() == [[0, -1], [40, 0.5], [60, 2], [80, 2]]
+    assert band[:, 1].max() == 2.2
+    given = np.append(axes[0].figure.subplots(1, 2), None)[:2]
+    assert model.explain(DOMAIN).plot(most=1, axes=given)[1].images
+    assert main.main(["explain", "model.json", "--picture", "shapes.svg", "-q"]) == 0
+    assert capsys.readouterr() == ("", "")
+    assert b"<svg" in Path("shapes.svg").read_bytes()
+
+
+def test_what_can_not_be_explained_is_told(model, tmp_path, capsys, monkeypatch):
+    refuse(tmp_path, capsys, "explain model.json --columns -1", "--columns -1 is negative")
+    refuse(tmp_path, capsys, "explain model.json --picture a.txt", r"ends in \.svg, \.png, \.pdf")
+    refuse(tmp_path, capsys, "explain new.json", "new.json can't be read")
+    with pytest.raises(models.ModelError, match="Pipeline can't be explained: only learners"):
+        privcurve.explain(type("Pipeline", (), {})())
+    with pytest.raises(models.ModelError, match="but the domain has"):
+        model.explain(Domain(DOMAIN.columns[:1], DOMAIN.label))
+    assert not hasattr(PrivGAMClassifier(), "feature_importances_")
+    monkeypatch.setattr(extras.importlib.util, "find_spec", lambda name: None)
+    refuse(tmp_path, capsys, "explain model.json --picture a.svg", r"privcurve\[workflow\]")
+
+
+def test_what_two_rare_codes_do_together_makes_it_no_sum():
+    sizes = np.array([41, 16, 2])
+    for a, b in ((1, 1), (40, 15), (17, 4)):
+        both = Effects.of(lambda X, a=a, b=b: 1.0 * (X[:, [0]] == a) * (X[:, [1]] == b), sizes)
+        assert not both.is_sum
+        assert min(both.importances[:2]) > 0 == both.importances[2]
