@@ -24,6 +24,7 @@ from raw_files import workbook
 from privcurve import models
 from privcurve.cli import main
 from privcurve.datasets import Column, DatasetError, Domain, Label, numbers
+from privcurve.datasets.cells import texts_of
 from privcurve.datasets.description import LabelSpec, Parser
 from privcurve.datasets.errors import Problems
 from privcurve.datasets.frames import encode_frame
@@ -237,7 +238,7 @@ def by_road(road, parser, most):
     records = []
     try:
         for piece in road(described, problems, most):
-            columns = piece.as_lists().columns.values()
+            columns = map(texts_of, piece.columns.values())
             rows = zip(piece.lines, *columns, strict=True)
             records += [(line, *(cell.strip() for cell in cells)) for line, *cells in rows]
     except UnicodeError:

@@ -66,11 +66,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="allow a delta of one over the number of records or more, or deltas that add up to 1",
     )
     option(
-        "--other-records",
-        action="store_true",
-        help="these are other people, although most records are those of another budget ledger",
-    )
-    option(
         "--resume",
         action="store_true",
         help="finish the same release, which was begun and stopped: epsilon is not spent again",
@@ -110,7 +105,6 @@ def run(arguments: argparse.Namespace) -> None:
             seed=arguments.seed,
             output=arguments.output,
             large_delta=arguments.allow_large_delta,
-            other_records=arguments.other_records,
             resume=arguments.resume,
             engine=arguments.engine,
             scheduler=arguments.scheduler,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
@@ -182,21 +182,6 @@ def _numbered(train: Coded, test: Coded | None) -> dict[str, NDArray[np.int32]]:
     return arrays
 
 
-def raw_tables(description: Description) -> Iterator[RawTable]:
-    """Yield all records of a dataset's files, training and test parts, before any coding.
-
-    What can't be read, which loading refuses, is left out.
-    """
-    from privcurve.datasets import readers
-
-    problems = Problems(description.name)
-    files = fetch(description)
-    for part in description.read_parts:
-        for file in files.get(part, (None,)):
-            for table in readers.read(description, file, problems):
-                yield table.as_lists()
-
-
 def checksums(
     files: Mapping[str, Sequence[RawFile]], taken: Mapping[Path, str] | None = None
 ) -> dict[str, str]:
@@ -247,7 +232,7 @@ def _read(
             most = min(first - codes.n_rows, sys.maxsize) if first else None
             for table in readers.read(description, file, problems, most):
                 if watch is not None:
-                    watch(table.as_lists())
+                    watch(table)
                 codes.add(coder.records(description, table))
                 if problems.full:
                     return codes.coded

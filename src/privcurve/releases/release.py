@@ -64,7 +64,6 @@ def release(
     output: Path | None = None,
     releases: Path = RELEASES,
     large_delta: bool = False,
-    other_records: bool = False,
     resume: bool = False,
     engine: str = "",
     scheduler: str | None = None,
@@ -90,8 +89,6 @@ def release(
         Folder of the ledgers.
     large_delta : bool
         Whether δ may be one over the number of records or more, and the deltas of all releases 1.
-    other_records : bool
-        Whether records that are mostly those of another ledger are other people's nevertheless.
     resume : bool
         Whether to finish the last release of the same request that has begun and not ended, with
         the same noise: nothing more is spent.
@@ -139,8 +136,8 @@ def release(
         ledger.check(budget, price, large_delta)
     _check_output(output, home)
     parts = _parts_by(description, engine, scheduler)
-    traces = Traces(ledger, description)
-    data = _data(description, traces, watch)
+    data = _data(description, watch)
+    traces = Traces(ledger, description, data)
     rehearse(request, description, estimator)
 
     token = secrets.token_hex(32) if isinstance(place, Path) else ""
@@ -155,11 +152,11 @@ def release(
             if unfinished is None:
                 ledger.check(budget, price, large_delta)
             with traces.alone():
-                others = traces.check(other_records)
+                traces.check()
                 traces.prepare()
                 # Made no earlier: what is refused leaves nothing.
                 run_seed = place if isinstance(place, int) else seeds.read_or_make(place)
-                facts = _facts(request, data, run_seed, token, others)
+                facts = _facts(request, data, run_seed, token)
                 if unfinished is None:
                     begun = ledger.reserve(budget, price, facts, large_delta)
                 else:
@@ -290,7 +287,7 @@ def _unfinished(ledger: BudgetLedger, request: Request, price: Price) -> Release
 def _check_same(begun: Release, facts: Mapping[str, Any], ledger: Path) -> None:
     """Refuse to finish a release with other records, settings or noise than it was begun with."""
     for key, value in facts.items():
-        if key != "other_records_than" and begun.facts.get(key) != value:
+        if begun.facts.get(key) != value:
             raise ReleaseError(
                 f"release {begun.number} ({ledger}) was begun with another {key}, so it can't be "
                 "resumed: to go on would be another release. Nothing was trained"
@@ -316,25 +313,15 @@ def _parts_by(
 
 
 def _data(
-    description: Description, traces: Traces, watch: Callable[[RawTable], None] | None
+    description: Description, watch: Callable[[RawTable], None] | None
 ) -> Dataset | PartedDataset:
     """Take the data as they are coded, if they are; code them otherwise."""
-
-    def seen(table: RawTable) -> None:
-        for each in (traces.watch, watch):
-            if each is not None:
-                each(table)
-
     folder = CODED / description.name
-    data: Dataset | PartedDataset
     if datasets.is_current(folder):
-        data = datasets.read_coded(folder)
-    elif description.part_rows:
-        data = datasets.prepare(description.name, folder, seen)
-    else:
-        data = datasets.load(description.name, watch=seen)
-    traces.take(data)
-    return data
+        return datasets.read_coded(folder)
+    if description.part_rows:
+        return datasets.prepare(description.name, folder, watch)
+    return datasets.load(description.name, watch=watch)
 
 
 def _check_numbers(home: Path, ledger: BudgetLedger, output: Path | None) -> None:
@@ -371,7 +358,7 @@ def _check_other_ledgers(releases: Path, records: str, data: Dataset | PartedDat
 
 
 def _facts(
-    request: Request, data: Dataset | PartedDataset, seed: Seed, token: str, others: list[str]
+    request: Request, data: Dataset | PartedDataset, seed: Seed, token: str
 ) -> dict[str, Any]:
     """Return what the ledger holds of a release beside its price; for the data owner."""
     return {
@@ -387,8 +374,6 @@ def _facts(
         "sources": dict(data.sources),
         "seed": seeds.named(seed),
         "token": token,
-        # What the data owner says are other records, though most are the same.
-        **({"other_records_than": others} if others else {}),
     }
 
 

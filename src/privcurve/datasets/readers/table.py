@@ -8,9 +8,6 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
-import numpy as np
-
-from privcurve.datasets.cells import texts_of
 from privcurve.datasets.errors import DatasetError, Problems
 from privcurve.schema import nearest
 
@@ -50,14 +47,6 @@ class RawTable:
             return self
         columns = {name: values[:n_records] for name, values in self.columns.items()}
         return replace(self, columns=columns, lines=self.lines[:n_records])
-
-    def as_lists(self) -> RawTable:
-        """Return the same records, with a list in place of each Arrow array."""
-        columns = {
-            name: values if isinstance(values, np.ndarray) else texts_of(values)
-            for name, values in self.columns.items()
-        }
-        return replace(self, columns=columns)
 
     def where(self, row: int) -> str:
         """Say where a record stands."""
