@@ -242,7 +242,7 @@ def test_each_text_of_a_public_file_fits_one_group(folder, texts):
     DRAFT.write_text(drafted(lines, public=True)[1].text)
     report = checked("t")
     assert report.ready
-    assert next(t for t in report.tallies if t.column.name == "x").other == 0
+    assert next(t for t in report.tallies if t.column.name == "x").counts.other == 0
 
 
 def test_what_tells_records_or_people_apart_is_told(folder, capsys):

@@ -447,12 +447,12 @@ def test_a_column_that_is_written_in_another_way_is_told_of(folder, capsys, fitt
     (folder / "new.csv").write_text("age,town,day\n50,Oslo,2020-01-05\n" + rows)
     assert predict() == 0
     first, second, *_ = capsys.readouterr().err.splitlines()
-    assert "97% of the values of 'age' lie outside its bounds, 0 to 100: are they written" in first
-    assert "97% of the values of 'town' fit none of its groups" in second
+    assert "30 of 31 values of 'age' lie above its upper bound, 100: another unit?" in first
+    assert "30 of 31 values of 'town' are 'other': are they spelt" in second
     # Some such values are as they may be.
     (folder / "new.csv").write_text("age,town,day\n" + "50,Oslo,2020-01-05\n" * 30 + rows)
     assert predict() == 0
-    assert "of the values" not in capsys.readouterr().err
+    assert "values of" not in capsys.readouterr().err
 
 
 def test_blanks_may_stand_between_fields(folder, capsys):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -184,6 +185,27 @@ def test_a_wrong_schema_is_refused_at_once(columns, label, hint) -> None:
 def test_what_follows_from_a_schema_is_not_given_twice(table, schema) -> None:
     with pytest.raises(ValueError, match="n_bins follows from the schema"):
         learner(schema, n_bins=4).fit(table, table.Churn)
+
+
+def test_values_in_another_unit_are_told_of_and_leave_no_trace(table, schema) -> None:
+    fitted = learner(schema).fit(table, table.Churn)
+    days = table.assign(tenure=table.tenure * 365 + 101)
+    with pytest.warns(UserWarning, match="all 1,500 values of 'tenure' lie above its upper"):
+        fitted.predict(days)
+    with pytest.warns(UserWarning, match=r"values of 'tenure' lie below .* bound, 0: another unit"):
+        other = learner(schema).fit(table.assign(tenure=-days.tenure), table.Churn)
+    assert vars(other).keys() == vars(fitted).keys()
+    # Missing values lie nowhere, a few records are no sign, and some may be outside.
+    gaps = Schema(COLUMNS, ["No", "Yes"], missing="bin")
+    with pytest.warns(UserWarning, match="all 750 values of 'tenure' lie above"):
+        gaps.encode(days.assign(tenure=days.tenure.where(days.index % 2 == 0)))
+    spelt = Schema({**COLUMNS, "Contract": ["one year", "other"]}, ["No", "Yes"], unknown="other")
+    with pytest.warns(UserWarning, match="all 1,500 values of 'Contract' are 'other': .* spelt"):
+        spelt.encode(table)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        fitted.predict(days.head(9))
+        fitted.predict(days.assign(tenure=days.tenure.where(days.index % 9 > 0, 5)))
 
 
 def test_faults_of_a_fit_name_column_and_row(table, schema) -> None:

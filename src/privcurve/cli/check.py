@@ -72,9 +72,9 @@ def _content(report: Report) -> dict[str, Any]:
             {
                 "name": tally.column.name,
                 "codes": tally.column.n_bins,
-                "clipped": tally.clipped,
-                "other": tally.other,
-                "missing": tally.missing,
+                "clipped": tally.counts.clipped,
+                "other": tally.counts.other,
+                "missing": tally.counts.missing,
             }
             for tally in report.tallies
         ],
@@ -132,17 +132,20 @@ def _shares(report: Report) -> Iterator[str]:
 
 def _crowded(report: Report) -> Iterator[str]:
     """Name the columns of which one bin hides most of the values, and what to write instead."""
+    from privcurve.datasets.columns import spelt
     from privcurve.datasets.drafts import finer
 
     full = [(tally, tally.crowded) for tally in report.tallies if not tally.in_one_bin]
-    crowded = [(tally, code) for tally, code in full if code is not None]
+    crowded = [(tally, bin_) for tally, bin_ in full if bin_ is not None]
     if not crowded:
         return
     yield ""
     yield "  More than half of the values in one bin, which does not tell them apart:"
-    for tally, code in crowded[:_NAMED]:
-        share = tally.in_bins[code] / tally.n_there
-        yield f"    {tally.column.bin_names[code]}: {share:.1%}. {finer(tally.column)}"
+    for tally, (code, share, often) in crowded[:_NAMED]:
+        others = (
+            "" if often is None else f" of those that are not {spelt(often, tally.column.dates)}"
+        )
+        yield f"    {tally.column.bin_names[code]}: {share:.1%}{others}. {finer(tally.column)}"
     if len(crowded) > _NAMED:
         yield f"    … and {len(crowded) - _NAMED} more columns"
     yield "  The proposal follows from the public bounds alone. It can win back what privcurve"
@@ -152,10 +155,10 @@ def _crowded(report: Report) -> Iterator[str]:
 def _cells(tally: Tally) -> Iterator[str]:
     numeric = tally.column.bounds is not None
     for key, count, meant in (
-        ("clipped", tally.clipped, numeric),
-        ("other", tally.other, not numeric),
-        ("missing", tally.missing, True),
+        ("clipped", tally.counts.clipped, numeric),
+        ("other", tally.counts.other, not numeric),
+        ("missing", tally.counts.missing, True),
     ):
-        share = tally.share(count)
+        share = tally.counts.share(count)
         mark = "!" if share > _NOTED[key] else " "
         yield f"{share:>6.1%}{mark}" if meant else f"{'–':>6} "

@@ -164,7 +164,9 @@ def _header(arguments: argparse.Namespace, model: Model) -> list[str]:
 
 def _told(arguments: argparse.Namespace, answers: _Answers, records: NewRecords) -> int:
     """Remark on the answers, and return the exit code."""
-    remarks, counts, n = list(records.lost.remarks()), answers.counts, answers.counts.total()
+    from privcurve.datasets.counts import warnings_of
+
+    remarks, counts, n = list(warnings_of(records.counts)), answers.counts, answers.counts.total()
     if len(counts) == 1 and n > 1:
         (label,) = counts
         more = answers.model.has_probabilities > answers.probabilities

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from privcurve.coding import Codes, code_between, code_type
 from privcurve.datasets.cells import as_read, distinct, texts_of
 from privcurve.datasets.columns import MISSING, NUMERIC, OTHER, Column
+from privcurve.datasets.counts import ColumnCounts
 from privcurve.datasets.errors import Problems
 from privcurve.datasets.numbers import Amounts, Markers, amount_of, dates, numbers, ungrouped
 from privcurve.datasets.readers.table import RawTable
@@ -28,17 +29,67 @@ _LEADING_ZERO = re.compile(r"[+-]?0\d")
 
 
 class Coded(NamedTuple):
-    """Codes, labels, and how many values had to be clipped."""
+    """Codes and labels."""
 
     X: Codes  # (n_rows, n_columns)
     y: NDArray[np.int8]  # (n_rows,): −1 or +1; of more than two classes 0, 1, …
-    # (n_columns,): how many values of each column lay outside its bounds, of all records that were
-    # read.
-    clipped: NDArray[np.int64]
     n_read: int  # how many records were read; of those, X and y may be a part
     rows: NDArray[np.intp]  # (n_rows,): their places among those that were read
     # Whose records those that were read are; empty where each is another person's.
     persons: Sequence[str] = ()
+
+
+class CodedValues(NamedTuple):
+    """Values of a column, and their codes."""
+
+    codes: NDArray[np.int64]  # (n_rows,): −1 where there is none
+    absent: NDArray[np.bool_]  # (n_rows,): whether each is missing
+    wrong: Mapping[int, str]  # by row what is there and has no code: a text, or a fault of a number
+    amounts: NDArray[np.float64] | None = None  # (n_rows,): of a numeric column
+
+
+class ColumnCoder:
+    """Codes the values of a column, and counts what becomes of them."""
+
+    def __init__(self, domain: Domain, column: Column) -> None:
+        self.column = column
+        self.counts = ColumnCounts(column)
+        self._domain = domain
+        self._texts = None if column.kind == NUMERIC else TextCodes(domain, column)
+
+    def code(self, values: Any) -> CodedValues:
+        """Return the codes of some values."""
+        coded = self._numbers(values) if self._texts is None else self._categories(values)
+        self.counts.n += len(values)
+        self.counts.missing += int(coded.absent.sum())
+        self.counts.gaps += int((coded.absent & (coded.codes < 0)).sum())
+        return coded
+
+    def _numbers(self, values: Any) -> CodedValues:
+        column = self.column
+        if column.bounds is None:
+            raise ValueError(f"the column {column.name!r} is not numeric")
+        numbers, absent, wrong = amounts(self._domain, column, values)
+        self.counts.below += int(np.count_nonzero(numbers < column.bounds[0]))
+        self.counts.above += int(np.count_nonzero(numbers > column.bounds[1]))
+        codes = code_between(numbers, column.edges)
+        codes[absent] = column.bins if column.missing_bin else -1
+        codes[list(wrong)] = -1
+        return CodedValues(codes, absent, wrong, numbers)
+
+    def _categories(self, values: Any) -> CodedValues:
+        column, coder = self.column, self._texts
+        assert coder is not None
+        cells, places = distinct(texts(self._domain, column, values))
+        words = [(cell or "").strip() for cell in cells]
+        each = np.array(coder.of(cells), dtype=np.int64)
+        titles = np.array([*column.titles, ""])[each]
+        absent = (titles == MISSING) | (
+            (each < 0) & np.array([word in ("", *self._domain.missing) for word in words])
+        )
+        self.counts.other += int(np.count_nonzero((titles == OTHER)[places]))
+        rows = np.flatnonzero(((each < 0) & ~absent)[places]).tolist()
+        return CodedValues(each[places], absent[places], {row: words[places[row]] for row in rows})
 
 
 class Coder:
@@ -46,87 +97,76 @@ class Coder:
 
     `path` is where the fate of values is decided, for messages. `problems` is told of each value
     that has no code (missing, not a number, an unknown category or label), with column, value,
-    line, and the YAML file. Its code is then 0.
+    line, and the YAML file. Its code is then 0. `counts` has what became of the values by column.
     """
 
     def __init__(self, domain: Domain, path: object, problems: Problems) -> None:
         self._domain, self._path, self._problems = domain, path, problems
-        self._columns = [
-            (column, None if column.kind == NUMERIC else TextCodes(domain, column))
-            for column in domain.columns
-        ]
+        self._columns = [ColumnCoder(domain, column) for column in domain.columns]
         self._type = code_type(domain.n_bins)
+        self.counts = [column.counts for column in self._columns]
 
-    def columns(self, table: RawTable) -> tuple[Codes, NDArray[np.int64]]:
-        """Return the codes of some records, and how many values of each column were clipped."""
+    def columns(self, table: RawTable) -> Codes:
+        """Return the codes of some records."""
         X: NDArray[Any] = np.empty((len(table.lines), len(self._columns)), dtype=self._type)
-        clipped = np.zeros(len(self._columns), dtype=np.int64)
-        for j, (column, codes) in enumerate(self._columns):
-            if codes is None:
-                X[:, j], clipped[j] = self._numeric(table, column)
-            else:
-                X[:, j] = self._categories(table, column, codes)
-        return X, clipped
+        for j, coder in enumerate(self._columns):
+            coded = coder.code(table.columns[coder.column.name])
+            refuse = self._refuse_number if coder.column.kind == NUMERIC else self._refuse_text
+            for row in np.flatnonzero(coded.codes < 0).tolist():
+                refuse(table, coder.column, row, coded.wrong.get(row))
+                if self._problems.full:
+                    break
+            X[:, j] = np.maximum(coded.codes, 0)
+        return X
 
     def records(self, description: Description, table: RawTable) -> Coded:
         """Code some records with their labels."""
-        X, clipped = self.columns(table)
+        X = self.columns(table)
         n, persons = len(X), self.persons(description, table)
-        return Coded(X, self.labels(description, table), clipped, n, np.arange(n), persons)
+        return Coded(X, self.labels(description, table), n, np.arange(n), persons)
 
-    def _numeric(self, table: RawTable, column: Column) -> tuple[NDArray[np.int64], int]:
-        values, absent, wrong = amounts(self._domain, column, table.columns[column.name])
-        if absent.any() and not column.missing_bin:
-            for row in np.flatnonzero(absent).tolist():
-                self._problems.refuse(
-                    table.lines[row],
-                    f"{table.where(row)}: {column.name!r} is missing.",
-                    "Correct the file; or decide that missing values have a bin of their own: "
-                    f"missing: bin in {self._path}.",
-                    (column.name, "missing"),
-                )
-        for row, fault in wrong.items():
+    def _refuse_number(self, table: RawTable, column: Column, row: int, fault: str | None) -> None:
+        if fault is None:
             self._problems.refuse(
                 table.lines[row],
-                f"{table.where(row)}: {column.name!r} is {fault}.",
-                "Correct the file; if the column does not hold "
-                f"{'such dates' if column.dates else 'numbers'}, describe it as "
-                f"{'of another format' if column.dates else 'categorical'} in {self._path}.",
-                (column.name, fault),
+                f"{table.where(row)}: {column.name!r} is missing.",
+                "Correct the file; or decide that missing values have a bin of their own: "
+                f"missing: bin in {self._path}.",
+                (column.name, "missing"),
             )
-        codes, n_clipped = bin_codes(values, column)
-        codes[absent | np.isnan(values)] = column.bins if column.missing_bin else 0
-        return codes, n_clipped
+            return
+        self._problems.refuse(
+            table.lines[row],
+            f"{table.where(row)}: {column.name!r} is {fault}.",
+            "Correct the file; if the column does not hold "
+            f"{'such dates' if column.dates else 'numbers'}, describe it as "
+            f"{'of another format' if column.dates else 'categorical'} in {self._path}.",
+            (column.name, fault),
+        )
 
-    def _categories(self, table: RawTable, column: Column, codes: TextCodes) -> NDArray[np.int64]:
-        path = self._path
-        cells, places = distinct(texts(self._domain, column, table.columns[column.name]))
-        each = np.array(codes.of(cells), dtype=np.int64)
-        for row, cell in self._without_code(each < 0, places):
-            where, line = table.where(row), table.lines[row]
-            text = (cells[cell] or "").strip()
-            if text in ("", *self._domain.missing):
-                remedy = f"list {MISSING!r}"
-                if MISSING in column.codes:
-                    remedy = f"add {text!r} to missing"
-                self._problems.refuse(
-                    line,
-                    f"{where}: {column.name!r} is missing, which is not one of its categories.",
-                    f"Correct the file; or decide that missing values are a category, and {remedy} "
-                    f"in {path}.",
-                    (column.name, "missing"),
-                )
-            else:
-                self._problems.refuse(
-                    line,
-                    f"{where}: {column.name!r} is {text!r}, which is not one of its "
-                    f"categories{nearest(text, column.codes)}",
-                    "Correct the file; or decide from what is public (a codebook, a list of "
-                    "towns), not from the records, which values there can be: list all of them in "
-                    f"{path}, or set unknown: other there and list the category 'other'.",
-                    (column.name, text),
-                )
-        return np.maximum(each, 0)[places]
+    def _refuse_text(self, table: RawTable, column: Column, row: int, text: str | None) -> None:
+        where, line, path = table.where(row), table.lines[row], self._path
+        if text is None:
+            remedy = f"list {MISSING!r}"
+            if MISSING in column.codes:
+                remedy = "add '' to missing"
+            self._problems.refuse(
+                line,
+                f"{where}: {column.name!r} is missing, which is not one of its categories.",
+                f"Correct the file; or decide that missing values are a category, and {remedy} "
+                f"in {path}.",
+                (column.name, "missing"),
+            )
+            return
+        self._problems.refuse(
+            line,
+            f"{where}: {column.name!r} is {text!r}, which is not one of its "
+            f"categories{nearest(text, column.codes)}",
+            "Correct the file; or decide from what is public (a codebook, a list of "
+            "towns), not from the records, which values there can be: list all of them in "
+            f"{path}, or set unknown: other there and list the category 'other'.",
+            (column.name, text),
+        )
 
     def labels(self, description: Description, table: RawTable) -> NDArray[np.int8]:
         """Return the labels of some records: −1 and +1; of more than two classes 0, 1, …."""
@@ -174,18 +214,6 @@ class Coder:
             yield row, places[row]
             if self._problems.full:
                 return
-
-
-def bin_codes(values: NDArray[np.float64], column: Column) -> tuple[NDArray[np.int64], int]:
-    """Return the bins of numbers, clipped to a column's bounds, and how many were outside.
-
-    A value on an edge belongs to the bin above it; the upper bound to the last bin.
-    """
-    if column.bounds is None:
-        raise ValueError(f"the column {column.name!r} is not numeric")
-    low, high = column.bounds
-    n_clipped = int(np.count_nonzero((values < low) | (values > high)))
-    return code_between(values, column.edges), n_clipped
 
 
 def amounts(domain: Domain, column: Column, values: Any) -> Amounts:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from datetime import date
@@ -12,6 +13,7 @@ import numpy as np
 from privcurve.coding import Codes, code_type
 from privcurve.datasets.cells import ABSENT, NoColumnError, as_read, refusals
 from privcurve.datasets.columns import Column
+from privcurve.datasets.counts import warnings_of
 from privcurve.datasets.encode import Coder
 from privcurve.datasets.errors import DatasetError, Problems
 from privcurve.datasets.readers.table import DECIDED, RawTable, at_once, lacking
@@ -49,11 +51,16 @@ def encode_frame(domain: Domain, frame: Any) -> Codes:
     ------
     DatasetError
         If a column is not there, or values have no code: naming up to twenty of them.
+
+    Warns
+    -----
+    UserWarning
+        If nearly all values of a column lie outside its bounds, or are ``other``.
     """
     problems = Problems(FRAME, is_file=True)
     coder = Coder(domain, DECIDED, problems)
     if isinstance(frame, RawTable):
-        codes = coder.columns(frame)[0]
+        codes = coder.columns(frame)
         problems.check()
         return codes
     columns = _columns(domain, frame)
@@ -62,11 +69,13 @@ def encode_frame(domain: Domain, frame: Any) -> Codes:
     start = 0
     for table in _tables(domain, columns, n_rows):
         stop = start + len(table.lines)
-        codes[start:stop] = coder.columns(table)[0]
+        codes[start:stop] = coder.columns(table)
         if problems.full:
             break
         start = stop
     problems.check()
+    for warning in warnings_of(coder.counts):
+        warnings.warn(warning, stacklevel=3)
     return codes
 
 

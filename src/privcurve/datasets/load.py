@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from privcurve.coding import code_type, of_each
 from privcurve.datasets.catalogue import describe
 from privcurve.datasets.columns import spelt
+from privcurve.datasets.counts import ColumnCounts
 from privcurve.datasets.dataset import Dataset, PartedDataset, checksum, origin, save
 from privcurve.datasets.description import RANDOM, TEST, TRAIN, Description, Records
 from privcurve.datasets.domain import Domain
@@ -139,15 +140,15 @@ def _loaded(
     sources = checksums(files, own)
     problems = Problems(name)
     first = description.records.first
-    train = _read(description, files, description.parts, problems, sink, first, watch)
-    test = None
+    train, counts = _read(description, files, description.parts, problems, sink, first, watch)
+    test, test_counts = None, list[ColumnCounts]()
     if description.n_test:
         growing = _Growing(description, (TEST,))
-        test = _read(description, files, (TEST,), problems, growing, watch=watch)
+        test, test_counts = _read(description, files, (TEST,), problems, growing, watch=watch)
         _check_kept(description, test, problems, test=True)
-    clipped = {TRAIN: _clipped_shares(description, TRAIN, train, problems)}
+    clipped = {TRAIN: _clipped_shares(description, TRAIN, counts, problems)}
     if test is not None:
-        clipped[TEST] = _clipped_shares(description, TEST, test, problems)
+        clipped[TEST] = _clipped_shares(description, TEST, test_counts, problems)
     train = _sampled(description, train, problems)
     problems.check()
     more: dict[str, Any] = {} if test is None else {"X_test": test.X, "y_test": test.y}
@@ -160,8 +161,8 @@ def _loaded(
         **more,
         **({} if unit is None else {"at_most": unit.at_most}),
         "checksum": sink.checksum(description.domain, train, more),
-        "n_clipped": int(train.clipped.sum()),
-        "n_clipped_test": 0 if test is None else int(test.clipped.sum()),
+        "n_clipped": sum(one.clipped for one in counts),
+        "n_clipped_test": sum(one.clipped for one in test_counts),
         "clipped": clipped,
         "sources": sources,
         "origin": made_from,
@@ -217,7 +218,7 @@ def _read(
     codes: Sink,
     first: int = 0,
     watch: Callable[[RawTable], None] | None = None,
-) -> Coded:
+) -> tuple[Coded, list[ColumnCounts]]:
     """Read and code the files of some parts one after another, up to so many records.
 
     Of each person those that the unit of the description keeps are returned.
@@ -235,15 +236,15 @@ def _read(
                     watch(table)
                 codes.add(coder.records(description, table))
                 if problems.full:
-                    return codes.coded
+                    return codes.coded, coder.counts
             if first and codes.n_rows == first:
-                return codes.coded
+                return codes.coded, coder.counts
         _check_size(description, part, codes.n_rows + problems.lost - before, problems)
     if first:
         problems.add(
             f"records: first is {first}, but there are {codes.n_rows} (in {description.path})"
         )
-    return codes.coded
+    return codes.coded, coder.counts
 
 
 class _Growing:
@@ -256,7 +257,6 @@ class _Growing:
         self._expected = (0 if parts else description.records.first) or sum(sizes)
         self._X = np.empty((0, len(domain.columns)), dtype=code_type(domain.n_bins))
         self._y = np.empty(0, dtype=np.int8)
-        self._clipped = np.zeros(len(domain.columns), dtype=np.int64)
         self._unit = description.unit
         self._persons: list[str] = []
 
@@ -271,7 +271,6 @@ class _Growing:
             self._X.resize((room, self._X.shape[1]), refcheck=False)
             self._y.resize(room, refcheck=False)
         self._X[self.n_rows : end], self._y[self.n_rows : end] = piece.X, piece.y
-        self._clipped += piece.clipped
         self.n_rows = end
 
     @property
@@ -280,7 +279,7 @@ class _Growing:
         if self._unit is not None:
             rows = of_each(self._persons, self._unit.at_most, self._unit.seed)
             X, y = X[rows], y[rows]
-        return Coded(X, y, self._clipped, self.n_rows, rows, self._persons)
+        return Coded(X, y, self.n_rows, rows, self._persons)
 
     def checksum(self, domain: Domain, train: Coded, more: Mapping[str, NDArray[Any]]) -> str:
         """Return the checksum of all arrays."""
@@ -347,17 +346,18 @@ def _check_kept(description: Description, coded: Coded, problems: Problems, test
 
 
 def _clipped_shares(
-    description: Description, part: str, coded: Coded, problems: Problems
+    description: Description, part: str, counts: Sequence[ColumnCounts], problems: Problems
 ) -> dict[str, float]:
     """Return the share of clipped values of each column that has any.
 
     Columns of which most values were clipped are told of, if that is not expected.
     """
     shares = {}
-    for column, count in zip(description.domain.columns, coded.clipped.tolist(), strict=True):
-        if not count:
+    for one in counts:
+        column = one.column
+        if not one.clipped:
             continue
-        share = shares[column.name] = count / coded.n_read
+        share = shares[column.name] = one.share(one.clipped)
         if share > REFUSED and column.name not in description.clipped:
             bounds = " to ".join(column.ends(_DIGITS))
             problems.add(

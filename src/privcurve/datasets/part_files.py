@@ -41,7 +41,6 @@ class PartWriter:
         self._n_buffered = 0
         self._labels: list[NDArray[np.int8]] = []
         self._sizes: list[int] = []
-        self._clipped = np.zeros(shape[0], dtype=np.int64)
         self._checksum = Checksum(domain)
         self._checksum.begin("X", self._buffer.dtype, (self._n_rows, shape[0]))
         self.n_rows = 0
@@ -71,7 +70,6 @@ class PartWriter:
         assert not piece.persons
         self._checksum.add(piece.X)
         self._labels.append(piece.y)
-        self._clipped += piece.clipped
         self.n_rows += len(piece.y)
         rows = piece.X.T
         while rows.shape[1]:
@@ -95,12 +93,12 @@ class PartWriter:
 
     @property
     def coded(self) -> Coded:
-        """Labels of all records, and what was clipped; codes are in the files."""
+        """Labels of all records; codes are in the files."""
         if self._n_buffered:
             self._write()
         y = np.concatenate(self._labels) if self._labels else np.empty(0, dtype=np.int8)
         none = np.empty((0, len(self._buffer)), dtype=self._buffer.dtype)
-        return Coded(none, y, self._clipped, self.n_rows, np.empty(0, dtype=np.intp))
+        return Coded(none, y, self.n_rows, np.empty(0, dtype=np.intp))
 
     def checksum(self, domain: Domain, train: Coded, more: Mapping[str, NDArray[Any]]) -> str:
         """Return the checksum that the same records have in one memory."""

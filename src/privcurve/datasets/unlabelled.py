@@ -16,8 +16,9 @@ from numpy.typing import NDArray
 
 from privcurve.coding import Codes
 from privcurve.datasets.cells import text_of, texts_of
+from privcurve.datasets.counts import ColumnCounts
 from privcurve.datasets.description import DELIMITED, EXCEL, PARQUET, Parser
-from privcurve.datasets.domain import CATEGORICAL, NUMERIC, OTHER, Domain
+from privcurve.datasets.domain import Domain
 from privcurve.datasets.encode import Coder
 from privcurve.datasets.errors import DatasetError, Problems, Skipped
 from privcurve.datasets.fetch import RawFile
@@ -29,46 +30,11 @@ from privcurve.datasets.readers.table import RawTable, Unlabelled, lacking
 EXCEL_ENDINGS = (".xlsx", ".xls")
 ENCODING = Parser(DELIMITED).encoding
 STDIN = Path("-")
-# Of so many records this share tells that a column is written in another way.
-_FEW = 10
-_NEARLY_ALL = 0.95
 _JSON = (
     " It is JSON, it seems: write its records as CSV or Parquet (in pandas, read_json and to_csv)."
 )
 # Lines of the file in which the names of columns end.
 _MOST_OF_HEADER = 100
-
-
-class Lost:
-    """How many values of each column lay outside its bounds, or were ``other``."""
-
-    def __init__(self, domain: Domain) -> None:
-        self._columns = domain.columns
-        self._n = 0
-        self._outside = np.zeros(len(domain.columns), dtype=np.int64)
-        self._others = np.zeros(len(domain.columns), dtype=np.int64)
-
-    def add(self, codes: Codes, clipped: NDArray[np.int64]) -> None:
-        """Count some more records."""
-        self._n += len(codes)
-        self._outside += clipped
-        for j, column in enumerate(self._columns):
-            if column.kind == CATEGORICAL and OTHER in column.titles:
-                self._others[j] += np.count_nonzero(codes[:, j] == column.titles.index(OTHER))
-
-    def remarks(self) -> Iterator[str]:
-        """Name the columns of which nearly nothing is left: they may be written in another way."""
-        counts = np.maximum(self._outside, self._others).tolist()
-        for column, count in zip(self._columns, counts, strict=True):
-            if self._n < _FEW or count < _NEARLY_ALL * self._n:
-                continue
-            what, how = f"fit none of its groups but {OTHER!r}", "spelling, leading zeros"
-            if column.kind == NUMERIC:
-                what, how = f"lie outside its bounds, {' to '.join(column.ends())}", "the unit"
-            yield (
-                f"{count / self._n:.0%} of the values of {column.name!r} {what}: are they written "
-                f"as the model takes them ({how})?"
-            )
 
 
 @dataclass(frozen=True)
@@ -90,7 +56,7 @@ class NewRecords:
     # Some records after another; it raises `DatasetError` where a value has no code and is not
     # skipped.
     parts: Iterator[Part]
-    lost: Lost  # of the records that were read, what their codes do not tell
+    counts: Sequence[ColumnCounts]  # of the records that were read so far, by column
 
 
 def read_codes(
@@ -200,26 +166,25 @@ def _new(
     read: Callable[[Problems], Iterator[RawTable]],
     watch: Callable[[RawTable], None] | None,
 ) -> NewRecords:
-    lost = Lost(described.domain)
-    return NewRecords(ignored, _coded(described, skip, read, lost, watch), lost)
+    skipped = Skipped(described.name, is_file=True)
+    problems = skipped if skip else Problems(described.name, is_file=True)
+    coder = Coder(described.domain, described.path, problems)
+    parts = _coded(described, coder, problems, skipped, read(problems), watch)
+    return NewRecords(ignored, parts, coder.counts)
 
 
 def _coded(
     described: Unlabelled,
-    skip: bool,
-    read: Callable[[Problems], Iterator[RawTable]],
-    lost: Lost,
+    coder: Coder,
+    problems: Problems,
+    skipped: Skipped,
+    tables: Iterator[RawTable],
     watch: Callable[[RawTable], None] | None,
 ) -> Iterator[Part]:
-    skipped = Skipped(described.name, is_file=True)
-    problems = skipped if skip else Problems(described.name, is_file=True)
-    n_columns = len(described.domain.columns)
     try:
-        coder = Coder(described.domain, described.path, problems)
-        for table in read(problems):
-            codes, clipped = coder.columns(table)
+        for table in tables:
+            codes = coder.columns(table)
             problems.check()
-            lost.add(codes, clipped)
             yield _part(described, table, codes, skipped.rows)
             if watch is not None:
                 watch(table)
@@ -229,7 +194,8 @@ def _coded(
     if skipped.rows:
         # Records of another width at the end of the file.
         none = RawTable(described.name, {name: [] for name in described.copied}, range(0))
-        yield _part(described, none, np.empty((0, n_columns), np.uint8), skipped.rows)
+        no_codes = np.empty((0, len(coder.counts)), np.uint8)
+        yield _part(described, none, no_codes, skipped.rows)
 
 
 def _part(described: Unlabelled, table: RawTable, codes: Codes, rows: dict[int, list[str]]) -> Part:

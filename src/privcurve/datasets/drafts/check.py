@@ -15,17 +15,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privcurve import schema
-from privcurve.coding import MIXED, MIXED_HIGH, PRIVATE
+from privcurve.coding import MIXED, MIXED_HIGH, PRIVATE, code_between
 from privcurve.datasets import catalogue, readers
 from privcurve.datasets.blanks import blanks
 from privcurve.datasets.build import build
 from privcurve.datasets.cells import counted, texts_of
+from privcurve.datasets.counts import FEW
 from privcurve.datasets.description import TEST, Description, LabelSpec, Records
 from privcurve.datasets.domain import MISSING, NUMERIC, OTHER, Column, Domain
 from privcurve.datasets.drafts.columns import FINE
 from privcurve.datasets.drafts.profile import count_some
 from privcurve.datasets.drafts.text import flow
-from privcurve.datasets.encode import TextCodes, amounts, bin_codes, labels, texts
+from privcurve.datasets.encode import ColumnCoder, labels
 from privcurve.datasets.errors import DatasetError, Problems
 from privcurve.datasets.fetch import fetch
 from privcurve.datasets.load import REFUSED, checksums, load
@@ -44,8 +45,6 @@ _UNDECIDED = {"positive": "\0+", "negative": "\0-", "classes": ["\0+", "\0-", "\
 # Different values without a code that are counted one by one, and that are shown.
 MOST_REFUSED = 1000
 _SHOWN = 5
-# Fewer values may be in one bin by chance.
-FEW = 10
 
 
 class Fault(NamedTuple):
@@ -76,96 +75,73 @@ class Refused:
         return shown + (f" and {'over ' if self.more else ''}{rest:,} more" if rest else "")
 
 
-@dataclass
 class Tally(Refused):
-    """What becomes of the values of a column."""
+    """What becomes of the values of a column, and which of them a bin does not tell apart."""
 
-    column: Column = field(kw_only=True)
-    domain: Domain = field(kw_only=True)
-    clipped: int = 0  # values outside the bounds
-    other: int = 0  # of the group `other`
-    missing: int = 0
-    gaps: int = 0  # of the missing values, those that the column has no code for
-    lowest: float = math.inf
-    highest: float = -math.inf
-
-    def __post_init__(self) -> None:
-        bins = self.column.bins
+    def __init__(self, domain: Domain, column: Column) -> None:
+        super().__init__()
+        self.column, self.decimal = column, domain.decimal
+        self._coder = ColumnCoder(domain, column)
+        self.counts = self._coder.counts
         # Values of a numeric column by its bins, missing ones left out.
-        self.in_bins: NDArray[np.int64] = np.zeros(bins, dtype=np.int64)
+        self.in_bins: NDArray[np.int64] = np.zeros(column.bins, dtype=np.int64)
         # Of the values of each bin, clipped to the bounds.
-        self._lowest, self._highest = np.full(bins, math.inf), np.full(bins, -math.inf)
+        self._lowest = np.full(column.bins, math.inf)
+        self._highest = np.full(column.bins, -math.inf)
+        self._often: Counter[float] = Counter()  # frequent values, clipped, with their counts
 
-    @property
-    def n_there(self) -> int:
-        """How many values are there."""
-        return self.n - self.missing
+    def add(self, values: Any) -> None:
+        """Count some more values."""
+        self.n += len(values)
+        coded = self._coder.code(values)
+        if coded.amounts is None:
+            self.refuse(Counter(coded.wrong.values()))
+            return
+        cells = texts_of(values) if coded.wrong else []
+        self.refuse(Counter(str(cells[row]).strip() for row in coded.wrong))
+        there = ~coded.absent & (coded.codes >= 0)
+        numbers, codes = coded.amounts[there], coded.codes[there]
+        self.in_bins += np.bincount(codes, minlength=len(self.in_bins))
+        within = np.clip(numbers, *(self.column.bounds or (-math.inf, math.inf)))
+        np.minimum.at(self._lowest, codes, within)
+        np.maximum.at(self._highest, codes, within)
+        different, counts = np.unique(within, return_counts=True)
+        often = np.argsort(-counts, kind="stable")[:FEW]
+        self._often.update(
+            dict(zip(different[often].tolist(), counts[often].tolist(), strict=True))
+        )
 
     @property
     def in_one_bin(self) -> bool:
         """Whether all values are in one bin, so that they tell nothing apart."""
-        return self.n_there >= FEW and np.count_nonzero(self.in_bins) == 1
+        return self.counts.n_there >= FEW and np.count_nonzero(self.in_bins) == 1
 
     @property
-    def crowded(self) -> int | None:
-        """The bin that hides how more than half of the values differ; None if there is none.
+    def crowded(self) -> tuple[int, float, float | None] | None:
+        """The bin that hides how more than half of the values differ, and their share.
 
-        One that holds a single value, however often, hides nothing: no other bins tell more.
+        The most frequent value is left out where it is most of its bin; then it is the third entry.
+        A bin of a single value, however often it is there, hides nothing: no other bins tell more.
         """
-        if self.n_there < FEW or not self.in_bins.any():
+        n_there, in_bins, left_out = self.counts.n_there, self.in_bins, None
+        if n_there < FEW or not in_bins.any():
             return None
-        fullest = int(self.in_bins.argmax())
-        hides = self._lowest[fullest] < self._highest[fullest]
-        return fullest if hides and 2 * self.in_bins[fullest] > self.n_there else None
+        often, count = self._often.most_common(1)[0]
+        fullest = int(in_bins.argmax())
+        if 2 * count > in_bins[fullest]:
+            its_bin = int(code_between(np.array([often]), self.column.edges)[0])
+            in_bins = in_bins - count * (np.arange(len(in_bins)) == its_bin)
+            n_there, fullest, left_out = n_there - count, int(in_bins.argmax()), often
+        hides = n_there >= FEW and self._lowest[fullest] < self._highest[fullest]
+        share = float(in_bins[fullest]) / max(n_there, 1)
+        return (fullest, share, left_out) if hides and share > 0.5 else None
 
     @property
     def is_lost(self) -> bool:
         """Whether values that differ are all in one bin, or all of no category that is listed."""
         if self.column.kind == NUMERIC:
-            return self.in_one_bin and self.lowest < self.highest
-        return FEW <= self.n_there == self.other
-
-    def share(self, count: int) -> float:
-        """Return a count as a share of all records."""
-        return count / self.n if self.n else 0.0
-
-    def add(self, values: Any) -> None:
-        """Count some more values."""
-        self.n += len(values)
-        (self._numbers if self.column.kind == NUMERIC else self._texts)(values)
-
-    def _numbers(self, values: Any) -> None:
-        numbers, absent, wrong = amounts(self.domain, self.column, values)
-        n_absent = int(absent.sum())
-        self.missing += n_absent
-        self.gaps += 0 if self.column.missing_bin else n_absent
-        there = numbers[~np.isnan(numbers)]
-        codes, n_clipped = bin_codes(there, self.column)
-        self.lowest = min(self.lowest, there.min(initial=math.inf))
-        self.highest = max(self.highest, there.max(initial=-math.inf))
-        self.clipped += n_clipped
-        self.in_bins += np.bincount(codes, minlength=len(self.in_bins))
-        within = np.clip(there, *(self.column.bounds or (-math.inf, math.inf)))
-        np.minimum.at(self._lowest, codes, within)
-        np.maximum.at(self._highest, codes, within)
-        cells = texts_of(values) if wrong else []
-        self.refuse(Counter(str(cells[row]).strip() for row in wrong))
-
-    def _texts(self, values: Any) -> None:
-        column = self.column
-        codes = TextCodes(self.domain, column)
-        refused: Counter[str] = Counter()
-        for cell, count in counted(texts(self.domain, column, values)):
-            (code,) = codes.of([cell])
-            text = (cell or "").strip()
-            if code < 0 and text not in ("", *self.domain.missing):
-                refused[text] += count
-            elif code < 0 or column.titles[code] == MISSING:
-                self.missing += count
-                self.gaps += count if code < 0 else 0
-            elif column.titles[code] == OTHER:
-                self.other += count
-        self.refuse(refused)
+            return self.in_one_bin and bool(self._lowest.min() < self._highest.max())
+        return FEW <= self.counts.n_there == self.counts.other
 
 
 @dataclass
@@ -281,13 +257,13 @@ class _Check:
             return
         self._attempt(lambda: checksums(files), "files")
         domain = description.domain
-        tallies = [Tally(column=column, domain=domain) for column in domain.columns]
+        tallies = [Tally(domain, column) for column in domain.columns]
         label = LabelTally(label=description.label)
         problems = Problems(self.report.name)
         trained: dict[str, int] = {}
         for part in description.read_parts:
             n_before = label.n + problems.lost
-            before = [(tally.n, tally.clipped) for tally in tallies]
+            before = [(tally.n, tally.counts.clipped) for tally in tallies]
             try:
                 for file in files.get(part, (None,)):
                     for table in readers.read(description, file, problems):
@@ -302,7 +278,9 @@ class _Check:
             if not problems.full:
                 self._size(description, part, label.n + problems.lost - n_before)
             for tally, (n, clipped) in zip(tallies, before, strict=True):
-                self._clipping(description, part, tally, tally.clipped - clipped, tally.n - n)
+                self._clipping(
+                    description, part, tally, tally.counts.clipped - clipped, tally.n - n
+                )
             if part in description.parts:
                 trained = dict(label.in_classes)
         self.add_all(problems.told, "parser")
@@ -410,7 +388,7 @@ class _Check:
                 for tally in entry
                 if tally.is_lost
                 and tally.column.name not in description.clipped
-                and tally.share(tally.clipped) <= REFUSED
+                and tally.counts.share(tally.counts.clipped) <= REFUSED
             ]
             if 2 * len(lost) < len(entry) or not lost:
                 continue
@@ -454,7 +432,7 @@ class _Check:
 
 def _grouping(tally: Tally) -> str:
     """Propose what may stand between thousands, where all refused values would be numbers then."""
-    decimal, texts = tally.domain.decimal, list(tally.refused)
+    decimal, texts = tally.decimal, list(tally.refused)
     for mark in "., '":
         plain = ungrouped(texts, decimal, mark) if mark != decimal else texts
         if plain != texts and all(amount_of(str(text), decimal) is not None for text in plain):
@@ -465,13 +443,13 @@ def _grouping(tally: Tally) -> str:
 def _faults(tally: Tally) -> Iterator[tuple[str, str]]:
     """Yield what is wrong with the values of a column, and under which key it is mended."""
     column = tally.column
-    if tally.gaps:
+    if tally.counts.gaps:
         remedy = f"list {MISSING!r} among its categories"
         if column.kind == NUMERIC:
             remedy = "say missing: bin, which gives them a code of their own"
         elif MISSING in column.codes:
             remedy = "add '' to missing"
-        yield f"{column.name!r} is missing in {tally.gaps:,} records: {remedy}.", "kind"
+        yield f"{column.name!r} is missing in {tally.counts.gaps:,} records: {remedy}.", "kind"
     if tally.refused:
         values = tally.listed
         if column.kind == NUMERIC:

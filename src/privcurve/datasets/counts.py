@@ -1,0 +1,63 @@
+"""What becomes of the values of a column as they are coded."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from privcurve.datasets.columns import NUMERIC, OTHER, Column
+
+# From so many values on, this share of them tells that all are in another unit, or written in
+# another way than the domain takes them.
+FEW = 10
+NEARLY_ALL = 0.95
+
+
+@dataclass
+class ColumnCounts:
+    """Count what becomes of the values of a column: for their owner, never a part of a model."""
+
+    column: Column
+    n: int = 0  # records
+    missing: int = 0
+    gaps: int = 0  # of the missing values, those that the column has no code for
+    below: int = 0  # numbers below the lowest bound
+    above: int = 0  # numbers above the highest one
+    other: int = 0  # texts of the group `other`
+
+    @property
+    def n_there(self) -> int:
+        """How many values are there."""
+        return self.n - self.missing
+
+    @property
+    def clipped(self) -> int:
+        """How many numbers lie outside the bounds."""
+        return self.below + self.above
+
+    def share(self, count: int) -> float:
+        """Return a count as a share of all records."""
+        return count / self.n if self.n else 0.0
+
+    @property
+    def warning(self) -> str:
+        """What to say where nearly nothing is left of the values; empty where something is."""
+        lost = max(self.clipped, self.other)
+        if self.n_there < FEW or lost < NEARLY_ALL * self.n_there:
+            return ""
+        how_many = f"all {lost:,}" if lost == self.n_there else f"{lost:,} of {self.n_there:,}"
+        values = f"{how_many} values of {self.column.name!r}"
+        if self.column.kind != NUMERIC:
+            return f"{values} are {OTHER!r}: are they spelt as the domain spells them?"
+        low, high = self.column.ends()
+        where = f"outside its bounds, {low} to {high}"
+        if lost == self.above:
+            where = f"above its upper bound, {high}"
+        elif lost == self.below:
+            where = f"below its lower bound, {low}"
+        return f"{values} lie {where}: another unit?"
+
+
+def warnings_of(counts: Iterable[ColumnCounts]) -> Iterator[str]:
+    """Yield the warnings of all columns that have one."""
+    return filter(None, (one.warning for one in counts))
