@@ -9,6 +9,7 @@ from pathlib import Path
 
 import yaml
 from packaging.requirements import Requirement
+from packaging.version import Version
 
 import privcurve
 from privcurve.extras import EXTRAS
@@ -113,6 +114,8 @@ def test_each_extra_has_what_messages_say_it_has():
 
 
 LOCKS = {path.stem: path.read_text() for path in (ROOT / "locks").glob("*.lock")}
+# With the lowest versions, for a test of them; the others go together.
+OLDEST = "oldest"
 # A version of a package, on which machines, and the hashes of its files.
 PINNED = re.compile(
     r"([\w.-]+)==(\S+)(?: ; ([^\n]+?))?((?: \\\n    --hash=sha256:[0-9a-f]{64})+)\n"
@@ -128,7 +131,7 @@ def pinned(lock):
 
 
 def test_each_extra_has_a_lock_of_versions_that_are_allowed():
-    assert set(LOCKS) == set(OF_EXTRA)
+    assert set(LOCKS) == {*OF_EXTRA, OLDEST}
     for extra, own in OF_EXTRA.items():
         versions = pinned(extra)
         needs_workflow = "privcurve[workflow]" in PROJECT["optional-dependencies"][extra]
@@ -148,9 +151,16 @@ def test_a_lock_admits_no_file_without_its_hash_and_names_no_index():
 def test_one_lock_can_be_added_to_another():
     """Each has the same versions of what they share."""
     together = {}
-    for lock in LOCKS:
+    for lock in {*LOCKS} - {OLDEST}:
         for name, versions in pinned(lock).items():
             assert together.setdefault(name, versions) == versions, (lock, name)
+
+
+def test_the_oldest_versions_that_are_allowed_are_those_that_are_tested():
+    versions = pinned(OLDEST)
+    for requirement in (*LIBRARY, *OF_EXTRA["workflow"]):
+        (lowest,) = (one.version for one in requirement.specifier if one.operator == ">=")
+        assert {*map(Version, versions[requirement.name])} == {Version(lowest)}, requirement
 
 
 def test_set_up_takes_nothing_but_what_is_locked():
