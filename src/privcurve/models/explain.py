@@ -76,7 +76,8 @@ class Pair:
     """What two columns add to a score together, beside what each of them does."""
 
     names: tuple[str, str]
-    titles: tuple[tuple[str, ...], tuple[str, ...]]  # of the groups of their codes
+    groups: tuple[Ints, Ints]  # the group of each code, by column
+    titles: tuple[tuple[str, ...], tuple[str, ...]]  # of the groups
     values: Floats  # (n_groups of the first, n_groups of the second)
     errors: Floats  # their standard errors
     importance: float
@@ -366,7 +367,7 @@ def _pair(pair: PairShape, domain: Domain) -> Pair:
     of_codes = pair.values[np.ix_(*pair.groups)]
     importance = float(np.abs(of_codes - of_codes.mean()).mean())
     names = columns[0].name, columns[1].name
-    return Pair(names, (first, second), pair.values, pair.errors, importance)
+    return Pair(names, pair.groups, (first, second), pair.values, pair.errors, importance)
 
 
 def _grouped(column: Column, groups: Ints) -> tuple[str, ...]:

@@ -1,0 +1,53 @@
+"""``privcurve export``: a model in a language that other programs run."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from privcurve.cli.errors import DONE, CommandError, UsageError
+
+HELP = "write a model as a query of SQL, which answers as privcurve predict does"
+EXAMPLES = """\
+examples:
+  privcurve export model.json --to sql --table patients > patients.sql
+  privcurve export model.json --to sql --table patients --proba -o patients.sql
+
+The query is of CASE alone (EXP with --proba), made for SQLite and PostgreSQL. It adds
+predicted_<label> to the table's columns: NULL in a row that the model refuses. The table's columns
+have the model's names; numbers are numbers there, and dates are dates or ISO texts.
+"""
+
+SQL = "sql"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the sub-command's arguments."""
+    option = parser.add_argument
+    option("model", type=Path, help="a model.json, written by privcurve release or privcurve.save")
+    option("--to", choices=[SQL], default=SQL, help="the language (default: sql)")
+    option("--table", default="records", help="the table's name (default: records)")
+    option("--proba", action="store_true", help="add the probability of the positive class")
+    option("-o", "--output", type=Path, help="where to write it (default: standard output)")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Write the query."""
+    from privcurve.files import replace_text
+    from privcurve.models import load
+    from privcurve.models.sql import query
+
+    output = arguments.output
+    if not arguments.table or "\0" in arguments.table:
+        raise UsageError(f"--table {arguments.table!r} is no name of a table")
+    if output is not None and output.is_dir():
+        raise CommandError(f"{output} is a folder: name an output file")
+    if output is not None and output.exists() and output.samefile(arguments.model):
+        raise CommandError(f"{output} is an input: name another output file")
+    text = query(load(arguments.model), arguments.table, arguments.proba)
+    if output is None:
+        sys.stdout.write(text)
+    else:
+        replace_text(output, text)
+    return DONE

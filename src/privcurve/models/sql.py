@@ -1,0 +1,181 @@
+"""A model as one query of SQL, where its score is a sum over columns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+from scipy.special import expit
+
+from privcurve.coding import Floats
+from privcurve.datasets.columns import NUMERIC, Column, written
+from privcurve.datasets.domain import Domain
+from privcurve.datasets.encode import TextCodes
+from privcurve.datasets.numbers import Markers
+from privcurve.learners.shared.chances import whole_residuals
+from privcurve.models.errors import ModelError
+from privcurve.models.explain import Explanation
+from privcurve.models.model import Model
+
+SCORE = "privcurve_score"
+# What lies outside is no number, or no date: in SQLite a column may hold texts beside numbers.
+NUMBERS, DATES = ("-1.7e308", "1.7e308"), ("'0001-01-01'", "'9999-12-31'")
+# Values that are not PrivGAM's are differences of scores, whose rounding is far below this.
+DIGITS = 12
+# Scores by which a link is known.
+SOME = np.linspace(-4, 4, 9)
+
+
+def query(model: Model, table: str, probabilities: bool = False) -> str:
+    """Return a query that adds the model's answer to each row of a table.
+
+    It answers what :meth:`Model.named` does. A row that the model refuses has no answer (NULL).
+    Columns are of numbers, of dates (or of their ISO texts), and of texts.
+
+    Parameters
+    ----------
+    model : Model
+    table : str
+        Its name; columns have those of the model's domain.
+    probabilities : bool
+        Whether the probability of the positive class is added, by EXP.
+
+    Raises
+    ------
+    ModelError
+        If the model has no such form.
+    """
+    domain, told = model.domain, model.explain()
+    if not told.is_sum:
+        raise ModelError(
+            f"{model.learner} has no form in SQL: its score is no sum over columns. Release a "
+            "model whose score is (privgam, noisy_bayes, dp_newton), or predict with privcurve"
+        )
+    for column in domain.columns:
+        if column.patterns:
+            raise ModelError(
+                f"the column {column.name!r} has groups of patterns, which SQL compares in other "
+                "ways: list its values in the description, or predict with privcurve"
+            )
+    n_outputs, label = len(told.outputs), domain.label
+    names = [SCORE, *(f"{SCORE}_{k}" for k in range(2, n_outputs + 1))]
+    sums = [f"{_sum(told, domain, k, _is_whole(model))} AS {name}" for k, name in enumerate(names)]
+    answers = [f"{_decision(label.names, names)} AS {_name(f'predicted_{label.column}')}"]
+    if probabilities:
+        answers.append(f"{_link(model)} AS {_name(f'probability of {label.names[-1]}')}")
+    said = model.statement
+    return (
+        f"-- {model.learner}: epsilon = {said.epsilon:g}, delta = {said.delta:g}\n"
+        f"SELECT t.*,\n  {_listed(answers)}\nFROM (\n"
+        f"  SELECT t.*,\n  {_listed(sums)}\n  FROM {_name(table)} AS t\n) AS t;\n"
+    )
+
+
+def _listed(parts: Sequence[str]) -> str:
+    return ",\n  ".join(parts)
+
+
+def _is_whole(model: Model) -> bool:
+    """Whether values are whole numbers of one unit, which add up exactly: PrivGAM's."""
+    return hasattr(getattr(model._estimator, "model_", None), "log_odds")
+
+
+def _sum(told: Explanation, domain: Domain, k: int, is_whole: bool) -> str:
+    """Return the score of an output: a constant, and what each column and pair adds."""
+    shapes = {shape.column.name: shape for shape in told.shapes}
+    constant, cases = float(told.constant[k]), []
+    for column in domain.columns:
+        values = shapes[column.name].values[k]
+        if not is_whole:
+            constant += float(values[0])
+            values = np.round(values - values[0], DIGITS)
+        cases.append(_case(domain, column, _numbers(values)))
+    for pair in told.pairs:
+        first, second = (shapes[name].column for name in pair.names)
+        rows = [_case(domain, second, _numbers(row[pair.groups[1]])) for row in pair.values]
+        cases.append(_case(domain, first, [rows[group] for group in pair.groups[0]]))
+    start = constant if is_whole else round(constant, DIGITS)
+    return "\n    + ".join([repr(start), *cases])
+
+
+def _numbers(values: Floats) -> list[str]:
+    return [repr(float(value)) for value in values]
+
+
+def _case(domain: Domain, column: Column, values: Sequence[str]) -> str:
+    """Return what stands for each code of a column; NULL for a value that has no code."""
+    place = f"t.{_name(column.name)}"
+    whens = _of_numbers if column.kind == NUMERIC else _of_texts
+    return f"CASE {' '.join(whens(domain, column, values, place))} END"
+
+
+def _of_numbers(domain: Domain, column: Column, values: Sequence[str], place: str) -> Iterator[str]:
+    missing = values[column.bins] if column.missing_bin else "NULL"
+    yield f"WHEN {place} IS NULL THEN {missing}"
+    if markers := sorted(Markers(domain.missing, domain.decimal).amounts):
+        yield f"WHEN {place} IN ({', '.join(map(repr, markers))}) THEN {missing}"
+    low, high = DATES if column.dates else NUMBERS
+    yield f"WHEN {place} NOT BETWEEN {low} AND {high} THEN NULL"
+    for k, edge in enumerate(column.edges[1:-1]):
+        if values[k] != values[k + 1]:
+            end = f"'{written(edge)}'" if column.dates else repr(edge)
+            yield f"WHEN {place} < {end} THEN {values[k]}"
+    yield f"ELSE {values[column.bins - 1]}"
+
+
+def _of_texts(domain: Domain, column: Column, values: Sequence[str], place: str) -> Iterator[str]:
+    codes = TextCodes(domain, column)
+    words = dict.fromkeys([*column.codes, "", *domain.missing])
+    # A whole number may be stored with a point.
+    words |= dict.fromkeys(f"{word}.0" for word in words if word.lstrip("+-").isdigit())
+    texts: dict[str, list[str]] = {}
+    for word, code in zip(words, codes.of([*words]), strict=True):
+        if code >= 0:
+            texts.setdefault(values[code], []).append(_text(word))
+    # No text is listed here.
+    nothing, other = (values[code] if code >= 0 else "NULL" for code in codes.of([None, "\0"]))
+    yield f"WHEN {place} IS NULL THEN {nothing}"
+    for value, own in texts.items():
+        yield f"WHEN TRIM(CAST({place} AS TEXT)) IN ({', '.join(own)}) THEN {value}"
+    yield f"ELSE {other}"
+
+
+def _decision(labels: Sequence[str], scores: Sequence[str]) -> str:
+    """Return the label of the largest score, of equal ones the first; of one score by its sign."""
+    names = [_text(label) for label in labels]
+    if len(scores) == 1:
+        return f"CASE WHEN {SCORE} > 0 THEN {names[1]} WHEN {SCORE} <= 0 THEN {names[0]} END"
+    whens = [
+        f"WHEN {' AND '.join(f'{score} >= {one}' for one in scores if one != score)} THEN {name}"
+        for score, name in zip(scores, names, strict=True)
+    ]
+    return f"CASE {' '.join(whens)} END"
+
+
+def _link(model: Model) -> str:
+    """Return the probability of the positive class by its score."""
+    model.check_probabilities()
+    links = {
+        f"1 / (1 + EXP(-{SCORE}))": SOME,
+        f"CASE WHEN {SCORE} > 0 THEN (1 + EXP({SCORE})) / (3 + EXP({SCORE})) "
+        f"ELSE 2 / (3 + EXP(-{SCORE})) END": whole_residuals(SOME),
+    }
+    # What PrivGAM answers are log-odds already.
+    scores = whole_residuals(SOME) if _is_whole(model) else SOME
+    if len(model.labels) == 2:
+        chances = model._estimator.chances(scores)[:, 1]
+        for formula, odds in links.items():
+            if np.allclose(chances, expit(odds), atol=1e-12):
+                return formula
+    raise ModelError(
+        f"{model.learner} has no probabilities in SQL: they are a function of votes, or of several "
+        "classes. Leave out --proba"
+    )
+
+
+def _name(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
+
+
+def _text(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"

@@ -1,0 +1,158 @@
+"""``privcurve export``: SQLite answers as ``predict`` does, on every row."""
+
+import sqlite3
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from refusals import refuse
+from sklearn.datasets import load_breast_cancer
+
+from privcurve import models
+from privcurve.cli import main
+from privcurve.datasets import Column, DatasetError, Domain, Label
+from privcurve.datasets.frames import encode_frame
+from privcurve.learners import LazyBBClassifier, NoisyBayesClassifier, PrivGAMClassifier
+from privcurve.learners.additive.model import AdditiveModel, PairShape
+from privcurve.learners.linear.dp_newton import DPNewtonClassifier
+
+AGE, TOWN, DAY, CODE = 'a "good" age', "Ort'; --", "date of birth", "order"
+DOMAIN = Domain(
+    (
+        Column(AGE, "numeric", (0.0, 80.0), 4, missing_bin=True),
+        Column(
+            TOWN,
+            "categorical",
+            categories=(("Oslo", "O"), ("Rom'", "R"), ("?", "?"), ("other", "other")),
+        ),
+        Column(DAY, "numeric", (18262.0, 19722.0), 3, dates="iso"),
+        Column(CODE, "categorical", categories=(("1", "1"), ("2", "2"), ("x y", "3"))),
+    ),
+    Label("sick?", "it's not", "sick"),
+    missing=("NA", "-9"),
+    unknown="other",
+)
+CELLS = (
+    [None, -9, -9.0, -8.5, 0, 19.99, 20, 20.0, 39, 60, 80, 1e300],
+    [None, "", "NA", "-9", "Oslo", " Oslo ", "Rom'", "oslo", "Paris", "other", "?"],
+    [None, "1969-12-31", "2020-01-01", "2021-05-02", "2021-05-03", "2022-09-02", "2030-01-01"],
+    [None, "1", 1, 1.0, "1.0", "2", 2, "x y", "no such code", ""],
+)
+
+
+def by_hand(public, rng):
+    """A PrivGAM with a pair, whose shapes are drawn, in the unit of its values: some rows tie."""
+    n_bins = DOMAIN.n_bins
+    X, y = np.zeros((40, len(n_bins)), dtype=np.uint8), np.array(DOMAIN.label.names * 20)
+    fitted = PrivGAMClassifier(delta=1e-6, **public).fit(X, y)
+    drawn = tuple(rng.integers(-3, 4, size=k) / 2.0**24 for k in n_bins)
+    groups = np.array([0, 0, 1, 1, 1]), np.array([0, 1, 1, 0])
+    pair = PairShape((0, 1), groups, rng.integers(-2, 3, size=(2, 2)) / 2.0**24, np.ones((2, 2)))
+    fitted.model_ = AdditiveModel(2.0**-24, 0.1, drawn, drawn, (pair,))
+    return fitted
+
+
+def ask(table, *options):
+    """Run the query that is exported on a table in SQLite."""
+    assert main.main(["export", "model.json", "--table", "a table", "-o", "q.sql", *options]) == 0
+    with sqlite3.connect(":memory:") as base:
+        table.to_sql("a table", base, index=False)
+        return pd.read_sql_query(Path("q.sql").read_text(), base)
+
+
+@pytest.fixture(autouse=True)
+def _folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+
+def test_odd_names_gaps_and_unknown_values_are_answered_alike():
+    rng = np.random.default_rng(0)
+    public = {"n_bins": DOMAIN.n_bins, "classes": DOMAIN.label.names}
+    models.save("model.json", by_hand(public, rng), DOMAIN)
+    model = models.load("model.json")
+    rows = [[cells[rng.integers(len(cells))] for cells in CELLS] for _ in range(300)]
+    table = pd.DataFrame(rows, columns=DOMAIN.names, dtype=object)
+    table[AGE] = table[AGE].astype(float)
+    answered = ask(table, "--proba")
+    told, refused = answered["predicted_sick?"], 0
+    for k in range(len(table)):
+        row = table.iloc[[k]].astype(object)
+        try:
+            expected, chance = model.predict_frame(row)[0], model.predict_proba(row)[0, 1]
+        except DatasetError:
+            refused += 1
+            assert answered.iloc[k, -3:].isna().all(), rows[k]
+        else:
+            assert told[k] == expected, rows[k]
+            assert answered["probability of sick"][k] == pytest.approx(chance, abs=1e-12)
+    assert 50 < refused < 250
+    assert (answered["privcurve_score"] == 0).any()
+    assert told.nunique() == 2
+
+
+@pytest.mark.parametrize(
+    "learner",
+    [
+        PrivGAMClassifier(epsilon=2.0),
+        NoisyBayesClassifier(epsilon=2.0),
+        DPNewtonClassifier(epsilon=2.0, delta=1e-6),
+        LazyBBClassifier(epsilon=2.0, n_rounds=5),
+    ],
+    ids=lambda learner: learner._learner,
+)
+def test_a_real_table_is_answered_alike(learner):
+    data = load_breast_cancer(as_frame=True)
+    table, low, high = data.data, data.data.min(), data.data.max()
+    columns = [Column(name, "numeric", (low[name], high[name]), 10) for name in table.columns]
+    domain = Domain(tuple(columns), Label("benign", "0", "1"))
+    learner.set_params(n_bins=domain.n_bins, classes=(0, 1), random_state=0)
+    learner.fit(encode_frame(domain, table), data.target)
+    models.save("model.json", learner, domain)
+    votes = isinstance(learner, LazyBBClassifier)
+    answered, model = ask(table, *([] if votes else ["--proba"])), models.load("model.json")
+    assert answered["predicted_benign"].tolist() == model.predict_frame(table).tolist()
+    if not votes:
+        chances = model.predict_proba(table)[:, 1]
+        assert np.allclose(answered["probability of 1"], chances, rtol=1e-9, atol=0)
+
+
+def test_of_three_classes_the_first_of_the_largest_scores_counts():
+    columns = tuple(Column(name, "numeric", (0.0, 3.0), 3) for name in "ab")
+    domain = Domain(columns, Label("stage", classes=("I", "II", "III")))
+    codes = np.array(list(np.ndindex(3, 3)) * 20, dtype=np.uint8)
+    learner = PrivGAMClassifier(n_bins=3, classes=(0, 1, 2), epsilon=1.0, random_state=0)
+    models.save("model.json", learner.fit(codes, codes[:, 0]), domain)
+    answered = ask(pd.DataFrame(codes[:9] + 0.5, columns=["a", "b"]))
+    assert (
+        answered["predicted_stage"].tolist() == models.load("model.json").named(codes[:9]).tolist()
+    )
+
+
+def test_what_has_no_form_in_sql_is_refused(tmp_path, capsys):
+    public = {"n_bins": DOMAIN.n_bins, "classes": DOMAIN.label.names}
+    models.save("model.json", by_hand(public, np.random.default_rng(0)), DOMAIN)
+    for options, message in (
+        ("--table ''", "--table '' is no name"),
+        ("-o model.json", "model.json is an input"),
+        ("-o .", "is a folder"),
+        ("--to onnx", "invalid choice: 'onnx'"),
+    ):
+        refuse(tmp_path, capsys, f"export model.json {options}", message)
+    from privcurve.learners import RandomTreesClassifier
+
+    codes = np.random.default_rng(0).integers(DOMAIN.n_bins, size=(300, 4)).astype(np.uint8)
+    labels = np.array(DOMAIN.label.names)[(codes[:, 0] > 1) ^ (codes[:, 2] > 0) * 1]
+    trees = RandomTreesClassifier(n_trees=20, epsilon=5.0, delta=1e-6, random_state=0, **public)
+    models.save("model.json", trees.fit(codes, labels), DOMAIN)
+    refuse(tmp_path, capsys, "export model.json", "random_trees has no form in SQL: its score is")
+    votes = LazyBBClassifier(n_rounds=5, epsilon=5.0, random_state=0, **public)
+    models.save("model.json", votes.fit(codes, labels), DOMAIN)
+    refuse(tmp_path, capsys, "export model.json --proba", "no probabilities in SQL")
+    towns = Column(
+        "t", "categorical", categories=(("O*", "O"), ("other", "other"), ("?", "?")), patterns=True
+    )
+    domain = Domain((towns,), DOMAIN.label)
+    bayes = NoisyBayesClassifier(n_bins=3, classes=DOMAIN.label.names)
+    models.save("model.json", bayes.fit(codes[:, :1] % 3, labels), domain)
+    refuse(tmp_path, capsys, "export model.json", "groups of patterns")
