@@ -33,7 +33,7 @@ $(READY): locks/dev.lock pyproject.toml
 
 quickstart: $(READY)  ## set up, then a small study on data that needs no download (VERBOSE=1: show Snakemake)
 	@echo '$(BIN)/snakemake $@ --cores $(CORES)'
-	@$(BIN)/python -m privcurve.steps.study --cores $(CORES) $(if $(VERBOSE),--verbose) $@ \
+	@$(BIN)/python -m privcurve.workflow.study --cores $(CORES) $(if $(VERBOSE),--verbose) $@ \
 	  || { $(TELL_OF_LOCK); exit 1; }
 
 test: $(READY)  ## set up, then the test suite

@@ -17,7 +17,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -59,9 +59,10 @@ def measure(options: argparse.Namespace, folder: Path) -> dict[str, Any]:
     lay_out(folder, options.cells, options.jobs)
     os.chdir(folder)
     made = study.load(Path("config/studies/scale.yaml"))
-    per_job = yaml.safe_load(Path("config/config.yaml").read_text())[PER_JOB]
-    study_jobs = StudyJobs(made, SEED, per_job)
-    *grid, best = study_jobs.jobs.values()
+    configuration = yaml.safe_load(Path("config/config.yaml").read_text())
+    study_jobs = StudyJobs(made, SEED, configuration[PER_JOB])
+    grid = [job for job in study_jobs.jobs.values() if job.stage == 0]
+    best = next(job for job in study_jobs.jobs.values() if job.stage == 1)
     n_cells = sum(len(job.portions[0].tasks) for job in grid)
     n_jobs = len(grid)
     print(f"{n_cells:,} cells in {n_jobs:,} jobs, {options.cores} cores\n", flush=True)
@@ -75,7 +76,7 @@ def measure(options: argparse.Namespace, folder: Path) -> dict[str, Any]:
     snakemake = ("-m", "snakemake", "--cores", str(options.cores))
     run(*snakemake, "results/data/ready/scale.txt")
     show("DAG, nothing done (dry run)", "< 10 s", *snakemake, "--dry-run")
-    show("summary, nothing done", "< 10 s", *summary())
+    show("summary, nothing done", "< 10 s", *summary(configuration))
     if options.run:
         show("all jobs", "", *snakemake)
     else:
@@ -89,12 +90,12 @@ def measure(options: argparse.Namespace, folder: Path) -> dict[str, Any]:
     # What is made from the selection is older now.
     run(*snakemake)
     show("no-op rerun", "< 20 s", *snakemake, says="Nothing to be done")
-    show("summary, all done", "< 10 s", *summary())
+    show("summary, all done", "< 10 s", *summary(configuration))
     shutil.move("results/cells", "cells")
     says = f"trained 0 cells, reused {len(grid[0].portions[0].tasks)}, "
     show("a job, all of its cells stored", "", *train(grid[0]), says=says)
     shutil.rmtree("results/cells")
-    show("summary, stored by other jobs", "< 10 s", *summary())
+    show("summary, stored by other jobs", "< 10 s", *summary(configuration))
     shutil.move("cells", "results/cells")
     return measured
 
@@ -200,15 +201,13 @@ def made_up(
 
 
 def train(job: Job) -> list[str]:
-    return [
-        *("-m", "privcurve.steps.train", "--study", "config/studies/scale.yaml"),
-        *("--seed", str(SEED), "--digest", job.name),
-        *("--portions", *(portion.name for portion in job.portions)),
-    ]
+    terms = {"study": "config/studies/scale.yaml", "seed": SEED, **job.terms}
+    return ["-m", "privcurve.workflow.job", "train", json.dumps(terms)]
 
 
-def summary() -> list[str]:
-    return ["-m", "privcurve.steps.summary"]
+def summary(configuration: Mapping[str, Any]) -> list[str]:
+    terms = {"config": "config", "configuration": dict(configuration), "cores": 2}
+    return ["-m", "privcurve.workflow.job", "summary", json.dumps(terms)]
 
 
 def run(*command: str, says: str = "") -> tuple[float, float]:

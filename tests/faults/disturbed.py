@@ -40,7 +40,7 @@ class Disturbed(Project):
         self.started = []
 
     def start(self, *arguments, moment=None):
-        """Start Snakemake; the job of a moment's step stands still when the moment comes."""
+        """Start Snakemake; the job of a moment stands still when the moment comes."""
         environment = self.environment
         if moment is not None:
             environment |= {
@@ -73,7 +73,7 @@ class Disturbed(Project):
 
         def standing():
             assert running.poll() is None, self.printed(running)
-            return [pid for pid in jobs(running, moment["step"]) if state(pid) == "T"]
+            return [pid for pid in jobs(running, moment["job"]) if state(pid) == "T"]
 
         wait_until(standing, f"{moment} comes")
         return running, standing()[0]
@@ -161,9 +161,9 @@ def session(running):
     return processes
 
 
-def jobs(running, step):
-    """The processes of a run that work on a step."""
-    program = f"python -m privcurve.steps.{step} "
+def jobs(running, what):
+    """The processes of a run that work on something."""
+    program = f"python -m privcurve.workflow.job {what} "
     return [pid for pid, command in session(running).items() if command.startswith(program)]
 
 

@@ -24,12 +24,12 @@ TABLE = "results/tables/tiny/accuracy.csv"
 def in_training(rng, n_cells=N_TRAINED):
     """Draw a moment between two cells or in the middle of a line."""
     part = rng.choice([0, rng.random()])
-    return {"step": "train", "cells": rng.randrange(n_cells), "part": part}
+    return {"job": "train", "cells": rng.randrange(n_cells), "part": part}
 
 
 def of_writing(rng, step):
     """Draw a moment in which a step has written a file that is not yet in its place."""
-    return {"step": step, "files": rng.randrange(FILES[step])}
+    return {"job": step, "files": rng.randrange(FILES[step])}
 
 
 @pytest.mark.parametrize("seed", SEEDS)

@@ -8,7 +8,7 @@ pytestmark = pytest.mark.workflow
 
 def after(cells):
     """The moment when a training job has stored some cells and half of the next one's line."""
-    return {"step": "train", "cells": cells, "part": 0.5}
+    return {"job": "train", "cells": cells, "part": 0.5}
 
 
 @pytest.mark.slow

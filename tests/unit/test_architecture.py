@@ -41,7 +41,7 @@ ALLOWED = {
     "holders": {"privacy", "kernels"},
     "learners": {"holders", "privacy", "kernels"},
     # Relations of neighbours have their words in privacy.budget.
-    "experiments": {"learners", "datasets", "analysis", "privacy"},
+    "experiments": {"learners", "datasets", "analysis", "tables", "privacy"},
     "audit": {"learners", "privacy", "kernels"},
     "outputs": {"experiments", "audit", *MIDDLE, *BOTTOM},
     "papers": {"outputs", "experiments", *MIDDLE, *BOTTOM},
@@ -49,7 +49,6 @@ ALLOWED = {
     "models": {"learners", "datasets", "privacy", "kernels"},
     "releases": {"models", "experiments", *MIDDLE, *BOTTOM},
     "cli": {"releases", "models", "workflow", "outputs", "experiments", "audit", *MIDDLE, *BOTTOM},
-    "steps": {"workflow", "outputs", "experiments", "audit", *MIDDLE, *BOTTOM},
 }
 
 

@@ -16,6 +16,7 @@ from own_dataset import DESCRIPTION, LINES, refused
 
 from privcurve import datasets
 from privcurve.datasets import DatasetError
+from privcurve.workflow import job
 
 AGE, TOWN = DESCRIPTION["columns"]
 
@@ -353,12 +354,7 @@ def test_clipping_in_the_test_part_counts_too(own: Any) -> None:
     assert "80% of the values of 'age' (test)" in refused()
 
 
-def test_preparing_tells_the_user(
-    own: Any, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from privcurve.steps import prepare
-
+def test_preparing_tells_the_user(own: Any, capsys: pytest.CaptureFixture[str]) -> None:
     own(rows(30), n_rows=100)
-    monkeypatch.setattr("sys.argv", ["prepare", "mine", "--output", "out"])
-    prepare.main()
+    job.main(["prepare", '{"dataset": "mine"}'])
     assert "\nwarning: mine: 30% of the values of 'age'" in capsys.readouterr().out

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import json
 import os
 import subprocess
 import sys
@@ -254,14 +255,14 @@ def test_large_files_need_little_memory(name: str, most: int, tmp_path: Path) ->
     """In MB; the system gives the largest of all children so far, hence a process between."""
     code = (
         "import resource, subprocess, sys;"
-        "step = [sys.executable, '-m', 'privcurve.steps.prepare'];"
-        "subprocess.run([*step, *sys.argv[1:]], check=True);"
+        "job = [sys.executable, '-m', 'privcurve.workflow.job', 'prepare', sys.argv[1]];"
+        "subprocess.run(job, check=True);"
         "print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss // 1024)"
     )
-    command = [sys.executable, "-c", code, name, "--output", str(tmp_path / name)]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    command = [sys.executable, "-c", code, json.dumps({"dataset": name})]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
     assert int(done.stdout.split()[-1]) < most
-    dataset = datasets.read(tmp_path / name)
+    dataset = datasets.read(tmp_path / "results/data" / name)
     if name == "mnist":
         assert np.bincount(dataset.y).tolist() == MNIST_DIGITS
     else:

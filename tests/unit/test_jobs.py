@@ -3,10 +3,12 @@
 import json
 import math
 import random
+import re
 import subprocess
 import sys
 from dataclasses import replace
-from itertools import chain
+from operator import itemgetter
+from pathlib import Path
 
 import pandas as pd
 import pytest
@@ -14,13 +16,13 @@ import yaml
 
 from privcurve import datasets
 from privcurve.experiments import jobs, manifest, results, study, summary
-from privcurve.experiments.curves import CODED, curves, parts, portion
+from privcurve.experiments.curves import CODED
 from privcurve.experiments.jobs import StudyJobs
 from privcurve.experiments.results import IncompleteError
 from privcurve.experiments.work import work
 from privcurve.learners import lazybb, registry
-from privcurve.steps import train
 from privcurve.workflow import failed
+from privcurve.workflow import job as program
 
 SEED = 1
 LEARNERS = {
@@ -49,69 +51,123 @@ def jobs_of(seconds_per_job=30, seed=SEED, **changes):
 @pytest.fixture(scope="module")
 def boost():
     grid = {"n_rounds": [5, 9, 15, 99], "density": [0.25, 0.5, 1]}
-    learners = {"boost": {"learner": "lazybb", "grid": grid}}
-    return next(iter(jobs_of(epsilons=[0.5, 1, 2], learners=learners).curves.values()))
+    return {"boost": {"learner": "lazybb", "grid": grid}}
 
 
-@pytest.mark.parametrize("n_parts", [1, 2, 5, 12])
-def test_parts_hold_every_point_once_and_points_that_share_a_calibration_together(boost, n_parts):
-    dealt = parts(boost.arm, n_parts)
-    keys = [[(p.epsilon, p.text) for p in part] for part in dealt]
-    assert sorted(chain(*keys)) == sorted((p.epsilon, p.text) for p in boost.arm.points)
+def by_point(portions):
+    runs = [(p.epsilon, p.text, split) for one in portions for p, split in one.tasks]
+    return sorted(runs, key=itemgetter(0, 1))
+
+
+@pytest.mark.parametrize("changes", [{}, {"select": "all", "outputs": ["accuracy"]}])
+@pytest.mark.parametrize("share", [2, 0.5, 0.2, 0.05, 0.011, 1e-9])
+def test_parts_hold_every_run_once_and_are_short(boost, share, changes):
+    uncut = jobs_of(1e9, learners=boost, epsilons=[2, 0.5, 1], **changes)
+    (curve,) = uncut.curves.values()
+    cut = jobs_of(share * curve.seconds / 2, learners=boost, epsilons=[2, 0.5, 1], **changes)
+    (same,) = cut.curves.values()
+    # At an ε the runs of a setting stand in one order, however they are cut.
+    assert by_point(same.grid) == by_point(curve.grid)
+    fresh = [(e, split) for part in same.best for e in part.epsilons for split in part.fresh]
+    all_fresh = [(e, split) for e in (0.5, 1, 2) for split in curve.fresh_splits]
+    assert sorted(fresh, key=itemgetter(0)) == ([] if changes else all_fresh)
+    assert same.seconds == pytest.approx(curve.seconds)
+    assert same.digest == curve.digest
+    for job in cut.jobs.values():
+        assert job.seconds <= share * curve.seconds or sum(p.n_runs for p in job.portions) == 1
+    assert len({job.file for job in cut.jobs.values()}) == len(cut.jobs)
+
+
+def test_points_that_share_a_calibration_are_together_where_they_are_short(boost):
     assert registry.entry("lazybb").shared == ("n_rounds",)
-    shared = [{(p.epsilon, p.setting["n_rounds"]) for p in part} for part in dealt]
-    assert sum(map(len, shared)) == len(set.union(*shared)) == 12
-    # A reordered grid asks for nothing else.
-    turned = replace(boost.arm, settings=boost.arm.settings[::-1], epsilons=(2, 1, 0.5))
-    other = replace(boost, arm=turned)
-    assert other.digest == boost.digest
+    (curve,) = jobs_of(1e9, learners=boost).curves.values()
+    (cut,) = jobs_of(0.38 * curve.seconds, learners=boost).curves.values()
+    shared = [{p.setting["n_rounds"] for p, _ in part.tasks} for part in cut.grid]
+    assert len(shared) > 1
+    assert sum(map(len, shared)) == len(set.union(*shared)) == 4
 
 
-def test_a_grid_is_cut_into_parts_that_take_less_than_two_jobs(boost):
-    (grid,) = boost.grid
-    for share, n_parts in ((1, 1), (0.51, 1), (0.49, 2), (0.11, 5), (1e-9, 12)):
-        one = curves(boost.study, SEED, share * grid.seconds)[0]
-        assert one.n_parts == n_parts
-        assert sum(part.seconds for part in one.grid) == pytest.approx(grid.seconds)
-        of_fits = [sum(p.setting["n_rounds"] for p in part.points) for part in one.grid]
-        assert max(of_fits) < 2.5 * sum(of_fits) / n_parts or n_parts == 12
+@pytest.mark.parametrize("seconds_per_job", [30, 1200])
+def test_no_job_of_a_shipped_study_is_long_and_none_has_two_datasets(seconds_per_job):
+    shipped = Path(__file__).parents[2]
+    for path in sorted((shipped / "config/studies").glob("*.yaml")):
+        made = study.load(path)
+        cut = StudyJobs(made, SEED, seconds_per_job)
+        for job in cut.jobs.values():
+            n_runs = sum(one.n_runs for one in job.portions)
+            assert job.seconds <= 2 * seconds_per_job or n_runs == 1, job.title
+            assert {one.curve.dataset.name for one in job.portions} == {job.dataset}
+        # Each has a file of its own, and each portion one job.
+        assert len({job.file for job in cut.jobs.values()}) == len(cut.jobs)
+        portions = [one for curve in cut.curves.values() for one in curve.portions]
+        assert sum(len(job.portions) for job in cut.jobs.values()) == len(portions)
 
 
-def test_curves_come_together_until_they_fill_a_job(monkeypatch):
-    many = {f"l{k}": {"learner": "majority_class"} for k in range(7)}
-    each = next(iter(jobs_of(learners=many).curves.values())).seconds
-
-    def sizes(seconds_per_job, learners=many):
-        cut = jobs_of(seconds_per_job, learners=learners).jobs.values()
-        return [len({one.curve.arm.name for one in job.portions}) for job in cut]
-
-    assert sizes(30) == [7]
-    # Three fill a job; what is left over joins the last.
-    assert sizes(2.9 * each) == [3, 4]
-    assert sizes(0.9 * each) == [1] * 7
-    # As many as a command line has room for.
-    with monkeypatch.context() as patch:
-        patch.setattr(jobs, "MOST_CURVES", 3)
-        assert sizes(30) == [3, 3, 1]
-    # What is added at the end moves nothing before it.
-    grown = {**many, "l7": many["l0"], "l8": many["l0"]}
-    first, *_ = jobs_of(2.9 * each, learners=many).jobs
-    assert first in jobs_of(2.9 * each, learners=grown).jobs
+def words(study_jobs):
+    return [job.part.rpartition("~")[0] for job in study_jobs.jobs.values()]
 
 
-def test_a_part_of_a_large_grid_is_a_job_of_its_own_and_so_is_the_selection():
+def test_jobs_are_named_after_what_they_train(boost):
+    both = {**boost, "majority": {"learner": "majority_class"}, "rule": {"learner": "one_rule"}}
+    one = jobs_of(learners=both, epsilons=[0.5, 1, 2])
+    assert words(one) == ["small"]
+    (small,) = one.jobs.values()
+    title = "boost~certified, majority and 1 more on toy-line, ε = 0.5 … 2 (t)"
+    assert (small.dataset, small.title) == ("toy-line", title)
+    curve = one.curves["toy-line", "boost~certified"]
+    for share, named in {
+        1.01: ["boost~certified"],
+        0.7: ["boost~certified~eps=0.5..1", "boost~certified~eps=2"],
+        0.4: ["boost~certified~eps=0.5", "boost~certified~eps=1", "boost~certified~eps=2"],
+    }.items():
+        per_job = share / 2 * curve.seconds
+        assert words(jobs_of(per_job, learners=boost, epsilons=[0.5, 1, 2])) == named, share
+    cut = jobs_of(curve.seconds / 25, learners=boost, epsilons=[0.5, 1, 2])
+    first, *_, last = words(cut)
+    assert re.fullmatch(r"boost~certified~eps=0\.5~1-of-\d", first)
+    assert last.startswith("boost~certified~eps=2~best")
+    assert "on toy-line, ε = 0.5, 1-of-" in next(iter(cut.jobs.values())).title
+    # What has no ε is not named after any, and what is too long is cut.
+    name = "x" * 200
+    long = jobs_of(1e-9, learners={name: {"learner": "majority_class"}})
+    assert words(long)[0].startswith("x" * 150 + "~1-of-")
+    assert max(len(job.file.name) for job in long.jobs.values()) < 200
+
+
+def test_what_is_added_at_the_end_moves_nothing_before_it(boost):
+    (curve,) = jobs_of(learners=boost).curves.values()
+    for share in (0.9, 0.2, 0.05):
+        names = set(jobs_of(share * curve.seconds, learners=boost, epsilons=[1, 2]).jobs)
+        grown = jobs_of(share * curve.seconds, learners=boost, epsilons=[1, 2, 4, 8]).jobs
+        assert len(names & set(grown)) >= len(names) - 1
+
+
+def test_a_selection_reads_the_parts_and_what_follows_reads_the_selection():
     study_jobs = jobs_of(1e-9)
-    boost = study_jobs.curves["toy-line", "boost~certified"]
-    mine = [job for job in study_jobs.jobs.values() if job.portions[0].curve is boost]
-    assert [len(job.portions) for job in mine] == [1, 1, 1]
-    assert mine[-1].reads == [job.file for job in mine[:-1]]
+    mine = [job for job in study_jobs.jobs.values() if job.methods == ["boost~certified"]]
+    grid = [job for job in mine if not job.portions[0].is_best]
+    first, second = mine[len(grid) :]
+    assert len(grid) == 4 * 2
+    assert first.reads == [job.file for job in grid]
+    assert second.reads == [first.file]
+    assert [job.stage for job in (grid[0], first, second)] == [0, 1, 2]
     assert not any(job.reads for job in jobs_of().jobs.values())
-    # A job names its portions to its process.
-    for job in study_jobs.jobs.values():
-        for one in job.portions:
-            dataset, arm, part = one.name.split("/")
-            same = portion(one.curve.study, datasets.describe(dataset), arm, part, SEED)
-            assert (same.name, same.digest) == (one.name, one.digest)
+
+
+@pytest.mark.parametrize("changes", [{}, ALL, HOLDOUTS])
+@pytest.mark.parametrize("share", [2, 0.3, 1e-9])
+def test_a_process_finds_its_job_by_what_it_is_told(changes, share):
+    seconds = sum(one.seconds for one in jobs_of(**changes).curves.values())
+    cut = jobs_of(share * seconds, **changes)
+    for job in cut.jobs.values():
+        made, about = job.portions[0].curve.study, datasets.describe("toy-line")
+        terms = json.loads(json.dumps(job.terms))
+        assert terms.pop("dataset") == "toy-line"
+        assert terms.pop("job") == job.part
+        assert terms.get("records", [2000, 0]) == [about.n_rows, about.n_test]
+        terms.pop("records", None)
+        same = jobs.find(made, about, SEED, **terms)
+        assert (same.part, same.reads) == (job.part, job.reads)
 
 
 def test_the_name_of_a_job_is_of_all_that_it_is_asked_for(monkeypatch):
@@ -178,25 +234,21 @@ def test_however_a_study_is_cut_its_results_are_the_same(capsys, changes):
     assert read(run(jobs_of(**changes))).equals(read(cut))
 
 
-def step(monkeypatch, job, path, **changes):
-    options = {"--study": path, "--seed": SEED, "--digest": job.name, **changes}
-    names = [one.name for one in job.portions]
-    words = [str(word) for pair in options.items() for word in pair]
-    monkeypatch.setattr(sys, "argv", ["step", *words, "--portions", *names])
-    train.main()
+def step(job, path):
+    program.train(str(path), SEED, **json.loads(json.dumps(job.terms)))
 
 
 @pytest.mark.usefixtures("coded")
-def test_a_step_refuses_a_study_that_was_edited_meanwhile(monkeypatch, tmp_path):
+def test_a_step_refuses_a_study_that_was_edited_meanwhile(tmp_path):
     path = tmp_path / "t.yaml"
     (job,) = jobs_of().jobs.values()
     for changes in ({"epsilons": [2]}, {"learners": {"boost": LEARNERS["boost"]}}):
         path.write_text(yaml.safe_dump(content(**changes)))
         with pytest.raises(study.StudyError, match="was changed after the workflow had read it"):
-            step(monkeypatch, job, path)
+            step(job, path)
     assert not job.file.exists()
     path.write_text(yaml.safe_dump(content()))
-    step(monkeypatch, job, path)
+    step(job, path)
     assert job.is_done
 
 
@@ -205,9 +257,9 @@ def test_a_lone_setting_of_hold_outs_is_not_selected(capsys):
     learners = {"boost": {"learner": "lazybb", "grid": {"n_rounds": [3]}}}
     study_jobs = run(jobs_of(**HOLDOUTS, learners=learners))
     (one,) = study_jobs.curves.values()
-    assert [portion.name for portion in one.portions] == ["toy-line/boost~certified/best-of-0"]
+    assert [portion.name for portion in one.portions] == ["toy-line/boost~certified/best"]
     assert said(capsys) == [3, 0, 0]
-    assert study_jobs.selected(one).splitlines()[1].split(",")[-5:-4] == [""]
+    assert study_jobs.selected(one)[0].splitlines()[1].split(",")[-5:-4] == [""]
 
 
 @pytest.mark.usefixtures("coded")
@@ -251,11 +303,11 @@ def test_runs_of_other_data_are_no_results():
 def test_a_file_that_is_not_there_or_of_another_job_is_named():
     study_jobs, other = run(jobs_of()), jobs_of(seed=2)
     (job,), (another,) = study_jobs.jobs.values(), other.jobs.values()
-    with pytest.raises(IncompleteError, match=f"{another.name}.parquet is missing; run the same"):
+    with pytest.raises(IncompleteError, match=f"{another.part}.parquet is missing; run the same"):
         read(other)
     another.file.write_bytes(job.file.read_bytes())
     assert not another.is_done
-    with pytest.raises(IncompleteError, match=f"{another.name}.parquet is damaged; delete it"):
+    with pytest.raises(IncompleteError, match=f"{another.part}.parquet is damaged; delete it"):
         read(other)
 
 
@@ -266,7 +318,7 @@ def test_a_file_that_was_cut_is_named(size):
     (job,) = study_jobs.jobs.values()
     job.file.write_bytes(job.file.read_bytes()[:size])
     assert not job.is_done
-    with pytest.raises(IncompleteError, match=f"{job.name}.parquet is damaged"):
+    with pytest.raises(IncompleteError, match=f"{job.part}.parquet is damaged"):
         read(study_jobs)
 
 
@@ -306,17 +358,20 @@ def test_a_selection_from_a_grid_that_had_failures_is_not_done_though_the_grid_i
         return original(self, n)
 
     study_jobs = jobs_of(1e-9, learners={"boost": LEARNERS["boost"]})
-    *grid, best = study_jobs.jobs.values()
+    in_order = list(study_jobs.jobs.values())
+    grid, best = in_order[:-2], in_order[-2:]
     with monkeypatch.context() as patch:
         patch.setattr(lazybb.LazyBBClassifier, "_plan", broken)
         run(study_jobs)
     for job in grid:
         work(job)
     assert all(job.is_done for job in grid)
-    assert all(facts["failed"] == 0 for facts in best.facts)
-    assert not best.is_done
-    work(best)
-    assert best.is_done
+    for job in best:
+        assert all(facts["failed"] == 0 for facts in job.facts)
+        assert not job.is_done
+    for job in best:
+        work(job)
+    assert all(job.is_done for job in best)
 
 
 def row(setting, fold="1/1", epsilon=1.0):

@@ -35,7 +35,7 @@ def quickstart(folder):
         check=False,
     )
     assert done.returncode != 0
-    assert "it fails with -m privcurve.steps.study --cores 3 quickstart" in done.stdout
+    assert "it fails with -m privcurve.workflow.study --cores 3 quickstart" in done.stdout
     return done.stdout
 
 

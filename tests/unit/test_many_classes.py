@@ -239,7 +239,7 @@ def test_results_that_were_stored_without_auc_are_trained_again(tmp_path: Path) 
     assert notes(by_auc) == notes(made(outputs=["accuracy", {"sweep": sweep}])) == []
     (arm,) = plain.arms.values()
     mine, split = datasets.load("mine"), plain.selection_splits[0]
-    curves = [Curve(one, datasets.describe("mine"), arm, 1, 1) for one in (plain, by_auc)]
+    curves = [Curve(one, datasets.describe("mine"), arm, 1) for one in (plain, by_auc)]
     first, second = (Trainer(mine, arm, 1, tmp_path, scores=one.scores) for one in curves)
     (row,) = first.run([(arm.points[0], split)])
     # As earlier versions wrote it.

@@ -244,7 +244,7 @@ def test_nothing_that_is_written_holds_a_secret():
     arm = next(iter(made.arms.values()))
     from privcurve import datasets
 
-    curve, other = (Curve(made, datasets.describe("wdbc"), arm, 2, seed) for seed in (A, B))
+    curve, other = (Curve(made, datasets.describe("wdbc"), arm, seed) for seed in (A, B))
     cell = quickstart(A)[0]
     written = [
         *map(repr, (A, cell, curve)),

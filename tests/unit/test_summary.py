@@ -76,8 +76,9 @@ def test_failed_cells_are_told_apart(monkeypatch):
         raise ArithmeticError("broken")
 
     monkeypatch.setattr(lazybb.LazyBBClassifier, "_plan", broken)
-    for job in list(cut().jobs.values())[:-1]:
-        work(job)
+    for job in cut().jobs.values():
+        if job.stage == 0:
+            work(job)
     assert counts(cut()) == (GRID + FRESH, 0, GRID, FRESH)
 
 

@@ -1,6 +1,7 @@
 """A copy of the workflow in a temporary folder, with a study small enough for a test."""
 
 import fcntl
+import json
 import os
 import re
 import shutil
@@ -76,10 +77,10 @@ class Project:
         assert (done.returncode == 0) == ok, output
         return output
 
-    def step(self, name, *arguments):
-        """Call a step by hand, which must fail, and return what it says."""
+    def job(self, what, **terms):
+        """Do a job by hand, which must fail, and return what it says."""
         done = subprocess.run(
-            [sys.executable, "-m", f"privcurve.steps.{name}", *arguments],
+            [sys.executable, "-m", "privcurve.workflow.job", what, json.dumps(terms)],
             cwd=self.folder,
             env=self.environment,
             capture_output=True,

@@ -59,18 +59,11 @@ def test_coded_data_follow_what_they_are_made_from(project):
     assert facts(project)["checksum"] != second
     assert "Nothing to be done" in project.run(TARGET)
 
-    # A step by hand names what is stale.
+    # A job by hand names what is stale.
     describe(project)
     (project.folder / "resources/datasets/mine.yaml").touch()
-    said = project.step(
-        "ready",
-        "--study",
-        "config/studies/tiny.yaml",
-        "--data",
-        "results/data/mine",
-        "--output",
-        "ready.txt",
-    )
+    project.write_study(datasets=["mine"])
+    said = project.job("ready", study="config/studies/tiny.yaml")
     assert "was coded from another description of 'mine'" in said
 
 

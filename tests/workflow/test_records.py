@@ -113,13 +113,10 @@ def test_a_table_is_not_made_of_other_files(finished):
     path.unlink()
     (file,) = (finished.folder / "results/cells").rglob("*.parquet")
     digest = json.loads((finished.folder / "results/made/tiny_accuracy.json").read_text())["digest"]
-    options = (
-        *("output", "--study", "config/studies/tiny.yaml", "--output", "accuracy"),
-        *("--options", '{"name": null}', "--seed", "1", "--seconds-per-job", "30"),
-        *("--digest", digest),
-    )
+    terms = {"study": "config/studies/tiny.yaml", "output": "accuracy", "options": {"name": None}}
+    terms |= {"seed": 1, "seconds_per_job": 30, "digest": digest}
     results.write(file, [results.table([])], [{"name": "of something else", "digest": "x"}])
-    output = finished.step(*options)
+    output = finished.job("output", **terms)
     assert output.startswith(f"error: {file.relative_to(finished.folder)} is damaged; delete it")
     assert not path.exists()
 

@@ -52,9 +52,6 @@ def test_a_secret_seed_is_made_named_and_never_written(private):
 def test_a_step_by_hand_refuses_too(private):
     project, seeds = private
     project.run("results/data/patients/encoded.npz", "--config", "seed=secret", **seeds)
-    said = project.step(
-        "train",
-        *("--study", "config/studies/tiny.yaml", "--seed", "1", "--digest", "x"),
-        *("--portions", "patients/boost~certified/1-of-1"),
-    )
+    terms = {"study": "config/studies/tiny.yaml", "seed": 1, "dataset": "patients"}
+    said = project.job("train", **terms, job="x", methods=["boost~certified"])
     assert "are private" in said

@@ -30,12 +30,8 @@ rule audit_learner:
         ),
         runtime=growing(30),
     params:
-        folder=subpath(input.data, parent=True),
-        seed=SEED,
-        digest=lambda wildcards: PLAN.audit_made_for(wildcards.learner),
+        terms=lambda wildcards: json.dumps(PLAN.of_audit(wildcards.learner)),
     message:
         "Audit {wildcards.learner}"
     shell:
-        "python -m privcurve.steps.audit --learner {wildcards.learner} --data {params.folder} "
-        "--seed {params.seed} --output {output.table} --record {output.record} "
-        "--digest {params.digest} > {log} 2>&1"
+        "python -m privcurve.workflow.job audit {params.terms:q} > {log} 2>&1"

@@ -2,7 +2,6 @@
 # src/privcurve/workflow/plan.py; this file puts Snakemake's names to it.
 import json
 import os
-import shlex
 import time
 from pathlib import Path
 
@@ -16,10 +15,6 @@ from privcurve.workflow.snakemake import growing
 # Where this workflow is: `workflow.basedir` is that of who imports it as a module.
 HOME = insides.home_of(workflow.current_basedir)
 
-# On command lines of jobs: a public number, or where a secret is, never the secret.
-SEED = config["seed"]
-if isinstance(SEED, str):
-    SEED = shlex.quote(SEED)
 MANIFEST = plan.MANIFEST
 
 STARTED = time.time()
@@ -52,21 +47,21 @@ insides.before_dag(workflow, check_targets, lambda: PLAN.targets)
 
 # Where raw files may be found is no parameter of a job: checksums tell what they are,
 # so that another place is no reason to read them again.
-CONFIGURATION = json.dumps(
-    {key: config[key] for key in sorted(config) if key != "data_mirror"}
-)
-CONFIG_FOLDER = os.path.relpath(HOME / "config")
+OF_RUN = {
+    "config": os.path.relpath(HOME / "config"),
+    "configuration": {k: config[k] for k in sorted(config) if k != "data_mirror"},
+}
 
 
 wildcard_constraints:
     study="|".join(PLAN.studies),
     dataset=r"[A-Za-z0-9_-]+",
-    job=r"[0-9a-f]+",
+    part=r"[^/]+",
 
 
 def job(wildcards):
     """Return the job whose file is named."""
-    return PLAN.job(wildcards.study, wildcards.job)
+    return PLAN.job(wildcards.study, f"{wildcards.dataset}/{wildcards.part}")
 
 
 def to_prepare(wildcards):

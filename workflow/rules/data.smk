@@ -26,19 +26,18 @@ rule prepare:
         mem_mb=memory(to_prepare),
         runtime=minutes(to_prepare),
     params:
-        folder=subpath(output[0], parent=True),
+        terms=lambda wildcards: json.dumps({"dataset": wildcards.dataset}),
         description=lambda wildcards: PLAN.description_digest(wildcards.dataset),
     message:
         "Fetch, check and code {wildcards.dataset}"
     shell:
-        "python -m privcurve.steps.prepare {wildcards.dataset} "
-        "--output {params.folder} > {log} 2>&1 && "
+        "python -m privcurve.workflow.job prepare {params.terms:q} > {log} 2>&1 && "
         # What the user should see though nothing failed.
         "{{ grep '^warning: ' {log} >&2 || true; }}"
 
 
 # Training starts when every dataset of the study is there and has been coded without
-# a fault: a missing file is known before the first hour of training, not after it.
+# a fault: a missing file is terms before the first hour of training, not after it.
 rule datasets_ready:
     input:
         coded=per_dataset("results/data/{dataset}/encoded.npz"),
@@ -53,11 +52,10 @@ rule datasets_ready:
         mem_mb=growing(1000),
         runtime=growing(10),
     params:
-        study=lambda wildcards: str(PLAN.files[wildcards.study]),
-        folders=per_dataset("results/data/{dataset}"),
-        folds=lambda wildcards: PLAN.studies[wildcards.study].resampling,
+        terms=lambda wildcards: json.dumps({"study": str(PLAN.files[wildcards.study])}),
+        # What decides whether a dataset will do.
+        resampling=lambda wildcards: PLAN.studies[wildcards.study].resampling,
     message:
         "All datasets of {wildcards.study} are coded"
     shell:
-        "python -m privcurve.steps.ready --study {params.study} --data {params.folders} "
-        "--output {output} > {log} 2>&1"
+        "python -m privcurve.workflow.job ready {params.terms:q} > {log} 2>&1"

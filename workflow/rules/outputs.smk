@@ -43,18 +43,11 @@ for request in PLAN.outputs.values():
             ),
             runtime=growing(10),
         params:
-            study=str(PLAN.files[request.study.name]),
-            word=request.output.word,
-            options=json.dumps(request.options),
-            seed=SEED,
-            per_job=config["seconds_per_job"],
-            digest=lambda wildcards, request=request: PLAN.digest(request),
+            terms=lambda wildcards, request=request: json.dumps(PLAN.of_output(request)),
         message:
             f"Make {request.target}"
         shell:
-            "python -m privcurve.steps.output --study {params.study} --output {params.word} "
-            "--options {params.options:q} --seed {params.seed} "
-            "--seconds-per-job {params.per_job} --digest {params.digest} > {log} 2>&1"
+            "python -m privcurve.workflow.job output {params.terms:q} > {log} 2>&1"
 
 
 for name in PLAN.studies:

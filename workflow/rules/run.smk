@@ -15,15 +15,11 @@ rule manifest:
         mem_mb=growing(1000),
         runtime=growing(10),
     params:
-        folder=CONFIG_FOLDER,
-        configuration=CONFIGURATION,
-        benchmarks=PLAN.run_benchmarks,
+        terms=json.dumps({**OF_RUN, "benchmarks": PLAN.run_benchmarks}),
     message:
         "Write down versions, data, machine and cost of this run"
     shell:
-        "python -m privcurve.steps.manifest --config {params.folder} "
-        "--configuration {params.configuration:q} --benchmarks {params.benchmarks} "
-        "--output {output} > {log} 2>&1"
+        "python -m privcurve.workflow.job manifest {params.terms:q} > {log} 2>&1"
 
 
 # No output: runs whenever it is asked for. No input: asks for nothing, and no run that holds
@@ -33,11 +29,8 @@ rule summary:
         "logs/summary.log",
     localrule: True
     params:
-        folder=CONFIG_FOLDER,
-        configuration=CONFIGURATION,
-        cores=insides.jobs_at_once(workflow),
+        terms=json.dumps({**OF_RUN, "cores": insides.jobs_at_once(workflow)}),
     message:
         "Count what is done and what is left"
     shell:
-        "python -m privcurve.steps.summary --config {params.folder} "
-        "--configuration {params.configuration:q} --cores {params.cores} 2>&1 | tee {log}"
+        "python -m privcurve.workflow.job summary {params.terms:q} 2>&1 | tee {log}"

@@ -1,27 +1,25 @@
-# Training: grids, what is selected in them, and the fresh trainings of that, a list of runs a job.
+# Training: grids, what is selected in them, and the fresh trainings of that. A job is a method on a
+# dataset, some ε of it, a part of one ε, or several small methods.
 
 
 rule train:
     input:
-        data=lambda wildcards: [
-            f"results/data/{name}/{file}"
-            for name in job(wildcards).datasets
-            for file in ("encoded.npz", "domain.json")
-        ],
+        coded="results/data/{dataset}/encoded.npz",
+        domain="results/data/{dataset}/domain.json",
         ready="results/data/ready/{study}.txt",
         cells=lambda wildcards: list(map(str, job(wildcards).reads)),
         # Of other data, or with trainings that failed.
         again=insides.unless(
             workflow,
-            ["results/cells/{study}/{job}.parquet"],
+            ["results/cells/{study}/{dataset}/{part}.parquet"],
             lambda wildcards: job(wildcards).is_done,
         ),
     output:
-        "results/cells/{study}/{job}.parquet",
+        "results/cells/{study}/{dataset}/{part}.parquet",
     log:
-        "logs/train/{study}/{job}.log",
+        "logs/train/{study}/{dataset}/{part}.log",
     benchmark:
-        "benchmarks/train/{study}/{job}.tsv"
+        "benchmarks/train/{study}/{dataset}/{part}.tsv"
     # Studies of few jobs first: their tables need not wait for large studies, whose stored
     # results take longer to read than a small study to train.
     priority: lambda wildcards: 1 / len(PLAN.jobs(wildcards.study).jobs)
@@ -29,12 +27,9 @@ rule train:
         mem_mb=memory(to_train),
         runtime=minutes(to_train),
     params:
-        study=lambda wildcards: str(PLAN.files[wildcards.study]),
-        portions=lambda wildcards: [one.name for one in job(wildcards).portions],
+        terms=lambda wildcards: json.dumps(PLAN.of_job(job(wildcards))),
         title=lambda wildcards: job(wildcards).title,
-        seed=SEED,
     message:
         "Train {params.title}"
     shell:
-        "python -m privcurve.steps.train --study {params.study} --portions {params.portions:q} "
-        "--digest {wildcards.job} --seed {params.seed} > {log} 2>&1"
+        "python -m privcurve.workflow.job train {params.terms:q} > {log} 2>&1"

@@ -271,8 +271,7 @@ def check_current(folder: str | os.PathLike[str]) -> None:
         raise DatasetError(
             f"{folder} was coded from another description of {notes['name']!r} than "
             f"{find(notes['name'])} is now. Run snakemake (or privcurve compare) again, which "
-            f"codes it anew; or by hand: python -m privcurve.steps.prepare {notes['name']} "
-            f"--output {folder}"
+            "codes it anew"
         )
 
 

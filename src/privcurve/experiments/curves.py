@@ -1,14 +1,18 @@
-"""A curve, a method of a study on a dataset: the runs that are asked for, in portions for jobs."""
+"""A curve, a method of a study on a dataset: the runs that are asked for, in portions for jobs.
+
+A curve is cut by ε, and at an ε by settings, splits and repeats, in the order of the study, so that
+what is added to a study at its end leaves the portions before it as they are.
+"""
 
 from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 from privcurve.datasets import check_current, describe, facts
 from privcurve.experiments import canonical
@@ -24,8 +28,7 @@ from privcurve.privacy.seeds import Seed
 CODED = Path("results/data")
 STORE = Path("results/store")
 
-# The portion of a curve that is no part of its grid: its best settings, trained afresh.
-BEST_PART = -1
+T = TypeVar("T")
 
 
 def coded_checksum(dataset: str) -> str | None:
@@ -64,17 +67,13 @@ class About(Named, Protocol):
 
 @dataclass(frozen=True)
 class Curve:
-    """A method of a study on a dataset: what is asked for, without a look at results.
-
-    Where all settings are results nothing is selected; where a lone setting need not be
-    selected the grid has no part.
-    """
+    """A method of a study on a dataset: what is asked for, without a look at results."""
 
     study: Study
     dataset: About
     arm: Arm
-    n_parts: int  # into how many parts its grid is cut
     seed: Seed  # base seed of the run
+    most: float = math.inf  # seconds that a portion may take by estimate, unless it is one fit
 
     @cached_property
     def name(self) -> Path:
@@ -91,31 +90,103 @@ class Curve:
         """Whether a setting is selected and trained afresh; else every setting is a result."""
         return self.study.select == BEST
 
-    @cached_property
-    def grid(self) -> list[Portion]:
-        """The parts of its grid."""
-        return [Portion(self, part) for part in range(self.n_parts)]
+    @property
+    def is_lone(self) -> bool:
+        """Whether its one setting is taken as selected: hold-outs say so.
+
+        A study with folds has its cross-validated accuracy in its tables, of lone settings too.
+        """
+        return self.selects and bool(self.study.holdout) and len(self.arm.settings) == 1
 
     @cached_property
-    def best(self) -> Portion:
-        """The selection and the fresh trainings of a curve that selects."""
-        return Portion(self, BEST_PART)
+    def chunks(self) -> list[list[Portion]]:
+        """The portions, those together that select from a grid at some ε and train this grid."""
+        each = sum(one.seconds for one in self._portions_at(self.arm.epsilons[:1]))
+        together = fill(sorted(self.arm.epsilons), lambda _: each, self.most)
+        return [self.at(tuple(epsilons)) for epsilons in together]
+
+    def at(self, epsilons: tuple[float, ...]) -> list[Portion]:
+        """Return the portions at some ε that are in one job, or at one that is cut further."""
+        if epsilons not in self._at:
+            portions = self._portions_at(epsilons)
+            is_long = len(epsilons) == 1 and sum(one.seconds for one in portions) > self.most
+            self._at[epsilons] = self._cut(*epsilons) if is_long else portions
+        return self._at[epsilons]
+
+    @cached_property
+    def _at(self) -> dict[tuple[float, ...], list[Portion]]:
+        return {}
+
+    def _portions_at(self, epsilons: tuple[float, ...]) -> list[Portion]:
+        """Return what there is to train at some ε, the grid in one portion."""
+        points = tuple(p for p in self.arm.points if p.epsilon in epsilons)
+        grid = Portion(self, epsilons, (Block(points, tuple(self.splits)),))
+        best = Portion(self, epsilons, fresh=tuple(self.fresh_splits))
+        return [*([] if self.is_lone else [grid]), *([best] if self.selects else [])]
+
+    def _cut(self, epsilon: float) -> list[Portion]:
+        """Return what there is to train at one ε, cut."""
+        grid = fill(self._blocks(epsilon), self.seconds_of, self.most)
+        # The first portion that trains afresh has the second round of the selection too.
+        first, mean = self.fresh_splits[:1], self.mean_seconds
+        n_final = self.n_fresh - len(self.fresh_splits)
+        best = fill(
+            self.fresh_splits,
+            lambda split: mean * (1 + n_final if [split] == first else 1),
+            self.most,
+        )
+        return [
+            *(
+                Portion(self, (epsilon,), tuple(blocks), (), place, len(grid))
+                for place, blocks in enumerate(grid)
+            ),
+            *(
+                Portion(self, (epsilon,), (), tuple(splits), place, len(best))
+                for place, splits in enumerate(best if self.selects else ())
+            ),
+        ]
+
+    def _blocks(self, epsilon: float) -> Iterator[Block]:
+        """Yield the runs of the grid at an ε: together what shares costly work, if it is short."""
+        splits = tuple(self.splits)
+        for points in () if self.is_lone else _groups(self.arm, epsilon):
+            if self.seconds_of(Block(points, splits)) <= self.most:
+                yield Block(points, splits)
+            elif self.seconds_of(Block(points, splits[:1])) <= self.most:
+                yield from (Block(points, (split,)) for split in splits)
+            else:
+                yield from (Block((p,), (s,)) for p, s in itertools.product(points, splits))
 
     @property
     def portions(self) -> list[Portion]:
         """All that jobs train of it."""
-        return [*self.grid, self.best] if self.selects else self.grid
+        return list(itertools.chain(*self.chunks))
+
+    @property
+    def grid(self) -> list[Portion]:
+        """The portions of its grid."""
+        return [one for one in self.portions if not one.is_best]
+
+    @property
+    def best(self) -> list[Portion]:
+        """The portions that select and train afresh."""
+        return [one for one in self.portions if one.is_best]
 
     @property
     def results(self) -> list[Portion]:
         """The portions whose runs are its results: fresh trainings, or all."""
-        return [self.best] if self.selects else self.grid
+        return self.best if self.selects else self.grid
 
     @property
     def splits(self) -> list[Split]:
         """The splits that each point of its grid is trained on."""
         if self.selects:
             return self.study.selection_splits
+        return self.fresh_splits
+
+    @property
+    def fresh_splits(self) -> list[Split]:
+        """The splits whose runs are the results of a setting."""
         return self.study.fresh_splits(self.dataset.n_test > 0)
 
     @property
@@ -139,10 +210,15 @@ class Curve:
     @cached_property
     def digest(self) -> str:
         """A digest of all that its results depend on but the data."""
+        return self.digest_at(self.arm.epsilons)
+
+    def digest_at(self, epsilons: tuple[float, ...]) -> str:
+        """Return a digest of all that its results at some ε depend on but the data."""
         study, second = self.study, self.finalists
         final = f"{second.settings} of {second.draws} " if second else ""
         metric = "" if study.metric == DEFAULT_METRIC else f"by {study.metric} "
-        return f"{study.repeats} {final}{metric}{self.here}{_digest(study, self.arm, self.seed)}"
+        grid = _digest_at(self.arm, epsilons, *_resampling(study), seeds.named(self.seed))
+        return f"{study.repeats} {final}{metric}{self.here}{grid}"
 
     @cached_property
     def here(self) -> str:
@@ -176,10 +252,25 @@ class Curve:
         domain = self.dataset.domain
         return max(1, rows), len(domain.columns), domain.n_classes
 
-    @property
+    @cached_property
     def seconds(self) -> float:
         """An estimate of the time that all of it takes."""
         return sum(portion.seconds for portion in self.portions)
+
+    @cached_property
+    def _costs(self) -> dict[int, float]:
+        # By identity: the settings of a method are the same objects in all its points.
+        each = fit_seconds(self.arm, *self.shape)
+        return dict(zip(map(id, self.arm.settings), each, strict=True))
+
+    def seconds_of(self, block: Block) -> float:
+        """Return an estimate of the time that some runs take."""
+        return len(block.splits) * sum(self._costs[id(p.setting)] for p in block.points)
+
+    @property
+    def mean_seconds(self) -> float:
+        """The estimate for one fit, over all settings."""
+        return sum(self._costs.values()) / len(self._costs)
 
     @property
     def checksum(self) -> str | None:
@@ -192,65 +283,116 @@ class Curve:
         return None if coded is None else coded["checksum"]
 
 
+class Block(NamedTuple):
+    """Points, each of them trained on all of some splits."""
+
+    points: tuple[Point, ...]
+    splits: tuple[Split, ...]
+
+
 @dataclass(frozen=True)
 class Portion:
-    """What one job trains of a curve: a part of its grid, or (`BEST_PART`) what is best in it."""
+    """What one job trains of a curve at some ε: a part of its grid, or what is best in that."""
 
     curve: Curve
-    part: int
+    epsilons: tuple[float, ...]
+    blocks: tuple[Block, ...] = ()  # runs of the grid
+    fresh: tuple[Split, ...] = ()  # splits on which selected settings are trained afresh
+    place: int = 0  # among the portions of its kind at these ε
+    n_parts: int = 1
 
     @cached_property
     def name(self) -> str:
-        """Its name in the study, and on command lines: ``adult/boost~certified/3-of-8``."""
-        part = "best" if self.is_best else str(self.part + 1)
-        return f"{self.curve.dataset.name}/{self.curve.arm.name}/{part}-of-{self.curve.n_parts}"
+        """Its name in the study: ``adult/boost~certified/eps=0.1~3-of-8``, or ``…~best``."""
+        last = "~".join(filter(None, (self.at, self.part)))
+        return f"{self.curve.dataset.name}/{self.curve.arm.name}/{last}"
+
+    @property
+    def at(self) -> str:
+        """Its ε, as a part of a file's name; nothing where these are all."""
+        if len(self.epsilons) == len(self.curve.arm.epsilons):
+            return ""
+        ends = dict.fromkeys((self.epsilons[0], self.epsilons[-1]))
+        return "eps=" + "..".join(map(canonical.number, ends))
+
+    @property
+    def part(self) -> str:
+        """Which part of the grid it is, or of what trains afresh."""
+        number = f"{self.place + 1}-of-{self.n_parts}"
+        if self.is_best:
+            return "best" if self.n_parts == 1 else f"best~{number}"
+        return number
 
     @property
     def is_best(self) -> bool:
         """Whether it selects from the grid and trains afresh."""
-        return self.part == BEST_PART
+        return bool(self.fresh)
 
     @property
-    def points(self) -> list[Point]:
-        """The points that a part of a grid trains."""
-        return parts(self.curve.arm, self.curve.n_parts)[self.part]
+    def selects(self) -> bool:
+        """Whether it selects; the other portions that train afresh take what the first selected."""
+        return self.is_best and (self.place == 0 or self.curve.is_lone)
+
+    @property
+    def reads(self) -> list[Portion]:
+        """The portions that it needs: of the grid, or the first that has selected from it."""
+        if not self.is_best or self.curve.is_lone:
+            return []
+        mine = self.curve.at(self.epsilons)
+        best = [one for one in mine if one.is_best]
+        return [one for one in mine if not one.is_best] if self.selects else best[:1]
 
     @property
     def tasks(self) -> list[tuple[Point, Split]]:
         """The runs of a part of a grid, as points and splits."""
-        return list(itertools.product(self.points, self.curve.splits))
+        return [task for block in self.blocks for task in itertools.product(*block)]
+
+    @property
+    def n_runs(self) -> int:
+        """How many runs it trains, those of a second round of the selection too."""
+        if not self.is_best:
+            return sum(len(points) * len(splits) for points, splits in self.blocks)
+        n_final = self.curve.n_fresh - len(self.curve.fresh_splits) if self.selects else 0
+        return len(self.epsilons) * (len(self.fresh) + n_final)
 
     @property
     def digest(self) -> str:
         """A digest of all that it is asked for, but the data."""
         curve = self.curve
         if self.is_best:
-            return curve.digest
-        return curve.here + _digest(curve.study, curve.arm, curve.seed, self.part, curve.n_parts)
+            part = [(one.fold, one.repeat) for one in self.fresh] if self.n_parts > 1 else ""
+            return f"{part}{curve.digest_at(self.epsilons)}"
+        terms = (*_resampling(curve.study), seeds.named(curve.seed))
+        if self.n_parts == 1:
+            return curve.here + _digest_at(curve.arm, self.epsilons, *terms)
+        points = [point for block in self.blocks for point in block.points]
+        few = [
+            ([p.text for p in points], [(split.fold, split.repeat) for split in splits])
+            for points, splits in self.blocks
+            if len(splits) < len(curve.splits)
+        ]
+        return f"{few or ''}{curve.here}{_digest_of(curve.arm, points, *terms)}"
 
     @cached_property
     def seconds(self) -> float:
         """An estimate of the time that it takes."""
-        curve = self.curve
-        each = fit_seconds(curve.arm, *curve.shape)
         if self.is_best:
-            return len(curve.arm.epsilons) * curve.n_fresh * sum(each) / len(each)
-        return len(curve.arm.epsilons) * len(curve.splits) * sum(each) / curve.n_parts
+            return self.n_runs * self.curve.mean_seconds
+        return sum(map(self.curve.seconds_of, self.blocks))
 
 
-def portion(study: Study, dataset: About, arm: str, part: str, seed: Seed) -> Portion:
-    """Return a portion of a curve by the last part of its name: ``3-of-8`` or ``best-of-8``."""
-    number, n_parts = part.split("-of-")
-    curve = Curve(study, dataset, study.arms[arm], int(n_parts), seed)
-    return Portion(curve, BEST_PART if number == "best" else int(number) - 1)
-
-
-def is_lone(study: Study, arm: Arm) -> bool:
-    """Whether a method has one setting that is taken as selected: hold-outs say so.
-
-    A study with folds has its cross-validated accuracy in its tables, of lone settings too.
-    """
-    return study.select == BEST and bool(study.holdout) and len(arm.settings) == 1
+def fill(items: Iterable[T], seconds: Callable[[T], float], most: float) -> list[list[T]]:
+    """Put items together in their order, as many as take `most` seconds; at least one."""
+    groups: list[list[T]] = []
+    total = 0.0
+    for item in items:
+        each = seconds(item)
+        if not groups or total + each > most:
+            groups.append([])
+            total = 0.0
+        groups[-1].append(item)
+        total += each
+    return groups
 
 
 @cache
@@ -268,66 +410,49 @@ def curves(
 ) -> list[Curve]:
     """Return all curves of a study, dataset by dataset.
 
-    A grid that takes twice `seconds_per_job` or more is cut, into as few parts as take less each.
+    Of each, what is estimated to take more than twice `seconds_per_job` is cut.
     """
     return [
-        _cut(Curve(study, dataset, arm, 1, seed), seconds_per_job)
+        Curve(study, dataset, arm, seed, 2 * seconds_per_job)
         for dataset in map(about, study.datasets)
         for arm in study.arms.values()
     ]
 
 
-def _cut(curve: Curve, seconds_per_job: float) -> Curve:
-    if is_lone(curve.study, curve.arm):
-        return replace(curve, n_parts=0)
-    n_parts = math.ceil(curve.grid[0].seconds / (2 * seconds_per_job))
-    return replace(curve, n_parts=min(n_parts, len(_groups(curve.arm)))) if n_parts > 1 else curve
-
-
-@cache
-def parts(arm: Arm, n_parts: int) -> list[list[Point]]:
-    """Deal the points of a method, as evenly as cards: neighbours cost about the same."""
-    if n_parts == 1:
-        return [list(arm.points)]
-    groups = _groups(arm)
-    return [list(itertools.chain(*groups[part::n_parts])) for part in range(n_parts)]
-
-
-@cache
-def _groups(arm: Arm) -> list[list[Point]]:
-    """Return the points that share costly work, and that one job trains therefore.
-
-    By setting first: what a setting costs does not depend on ε.
-    """
+def _groups(arm: Arm, epsilon: float) -> Iterable[tuple[Point, ...]]:
+    """Return the points at an ε, those together that share costly work."""
     shared = registry.entry(arm.learner).shared
-    n_settings = len(arm.settings)
-    groups: dict[tuple[str, float], list[Point]] = {}
-    for place in range(n_settings):
-        for point in arm.points[place::n_settings]:
+    groups: dict[str, list[Point]] = {}
+    for point in arm.points:
+        if point.epsilon == epsilon:
             setting = canonical.text([point.setting.get(s) for s in shared]) if shared else ""
-            groups.setdefault((setting or point.text, point.epsilon), []).append(point)
-    return list(groups.values())
+            groups.setdefault(setting or point.text, []).append(point)
+    return map(tuple, groups.values())
 
 
-def _digest(study: Study, arm: Arm, seed: Seed, part: int = 0, n_parts: int = 1) -> str:
-    """Return a digest of what a part of a grid is asked for; on each dataset it is the same.
+def _resampling(study: Study) -> tuple[int, tuple[float, int] | None, int | None]:
+    """Return what a digest has of folds, hold-outs and repeats.
 
     What a study need not say stands in it only where it says something else.
     """
     runs = study.repeats if study.select == ALL and not study.holdout else None
     holdouts = (study.holdout, study.repeats) if study.holdout else None
-    return _digest_of(arm, study.folds, holdouts, runs, seeds.named(seed), part, n_parts)
+    return study.folds, holdouts, runs
 
 
 @cache
+def _digest_at(arm: Arm, epsilons: tuple[float, ...], *terms: Any) -> str:
+    """Return a digest of a method's grid at some ε; on each dataset it is the same."""
+    return _digest_of(arm, [point for point in arm.points if point.epsilon in epsilons], *terms)
+
+
 def _digest_of(
     arm: Arm,
+    points: Sequence[Point],
     folds: int,
     holdouts: tuple[float, int] | None,
     runs: int | None,
     seed: int | str,
-    part: int,
-    n_parts: int,
 ) -> str:
     epsilons = {epsilon: canonical.number(epsilon) for epsilon in arm.epsilons}
     more = {
@@ -338,7 +463,7 @@ def _digest_of(
     }
     more = {word: value for word, value in more.items() if value is not None}
     return canonical.digest_of_texts(
-        sorted((epsilons[point.epsilon], point.text) for point in parts(arm, n_parts)[part]),
+        sorted((epsilons[point.epsilon], point.text) for point in points),
         arm.learner,
         arm.calibration,
         arm.delta,

@@ -1,17 +1,18 @@
-"""A job: portions of curves of one study that one process trains, and the one file it writes.
+"""A job: portions of a study's curves on one dataset that one process trains, and its one file.
 
-There is one kind. Small curves come together, whole: their grids, what is selected in them, and
-the fresh trainings of that. A part of a large grid is a job of its own, and so is the selection
-from such a grid, which reads the files of the parts.
+Short curves come together, whole: their grids, what is selected in them, and the fresh trainings of
+that. A longer curve is a job of its own, or several: one for some of its ε, or for a part of what
+there is to train at one ε.
 
-The file is named by a digest of all that the job is asked for. So a file that is there was made
-for what is asked for now, whatever has happened meanwhile, but for the data and for trainings that
-failed: these it says itself (`is_done`).
+The file is named after method and ε, and by a digest of all that the job is asked for. So a file
+that is there was made for what is asked for now, whatever has happened meanwhile, but for the data
+and for trainings that failed: these it says itself (`is_done`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+import math
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -19,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from privcurve.datasets import describe
 from privcurve.experiments import canonical, results
-from privcurve.experiments.curves import About, Curve, Portion, coded_checksum, curves
+from privcurve.experiments.curves import About, Curve, Portion, coded_checksum, curves, fill
 from privcurve.experiments.results import IncompleteError
 from privcurve.experiments.study import Study
 from privcurve.privacy.seeds import Seed
@@ -28,15 +29,19 @@ if TYPE_CHECKING:
     import pandas as pd
 
 CELLS = Path("results/cells")
-# A shell command has room for 128 KiB, and names each curve twice in at most 255 letters.
-MOST_CURVES = 250
-# Digits of a digest in the name of a file.
-DIGITS = 16
+# Several short curves together.
+SMALL = "small"
+# A curve that takes less than this share of the longest job is short.
+SHORT = 0.05
+# Digits of a digest in the name of a file: the rest of the name says most of it.
+DIGITS = 8
+# Letters of a method in the name of a file, which may have 255.
+MOST_LETTERS = 150
 
 
 @dataclass(frozen=True)
 class Job:
-    """Portions of curves of one study that one process trains."""
+    """Portions of curves of one study on one dataset that one process trains."""
 
     portions: tuple[Portion, ...]
 
@@ -45,10 +50,63 @@ class Job:
         """The name of the study."""
         return self.portions[0].curve.study.name
 
+    @property
+    def dataset(self) -> str:
+        """The dataset that it trains on."""
+        return self.portions[0].curve.dataset.name
+
     @cached_property
+    def methods(self) -> list[str]:
+        """The methods that it trains."""
+        return list(dict.fromkeys(one.curve.arm.name for one in self.portions))
+
+    @cached_property
+    def part(self) -> str:
+        """Which part of the study it is on its dataset: method, ε, and part of these; or `SMALL`.
+
+        With a digest of all that it is asked for, but the data.
+        """
+        digest = canonical.digest([[one.name, one.digest] for one in self.portions])
+        return "~".join((*self._words, digest[:DIGITS]))
+
+    @property
+    def _words(self) -> list[str]:
+        if len(self.methods) > 1:
+            return [SMALL]
+        first = self.portions[0]
+        part = first.part if self._is_part else ""
+        return [self.methods[0][:MOST_LETTERS], *filter(None, (first.at, part))]
+
+    @property
+    def _is_part(self) -> bool:
+        """Whether it is a part of what there is to train at its ε."""
+        first = self.portions[0]
+        return len(self.methods) == 1 and len(self.portions) < len(first.curve.at(first.epsilons))
+
+    @property
+    def stage(self) -> int:
+        """After how many others it can be done: the grid, what selects from it, and the rest."""
+        if not self.reads:
+            return 0
+        return 1 if self.portions[0].selects else 2
+
+    @property
+    def terms(self) -> dict[str, Any]:
+        """What a process must be told of it, beside study and seed: plain JSON (:func:`find`)."""
+        first = self.portions[0]
+        about = first.curve.dataset
+        terms: dict[str, Any] = {"dataset": self.dataset, "methods": self.methods, "job": self.part}
+        if len(self.methods) == 1:
+            terms["epsilons"] = list(map(canonical.number, first.epsilons))
+        if self._is_part:
+            terms |= {"part": first.part, "most": first.curve.most}
+            terms["records"] = [about.n_rows, about.n_test]
+        return terms
+
+    @property
     def name(self) -> str:
-        """A digest of all that it is asked for, but the data."""
-        return canonical.digest([[one.name, one.digest] for one in self.portions])[:DIGITS]
+        """Its name in the study."""
+        return f"{self.dataset}/{self.part}"
 
     @cached_property
     def file(self) -> Path:
@@ -62,22 +120,27 @@ class Job:
 
     @property
     def title(self) -> str:
-        """What it trains, for people."""
-        first = f"{self.portions[0].name} of {self.study}"
-        n_more = len(self.portions) - 1
-        return f"{first} and {n_more} more portions" if n_more else first
-
-    @property
-    def datasets(self) -> list[str]:
-        """The datasets that it trains on."""
-        return list(dict.fromkeys(one.curve.dataset.name for one in self.portions))
+        """What it trains, for people: ``privgam~certified on adult, ε = 0.05 … 3 (which_one)``."""
+        methods = ", ".join(self.methods[:2])
+        n_more = len(self.methods) - 2
+        if n_more > 0:
+            methods += f" and {n_more} more"
+        epsilons = sorted({e for p in self.portions for e in p.epsilons if e < math.inf})
+        ends = dict.fromkeys(map(canonical.number, (epsilons[:1] + epsilons[-1:])))
+        at = f", ε = {' … '.join(ends)}" if ends else ""
+        part = f", {self._words[-1].replace('~', ' ')}" if self._is_part else ""
+        return f"{methods} on {self.dataset}{at}{part} ({self.study})"
 
     @property
     def reads(self) -> list[Path]:
-        """The files that its selections read: of grids that other jobs train."""
+        """The files of other jobs that it selects from, or where the selection stands."""
         mine = {one.name for one in self.portions}
-        grids = [part for one in self.portions if one.is_best for part in one.curve.grid]
-        return [Job((part,)).file for part in grids if part.name not in mine]
+        return [
+            Job((other,)).file
+            for one in self.portions
+            for other in one.reads
+            if other.name not in mine
+        ]
 
     @property
     def seconds(self) -> float:
@@ -104,12 +167,10 @@ class Job:
         facts = self.facts
         if facts is None:
             return False
-        checksums = {name: coded_checksum(name) for name in self.datasets}
+        checksum = coded_checksum(self.dataset)
         return all(
-            checksums[portion.curve.dataset.name] in (None, one["checksum"])
-            and not one["failed"]
-            and not one.get("left_out")
-            for portion, one in zip(self.portions, facts, strict=True)
+            checksum in (None, one["checksum"]) and not one["failed"] and not one.get("left_out")
+            for one in facts
         )
 
     def read(self, portion: Portion, columns: list[str], checksum: str | None) -> pd.DataFrame:
@@ -141,6 +202,25 @@ class Job:
         return one
 
 
+def find(
+    study: Study,
+    about: About,
+    seed: Seed,
+    methods: Sequence[str],
+    epsilons: Sequence[str] = (),
+    part: str = "",
+    most: float = math.inf,
+) -> Job | None:
+    """Return a job by what `Job.terms` says of it; None if there is no such part."""
+    curves = [Curve(study, about, study.arms[name], seed, most) for name in methods]
+    at = tuple(map(float, epsilons))
+    portions = [
+        one for curve in curves for one in curve.at(at or tuple(sorted(curve.arm.epsilons)))
+    ]
+    mine = tuple(one for one in portions if part in ("", one.part))
+    return Job(mine) if mine else None
+
+
 class StudyJobs:
     """The jobs of a study, and the one way to read what they have written.
 
@@ -157,12 +237,14 @@ class StudyJobs:
         all_curves = curves(study, seed, seconds_per_job, about)
         # By dataset and method, in the study's order.
         self.curves = {(one.dataset.name, one.arm.name): one for one in all_curves}
-        self._seconds = seconds_per_job
 
     @cached_property
     def jobs(self) -> dict[str, Job]:
         """All jobs, by name."""
-        return {job.name: job for job in together(self.curves.values(), self._seconds)}
+        by_dataset: dict[str, list[Curve]] = {}
+        for curve in self.curves.values():
+            by_dataset.setdefault(curve.dataset.name, []).append(curve)
+        return {job.name: job for some in by_dataset.values() for job in together(some)}
 
     def of(self, portion: Portion) -> Job:
         """Return the job that trains a portion."""
@@ -191,12 +273,13 @@ class StudyJobs:
         """
         return self._read(curve, curve.results, columns or results.SCHEMA.names)
 
-    def selected(self, curve: Curve) -> str:
-        """Return the selected settings of a curve, the text of a CSV file.
+    def selected(self, curve: Curve) -> list[str]:
+        """Return the selected settings of a curve: CSV files, the smaller ε first.
 
         Raises IncompleteError if the file is missing, damaged, or of other data.
         """
-        return str(self.of(curve.best).check(curve.best, curve.checksum)["selected"])
+        first = [one for one in curve.best if one.place == 0]
+        return [str(self.of(one).check(one, curve.checksum)["selected"]) for one in first]
 
     def _read(
         self, curve: Curve, portions: list[Portion], columns: list[str]
@@ -206,27 +289,17 @@ class StudyJobs:
             yield self.of(portion).read(portion, columns, checksum)
 
 
-def together(curves: Iterable[Curve], seconds_per_job: float) -> Iterator[Job]:
-    """Put curves that are not cut together, in their order, until they take `seconds_per_job`.
-
-    So few jobs read the same data. What is left over at the end joins the job before it.
-    """
-    groups: list[list[Curve]] = []
-    seconds = seconds_per_job
+def together(curves: Sequence[Curve]) -> Iterator[Job]:
+    """Return the jobs of curves on one dataset: short curves together, longer ones alone."""
+    short = [one for one in curves if one.seconds < SHORT * one.most]
     for curve in curves:
-        if curve.n_parts > 1:
-            yield from (Job((portion,)) for portion in curve.portions)
-            continue
-        if seconds >= seconds_per_job or len(groups[-1]) == MOST_CURVES:
-            groups.append([])
-            seconds = 0.0
-        groups[-1].append(curve)
-        seconds += curve.seconds
-    is_small = len(groups) > 1 and seconds < seconds_per_job
-    if is_small and len(groups[-2]) + len(groups[-1]) <= MOST_CURVES:
-        groups[-2:] = [groups[-2] + groups[-1]]
-    for group in groups:
-        yield Job(tuple(portion for curve in group for portion in curve.portions))
+        for chunk in curve.chunks if curve not in short else ():
+            if sum(one.seconds for one in chunk) <= curve.most:
+                yield Job(tuple(chunk))
+            else:
+                yield from (Job((one,)) for one in chunk)
+    for some in fill(short, lambda one: one.seconds, short[0].most if short else 0):
+        yield Job(tuple(portion for curve in some for portion in curve.portions))
 
 
 def begun(study: str) -> bool:

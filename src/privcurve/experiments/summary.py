@@ -7,7 +7,7 @@ is not finished. So this may look at a run while it goes on.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -17,13 +17,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privcurve import datasets
-from privcurve.experiments.arms import Point
 from privcurve.experiments.cells import CellIds
-from privcurve.experiments.curves import STORE, Curve, Portion
+from privcurve.experiments.curves import STORE, Block, Portion
 from privcurve.experiments.jobs import StudyJobs
-from privcurve.experiments.splits import Split
 from privcurve.experiments.store import Store
-from privcurve.learners import registry
 
 
 @dataclass(frozen=True)
@@ -63,19 +60,27 @@ def progress(study: StudyJobs) -> Progress:
     for curve in study.curves.values():
         coded = datasets.facts(curve.data)
         checksum = None if coded is None else str(coded["checksum"])
-        costs = _Costs(curve)
-        finished: set[str] = set()
+        ids = (
+            None if checksum is None else CellIds.on(curve.dataset, checksum, curve.arm, curve.seed)
+        )
+        mine = stored(STORE / curve.dataset.name / curve.arm.learner) if ids else None
+        measured = estimated = 0.0
+        left = []
         for portion in curve.portions:
             job = study.of(portion)
             done = _facts_of(portion, facts[job.name], checksum)
             if done is None:
                 unfinished.add(job.name)
+                left.append(portion)
                 continue
-            finished.add(portion.name)
             total += _of_facts(done)
-            if not portion.is_best:
-                costs.learn(done, portion.points)
-        total += _to_do(curve, finished, checksum, costs, stored)
+            if not portion.is_best and done["rows"]:
+                measured += done["training_seconds"]
+                estimated += portion.seconds * done["trained"] / done["rows"]
+        # How much longer than estimated the runs took that were measured.
+        scale = measured / estimated if estimated else 1.0
+        for portion in left:
+            total += _to_do(portion, left, ids, mine, scale)
     return replace(total, jobs_left=len(unfinished))
 
 
@@ -96,35 +101,28 @@ def _of_facts(facts: Mapping[str, Any]) -> Progress:
 
 
 def _to_do(
-    curve: Curve,
-    finished: Collection[str],
-    checksum: str | None,
-    costs: _Costs,
-    stored: Callable[[Path], NDArray[np.uint64]],
+    portion: Portion,
+    unfinished: Collection[Portion],
+    ids: CellIds | None,
+    stored: NDArray[np.uint64] | None,
+    scale: float,
 ) -> Progress:
-    """Return the progress of the portions of a curve that are not finished: by the store."""
-    ids = None if checksum is None else CellIds.on(curve.dataset, checksum, curve.arm, curve.seed)
-
-    def n_stored(points: Iterable[Point], splits: Sequence[Split]) -> int:
-        """Count the runs of some points and splits that are in the store."""
-        if ids is None:
-            return 0
-        due = _short(name for point in points for name in ids.names(point, splits))
-        return len(np.intersect1d(due, stored(STORE / curve.dataset.name / curve.arm.learner)))
-
-    points = [p for part in curve.grid if part.name not in finished for p in part.points]
-    n_grid = len(points) * len(curve.splits)
-    n_done = n_stored(points, curve.splits) if points else 0
-    left = (n_grid - n_done) / n_grid if n_grid else 0.0
-    seconds = left * len(curve.splits) * costs.of(points)
-    if curve.selects and curve.best.name not in finished:
-        n_fresh = len(curve.arm.epsilons) * curve.n_fresh
+    """Return the progress of a portion that is not finished: by the store."""
+    curve, blocks = portion.curve, portion.blocks
+    if portion.is_best:
         # Which points it trains is not known here: runs of an earlier selection count too.
-        splits = curve.final_splits + curve.study.fresh_splits(curve.dataset.n_test > 0)
-        n_fresh_done = 0 if points else min(n_fresh, n_stored(curve.arm.points, splits))
-        n_grid, n_done = n_grid + n_fresh, n_done + n_fresh_done
-        seconds += (n_fresh - n_fresh_done) * costs.mean
-    return Progress(n_grid, n_done, 0, seconds * costs.scale)
+        points = tuple(p for p in curve.arm.points if p.epsilon in portion.epsilons)
+        splits = (*(curve.final_splits if portion.selects else ()), *portion.fresh)
+        is_early = any(one in unfinished for one in portion.reads)
+        blocks = () if is_early else (Block(points, splits),)
+    n_done = 0
+    if ids is not None and stored is not None:
+        due = (
+            name for block in blocks for p in block.points for name in ids.names(p, block.splits)
+        )
+        n_done = min(portion.n_runs, len(np.intersect1d(_short(due), stored)))
+    left = 1 - n_done / portion.n_runs
+    return Progress(portion.n_runs, n_done, 0, left * portion.seconds * scale)
 
 
 def _stored(folder: Path) -> NDArray[np.uint64]:
@@ -135,38 +133,6 @@ def _stored(folder: Path) -> NDArray[np.uint64]:
 def _short(ids: Iterable[str]) -> NDArray[np.uint64]:
     """Shorten ids to eight bytes: a million runs in little memory, and no two alike."""
     return np.fromiter((int(name[:16], 16) for name in ids), np.uint64)
-
-
-class _Costs:
-    """Seconds of fits: the registry's estimate, in proportion to what was measured."""
-
-    def __init__(self, curve: Curve) -> None:
-        cost = registry.entry(curve.arm.learner).cost
-        # By identity: the settings of a method are the same objects in all its points.
-        self._of = {id(s): cost(s, *curve.shape) for s in curve.arm.settings}
-        self._n_splits = len(curve.splits)
-        self._measured = self._estimated = 0.0
-
-    def of(self, points: Iterable[Point]) -> float:
-        """Return the estimate of one fit of each of some points."""
-        return sum(self._of[id(point.setting)] for point in points)
-
-    @property
-    def mean(self) -> float:
-        """The estimate of one fit, over all settings."""
-        return sum(self._of.values()) / len(self._of)
-
-    def learn(self, facts: Any, points: Sequence[Point]) -> None:
-        """Take in what a finished job has measured of the runs that it trained itself."""
-        if facts["rows"]:
-            share = facts["trained"] / facts["rows"]
-            self._measured += facts["training_seconds"]
-            self._estimated += share * self._n_splits * self.of(points)
-
-    @property
-    def scale(self) -> float:
-        """How much longer than estimated the runs took that were measured; 1 if none were."""
-        return self._measured / self._estimated if self._estimated else 1.0
 
 
 def table(studies: Mapping[str, Progress], cores: int) -> str:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import io
 import itertools
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -13,10 +14,11 @@ import pandas as pd
 from privcurve import datasets
 from privcurve.analysis import selection
 from privcurve.experiments import results
-from privcurve.experiments.curves import STORE, is_lone
+from privcurve.experiments.curves import STORE
 from privcurve.experiments.jobs import Job
 from privcurve.experiments.splits import Splitter
 from privcurve.experiments.train import Trainer
+from privcurve.tables.table import read_table
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -24,7 +26,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from privcurve.experiments.arms import Point
-    from privcurve.experiments.curves import Curve
+    from privcurve.experiments.curves import Curve, Portion
     from privcurve.privacy.seeds import Seed
 
 
@@ -49,7 +51,8 @@ def work(job: Job, started: float | None = None) -> None:
         trainer = Trainer(data, curve.arm, curve.seed, STORE, splitter, curve.scores)
         selected: dict[str, Any] = {}
         if portion.is_best:
-            frame, rows = select_and_train(curve, trainer, tables)
+            frame = select(portion, trainer, tables) if portion.selects else _selected(portion)
+            rows = trainer.run(itertools.product(_points(curve, _settings(frame)), portion.fresh))
             selected["selected"] = frame.to_csv(index=False, float_format="%.17g")
             selected["left_out"] = int(frame["n_failed_settings"].sum())
         else:
@@ -70,51 +73,75 @@ def _splitter(read: Any, folder: Path, seed: Seed, share: float) -> Splitter:
     return Splitter(read(folder), seed, share)
 
 
-def select_and_train(
-    curve: Curve, trainer: Trainer, here: Mapping[str, pa.Table]
-) -> tuple[pd.DataFrame, list[dict[str, Any]]]:
-    """Select at each ε, in a second round too where the study has one, and train what won.
+def select(portion: Portion, trainer: Trainer, here: Mapping[str, pa.Table]) -> pd.DataFrame:
+    """Select at each ε, in a second round too where the study has one; a row an ε.
 
     `here` are parts of the grid that this job has trained, by name; others are read from their
-    files. Returns the selected settings, a row an ε, and a row a fresh training.
+    files.
     """
+    curve = portion.curve
     metric, finalists = curve.study.metric, curve.finalists
-    if is_lone(curve.study, curve.arm):
-        best = _taken(curve)
-    else:
-        columns = selection.cell_columns(metric)
-        folds = [split.fold for split in curve.splits]
-        n_best = finalists.settings if finalists else 1
-        best = selection.rank(_grid(curve, columns, here), n_best, metric, folds)
-        if finalists:
-            again = trainer.run(itertools.product(_points(curve, best), curve.final_splits))
-            best = selection.final(best, pd.DataFrame(again, columns=columns), metric)
-    fresh = curve.study.fresh_splits(trainer.has_test)
-    rows = trainer.run(itertools.product(_points(curve, best), fresh))
-    return selection.table(best, metric), rows
+    if curve.is_lone:
+        return selection.table(_taken(portion), metric)
+    columns = selection.cell_columns(metric)
+    n_best = finalists.settings if finalists else 1
+    folds = [split.fold for split in curve.splits]
+    best = selection.rank(_grid(portion, columns, here), n_best, metric, folds)
+    if finalists:
+        ranked = {(one.key[2], setting) for one in best for setting in one.settings}
+        again = trainer.run(itertools.product(_points(curve, ranked), curve.final_splits))
+        best = selection.final(best, pd.DataFrame(again, columns=columns), metric)
+    return selection.table(best, metric)
 
 
-def _grid(curve: Curve, columns: list[str], here: Mapping[str, pa.Table]) -> Iterator[pd.DataFrame]:
-    """Return the parts of a grid, one at a time: memory does not grow with the study."""
-    checksum = curve.checksum
-    for part in curve.grid:
+def _grid(
+    portion: Portion, columns: list[str], here: Mapping[str, pa.Table]
+) -> Iterator[pd.DataFrame]:
+    """Return the parts of a grid that is selected from, those together that share settings.
+
+    Memory does not grow with the study.
+    """
+    checksum = portion.curve.checksum
+    begun = pd.DataFrame(columns=columns)
+    for part in portion.reads:
         if part.name in here:
-            yield here[part.name].select(columns).to_pandas()
+            frame = here[part.name].select(columns).to_pandas()
         else:
-            yield Job((part,)).read(part, columns, checksum)
+            frame = Job((part,)).read(part, columns, checksum)
+        frame = pd.concat([begun, frame]) if len(begun) else frame
+        # Runs of these settings on other splits may be in the next part.
+        points, splits = part.blocks[-1]
+        last = [p.text for p in points] if len(splits) < len(portion.curve.splits) else []
+        is_last = frame["setting"].isin(last)
+        begun = frame[is_last]
+        yield frame[~is_last]
+    yield begun
 
 
-def _taken(curve: Curve) -> list[selection.Candidate]:
+def _taken(portion: Portion) -> list[selection.Candidate]:
     """Take a lone setting as selected at each ε."""
-    arm = curve.arm
+    arm = portion.curve.arm
     carried = (arm.learner, arm.calibration, arm.delta)
+    dataset, (setting,) = portion.curve.dataset.name, {point.text for point in arm.points}
     return [
-        selection.taken((curve.dataset.name, arm.name, point.epsilon), carried, point.text)
-        for point in arm.points
+        selection.taken((dataset, arm.name, epsilon), carried, setting)
+        for epsilon in portion.epsilons
     ]
 
 
-def _points(curve: Curve, candidates: list[selection.Candidate]) -> list[Point]:
-    """Return the points of the settings that some candidates are left with."""
-    chosen = {(one.key[2], setting) for one in candidates for setting in one.settings}
-    return [point for point in curve.arm.points if (point.epsilon, point.text) in chosen]
+def _selected(portion: Portion) -> pd.DataFrame:
+    """Read what another job has selected."""
+    (first,) = portion.reads
+    facts = Job((first,)).check(first, portion.curve.checksum)
+    return read_table(io.StringIO(facts["selected"]))
+
+
+def _settings(selected: pd.DataFrame) -> set[tuple[float, str]]:
+    """Return the pairs of ε and setting of a table of selected settings."""
+    complete = selected[selected["setting"].notna()]
+    return set(zip(complete["epsilon"], complete["setting"], strict=True))
+
+
+def _points(curve: Curve, settings: Collection[tuple[float, str]]) -> list[Point]:
+    """Return the points of some pairs of ε and setting."""
+    return [point for point in curve.arm.points if (point.epsilon, point.text) in settings]

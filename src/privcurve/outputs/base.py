@@ -338,7 +338,8 @@ class Context:
 
     def selected(self) -> pd.DataFrame:
         """Read the selected settings of the curves; refuses those of something else."""
-        return read_table(*(io.StringIO(self.jobs.selected(curve)) for curve in self.curves))
+        texts = (text for curve in self.curves for text in self.jobs.selected(curve))
+        return read_table(*map(io.StringIO, texts))
 
     def cells(self, columns: list[str]) -> Iterator[pd.DataFrame]:
         """Read the grids of the curves, a part at a time."""

@@ -50,11 +50,9 @@ def to_prepare(description: Description) -> Needs:
 
 
 def to_train(job: Job) -> Needs:
-    """Return what it takes to do a job, which keeps all data that it reads."""
-    curves = [portion.curve for portion in job.portions]
-    kept = {curve.dataset.name: 2 * _table(curve.dataset) for curve in curves}
-    peak = max(_training(curve) - kept[curve.dataset.name] for curve in curves)
-    return Needs(_mebibytes(TRAINING, sum(kept.values()) + peak), _minutes(job.seconds))
+    """Return what it takes to do a job."""
+    peak = max(_training(portion.curve) for portion in job.portions)
+    return Needs(_mebibytes(TRAINING, peak), _minutes(job.seconds))
 
 
 def to_audit(learner: str, about: About) -> int:
@@ -77,11 +75,6 @@ def _on(learner: str, about: About) -> float:
     domain, n_rows = about.domain, about.n_rows + about.n_test
     width = _code_bytes(about)
     return training_bytes(learner, n_rows, len(domain.columns), domain.n_classes, width)
-
-
-def _table(about: About) -> float:
-    """Return the bytes of a coded dataset."""
-    return (about.n_rows + about.n_test) * (len(about.domain.columns) * _code_bytes(about) + 1.0)
 
 
 def _code_bytes(about: About) -> int:

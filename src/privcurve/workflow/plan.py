@@ -89,6 +89,34 @@ class Plan:
         """Return a job by the name of its file."""
         return self.jobs(study).jobs[name]
 
+    # What the program of a rule is told, as plain JSON: of a secret seed where it is.
+
+    def of_job(self, job: Job) -> dict[str, Any]:
+        """Return what a training job is told."""
+        return {**self._of_study(job.study), **job.terms}
+
+    def of_output(self, request: OutputRequest) -> dict[str, Any]:
+        """Return what the job of an output is told."""
+        return {
+            **self._of_study(request.study.name),
+            "output": request.output.word,
+            "options": dict(request.options),
+            "seconds_per_job": self.configuration["seconds_per_job"],
+            "digest": self.digest(request),
+        }
+
+    def of_audit(self, learner: str) -> dict[str, Any]:
+        """Return what the audit of a learner is told."""
+        return {
+            "learner": learner,
+            "dataset": self.audited_dataset,
+            "seed": self.configuration["seed"],
+            "digest": self.audit_made_for(learner),
+        }
+
+    def _of_study(self, study: str) -> dict[str, Any]:
+        return {"study": str(self.files[study]), "seed": self.configuration["seed"]}
+
     def is_local(self, what: str) -> bool:
         """Return whether jobs of a kind in `LOCAL_JOBS` run where Snakemake runs."""
         return what in self.configuration.get("local_jobs", LOCAL_JOBS)

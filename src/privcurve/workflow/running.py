@@ -8,11 +8,11 @@ import re
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from graphlib import TopologicalSorter
 from pathlib import Path
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 from privcurve import extras
 from privcurve.datasets import is_current
@@ -87,7 +87,7 @@ def run_alone(
 ) -> None:
     """Do for one study what Snakemake does, where that is not installed.
 
-    The programs of the rules are called in their order, up to `cores` at a time. What is there, and
+    The jobs of the rules are done in their order, up to `cores` at a time. What is there, and
     made for what is asked for now, stays. The other arguments, and `RunError`, are those of `run`.
     """
     started = time.time()
@@ -113,41 +113,33 @@ def run_alone(
     print(*(f"{line}\n" for line in plan.failed(started)), sep="", end="", file=show)
 
 
-def _phases(plan: Plan, study: str) -> Iterator[list[list[str]]]:
-    """Yield the programs that can run at once, with their arguments, when those before are done."""
-    file, seed = str(plan.files[study]), str(plan.configuration["seed"])
+def _phases(plan: Plan, study: str) -> Iterator[list[tuple[str, Mapping[str, Any]]]]:
+    """Yield the jobs that can run at once, and what they are told, when those before are done."""
     folders = {name: CODED / name for name in plan.studies[study].datasets}
     yield [
-        ["prepare", name, "--output", str(folder)]
-        for name, folder in folders.items()
-        if not is_current(folder)
+        ("prepare", {"dataset": name}) for name, folder in folders.items() if not is_current(folder)
     ]
-    ready = str(CODED / "ready" / f"{study}.txt")
-    yield [["ready", "--study", file, "--data", *map(str, folders.values()), "--output", ready]]
-    common = ["--study", file, "--seed", seed]
-    for reads_others in (False, True):
+    yield [("ready", {"study": str(plan.files[study])})]
+    for stage in range(3):
         yield [
-            ["train", *common, "--digest", job.name, "--portions", *(p.name for p in job.portions)]
+            ("train", plan.of_job(job))
             for job in plan.jobs(study).jobs.values()
-            if bool(job.reads) == reads_others and not job.is_done
+            if job.stage == stage and not job.is_done
         ]
     outputs = {one.key: one for one in plan.of_study(study)}
     reads = {
         key: [other.key for other in plan.context(one).others.values()]
         for key, one in outputs.items()
     }
-    per_job = str(plan.configuration["seconds_per_job"])
     for one in map(outputs.__getitem__, TopologicalSorter(reads).static_order()):
         if not plan.is_current(one):
-            what = ["--output", one.output.word, "--options", json.dumps(one.options)]
-            made_for = ["--seconds-per-job", per_job, "--digest", plan.digest(one)]
-            yield [["output", *common, *what, *made_for]]
+            yield [("output", plan.of_output(one))]
 
 
-def _run_step(arguments: Sequence[str]) -> subprocess.CompletedProcess[str]:
-    """Run a program of `steps`, and return what it has said."""
-    program, *others = arguments
-    command = [sys.executable, "-m", f"privcurve.steps.{program}", *others]
+def _run_step(step: tuple[str, Mapping[str, Any]]) -> subprocess.CompletedProcess[str]:
+    """Run a job in a process of its own, and return what it has said."""
+    what, terms = step
+    command = [sys.executable, "-m", "privcurve.workflow.job", what, json.dumps(terms)]
     return subprocess.run(
         command,
         stdout=subprocess.PIPE,

@@ -89,7 +89,7 @@ def _takes(*names: str) -> Callable[[Any], bool]:
 
 
 def same_python() -> None:
-    """Let rules that call ``python -m privcurve.steps.…`` use the Python that runs Snakemake."""
+    """Let rules that call ``python -m …`` use the Python that runs Snakemake."""
     folder = str(Path(sys.executable).parent)
     os.environ["PATH"] = os.pathsep.join([folder, *os.get_exec_path()])
 

@@ -8,7 +8,7 @@ import sys
 import time
 from pathlib import Path
 
-if "privcurve.steps.train" in sys.orig_argv:
+if {"privcurve.workflow.job", "train"} <= set(sys.orig_argv):
     from privcurve.experiments.store import Store
 
     hold = Path(os.environ["PRIVCURVE_TEST_HOLD"])

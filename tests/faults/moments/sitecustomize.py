@@ -13,7 +13,7 @@ import sys
 
 moment = json.loads(os.environ.get("PRIVCURVE_TEST_MOMENT", "{}"))
 
-if f"privcurve.steps.{moment.get('step')}" in sys.orig_argv:
+if "privcurve.workflow.job" in sys.orig_argv and moment.get("job") in sys.orig_argv:
     from privcurve import files
     from privcurve.experiments import store
 

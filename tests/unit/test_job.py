@@ -1,13 +1,10 @@
-"""What the steps share: messages instead of tracebacks."""
-
-import subprocess
-import sys
+"""What jobs share: messages instead of tracebacks."""
 
 import pytest
 
 from privcurve import datasets
 from privcurve.files import replace_text
-from privcurve.steps import _common
+from privcurve.workflow import job
 
 
 def test_an_expected_error_is_one_line(capsys):
@@ -15,36 +12,22 @@ def test_an_expected_error_is_one_line(capsys):
         raise OSError("no space left")
 
     with pytest.raises(SystemExit) as caught:
-        _common.run(main)
+        job.run(main)
     assert caught.value.code == "error: no space left"
 
 
 def test_a_job_that_can_not_write_says_that_nothing_trained_is_lost(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(SystemExit) as caught:
-        _common.run(lambda: replace_text(tmp_path / "file/x", ""))
+        job.run(lambda: replace_text(tmp_path / "file/x", ""))
     assert caught.value.code.startswith(f"error: {tmp_path / 'file/x'} can't be written: ")
     assert caught.value.code.endswith("then try again. What is trained is kept.")
 
 
 def test_a_description_that_was_changed_during_a_run_is_named(own):
     with pytest.raises(datasets.DatasetError, match="'mine' is not coded in results/data/mine"):
-        _common.coded("mine", 1)
+        job._coded("mine", 1)
     datasets.save(datasets.load("mine"), "results/data/mine")
     own(missing="-")
     with pytest.raises(datasets.DatasetError, match=r"from another description of 'mine' than"):
-        _common.coded("mine", 1)
-
-
-@pytest.mark.parametrize(
-    "step",
-    ["prepare", "train", "output", "audit", "summary", "manifest"],
-)
-def test_steps_explain_themselves(step):
-    done = subprocess.run(
-        [sys.executable, "-m", f"privcurve.steps.{step}", "--help"],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert "usage: python -m privcurve.steps." in done.stdout
+        job._coded("mine", 1)

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 from privcurve.numerals import amount
-from privcurve.steps import _common
+from privcurve.workflow import job
 
 # Learners of a ranking.
 SHOWN = 3
@@ -17,7 +17,7 @@ SAID = {"accuracy": "table", "learning_curves": "figure", "leaderboard": "page"}
 
 def main() -> None:
     """Read the command line, run Snakemake, and print a ranking of each dataset."""
-    parser = argparse.ArgumentParser(prog="python -m privcurve.steps.study", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m privcurve.workflow.study", description=__doc__)
     parser.add_argument("study", help="its name, in config/studies")
     parser.add_argument("--cores", default="all")
     parser.add_argument("--epsilon", type=amount, default=1.0, help="at which learners are ranked")
@@ -60,4 +60,4 @@ def _shown(paths: list[Path]) -> Path:
 
 
 if __name__ == "__main__":
-    _common.run(main)
+    job.run(main)

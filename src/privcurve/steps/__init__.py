@@ -1,1 +1,0 @@
-"""The small programs that the workflow's rules call; no logic of their own."""

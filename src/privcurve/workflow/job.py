@@ -1,0 +1,263 @@
+"""What rules do: ``python -m privcurve.workflow.job <what> <what the rule knows, as JSON>``.
+
+An expected error is one message and exit code 1. Imports are late: each job loads what it needs.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from privcurve.datasets import Domain
+    from privcurve.experiments.jobs import StudyJobs
+    from privcurve.experiments.study import StudyError
+    from privcurve.privacy.seeds import Seed
+
+# When this process began: before this line it has done nothing but compute.
+STARTED = time.perf_counter() - time.process_time()
+
+
+def prepare(dataset: str) -> None:
+    """Fetch, check and code a dataset; PRIVCURVE_DATA may name a mirror."""
+    from privcurve import datasets
+    from privcurve.experiments.curves import CODED
+
+    folder = CODED / dataset
+    data = datasets.prepare(dataset, folder)
+    n_test = 0 if data.y_test is None else len(data.y_test)
+    parts = data.parts if isinstance(data, datasets.PartedDataset) else ()
+    print(
+        f"{data.name}: {data.n_rows} records"
+        + (f" in {len(parts)} parts" if parts else "")
+        + (f" and {n_test} for testing" if n_test else "")
+        + f", {len(data.domain.n_bins)} columns coded in {data.domain.width} values, "
+        + f"{data.n_clipped} values clipped to their bounds"
+    )
+    for note in datasets.clipping_notes(datasets.facts(folder) or {}):
+        print(f"warning: {note}")
+
+
+def ready(study: str) -> None:
+    """Check that a study can be trained on its coded datasets, before any training."""
+    from privcurve import datasets
+    from privcurve.experiments import ready
+    from privcurve.experiments import study as studies
+    from privcurve.experiments.curves import CODED
+    from privcurve.files import replace_text
+
+    made = studies.load(Path(study))
+    lines, faults = [], []
+    for name in made.datasets:
+        data = datasets.read_coded(CODED / name)
+        try:
+            ready.check(made, data)
+        except ValueError as error:
+            faults.append(f"{study}: {data.name}: {error}")
+        lines.append(f"{data.name} {data.checksum}\n")
+    if faults:
+        raise studies.StudyError("\n".join(faults))
+    replace_text(CODED / "ready" / f"{made.name}.txt", "".join(lines))
+
+
+def train(study: str, seed: int | str, dataset: str, job: str, **terms: Any) -> None:
+    """Train portions of a study's curves on a dataset, and write their file."""
+    from privcurve.experiments import study as studies
+    from privcurve.experiments.jobs import find
+    from privcurve.experiments.work import work
+    from privcurve.privacy import seeds
+
+    logging.basicConfig(
+        stream=sys.stderr, level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s"
+    )
+    made, base_seed = studies.load(Path(study)), seeds.resolve(seed)
+    if not set(terms["methods"]) <= set(made.arms):
+        raise _changed(study)
+    # A description would be checked against its schema, which takes a tenth of a second.
+    coded = _coded(dataset, base_seed, terms.pop("records", None))
+    portions = find(made, coded, base_seed, **terms)
+    if portions is None or portions.part != job:
+        raise _changed(study)
+    work(portions, STARTED)
+
+
+def output(
+    study: str,
+    output: str,
+    options: Mapping[str, Any],
+    seed: int | str,
+    seconds_per_job: float,
+    digest: str,
+) -> None:
+    """Make one output of a study: a table, a figure, or both."""
+    from privcurve.outputs import record
+    from privcurve.outputs.base import ask, studies_of
+    from privcurve.outputs.registry import OUTPUTS
+    from privcurve.privacy import seeds
+    from privcurve.workflow import reading
+
+    path = Path(study)
+    named = studies_of(options.get("tables") or ())
+    plan = reading.of_one(path, seeds.resolve(seed), seconds_per_job, named)
+    request = ask(OUTPUTS, plan.studies[path.stem], output, options, study)
+    if plan.digest(request) != digest:
+        raise _changed(study)
+    context = plan.context(request)
+    request.output.make(context)
+    record.write(
+        request.record,
+        digest,
+        request.files.all,
+        record.datasets_of(request),
+        raw=request.reads.raw,
+        complete=context.is_complete,
+    )
+
+
+def audit(learner: str, dataset: str, seed: int | str, digest: str) -> None:
+    """Audit one learner: search for a larger ε than it claims."""
+    from privcurve import datasets
+    from privcurve.audit import run
+    from privcurve.audit.attacks.all import ATTACKS, COMPARISONS
+    from privcurve.audit.pairs import Target, records
+    from privcurve.experiments.curves import CODED
+    from privcurve.experiments.study import StudyError
+    from privcurve.files import replace_file
+    from privcurve.learners import own
+    from privcurve.outputs import record
+    from privcurve.outputs.base import AUDITS
+    from privcurve.privacy import seeds
+    from privcurve.workflow.plan import audit_record
+
+    claims = {**ATTACKS, **own.claims()}
+    if learner not in claims:
+        raise StudyError(run.missing(learner))
+    data, base_seed = datasets.read(CODED / dataset), seeds.resolve(seed)
+    seeds.check(base_seed, data.name, datasets.is_public(data.name, data.origin))
+    target = Target(data.name, records(data.X, data.y, data.domain.n_bins))
+    frame = run.run(claims[learner], target, base_seed, COMPARISONS)
+    file = AUDITS / f"{learner}.csv"
+    # Twelve digits: the last bits of an exponential differ between machines.
+    replace_file(file, lambda path: frame.to_csv(path, index=False, float_format="%.12g"))
+    record.write(audit_record(learner), digest, [file], [data.name])
+    print(frame["verdict"].value_counts().to_string())
+
+
+def manifest(config: str, configuration: Mapping[str, Any], benchmarks: Sequence[str]) -> None:
+    """Write what a run was made with and what it cost."""
+    from privcurve.experiments import manifest
+    from privcurve.files import replace_text
+    from privcurve.workflow.plan import MANIFEST
+
+    studies = _jobs_of_studies(Path(config), configuration, configuration["studies"])
+    content = manifest.manifest(configuration, studies, map(Path, benchmarks))
+    replace_text(Path(MANIFEST), json.dumps(content, indent=1) + "\n")
+
+
+def summary(config: str, configuration: Mapping[str, Any], cores: int) -> None:
+    """Print how far each study is: runs done, failed and to do, and the time left."""
+    from privcurve.experiments import jobs, summary
+    from privcurve.workflow.reading import studies_folder
+
+    # What is configured, and what was asked for by name.
+    below = studies_folder(configuration, Path(config))
+    begun = [path.stem for path in sorted(below.glob("*.yaml")) if jobs.begun(path.stem)]
+    names = dict.fromkeys([*configuration["studies"], *begun])
+    studies = _jobs_of_studies(Path(config), configuration, names)
+    print(summary.table({name: summary.progress(one) for name, one in studies.items()}, cores))
+
+
+def _jobs_of_studies(
+    config: Path, configuration: Mapping[str, Any], names: Sequence[str] | dict[str, None]
+) -> dict[str, StudyJobs]:
+    """Return the jobs of studies, by name; `config` is the workflow's folder of configuration."""
+    from privcurve.experiments import study as studies
+    from privcurve.experiments.jobs import StudyJobs
+    from privcurve.privacy import seeds
+    from privcurve.workflow.reading import studies_folder
+
+    seed, seconds = seeds.resolve(configuration["seed"]), configuration["seconds_per_job"]
+    below = studies_folder(configuration, config)
+    loaded = {name: studies.load(below / f"{name}.yaml") for name in names}
+    return {name: StudyJobs(study, seed, seconds) for name, study in loaded.items()}
+
+
+def _changed(study: str) -> StudyError:
+    """Return the error for a study file that was edited while the workflow ran."""
+    from privcurve.experiments.study import StudyError
+
+    return StudyError(
+        f"{study} was changed after the workflow had read it; run the same command again. "
+        "What is trained is kept."
+    )
+
+
+@dataclass(frozen=True)
+class _Coded:
+    """Facts of coded data."""
+
+    name: str
+    domain: Domain
+    n_rows: int
+    n_test: int
+
+
+def _coded(name: str, seed: Seed, records: tuple[int, int] | None = None) -> _Coded:
+    """Return what a curve needs to know of a coded dataset; refuse a seed that is not for it.
+
+    `records` are the numbers that the description has: estimates of cost follow from them.
+    """
+    from privcurve import datasets
+    from privcurve.experiments.curves import CODED
+    from privcurve.privacy import seeds
+
+    notes = datasets.facts(CODED / name)
+    if notes is None:
+        # Where it is coded, its description was changed meanwhile.
+        datasets.check_current(CODED / name)
+        raise datasets.DatasetError(f"dataset {name!r} is not coded in {CODED / name}")
+    seeds.check(seed, name, datasets.is_public(name, notes.get("origin", {})))
+    domain = datasets.Domain.from_dict(notes["domain"])
+    return _Coded(name, domain, *(records or (notes["n_rows"], notes["n_test"])))
+
+
+JOBS: Mapping[str, Callable[..., None]] = {
+    one.__name__: one for one in (prepare, ready, train, output, audit, manifest, summary)
+}
+
+
+def main(arguments: Sequence[str]) -> None:
+    """Do what the arguments say: a word and JSON."""
+    what, terms = arguments
+    run(partial(JOBS[what], **json.loads(terms)))
+
+
+def run(work: Callable[[], None]) -> None:
+    """Do some work; an expected error becomes one message and exit code 1."""
+    from privcurve.datasets import DatasetError
+    from privcurve.experiments.results import IncompleteError
+    from privcurve.experiments.study import StudyError
+    from privcurve.extras import MissingPackageError
+    from privcurve.files import WriteError
+    from privcurve.privacy.seeds import SeedError
+    from privcurve.schema import SchemaError
+
+    try:
+        work()
+    except WriteError as error:
+        sys.exit(f"error: {error} What is trained is kept.")
+    except (MissingPackageError, IncompleteError, OSError) as error:
+        sys.exit(f"error: {error}")
+    except (DatasetError, StudyError, SchemaError, SeedError) as error:
+        sys.exit(f"error: {error}")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
