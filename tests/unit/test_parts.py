@@ -12,6 +12,7 @@ from own_release import request
 from small_study import study_of
 
 from privcurve import datasets, parts
+from privcurve.cli import main
 from privcurve.coding import Records
 from privcurve.datasets import DatasetError, PartedDataset
 from privcurve.datasets.description import MOST_VALUES
@@ -225,11 +226,12 @@ def test_a_learner_that_needs_one_memory_is_refused_before_coding(big, monkeypat
         )
 
 
-def test_an_engine_is_for_records_in_parts(big):
+def test_an_ordinary_table_is_one_part_whoever_adds_up(big, capsys):
     big()
-    for how in ({"engine": "local"}, {"scheduler": "tcp://127.0.0.1:1"}):
-        with pytest.raises(ReleaseError, match="coded in one memory"):
-            release(gam(), seed=SEED, **how)
+    for number, how in enumerate((["--engine", "dask"], ["--scheduler", "tcp://127.0.0.1:1"])):
+        words = ["--epsilon", "1", "--learner", "noisy_bayes", "--seed", "1", *how]
+        assert main.main(["release", "mine", *words, "--output", f"out/{number}"]) == 0
+        assert "mine is one part, which trains here" in capsys.readouterr().err
 
 
 def test_what_needs_all_records_in_memory_says_so(big):

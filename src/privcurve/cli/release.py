@@ -96,7 +96,7 @@ def run(arguments: argparse.Namespace) -> None:
         arguments.neighbours,
         _number("--accuracy", arguments.accuracy),
     )
-    for note in _not_compared(request):
+    for note in (*_engine_notes(arguments), *_not_compared(request)):
         telling.remark(arguments, note)
     reading, training = telling.reading(arguments, request.dataset), telling.training(arguments)
     with reading as watch, training as told:
@@ -112,6 +112,19 @@ def run(arguments: argparse.Namespace) -> None:
             told=told,
         )
     report(arguments, released)
+
+
+def _engine_notes(arguments: argparse.Namespace) -> Iterator[str]:
+    """Say where a table has no parts that an engine could add up."""
+    from privcurve import datasets
+
+    if arguments.engine in ("", "local") and not arguments.scheduler:
+        return
+    if not datasets.describe(arguments.dataset).part_rows:
+        yield (
+            f"{arguments.dataset} is one part, which trains here: workers are for tables in "
+            "several (rows_per_part in the description: docs/big_tables.md)"
+        )
 
 
 def _not_compared(request: Request) -> Iterator[str]:

@@ -93,7 +93,8 @@ def release(
         Whether to finish the last release of the same request that has begun and not ended, with
         the same noise: nothing more is spent.
     engine : str
-        Of records in parts: ``local``, the default, or ``dask`` (:mod:`privcurve.parts`).
+        Of records in parts: ``local``, the default, or ``dask`` (:mod:`privcurve.parts`). Those of
+        an ordinary table are one part, which trains here: the model is the same to the bit.
     scheduler : str, optional
         Of Dask, such as ``tcp://10.0.0.1:8786``; without it workers are started here.
 
@@ -297,13 +298,12 @@ def _check_same(begun: Release, facts: Mapping[str, Any], ledger: Path) -> None:
 def _parts_by(
     description: Description, engine: str, scheduler: str | None
 ) -> Callable[[], AbstractContextManager[Engine]]:
-    """Return what opens the engine of a table in parts, when it was tried that this can be done."""
-    if not description.part_rows and (engine or scheduler):
-        raise ReleaseError(
-            f"{description.name} is coded in one memory, so there is nothing for an engine to do: "
-            "leave --engine and --scheduler out, or say rows_per_part in the description "
-            "(docs/big_tables.md)"
-        )
+    """Return what opens the engine of a table in parts, when it was tried that this can be done.
+
+    A table that is coded in one memory is one part, which is added up here, whatever the engine is.
+    """
+    if not description.part_rows:
+        engine, scheduler = LOCAL, None
     opened = partial(opened_engine, engine or (DASK if scheduler else LOCAL), scheduler)
     try:
         with opened():
