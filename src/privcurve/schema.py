@@ -157,19 +157,27 @@ def faults(content: Any, schema: Path) -> list[Fault]:
         if error.validator == "type":
             place = tuple(error.absolute_path)
             closest[place] = min(_n_types(error), closest.get(place, _n_types(error)))
-    places: dict[tuple[Place, str], list[Place]] = {}
+    # By what is alike, each place (of an unknown key, with that key) and what a message calls it.
+    places: dict[tuple[Place, str], dict[Place, Place]] = {}
     for error in errors:
         place, said = tuple(error.absolute_path), _said(error)
         if error.validator == "type" and _n_types(error) > closest[place]:
             continue
-        # Who writes yes without quotes does it everywhere: that is one mistake.
-        key = ((), said) if said == _TRUTH else (place, said)
-        alike = places.setdefault(key, [])
-        if (full := place + _unknown(error)[:1]) not in alike:
-            alike.append(full)
+        # Who writes yes without quotes does it everywhere: that is one mistake. So is one word in
+        # many columns.
+        key = ((), said) if said == _TRUTH else (_in_entry(place), said)
+        places.setdefault(key, {})[place + _unknown(error)[:1]] = place
     for place in _nans(content):
-        places.setdefault((place, _NO_NUMBER), [place])
-    return [Fault(tuple(some), _message(key, some, content)) for key, some in places.items()]
+        places.setdefault((_in_entry(place), _NO_NUMBER), {})[place] = place
+    return [
+        Fault(tuple(some), _message(said, list(some.values()), content))
+        for (_, said), some in places.items()
+    ]
+
+
+def _in_entry(place: Place) -> Place:
+    """Return a place of an entry of a list, whichever entry it is."""
+    return tuple(step if isinstance(step, str) else "" for step in place)
 
 
 def _n_types(error: Any) -> int:
@@ -177,13 +185,14 @@ def _n_types(error: Any) -> int:
     return len(allowed) if isinstance(allowed, list) else 1
 
 
-def _message(key: tuple[Place, str], places: list[Place], content: Any) -> str:
-    place, said = key
+def _message(said: str, places: list[Place], content: Any) -> str:
     if said == _TRUTH:
         names = [f"{_place(some, content)} ({_at(some, content)})" for some in places]
-        more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
-        return f"{', '.join(names[:MOST_NAMED])}{more}: {said}"
-    return f"{_place(place, content)}: {said}" if place else said
+    else:
+        names = list(dict.fromkeys(_place(some, content) for some in places))
+    more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
+    where = f"{', '.join(names[:MOST_NAMED])}{more}"
+    return f"{where}: {said}" if where else said
 
 
 def _at(place: Place, content: Any) -> Any:

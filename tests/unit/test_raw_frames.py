@@ -10,6 +10,7 @@ import pandas as pd
 import pyarrow
 import pytest
 from sklearn.base import clone
+from sklearn.exceptions import DataConversionWarning
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 
@@ -170,6 +171,7 @@ def test_three_classes(table) -> None:
         ({"a": (0, 1, 2)}, ["n", "y"], "pair"),
         ({"a": "x"}, ["n", "y"], "'a'"),
         ({"a": []}, ["n", "y"], "'?a'?"),
+        ({"a": ["u", "v", "u"]}, ["n", "y"], "'u', is listed twice"),
         ({"a": {"bounds": [0, 1], "bin": 3}}, ["n", "y"], "bin"),
         ({"a": (0, 1)}, "ny", "list of classes"),
         ({"a": (0, 1)}, ["n"], "classes"),
@@ -185,6 +187,37 @@ def test_a_wrong_schema_is_refused_at_once(columns, label, hint) -> None:
 def test_what_follows_from_a_schema_is_not_given_twice(table, schema) -> None:
     with pytest.raises(ValueError, match="n_bins follows from the schema"):
         learner(schema, n_bins=4).fit(table, table.Churn)
+
+
+def test_a_raw_frame_without_a_schema_is_told_of_one(table) -> None:
+    with pytest.raises(ValueError, match=r"schema=Schema\({'junk': …, 'tenure': …, .*Schema.draft"):
+        PrivGAMClassifier(epsilon=1).fit(table, table.Churn)
+    with pytest.raises(ValueError, match="needs n_bins="):
+        PrivGAMClassifier(epsilon=1).fit([[1, 2]], [1])
+
+
+def test_one_wrong_word_in_many_columns_is_one_message() -> None:
+    columns = {f"x{k}": (0, 1) for k in range(64)}
+    for given, says in (
+        ({"columns": columns, "spacing": "even"}, "x4.spacing and 59 more: 'even' is not one"),
+        ({"columns": {key: {"bins": 3} for key in columns}}, "59 more: unknown key"),
+        ({"columns": dict.fromkeys(columns, (float("nan"), 1))}, "and 59 more: .nan is not"),
+    ):
+        with pytest.raises(DatasetError, match=says) as error:
+            Schema(**given, label=["a", "b"])
+        assert len(str(error.value).splitlines()) == 1
+
+
+def test_labels_of_a_frame_and_in_another_order_are_taken_and_told_of(table, schema) -> None:
+    plain = learner(schema).fit(table, table.Churn).predict(table)
+    with pytest.warns(DataConversionWarning):
+        np.testing.assert_array_equal(
+            learner(schema).fit(table, table[["Churn"]]).predict(table), plain
+        )
+    with pytest.raises(ValueError, match="1d array"):
+        learner(schema).fit(table, table[["Churn", "junk"]])
+    with pytest.warns(UserWarning, match=r"joined by position.* give y\.loc\[X\.index\]"):
+        learner(schema).fit(table, table.Churn.sort_values())
 
 
 def test_values_in_another_unit_are_told_of_and_leave_no_trace(table, schema) -> None:

@@ -324,8 +324,8 @@ def _entry(
         return {"name": name, "kind": NUMERIC, "bounds": _plain(given), **numbers, **more}
     if isinstance(given, (list, tuple)):
         listed = _plain(given)
-        listed += [word for word, is_in in ((OTHER, others), (MISSING, gaps)) if is_in]
-        listed = list(dict.fromkeys(listed))
+        own = [word for word, is_in in ((OTHER, others), (MISSING, gaps)) if is_in]
+        listed += [word for word in own if word not in listed]
         return {"name": name, "kind": CATEGORICAL, "categories": listed}
     raise DatasetError(
         f"Schema: {name!r} is {given!r}; give a pair (lowest, highest), a list of categories, or "

@@ -23,7 +23,7 @@ from privcurve.coding import Codes, Floats, Ints, Records, decided, equal_width
 from privcurve.learners.entry import LearnerEntry
 from privcurve.learners.registry import check_parameters, entry
 from privcurve.learners.shared import merging
-from privcurve.learners.shared.by_schema import facts_for, kept_rows, labels_by
+from privcurve.learners.shared.by_schema import facts_for, kept_rows, labels_by, no_schema
 from privcurve.learners.shared.checks import (
     RandomState,
     check_bounds,
@@ -35,6 +35,7 @@ from privcurve.learners.shared.checks import (
     check_unmasked,
     generator_of,
     refuse_others,
+    warn_of_index,
 )
 from privcurve.learners.shared.explained import Explained
 from privcurve.parts import PartedRecords
@@ -202,6 +203,7 @@ class CodedClassifier(Explained, merging.MergingClassifier, ClassifierMixin, Bas
         """Train; without curators each learner has one with the stream of its random_state."""
         learners = self._with(settings)
         codes = self._code(X, fit=True)
+        warn_of_index(X, y)
         labels, targets = self._targets(y, codes.shape[0])
         weights = check_counts(counts, codes.shape[0])
         rows = kept_rows(self.schema, X, counts)
@@ -513,6 +515,8 @@ class CodedClassifier(Explained, merging.MergingClassifier, ClassifierMixin, Bas
                     raise ValueError("X holds no record (0 rows)")
             return codes
         if self.n_bins is None:
+            if hasattr(X, "columns"):
+                raise ValueError(no_schema(type(self).__name__, list(X.columns)))
             raise ValueError(
                 f"{type(self).__name__} needs n_bins=: how many codes each column has is public "
                 "knowledge and is never read from the rows. Give one int a column "

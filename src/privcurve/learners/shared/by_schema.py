@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.utils.validation import column_or_1d
 
 from privcurve.learners.registry import MERGED, entry
-from privcurve.learners.shared.checks import check_unmasked
+from privcurve.learners.shared.checks import MOST_NAMED, check_unmasked
 from privcurve.privacy.budget import PRIVATE_COLUMNS, within_group
 
 if TYPE_CHECKING:
@@ -38,12 +39,25 @@ def facts_for(learner: Any, schema: Schema) -> dict[str, Any]:
     return facts
 
 
+def no_schema(learner: str, names: list[Any]) -> str:
+    """Say what to give beside a raw frame, whose columns have these names."""
+    some = ", ".join(f"{name!r}: …" for name in names[:MOST_NAMED])
+    more = ", …" if len(names) > MOST_NAMED else ""
+    return (
+        f"{learner} has no schema: what each column can hold is public knowledge, and never read "
+        f"from the rows. Give schema=Schema({{{some}{more}}}, label=[negative, positive]), of a "
+        "number (lowest, highest) and of words the list of all; Schema.draft(frame, label=…) "
+        "drafts one from a frame with its label. Of codes give n_bins=, how many each column has."
+    )
+
+
 def labels_by(schema: Schema, y: Any, n_rows: int) -> NDArray[Any]:
     """Return the class of each label, in one spelling."""
     if y is None:
         raise ValueError("requires y to be passed, but the target y is None")
     check_unmasked(y, "y")
-    positions = schema.positions(y)
+    # A frame of one column is a column, as to scikit-learn; it is taken apart from lists of texts.
+    positions = schema.positions(column_or_1d(y, warn=True) if hasattr(y, "ndim") else y)
     if len(positions) != n_rows:
         raise ValueError(f"X has {n_rows} rows but y has {len(positions)}")
     return np.asarray(schema.classes)[positions]

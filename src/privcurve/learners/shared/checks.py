@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import warnings
 from collections.abc import Mapping, Sequence
 from numbers import Integral, Real
 from typing import Any
@@ -189,6 +190,21 @@ def check_counts(counts: ArrayLike | None, n_rows: int) -> Ints:
     if given.astype(np.float64).sum() > MOST_RECORDS:
         raise ValueError(f"counts add up to more than {MOST_RECORDS} records: they would overflow")
     return given.astype(np.int64)
+
+
+def warn_of_index(X: Any, y: Any) -> None:
+    """Warn where rows and labels are joined by position, though their indexes disagree."""
+    mine, others = getattr(X, "index", None), getattr(y, "index", None)
+    # Lists have a method of that name.
+    if mine is None or not hasattr(mine, "equals") or not hasattr(others, "equals"):
+        return
+    if mine.equals(others):
+        return
+    warnings.warn(
+        "X and y have different indexes: row and label are joined by position. If they belong "
+        "together by index, give y.loc[X.index]",
+        stacklevel=4,
+    )
 
 
 def check_labels(
