@@ -26,7 +26,7 @@ from privcurve.releases import release as releasing
 from privcurve.releases import shares
 from privcurve.releases.budget_ledger import DONE, Price
 from privcurve.releases.errors import LedgerError, ReleaseError
-from privcurve.releases.page import Page, Rows
+from privcurve.figures.page import Page, Rows
 from privcurve.releases.release import release
 from privcurve.releases.released import CARD, MODEL, PAGE, measured
 from privcurve.releases.traces import FOLDER

@@ -1,8 +1,13 @@
-"""What a study's table of accuracy says in words: which learner to take, and at what price."""
+"""What a study's tables say in words: which learner to take, and how sure that is.
+
+Terminal, page and reports take their rankings and sentences from here: one row is one mechanism.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,23 +17,29 @@ from privcurve.analysis.selection import ACCURACY, LOSSES
 from privcurve.experiments.study import Study
 from privcurve.lazy import pd
 from privcurve.numerals import power
-from privcurve.outputs.base import OutputRequest
+from privcurve.outputs.base import OutputRequest, about
+from privcurve.outputs.comparison import TEST, held_out
 from privcurve.tables.table import read_table
+
+LEDGERS = "ledgers"
 
 
 def rankings(
-    accuracy: OutputRequest,
-    dataset: str,
-    epsilons: Sequence[float],
-    raw: OutputRequest | None = None,
+    outputs: Mapping[str, OutputRequest], dataset: str, epsilons: Sequence[float]
 ) -> list[Ranking]:
-    """Rank the learners of a study on a dataset, at each ε, by its table of accuracy.
+    """Rank the learners of a study on a dataset, at each ε, by its outputs that are there.
 
-    Beside them stand the models of its output `raw`, if there is one.
+    Its table of accuracy is; those of `raw`, whose models stand beside the study's, and `ledgers`,
+    which say what δ was used, may be.
     """
-    frame = read_table(*(one.files.frames[0] for one in (accuracy, raw) if one))
-    metric = accuracy.study.metric
-    return [ranking(frame, dataset, e, titles_of(accuracy.study), metric) for e in epsilons]
+    request = outputs[ACCURACY]
+    study, others = request.study, [outputs[word] for word in (RAW,) if word in outputs]
+    frame = read_table(*(one.files.frames[0] for one in (request, *others)))
+    if LEDGERS in outputs:
+        frame = with_used_deltas(frame, read_table(outputs[LEDGERS].files.frames[0]))
+    (split, *_) = study.fresh_splits(False)
+    more = {"share": held_out(split.fold), "n_records": about(dataset).n_rows}
+    return [ranking(frame, dataset, e, titles_of(study), study.metric, **more) for e in epsilons]
 
 
 def full_name(title: str, calibration: str | None, delta: float) -> str:
@@ -56,6 +67,34 @@ DIGITS = 3
 RARE = 0.9
 # What stands beside the accuracy then.
 BESIDE = {"balanced_accuracy": "balanced", "auc": "AUC"}
+# Scores are level where they differ by less than so many standard errors of the difference.
+LEVEL = 2.0
+# So many that are level with the best are named.
+MOST_LEVEL = 3
+
+
+def with_used_deltas(accuracy: pd.DataFrame, ledgers: pd.DataFrame) -> pd.DataFrame:
+    """Return a table of accuracy with the δ that models use, where ledgers say it."""
+    used = {
+        (row.dataset, row.arm, row.epsilon): row.delta_used
+        for row in ledgers.dropna(subset="delta_used").itertuples()
+    }
+    places = zip(accuracy["dataset"], accuracy["arm"], accuracy["epsilon"], strict=True)
+    deltas = zip(places, accuracy["delta"], strict=True)
+    return accuracy.assign(delta=[used.get(place, delta) for place, delta in deltas])
+
+
+def one_each(accuracy: pd.DataFrame) -> pd.DataFrame:
+    """Return a table of accuracy with one row a mechanism.
+
+    A method that was given a δ and uses none is the one without δ, with the same random numbers:
+    so all its scores are the same, and its row is left out.
+    """
+    scores = accuracy.select_dtypes("number").drop(columns="delta", errors="ignore").round(9)
+    method = accuracy["arm"].map(lambda arm: re.sub("~delta=[^~]*", "", arm))
+    rows = scores.assign(dataset=accuracy["dataset"], method=method)
+    order = accuracy["delta"].sort_values(kind="stable").index
+    return accuracy[~rows.loc[order].duplicated().reindex(accuracy.index)]
 
 
 @dataclass(frozen=True)
@@ -63,7 +102,7 @@ class Ranking:
     """The learners of a table of accuracy on one dataset at one ε, ranked by a metric.
 
     `private` and `free` are rows of the table, best first: what was trained at this ε, and what has
-    no privacy.
+    no privacy. They have a column `error`, the standard error of the metric's mean.
     """
 
     epsilon: float
@@ -71,6 +110,7 @@ class Ranking:
     free: pd.DataFrame
     titles: Mapping[str, str]
     metric: str = ACCURACY
+    n_records: int | None = None
 
     def name(self, row: pd.Series) -> str:
         """Return a row's learner as readers know it."""
@@ -89,7 +129,7 @@ class Ranking:
 
     @property
     def majority(self) -> pd.Series | None:
-        """What is reached by always giving the more frequent label."""
+        """What is reached by always giving the most frequent label."""
         rows = self.free[self.free["learner"] == MAJORITY]
         return rows.iloc[0] if len(rows) else None
 
@@ -104,59 +144,69 @@ class Ranking:
         return self.majority is not None and bool(self.majority[ACCURACY] >= RARE)
 
     def sentence(self) -> str:
-        """Say which to take, what privacy costs, and how sure that is."""
+        """Say which to take, what privacy costs, and how sure that is; no full stop."""
         at = f"at ε = {self.epsilon:g}"
         if self.private.empty:
             return f"{at} nothing was trained that is complete"
-        best = self.sound.iloc[0]
-        what = "" if self.metric == ACCURACY else f"{_called(self.metric)} "
-        parts = [f"{at} take {self.name(best)}: {what}{self._score(best)}"]
-        better = self.on_codes
-        if len(better):
-            parts.append(f"without privacy {self._number(better.iloc[0])}")
+        best, n = self.sound.iloc[0], len(self.sound)
+        if self.majority is not None and self._is_level(best, self.majority):
+            return f"{at} {self._nothing(best)}"
+        what = "" if self.metric == ACCURACY else f"{called(self.metric)} "
+        flattered = f", the best of {n} and so a little flattered" if n > 1 else ""
+        parts = [f"{at} take {self.name(best)}: {what}{self.score(best)}{flattered}"]
+        if len(self.on_codes):
+            parts.append(f"without privacy {self._number(self.on_codes.iloc[0])}")
         if self.majority is not None:
-            beaten = "" if not self._near(best, self.majority) else ", which it does not surpass"
-            parts.append(f"majority {self._number(self.majority)}{beaten}")
-        if len(self.sound) > 1:
-            following = self.sound.iloc[1]
-            within = "is" if self._near(best, following) else "is not"
-            parts.append(f"the next ({self.name(following)}) {within} within its error")
-        if best.get("kind") == UNPAID:
-            parts.append("its setting was chosen on the records, which ε does not cover")
-        else:
-            parts += [
-                f"{self.name(row)} has {self._number(row)} with a setting that was chosen on the "
-                "records, which ε does not cover"
-                for row in self._ahead(best)
-            ]
-        return "; ".join(parts)
+            parts.append(f"always the most frequent label {self._number(self.majority)}")
+        level = [self.name(row) for _, row in self.sound.iloc[1:].iterrows()
+                 if self._is_level(best, row)]  # fmt: skip
+        if level:
+            more = len(level) - MOST_LEVEL
+            named = ", ".join(level[:MOST_LEVEL]) + (f" and {more} more" if more > 0 else "")
+            parts.append(f"level with it within two standard errors: {named}")
+        return "; ".join([*parts, *self._reservations(best)])
 
-    def advice(self, dataset: str) -> str:
-        """Say with which learner to start, and what it reaches; nothing if none was trained."""
-        if self.private.empty:
-            return ""
-        best = self.sound.iloc[0]
-        reached = f"{_called(self.metric)} {self._number(best)} on {dataset}"
-        beside = [
-            f"{self._number(row)} {how}"
-            for row, how in (
-                (self.on_codes.iloc[0] if len(self.on_codes) else None, "without privacy"),
-                (self.majority, "by always giving the more frequent label"),
-            )
-            if row is not None
+    def _nothing(self, best: pd.Series) -> str:
+        """Say that no learner is better than a constant answer, and what could change that."""
+        of = "" if self.n_records is None else f" with {self.n_records:,} records"
+        n = len(self.sound)
+        who = f"{self.name(best)}, the best of {n}," if n > 1 else self.name(best)
+        parts = [
+            f"nothing{of} is better than always giving the most frequent label "
+            f"({self._number(self.majority)}): {who} has {self.score(best)}"
         ]
-        compared = f" ({', '.join(beside)})" if beside else ""
-        return f"Start with {self.name(best)}: at ε = {self.epsilon:g} it has {reached}{compared}"
+        if self.metric != "auc" and self.sound.get("auc", pd.Series(dtype=float)).notna().any():
+            ranks = self.sound.loc[self.sound["auc"].idxmax()]
+            parts.append(
+                f"the best AUC is {ranks['auc']:.{DIGITS}f} ({self.name(ranks)}; guessing has 0.5)"
+            )
+        delta = "" if (self.private["delta"] > 0).any() else "a δ above 0, "
+        return "; ".join([*parts, f"a larger ε, {delta}or more records could change that"])
+
+    def _reservations(self, best: pd.Series) -> list[str]:
+        """Say what stands behind the best learner's ε, where that is less than a proof."""
+        if best.get("kind") == UNPAID:
+            return ["its setting was chosen on the records, which ε does not cover"]
+        if best["calibration"] == "published":
+            return ["its noise is as published, without a proof of this project"]
+        above = self.private.loc[: best.name]
+        above = above[_unpaid(above) & (above["calibration"] == "certified")]
+        return [
+            f"{self.name(row)} has {self._number(row)} with a setting that was chosen on the "
+            "records, which ε does not cover"
+            for _, row in above.iloc[:1].iterrows()
+        ]
 
     def lines(self, most: int | None = None) -> list[str]:
         """Return a line a learner, best first, then those without privacy."""
         private = self.private if most is None else self.private.iloc[:most]
         rows = [
-            (f"{place}.", f"{self.name(row)}{_price(row)}", self._scores(row))
-            for place, (_, row) in enumerate(_rows(private), 1)
+            (f"{place}.", f"{self.name(row)}{price_of(row)}", self._scores(row))
+            for place, (_, row) in enumerate(private.iterrows(), 1)
         ]
         rows += [
-            ("", f"{self.name(row)} (no privacy)", self._scores(row)) for _, row in _rows(self.free)
+            ("", f"{self.name(row)} (no privacy)", self._scores(row))
+            for _, row in self.free.iterrows()
         ]
         wide = max((len(name) for _, name, _ in rows), default=0)
         return [f"{place:>4} {name:<{wide}}  {score}" for place, name, score in rows]
@@ -170,12 +220,6 @@ class Ranking:
             "that accuracy and finds none of the others. Balanced accuracy and AUC tell more."
         )
 
-    def _ahead(self, best: pd.Series) -> list[pd.Series]:
-        """Return the best learner tuned outside the budget, if it is ahead of another one."""
-        above = self.private.loc[: best.name]
-        above = above[_unpaid(above) & (above["calibration"] == "certified")]
-        return [row for _, row in _rows(above.iloc[:1])]
-
     @property
     def _digits(self) -> int:
         # Where a label is rare, learners differ in later ones.
@@ -184,26 +228,27 @@ class Ranking:
     def _number(self, row: pd.Series) -> str:
         return f"{row[self.metric]:.{self._digits}f}"
 
-    def _score(self, row: pd.Series) -> str:
-        spread = row[f"{self.metric}_std"]
-        error = "" if pd.isna(spread) else f" ± {spread:.{self._digits}f}"
+    def score(self, row: pd.Series) -> str:
+        """Write a mean with its standard error."""
+        error = "" if pd.isna(row["error"]) else f" ± {row['error']:.{self._digits}f}"
         return f"{self._number(row)}{error}"
 
     def _scores(self, row: pd.Series) -> str:
         """Write what ranks and, where a label is rare, what tells more."""
         others = [name for name in (ACCURACY, *BESIDE) if name != self.metric and self.rare]
         beside = [
-            f"{_called(name)} {row[name]:.{DIGITS + (name == ACCURACY)}f}"
+            f"{called(name)} {row[name]:.{DIGITS + (name == ACCURACY)}f}"
             for name in others
             if name in row
         ]
-        return "  ".join([self._score(row), *beside])
+        return "  ".join([self.score(row), *beside])
 
-    def _near(self, best: pd.Series, other: pd.Series) -> bool:
-        """Return whether another score is within the error of the best, or better."""
+    def _is_level(self, best: pd.Series, other: pd.Series) -> bool:
+        """Return whether the best is not better than another by two standard errors."""
         sign = -1 if self.metric in LOSSES else 1
         gap = sign * (best[self.metric] - other[self.metric])
-        return bool(gap <= best[f"{self.metric}_std"])
+        errors = np.nan_to_num([best["error"], other["error"]])
+        return bool(gap <= LEVEL * math.hypot(*errors))
 
 
 def ranking(
@@ -212,26 +257,46 @@ def ranking(
     epsilon: float,
     titles: Mapping[str, str],
     metric: str = ACCURACY,
+    share: float = 0.0,
+    n_records: int | None = None,
 ) -> Ranking:
-    """Rank the learners of a dataset at an ε, without those whose score is missing."""
-    mine = accuracy[(accuracy["dataset"] == dataset) & accuracy[metric].notna()]
+    """Rank the learners of a dataset at an ε, without those whose score is missing.
+
+    `share` is the share of the records that a repeat holds out, where there is no test part.
+    """
+    mine = one_each(accuracy[(accuracy["dataset"] == dataset) & accuracy[metric].notna()])
+    shares = mine["scored_on"].ne(TEST) * share
+    factor = np.sqrt(1 / mine["n_repeats"] + shares / (1 - shares))
+    mine = mine.assign(error=mine[f"{metric}_std"] * factor)
     best = mine.sort_values(metric, ascending=metric in LOSSES, kind="stable")
     at = np.isclose(best["epsilon"], epsilon, rtol=1e-9, atol=0)
-    return Ranking(epsilon, best[at], best[np.isinf(best["epsilon"])], titles, metric)
+    free = best[np.isinf(best["epsilon"])]
+    return Ranking(epsilon, best[at], free, titles, metric, n_records)
 
 
-def _rows(frame: pd.DataFrame) -> list[tuple[object, pd.Series]]:
-    return list(frame.iterrows())
+def errors_key(metric: str, scored_on: Iterable[str]) -> str:
+    """Say what stands after ±."""
+    widened = (
+        ", widened because the parts that score overlap (Nadeau and Bengio 2003)"
+        if set(scored_on) != {TEST}
+        else ""
+    )
+    return (
+        f"After ± stands the standard error of the mean {called(metric, full=True)} over the "
+        f"repeats{widened}. The best of several is flattered: expect a little less of it."
+    )
 
 
 def _unpaid(frame: pd.DataFrame) -> pd.Series:
     return frame.get("kind", pd.Series("", frame.index)) == UNPAID
 
 
-def _price(row: pd.Series) -> str:
+def price_of(row: pd.Series) -> str:
     """Say of a learner that it was tuned outside the budget."""
     return f" ({SHORT[UNPAID]})" if row.get("kind") == UNPAID else ""
 
 
-def _called(metric: str) -> str:
-    return BESIDE.get(metric, metric.replace("_", " "))
+def called(metric: str, *, full: bool = False) -> str:
+    """Return what readers call a metric."""
+    short = BESIDE["auc"] if metric == "auc" else metric.replace("_", " ")
+    return short if full else BESIDE.get(metric, short)

@@ -216,7 +216,7 @@ def overall(table: pd.DataFrame, reference: str) -> pd.DataFrame:
 
 def compared(own: pd.Series, base: pd.Series, arm: str) -> dict[str, Any]:
     """Compare the accuracies of two methods on the splits of a dataset."""
-    shares = {_held_out(fold) for fold, _ in base.index}
+    shares = {held_out(fold) for fold, _ in base.index}
     if len(shares) > 1 or set(own.index) != set(base.index):
         raise ValueError(f"{arm}: its runs are not of the splits that the others have")
     (share,) = shares
@@ -235,8 +235,8 @@ def compared(own: pd.Series, base: pd.Series, arm: str) -> dict[str, Any]:
     }
 
 
-def _held_out(fold: str) -> float:
-    """Return the share of the records that a split scores; 0 of a test part."""
+def held_out(fold: str) -> float:
+    """Return the share of the records that a fold scores; 0 of a test part."""
     if fold == TEST:
         return 0.0
     _, folds, number = fold.partition("/")

@@ -18,11 +18,14 @@ if TYPE_CHECKING:
 CAPTION = "The ledger of each private learner"
 NOTES = (
     "Of one training of the selected setting on all of a dataset's training part. ε of the ledger "
-    "is what its steps add up to; that is at most the ε of the curve.",
+    "is what its steps add up to; that is at most the ε of the curve. δ used is that of the model's "
+    "statement, which may be less than was asked for.",
     "Status: whether what is claimed is proved, not proved or refuted (docs/privacy.md).",
 )
 MODEL = ["dataset", "arm", "learner", "calibration", "delta", "epsilon"]
-STATED = ["neighbours", "composition", "steps", "epsilon_spent", "status", "ledger"]
+STATED = [
+    *("neighbours", "composition", "steps", "epsilon_spent", "delta_used", "status", "ledger"),
+]
 
 
 class Ledgers(Output):
@@ -32,6 +35,7 @@ class Ledgers(Output):
     """
 
     word: ClassVar[str] = "ledgers"
+    version: ClassVar[int] = 2
     local: ClassVar[bool] = False
     options: ClassVar = {
         "epsilons": Option("a list of ε of the study; by default all of them", list, None)
@@ -60,7 +64,8 @@ class Ledgers(Output):
             if epsilon in arm.epsilons and math.isfinite(epsilon)
         ]
         frame = pd.DataFrame(rows, columns=[*MODEL, *STATED])
-        names = ["dataset", "arm", "epsilon", "neighbours", "epsilon_spent", "status", "ledger"]
+        names = ["dataset", "arm", "epsilon", "neighbours", "epsilon_spent", "delta_used"]
+        names += ["status", "ledger"]
         context.write(Table(frame, CAPTION, NOTES, shown(frame[names])))
 
 
@@ -85,6 +90,6 @@ def _row(
     statement = trained.learner.privacy_
     stated = (
         *(statement.neighbours, statement.composition, len(statement.ledger)),
-        *(statement.epsilon_spent, statement.status, statement.made_of()),
+        *(statement.epsilon_spent, statement.delta, statement.status, statement.made_of()),
     )
     return row | dict(zip(STATED, stated, strict=True))

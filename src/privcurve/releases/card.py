@@ -27,7 +27,7 @@ from privcurve.privacy.seeds import OF_CHACHA, SecretSeed
 from privcurve.releases import shares
 from privcurve.releases.budget_ledger import Price, claim, level
 from privcurve.releases.choice import is_choice, titles
-from privcurve.releases.page import Block, Code, Heading, Page, Part, Points, Rows, Text
+from privcurve.figures.page import Block, Code, Heading, Page, Part, Points, Rows, Text
 from privcurve.releases.released import MODEL, Released
 from privcurve.releases.request import plain
 

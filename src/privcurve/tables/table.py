@@ -15,7 +15,7 @@ from privcurve.files import replace_text
 from privcurve.lazy import pd
 
 # Float columns that are written in their shortest form.
-SHORT = ("epsilon", "delta")
+SHORT = ("epsilon", "delta", "delta_used")
 
 MISSING = "–"
 

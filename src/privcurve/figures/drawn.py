@@ -1,0 +1,318 @@
+"""Pictures as HTML and SVG, for pages: no program draws them, and they suit any width and ground.
+
+What has a length is drawn in an SVG that is stretched, with lines that keep their width; what is
+read, and every mark, is HTML placed beside and over it by shares.
+"""
+
+from __future__ import annotations
+
+import html
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from privcurve.figures.style import COLOURS, DARK
+
+# Of a picture's height: what a name beside it needs.
+NAME_HEIGHT = 0.064
+
+
+@dataclass(frozen=True)
+class Point:
+    """A value with its error, and what is told where a pointer rests on it."""
+
+    x: float
+    y: float
+    error: float = 0.0
+    hint: str = ""
+
+
+@dataclass(frozen=True)
+class Line:
+    """A curve by name; `colour` is a place in the palette, None for grey without a name."""
+
+    name: str
+    points: tuple[Point, ...]
+    colour: int | None = None
+
+
+@dataclass(frozen=True)
+class Mark:
+    """A wanted height, and from where to where a curve reaches it."""
+
+    name: str
+    y: float
+    x: float
+    low: float
+    high: float
+
+
+def curves(
+    lines: Sequence[Line],
+    levels: Sequence[tuple[str, float]],
+    ends: tuple[float, float],
+    axes: tuple[str, str],
+    mark: Mark | None = None,
+) -> str:
+    """Draw curves along a logarithmic axis, their names at their right ends, and dashed levels."""
+    xs = sorted({point.x for line in lines for point in line.points})
+    pad = 0.04 * math.log(xs[-1] / xs[0]) or 1.0
+    left, right = math.log(xs[0]) - pad, math.log(xs[-1]) + pad
+
+    def across(x: float) -> float:
+        return (math.log(x) - left) / (right - left) if x > 0 else 0.0
+
+    def down(y: float) -> float:
+        return (ends[1] - y) / (ends[1] - ends[0])
+
+    ticks = _ticks(*ends)
+    paths = [_path([(0, down(y)), (1, down(y))], "grid") for _, y in ticks]
+    paths += [_path([(0, down(y)), (1, down(y))], "level") for _, y in levels]
+    if mark is not None:
+        low, high = across(mark.low), min(across(mark.high) if mark.high < math.inf else 1.0, 1.0)
+        corners = [(low, 0.0), (high, 0.0), (high, 1.0), (low, 1.0)]
+        paths += [_path(corners, "wanted-range"), _path([(0, down(mark.y)), (1, down(mark.y))],
+                                                        "wanted")]  # fmt: skip
+        if 0 < mark.x < math.inf:
+            paths.append(_path([(across(mark.x), down(mark.y)), (across(mark.x), 1)], "wanted"))
+    dots = []
+    for line in lines:
+        kind = "other" if line.colour is None else f"c{line.colour}"
+        band = [(across(p.x), down(p.y + p.error)) for p in line.points]
+        band += [(across(p.x), down(p.y - p.error)) for p in reversed(line.points)]
+        here = [(across(p.x), down(p.y)) for p in line.points]
+        paths.append(
+            f'<g class="{kind}">'
+            + (_path(band, "band") if line.colour is not None else "")
+            + f"{_path(here, 'line')}</g>"
+        )
+        dots += [
+            f'<i class="dot {kind}" style="left:{x:.2%};top:{y:.2%}" title="{_attribute(p.hint)}">'
+            "</i>"
+            for (x, y), p in zip(here, line.points, strict=True)
+            if 0 <= y <= 1
+        ]
+    named = [
+        (f"c{line.colour}", line.name, down(line.points[-1].y))
+        for line in lines
+        if line.colour is not None
+    ]
+    named += [("level", name, down(y)) for name, y in levels]
+    named += [("wanted", mark.name, down(mark.y))] if mark is not None else []
+    texts = [f'<b class="y" style="top:{down(y):.2%}">{text}</b>' for text, y in ticks]
+    texts += [f'<b class="x" style="left:{across(x):.2%}">{x:g}</b>' for x in xs]
+    words = f'<b class="title">{_text(axes[1])}</b><b class="below">{_text(axes[0])}</b>'
+    return (
+        f'<div class="curves" role="img" aria-label="{_attribute(f"{axes[1]} against {axes[0]}")}">'
+        f'<svg viewBox="0 0 1000 1000" preserveAspectRatio="none">{"".join(paths)}</svg>'
+        f"{''.join(dots)}{''.join(texts)}{words}{_names(named)}</div>"
+    )
+
+
+def _names(named: Sequence[tuple[str, str, float]]) -> str:
+    """Write names beside a picture, apart from each other, with a line from each to its place."""
+    order = sorted(named, key=lambda one: one[2])
+    places = _apart([min(max(y, 0.0), 1.0) for _, _, y in order])
+    leads, texts = [], []
+    for (kind, name, y), place in zip(order, places, strict=True):
+        start = min(max(y, 0.0), 1.0)
+        leads.append(f'<g class="{kind}">{_path([(0, start), (1, place)], "lead")}</g>')
+        texts.append(f'<b class="name {kind}" style="top:{place:.2%}">{_text(name)}</b>')
+    return (
+        '<svg class="leads" viewBox="0 0 1000 1000" preserveAspectRatio="none">'
+        f"{''.join(leads)}</svg>{''.join(texts)}"
+    )
+
+
+def _apart(places: Sequence[float]) -> list[float]:
+    """Move places that stand too near each other, as little as that takes: groups share it."""
+    groups: list[list[float]] = []  # the sum of the centres that its members want, and their number
+    for place in places:
+        groups.append([place, 1.0])
+        while len(groups) > 1 and _start(groups[-1]) < _start(groups[-2]) + _size(groups[-2]):
+            total, n = groups.pop()
+            groups[-1] = [groups[-1][0] + total, groups[-1][1] + n]
+    return [
+        _start(group) + (k + 0.5) * NAME_HEIGHT for group in groups for k in range(int(group[1]))
+    ]
+
+
+def _size(group: Sequence[float]) -> float:
+    return group[1] * NAME_HEIGHT
+
+
+def _start(group: Sequence[float]) -> float:
+    return group[0] / group[1] - _size(group) / 2
+
+
+@dataclass(frozen=True)
+class Row:
+    """A value with its error, its name and the text of its number."""
+
+    name: str
+    value: float
+    error: float
+    text: str
+    colour: int | None = None
+    hint: str = ""
+
+
+def ranked(
+    rows: Iterable[Row],
+    levels: Sequence[tuple[str, float]],
+    ends: tuple[float, float],
+    title: str,
+) -> str:
+    """Draw a row a value: a dot with its error, and levels as dashed lines through all rows."""
+
+    def across(value: float) -> float:
+        return min(max((value - ends[0]) / (ends[1] - ends[0]), 0.0), 1.0)
+
+    rules = "".join(f'<i class="rule" style="left:{across(y):.2%}"></i>' for _, y in levels)
+    ordered = sorted(levels, key=lambda one: one[1])
+    heads = "".join(
+        f'<b class="{_side(across(y))}" style="{_at(across(y))}">{_text(name)}</b>'
+        for name, y in ordered
+    )
+    parts = [f'<div class="row head"><b>{_text(title)}</b><div class="track">{heads}</div></div>']
+    for row in rows:
+        low, high = across(row.value - row.error), across(row.value + row.error)
+        kind = "other" if row.colour is None else f"c{row.colour}"
+        parts.append(
+            f'<div class="row {kind}" title="{_attribute(row.hint)}"><b>{_text(row.name)}</b>'
+            f'<div class="track">{rules}'
+            f'<i class="error" style="left:{low:.2%};width:{high - low:.2%}"></i>'
+            f'<i class="dot" style="left:{across(row.value):.2%}"></i></div>'
+            f"<span>{_text(row.text)}</span></div>"
+        )
+    return f'<div class="ranked" role="group" aria-label="{_attribute(title)}">{"".join(parts)}</div>'
+
+
+def _side(share: float) -> str:
+    return "left" if share < 0.5 else "right"
+
+
+def _at(share: float) -> str:
+    return f"left:{share:.2%}" if share < 0.5 else f"right:{1 - share:.2%}"
+
+
+def steps(
+    values: Sequence[float],
+    errors: Sequence[float],
+    names: Sequence[str],
+    ends: tuple[float, float],
+    *,
+    joined: bool,
+) -> str:
+    """Draw the values of a column's bins, with their errors, around zero: steps, or single bars.
+
+    The first and the last name stand below, and every name where a pointer rests on its bin.
+    """
+    n = len(values)
+
+    def down(value: float) -> float:
+        return (ends[1] - value) / (ends[1] - ends[0])
+
+    paths = [_path([(0, down(0)), (1, down(0))], "grid")]
+    for k, (value, error) in enumerate(zip(values, errors, strict=True)):
+        gap = 0.0 if joined else 0.12 / n
+        left, right = k / n + gap, (k + 1) / n - gap
+        corners = [(left, down(value + error)), (right, down(value + error)),
+                   (right, down(value - error)), (left, down(value - error))]  # fmt: skip
+        paths += [_path(corners, "band")] if error else []
+        paths.append(_path([(left, down(value)), (right, down(value))], "line"))
+        if joined and k:
+            paths.append(_path([(left, down(values[k - 1])), (left, down(value))], "line thin"))
+    hints = "".join(
+        f'<i style="left:{k / n:.2%};width:{1 / n:.2%}" title="{_attribute(name)}: {value:+.3g}'
+        f'{f" ± {error:.2g}" if error else ""}"></i>'
+        for k, (name, value, error) in enumerate(zip(names, values, errors, strict=True))
+    )
+    return (
+        '<div class="steps"><svg class="c0" viewBox="0 0 1000 1000" preserveAspectRatio="none">'
+        f'{"".join(paths)}</svg>{hints}<b class="low">{_text(names[0])}</b>'
+        f'<b class="high">{_text(names[-1])}</b>'
+        f'<b class="top">{ends[1]:+.2g}</b><b class="bottom">{ends[0]:+.2g}</b></div>'
+    )
+
+
+def _path(points: Sequence[tuple[float, float]], kind: str) -> str:
+    d = "L".join(f"{1000 * x:.0f} {1000 * y:.0f}" for x, y in points)
+    return f'<path class="{kind}" d="M{d}"/>'
+
+
+def _ticks(low: float, high: float) -> list[tuple[str, float]]:
+    """Return about six round numbers between two ends, with texts of one length."""
+    rough = (high - low) / 6
+    power = 10 ** math.floor(math.log10(rough))
+    step = next(k * power for k in (1, 2, 5, 10) if k * power >= 0.999 * rough)
+    digits = max(0, -math.floor(math.log10(step) + 1e-9))
+    first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
+    return [(f"{k * step:.{digits}f}", k * step) for k in range(first, last + 1)]
+
+
+def _text(text: str) -> str:
+    return html.escape(text, quote=False)
+
+
+def _attribute(text: str) -> str:
+    return html.escape(text)
+
+
+def _palette() -> str:
+    light = "".join(f".c{k}{{--c:{colour}}}" for k, colour in enumerate(COLOURS))
+    dark = "".join(f".c{k}{{--c:{DARK[colour]}}}" for k, colour in enumerate(COLOURS))
+    return f"{light}@media screen and (prefers-color-scheme:dark){{{dark}}}"
+
+
+STYLE = (
+    """
+.other { --c: var(--line); } .level { --c: var(--faint); } .wanted { --c: var(--mark); }
+.curves { position: relative; height: 20rem; margin: 2rem 13rem 3rem 2.6rem; font-size: .85rem; }
+.curves svg, .steps svg { position: absolute; inset: 0; width: 100%; height: 100%; }
+.curves .leads { left: 100%; width: 1.2rem; }
+path { fill: none; vector-effect: non-scaling-stroke; stroke: var(--c); stroke-width: 2px; }
+path.grid { stroke: var(--grid); stroke-width: 1px; } path.lead { stroke-width: 1px; }
+path.level, path.wanted { stroke-dasharray: 5 4; stroke-width: 1.5px; }
+path.level { stroke: var(--faint); } path.wanted { stroke: var(--mark); }
+path.band, path.wanted-range { stroke: none; fill: var(--c); opacity: .16; }
+path.wanted-range { fill: var(--mark); opacity: .1; } .other path { stroke-width: 1px; }
+path.thin { stroke-width: 1px; }
+.curves b, .ranked .head b, .steps b { position: absolute; font-weight: 400; color: var(--faint); }
+.curves .x { top: 100%; translate: -50% .2rem; } .curves .y { right: 100%; translate: -.4rem -50%; }
+.curves .title { bottom: 100%; left: -2.6rem; translate: 0 -.5rem; }
+.curves .below { top: 100%; right: 0; translate: 0 1.4rem; }
+.curves .name { left: calc(100% + 1.4rem); translate: 0 -50%; white-space: nowrap; line-height: 1;
+  max-width: 11.5rem; overflow: hidden; text-overflow: ellipsis; color: var(--text); }
+.curves .name::before { content: ""; display: inline-block; width: .6rem; height: .6rem;
+  border-radius: 50%; margin-right: .3rem; background: var(--c); }
+.curves .level.name::before, .curves .wanted.name::before { height: 2px; border-radius: 0;
+  vertical-align: middle; }
+.dot { position: absolute; width: .6rem; height: .6rem; margin: -.3rem; border-radius: 50%;
+  background: var(--c); } .dot.other { width: .35rem; height: .35rem; margin: -.175rem; }
+.ranked { margin: 1rem 0; } .row { display: grid; align-items: center; font-size: .9rem;
+  grid-template-columns: 14rem minmax(0, 1fr) 7.5rem; column-gap: .8rem; }
+.row > b { font-weight: 400; } .row span { font-variant-numeric: tabular-nums; }
+.track { position: relative; height: 1.7rem; background: var(--soft); }
+.track .dot { top: 50%; } .track .error { position: absolute; top: calc(50% - 1px); height: 2px;
+  background: var(--c); } .rule { position: absolute; top: 0; bottom: 0; border-left: 2px dashed
+  var(--faint); translate: -1px 0; } .row.other { --c: var(--faint); }
+.ranked .head b { position: static; } .head .track { background: none; height: 2.4rem; }
+.ranked .head .track b { position: absolute; bottom: 0; font-size: .8rem; line-height: 1.1;
+  max-width: 48%; }
+.head .track .right { text-align: right; } 
+.steps { position: relative; height: 6.5rem; margin: .3rem 0 2rem 3rem; font-size: .8rem; }
+.steps > i { position: absolute; top: 0; bottom: 0; } .steps > i:hover { background: var(--soft); }
+.steps .low { top: 100%; left: 0; } .steps .high { top: 100%; right: 0; }
+.steps .top { right: 100%; top: -.5rem; translate: -.4rem 0; }
+.steps .bottom { right: 100%; bottom: -.5rem; translate: -.4rem 0; }
+@media (max-width: 40rem) {
+  .curves { height: 18rem; margin-right: 8.5rem; font-size: .75rem; }
+  .curves .name { max-width: 7.2rem; left: calc(100% + 1.1rem); }
+  .curves .leads { width: .9rem; }
+  .row { grid-template-columns: minmax(0, 1fr) 6.5rem; } .row > b { grid-column: 1 / 3; }
+  .row .track { height: 1.1rem; } .row { margin-bottom: .35rem; }
+}
+"""
+    + _palette()
+)

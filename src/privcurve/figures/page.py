@@ -1,0 +1,203 @@
+"""A document of headings, texts, lists, tables and pictures, as Markdown and as one page of HTML.
+
+The page needs no network and runs no program: what it says is the same for everybody.
+"""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from tabulate import tabulate
+
+from privcurve.figures import drawn
+
+
+@dataclass(frozen=True)
+class Heading:
+    """The title of a section; of one in a part of the page, with level 3."""
+
+    text: str
+    level: int = 2
+
+
+@dataclass(frozen=True)
+class Text:
+    """A paragraph; a warning stands out, and so does an answer."""
+
+    text: str
+    warning: bool = False
+    answer: bool = False
+
+
+@dataclass(frozen=True)
+class Points:
+    """A list."""
+
+    items: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Links:
+    """A list of headings of the page, by which one comes to them."""
+
+    headings: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Code:
+    """Text whose lines are to stay as they are."""
+
+    text: str
+
+
+@dataclass(frozen=True)
+class Rows:
+    """A table."""
+
+    header: tuple[str, ...]
+    rows: Sequence[Sequence[str]]
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A picture of :mod:`privcurve.figures.drawn`; what it shows stands in words elsewhere."""
+
+    html: str
+    caption: str = ""
+
+
+@dataclass(frozen=True)
+class Part:
+    """A part of the page that is folded away until someone opens it, or prints the page."""
+
+    title: str
+    blocks: tuple[Block, ...]
+    level: int = 2
+
+
+Block = Heading | Text | Points | Links | Code | Rows | Picture | Part
+
+
+@dataclass(frozen=True)
+class Page:
+    """A document."""
+
+    title: str
+    blocks: tuple[Block, ...]
+
+    def markdown(self) -> str:
+        """Write it as Markdown: without its pictures, and without what is folded away."""
+        parts = [f"# {_plain(self.title)}", *map(_markdown, self.blocks)]
+        return "\n\n".join(part for part in parts if part) + "\n"
+
+    def html(self) -> str:
+        """Write it as one file of HTML."""
+        body = "\n".join(map(_html, self.blocks))
+        title = html.escape(self.title)
+        return (
+            '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+            '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+            '<meta http-equiv="Content-Security-Policy" content="default-src \'none\'; '
+            "style-src 'unsafe-inline'; img-src data:\">\n"
+            '<meta name="color-scheme" content="light dark">\n'
+            f'<title>{title}</title>\n<link rel="icon" href="data:,">\n'
+            f"<style>{_STYLE}{drawn.STYLE}</style>\n</head>\n<body>\n<main>\n"
+            f"<h1>{title}</h1>\n{body}\n</main>\n</body>\n</html>\n"
+        )
+
+
+def _markdown(block: Block) -> str:
+    match block:
+        case Heading(text, level):
+            return f"{'#' * level} {_plain(text)}"
+        case Text(text, warning):
+            return f"**{_plain(text)}**" if warning else _plain(text)
+        case Points(items):
+            return "\n".join(f"- {_plain(item)}" for item in items)
+        case Code(text):
+            return f"```\n{text}\n```"
+        case Rows(header, rows):
+            names, *cells = ([_cell(text) for text in row] for row in (header, *rows))
+            return tabulate(cells, headers=names, tablefmt="pipe", disable_numparse=True)
+        case _:
+            return ""
+
+
+# What means something to Markdown; names of columns have some of it.
+_SPECIAL = str.maketrans({sign: f"\\{sign}" for sign in "\\`*_<[]"} | {"\n": " "})
+
+
+def _plain(text: str) -> str:
+    return text.translate(_SPECIAL)
+
+
+def _cell(text: str) -> str:
+    return _plain(text).replace("|", r"\|")
+
+
+def _html(block: Block) -> str:
+    match block:
+        case Heading(text, level):
+            return f'<h{level} id="{html.escape(text)}">{html.escape(text)}</h{level}>'
+        case Part(title, blocks, level):
+            inner = "\n".join(map(_html, blocks))
+            heading = f"<h{level}>{html.escape(title)}</h{level}>"
+            return f"<details>\n<summary>{heading}</summary>\n{inner}\n</details>"
+        case Text(text, warning, answer):
+            kind = "warning" if warning else "answer" if answer else ""
+            mark = f' class="{kind}"' + ' role="note"' * warning if kind else ""
+            return f"<p{mark}>{html.escape(text)}</p>"
+        case Points(items):
+            inner = "".join(f"<li>{html.escape(item)}</li>" for item in items)
+            return f"<ul>{inner}</ul>"
+        case Links(headings):
+            inner = "".join(
+                f'<li><a href="#{html.escape(text)}">{html.escape(text)}</a></li>'
+                for text in headings
+            )
+            return f"<nav><ul>{inner}</ul></nav>"
+        case Code(text):
+            return f'<pre tabindex="0">{html.escape(text)}</pre>'
+        case Picture(drawing, caption):
+            below = f"<figcaption>{html.escape(caption)}</figcaption>" if caption else ""
+            return f"<figure>{drawing}{below}</figure>"
+        case Rows(header, rows):
+            head = "".join(f'<th scope="col">{html.escape(name)}</th>' for name in header)
+            cells = ["".join(f"<td>{html.escape(cell)}</td>" for cell in row) for row in rows]
+            body = "".join(f"<tr>{row}</tr>" for row in cells)
+            return (
+                f'<div class="wide" tabindex="0"><table><thead><tr>{head}</tr></thead>'
+                f"<tbody>{body}</tbody></table></div>"
+            )
+
+
+_STYLE = """
+:root { color-scheme: light dark; --ground: #ffffff; --text: #1b1b1b; --faint: #595959;
+  --line: #c8c8c8; --grid: #e8e8e8; --soft: #f4f4f2; --mark: #b3261e; --strong: #0b5cad; }
+@media screen and (prefers-color-scheme: dark) { :root { --ground: #16181b; --text: #ececec;
+  --faint: #b0b0b0; --line: #55595f; --grid: #2c2f34; --soft: #212429; --mark: #ff8a80;
+  --strong: #7cb8f5; } }
+body { font: 16px/1.5 system-ui, "DejaVu Sans", sans-serif; margin: 0; color: var(--text);
+  background: var(--ground); }
+main { max-width: 56rem; margin: 0 auto; padding: 1rem; }
+h1 { font-size: 1.6rem; line-height: 1.25; } h2 { font-size: 1.2rem; margin-top: 2rem; }
+h3 { font-size: 1.05rem; margin-top: 1.5rem; } a { color: var(--strong); }
+p, li, td { overflow-wrap: break-word; }
+.wide { overflow-x: auto; margin-bottom: 1rem; }
+table { border-collapse: collapse; font-size: 0.9rem; }
+th, td { text-align: left; vertical-align: top; padding: 0.2rem 0.7rem 0.2rem 0;
+  border-bottom: 1px solid var(--line); }
+td { font-variant-numeric: tabular-nums; min-width: 3.5rem; }
+figure { margin: 1rem 0; } figcaption { font-size: .85rem; color: var(--faint); }
+details { border-top: 1px solid var(--line); margin-top: 1rem; }
+summary { cursor: pointer; padding: .4rem 0; }
+summary h2, summary h3 { display: inline; margin: 0; }
+pre { background: var(--soft); padding: 0.7rem; overflow-x: auto; white-space: pre-wrap; }
+.warning { border-left: 4px solid var(--mark); padding-left: 0.7rem; font-weight: 600; }
+.answer { border-left: 4px solid var(--strong); background: var(--soft); padding: .6rem .8rem; }
+@media print { details::details-content { content-visibility: visible; display: block; }
+  figure, tr { break-inside: avoid; } body { font-size: 12px; }
+  i { print-color-adjust: exact; -webkit-print-color-adjust: exact; } }
+"""

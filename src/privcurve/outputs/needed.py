@@ -1,0 +1,128 @@
+"""Which ε is needed for a wanted score: by interpolation between those that were compared."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from privcurve.analysis.selection import ACCURACY
+from privcurve.learners.entries import by_rule
+from privcurve.outputs.answers import LEVEL, Ranking, called
+
+# Scores of which more is better, from 0 to 1.
+METRICS = (ACCURACY, "balanced_accuracy", "auc")
+_WISH = re.compile(r"\s*([a-z_ ]+?)\s*(>=|≥|within)\s*([0-9.eE+-]+)\s*", re.IGNORECASE)
+WITHIN = "within"
+
+
+@dataclass(frozen=True)
+class Wish:
+    """A score that is wanted: of at least a number, or within one of that without privacy."""
+
+    metric: str
+    number: float
+    within: bool
+
+    @classmethod
+    def of(cls, text: str) -> Wish:
+        """Read ``auc >= 0.9`` or ``auc within 0.02``; ValueError says what is wrong."""
+        match = _WISH.fullmatch(text)
+        if match is None:
+            raise ValueError(f"{text!r} is not of the form auc>=0.9")
+        metric, sign, written = match[1].lower().replace(" ", "_"), match[2], match[3]
+        if metric not in METRICS:
+            raise ValueError(f"{text!r}: {match[1]!r} is not one of: {', '.join(METRICS)}")
+        try:
+            number = float(written)
+        except ValueError:
+            raise ValueError(f"{text!r}: {written!r} is not a number") from None
+        if not 0 < number < 1:
+            raise ValueError(f"{text!r}: {written} is not between 0 and 1, as a share is")
+        return cls(metric, number, sign.lower() == WITHIN)
+
+    def __str__(self) -> str:
+        return f"{self.metric} {WITHIN if self.within else '>='} {self.number:g}"
+
+    @property
+    def words(self) -> str:
+        """The wish as a part of a sentence."""
+        name = called(self.metric, full=True)
+        article = "an" if name[0] in "aA" else "a"
+        how = f"within {self.number:g} of no privacy" if self.within else f"of {self.number:g}"
+        return f"{article} {name} {how}"
+
+
+@dataclass(frozen=True)
+class Needed:
+    """The ε at which a learner has a wanted score; infinite if no compared one is enough."""
+
+    target: float
+    epsilon: float
+    low: float  # by its score and two standard errors; 0 below the smallest ε
+    high: float  # by its score less two standard errors; infinite above the largest ε
+    sentence: str
+
+
+def needed(places: Sequence[Ranking], wish: Wish) -> Needed | None:
+    """Return the ε that the learner of a release needs for a wish; None if it has no curve.
+
+    Between compared ε its means are interpolated along log ε, made monotone before: more ε is not
+    worse but for noise. ``low`` and ``high`` come from means two standard errors above and below.
+    It is one learner's curve, chosen before and apart from the scores: the best of several at each
+    ε would be flattered.
+    """
+    rows = [
+        (place, place.sound[place.sound["learner"] == by_rule.DEFAULT].iloc[:1])
+        for place in sorted(places, key=lambda one: one.epsilon)
+    ]
+    curve = [(place, row.iloc[0]) for place, row in rows if len(row)]
+    if not curve or (wish.within and curve[0][0].on_codes.empty):
+        return None
+    epsilons = [place.epsilon for place, _ in curve]
+    means = np.array([float(row[wish.metric]) for _, row in curve])
+    errors = np.nan_to_num([float(row["error"]) for _, row in curve])
+    target, last = wish.number, curve[-1]
+    if wish.within:
+        free = last[0].on_codes.iloc[0]
+        target = float(free[wish.metric]) - wish.number
+        errors = np.hypot(errors, np.nan_to_num(float(free["error"])))
+    epsilon, low, high = (
+        _crossing(epsilons, _monotone(means + side * LEVEL * errors), target)
+        for side in (0, 1, -1)
+    )
+    name = last[0].name(last[1])
+    reached = f"{name} has {last[0].score(last[1])} there"
+    if math.isinf(epsilon):
+        perhaps = "" if math.isinf(low) else f", within two standard errors from ε ≈ {low:.2g} on"
+        sentence = f"{wish.words} is not reachable up to ε = {epsilons[-1]:g}: {reached}{perhaps}"
+    elif epsilon == 0:
+        sentence = f"for {wish.words} ε = {epsilons[0]:g} is enough, the smallest that was compared"
+    else:
+        least = f"below {epsilons[0]:g}" if low == 0 else f"{low:.2g}"
+        most = f"above {epsilons[-1]:g}" if math.isinf(high) else f"{high:.2g}"
+        sentence = f"for {wish.words} you need ε ≈ {epsilon:.2g} ({least} to {most}) with {name}"
+    return Needed(target, epsilon, low, high, sentence)
+
+
+def _monotone(means: np.ndarray) -> list[float]:
+    from sklearn.isotonic import isotonic_regression
+
+    return [float(mean) for mean in isotonic_regression(means)]
+
+
+def _crossing(epsilons: Sequence[float], means: Sequence[float], target: float) -> float:
+    """Return the ε at which a rising curve reaches a target; 0 before the first, ∞ after the last.
+
+    Between two points it is a line along log ε.
+    """
+    if means[0] >= target:
+        return 0.0
+    for k in range(1, len(means)):
+        if means[k] >= target:
+            share = (target - means[k - 1]) / (means[k] - means[k - 1])
+            return float(epsilons[k - 1] * (epsilons[k] / epsilons[k - 1]) ** share)
+    return math.inf
