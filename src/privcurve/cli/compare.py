@@ -14,14 +14,18 @@ from privcurve.numerals import amount, count
 from privcurve.privacy.budget import LOOKED
 
 if TYPE_CHECKING:
+    from privcurve.outputs.answers import Ranking
+    from privcurve.outputs.needed import Needed, Wish
     from privcurve.workflow.comparison import Comparison
 
 HELP = "find the private classifier to use at an ε, and what the privacy costs"
 EXAMPLES = """\
 examples:
-  privcurve compare patients --epsilon 0.5 1 2
-  privcurve compare patients --epsilon 1 --delta 1e-6 --tune
-  privcurve compare patients --epsilon 1 --metric auc    # where one label is rare
+  privcurve compare patients
+  privcurve compare patients --epsilon 1 --delta 1e-6    # as a release with this delta
+  privcurve compare patients --metric auc                # where one label is rare
+  privcurve compare patients --want 'auc>=0.9'           # which epsilon is needed?
+  privcurve compare patients --within 0.02               # of the accuracy without privacy
   privcurve compare patients --epsilon 1 --private-choice
 
 Each certified learner is trained with one public setting, on ten random parts of the records, and
@@ -40,11 +44,22 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--epsilon",
         type=amount,
         nargs="+",
-        default=[1.0],
         metavar="ε",
-        help="privacy levels to compare at (default: 1)",
+        help="privacy levels to compare at (default: 0.3, 1 and 3; with --want or --within also "
+        "0.1 and 10)",
     )
-    option("--delta", type=amount, default=0.0, help="default: 0, pure differential privacy")
+    option(
+        "--delta",
+        type=amount,
+        default=0.0,
+        help="that of the release to come (default: 0, pure differential privacy)",
+    )
+    option("--want", metavar="SCORE", help="say which ε is needed for it, such as 'auc>=0.9'")
+    option(
+        "--within",
+        type=amount,
+        help="say which ε is needed for a score that is less than this below that without privacy",
+    )
     option(
         "--tune",
         action="store_true",
@@ -79,18 +94,21 @@ def run(arguments: argparse.Namespace) -> int:
         raise UsageError(f"--cores {arguments.cores}: give a number above 0, or all")
     if arguments.verbose and (arguments.json or arguments.quiet):
         raise UsageError("--verbose prints everything: leave it out, or --json and --quiet")
+    wish = _wish(arguments)
+    epsilons = arguments.epsilon or (comparison.WIDE if wish else comparison.EPSILONS)
     made = comparison.prepare(
         arguments.dataset,
-        arguments.epsilon,
+        epsilons,
         arguments.delta,
         tune=arguments.tune,
         repeats=10 if arguments.repeats is None else arguments.repeats,
-        metric=arguments.metric or comparison.METRICS[0],
+        metric=wish.metric if wish else arguments.metric or comparison.METRICS[0],
+        wish=wish,
     )
     for note in (*made.plan.notes([made.study.name]), *(f"left out: {w}" for w in made.left_out)):
         telling.remark(arguments, note)
     log = running.LOGS / f"{made.study.name}.log"
-    note_comparison(arguments.dataset, arguments.epsilon, arguments.delta)
+    note_comparison(arguments.dataset, epsilons, arguments.delta)
     try:
         silent = arguments.quiet or arguments.json
         if extras.missing("snakemake", "a comparison"):
@@ -111,20 +129,46 @@ def run(arguments: argparse.Namespace) -> int:
     return DONE
 
 
+def _wish(arguments: argparse.Namespace) -> Wish | None:
+    """Read the score that is wanted, if one is."""
+    from privcurve.outputs.needed import METRICS, Wish
+
+    if arguments.want is None and arguments.within is None:
+        return None
+    if arguments.want is not None and arguments.within is not None:
+        raise UsageError("--want and --within are two ways to say one thing: keep one")
+    word = "--within" if arguments.want is None else "--want"
+    text = arguments.want or f"{arguments.metric or METRICS[0]} within {arguments.within}"
+    try:
+        wish = Wish.of(text)
+    except ValueError as error:
+        raise UsageError(f"{word}: {error}") from None
+    if arguments.metric not in (None, wish.metric):
+        raise UsageError(f"--metric {arguments.metric} and {word} {wish}: leave --metric out")
+    return wish
+
+
 def _content(made: Comparison) -> dict[str, Any]:
     """Return what is told to machines; the numbers are in the table."""
-    from privcurve.outputs.answers import rankings
-
-    (dataset,) = made.study.datasets
-    places = rankings(made.output("accuracy"), dataset, _epsilons(made))
+    places, want = _told(made)
     return {
-        "dataset": dataset,
+        "dataset": made.study.datasets[0],
         "answers": [one.sentence() for one in places],
+        **({"needed": want.sentence} if want else {}),
         "page": str(made.page),
-        "table": f"{made.output('accuracy').files.tables[0]}.csv",
+        "table": f"{made.outputs['accuracy'].files.tables[0]}.csv",
         "study": str(made.file),
         "left_out": list(made.left_out),
     }
+
+
+def _told(made: Comparison) -> tuple[list[Ranking], Needed | None]:
+    """Return the rankings, and the ε that is needed where one was asked for."""
+    from privcurve.outputs.answers import rankings
+    from privcurve.outputs.needed import needed
+
+    places = rankings(made.outputs, made.study.datasets[0], _epsilons(made))
+    return places, needed(places, made.wish) if made.wish else None
 
 
 def _epsilons(made: Comparison) -> list[float]:
@@ -139,18 +183,19 @@ def private_choice(arguments: argparse.Namespace) -> int:
     from privcurve.releases.release import release
     from privcurve.releases.request import Request
 
-    if len(arguments.epsilon) > 1:
+    epsilons = arguments.epsilon or []
+    if len(epsilons) != 1:
         raise UsageError(
-            f"--private-choice with {len(arguments.epsilon)} epsilons: each choice is a release, "
-            f"and together they would spend {sum(arguments.epsilon):g}. Give one --epsilon"
+            f"--private-choice with {len(epsilons)} epsilons: each choice is a release, which "
+            f"spends its epsilon. Give one --epsilon"
         )
-    for word in ("tune", "repeats", "metric"):
+    for word in ("tune", "repeats", "metric", "want", "within"):
         if getattr(arguments, word) not in (None, False):
             raise UsageError(
                 f"--{word} says how to compare, and --private-choice shows no comparison: leave "
                 "out one of them"
             )
-    (epsilon,) = arguments.epsilon
+    (epsilon,) = epsilons
     request = Request(arguments.dataset, epsilon, arguments.delta, CHOOSE)
     description = datasets.describe(request.dataset)
     chosen = choice(request, description)
@@ -170,23 +215,19 @@ def private_choice(arguments: argparse.Namespace) -> int:
 def report(made: Comparison) -> str:
     """Return the sentence for each ε, the learners, what the comparison cost, and its files."""
     from privcurve.outputs import price
-    from privcurve.outputs.answers import rankings
+    from privcurve.outputs.answers import errors_key, full_sentence
 
-    (dataset,) = made.study.datasets
-    places = rankings(made.output("accuracy"), dataset, _epsilons(made), made.output("raw"))
-    prices = price.sentences(made.output("price"), dataset, made.study.metric)
-    parts = []
+    (dataset,), metric = made.study.datasets, made.study.metric
+    places, want = _told(made)
+    prices = price.sentences(made.outputs["price"], dataset, metric)
+    parts = ["", full_sentence(want.sentence)] if want else []
     for one in places:
-        parts += ["", f"{_capital(one.sentence())}.", *one.lines()]
-        if one.epsilon in prices:
-            parts += ["", f"{_capital(prices[one.epsilon])}."]
+        more = [prices[one.epsilon]] if one.epsilon in prices else []
+        parts += ["", *one.lines(), ""]
+        parts += [full_sentence(sentence) for sentence in (one.sentence(), *more)]
     if places and (remark := places[0].remark()):
         parts += ["", f"{remark} Rank by one of them: --metric auc."]
-    table = made.output("accuracy").files.tables[0]
+    table = made.outputs["accuracy"].files.tables[0]
     files = [f"page:  {made.page}", f"table: {table}.md (.csv, .tex)", f"study: {made.file}"]
-    key = ["", price.KEY] if prices else []
-    return "\n".join([*parts, *key, "", LOOKED, "", *files])
-
-
-def _capital(sentence: str) -> str:
-    return f"{sentence[0].upper()}{sentence[1:]}"
+    key = [errors_key(metric, ["folds"]), *([price.KEY] if prices else [])]
+    return "\n".join([*parts, "", *key, "", LOOKED, "", *files])

@@ -147,14 +147,12 @@ def _start(group: Sequence[float]) -> float:
 
 @dataclass(frozen=True)
 class Row:
-    """A value with its error, its name and the text of its number."""
+    """A value by name, with the text of its number; without a colour it is grey."""
 
     name: str
-    value: float
-    error: float
+    point: Point
     text: str
     colour: int | None = None
-    hint: str = ""
 
 
 def ranked(
@@ -176,16 +174,19 @@ def ranked(
     )
     parts = [f'<div class="row head"><b>{_text(title)}</b><div class="track">{heads}</div></div>']
     for row in rows:
-        low, high = across(row.value - row.error), across(row.value + row.error)
+        y, error = row.point.y, row.point.error
+        low, high = across(y - error), across(y + error)
         kind = "other" if row.colour is None else f"c{row.colour}"
         parts.append(
-            f'<div class="row {kind}" title="{_attribute(row.hint)}"><b>{_text(row.name)}</b>'
+            f'<div class="row {kind}" title="{_attribute(row.point.hint)}"><b>{_text(row.name)}</b>'
             f'<div class="track">{rules}'
             f'<i class="error" style="left:{low:.2%};width:{high - low:.2%}"></i>'
-            f'<i class="dot" style="left:{across(row.value):.2%}"></i></div>'
+            f'<i class="dot" style="left:{across(y):.2%}"></i></div>'
             f"<span>{_text(row.text)}</span></div>"
         )
-    return f'<div class="ranked" role="group" aria-label="{_attribute(title)}">{"".join(parts)}</div>'
+    return (
+        f'<div class="ranked" role="group" aria-label="{_attribute(title)}">{"".join(parts)}</div>'
+    )
 
 
 def _side(share: float) -> str:
@@ -265,8 +266,7 @@ def _palette() -> str:
     return f"{light}@media screen and (prefers-color-scheme:dark){{{dark}}}"
 
 
-STYLE = (
-    """
+STYLE = """
 .other { --c: var(--line); } .level { --c: var(--faint); } .wanted { --c: var(--mark); }
 .curves { position: relative; height: 20rem; margin: 2rem 13rem 3rem 2.6rem; font-size: .85rem; }
 .curves svg, .steps svg { position: absolute; inset: 0; width: 100%; height: 100%; }
@@ -300,9 +300,10 @@ path.thin { stroke-width: 1px; }
 .ranked .head b { position: static; } .head .track { background: none; height: 2.4rem; }
 .ranked .head .track b { position: absolute; bottom: 0; font-size: .8rem; line-height: 1.1;
   max-width: 48%; }
-.head .track .right { text-align: right; } 
+.head .track .right { text-align: right; }
 .steps { position: relative; height: 6.5rem; margin: .3rem 0 2rem 3rem; font-size: .8rem; }
-.steps > i { position: absolute; top: 0; bottom: 0; } .steps > i:hover { background: var(--soft); }
+.steps > i { position: absolute; top: 0; bottom: 0; }
+.steps > i:hover { background: var(--soft); }
 .steps .low { top: 100%; left: 0; } .steps .high { top: 100%; right: 0; }
 .steps .top { right: 100%; top: -.5rem; translate: -.4rem 0; }
 .steps .bottom { right: 100%; bottom: -.5rem; translate: -.4rem 0; }
@@ -313,6 +314,4 @@ path.thin { stroke-width: 1px; }
   .row { grid-template-columns: minmax(0, 1fr) 6.5rem; } .row > b { grid-column: 1 / 3; }
   .row .track { height: 1.1rem; } .row { margin-bottom: .35rem; }
 }
-"""
-    + _palette()
-)
+""" + _palette()

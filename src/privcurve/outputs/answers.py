@@ -17,7 +17,7 @@ from privcurve.analysis.selection import ACCURACY, LOSSES
 from privcurve.experiments.study import Study
 from privcurve.lazy import pd
 from privcurve.numerals import power
-from privcurve.outputs.base import OutputRequest, about
+from privcurve.outputs.base import OutputRequest, about, metric_name
 from privcurve.outputs.comparison import TEST, held_out
 from privcurve.tables.table import read_table
 
@@ -38,8 +38,8 @@ def rankings(
     if LEDGERS in outputs:
         frame = with_used_deltas(frame, read_table(outputs[LEDGERS].files.frames[0]))
     (split, *_) = study.fresh_splits(False)
-    more = {"share": held_out(split.fold), "n_records": about(dataset).n_rows}
-    return [ranking(frame, dataset, e, titles_of(study), study.metric, **more) for e in epsilons]
+    shared = (titles_of(study), study.metric, held_out(split.fold), about(dataset).n_rows)
+    return [ranking(frame, dataset, epsilon, *shared) for epsilon in epsilons]
 
 
 def full_name(title: str, calibration: str | None, delta: float) -> str:
@@ -75,13 +75,9 @@ MOST_LEVEL = 3
 
 def with_used_deltas(accuracy: pd.DataFrame, ledgers: pd.DataFrame) -> pd.DataFrame:
     """Return a table of accuracy with the δ that models use, where ledgers say it."""
-    used = {
-        (row.dataset, row.arm, row.epsilon): row.delta_used
-        for row in ledgers.dropna(subset="delta_used").itertuples()
-    }
-    places = zip(accuracy["dataset"], accuracy["arm"], accuracy["epsilon"], strict=True)
-    deltas = zip(places, accuracy["delta"], strict=True)
-    return accuracy.assign(delta=[used.get(place, delta) for place, delta in deltas])
+    place = ["dataset", "arm", "epsilon"]
+    used = accuracy[place].merge(ledgers[[*place, "delta_used"]], "left", place)["delta_used"]
+    return accuracy.assign(delta=used.set_axis(accuracy.index).fillna(accuracy["delta"]))
 
 
 def one_each(accuracy: pd.DataFrame) -> pd.DataFrame:
@@ -150,7 +146,7 @@ class Ranking:
             return f"{at} nothing was trained that is complete"
         best, n = self.sound.iloc[0], len(self.sound)
         if self.majority is not None and self._is_level(best, self.majority):
-            return f"{at} {self._nothing(best)}"
+            return f"{at} {self._nothing(best, self.majority)}"
         what = "" if self.metric == ACCURACY else f"{called(self.metric)} "
         flattered = f", the best of {n} and so a little flattered" if n > 1 else ""
         parts = [f"{at} take {self.name(best)}: {what}{self.score(best)}{flattered}"]
@@ -166,17 +162,17 @@ class Ranking:
             parts.append(f"level with it within two standard errors: {named}")
         return "; ".join([*parts, *self._reservations(best)])
 
-    def _nothing(self, best: pd.Series) -> str:
+    def _nothing(self, best: pd.Series, majority: pd.Series) -> str:
         """Say that no learner is better than a constant answer, and what could change that."""
         of = "" if self.n_records is None else f" with {self.n_records:,} records"
         n = len(self.sound)
         who = f"{self.name(best)}, the best of {n}," if n > 1 else self.name(best)
         parts = [
             f"nothing{of} is better than always giving the most frequent label "
-            f"({self._number(self.majority)}): {who} has {self.score(best)}"
+            f"({self._number(majority)}): {who} has {self.score(best)}"
         ]
         if self.metric != "auc" and self.sound.get("auc", pd.Series(dtype=float)).notna().any():
-            ranks = self.sound.loc[self.sound["auc"].idxmax()]
+            ranks = self.sound.sort_values("auc", ascending=False, kind="stable").iloc[0]
             parts.append(
                 f"the best AUC is {ranks['auc']:.{DIGITS}f} ({self.name(ranks)}; guessing has 0.5)"
             )
@@ -267,11 +263,16 @@ def ranking(
     mine = one_each(accuracy[(accuracy["dataset"] == dataset) & accuracy[metric].notna()])
     shares = mine["scored_on"].ne(TEST) * share
     factor = np.sqrt(1 / mine["n_repeats"] + shares / (1 - shares))
-    mine = mine.assign(error=mine[f"{metric}_std"] * factor)
+    mine = mine.assign(error=mine.get(f"{metric}_std", math.nan) * factor)
     best = mine.sort_values(metric, ascending=metric in LOSSES, kind="stable")
     at = np.isclose(best["epsilon"], epsilon, rtol=1e-9, atol=0)
     free = best[np.isinf(best["epsilon"])]
     return Ranking(epsilon, best[at], free, titles, metric, n_records)
+
+
+def full_sentence(text: str) -> str:
+    """Return a sentence with a capital letter and a full stop."""
+    return f"{text[0].upper()}{text[1:]}."
 
 
 def errors_key(metric: str, scored_on: Iterable[str]) -> str:
@@ -282,7 +283,7 @@ def errors_key(metric: str, scored_on: Iterable[str]) -> str:
         else ""
     )
     return (
-        f"After ± stands the standard error of the mean {called(metric, full=True)} over the "
+        f"After ± stands the standard error of the mean {metric_name(metric)} over the "
         f"repeats{widened}. The best of several is flattered: expect a little less of it."
     )
 
@@ -296,7 +297,6 @@ def price_of(row: pd.Series) -> str:
     return f" ({SHORT[UNPAID]})" if row.get("kind") == UNPAID else ""
 
 
-def called(metric: str, *, full: bool = False) -> str:
-    """Return what readers call a metric."""
-    short = BESIDE["auc"] if metric == "auc" else metric.replace("_", " ")
-    return short if full else BESIDE.get(metric, short)
+def called(metric: str) -> str:
+    """Return what readers call a metric, where there is little room."""
+    return BESIDE.get(metric, metric_name(metric))

@@ -17,7 +17,7 @@ from privcurve.figures import style
 from privcurve.figures.labels import label_ends, label_lines, spread
 from privcurve.lazy import Axes, Figure, pd, ticker
 from privcurve.numerals import power
-from privcurve.outputs.answers import RAW, REFERENCES
+from privcurve.outputs.answers import RAW, REFERENCES, one_each
 from privcurve.outputs.base import (
     FIGURES,
     Context,
@@ -44,7 +44,7 @@ class LearningCurves(Output):
     """
 
     word: ClassVar[str] = "learning_curves"
-    version: ClassVar[int] = 6
+    version: ClassVar[int] = 7
     selects: ClassVar[bool] = False
     options: ClassVar = {
         "learners": Option(
@@ -103,7 +103,7 @@ def figures(
     `accuracy` is the study's table; what was learned from raw columns may stand in it, too. There
     is a panel for each of some datasets; by default all of the study's.
     """
-    names = datasets or study.datasets
+    names, accuracy = datasets or study.datasets, one_each(accuracy)
     titles = {arm.name: arm.title for arm in study.arms.values()} | {RAW: REFERENCES[RAW]}
     panel_titles = {name: panel_title(study, name) for name in names}
     groups = {name: source(name) for name in names}

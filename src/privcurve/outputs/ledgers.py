@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 CAPTION = "The ledger of each private learner"
 NOTES = (
     "Of one training of the selected setting on all of a dataset's training part. ε of the ledger "
-    "is what its steps add up to; that is at most the ε of the curve. δ used is that of the model's "
-    "statement, which may be less than was asked for.",
+    "is what its steps add up to; that is at most the ε of the curve. δ used is that of the "
+    "model's statement, which may be less than was asked for.",
     "Status: whether what is claimed is proved, not proved or refuted (docs/privacy.md).",
 )
 MODEL = ["dataset", "arm", "learner", "calibration", "delta", "epsilon"]

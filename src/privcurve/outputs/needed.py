@@ -11,7 +11,8 @@ import numpy as np
 
 from privcurve.analysis.selection import ACCURACY
 from privcurve.learners.entries import by_rule
-from privcurve.outputs.answers import LEVEL, Ranking, called
+from privcurve.outputs.answers import LEVEL, Ranking
+from privcurve.outputs.base import metric_name
 
 # Scores of which more is better, from 0 to 1.
 METRICS = (ACCURACY, "balanced_accuracy", "auc")
@@ -50,7 +51,7 @@ class Wish:
     @property
     def words(self) -> str:
         """The wish as a part of a sentence."""
-        name = called(self.metric, full=True)
+        name = metric_name(self.metric)
         article = "an" if name[0] in "aA" else "a"
         how = f"within {self.number:g} of no privacy" if self.within else f"of {self.number:g}"
         return f"{article} {name} {how}"
@@ -91,8 +92,7 @@ def needed(places: Sequence[Ranking], wish: Wish) -> Needed | None:
         target = float(free[wish.metric]) - wish.number
         errors = np.hypot(errors, np.nan_to_num(float(free["error"])))
     epsilon, low, high = (
-        _crossing(epsilons, _monotone(means + side * LEVEL * errors), target)
-        for side in (0, 1, -1)
+        _crossing(epsilons, _monotone(means + side * LEVEL * errors), target) for side in (0, 1, -1)
     )
     name = last[0].name(last[1])
     reached = f"{name} has {last[0].score(last[1])} there"

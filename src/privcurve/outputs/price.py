@@ -19,10 +19,12 @@ from privcurve.outputs.answers import (
     BESIDE,
     CODES,
     DIGITS,
+    LEDGERS,
     RAW,
     Ranking,
     ranking,
     titles_of,
+    with_used_deltas,
 )
 from privcurve.outputs.base import Context, Files, Output, OutputRequest, Reads, about
 from privcurve.outputs.comparison import compared
@@ -106,15 +108,16 @@ class Price(Output):
     """Table ``price``: what is lost by coding and by privacy, in numbers and in a sentence."""
 
     word: ClassVar[str] = PRICE
-    version: ClassVar[int] = 2
+    version: ClassVar[int] = 3
 
     def reads(self, request: OutputRequest) -> Reads:
         reads = all_curves(request)
+        words = [word for word, _ in request.study.outputs]
         titles = [[arm.name, arm.title] for arm in request.study.arms.values()]
         return Reads(
             reads.curves,
             raw=request.study.datasets,
-            outputs=("accuracy", RAW),
+            outputs=("accuracy", RAW, *([LEDGERS] if LEDGERS in words else [])),
             facts=[reads.facts, titles],
         )
 
@@ -122,6 +125,8 @@ class Price(Output):
         splits = read_table(context.others[RAW].files.tables[1].with_suffix(".csv"))
         runs = pd.concat([context.runs(), splits.assign(epsilon=math.inf)], ignore_index=True)
         means = pd.concat([context.table_of("accuracy"), context.table_of(RAW)], ignore_index=True)
+        if LEDGERS in context.others:
+            means = with_used_deltas(means, context.table_of(LEDGERS))
         frame = prices(context.study, means, runs)
         texts = shown(frame[["dataset", "metric", "epsilon", "sentence"]])
         notes = (LEARNER, *PRICE_NOTES)

@@ -17,6 +17,7 @@ import numpy as np
 from privcurve import __version__, models
 from privcurve.datasets import Domain
 from privcurve.datasets.columns import NUMERIC, Column, spelt
+from privcurve.figures.page import Block, Code, Heading, Page, Part, Points, Rows, Text
 from privcurve.learners import registry
 from privcurve.learners.shared.tuning import candidates_of
 from privcurve.numerals import in_brackets
@@ -27,7 +28,6 @@ from privcurve.privacy.seeds import OF_CHACHA, SecretSeed
 from privcurve.releases import shares
 from privcurve.releases.budget_ledger import Price, claim, level
 from privcurve.releases.choice import is_choice, titles
-from privcurve.figures.page import Block, Code, Heading, Page, Part, Points, Rows, Text
 from privcurve.releases.released import MODEL, Released
 from privcurve.releases.request import plain
 
@@ -303,14 +303,11 @@ def _sum(
         f"A score is added up: {constant_words}, and to that the value of each column's bin. "
         f"Above 0 the model says that {label.column} is {label.positive}."
         + (
-            " After ± stand standard errors, of noise and of the spread of records (approximate); "
-            "the page draws them over the bars."
+            " After ± stand standard errors, of noise and of the spread of records (approximate)."
             if errors
             else ""
         )
     )
-    wide = zip(values, errors or [0 * each for each in values], strict=True)
-    largest = max(float((abs(each) + error).max()) for each, error in wide)
     used = [j for j in range(len(values)) if values[j].any()]
     for j in sorted(used, key=lambda j: float(values[j].min() - values[j].max())):
         header = (domain.names[j], "value", *(["error"] if errors else []))
@@ -319,11 +316,9 @@ def _sum(
         cells = [column.bin_names, [f"{value:+{form}}" for value in values[j][codes]]]
         if errors:
             cells.append([f"± {error:{form}}" for error in errors[j][codes]])
-        whiskers = errors[j][codes].tolist() if errors else ()
-        bars = values[j][codes].tolist()
-        yield Rows(header, list(zip(*cells, strict=True)), bars, whiskers, largest)
+        yield Rows(header, list(zip(*cells, strict=True)))
     for pair in pairs:
-        yield from _pair(pair, domain, largest)
+        yield from _pair(pair, domain)
     used += [j for pair in pairs for j in pair.columns]
     unused = [name for j, name in enumerate(domain.names) if j not in used]
     if unused:
@@ -391,7 +386,7 @@ def always(constant: float, parts: Sequence[NDArray[np.float64]], domain: Domain
             )
 
 
-def _pair(pair: PairShape, domain: Domain, largest: float) -> Iterator[Block]:
+def _pair(pair: PairShape, domain: Domain) -> Iterator[Block]:
     """Return what a pair of columns adds beside what each of them does: a row a pair of groups."""
     names = [
         _grouped(domain.columns[j].bin_names, groups.tolist())
@@ -405,7 +400,7 @@ def _pair(pair: PairShape, domain: Domain, largest: float) -> Iterator[Block]:
     ]
     first, second = (domain.names[j] for j in pair.columns)
     header = (f"{first}, beside its own", f"and {second}", "value", "error")
-    yield Rows(header, rows, values, [float(pair.errors[cell]) for cell in cells], largest)
+    yield Rows(header, rows)
 
 
 def _grouped(bin_names: Sequence[str], groups: Sequence[int]) -> list[str]:

@@ -12,12 +12,13 @@ import yaml
 
 from privcurve import extras
 from privcurve.datasets import Description, describe
-from privcurve.experiments.study import DEFAULT_METRIC, Study, StudyError
+from privcurve.experiments.study import Study, StudyError
 from privcurve.files import replace_text
 from privcurve.home import home
 from privcurve.learners import registry
 from privcurve.learners.entries import by_rule
 from privcurve.outputs.base import OutputRequest
+from privcurve.outputs.needed import METRICS, Wish
 from privcurve.privacy.budget import check_budget
 from privcurve.privacy.seeds import SECRET
 from privcurve.workflow import reading
@@ -30,7 +31,9 @@ PREFIX = "compare_"
 SEED = 20210
 HOLDOUT = 0.2
 SECONDS_PER_JOB = 30
-# A standard deviation is shown.
+# Without --epsilon, and where an ε is looked for.
+EPSILONS, WIDE = (0.3, 1.0, 3.0), (0.1, 0.3, 1.0, 3.0, 10.0)
+# A standard error is shown.
 LEAST_REPEATS = 2
 
 # Settings chosen on the records, at a price that is in ε.
@@ -49,9 +52,7 @@ FREE: Mapping[str, Mapping[str, Any]] = {
     "gb": {"learner": "gradient_boosting"},
     "majority": {"learner": "majority_class"},
 }
-# That every learner has, without probabilities.
-METRICS = (DEFAULT_METRIC, "balanced_accuracy", "auc")
-OUTPUTS = ("accuracy", "selected_settings", "raw", "price", "ledgers", "leaderboard")
+OUTPUTS = ("accuracy", "selected_settings", "raw", "price", "ledgers")
 FIGURE = "learning_curves"
 
 
@@ -67,21 +68,22 @@ class Comparison:
     study: Study
     left_out: tuple[str, ...]
     configuration: Path
+    wish: Wish | None = None
 
     @property
     def file(self) -> Path:
         """The study's file."""
         return self.plan.files[self.study.name]
 
-    def output(self, word: str) -> OutputRequest:
-        """Return one of its outputs."""
-        (output,) = [one for one in self.plan.of_study(self.study.name) if one.output.word == word]
-        return output
+    @property
+    def outputs(self) -> dict[str, OutputRequest]:
+        """Its outputs, by their words."""
+        return {one.output.word: one for one in self.plan.of_study(self.study.name)}
 
     @property
     def page(self) -> Path:
         """Its page."""
-        return self.output("leaderboard").files.others["page"]
+        return self.outputs["leaderboard"].files.others["page"]
 
     def arguments(self, cores: str) -> list[str]:
         """Return Snakemake's arguments."""
@@ -100,11 +102,13 @@ def prepare(
     tune: bool = False,
     repeats: int = 10,
     metric: str = METRICS[0],
+    wish: Wish | None = None,
 ) -> Comparison:
     """Check what is asked for, and write the study and the configuration.
 
     `tune` says whether settings that are chosen on the records, and paid for, are compared too;
-    `repeats` are hold-outs, and `metric`, of `METRICS`, is what learners are ranked by. Raises
+    `repeats` are hold-outs, `metric`, of `METRICS`, is what learners are ranked by, and `wish` a
+    score whose ε is said. Raises
     DatasetError, StudyError or SchemaError if it can't be run; nothing was trained.
     """
     about = describe(dataset)
@@ -118,7 +122,11 @@ def prepare(
         "splits": {"holdout": HOLDOUT, "repeats": repeats},
         **({} if metric == METRICS[0] else {"metric": metric}),
         "learners": learners,
-        "outputs": [*OUTPUTS, *([] if extras.missing("matplotlib", "a figure") else [FIGURE])],
+        "outputs": [
+            *OUTPUTS,
+            {"leaderboard": {"want": str(wish)}} if wish else "leaderboard",
+            *([] if extras.missing("matplotlib", "a figure") else [FIGURE]),
+        ],
     }
     configuration = {
         "studies": [name],
@@ -134,7 +142,7 @@ def prepare(
     replace_text(path, json.dumps(configuration, indent=1) + "\n")
     plan = reading.read(configuration, home())
     plan.refuse([name])
-    return Comparison(plan, plan.studies[name], tuple(left_out), path)
+    return Comparison(plan, plan.studies[name], tuple(left_out), path, wish)
 
 
 def _check(epsilons: Sequence[float], delta: float, repeats: int) -> None:

@@ -37,21 +37,15 @@ def main() -> None:
     path = Path("config/studies", f"{arguments.study}.yaml")
     study = studies.load(path)
     outputs = {one.output.word: one for one in outputs_of(study, str(path))}
-    advice = ""
     for dataset in study.datasets if "accuracy" in outputs else ():
-        (one,) = rankings(outputs["accuracy"], dataset, [arguments.epsilon])
-        advice = advice or one.advice(dataset)
-        print(f"\n{dataset}, {one.sentence()}")
+        (one,) = rankings(outputs, dataset, [arguments.epsilon])
+        print(f"\n{dataset}: {one.sentence()}.")
         print("\n".join(one.lines(SHOWN)))
     print()
     for word, name in SAID.items():
         if word in outputs:
             print(f"{name + ':':<8}{_shown(outputs[word].files.all)}")
     print(f"{'log:':<8}{log}")
-    if advice:
-        page = outputs.get("leaderboard")
-        more = f"; open {_shown(page.files.all)} for other ε and learners" if page else ""
-        print(f"\n{advice}{more}.")
 
 
 def _shown(paths: list[Path]) -> Path:
