@@ -18,7 +18,7 @@ LEARNERS = {
 }
 
 
-def make_page(folder, outputs=OUTPUTS):
+def make_page(folder, outputs=OUTPUTS, epsilons=(0.5, 2, 1)):
     """Make the page and the tables that it reads; give its path."""
     back = Path.cwd()
     os.chdir(folder)
@@ -26,7 +26,7 @@ def make_page(folder, outputs=OUTPUTS):
         plan = lay_out(
             folder,
             datasets=["toy-line", "toy-line-fine"],
-            epsilons=[0.5, 2, 1],
+            epsilons=[*epsilons],
             learners=LEARNERS,
             outputs=outputs,
         )

@@ -14,6 +14,7 @@ import pytest
 from own_release import LINES, QUICK, ROWS, book, request, states
 
 from privcurve import datasets, models
+from privcurve.figures.page import Page, Rows
 from privcurve.learners.additive.class_model import ClassModel
 from privcurve.learners.additive.model import AdditiveModel, PairShape
 from privcurve.privacy import seeds
@@ -26,7 +27,6 @@ from privcurve.releases import release as releasing
 from privcurve.releases import shares
 from privcurve.releases.budget_ledger import DONE, Price
 from privcurve.releases.errors import LedgerError, ReleaseError
-from privcurve.figures.page import Page, Rows
 from privcurve.releases.release import release
 from privcurve.releases.released import CARD, MODEL, PAGE, measured
 from privcurve.releases.traces import FOLDER

@@ -223,7 +223,7 @@ def report(made: Comparison) -> str:
     parts = ["", full_sentence(want.sentence)] if want else []
     for one in places:
         more = [prices[one.epsilon]] if one.epsilon in prices else []
-        parts += ["", *one.lines(), ""]
+        parts += ["", *one.lines(free=one is places[-1]), ""]
         parts += [full_sentence(sentence) for sentence in (one.sentence(), *more)]
     if places and (remark := places[0].remark()):
         parts += ["", f"{remark} Rank by one of them: --metric auc."]

@@ -125,16 +125,22 @@ def _names(named: Sequence[tuple[str, str, float]]) -> str:
 
 
 def _apart(places: Sequence[float]) -> list[float]:
-    """Move places that stand too near each other, as little as that takes: groups share it."""
+    """Move places that stand too near each other, as little as that takes: groups share it.
+
+    All stay between 0 and 1, as far as there is room.
+    """
     groups: list[list[float]] = []  # the sum of the centres that its members want, and their number
     for place in places:
         groups.append([place, 1.0])
         while len(groups) > 1 and _start(groups[-1]) < _start(groups[-2]) + _size(groups[-2]):
             total, n = groups.pop()
             groups[-1] = [groups[-1][0] + total, groups[-1][1] + n]
-    return [
+    free = [
         _start(group) + (k + 0.5) * NAME_HEIGHT for group in groups for k in range(int(group[1]))
     ]
+    n, half = len(free), NAME_HEIGHT / 2
+    lowest = [min(y, 1 - half - (n - 1 - k) * NAME_HEIGHT) for k, y in enumerate(free)]
+    return [max(y, half + k * NAME_HEIGHT) for k, y in enumerate(lowest)]
 
 
 def _size(group: Sequence[float]) -> float:
@@ -268,7 +274,7 @@ def _palette() -> str:
 
 STYLE = """
 .other { --c: var(--line); } .level { --c: var(--faint); } .wanted { --c: var(--mark); }
-.curves { position: relative; height: 20rem; margin: 2rem 13rem 3rem 2.6rem; font-size: .85rem; }
+.curves { position: relative; height: 20rem; margin: 2.6rem 14rem 3rem 2.6rem; font-size: .85rem; }
 .curves svg, .steps svg { position: absolute; inset: 0; width: 100%; height: 100%; }
 .curves .leads { left: 100%; width: 1.2rem; }
 path { fill: none; vector-effect: non-scaling-stroke; stroke: var(--c); stroke-width: 2px; }
@@ -282,8 +288,8 @@ path.thin { stroke-width: 1px; }
 .curves .x { top: 100%; translate: -50% .2rem; } .curves .y { right: 100%; translate: -.4rem -50%; }
 .curves .title { bottom: 100%; left: -2.6rem; translate: 0 -.5rem; }
 .curves .below { top: 100%; right: 0; translate: 0 1.4rem; }
-.curves .name { left: calc(100% + 1.4rem); translate: 0 -50%; white-space: nowrap; line-height: 1;
-  max-width: 11.5rem; overflow: hidden; text-overflow: ellipsis; color: var(--text); }
+.curves .name { left: calc(100% + 1.4rem); translate: 0 -50%; white-space: nowrap; line-height: 1.3;
+  max-width: 12.5rem; overflow: hidden; text-overflow: ellipsis; color: var(--text); }
 .curves .name::before { content: ""; display: inline-block; width: .6rem; height: .6rem;
   border-radius: 50%; margin-right: .3rem; background: var(--c); }
 .curves .level.name::before, .curves .wanted.name::before { height: 2px; border-radius: 0;
@@ -308,8 +314,8 @@ path.thin { stroke-width: 1px; }
 .steps .top { right: 100%; top: -.5rem; translate: -.4rem 0; }
 .steps .bottom { right: 100%; bottom: -.5rem; translate: -.4rem 0; }
 @media (max-width: 40rem) {
-  .curves { height: 18rem; margin-right: 8.5rem; font-size: .75rem; }
-  .curves .name { max-width: 7.2rem; left: calc(100% + 1.1rem); }
+  .curves { height: 18rem; margin-right: 9.6rem; font-size: .75rem; }
+  .curves .name { max-width: 8.3rem; font-size: .7rem; left: calc(100% + 1.1rem); }
   .curves .leads { width: .9rem; }
   .row { grid-template-columns: minmax(0, 1fr) 6.5rem; } .row > b { grid-column: 1 / 3; }
   .row .track { height: 1.1rem; } .row { margin-bottom: .35rem; }

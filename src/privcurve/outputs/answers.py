@@ -76,7 +76,8 @@ MOST_LEVEL = 3
 def with_used_deltas(accuracy: pd.DataFrame, ledgers: pd.DataFrame) -> pd.DataFrame:
     """Return a table of accuracy with the δ that models use, where ledgers say it."""
     place = ["dataset", "arm", "epsilon"]
-    used = accuracy[place].merge(ledgers[[*place, "delta_used"]], "left", place)["delta_used"]
+    of_models = ledgers[[*place, "delta_used"]].astype({"epsilon": float})
+    used = accuracy[place].merge(of_models, "left", place)["delta_used"]
     return accuracy.assign(delta=used.set_axis(accuracy.index).fillna(accuracy["delta"]))
 
 
@@ -158,17 +159,18 @@ class Ranking:
                  if self._is_level(best, row)]  # fmt: skip
         if level:
             more = len(level) - MOST_LEVEL
-            named = ", ".join(level[:MOST_LEVEL]) + (f" and {more} more" if more > 0 else "")
+            # Some titles have a comma.
+            named = " and ".join([*level[:MOST_LEVEL], *([f"{more} more"] if more > 0 else [])])
             parts.append(f"level with it within two standard errors: {named}")
         return "; ".join([*parts, *self._reservations(best)])
 
     def _nothing(self, best: pd.Series, majority: pd.Series) -> str:
         """Say that no learner is better than a constant answer, and what could change that."""
-        of = "" if self.n_records is None else f" with {self.n_records:,} records"
+        of = "" if self.n_records is None else f"with {self.n_records:,} records "
         n = len(self.sound)
         who = f"{self.name(best)}, the best of {n}," if n > 1 else self.name(best)
         parts = [
-            f"nothing{of} is better than always giving the most frequent label "
+            f"{of}nothing is better than always giving the most frequent label "
             f"({self._number(majority)}): {who} has {self.score(best)}"
         ]
         if self.metric != "auc" and self.sound.get("auc", pd.Series(dtype=float)).notna().any():
@@ -176,8 +178,8 @@ class Ranking:
             parts.append(
                 f"the best AUC is {ranks['auc']:.{DIGITS}f} ({self.name(ranks)}; guessing has 0.5)"
             )
-        delta = "" if (self.private["delta"] > 0).any() else "a δ above 0, "
-        return "; ".join([*parts, f"a larger ε, {delta}or more records could change that"])
+        delta = " or" if (self.private["delta"] > 0).any() else ", a δ above 0 or"
+        return "; ".join([*parts, f"a larger ε{delta} more records could change that"])
 
     def _reservations(self, best: pd.Series) -> list[str]:
         """Say what stands behind the best learner's ε, where that is less than a proof."""
@@ -193,7 +195,7 @@ class Ranking:
             for _, row in above.iloc[:1].iterrows()
         ]
 
-    def lines(self, most: int | None = None) -> list[str]:
+    def lines(self, most: int | None = None, *, free: bool = True) -> list[str]:
         """Return a line a learner, best first, then those without privacy."""
         private = self.private if most is None else self.private.iloc[:most]
         rows = [
@@ -202,7 +204,7 @@ class Ranking:
         ]
         rows += [
             ("", f"{self.name(row)} (no privacy)", self._scores(row))
-            for _, row in self.free.iterrows()
+            for _, row in (self.free if free else self.free.iloc[:0]).iterrows()
         ]
         wide = max((len(name) for _, name, _ in rows), default=0)
         return [f"{place:>4} {name:<{wide}}  {score}" for place, name, score in rows]

@@ -216,25 +216,27 @@ def _section(
     prices = price.sentences(outputs[PRICE], dataset, study.metric) if PRICE in outputs else {}
     answers = [answer(place, prices) for place in places] if epsilons else []
     first = min(range(len(answers)), key=lambda k: abs(math.log(epsilons[k])), default=0)
-    if len(answers) <= MOST_ANSWERS:
-        yield from (Text(text, answer=not want) for text in answers)
-    else:
-        yield Text(answers[first], answer=not want)
+    shown = range(len(answers)) if len(answers) <= MOST_ANSWERS else [first]
+    for k in shown:
+        yield from answers[k]
     if epsilons:
         yield _picture(places, study, want)
-    if len(answers) > MOST_ANSWERS:
-        rest = answers[:first] + answers[first + 1 :]
-        yield Part("At the other ε", tuple(map(Text, rest)), 3)
+    rest = [block for k, one in enumerate(answers) if k not in shown for block in one]
+    if rest:
+        yield Part("At the other ε", tuple(rest), 3)
     if remark := places[0].remark():
         yield Text(remark)
     yield Part("Every score", tuple(_scores(places)), 3)
     yield Part("Settings and ledgers", (_details(outputs, places, audit),), 3)
 
 
-def answer(place: Ranking, prices: Mapping[float, str]) -> str:
+def answer(place: Ranking, prices: Mapping[float, str]) -> tuple[Text, ...]:
     """Return the sentences of an ε: which learner to take, and what coding and privacy cost."""
     more = [prices[place.epsilon]] if place.epsilon in prices else []
-    return " ".join(map(full_sentence, [place.sentence(), *more]))
+    return (
+        Text(full_sentence(place.sentence()), answer=True),
+        *(Text(full_sentence(one)) for one in more),
+    )
 
 
 def _picture(places: Sequence[Ranking], study: Study, want: Needed | None) -> Picture:
@@ -381,6 +383,6 @@ def _worst(audit: Path) -> Audit:
     for _, row in report.worst(stated).iterrows():
         key = (row["learner"], row["calibration"], row["neighbours"], row["delta"] > 0)
         delta = f", δ = {row['delta']:g}" if row["delta"] > 0 else ""
-        found = f"{row['found_epsilon']:.3f}" if row["found_epsilon"] > 0 else "none"
-        worst[key] = f"{found} of {row['epsilon']:g}{delta} ({row['method']}): {row['verdict']}"
+        largest = f"{row['found_epsilon']:.3f}" if row["found_epsilon"] > 0 else "none"
+        worst[key] = f"{largest} of {row['epsilon']:g}{delta} ({row['method']}): {row['verdict']}"
     return worst

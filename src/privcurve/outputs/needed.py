@@ -16,7 +16,7 @@ from privcurve.outputs.base import metric_name
 
 # Scores of which more is better, from 0 to 1.
 METRICS = (ACCURACY, "balanced_accuracy", "auc")
-_WISH = re.compile(r"\s*([a-z_ ]+?)\s*(>=|≥|within)\s*([0-9.eE+-]+)\s*", re.IGNORECASE)
+_WISH = re.compile(r"\s*([a-z_ 0-9]+?)\s*(>=|≥|within)\s*([0-9.eE+-]+)\s*", re.IGNORECASE)
 WITHIN = "within"
 
 
