@@ -19,7 +19,6 @@ from privcurve.releases.budget_ledger import BudgetLedger, Price
 FILE = Path("descriptions/patients.yaml")
 LIMITED = DESCRIPTION.replace("n_rows: 5", "n_rows: 5\nbudget: {epsilon: 1.5, delta: 1.0e-6}")
 RELEASE = "release patients --learner noisy_majority --epsilon"
-NAMES = ["budget", "check", "compare", "decide", "describe", "predict", "release"]
 
 
 @pytest.fixture(autouse=True)
@@ -136,7 +135,7 @@ def test_exit_codes_are_the_same_everywhere_and_in_each_help(folder, capsys):
     for command in usage:
         assert told(capsys, command)[0] == 2, command
     assert told(capsys, "check patient")[0] == 1
-    for name in ["", *NAMES]:
+    for name in ["", *main.COMMANDS]:
         _, out, _ = told(capsys, f"{name} --help")
         assert "3 done, but records were\nskipped; 4 a description has lines" in out, name
 

@@ -349,7 +349,7 @@ def test_an_accuracy_is_paid_for_and_noisy(mine, monkeypatch):
     with pytest.raises(LedgerError, match="is spent"):
         release(request(epsilon=1e-3))
     # The sampler would have no room for its noise.
-    with pytest.raises(ReleaseError, match="so small that the noise of an accuracy"):
+    with pytest.raises(ReleaseError, match="so small that its noise has no room"):
         release(request(epsilon=1e-3, accuracy=1e-13))
 
 

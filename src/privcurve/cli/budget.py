@@ -89,7 +89,7 @@ def _entry(one: Release) -> dict[str, Any]:
     """Return what is told of a release to machines; nothing by which its noise could be told."""
     from privcurve.releases.budget_ledger import price_of
 
-    facts = ("at", "dataset", "learner", "folder", "kept", "error")
+    facts = ("at", "dataset", "learner", "what", "folder", "kept", "error")
     return {
         "release": one.number,
         "state": one.state,
@@ -102,7 +102,7 @@ def _shown(one: Release, price: str) -> Iterator[str]:
     from privcurve.releases.budget_ledger import DONE
 
     facts = one.facts
-    what = f"{facts.get('learner', '?')}: {price} ({whom(one.price)})"
-    where = facts.get("folder", "")
-    state = str(Path(where)) if one.state == DONE else f"{one.state}; spent all the same"
+    what = f"{facts.get('learner', facts.get('what', '?'))}: {price} ({whom(one.price)})"
+    where = str(Path(facts["folder"])) if "folder" in facts else ""
+    state = where if one.state == DONE else f"{one.state}; spent all the same"
     yield f"  {one.number}  {facts.get('at', '')}  {what}  {state}"

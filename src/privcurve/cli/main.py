@@ -24,7 +24,7 @@ from privcurve.cli.errors import (
 # In the order of use.
 COMMANDS = (
     *("describe", "decide", "check", "compare", "release", "budget"),
-    *("predict", "explain", "export"),
+    *("predict", "explain", "evaluate", "export"),
 )
 
 

@@ -274,28 +274,37 @@ def selection_statement(
 PARTS = 2**10
 
 
-def right_answers(epsilon: float) -> Call:
-    """Return the call that releases a number of right answers, in parts of a record.
+def noisy_counts(what: str, l1: float, epsilon: float, source: str) -> Call:
+    """Return the call that releases counts of records, in parts of a record (`PARTS`).
 
-    Its noise is discrete Laplace noise (``Curator.whole_numbers``); to replace a record moves the
-    number by one record at most, so it is ε-DP for ``replace-one`` neighbours. Raises ValueError if
-    ε, finite, is so small that the sampler has no room for its noise.
+    Its noise is discrete Laplace noise (``Curator.whole_numbers``); neighbours move all counts
+    together by `l1` at most, so it is ε-DP for them. Raises ValueError if ε, finite, is so small
+    that the sampler has no room for its noise.
     """
-    if not epsilon * LARGEST_SCALE > PARTS:
+    if not epsilon * LARGEST_SCALE > l1 * PARTS:
         raise ValueError(
-            f"epsilon = {epsilon:g} is so small that the noise of an accuracy has no room in 64 "
-            "bits: give a larger one"
+            f"epsilon = {epsilon:g} is so small that its noise has no room in 64 bits: "
+            "give a larger one"
         )
-    scale = math.ceil(PARTS / epsilon)
+    scale = math.ceil(l1 * PARTS / epsilon)
     entry = LedgerEntry(
         mechanism=LAPLACE,
-        what="the number of right answers on the test part",
+        what=what,
         noise_rate=1 / scale,
-        sensitivity=float(PARTS),
-        epsilon=PARTS / scale,
-        source="releases.accuracy.measured",
+        sensitivity=l1 * PARTS,
+        epsilon=l1 * PARTS / scale,
+        source=source,
     )
     return Call(LAPLACE, float(scale), entry)
+
+
+def right_answers(epsilon: float) -> Call:
+    """Return the call that releases a number of right answers on a test part.
+
+    To replace a record moves it by one record at most: :func:`noisy_counts`.
+    """
+    what = "the number of right answers on the test part"
+    return noisy_counts(what, 1.0, epsilon, "releases.accuracy.measured")
 
 
 def frozen(array: Floats) -> Floats:

@@ -1,0 +1,181 @@
+"""``privcurve evaluate``: how right a model is on a labelled table, by group."""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import io
+import math
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from privcurve.cli import telling
+from privcurve.cli.errors import DONE, CommandError, UsageError
+from privcurve.numerals import amount
+
+if TYPE_CHECKING:
+    from privcurve.releases.evaluation import Row
+
+HELP = "measure a model on a labelled table, by group: error, AUC, calibration, positive answers"
+EXAMPLES = """\
+examples:
+  privcurve evaluate model.json test.csv --by sex
+  privcurve evaluate model.json test.csv --by sex --csv groups.csv --picture groups.svg
+  privcurve evaluate model.json test.csv --by sex --epsilon 0.5 --dataset patients
+
+After each ± stands a standard error. Without --epsilon the numbers are exact facts about the table.
+With it they are made of counts by group, label and answer with noise: a release of the records of
+--dataset, written into its budget ledger. Groups are then those of a column of the model.
+"""
+
+# A group of fewer records tells little.
+LEAST = 30
+PICTURES = (".svg", ".png", ".pdf")
+TITLES = {
+    "error": "error",
+    "auc": "AUC",
+    "predicted": "predicted share",
+    "actual": "actual share",
+    "positive": "positive answers",
+}
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the sub-command's arguments."""
+    option = parser.add_argument
+    option("model", type=Path, help="a model.json, written by privcurve release or privcurve.save")
+    option("file", type=Path, help="a table that has the label too: CSV, Parquet or Excel")
+    option("--by", metavar="COLUMN", help="the column of groups (default: all records alone)")
+    option(
+        "--least",
+        type=int,
+        default=LEAST,
+        metavar="N",
+        help=f"measure no group of fewer records (default: {LEAST})",
+    )
+    option("--csv", type=Path, metavar="FILE", help="write the table as CSV too")
+    option("--picture", type=Path, metavar="FILE", help=f"draw it too ({', '.join(PICTURES)})")
+    option("--epsilon", help="release noisy counts in place of exact numbers, at this price")
+    option("--dataset", help="with --epsilon: whose budget pays")
+    option("--separator", help="the character between fields (default: found by the column names)")
+    option("--encoding", help="encoding of a text table (default: utf-8)")
+    option("--sheet", default="", help="sheet of an Excel file (default: the first)")
+    telling.add_arguments(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Measure, and write the table; check all that can be checked before anything is spent."""
+    from privcurve import extras
+    from privcurve.datasets.unlabelled import ENCODING
+    from privcurve.files import replace_file, replace_text
+    from privcurve.models import load
+    from privcurve.releases import evaluation
+
+    epsilon = _checked(arguments)
+    if arguments.picture is not None:
+        extras.check("matplotlib", "a picture of an evaluation")
+    model = load(arguments.model)
+    if epsilon is not None and arguments.by not in (None, *model.domain.names):
+        raise UsageError(
+            f"--by {arguments.by} is no column of the model, so its groups are not public: with "
+            f"--epsilon name one of {', '.join(model.domain.names)}"
+        )
+    with telling.reading(arguments, str(arguments.file)) as watch:
+        answers = evaluation.ask(
+            model,
+            arguments.file,
+            arguments.by,
+            watch,
+            separator=arguments.separator,
+            encoding=arguments.encoding or ENCODING,
+            sheet=arguments.sheet,
+        )
+    if epsilon is None:
+        rows, small = evaluation.measure(answers, arguments.least)
+        fewer = f"Fewer than {arguments.least} records, not measured: {', '.join(small)}."
+        notes = [fewer] if small else []
+        notes.append(
+            f"These numbers are exact facts about {arguments.file}, for its owner alone; --epsilon "
+            "gives noisy ones."
+        )
+    else:
+        rows, begun, ledger = evaluation.release(
+            answers, arguments.model, arguments.file, arguments.dataset, arguments.by, epsilon
+        )
+        notes = [
+            f"Noisy counts: epsilon = {epsilon:g} for {begun.price.whom}; errors are of the noise "
+            f"too. Budget ledger: {ledger}, release {begun.number}."
+        ]
+    names = [name for name in TITLES if evaluation.has(rows, name)]
+    if arguments.csv is not None:
+        replace_text(arguments.csv, _csv(rows, names))
+    if arguments.picture is not None:
+        kind = arguments.picture.suffix.lower().removeprefix(".")
+        figure = evaluation.draw(rows)
+        replace_file(arguments.picture, lambda path: figure.savefig(path, format=kind))
+    content = {
+        "private": epsilon is not None,
+        "groups": [row._asdict() for row in rows],
+        "notes": notes,
+        "by": arguments.by,
+    }
+    telling.tell(arguments, _lines(rows, names, notes), content)
+    return DONE
+
+
+def _checked(arguments: argparse.Namespace) -> float | None:
+    """Return ε, None without noise; refuse options that contradict each other."""
+    for path in (arguments.csv, arguments.picture):
+        if path is not None and (path.is_dir() or not path.absolute().parent.is_dir()):
+            raise CommandError(f"{path} can't be written: name a file in a folder that is there")
+        if path is not None and path.exists():
+            for read in (arguments.model, arguments.file):
+                if read.exists() and read.samefile(path):
+                    raise CommandError(f"{read} is an input: name another output file")
+    if arguments.picture is not None and arguments.picture.suffix.lower() not in PICTURES:
+        raise UsageError(f"--picture {arguments.picture}: name a file in {', '.join(PICTURES)}")
+    if arguments.separator is not None and len(arguments.separator) != 1:
+        raise UsageError(f"--separator {arguments.separator!r} is not one character")
+    if arguments.least < 1:
+        raise UsageError(f"--least {arguments.least} is not a number of records above 0")
+    if (arguments.epsilon is None) != (arguments.dataset is None):
+        raise UsageError("--epsilon and --dataset belong together: noisy counts are paid for")
+    if arguments.epsilon is None:
+        return None
+    try:
+        epsilon = amount(arguments.epsilon)
+    except argparse.ArgumentTypeError as error:
+        raise UsageError(f"--epsilon {error}") from None
+    if not 0 < epsilon < math.inf:
+        raise UsageError(f"--epsilon {arguments.epsilon} is not a finite number above 0")
+    return epsilon
+
+
+def _lines(rows: Sequence[Row], names: Sequence[str], notes: Sequence[str]) -> Iterator[str]:
+    from tabulate import tabulate
+
+    cells = [
+        [row.group, f"{row.n:,.0f}", *(_written(*getattr(row, name)) for name in names)]
+        for row in rows
+    ]
+    header = ["group", "n", *(TITLES[name] for name in names)]
+    yield tabulate(cells, header, tablefmt="simple", disable_numparse=True)
+    yield ""
+    yield from notes
+
+
+def _written(value: float, error: float) -> str:
+    if math.isnan(value):
+        return "–"
+    return f"{value:.3f}" + ("" if math.isnan(error) else f" ± {error:.3f}")
+
+
+def _csv(rows: Sequence[Row], names: Sequence[str]) -> str:
+    text = io.StringIO()
+    out = csv.writer(text, lineterminator="\n")
+    out.writerow(["group", "n", *(f"{name}{end}" for name in names for end in ("", "_se"))])
+    for row in rows:
+        numbers = [number for name in names for number in getattr(row, name)]
+        out.writerow([row.group, row.n, *("" if math.isnan(x) else f"{x:.6g}" for x in numbers)])
+    return text.getvalue()

@@ -1,0 +1,363 @@
+"""How right a model is on a labelled table, by group: exactly, for its owner, or with noise."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import math
+import secrets
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from privcurve import datasets, extras
+from privcurve.coding import Bools, Floats, Ints, class_labels, decided
+from privcurve.datasets.columns import NUMERIC, Column
+from privcurve.datasets.encode import without_point
+from privcurve.datasets.readers.table import RawTable
+from privcurve.datasets.unlabelled import read_codes
+from privcurve.experiments import canonical
+from privcurve.experiments.metrics import auc
+from privcurve.models import Model
+from privcurve.privacy import seeds
+from privcurve.privacy.curator import Curator
+from privcurve.privacy.noise import PARTS, noisy_counts
+from privcurve.privacy.sensitivity.counts import histogram_l1
+from privcurve.releases.budget_ledger import (
+    DONE,
+    RELEASES,
+    BudgetLedger,
+    Price,
+    Release,
+    alone,
+    budget_of,
+)
+from privcurve.releases.errors import ReleaseError
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+ALL, MISSING = "all", "(missing)"
+# Texts of a column that the model does not have: more are no groups.
+MOST_GROUPS = 50
+
+Measure = tuple[float, float]  # a value and its standard error
+NOTHING: Measure = (math.nan, math.nan)
+
+
+class Answers(NamedTuple):
+    """What a model says of labelled records."""
+
+    groups: tuple[str, ...]  # their names
+    group: Ints  # (n_rows,): which group each record is in
+    label: Ints  # (n_rows,): position of its class
+    answer: Ints  # (n_rows,): position of the class that the model says
+    scores: Floats  # (n_rows,), or (n_rows, n_classes)
+    chances: Floats | None  # (n_rows, n_classes), where the model has probabilities
+
+    @property
+    def n_classes(self) -> int:
+        """How many classes there are."""
+        return 2 if self.scores.ndim == 1 else self.scores.shape[1]
+
+    def some(self, rows: Bools) -> Answers:
+        """Return the answers about some records."""
+        chances = None if self.chances is None else self.chances[rows]
+        label, answer, scores = self.label[rows], self.answer[rows], self.scores[rows]
+        return Answers(self.groups, self.group[rows], label, answer, scores, chances)
+
+
+class Row(NamedTuple):
+    """Measures of one group: each with its standard error."""
+
+    group: str
+    n: float
+    error: Measure
+    auc: Measure = NOTHING
+    predicted: Measure = NOTHING  # mean probability of the positive class
+    actual: Measure = NOTHING  # share of the positive class
+    positive: Measure = NOTHING  # share of positive answers
+
+
+def ask(
+    model: Model,
+    path: Path,
+    by: str | None,
+    watch: Callable[[RawTable], None] | None = None,
+    **options: Any,
+) -> Answers:
+    """Ask a model about each record of a table that has the label.
+
+    Parameters
+    ----------
+    model : Model
+    path : Path
+        Of the table.
+    by : str or None
+        The column of groups: of the model, whose bins are groups, or another one of the table.
+    watch, **options
+        See :func:`~privcurve.datasets.unlabelled.read_codes`.
+
+    Raises
+    ------
+    DatasetError
+        If the table can't be read.
+    ReleaseError
+        If a label is none of the model's, or the column of groups has none.
+    """
+    domain, label = model.domain, model.domain.label
+    own = domain.columns[domain.names.index(by)] if by in domain.names else None
+    if by == label.column:
+        raise ReleaseError(f"--by {by} is the label: name a column of groups")
+    copied = [label.column, *([] if by is None or own is not None else [by])]
+    records = read_codes(domain, path, copied=copied, watch=watch, **options)
+    places = {name: k for k, name in enumerate(label.names)}
+    labels: list[int] = []
+    texts: list[str] = []
+    codes: list[Ints] = []
+    scores, chances = [], []
+    for part in records.parts:
+        for text in part.copied[0]:
+            word = text.strip()
+            place = places.get(word, places.get(without_point(word)))
+            if place is None:
+                raise ReleaseError(
+                    f"record {len(labels) + 1} of {path}: the label {label.column!r} is {word!r}, "
+                    f"which is none of the model's classes ({', '.join(label.names)}): write it as "
+                    "they are"
+                )
+            labels.append(place)
+        values = model.decision_function(part.codes)
+        scores.append(values)
+        if model.has_probabilities:
+            chances.append(model._estimator.chances(values))
+        if own is not None:
+            codes.append(part.codes[:, domain.names.index(own.name)].astype(np.int64))
+        elif by is not None:
+            texts += [text.strip() or MISSING for text in part.copied[1]]
+    if not labels:
+        raise ReleaseError(f"{path} has no record")
+    every = np.concatenate(scores)
+    if own is not None:
+        names, group = group_names(own), np.concatenate(codes)
+    elif by is not None:
+        names, group = _grouped(by, texts)
+    else:
+        names, group = (), np.zeros(len(labels), dtype=np.int64)
+    positions = np.array(labels)
+    shares = np.concatenate(chances) if chances else None
+    return Answers(names, group, positions, np.asarray(decided(every)), every, shares)
+
+
+def group_names(column: Column) -> tuple[str, ...]:
+    """Name the groups by a column of a model: public."""
+    return column.bin_names if column.kind == NUMERIC else column.titles
+
+
+def _grouped(by: str, texts: Sequence[str]) -> tuple[tuple[str, ...], Ints]:
+    names, group = np.unique(np.array(texts, dtype=object), return_inverse=True)
+    if len(names) > MOST_GROUPS:
+        raise ReleaseError(
+            f"--by {by} has {len(names):,} different values, more than {MOST_GROUPS}: name a "
+            "column of groups"
+        )
+    return tuple(names.tolist()), group.astype(np.int64)
+
+
+# Exact -------------------------------------------------------------------------------------------
+
+
+def measure(answers: Answers, least: int) -> tuple[list[Row], list[str]]:
+    """Measure all records and each group; return the names of groups of fewer than `least` too.
+
+    Of these nothing is measured; groups without a record are left out.
+    """
+    rows, small = [_measured(ALL, answers)], []
+    for k, name in enumerate(answers.groups):
+        inside = answers.group == k
+        if 0 < np.count_nonzero(inside) < least:
+            small.append(name)
+        elif inside.any():
+            rows.append(_measured(name, answers.some(inside)))
+    return rows, small
+
+
+def _measured(name: str, answers: Answers) -> Row:
+    _, _, label, answer, scores, chances = answers
+    n = len(label)
+    row = Row(name, n, _share(answer != label))
+    values = np.array(class_labels(answers.n_classes))[label]
+    if answers.n_classes > 2:
+        ranked = scores if chances is None else chances
+        return Row(name, n, row.error, (auc(ranked, values, np.ones(n, dtype=np.int64)), math.nan))
+    area = auc(scores, values, np.ones(n, dtype=np.int64))
+    mean = NOTHING if chances is None else _mean(chances[:, 1])
+    return Row(
+        name,
+        n,
+        row.error,
+        (area, _spread_of_area(area, int(label.sum()), n)),
+        mean,
+        _share(label == 1),
+        _share(answer == 1),
+    )
+
+
+def _share(which: Bools) -> Measure:
+    share = float(which.mean())
+    return share, math.sqrt(share * (1 - share) / len(which))
+
+
+def _mean(values: Floats) -> Measure:
+    return float(values.mean()), float(values.std() / math.sqrt(len(values)))
+
+
+def _spread_of_area(area: float, n_positive: int, n: int) -> float:
+    """Return the standard error of an area under the curve (Hanley and McNeil, Radiology 1982)."""
+    n_negative = n - n_positive
+    if not n_positive * n_negative:
+        return math.nan
+    one, two = area / (2 - area), 2 * area**2 / (1 + area)
+    spread = area * (1 - area)
+    spread += (n_positive - 1) * (one - area**2) + (n_negative - 1) * (two - area**2)
+    return math.sqrt(max(spread, 0.0) / (n_positive * n_negative))
+
+
+# With noise --------------------------------------------------------------------------------------
+
+
+class Noisy(NamedTuple):
+    """Counts with noise, and where they are charged."""
+
+    rows: list[Row]
+    release: Release
+    ledger: Path
+
+
+def release(
+    answers: Answers, model: Path, table: Path, dataset: str, by: str | None, epsilon: float
+) -> Noisy:
+    """Release the counts of records by group, label and answer, with discrete Laplace noise.
+
+    It is one vector of disjoint counts: to replace a record moves two of them by one, to add one
+    moves one (``privacy.sensitivity.counts.histogram_l1``). The model and the groups are public.
+    The price is written into the ledger of the dataset before any noise is drawn.
+
+    Parameters
+    ----------
+    answers : Answers
+        By a column of the model, or of all records: groups that were read from a table are not
+        public.
+    model, table : Path
+        What they are of.
+    dataset : str
+        Whose records they are.
+    by : str or None
+    epsilon : float
+
+    Raises
+    ------
+    DatasetError, SeedError, ReleaseError
+        If there is no such dataset, or its budget does not allow it: nothing is spent.
+    """
+    description = datasets.describe(dataset)
+    records = description.of_records
+    if description.public_benchmark:
+        raise ReleaseError(f"the records of {records} are public: leave out --epsilon")
+    if description.unit is not None:
+        raise ReleaseError(
+            f"the budget of {records} protects all records of one {description.unit.column}, and "
+            f"how many of them {table} holds of each is not known: leave out --epsilon"
+        )
+    budget = budget_of(records)
+    what = f"counts of {table.name} by {by + ', ' if by else ''}label and answer"
+    try:
+        call = noisy_counts(
+            what, histogram_l1(budget.neighbours), epsilon, "releases.evaluation.release"
+        )
+    except ValueError as error:
+        raise ReleaseError(str(error)) from None
+    place = seeds.path_of(records)
+    seeds.check_secret(place)
+    ledger = BudgetLedger(RELEASES / records)
+    price = Price(epsilon, 0.0, budget.neighbours)
+    facts = {
+        "dataset": dataset,
+        "what": what,
+        "sources": {table.name: hashlib.sha256(table.read_bytes()).hexdigest()},
+        "model": hashlib.sha256(model.read_bytes()).hexdigest(),
+        "token": secrets.token_hex(32),
+    }
+    ledger.check(budget, price)
+    with alone(RELEASES):
+        seed = seeds.read_or_make(place)
+        begun = ledger.reserve(budget, price, {**facts, "seed": seeds.named(seed)})
+    key = {"for": "evaluation", "release": begun.number, "epsilon": epsilon, **facts}
+    curator = Curator(seeds.generator(seed, canonical.digest({**key, "seed": seed.name})))
+    shape = max(len(answers.groups), 1), answers.n_classes, answers.n_classes
+    cells = np.ravel_multi_index((answers.group, answers.label, answers.answer), shape)
+    exact = np.bincount(cells, minlength=math.prod(shape)).astype(np.int64)
+    noisy = curator.whole_numbers(call, PARTS * exact).reshape(shape) / PARTS
+    spread = math.sqrt(2) * call.scale / PARTS
+    rows = [_counted(ALL, noisy.sum(axis=0), spread * math.sqrt(shape[0]))]
+    rows += [_counted(name, noisy[k], spread) for k, name in enumerate(answers.groups)]
+    # The line that reserved it counts, where no other can be written.
+    with contextlib.suppress(OSError):
+        ledger.close(begun, DONE, {})
+    return Noisy(rows, begun, ledger.path)
+
+
+def _counted(name: str, counts: Floats, spread: float) -> Row:
+    """Return the measures of noisy counts (n_classes, n_classes), each with noise of `spread`."""
+    n, n_classes = float(counts.sum()), len(counts)
+
+    def share(count: float, n_cells: int) -> Measure:
+        if n <= 0:
+            return NOTHING
+        value = min(max(count / n, 0.0), 1.0)
+        # The noise of a cell moves the part and the whole, or the whole alone.
+        moved = n_cells * (1 - value) ** 2 + (n_classes**2 - n_cells) * value**2
+        return value, math.sqrt(value * (1 - value) / n + moved * (spread / n) ** 2)
+
+    wrong = n - float(np.trace(counts))
+    row = Row(name, n, share(wrong, n_classes**2 - n_classes))
+    if n_classes > 2:
+        return row
+    actual, positive = share(float(counts[1].sum()), 2), share(float(counts[:, 1].sum()), 2)
+    return Row(name, n, row.error, actual=actual, positive=positive)
+
+
+# Drawn -------------------------------------------------------------------------------------------
+
+
+def draw(rows: Sequence[Row]) -> Figure:
+    """Draw the measures of groups with two standard errors, a panel a measure."""
+    extras.check("matplotlib", "a picture of an evaluation")
+    from matplotlib.figure import Figure
+
+    measures = {"error": ["error"], "AUC": ["auc"], "positive class": ["actual", "predicted"]}
+    measures["positive answers"] = ["positive"]
+    panels = {title: names for title, names in measures.items() if has(rows, names[0])}
+    figure = Figure(figsize=(3.0 * len(panels), 1.2 + 0.35 * len(rows)), layout="constrained")
+    places = np.arange(len(rows))
+    all_axes = figure.subplots(1, len(panels), sharey=True, squeeze=False)[0]
+    for axes, (title, names) in zip(all_axes, panels.items(), strict=True):
+        for k, name in enumerate(names):
+            values, errors = np.array([getattr(row, name) for row in rows]).T
+            axes.errorbar(
+                values, places + 0.2 * k, xerr=2 * errors, fmt="os"[k], color=f"C{k}", label=name
+            )
+        axes.set_title(title, fontsize="medium")
+        axes.set_yticks(places, [row.group for row in rows], fontsize="small")
+        axes.spines[["top", "right"]].set_visible(False)
+        if len(names) > 1:
+            axes.legend(fontsize="small", frameon=False)
+    all_axes[0].invert_yaxis()
+    return figure
+
+
+def has(rows: Sequence[Row], name: str) -> bool:
+    """Whether some group has a measure."""
+    return any(not math.isnan(getattr(row, name)[0]) for row in rows)

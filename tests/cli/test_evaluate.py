@@ -1,0 +1,188 @@
+"""``privcurve evaluate``: measures by group, exact for the owner, or noisy and charged."""
+
+import csv
+import json
+import re
+import shlex
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from refusals import refuse
+from sklearn.metrics import roc_auc_score
+
+from privcurve import models
+from privcurve.cli import main
+from privcurve.datasets import Column, Domain, Label
+from privcurve.learners import LazyBBClassifier, PrivGAMClassifier
+from privcurve.releases import evaluation
+from privcurve.releases.budget_ledger import BudgetLedger
+
+DOMAIN = Domain(
+    (
+        Column("age", "numeric", (0.0, 100.0), 5),
+        Column("sex", "categorical", categories=(("f", "f"), ("m", "m"), ("x", "x"))),
+    ),
+    Label("sick", "no", "yes"),
+)
+PATIENTS = """\
+n_rows: 5
+budget: {epsilon: 4, neighbours: NEIGHBOURS}
+files: {train: {local: patients.csv}}
+parser: {kind: delimited, header: true}
+columns:
+  - {name: age, kind: numeric, bounds: [0, 100]}
+label: {column: sick, positive: "yes", negative: "no"}
+"""
+ASK = "evaluate model.json test.csv"
+
+
+@pytest.fixture(autouse=True)
+def table(tmp_path, monkeypatch, fixed_entropy):
+    """Save a model and write a table of 400 records, of which 12 are of sex x."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PRIVCURVE_SEEDS", str(tmp_path / "seeds"))
+    describe("replace-one")
+    rng = np.random.default_rng(0)
+    n = 400
+    frame = pd.DataFrame({
+        "age": rng.integers(0, 100, n),
+        "sex": np.r_[["x"] * 12, rng.choice(["f", "m"], n - 12)],
+        "ward": rng.choice(["A", "B", ""], n),
+    })  # fmt: skip
+    frame["sick"] = np.where(rng.random(n) < frame.age / 100, "yes", "no")
+    frame.to_csv("test.csv", index=False)
+    codes = np.stack([frame.age // 20, frame.sex.map({"f": 0, "m": 1, "x": 2})], axis=1)
+    public = {"n_bins": DOMAIN.n_bins, "classes": ("no", "yes"), "random_state": 0}
+    fitted = PrivGAMClassifier(epsilon=4.0, **public).fit(codes, frame.sick)
+    models.save("model.json", fitted, DOMAIN)
+    return frame
+
+
+def describe(neighbours):
+    Path("descriptions").mkdir(exist_ok=True)
+    text = PATIENTS.replace("NEIGHBOURS", neighbours)
+    Path("descriptions/patients.yaml").write_text(text)
+
+
+def rows(capsys, options):
+    assert main.main(shlex.split(f"{ASK} --json {options}")) == 0
+    told = json.loads(capsys.readouterr().out)
+    return {row["group"]: row for row in told["groups"]}, told
+
+
+def test_measures_are_those_of_the_records_of_each_group(table, capsys):
+    by_sex, told = rows(capsys, "--by sex")
+    assert list(by_sex) == ["all", "f", "m"]
+    assert told["notes"][0] == "Fewer than 30 records, not measured: x."
+    assert "exact facts about test.csv, for its owner alone" in told["notes"][1]
+    model = models.load("model.json")
+    for name, inside in (("all", table.sex != ""), ("f", table.sex == "f")):
+        some, row = table[inside], by_sex[name]
+        answers, chances = model.predict_frame(some), model.predict_proba(some)[:, 1]
+        true, n = some.sick == "yes", len(some)
+        wrong = (answers != some.sick).mean()
+        assert row["n"] == n
+        assert row["error"] == pytest.approx([wrong, (wrong * (1 - wrong) / n) ** 0.5])
+        assert row["auc"][0] == pytest.approx(roc_auc_score(true, chances))
+        assert row["predicted"] == pytest.approx([chances.mean(), chances.std() / n**0.5])
+        assert row["actual"][0] == pytest.approx(true.mean())
+        assert row["positive"][0] == pytest.approx((answers == "yes").mean())
+    # Hanley and McNeil's error is near that of resampled records.
+    drawn = [table.sample(400, replace=True, random_state=k) for k in range(200)]
+    areas = [roc_auc_score(d.sick, model.predict_proba(d)[:, 1]) for d in drawn]
+    assert by_sex["all"]["auc"][1] == pytest.approx(np.std(areas), rel=0.2)
+    assert list(rows(capsys, "--by sex --least 12")[0]) == ["all", "f", "m", "x"]
+    assert list(rows(capsys, "--by ward")[0]) == ["all", "(missing)", "A", "B"]
+    assert list(rows(capsys, "--by age")[0])[1] == "0 <= age < 20"
+
+
+def test_it_writes_a_table_and_a_picture(table, capsys):
+    assert main.main(shlex.split(f"{ASK} --by sex --csv a.csv --picture a.svg")) == 0
+    told = capsys.readouterr().out
+    assert re.search(r"^all +400 +0\.\d+ ± 0\.\d+ ", told, re.MULTILINE)
+    lines = list(csv.DictReader(Path("a.csv").read_text().splitlines()))
+    assert [line["group"] for line in lines] == ["all", "f", "m"]
+    assert float(lines[1]["auc_se"]) > 0
+    assert b"<svg" in Path("a.svg").read_bytes()
+
+
+def test_noisy_counts_have_the_noise_that_is_charged(table, capsys):
+    for neighbours, l1 in (("replace-one", 2), ("add-remove", 1)):
+        describe(neighbours)
+        (Path("releases/patients/ledger.jsonl")).unlink(missing_ok=True)
+        by_sex, told = rows(capsys, "--by sex --epsilon 4 --dataset patients")
+        (begun,) = BudgetLedger(Path("releases/patients")).releases()
+        assert (begun.price.epsilon, begun.price.neighbours, begun.state) == (4, neighbours, "done")
+        assert list(by_sex) == ["all", "f", "m", "x"]
+        assert by_sex["all"]["n"] != 400 == round(by_sex["all"]["n"], -2)
+        assert "exact" not in str(told["notes"])
+        assert by_sex["all"]["auc"] == [None, None]
+        refuse(Path(), capsys, f"{ASK} --epsilon 1 --dataset patients", "of the budget")
+        # The mean size of Laplace noise is its scale: L1 sensitivity over ε.
+        text = Path("descriptions/patients.yaml").read_text().replace("epsilon: 4", "epsilon: 999")
+        Path("descriptions/patients.yaml").write_text(text)
+        model, path = models.load("model.json"), Path("test.csv")
+        answers = evaluation.ask(model, path, "age")
+        exact = [400, *np.bincount(answers.group)]
+        noise = []
+        for _ in range(40):
+            noisy = evaluation.release(answers, Path("model.json"), path, "patients", "age", 0.5)
+            noise += [row.n - n for row, n in zip(noisy.rows[1:], exact[1:], strict=True)]
+        # A group has four counts, whose noise has the variance 2b² each.
+        assert np.var(noise) == pytest.approx(4 * 2 * (l1 / 0.5) ** 2, rel=0.35)
+
+
+def test_what_can_not_be_measured_is_refused(table, tmp_path, capsys):
+    for options, message in (
+        ("--by town", "no column.* 'town'"),
+        ("--by sick", "--by sick is the label"),
+        ("--least 0", "--least 0 is not"),
+        ("--epsilon 1", "--epsilon and --dataset belong together"),
+        ("--dataset patients", "--epsilon and --dataset belong together"),
+        ("--epsilon -1 --dataset patients", "--epsilon.*-1"),
+        ("--epsilon inf --dataset patients", "not a finite number"),
+        ("--epsilon 1e-300 --dataset patients", "has no room in 64 bits"),
+        ("--epsilon 1 --dataset patients --by ward", "ward is no column of the model"),
+        ("--epsilon 1 --dataset nobody", "nobody"),
+        ("--csv model.json", "model.json is an input"),
+        ("--picture nowhere/a.svg", "can't be written"),
+        ("--picture a.gif", "name a file in .svg"),
+    ):
+        refuse(tmp_path, capsys, f"{ASK} {options}", message)
+    assert not list(tmp_path.glob("releases/*/ledger.jsonl"))
+    table.assign(ward=range(400)).to_csv("many.csv", index=False)
+    refuse(tmp_path, capsys, "evaluate model.json many.csv --by ward", "400 different values")
+    table.assign(sick=table.sick + ".").to_csv("dots.csv", index=False)
+    wrong = r"record 1 of dots.csv: the label 'sick' is '\w+\.', which is none of .*\(no, yes\)"
+    refuse(tmp_path, capsys, "evaluate model.json dots.csv", wrong)
+    table[:0].to_csv("none.csv", index=False)
+    refuse(tmp_path, capsys, "evaluate model.json none.csv", "none.csv has no record")
+    text = PATIENTS.replace("budget:", "unit: {column: id, at_most: 2}\nbudget:")
+    Path("descriptions/patients.yaml").write_text(text.replace("NEIGHBOURS", "replace-one"))
+    refuse(tmp_path, capsys, f"{ASK} --epsilon 1 --dataset patients", "all records of one id")
+
+
+def test_of_three_classes_there_are_error_and_auc(capsys):
+    three = Domain(DOMAIN.columns, Label("stage", classes=("1", "2", "3")))
+    codes = np.array(list(np.ndindex(5, 3)) * 8, dtype=np.uint8)
+    public = {"n_bins": three.n_bins, "classes": (0, 1, 2), "random_state": 0}
+    fitted = PrivGAMClassifier(epsilon=9.0, **public).fit(codes, codes[:, 1])
+    models.save("model.json", fitted, three)
+    # Whole numbers with a point are the same classes.
+    frame = pd.DataFrame({"age": codes[:, 0] * 20, "sex": np.array(["f", "m", "x"])[codes[:, 1]]})
+    frame.assign(stage=codes[:, 1] + 1.0).to_csv("test.csv", index=False)
+    (row,) = rows(capsys, "")[0].values()
+    assert row["error"][0] == pytest.approx((fitted.predict(codes) != codes[:, 1]).mean())
+    chances = fitted.predict_proba(codes)
+    assert row["auc"][0] == pytest.approx(roc_auc_score(codes[:, 1], chances, multi_class="ovr"))
+
+
+def test_votes_have_no_calibration(table, capsys):
+    codes = np.stack([table.age // 20, table.sex.map({"f": 0, "m": 1, "x": 2})], axis=1)
+    public = {"n_bins": DOMAIN.n_bins, "classes": ("no", "yes"), "random_state": 0}
+    fitted = LazyBBClassifier(epsilon=4.0, n_rounds=5, **public).fit(codes, table.sick)
+    models.save("model.json", fitted, DOMAIN)
+    assert main.main(shlex.split(ASK)) == 0
+    assert "positive answers" in capsys.readouterr().out
