@@ -15,12 +15,12 @@ import yaml
 from own_dataset import DESCRIPTION
 
 from privcurve import datasets
-from privcurve.datasets import Column, DatasetError, Domain
+from privcurve.datasets import Column, DatasetError, Domain, Label
 from privcurve.datasets.build import DEFAULT_BINS
 from privcurve.datasets.catalogue import read_description
 from privcurve.datasets.description import WITH_FILES, Parser
 from privcurve.datasets.domain import MISSING
-from privcurve.datasets.encode import bin_codes
+from privcurve.datasets.encode import ColumnCoder
 from privcurve.datasets.numbers import ISO
 
 ROOT = Path(__file__).parents[2]
@@ -128,9 +128,10 @@ def test_mushroom_has_a_code_for_each_codebook_value() -> None:
 
 def test_bins_are_half_open_but_the_last() -> None:
     column = Column("x", "numeric", (0.0, 1.0), 10)
-    codes, clipped = bin_codes(np.array([-1.0, 0.0, 0.1, 0.7, 0.99, 1.0, 7.0]), column)
+    coder = ColumnCoder(Domain((column,), Label("y", "yes", "no")), column)
+    codes = coder.code(np.array([-1.0, 0.0, 0.1, 0.7, 0.99, 1.0, 7.0])).codes
     assert codes.tolist() == [0, 0, 1, 7, 9, 9, 9]
-    assert clipped == 2
+    assert (coder.counts.below, coder.counts.above) == (1, 1)
 
 
 def test_unknown_dataset_names_the_nearest() -> None:
@@ -187,8 +188,9 @@ def test_other_bins_of_a_dataset() -> None:
     names = dict(zip(fine.domain.names, fine.domain.bin_names, strict=True))
     # A bin for each age and each level of education.
     age, education = (fine.domain.columns[i] for i in (0, 4))
-    assert bin_codes(np.arange(17, 91), age)[0].tolist() == list(range(74))
-    assert bin_codes(np.arange(1, 17), education)[0].tolist() == list(range(16))
+    for column, low, n in ((age, 17, 74), (education, 1, 16)):
+        values = np.arange(low, low + n, dtype=np.float64)
+        assert ColumnCoder(fine.domain, column).code(values).codes.tolist() == list(range(n))
     assert len(names["capital-gain"]) == 100
     assert names["workclass"] == adult.domain.bin_names[1]
 

@@ -18,7 +18,7 @@ from small_study import content
 from privcurve import PrivGAMClassifier, Schema, datasets, models
 from privcurve.cli.main import main
 from privcurve.datasets import DatasetError
-from privcurve.datasets.encode import bin_codes
+from privcurve.datasets.encode import ColumnCoder
 from privcurve.datasets.raw import raw_columns
 from privcurve.experiments import ready, study
 from privcurve.experiments.models import train_afresh
@@ -376,8 +376,8 @@ def test_raw_columns_are_those_of_the_records_that_are_kept(persons, balance):
     data = datasets.load("mine")
     raw = raw_columns(data)
     assert len(raw.X) == len(data.y)
-    age = data.domain.columns[0]
-    assert bin_codes(raw.X[:, 0], age)[0].tolist() == data.X[:, 0].tolist()
+    age = ColumnCoder(data.domain, data.domain.columns[0])
+    assert age.code(raw.X[:, 0]).codes.tolist() == data.X[:, 0].tolist()
 
 
 # In Python, and check -----------------------------------------------------------------
