@@ -14,6 +14,7 @@ from drafting import DRAFT, decide, described, drafted, told
 from pyarrow import parquet
 from raw_files import workbook
 
+from privcurve.cli import main
 from privcurve.datasets import DatasetError
 from privcurve.datasets.drafts import draft
 from privcurve.datasets.drafts.label import LabelChoice
@@ -134,6 +135,17 @@ def test_a_record_is_not_taken_for_names_in_sheets_and_frames_either(folder, cap
             draft_it()
             code, said = told(capsys, "describe", "t.parquet", "--label", "smoker")
         assert ("Give them names" in said, "Moss" in said, "/tmp" in said) == (True, False, False)
+
+
+@pytest.mark.parametrize("option", ["", "--json", "--quiet"])
+def test_without_a_label_the_columns_are_shown(folder, capsys, option):
+    Path("t.csv").write_text("\n".join(patients()) + "\n")
+    code = main.main(["describe", "t.csv", "--no-header", *option.split()])
+    told = capsys.readouterr()
+    assert (code, DRAFT.exists()) == (2, False)
+    assert "which column is to be predicted: --label" in told.err
+    assert ("column6" in told.out) == (option != "--quiet")
+    assert ("Moss" in told.out) == (not option)
 
 
 def test_names_are_names_though_some_are_like_a_value(folder, capsys):

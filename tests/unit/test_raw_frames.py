@@ -200,7 +200,7 @@ def test_one_wrong_word_in_many_columns_is_one_message() -> None:
     columns = {f"x{k}": (0, 1) for k in range(64)}
     for given, says in (
         ({"columns": columns, "spacing": "even"}, "x4.spacing and 59 more: 'even' is not one"),
-        ({"columns": {key: {"bins": 3} for key in columns}}, "59 more: unknown key"),
+        ({"columns": {key: {"bounds": (0, 1), "bin": 3} for key in columns}}, "more: unknown"),
         ({"columns": dict.fromkeys(columns, (float("nan"), 1))}, "and 59 more: .nan is not"),
     ):
         with pytest.raises(DatasetError, match=says) as error:

@@ -110,16 +110,23 @@ def _shares(report: Report) -> Iterator[str]:
     yield f"{report.name}: {report.n_rows:,} records. Their shares are for their owner only."
     yield ""
     width = min(max(len(tally.column.name) for tally in report.tallies), 24)
-    yield f"  {'column':<{width}}   codes  clipped    other  missing"
-    left = 0
-    for k, tally in enumerate(report.tallies):
+    header = f"  {'column':<{width}}   codes  clipped    other  missing"
+    left: list[bool] = []
+    n_shown = 0
+    for tally in report.tallies:
         cells = "  ".join(_cells(tally)).rstrip()
-        if k >= MOST_SHOWN and "!" not in cells:
-            left += 1
+        is_whole = not (tally.counts.clipped or tally.counts.other or tally.counts.missing)
+        if is_whole or (n_shown >= MOST_SHOWN and "!" not in cells):
+            left.append(is_whole)
             continue
+        if not n_shown:
+            yield header
+        n_shown += 1
         yield f"  {tally.column.name:<{width}}  {tally.column.n_bins:>6}  {cells}"
     if left:
-        yield f"  … and {left} more columns with few clipped, other or missing values"
+        some = f"… and {len(left)} more" if n_shown else f"{len(left)}"
+        s, few = "s" * (len(left) > 1), "no" if all(left) else "few"
+        yield f"  {some} column{s} with {few} clipped, other or missing values"
     alike = [tally.column.name for tally in report.tallies if tally.in_one_bin]
     if alike and report.ready:
         named = ", ".join(map(repr, alike[:_NAMED]))

@@ -10,7 +10,7 @@ from privcurve.cli.check import dataset_name
 from privcurve.cli.errors import DONE, UNDECIDED, CommandError
 
 if TYPE_CHECKING:
-    from privcurve.datasets.drafts.decide import Question
+    from privcurve.datasets.drafts.decide import CardQuestion, Question
 
 HELP = "ask for what a draft leaves blank, one line after another"
 EXAMPLES = """\
@@ -33,39 +33,45 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Ask, write each answer down, and say what is left."""
     from privcurve.datasets import catalogue
-    from privcurve.datasets.drafts.decide import questions
+    from privcurve.datasets.drafts.decide import card_questions, questions
     from privcurve.files import shown
 
     name = dataset_name(arguments.name)
     path = catalogue.find(name)
     remaining = questions(path)
-    if not remaining:
-        print(f"{shown(path)}: nothing is left to be decided.\nThen: privcurve check {name}")
-        return DONE
-    print(
-        f"{shown(path)}: {len(remaining)} to decide, from what is public alone. Enter leaves a "
-        "line blank; Ctrl-C ends, and keeps what was answered."
-    )
+    if remaining:
+        print(
+            f"{shown(path)}: {len(remaining)} to decide, from what is public alone. Enter leaves a "
+            "line blank; Ctrl-C ends, and keeps what was answered."
+        )
+    else:
+        print(f"{shown(path)}: nothing is left to be decided.")
     try:
         for number, question in enumerate(remaining, start=1):
             print(f"\n{number} of {len(remaining)}, line {question.line}: {question.blank.of}")
             print(f"  {question.remark}")
-            _ask(question)
+            _ask(question, f"{question.blank.key} of {question.blank.of}")
+        for place, about in enumerate(card_questions(path) if sys.stdin is not None else ()):
+            if not place:
+                print("\nFor the card of each release, in your words and public; Enter skips one.")
+            print(f"\n  {about.remark}")
+            _ask(about, about.prompt)
     except EOFError:
-        print("\nno more answers")
+        print("\nno more answers" if questions(path) else "")
     except KeyboardInterrupt:
         left = len(questions(path))
         raise KeyboardInterrupt(
             f"stopped. {len(remaining) - left} answered and written, {left} left"
         ) from None
     left = len(questions(path))
-    print(f"\n{len(remaining) - left} written to {shown(path)}, {left} left to be decided.")
+    if remaining:
+        print(f"\n{len(remaining) - left} written to {shown(path)}, {left} left to be decided.")
     print(f"Then: privcurve {'decide' if left else 'check'} {name}")
     return UNDECIDED if left else DONE
 
 
-def _ask(question: Question) -> None:
-    """Ask until an answer is taken; an empty one leaves the line as it is."""
+def _ask(question: Question | CardQuestion, of: str) -> None:
+    """Ask until an answer is taken; an empty one leaves it as it is."""
     from privcurve.datasets import DatasetError
 
     if sys.stdin is None:
@@ -79,8 +85,8 @@ def _ask(question: Question) -> None:
         except DatasetError as error:
             if not is_person:
                 raise CommandError(
-                    f"the answer {text!r} for {question.blank.key} of {question.blank.of} is "
-                    f"refused: {error}. What was answered before it is written."
+                    f"the answer {text!r} for {of} is refused: {error}. What was answered before "
+                    "it is written."
                 ) from None
             print(f"  {error}")
         else:

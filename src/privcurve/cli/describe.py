@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator
+import sys
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from privcurve.cli import telling
-from privcurve.cli.errors import CommandError
+from privcurve.cli.errors import DONE, USAGE, CommandError
 
 if TYPE_CHECKING:
     from privcurve.datasets.drafts import Draft
+    from privcurve.datasets.drafts.columns import Proposal
 
 HELP = "draft the description of your own table: what is public about it"
 EXAMPLES = """\
 examples:
+  privcurve describe patients.csv                # its columns
   privcurve describe patients.csv --label sick
   privcurve describe patients.parquet --label outcome --positive died --negative alive
   privcurve describe patients.csv --label grade --classes none mild severe
@@ -29,7 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the sub-command's arguments."""
     option = parser.add_argument
     option("file", type=Path, help="a table: CSV or similar (also .gz), Parquet, or an Excel sheet")
-    option("--label", required=True, help="the column to predict")
+    option("--label", help="the column to predict; without it the columns are shown, and no more")
     option("--positive", nargs="+", default=[], help="label values of the positive class")
     option("--negative", nargs="+", default=[], help="label values of the negative class")
     option("--classes", nargs="+", default=[], help="label values, where there are more than two")
@@ -53,7 +56,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     telling.add_arguments(parser)
 
 
-def run(arguments: argparse.Namespace) -> None:
+def run(arguments: argparse.Namespace) -> int:
     """Write the draft, and print what the table holds."""
     from privcurve.datasets import catalogue
     from privcurve.datasets.drafts import draft
@@ -61,6 +64,8 @@ def run(arguments: argparse.Namespace) -> None:
     from privcurve.datasets.drafts.label import LabelChoice
     from privcurve.files import replace_text
 
+    if arguments.label is None:
+        return _show_columns(arguments)
     name = name_of(arguments.file, arguments.name)
     path = arguments.output or Path(catalogue.LOCAL, f"{name}.yaml")
     for read in filter(None, (arguments.file, arguments.test)):
@@ -97,6 +102,24 @@ def run(arguments: argparse.Namespace) -> None:
         yield f"Then: {move}privcurve check {name}"
 
     telling.tell(arguments, lines(), {"description": str(path), **_content(result)})
+    return DONE
+
+
+def _show_columns(arguments: argparse.Namespace) -> int:
+    """Print the columns of a table of which nobody has said what is predicted."""
+    from privcurve.datasets.drafts.draft import look, proposals
+    from privcurve.datasets.errors import Problems
+
+    problems = Problems(str(arguments.file), is_file=True)
+    with telling.reading(arguments, str(arguments.file)) as watch:
+        how, profiles = look(
+            arguments.file, not arguments.no_header, arguments.sheet, problems, watch
+        )
+    columns = proposals(how, profiles)
+    shares = {key: profile.missing.total() / profile.n for key, profile in profiles.items()}
+    telling.tell(arguments, _lines_of(columns, shares), {"columns": list(columns)})
+    print("privcurve: say which column is to be predicted: --label <column>", file=sys.stderr)
+    return USAGE
 
 
 def _content(draft: Draft) -> dict[str, Any]:
@@ -129,10 +152,7 @@ def _seen(file: Path, draft: Draft) -> Iterator[str]:
             written += f", the sheet {sheets[0]}; not read: {', '.join(sheets[1:])} (--sheet)"
     yield f"{file}: {draft.n_read:,} records, {len(draft.columns) + 1} columns; {written}"
     yield "The following describes the records: for their owner, not for the description.\n"
-    width = min(max(map(len, draft.columns)), 24)
-    for name, column in draft.columns.items():
-        gaps = f"{share:.1%} missing; " if (share := draft.shares[name]) else ""
-        yield f"  {name:<{width}}  {column.kind or 'not used':<11}  {gaps}{column.seen}"
+    yield from _lines_of(draft.columns, draft.shares)
     words = ", ".join(word for word in draft.missing if word)
     if words:
         yield f"\nTreated as missing, besides empty cells: {words}. Remove what has a meaning."
@@ -146,3 +166,11 @@ def _seen(file: Path, draft: Draft) -> Iterator[str]:
     if draft.faults:
         yield "Lines that can't be read:"
         yield from (f"  {fault}" for fault in draft.faults)
+
+
+def _lines_of(columns: Mapping[str, Proposal], shares: Mapping[str, float]) -> Iterator[str]:
+    """Yield a line a column: what it may be described as, and what was seen of it."""
+    width = min(max(map(len, columns)), 24)
+    for name, column in columns.items():
+        gaps = f"{share:.1%} missing; " if (share := shares.get(name)) else ""
+        yield f"  {name:<{width}}  {column.kind or 'not used':<11}  {gaps}{column.seen}"

@@ -45,7 +45,13 @@ MOST_LINES = 120
 MOST_CATEGORIES = 8
 
 # Of a description's `about`, and what each stands under.
-ABOUT_WHOM = {"owner": "who", "contact": "contact", "purpose": "what for"}
+ABOUT_WHOM = {
+    "owner": "who",
+    "contact": "contact",
+    "purpose": "what for",
+    "legal_basis": "legal basis",
+    "retention": "kept for",
+}
 NOT_SAID = "not said (about, in the description)"
 SICK = "with an illness, say, or without it"
 

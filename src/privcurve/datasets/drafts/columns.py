@@ -97,7 +97,7 @@ class Proposal:
     seen: str = ""  # what was seen: for the screen of the owner
     largest: float = 0.0  # of numbers, the largest amount, whatever its sign
     is_whole: bool = False  # whether all of them are whole
-    words: frozenset[str] = frozenset()  # of texts, the frequent ones
+    words: frozenset[str] = frozenset()  # the frequent texts; all numbers that may be codes
     # Whether it may name persons who have several records each: the unit of privacy.
     is_person: bool = False
 
@@ -105,6 +105,8 @@ class Proposal:
         """Return whether both columns say the same, of things of the same kind."""
         if (self.kind, self.keys, self.is_whole) != (other.kind, other.keys, other.is_whole):
             return False
+        if self.kind == NUMERIC:
+            return self.words == other.words
         common = len(self.words & other.words)
         return 2 * common >= min(len(self.words), len(other.words))
 
@@ -208,7 +210,10 @@ def _number(name: str, profile: Profile, decimal: str, thousands: str, public: b
     if not public or profile.missing:
         keys["missing"] = "bin"
     largest = max(abs(amounts.low), abs(amounts.high))
-    return Proposal(NUMERIC, keys, remarks, seen, largest, amounts.is_whole)
+    # Codes are there several times each, or others may be missing by chance.
+    are_codes = few and largest <= _CODES and 5 * len(profile.values) <= profile.n_there
+    codes = frozenset(profile.values) if are_codes else frozenset()
+    return Proposal(NUMERIC, keys, remarks, seen, largest, amounts.is_whole, codes)
 
 
 def _text(name: str, profile: Profile, public: bool) -> Proposal:

@@ -16,6 +16,7 @@ from privcurve.datasets.columns import CATEGORICAL, MISSING, NUMERIC, OTHER
 from privcurve.datasets.drafts.columns import CODES_OR_NUMBERS
 from privcurve.datasets.drafts.text import flow
 from privcurve.datasets.errors import DatasetError
+from privcurve.datasets.numbers import amount_of
 from privcurve.datasets.variants import written_out
 from privcurve.files import replace_text
 from privcurve.schema import Lines
@@ -31,6 +32,8 @@ _KEY = re.compile(r"(?P<head>\s*(?P<key>[a-z_]+):).*")
 # The answer that numbers are codes.
 _CODES = re.compile(r"(?:codes|categories)\b\s*[:=]?\s*(?P<codes>.+)", re.IGNORECASE)
 _ALIAS = re.compile(r"\s*(?:- )?[a-z]+:[ \t]+\*\w")
+# A key and its value.
+_PAIR = re.compile(r":(\s|$)")
 _LISTS = ("bounds", "categories", "groups", "classes")
 
 # What stands for blanks that are not decided yet, so that one answer can be checked.
@@ -132,10 +135,17 @@ class Question:
         text = text.strip()
         is_list = text[:1] in ("[", "{")
         try:
-            if key in _LISTS:
-                return schema.parse_yaml(text if is_list else f"[{text}]", key)
-            if is_list or text[:1] in ("'", '"'):
+            if key in _LISTS and not is_list:
+                listed = schema.parse_yaml(f"[{text}]", key)
+                are_pairs = any(isinstance(entry, Mapping) for entry in listed)
+                return schema.parse_yaml(f"{{{text}}}", key) if are_pairs else listed
+            if is_list or text[:1] in ("'", '"') or key in _LISTS:
                 return schema.parse_yaml(text, key)
+            if _PAIR.search(text):
+                raise DatasetError(
+                    f"{text!r} is a pair to YAML: give the value alone, as the file writes it; in "
+                    "quotes, if the colon belongs to it"
+                )
         except schema.SchemaError as error:
             raise DatasetError(str(error)) from None
         return text
@@ -180,6 +190,65 @@ class Question:
             faults = error.faults if isinstance(error, DatasetError) else (str(error),)
             told = [one.removesuffix(f" (in {self.path})") for one in faults]
             raise DatasetError("\n".join(told)) from None
+
+
+class CardQuestion:
+    """What a card of a release says beside its model, or its budget: may be left open."""
+
+    def __init__(self, path: Path, place: tuple[str, str], remark: str) -> None:
+        self.path, self.place, self.remark = path, place, remark
+        self.prompt = " ".join(place[1].split("_"))
+
+    def answer(self, text: str) -> None:
+        """Write an answer into the file; raises DatasetError if it is not possible there."""
+        top, key = self.place
+        content = catalogue.content_of(self.path)
+        value: Any = text.strip()
+        if top == "budget" and (amount := amount_of(value, ".")) is not None:
+            value = int(amount) if amount.is_integer() else amount
+        entry = {**(content.get(top) or {}), key: value}
+        faults = schema.faults({**content, top: entry}, catalogue.SCHEMA)
+        if told := [one.message for one in faults if one.places[0][:1] == (top,)]:
+            raise DatasetError("\n".join(told))
+        text = self.path.read_bytes().decode("utf-8")
+        # What is there, or what a draft proposes.
+        head = rf"{top}:" if top in content else rf"# {top}:"
+        there = r"\{.*\}" if content.get(top, True) else ""
+        line = re.compile(rf"^{head}[ \t]*{there}(?P<end>[ \t]*(?:#.*)?)\r?$", re.MULTILINE)
+        new = f"{top}: {flow(entry)}"
+        if match := line.search(text):
+            text = f"{text[: match.start()]}{new}{text[match.start('end') :]}"
+        elif top in content:
+            raise DatasetError(f"{top} in {self.path} has several lines: write {key} there by hand")
+        else:
+            end = "\r\n" if "\r\n" in text else "\n"
+            text = f"{text.rstrip()}{end}{new}{end}"
+        replace_text(self.path, text)
+
+
+_OF_CARD = {
+    ("about", "owner"): "who is responsible for the records, and releases models of them?",
+    ("about", "contact"): "whom may one ask? An address, or a page",
+    ("about", "purpose"): "what is a model for, and what is it not for?",
+    ("about", "legal_basis"): "by which right are the records used: a law, consent, a contract?",
+    ("about", "retention"): "how long are records and model kept?",
+    (
+        "budget",
+        "epsilon",
+    ): "at most which epsilon may all releases of them have together, such as 3?",
+}
+
+
+def card_questions(path: Path) -> list[CardQuestion]:
+    """Return what cards and the ledger of private records would call not said."""
+    content: Mapping[str, Any] = catalogue.content_of(path)
+    if content.get("public_benchmark") or "based_on" in content:
+        return []
+    return [
+        CardQuestion(path, place, remark)
+        for place, remark in _OF_CARD.items()
+        if place[1] not in (content.get(place[0]) or {})
+    ]
 
 
 def questions(path: Path) -> list[Question]:

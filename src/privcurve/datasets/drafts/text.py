@@ -112,7 +112,7 @@ class Draft:
             yield "public_benchmark: true  # the records themselves are public"
         else:
             yield "# budget: {epsilon: 3}  # of all releases together (docs/releases.md)"
-            yield "# about: {owner: , contact: , purpose: }  # for the card of a release"
+            yield "# about: {owner: , purpose: }  # for the card of a release: decide asks for it"
         yield f"n_rows: {self.n_rows}  # the number of records, taken to be public"
         if not self.public:
             yield from _ADD_REMOVE
