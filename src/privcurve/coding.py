@@ -62,9 +62,16 @@ class Records(NamedTuple):
         """Number of records."""
         return int(self.counts.sum())
 
+    @property
+    def learner(self) -> str:
+        """In whose fit they are sealed; empty: they are open."""
+        return ""
+
     def copy(self) -> Records:
         """Return records that can be written into without a change of these."""
-        return Records(self.codes.copy(), self.labels.copy(), self.counts.copy(), self.n_bins)
+        return self._replace(
+            codes=self.codes.copy(), labels=self.labels.copy(), counts=self.counts.copy()
+        )
 
 
 def of_each(persons: Sequence[str], at_most: int, seed: int) -> NDArray[np.intp]:

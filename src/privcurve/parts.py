@@ -18,7 +18,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import reduce
 from importlib import metadata
 from operator import add
@@ -32,6 +32,7 @@ from numpy.typing import NDArray
 
 from privcurve import extras
 from privcurve.coding import Records
+from privcurve.privacy.sealed import NUMBER, SealedError, opened, seal, sealed_records, within
 
 LOCAL, DASK = "local", "dask"
 
@@ -284,15 +285,26 @@ class PartedRecords:
     parts: tuple[Part | Chosen, ...]  # in any order
     n_bins: NDArray[np.int64]  # (n_columns,)
     engine: Engine = field(default_factory=Threads)
+    learner: str = ""  # in whose fit answers are sealed; empty: they are open
+    known: bool = True  # whether their number is public
 
     @property
     def n(self) -> int:
         """Number of records."""
+        if not self.known:
+            raise SealedError(self.learner, NUMBER)
         return sum(part.n for part in self.parts)
 
     def copy(self) -> PartedRecords:
         """Return the same: they are files, and read only."""
         return self
+
+
+def sealed_for(learner: str, records: Any, known: bool) -> Any:
+    """Return records as the private fit of a learner sees them; `known`: their number is public."""
+    if isinstance(records, PartedRecords):
+        return replace(records, learner=learner, known=known)
+    return sealed_records(records, learner, records.n if known else None)
 
 
 class Totals:
@@ -304,14 +316,19 @@ class Totals:
 
     def __init__(self, records: Records | PartedRecords, make: Make) -> None:
         self._engine: Engine | None = None
+        self._learner = records.learner
         if isinstance(records, PartedRecords):
             self._engine = records.engine
             self._held = self._engine.hold(records.parts, make)
         else:
-            self._state = make(records)
+            self._state = make(Records(*opened(tuple(records))))
 
     def of(self, question: str, *arguments: Any) -> Any:
         """Return the sum of all parts' answers to a question: a method by its name."""
+        answer = within(self._learner, self._ask)(question, *arguments)
+        return seal(answer, self._learner) if self._learner else answer
+
+    def _ask(self, question: str, *arguments: Any) -> Any:
         if self._engine is None:
             return getattr(self._state, question)(*arguments)
         return reduce(add, self._engine.ask(self._held, question, arguments))

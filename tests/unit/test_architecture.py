@@ -180,7 +180,16 @@ DRAWING_KERNELS = {
     "kernels.boosted_trees": "questions without records, and BDPE's published choices by rejection",
 }
 
-HANDED_A_STREAM = {"learners.bdpe": "the published exponential mechanism, by rejection"}
+HANDED_A_STREAM = {
+    "learners.bdpe": "the published exponential mechanism, by rejection",
+    "learners.boosting.gradient_boosting": "not private",
+    "learners.pate": "the key of answers that it gives after the fit",
+    "learners.peers.diffprivlib": ITS_OWN,
+    "learners.peers.ebm": ITS_OWN,
+}
+
+# Who may open sealed values: curators, parts and holders, whose answers are sealed or have noise.
+OPENS = {"privacy.curator", "parts", "learners.shared.dealt"}
 
 
 def made(tree):
@@ -228,6 +237,20 @@ def test_compiled_loops_draw_nothing_but_where_it_is_said():
     assert drawing == set(DRAWING_KERNELS)
     noisy = {name for name in OUTSIDE if "curator.generator(" in MODULES[name].read_text()}
     assert noisy == set(HANDED_A_STREAM)
+
+
+def test_sealed_values_are_opened_by_a_short_list():
+    names = {name for name in MODULES if "opened" in imported_from(name, "privacy.sealed")}
+    assert names == OPENS
+
+
+def imported_from(module, source):
+    return {
+        alias.name
+        for node in ast.walk(TREES[module])
+        if isinstance(node, ast.ImportFrom) and node.module == f"privcurve.{source}"
+        for alias in node.names
+    }
 
 
 @pytest.mark.parametrize(

@@ -130,8 +130,9 @@ class Replay(Curator):
     ) -> None:
         # How much of the fit was done, each time that it was told.
         self.told: list[float] = []
-        coins = np.random.default_rng([*seed, 0])
-        super().__init__(coins, party=bool(path), watch=self.told.append)
+        super().__init__(
+            np.random.default_rng([*seed, 0]), party=bool(path), watch=self.told.append
+        )
         self._seed, self._leader, self._script, self.path = seed, leader, script or {}, path
         self._answers = np.random.default_rng([*seed, 1])
         self._handed: list[tuple[Event, Floats]] = []
@@ -293,9 +294,9 @@ class Replay(Curator):
         super().leave()
         self.unseen = "a party answers in another process, for which no script can answer"
 
-    def shuffled(self, records: Ints) -> Ints:
-        """Return records in an order that is the same in whatever order they come in."""
-        return super().shuffled(np.sort(records))
+    def _shuffled(self, records: Ints) -> Ints:
+        # In whatever order they come in.
+        return super()._shuffled(np.sort(records))
 
     def _noise(self, calls: NDArray[Any], shape: tuple[int, ...]) -> Floats:
         def drawn() -> Floats:

@@ -157,10 +157,10 @@ class Watch(Curator):
         return noise
 
     def _inner(self, start: Start) -> Curator:
-        return Watch(super()._inner(start).coins, self._within, drawn=self.drawn)
+        return Watch(super()._inner(start)._source, self._within, drawn=self.drawn)
 
     def _holder(self, start: Start) -> Curator:
-        return Watch(super()._holder(start).coins, self._within, party=True, drawn=self.drawn)
+        return Watch(super()._holder(start)._source, self._within, party=True, drawn=self.drawn)
 
 
 def _chance_below(call: Call, noise: Floats) -> Floats:

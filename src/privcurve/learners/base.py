@@ -9,6 +9,7 @@ nothing of it is read from the rows.
 from __future__ import annotations
 
 import copy
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, wraps
@@ -38,8 +39,8 @@ from privcurve.learners.shared.checks import (
     warn_of_index,
 )
 from privcurve.learners.shared.explained import Explained
-from privcurve.parts import PartedRecords
-from privcurve.privacy.budget import ADD_REMOVE, CERTIFIED
+from privcurve.parts import PartedRecords, sealed_for
+from privcurve.privacy.budget import ADD_REMOVE, CERTIFIED, PUBLISHED, is_private
 from privcurve.privacy.curator import Curator
 from privcurve.privacy.ledger import (
     ASSUMED_BOTH,
@@ -49,7 +50,7 @@ from privcurve.privacy.ledger import (
     PrivacyStatement,
 )
 from privcurve.privacy.noise import Announced, noise_of
-from privcurve.privacy.seeds import not_covered
+from privcurve.privacy.sealed import refuse_kept
 
 if TYPE_CHECKING:
     from privcurve.datasets.public_schema import Schema
@@ -60,6 +61,21 @@ OF_SKLEARN = ("_metadata_request", "_parent_callback_ctx", "_skl_callbacks")
 
 BUDGET = ("epsilon", "delta", "calibration")
 OFFERED = (*BUDGET, "neighbours")
+
+# What sees open records although it is private, by learner, or learner and calibration, and why;
+# peers do too, for their package draws the noise.
+NOT_SEALED: Mapping[str | tuple[str, str], str] = {
+    "pate": "its teachers are exact and stay with the data owner; answers come after the fit",
+    ("bdpe", PUBLISHED): "as printed, leverages follow from the exact margins: refuted",
+    ("distributed_topdown", PUBLISHED): "as printed, noise follows from exact sizes: refuted",
+    # Yet to be written for sealed records.
+    **dict.fromkeys(
+        ("aim", "bdpe", "boosted_adassp", "brc", "boosting_for_people", "distributed_topdown",
+         "dp_bagging", "dp_forest", "dp_gradient_descent", "dp_logistic_regression", "dp_newton",
+         "dpboost", "lazybb", "mst", "one_rule", "privgam", "random_trees", "topdown", "tuned"),
+        "not yet",
+    ),
+}  # fmt: skip
 
 Method = TypeVar("Method", bound=Callable[..., Any])
 
@@ -278,17 +294,42 @@ class CodedClassifier(Explained, merging.MergingClassifier, ClassifierMixin, Bas
             n = records.n
             streams = [generator_of(each.random_state, each._facts(n)) for each in learners]
             curators = [Curator(stream) for stream in streams]
-        merging.fit(learners, records, curators)
+        self._fit_sealed(learners, records, curators)
         for learner, curator in zip(learners, curators, strict=True):
             curator.check(learner._fitted_statement, entry(self._learner).peer)
-            statement = learner._fitted_statement.drawn_by(not_covered(curator.coins))
-            learner._fitted_statement = statement
+            learner._fitted_statement = learner._fitted_statement.drawn_by(curator.not_covered)
         # Copies, for a list or an array may be changed in place; and no seed, which is a secret.
         own = copy.deepcopy(self._without_seed(self.get_params(deep=False)))
         for learner, setting in zip(learners, settings, strict=True):
             others = copy.deepcopy(self._without_seed(setting))
             learner._fitted_parameters = {**own, **others}
         return learners
+
+    def _fit_sealed(
+        self, learners: Sequence[Self], records: Any, curators: Sequence[Curator]
+    ) -> None:
+        """Train: private fits on sealed records, others on open ones."""
+        groups: dict[tuple[bool, bool], list[int]] = {}
+        for k, learner in enumerate(learners):
+            known = learner._neighbours() != ADD_REMOVE
+            groups.setdefault((learner._seals(), known), []).append(k)
+        for (private, known), places in groups.items():
+            chosen, doors = [learners[k] for k in places], [curators[k] for k in places]
+            if not private:
+                merging.fit(chosen, records, doors)
+                continue
+            for door in doors:
+                door.sealed_for = self._learner
+            merging.fit(chosen, sealed_for(self._learner, records, known), doors)
+            for learner in chosen:
+                refuse_kept(learner, self._learner)
+
+    def _seals(self) -> bool:
+        """Return whether a fit sees sealed records."""
+        facts = vars(self)
+        if entry(self._learner).peer or not is_private(facts.get("epsilon", math.inf)):
+            return False
+        return not {self._learner, (self._learner, facts["calibration"])} & {*NOT_SEALED}
 
     @classmethod
     @cache

@@ -21,7 +21,7 @@ from privcurve.learners.shared.public_part import (
     check_start,
     started_roles,
 )
-from privcurve.learners.shared.roles import Roles
+from privcurve.learners.shared.roles import PublicRows, Roles
 from privcurve.learners.shared.voting import Boosting, VotingClassifier, WeakLearner
 from privcurve.learners.trees import TOP_DOWN_TREES, TreeModel
 from privcurve.privacy.budget import PUBLISHED
@@ -168,13 +168,13 @@ class LazyBBClassifier(VotingClassifier, PrivateClassifier):
     def _fit_batch(
         self, learners: Sequence[Self], records: Records, curators: Sequence[Curator]
     ) -> None:
-        codes, signs, counts, _ = records
         starts: dict[tuple[int, ...], PublicStart] = {}
-        for learner in learners:
+        for learner, curator in zip(learners, curators, strict=True):
             roles = learner._roles()
             if roles.public is not None:
                 if roles.public not in starts:
-                    start = PublicStart.of(codes, signs, counts, roles, learner.n_bins_)
+                    rows = curator.public(roles.public, PublicRows.of, records)
+                    start = PublicStart.of(rows, roles, learner.n_bins_)
                     starts[roles.public] = start
                 learner.start_ = starts[roles.public]
         super()._fit_batch(learners, records, curators)

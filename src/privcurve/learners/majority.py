@@ -102,7 +102,7 @@ class NoisyMajorityClassifier(PrivateClassifier):
     def _release(self, records: Records, curator: Curator) -> None:
         self.n_records_, self.n_features_used_ = records.n, 0
         margin = records.counts @ records.labels.astype(np.int64)
-        self.margin_ = curator.number(MARGIN, float(margin))
+        self.margin_ = curator.number(MARGIN, margin)
 
     def _scores(self, codes: Codes) -> Floats:
         return np.full(len(codes), self.margin_)

@@ -14,7 +14,7 @@ from privcurve.learners.base import BUDGET, PrivateClassifier
 from privcurve.learners.shared.chances import ChanceClassifier
 from privcurve.learners.shared.checks import require
 from privcurve.learners.shared.public_part import NO_START, PublicStart, started_roles
-from privcurve.learners.shared.roles import Roles
+from privcurve.learners.shared.roles import PublicRows, Roles
 from privcurve.parts import PartedRecords, Totals
 from privcurve.privacy.budget import REPLACE_ONE
 from privcurve.privacy.curator import Curator
@@ -131,9 +131,9 @@ class NoisyBayesClassifier(ChanceClassifier, PrivateClassifier):
             self.prior_: float | PublicStart = float(rates[1] - rates[0])
         else:
             # With public columns records are in one memory.
-            codes, signs, counts, _ = cast(Records, records)
-            totals = np.array([counts[signs < 0].sum(), counts[signs > 0].sum()], dtype=float)
-            self.prior_ = PublicStart.of(codes, signs, counts, roles, n_bins)
+            rows = curator.public(roles.public, PublicRows.of, cast(Records, records))
+            totals = np.array([rows.counts[rows.signs * s > 0].sum() for s in (-1, 1)], dtype=float)
+            self.prior_ = PublicStart.of(rows, roles, n_bins)
         self.columns_ = np.array(chosen)
         self.log_ratios_ = [self._log_ratios(table, totals, call.scale) for table in noisy]
         self.n_features_used_ = m + len(roles.public or ())
@@ -194,9 +194,9 @@ def label_counts(column: NDArray[Any], n_bins: int, signs: Signs, counts: Ints) 
     return totals.reshape(n_bins, 2).astype(np.int64)
 
 
-def column_score(table: Ints) -> float:
+def column_score(table: Ints) -> Floats:
     """Return Q = ½ Σ_c |n₊(c) − n₋(c)|, the score by which a column is chosen."""
-    return float(np.abs(table[:, 1] - table[:, 0]).sum()) / 2
+    return cast(Floats, np.abs(table[:, 1] - table[:, 0]).sum() / 2)
 
 
 def _choose(tables: Mapping[int, Ints], m: int, curator: Curator) -> list[int]:

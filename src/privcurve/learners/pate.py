@@ -242,7 +242,7 @@ class PATEClassifier(ChanceClassifier, PrivateClassifier):
             # One record after another: each has noise of its own.
             positive = curator.signs(call, _margins(rows, self._teachers)[each], each)
             self.student_ = self._train_student(codes[each], signs[each], positive)
-        self._key = curator.coins.bytes(32)
+        self._key = curator.generator(()).bytes(32)
         self._scale = call.scale
         self._left = answers - n
         self._asked: set[bytes] = set()
@@ -262,7 +262,7 @@ class PATEClassifier(ChanceClassifier, PrivateClassifier):
         inputs = np.column_stack([codes[:, public], positive.astype(codes.dtype)])
         bins = np.append(self.n_bins_[public], 2)
         ones = np.ones(len(signs), dtype=np.int64)
-        rows = PublicRows.of(inputs, signs, ones, range(len(bins)), bins)
+        rows = PublicRows.of(inputs, signs, ones, bins)
         return PublicClassifier(rows, bins).fit(np.ones(len(rows.signs)))
 
     def _scores(self, codes: Codes) -> Floats:

@@ -21,14 +21,13 @@ from privcurve.kernels.trees.form import add_trees, bin_codes
 from privcurve.learners.base import PrivateClassifier
 from privcurve.learners.shared.chances import LinkedClassifier, whole_residuals
 from privcurve.learners.shared.checks import all_between, check_complete, require
-from privcurve.learners.shared.dealt import SEED, as_dealt, check_ordered, deal_to_holders
+from privcurve.learners.shared.dealt import as_dealt, check_ordered, deal_to_holders
 from privcurve.learners.shared.staged import StagedClassifier
 from privcurve.learners.trees import write_trees
 from privcurve.parts import PartedRecords
 from privcurve.privacy.calibration.holders import random_trees
 from privcurve.privacy.curator import Curator
 from privcurve.privacy.ledger import PrivacyStatement
-from privcurve.privacy.seeds import starts, stream
 
 
 @dataclass(frozen=True, eq=False)
@@ -155,10 +154,7 @@ class RandomTreesClassifier(LinkedClassifier, StagedClassifier, PrivateClassifie
         self.n_records_ = records.n
         questions = list_questions(self.n_bins_, check_ordered(self.ordered, len(self.n_bins_)))
         holders = deal_to_holders(self, questions, records, curator)
-        # The trees are public: their stream shares nothing with that of the noise.
-        (start,) = starts(curator.coins, 1, SEED)
-        public = stream(start)
-        drawn = draw_trees(questions, int(self.n_trees), int(self.depth), public)
+        drawn = draw_trees(questions, int(self.n_trees), int(self.depth), curator.coins)
         self.transcript_ = Transcript(len(holders))
         self.model_, statement = self.grow(
             holders, questions, drawn, self.transcript_, curator.done

@@ -21,7 +21,6 @@ from privcurve.privacy.budget import CERTIFIED, is_private
 from privcurve.privacy.curator import EXACT, Call, Curator, call_of
 from privcurve.privacy.ledger import PrivacyStatement
 from privcurve.privacy.noise import selection_statement
-from privcurve.privacy.seeds import not_covered, starts
 from privcurve.privacy.selection import UNITS, SelectionBudget, runs
 
 # Models that are held at once.
@@ -135,7 +134,6 @@ class TunedClassifier(PrivateClassifier):
         return list(dict.fromkeys(one.learner for one in candidates))
 
     def _fit_one(self, records: Records, curator: Curator) -> PrivacyStatement:
-        coins = curator.coins
         candidates = candidates_of(self.learner, self.settings)
         self.n_records_ = records.n
         if is_private(self.epsilon):
@@ -150,7 +148,7 @@ class TunedClassifier(PrivateClassifier):
                 [text for one in stated for text in one.assumptions],
                 [text for one in stated for text in one.exclusions],
             )
-            drawn = coins.integers(len(candidates), size=budget.runs.draw(coins)).tolist()
+            drawn = curator.draw_runs(len(candidates), budget.runs.draw)
             run, score_call = (call_of(entry) for entry in statement.ledger)
             score_call = replace(score_call, scale=budget.score_scale)
         else:
@@ -175,7 +173,7 @@ class TunedClassifier(PrivateClassifier):
         self.score_ = score / (UNITS * self.n_records_)
         self.n_features_used_ = int(self.best_.n_features_used_)
         # What the training alone would promise is not promised of a training that was chosen.
-        self.best_._fitted_statement = statement.drawn_by(not_covered(curator.coins))
+        self.best_._fitted_statement = statement.drawn_by(curator.not_covered)
         return statement
 
     def _trained(
@@ -188,7 +186,7 @@ class TunedClassifier(PrivateClassifier):
         run: Call,
     ) -> list[Any]:
         """Train what was drawn, each behind a door of its own, which checks what it spends."""
-        doors = [curator.inner(run, start) for start in starts(curator.coins, len(drawn), 8)]
+        doors = curator.inner(run, len(drawn))
         models: dict[int, Any] = {}
         for name in self._names():
             own = [k for k, place in enumerate(drawn) if candidates[place].learner == name]

@@ -13,13 +13,13 @@ import math
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
-from typing import Any
+from functools import cached_property, lru_cache
+from typing import Any, TypeVar, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from privcurve.coding import Bools, Floats, Ints
+from privcurve.coding import Bools, Floats, Ints, Records
 from privcurve.privacy import seeds
 from privcurve.privacy.budget import CERTIFIED
 from privcurve.privacy.ledger import LedgerEntry, PrivacyStatement, rho_of_ledger
@@ -35,7 +35,13 @@ from privcurve.privacy.mechanisms import (
     draw_piece,
     draw_share,
 )
+from privcurve.privacy.sealed import Noise, opened, public_rows, seal
 from privcurve.privacy.seeds import Start
+
+Answer = TypeVar("Answer")
+
+# Numbers of the seed of a stream that another one begins.
+SEED = 4
 
 # What a sum of costs may exceed what is charged by, as a share of it.
 ROUNDING = 1e-9
@@ -95,8 +101,8 @@ class Curator:
 
     Parameters
     ----------
-    coins : numpy.random.Generator
-        Noise, and the public coins of a fit (an order of records, questions of random trees).
+    source : numpy.random.Generator
+        What noise is drawn from, and what public coins begin with.
     party : bool
         Whether it is one data holder's, who is told what a call is charged to, and has no ledger.
     watch : callable, optional
@@ -104,8 +110,8 @@ class Curator:
 
     Attributes
     ----------
-    coins : numpy.random.Generator
-        For public coins alone: what is drawn from it may end up in a model.
+    sealed_for : str
+        The learner whose fit sees sealed values alone: the noise that it is handed is sealed too.
     inners : list of Curator
         Those of the runs of a private selection.
     paid : LedgerEntry or None
@@ -118,11 +124,15 @@ class Curator:
 
     def __init__(
         self,
-        coins: np.random.Generator,
+        source: np.random.Generator,
         party: bool = False,
         watch: Callable[[float], None] | None = None,
     ) -> None:
-        self.coins, self._watch = coins, watch
+        self._source, self._watch = source, watch
+        self.sealed_for = ""
+        # Columns that were opened, as public ones; and whether labels were.
+        self._opened: set[int] = set()
+        self._opened_label = False
         self._n_announced = 0
         self._party = party
         self.parties: list[Curator] = []
@@ -135,6 +145,17 @@ class Curator:
         self.statement: PrivacyStatement | None = None
         self.paid: LedgerEntry | None = None
         self._announced: dict[str, Call] | None = None
+
+    @cached_property
+    def coins(self) -> np.random.Generator:
+        """Public coins, which may end up in a model: another stream than that of noise."""
+        (start,) = seeds.starts(self._source, 1, SEED)
+        return seeds.stream(start)
+
+    @property
+    def not_covered(self) -> str:
+        """What a statement says of the generator."""
+        return seeds.not_covered(self._source)
 
     def announce(self, statement: PrivacyStatement) -> None:
         """Take the ledger whose calls are then made by their names.
@@ -196,11 +217,11 @@ class Curator:
         -------
         ndarray of the shape of `exact`
         """
-        values = np.asarray(exact, dtype=np.float64)
+        values = _values(exact)
         call = self._charge(call)
         return self._numbers(call, values) if call.private else values.copy()
 
-    def number(self, call: Call | str, exact: float) -> float:
+    def number(self, call: Call | str, exact: Any) -> float:
         """Return one number with noise."""
         return float(self.numbers(call, [exact])[0])
 
@@ -218,8 +239,8 @@ class Curator:
             noise of each has the same law, so a replay gives a record the same label wherever
             it comes.
         """
-        call = self._charge(call)
-        return self._signs(call, margins, records) if call.private else margins > 0
+        values, call = _values(margins), self._charge(call)
+        return self._signs(call, values, opened(records)) if call.private else values > 0
 
     def choose(self, call: Call | str, scores: ArrayLike) -> int:
         """Return the place of the chosen candidate; without noise, of the first of the best.
@@ -231,7 +252,7 @@ class Curator:
         scores : array-like of shape (n_candidates,)
             Higher is better.
         """
-        values = np.asarray(scores, dtype=np.float64)
+        values = _values(scores)
         call = self._charge(call)
         return self._choose(call, values) if call.private else int(np.argmax(values))
 
@@ -246,7 +267,7 @@ class Curator:
             See :func:`~privcurve.privacy.mechanisms.draw_piece`.
         """
         call = self._charge(call)
-        return self._threshold(call, ends, scores)
+        return self._threshold(call, opened(ends), opened(scores))
 
     def noise(self, calls: Calls, shape: tuple[int, ...]) -> Floats:
         """Return standard noise, for a compiled loop to add its scores to.
@@ -264,8 +285,12 @@ class Curator:
         Returns
         -------
         ndarray of `shape`
+            Sealed where records are.
         """
-        return self._noise(self._charge_all(calls, shape), shape)
+        return self._as_noise(self._noise(self._charge_all(calls, shape), shape))
+
+    def _as_noise(self, noise: Floats) -> Floats:
+        return cast(Floats, Noise(noise, self.sealed_for)) if self.sealed_for else noise
 
     def uniform(self, calls: Call | Sequence[Any], shape: tuple[int, ...]) -> Floats:
         """Return uniform numbers, by each of which a compiled loop draws one of the candidates.
@@ -276,7 +301,7 @@ class Curator:
             As of :meth:`noise`; of a choice there is one number.
         """
         self._charge_all(calls, shape)
-        return self.coins.random(shape)
+        return self._as_noise(self._source.random(shape))
 
     def whole_numbers(self, call: Call, exact: Ints, again: bool = False) -> Ints:
         """Return whole numbers with exact whole noise (``privacy.discrete``).
@@ -292,8 +317,9 @@ class Curator:
             Whether these are further numbers of a vector whose first ones were released, with
             noise of another scale: they are charged together.
         """
+        values: Ints = public_rows(exact)
         self._charge(call, again)
-        return self._whole_numbers(call, exact) if call.private else exact.copy()
+        return self._whole_numbers(call, values) if call.private else values.copy()
 
     def choose_exactly(self, call: Call, scores: Ints) -> int:
         """Return the place of the chosen candidate, with exact chances (``privacy.discrete``).
@@ -304,23 +330,26 @@ class Curator:
             Its scale is a whole number.
         scores : ndarray of int64, shape (n_candidates,)
         """
+        values: Ints = public_rows(scores)
         self._charge(call)
-        return self._choose_exactly(call, scores) if call.private else int(np.argmax(scores))
+        return self._choose_exactly(call, values) if call.private else int(np.argmax(values))
 
-    def inner(self, call: Call, start: Start) -> Curator:
-        """Return the curator of one run of a private selection: a door in a door.
+    def draw_runs(self, n_candidates: int, draw: Callable[[np.random.Generator], int]) -> list[int]:
+        """Draw how many runs a private selection has, and the candidate of each: not released."""
+        return self._source.integers(n_candidates, size=draw(self._source)).tolist()
 
-        Parameters
-        ----------
-        call : Call
-            What a run is charged to.
-        start : bytes or sequence of int
-            What its stream begins with: one of ``seeds.starts``.
+    def inner(self, call: Call, n: int) -> list[Curator]:
+        """Return the curators of so many runs of a private selection: doors in a door.
+
+        `call` is what a run is charged to.
         """
-        self._charge(call)
-        self.inners.append(self._inner(start))
-        self.inners[-1].paid = call.entry
-        return self.inners[-1]
+        made = []
+        for start in seeds.starts(self._source, n, 2 * SEED):
+            self._charge(call)
+            made.append(self._inner(start))
+            made[-1].paid = call.entry
+        self.inners += made
+        return made
 
     def share(self, call: Call, exact: ArrayLike, parts: int) -> Floats:
         """Return numbers with a share of the noise, `parts` of which make up the call's.
@@ -332,14 +361,17 @@ class Curator:
         exact : array-like
         parts : int
         """
-        values = np.asarray(exact, dtype=np.float64)
+        values = _values(exact)
         call = self._charge(call)
         return self._share(call, values, parts) if call.private else values.copy()
 
-    def party(self, start: Start) -> Curator:
-        """Return the curator of one data holder, whose stream begins with `start`."""
-        self.parties.append(self._holder(start))
-        return self.parties[-1]
+    def party(self, n: int) -> list[Curator]:
+        """Return the curators of so many data holders: each with a stream of its own."""
+        made = [self._holder(start) for start in seeds.starts(self._source, n, SEED)]
+        for each in made:
+            each.sealed_for = self.sealed_for
+        self.parties += made
+        return made
 
     def leave(self) -> None:
         """Say that a holder answers in a process of its own: what it calls is not seen here."""
@@ -351,7 +383,7 @@ class Curator:
         No script can say what such a loop chooses: it is for published noise alone.
         """
         self._charge_all(calls, (len(calls),))
-        return self.coins
+        return self._source
 
     def objective(
         self,
@@ -385,7 +417,13 @@ class Curator:
         call = self._charge(call)
         if not call.private:
             return minimise(np.zeros(dimension))
-        return self._objective(call, dimension, gradient, minimise, old)
+        return self._objective(
+            call,
+            dimension,
+            lambda model: opened(gradient(model)),
+            lambda tilt: opened(minimise(self._as_noise(tilt))),
+            old,
+        )
 
     def shuffled(self, records: Ints) -> Ints:
         """Return numbers of records in a random order: a public coin.
@@ -393,23 +431,36 @@ class Curator:
         Its law is the same in whatever order they come in, so a replay deals out neighbours'
         records alike even where they come in an order that follows from the records.
         """
-        return self.coins.permutation(records)
+        drawn = self._shuffled(opened(records))
+        return cast(Ints, seal(drawn, self.sealed_for, 0)) if self.sealed_for else drawn
+
+    def public(
+        self, columns: Sequence[int], gather: Callable[..., Answer], records: Records
+    ) -> Answer:
+        """Return what `gather` makes of public columns, labels, counts and these columns' bins.
+
+        At the end of the fit its statement must say that they are public.
+        """
+        self._opened.update(columns)
+        self._opened_label = True
+        codes, labels, counts, n_bins = opened(tuple(records))
+        return gather(codes[:, list(columns)], labels, counts, n_bins[list(columns)])
 
     # How they are drawn ----------------------------------------------------------------
 
     def _numbers(self, call: Call, exact: Floats) -> Floats:
-        return exact + MECHANISMS[call.mechanism].draw(self.coins, exact.shape, call.scale)
+        return exact + MECHANISMS[call.mechanism].draw(self._source, exact.shape, call.scale)
 
     def _signs(self, call: Call, margins: Floats, records: Ints | None) -> Bools:
         return self._numbers(call, margins) > 0
 
     def _choose(self, call: Call, scores: Floats) -> int:
-        drawn = MECHANISMS[call.mechanism].draw(self.coins, scores.shape)
+        drawn = MECHANISMS[call.mechanism].draw(self._source, scores.shape)
         return int(np.argmax(scores / call.scale + drawn))
 
     def _threshold(self, call: Call, ends: Floats, scores: Floats) -> float:
         rate = 1 / call.scale if call.private else math.inf
-        return draw_piece(ends, scores, rate, self.coins)
+        return draw_piece(ends, scores, rate, self._source)
 
     def _objective(
         self,
@@ -421,19 +472,22 @@ class Curator:
     ) -> Floats:
         return minimise(self._tilt(call, dimension, old))
 
+    def _shuffled(self, records: Ints) -> Ints:
+        return self.coins.permutation(records)
+
     def _tilt(self, call: Call, dimension: int, old: bool) -> Floats:
         """Draw b."""
-        source: Source = self.coins
-        if old and seeds.is_chacha(self.coins):
-            source = np.random.RandomState(self.coins.bit_generator)
+        source: Source = self._source
+        if old and seeds.is_chacha(self._source):
+            source = np.random.RandomState(self._source.bit_generator)
         elif old:
-            seed = self.coins.integers(2**32, size=4, dtype=np.uint32).tolist()
+            seed = self._source.integers(2**32, size=4, dtype=np.uint32).tolist()
             source = np.random.RandomState(np.random.MT19937(np.random.SeedSequence(seed)))
         return MECHANISMS[call.mechanism].draw(source, dimension, call.scale)
 
     def _noise(self, calls: NDArray[Any], shape: tuple[int, ...]) -> Floats:
         return (
-            MECHANISMS[calls.flat[0].mechanism].draw(self.coins, shape)
+            MECHANISMS[calls.flat[0].mechanism].draw(self._source, shape)
             if calls.size
             else np.zeros(shape)
         )
@@ -442,20 +496,20 @@ class Curator:
         from privcurve.privacy.discrete import discrete_laplace, rounded_gaussian
 
         draw = rounded_gaussian if call.mechanism == GAUSSIAN else discrete_laplace
-        drawn: Ints = draw(self.coins, int(call.scale), exact.size)
+        drawn: Ints = draw(self._source, int(call.scale), exact.size)
         return exact + drawn.reshape(exact.shape)
 
     def _choose_exactly(self, call: Call, scores: Ints) -> int:
         from privcurve.privacy.discrete import choose
 
         flip = call.mechanism == PERMUTE_AND_FLIP
-        return int(choose(self.coins, scores, int(call.scale), flip))
+        return int(choose(self._source, scores, int(call.scale), flip))
 
     def _inner(self, start: Start) -> Curator:
         return Curator(seeds.stream(start))
 
     def _share(self, call: Call, exact: Floats, parts: int) -> Floats:
-        return exact + draw_share(call.mechanism, self.coins, exact.shape, call.scale, parts)
+        return exact + draw_share(call.mechanism, self._source, exact.shape, call.scale, parts)
 
     def _holder(self, start: Start) -> Curator:
         return party_of(start)
@@ -515,6 +569,10 @@ class Curator:
         """
         self.statement = statement
         self._check_parties(statement)
+        if not self._opened <= {*statement.public_columns} or (
+            self._opened_label and not statement.public_label
+        ):
+            raise DoorError("opened as public, and not said to be: columns or labels")
         if not self.inners and self.ledger == statement.ledger:
             # Call by call, as in most fits: to count hundreds takes as long as a small one.
             return
@@ -573,6 +631,10 @@ class Curator:
         if spent > charged * (1 + ROUNDING) or (pure and run.delta > 0):
             name = "epsilon" if pure else "rho"
             raise DoorError(f"a run spends {name} = {spent}, and is charged {charged}: {paid.what}")
+
+
+def _values(exact: Any) -> Floats:
+    return np.asarray(public_rows(exact), dtype=np.float64)
 
 
 def _check_law(mechanism: str, entry: LedgerEntry) -> None:

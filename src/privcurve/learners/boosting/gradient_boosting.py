@@ -52,7 +52,7 @@ class GradientBoostingClassifier(StagedClassifier, ChanceClassifier):
 
     def _fit_one(self, records: Records, curator: Curator) -> PrivacyStatement:
         codes, signs, counts, _ = records
-        rng = curator.coins
+        rng = curator.generator(())
         self.constant_ = CERTAIN * (only_label(signs) or 0)
         if self.constant_:
             # scikit-learn refuses to fit one label.

@@ -23,7 +23,7 @@ from privcurve.learners.shared.public_part import (
     check_start,
     started_roles,
 )
-from privcurve.learners.shared.roles import ALL, PUBLIC, Roles
+from privcurve.learners.shared.roles import ALL, PUBLIC, PublicRows, Roles
 from privcurve.learners.shared.threads import one_thread
 from privcurve.privacy.budget import CERTIFIED
 from privcurve.privacy.calibration.objective import (
@@ -123,7 +123,8 @@ class LogisticRegressionClassifier(LinearClassifier):
         else:
             self.coef_, self.n_features_used_ = np.zeros(0), 0
             none = Roles(codes.shape[1], ())
-            self.intercept_ = PublicStart.of(codes, signs, counts, none, self.n_bins_).intercept
+            rows = PublicRows.of(codes[:, []], signs, counts, self.n_bins_[[]])
+            self.intercept_ = PublicStart.of(rows, none, self.n_bins_).intercept
         if self.columns == PUBLIC:
             return state_public(self._learner, read.tolist())
         return PrivacyStatement.not_private(self._learner)
@@ -263,7 +264,8 @@ class DPLogisticRegressionClassifier(LinearClassifier, PrivateClassifier):
         dense = self._dense(codes)
         offset: Floats | float = 0.0
         if roles.public is not None:
-            self.start_ = PublicStart.of(codes, signs, counts, roles, n_bins)
+            public = curator.public(roles.public, PublicRows.of, records)
+            self.start_ = PublicStart.of(public, roles, n_bins)
             offset = self.start_.of_rows(codes)
         solution = perturbed_logistic(
             curator=curator,

@@ -49,7 +49,7 @@ class _RandomTrees(PrivateClassifier):
 
     def _fit_one(self, records: Records, curator: Curator) -> PrivacyStatement:
         codes, signs, counts, _ = records
-        rng = curator.coins
+        rng = curator.generator(())
         if not is_private(self.epsilon):
             rng = np.random.default_rng(0)
         # diffprivlib ignores weights, so each record gets a row.

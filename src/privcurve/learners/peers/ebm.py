@@ -86,7 +86,7 @@ class DPExplainableBoostingClassifier(ChanceClassifier, PrivateClassifier):
 
     def _fit_one(self, records: Records, curator: Curator) -> PrivacyStatement:
         codes, signs, counts, _ = records
-        rng = curator.coins
+        rng = curator.generator(())
         self.constant_ = CERTAIN * (only_label(signs) or 0) if len(signs) else 0.0
         if self.constant_ or not len(signs):
             # interpret answers one label with infinite scores, and refuses to fit no record.

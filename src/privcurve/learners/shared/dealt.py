@@ -20,10 +20,6 @@ from privcurve.learners.registry import entry
 from privcurve.parts import PartedRecords
 from privcurve.privacy.curator import Curator
 from privcurve.privacy.ledger import NOT_PROVED, REFUTED, PrivacyStatement
-from privcurve.privacy.seeds import starts
-
-# Numbers of a party's seed.
-SEED = 4
 
 
 class Dealing(Protocol):
@@ -51,27 +47,25 @@ def deal_to_holders(
 ) -> list[Holder]:
     """Deal records, and make a party of each part; a curator gets all of them.
 
-    Of the generator first the placement is drawn, then a seed for each party: what a party
-    draws does not depend on where it runs.
+    Each party has a seed of its own: what it draws does not depend on where it runs.
     """
     n_holders = 1 if learner._trust() == CENTRAL else int(learner.n_holders)
     n_classes = len(learner.classes_)
     coins = curator.coins
+    doors = curator.party(n_holders)
     if isinstance(records, PartedRecords):
-        (start,) = starts(coins, n_holders, SEED)
-        return [cast(Holder, PartedHolder(records, n_classes, curator.party(start)))]
+        return [cast(Holder, PartedHolder(records, n_classes, doors[0]))]
     codes, classes, counts, _ = records
     parts = deal(codes, classes, counts, n_classes, n_holders, learner.placement, coins)
-    each = starts(coins, n_holders, SEED)
     bins = bin_codes(codes, np.diff(questions.starts))
     return [
         make_holder(
             HolderRows(bins[rows], classes[rows], of_rows),
             questions,
             n_classes,
-            curator.party(start),
+            door,
         )
-        for (rows, of_rows), start in zip(parts, each, strict=True)
+        for (rows, of_rows), door in zip(parts, doors, strict=True)
     ]
 
 

@@ -209,13 +209,12 @@ class HalfSpaceVoteClassifier(LinkedClassifier, StagedClassifier):
         self, noise: BRCNoise, proposer: Proposer, records: Records, curator: Curator
     ) -> Rounds:
         """Run all rounds, beside a public classifier where columns are public."""
-        codes, signs, counts, _ = records
-        rounds = Rounds(noise, proposer, signs > 0, counts, curator)
+        rounds = Rounds(noise, proposer, records.labels > 0, records.counts, curator)
         public = self._roles.public
         if public is None:
             rounds.private()
         else:
-            rows = PublicRows.of(codes, signs, counts, public, self.n_bins_)
+            rows = curator.public(public, PublicRows.of, records)
             # One thread: equal bits on any machine, and faster for vectors this short.
             with one_thread():
                 rounds.partial(PublicClassifier(rows, self.n_bins_[list(public)]), rows)

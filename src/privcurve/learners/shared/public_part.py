@@ -9,12 +9,13 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array, hstack
 
-from privcurve.coding import Bools, Codes, Floats, Ints, Signs, one_hot, scaled
+from privcurve.coding import Bools, Codes, Floats, Ints, one_hot, scaled
 from privcurve.kernels.newton import minimise_logistic
 from privcurve.learners.shared.chances import CERTAIN, only_label
 from privcurve.learners.shared.checks import require
 from privcurve.learners.shared.roles import PublicRows, Roles
 from privcurve.learners.shared.threads import one_thread
+from privcurve.privacy.sealed import kernel
 
 
 @dataclass(frozen=True)
@@ -81,16 +82,13 @@ class PublicStart:
     intercept: float
 
     @classmethod
-    def of(
-        cls, codes: Codes, signs: Signs, counts: Ints, roles: Roles, n_bins: Ints
-    ) -> PublicStart:
+    def of(cls, rows: PublicRows, roles: Roles, n_bins: Ints) -> PublicStart:
         """Fit a logistic regression (C = 1, intercept not penalised) to public columns."""
         public = tuple(roles.public or ())
         bins = n_bins[list(public)]
-        label = only_label(signs)
+        label = only_label(rows.signs)
         if label is not None:
             return cls(public, bins, np.zeros(int(bins.sum())), CERTAIN * label)
-        rows = PublicRows.of(codes, signs, counts, public, n_bins)
         ones = csr_array(np.ones((len(rows.signs), 1)))
         inputs = hstack([one_hot(rows.codes, bins), ones], format="csr") if public else ones
         penalty = np.append(np.ones(int(bins.sum())), 0.0)
@@ -109,10 +107,16 @@ class PublicStart:
 
     def of_rows(self, codes: Codes) -> Floats:
         """Return the log-odds of rows of a coded matrix (all columns)."""
-        if not self.columns:
-            return np.full(len(codes), self.intercept)
-        solution = one_hot(codes[:, list(self.columns)], self.n_bins) @ self.coefficients
-        return np.asarray(solution + self.intercept)
+        own = codes[:, list(self.columns)]
+        scores: Floats = _log_odds(own, self.n_bins, self.coefficients, self.intercept)
+        return scores
+
+
+@kernel(rows=0)
+def _log_odds(codes: Codes, n_bins: Ints, coefficients: Floats, intercept: float) -> Floats:
+    if not len(n_bins):
+        return np.full(len(codes), intercept)
+    return np.asarray(one_hot(codes, n_bins) @ coefficients + intercept)
 
 
 def started_roles(

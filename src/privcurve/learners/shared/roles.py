@@ -82,20 +82,16 @@ class PublicRows:
     codes: Codes  # (n_distinct, n_public)
     signs: Signs  # (n_distinct,): −1 or +1
     counts: Ints  # (n_distinct,): records of each
-    row_of: Ints  # (n_rows,): the distinct public part of each given row
 
     @classmethod
-    def of(
-        cls, codes: Codes, signs: Signs, counts: Ints, public: Sequence[int], n_bins: Ints
-    ) -> PublicRows:
-        """Gather the rows of a coded matrix by public columns and label."""
-        columns = list(public)
-        keys, row_of = distinct_keys(codes[:, columns], signs, n_bins[columns])
+    def of(cls, codes: Codes, signs: Signs, counts: Ints, n_bins: Ints) -> PublicRows:
+        """Gather the rows of a coded matrix of public columns, and labels."""
+        keys, row_of = distinct_keys(codes, signs, n_bins)
         first = np.full(len(keys), len(signs), dtype=np.int64)
         np.minimum.at(first, row_of, np.arange(len(signs)))
         totals = np.zeros(len(keys), dtype=np.int64)
         np.add.at(totals, row_of, counts)
-        return cls(codes[first][:, columns], signs[first], totals, row_of)
+        return cls(codes[first], signs[first], totals)
 
 
 def distinct_keys(codes: Codes, signs: Signs, n_bins: Ints) -> tuple[NDArray[Any], Ints]:

@@ -1,0 +1,558 @@
+"""Exact values that a learner computes with and cannot look at: only the curator opens them.
+
+A private fit gets records whose arrays are :class:`Sealed`. NumPy's arithmetic takes them (NEP 13
+and 18), compiled loops take them through :func:`kernel`, and what comes out is sealed again. To
+branch on one, convert, print, store or iterate it raises :class:`SealedError`, and so does whatever
+has a shape that follows from values. How many rows a table has says how many records are alike:
+the length of that axis is sealed too.
+"""
+
+from __future__ import annotations
+
+import linecache
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial, wraps
+from pathlib import Path
+from typing import Any, NoReturn, TypeVar, cast
+
+import numpy as np
+
+from privcurve.coding import Records
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+REMEDY = (
+    "ask the curator (numbers, choose, signs), or compute with it in a kernel "
+    "(privcurve.privacy.sealed.kernel)"
+)
+BY_VALUE = "a result whose shape follows from values"
+ALONG_ROWS = "a public array, or a place, along the rows"
+
+NUMBER = "the number of records, where one may be added"
+
+# The places of which the line that looks is none.
+_NOT_A_LEARNER = (__file__, str(Path(np.__file__).parent))
+
+
+class SealedError(RuntimeError):
+    """A learner looked at exact values: which, on what line, and what to do instead."""
+
+    def __init__(self, learner: str, what: str, remedy: str = REMEDY) -> None:
+        super().__init__(f"{learner}: {_line()}: {what}: exact values are sealed; {remedy}")
+
+
+def _line() -> str:
+    """Return the line of the learner that looks."""
+    frame = sys._getframe(1)
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(_NOT_A_LEARNER):
+        frame = frame.f_back
+    path, number = frame.f_code.co_filename, frame.f_lineno
+    place = "/".join(Path(path).parts[-2:])
+    return f"{place}, line {number} ({linecache.getline(path, number).strip()})"
+
+
+class Sealed(np.lib.mixins.NDArrayOperatorsMixin):
+    """An array of exact values; `_rows` is the axis whose length is sealed too, None if none is.
+
+    `_learner` is whose fit it is of.
+    """
+
+    __slots__ = ("_array", "_learner", "_rows")
+
+    def __init__(self, array: Any, learner: str, rows: int | None = None) -> None:
+        self._array, self._learner, self._rows = np.asarray(array), learner, rows
+
+    def _refuse(self, what: str) -> NoReturn:
+        raise SealedError(self._learner, what)
+
+    def _like(self, array: Any, rows: int | None) -> Sealed:
+        return Sealed(array, self._learner, rows)
+
+    # What is public ---------------------------------------------------------------------
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """As of an array."""
+        return self._array.dtype
+
+    @property
+    def ndim(self) -> int:
+        """As of an array."""
+        return self._array.ndim
+
+    @property
+    def shape(self) -> tuple[Any, ...]:
+        """As of an array; the number of rows is sealed."""
+        shape: list[Any] = list(self._array.shape)
+        if self._rows is not None:
+            shape[self._rows] = self._like(shape[self._rows], None)
+        return tuple(shape)
+
+    @property
+    def size(self) -> Any:
+        """As of an array; sealed where the number of rows is."""
+        size = self._array.size
+        return size if self._rows is None else self._like(size, None)
+
+    def __len__(self) -> int:
+        if self._rows == 0 or not self.ndim:
+            self._refuse("len")
+        return len(self._array)
+
+    # What makes other sealed values -----------------------------------------------------
+
+    @property
+    def T(self) -> Sealed:  # noqa: N802, as of an array
+        """As of an array."""
+        rows = None if self._rows is None else self.ndim - 1 - self._rows
+        return self._like(self._array.T, rows)
+
+    def astype(self, dtype: Any) -> Sealed:
+        """As of an array."""
+        return self._like(self._array.astype(dtype), self._rows)
+
+    def copy(self) -> Sealed:
+        """As of an array."""
+        return self._like(self._array.copy(), self._rows)
+
+    def sum(self, axis: Any = None, keepdims: bool = False) -> Sealed:
+        """As of an array."""
+        return cast(Sealed, np.sum(self, axis=axis, keepdims=keepdims))
+
+    def max(self, axis: Any = None, initial: float = -np.inf) -> Sealed:
+        """As of an array; `initial` is the answer where there are no rows."""
+        return cast(Sealed, np.max(self, axis=axis, initial=initial))
+
+    def cumsum(self, axis: Any = None) -> Sealed:
+        """As of an array."""
+        return cast(Sealed, np.cumsum(self, axis=axis))
+
+    def ravel(self) -> Sealed:
+        """As of an array."""
+        return self.reshape(-1)
+
+    def reshape(self, *shape: Any) -> Sealed:
+        """As of an array."""
+        if self._rows is not None and self.ndim > 1:
+            self._refuse("another shape of rows")
+        return self._like(self._array.reshape(*shape), self._rows)
+
+    def __getitem__(self, index: Any) -> Sealed:
+        if isinstance(index, Sealed):
+            if index.dtype == bool or self._rows not in (None, 0):
+                self._refuse(BY_VALUE)
+            return self._like(self._array[index._array], index._rows)
+        return self._like(self._array[index], self._rows_at(index))
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        self._rows_at(index)
+        self._array[index] = opened(value)
+
+    def _rows_at(self, index: Any) -> int | None:
+        """Return the axis of rows of what a public index takes; refuse one of rows."""
+        if self._rows is None:
+            return None
+        parts = list(index) if isinstance(index, tuple) else [index]
+        if Ellipsis in [part for part in parts if part is Ellipsis]:
+            at = next(k for k, part in enumerate(parts) if part is Ellipsis)
+            given = sum(part is not None for part in parts) - 1
+            parts[at : at + 1] = [slice(None)] * (self.ndim - given)
+        axes = [part for part in parts if part is not None]
+        if len(axes) > self._rows and not _is_all(axes[self._rows]):
+            self._refuse(ALONG_ROWS)
+        # Two tables that differ in the number of rows alone.
+        shapes = []
+        for n in (2, 3):
+            shape = list(self._array.shape)
+            shape[self._rows] = n
+            shapes.append(np.broadcast_to(np.int8(0), shape)[index].shape)
+        return next(k for k, (one, other) in enumerate(zip(*shapes, strict=True)) if one != other)
+
+    def __array_ufunc__(
+        self, ufunc: np.ufunc, method: str, *inputs: Any, out: Any = None, **more: Any
+    ) -> Any:
+        if out is not None and not all(isinstance(one, Sealed) for one in out):
+            self._refuse("a plain array as out")
+        if ufunc is np.matmul:
+            rows = self._rows_of_product(*inputs)
+        elif method == "__call__":
+            rows = self._rows_together(inputs)
+        elif method in ("reduce", "accumulate", "reduceat") and inputs[0] is self:
+            rows = self._rows
+            if method == "reduce":
+                rows = self._rows_left(more.get("axis", 0), bool(more.get("keepdims")))
+                if ufunc not in (np.add, np.logical_or, np.logical_and) and "initial" not in more:
+                    self._not_of_rows(f"{ufunc.__name__} of rows, of which there may be none")
+            elif rows is not None and more.get("axis", 0) % self.ndim == rows:
+                self._refuse(ALONG_ROWS)
+        else:
+            self._refuse(f"{ufunc.__name__}.{method}")
+        if out is not None:
+            more["out"] = tuple(one._array for one in out)
+        with np.errstate(all="ignore"):
+            result = getattr(ufunc, method)(*_open_all(inputs), **_open_named(more))
+        if out is not None:
+            return out[0] if len(out) == 1 else out
+        if isinstance(result, tuple):
+            return tuple(self._like(one, rows) for one in result)
+        return self._like(result, rows)
+
+    def __array_function__(
+        self, function: Any, types: Any, inputs: tuple[Any, ...], more: dict[str, Any]
+    ) -> Any:
+        rule = _RULES.get(function)
+        if rule is None:
+            self._refuse(f"np.{function.__name__}, {BY_VALUE}" if function in _BY_VALUE
+                         else f"np.{function.__name__}")  # fmt: skip
+        rows = rule(self, inputs, more)
+        if function in (np.shape, np.ndim, np.size):
+            return getattr(self, function.__name__)
+        with np.errstate(all="ignore"):
+            result = function(*_open_all(inputs), **_open_named(more))
+        return seal(result, self._learner, rows)
+
+    # Where the rows of a result are -------------------------------------------------------
+
+    def _not_of_rows(self, what: str = ALONG_ROWS) -> None:
+        if self._rows is not None:
+            self._refuse(what)
+
+    def _rows_left(self, axis: Any, keepdims: bool) -> int | None:
+        """Return the axis of rows of sums over some axes."""
+        if self._rows is None or axis is None:
+            return None
+        axes = {one % self.ndim for one in (axis if isinstance(axis, tuple) else (axis,))}
+        if self._rows in axes:
+            return None
+        return self._rows if keepdims else self._rows - sum(one < self._rows for one in axes)
+
+    def _rows_together(self, inputs: Any) -> int | None:
+        """Return the axis of rows of what is broadcast together, where others have the length 1."""
+        sealed = [one for one in inputs if isinstance(one, Sealed) and one._rows is not None]
+        if not sealed:
+            return None
+        (place, *others) = {one.ndim - cast(int, one._rows) for one in sealed}
+        if others:
+            self._refuse("rows along two axes")
+        for one in inputs:
+            shape = np.shape(opened(one))
+            has_rows = isinstance(one, Sealed) and one._rows is not None
+            if not has_rows and len(shape) >= place and shape[-place] != 1:
+                self._refuse(ALONG_ROWS)
+        return max(np.ndim(opened(one)) for one in inputs) - place
+
+    def _rows_of_product(self, left: Any, right: Any) -> int | None:
+        """Return the axis of rows of a matrix product."""
+        dims = left.ndim, right.ndim
+        rows = [one._rows if isinstance(one, Sealed) else None for one in (left, right)]
+        inner = dims[0] - 1, max(dims[1] - 2, 0)
+        if any(row is not None for row in rows) and max(dims) > 2:
+            self._refuse("a product of more than two axes")
+        if (rows[0] == inner[0]) != (rows[1] == inner[1]):
+            self._refuse(ALONG_ROWS)
+        if rows[0] is not None and rows[0] != inner[0]:
+            return 0
+        return dims[0] - 1 if rows[1] is not None and rows[1] != inner[1] else None
+
+    # What is a look -------------------------------------------------------------------------
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        self._refuse(f".{name}")
+
+    def __iter__(self) -> Iterator[Any]:
+        self._refuse("iteration")
+
+    def __contains__(self, value: object) -> bool:
+        self._refuse("in")
+
+    def __hash__(self) -> int:
+        self._refuse("hash")
+
+    def __format__(self, spec: str) -> str:
+        self._refuse("format")
+
+
+def _look(name: str) -> Callable[..., Any]:
+    def refused(self: Sealed, *given: Any, **more: Any) -> NoReturn:
+        self._refuse(name)
+
+    return refused
+
+
+for _name in ("bool", "int", "float", "complex", "index", "array", "repr", "str", "reduce_ex",
+              "copy", "deepcopy", "round", "buffer"):  # fmt: skip
+    setattr(Sealed, f"__{_name}__", _look(_name))
+
+
+class Noise(Sealed):
+    """Noise that is charged, for a mechanism."""
+
+    __slots__ = ()
+
+
+def _is_all(part: Any) -> bool:
+    return isinstance(part, slice) and part == slice(None)
+
+
+def _each(self: Sealed, inputs: tuple[Any, ...], more: Mapping[str, Any]) -> int | None:
+    return self._rows_together([one for one in inputs if not isinstance(one, np.dtype | type)])
+
+
+def _summed(self: Sealed, inputs: tuple[Any, ...], more: Mapping[str, Any]) -> int | None:
+    axis = more.get("axis", inputs[1] if len(inputs) > 1 else None)
+    return self._rows_left(axis, bool(more.get("keepdims")))
+
+
+def _largest(self: Sealed, inputs: tuple[Any, ...], more: Mapping[str, Any]) -> int | None:
+    rows = _summed(self, inputs, more)
+    if rows is None and "initial" not in more:
+        self._not_of_rows("the largest of rows, of which there may be none")
+    return rows
+
+
+def _same(self: Sealed, inputs: tuple[Any, ...], more: Mapping[str, Any]) -> int | None:
+    return self._rows
+
+
+def _along(self: Sealed, inputs: tuple[Any, ...], more: Mapping[str, Any]) -> int | None:
+    axis = more.get("axis", -1)
+    if self._rows is not None and (axis is None or axis % self.ndim == self._rows):
+        self._refuse(ALONG_ROWS)
+    return self._rows
+
+
+def _taken(self: Sealed, inputs: tuple[Any, ...], more: Mapping[str, Any]) -> int | None:
+    values, places = inputs
+    if isinstance(values, Sealed):
+        values._not_of_rows()
+    return places._rows if isinstance(places, Sealed) else None
+
+
+def _public(self: Sealed, inputs: tuple[Any, ...], more: Mapping[str, Any]) -> int | None:
+    for one in _leaves((inputs, tuple(more.values()))):
+        one._not_of_rows()
+    return None
+
+
+# Functions whose result has a shape that follows from those of their arguments alone, and where
+# the rows of that are.
+_RULES: dict[Any, Callable[[Sealed, tuple[Any, ...], Mapping[str, Any]], int | None]] = {
+    **dict.fromkeys((np.where, np.clip, np.round, np.nan_to_num), _each),
+    **dict.fromkeys((np.sum, np.mean, np.any, np.all), _summed),
+    **dict.fromkeys((np.max, np.min), _largest),
+    **dict.fromkeys((np.zeros_like, np.ones_like, np.full_like, np.shape, np.ndim, np.size), _same),
+    **dict.fromkeys((np.cumsum, np.diff), _along),
+    np.take: _taken,
+    **dict.fromkeys(
+        (np.concatenate, np.stack, np.column_stack, np.split, np.outer, np.diag, np.reshape,
+         np.ravel, np.transpose, np.sort, np.argsort, np.argmax, np.argmin, np.dot, np.trace),
+        _public,
+    ),
+}  # fmt: skip
+_BY_VALUE = (
+    np.unique, np.nonzero, np.flatnonzero, np.argwhere, np.compress, np.extract, np.trim_zeros,
+    np.bincount, np.histogram, np.delete, np.union1d, np.intersect1d,
+)  # fmt: skip
+
+
+# Who opens ---------------------------------------------------------------------------------------
+
+
+def _leaves(value: Any) -> Iterator[Sealed]:
+    """Yield the sealed arrays of nested tuples and lists."""
+    if isinstance(value, Sealed):
+        yield value
+    elif isinstance(value, (tuple, list)):
+        for one in value:
+            yield from _leaves(one)
+
+
+def opened(value: Any) -> Any:
+    """Return exact values, also in tuples and lists: for curators, kernels, parts and holders."""
+    if isinstance(value, Sealed):
+        return value._array
+    if isinstance(value, tuple) and hasattr(value, "_fields"):
+        return type(value)(*map(opened, value))
+    return type(value)(map(opened, value)) if isinstance(value, (tuple, list)) else value
+
+
+def _open_all(inputs: tuple[Any, ...]) -> list[Any]:
+    return [opened(one) for one in inputs]
+
+
+def _open_named(more: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: opened(one) for name, one in more.items()}
+
+
+def seal(value: Any, learner: str, rows: Any = None) -> Any:
+    """Seal arrays and numbers, also in tuples and lists; `rows` may then be one for each."""
+    if value is None or isinstance(value, Sealed):
+        return value
+    if not isinstance(value, (tuple, list)):
+        return Sealed(value, learner, rows)
+    axes = rows if isinstance(rows, tuple) else (rows,) * len(value)
+    each = [seal(one, learner, axis) for one, axis in zip(value, axes, strict=True)]
+    return type(value)(*each) if hasattr(value, "_fields") else type(value)(each)
+
+
+def kernel(function: Any = None, rows: Any = None) -> Any:
+    """Return a function that opens its arguments and seals what it returns.
+
+    Where nothing is sealed it is the function itself. It may write into sealed arrays alone: of
+    public ones it gets copies. What it returns has a shape that follows from public arguments,
+    but for the rows.
+
+    Parameters
+    ----------
+    function : callable
+        Of arrays, numbers and words, also in tuples; compiled, or in Python.
+    rows : int, None or tuple
+        Which axis of the result is that of rows; of a tuple one for each.
+    """
+    if function is None:
+        return partial(kernel, rows=rows)
+
+    @wraps(function)
+    def run(*given: Any, **more: Any) -> Any:
+        learner = _whose((given, tuple(more.values())))
+        if not learner:
+            return function(*given, **more)
+        arguments = [_lent(one, learner) for one in given]
+        named = {name: _lent(one, learner) for name, one in more.items()}
+        return seal(within(learner, function)(*arguments, **named), learner, rows)
+
+    return run
+
+
+def mechanism(function: Any, released: Any = True, rows: Any = None) -> Any:
+    """Return a compiled loop that adds the curator's noise to its scores, and chooses by that.
+
+    What it returns is open (`released`, of a tuple one for each; the others are sealed), and so is
+    what it writes into public arrays. These are the few loops that the contract has to watch: it
+    reads in their noise what they added to it.
+    """
+
+    @wraps(function)
+    def run(*given: Any, **more: Any) -> Any:
+        everything = given, tuple(more.values())
+        learner = _whose(everything)
+        if not learner:
+            return function(*given, **more)
+        if not any(isinstance(one, Noise) for one in _leaves(everything)):
+            raise SealedError(learner, f"{function.__name__} without the curator's noise")
+        result = within(learner, function)(*_open_all(given), **_open_named(more))
+        if not isinstance(released, tuple):
+            return result
+        axes = rows if isinstance(rows, tuple) else (rows,) * len(released)
+        return tuple(
+            one if out else seal(one, learner, axis)
+            for one, out, axis in zip(result, released, axes, strict=True)
+        )
+
+    return run
+
+
+def _whose(value: Any) -> str:
+    first = next(_leaves(value), None)
+    return "" if first is None else first._learner
+
+
+def within(learner: str, function: Function) -> Function:
+    """Return a function of open values whose errors and warnings do not tell of them."""
+
+    @wraps(function)
+    def run(*given: Any, **more: Any) -> Any:
+        if not learner:
+            return function(*given, **more)
+        with np.errstate(all="ignore"):
+            try:
+                return function(*given, **more)
+            except Exception as error:
+                failed = f"{function.__name__} ends with {type(error).__name__}"
+        raise SealedError(learner, failed, "with epsilon = inf, where nothing is, it is said")
+
+    return cast(Function, run)
+
+
+def _lent(value: Any, learner: str) -> Any:
+    """Return an argument of a kernel: sealed arrays open, copies of others."""
+    if isinstance(value, Sealed):
+        return value._array
+    if isinstance(value, np.ndarray):
+        return value.copy()
+    if isinstance(value, tuple) and hasattr(value, "_fields"):
+        return type(value)(*(_lent(one, learner) for one in value))
+    if isinstance(value, (tuple, list)):
+        return type(value)(_lent(one, learner) for one in value)
+    if value is None or isinstance(value, (bool, int, float, str, np.generic)) or callable(value):
+        return value
+    raise SealedError(learner, f"a {type(value).__name__} handed to a kernel", "give it arrays")
+
+
+class SealedRecords(Records):
+    """Records that are sealed; how many there are is public, but for `_n` of None."""
+
+    _n: int | None
+    _learner: str
+
+    @property
+    def learner(self) -> str:
+        """In whose fit they are sealed."""
+        return self._learner
+
+    @property
+    def n(self) -> int:
+        """Number of records."""
+        if self._n is None:
+            raise SealedError(self._learner, NUMBER)
+        return self._n
+
+    def _replace(self, **changes: Any) -> SealedRecords:
+        return sealed_records(super()._replace(**changes), self._learner, self._n)
+
+
+def sealed_records(records: Records, learner: str, n: int | None) -> SealedRecords:
+    """Seal records for the fit of a learner; `n` is their number where it is public."""
+    codes, labels, counts, n_bins = records
+    made = SealedRecords(seal(codes, learner, 0), seal(labels, learner, 0),
+                         seal(counts, learner, 0), n_bins)  # fmt: skip
+    made._n, made._learner = n, learner
+    return made
+
+
+def refuse_kept(model: Any, learner: str) -> None:
+    """Refuse a fitted model on which a sealed value is left."""
+    for name, value in vars(model).items():
+        if (kept := _kept(value)) is not None:
+            raise SealedError(learner, f"{name} of the fitted model holds {kept.dtype} values")
+
+
+def _kept(value: Any) -> Sealed | None:
+    """Return a sealed value that something holds, also in attributes and containers; or None."""
+    left, seen = [value], set()
+    while left:
+        one = left.pop()
+        if isinstance(one, Sealed):
+            return one
+        if id(one) in seen or isinstance(one, (str, bytes, int, float)):
+            continue
+        seen.add(id(one))
+        if isinstance(one, Mapping):
+            left += [*one.keys(), *one.values()]
+        elif isinstance(one, (tuple, list, set)):
+            left += one
+        elif isinstance(one, np.ndarray):
+            left += one.ravel().tolist() if one.dtype == object else []
+        elif hasattr(one, "__dict__") and not isinstance(one, type):
+            left += vars(one).values()
+    return None
+
+
+def public_rows(value: Any) -> Any:
+    """Return exact values whose rows may be told; refuse others."""
+    if isinstance(value, Sealed):
+        value._not_of_rows("numbers by row, whose length tells how many records are alike")
+    return opened(value)
