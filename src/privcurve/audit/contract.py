@@ -49,6 +49,7 @@ from privcurve.privacy.budget import ADD_REMOVE, PRIVATE_COLUMNS, REPLACE_ONE, w
 from privcurve.privacy.curator import ROUNDING, Curator, DoorError
 from privcurve.privacy.ledger import LedgerEntry, PrivacyStatement
 from privcurve.privacy.mechanisms import GAUSSIAN, OBJECTIVES
+from privcurve.privacy.sealed import SealedError
 
 # What a sum of rounded numbers may exceed its bound by.
 TOLERANCE = 1e-6
@@ -201,7 +202,7 @@ def _trained(case: Case, side: Records, curator: Replay) -> CodedClassifier | Ex
         model = train(case, side, curator)
     except BreachError:
         raise
-    except DoorError as error:
+    except (DoorError, SealedError) as error:
         raise BreachError(CHARGE, str(error)) from error
     except Exception as error:
         return error
@@ -423,7 +424,7 @@ def _check_noise(case: Case, seed: int) -> None:
             break
         except ValueError as error:
             why = f"no table could be trained on for real: {error}"
-        except DoorError as error:
+        except (DoorError, SealedError) as error:
             raise BreachError(CHARGE, f"in a real fit: {error}") from error
         except Exception as error:
             raise BreachError(CONTROL, f"a real fit ends with {_said(error)}", table) from error

@@ -9,11 +9,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from privcurve.coding import Floats, Ints, Records
+from privcurve.coding import Floats, Ints, Records, Signs
 from privcurve.kernels.boosted_trees import (
     BEST,
     DRAWN,
     NOISY,
+    Growth,
     Weighted,
     begin_tree,
     draw_tree,
@@ -30,7 +31,7 @@ from privcurve.kernels.m_alpha import (
 from privcurve.kernels.trees.form import bin_codes
 from privcurve.learners.base import BUDGET, PrivateClassifier
 from privcurve.learners.shared.checks import require
-from privcurve.learners.shared.tree_sums import TreeSumClassifier, shrunk
+from privcurve.learners.shared.tree_sums import TreeSumClassifier, by_leaf, shrunk
 from privcurve.privacy.accountants.compose import ADAPTIVE, BASIC, GAUSSIAN, ZCDP_CKS
 from privcurve.privacy.budget import CERTIFIED, PUBLISHED, is_private
 from privcurve.privacy.calibration.bdpe import CONSTANT, EXACT, LEAVES, OF_LINKS, OF_NODE, published
@@ -38,6 +39,7 @@ from privcurve.privacy.curator import Call, Curator
 from privcurve.privacy.ledger import PrivacyStatement
 from privcurve.privacy.mechanisms import EXPONENTIAL, NOISY_LABEL, PERMUTE_AND_FLIP
 from privcurve.privacy.noise import Announced, noise_of
+from privcurve.privacy.sealed import WHOLE, kernel, mechanism, take
 from privcurve.privacy.sensitivity.counts import (
     ensemble_weight_bound,
     histogram_l1,
@@ -75,6 +77,29 @@ IN_WEIGHTS = "in units of the largest weight of the round"
 OF_ERROR = "tree {}: error before level {}, " + IN_WEIGHTS
 OF_SPLITS = "tree {}: splits of level {}, all nodes, " + IN_WEIGHTS
 OF_LEAVES = "tree {}: {} of all leaves, " + IN_WEIGHTS
+
+
+# Trees choose by noise inside the loop; the leaves of rows stay sealed.
+grown = mechanism(grow_tree, released=False, rows=0)
+begun = kernel(begin_tree, rows=WHOLE)
+error = kernel(Growth.error)
+ended = kernel(leaves_of, rows=0)
+
+
+@mechanism
+def grown_level(splits: Ints, tree: Growth, level: int, *given: Any) -> None:
+    """Grow a level of a tree; its questions are released."""
+    grow_level(tree, level, *given)
+    splits[:] = tree.splits
+
+
+@kernel(rows=0)
+def weighed(scores: Floats, signs: Signs, alpha: float, bound: float) -> Floats:
+    """Return the weight of a record of each row, which is no larger than its bound."""
+    weights = record_weights(scores, signs, alpha)
+    if weights.max() > bound * (1 + 1e-12):
+        raise AssertionError(f"a record weighs {weights.max()}, more than {bound}")
+    return weights
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -250,18 +275,16 @@ class BDPEClassifier(TreeSumClassifier, PrivateClassifier):
         self._begin(depth, records.n)
         self.leverages_ = np.zeros(n_trees)
         self.alphas_ = np.tile(self._level_alphas(), (n_trees, 1))
-        scores, reach = np.zeros(len(signs)), 0.0
+        scores, reach = np.zeros_like(signs, dtype=np.float64), 0.0
         for t in range(n_trees):
-            weights = record_weights(scores, signs, alpha)
             bound = ensemble_weight_bound(reach, alpha)
-            if weights.max() > bound * (1 + 1e-12):
-                raise AssertionError(f"a record weighs {weights.max()}, more than {bound}")
-            weights *= counts
+            weights = counts * weighed(scores, signs, alpha, bound)
             data = Weighted(bins, labels, weights, self._bin_starts())
             leaves = self._grow(t, data, bound, curator)
-            votes, beta = self._vote(t, *data.by_leaf(leaves, 2**depth), bound, curator)
+            positive, negative = by_leaf(data, leaves, 2**depth)
+            votes, beta = self._vote(t, positive, negative, bound, curator)
             self.leaf_values_[t], self.leverages_[t] = votes, beta
-            scores += beta * votes[leaves]
+            scores += beta * take(votes, leaves)
             reach += abs(beta) * float(np.abs(votes).max())
         self._count_questions()
 
@@ -292,20 +315,24 @@ class BDPEClassifier(TreeSumClassifier, PrivateClassifier):
         scales = np.array([calls[2**level - 1].scale * bound for level in range(len(alphas))])
         if self.calibrate_alpha != RELEASED:
             by_error = self.calibrate_alpha == EXACT
-            return np.asarray(grow_tree(
+            leaves: Ints = grown(
                 splits, data, restrict, alphas, by_error, chooses, scales, slope, noise, coins
-            ))  # fmt: skip
-        tree, root = begin_tree(splits, data, restrict), 0.0
+            )
+            return leaves
+        tree, root = begun(splits, data, restrict), 0.0
         for level in range(len(alphas)):
             call = curator.call(OF_ERROR.format(t + 1, level + 1)).scaled(weight_bound)
-            seen = curator.number(call, tree.error(level))
+            seen = curator.number(call, error(tree, level))
             root = seen if level == 0 else root
             if root > 0:
                 alphas[level] *= min(max(seen / root, 0.0), 1.0)
             alpha = float(alphas[level])
             scale = scales[level] * self._sensitivity(n, alpha)
-            grow_level(tree, level, data, alpha, False, chooses, scale, slope, noise, coins)
-        return np.asarray(leaves_of(tree))
+            grown_level(
+                splits, tree, level, data, alpha, False, chooses, scale, slope, noise, coins
+            )
+        leaves = ended(tree)
+        return leaves
 
     def _node_calls(self, t: int, curator: Curator) -> list[Call]:
         """Return the call of each inner node of tree t."""

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from privcurve.coding import Bools, Floats, Ints, Records, Signs
-from privcurve.kernels.brc import positive_rows, project_rows
+from privcurve.kernels.brc import project_rows
 from privcurve.learners.base import PrivateClassifier
 from privcurve.learners.shared.half_spaces import (
     HalfSpace,
@@ -17,6 +17,7 @@ from privcurve.learners.shared.half_spaces import (
     PrivateWeights,
     Vote,
     private_vote,
+    sides,
 )
 from privcurve.learners.shared.log_odds import perturbed_logistic
 from privcurve.learners.shared.roles import Roles
@@ -25,9 +26,12 @@ from privcurve.privacy.budget import is_private
 from privcurve.privacy.calibration.brc import BRCNoise, PeopleNoise, people_noise
 from privcurve.privacy.curator import Call, Curator
 from privcurve.privacy.ledger import PrivacyStatement
+from privcurve.privacy.sealed import kernel
 
 # Algorithm 1's error, kept where its logarithm is finite.
 SMALLEST_ERROR = 1e-9
+
+projected = kernel(project_rows, rows=1)
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -163,9 +167,9 @@ class _RandomHalfSpaces:
         drawn = learner.intercept in ("uniform", "threshold")
         self._intercepts = coins.uniform(-1, 1, shape[0]) if drawn else np.zeros(shape[0])
         if self._chooses:
-            self._sums = project_rows(points, self._coefficients)
+            self._sums = projected(points, self._coefficients)
         else:
-            self._sides = positive_rows(points, self._coefficients, self._intercepts)
+            self._sides = sides(points, self._coefficients, self._intercepts)
 
     def propose(self, t: int, alphas: Sequence[float], weights: PrivateWeights) -> HalfSpace:
         if self._chooses:
@@ -182,14 +186,8 @@ class _RandomHalfSpaces:
     def _choose(self, t: int, call: Call, weights: PrivateWeights) -> float:
         """Draw a threshold on [−R, R] with density ∝ e^{η·utility}."""
         reach = float(np.abs(self._coefficients[t]).sum())
-        sums = self._sums[t]
-        order = np.argsort(sums, kind="stable")
-        mass, positive = weights.mass[order], self._positive[order]
-        # As the threshold passes a row, the row's side turns negative.
-        turned = np.cumsum(np.where(positive, mass, -mass))
-        missed = np.concatenate([[0], turned]) + mass[~positive].sum()
-        ends = np.concatenate([[-reach], np.clip(sums[order], -reach, reach), [reach]])
-        return self._curator.threshold(call, ends, weights.utility(missed))
+        pieces = weights.utility(self._sums[t], self._positive, reach)
+        return self._curator.threshold(call, *pieces)
 
 
 def _adaboost(
@@ -210,6 +208,19 @@ def _adaboost(
         weights /= weights.max()
         votes.append(private_vote(space, alpha))
     return votes
+
+
+@kernel(rows=0)
+def with_ones(points: Floats) -> Floats:
+    """Return points as rows, with a 1 at the end of each."""
+    return np.column_stack([points.T, np.ones(points.shape[1])])
+
+
+@kernel(rows=0)
+def above_zero(rows: Floats, coefficients: Floats) -> Bools:
+    """Return which rows have a score above 0."""
+    positive: Bools = rows @ coefficients > 0
+    return positive
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -266,7 +277,7 @@ class _LearnedHalfSpaces:
         self, noise: PeopleNoise, points: Floats, signs: Signs, counts: Ints, curator: Curator
     ) -> None:
         self._noise = noise
-        self._rows = np.column_stack([points.T, np.ones(len(signs))])
+        self._rows = with_ones(points)
         self._signs = signs
         self._counts = counts
         self._curator = curator
@@ -282,7 +293,8 @@ class _LearnedHalfSpaces:
             weights=released,
             penalty=self._penalty,
         )
-        return HalfSpace(coefficients[:-1], float(coefficients[-1]), self._rows @ coefficients > 0)
+        positive = above_zero(self._rows, coefficients)
+        return HalfSpace(coefficients[:-1], float(coefficients[-1]), positive)
 
     def _given(self, t: int, weights: Floats) -> Floats:
         """Return the total weight of each row, its records' weights with noise if published."""

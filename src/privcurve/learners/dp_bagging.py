@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
-from privcurve.coding import Codes, Floats, Ints, Records, Signs, bin_starts
+from privcurve.coding import Bools, Codes, Floats, Ints, Records, Signs, bin_starts
 from privcurve.kernels.dp_bagging import add_votes
 from privcurve.learners.base import PrivateClassifier
 from privcurve.learners.shared.log_odds import OneHotClassifier
+from privcurve.learners.shared.tree_sums import places_of
 from privcurve.privacy.budget import is_private
 from privcurve.privacy.curator import Curator
 from privcurve.privacy.noise import Announced
+from privcurve.privacy.sealed import kernel, mechanism
 from privcurve.privacy.sensitivity.counts import VOTES_MARGIN
 
 # A teacher of fewer records knows nothing: small data get fewer teachers. Their number is
@@ -24,6 +27,23 @@ N_PASSES = 10
 
 # What a call releases.
 ANSWER = "answer {} of the teachers"
+
+
+@kernel
+def voted(
+    codes: Codes, signs: Signs, order: Ints, ends: Ints, bin_starts: Ints, pool: Codes
+) -> Ints:
+    """Return the votes of the teachers of a partition on each row of the pool."""
+    votes = np.zeros(len(pool), dtype=np.int64)
+    add_votes(codes, signs, order, ends, bin_starts, N_PASSES, pool, votes)
+    return votes
+
+
+@mechanism
+def answered(noise: Floats, scores: Floats) -> Bools:
+    """Answer by the sign of scores with noise."""
+    noise += scores
+    return noise > 0
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -94,31 +114,30 @@ class DPBaggingClassifier(OneHotClassifier, PrivateClassifier):
         )
 
     def _release(self, records: Records, curator: Curator) -> None:
-        codes, signs, counts, _ = records
-        coins = curator.coins if is_private(self.epsilon) else np.random.default_rng(0)
-        places = np.repeat(np.arange(len(signs)), counts)
-        drawn = coins.integers(self.n_bins_, size=(int(self.n_queries), codes.shape[1]))
-        pool = drawn.astype(codes.dtype)
-        margins = self._margins(codes, signs, places, pool, coins)
-        if is_private(self.epsilon):
+        private = is_private(self.epsilon)
+        coins = curator.coins if private else np.random.default_rng(0)
+        drawn = coins.integers(self.n_bins_, size=(int(self.n_queries), len(self.n_bins_)))
+        pool = drawn.astype(records.codes.dtype)
+        margins = self._margins(records, pool, curator.shuffled if private else coins.permutation)
+        if private:
             calls = [curator.call(ANSWER.format(q)) for q in range(1, len(pool) + 1)]
-            noise = curator.noise(calls, margins.shape)
-            noise += margins / calls[0].scale
-            margins = noise
-        self._regress(pool, np.where(margins > 0, 1, -1).astype(np.int8))
+            positive = answered(curator.noise(calls, margins.shape), margins / calls[0].scale)
+        else:
+            positive = margins > 0
+        self._regress(pool, np.where(positive, 1, -1).astype(np.int8))
         self.n_records_ = records.n
 
-    def _margins(
-        self, codes: Codes, signs: Signs, records: Ints, pool: Codes, coins: np.random.Generator
-    ) -> Floats:
+    def _margins(self, records: Records, pool: Codes, shuffled: Callable[[Ints], Ints]) -> Floats:
         """Return, for each row of the pool, votes for + less votes for −, divided by k."""
         n_partitions = int(self.n_partitions)
-        n_teachers = max(1, min(int(self.n_teachers), len(records) // FEWEST_RECORDS))
+        n_teachers = max(1, min(int(self.n_teachers), records.n // FEWEST_RECORDS))
         starts = bin_starts(self.n_bins_)
         share = np.arange(1, n_teachers + 1) / n_teachers
-        ends = np.rint(len(records) * share).astype(np.int64)
+        ends = np.rint(records.n * share).astype(np.int64)
+        codes, signs, counts, _ = records
+        places = places_of(counts)
         votes = np.zeros(len(pool), dtype=np.int64)
         for _ in range(n_partitions):
-            order = coins.permutation(records)
-            add_votes(codes, signs, order, ends, starts, N_PASSES, pool, votes)
+            order = shuffled(places)
+            votes = votes + voted(codes, signs, order, ends, starts, pool)
         return votes / n_partitions

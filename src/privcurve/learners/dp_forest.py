@@ -11,7 +11,7 @@ from privcurve.kernels.boosted_trees import Weighted, draw_tree
 from privcurve.kernels.trees.form import bin_codes
 from privcurve.learners.base import PrivateClassifier
 from privcurve.learners.shared.chances import succession
-from privcurve.learners.shared.tree_sums import TreeSumClassifier, shrunk
+from privcurve.learners.shared.tree_sums import TreeSumClassifier, by_leaf, shrunk
 from privcurve.privacy.budget import ADD_REMOVE, CERTIFIED, PUBLISHED
 from privcurve.privacy.curator import Call, Curator
 from privcurve.privacy.mechanisms import NOISY_LABEL
@@ -115,9 +115,9 @@ class DPForestClassifier(TreeSumClassifier, PrivateClassifier):
         data = Weighted(bin_codes(codes, self.n_bins_), labels, weights, starts)
         for t in range(n_trees):
             draw_tree(starts, self.calibration == CERTIFIED, curator.coins, self.splits_[t])
-            by_label = data.by_leaf(self._leaves(data.bins, t), 2**depth)
+            positive, negative = by_leaf(data, self._leaves(data.bins, t), 2**depth)
             call = curator.call(f"tree {t + 1}: {what} of all leaves")
-            self.leaf_values_[t] = self._vote(*by_label, call, curator)
+            self.leaf_values_[t] = self._vote(positive, negative, call, curator)
         self._count_questions()
 
     def _vote(self, positive: Floats, negative: Floats, call: Call, curator: Curator) -> Floats:

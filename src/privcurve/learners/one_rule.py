@@ -14,9 +14,14 @@ from privcurve.kernels.lazybb_rules import boost, count_votes, vote_table
 from privcurve.kernels.packing import PackedRows, pack
 from privcurve.learners.base import PrivateClassifier
 from privcurve.learners.shared.checks import all_between, require
-from privcurve.learners.shared.voting import VotingClassifier
+from privcurve.learners.shared.voting import VotingClassifier, checked
 from privcurve.privacy.calibration.one_rules import OneRuleNoise, lazybb_one_rule
 from privcurve.privacy.curator import Curator, call_of
+from privcurve.privacy.sealed import WHOLE, kernel
+
+# How columns are packed follows from the records.
+packed = kernel(pack, rows=WHOLE)
+picked = checked(boost)
 
 
 class Vote(NamedTuple):
@@ -132,7 +137,7 @@ class OneRules:
     def prepare(self, records: Records) -> RuleRows:
         """Pack the rows."""
         codes, signs, counts, n_bins = records
-        return RuleRows(pack(codes, n_bins), signs > 0, counts, 2 * int(n_bins.sum()) + 2)
+        return RuleRows(packed(codes, n_bins), signs > 0, counts, 2 * int(n_bins.sum()) + 2)
 
     def plan(self, learner: Any, setting: Mapping[str, Any]) -> RulePlan:
         """Calibrate."""
@@ -140,14 +145,15 @@ class OneRules:
 
     def train(
         self, rows: RuleRows, plan: RulePlan, curator: Curator, begin: Ints | None = None
-    ) -> tuple[Ints, float]:
+    ) -> Ints:
         """Pick a literal in each round."""
         calls = [call_of(entry, plan.noise.mechanism) for entry in plan.noise.statement.ledger]
         noise = curator.noise(calls, (len(calls), rows.n_literals)) if calls else None
-        return boost(
+        picks: Ints = picked(
             rows.packed, rows.positive, rows.counts, plan.density, plan.learning_rate,
             plan.noise.rates, plan.noise.normalise, noise, begin,
         )  # fmt: skip
+        return picks
 
     def attributes(self, released: Ints, n_bins: Ints) -> Mapping[str, Any]:
         """Return the picks and the model that they make."""

@@ -21,12 +21,14 @@ from privcurve.kernels.lazybb_trees import (
 from privcurve.kernels.trees.form import Trees, add_trees, bin_codes, ranges
 from privcurve.learners.base import PrivateClassifier
 from privcurve.learners.shared.checks import all_between, require
-from privcurve.learners.shared.voting import VotingClassifier
+from privcurve.learners.shared.voting import VotingClassifier, checked
 from privcurve.privacy.budget import PUBLISHED
 from privcurve.privacy.calibration.trees import TreeNoiseRates, lazybb_trees
 from privcurve.privacy.curator import Curator, call_of
 
 EQUALITY = "equality"
+
+grown = checked(boost_trees)
 
 
 @dataclass(frozen=True)
@@ -279,14 +281,15 @@ class TopDownTrees:
 
     def train(
         self, rows: BinnedRows, plan: TreePlan, curator: Curator, begin: Ints | None = None
-    ) -> tuple[Forest, float]:
+    ) -> Forest:
         """Grow a tree in each round."""
-        return boost_trees(
+        forest: Forest = grown(
             rows, plan.density, plan.learning_rate,
             plan.depth, plan.n_splits, plan.thresholds, plan.criterion,
             plan.noise.rates, plan.noise.label_rates, plan.noise.rules, plan.noise.normalise,
             tree_noise(plan, int(rows.n_bins.sum()), curator), begin,
         )  # fmt: skip
+        return forest
 
     def attributes(self, released: Forest, n_bins: Ints) -> Mapping[str, Any]:
         """Return the model."""

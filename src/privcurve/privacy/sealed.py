@@ -26,6 +26,7 @@ REMEDY = (
     "ask the curator (numbers, choose, signs), or compute with it in a kernel "
     "(privcurve.privacy.sealed.kernel)"
 )
+WHOLE = "whole"
 BY_VALUE = "a result whose shape follows from values"
 ALONG_ROWS = "a public array, or a place, along the rows"
 
@@ -154,19 +155,21 @@ class Sealed(np.lib.mixins.NDArrayOperatorsMixin):
         if self._rows is None:
             return None
         parts = list(index) if isinstance(index, tuple) else [index]
-        if Ellipsis in [part for part in parts if part is Ellipsis]:
-            at = next(k for k, part in enumerate(parts) if part is Ellipsis)
+        at = next((k for k, part in enumerate(parts) if part is Ellipsis), None)
+        if at is not None:
             given = sum(part is not None for part in parts) - 1
             parts[at : at + 1] = [slice(None)] * (self.ndim - given)
-        axes = [part for part in parts if part is not None]
-        if len(axes) > self._rows and not _is_all(axes[self._rows]):
-            self._refuse(ALONG_ROWS)
+        places = [k for k, part in enumerate(parts) if part is not None]
+        if len(places) > self._rows:
+            if not isinstance(parts[places[self._rows]], slice):
+                self._refuse(ALONG_ROWS)
+            parts[places[self._rows]] = slice(None)
         # Two tables that differ in the number of rows alone.
         shapes = []
         for n in (2, 3):
             shape = list(self._array.shape)
             shape[self._rows] = n
-            shapes.append(np.broadcast_to(np.int8(0), shape)[index].shape)
+            shapes.append(np.broadcast_to(np.int8(0), shape)[tuple(parts)].shape)
         return next(k for k, (one, other) in enumerate(zip(*shapes, strict=True)) if one != other)
 
     def __array_ufunc__(
@@ -293,10 +296,6 @@ class Noise(Sealed):
     __slots__ = ()
 
 
-def _is_all(part: Any) -> bool:
-    return isinstance(part, slice) and part == slice(None)
-
-
 def _each(self: Sealed, inputs: tuple[Any, ...], more: Mapping[str, Any]) -> int | None:
     return self._rows_together([one for one in inputs if not isinstance(one, np.dtype | type)])
 
@@ -324,13 +323,6 @@ def _along(self: Sealed, inputs: tuple[Any, ...], more: Mapping[str, Any]) -> in
     return self._rows
 
 
-def _taken(self: Sealed, inputs: tuple[Any, ...], more: Mapping[str, Any]) -> int | None:
-    values, places = inputs
-    if isinstance(values, Sealed):
-        values._not_of_rows()
-    return places._rows if isinstance(places, Sealed) else None
-
-
 def _public(self: Sealed, inputs: tuple[Any, ...], more: Mapping[str, Any]) -> int | None:
     for one in _leaves((inputs, tuple(more.values()))):
         one._not_of_rows()
@@ -345,7 +337,6 @@ _RULES: dict[Any, Callable[[Sealed, tuple[Any, ...], Mapping[str, Any]], int | N
     **dict.fromkeys((np.max, np.min), _largest),
     **dict.fromkeys((np.zeros_like, np.ones_like, np.full_like, np.shape, np.ndim, np.size), _same),
     **dict.fromkeys((np.cumsum, np.diff), _along),
-    np.take: _taken,
     **dict.fromkeys(
         (np.concatenate, np.stack, np.column_stack, np.split, np.outer, np.diag, np.reshape,
          np.ravel, np.transpose, np.sort, np.argsort, np.argmax, np.argmin, np.dot, np.trace),
@@ -373,7 +364,7 @@ def _leaves(value: Any) -> Iterator[Sealed]:
 def opened(value: Any) -> Any:
     """Return exact values, also in tuples and lists: for curators, kernels, parts and holders."""
     if isinstance(value, Sealed):
-        return value._array
+        return value._array.item() if value.dtype == object else value._array
     if isinstance(value, tuple) and hasattr(value, "_fields"):
         return type(value)(*map(opened, value))
     return type(value)(map(opened, value)) if isinstance(value, (tuple, list)) else value
@@ -391,6 +382,10 @@ def seal(value: Any, learner: str, rows: Any = None) -> Any:
     """Seal arrays and numbers, also in tuples and lists; `rows` may then be one for each."""
     if value is None or isinstance(value, Sealed):
         return value
+    if rows == WHOLE:
+        box = np.empty((), dtype=object)
+        box[()] = value
+        return Sealed(box, learner)
     if not isinstance(value, (tuple, list)):
         return Sealed(value, learner, rows)
     axes = rows if isinstance(rows, tuple) else (rows,) * len(value)
@@ -410,7 +405,8 @@ def kernel(function: Any = None, rows: Any = None) -> Any:
     function : callable
         Of arrays, numbers and words, also in tuples; compiled, or in Python.
     rows : int, None or tuple
-        Which axis of the result is that of rows; of a tuple one for each.
+        Which axis of the result is that of rows; of a tuple one for each. `WHOLE`: its shapes
+        follow from values too, so that it is sealed as one.
     """
     if function is None:
         return partial(kernel, rows=rows)
@@ -425,6 +421,10 @@ def kernel(function: Any = None, rows: Any = None) -> Any:
         return seal(within(learner, function)(*arguments, **named), learner, rows)
 
     return run
+
+
+# The values at the places of rows.
+take = kernel(np.take, rows=0)
 
 
 def mechanism(function: Any, released: Any = True, rows: Any = None) -> Any:
@@ -445,7 +445,7 @@ def mechanism(function: Any, released: Any = True, rows: Any = None) -> Any:
             raise SealedError(learner, f"{function.__name__} without the curator's noise")
         result = within(learner, function)(*_open_all(given), **_open_named(more))
         if not isinstance(released, tuple):
-            return result
+            return result if released else seal(result, learner, rows)
         axes = rows if isinstance(rows, tuple) else (rows,) * len(released)
         return tuple(
             one if out else seal(one, learner, axis)
@@ -480,7 +480,7 @@ def within(learner: str, function: Function) -> Function:
 def _lent(value: Any, learner: str) -> Any:
     """Return an argument of a kernel: sealed arrays open, copies of others."""
     if isinstance(value, Sealed):
-        return value._array
+        return opened(value)
     if isinstance(value, np.ndarray):
         return value.copy()
     if isinstance(value, tuple) and hasattr(value, "_fields"):

@@ -13,7 +13,7 @@ from privcurve.coding import Floats, Records
 from privcurve.kernels.dpboost import grow_tree
 from privcurve.kernels.trees.form import Ranges, Trees, add_trees, bin_codes
 from privcurve.learners.base import PrivateClassifier
-from privcurve.learners.shared.tree_sums import TreeSumClassifier
+from privcurve.learners.shared.tree_sums import TreeSumClassifier, places_of
 from privcurve.privacy.calibration.dpboost import (
     GEOMETRIC,
     GRADIENT_BOUND,
@@ -24,11 +24,24 @@ from privcurve.privacy.calibration.dpboost import (
 )
 from privcurve.privacy.curator import Call, Curator, call_of
 from privcurve.privacy.ledger import PrivacyStatement
+from privcurve.privacy.sealed import kernel, mechanism
 
 THRESHOLD = "threshold"
 
 # Mean labels beyond this are taken as this: no probability is below 1/20.
 SUREST = 0.9
+
+
+# A tree chooses by noise inside the loop; the sums of its leaves stay sealed.
+grown = mechanism(grow_tree, released=(False, False))
+added = kernel(add_trees)
+
+
+@kernel(rows=(0, 0))
+def kept(bins: NDArray[Any], gradients: Floats) -> tuple[NDArray[Any], Floats]:
+    """Leave out records with too large a gradient: each record's own one decides."""
+    taken = np.abs(gradients) <= GRADIENT_BOUND
+    return bins[taken], gradients[taken]
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -133,8 +146,8 @@ class DPBoostClassifier(TreeSumClassifier, PrivateClassifier):
         codes, signs, counts, n_bins = records
         all_bins = bin_codes(codes, n_bins)
         n_trees, per_ensemble = int(self.n_trees), self._per_ensemble()
-        places = np.repeat(np.arange(len(signs)), counts)
-        ends = chunk_ends(len(places), per_ensemble, self.learning_rate, self.chunks)
+        places = places_of(counts)
+        ends = chunk_ends(records.n, per_ensemble, self.learning_rate, self.chunks)
         bounds = leaf_bounds(n_trees, self.learning_rate)
         sensitivities = leaf_l1(n_trees, self.learning_rate, self.regularisation, self.calibration)
         trees = self._trees()
@@ -142,21 +155,18 @@ class DPBoostClassifier(TreeSumClassifier, PrivateClassifier):
         for t in range(n_trees):
             j = t % per_ensemble
             if j == 0:
-                order = curator.coins.permutation(places)
+                order = curator.shuffled(places)
                 shuffled, shuffled_signs = all_bins[order], signs[order]
                 *levels, of_leaves = calls[t // per_ensemble]
                 nodes = np.repeat(np.array(levels, dtype=object), 2 ** np.arange(len(levels)))
             chunk = slice(ends[j - 1] if j else 0, ends[j])
             bins = shuffled[chunk]
-            scores = np.zeros((len(bins), 1))
-            add_trees(bins, trees.some(0, t), self._tree_values()[:t], scores)
-            gradients = scores[:, 0] - shuffled_signs[chunk]
-            # Each record's own gradient decides, so a filtered one is merely absent.
-            taken = np.abs(gradients) <= GRADIENT_BOUND
-            gradients = gradients[taken]
+            scores = np.zeros_like(bins[:, :1], dtype=np.float64)
+            added(bins, trees.some(0, t), self._tree_values()[:t], scores)
+            bins, gradients = kept(bins, scores[:, 0] - shuffled_signs[chunk])
             noise = curator.noise(nodes, shape)
             values = self._grow(
-                bins[taken], gradients, np.ones(len(gradients)), t, levels[0].scale, noise, trees
+                bins, gradients, np.ones_like(gradients), t, levels[0].scale, noise, trees
             )
             values = np.clip(values, -bounds[t], bounds[t])
             assert of_leaves.entry is not None
@@ -192,7 +202,7 @@ class DPBoostClassifier(TreeSumClassifier, PrivateClassifier):
     ) -> Floats:
         """Choose the splits of tree t; return its leaf values, unclipped."""
         questions = Ranges(*(part[t] for part in trees[:3]))
-        sums, totals = grow_tree(
+        sums, totals = grown(
             bins, gradients, weights, self._bin_starts(), int(self.max_depth),
             self._thresholds(), float(self.regularisation), scale, noise, self.splits_[t],
             questions,

@@ -19,6 +19,7 @@ from privcurve.learners.shared.staged import StagedClassifier
 from privcurve.learners.shared.threads import one_thread
 from privcurve.privacy.calibration.brc import EDGE, BRCNoise
 from privcurve.privacy.curator import Curator
+from privcurve.privacy.sealed import kernel
 
 
 class PrivateWeights:
@@ -33,7 +34,7 @@ class PrivateWeights:
         self._noise = noise
         self._unit = 1 << weight_bits(noise.n, noise.largest)
         self._caps = math.ceil(noise.smallest * self._unit), math.floor(noise.largest * self._unit)
-        self._each = np.full(len(counts), self._unit, dtype=np.int64)
+        self._each: Ints = np.full_like(counts, self._unit)
 
     @property
     def each(self) -> Floats:
@@ -47,25 +48,56 @@ class PrivateWeights:
 
     def estimate(self, wrong: Bools) -> float:
         """Return the exact weighted error (or edge) of a classifier, by the rows it gets wrong."""
-        missed, total = (int(part) for part in weighted_sums(self._each, self._counts, wrong))
-        if self._noise.estimate == EDGE:
-            return (total - 2 * missed) / (2 * self._unit * self._noise.n)
-        return missed / total
+        edge = self._noise.estimate == EDGE
+        exact: float = _error(self._each, self._counts, wrong, edge, 2 * self._unit * self._noise.n)
+        return exact
 
-    def utility(self, missed: Ints) -> Floats:
-        """Return by how much classifiers are better or worse than a coin: |½ − error|, or |edge|.
+    def utility(self, sums: Floats, positive: Bools, reach: float) -> tuple[Floats, Floats]:
+        """Return pieces of [−R, R], and by how much thresholds on them are better than a coin.
 
-        In the unit of what is estimated, so that it has the sensitivity of an estimate.
+        Or worse: |½ − error|, or |edge|, in the unit of what is estimated, so that it has the
+        sensitivity of an estimate.
         """
-        total = int(self.mass.sum())
-        if self._noise.estimate == EDGE:
-            return np.abs((total - 2 * missed) / (2 * self._unit * self._noise.n))
-        return np.abs(0.5 - missed / total)
+        edge = self._noise.estimate == EDGE
+        unit = 2 * self._unit * self._noise.n
+        found: tuple[Floats, Floats] = _utility(self.mass, sums, positive, reach, edge, unit)
+        return found
 
     def follow(self, alpha: float, wrong: Bools) -> None:
         """Multiply the weights of wrong records by e^α, within the caps."""
         # Beyond e^700 a product is beyond the cap in any case.
-        reweight(self._each, wrong, math.exp(min(alpha, 700.0)), *self._caps)
+        _reweight(self._each, wrong, math.exp(min(alpha, 700.0)), *self._caps)
+
+
+_reweight = kernel(reweight)
+sides = kernel(positive_rows, rows=1)
+
+
+@kernel
+def _error(each: Ints, counts: Ints, wrong: Bools, edge: bool, unit: int) -> float:
+    missed, total = (int(part) for part in weighted_sums(each, counts, wrong))
+    return (total - 2 * missed) / unit if edge else missed / total
+
+
+@kernel(rows=(0, 0))
+def _utility(
+    mass: Ints, sums: Floats, positive: Bools, reach: float, edge: bool, unit: int
+) -> tuple[Floats, Floats]:
+    order = np.argsort(sums, kind="stable")
+    mass, positive = mass[order], positive[order]
+    # As the threshold passes a row, the row's side turns negative.
+    turned = np.cumsum(np.where(positive, mass, -mass))
+    missed = np.concatenate([[0], turned]) + mass[~positive].sum()
+    ends = np.concatenate([[-reach], np.clip(sums[order], -reach, reach), [reach]])
+    total = int(mass.sum())
+    found = (total - 2 * missed) / unit if edge else 0.5 - missed / total
+    return ends, np.abs(found)
+
+
+@kernel(rows=1)
+def places(codes: Codes, n_bins: Ints) -> Floats:
+    """Return scaled columns as the kernels take them, a column after the other."""
+    return np.ascontiguousarray(scaled(codes, n_bins, order="F").T)
 
 
 class Vote(NamedTuple):
@@ -230,7 +262,8 @@ class HalfSpaceVoteClassifier(LinkedClassifier, StagedClassifier):
     def _points(self, codes: Codes, public: bool) -> Floats:
         """Return scaled columns as the kernel takes them, a column after the other."""
         columns = list(self._columns(public))
-        return np.ascontiguousarray(scaled(codes[:, columns], self.n_bins_[columns], order="F").T)
+        points: Floats = places(codes[:, columns], self.n_bins_[columns])
+        return points
 
     def _columns(self, public: bool) -> tuple[int, ...]:
         return (self._roles.public or ()) if public else self._roles.private

@@ -15,9 +15,13 @@ from privcurve.learners.shared.chances import CERTAIN, ChanceClassifier, log_sha
 from privcurve.learners.shared.checks import require
 from privcurve.learners.shared.threads import one_thread
 from privcurve.privacy.curator import Call, Curator
+from privcurve.privacy.sealed import kernel
 
 # Of L-BFGS, which takes some hundreds.
 MOST_STEPS = 5_000
+
+gradient = kernel(logistic_gradient)
+minimised = kernel(minimise_logistic)
 
 
 def logistic_loss(
@@ -55,8 +59,8 @@ def perturbed_logistic(
     return curator.objective(
         call,
         rows.shape[1],
-        lambda theta: logistic_gradient(theta, *posed, offset=offset),
-        lambda tilt: minimise_logistic(*posed, offset=offset, tilt=tilt),
+        lambda theta: gradient(theta, *posed, offset=offset),
+        lambda tilt: minimised(*posed, offset=offset, tilt=tilt),
     )
 
 

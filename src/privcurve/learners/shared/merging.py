@@ -24,6 +24,7 @@ from privcurve.privacy.curator import Call, Curator
 from privcurve.privacy.ledger import PrivacyStatement
 from privcurve.privacy.mechanisms import LAPLACE
 from privcurve.privacy.noise import PARTS
+from privcurve.privacy.sealed import kernel
 
 # Parameters of all learners that are about merged codes.
 OWN = (*MERGED, "bin_share")
@@ -55,7 +56,7 @@ class Histograms(NamedTuple):
     def released(self, records: Records, call: Call, curator: Curator) -> list[Codes]:
         """Count the records with noise, and return the group of each code, by column."""
         counts = [
-            self._counts(records.codes[:, j], records.counts, leaves)
+            _counts(records.codes[:, j], records.counts, leaves, self._halvings(leaves))
             for j, leaves in enumerate(self.leaves)
         ]
         noisy = curator.whole_numbers(call, PARTS * np.concatenate(counts))
@@ -68,13 +69,8 @@ class Histograms(NamedTuple):
             )
         ]
 
-    def _counts(self, codes: Codes, counts: Ints, leaves: int) -> Ints:
-        """Count the records of a column at each level; those of no leaf nowhere."""
-        inside = codes < leaves
-        leaf, times = codes[inside].astype(np.int64), counts[inside]
-        levels = self.levels(leaves) if leaves else ()
-        parts = [np.bincount((leaf << k) // leaves, times, 1 << k) for k in levels]
-        return np.concatenate([np.empty(0), *parts]).astype(np.int64)
+    def _halvings(self, leaves: int) -> tuple[int, ...]:
+        return tuple(self.levels(leaves)) if leaves else ()
 
     def _groups(self, noisy: Ints, leaves: int, n_codes: int, least: float) -> Codes:
         """Halve the fullest bin as long as it is clearly not empty, and there are not too many."""
@@ -105,6 +101,16 @@ class Histograms(NamedTuple):
         return {-(-place * leaves // (1 << level)) for level, place in halved}
 
 
+@kernel
+def _counts(codes: Codes, counts: Ints, leaves: int, levels: Sequence[int]) -> Ints:
+    """Count the records of a column at each level; those of no leaf nowhere."""
+    inside = codes < leaves
+    leaf, times = codes[inside].astype(np.int64), counts[inside]
+    parts = [np.bincount((leaf << k) // leaves, times, 1 << k) for k in levels]
+    return np.concatenate([np.empty(0), *parts]).astype(np.int64)
+
+
+@kernel(rows=0)
 def in_groups(codes: Codes, groups: Sequence[Codes]) -> Codes:
     """Return the group of each code, by `groups`: that of each code by column; they rise."""
     seen = np.empty(codes.shape, dtype=code_type(_sizes(groups)))

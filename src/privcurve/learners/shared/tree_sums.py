@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privcurve.coding import Codes, Floats, Ints, bin_starts
+from privcurve.kernels.boosted_trees import Weighted
 from privcurve.kernels.dpboost import NO_SPLIT
 from privcurve.kernels.trees.form import (
     EVERYBODY,
@@ -23,6 +24,16 @@ from privcurve.kernels.trees.form import (
 from privcurve.learners.shared.chances import LinkedClassifier
 from privcurve.learners.shared.checks import all_between, check_complete, require
 from privcurve.learners.shared.staged import StagedClassifier
+from privcurve.privacy.sealed import kernel
+
+ends = kernel(find_leaves, rows=1)
+by_leaf = kernel(Weighted.by_leaf)
+
+
+@kernel(rows=0)
+def places_of(counts: Ints) -> Ints:
+    """Return the row of each record."""
+    return np.repeat(np.arange(len(counts)), counts)
 
 
 def shrunk(margins: Floats, scale: float, n: int) -> Floats:
@@ -86,7 +97,8 @@ class TreeSumClassifier(LinkedClassifier, StagedClassifier):
     def _leaves(self, bins: NDArray[Any], t: int) -> Ints:
         """Return the leaf of each row in tree t, from 0 on."""
         tree = self._trees().some(t, t + 1)
-        return np.asarray(find_leaves(bins, tree)[0] - self.splits_.shape[1])
+        leaves: Ints = ends(bins, tree)[0] - self.splits_.shape[1]
+        return leaves
 
     def _scores(self, codes: Codes) -> Floats:
         scores = np.zeros((len(codes), 1))

@@ -7,8 +7,9 @@ is one round.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple, Protocol, Self
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import wraps
+from typing import Any, NamedTuple, Protocol, Self, cast
 
 import numpy as np
 
@@ -17,6 +18,7 @@ from privcurve.learners.shared.chances import LinkedClassifier
 from privcurve.learners.shared.staged import StagedClassifier
 from privcurve.privacy.curator import Curator
 from privcurve.privacy.ledger import PrivacyStatement
+from privcurve.privacy.sealed import mechanism
 from privcurve.privacy.sensitivity.lazybb import check_largest_weight
 
 
@@ -45,18 +47,26 @@ class WeakLearner(Protocol):
         `setting` is what all weak learners have: the learner's name, n, the rounds and the budget.
         """
 
-    def train(
-        self, rows: Any, plan: Any, curator: Curator, begin: Ints | None = None
-    ) -> tuple[Any, float]:
-        """Draw all noise and train all rounds.
+    def train(self, rows: Any, plan: Any, curator: Curator, begin: Ints | None = None) -> Any:
+        """Draw all noise, train all rounds, and return what was chosen.
 
-        `begin` is the margin of each row before the first round, in votes; 0 by default. What was
-        chosen is returned with κn times the largest normalised weight of all rounds, see
-        ``kernels.projection``.
+        `begin` is the margin of each row before the first round, in votes; 0 by default.
         """
 
     def attributes(self, released: Any, n_bins: Ints) -> Mapping[str, Any]:
         """Return what a fitted learner holds of it: ``model_`` and more."""
+
+
+def checked(loop: Callable[..., tuple[Any, float]]) -> Callable[..., Any]:
+    """Return a loop over rounds, as a mechanism, without the largest weight, which it checks."""
+
+    @wraps(loop)
+    def run(*given: Any) -> Any:
+        released, largest = loop(*given)
+        check_largest_weight(largest, loop.__name__)
+        return released
+
+    return cast(Callable[..., Any], mechanism(run))
 
 
 class VotingClassifier(LinkedClassifier, StagedClassifier):
@@ -123,18 +133,17 @@ class VotingClassifier(LinkedClassifier, StagedClassifier):
     def _fit_batch(
         self, learners: Sequence[Self], records: Records, curators: Sequence[Curator]
     ) -> None:
-        codes, signs, counts, _ = records
-        n = int(counts.sum())
+        n = records.n
         prepared: dict[tuple[WeakLearner, tuple[int, ...]], Any] = {}
         for learner, curator in zip(learners, curators, strict=True):
             weak, hidden = learner._weak, learner._hidden()
             if (weak, hidden) not in prepared:
-                seen = Records(learner._seen(codes), signs, counts, learner._seen_bins())
+                codes = learner._seen(records.codes)
+                seen = records._replace(codes=codes, n_bins=learner._seen_bins())
                 prepared[weak, hidden] = weak.prepare(seen)
             plan = learner._plan(n)
-            begin = learner._begin(codes, signs)
-            released, largest = weak.train(prepared[weak, hidden], plan, curator, begin)
-            check_largest_weight(largest, type(self).__name__)
+            begin = learner._begin(records.codes, records.labels)
+            released = weak.train(prepared[weak, hidden], plan, curator, begin)
             learner._adopt(released, n, plan.noise.statement)
 
     def _adopt(self, released: Any, n: int, statement: PrivacyStatement) -> None:
