@@ -107,6 +107,7 @@ ENTRIES: tuple[LearnerEntry, ...] = (
     LearnerEntry(
         name="tuned",
         path="privcurve.learners.tuned:TunedClassifier",
+        version=2,
         title="Tuned, paid",
         calibrations=(CERTIFIED,),
         approximate=True,

@@ -134,6 +134,7 @@ ENTRIES: tuple[LearnerEntry, ...] = (
     LearnerEntry(
         name="dpboost",
         path="privcurve.learners.boosting.dpboost:DPBoostClassifier",
+        version=2,
         title="DPBoost",
         calibrations=BOTH,
         approximate=True,
@@ -151,6 +152,7 @@ ENTRIES: tuple[LearnerEntry, ...] = (
     LearnerEntry(
         name="dp_bagging",
         path="privcurve.learners.dp_bagging:DPBaggingClassifier",
+        version=2,
         title="DP bagging",
         calibrations=(CERTIFIED,),
         approximate=True,
@@ -182,6 +184,7 @@ ENTRIES: tuple[LearnerEntry, ...] = (
     LearnerEntry(
         name="brc",
         path="privcurve.learners.brc:BRCClassifier",
+        version=3,
         version=2,
         title="BRC",
         calibrations=BOTH,
@@ -210,6 +213,7 @@ ENTRIES: tuple[LearnerEntry, ...] = (
     LearnerEntry(
         name="pate",
         path="privcurve.learners.pate:PATEClassifier",
+        version=2,
         title="PATE",
         calibrations=BOTH,
         parameters={
@@ -241,6 +245,7 @@ ENTRIES: tuple[LearnerEntry, ...] = (
     LearnerEntry(
         name="distributed_topdown",
         path="privcurve.learners.distributed_topdown:DistributedTopDownClassifier",
+        version=3,
         version=2,
         title="Distributed DP-TopDown",
         calibrations=BOTH,
@@ -265,6 +270,7 @@ ENTRIES: tuple[LearnerEntry, ...] = (
     LearnerEntry(
         name="random_trees",
         path="privcurve.learners.random_trees:RandomTreesClassifier",
+        version=2,
         title="Random trees",
         calibrations=(CERTIFIED,),
         approximate=True,
@@ -286,6 +292,7 @@ ENTRIES: tuple[LearnerEntry, ...] = (
     LearnerEntry(
         name="bdpe",
         path="privcurve.learners.bdpe:BDPEClassifier",
+        version=2,
         title="BDPEα",
         calibrations=BOTH,
         approximate=True,
@@ -317,6 +324,7 @@ ENTRIES: tuple[LearnerEntry, ...] = (
     LearnerEntry(
         name="dp_forest",
         path="privcurve.learners.dp_forest:DPForestClassifier",
+        version=2,
         title="DP forest of random trees",
         calibrations=BOTH,
         parameters={
@@ -409,6 +417,7 @@ ENTRIES: tuple[LearnerEntry, ...] = (
     LearnerEntry(
         name="mst",
         path="privcurve.learners.boosting.mst:MSTClassifier",
+        version=2,
         title="MST, then boosting",
         **GAUSSIAN,
         parameters={
@@ -422,6 +431,7 @@ ENTRIES: tuple[LearnerEntry, ...] = (
     LearnerEntry(
         name="aim",
         path="privcurve.learners.boosting.aim:AIMClassifier",
+        version=2,
         title="AIM, then boosting",
         **GAUSSIAN,
         parameters={
