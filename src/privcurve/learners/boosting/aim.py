@@ -164,7 +164,7 @@ class Rounds:
         scores = [
             self.weights[name]
             * (
-                float(np.abs(self.exact[name] - total * fitted[name]).sum())
+                np.abs(self.exact[name] - total * fitted[name]).sum()
                 - MEAN_NOISE * table.scale * fitted[name].size
             )
             for name in candidates

@@ -114,7 +114,7 @@ def spanning_tree(
     """Choose pairs that join all columns, by how far they are from what columns alone say."""
     alone = [column.nearest(total) for column in columns]
     scores = {
-        (a, b): float(np.abs(table - np.outer(alone[a], alone[b]) / total).sum())
+        (a, b): np.abs(table - np.outer(alone[a], alone[b]) / total).sum()
         for (a, b), table in tables.items()
     }
     part = np.arange(len(columns))

@@ -18,6 +18,7 @@ from privcurve.learners.shared.checks import all_between, require
 from privcurve.learners.shared.grouped import GroupedClassifier
 from privcurve.privacy.budget import ADD_REMOVE
 from privcurve.privacy.curator import Call, Curator
+from privcurve.privacy.sealed import kernel, take
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -61,20 +62,20 @@ class SyntheticClassifier(GroupedClassifier):
         """
         codes, signs, counts, _ = records
         groups = self._groups()
-        merged = [group[codes[:, j]] for j, group in enumerate(groups)]
+        merged = [take(group, codes[:, j]) for j, group in enumerate(groups)]
         merged.append((signs > 0).astype(np.int64))
         widths = [*(int(group[-1]) + 1 for group in groups), 2]
         exact = [table_of(code, counts, k) for code, k in zip(merged, widths, strict=True)]
         released = curator.numbers(call, np.concatenate(exact))
         noisy = np.split(released, np.cumsum(widths)[:-1])
         columns = [Column.of(table, least) for table in noisy]
-        places = [column.places[code] for column, code in zip(columns, merged, strict=True)]
-        return columns, places, self._total(records.n, noisy)
+        places = [take(column.places, code) for column, code in zip(columns, merged, strict=True)]
+        return columns, places, self._total(records, noisy)
 
-    def _total(self, n: int, noisy: Sequence[Floats]) -> float:
+    def _total(self, records: Records, noisy: Sequence[Floats]) -> float:
         """Return the number of records, estimated where it is not public."""
         if self.neighbours != ADD_REMOVE:
-            return float(n)
+            return float(records.n)
         # Every column tells it; the variance of a sum is that of so many numbers.
         weights = np.array([1 / len(table) for table in noisy])
         sums = np.array([table.sum() for table in noisy])
@@ -161,12 +162,14 @@ class Column(NamedTuple):
         return np.asarray(order[bin_starts(sizes)[places] + offsets])
 
 
+@kernel
 def table_of(cells: NDArray[Any], counts: Ints, *shape: int) -> Floats:
     """Count records by cell."""
     counted = np.bincount(cells.astype(np.int64), weights=counts, minlength=math.prod(shape))
     return np.asarray(counted, dtype=np.float64).reshape(shape)
 
 
+@kernel
 def joint_counts(
     columns: Sequence[Column], places: Sequence[Ints], counts: Ints, some: Sequence[int]
 ) -> Floats:
