@@ -9,7 +9,6 @@ nothing of it is read from the rows.
 from __future__ import annotations
 
 import copy
-import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, wraps
@@ -23,7 +22,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from privcurve.coding import Codes, Floats, Ints, Records, decided, equal_width
 from privcurve.learners.entry import LearnerEntry
 from privcurve.learners.registry import check_parameters, entry
-from privcurve.learners.shared import merging
+from privcurve.learners.shared import merging, sealing
 from privcurve.learners.shared.by_schema import facts_for, kept_rows, labels_by, no_schema
 from privcurve.learners.shared.checks import (
     RandomState,
@@ -39,8 +38,8 @@ from privcurve.learners.shared.checks import (
     warn_of_index,
 )
 from privcurve.learners.shared.explained import Explained
-from privcurve.parts import PartedRecords, sealed_for
-from privcurve.privacy.budget import ADD_REMOVE, CERTIFIED, PUBLISHED, is_private
+from privcurve.parts import PartedRecords
+from privcurve.privacy.budget import ADD_REMOVE, CERTIFIED
 from privcurve.privacy.curator import Curator
 from privcurve.privacy.ledger import (
     ASSUMED_BOTH,
@@ -50,7 +49,6 @@ from privcurve.privacy.ledger import (
     PrivacyStatement,
 )
 from privcurve.privacy.noise import Announced, noise_of
-from privcurve.privacy.sealed import refuse_kept
 
 if TYPE_CHECKING:
     from privcurve.datasets.public_schema import Schema
@@ -61,21 +59,6 @@ OF_SKLEARN = ("_metadata_request", "_parent_callback_ctx", "_skl_callbacks")
 
 BUDGET = ("epsilon", "delta", "calibration")
 OFFERED = (*BUDGET, "neighbours")
-
-# What sees open records although it is private, by learner, or learner and calibration, and why;
-# peers do too, for their package draws the noise.
-NOT_SEALED: Mapping[str | tuple[str, str], str] = {
-    "pate": "its teachers are exact and stay with the data owner; answers come after the fit",
-    ("bdpe", PUBLISHED): "as printed, leverages follow from the exact margins: refuted",
-    ("boosting_for_people", PUBLISHED): "as printed, noise is on a number for each record",
-    ("distributed_topdown", PUBLISHED): "as printed, noise follows from exact sizes: refuted",
-    # Yet to be written for sealed records.
-    **dict.fromkeys(
-        ("boosted_adassp", "distributed_topdown", "dp_gradient_descent",
-         "dp_logistic_regression", "dp_newton", "privgam", "random_trees", "tuned"),
-        "not yet",
-    ),
-}  # fmt: skip
 
 Method = TypeVar("Method", bound=Callable[..., Any])
 
@@ -294,7 +277,7 @@ class CodedClassifier(Explained, merging.MergingClassifier, ClassifierMixin, Bas
             n = records.n
             streams = [generator_of(each.random_state, each._facts(n)) for each in learners]
             curators = [Curator(stream) for stream in streams]
-        self._fit_sealed(learners, records, curators)
+        sealing.fit(learners, records, curators)
         for learner, curator in zip(learners, curators, strict=True):
             curator.check(learner._fitted_statement, entry(self._learner).peer)
             learner._fitted_statement = learner._fitted_statement.drawn_by(curator.not_covered)
@@ -304,32 +287,6 @@ class CodedClassifier(Explained, merging.MergingClassifier, ClassifierMixin, Bas
             others = copy.deepcopy(self._without_seed(setting))
             learner._fitted_parameters = {**own, **others}
         return learners
-
-    def _fit_sealed(
-        self, learners: Sequence[Self], records: Any, curators: Sequence[Curator]
-    ) -> None:
-        """Train: private fits on sealed records, others on open ones."""
-        groups: dict[tuple[bool, bool], list[int]] = {}
-        for k, learner in enumerate(learners):
-            known = learner._neighbours() != ADD_REMOVE
-            groups.setdefault((learner._seals(), known), []).append(k)
-        for (private, known), places in groups.items():
-            chosen, doors = [learners[k] for k in places], [curators[k] for k in places]
-            if not private:
-                merging.fit(chosen, records, doors)
-                continue
-            for door in doors:
-                door.sealed_for = self._learner
-            merging.fit(chosen, sealed_for(self._learner, records, known), doors)
-            for learner in chosen:
-                refuse_kept(learner, self._learner)
-
-    def _seals(self) -> bool:
-        """Return whether a fit sees sealed records."""
-        facts = vars(self)
-        if entry(self._learner).peer or not is_private(facts.get("epsilon", math.inf)):
-            return False
-        return not {self._learner, (self._learner, facts["calibration"])} & {*NOT_SEALED}
 
     @classmethod
     @cache
