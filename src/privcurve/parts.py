@@ -286,12 +286,12 @@ class PartedRecords:
     n_bins: NDArray[np.int64]  # (n_columns,)
     engine: Engine = field(default_factory=Threads)
     learner: str = ""  # in whose fit answers are sealed; empty: they are open
-    known: bool = True  # whether their number is public
+    counted: bool = True  # whether their number is public
 
     @property
     def n(self) -> int:
         """Number of records."""
-        if not self.known:
+        if not self.counted:
             raise SealedError(self.learner, NUMBER)
         return sum(part.n for part in self.parts)
 
@@ -300,11 +300,11 @@ class PartedRecords:
         return self
 
 
-def sealed_for(learner: str, records: Any, known: bool) -> Any:
-    """Return records as the private fit of a learner sees them; `known`: their number is public."""
+def sealed_for(learner: str, records: Any, counted: bool) -> Any:
+    """Return records as the private fit of a learner sees them; `counted`: their number is public."""
     if isinstance(records, PartedRecords):
-        return replace(records, learner=learner, known=known)
-    return sealed_records(records, learner, records.n if known else None)
+        return replace(records, learner=learner, counted=counted)
+    return sealed_records(records, learner, records.n if counted else None)
 
 
 class Totals:

@@ -22,6 +22,7 @@ from privcurve.kernels.trees.choice import CRITERIA
 from privcurve.kernels.trees.form import add_leaves, answers, count_rows, find_leaves
 from privcurve.privacy.curator import Call, Curator, party_of
 from privcurve.privacy.mechanisms import LAPLACE
+from privcurve.privacy.sealed import kernel, seal
 from privcurve.privacy.seeds import Start
 from privcurve.privacy.sensitivity.counts import residual_norm
 from privcurve.privacy.sensitivity.impurity import distributed_split_published
@@ -108,6 +109,33 @@ def leaf_sums(
     return sum_leaves(leaves, of_rows, rows.counts, trees.columns.shape[1] + 1)
 
 
+_ends = kernel(find_leaves, rows=1)
+_sums = kernel(leaf_sums)
+_add = kernel(add_leaves)
+_parted = kernel(part_node, rows=(0, 0))
+_values = kernel(split_values)
+_answers = kernel(answers)
+
+
+@kernel(rows=0)
+def _places(counts: Ints) -> Ints:
+    return np.arange(len(counts))
+
+
+@kernel(rows=0)
+def _zeros(counts: Ints, n_outputs: int) -> Floats:
+    return np.zeros((len(counts), n_outputs))
+
+
+@kernel
+def _table(
+    bins: NDArray[Any], classes: Ints, counts: Ints, rows: Ints, n_classes: int, width: int
+) -> Ints:
+    table = np.empty((n_classes, width), dtype=np.int64)
+    count_rows(bins, classes, counts, rows, table)
+    return table
+
+
 class LocalHolder:
     """A party in this process; its door is the seed of its noise, or what asks its rows."""
 
@@ -119,7 +147,9 @@ class LocalHolder:
         self.n_classes = n_classes
         self.curator = door if isinstance(door, Curator) else party_of(door)
         self._size = int(rows.counts.sum())
-        self._nodes = {0: np.arange(len(rows.counts))}
+        if learner := self.curator.sealed_for:
+            self.rows = HolderRows(*seal(tuple(rows), learner, 0))
+        self._nodes: dict[int, Ints] = {0: _places(self.rows.counts)}
         self._kept: dict[int, tuple[Floats, Floats]] = {}
         self._scores: Floats | None = None
         self._leaves: Ints | None = None
@@ -132,7 +162,7 @@ class LocalHolder:
     def split(self, node: int, question: int, left: int) -> None:
         """Split a node."""
         column, low, high = (part[question] for part in self.questions[:3])
-        parts = part_node(self.rows.bins, self._nodes.pop(node), column, low, high)
+        parts = _parted(self.rows.bins, self._nodes.pop(node), column, low, high)
         self._nodes[left], self._nodes[left + 1] = parts
 
     def vote(self, node: int, ballot: Ballot) -> NDArray[Any]:
@@ -143,7 +173,7 @@ class LocalHolder:
             scores = family_gains(family_counts(yes, totals), place)
             scale = published_scale(int(totals.sum()), ballot.criterion, ballot.rate)
         else:
-            scores = -split_values(totals - yes, yes, place)
+            scores = -_values(totals - yes, yes, place)
             # At a rate of 0 all questions are alike.
             scale = 1 / ballot.rate if ballot.rate else np.inf
         call = Call(ballot.mechanism, scale, what=ballot.what)
@@ -194,17 +224,17 @@ class LocalHolder:
         rows = self.rows
         n_outputs = trees.n_outputs(self.n_classes)
         if self._scores is None:
-            self._scores = np.zeros((len(rows.counts), n_outputs))
+            self._scores = _zeros(rows.counts, n_outputs)
         n_inner = trees.columns.shape[1]
-        self._leaves = find_leaves(rows.bins, trees.trees()) - n_inner
-        exact = leaf_sums(rows, self._leaves, self._scores, trees, self.n_classes)
+        self._leaves = _ends(rows.bins, trees.trees()) - n_inner
+        exact = _sums(rows, self._leaves, self._scores, trees, self.n_classes)
         return self._say(exact * trees.unit, release)
 
     def move(self, values: Floats) -> None:
         """Add the values of the leaves of the last trees to the scores of the records."""
         assert self._scores is not None
         assert self._leaves is not None
-        add_leaves(self._leaves, values, self._scores)
+        _add(self._leaves, values, self._scores)
 
     def _say(self, exact: NDArray[Any], release: Release) -> NDArray[Any]:
         """Make a message of exact numbers."""
@@ -217,12 +247,11 @@ class LocalHolder:
             totals = table[:, : questions.starts[1]].sum(axis=1)
             while len(self._kept) >= KEPT:
                 del self._kept[next(iter(self._kept))]
-            self._kept[node] = totals, answers(table, questions.low, questions.high)
+            self._kept[node] = totals, _answers(table, questions.low, questions.high)
         return self._kept[node]
 
     def _table(self, node: int) -> Ints:
         """Return the counts of a node by class and bin."""
         rows, width = self.rows, int(self.questions.starts[-1])
-        table = np.empty((self.n_classes, width), dtype=np.int64)
-        count_rows(rows.bins, rows.classes, rows.counts, self._nodes[node], table)
+        table: Ints = _table(*rows, self._nodes[node], self.n_classes, width)
         return table

@@ -236,14 +236,20 @@ class CodedClassifier(Explained, merging.MergingClassifier, ClassifierMixin, Bas
         ValueError
             If the learner sees more of records than sums over parts: see `LearnerEntry.in_parts`.
         """
-        learners = self._with(settings)
-        for learner in learners:
+        for learner in self._with(settings):
             terms = {"setting": learner._setting(), "in_parts": True, "facts": learner}
             if why := entry(self._learner).refuses(**terms):
                 raise ValueError(why)
+        return self._fit_coded(records, settings, curators)
+
+    def _fit_coded(
+        self, records: Any, settings: Sequence[Mapping[str, Any]], curators: Sequence[Curator]
+    ) -> list[Self]:
+        """Train on records that are coded and checked, also where they are sealed already."""
         self.n_bins_ = check_n_bins(cast(Any, self.n_bins), len(records.n_bins))
         self.n_features_in_ = len(self.n_bins_)
-        return self._fit_records(learners, settings, records, np.asarray(self.classes), curators)
+        labels, learners = np.asarray(self.classes), self._with(settings)
+        return self._fit_records(learners, settings, records, labels, curators)
 
     def _with(self, settings: Sequence[Mapping[str, Any]]) -> list[Self]:
         """Return copies of this learner with other parameters, checked."""

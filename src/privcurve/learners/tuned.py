@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from privcurve.coding import Codes, Floats, Records, decided
+from privcurve.coding import Codes, Floats, Ints, Records, decided
 from privcurve.learners import registry
 from privcurve.learners.base import CodedClassifier, PrivateClassifier, as_fitted
 from privcurve.learners.entry import Facts, LearnerEntry
@@ -21,6 +21,7 @@ from privcurve.privacy.budget import CERTIFIED, is_private
 from privcurve.privacy.curator import EXACT, Call, Curator, call_of
 from privcurve.privacy.ledger import PrivacyStatement
 from privcurve.privacy.noise import selection_statement
+from privcurve.privacy.sealed import kernel
 from privcurve.privacy.selection import UNITS, SelectionBudget, runs
 
 # Models that are held at once.
@@ -32,6 +33,15 @@ def _gives_chances(learner: TunedClassifier) -> bool:
         return hasattr(learner.best_, "predict_proba")
     kinds = map(registry.estimator_class, learner._names())
     return all(hasattr(kind, "predict_proba") for kind in kinds)
+
+
+@kernel
+def count_right(
+    codes: Codes, labels: Ints, counts: Ints, scored: Callable[[Codes], Floats]
+) -> Ints:
+    """Count the records that scores decide right."""
+    right = decided(scored(codes)) == labels
+    return counts[right].sum(keepdims=True)
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -198,10 +208,11 @@ class TunedClassifier(PrivateClassifier):
             settings = [
                 {**candidates[drawn[k]].setting, "epsilon": epsilons[drawn[k]]} for k in own
             ]
-            labels = np.array(base.classes)[records.labels]
-            trained = base._train(
-                records.codes, labels, settings, [doors[k] for k in own], records.counts
-            )
+            labels = records.labels
+            if not registry.entry(name).multiclass:
+                labels = (2 * labels - 1).astype(np.int8)
+            seen = records._replace(labels=labels)
+            trained = base._fit_coded(seen, settings, [doors[k] for k in own])
             models.update(zip(own, trained, strict=True))
         return [models[k] for k in range(len(drawn))]
 
@@ -209,9 +220,9 @@ class TunedClassifier(PrivateClassifier):
         self, model: CodedClassifier, records: Records, curator: Curator, call: Call
     ) -> int:
         """Count the records that are decided right, with noise, in units of the score."""
-        right = decided(model.decision_function(records.codes)) == records.labels
-        exact = UNITS * int(records.counts[right].sum())
-        return int(curator.whole_numbers(call, np.array([exact]))[0])
+        codes, labels, counts, _ = records
+        exact = count_right(codes, labels, counts, model.decision_function)
+        return int(curator.whole_numbers(call, UNITS * exact)[0])
 
     def _scores(self, codes: Codes) -> Floats:
         scores: Floats = self.best_.decision_function(codes)

@@ -235,13 +235,11 @@ class Curator(Account):
 
         `call` is what a run is charged to.
         """
-        made = []
         for start in seeds.starts(self._source, n, 2 * SEED):
             self._charge(call)
-            made.append(self._inner(start))
-            made[-1].paid = call.entry
-        self.inners += made
-        return made
+            self.inners.append(self._inner(start))
+            self.inners[-1].paid = call.entry
+        return self.inners[-n:]
 
     def share(self, call: Call, exact: ArrayLike, parts: int) -> Floats:
         """Return numbers with a share of the noise, `parts` of which make up the call's.
@@ -259,11 +257,10 @@ class Curator(Account):
 
     def party(self, n: int) -> list[Curator]:
         """Return the curators of so many data holders: each with a stream of its own."""
-        made = [self._holder(start) for start in seeds.starts(self._source, n, SEED)]
-        for each in made:
-            each.sealed_for = self.sealed_for
-        self.parties += made
-        return made
+        for start in seeds.starts(self._source, n, SEED):
+            self.parties.append(self._holder(start))
+            self.parties[-1].sealed_for = self.sealed_for
+        return self.parties[-n:]
 
     def leave(self) -> None:
         """Say that a holder answers in a process of its own: what it calls is not seen here."""

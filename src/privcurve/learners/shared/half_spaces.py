@@ -60,8 +60,8 @@ class PrivateWeights:
         """
         edge = self._noise.estimate == EDGE
         unit = 2 * self._unit * self._noise.n
-        found: tuple[Floats, Floats] = _utility(self.mass, sums, positive, reach, edge, unit)
-        return found
+        pieces: tuple[Floats, Floats] = _utility(self.mass, sums, positive, reach, edge, unit)
+        return pieces
 
     def follow(self, alpha: float, wrong: Bools) -> None:
         """Multiply the weights of wrong records by e^α, within the caps."""
@@ -90,8 +90,8 @@ def _utility(
     missed = np.concatenate([[0], turned]) + mass[~positive].sum()
     ends = np.concatenate([[-reach], np.clip(sums[order], -reach, reach), [reach]])
     total = int(mass.sum())
-    found = (total - 2 * missed) / unit if edge else 0.5 - missed / total
-    return ends, np.abs(found)
+    better = (total - 2 * missed) / unit if edge else 0.5 - missed / total
+    return ends, np.abs(better)
 
 
 @kernel(rows=1)

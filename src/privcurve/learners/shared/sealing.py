@@ -22,8 +22,8 @@ NOT_SEALED: Mapping[str | tuple[str, str], str] = {
     ("distributed_topdown", PUBLISHED): "as printed, noise follows from exact sizes: refuted",
     # Yet to be written for sealed records.
     **dict.fromkeys(
-        ("boosted_adassp", "distributed_topdown", "dp_gradient_descent",
-         "dp_logistic_regression", "dp_newton", "privgam", "random_trees", "tuned"),
+        ("boosted_adassp", "dp_gradient_descent",
+         "dp_logistic_regression", "dp_newton", "privgam"),
         "not yet",
     ),
 }  # fmt: skip
@@ -36,9 +36,9 @@ def fit(learners: Sequence[Any], records: Any, curators: Sequence[Curator]) -> N
     """
     groups: dict[tuple[bool, bool], list[int]] = {}
     for k, learner in enumerate(learners):
-        known = learner._neighbours() != ADD_REMOVE
-        groups.setdefault((seals(learner), known), []).append(k)
-    for (private, known), places in groups.items():
+        counted = learner._neighbours() != ADD_REMOVE
+        groups.setdefault((seals(learner), counted), []).append(k)
+    for (private, counted), places in groups.items():
         chosen, doors = [learners[k] for k in places], [curators[k] for k in places]
         name = chosen[0]._learner
         if not private:
@@ -46,7 +46,7 @@ def fit(learners: Sequence[Any], records: Any, curators: Sequence[Curator]) -> N
             continue
         for door in doors:
             door.sealed_for = name
-        merging.fit(chosen, sealed_for(name, records, known), doors)
+        merging.fit(chosen, sealed_for(name, records, counted), doors)
         for learner in chosen:
             refuse_kept(learner, name)
 
