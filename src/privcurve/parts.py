@@ -301,7 +301,7 @@ class PartedRecords:
 
 
 def sealed_for(learner: str, records: Any, counted: bool) -> Any:
-    """Return records as the private fit of a learner sees them; `counted`: their number is public."""
+    """Return records as the private fit of a learner sees them; `counted`: how many is public."""
     if isinstance(records, PartedRecords):
         return replace(records, learner=learner, counted=counted)
     return sealed_records(records, learner, records.n if counted else None)
