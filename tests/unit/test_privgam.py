@@ -219,7 +219,7 @@ def test_sums_and_scores_can_not_overflow():
     most.set_shape(0, np.array([1e9, -1e9]))
     assert most.shapes[0].tolist() == [64 * 2**24, -64 * 2**24]
     with pytest.raises(ValueError, match="without overflow"):
-        Residuals(Records(one, sign, np.array([2**31]), np.array([2])), maps, 30)
+        PrivGAMClassifier(n_bins=2, classes=(-1, 1)).fit(one, sign, [2**31])
 
 
 @pytest.mark.parametrize("rate", [3.0, 0.7, 1e-3, 7e8])

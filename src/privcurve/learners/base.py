@@ -106,6 +106,9 @@ class CodedClassifier(Explained, merging.MergingClassifier, ClassifierMixin, Bas
     _released: ClassVar[Mapping[str, Any]] = {}
     _kept_back: ClassVar[str] = "what it learns is not written down in a form of its own"
 
+    # How many records sums are exact of.
+    _most_records: ClassVar[float] = float("inf")
+
     n_bins: int | Sequence[int] | None = None
     bounds: tuple[ArrayLike, ArrayLike] | None = None
     classes: Sequence[Any] | None = None
@@ -270,6 +273,9 @@ class CodedClassifier(Explained, merging.MergingClassifier, ClassifierMixin, Bas
         curators: Sequence[Curator] | None,
     ) -> list[Self]:
         """Train on records, in one memory or in parts, that are checked."""
+        if not records.learner and records.n > self._most_records:
+            most = f"{self._most_records:,} records"
+            raise ValueError(f"{self._learner} adds up to {most} without overflow")
         for learner in learners:
             # A learner that reads fewer says so.
             learner.n_features_in_ = learner.n_features_used_ = len(self.n_bins_)

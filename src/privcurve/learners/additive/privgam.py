@@ -22,6 +22,7 @@ from privcurve.parts import PartedRecords
 from privcurve.privacy.accountants.bounded_range import MAX_CALLS
 from privcurve.privacy.budget import ADD_REMOVE, REPLACE_ONE, is_private
 from privcurve.privacy.calibration.privgam import (
+    MOST_RECORDS,
     chosen_budget,
     gaussian_budget,
     grid_bits,
@@ -119,6 +120,7 @@ class PrivGAMClassifier(ChanceClassifier, PrivateClassifier):
     """
 
     _learner = "privgam"
+    _most_records = MOST_RECORDS - 1
     _released: ClassVar[Mapping[str, Any]] = {"model_": AdditiveModel | ClassModel}
 
     method: str = rule.RULE

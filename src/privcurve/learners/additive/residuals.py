@@ -21,7 +21,7 @@ from privcurve.kernels.privgam import (
 from privcurve.learners.additive.pairs import Crossing
 from privcurve.learners.additive.rule import FEW_BINS
 from privcurve.parts import PartedRecords, Totals
-from privcurve.privacy.calibration.privgam import CLIP, MOST_RECORDS
+from privcurve.privacy.calibration.privgam import CLIP
 
 # A score is a whole multiple of 2^-SCORE_BITS; the table of residuals has steps of 2^-STEP_BITS, up
 # to margins of LARGEST_MARGIN, where the residual is 1e-7.
@@ -195,8 +195,6 @@ class BinSums:
         make: Callable[[Records], CodedRows],
         several: tuple[int, ...] = (),
     ) -> None:
-        if records.n >= MOST_RECORDS:
-            raise ValueError(f"privgam adds up to {MOST_RECORDS - 1:,} records without overflow")
         # Of each column; the last is the intercept's, of one bin.
         self.n_bins = np.array([int(each[-1]) + 1 for each in maps] + [1])
         # The scores that each bin of each column adds, in multiples of 2^-SCORE_BITS; crossed

@@ -23,7 +23,7 @@ NOT_SEALED: Mapping[str | tuple[str, str], str] = {
     # Yet to be written for sealed records.
     **dict.fromkeys(
         ("boosted_adassp", "dp_gradient_descent",
-         "dp_logistic_regression", "dp_newton", "privgam"),
+         "dp_logistic_regression", "dp_newton"),
         "not yet",
     ),
 }  # fmt: skip
