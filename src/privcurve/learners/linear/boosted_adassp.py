@@ -19,11 +19,18 @@ from privcurve.learners.linear.joint import (
 )
 from privcurve.privacy.curator import Curator
 from privcurve.privacy.noise import Announced
+from privcurve.privacy.sealed import kernel
 
 # The ridge is so many norms of the noise, as in the authors' code.
 RIDGE = 1.96
 # How near to certain a label can be.
 LEAST_CHANCE = 1e-6
+
+
+@kernel(rows=0)
+def scored(rows: csr_array, model: Floats) -> Floats:
+    """Return the score of each row."""
+    return np.asarray(rows @ model)
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -65,15 +72,15 @@ class BoostedAdaSSPClassifier(JointClassifier):
             len(self.n_bins_) + 1, self.gram_share, self.n_rounds, self.neighbours
         )
 
-    def _model(self, rows: csr_array, records: Records, curator: Curator) -> Floats:
+    def _model(self, rows: csr_array, width: int, records: Records, curator: Curator) -> Floats:
         _, signs, counts, _ = records
         gram, deviation = noisy_gram(rows, counts, curator)
         ridge = max(RIDGE * deviation * math.sqrt(len(gram)), 1e-9 * float(np.trace(gram)), 1.0)
         inverse = np.linalg.inv(gram + ridge * np.eye(len(gram)))
-        model = np.zeros(rows.shape[1])
+        model = np.zeros(width)
         for k in range(1, self.n_rounds + 1):
             # A label is ±½, so that its residual is clipped as that of a probability is.
-            slopes = clipped_slopes(rows, signs / 2 - rows @ model, counts)
+            slopes = clipped_slopes(rows, signs / 2 - scored(rows, model), counts)
             model += inverse @ curator.numbers(SLOPES.format(k), slopes)
         return model
 

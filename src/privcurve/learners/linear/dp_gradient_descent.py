@@ -71,10 +71,10 @@ class DPGradientDescentClassifier(JointClassifier):
         bound = one_hot_slopes_l2(len(self.n_bins_) + 1, self.neighbours)
         return (Announced(SLOPES, times=self.n_steps, l2=bound, source=SOURCE),)
 
-    def _model(self, rows: csr_array, records: Records, curator: Curator) -> Floats:
+    def _model(self, rows: csr_array, width: int, records: Records, curator: Curator) -> Floats:
         _, signs, counts, _ = records
         n = records.n if self.n_estimate is None else int(self.n_estimate)
-        model = np.zeros(rows.shape[1])
+        model = np.zeros(width)
         for k in range(1, self.n_steps + 1):
             slopes = clipped_slopes(rows, logistic_residuals(rows, signs, model), counts)
             model += self.learning_rate / n * curator.numbers(SLOPES.format(k), slopes)

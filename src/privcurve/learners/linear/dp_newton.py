@@ -61,10 +61,10 @@ class DPNewtonClassifier(JointClassifier):
             len(self.n_bins_) + 1, self.gram_share, self.n_steps, self.neighbours
         )
 
-    def _model(self, rows: csr_array, records: Records, curator: Curator) -> Floats:
+    def _model(self, rows: csr_array, width: int, records: Records, curator: Curator) -> Floats:
         _, signs, counts, _ = records
         inverse = floored_inverse(*noisy_gram(rows, counts, curator))
-        model = np.zeros(rows.shape[1])
+        model = np.zeros(width)
         for k in range(1, self.n_steps + 1):
             slopes = clipped_slopes(rows, logistic_residuals(rows, signs, model), counts)
             model += 4 * inverse @ curator.numbers(SLOPES.format(k), slopes)

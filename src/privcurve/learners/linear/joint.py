@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -25,6 +25,7 @@ from privcurve.learners.shared.checks import require
 from privcurve.learners.shared.grouped import GroupedClassifier
 from privcurve.privacy.curator import Curator
 from privcurve.privacy.noise import Announced
+from privcurve.privacy.sealed import WHOLE, kernel
 from privcurve.privacy.sensitivity.counts import (
     one_hot_gram_l2,
     one_hot_slopes_l2,
@@ -46,17 +47,15 @@ class JointClassifier(GroupedClassifier):
 
     _released: ClassVar[Mapping[str, Any]] = {"coef_": Floats, "intercept_": float}
 
-    def _model(self, rows: csr_array, records: Records, curator: Curator) -> Floats:
-        """Return what each input adds to the score: a group of a column's codes, and the one."""
+    def _model(self, rows: csr_array, width: int, records: Records, curator: Curator) -> Floats:
+        """Return what each of so many inputs adds to the score: groups of codes, and the one."""
         raise NotImplementedError
 
     def _release(self, records: Records, curator: Curator) -> None:
-        groups, codes = self._groups(), records.codes
+        groups = self._groups()
         widths = [int(group[-1]) + 1 for group in groups]
-        # A one for the group of each column's code, and one for all rows.
-        ones = np.zeros(len(codes), dtype=codes.dtype)
-        merged = np.column_stack([*(g[codes[:, j]] for j, g in enumerate(groups)), ones])
-        model = self._model(one_hot(merged, np.array([*widths, 1])), records, curator)
+        rows = group_rows(records.codes, groups, [*widths, 1])
+        model = self._model(rows, sum(widths) + 1, records, curator)
         starts = bin_starts(widths)
         self.coef_: Floats = np.concatenate(
             [model[start + group] for start, group in zip(starts, groups, strict=False)]
@@ -74,12 +73,22 @@ class JointClassifier(GroupedClassifier):
         return whole_residuals(scores)
 
 
+@kernel(rows=WHOLE)
+def group_rows(codes: Codes, groups: Sequence[Codes], widths: Sequence[int]) -> csr_array:
+    """Return rows with a one for the group of each column's code, and one for all rows."""
+    ones = np.zeros(len(codes), dtype=codes.dtype)
+    merged = np.column_stack([*(g[codes[:, j]] for j, g in enumerate(groups)), ones])
+    return one_hot(merged, np.array(widths))
+
+
+@kernel
 def clipped_slopes(rows: csr_array, residuals: Floats, counts: Ints) -> Floats:
     """Return Σ clip(r, ±½)·u over the records, u their rows: what a step is made of."""
     clip = residual_norm(2)
     return np.asarray(rows.T @ (counts * np.clip(residuals, -clip, clip)))
 
 
+@kernel(rows=0)
 def logistic_residuals(rows: csr_array, signs: Signs, model: Floats) -> Floats:
     """Return y − p of each row."""
     return np.asarray((signs > 0) - expit(rows @ model))
@@ -96,12 +105,17 @@ def gram_and_slopes(
     )
 
 
+@kernel
+def _gram(rows: csr_array, counts: Ints) -> Floats:
+    return np.asarray((rows.T @ (rows * counts[:, None])).toarray())
+
+
 def noisy_gram(rows: csr_array, counts: Ints, curator: Curator) -> tuple[Floats, float]:
     """Return the Gram matrix of the rows with noise, and the deviation σ of its diagonal's noise.
 
     Beside the diagonal it is σ/√2.
     """
-    gram = (rows.T @ (rows * counts[:, None])).toarray()
+    gram = _gram(rows, counts)
     width = len(gram)
     upper = np.triu_indices(width, 1)
     call = curator.call(GRAM)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -35,6 +36,7 @@ from privcurve.privacy.calibration.objective import (
 )
 from privcurve.privacy.curator import Curator
 from privcurve.privacy.ledger import PrivacyStatement, state_public
+from privcurve.privacy.sealed import WHOLE, kernel
 
 SCALED = "scaled"
 
@@ -240,10 +242,9 @@ class DPLogisticRegressionClassifier(LinearClassifier, PrivateClassifier):
 
     def _release_ball(self, records: Records, curator: Curator) -> None:
         posed = self._posed()
-        rows = self._rows(records.codes, posed.value)
-        if self._constant:
-            rows = np.column_stack([rows, np.full(len(records.codes), posed.value)])
-        solution = _minimum(rows, records, posed, float(self.epsilon), curator)
+        rows = self._inputs(records.codes, posed.value, self._constant)
+        width = self._width() + self._constant
+        solution = _minimum(rows, width, records, posed, float(self.epsilon), curator)
         self.coef_ = solution[: self._width()] * posed.value
         self.intercept_ = float(solution[-1]) if posed.intercept else 0.0
         if self._constant:
@@ -261,7 +262,8 @@ class DPLogisticRegressionClassifier(LinearClassifier, PrivateClassifier):
     def _release_box(self, records: Records, curator: Curator) -> None:
         codes, signs, counts, n_bins = records
         roles = self._start_roles()
-        dense = self._dense(codes)
+        width = self._width() + 1
+        dense = self._inputs(codes, 1.0, True, True)
         offset: Floats | float = 0.0
         if roles.public is not None:
             public = curator.public(roles.public, PublicRows.of, records)
@@ -273,7 +275,7 @@ class DPLogisticRegressionClassifier(LinearClassifier, PrivateClassifier):
             rows=dense,
             signs=signs,
             weights=counts.astype(np.float64),
-            penalty=np.full(dense.shape[1], self._objective().penalty),
+            penalty=np.full(width, self._objective().penalty),
             offset=offset,
         )
         self.coef_, self.intercept_ = solution[:-1], float(solution[-1])
@@ -291,11 +293,11 @@ class DPLogisticRegressionClassifier(LinearClassifier, PrivateClassifier):
             curvature_share=float(self.curvature_share),
         )
 
-    def _dense(self, codes: Codes) -> Floats:
-        """Return the rows that box noise is for: inputs in [−1, 1], and a 1."""
-        rows = self._rows(codes)
-        inputs = rows if isinstance(rows, np.ndarray) else rows.toarray()
-        return np.column_stack([inputs, np.ones(len(codes))])
+    def _inputs(
+        self, codes: Codes, value: float, constant: bool, dense: bool = False
+    ) -> csr_array | Floats:
+        """Return the rows that noise is for, with a constant; box noise takes dense ones."""
+        return _rows_of(codes, partial(self._rows, value=value), value if constant else 0.0, dense)
 
     def _restore(self) -> None:
         super()._restore()
@@ -306,8 +308,19 @@ class DPLogisticRegressionClassifier(LinearClassifier, PrivateClassifier):
         return solution + self.start_.of_rows(codes) if self.start == PUBLIC_START else solution
 
 
+@kernel(rows=WHOLE)
+def _rows_of(
+    codes: Codes, inputs: Callable[[Codes], csr_array | Floats], constant: float, dense: bool
+) -> csr_array | Floats:
+    rows = inputs(codes)
+    if dense and not isinstance(rows, np.ndarray):
+        rows = rows.toarray()
+    return np.column_stack([rows, np.full(len(codes), constant)]) if constant else rows
+
+
 def _minimum(
     rows: csr_array | Floats,
+    width: int,
     records: Records,
     posed: Perturbation,
     epsilon: float,
@@ -315,14 +328,16 @@ def _minimum(
 ) -> Floats:
     """Minimise the perturbed objective (the intercept comes last)."""
     n = records.n
-    dimension = rows.shape[1] + int(posed.intercept)
+    dimension = width + int(posed.intercept)
     extra = posed.extra_penalty(epsilon) / n
     data = rows, records.labels, records.counts, 1 / (posed.C * n)
 
-    def gradient(model: Floats) -> Floats:
+    @kernel
+    def gradient(model: Floats, *data: Any) -> Floats:
         return n * (logistic_loss(model, *data)[1] + extra * model)
 
-    def minimise(linear: Floats) -> Floats:
+    @kernel
+    def minimise(linear: Floats, *data: Any) -> Floats:
         def perturbed(model: Floats) -> tuple[float, Floats]:
             value, slope = logistic_loss(model, *data)
             value += float(linear @ model) / n
@@ -352,4 +367,10 @@ def _minimum(
         return np.asarray(result.x)
 
     # diffprivlib draws from the old kind of generator only.
-    return curator.objective(COEFFICIENTS, dimension, gradient, minimise, old=True)
+    return curator.objective(
+        COEFFICIENTS,
+        dimension,
+        lambda model: gradient(model, *data),
+        lambda linear: minimise(linear, *data),
+        old=True,
+    )

@@ -58,7 +58,7 @@ def perturbed_logistic(
     posed = rows, signs, weights, penalty
     return curator.objective(
         call,
-        rows.shape[1],
+        len(penalty),
         lambda theta: gradient(theta, *posed, offset=offset),
         lambda tilt: minimised(*posed, offset=offset, tilt=tilt),
     )

@@ -20,13 +20,7 @@ NOT_SEALED: Mapping[str | tuple[str, str], str] = {
     ("bdpe", PUBLISHED): "as printed, leverages follow from the exact margins: refuted",
     ("boosting_for_people", PUBLISHED): "as printed, noise is on a number for each record",
     ("distributed_topdown", PUBLISHED): "as printed, noise follows from exact sizes: refuted",
-    # Yet to be written for sealed records.
-    **dict.fromkeys(
-        ("boosted_adassp", "dp_gradient_descent",
-         "dp_logistic_regression", "dp_newton"),
-        "not yet",
-    ),
-}  # fmt: skip
+}
 
 
 def fit(learners: Sequence[Any], records: Any, curators: Sequence[Curator]) -> None:
