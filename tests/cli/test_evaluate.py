@@ -124,7 +124,7 @@ def test_noisy_counts_have_the_noise_that_is_charged(table, capsys):
         text = Path("descriptions/patients.yaml").read_text().replace("epsilon: 4", "epsilon: 999")
         Path("descriptions/patients.yaml").write_text(text)
         model, path = models.load("model.json"), Path("test.csv")
-        answers = evaluation.ask(model, path, "age")
+        answers = evaluation.ask(model, path, "age", print)
         exact = [400, *np.bincount(answers.group)]
         noise = []
         for _ in range(40):
@@ -147,7 +147,8 @@ def test_what_can_not_be_measured_is_refused(table, tmp_path, capsys):
         ("--epsilon 1 --dataset patients --by ward", "ward is no column of the model"),
         ("--epsilon 1 --dataset nobody", "nobody"),
         ("--csv model.json", "model.json is an input"),
-        ("--picture nowhere/a.svg", "can't be written"),
+        ("--csv .", ". is a folder"),
+        ("--by SEX", "has no column 'SEX'; did you mean 'sex'"),
         ("--picture a.gif", "name a file in .svg"),
     ):
         refuse(tmp_path, capsys, f"{ASK} {options}", message)
@@ -159,9 +160,17 @@ def test_what_can_not_be_measured_is_refused(table, tmp_path, capsys):
     refuse(tmp_path, capsys, "evaluate model.json dots.csv", wrong)
     table[:0].to_csv("none.csv", index=False)
     refuse(tmp_path, capsys, "evaluate model.json none.csv", "none.csv has no record")
+    assert main.main(shlex.split("evaluate model.json test.csv --csv /proc/no/a.csv")) == 1
+    assert "exact facts" in capsys.readouterr().out
     text = PATIENTS.replace("budget:", "unit: {column: id, at_most: 2}\nbudget:")
     Path("descriptions/patients.yaml").write_text(text.replace("NEIGHBOURS", "replace-one"))
     refuse(tmp_path, capsys, f"{ASK} --epsilon 1 --dataset patients", "all records of one id")
+
+
+def test_values_in_another_unit_are_remarked_on(table, capsys):
+    table.assign(age=1000 * table.age + 500).to_csv("test.csv", index=False)
+    assert main.main(shlex.split(ASK)) == 0
+    assert "values of 'age' lie above its upper bound" in capsys.readouterr().err
 
 
 def test_of_three_classes_there_are_error_and_auc(capsys):

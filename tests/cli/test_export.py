@@ -129,6 +129,14 @@ def test_of_three_classes_the_first_of_the_largest_scores_counts():
     )
 
 
+def test_a_hyphen_is_standard_output(tmp_path, capsys):
+    public = {"n_bins": DOMAIN.n_bins, "classes": DOMAIN.label.names}
+    models.save("model.json", by_hand(public, np.random.default_rng(0)), DOMAIN)
+    assert main.main(["export", "model.json", "-o", "-"]) == 0
+    assert capsys.readouterr().out.startswith("-- privgam")
+    assert not (tmp_path / "-").exists()
+
+
 def test_what_has_no_form_in_sql_is_refused(tmp_path, capsys):
     public = {"n_bins": DOMAIN.n_bins, "classes": DOMAIN.label.names}
     models.save("model.json", by_hand(public, np.random.default_rng(0)), DOMAIN)

@@ -393,7 +393,7 @@ BAD = [
     (f"{ASK} -o .", ". is a folder"),
     (f"{ASK} -o ./new.csv", "new.csv is an input: name"),
     (f"{ASK} -o model.json", "model.json is an input: name"),
-    (f"{ASK} --id ID", "no column 'ID' to copy .--id.; did you mean 'id'"),
+    (f"{ASK} --id ID", "no column 'ID'; did you mean 'id'"),
     (f"{ASK} --id id --id id", "two columns 'id': name another --id, or"),
     (f"{ASK} --id id --answers id", "two columns 'id'"),
     (f"{ASK} --id", "expected one argument"),

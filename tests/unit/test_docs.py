@@ -18,7 +18,7 @@ PAGES = (
     *sorted(ROOT.glob("papers/*/README.md")),
     *(ROOT / f"{name}.md" for name in ("CHANGELOG", "CONTRIBUTING", "SECURITY")),
 )
-NOTEBOOKS = sorted((ROOT / "docs/tutorials").glob("*.py"))
+NOTEBOOKS = sorted((ROOT / "docs/tutorials").glob("*.ipynb"))
 # Pages of the site alone, and those that it makes of files elsewhere.
 MADE = {
     ROOT / "docs" / page
@@ -59,7 +59,7 @@ def test_links_lead_to_files_and_headings(page):
 
 def test_the_site_leads_to_every_page():
     navigation = (ROOT / "mkdocs.yml").read_text().partition("\nnav:\n")[2]
-    named = re.findall(r": (\S+\.(?:md|py))$", navigation, re.MULTILINE)
+    named = re.findall(r": (\S+\.(?:md|ipynb))$", navigation, re.MULTILINE)
     assert len(named) == len(set(named))
     docs = ROOT / "docs"
     paths = {*docs.rglob("*.md"), *NOTEBOOKS} - {*RESEARCH.rglob("*")}

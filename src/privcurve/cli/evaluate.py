@@ -86,6 +86,7 @@ def run(arguments: argparse.Namespace) -> int:
             model,
             arguments.file,
             arguments.by,
+            lambda remark: telling.remark(arguments, f"privcurve: {remark}"),
             watch,
             separator=arguments.separator,
             encoding=arguments.encoding or ENCODING,
@@ -108,27 +109,28 @@ def run(arguments: argparse.Namespace) -> int:
             f"too. Budget ledger: {ledger}, release {begun.number}."
         ]
     names = [name for name in TITLES if evaluation.has(rows, name)]
-    if arguments.csv is not None:
-        replace_text(arguments.csv, _csv(rows, names))
-    if arguments.picture is not None:
-        kind = arguments.picture.suffix.lower().removeprefix(".")
-        figure = evaluation.draw(rows)
-        replace_file(arguments.picture, lambda path: figure.savefig(path, format=kind))
     content = {
         "private": epsilon is not None,
         "groups": [row._asdict() for row in rows],
         "notes": notes,
         "by": arguments.by,
     }
+    # First, so that what is paid for is not lost with a file that can't be written.
     telling.tell(arguments, _lines(rows, names, notes), content)
+    if arguments.csv is not None:
+        replace_text(arguments.csv, _csv(rows, names))
+    if arguments.picture is not None:
+        kind = arguments.picture.suffix.lower().removeprefix(".")
+        figure = evaluation.draw(rows)
+        replace_file(arguments.picture, lambda path: figure.savefig(path, format=kind))
     return DONE
 
 
 def _checked(arguments: argparse.Namespace) -> float | None:
     """Return ε, None without noise; refuse options that contradict each other."""
     for path in (arguments.csv, arguments.picture):
-        if path is not None and (path.is_dir() or not path.absolute().parent.is_dir()):
-            raise CommandError(f"{path} can't be written: name a file in a folder that is there")
+        if path is not None and path.is_dir():
+            raise CommandError(f"{path} is a folder: name a file")
         if path is not None and path.exists():
             for read in (arguments.model, arguments.file):
                 if read.exists() and read.samefile(path):

@@ -29,7 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     option("--to", choices=[SQL], default=SQL, help="the language (default: sql)")
     option("--table", default="records", help="the table's name (default: records)")
     option("--proba", action="store_true", help="add the probability of the positive class")
-    option("-o", "--output", type=Path, help="where to write it (default: standard output)")
+    option("-o", "--output", type=Path, help="where to write it (default: standard output, -)")
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -38,7 +38,7 @@ def run(arguments: argparse.Namespace) -> int:
     from privcurve.models import load
     from privcurve.models.sql import query
 
-    output = arguments.output
+    output = None if arguments.output == Path("-") else arguments.output
     if not arguments.table or "\0" in arguments.table:
         raise UsageError(f"--table {arguments.table!r} is no name of a table")
     if output is not None and output.is_dir():

@@ -228,10 +228,9 @@ class BoostingForPeopleClassifier(HalfSpaceVoteClassifier, PrivateClassifier):
     """BRC's rounds with a learned classifier in place of a random one.
 
     Each round fits a logistic regression to the weighted private columns by objective
-    perturbation, then estimates its weighted error with noise. Dwork, Rothblum and Vadhan's
-    boosting (2010), which Shen et al. compare with, prints no constants; the combiner here is
-    BRC's. Theirs draws rows by weight, moves exponents by ±1 and takes a majority; it is
-    not built.
+    perturbation, then estimates its weighted error with noise. The combiner is BRC's: that of
+    Dwork, Rothblum and Vadhan (2010), which Shen et al. compare with, is not built, for want of
+    its text (papers/partial/README.md, C7).
 
     Parameters
     ----------

@@ -429,13 +429,13 @@ def _of_shape(shape: Shape, outputs: Sequence[str]) -> tuple[list[tuple[str, ...
 
 
 def _panels(n: int) -> Any:
-    from matplotlib.figure import Figure
+    from matplotlib import pyplot
 
     n_rows = math.ceil(n / PANELS_A_ROW)
     n_columns = min(n, PANELS_A_ROW)
     size = (PANEL_WIDTH * n_columns, PANEL_HEIGHT * n_rows)
-    figure = Figure(figsize=size, layout="constrained")
-    axes = figure.subplots(n_rows, n_columns, squeeze=False).ravel()
+    _, grid = pyplot.subplots(n_rows, n_columns, figsize=size, layout="constrained", squeeze=False)
+    axes = grid.ravel()
     for unused in axes[n:]:
         unused.remove()
     return axes[:n]

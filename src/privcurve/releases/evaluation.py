@@ -15,6 +15,7 @@ import numpy as np
 from privcurve import datasets, extras
 from privcurve.coding import Bools, Floats, Ints, class_labels, decided
 from privcurve.datasets.columns import NUMERIC, Column
+from privcurve.datasets.counts import warnings_of
 from privcurve.datasets.encode import without_point
 from privcurve.datasets.readers.table import RawTable
 from privcurve.datasets.unlabelled import read_codes
@@ -85,6 +86,7 @@ def ask(
     model: Model,
     path: Path,
     by: str | None,
+    told: Callable[[str], None],
     watch: Callable[[RawTable], None] | None = None,
     **options: Any,
 ) -> Answers:
@@ -97,6 +99,9 @@ def ask(
         Of the table.
     by : str or None
         The column of groups: of the model, whose bins are groups, or another one of the table.
+    told : callable
+        Is given what is to be said of the table: that nearly all values of a column are out of
+        its bounds.
     watch, **options
         See :func:`~privcurve.datasets.unlabelled.read_codes`.
 
@@ -139,6 +144,8 @@ def ask(
             texts += [text.strip() or MISSING for text in part.copied[1]]
     if not labels:
         raise ReleaseError(f"{path} has no record")
+    for remark in warnings_of(records.counts):
+        told(remark)
     every = np.concatenate(scores)
     if own is not None:
         names, group = group_names(own), np.concatenate(codes)

@@ -116,8 +116,8 @@ def lacking(
     for name in copied:
         if not counts[name]:
             return DatasetError(
-                f"{source} has no column {name!r} to copy (--id){nearest(name, fields)} Its "
-                f"columns: {shown(fields)}."
+                f"{source} has no column {name!r}{nearest(name, fields)} Its columns: "
+                f"{shown(fields)}."
             )
     twice = [name for name in (*domain.names, *copied) if counts[name] > 1]
     if twice:
