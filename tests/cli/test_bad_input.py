@@ -36,8 +36,8 @@ def described(old, new):
 
 DESCRIBE = [
     ("reelase", "invalid choice: 'reelase'"),
-    ("describe", "arguments are required: file, --label"),
-    ("describe patients.csv", "required: --label"),
+    ("describe", "arguments are required: file"),
+    ("describe patients.csv", "which column is to be predicted: --label"),
     (f"{NEW} --lable x", "unrecognized arguments: --lable"),
     (NEW, "t.csv is not there"),
     (f"describe descriptions {SICK}", "descriptions is a folder"),
@@ -88,6 +88,14 @@ DESCRIBE = [
     (f"{NEW} --name 'a b/c'", "letters, digits, - and _", {"t.csv": TABLE}),
     (f"describe 'ø.csv' {SICK}", "by --name", {"ø.csv": TABLE}),
     (NEW, "is neither text nor a known format", {"t.csv": b"a,sick\0\1\2"}),
+    (NEW, "is written in UTF-32", {"t.csv": TABLE.encode("utf-32")}),
+    (
+        NEW,
+        "one value alone, 'yes'.* Of t.csv 3 lines can't be read: line 3 of t.csv has 1 field",
+        {"t.csv": "a,sick\n" + "1,yes\n2\n" * 3},
+    ),
+    (NEW, "If the line of names is there several times", {"t.csv": TABLE.replace("P3", "id") * 2}),
+    (f"{OWN} --test test.csv", "no records to test by", {"test.csv": TABLE.split("\n")[0]}),
     (NEW, "is a zip archive: unpack it", {"t.csv": b"PK\x03\x04rest"}),
     (
         f"describe t.csv.gz {SICK}",

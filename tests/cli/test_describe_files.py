@@ -215,6 +215,12 @@ def test_a_sheet_is_named_and_the_draft_reads_it(folder, capsys):
     assert (code, "t.csv is not an Excel file, and has no sheets" in said) == (1, True)
 
 
+def test_a_column_of_parquet_has_a_name(folder, capsys):
+    parquet.write_table(pa.table([[1, 2], ["y", "n"]], names=["", "sick"]), "t.parquet")
+    code, said = told(capsys, "describe", "t.parquet", "--label", "sick")
+    assert (code, "its column 1 has no name" in said) == (1, True)
+
+
 def test_parquet_files(folder, capsys):
     table = {"x": [1.5, None, 3.0], "sick": [True, False, True], "y": pa.array([7, 8, None])}
     parquet.write_table(pa.table(table | {"l": [[1], [2], [3]]}), "t.parquet")

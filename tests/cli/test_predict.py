@@ -455,6 +455,14 @@ def test_a_column_that_is_written_in_another_way_is_told_of(folder, capsys, fitt
     assert "values of" not in capsys.readouterr().err
 
 
+def test_a_record_in_place_of_names_is_not_shown(folder, capsys):
+    (folder / "new.csv").write_text("31,Secretville,2020-01-05\n")
+    assert predict() == 1
+    told = capsys.readouterr().err
+    assert "has no columns 'age', 'town', 'day', which the model asks for, nor any other" in told
+    assert "Secretville" not in told
+
+
 def test_blanks_may_stand_between_fields(folder, capsys):
     rows = [("age", "town", "day"), ("31", "Oslo", "2020-01-05"), ("95", "NA", "2022-03-01")]
     (folder / "new.csv").write_text("\n".join(map(",".join, rows)))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 import warnings
+from datetime import date
 
 import numpy as np
 import pandas as pd
@@ -177,6 +178,7 @@ def test_three_classes(table) -> None:
         ({"a": (0, 1)}, ["n"], "classes"),
         ({"a": (0, 1)}, ["n", "n"], "'n'"),
         ({}, ["n", "y"], "columns"),
+        ({"a": {"kind": "text", "groups": ["u", "v", "u"]}}, ["n", "y"], "'u' is listed twice"),
     ],
 )
 def test_a_wrong_schema_is_refused_at_once(columns, label, hint) -> None:
@@ -208,12 +210,31 @@ def test_one_wrong_word_in_many_columns_is_one_message() -> None:
         assert len(str(error.value).splitlines()) == 1
 
 
+def test_a_draft_takes_any_frame_or_says_why_not_and_shows_no_value(table) -> None:
+    mixed = table.assign(mixed=[1, "secret"] * 750, lists=[[1]] * 1500)
+    assert Schema.draft(mixed, "Churn").names == ["tenure", "Contract", "TotalCharges", "mixed"]
+    twice = pd.concat([table, table.tenure], axis=1)
+    for frame, says in ((twice, "several columns named 'tenure'"), ([[1]], "give a DataFrame")):
+        with pytest.raises(DatasetError, match=says):
+            Schema.draft(frame, "Churn")
+
+
+def test_days_and_units_of_a_schema() -> None:
+    days = (date(2020, 1, 1), pd.Timestamp("2020-12-31"))
+    (column,) = Schema({"day": days}, ["n", "y"]).domain.columns
+    assert (column.dates, column.ends()) == ("iso", ("2020-01-01", "2020-12-31"))
+    with pytest.raises(DatasetError, match="unit = 'who' must be a mapping"):
+        Schema({"a": (0, 1)}, ["n", "y"], unit="who")
+
+
 def test_labels_of_a_frame_and_in_another_order_are_taken_and_told_of(table, schema) -> None:
     plain = learner(schema).fit(table, table.Churn).predict(table)
     with pytest.warns(DataConversionWarning):
         np.testing.assert_array_equal(
             learner(schema).fit(table, table[["Churn"]]).predict(table), plain
         )
+    with pytest.warns(DataConversionWarning):
+        learner(schema).fit(table, [[label] for label in table.Churn])
     with pytest.raises(ValueError, match="1d array"):
         learner(schema).fit(table, table[["Churn", "junk"]])
     with pytest.warns(UserWarning, match=r"joined by position.* give y\.loc\[X\.index\]"):

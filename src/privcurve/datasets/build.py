@@ -173,6 +173,9 @@ def _column_faults(entries: list[Mapping[str, Any]], columns: tuple[Column, ...]
                 yield f"a category of {column.name!r}, {value!r}, is listed twice; keep one"
             if column.patterns:
                 yield from pattern_faults(column)
+                listed = entry["groups"] if isinstance(entry["groups"], list) else []
+                for text in _twice(map(str, listed)):
+                    yield f"groups of {column.name!r}: {text!r} is listed twice; keep one"
             if not column.closed:
                 yield (
                     f"groups of {column.name!r}: {OTHER} and {MISSING} are groups of their own, "

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from privcurve.coding import Codes, code_type
-from privcurve.datasets.cells import ABSENT, NoColumnError, as_read, refusals
+from privcurve.datasets.cells import ABSENT, NoColumnError, as_read, refusals, text_of
 from privcurve.datasets.columns import Column
 from privcurve.datasets.counts import warnings_of
 from privcurve.datasets.encode import Coder
@@ -100,6 +100,32 @@ def persons_of(description: Description, frame: Any) -> list[str]:
     persons = Coder(description.domain, DECIDED, problems).persons(description, table)
     problems.check()
     return persons
+
+
+def arrow_table(frame: Any) -> Any:
+    """Return a frame as an Arrow table; values of several types in one column as their texts.
+
+    Raises DatasetError if it is no frame, or a column of it can't be one.
+    """
+    import pyarrow
+
+    if not hasattr(frame, "columns"):
+        raise DatasetError(f"give a DataFrame, not {type(frame).__name__}")
+    keys = list(_names(frame))
+    fields = list(map(str, keys))
+    if twice := next((name for name in fields if fields.count(name) > 1), None):
+        raise DatasetError(f"{FRAME} has several columns named {twice!r}: rename them")
+    arrays = {}
+    for name, key in zip(fields, keys, strict=True):
+        values = _column(name, frame[key])
+        if isinstance(values, list):
+            try:
+                values = pyarrow.array([text_of(value) for value in values], pyarrow.string())
+            except NoColumnError:
+                # Lists and the like are no column.
+                values = pyarrow.array([[]] * len(values))
+        arrays[name] = values
+    return pyarrow.table(arrays)
 
 
 def _columns(domain: Domain, frame: Any) -> dict[str, Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Mapping, Sequence
+from datetime import date
 from functools import cached_property
 from numbers import Real
 from pathlib import Path
@@ -22,7 +23,7 @@ from privcurve.datasets.domain import Domain
 from privcurve.datasets.drafts.columns import FINE
 from privcurve.datasets.encode import Coder
 from privcurve.datasets.errors import DatasetError, Problems
-from privcurve.datasets.frames import FRAME, encode_frame, persons_of
+from privcurve.datasets.frames import FRAME, arrow_table, encode_frame, persons_of
 from privcurve.datasets.readers.table import RawTable
 from privcurve.schema import nearest
 
@@ -47,10 +48,10 @@ class Schema:
     Parameters
     ----------
     columns : mapping of str to tuple, list or mapping
-        The columns to learn from, by name. A pair ``(low, high)`` of numbers: lowest and highest
-        possible value; what lies outside is clipped. A list: all categories. A mapping: any words
-        of a description (docs/datasets.md), such as ``{"bounds": [0, 10], "n_bins": 10}``
-        or ``{"kind": "date", "bounds": ["2020-01-01", "2029-12-31"]}``. None: to be decided.
+        The columns to learn from, by name. A pair ``(low, high)`` of numbers or dates: lowest and
+        highest possible value; what lies outside is clipped. A list: all categories. A mapping: any
+        words of a description (docs/datasets.md), such as ``{"bounds": [0, 10], "n_bins": 10}``.
+        None: to be decided.
     label : sequence, or mapping
         The classes as `y` has them, of two the negative one first. A mapping: words of a
         description.
@@ -95,6 +96,11 @@ class Schema:
         ]
         facts = {"columns": entries, "label": _label(label), "unknown": unknown}
         if unit is not None:
+            if not isinstance(unit, Mapping):
+                raise DatasetError(
+                    f"Schema: unit = {unit!r} must be a mapping, such as "
+                    '{"column": "patient_id", "at_most": 5}'
+                )
             facts["unit"] = dict(unit)
         self._set(facts, _values_of(label))
 
@@ -153,7 +159,6 @@ class Schema:
         DatasetError
             If no schema can be drafted.
         """
-        import pyarrow
         from pyarrow import parquet
 
         from privcurve.datasets.drafts import draft
@@ -161,7 +166,7 @@ class Schema:
 
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder, "frame.parquet")
-            parquet.write_table(pyarrow.Table.from_pandas(frame, preserve_index=False), path)
+            parquet.write_table(arrow_table(frame), path)
             try:
                 text = draft(path, LabelChoice(label), name="frame", public=public).text
             except DatasetError as error:
@@ -322,6 +327,9 @@ def _entry(
             )
         more = {"missing": BIN} if gaps else {}
         return {"name": name, "kind": NUMERIC, "bounds": _plain(given), **numbers, **more}
+    if isinstance(given, tuple) and given and all(isinstance(day, date) for day in given):
+        more = {"missing": BIN} if gaps else {}
+        return {"name": name, "kind": "date", "bounds": _plain(given), **more}
     if isinstance(given, (list, tuple)):
         listed = _plain(given)
         own = [word for word, is_in in ((OTHER, others), (MISSING, gaps)) if is_in]
@@ -367,4 +375,6 @@ def _plain(value: Any) -> Any:
         return _plain(value.tolist())
     if isinstance(value, (list, tuple)):
         return [_plain(entry) for entry in value]
+    if isinstance(value, date):
+        return f"{value:%Y-%m-%d}"
     return value

@@ -173,7 +173,7 @@ class Question:
             if place[:depth] == self.blank.place[:depth]
         ]
         if told:
-            raise DatasetError("\n".join(told))
+            raise DatasetError("\n".join(dict.fromkeys(told)))
         alone = {**catalogue.NO_FILES, "label": content["label"], "columns": content["columns"]}
         if self.blank.key == "unit":
             alone["unit"] = content["unit"]

@@ -76,7 +76,11 @@ def draft(
     if len(how.fields) < 2:
         raise DatasetError(f"{path} has no column beside the label {label.column!r}")
     seen = profiles.pop(label.column)
-    sides = classes(label, seen, public)
+    try:
+        sides = classes(label, seen, public)
+    except DatasetError as error:
+        unread = f" Of {path} {problems.lost:,} lines can't be read: {' '.join(problems.told[:1])}"
+        raise DatasetError(f"{error}{unread * bool(problems.lost)}") from None
     marks = _marks(how, profiles)
     columns = proposals(how, profiles, public)
     if not any(column.kind for column in columns.values()):
@@ -172,7 +176,8 @@ def read(
                 break
     except DatasetError as error:
         # There is no description yet that could be wrong.
-        raise DatasetError(str(error).partition(" Correct parser")[0]) from None
+        told = re.split(r" (?:Correct parser|Leave it out of)", str(error))[0]
+        raise DatasetError(told.removeprefix(f"dataset {path.name!r}: ")) from None
     return profiles
 
 
@@ -208,7 +213,9 @@ def _size(path: Path, header: bool, like_path: Path, like: Format, problems: Pro
     # There is one description of both: it has to be read as the other is.
     lost = problems.lost
     profiles = read(path, like, problems)
-    return next(iter(profiles.values())).n + problems.lost - lost
+    if n := next(iter(profiles.values())).n + problems.lost - lost:
+        return n
+    raise DatasetError(f"{path} holds no records to test by")
 
 
 def _anything(path: Path, how: Format) -> Description:

@@ -50,6 +50,8 @@ def check_names(path: Path, how: Format, profiles: dict[str, Profile]) -> None:
             "If it is one, say --no-header (then the columns are column1, column2, …), or add a "
             "line of names at the top; if it is not, give these columns other names there"
         )
+    if all(name in profiles[field].values for name, field in columns):
+        mend = f"{mend}. If the line of names is there several times, keep the first"
     raise DatasetError(
         f"{path}: {what} like a record, which would go public as names of columns: in column{s} "
         f"{places}{more} the name is a value of the column, is written like its values, or is "

@@ -89,6 +89,10 @@ def _parquet(path: Path) -> Format:
     twice = [name for name, count in Counter(schema.names).items() if count > 1]
     if twice:
         raise DatasetError(f"{path} has several columns named {twice[0]!r}: rename them")
+    if "" in schema.names:
+        raise DatasetError(
+            f"{path}: its column {schema.names.index('') + 1} has no name: give it one"
+        )
     nested = tuple(field.name for field in schema if is_nested(field.type))
     plain = tuple(name for name in schema.names if name not in nested)
     return Format({"kind": PARQUET}, plain, plain, nested)
@@ -99,8 +103,10 @@ def _encoding(path: Path) -> str:
     import codecs
 
     with opened(path) as stream:
-        start = stream.read(2)
-    if start in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
+        start = stream.read(4)
+    if start in (codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE):
+        raise DatasetError(f"{path} is written in UTF-32: save it as UTF-8")
+    if start[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
         return "utf-16"
     for encoding in ENCODINGS:
         decoder = codecs.getincrementaldecoder(encoding)()

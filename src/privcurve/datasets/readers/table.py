@@ -106,6 +106,13 @@ def lacking(
     """Return the error for columns that are not there, or there twice; None if all are."""
     counts = Counter(fields)
     missing = [name for name in domain.names if not counts[name]]
+    if missing and len(missing) == len(set(domain.names)):
+        # That line may be a record.
+        several = shown(list(map(repr, missing)))
+        return DatasetError(
+            f"{source} has no column{'s' * (len(missing) > 1)} {several}, which the model asks "
+            f"for, nor any other that it does: its first line has to name the columns."
+        )
     if missing:
         several = f"columns {shown(list(map(repr, missing)))}, which the model asks for."
         if len(missing) == 1:
@@ -139,7 +146,7 @@ def positions(
         way = "parser (separator or sheet, header, skip_rows), or " * description.parser.header
         problems.add(
             f"{source} has no column {wanted[0]!r}, nor any other that {description.path} "
-            f"describes. Its columns: {shown(fields)}. Correct {way}the names."
+            f"describes, where it should name its {len(fields)}. Correct {way}the names."
         )
         problems.fail()
     for name in wanted:

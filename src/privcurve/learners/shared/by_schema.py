@@ -56,8 +56,9 @@ def labels_by(schema: Schema, y: Any, n_rows: int) -> NDArray[Any]:
     if y is None:
         raise ValueError("requires y to be passed, but the target y is None")
     check_unmasked(y, "y")
-    # A frame of one column is a column, as to scikit-learn; it is taken apart from lists of texts.
-    positions = schema.positions(column_or_1d(y, warn=True) if hasattr(y, "ndim") else y)
+    # A frame of one column is a column, as to scikit-learn.
+    each = y if hasattr(y, "ndim") else np.asarray(y, dtype=object)
+    positions = schema.positions(column_or_1d(each, warn=True))
     if len(positions) != n_rows:
         raise ValueError(f"X has {n_rows} rows but y has {len(positions)}")
     return np.asarray(schema.classes)[positions]
