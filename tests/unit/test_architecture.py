@@ -152,7 +152,6 @@ EXCEPTIONS = {
     ("learners.shared.tuning", "default_rng"): MADE_UP,
     ("releases.request", "Generator"): MADE_UP,
     ("releases.request", "PCG64"): MADE_UP,
-    ("releases.shares", "default_rng"): MADE_UP,
     ("models.explain", "default_rng"): MADE_UP,
     ("datasets.readers.builtin", "Generator"): MADE_UP,
     ("datasets.readers.builtin", "PCG64"): MADE_UP,

@@ -1,5 +1,6 @@
 """The budget ledger: it adds up, refuses before training, and is never half there."""
 
+import html
 import itertools
 import json
 import math
@@ -34,7 +35,7 @@ from privcurve.releases.budget_ledger import (
     totals,
 )
 from privcurve.releases.errors import LedgerError
-from privcurve.releases.released import CARD
+from privcurve.releases.released import PAGE
 
 ONE = Price(1.0, 0.0, REPLACE_ONE)
 TWO = Budget(2.0, 0.0)
@@ -161,21 +162,21 @@ def test_card_terminal_and_ledger_state_one_total_for_each_relation(mine, capsys
         words = f"--epsilon {epsilon} --neighbours {neighbours} {settings[neighbours]}"
         assert main.main(["release", "mine", *words.split()]) == 0
         terminal = capsys.readouterr().out.splitlines()[-1]
-        card = Path(f"releases/mine/{number}", CARD).read_text().replace("\\", "")
+        card = html.unescape(Path(f"releases/mine/{number}", PAGE).read_text())
         lines = Path("releases/mine/ledger.jsonl").read_text().splitlines()
         ledger = {one["neighbours"]: one["epsilon"] for one in json.loads(lines[-2])["together"]}
         counted = [(2 if n == ADD_REMOVE else 1) * epsilon for epsilon, n in order[:number]]
         replaced = f"epsilon = {sum(counted):g}"
         assert f"together {replaced} (replace-one); " in terminal
-        assert f"- Together, for replace-one neighbours: {replaced}.\n" in card
+        assert f"<li>Together, for replace-one neighbours: {replaced}.</li>" in card
         assert ledger.pop(REPLACE_ONE) == sum(counted)
         if FOUR[1] in order[:number]:
             added = "epsilon = 1" if number == 1 else NOTHING
             assert f"(replace-one); {added} (add-remove); " in terminal
-            assert f"- Together, for add-remove neighbours: {added}.\n" in card
+            assert f"<li>Together, for add-remove neighbours: {added}.</li>" in card
             assert ledger.pop(ADD_REMOVE) == (1 if number == 1 else "inf")
         assert not ledger
-        assert card.count("- Together, for ") == 1 + (FOUR[1] in order[:number])
+        assert card.count("<li>Together, for ") == 1 + (FOUR[1] in order[:number])
 
 
 def exact_loss(epsilon, neighbours, pair):

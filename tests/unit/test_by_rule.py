@@ -1,5 +1,6 @@
 """The learner that a release takes where none is named: its settings follow from public facts."""
 
+import html
 import json
 import random
 from pathlib import Path
@@ -16,7 +17,7 @@ from privcurve.learners.entries import by_rule
 from privcurve.learners.entry import Facts
 from privcurve.privacy.budget import ADD_REMOVE
 from privcurve.privacy.calibration.privgam import ASSUMED_RULE, ASSUMED_SETTINGS
-from privcurve.releases.released import CARD, MODEL
+from privcurve.releases.released import MODEL, PAGE
 from privcurve.releases.request import Request
 
 
@@ -68,7 +69,7 @@ def test_a_release_without_a_learner_says_what_it_took(mine, capsys):
     assert (learner, parameters) == ("privgam", {})
     assert ASSUMED_RULE in statement["assumptions"]
     assert capsys.readouterr().out.startswith("learner: PrivGAM\n")
-    assert ASSUMED_RULE in Path("releases/mine/1", CARD).read_text().replace("\\", "")
+    assert ASSUMED_RULE in html.unescape(Path("releases/mine/1", PAGE).read_text())
     assert released("--learner auto") == (learner, parameters, statement)
 
 

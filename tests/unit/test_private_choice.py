@@ -1,5 +1,6 @@
 """A learner that is chosen on the records, paid for, and released."""
 
+import html
 import math
 from pathlib import Path
 
@@ -15,7 +16,7 @@ from privcurve.releases.budget_ledger import DONE, BudgetLedger
 from privcurve.releases.choice import CHOOSE, choice, kept
 from privcurve.releases.errors import ReleaseError
 from privcurve.releases.release import release
-from privcurve.releases.released import CARD, MODEL
+from privcurve.releases.released import MODEL, PAGE
 from privcurve.releases.request import Request
 
 LINES = [
@@ -72,7 +73,7 @@ def test_nothing_of_the_other_runs_leaves(mine):
     for path in (*released.folder.iterdir(), released.ledger):
         text = path.read_text()
         assert score not in text, path
-    text = released.path(CARD).read_text()
+    text = html.unescape(released.path(PAGE).read_text())
     assert "by private selection from 2: Noisy majority; Bayes of this test" in text
 
 
@@ -82,9 +83,8 @@ def test_settings_of_one_learner_are_chosen_and_released(mine):
     released = release(request_of(learner="tuned", parameters=parameters, epsilon=0.5))
     assert models.load(released.path(MODEL)).learner == "one_rule"
     assert released.setting["mechanism"] in mechanisms["mechanism"]
-    assert f"mechanism = {released.setting['mechanism']}" in released.path(
-        CARD
-    ).read_text().replace("\\", "")
+    page = html.unescape(released.path(PAGE).read_text())
+    assert f"mechanism = {released.setting['mechanism']}" in page
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 """Releases: what is refused before anything is spent, what is spent all the same; the command."""
 
 import errno
+import html
 import json
 import math
 import signal
@@ -29,7 +30,7 @@ from privcurve.releases import release as releasing
 from privcurve.releases.budget_ledger import DONE, FAILED, RESERVED, Budget, BudgetLedger, Price
 from privcurve.releases.errors import LedgerError, ReleaseError
 from privcurve.releases.release import release
-from privcurve.releases.released import CARD, MODEL
+from privcurve.releases.released import CARD, MODEL, PAGE
 from privcurve.releases.request import (
     check_accuracy,
     check_delta,
@@ -348,7 +349,7 @@ def test_deltas_of_all_releases_are_told_in_records_and_add_up_to_less_than_one(
     with pytest.raises(ReleaseError, match=r"delta = 0\.4: whatever epsilon is"):
         release(request(learner="privgam", delta=0.4))
     finished = release(request(learner="dp_newton", delta=0.4), large_delta=True)
-    text = finished.path(CARD).read_text()
+    text = html.unescape(finished.path(PAGE).read_text())
     assert "Together, for replace-one neighbours: epsilon = 3.2, delta = 1: nothing is guar" in text
 
 
@@ -370,7 +371,7 @@ def test_where_the_number_of_records_is_not_public_its_estimate_counts(mine):
     assert "their number, which is not public" in in_records(1e-3, None, ADD_REMOVE)
     mine(budget={"epsilon": 9, "delta": 0.1, "neighbours": ADD_REMOVE})
     finished = release(adding(1e-6, n_estimate=5000))
-    text = finished.path(CARD).read_text()
+    text = html.unescape(finished.path(PAGE).read_text())
     assert "of about 5,000 records are 0.005 in the mean" in text
     assert "60 records" not in text
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import json
 from dataclasses import replace
 from pathlib import Path
@@ -28,10 +29,11 @@ from privcurve.learners import registry
 from privcurve.privacy.budget import ADD_REMOVE, PRIVATE_COLUMNS, REPLACE_ONE
 from privcurve.privacy.ledger import PrivacyStatement
 from privcurve.releases.budget_ledger import Price
+from privcurve.releases.card import shipped
 from privcurve.releases.choice import CHOOSE
 from privcurve.releases.errors import LedgerError
 from privcurve.releases.release import release
-from privcurve.releases.released import CARD, MODEL
+from privcurve.releases.released import MODEL, PAGE
 
 N_PERSONS = 30
 UNIT = {"column": "who", "at_most": 2}
@@ -172,9 +174,9 @@ def test_a_release_is_of_persons_everywhere(persons):
     assert (statement.epsilon, statement.at_most) == (1.0, 2)
     assert statement.epsilon_spent == pytest.approx(1.0)
     assert models.load(released.path(MODEL)).statement == statement
-    text = released.path(CARD).read_text().replace("\\", "")
+    text = html.unescape(released.path(PAGE).read_text())
     for said in (
-        str(statement),
+        shipped(str(statement)),
         "persons: all records of any one who are replaced by as many others",
         f"all {KEPT} training records, at most 2 of each who; their number is public",
         "Together, for replace-one neighbours that differ in all records of one who: epsilon = 1",
@@ -203,7 +205,9 @@ def test_delta_of_a_release_is_of_persons(persons):
     persons(budget={"epsilon": 5, "delta": 1e-4})
     released = release(request(learner="noisy_bayes", epsilon=1.0, delta=1e-5))
     assert released.statement.delta == pytest.approx(1e-5)
-    assert "may show all records of each who with that" in released.path(CARD).read_text()
+    assert "may show all records of each who with that" in html.unescape(
+        released.path(PAGE).read_text()
+    )
     assert released.learner.privacy_.delta == pytest.approx(1e-5 / (1 + np.exp(0.5)))
 
 
@@ -257,7 +261,7 @@ def test_a_budget_for_records_allows_no_release_for_persons(persons):
 def test_of_neighbours_who_are_added_the_card_says_persons(persons):
     options = {"learner": "privgam", "neighbours": ADD_REMOVE, "parameters": {"n_estimate": 50}}
     released = release(request(epsilon=0.5, **options))
-    text = released.path(CARD).read_text().replace("\\", "")
+    text = html.unescape(released.path(PAGE).read_text())
     assert "all records of any one who are added or left out; the number of persons" in text
     assert "training records, at most 2 of each who; their number is not public" in text
     # Of a budget for replace-one neighbours it is twice: one left out, another added.

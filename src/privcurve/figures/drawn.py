@@ -178,7 +178,8 @@ def ranked(
         f'<b class="{_side(across(y))}" style="{_at(across(y))}">{_text(name)}</b>'
         for name, y in ordered
     )
-    parts = [f'<div class="row head"><b>{_text(title)}</b><div class="track">{heads}</div></div>']
+    head = f'<div class="row head"><b>{_text(title)}</b><div class="track">{heads}</div></div>'
+    parts = [head] if title else []
     for row in rows:
         y, error = row.point.y, row.point.error
         low, high = across(y - error), across(y + error)
@@ -203,43 +204,65 @@ def _at(share: float) -> str:
     return f"left:{share:.2%}" if share < 0.5 else f"right:{1 - share:.2%}"
 
 
-def steps(
-    values: Sequence[float],
-    errors: Sequence[float],
-    names: Sequence[str],
-    ends: tuple[float, float],
-    *,
-    joined: bool,
-) -> str:
-    """Draw the values of a column's bins, with their errors, around zero: steps, or single bars.
+@dataclass(frozen=True)
+class Bin:
+    """A value of a bin with its error, and from where to where the bin reaches, as shares."""
 
-    The first and the last name stand below, and every name where a pointer rests on its bin.
+    name: str
+    place: tuple[float, float]
+    value: float
+    error: float
+
+
+def steps(bins: Sequence[Bin], below: tuple[str, str], ends: tuple[float, float]) -> str:
+    """Draw the values of a column's bins, with their errors, as steps; neighbours are joined.
+
+    Every name is told where a pointer rests on its bin, and what is `below` stands at the ends.
     """
-    n = len(values)
 
     def down(value: float) -> float:
         return (ends[1] - value) / (ends[1] - ends[0])
 
     paths = [_path([(0, down(0)), (1, down(0))], "grid")]
-    for k, (value, error) in enumerate(zip(values, errors, strict=True)):
-        gap = 0.0 if joined else 0.12 / n
-        left, right = k / n + gap, (k + 1) / n - gap
-        corners = [(left, down(value + error)), (right, down(value + error)),
-                   (right, down(value - error)), (left, down(value - error))]  # fmt: skip
-        paths += [_path(corners, "band")] if error else []
-        paths.append(_path([(left, down(value)), (right, down(value))], "line"))
-        if joined and k:
-            paths.append(_path([(left, down(values[k - 1])), (left, down(value))], "line thin"))
-    hints = "".join(
-        f'<i style="left:{k / n:.2%};width:{1 / n:.2%}" title="{_attribute(name)}: {value:+.3g}'
-        f'{f" ± {error:.2g}" if error else ""}"></i>'
-        for k, (name, value, error) in enumerate(zip(names, values, errors, strict=True))
-    )
+    hints = []
+    for before, one in zip([None, *bins], bins, strict=False):
+        (left, right), high, low = one.place, one.value + one.error, one.value - one.error
+        corners = [(left, high), (right, high), (right, low), (left, low)]
+        paths += [_path([(x, down(y)) for x, y in corners], "band")] if one.error else []
+        paths.append(_path([(left, down(one.value)), (right, down(one.value))], "line"))
+        if before is not None and before.place[1] == left:
+            joint = [(left, down(before.value)), (left, down(one.value))]
+            paths.append(_path(joint, "line thin"))
+        error = f" ± {one.error:.2g}" if one.error else ""
+        hint = _attribute(f"{one.name}: {one.value:+.3g}{error}")
+        hints.append(f'<i style="left:{left:.2%};width:{right - left:.2%}" title="{hint}"></i>')
     return (
         '<div class="steps"><svg class="c0" viewBox="0 0 1000 1000" preserveAspectRatio="none">'
-        f'{"".join(paths)}</svg>{hints}<b class="low">{_text(names[0])}</b>'
-        f'<b class="high">{_text(names[-1])}</b>'
+        f'{"".join(paths)}</svg>{"".join(hints)}<b class="low">{_text(below[0])}</b>'
+        f'<b class="high">{_text(below[1])}</b>'
         f'<b class="top">{ends[1]:+.2g}</b><b class="bottom">{ends[0]:+.2g}</b></div>'
+    )
+
+
+def heat(
+    names: tuple[Sequence[str], Sequence[str]],
+    values: Sequence[Sequence[float]],
+    texts: Sequence[Sequence[str]],
+) -> str:
+    """Draw a table of values as fields whose colour says sign and size, with their texts."""
+    reach = max(abs(value) for row in values for value in row) or 1.0
+    head = "".join(f'<th scope="col">{_text(name)}</th>' for name in names[1])
+    rows = []
+    for name, row, cells in zip(names[0], values, texts, strict=True):
+        fields = "".join(
+            f'<td class="c{0 if value > 0 else 3}"><i style="opacity:{abs(value) / reach / 2:.2f}">'
+            f"</i>{_text(cell)}</td>"
+            for value, cell in zip(row, cells, strict=True)
+        )
+        rows.append(f'<tr><th scope="row">{_text(name)}</th>{fields}</tr>')
+    return (
+        f'<div class="wide heat" tabindex="0"><table><tr><td></td>{head}</tr>{"".join(rows)}'
+        "</table></div>"
     )
 
 
@@ -313,6 +336,8 @@ path.thin { stroke-width: 1px; }
 .steps .low { top: 100%; left: 0; } .steps .high { top: 100%; right: 0; }
 .steps .top { right: 100%; top: -.5rem; translate: -.4rem 0; }
 .steps .bottom { right: 100%; bottom: -.5rem; translate: -.4rem 0; }
+.heat td { position: relative; padding: .3rem .5rem; white-space: nowrap; }
+.heat i { position: absolute; inset: 0; background: var(--c); z-index: -1; }
 @media (max-width: 40rem) {
   .curves { height: 18rem; margin-right: 9.6rem; font-size: .75rem; }
   .curves .name { max-width: 8.3rem; font-size: .7rem; left: calc(100% + 1.1rem); }

@@ -66,6 +66,7 @@ class Picture:
 
     html: str
     caption: str = ""
+    title: str = ""
 
 
 @dataclass(frozen=True)
@@ -160,9 +161,10 @@ def _html(block: Block) -> str:
             return f"<nav><ul>{inner}</ul></nav>"
         case Code(text):
             return f'<pre tabindex="0">{html.escape(text)}</pre>'
-        case Picture(drawing, caption):
+        case Picture(drawing, caption, title):
+            above = f"<h4>{html.escape(title)}</h4>" if title else ""
             below = f"<figcaption>{html.escape(caption)}</figcaption>" if caption else ""
-            return f"<figure>{drawing}{below}</figure>"
+            return f"<figure>{above}{drawing}{below}</figure>"
         case Rows(header, rows):
             head = "".join(f'<th scope="col">{html.escape(name)}</th>' for name in header)
             cells = ["".join(f"<td>{html.escape(cell)}</td>" for cell in row) for row in rows]
@@ -183,13 +185,15 @@ body { font: 16px/1.5 system-ui, "DejaVu Sans", sans-serif; margin: 0; color: va
   background: var(--ground); }
 main { max-width: 56rem; margin: 0 auto; padding: 1rem; }
 h1 { font-size: 1.6rem; line-height: 1.25; } h2 { font-size: 1.2rem; margin-top: 2rem; }
-h3 { font-size: 1.05rem; margin-top: 1.5rem; } a { color: var(--strong); }
+h3 { font-size: 1.05rem; margin-top: 1.5rem; } h4 { margin: 1rem 0 .5rem; }
+a { color: var(--strong); }
 p, li, td { overflow-wrap: break-word; }
 .wide { overflow-x: auto; margin-bottom: 1rem; }
 table { border-collapse: collapse; font-size: 0.9rem; }
 th, td { text-align: left; vertical-align: top; padding: 0.2rem 0.7rem 0.2rem 0;
   border-bottom: 1px solid var(--line); }
 td { font-variant-numeric: tabular-nums; min-width: 3.5rem; }
+td:nth-child(2):last-child { overflow-wrap: anywhere; }
 figure { margin: 1rem 0; } figcaption { font-size: .85rem; color: var(--faint); }
 details { border-top: 1px solid var(--line); margin-top: 1rem; }
 summary { cursor: pointer; padding: .4rem 0; }
@@ -198,6 +202,6 @@ pre { background: var(--soft); padding: 0.7rem; overflow-x: auto; white-space: p
 .warning { border-left: 4px solid var(--mark); padding-left: 0.7rem; font-weight: 600; }
 .answer { border-left: 4px solid var(--strong); background: var(--soft); padding: .6rem .8rem; }
 @media print { details::details-content { content-visibility: visible; display: block; }
-  figure, tr { break-inside: avoid; } body { font-size: 12px; }
+  figure, tr { break-inside: avoid; } html { font-size: 12px; } body { font-size: 1rem; }
   i { print-color-adjust: exact; -webkit-print-color-adjust: exact; } }
 """

@@ -125,7 +125,7 @@ class Explanation:
 
     def lines(self, most: int | None = None) -> Iterator[str]:
         """Write importances, and tables of the shapes of so many columns and pairs."""
-        yield from self._said()
+        yield from self.sentences()
         used, rest = self.used, [shape.column.name for shape in self.shapes if not shape.importance]
         largest = max((shape.importance for shape in used), default=1.0)
         rows = [
@@ -151,7 +151,8 @@ class Explanation:
             cells = [[title, *row] for title, row in zip(pair.titles[0], values, strict=True)]
             yield _table(cells, (first, *pair.titles[1]))
 
-    def _said(self) -> Iterator[str]:
+    def sentences(self) -> Iterator[str]:
+        """Say how a score is made, and what importances and errors are."""
         label, names = self.label, self.outputs
         if not (self.used or self.pairs):
             many = len(names) > 1

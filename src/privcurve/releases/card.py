@@ -10,32 +10,25 @@ import math
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from privcurve import __version__, models
-from privcurve.datasets import Domain
 from privcurve.datasets.columns import NUMERIC, Column, spelt
-from privcurve.figures.page import Block, Code, Heading, Page, Part, Points, Rows, Text
+from privcurve.figures import drawn
+from privcurve.figures.page import Block, Code, Heading, Page, Part, Picture, Points, Rows, Text
 from privcurve.learners import registry
 from privcurve.learners.shared.tuning import candidates_of
-from privcurve.numerals import in_brackets
+from privcurve.models.explain import Explanation, Pair, Shape, explain
 from privcurve.privacy import budget as words
 from privcurve.privacy.ledger import LedgerEntry
 from privcurve.privacy.mechanisms import MECHANISMS
 from privcurve.privacy.seeds import OF_CHACHA, SecretSeed
-from privcurve.releases import shares
 from privcurve.releases.budget_ledger import Price, claim, level
 from privcurve.releases.choice import is_choice, titles
 from privcurve.releases.released import MODEL, Released
 from privcurve.releases.request import plain
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from privcurve.learners.additive.class_model import ClassModel
-    from privcurve.learners.additive.model import PairShape
 
 ABOUT = "made by privcurve release; its card, beside it, says what it guarantees and what not"
 
@@ -43,6 +36,12 @@ ABOUT = "made by privcurve release; its card, beside it, says what it guarantees
 MOST_STEPS = 40
 MOST_LINES = 120
 MOST_CATEGORIES = 8
+# Shapes and pairs that are drawn; the others are tables. Of a shape with many categories those that
+# matter are drawn.
+MOST_SHAPES = 5
+MOST_ROWS = 12
+# Of the width of a picture, where the bin of missing values begins, beside those of numbers.
+NUMBERS, MISSING = 0.9, 0.93
 
 # Of a description's `about`, and what each stands under.
 ABOUT_WHOM = {
@@ -52,18 +51,18 @@ ABOUT_WHOM = {
     "legal_basis": "legal basis",
     "retention": "kept for",
 }
-NOT_SAID = "not said (about, in the description)"
+NOT_SAID = "not said (about: in the description)"
 SICK = "with an illness, say, or without it"
 
 BEFORE = (
     "Whatever was looked at before: a comparison of learners or settings on the same records, if "
-    "the choice of this learner was made by it, and a description (bounds, categories) that was "
-    "written after a look at the records."
+    "it led to this learner, and a description (bounds, categories) that was written after a look "
+    "at the records."
 )
 COMPARED = (
     "A comparison that is not private was made on these records before. Its numbers are exact "
-    "statistics of them: neither what it showed is covered, nor the choice of this learner, if it "
-    "was made by it."
+    "statistics of them: what it showed is not covered, nor is the choice of this learner, if that "
+    "comparison led to it."
 )
 CONVERTED = (
     "Each line counts all releases. One for add-remove neighbours counts twice its epsilon for "
@@ -71,24 +70,21 @@ CONVERTED = (
     "replace-one neighbours guarantees nothing for add-remove ones, who differ in their number."
 )
 POPULATION = (
-    "What holds of people in general. The guarantee is about what the model shows of one record's "
-    "being there or being so; what it has learned of many, it is there to show."
+    "Patterns that many people share. They are not secret: the model is meant to learn them. The "
+    "guarantee is about what it shows of any one record."
 )
 
 
-def card(released: Released) -> Page:
-    """Return the card of a release."""
+def card(released: Released, checksum: str) -> Page:
+    """Return the card of a release, whose model's file has a checksum (SHA-256)."""
     title = released.description.title or released.request.dataset
     learner = registry.entry(released.learner_name).title
-    decision = list(decides(released))
-    warnings = [block for block in decision if isinstance(block, Text) and block.warning]
+    told = explain(released.learner, released.domain)
     in_full: list[Block] = [
         Heading("What it is", 3),
         *_what(released),
         Heading("What it guarantees", 3),
         *_guarantee(released),
-        Heading("How it decides", 3),
-        *(block for block in decision if block not in warnings),
         Heading("What it was made of", 3),
         *_steps(released),
         Heading("What adds up", 3),
@@ -104,33 +100,40 @@ def card(released: Released) -> Page:
         ),
     ]
     blocks = [
-        _front(released),
+        _front(released, checksum),
         Heading("How private it is"),
         *_meaning(released),
         Heading("How good it is"),
-        *warnings,
+        *_always(told),
         Text(_accuracy(released)),
         Heading("What is not covered"),
         Points(tuple(_not_covered(released))),
+        Heading("What it makes of each column"),
+        *_importances(told),
+        *_pictures(told),
+        Part("Every column in numbers", tuple(_numbers(told, released))),
         Part("In full", tuple(in_full)),
     ]
     return Page(f"{learner}: {title}", tuple(blocks))
 
 
-def _front(released: Released) -> Rows:
+def _front(released: Released, checksum: str) -> Rows:
     """Return who released what, when and what for."""
     about, label = released.description.about, released.domain.label
+    missing = [title for key, title in ABOUT_WHOM.items() if key not in about]
     day = released.release.facts["at"].partition("T")[0]
     names = ", ".join(label.names)
     if released.domain.n_classes == 2:
         names = f"{label.positive} (positive) or {label.negative} (negative)"
     rows = [
-        *((title, about.get(key, NOT_SAID)) for key, title in ABOUT_WHOM.items()),
+        *((title, about[key]) for key, title in ABOUT_WHOM.items() if key in about),
+        *([(NOT_SAID, ", ".join(missing))] if missing else []),
         ("released", f"{day}; release {released.release.number} of these records"),
         ("predicts", f"{label.column}: {names}"),
         ("from", f"{len(released.domain.columns)} columns: {_listed(released.domain.names)}"),
         ("trained on", _trained_on(released)),
         ("privacy", _level(released)),
+        ("file", f"{MODEL}, SHA-256 {checksum}"),
     ]
     return Rows(("", "this model"), rows)
 
@@ -150,7 +153,10 @@ def _what(released: Released) -> Iterator[Block]:
         *_chosen(released),
         ("neighbours", _neighbours(released)),
         ("made with", f"privcurve {__version__}"),
-        ("files", "model.json (JSON; nothing in it is a program), this card"),
+        (
+            "files",
+            "model.json (JSON; nothing in it is a program), card.md (one page), card.html (all)",
+        ),
     ]
     yield Rows(("", "in full"), rows)
 
@@ -233,7 +239,7 @@ def in_words(price: Price) -> str:
     return (
         f"An example. Someone knows all of these records but {whose}. {doubt} By a coin toss they "
         "guess right 50 times in 100; with this model, whatever they do with it, "
-        f"{_guesses(price)}. With perfect privacy that would be 50, without any 100."
+        f"{_guesses(price)}. Perfect privacy keeps it at 50; no privacy makes it 100."
     )
 
 
@@ -246,9 +252,14 @@ def _guesses(price: Price) -> str:
 
 def _guarantee(released: Released) -> Iterator[Block]:
     if released.statement.private:
-        yield Text(str(released.statement))
+        yield Text(shipped(str(released.statement)))
     else:
-        yield Text(f"With a secret seed it would be: {released.made.drawn_by(OF_CHACHA)}")
+        yield Text(shipped(f"With a secret seed it would be: {released.made.drawn_by(OF_CHACHA)}"))
+
+
+def shipped(text: str) -> str:
+    """Name pages of the documentation, which whoever has a card may not have, by their titles."""
+    return re.sub(r"docs/(\w+)\.md", r"“\1” in privcurve's documentation", text)
 
 
 def _accuracy(released: Released) -> str:
@@ -273,113 +284,99 @@ def _accuracy(released: Released) -> str:
     )
 
 
-def decides(released: Released) -> Iterator[Block]:
-    """Yield how a model decides: a table a column where its score is a sum, its words otherwise."""
-    model: Any = getattr(released.learner, "model_", None)
-    domain = released.domain
-    if hasattr(model, "intercept_error"):
-        constant = f"{model.intercept:+.3f}{in_brackets(model.intercept_error, '.3f')}"
-        # Stumps are no estimates.
-        errors = model.errors if model.intercept_error > 0 else ()
-        yield from _sum(domain, model.intercept, constant, ".3f", model.shapes, errors, model.pairs)
-    elif hasattr(model, "class_shapes"):
-        yield from _class_sums(domain, model)
-    elif (added := shares.of(released.learner, domain)) is not None:
-        yield from _sum(domain, added.constant, f"{added.constant:+.3g}", ".3g", added.values)
-    else:
-        yield Code(_words(released))
+# What it makes of columns --------------------------------------------------------------
 
 
-def _sum(
-    domain: Domain,
-    constant: float,
-    constant_words: str,
-    form: str,
-    values: Sequence[NDArray[np.float64]],
-    errors: Sequence[NDArray[np.float64]] = (),
-    pairs: Sequence[PairShape] = (),
-) -> Iterator[Block]:
-    """Yield what each value, and each pair of values, adds to a score; columns by their span."""
-    label = domain.label
-    if not (pairs or any(each.any() for each in values)):
-        answer = label.positive if constant > 0 else label.negative
-        yield _constant(label.column, answer)
+def _importances(told: Explanation) -> Iterator[Block]:
+    """Say how scores are made, and which columns move them most."""
+    yield Text(" ".join(told.sentences()))
+    if told.used:
+        most = "" if len(told.used) <= MOST_SHAPES else f" (the first {MOST_SHAPES})"
+        rows = [(s.column.name, f"{s.importance:.3g}") for s in told.used[:MOST_SHAPES]]
+        yield Rows((f"column{most}", "importance"), rows)
+
+
+def _pictures(told: Explanation) -> Iterator[Block]:
+    """Draw what the most important columns and pairs of columns add to the score of two classes."""
+    if len(told.outputs) > 1:
         return
-    yield Text(
-        f"A score is added up: {constant_words}, and to that the value of each column's bin. "
-        f"Above 0 the model says that {label.column} is {label.positive}."
-        + (
-            " After ± stand standard errors, of noise and of the spread of records (approximate)."
-            if errors
-            else ""
+    shapes = [shape.merged() for shape in told.used[:MOST_SHAPES]]
+    reach = max((float((abs(s.values) + _errors(s)).max()) for s in shapes), default=1.0)
+    for shape in shapes:
+        yield Picture(_drawing(shape, (-reach, reach)), title=shape.column.name)
+    for pair in told.pairs[:MOST_SHAPES]:
+        names = " and ".join(pair.names)
+        yield Picture(_heat(pair), title=f"{names}, beside what each adds by itself")
+
+
+def _errors(shape: Shape) -> Any:
+    return np.zeros_like(shape.values) if shape.errors is None else shape.errors
+
+
+def _drawing(shape: Shape, ends: tuple[float, float]) -> str:
+    column, values = shape.column, shape.values[0].tolist()
+    errors, titles = _errors(shape)[0].tolist(), shape.titles
+    if column.kind == NUMERIC:
+        wide = NUMBERS if column.missing_bin else 1.0
+        low, high = column.edges[0], column.edges[-1]
+        shares = [wide * (edge - low) / (high - low) for edge in column.edges]
+        places = [*itertools.pairwise(shares), *([(MISSING, 1.0)] if column.missing_bin else [])]
+        bins = [
+            drawn.Bin(title, place, value, error)
+            for title, place, value, error in zip(titles, places, values, errors, strict=True)
+        ]
+        last = " | missing" if column.missing_bin else ""
+        below = (spelt(low, column.dates), f"{spelt(high, column.dates)}{last}")
+        return drawn.steps(bins, below, ends)
+    chosen = sorted(sorted(range(len(values)), key=lambda k: -abs(values[k]))[:MOST_ROWS])
+    rows = [
+        drawn.Row(
+            titles[k], drawn.Point(0.0, values[k], errors[k]), _value(values[k], errors[k]), 0
         )
-    )
-    used = [j for j in range(len(values)) if values[j].any()]
-    for j in sorted(used, key=lambda j: float(values[j].min() - values[j].max())):
-        header = (domain.names[j], "value", *(["error"] if errors else []))
-        numbers = np.array([values[j], errors[j]] if errors else [values[j]])
-        column, codes = merged(domain.columns[j], numbers)
-        cells = [column.bin_names, [f"{value:+{form}}" for value in values[j][codes]]]
-        if errors:
-            cells.append([f"± {error:{form}}" for error in errors[j][codes]])
-        yield Rows(header, list(zip(*cells, strict=True)))
-    for pair in pairs:
-        yield from _pair(pair, domain)
-    used += [j for pair in pairs for j in pair.columns]
-    unused = [name for j, name in enumerate(domain.names) if j not in used]
+        for k in chosen
+    ]
+    return drawn.ranked(rows, [("", 0.0)], ends, "")
+
+
+def _value(value: float, error: float) -> str:
+    return f"{value:+.3f}" + (f" ± {error:.3f}" if error else "")
+
+
+def _heat(pair: Pair) -> str:
+    cells = [
+        [_value(value, error) for value, error in zip(*rows, strict=True)]
+        for rows in zip(pair.values.tolist(), pair.errors.tolist(), strict=True)
+    ]
+    return drawn.heat(pair.titles, pair.values.tolist(), cells)
+
+
+def _numbers(told: Explanation, released: Released) -> Iterator[Block]:
+    """Yield what each value of each column adds, in numbers, or the model in words."""
+    if not told.is_sum:
+        yield Code(_words(released))
+    for shape in told.used:
+        merged = shape.merged()
+        errors = _errors(merged)
+        cells = [
+            [_value(value, error) for value, error in zip(*rows, strict=True)]
+            for rows in zip(merged.values.tolist(), errors.tolist(), strict=True)
+        ]
+        header = (shape.column.name, *(told.outputs if len(cells) > 1 else ("adds",)))
+        yield Rows(header, list(zip(merged.titles, *cells, strict=True)))
+    unused = [shape.column.name for shape in told.shapes if not shape.importance]
     if unused:
-        yield Text(f"Without effect: {', '.join(unused)}.")
-    yield from always(constant, [*values, *(pair.values for pair in pairs)], domain)
+        yield Text(f"Without effect of their own: {', '.join(unused)}.")
 
 
-def merged(column: Column, numbers: NDArray[np.float64]) -> tuple[Column, list[int]]:
-    """Merge neighbouring bins with the same numbers; return the column and a code of each bin."""
-    if column.kind != NUMERIC:
-        return column, list(range(column.n_bins))
-    is_new = (numbers[:, 1:] != numbers[:, :-1]).any(axis=0)
-    groups = np.concatenate(([0], np.cumsum(is_new)))
-    starts = [k for k in range(column.bins) if k == 0 or groups[k] != groups[k - 1]]
-    return column.in_groups(groups.tolist()), [*starts, *range(column.bins, column.n_bins)]
-
-
-def _constant(column: str, answer: str) -> Text:
-    return Text(f"It always says that {column} is {answer}: no column counts.", warning=True)
-
-
-def _class_sums(domain: Domain, model: ClassModel) -> Iterator[Block]:
-    """Yield what each value adds to the score of each class; columns by their span."""
-    label, names = domain.label, domain.label.names
-    starts = list(zip(names, model.intercepts, model.intercept_errors, strict=True))
-    if not model.n_used:
-        answer = names[int(model.intercepts.argmax())]
-        yield _constant(label.column, answer)
+def _always(told: Explanation) -> Iterator[Text]:
+    """Say so where a model always gives the same label: it tells nothing."""
+    if not (told.used or told.pairs):
+        yield Text(next(iter(told.sentences())), warning=True)
         return
-    yield Text(
-        f"Each {label.column} has a score: a start, and to that the value of each column's bin. "
-        "The model says the one with the largest. After ± stand standard errors, of noise and of "
-        "the spread of records (approximate); those of the values are in model.json."
-    )
-    yield Rows(
-        (label.column, "start", "error"),
-        [(name, f"{value:+.3f}", f"± {error:.3f}") for name, value, error in starts],
-    )
-    spans = [float(np.ptp(values)) for values in model.class_shapes]
-    for j in sorted(range(len(spans)), key=lambda j: -spans[j]):
-        values = model.class_shapes[j]
-        if values.any():
-            rows = [
-                (name, *(f"{value:+.2f}" for value in column))
-                for name, column in zip(domain.columns[j].bin_names, values.T, strict=True)
-            ]
-            yield Rows((domain.names[j], *names), rows)
-    unused = [name for name, span in zip(domain.names, spans, strict=True) if not span]
-    if unused:
-        yield Text(f"Without effect: {', '.join(unused)}.")
-
-
-def always(constant: float, parts: Sequence[NDArray[np.float64]], domain: Domain) -> Iterator[Text]:
-    """Say so where a sum has the same sign whatever the values are: its labels tell nothing."""
-    label = domain.label
+    if len(told.outputs) > 1 or not told.is_sum:
+        return
+    parts = [shape.values for shape in told.shapes] + [pair.values for pair in told.pairs]
+    label, constant = told.label, float(told.constant[0])
     for end, said, never in (
         (constant + sum(float(part.max()) for part in parts) <= 0, label.negative, "above"),
         (constant + sum(float(part.min()) for part in parts) > 0, label.positive, "down to"),
@@ -390,34 +387,6 @@ def always(constant: float, parts: Sequence[NDArray[np.float64]], domain: Domain
                 "and the probabilities made of them, still tell records apart.",
                 warning=True,
             )
-
-
-def _pair(pair: PairShape, domain: Domain) -> Iterator[Block]:
-    """Return what a pair of columns adds beside what each of them does: a row a pair of groups."""
-    names = [
-        _grouped(domain.columns[j].bin_names, groups.tolist())
-        for j, groups in zip(pair.columns, pair.groups, strict=True)
-    ]
-    cells = list(itertools.product(*(range(len(each)) for each in names)))
-    values = [float(pair.values[cell]) for cell in cells]
-    rows = [
-        (names[0][a], names[1][b], f"{value:+.3f}", f"± {float(pair.errors[a, b]):.3f}")
-        for (a, b), value in zip(cells, values, strict=True)
-    ]
-    first, second = (domain.names[j] for j in pair.columns)
-    header = (f"{first}, beside its own", f"and {second}", "value", "error")
-    yield Rows(header, rows)
-
-
-def _grouped(bin_names: Sequence[str], groups: Sequence[int]) -> list[str]:
-    """Name groups of codes: by their only one, or by the first and the last."""
-    names: dict[int, list[str]] = {}
-    for name, group in zip(bin_names, groups, strict=True):
-        names.setdefault(group, []).append(name)
-    return [
-        each[0] if len(each) == 1 else f"{each[0]} … {each[-1]}"
-        for _, each in sorted(names.items())
-    ]
 
 
 def _words(released: Released) -> str:
@@ -471,7 +440,7 @@ def _step(group: Sequence[LedgerEntry]) -> tuple[str, ...]:
         f"{first.noise_rate:.4g}",
         f"{first.sensitivity:.4g}",
         cost + (" each" if len(group) > 1 else ""),
-        first.source,
+        shipped(first.source),
     )
 
 
@@ -497,7 +466,7 @@ def _adds_up(released: Released) -> Iterator[Block]:
 
 def _not_covered(released: Released) -> Iterator[str]:
     statement = released.made
-    for text in statement.exclusions:
+    for text in map(shipped, statement.exclusions):
         yield text[0].upper() + text[1:] + "."
     if isinstance(released.seed, SecretSeed):
         yield (

@@ -459,7 +459,8 @@ def _write(released: Released) -> str:
         dataset=released.description.title or released.request.dataset,
         notes={"release": released.release.number, "about": card.ABOUT},
     )
-    page = card.card(released)
+    checksum = hashlib.sha256(path.read_bytes()).hexdigest()
+    page = card.card(released, checksum)
     replace_text(released.path(CARD), page.markdown())
     replace_text(released.path(PAGE), page.html())
-    return hashlib.sha256(path.read_bytes()).hexdigest()
+    return checksum
