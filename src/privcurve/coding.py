@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from privcurve.lazy import arithmetic
+
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
@@ -156,7 +158,8 @@ def edges(low: float, high: float, n_bins: int, spacing: str = EQUAL) -> NDArray
             own = towards_zero(MIXED, low, high) if spacing == PRIVATE else spacing
             inner = _mixed(low, high, n_bins, own == MIXED_HIGH)
         else:
-            ratio = (low + shift) * ((high + shift) / (low + shift)) ** (steps / n_bins)
+            growth = arithmetic.log((high + shift) / (low + shift))
+            ratio = (low + shift) * arithmetic.exps(growth * (steps / n_bins))
             inner = np.array([float(f"{edge:.12g}") for edge in ratio - shift])
         ends = np.append(inner, high)
         ends[0] = low
@@ -199,7 +202,7 @@ def _mixed_shares(n_bins: int) -> Floats:
     low, high = np.zeros(n_bins + 1), np.ones(n_bins + 1)
     for _ in range(80):
         middle = 0.5 * (low + high)
-        reached = 0.5 * middle + 0.5 * np.maximum(0, 1 + np.log2(middle) / HALVINGS)
+        reached = 0.5 * middle + 0.5 * np.maximum(0, 1 + arithmetic.log2s(middle) / HALVINGS)
         low, high = np.where(reached < aims, middle, low), np.where(reached < aims, high, middle)
     high[0] = 0.0
     return high

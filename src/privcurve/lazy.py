@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
     from scipy import stats
+
+    from privcurve.kernels import arithmetic
 else:
 
     class _Later:
@@ -33,7 +35,9 @@ else:
 
     mpl, pd, sns, stats = map(_Later, ("matplotlib", "pandas", "seaborn", "scipy.stats"))
     patheffects, ticker = _Later("matplotlib.patheffects"), _Later("matplotlib.ticker")
+    # Numba takes half a second.
+    arithmetic = _Later("privcurve.kernels.arithmetic")
     # Names of types, for annotations alone.
     Axes = Figure = Any
 
-__all__ = ["Axes", "Figure", "mpl", "patheffects", "pd", "sns", "stats", "ticker"]
+__all__ = ["Axes", "Figure", "arithmetic", "mpl", "patheffects", "pd", "sns", "stats", "ticker"]

@@ -32,7 +32,7 @@ SHARED = {
 BOTTOM = {"privacy", "kernels", "analysis"}
 MIDDLE = {"learners", "datasets", "figures", "tables"}
 ALLOWED = {
-    "privacy": set(),
+    "privacy": {"kernels"},
     "kernels": set(),
     "analysis": set(),
     "datasets": set(),

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from privcurve.coding import class_labels
 from privcurve.experiments import canonical
 from privcurve.experiments.splits import InParts, Part, right_answers
+from privcurve.lazy import arithmetic
 from privcurve.privacy.budget import implies
 
 Array = NDArray[Any]
@@ -29,7 +30,7 @@ def balanced_accuracy(scores: Array, labels: Array, counts: Array) -> float:
         counts[right & (labels == label)].sum() / counts[labels == label].sum()
         for label in np.unique(labels)
     ]
-    return float(np.mean(shares))
+    return math.fsum(shares) / len(shares)
 
 
 def auc(scores: Array, labels: Array, counts: Array) -> float:
@@ -41,7 +42,7 @@ def auc(scores: Array, labels: Array, counts: Array) -> float:
     if scores.ndim == 1:
         return _area(scores, labels > 0, counts)
     each = [_area(scores[:, k], labels == k, counts) for k in np.unique(labels)]
-    return float(np.mean(each))
+    return math.fsum(each) / len(each)
 
 
 def _area(scores: Array, positive: Array, counts: Array) -> float:
@@ -62,15 +63,18 @@ def _area(scores: Array, positive: Array, counts: Array) -> float:
     pairs = above.sum() * below.sum()
     if pairs == 0:
         return float("nan")
+    # Of whole numbers and halves: exact.
     return float((above * (np.cumsum(below) - below / 2)).sum() / pairs)
 
 
 def log_loss(probabilities: Array, labels: Array, counts: Array) -> float:
     """Mean negative log-likelihood of the labels, in nats; `probabilities` (n_rows, n_classes)."""
-    from sklearn.metrics import log_loss as sklearn_log_loss
-
-    classes = class_labels(probabilities.shape[1])
-    return float(sklearn_log_loss(labels, probabilities, sample_weight=counts, labels=classes))
+    columns = np.searchsorted(class_labels(probabilities.shape[1]), labels)
+    chances = probabilities[np.arange(len(labels)), columns]
+    # As scikit-learn does: a probability of 0 is the least that float64 tells beside 1.
+    near = np.finfo(np.float64).eps
+    losses = -arithmetic.logs(np.clip(chances, near, 1 - near))
+    return float(arithmetic.dot(counts.astype(np.float64), losses) / counts.sum())
 
 
 def fits_log_odds(learner: Any) -> bool:

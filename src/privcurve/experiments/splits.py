@@ -137,7 +137,9 @@ def sub_sample(y: Any, rows: Any, order: Any, share: float) -> Any:
     taken = []
     for label in np.unique(y[rows]):
         mine = rows[y[rows] == label]
-        taken.append(mine[np.argsort(order[mine])][: max(1, round(share * len(mine)))])
+        taken.append(
+            mine[np.argsort(order[mine], kind="stable")][: max(1, round(share * len(mine)))]
+        )
     return np.sort(np.concatenate(taken))
 
 
@@ -153,7 +155,7 @@ def drawn_from(dataset: Dataset | PartedDataset) -> tuple[Any, Any]:
     labels, of_records, counts = np.unique(dataset.y, return_inverse=True, return_counts=True)
     from_rarest = np.argsort(counts, kind="stable")
     rarest = np.full(len(persons), len(labels))
-    np.minimum.at(rarest, places, np.argsort(from_rarest)[of_records])
+    np.minimum.at(rarest, places, np.argsort(from_rarest, kind="stable")[of_records])
     return labels[from_rarest[rarest]], places
 
 

@@ -12,6 +12,8 @@ from privcurve.holders.holder import Ballot, Holder
 from privcurve.holders.sums import Release, Sums
 from privcurve.holders.transcript import Transcript
 from privcurve.holders.tree import GrownTree
+from privcurve.kernels.arithmetic import times
+from privcurve.kernels.arithmetic import total as sum_of
 from privcurve.kernels.holder_counts import Questions, impure, split_values
 from privcurve.kernels.trees.choice import CRITERIA
 from privcurve.kernels.trees.form import answers
@@ -148,7 +150,7 @@ class _Coordinator:
         if variance == 0:
             return Estimate(sums[:, 0], 0.0)
         weights = 1 / (variance * self.widths[columns])
-        total, weight = sums @ weights, float(weights.sum())
+        total, weight = times(np.ascontiguousarray(sums), weights), float(sum_of(weights))
         if earlier is not None:
             total, weight = total + earlier.counts / earlier.variance, weight + 1 / earlier.variance
         return Estimate(total / weight, 1 / weight)

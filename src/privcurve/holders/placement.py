@@ -7,6 +7,8 @@ from typing import NamedTuple
 import numpy as np
 
 from privcurve.coding import Codes, Ints
+from privcurve.lazy import arithmetic
+from privcurve.privacy.draws import dirichlet
 
 RANDOM = "random"
 SIZES = "sizes"
@@ -66,13 +68,14 @@ def _ends(n: int, n_holders: int, placement: str) -> Ints:
     """Return where the records of all parties but the last one end."""
     shares = np.ones(n_holders)
     if placement == SIZES:
-        shares = SPREAD ** (-np.arange(n_holders) / (n_holders - 1))
+        places = np.arange(n_holders) / (n_holders - 1)
+        shares = arithmetic.exps(-arithmetic.log(SPREAD) * places)
     ends = np.rint(n * np.cumsum(shares)[:-1] / shares.sum())
     return ends.astype(np.int64)
 
 
 def _by_shares(records: Ints, n_holders: int, rng: np.random.Generator) -> list[Ints]:
-    shares = rng.dirichlet(np.full(n_holders, CONCENTRATION))
+    shares = dirichlet(rng, n_holders, CONCENTRATION)
     ends = np.rint(len(records) * np.cumsum(shares)[:-1]).astype(np.int64)
     return np.split(records, ends)
 

@@ -130,7 +130,8 @@ Sums = LocalNoise | SecureSum
 
 def ring_unit(largest: float, bits: int = 32) -> float:
     """Return the least power of two by which numbers up to `largest` fit into a ring."""
-    return 2.0 ** math.ceil(math.log2(max(largest, 1.0)) - RINGS[bits])
+    share, top = math.frexp(max(largest, 1.0))
+    return 2.0 ** (top - (share == 0.5) - RINGS[bits])
 
 
 def sums_of(trust: str, n_holders: int, n_colluding: int = 0) -> Sums:

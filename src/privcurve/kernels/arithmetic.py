@@ -16,9 +16,9 @@ from collections.abc import Callable
 
 import numpy as np
 from numba import njit
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
-from privcurve.coding import Floats
+Floats = NDArray[np.float64]
 
 compiled = njit(cache=True, nogil=True, error_model="numpy")
 
@@ -203,6 +203,56 @@ def log_add_exp(a: float, b: float) -> float:
     return high if high == -np.inf else high + log1p(exp(low - high))
 
 
+# The normal distribution -------------------------------------------------------------------------
+
+_PER_ROOT_TWO_PI = 1.0 / math.sqrt(2.0 * math.pi)
+LOG_ROOT_TWO_PI = 0.5 * math.log(2.0 * math.pi)
+# From here on e^{-x²/2} is 0.
+_NO_DENSITY = 39.0
+# Terms of the fraction below at x = 1, where the terms left out are below 2⁻⁵³ of it; fewer beyond.
+_MOST_TERMS = 350
+
+
+@compiled
+def _mills(x: float) -> float:
+    """Return (1 − Φ(x))/φ(x) for x ≥ 1: Laplace's fraction 1/(x + 1/(x + 2/(x + 3/(x + …))))."""
+    below = x
+    for k in range(int(_MOST_TERMS / (x * x)) + 10, 0, -1):
+        below = x + k / below
+    return 1.0 / below
+
+
+@compiled
+def _middle(x: float) -> float:
+    """Return Φ(x) − ½ for |x| < 1: φ(x) · (x + x³/3 + x⁵/(3·5) + …)."""
+    term = total = x
+    k = 3.0
+    while abs(term) > 1e-18 * abs(total):
+        term *= x * x / k
+        total += term
+        k += 2.0
+    return total * _PER_ROOT_TWO_PI * exp(-0.5 * x * x)
+
+
+@compiled
+def normal_cdf(x: float) -> float:
+    """Return Φ(x), also where it is small, to 14 digits."""
+    if abs(x) < 1.0:
+        return 0.5 + _middle(x)
+    if abs(x) > _NO_DENSITY:
+        return 1.0 if x > 0.0 else 0.0
+    tail = _PER_ROOT_TWO_PI * exp(-0.5 * x * x) * _mills(abs(x))
+    return 1.0 - tail if x > 0.0 else tail
+
+
+@compiled
+def log_normal_cdf(x: float) -> float:
+    """Return ln Φ(x)."""
+    if x > -1.0:
+        return log1p(-normal_cdf(-x))
+    return log(_mills(-x)) - 0.5 * x * x - LOG_ROOT_TWO_PI
+
+
 # Arrays ------------------------------------------------------------------------------------------
 
 
@@ -248,6 +298,12 @@ def _softplus(values: Floats) -> None:
         values[i] = log_add_exp(0.0, values[i])
 
 
+@compiled
+def _normal_cdfs(values: Floats) -> None:
+    for i in range(len(values)):
+        values[i] = normal_cdf(values[i])
+
+
 def _over(loop: Callable[[Floats], None], values: ArrayLike) -> Floats:
     """Return what a loop makes of a copy of numbers of any shape."""
     copy = np.array(values, dtype=np.float64, order="C")
@@ -285,9 +341,44 @@ def log1ps(values: ArrayLike) -> Floats:
     return _over(_log1ps, values)
 
 
+def normal_cdfs(values: ArrayLike) -> Floats:
+    """Return Φ(x) of each number."""
+    return _over(_normal_cdfs, values)
+
+
 def softplus(values: ArrayLike) -> Floats:
     """Return ln(1 + e^x) of each number."""
     return _over(_softplus, values)
+
+
+def arcsinhs(values: ArrayLike) -> Floats:
+    """Return the inverse hyperbolic sine of each number."""
+    sizes = np.abs(np.asarray(values, dtype=np.float64))
+    roots = np.sqrt(sizes * sizes + 1.0)
+    return np.asarray(np.sign(values) * log1ps(sizes + sizes * sizes / (1.0 + roots)))
+
+
+@compiled
+def log_softmax(scores: Floats) -> Floats:
+    """Return the logarithms of each row's softmax."""
+    logs = np.empty(scores.shape)
+    for i in range(len(scores)):
+        largest = scores[i].max()
+        total = 0.0
+        for j in range(scores.shape[1]):
+            total += exp(scores[i, j] - largest)
+        for j in range(scores.shape[1]):
+            logs[i, j] = scores[i, j] - largest - log(total)
+    return logs
+
+
+@compiled
+def powers(base: float, n: int) -> Floats:
+    """Return 1, base, base², …: `n` of them, each the last one's product with the base."""
+    results = np.ones(n)
+    for k in range(1, n):
+        results[k] = results[k - 1] * base
+    return results
 
 
 # Vectors and matrices ----------------------------------------------------------------------------

@@ -13,6 +13,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from privcurve.coding import Bools, Floats, Ints
+from privcurve.kernels.arithmetic import exp
 from privcurve.kernels.dpboost import NO_SPLIT, column_of, divide
 from privcurve.kernels.m_alpha import bayes_weight
 from privcurve.kernels.trees.form import count_rows
@@ -289,7 +290,7 @@ def _draw_among(scores: Floats, candidates: Ints, scale: float, rng: np.random.G
     sums = np.empty(len(candidates))
     total = 0.0
     for i in range(len(candidates)):
-        total += np.exp((scores[candidates[i]] - largest) / scale)
+        total += exp((scores[candidates[i]] - largest) / scale)
         sums[i] = total
     chosen = int(np.searchsorted(sums, rng.random() * total, side="right"))
     return int(candidates[min(chosen, len(candidates) - 1)])
@@ -320,6 +321,6 @@ def _draw_by_rejection(
             weight = weights[row] if bins[row, j] <= b else 0.0
             positive += weight if labels[row] > 0 else 0.0
             negative += weight if labels[row] == 0 else 0.0
-        chance = np.exp(-both_sides(positive, negative, of_node[1], of_node[0], alpha) / scale)
+        chance = exp(-both_sides(positive, negative, of_node[1], of_node[0], alpha) / scale)
         if rng.random() < chance:
             return int(b)

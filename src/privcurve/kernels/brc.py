@@ -23,8 +23,10 @@ BLOCK = 512
 
 def weight_bits(n: int, largest: float) -> int:
     """Return the fractional bits of weights up to `largest`, so that n of them fit in 62 bits."""
-    top = math.ceil(math.log2(largest))
-    return min(LARGEST_BITS, 52 - top, 62 - top - math.ceil(math.log2(n)))
+    # The least whole number of at least log₂ of it.
+    share, top = math.frexp(largest)
+    top -= share == 0.5
+    return min(LARGEST_BITS, 52 - top, 62 - top - (n - 1).bit_length())
 
 
 @njit(cache=True, nogil=True)

@@ -9,6 +9,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from privcurve.coding import Ints, Signs
+from privcurve.kernels.arithmetic import exp
 
 
 @njit(cache=True, nogil=True)
@@ -42,7 +43,7 @@ def add_votes(
                 for j in range(n_columns):
                     score += weights[bin_starts[j] + row[j]]
                 sign = signs[order[i]]
-                change = step * sign / (1.0 + np.exp(sign * score))
+                change = step * sign / (1.0 + exp(sign * score))
                 for j in range(n_columns):
                     weights[bin_starts[j] + row[j]] += change
         start = end

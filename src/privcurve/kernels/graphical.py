@@ -7,13 +7,12 @@ cell). An index says for each cell of a clique which cell of a smaller table it 
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
 from privcurve.coding import Bools, Floats, Ints
+from privcurve.kernels.arithmetic import exp, log
 
 Index = NDArray[np.int32]
 
@@ -162,13 +161,13 @@ def marginals(
         for i in range(starts[k], starts[k + 1]):
             largest[own[i]] = max(largest[own[i]], potentials[i])
         for i in range(starts[k], starts[k + 1]):
-            beliefs[i] = math.exp(potentials[i] - largest[own[i]])
+            beliefs[i] = exp(potentials[i] - largest[own[i]])
             sums[own[i]] += beliefs[i]
         if parents[k] >= 0:
             first, shift = starts[parents[k]], above_starts[k]
             # A message: the logarithm of what is below.
             for s in range(separated[k], separated[k + 1]):
-                largest[s] += math.log(sums[s])
+                largest[s] += log(sums[s])
             for i in range(above_starts[k + 1] - shift):
                 potentials[first + i] += largest[above[shift + i]]
     # Now `beliefs` is each clique's chances given its separator, but for the sums.

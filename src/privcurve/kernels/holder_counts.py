@@ -15,6 +15,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from privcurve.coding import Floats, Ints, bin_starts
+from privcurve.kernels.arithmetic import log2
 from privcurve.kernels.trees.choice import ENTROPY, GINI, ROOT_GINI
 from privcurve.kernels.trees.form import ranges
 
@@ -71,7 +72,7 @@ def impure(counts: NDArray[Any], criterion: int) -> float:
         total = 0.0
         for count in counts:
             if count > 0:
-                total -= count * np.log2(count / n)
+                total -= count * log2(count / n)
         return total
     if criterion == ROOT_GINI:
         return 2.0 * np.sqrt(float(counts[0])) * np.sqrt(float(counts[1]))

@@ -14,6 +14,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from privcurve.coding import Floats, Signs
+from privcurve.kernels.arithmetic import arcsinhs
 
 # Shares of a leaf are kept so far from 0 and 1 before they are linked (§17.2 of the paper).
 ZETA = 1e-4
@@ -52,7 +53,7 @@ def log_odds_of_margins(scores: Floats, alpha: float) -> Floats:
     For α above 0.
     """
     beyond = np.maximum(np.abs(scores) / 2 - (1 - alpha), 0.0)
-    return np.asarray(np.sign(scores) * 2 * np.arcsinh(beyond / alpha))
+    return np.asarray(np.sign(scores) * 2 * arcsinhs(beyond / alpha))
 
 
 def largest_link(alpha: float) -> float:

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve
-from scipy.sparse import csr_array
-from scipy.special import expit
 
 from privcurve.coding import Floats, Signs
+from privcurve.kernels import arithmetic
+from privcurve.kernels.arithmetic import dot, total
+from privcurve.kernels.rows import gram, times, weighted_sum
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
 
 MAX_STEPS = 100
 
@@ -67,31 +72,30 @@ def minimise_logistic(
     theta = np.zeros(rows.shape[1]) if start is None else start.astype(np.float64)
 
     def objective(margins: Floats, at: Floats) -> float:
-        losses = np.logaddexp(0.0, -margins)
-        return float(weights @ losses + 0.5 * penalty @ at**2 + np.sum(tilt * at))
+        losses = dot(weights, arithmetic.softplus(-margins))
+        return float(losses + 0.5 * dot(penalty, at**2) + total(tilt * at))
 
-    margins = y * (offset + rows @ theta)
+    margins = y * (offset + times(rows, theta))
     for _ in range(MAX_STEPS):
-        doubt = expit(-margins)
-        gradient = penalty * theta - rows.T @ (weights * y * doubt) + tilt
-        hessian = _weighted_square(rows, weights * doubt * (1.0 - doubt))
+        doubt = arithmetic.expits(-margins)
+        gradient = penalty * theta - weighted_sum(rows, weights * y * doubt) + tilt
+        hessian = gram(rows, weights * doubt * (1.0 - doubt))
         hessian[np.diag_indices_from(hessian)] += penalty
-        try:
-            step = cho_solve(cho_factor(hessian), gradient)
-        except np.linalg.LinAlgError as error:
-            raise NoMinimumError("logistic regression: the curvature vanishes") from error
+        step = arithmetic.solved(arithmetic.cholesky(hessian), gradient)
+        if np.isnan(step).any():
+            raise NoMinimumError("logistic regression: the curvature vanishes")
         if np.abs(step).max() <= LAST_STEP * np.abs(theta).max():
             # Each step squares the error: after this one it is what float64 rounds off.
             return theta - step
         proposed = theta - step
-        moved = y * (offset + rows @ proposed)
+        moved = y * (offset + times(rows, proposed))
         if not np.abs(moved - margins).max() <= SURE_MOVE:
             value, length = objective(margins, theta), 1.0
             largest = value + ROUNDING * abs(value)
             while not objective(moved, proposed) <= largest and length >= SHORTEST:
                 length /= 2
                 proposed = theta - length * step
-                moved = y * (offset + rows @ proposed)
+                moved = y * (offset + times(rows, proposed))
         theta, margins = proposed, moved
     raise NoMinimumError(f"logistic regression: no minimum after {MAX_STEPS} steps")
 
@@ -106,12 +110,5 @@ def logistic_gradient(
 ) -> Floats:
     """Return the gradient, at θ, of what :func:`minimise_logistic` minimises without a tilt."""
     y = signs.astype(np.float64)
-    doubt = expit(-y * (offset + rows @ theta))
-    return np.asarray(penalty * theta - rows.T @ (weights * y * doubt))
-
-
-def _weighted_square(rows: Floats | csr_array, weights: Floats) -> Floats:
-    """Return Σ wᵢ xᵢxᵢᵀ."""
-    if isinstance(rows, np.ndarray):
-        return np.asarray((rows.T * weights) @ rows)
-    return np.asarray((rows.T @ rows.multiply(weights[:, None])).toarray())
+    doubt = arithmetic.expits(-y * (offset + times(rows, theta)))
+    return np.asarray(penalty * theta - weighted_sum(rows, weights * y * doubt))

@@ -6,7 +6,6 @@ numbers: neither depends on another record, nor on the order in which anything i
 
 from __future__ import annotations
 
-import math
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,6 +13,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from privcurve.coding import Floats, Ints
+from privcurve.kernels.arithmetic import exp, log
 
 
 class Scored(NamedTuple):
@@ -147,7 +147,7 @@ def smooth(
     longest = lengths.max()
     for c in range(n_scores):
         for b in range(n_bins):
-            logs[0] -= 0.5 * (math.log(noise[c, b]) + z[c, b] * z[c, b] / noise[c, b])
+            logs[0] -= 0.5 * (log(noise[c, b]) + z[c, b] * z[c, b] / noise[c, b])
         i = 1
         for tau in sizes[1:]:
             size = tau * tau
@@ -156,15 +156,17 @@ def smooth(
                 if kinds == 1:
                     logs[i] += _apart(z[c], noise[c], size, to, spread)
                 elif lengths[kind] > 0:
-                    step = math.exp(-1.0 / (n_bins * lengths[kind]))
+                    step = exp(-1.0 / (n_bins * lengths[kind]))
                     logs[i] += _along(z[c], noise[c], size, step, 0.0, to, spread)
                 else:
-                    step = math.exp(-1.0 / (n_bins * longest))
+                    step = exp(-1.0 / (n_bins * longest))
                     half = 0.5 * size
                     logs[i] += _along(z[c], noise[c], half, step, half, to, spread)
                 i += 1
-    logs[0] += math.log(kinds)
-    weights = np.exp(logs - logs.max())
+    logs[0] += log(kinds)
+    largest, weights = logs.max(), np.empty(len(logs))
+    for i in range(len(logs)):
+        weights[i] = exp(logs[i] - largest)
     weights /= weights.sum()
     mean[:] = 0.0
     variance[:] = 0.0
@@ -185,7 +187,7 @@ def _apart(z: Floats, noise: Floats, size: float, mean: Floats, variance: Floats
         total = size + noise[b]
         mean[b] = z[b] * size / total
         variance[b] = noise[b] * size / total
-        likelihood -= 0.5 * (math.log(total) + z[b] * z[b] / total)
+        likelihood -= 0.5 * (log(total) + z[b] * z[b] / total)
     return likelihood
 
 
@@ -216,7 +218,7 @@ def _along(
         gain = before[b] / total
         surprise = z[b] - ahead[0, b]
         v = 3.4641016151377544 * ((b + 0.5) / n - 0.5) - ahead[1, b]
-        likelihood -= 0.5 * math.log(total)
+        likelihood -= 0.5 * log(total)
         zz += surprise * surprise / total
         zv += surprise * v / total
         vv += v * v / total
@@ -224,7 +226,7 @@ def _along(
         at[1, b] = ahead[1, b] + gain * v
         filtered[b] = (1.0 - gain) * before[b]
     slope = line * zv / (1.0 + line * vv)
-    likelihood -= 0.5 * (math.log(1.0 + line * vv) + zz - slope * zv)
+    likelihood -= 0.5 * (log(1.0 + line * vv) + zz - slope * zv)
     # Backwards: the smoothed process, of z less the line; then the line comes back.
     spread = line / (1.0 + line * vv)
     last = last_v = left = 0.0

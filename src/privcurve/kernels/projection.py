@@ -15,13 +15,14 @@ import numpy as np
 from numba import njit
 
 from privcurve.coding import Ints
+from privcurve.kernels.arithmetic import exp, log
 
 LARGEST_BITS = 52
 
 
 def fixed_point_bits(n: int) -> int:
     """Return the number of fractional bits of a weight, so that n weights fit in 62 bits."""
-    return min(LARGEST_BITS, 62 - math.ceil(math.log2(n)))
+    return min(LARGEST_BITS, 62 - (n - 1).bit_length())
 
 
 def start_levels(begin: Ints | None, n_rows: int) -> tuple[Ints, int, int]:
@@ -69,15 +70,15 @@ def project(
     for k in range(n_votes + 1):
         n += histogram[k]
     required = density * n
-    log_density = math.log(density)
+    log_density = log(density)
     capped_sum = 0.0
     for k in range(n_votes + 1):
         # The cap comes before exp, so that very negative margins do not overflow.
-        weight = math.exp(min(0.0, log_density - learning_rate * (2 * k - n_votes)))
+        weight = exp(min(0.0, log_density - learning_rate * (2 * k - n_votes)))
         capped_sum += histogram[k] * weight
         weights[k] = min(unit, math.ceil(weight * unit))
     if capped_sum < required:
-        _scale_up(histogram, n_votes, required, math.exp(-2.0 * learning_rate), unit, weights)
+        _scale_up(histogram, n_votes, required, exp(-2.0 * learning_rate), unit, weights)
     total = 0
     largest = 0
     for k in range(n_votes + 1):

@@ -11,6 +11,7 @@ import numpy as np
 from numba import njit
 
 from privcurve.coding import Floats, Ints
+from privcurve.kernels.arithmetic import exp
 from privcurve.kernels.trees.form import Ranges, Trees, complete_trees
 
 
@@ -46,7 +47,7 @@ def residuals(scores: Floats, classes: Ints, unit: float, longest: float) -> Int
     table = np.empty((n_rows, k + 1), np.int64)
     for i in range(n_rows):
         if k == 1:
-            g = 1.0 / (1.0 + np.exp(-scores[i, 0])) - classes[i]
+            g = 1.0 / (1.0 + exp(-scores[i, 0])) - classes[i]
             size = np.int64(np.rint(min(max(g, -longest), longest) / unit))
             table[i, 0] = size
             table[i, 1] = abs(size)
@@ -54,15 +55,15 @@ def residuals(scores: Floats, classes: Ints, unit: float, longest: float) -> Int
         largest = scores[i].max()
         total = 0.0
         for c in range(k):
-            total += np.exp(scores[i, c] - largest)
+            total += exp(scores[i, c] - largest)
         squares = 0.0
         for c in range(k):
-            g = np.exp(scores[i, c] - largest) / total - (c == classes[i])
+            g = exp(scores[i, c] - largest) / total - (c == classes[i])
             squares += g * g
         norm = np.sqrt(squares)
         factor = min(1.0, longest / norm) if norm > 0.0 else 1.0
         for c in range(k):
-            g = np.exp(scores[i, c] - largest) / total - (c == classes[i])
+            g = exp(scores[i, c] - largest) / total - (c == classes[i])
             table[i, c] = np.int64(np.rint(factor * g / unit))
         table[i, k] = np.int64(np.rint(factor * norm / unit))
     return table

@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from privcurve.coding import Floats, Ints, Records, Signs
+from privcurve.kernels.arithmetic import dot, powers
 from privcurve.kernels.boosted_trees import (
     BEST,
     DRAWN,
@@ -372,7 +373,7 @@ class BDPEClassifier(TreeSumClassifier, PrivateClassifier):
 
     def _leverage(self, votes: Floats, margins: Floats, n: int, clamp: float) -> float:
         """Return β = (a/m) Σ h(λ)(A − B), a = α/M²."""
-        return float(float(self.boost_alpha) / clamp**2 / n * (votes @ margins))
+        return float(float(self.boost_alpha) / clamp**2 / n * dot(votes, margins))
 
     def _votes(self) -> str:
         if self.votes is not None:
@@ -380,7 +381,7 @@ class BDPEClassifier(TreeSumClassifier, PrivateClassifier):
         return LINK if self.calibration == PUBLISHED else SHRUNK
 
     def _level_alphas(self) -> Floats:
-        return np.asarray(float(self.alpha) * float(self.alpha_decay) ** np.arange(self.depth))
+        return np.asarray(float(self.alpha) * powers(float(self.alpha_decay), int(self.depth)))
 
     def _of_leaves(self) -> str:
         """Return what is released of certified leaves."""

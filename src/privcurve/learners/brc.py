@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from privcurve.coding import Bools, Floats, Ints, Records, Signs
+from privcurve.kernels.arithmetic import exp, log, total
 from privcurve.kernels.brc import project_rows
+from privcurve.kernels.rows import times
 from privcurve.learners.base import PrivateClassifier
 from privcurve.learners.shared.half_spaces import (
     HalfSpace,
@@ -21,7 +22,6 @@ from privcurve.learners.shared.half_spaces import (
 )
 from privcurve.learners.shared.log_odds import perturbed_logistic
 from privcurve.learners.shared.roles import Roles
-from privcurve.learners.shared.threads import one_thread
 from privcurve.privacy.budget import is_private
 from privcurve.privacy.calibration.brc import BRCNoise, PeopleNoise, people_noise
 from privcurve.privacy.curator import Call, Curator
@@ -200,10 +200,10 @@ def _adaboost(
         space = spaces.of(t)
         wrong = space.positive != positive
         mass = weights * counts
-        error = float(mass[wrong].sum() / mass.sum())
+        error = float(total(mass[wrong]) / total(mass))
         error = min(max(error, SMALLEST_ERROR), 1 - SMALLEST_ERROR)
-        alpha = math.log((1 - error) / error)
-        weights = np.where(wrong, weights * math.exp(alpha), weights)
+        alpha = log((1 - error) / error)
+        weights = np.where(wrong, weights * exp(alpha), weights)
         # Votes do not change when all weights do by one factor: none overflows.
         weights /= weights.max()
         votes.append(private_vote(space, alpha))
@@ -219,7 +219,7 @@ def with_ones(points: Floats) -> Floats:
 @kernel(rows=0)
 def above_zero(rows: Floats, coefficients: Floats) -> Bools:
     """Return which rows have a score above 0."""
-    positive: Bools = rows @ coefficients > 0
+    positive: Bools = times(rows, coefficients) > 0
     return positive
 
 
@@ -264,8 +264,7 @@ class BoostingForPeopleClassifier(HalfSpaceVoteClassifier, PrivateClassifier):
         )
         points = self._points(codes, public=False)
         learned = _LearnedHalfSpaces(noise, points, signs, counts, curator)
-        with one_thread():
-            rounds = self._boost(noise.error, learned, records, curator)
+        rounds = self._boost(noise.error, learned, records, curator)
         return noise.statement(rounds.alphas, self._roles.public)
 
 

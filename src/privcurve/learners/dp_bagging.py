@@ -124,7 +124,7 @@ class DPBaggingClassifier(OneHotClassifier, PrivateClassifier):
             positive = answered(curator.noise(calls, margins.shape), margins / calls[0].scale)
         else:
             positive = margins > 0
-        self._regress(pool, np.where(positive, 1, -1).astype(np.int8))
+        self._regress(pool, np.where(positive, 1, -1).astype(np.int8), np.ones(len(pool), int))
         self.n_records_ = records.n
 
     def _margins(self, records: Records, pool: Codes, shuffled: Callable[[Ints], Ints]) -> Floats:

@@ -282,7 +282,8 @@ def round_advantages(learner: LazyBBClassifier, codes: Codes, signs: Signs, coun
         right = (learner.model_.tally(seen, t, t + 1) > 0) == positive
         of_right = _histogram(level[right], counts[right], n_levels)
         # Sums of fixed-point weights fit in 62 bits: exact.
-        share = int(weights[:n_levels] @ of_right) / int(weights[:n_levels] @ histogram)
+        own = weights[:n_levels]
+        share = int((own * of_right).sum()) / int((own * histogram).sum())
         advantages[t] = share - 0.5
         level += step * right
     return advantages

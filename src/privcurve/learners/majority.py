@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy.special import logit
 from sklearn.dummy import DummyClassifier
 
 from privcurve.coding import Codes, Floats, Records
+from privcurve.kernels.arithmetic import log
 from privcurve.learners.base import PrivateClassifier
 from privcurve.learners.shared.chances import CERTAIN, ChanceClassifier, log_shares
 from privcurve.learners.shared.checks import require
@@ -53,7 +53,7 @@ class MajorityClassClassifier(ChanceClassifier):
             self.score_ = log_shares(labels, counts, len(self.classes_))
         else:
             share = float(self.model_.class_prior_[self.model_.classes_ == 1].sum())
-            self.score_ = float(np.clip(logit(share), -CERTAIN, CERTAIN))
+            self.score_ = float(np.clip(log(share) - log(1 - share), -CERTAIN, CERTAIN))
         self.n_features_used_ = 0
         return PrivacyStatement.not_private(self._learner)
 
@@ -101,7 +101,7 @@ class NoisyMajorityClassifier(PrivateClassifier):
 
     def _release(self, records: Records, curator: Curator) -> None:
         self.n_records_, self.n_features_used_ = records.n, 0
-        margin = records.counts @ records.labels.astype(np.int64)
+        margin = (records.counts * records.labels).sum()
         self.margin_ = curator.number(MARGIN, margin)
 
     def _scores(self, codes: Codes) -> Floats:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privcurve.coding import Codes, Floats, Ints, Records, Signs
+from privcurve.kernels.arithmetic import logs, total, transposed_times
 from privcurve.learners.base import BUDGET, PrivateClassifier
 from privcurve.learners.shared.chances import ChanceClassifier
 from privcurve.learners.shared.checks import require
@@ -127,7 +128,7 @@ class NoisyBayesClassifier(ChanceClassifier, PrivateClassifier):
         noisy = np.split(released, np.cumsum(n_bins[chosen])[:-1])
         if roles.public is None:
             totals = _pooled_totals(noisy)
-            rates = np.log(np.maximum(totals, 0.0) + call.scale + float(self.smoothing))
+            rates = logs(np.maximum(totals, 0.0) + call.scale + float(self.smoothing))
             self.prior_: float | PublicStart = float(rates[1] - rates[0])
         else:
             # With public columns records are in one memory.
@@ -150,7 +151,7 @@ class NoisyBayesClassifier(ChanceClassifier, PrivateClassifier):
     def _log_ratios(self, table: Floats, totals: Floats, scale: float) -> Floats:
         added = scale + float(self.smoothing)
         shares = (np.maximum(table, 0.0) + added) / (np.maximum(totals, 0.0) + len(table) * added)
-        ratios = np.log(shares[:, 1]) - np.log(shares[:, 0])
+        ratios = logs(shares[:, 1]) - logs(shares[:, 0])
         return np.asarray(float(self.damping) * ratios)
 
     def _restore(self) -> None:
@@ -216,4 +217,4 @@ def _pooled_totals(noisy: list[Floats]) -> Floats:
     """Estimate the number of each label: every column tells it, the shorter the better."""
     weights = np.array([1 / len(table) for table in noisy])
     sums = np.array([table.sum(axis=0) for table in noisy])
-    return np.asarray(weights @ sums / weights.sum())
+    return transposed_times(sums, weights) / total(weights)

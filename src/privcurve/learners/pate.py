@@ -15,7 +15,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from privcurve.coding import Bools, Codes, Floats, Ints, Records, Signs, scaled
+from privcurve.kernels.arithmetic import log
 from privcurve.kernels.newton import minimise_logistic
+from privcurve.kernels.rows import times
 from privcurve.learners.base import PrivateClassifier
 from privcurve.learners.shared.chances import ChanceClassifier, only_label
 from privcurve.learners.shared.public_part import LinearScore, PublicClassifier
@@ -297,12 +299,13 @@ def _laplace(key: bytes, row: bytes) -> float:
     digest = hashlib.blake2b(row, key=key, digest_size=8).digest()
     # Between 0 and 1, never either.
     u = (int.from_bytes(digest, "little") + 0.5) / 2.0**64
-    return math.log(2 * u) if u < 0.5 else -math.log(2 * (1 - u))
+    return log(2 * u) if u < 0.5 else -log(2 * (1 - u))
 
 
 def _margins(rows: Floats, teachers: Floats) -> Floats:
     """Return n₊ − n₋ of each row."""
-    return np.asarray((2 * (rows @ teachers.T > 0).sum(axis=1) - len(teachers)).astype(np.float64))
+    right = sum((times(rows, teacher) > 0).astype(np.int64) for teacher in teachers)
+    return np.asarray(2.0 * right - len(teachers))
 
 
 def _train_teachers(rows: Floats, signs: Signs, parts: Sequence[Ints]) -> Floats:

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any, Self
 
+from privcurve.lazy import arithmetic
 from privcurve.privacy.accountants import compose as accountants
 from privcurve.privacy.accountants.cost import (
     BOUNDED_RANGE_KIND,
@@ -24,6 +25,7 @@ from privcurve.privacy.budget import (
     PRIVATE_COLUMNS,
     PUBLISHED,
     REPLACE_ONE,
+    exp,
     is_private,
     of_group,
     relation,
@@ -472,8 +474,8 @@ def _counted(name: str, number: int) -> str:
 def _bound(epsilon: float) -> str:
     """Say how much likelier an outcome can be, by a number that does not round to nothing."""
     if epsilon < 0.01:
-        return f"differing by at most {rounded_up(100 * math.expm1(epsilon))} %"
-    factor = rounded_up(math.exp(epsilon)) if epsilon < 20 else f"exp({epsilon:g})"
+        return f"differing by at most {rounded_up(100 * arithmetic.expm1(epsilon))} %"
+    factor = rounded_up(exp(epsilon)) if epsilon < 20 else f"exp({epsilon:g})"
     return f"within a factor of {factor}"
 
 

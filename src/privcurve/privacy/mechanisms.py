@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from privcurve.coding import Floats
+from privcurve.lazy import arithmetic
 from privcurve.privacy.accountants.cost import (
     BOUNDED_RANGE_KIND,
     GAUSSIAN_KIND,
@@ -98,23 +99,24 @@ def score_range(sensitivity: float, neighbours: str) -> float:
 
 
 def _law(name: str) -> Draw:
-    """Return the draws of a law, by NumPy's name of it."""
+    """Return the draws of a law, by its name in ``privacy.draws``, which needs a compiler."""
 
     def draw(rng: Source, size: Shape, scale: float = 1.0) -> Floats:
-        return np.asarray(getattr(rng, name)(scale=scale, size=size))
+        from privcurve.privacy import draws
+
+        return np.asarray(getattr(draws, name)(rng, size, scale))
 
     return draw
 
 
 def _two_laplace(rng: Source, size: Shape, scale: float = 1.0) -> Floats:
-    noise = rng.laplace(scale=scale, size=size)
-    noise -= rng.laplace(scale=scale, size=size)
-    return noise
+    draw = _law("laplace")
+    return draw(rng, size, scale) - draw(rng, size, scale)
 
 
 def _mirrored_logistic(rng: Source, size: Shape, scale: float = 1.0) -> Floats:
     """Draw logistic noise from 1 − U: the label is + just where a uniform U is below its chance."""
-    return -rng.logistic(scale=scale, size=size)
+    return -_law("logistic")(rng, size, scale)
 
 
 def _norm_vector(rng: Source, size: Shape, scale: float = 1.0) -> Floats:
@@ -123,9 +125,13 @@ def _norm_vector(rng: Source, size: Shape, scale: float = 1.0) -> Floats:
     The sums of four are diffprivlib's, against attacks on floating-point numbers; the law of
     either is what it would be with one.
     """
-    direction = rng.standard_normal((size, 4)).sum(axis=1) / 2  # type: ignore[arg-type]
-    norm = rng.gamma(size / 4, scale, 4).sum()  # type: ignore[operator]
-    return np.asarray(direction / np.linalg.norm(direction, 2) * norm)
+    from privcurve.privacy.draws import old_gamma, old_normals
+
+    size = int(size)  # type: ignore[arg-type]
+    normals = old_normals(rng)
+    direction = np.array([sum(next(normals) for _ in range(4)) for _ in range(size)]) / 2
+    norm = sum(scale * old_gamma(rng, normals, size / 4) for _ in range(4))
+    return np.asarray(direction / arithmetic.norm(direction) * norm)
 
 
 def _box_vector(rng: Source, size: Shape, scale: float = 1.0) -> Floats:
@@ -134,8 +140,11 @@ def _box_vector(rng: Source, size: Shape, scale: float = 1.0) -> Floats:
     A Gamma(k + 1) number times a point of the cube [−1, 1]^k: the largest entry of the point
     has the density k·u^{k−1}, so ‖b‖_∞ is Gamma(k) (docs/partial.md, P1).
     """
+    from privcurve.privacy.draws import gamma
+
     size = int(size)  # type: ignore[arg-type]
-    return np.asarray(rng.gamma(size + 1, scale) * rng.uniform(-1, 1, size))
+    length = scale * float(gamma(rng, 1, size + 1)[0])  # type: ignore[arg-type]
+    return np.asarray(length * (2.0 * rng.random(size) - 1.0))
 
 
 # Chances -------------------------------------------------------------------------------
@@ -162,8 +171,9 @@ def permute_and_flip_probabilities(scores: ArrayLike, rate: float) -> Floats:
     nodes, weights = _quadrature((chances.size + 1) // 2)
     u, weights = (nodes + 1) / 2, weights / 2
     survive = 1.0 - chances[:, None] * u[None, :]
-    others = np.exp(np.log(survive).sum(axis=0)[None, :] - np.log(survive))
-    return chances * (others @ weights)
+    logs = arithmetic.logs(survive)
+    others = arithmetic.exps(logs.sum(axis=0)[None, :] - logs)
+    return chances * arithmetic.times(others, weights)
 
 
 @lru_cache(maxsize=64)
@@ -180,7 +190,7 @@ def _flip_chances(scores: ArrayLike, rate: float) -> Floats:
     gaps = values - values.max()
     if math.isinf(rate):
         return (gaps == 0).astype(np.float64)
-    return np.exp(rate * gaps)
+    return arithmetic.exps(rate * gaps)
 
 
 def _positive(wrong: Callable[[Floats], Floats]) -> Callable[[ArrayLike, float], Floats]:
@@ -194,9 +204,9 @@ def _positive(wrong: Callable[[Floats], Floats]) -> Callable[[ArrayLike, float],
     return probabilities
 
 
-_laplace_labels = _positive(lambda x: np.exp(-x) / 2)
-_two_laplace_labels = _positive(lambda x: np.exp(-x) * (1 + x / 2) / 2)
-_logistic_labels = _positive(lambda x: np.exp(-np.logaddexp(0.0, x)))
+_laplace_labels = _positive(lambda x: arithmetic.exps(-x) / 2)
+_two_laplace_labels = _positive(lambda x: arithmetic.exps(-x) * (1 + x / 2) / 2)
+_logistic_labels = _positive(lambda x: 1 / (1 + arithmetic.exps(x)))
 
 # The table -----------------------------------------------------------------------------
 
@@ -307,14 +317,16 @@ def draw_piece(ends: ArrayLike, scores: ArrayLike, rate: float, rng: np.random.G
         return float(ends[0])
     best = scores[wide].max()
     with np.errstate(invalid="ignore"):
-        chances = np.where(scores == best, 1.0, np.exp(rate * np.minimum(scores - best, 0.0)))
+        chances = np.where(
+            scores == best, 1.0, arithmetic.exps(rate * np.minimum(scores - best, 0.0))
+        )
     total = np.cumsum(np.where(wide, widths * np.nan_to_num(chances), 0.0))
     piece = int(np.searchsorted(total, rng.random() * total[-1], side="right"))
-    return float(rng.uniform(ends[piece], ends[piece + 1]))
+    return float(ends[piece] + (ends[piece + 1] - ends[piece]) * rng.random())
 
 
 def draw_share(
-    mechanism: str, rng: Source, shape: tuple[int, ...], scale: float, parts: int
+    mechanism: str, rng: np.random.Generator, shape: tuple[int, ...], scale: float, parts: int
 ) -> Floats:
     """Draw a share of noise, `parts` of which add up to noise of `scale`.
 
@@ -324,11 +336,9 @@ def draw_share(
     """
     if mechanism == GAUSSIAN:
         return MECHANISMS[GAUSSIAN].draw(rng, shape, scale / math.sqrt(parts))
-    if parts == 1:
-        noise = rng.standard_exponential(shape)
-        noise -= rng.standard_exponential(shape)
-    else:
-        noise = rng.standard_gamma(1 / parts, shape)
-        noise -= rng.standard_gamma(1 / parts, shape)
-    noise *= scale
-    return noise
+    from privcurve.privacy.draws import exponential, gamma
+
+    def half() -> Floats:
+        return exponential(rng, shape) if parts == 1 else gamma(rng, shape, 1 / parts)
+
+    return (half() - half()) * scale

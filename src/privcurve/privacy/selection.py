@@ -21,6 +21,7 @@ from functools import lru_cache
 
 import numpy as np
 
+from privcurve.lazy import arithmetic
 from privcurve.privacy.accountants.cost import SAFETY, log_ratio, solve, zcdp_delta
 from privcurve.privacy.budget import check_budget, is_private
 from privcurve.privacy.mechanisms import LARGEST_SCALE
@@ -60,14 +61,14 @@ class Runs:
     @property
     def mean(self) -> float:
         """E[K] of γ."""
-        return _mean(self.eta, -math.log(self.gamma))
+        return _mean(self.eta, -arithmetic.log(self.gamma))
 
     def chances(self, most: int) -> list[float]:
         """Return P(K = k) for k = 1, …, `most`."""
         if self.gamma == 1:
             return [1.0] + [0.0] * (most - 1)
-        gap, log = 1 - self.gamma, math.log(self.gamma)
-        first = gap / -log if self.eta == 0 else gap * self.eta / math.expm1(-self.eta * log)
+        gap, log = 1 - self.gamma, arithmetic.log(self.gamma)
+        first = gap / -log if self.eta == 0 else gap * self.eta / arithmetic.expm1(-self.eta * log)
         chances = [first]
         for k in range(1, most):
             chances.append(chances[-1] * gap * (k + self.eta) / (k + 1))
@@ -90,12 +91,12 @@ class Runs:
 
         (1 + η) ln((e^ε + γ)/(1 + γe^ε)), written so that a large ε does no harm.
         """
-        shrink = math.exp(-epsilon)
-        return (1 + self.eta) * math.log((1 + self.gamma * shrink) / (shrink + self.gamma))
+        shrink = arithmetic.exp(-epsilon)
+        return (1 + self.eta) * arithmetic.log((1 + self.gamma * shrink) / (shrink + self.gamma))
 
     def slope_rho(self, rho: float) -> float:
         """Bound ln f′(u)/f′(u′) for ρ-zCDP runs by Papernot and Steinke (docs/tuning.md, 4)."""
-        log = -math.log(self.gamma)
+        log = -arithmetic.log(self.gamma)
         if log <= rho:
             return (1 + self.eta) * log
         return (1 + self.eta) * (2 * math.sqrt(rho * log) - rho)
@@ -113,12 +114,12 @@ class Runs:
             low, high = (middle, high) if at_none > at_half else (low, middle)
         ratio = max(self._ratios(high, profile(high)))
         # The first is the logarithm of the largest ratio of slopes f′ that there is.
-        return min((1 + self.eta) * -math.log(self.gamma), (1 + self.eta) * math.log(ratio))
+        return (1 + self.eta) * float(min(-arithmetic.log(self.gamma), arithmetic.log(ratio)))
 
     def _ratios(self, epsilon: float, delta: float) -> tuple[float, float]:
         """Bound the ratio at the two ends where it may be largest."""
         delta = min(1.0, delta)
-        p = (1 - delta) * math.exp(-epsilon) / (1 + math.exp(-epsilon))
+        p = (1 - delta) * arithmetic.exp(-epsilon) / (1 + arithmetic.exp(-epsilon))
         gap = 1 - self.gamma
         at_half = (self.gamma + gap * (1 - p)) / (self.gamma + gap * p)
         return 1 + gap * delta / self.gamma, at_half
@@ -146,8 +147,8 @@ def _mean(eta: float, log: float) -> float:
     if log == 0:
         return 1.0
     if eta == 0:
-        return math.expm1(log) / log
-    return eta * math.exp(log) * math.expm1(-log) / math.expm1(-eta * log)
+        return arithmetic.expm1(log) / log
+    return eta * arithmetic.exp(log) * arithmetic.expm1(-log) / arithmetic.expm1(-eta * log)
 
 
 @lru_cache(maxsize=256)
@@ -174,7 +175,7 @@ def runs(eta: float, expected: float) -> Runs:
     for _ in range(200):
         middle = (low + high) / 2
         low, high = (middle, high) if _mean(eta, middle) < expected else (low, middle)
-    return Runs(float(eta), float(expected), math.exp(-low))
+    return Runs(float(eta), float(expected), arithmetic.exp(-low))
 
 
 def named(name: str) -> Runs | None:
@@ -229,7 +230,7 @@ def selection_budget(
     if pure:
         run = solve(lambda each: chosen.epsilon(each) - epsilon, epsilon / 2) * SAFETY
     else:
-        guess = (epsilon / (2 + eta)) ** 2 / (4 * math.log(1 / delta) + 2 * epsilon)
+        guess = (epsilon / (2 + eta)) ** 2 / (4 * arithmetic.log(1 / delta) + 2 * epsilon)
         run = solve(lambda rho: log_ratio(chosen.delta(rho, epsilon), delta), guess) * SAFETY
     # A score with scale s has ε = units/s, or ρ = (units/s)²/2.
     wanted = score_share * run if pure else math.sqrt(2 * score_share * run)
@@ -277,5 +278,5 @@ def epsilon_that_spends(rho: float, rho_at: Callable[[float], float], guess: flo
 @lru_cache(maxsize=1024)
 def _zcdp_epsilon(rho: float, delta: float) -> float:
     """Return ε that ρ-zCDP is worth at δ, by the conversion of Canonne, Kamath and Steinke."""
-    root = math.sqrt(rho * math.log(1 / delta))
+    root = math.sqrt(rho * arithmetic.log(1 / delta))
     return solve(lambda each: -log_ratio(zcdp_delta(rho, each), delta), rho + 2 * root)

@@ -11,6 +11,7 @@ import numpy as np
 from numba import njit
 
 from privcurve.coding import Floats, Ints
+from privcurve.kernels.arithmetic import exp, log2
 
 CRITERIA = ("gini", "entropy", "root_gini", "zero_one")
 GINI, ENTROPY, ROOT_GINI = 0, 1, 2
@@ -28,7 +29,7 @@ def impure_weight(positive: float, negative: float, criterion: int) -> float:
     if criterion == GINI:
         return 4.0 * positive * negative / both
     if criterion == ENTROPY:
-        return -(positive * np.log2(positive / both) + negative * np.log2(negative / both))
+        return -(positive * log2(positive / both) + negative * log2(negative / both))
     if criterion == ROOT_GINI:
         return 2.0 * np.sqrt(positive) * np.sqrt(negative)
     return 2.0 * min(positive, negative)
@@ -118,12 +119,12 @@ def pick_gain(
     for node in range(n_nodes):
         if children[node] == 0:
             for q in range(gains.shape[1]):
-                total += np.exp(scale * (gains[node, q] - largest))
+                total += exp(scale * (gains[node, q] - largest))
     left_over = chance * total
     for node in range(n_nodes):
         if children[node] == 0:
             for q in range(gains.shape[1]):
-                left_over -= np.exp(scale * (gains[node, q] - largest))
+                left_over -= exp(scale * (gains[node, q] - largest))
                 if left_over < 0.0:
                     return node, q
     return best_node, best_question

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Self
 
 import numpy as np
-from scipy.special import log_softmax
 
 from privcurve.coding import Codes, Floats, Ints
+from privcurve.kernels.arithmetic import exps, log, log1ps, log_softmax
+from privcurve.kernels.arithmetic import logs as logs_of
 from privcurve.learners.additive.model import columns_in_words
 from privcurve.learners.additive.residuals import SCORE_BITS
 from privcurve.learners.shared.checks import require
@@ -82,12 +82,12 @@ class ClassModel:
         They are in proportion to p·max(1, l), l the length of e_k − p for the class k, times √2 in
         the norm of 2.
         """
-        logs = log_softmax(self.scores(codes), axis=1)
-        p = np.exp(logs)
+        logs = log_softmax(self.scores(codes))
+        p = exps(logs)
         if self.norm == 1:
-            return np.asarray(logs + math.log(2) + np.log1p(-np.minimum(p, 0.5)))
+            return np.asarray(logs + log(2.0) + log1ps(-np.minimum(p, 0.5)))
         squares = 1 - 2 * p + (p**2).sum(axis=1, keepdims=True)
-        return np.asarray(logs + 0.5 * np.log(np.maximum(2 * squares, 1.0)))
+        return np.asarray(logs + 0.5 * logs_of(np.maximum(2 * squares, 1.0)))
 
     def in_words(
         self,

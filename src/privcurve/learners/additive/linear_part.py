@@ -7,6 +7,17 @@ from collections.abc import Sequence
 import numpy as np
 
 from privcurve.coding import Floats, Ints
+from privcurve.kernels.arithmetic import (
+    cholesky,
+    eigenvalues,
+    exps,
+    inverse,
+    product,
+    times,
+    transposed_times,
+)
+from privcurve.kernels.arithmetic import gram as gram_of
+from privcurve.kernels.arithmetic import logs as logs_of
 from privcurve.learners.additive import rule
 from privcurve.learners.additive.residuals import PLACE_BITS
 
@@ -57,21 +68,21 @@ class LinearPart:
 
     def take_gram(self, gram: Floats, noise_level: float) -> None:
         """Take the released sums of products: the curvature is `LINE_CURVATURE` of them."""
-        values, axes = np.linalg.eigh(gram)
-        self._axes = np.asarray(axes)
+        # A row each.
+        values, self._axes = eigenvalues(np.asarray(gram, dtype=np.float64))
         self._curvature = rule.LINE_CURVATURE * np.maximum(values, max(noise_level, 1e-9))
 
     def take_slopes(self, slopes: Floats, variance: float, weight: float) -> None:
         """Take one Newton step more, from released sums, into the weighted mean of all."""
-        along = self._axes.T
-        target = along @ slopes + self._curvature * (along @ self.coefficients)
+        axes = self._axes
+        target = times(axes, slopes) + self._curvature * times(axes, self.coefficients)
         self._numerator += weight * target
         self._weight += weight
         self._variance += weight**2 * variance
         down = self._weight * self._curvature
         noise = np.minimum(rule.MOST_NOISE, (self._variance + weight * down) / down**2)
-        values = self._axes @ (self._numerator / down)
-        self.coefficients = shrunk(values, (self._axes * noise) @ along, self._sizes)
+        values = transposed_times(axes, self._numerator / down)
+        self.coefficients = shrunk(values, gram_of(axes, noise), self._sizes)
 
 
 def shrunk(values: Floats, noise: Floats, sizes: Floats) -> Floats:
@@ -85,16 +96,15 @@ def shrunk(values: Floats, noise: Floats, sizes: Floats) -> Floats:
     own = rule.LINE_INTERCEPT_DEVIATION**2
     others = np.ones(len(values))
     others[-1] = 0.0
-    lower = np.linalg.cholesky(noise + np.diag(own * (1.0 - others)))
-    inverse = np.linalg.inv(lower)
-    spreads, axes = np.linalg.eigh((inverse * others) @ inverse.T)
-    back = inverse.T @ axes
-    along = values @ back
+    upper = inverse(cholesky(noise + np.diag(own * (1.0 - others))))
+    spreads, axes = eigenvalues(gram_of(upper, others))
+    back = product(upper, axes.T.copy())
+    along = transposed_times(back, values)
     squares = sizes[:, None] ** 2
     total = 1.0 + squares * np.maximum(spreads, 0.0)
-    logs = -0.5 * (np.log(total) + along**2 / total).sum(axis=1)
-    weights = np.exp(logs - logs.max())
+    logs = -0.5 * (logs_of(total) + along**2 / total).sum(axis=1)
+    weights = exps(logs - logs.max())
     weights /= weights.sum()
-    mean = others * (back @ (weights @ (squares / total) * along))
-    mean[-1] = own * (back @ (weights @ (1.0 / total) * along))[-1]
+    mean = others * times(back, transposed_times(squares / total, weights) * along)
+    mean[-1] = own * times(back, transposed_times(1.0 / total, weights) * along)[-1]
     return np.asarray(mean)

@@ -16,6 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privcurve.coding import Codes, Floats, Ints, Records
+from privcurve.kernels.arithmetic import exps
+from privcurve.kernels.arithmetic import logs as logs_of
 from privcurve.kernels.privgam_many import (
     ScoredClasses,
     add_to_class_scores,
@@ -44,7 +46,7 @@ WEIGHT_BITS = 30
 def weight_table() -> Floats:
     """Return e^-margin by margin in whole multiples of 2^-WEIGHT_BITS: steps as of residuals."""
     margins = (np.arange(LARGEST_MARGIN << STEP_BITS) + 0.5) / 2**STEP_BITS
-    return np.floor(2.0**WEIGHT_BITS * np.exp(-np.concatenate([[0.0], margins])))
+    return np.floor(2.0**WEIGHT_BITS * exps(-np.concatenate([[0.0], margins])))
 
 
 # Steps from shares of classes to probabilities; each of them leaves a part of what is missing.
@@ -166,7 +168,7 @@ class ClassFit(Fit):
         totals = np.sum([numbers.mean(axis=1) for numbers in counts], axis=0) / per_width
         deviation = math.sqrt(variance / per_width)
         chances = chances_of(np.maximum(totals, deviation))
-        logs = np.log(chances)
+        logs = logs_of(chances)
         self._smooth[self.intercept] = (logs - logs.mean())[:, None]
         weight = rule.first_weight(share, n_rounds)
         self._take_counts(self.intercept, totals[:, None], chances, deviation**2, weight)

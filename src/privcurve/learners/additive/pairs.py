@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from privcurve.coding import Floats, Ints
+from privcurve.kernels.arithmetic import dot
 from privcurve.learners.additive import rule
 
 
@@ -45,8 +46,8 @@ def spread(shape: Floats, weights: Floats) -> float:
     total = weights.sum()
     if total <= 0 or len(shape) == 1:
         return 0.0
-    middle = float(weights @ shape) / total
-    return float(np.sqrt(weights @ (shape - middle) ** 2 / total))
+    middle = dot(weights, shape) / total
+    return float(np.sqrt(dot(weights, (shape - middle) ** 2) / total))
 
 
 def grouped(shape: Floats, weights: Floats, ordered: bool, most: int = rule.PAIR_GROUPS) -> Ints:

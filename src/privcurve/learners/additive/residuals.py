@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privcurve.coding import MOST_CODES, Codes, Floats, Ints, Records, bin_starts, merged_bins
+from privcurve.kernels.arithmetic import exps
 from privcurve.kernels.privgam import (
     Scored,
     add_to_scores,
@@ -43,7 +44,7 @@ def residual_table(bits: int) -> Ints:
     """
     clip = math.floor(CLIP * 2**bits)
     margins = (np.arange(LARGEST_MARGIN << STEP_BITS) + 0.5) / 2**STEP_BITS
-    residuals = np.rint(2.0**bits / (1.0 + np.exp(margins))).astype(np.int64)
+    residuals = np.rint(2.0**bits / (1.0 + exps(margins))).astype(np.int64)
     return np.minimum(np.concatenate([[clip], residuals]), clip)
 
 

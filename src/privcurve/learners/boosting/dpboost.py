@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privcurve.coding import Floats, Records
+from privcurve.kernels.arithmetic import log1ps
 from privcurve.kernels.dpboost import grow_tree
 from privcurve.kernels.trees.form import Ranges, Trees, add_trees, bin_codes
 from privcurve.learners.base import PrivateClassifier
@@ -213,7 +214,7 @@ class DPBoostClassifier(TreeSumClassifier, PrivateClassifier):
     def _link(self, scores: Floats) -> Floats:
         # With square loss a score is the mean label, 2q - 1.
         kept = np.clip(scores, -SUREST, SUREST)
-        return np.asarray(2 * np.arctanh(kept))
+        return log1ps(kept) - log1ps(-kept)
 
     def _thresholds(self) -> bool:
         return self.splits == THRESHOLD

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy.optimize import minimize
 
 from privcurve.coding import Floats, Ints, Records
+from privcurve.kernels.descent import lowest
 from privcurve.learners.boosting.synthetic import Column, SyntheticClassifier, joint_counts, spread
 from privcurve.learners.shared.checks import all_between, require
 from privcurve.learners.shared.threads import one_thread
@@ -29,6 +29,7 @@ SOURCE = "docs/proofs.md, MST"
 RARE = 3.0
 # How far sums of the fitted tables may be from each other, as a part of all records.
 TOLERANCE = 1e-6
+MOST_STEPS = 2_000
 
 Pair = tuple[int, int]
 
@@ -172,10 +173,7 @@ def agreeing(
         slope = np.concatenate([*gaps, [singles[0].sum() - 1]])
         return squares / 2 - float(multipliers[-1]), slope
 
-    options = {"maxiter": 2000, "maxfun": 4000, "gtol": TOLERANCE, "ftol": 0.0}
-    start = np.zeros(cuts[-1] + 1)
-    best = minimize(dual, start, jac=True, method="L-BFGS-B", options=options)
-    return tables(best.x)
+    return tables(lowest(dual, np.zeros(cuts[-1] + 1), TOLERANCE, MOST_STEPS)[0])
 
 
 def draw(

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from sklearn.ensemble import HistGradientBoostingClassifier
 
 from privcurve.coding import Codes, Floats, Ints, Records, bin_starts
+from privcurve.kernels.arithmetic import dot, total
 from privcurve.kernels.trees.form import Trees, add_trees, bin_codes
 from privcurve.learners.shared.chances import CERTAIN, only_label
 from privcurve.learners.shared.checks import all_between, require
@@ -79,7 +80,7 @@ class SyntheticClassifier(GroupedClassifier):
         # Every column tells it; the variance of a sum is that of so many numbers.
         weights = np.array([1 / len(table) for table in noisy])
         sums = np.array([table.sum() for table in noisy])
-        return max(float(weights @ sums / weights.sum()), 1.0)
+        return max(dot(weights, sums) / total(weights), 1.0)
 
     def _boost_drawn(
         self, columns: Sequence[Column], places: Sequence[Ints], coins: np.random.Generator

@@ -78,6 +78,7 @@ ENTRIES: tuple[LearnerEntry, ...] = (
     LearnerEntry(
         name="logistic_regression",
         path="privcurve.learners.linear.linear:LogisticRegressionClassifier",
+        version=2,
         title="Logistic regression",
         parameters={"C": C, **INPUTS},
         seconds=costs.logistic_regression,
@@ -99,6 +100,7 @@ ENTRIES: tuple[LearnerEntry, ...] = (
     LearnerEntry(
         name="majority_class",
         path="privcurve.learners.majority:MajorityClassClassifier",
+        version=2,
         title="Majority class",
         seconds=costs.majority,
         multiclass=True,
@@ -107,7 +109,7 @@ ENTRIES: tuple[LearnerEntry, ...] = (
     LearnerEntry(
         name="tuned",
         path="privcurve.learners.tuned:TunedClassifier",
-        version=2,
+        version=3,
         title="Tuned, paid",
         calibrations=(CERTIFIED,),
         approximate=True,

@@ -89,7 +89,7 @@ ENTRIES: tuple[LearnerEntry, ...] = (
     LearnerEntry(
         name="lazybb",
         path="privcurve.learners.lazybb:LazyBBClassifier",
-        version=2,
+        version=3,
         title="LazyBB, 1-rules",
         calibrations=BOTH,
         approximate=True,
@@ -113,6 +113,7 @@ ENTRIES: tuple[LearnerEntry, ...] = (
     LearnerEntry(
         name="one_rule",
         path="privcurve.learners.one_rule:OneRuleClassifier",
+        version=2,
         title="1-rule",
         calibrations=BOTH,
         approximate=True,
@@ -123,6 +124,7 @@ ENTRIES: tuple[LearnerEntry, ...] = (
     LearnerEntry(
         name="topdown",
         path="privcurve.learners.trees:TopDownTreeClassifier",
+        version=2,
         title="DP-TopDown tree",
         calibrations=BOTH,
         approximate=True,
@@ -134,7 +136,7 @@ ENTRIES: tuple[LearnerEntry, ...] = (
     LearnerEntry(
         name="dpboost",
         path="privcurve.learners.boosting.dpboost:DPBoostClassifier",
-        version=2,
+        version=3,
         title="DPBoost",
         calibrations=BOTH,
         approximate=True,
@@ -152,7 +154,7 @@ ENTRIES: tuple[LearnerEntry, ...] = (
     LearnerEntry(
         name="dp_bagging",
         path="privcurve.learners.dp_bagging:DPBaggingClassifier",
-        version=2,
+        version=3,
         title="DP bagging",
         calibrations=(CERTIFIED,),
         approximate=True,
@@ -167,6 +169,7 @@ ENTRIES: tuple[LearnerEntry, ...] = (
     LearnerEntry(
         name="dp_logistic_regression",
         path="privcurve.learners.linear.linear:DPLogisticRegressionClassifier",
+        version=2,
         title="DP logistic regression",
         calibrations=BOTH,
         parameters={
@@ -184,7 +187,7 @@ ENTRIES: tuple[LearnerEntry, ...] = (
     LearnerEntry(
         name="brc",
         path="privcurve.learners.brc:BRCClassifier",
-        version=3,
+        version=4,
         title="BRC",
         calibrations=BOTH,
         approximate=True,
@@ -203,6 +206,7 @@ ENTRIES: tuple[LearnerEntry, ...] = (
     LearnerEntry(
         name="boosting_for_people",
         path="privcurve.learners.brc:BoostingForPeopleClassifier",
+        version=2,
         title="Boosting for People",
         calibrations=BOTH,
         parameters=HALF_SPACES,
@@ -212,7 +216,7 @@ ENTRIES: tuple[LearnerEntry, ...] = (
     LearnerEntry(
         name="pate",
         path="privcurve.learners.pate:PATEClassifier",
-        version=2,
+        version=3,
         title="PATE",
         calibrations=BOTH,
         parameters={
@@ -225,6 +229,7 @@ ENTRIES: tuple[LearnerEntry, ...] = (
     LearnerEntry(
         name="noisy_bayes",
         path="privcurve.learners.noisy_bayes:NoisyBayesClassifier",
+        version=2,
         title="Noisy naive Bayes",
         calibrations=(CERTIFIED,),
         approximate=True,
@@ -244,7 +249,7 @@ ENTRIES: tuple[LearnerEntry, ...] = (
     LearnerEntry(
         name="distributed_topdown",
         path="privcurve.learners.distributed_topdown:DistributedTopDownClassifier",
-        version=3,
+        version=4,
         title="Distributed DP-TopDown",
         calibrations=BOTH,
         approximate=True,
@@ -268,7 +273,7 @@ ENTRIES: tuple[LearnerEntry, ...] = (
     LearnerEntry(
         name="random_trees",
         path="privcurve.learners.random_trees:RandomTreesClassifier",
-        version=2,
+        version=3,
         title="Random trees",
         calibrations=(CERTIFIED,),
         approximate=True,
@@ -290,7 +295,7 @@ ENTRIES: tuple[LearnerEntry, ...] = (
     LearnerEntry(
         name="bdpe",
         path="privcurve.learners.bdpe:BDPEClassifier",
-        version=2,
+        version=3,
         title="BDPEα",
         calibrations=BOTH,
         approximate=True,
@@ -322,7 +327,7 @@ ENTRIES: tuple[LearnerEntry, ...] = (
     LearnerEntry(
         name="dp_forest",
         path="privcurve.learners.dp_forest:DPForestClassifier",
-        version=2,
+        version=3,
         title="DP forest of random trees",
         calibrations=BOTH,
         parameters={
@@ -338,6 +343,7 @@ ENTRIES: tuple[LearnerEntry, ...] = (
     LearnerEntry(
         name="noisy_majority",
         path="privcurve.learners.majority:NoisyMajorityClassifier",
+        version=2,
         title="Noisy majority",
         calibrations=(CERTIFIED,),
         seconds=costs.majority,
@@ -346,8 +352,8 @@ ENTRIES: tuple[LearnerEntry, ...] = (
     LearnerEntry(
         name="privgam",
         path="privcurve.learners.additive.privgam:PrivGAMClassifier",
-        version=6,
-        class_version=4,
+        version=7,
+        class_version=5,
         title="PrivGAM",
         calibrations=(CERTIFIED,),
         approximate=True,
@@ -375,7 +381,7 @@ ENTRIES: tuple[LearnerEntry, ...] = (
     LearnerEntry(
         name="dp_newton",
         path="privcurve.learners.linear.dp_newton:DPNewtonClassifier",
-        version=2,
+        version=3,
         title="DP joint Newton",
         **GAUSSIAN,
         parameters={
@@ -388,6 +394,7 @@ ENTRIES: tuple[LearnerEntry, ...] = (
     LearnerEntry(
         name="dp_gradient_descent",
         path="privcurve.learners.linear.dp_gradient_descent:DPGradientDescentClassifier",
+        version=2,
         title="DP gradient descent",
         **GAUSSIAN,
         parameters={
@@ -402,6 +409,7 @@ ENTRIES: tuple[LearnerEntry, ...] = (
     LearnerEntry(
         name="boosted_adassp",
         path="privcurve.learners.linear.boosted_adassp:BoostedAdaSSPClassifier",
+        version=2,
         title="Boosted AdaSSP",
         **GAUSSIAN,
         parameters={
@@ -415,7 +423,7 @@ ENTRIES: tuple[LearnerEntry, ...] = (
     LearnerEntry(
         name="mst",
         path="privcurve.learners.boosting.mst:MSTClassifier",
-        version=2,
+        version=3,
         title="MST, then boosting",
         **GAUSSIAN,
         parameters={
@@ -429,7 +437,7 @@ ENTRIES: tuple[LearnerEntry, ...] = (
     LearnerEntry(
         name="aim",
         path="privcurve.learners.boosting.aim:AIMClassifier",
-        version=2,
+        version=3,
         title="AIM, then boosting",
         **GAUSSIAN,
         parameters={

@@ -10,6 +10,8 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from privcurve.coding import Floats, Records
+from privcurve.kernels.arithmetic import inverse, logs, times
+from privcurve.kernels.rows import times as times_rows
 from privcurve.learners.linear.joint import (
     SLOPES,
     JointClassifier,
@@ -27,10 +29,7 @@ RIDGE = 1.96
 LEAST_CHANCE = 1e-6
 
 
-@kernel(rows=0)
-def scored(rows: csr_array, model: Floats) -> Floats:
-    """Return the score of each row."""
-    return np.asarray(rows @ model)
+scored = kernel(times_rows, rows=0)
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -76,15 +75,15 @@ class BoostedAdaSSPClassifier(JointClassifier):
         _, signs, counts, _ = records
         gram, deviation = noisy_gram(rows, counts, curator)
         ridge = max(RIDGE * deviation * math.sqrt(len(gram)), 1e-9 * float(np.trace(gram)), 1.0)
-        inverse = np.linalg.inv(gram + ridge * np.eye(len(gram)))
+        solved = inverse(gram + ridge * np.eye(len(gram)))
         model = np.zeros(width)
         for k in range(1, self.n_rounds + 1):
             # A label is ±½, so that its residual is clipped as that of a probability is.
             slopes = clipped_slopes(rows, signs / 2 - scored(rows, model), counts)
-            model += inverse @ curator.numbers(SLOPES.format(k), slopes)
+            model += times(solved, curator.numbers(SLOPES.format(k), slopes))
         return model
 
     def _log_odds(self, scores: Floats) -> Floats:
         # Where residuals cancel, q·(½ − F) = (1 − q)/2 for F ≥ 0: the odds are 1/(1 − 2F).
         near = np.maximum(1 - 2 * np.abs(scores), LEAST_CHANCE)
-        return np.asarray(-np.sign(scores) * np.log(near))
+        return np.asarray(-np.sign(scores) * logs(near))

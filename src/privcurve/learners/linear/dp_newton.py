@@ -10,6 +10,8 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from privcurve.coding import Floats, Records
+from privcurve.kernels.arithmetic import eigenvalues, times
+from privcurve.kernels.arithmetic import gram as weighted_gram
 from privcurve.learners.linear.joint import (
     SLOPES,
     JointClassifier,
@@ -67,15 +69,15 @@ class DPNewtonClassifier(JointClassifier):
         model = np.zeros(width)
         for k in range(1, self.n_steps + 1):
             slopes = clipped_slopes(rows, logistic_residuals(rows, signs, model), counts)
-            model += 4 * inverse @ curator.numbers(SLOPES.format(k), slopes)
+            model += 4 * times(inverse, curator.numbers(SLOPES.format(k), slopes))
         return model
 
 
 def floored_inverse(gram: Floats, deviation: float) -> Floats:
     """Return the inverse of a matrix with noise of a deviation, its eigenvalues floored."""
-    values, vectors = np.linalg.eigh(gram)
+    values, vectors = eigenvalues(gram)
     # Half of the norm of a symmetric matrix of such noise, about σ√(2·width): steps that the norm
     # itself allows are too short to arrive. Without noise, what one-hot columns have in common has
     # the eigenvalue 0, and no slope.
-    floor = max(deviation * math.sqrt(len(gram) / 2), 1e-9 * float(values[-1]), 1.0)
-    return np.asarray((vectors / np.maximum(values, floor)) @ vectors.T)
+    floor = max(deviation * math.sqrt(len(gram) / 2), 1e-9 * float(values.max()), 1.0)
+    return np.asarray(weighted_gram(vectors, 1 / np.maximum(values, floor)))

@@ -9,7 +9,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 from scipy.sparse import csr_array
-from scipy.special import expit
 
 from privcurve.coding import (
     Codes,
@@ -20,6 +19,8 @@ from privcurve.coding import (
     bin_starts,
     one_hot,
 )
+from privcurve.kernels.arithmetic import expits
+from privcurve.kernels.rows import gram, times, weighted_sum
 from privcurve.learners.shared.chances import whole_residuals
 from privcurve.learners.shared.checks import require
 from privcurve.learners.shared.grouped import GroupedClassifier
@@ -36,6 +37,8 @@ GRAM = "Gram matrix of the coded columns"
 SLOPES = "slopes of step {}"
 
 SOURCE = "docs/proofs.md, joint Newton steps"
+
+gram_of = kernel(gram)
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -67,7 +70,7 @@ class JointClassifier(GroupedClassifier):
         require(self.coef_.shape == (int(self.n_bins_.sum()),), "it is linear in other columns")
 
     def _scores(self, codes: Codes) -> Floats:
-        return np.asarray(one_hot(codes, self.n_bins_) @ self.coef_ + self.intercept_)
+        return times(one_hot(codes, self.n_bins_), self.coef_) + self.intercept_
 
     def _log_odds(self, scores: Floats) -> Floats:
         return whole_residuals(scores)
@@ -85,13 +88,13 @@ def group_rows(codes: Codes, groups: Sequence[Codes], widths: Sequence[int]) -> 
 def clipped_slopes(rows: csr_array, residuals: Floats, counts: Ints) -> Floats:
     """Return Σ clip(r, ±½)·u over the records, u their rows: what a step is made of."""
     clip = residual_norm(2)
-    return np.asarray(rows.T @ (counts * np.clip(residuals, -clip, clip)))
+    return weighted_sum(rows, counts * np.clip(residuals, -clip, clip))
 
 
 @kernel(rows=0)
 def logistic_residuals(rows: csr_array, signs: Signs, model: Floats) -> Floats:
     """Return y − p of each row."""
-    return np.asarray((signs > 0) - expit(rows @ model))
+    return np.asarray((signs > 0) - expits(times(rows, model)))
 
 
 def gram_and_slopes(
@@ -105,21 +108,16 @@ def gram_and_slopes(
     )
 
 
-@kernel
-def _gram(rows: csr_array, counts: Ints) -> Floats:
-    return np.asarray((rows.T @ (rows * counts[:, None])).toarray())
-
-
 def noisy_gram(rows: csr_array, counts: Ints, curator: Curator) -> tuple[Floats, float]:
     """Return the Gram matrix of the rows with noise, and the deviation σ of its diagonal's noise.
 
     Beside the diagonal it is σ/√2.
     """
-    gram = _gram(rows, counts)
-    width = len(gram)
+    sums = gram_of(rows, counts)
+    width = len(sums)
     upper = np.triu_indices(width, 1)
     call = curator.call(GRAM)
-    exact = np.concatenate([np.diag(gram), math.sqrt(2) * gram[upper]])
+    exact = np.concatenate([np.diag(sums), math.sqrt(2) * sums[upper]])
     released = curator.numbers(call, exact)
     noisy = np.zeros((width, width))
     noisy[upper] = released[width:] / math.sqrt(2)

@@ -10,11 +10,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import minimize
 from scipy.sparse import csr_array
 from sklearn.exceptions import ConvergenceWarning
 
 from privcurve.coding import Codes, Floats, Records, one_hot, scaled
+from privcurve.kernels.arithmetic import dot
+from privcurve.kernels.descent import lowest
 from privcurve.learners.base import PrivateClassifier
 from privcurve.learners.shared.log_odds import OneHotClassifier, logistic_loss, perturbed_logistic
 from privcurve.learners.shared.public_part import (
@@ -25,7 +26,6 @@ from privcurve.learners.shared.public_part import (
     started_roles,
 )
 from privcurve.learners.shared.roles import ALL, PUBLIC, PublicRows, Roles
-from privcurve.learners.shared.threads import one_thread
 from privcurve.privacy.budget import CERTIFIED
 from privcurve.privacy.calibration.objective import (
     COEFFICIENTS,
@@ -121,7 +121,7 @@ class LogisticRegressionClassifier(LinearClassifier):
         if len(self.classes_) > 2:
             self._regress_classes(codes, labels, counts)
         elif len(read):
-            self._regress(codes, signs, counts, tol=TOLERANCE)
+            self._regress(codes, signs, counts)
         else:
             self.coef_, self.n_features_used_ = np.zeros(0), 0
             none = Roles(codes.shape[1], ())
@@ -227,9 +227,7 @@ class DPLogisticRegressionClassifier(LinearClassifier, PrivateClassifier):
         return self._posed().statement(self._learner, float(self.epsilon), TOLERANCE)
 
     def _release(self, records: Records, curator: Curator) -> None:
-        # One thread: equal bits on any machine, and faster for vectors this short.
-        with one_thread():
-            (self._release_box if self.noise == "box" else self._release_ball)(records, curator)
+        (self._release_box if self.noise == "box" else self._release_ball)(records, curator)
 
     @property
     def _constant(self) -> bool:
@@ -340,31 +338,18 @@ def _minimum(
     def minimise(linear: Floats, *data: Any) -> Floats:
         def perturbed(model: Floats) -> tuple[float, Floats]:
             value, slope = logistic_loss(model, *data)
-            value += float(linear @ model) / n
-            value += 0.5 * extra * float(model @ model)
+            value += dot(linear, model) / n + 0.5 * extra * dot(model, model)
             return value, slope + (linear / n + extra * model)
 
-        result = minimize(
-            perturbed,
-            np.zeros(dimension),
-            jac=True,
-            method="L-BFGS-B",
-            options={
-                "gtol": TOLERANCE,
-                "ftol": 0.0,
-                "maxiter": MAX_ITERATIONS,
-                "maxfun": 2 * MAX_ITERATIONS,
-            },
-        )
-        # Status 2, "no lower point found", is the end of what float64 can resolve: harmless.
-        if result.status == 1:
+        model, near = lowest(perturbed, np.zeros(dimension), TOLERANCE, MAX_ITERATIONS)
+        if not near:
             warnings.warn(
                 f"logistic regression: no minimum after {MAX_ITERATIONS} steps; the guarantee "
                 "is about the minimum. A smaller C helps.",
                 ConvergenceWarning,
                 stacklevel=2,
             )
-        return np.asarray(result.x)
+        return model
 
     # diffprivlib draws from the old kind of generator only.
     return curator.objective(

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import expit, logit, softmax
 
 from privcurve.coding import Floats, Ints, Signs
+from privcurve.kernels.arithmetic import exp, expits, exps, log, log_softmax, logs, softplus, total
 from privcurve.learners.base import CodedClassifier, as_fitted
 
 # A link may be flat; what is decided is the label of the larger probability all the same.
@@ -18,7 +17,7 @@ SLOPE = 1e-9
 # The score for "all records have this label". Finite, so that the log-loss is; the
 # probability is 1 minus the relative rounding error of a float32, as scikit-learn's
 # gradient boosting has it.
-CERTAIN = float(-logit(np.finfo(np.float32).eps))
+CERTAIN = log(2.0**23 - 1)
 
 
 def only_label(signs: Signs) -> int | None:
@@ -29,7 +28,7 @@ def only_label(signs: Signs) -> int | None:
 def log_shares(labels: NDArray[Any], counts: Ints, n_classes: int) -> Floats:
     """Return the logarithm of each class's share of the records, at least minus `CERTAIN`."""
     shares = np.bincount(labels, weights=counts, minlength=n_classes) / counts.sum()
-    return np.asarray(np.log(np.maximum(shares, np.exp(-CERTAIN))))
+    return logs(np.maximum(shares, exp(-CERTAIN)))
 
 
 class ChanceClassifier(CodedClassifier):
@@ -57,8 +56,8 @@ class ChanceClassifier(CodedClassifier):
         """Return what :meth:`predict_proba` does, of scores that `decision_function` gave."""
         odds: NDArray[Any] = self._log_odds(scores)
         if odds.ndim == 2:
-            return np.asarray(softmax(odds, axis=1))
-        return np.column_stack([expit(-odds), expit(odds)])
+            return exps(log_softmax(np.ascontiguousarray(odds)))
+        return np.column_stack([expits(-odds), expits(odds)])
 
     def _log_odds(self, scores: Floats) -> Floats:
         """Return the log-odds of the positive label, or the logarithms of classes' shares."""
@@ -89,12 +88,12 @@ def whole_residuals(scores: Floats) -> Floats:
 
     See :class:`privcurve.learners.additive.model.AdditiveModel`.
     """
-    return np.asarray(np.sign(scores) * (np.logaddexp(0.0, np.abs(scores)) - math.log(2)))
+    return np.asarray(np.sign(scores) * (softplus(np.abs(scores)) - softplus(0.0)))
 
 
 def succession(votes: Floats, n_voters: int) -> Floats:
     """Return the log-odds by Laplace's rule of succession: of (v₊ + 1)/(T + 2)."""
-    return np.asarray(np.log(n_voters + 2 + votes) - np.log(n_voters + 2 - votes))
+    return logs(n_voters + 2 + votes) - logs(n_voters + 2 - votes)
 
 
 def cap_of(votes: Floats, learning_rate: float, density: float) -> float:
@@ -105,12 +104,12 @@ def cap_of(votes: Floats, learning_rate: float, density: float) -> float:
     weights a and b of the labels, is κ: so dense is the measure of every round.
     """
     margins, counts = np.unique(np.abs(votes), return_counts=True)
-    low, high = float(np.log(density)), float(learning_rate * margins.max() + 1)
+    low, high = log(density), float(learning_rate * margins.max() + 1)
 
     def mean_weight(cap: float) -> float:
-        a = np.exp(np.minimum(cap - learning_rate * margins, 0.0))
-        b = np.exp(np.minimum(cap + learning_rate * margins, 0.0))
-        return float((counts * 2 * a * b / (a + b)).sum() / counts.sum())
+        a = exps(np.minimum(cap - learning_rate * margins, 0.0))
+        b = exps(np.minimum(cap + learning_rate * margins, 0.0))
+        return float(total(counts * 2 * a * b / (a + b)) / counts.sum())
 
     if mean_weight(low) >= density:
         return low

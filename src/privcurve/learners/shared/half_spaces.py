@@ -10,13 +10,13 @@ from typing import Any, ClassVar, NamedTuple, Protocol
 import numpy as np
 
 from privcurve.coding import Bools, Codes, Floats, Ints, Records, scaled
+from privcurve.kernels.arithmetic import exp, total
 from privcurve.kernels.brc import positive_rows, reweight, weight_bits, weighted_sums
 from privcurve.learners.shared.chances import LinkedClassifier
 from privcurve.learners.shared.checks import require
 from privcurve.learners.shared.public_part import LinearScore, PublicClassifier
 from privcurve.learners.shared.roles import PublicRows, Roles
 from privcurve.learners.shared.staged import StagedClassifier
-from privcurve.learners.shared.threads import one_thread
 from privcurve.privacy.calibration.brc import EDGE, BRCNoise
 from privcurve.privacy.curator import Curator
 from privcurve.privacy.sealed import kernel
@@ -66,7 +66,7 @@ class PrivateWeights:
     def follow(self, alpha: float, wrong: Bools) -> None:
         """Multiply the weights of wrong records by e^α, within the caps."""
         # Beyond e^700 a product is beyond the cap in any case.
-        _reweight(self._each, wrong, math.exp(min(alpha, 700.0)), *self._caps)
+        _reweight(self._each, wrong, exp(min(alpha, 700.0)), *self._caps)
 
 
 _reweight = kernel(reweight)
@@ -162,10 +162,10 @@ class Rounds:
                 score = public.fit(weights)
                 missed = public.wrong(score)
                 mass = rows.counts * weights
-                public_alpha = 0.5 - float(mass[missed].sum() / mass.sum())
+                public_alpha = 0.5 - float(total(mass[missed]) / total(mass))
             space, alpha, wrong = self._private_round(t)
             if abs(public_alpha) > abs(alpha):
-                weights = np.where(missed, weights * math.exp(public_alpha), weights)
+                weights = np.where(missed, weights * exp(public_alpha), weights)
                 slopes = tuple(score.coefficients.tolist())
                 self.votes.append(Vote(public_alpha, True, slopes, score.intercept))
                 self.alphas.append(0.0)
@@ -247,9 +247,7 @@ class HalfSpaceVoteClassifier(LinkedClassifier, StagedClassifier):
             rounds.private()
         else:
             rows = curator.public(public, PublicRows.of, records)
-            # One thread: equal bits on any machine, and faster for vectors this short.
-            with one_thread():
-                rounds.partial(PublicClassifier(rows, self.n_bins_[list(public)]), rows)
+            rounds.partial(PublicClassifier(rows, self.n_bins_[list(public)]), rows)
         self._adopt(rounds.votes, records.n)
         return rounds
 

@@ -6,11 +6,14 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, hstack
 from sklearn.linear_model import LogisticRegression
 
 from privcurve.coding import Codes, Floats, Ints, Signs, one_hot
+from privcurve.kernels import arithmetic
+from privcurve.kernels.arithmetic import dot, total
 from privcurve.kernels.newton import logistic_gradient, minimise_logistic
+from privcurve.kernels.rows import times, weighted_sum
 from privcurve.learners.shared.chances import CERTAIN, ChanceClassifier, log_shares, only_label
 from privcurve.learners.shared.checks import require
 from privcurve.learners.shared.threads import one_thread
@@ -30,17 +33,17 @@ def logistic_loss(
     """Return the mean logistic loss with an L2 penalty, and its gradient."""
     n_features = rows.shape[1]
     weights = model[:n_features]
-    margins = signs * (rows @ weights + model[n_features:].sum())
+    margins = signs * (times(rows, weights) + total(model[n_features:]))
     n = counts.sum()
     # One exponential, of what is never positive, serves the loss and its slope.
-    small = np.exp(-np.abs(margins))
-    losses = np.log1p(small) - np.minimum(margins, 0.0)
+    small = arithmetic.exps(-np.abs(margins))
+    losses = arithmetic.log1ps(small) - np.minimum(margins, 0.0)
     wrong = np.where(margins > 0, small, 1.0) / (1.0 + small)
-    loss = counts @ losses / n + 0.5 * penalty * (weights @ weights)
+    loss = total(counts * losses) / n + 0.5 * penalty * dot(weights, weights)
     slopes = -signs * counts * wrong / n
     gradient = np.empty_like(model)
-    gradient[:n_features] = rows.T @ slopes + penalty * weights
-    gradient[n_features:] = slopes.sum()
+    gradient[:n_features] = weighted_sum(rows, slopes) + penalty * weights
+    gradient[n_features:] = total(slopes)
     return float(loss), gradient
 
 
@@ -97,11 +100,12 @@ class OneHotClassifier(ChanceClassifier):
         require(fits and np.shape(self.intercept_) == classes, "it is linear in other columns")
 
     def _scores(self, codes: Codes) -> Floats:
-        return np.asarray(self._rows(codes) @ self.coef_.T + self.intercept_)
+        rows = self._rows(codes)
+        if self.coef_.ndim == 1:
+            return np.asarray(times(rows, self.coef_) + self.intercept_)
+        return np.column_stack([times(rows, own) for own in self.coef_]) + self.intercept_
 
-    def _regress(
-        self, codes: Codes, signs: Signs, counts: Ints | None = None, **options: Any
-    ) -> None:
+    def _regress(self, codes: Codes, signs: Signs, counts: Ints) -> None:
         """Take the model of a logistic regression without noise."""
         label = only_label(signs)
         if label is not None:
@@ -109,12 +113,14 @@ class OneHotClassifier(ChanceClassifier):
             self.coef_ = np.zeros(self._width())
             self.intercept_ = CERTAIN * label
         else:
-            # Newton: exact in some ten steps, where L-BFGS takes hundreds or stops early.
-            model = LogisticRegression(C=self.C, solver="newton-cholesky", **options)
-            with one_thread():
-                model.fit(self._rows(codes), signs, sample_weight=counts)
-            self.coef_ = model.coef_[0]
-            self.intercept_ = float(model.intercept_[0])
+            rows, ones = self._rows(codes), np.ones((len(codes), 1))
+            if isinstance(rows, np.ndarray):
+                inputs = np.column_stack([rows, ones])
+            else:
+                inputs = hstack([rows, csr_array(ones)], format="csr")
+            penalty = np.append(np.full(rows.shape[1], 1 / self.C), 0.0)
+            solution = minimise_logistic(inputs, signs, counts.astype(np.float64), penalty)
+            self.coef_, self.intercept_ = solution[:-1], float(solution[-1])
         self.n_features_used_ = int(np.count_nonzero(self.coef_))
 
     def _regress_classes(self, codes: Codes, labels: Ints, counts: Ints) -> None:

@@ -11,10 +11,10 @@ from scipy.sparse import csr_array, hstack
 
 from privcurve.coding import Bools, Codes, Floats, Ints, one_hot, scaled
 from privcurve.kernels.newton import minimise_logistic
+from privcurve.kernels.rows import times
 from privcurve.learners.shared.chances import CERTAIN, only_label
 from privcurve.learners.shared.checks import require
 from privcurve.learners.shared.roles import PublicRows, Roles
-from privcurve.learners.shared.threads import one_thread
 from privcurve.privacy.sealed import kernel
 
 
@@ -27,7 +27,7 @@ class LinearScore:
 
     def of(self, rows: Floats) -> Floats:
         """Score rows."""
-        return np.asarray(rows @ self.coefficients + self.intercept)
+        return times(rows, self.coefficients) + self.intercept
 
 
 class PublicClassifier:
@@ -92,10 +92,7 @@ class PublicStart:
         ones = csr_array(np.ones((len(rows.signs), 1)))
         inputs = hstack([one_hot(rows.codes, bins), ones], format="csr") if public else ones
         penalty = np.append(np.ones(int(bins.sum())), 0.0)
-        with one_thread():
-            solution = minimise_logistic(
-                inputs, rows.signs, rows.counts.astype(np.float64), penalty
-            )
+        solution = minimise_logistic(inputs, rows.signs, rows.counts.astype(np.float64), penalty)
         return cls(public, bins, solution[:-1], float(solution[-1]))
 
     def check(self, columns: Sequence[int], n_bins: Ints) -> None:
@@ -116,7 +113,7 @@ class PublicStart:
 def _log_odds(codes: Codes, n_bins: Ints, coefficients: Floats, intercept: float) -> Floats:
     if not len(n_bins):
         return np.full(len(codes), intercept)
-    return np.asarray(one_hot(codes, n_bins) @ coefficients + intercept)
+    return times(one_hot(codes, n_bins), coefficients) + intercept
 
 
 def started_roles(

@@ -134,7 +134,8 @@ class TreeSumClassifier(LinkedClassifier, StagedClassifier):
         """
         splits = self.splits_ != NO_SPLIT
         n_trees, n_inner = splits.shape
-        levels = np.floor(np.log2(np.arange(1, n_inner + 1)))
+        # The number of a node has a bit more than its level.
+        levels = np.frexp(np.arange(1, n_inner + 1))[1] - 1
         n_leaves = int(splits.sum()) + n_trees
         return {
             "rounds": n_trees,
@@ -142,5 +143,5 @@ class TreeSumClassifier(LinkedClassifier, StagedClassifier):
             "nodes": n_leaves + int(splits.sum()),
             "n_leaves": n_leaves,
             "depth": n_inner.bit_length(),
-            "expected_depth": float((splits * 2.0**-levels).sum() / n_trees),
+            "expected_depth": float((splits * np.ldexp(1.0, -levels)).sum() / n_trees),
         }

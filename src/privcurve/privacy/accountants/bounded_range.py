@@ -22,6 +22,9 @@ from functools import lru_cache
 
 import numpy as np
 
+from privcurve.coding import Floats
+from privcurve.lazy import arithmetic
+
 MAX_CALLS = 512
 
 # Room for floating-point rounding: the recursion adds and multiplies numbers of one
@@ -45,6 +48,12 @@ def _steps(n_calls: int) -> int:
     return 16 if n_calls <= 256 else 8
 
 
+def _chances(bounded_range: float, steps: int) -> Floats:
+    """Return p_t for t = 0, h, …, ε₀."""
+    left = arithmetic.expm1s(bounded_range / steps * np.arange(steps + 1) - bounded_range)
+    return np.asarray(left / arithmetic.expm1(-bounded_range))
+
+
 @lru_cache(maxsize=4096)
 def bounded_range_delta(bounded_range: float, n_calls: int, epsilon: float) -> float:
     """Bound δ of adaptively composed bounded-range mechanisms."""
@@ -62,12 +71,12 @@ def bounded_range_delta(bounded_range: float, n_calls: int, epsilon: float) -> f
     h = bounded_range / steps
     if h > 700:  # e^h overflows; 1 bounds any δ
         return 1.0
-    chance = -np.expm1(h * np.arange(steps + 1) - bounded_range) / -math.expm1(-bounded_range)
+    chance = _chances(bounded_range, steps)
     reach = n_calls * steps
     # Point i of the array of round j is s = ε + h(i − reach_j), reach_j = (k − j)·steps: all
     # that play can reach from s = ε. Points with s ≥ jε₀ have V_j = 0 and are left out.
     s = epsilon + h * np.arange(-reach, reach + 1)
-    values = -np.expm1(np.minimum(s, 0.0))
+    values = -arithmetic.expm1s(np.minimum(s, 0.0))
     for played in range(1, n_calls + 1):
         reach -= steps
         # Indices of the new array that can be positive: s < played · ε₀.
@@ -94,8 +103,6 @@ def mixed_delta(bounded_range: float, n_calls: int, mu: float, epsilon: float) -
     δ(ε) ≤ E V_k(ε − L), L ~ N(μ²/2, μ²), in any order, with equality in that one. Between grid
     points the mean of a straight line in eˢ is known in closed form.
     """
-    from scipy.special import ndtr
-
     from privcurve.privacy.accountants.game import step_back
 
     _check_calls(n_calls)
@@ -104,7 +111,7 @@ def mixed_delta(bounded_range: float, n_calls: int, mu: float, epsilon: float) -
     if bounded_range + mu > 30:  # far beyond any use, and e^s would overflow
         return 1.0
     middle = epsilon - mu**2 / 2
-    low, missed = middle - _REACH * mu, float(ndtr(-_REACH))
+    low, missed = middle - _REACH * mu, arithmetic.normal_cdf(-_REACH)
     # A step is at most ε₀/8, and fine enough for the Gaussian's loss as well. What has a short
     # range has a longer one too, for which a coarser grid will do. The grid is a fixed part of
     # ε₀ and μ, so that δ is smooth in a common scale.
@@ -117,20 +124,20 @@ def mixed_delta(bounded_range: float, n_calls: int, mu: float, epsilon: float) -
         return missed
     h = bounded_range / steps
     size = max(2, math.ceil((high - low) / h) + 1)
-    chance = -np.expm1(h * np.arange(steps + 1) - bounded_range) / -math.expm1(-bounded_range)
+    chance = _chances(bounded_range, steps)
     reach = n_calls * steps
     s = low + h * np.arange(-reach, size + reach)
-    values = -np.expm1(np.minimum(s, 0.0))
+    values = -arithmetic.expm1s(np.minimum(s, 0.0))
     for played in range(1, n_calls + 1):
         values = step_back(values, chance, bounded_range, values.size - 2 * steps)
         # What is 0 stays 0: outward rounding adds nothing there.
         start = low - (reach - played * steps) * h
         values[math.ceil((played * bounded_range - start) / h) + 1 :] = 0.0
     s = low + h * np.arange(size)
-    inside = np.diff(ndtr((s - middle) / mu))
-    tilted = math.exp(epsilon) * np.diff(ndtr((s - middle - mu**2) / mu))
+    inside = np.diff(arithmetic.normal_cdfs((s - middle) / mu))
+    tilted = arithmetic.exp(epsilon) * np.diff(arithmetic.normal_cdfs((s - middle - mu**2) / mu))
     # Of each piece: the mean part of the way to its right end, in e^s.
-    right = np.clip((tilted * np.exp(-s[:-1]) - inside) / math.expm1(h), 0.0, inside)
-    delta = float(((inside - right) * values[:-1] + right * values[1:]).sum())
-    delta += missed + float(values[-1]) * float(ndtr((middle - s[-1]) / mu))
+    right = np.clip((tilted * arithmetic.exps(-s[:-1]) - inside) / arithmetic.expm1(h), 0.0, inside)
+    delta = float(arithmetic.total((inside - right) * values[:-1] + right * values[1:]))
+    delta += missed + float(values[-1]) * float(arithmetic.normal_cdf((middle - s[-1]) / mu))
     return min(1.0, delta * (1.0 + _ROUNDING * (n_calls + size)))

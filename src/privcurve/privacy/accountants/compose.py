@@ -11,6 +11,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from privcurve.lazy import arithmetic
 from privcurve.privacy import selection
 from privcurve.privacy.accountants.bounded_range import MAX_CALLS, bounded_range_delta, mixed_delta
 from privcurve.privacy.accountants.cost import (
@@ -28,10 +29,9 @@ from privcurve.privacy.accountants.cost import (
 
 def gaussian_delta(mu: float, epsilon: float) -> float:
     """Return δ(ε) = Φ(μ/2 − ε/μ) − e^ε Φ(−μ/2 − ε/μ) of Gaussian noise, μ = sensitivity/σ (§d)."""
-    from scipy.special import log_ndtr
-
-    upper = math.exp(log_ndtr(mu / 2 - epsilon / mu))
-    return max(0.0, upper - math.exp(epsilon + log_ndtr(-mu / 2 - epsilon / mu)))
+    log_cdf = arithmetic.log_normal_cdf
+    upper = arithmetic.exp(log_cdf(mu / 2 - epsilon / mu))
+    return max(0.0, upper - arithmetic.exp(epsilon + log_cdf(-mu / 2 - epsilon / mu)))
 
 
 def pld_delta(costs: Costs, epsilon: float) -> float:
@@ -62,8 +62,8 @@ def advanced(epsilon_each: float, n_calls: int, delta: float) -> float:
     """Compose as in the thesis: √(2k ln 1/δ) ε₀ + k ε₀ (e^{ε₀} − 1) (Theorem 2.5.3)."""
     if epsilon_each > 700:
         return math.inf
-    spread = math.sqrt(2 * n_calls * math.log(1 / delta)) * epsilon_each
-    return spread + n_calls * epsilon_each * math.expm1(epsilon_each)
+    spread = math.sqrt(2 * n_calls * arithmetic.log(1 / delta)) * epsilon_each
+    return spread + n_calls * epsilon_each * arithmetic.expm1(epsilon_each)
 
 
 def kov_delta(epsilon_each: float, n_calls: int, epsilon: float) -> float:
@@ -73,14 +73,15 @@ def kov_delta(epsilon_each: float, n_calls: int, epsilon: float) -> float:
     answers flipped.
     """
     k = n_calls
-    log_total = k * (epsilon_each + math.log1p(math.exp(-epsilon_each)))
-    terms = []
+    log_total = k * (epsilon_each + arithmetic.log1p(arithmetic.exp(-epsilon_each)))
+    terms, log_choose = [], 0.0
     for i in range(k // 2 + 1):
         gap = (k - 2 * i) * epsilon_each - epsilon
         if gap <= 0:
             break
-        log_choose = math.lgamma(k + 1) - math.lgamma(i + 1) - math.lgamma(k - i + 1)
-        terms.append(math.exp(log_choose + (k - i) * epsilon_each - log_total) * -math.expm1(-gap))
+        chance = arithmetic.exp(log_choose + (k - i) * epsilon_each - log_total)
+        terms.append(chance * -arithmetic.expm1(-gap))
+        log_choose += arithmetic.log((k - i) / (i + 1))
     return math.fsum(terms)
 
 

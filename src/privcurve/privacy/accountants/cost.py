@@ -6,6 +6,8 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
+from privcurve.lazy import arithmetic
+
 PURE_KIND = "pure"
 BOUNDED_RANGE_KIND = "bounded_range"
 LAPLACE_KIND = "laplace"
@@ -43,13 +45,14 @@ class Cost:
         if self.kind == LAPLACE_KIND:
             # Tight for one number (§g, cited); right for vectors too, as a Rényi divergence
             # is convex in the shift, so that one long shift is worst. See docs/proofs.md.
-            return self.amount + math.expm1(-self.amount)
+            return self.amount + arithmetic.expm1(-self.amount)
         return self.amount**2 / 2.0
 
 
 Costs = Sequence[Cost]
 
-# `solve` is right to 1e-11; stay on the side that keeps δ.
+# How near `solve` comes, as a share; stay on the side that keeps δ.
+TOLERANCE = 1e-11
 SAFETY = 1 - 3e-11
 
 
@@ -60,55 +63,87 @@ def scaled(costs: Costs, scale: float) -> tuple[Cost, ...]:
 
 def log_ratio(delta: float, target: float) -> float:
     """ln(δ/target), kept finite at δ = 0."""
-    return math.log(max(delta, 1e-300)) - math.log(target)
+    return arithmetic.log(max(delta, 1e-300)) - arithmetic.log(target)
 
 
 def solve(growing: Callable[[float], float], near: float, first_step: float = 0.1) -> float:
-    """Find where a growing function of a positive number is zero, to 1e-11 of it.
+    """Find where a growing function of a positive number is zero, to `TOLERANCE` of it.
 
     The bracket grows around `near`, by steps that are multiplied by 8 up to a factor 2.
     """
-    from scipy.optimize import brentq
-
     low = high = near
-    value = growing(near)
+    value = at_low = at_high = growing(near)
     step = first_step
     if value == 0:
         return near
     for _ in range(400):
         if value > 0:
-            high, low = low, low / (1 + step)
-            bracketed = growing(low) <= 0
+            high, at_high, low = low, at_low, low / (1 + step)
+            at_low = growing(low)
+            bracketed = at_low <= 0
         else:
-            low, high = high, high * (1 + step)
-            bracketed = growing(high) >= 0
+            low, at_low, high = high, at_high, high * (1 + step)
+            at_high = growing(high)
+            bracketed = at_high >= 0
         if bracketed:
-            return float(brentq(growing, low, high, xtol=1e-300, rtol=1e-11))
+            return _between(growing, (low, at_low), (high, at_high))
         step = min(8 * step, 1.0)
     raise ValueError(f"no solution near {near}")
 
 
+Point = tuple[float, float]
+
+
+def _between(growing: Callable[[float], float], low: Point, high: Point) -> float:
+    """Find the zero between two points of a function, as Chandrupatla does (1997).
+
+    By inverse quadratic interpolation where three points lie well for it, else by halves.
+    """
+    (x1, f1), (x2, f2), t = low, high, 0.5
+    if f1 == 0 or f2 == 0:
+        return x1 if f1 == 0 else x2
+    while True:
+        x = x1 + t * (x2 - x1)
+        f = growing(x)
+        if (f > 0) == (f1 > 0):
+            x3, f3 = x1, f1
+        else:
+            (x3, f3), (x2, f2) = (x2, f2), (x1, f1)
+        x1, f1 = x, f
+        best = x1 if abs(f1) < abs(f2) else x2
+        nearest = 0.5 * TOLERANCE * abs(best) / abs(x2 - x1)
+        if nearest > 0.5 or f == 0:
+            return best
+        along, up = (x1 - x2) / (x3 - x2), (f1 - f2) / (f3 - f2)
+        t = 0.5
+        if up**2 < along and (1 - up) ** 2 < 1 - along:
+            t = f1 / (f2 - f1) * f3 / (f2 - f3)
+            t += (x3 - x1) / (x2 - x1) * f1 / (f3 - f1) * f2 / (f3 - f2)
+        t = min(max(t, nearest), 1 - nearest)
+
+
 def zcdp_simple(rho: float, delta: float) -> float:
     """Convert ρ-zCDP by ε = ρ + 2√(ρ ln 1/δ) (§g)."""
-    return rho + 2 * math.sqrt(rho * math.log(1 / delta))
+    return rho + 2 * math.sqrt(rho * arithmetic.log(1 / delta))
 
 
 def zcdp_delta(rho: float, epsilon: float) -> float:
     """Convert ρ-zCDP: δ = inf over a > 1 of e^{(a−1)(aρ−ε)} (1−1/a)^a / (a−1) [cited: CKS, §g]."""
     # With y = a − 1 the exponent is convex and its derivative grows with y: bisect on ln y.
     # Any y gives a valid bound, so the bisection's rounding cannot break the guarantee.
+    exp, log1p = arithmetic.exp, arithmetic.log1p
     low, high = -700.0, 700.0
     while high - low > 1e-13 * max(1.0, abs(low)):
         middle = 0.5 * (low + high)
         if not low < middle < high:
             break
-        y = math.exp(middle)
-        if (2 * y + 1) * rho - epsilon - math.log1p(1 / y) < 0:
+        y = exp(middle)
+        if (2 * y + 1) * rho - epsilon - log1p(1 / y) < 0:
             low = middle
         else:
             high = middle
-    y = math.exp(0.5 * (low + high))
-    return math.exp(y * ((y + 1) * rho - epsilon) - y * math.log1p(1 / y) - math.log1p(y))
+    y = exp(0.5 * (low + high))
+    return float(exp(y * ((y + 1) * rho - epsilon) - y * log1p(1 / y) - log1p(y)))
 
 
 def total_rho(costs: Costs) -> float:

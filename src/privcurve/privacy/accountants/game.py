@@ -1,18 +1,16 @@
 """One backward step of the game of `bounded_range.py`, compiled; V, W, t, A and B are as there.
 
 Rates, and with them stored results, depend on every bit of V. So a value is made by the same
-operations in the same order as in the tests' own step, and log and expm1 are NumPy's: those of
-compiled code round otherwise.
+operations in the same order as in the tests' own step.
 """
 
 from __future__ import annotations
-
-import math
 
 import numpy as np
 from numba import njit
 
 from privcurve.coding import Floats, Ints
+from privcurve.lazy import arithmetic
 
 
 def step_back(before: Floats, chance: Floats, bounded_range: float, size: int) -> Floats:
@@ -35,10 +33,12 @@ def step_back(before: Floats, chance: Floats, bounded_range: float, size: int) -
     assert len(before) >= size + 2 * steps  # compiled loops check no index
     h = bounded_range / steps
     after = _at_grid_points(before, chance, size)
-    pieces, ratios = _pieces_with_peaks(before, steps, math.expm1(h), math.exp(-bounded_range))
-    pieces, points, to_end, to_range = _peaks(pieces, np.log(ratios), steps, bounded_range, size)
-    shares = np.expm1(to_end) / math.expm1(h)
-    chances = np.expm1(to_range) / math.expm1(-bounded_range)
+    width, shrink = arithmetic.expm1(h), arithmetic.exp(-bounded_range)
+    pieces, ratios = _pieces_with_peaks(before, steps, width, shrink)
+    logs = arithmetic.logs(ratios)
+    pieces, points, to_end, to_range = _peaks(pieces, logs, steps, bounded_range, size)
+    shares = arithmetic.expm1s(to_end) / width
+    chances = arithmetic.expm1s(to_range) / arithmetic.expm1(-bounded_range)
     _raise(after, before, steps, pieces, points, shares, chances)
     return after
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from functools import lru_cache
 
+from privcurve.lazy import arithmetic
 from privcurve.privacy.accountants.compose import BASIC
 from privcurve.privacy.budget import PUBLISHED, check_budget, is_private
 from privcurve.privacy.ledger import (
@@ -118,5 +119,5 @@ def _flip_loss(clamp: float, largest_link: float, scale: float) -> float:
     """Return ln P(M | +R)/P(M | −R), R the largest link, of noise before the clamp (§f5)."""
     far = (clamp + largest_link) / scale
     near = (clamp - largest_link) / scale
-    kept = 1 - math.exp(near) / 2 if near < 0 else math.exp(-near) / 2
-    return math.log(kept) + math.log(2) + far
+    kept = 1 - arithmetic.exp(near) / 2 if near < 0 else arithmetic.exp(-near) / 2
+    return arithmetic.log(kept) + arithmetic.log(2) + far

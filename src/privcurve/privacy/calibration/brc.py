@@ -14,6 +14,7 @@ from functools import lru_cache
 import numpy as np
 
 from privcurve.coding import Floats
+from privcurve.lazy import arithmetic
 from privcurve.privacy.accountants.compose import BASIC
 from privcurve.privacy.accountants.cost import BOUNDED_RANGE_KIND, GAUSSIAN_KIND, Cost
 from privcurve.privacy.budget import CERTIFIED, PUBLISHED, check_budget, is_private
@@ -45,8 +46,8 @@ def brc_delta_rounds(n: int, c1: float, c2: float, alphas: Sequence[float]) -> F
     steps = np.asarray(alphas, dtype=np.float64)
     up = np.concatenate([[0.0], np.cumsum(np.maximum(steps, 0.0))])
     down = np.concatenate([[0.0], np.cumsum(np.minimum(steps, 0.0))])
-    largest = np.exp(np.minimum(up, math.log(c2)))
-    smallest = np.exp(np.maximum(down, -math.log(c1)))
+    largest = arithmetic.exps(np.minimum(up, arithmetic.log(c2)))
+    smallest = arithmetic.exps(np.maximum(down, -arithmetic.log(c1)))
     return largest / ((n - 1) * smallest + largest)
 
 
@@ -58,7 +59,7 @@ def brc_edge_rounds(n: int, c2: float, alphas: Sequence[float]) -> Floats:
     _check_brc(n, 1.0, c2)
     steps = np.maximum(np.asarray(alphas, dtype=np.float64), 0.0)
     up = np.concatenate([[0.0], np.cumsum(steps)])
-    return np.exp(np.minimum(up, math.log(c2))) / n
+    return arithmetic.exps(np.minimum(up, arithmetic.log(c2))) / n
 
 
 def _check_brc(n: int, c1: float, c2: float) -> None:

@@ -11,6 +11,7 @@ from functools import lru_cache
 import numpy as np
 
 from privcurve.coding import Floats, Ints
+from privcurve.lazy import arithmetic
 from privcurve.privacy.accountants.compose import BASIC, ZCDP_CKS
 from privcurve.privacy.accountants.cost import BOUNDED_RANGE_KIND, LAPLACE_KIND, Cost
 from privcurve.privacy.budget import PUBLISHED, check_budget
@@ -55,7 +56,7 @@ PARALLEL = "the trees of an ensemble and the nodes of a level"
 
 def leaf_bounds(n_trees: int, learning_rate: float) -> Floats:
     """Bounds of the leaf values (geometric leaf clipping): g*(1 − η)^(t−1), t = 1 … T."""
-    return GRADIENT_BOUND * (1.0 - learning_rate) ** np.arange(n_trees, dtype=np.float64)
+    return GRADIENT_BOUND * arithmetic.powers(1.0 - learning_rate, n_trees)
 
 
 def leaf_l1(n_trees: int, learning_rate: float, regularisation: float, calibration: str) -> Floats:
@@ -77,12 +78,11 @@ def chunk_ends(n: int, trees_per_ensemble: int, learning_rate: float, chunks: st
 
     Shares are ``equal``, or ``geometric``: in proportion to (1 − η)^j for tree j, as published.
     """
-    through = np.arange(1, trees_per_ensemble + 1, dtype=np.float64)
     if chunks == EQUAL:
-        share = through / trees_per_ensemble
+        share = np.arange(1, trees_per_ensemble + 1) / trees_per_ensemble
     else:
-        keep = 1.0 - learning_rate
-        share = (1.0 - keep**through) / (1.0 - keep**trees_per_ensemble)
+        left = arithmetic.powers(1.0 - learning_rate, trees_per_ensemble + 1)[1:]
+        share = (1.0 - left) / (1.0 - left[-1])
     return np.rint(n * share).astype(np.int64)
 
 

@@ -9,8 +9,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-import numpy as np
-
+from privcurve.lazy import arithmetic
 from privcurve.privacy.accountants.compose import BASIC
 from privcurve.privacy.budget import CERTIFIED, PUBLISHED, check_budget, is_private
 from privcurve.privacy.ledger import (
@@ -80,9 +79,9 @@ def perturbed(
     if not is_private(epsilon):
         return Objective(mechanism, 2 * gradient, 0.0, least_penalty, epsilon)
     # Beyond e^100 any penalty will do.
-    needed = CURVATURE * square_norm / math.expm1(min(curvature_share * epsilon, 100.0))
+    needed = CURVATURE * square_norm / arithmetic.expm1(min(curvature_share * epsilon, 100.0))
     penalty = max(needed, least_penalty)
-    for_noise = epsilon - math.log1p(CURVATURE * square_norm / penalty)
+    for_noise = epsilon - arithmetic.log1p(CURVATURE * square_norm / penalty)
     return Objective(mechanism, 2 * gradient, 2 * gradient / for_noise, penalty, epsilon)
 
 
@@ -149,7 +148,7 @@ class Perturbation:
     def _left(self, epsilon: float) -> float:
         """Return what is left of ε when the Jacobian is paid for; this may be below 0."""
         alpha = 1 / self.C
-        return epsilon - 2 * float(np.log(1 + CURVATURE * self.norm / alpha))
+        return epsilon - 2 * arithmetic.log(1 + CURVATURE * self.norm / alpha)
 
     def noise_epsilon(self, epsilon: float) -> float:
         """Return ε', the part of ε that the noise vector gets (as diffprivlib computes it)."""
@@ -164,7 +163,7 @@ class Perturbation:
         """Return nΔ, the penalty of all coefficients and the intercept where ε is small."""
         if self._left(epsilon) > 0:
             return 0.0
-        return CURVATURE * self.norm / float(np.expm1(epsilon / 4)) - 1 / self.C
+        return CURVATURE * self.norm / arithmetic.expm1(epsilon / 4) - 1 / self.C
 
     def proved_epsilon(self, epsilon: float) -> float:
         """Return the ε that follows from Chaudhuri et al.'s argument for this noise.
@@ -177,7 +176,7 @@ class Perturbation:
         change = self.n_columns * self.value**2 / (1 / self.C + extra)
         if self.intercept:
             change += 1 / extra if extra > 0 else math.inf
-        return self.noise_epsilon(epsilon) + math.log1p(CURVATURE * change)
+        return self.noise_epsilon(epsilon) + arithmetic.log1p(CURVATURE * change)
 
     def statement(self, learner: str, epsilon: float, tolerance: float) -> PrivacyStatement:
         """Return the statement of a fit.

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
+from privcurve.lazy import arithmetic
 from privcurve.privacy.accountants.compose import BASIC, GAUSSIAN, MIXED
 from privcurve.privacy.accountants.compose import ZCDP_CKS as ZCDP
 from privcurve.privacy.accountants.cost import BOUNDED_RANGE_KIND, GAUSSIAN_KIND, ZCDP_KIND, Cost
@@ -258,9 +259,9 @@ def grid_bits(budget: Budget, least_share: float) -> int:
         return MOST_BITS
     least = min(budget.of_release(least_share), budget.of_choice(least_share))
     room = (
-        math.log2(LARGEST_SCALE)
+        arithmetic.log2(LARGEST_SCALE)
         - 1
-        - math.log2(edge_range(budget.neighbours, budget.n_classes, budget.norm) / least)
+        - arithmetic.log2(edge_range(budget.neighbours, budget.n_classes, budget.norm) / least)
     )
     bits = min(MOST_BITS, math.floor(room))
     if bits < LEAST_BITS:

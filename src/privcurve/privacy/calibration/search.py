@@ -6,6 +6,7 @@ import math
 from functools import lru_cache
 from typing import NamedTuple
 
+from privcurve.lazy import arithmetic
 from privcurve.privacy.accountants.compose import (
     ACCOUNTANTS,
     BASIC,
@@ -59,7 +60,7 @@ def _largest_scale(
     if not chosen.needs_delta:
         return epsilon / chosen.compose(costs, delta)
     # With ρ at scale 1 taken as growing like scale²: only a first guess.
-    root = math.sqrt(math.log(1 / delta))
+    root = math.sqrt(arithmetic.log(1 / delta))
     guess = (math.sqrt(root**2 + epsilon) - root) / math.sqrt(total_rho(costs))
     first_step = 0.1
     if chosen.slow:

@@ -106,7 +106,7 @@ def ensemble_weight_bound(reach: float, alpha: float) -> float:
     the earlier rounds, which is released. ½ as long as reach ≤ 2(1 − α). Source: §f1 (proved).
     """
     beyond = max(reach / 2 - (1 - alpha), 0.0)
-    return 0.5 * (1 + beyond / math.hypot(alpha, beyond))
+    return 0.5 * (1 + beyond / math.sqrt(alpha**2 + beyond**2))
 
 
 def residual_norm(n_classes: int) -> float:

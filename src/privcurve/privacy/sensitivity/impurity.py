@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 
+from privcurve.lazy import arithmetic
+
 CRITERIA = ("gini", "entropy", "root_gini", "zero_one", "m_alpha")
 
 
@@ -16,7 +18,7 @@ def impurity(q: float, criterion: str, alpha: float = 1.0) -> float:
     if criterion == "gini":
         return 4 * q * (1 - q)
     if criterion == "entropy":
-        return -math.fsum(p * math.log2(p) for p in (q, 1 - q) if p > 0)
+        return -math.fsum(p * arithmetic.log2(p) for p in (q, 1 - q) if p > 0)
     root, zero_one = 2 * math.sqrt(q * (1 - q)), 2 * min(q, 1 - q)
     if criterion == "m_alpha":
         return alpha * root + (1 - alpha) * zero_one
@@ -38,7 +40,8 @@ def split_sensitivity(n: int, criterion: str, alpha: float = 1.0) -> float:
         return 4 * (n - 1) / n
     if criterion == "entropy":
         # n lg n − (n − 1) lg(n − 1), written without cancellation.
-        return 0.0 if n == 1 else math.log2(n) - (n - 1) * math.log1p(-1 / n) / math.log(2)
+        below = arithmetic.log1p(-1 / n) / arithmetic.log(2.0) if n > 1 else 0.0
+        return arithmetic.log2(n) - (n - 1) * below
     root, zero_one = 2 * math.sqrt(n - 1), 2.0 if n >= 2 else 0.0
     if criterion == "m_alpha":
         return alpha * root + (1 - alpha) * zero_one
@@ -75,7 +78,7 @@ def distributed_split_published(m: int, criterion: str) -> float:
     """
     check_n(m)
     if criterion == "entropy":
-        return 2 / m * (3 * math.log2(m) + 1)
+        return 2 / m * (3 * arithmetic.log2(m) + 1)
     if criterion == "gini":
         return 20 / m
     if criterion == "root_gini":

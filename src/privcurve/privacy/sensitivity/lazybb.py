@@ -7,6 +7,7 @@ import math
 import numpy as np
 
 from privcurve.coding import Floats
+from privcurve.lazy import arithmetic
 from privcurve.privacy.budget import rounded_up
 from privcurve.privacy.sensitivity.impurity import check_n, impurity
 
@@ -54,9 +55,9 @@ def lazybb_zeta_rounds(n: int, density: float, learning_rate: float, n_rounds: i
     if not (math.isfinite(learning_rate) and learning_rate >= 0):
         raise ValueError(f"learning_rate = {learning_rate} must be a finite number of at least 0")
     drift = learning_rate * np.arange(n_rounds, dtype=np.float64)
-    share = 1.0 / (1.0 + (n - 1) * np.exp(-2.0 * drift))
+    share = 1.0 / (1.0 + (n - 1) * arithmetic.exps(-2.0 * drift))
     # exp(700) is near the largest float; 1/(κn) is the minimum long before.
-    unscaled = np.exp(np.minimum(drift, 700.0)) / n
+    unscaled = arithmetic.exps(np.minimum(drift, 700.0)) / n
     return np.minimum(lazybb_zeta(n, density), np.maximum(share, unscaled))
 
 
@@ -67,7 +68,7 @@ def lazybb_weight_unit(n: int) -> float:
     have the same b (``kernels.projection.fixed_point_bits``); a test holds the two together.
     """
     check_n(n)
-    return 2.0 ** -min(52, 62 - math.ceil(math.log2(n)))
+    return 2.0 ** -min(52, 62 - (n - 1).bit_length())
 
 
 def lazybb_smallest_density(n: int, normalise: bool = False) -> float:

@@ -1,0 +1,88 @@
+"""The lowest point of a smooth convex function of many variables, by L-BFGS."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from privcurve.coding import Floats
+from privcurve.kernels.arithmetic import dot, norm
+
+# How many steps the curvature is learned from.
+MEMORY = 10
+
+# A step has to lower the value by this share of what its slope promises, or, where the value is
+# rounded, to flatten the slope along it to this share (Hager and Zhang, 2005).
+LOWER, FLATTER = 1e-4, 0.9
+ROUNDING = 1e-13
+SHORTEST = 1e-12
+
+
+def lowest(
+    function: Callable[[Floats], tuple[float, Floats]],
+    start: Floats,
+    tolerance: float,
+    most_steps: int,
+) -> tuple[Floats, bool]:
+    """Go down from a point until no slope is above `tolerance`, or float64 tells no lower point.
+
+    Parameters
+    ----------
+    function : callable
+        Return the value at a point, and the gradient.
+    start : ndarray of shape (n,)
+    tolerance : float
+        Of the largest entry of the gradient.
+    most_steps : int
+
+    Returns
+    -------
+    point : ndarray of shape (n,)
+    near : bool
+        False if the steps did not suffice.
+    """
+    point = start.astype(np.float64)
+    value, slope = function(point)
+    moves: list[tuple[Floats, Floats, float]] = []
+    for _ in range(most_steps):
+        if not np.abs(slope).max(initial=0.0) > tolerance:
+            return point, True
+        way = -_curved(slope, moves)
+        along = dot(way, slope)
+        if not along < 0:
+            moves.clear()
+            way = -slope
+            along = dot(way, slope)
+        length = 1.0 if moves else min(1.0, 1.0 / norm(slope))
+        while True:
+            next_point = point + length * way
+            next_value, next_slope = function(next_point)
+            if next_value <= value + LOWER * length * along:
+                break
+            rounded = next_value <= value + ROUNDING * abs(value)
+            if rounded and abs(dot(next_slope, way)) <= -FLATTER * along:
+                break
+            length /= 2
+            if length < SHORTEST:
+                return point, True
+        move, change = next_point - point, next_slope - slope
+        bend = dot(move, change)
+        if bend > 0:
+            moves = [*moves[1 - MEMORY :], (move, change, bend)]
+        point, value, slope = next_point, next_value, next_slope
+    return point, False
+
+
+def _curved(slope: Floats, moves: list[tuple[Floats, Floats, float]]) -> Floats:
+    """Return the slope times an estimate of the inverse curvature."""
+    way, shares = slope.copy(), []
+    for move, change, bend in reversed(moves):
+        shares.append(dot(move, way) / bend)
+        way -= shares[-1] * change
+    if moves:
+        _, change, bend = moves[-1]
+        way *= bend / dot(change, change)
+    for (move, change, bend), share in zip(moves, reversed(shares), strict=True):
+        way += (share - dot(change, way) / bend) * move
+    return way

@@ -1,0 +1,126 @@
+"""A map of what is stored, as digests of exact bytes: ``python tests/contract/everywhere.py``.
+
+Fits of each private learner, calibrations, noise, coding, folds, made-up data and scores. Whatever
+the machine, it prints the same; ``test_same_everywhere.py`` compares. ``--all`` takes every case of
+``golden_cases.py``.
+"""
+
+import hashlib
+import json
+import sys
+
+import golden_cases
+import numpy as np
+from made_learners import domain_of, problem
+
+from privcurve import coding, datasets
+from privcurve.experiments import metrics, splits
+from privcurve.models.document import _released
+from privcurve.privacy import draws, seeds
+from privcurve.privacy.account import DoorError
+from privcurve.privacy.accountants.compose import ACCOUNTANTS, PLD
+from privcurve.privacy.accountants.cost import Cost
+from privcurve.privacy.calibration.search import calibrate
+from privcurve.privacy.selection import selection_budget
+
+# Their trees are scikit-learn's, whose bits are not ours.
+OTHERS_TREES = {"mst", "aim"}
+
+
+def digest(*values):
+    """Sixteen digits of a hash of values: of arrays all bytes, of others what they print."""
+    text = hashlib.sha256()
+    for value in values:
+        array = isinstance(value, np.ndarray)
+        text.update(np.ascontiguousarray(value).tobytes() if array else repr(value).encode())
+    return text.hexdigest()[:16]
+
+
+def fits(all_cases):
+    """Each learner's fits: ledger, what is released, scores and probabilities."""
+    for name in golden_cases.NAMES:
+        cases = list(golden_cases.cases(name))
+        for label, kind, parameters in cases if all_cases else few(cases):
+            try:
+                result = fit(name, kind, parameters)
+            except (TypeError, ValueError, DoorError) as error:
+                # As of the golden cases: what is refused is refused everywhere.
+                result = type(error).__name__
+            yield f"{name} {label}", result
+
+
+def few(cases):
+    """A certified case of each kind of rows, δ and neighbours, and some of other parameters."""
+    budgets = {}
+    for case in cases:
+        _, kind, told = case
+        relation = told.get("neighbours"), told.get("public_columns") is None
+        if told["calibration"] == "certified" and told["epsilon"] == 1:
+            budgets.setdefault((kind, told["delta"], relation), case)
+    return [*budgets.values(), *cases[:: max(7, len(cases) // 8)]]
+
+
+def fit(name, kind, parameters):
+    model = golden_cases.fit(name, kind, parameters)
+    X = golden_cases.rows(kind)[0]
+    statement = model.privacy_.to_json()
+    if name in OTHERS_TREES:
+        return digest(statement)
+    outcome = [statement, model.decision_function(X), sorted(model.measures_.items())]
+    if hasattr(model, "predict_proba"):
+        outcome.append(model.predict_proba(X))
+    if model._handed_over()._released:
+        outcome.append(json.dumps(_released(model._handed_over()._as_fitted()), default=repr))
+    return digest(*outcome)
+
+
+def calibrations():
+    mixed = Cost("bounded_range", 0.3, 20), Cost("gaussian", 0.2, 10)
+    for one in ACCOUNTANTS:
+        for costs in ((mixed[0],), (mixed[1],), mixed):
+            if one.admits(costs, 1e-6) and one.name != PLD:
+                yield f"{one.name} {costs}", calibrate(costs, 1.0, 1e-6, (one.name,)).scale
+    for delta in (0.0, 1e-6):
+        yield f"selection {delta}", selection_budget(1.0, delta, 0.5, 10.0, 0.1)
+
+
+def noise():
+    streams = {"public": np.random.default_rng(1), "secret": seeds.stream(bytes(32))}
+    for kind, stream in streams.items():
+        for law in ("laplace", "gumbel", "logistic", "exponential", "normal"):
+            yield f"{kind} {law}", digest(getattr(draws, law)(stream, 20_000))
+        for shape in (0.3, 4.0):
+            yield f"{kind} gamma {shape}", digest(draws.gamma(stream, 20_000, shape))
+
+
+def data():
+    for spacing in (coding.EQUAL, coding.LOG, coding.LOG1P, coding.MIXED, coding.MIXED_HIGH):
+        yield spacing, digest(coding.edges(0.3, 71.7, 23, spacing))
+    numbers = np.random.default_rng(3).normal(size=(500, 3)) * [1, 10, 100]
+    n_bins = np.array([8, 16, 32])
+    yield "codes", digest(coding.equal_width(numbers, (-40.0, 40.0), n_bins))
+    yield "scaled", digest(coding.scaled(problem(100)[0], np.array(problem(100)[2])))
+    made = datasets.load("toy-line")
+    yield "made up", digest(made.X, made.y, made.domain.to_dict())
+    yield "domain", digest(domain_of([2, 5, 3, 10]).to_dict())
+    stream = splits.partition_generator("toy-line", made.checksum, 5, 0, 1)
+    yield "fold", digest(splits.held_out(made.y, 0.2, stream))
+
+
+def scores():
+    rng = np.random.default_rng(5)
+    chances = rng.dirichlet(np.ones(3), 500)
+    labels, counts = rng.integers(0, 3, 500), rng.integers(1, 5, 500)
+    for measure in (metrics.accuracy, metrics.balanced_accuracy, metrics.auc, metrics.log_loss):
+        yield measure.__name__, measure(chances, labels, counts)
+
+
+def everything(all_cases=False):
+    parts = {"fit": fits(all_cases), "budget": calibrations(), "noise": noise(), "data": data()}
+    parts["score"] = scores()
+    return {f"{part}: {key}": value for part, pairs in parts.items() for key, value in pairs}
+
+
+if __name__ == "__main__":
+    results = everything("--all" in sys.argv)
+    print(json.dumps({key: str(value) for key, value in results.items()}))

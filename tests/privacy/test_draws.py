@@ -1,0 +1,73 @@
+"""Own samplers draw NumPy's numbers but for the last bits, from as many words."""
+
+import numpy as np
+import pytest
+from randomgen import ChaCha
+
+from privcurve.privacy import draws, seeds
+
+# Enough for each branch of each sampler: two thousand tails of a normal, in 10⁶.
+N = 200_000
+
+
+def streams(kind):
+    make = {
+        "pcg": lambda: np.random.default_rng(3),
+        "chacha": lambda: seeds.stream(bytes(range(32))),
+    }
+    return make[kind](), make[kind]()
+
+
+@pytest.mark.parametrize("kind", ["pcg", "chacha"])
+@pytest.mark.parametrize("law", ["laplace", "gumbel", "logistic", "exponential", "normal"])
+def test_noise_is_that_of_numpy(law, kind):
+    own, numpys = streams(kind)
+    drawn = getattr(draws, law)(own, (2, N // 2), 2.5)
+    expected = getattr(numpys, law)(scale=2.5, size=(2, N // 2))
+    np.testing.assert_allclose(drawn, expected, rtol=1e-12, atol=1e-14)
+    assert own.random() == numpys.random()
+
+
+@pytest.mark.parametrize("shape", [0.2, 0.5, 3.0, 40.0])
+def test_gamma_numbers_are_those_of_numpy(shape):
+    own, numpys = streams("pcg")
+    np.testing.assert_allclose(
+        draws.gamma(own, N, shape), numpys.standard_gamma(shape, N), rtol=1e-11
+    )
+    assert own.random() == numpys.random()
+
+
+@pytest.mark.parametrize("shape", [0.25, 1.0, 2.5, 30.0])
+def test_old_numbers_are_those_of_the_old_generator(shape):
+    own, numpys = np.random.RandomState(4), np.random.RandomState(4)
+    normals = draws.old_normals(own)
+    np.testing.assert_allclose(
+        [next(normals) for _ in range(400)], numpys.standard_normal(400), rtol=1e-12
+    )
+    drawn = [draws.old_gamma(own, normals, shape) for _ in range(400)]
+    np.testing.assert_allclose(drawn, numpys.gamma(shape, size=400), rtol=1e-12)
+    assert own.random() == numpys.random()
+
+
+def test_layers_come_up_to_the_top():
+    for ends, heights, exact in (
+        (draws._NORMAL_ENDS, draws._NORMAL_HEIGHTS, lambda x: np.exp(-x * x / 2)),
+        (draws._ENDS, draws._HEIGHTS, lambda x: np.exp(-x)),
+    ):
+        area = ends[0] * heights[-1]
+        np.testing.assert_allclose(heights[1:], exact(ends[1:]), rtol=1e-12)
+        # Of the same area each, and the topmost one ends where the curve begins.
+        np.testing.assert_allclose(ends[2:] * -np.diff(heights[1:]), area, rtol=1e-9)
+        assert ends[1] * (1 - heights[1]) == pytest.approx(area, rel=1e-9)
+
+
+def test_a_generator_of_short_words_draws_too():
+    rng = np.random.Generator(np.random.MT19937(1))
+    noise = draws.normal(rng, N)
+    # Of 10⁵ such numbers, both are off by so much with a chance below 10⁻⁹.
+    assert abs(noise.mean()) < 6.5 / N**0.5
+    assert abs((noise**2).mean() - 1) < 6.5 * (2 / N) ** 0.5
+
+
+def test_secret_streams_are_those_of_chacha():
+    assert isinstance(streams("chacha")[0].bit_generator, ChaCha)
