@@ -29,6 +29,7 @@ MOST_NAMED = 5
 # What is wrong with a text that does not fit these patterns.
 _TEXTS = {
     r"\S": "nothing is written there",
+    r"^[A-Za-z0-9_-]+\Z": "{!r} is not of letters, digits, - and _ alone",
     r"\A[^\0-\x08\x0e-\x1f\x7f]*\Z": "a character of it can't be shown; leave it out",
 }
 
@@ -304,15 +305,17 @@ def _said(error: Any) -> str:
     if error.validator == "minProperties":
         return f"says too little: it has {len(given)} of at least {allowed} keys"
     if error.validator == "pattern" and allowed in _TEXTS:
-        return _TEXTS[allowed]
+        return _TEXTS[allowed].format(given)
     if error.validator == "minItems":
         return f"{len(given)} of {allowed} entries" if given else "the list is empty"
-    if error.validator == "type" and allowed == "object" and given is None:
+    if error.validator == "type" and given is None:
         return "nothing is written there"
     if error.validator == "type" and allowed == "array":
-        if given is None:
-            return "nothing is written there"
         return f"{given!r} is no list: write it in brackets, [a, b, …]"
+    if error.validator == "type" and allowed == "object":
+        return f"{given!r} has no keys: write it as {{key: value, …}}" + _told(
+            error, ". Expected: "
+        )
     if isinstance(given, bool) and allowed in ("number", "integer"):
         return "YAML reads it as a truth value, and a number belongs here"
     if isinstance(given, bool):
@@ -327,8 +330,9 @@ def _said(error: Any) -> str:
     if error.validator == "type" and isinstance(given, float) and not _finite(given):
         sign = "-" if given < 0 else ""
         return f"{sign}.inf is not finite: write a number; a text goes in quotes"
-    if error.validator == "type" and isinstance(given, float) and "string" in allowed:
-        return f"YAML reads it as the number {given}: put it in quotes"
+    if error.validator == "type" and isinstance(given, (int, float)) and "string" in allowed:
+        quoted = f"YAML reads it as the number {given}: put it in quotes"
+        return quoted + _told(error, ". Expected: ")
     return error.message + _told(error, ". Expected: ")
 
 

@@ -295,7 +295,7 @@ DESCRIPTIONS = [
     ),
     (
         described("{train: {local: patients.csv}}", "[patients.csv]"),
-        r"1 problem\n  line 2: files: \['patients.csv'\] is not of type 'object'",
+        r"1 problem\n  line 2: files: \['patients.csv'\] has no keys",
     ),
     (also("title: ' '"), "line 2: title: nothing is written there"),
     (also('title: "a\\0"'), "title: a character of it can't be shown"),

@@ -79,8 +79,13 @@ def test_what_can_not_be_explained_is_told(model, tmp_path, capsys, monkeypatch)
     refuse(tmp_path, capsys, "explain model.json --columns -1", "--columns -1 is negative")
     refuse(tmp_path, capsys, "explain model.json --picture a.txt", r"ends in \.svg, \.png, \.pdf")
     refuse(tmp_path, capsys, "explain new.json", "new.json can't be read")
-    with pytest.raises(models.ModelError, match="Pipeline can't be explained: only learners"):
-        privcurve.explain(type("Pipeline", (), {})())
+    for other in (type(model), privcurve.load("model.json"), "model.json"):
+        with pytest.raises(models.ModelError, match="can't be explained: give a fitted learner"):
+            privcurve.explain(other)
+    with pytest.raises(models.ModelError, match="is no Domain: give dataset"):
+        model.explain(["age", "town"])
+    with pytest.raises(ValueError, match="most = -1 is negative"):
+        model.explain(DOMAIN).plot(most=-1)
     with pytest.raises(models.ModelError, match="but the domain has"):
         model.explain(Domain(DOMAIN.columns[:1], DOMAIN.label))
     assert not hasattr(PrivGAMClassifier(), "feature_importances_")

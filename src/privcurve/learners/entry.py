@@ -16,6 +16,9 @@ from privcurve.privacy.budget import (
     check_budget,
 )
 
+# What counts rounds, trees, columns or records: more fit in no memory.
+MOST = 10**9
+
 
 @dataclass(frozen=True)
 class Parameter:
@@ -29,7 +32,7 @@ class Parameter:
     kind : type
         ``int``, ``float`` or ``str``. A ``float`` accepts whole numbers.
     low, high : float, optional
-        Bounds, for numbers.
+        Bounds, for numbers; whole ones are at most `MOST` in any case.
     open_low, open_high : bool
         Whether the bound itself is excluded.
     choices : tuple of str
@@ -73,8 +76,10 @@ class Parameter:
             return name
         low = "-inf" if self.low is None else f"{self.low:g}"
         high = "inf" if self.high is None else f"{self.high:g}"
+        if self.kind is int and self.high is None:
+            high = f"{MOST:g}"
         left = "(" if self.open_low or self.low is None else "["
-        right = ")" if self.open_high or self.high is None else "]"
+        right = ")" if self.open_high or high == "inf" else "]"
         return f"{name} in {left}{low}, {high}{right}"
 
     def admits(self, value: object) -> bool:
@@ -91,7 +96,9 @@ class Parameter:
             number = float(value)
         except OverflowError:
             return False
-        if number != number or (self.kind is int and not number.is_integer()):
+        if number != number:
+            return False
+        if self.kind is int and not (number.is_integer() and abs(number) <= MOST):
             return False
         if self.low is not None and (number < self.low or (self.open_low and number == self.low)):
             return False

@@ -200,6 +200,8 @@ class Explanation:
             Without Matplotlib.
         """
         extras.check("matplotlib", "a picture of a model")
+        if most < 0:
+            raise ValueError(f"most = {most} is negative")
         shapes = self.used[:most]
         pairs = self.pairs[:most]
         n_panels = len(shapes) + len(pairs)
@@ -248,11 +250,13 @@ def explain(estimator: CodedClassifier, domain: Domain | None = None) -> Explana
     ModelError
         If the domain has other columns, or what the learner learned is not released.
     """
-    if not hasattr(estimator, "_handed_over"):
+    if isinstance(estimator, type) or not hasattr(estimator, "_handed_over"):
         raise ModelError(
-            f"{type(estimator).__name__} can't be explained: only learners of privcurve can; of a "
-            "pipeline or a search, give the fitted learner in it"
+            f"{estimator!r:.60} can't be explained: give a fitted learner of privcurve; of a "
+            "pipeline or a search the one in it, of a file model.explain() of what load gives"
         )
+    if not isinstance(domain, Domain | None):
+        raise ModelError(f"domain = {domain!r:.60} is no Domain: give dataset.domain")
     check_is_fitted(estimator)
     fitted = estimator._as_fitted()
     chosen = fitted._handed_over()._as_fitted()
