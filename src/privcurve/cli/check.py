@@ -47,7 +47,7 @@ def run(arguments: argparse.Namespace) -> int:
     where = shown(report.path)
     lines = [*_shares(report), ""] if report.tallies else []
     if report.ready:
-        lines.append(f"ready: privcurve compare {name} --epsilon 0.5 1 2")
+        lines.append(f"ready: privcurve compare {name}")
     telling.tell(arguments, lines, _content(report))
     if report.ready:
         return DONE
