@@ -77,7 +77,7 @@ def test_the_budget_is_shown_before_and_after_releases(folder, capsys):
     for _ in range(2):
         assert told(capsys, f"{RELEASE} 0.5")[0] == 0
     ledger = BudgetLedger(Path("releases/patients"))
-    ledger.note_comparison({})
+    ledger.note_comparison({"models": {"epsilons": [0.6], "delta": 0.0}})
     _, out, _ = told(capsys, "budget patients")
     lines = out.splitlines()
     assert lines[0].endswith("2 releases of patients")

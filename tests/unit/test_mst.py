@@ -6,7 +6,7 @@ import itertools
 
 import numpy as np
 import pytest
-from scipy.optimize import nnls
+from scipy.optimize import lsq_linear
 from scipy.sparse.csgraph import minimum_spanning_tree
 from sklearn.ensemble import HistGradientBoostingClassifier
 
@@ -90,7 +90,7 @@ def test_fitted_tables_are_the_nearest_of_any_distribution(noise):
     rows += [1.5**0.5 * joint_operator(shape, edge) for edge in edges]
     aims += [1.5**0.5 * pair for pair in pairs]
     rows, aims = np.vstack([*rows, 1e4 * np.ones((1, 18))]), np.concatenate([*aims, [1e4 * total]])
-    best, _ = nnls(rows, aims)
+    best = lsq_linear(rows, aims, (0, np.inf), "bvls").x
     for column, single in enumerate(singles):
         plain = joint_operator(shape, (column,)) @ best
         np.testing.assert_allclose(total * single, plain, atol=0.02)

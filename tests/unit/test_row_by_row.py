@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import runpy
+from contextlib import suppress
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -97,7 +98,8 @@ def typed(columns):
     """Ways to hold columns of one type each; that type depends on all of their values."""
     frame = pd.DataFrame(columns)
     yield frame
-    yield frame.convert_dtypes()
+    with suppress(OverflowError):  # pandas 2 has no such whole numbers
+        yield frame.convert_dtypes()
     yield frame.astype("category")
     try:
         yield pyarrow.table(columns)

@@ -208,7 +208,8 @@ def _names(
             for key, value in zip(telling, row, strict=True)
             if key == "method" or value != NONE
         )
-        for row in frame[telling].itertuples(index=False, name=None)
+        # Of no columns too there is a row for each.
+        for row in frame[telling].to_numpy(object).tolist()
     ]
 
 
