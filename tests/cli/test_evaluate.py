@@ -127,7 +127,7 @@ def test_noisy_counts_have_the_noise_that_is_charged(table, capsys):
         answers = evaluation.ask(model, path, "age", print)
         exact = [400, *np.bincount(answers.group)]
         noise = []
-        for _ in range(40):
+        for _ in range(24):
             noisy = evaluation.release(answers, Path("model.json"), path, "patients", "age", 0.5)
             noise += [row.n - n for row, n in zip(noisy.rows[1:], exact[1:], strict=True)]
         # A group has four counts, whose noise has the variance 2b² each.
