@@ -15,7 +15,7 @@ def refuse(folder, capsys, command, message, files=None):
     """
     for name, content in (files or {}).items():
         path = folder / name
-        path.parent.mkdir(exist_ok=True)
+        path.parent.mkdir(parents=True, exist_ok=True)
         if content is None:
             path.unlink()
         else:

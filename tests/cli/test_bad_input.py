@@ -229,6 +229,23 @@ NUMBERS = [
     ("compare patients --epsilon 0.5 1_0", "argument --epsilon: '1_0' is not a number"),
     ("compare patients --repeats 1_0", "argument --repeats: '1_0' is not a whole number"),
     ("compare patients --cores '²'", "--cores ²: give a"),
+    ("compare patients --epsilon 1 inf", "--epsilon inf is no privacy"),
+    ("compare patients --want ''", "--want: '' is not of the form auc>=0.9"),
+]
+
+LEDGER = "releases/patients/ledger.jsonl"
+
+RELEASES = [
+    (f"{RELEASE} 1 --output ''", "argument --output: its name is empty"),
+    # It was reserved before it was seen that its folder can't be made.
+    (
+        f"{RELEASE} 1",
+        "releases/patients/1 is there, but the ledger, .* does not know of it",
+        {"releases/patients/1": ""},
+    ),
+    ("budget patients", "ledger.jsonl can't be read .Is a directory", {f"{LEDGER}/x": ""}),
+    ("budget patients", r"line 1: .*\(it is no line of a ledger\)", {LEDGER: "[]\n"}),
+    ("budget patients", r"line 1: .*\(it is no line of a ledger\)", {LEDGER: "{}\n"}),
 ]
 
 TUNED = f"{CHOOSE} tuned --set learner=lazybb"
@@ -250,7 +267,7 @@ ODD = [
     (f"{TUNED} --set {'settings=' + '[' * 9999}", "too deep"),
 ]
 
-CASES = [*DESCRIBE, *CHECKS, *CHOICES, *NUMBERS, *ODD]
+CASES = [*DESCRIBE, *CHECKS, *CHOICES, *NUMBERS, *RELEASES, *ODD]
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case[0]}: {case[1]}"[:80])
@@ -298,6 +315,7 @@ DESCRIPTIONS = [
         r"1 problem\n  line 2: files: \['patients.csv'\] has no keys",
     ),
     (also("title: ' '"), "line 2: title: nothing is written there"),
+    (also("about: {owner: ' '}"), "line 2: about.owner: "),
     (also('title: "a\\0"'), "title: a character of it can't be shown"),
     (also("folder: .."), "folder: '..' does not match"),
     (

@@ -275,7 +275,7 @@ def test_an_undecided_draft_is_named_with_its_lines(folder, mine, capsys):
 
 
 # What is no value of these, or contradicts another, is not understood.
-USAGE = ("--cores", "--metric", "--private-choice", "--want", "--want:", "--within:")
+USAGE = ("--cores", "--metric", "--want", "--want:", "--within:")
 
 
 @pytest.mark.parametrize(
@@ -287,11 +287,7 @@ USAGE = ("--cores", "--metric", "--private-choice", "--want", "--want:", "--with
         (["wdbc", "--delta", "1"], "--delta: delta = 1.0 is not a number in [0, 1)"),
         (["wdbc", "--repeats", "1"], "--repeats: 1 repeats are fewer than 2"),
         (["wdbc", "--cores", "0"], "--cores 0: give a number above 0"),
-        (
-            ["wdbc", "--private-choice", "--epsilon", "1", "--metric", "auc"],
-            "--metric says how to compare",
-        ),
-        (["wdbc", "--private-choice"], "--private-choice with 0 epsilons"),
+        (["wdbc", "--private-choice", "--metric", "auc"], "--metric says how to compare"),
         (["wdbc", "--want", "auc>=90"], "--want: 'auc>=90': 90 is not between 0 and 1"),
         (["wdbc", "--want", "auc>=.9", "--within", ".1"], "--want and --within are two ways"),
         (["wdbc", "--want", "auc>=.9", "--metric", "accuracy"], "--metric accuracy and --want"),

@@ -46,7 +46,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         nargs="+",
         metavar="ε",
         help="privacy levels to compare at (default: 0.3, 1 and 3; with --want or --within also "
-        "0.1 and 10)",
+        "0.1 and 10; with --private-choice 1)",
     )
     option(
         "--delta",
@@ -138,7 +138,9 @@ def _wish(arguments: argparse.Namespace) -> Wish | None:
     if arguments.want is not None and arguments.within is not None:
         raise UsageError("--want and --within are two ways to say one thing: keep one")
     word = "--within" if arguments.want is None else "--want"
-    text = arguments.want or f"{arguments.metric or METRICS[0]} within {arguments.within}"
+    text = arguments.want
+    if text is None:
+        text = f"{arguments.metric or METRICS[0]} within {arguments.within}"
     try:
         wish = Wish.of(text)
     except ValueError as error:
@@ -183,11 +185,11 @@ def private_choice(arguments: argparse.Namespace) -> int:
     from privcurve.releases.release import release
     from privcurve.releases.request import Request
 
-    epsilons = arguments.epsilon or []
-    if len(epsilons) != 1:
+    epsilons = arguments.epsilon or [1.0]
+    if len(epsilons) > 1:
         raise UsageError(
-            f"--private-choice with {len(epsilons)} epsilons: each choice is a release, which "
-            f"spends its epsilon. Give one --epsilon"
+            f"--private-choice with {len(epsilons)} epsilons: each choice is a release, and "
+            f"together they would spend {sum(epsilons):g}. Give one --epsilon"
         )
     for word in ("tune", "repeats", "metric", "want", "within"):
         if getattr(arguments, word) not in (None, False):

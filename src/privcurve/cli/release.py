@@ -59,7 +59,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--seed",
         help="a file ….seed to use instead of the dataset's own; for public benchmarks a number",
     )
-    option("--output", type=Path, help="folder for the model and its card")
+    option("--output", type=_folder, help="folder for the model and its card")
     option(
         "--allow-large-delta",
         action="store_true",
@@ -143,6 +143,13 @@ def _not_compared(request: Request) -> Iterator[str]:
                 f"{compared['delta']:g}, and says nothing of this release: privcurve compare "
                 f"{last['dataset']} --epsilon {request.epsilon:g}{delta}"
             )
+
+
+def _folder(text: str) -> Path:
+    """Read a folder; an empty word, of a variable that is not set, would be this one."""
+    if not text:
+        raise argparse.ArgumentTypeError("its name is empty")
+    return Path(text)
 
 
 def _number(word: str, text: str) -> float:

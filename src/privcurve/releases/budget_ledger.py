@@ -345,7 +345,13 @@ class BudgetLedger:
             raise cannot_write(self.path, error) from error
 
     def _content(self) -> _Content:
-        return self._read(self.path.read_bytes() if self.path.exists() else b"")
+        try:
+            return self._read(self.path.read_bytes() if self.path.exists() else b"")
+        except OSError as error:
+            raise LedgerError(
+                f"{self.path} can't be read ({error.strerror}): nothing is released without the "
+                "ledger. Restore it from a backup."
+            ) from None
 
     def _read(self, content: bytes) -> _Content:
         read = _Content()
@@ -360,8 +366,9 @@ class BudgetLedger:
                     raise ValueError("the lines before it are not those that it was written after")
                 read.take(entry)
             except (ValueError, KeyError, TypeError, AttributeError) as error:
+                why = str(error) if type(error) is ValueError else "it is no line of a ledger"
                 raise LedgerError(
-                    f"{self.path}, line {k}: the ledger was damaged or changed ({error}). Nothing "
+                    f"{self.path}, line {k}: the ledger was damaged or changed ({why}). Nothing "
                     "is released until it is restored from a backup: what is spent can't be known."
                 ) from None
             place += len(line)

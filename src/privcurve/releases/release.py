@@ -325,11 +325,11 @@ def _data(
 
 
 def _check_numbers(home: Path, ledger: BudgetLedger, output: Path | None) -> None:
-    """Refuse a ledger that lacks a release whose numbered folder is there, but for `output`."""
+    """Refuse a ledger that lacks a release whose number is there, but for `output`."""
     releases = ledger.releases()
     folders = [one.facts["folder"] for one in releases if "folder" in one.facts]
     named = {Path(folder).resolve() for folder in (*folders, *([output] if output else []))}
-    for path in sorted(home.glob("*/"), key=lambda path: (len(path.name), path.name)):
+    for path in sorted(home.glob("*"), key=lambda path: (len(path.name), path.name)):
         number = int(path.name) if path.name.isdecimal() else 0
         if number > len(releases) and path.resolve() not in named:
             model = path / MODEL

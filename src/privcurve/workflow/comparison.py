@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -150,6 +151,10 @@ def _check(epsilons: Sequence[float], delta: float, repeats: int) -> None:
     try:
         for epsilon in epsilons:
             check_budget(epsilon, 0.0, "--epsilon")
+            if math.isinf(epsilon):
+                raise ValueError(
+                    "--epsilon inf is no privacy, which each comparison shows beside: leave it out"
+                )
         check_budget(1.0, delta, "--delta")
     except ValueError as error:
         raise StudyError(str(error)) from None
