@@ -25,7 +25,7 @@ compiled = njit(cache=True, nogil=True, error_model="numpy")
 # ln 2 in two parts; the first has 33 bits, so that its product with an exponent is exact.
 LN2_HIGH = float.fromhex("0x1.62e42fee00000p-1")
 LN2_LOW = float.fromhex("0x1.a39ef35793c76p-33")
-PER_LN2 = 1.0 / math.log(2.0)
+PER_LN2 = float.fromhex("0x1.71547652b82fep+0")
 
 # Beyond these e^x is infinite, or 0.
 LARGEST_EXPONENT = 709.782712893384
@@ -197,6 +197,12 @@ def log1p(x: float) -> float:
 
 
 @compiled
+def power(base: float, exponent: float) -> float:
+    """Return base^exponent, for a base above 0, to 14 digits."""
+    return exp(exponent * log(base))
+
+
+@compiled
 def log_add_exp(a: float, b: float) -> float:
     """Return ln(e^a + e^b)."""
     high, low = (a, b) if a >= b else (b, a)
@@ -206,7 +212,7 @@ def log_add_exp(a: float, b: float) -> float:
 # The normal distribution -------------------------------------------------------------------------
 
 _PER_ROOT_TWO_PI = 1.0 / math.sqrt(2.0 * math.pi)
-LOG_ROOT_TWO_PI = 0.5 * math.log(2.0 * math.pi)
+LOG_ROOT_TWO_PI = float.fromhex("0x1.d67f1c864beb5p-1")
 # From here on e^{-x²/2} is 0.
 _NO_DENSITY = 39.0
 # Terms of the fraction below at x = 1, where the terms left out are below 2⁻⁵³ of it; fewer beyond.

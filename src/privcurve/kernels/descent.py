@@ -17,6 +17,8 @@ MEMORY = 10
 LOWER, FLATTER = 1e-4, 0.9
 ROUNDING = 1e-13
 SHORTEST = 1e-12
+# Where there is no lowest point at any distance, a search ends here.
+FARTHEST = 1e10
 
 
 def lowest(
@@ -26,6 +28,8 @@ def lowest(
     most_steps: int,
 ) -> tuple[Floats, bool]:
     """Go down from a point until no slope is above `tolerance`, or float64 tells no lower point.
+
+    It ends as well beyond `FARTHEST`, where a function falls for ever.
 
     Parameters
     ----------
@@ -71,6 +75,8 @@ def lowest(
         if bend > 0:
             moves = [*moves[1 - MEMORY :], (move, change, bend)]
         point, value, slope = next_point, next_value, next_slope
+        if np.abs(point).max() > FARTHEST:
+            return point, True
     return point, False
 
 

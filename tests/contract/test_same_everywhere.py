@@ -1,0 +1,103 @@
+"""What is stored is the same whatever the processor, BLAS, C library and number of threads.
+
+Each setting runs ``everywhere.py`` in a process of its own, which takes other paths through NumPy,
+OpenBLAS and glibc than the machine would. Processors without AVX-512 have fewer paths, but those
+of the settings are there on all.
+"""
+
+import json
+import os
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import everywhere
+import numpy as np
+import pytest
+
+MAP = Path(everywhere.__file__)
+
+
+def optional_features():
+    """What NumPy looks for in a processor, and finds."""
+    try:
+        from numpy._core import _multiarray_umath as umath
+    except ImportError:  # NumPy 1
+        from numpy.core import _multiarray_umath as umath
+    return " ".join(name for name in umath.__cpu_dispatch__ if umath.__cpu_features__[name])
+
+
+PLAIN_NUMPY = {"NPY_DISABLE_CPU_FEATURES": optional_features()}
+PLAIN_LIBM = {"GLIBC_TUNABLES": "glibc.cpu.hwcaps=-AVX2,-FMA,-AVX512F"}
+
+
+def blas(core, threads):
+    return {"OPENBLAS_CORETYPE": core, "OPENBLAS_NUM_THREADS": str(threads)}
+
+
+SETTINGS = {
+    "as it is": {},
+    "oldest": {**blas("Prescott", 1), **PLAIN_NUMPY, **PLAIN_LIBM, "OMP_NUM_THREADS": "1"},
+    "plain C library": {**blas("Nehalem", 2), **PLAIN_LIBM},
+    "plain NumPy": {**blas("Zen", 1), **PLAIN_NUMPY},
+    "Haswell": {**blas("Haswell", 2), "PYTHONHASHSEED": "5", "OMP_NUM_THREADS": "2"},
+    "AVX-512": blas("SkylakeX", 1),
+}
+# Numba compiles everything once more for each of these.
+COMPILED = {
+    "no features": {"NUMBA_CPU_NAME": "x86-64", "NUMBA_CPU_FEATURES": ""},
+    "Haswell, compiled": {"NUMBA_CPU_NAME": "haswell"},
+}
+
+# How far scores of models that others fit may be apart, as a share of the largest.
+TOLERANCES = {
+    "gradient_boosting": 1e-9,
+    "mst": 1e-9,
+    "aim": 1e-9,
+    "logistic_regression of three classes": 1e-3,
+}
+
+
+def maps(settings, *options):
+    """The map under each setting, two at a time."""
+
+    def run(setting):
+        command = [sys.executable, str(MAP), *options]
+        done = subprocess.run(
+            command, env={**os.environ, **setting}, capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, done.stderr[-2000:]
+        return json.loads(done.stdout)
+
+    with ThreadPoolExecutor(2) as pool:
+        return dict(zip(settings, pool.map(run, settings.values()), strict=True))
+
+
+def compare(results):
+    reference = results["as it is"]
+    for name, own in results.items():
+        exact = own["exact"]
+        changed = [key for key in exact if exact[key] != reference["exact"][key]]
+        assert not changed, f"{name}: {len(changed)} of {len(exact)} changed: {changed[:20]}"
+        assert own["near"].keys() == TOLERANCES.keys()
+        for key, scores in own["near"].items():
+            largest = np.abs(reference["near"][key]).max()
+            apart = np.abs(np.subtract(scores, reference["near"][key])).max()
+            assert apart <= TOLERANCES[key] * largest, f"{name}: {key}: {apart} of {largest}"
+
+
+def test_what_is_stored_is_the_same_everywhere():
+    compare(maps(SETTINGS))
+
+
+@pytest.mark.slow
+def test_the_map_of_all_golden_cases_is_the_same_everywhere():
+    compare(maps(SETTINGS, "--all"))
+
+
+@pytest.mark.slow
+def test_what_is_compiled_is_the_same_everywhere(tmp_path):
+    folders = {"NUMBA_CACHE_DIR": str(tmp_path)}
+    compiled = {name: {**setting, **folders} for name, setting in COMPILED.items()}
+    compare(maps({"as it is": {}, **compiled}))
