@@ -31,11 +31,10 @@ from threadpoolctl import threadpool_limits
 
 from privcurve.coding import EQUAL, LEAVES, MIXED, PRIVATE, towards_zero
 from privcurve.datasets import catalogue
+from privcurve.datasets.coding import Coder, amounts, encode_frame
 from privcurve.datasets.columns import NUMERIC, Column, Label
 from privcurve.datasets.domain import Domain
-from privcurve.datasets.encode import Coder, amounts
 from privcurve.datasets.errors import Problems
-from privcurve.datasets.frames import encode_frame
 from privcurve.datasets.load import load, raw_tables
 from privcurve.learners import registry
 from privcurve.learners.entries import by_rule

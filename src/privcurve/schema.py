@@ -70,7 +70,7 @@ def strays(folder: Path) -> list[Path]:
     return sorted(p for p in paths if p.suffix.lower() in (".yaml", ".yml") and p.suffix != ENDING)
 
 
-def misnamed(path: Path, folder: Path | str) -> str:
+def explain_ending(path: Path, folder: Path | str) -> str:
     """Say that a file is not read because of its ending, and what to do."""
     return f"{folder}/{path.name} is not read: name it {path.stem}{ENDING}"
 
@@ -161,7 +161,7 @@ def faults(content: Any, schema: Path) -> list[Fault]:
     # By what is alike, each place (of an unknown key, with that key) and what a message calls it.
     places: dict[tuple[Place, str], dict[Place, Place]] = {}
     for error in errors:
-        place, said = tuple(error.absolute_path), _said(error)
+        place, said = tuple(error.absolute_path), _reason(error)
         if error.validator == "type" and _n_types(error) > closest[place]:
             continue
         # Who writes yes without quotes does it everywhere: that is one mistake. So is one word in
@@ -287,7 +287,7 @@ def _finite(number: Any) -> bool:
     return not isinstance(number, float) or math.isfinite(number)
 
 
-def _said(error: Any) -> str:
+def _reason(error: Any) -> str:
     """Return what is wrong, without the place."""
     if unknown := _unknown(error):
         keys = list(error.schema.get("properties", {}))
@@ -299,9 +299,9 @@ def _said(error: Any) -> str:
     if error.validator == "required":
         # There is an error for each key that is missing, which only its message names.
         missing = next(key for key in allowed if error.message.startswith(repr(key)))
-        return f"missing key {missing!r}" + ("" if error.absolute_path else _told(error, ": "))
+        return f"missing key {missing!r}" + ("" if error.absolute_path else _expected(error, ": "))
     if error.validator == "not":
-        return "does not belong here" + _told(error, ": it ")
+        return "does not belong here" + _expected(error, ": it ")
     if error.validator == "minProperties":
         return f"says too little: it has {len(given)} of at least {allowed} keys"
     if error.validator == "pattern" and allowed in _TEXTS:
@@ -313,7 +313,7 @@ def _said(error: Any) -> str:
     if error.validator == "type" and allowed == "array":
         return f"{given!r} is no list: write it in brackets, [a, b, …]"
     if error.validator == "type" and allowed == "object":
-        return f"{given!r} has no keys: write it as {{key: value, …}}" + _told(
+        return f"{given!r} has no keys: write it as {{key: value, …}}" + _expected(
             error, ". Expected: "
         )
     if isinstance(given, bool) and allowed in ("number", "integer"):
@@ -332,11 +332,11 @@ def _said(error: Any) -> str:
         return f"{sign}.inf is not finite: write a number; a text goes in quotes"
     if error.validator == "type" and isinstance(given, (int, float)) and "string" in allowed:
         quoted = f"YAML reads it as the number {given}: put it in quotes"
-        return quoted + _told(error, ". Expected: ")
-    return error.message + _told(error, ". Expected: ")
+        return quoted + _expected(error, ". Expected: ")
+    return error.message + _expected(error, ". Expected: ")
 
 
-def _told(error: Any, before: str) -> str:
+def _expected(error: Any, before: str) -> str:
     """Return what a schema says of itself, if it says something."""
     said = error.schema.get("description") if isinstance(error.schema, Mapping) else None
     return f"{before}{said}" if said else ""

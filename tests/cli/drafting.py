@@ -7,8 +7,8 @@ from pathlib import Path
 import yaml
 
 from privcurve.cli import main
-from privcurve.datasets.drafts import draft
-from privcurve.datasets.drafts.label import LabelChoice
+from privcurve.datasets.describing import draft
+from privcurve.datasets.describing.label import LabelChoice
 
 DRAFT = Path("descriptions/t.yaml")
 

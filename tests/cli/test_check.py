@@ -10,7 +10,7 @@ from own_table import DESCRIPTION, TABLE
 
 from privcurve import datasets
 from privcurve.cli import main
-from privcurve.datasets.drafts import check, finer
+from privcurve.datasets.describing import check, finer
 
 PATH = Path("descriptions/patients.yaml")
 
@@ -115,7 +115,7 @@ def test_each_part_is_checked_by_itself(folder):
 
 
 def test_labels_of_all_kinds_need_no_more_memory(folder, monkeypatch):
-    module = import_module("privcurve.datasets.drafts.check")
+    module = import_module("privcurve.datasets.describing.report")
     monkeypatch.setattr(module, "MOST_REFUSED", 7)
     rows = "".join(f"P{k},31,Oslo,2020-01-05,{k}\n" for k in range(40)) + TABLE.partition("\n")[2]
     Path("patients.csv").write_text(TABLE.partition("\n")[0] + "\n" + rows)

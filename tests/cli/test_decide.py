@@ -12,7 +12,7 @@ from own_table import DESCRIPTION
 from refusals import refuse
 
 from privcurve.cli import main
-from privcurve.datasets.drafts.columns import CODES_OR_NUMBERS
+from privcurve.datasets.describing.columns import CODES_OR_NUMBERS
 
 FILE = Path("descriptions/patients.yaml")
 BLANK = (

@@ -15,9 +15,9 @@ from drafting import DRAFT, column, decide, described, drafted, of, told
 from privcurve import datasets
 from privcurve.cli import check, main
 from privcurve.coding import code_between
-from privcurve.datasets.drafts import check as checked
-from privcurve.datasets.drafts import profile
-from privcurve.datasets.numbers import ungrouped
+from privcurve.datasets.coding.numbers import ungrouped
+from privcurve.datasets.describing import check as checked
+from privcurve.datasets.describing import profile
 
 # Nothing that was seen is in the draft --------------------------------------------
 

@@ -16,10 +16,10 @@ from raw_files import workbook
 
 from privcurve.cli import main
 from privcurve.datasets import DatasetError
-from privcurve.datasets.drafts import draft
-from privcurve.datasets.drafts.label import LabelChoice
-from privcurve.datasets.drafts.sniff import sniff
+from privcurve.datasets.describing import draft
+from privcurve.datasets.describing.label import LabelChoice
 from privcurve.datasets.public_schema import Schema
+from privcurve.datasets.reading.formats import sniff
 
 
 @pytest.mark.parametrize("separator", [",", ";", "\t", "|", " "])

@@ -12,7 +12,7 @@ from sklearn.datasets import load_breast_cancer
 from privcurve import models
 from privcurve.cli import main
 from privcurve.datasets import Column, DatasetError, Domain, Label
-from privcurve.datasets.frames import encode_frame
+from privcurve.datasets.coding.frames import encode_frame
 from privcurve.learners import LazyBBClassifier, NoisyBayesClassifier, PrivGAMClassifier
 from privcurve.learners.additive.model import AdditiveModel, PairShape
 from privcurve.learners.linear.dp_newton import DPNewtonClassifier

@@ -23,7 +23,7 @@ from refusals import refuse
 from privcurve import models
 from privcurve.cli import main, telling
 from privcurve.datasets import Column, Domain, Label
-from privcurve.datasets.readers import files, table
+from privcurve.datasets.reading import files, table
 from privcurve.learners import PrivGAMClassifier
 from privcurve.models import text
 from privcurve.progress import Progress

@@ -20,7 +20,7 @@ from oracle import coded, faults_of, faults_of_message, plain
 from studies import STUDIES, faults_of_study, study_mutation
 from studies import dumped as written
 
-from privcurve.datasets import encode
+from privcurve.datasets.coding import coder
 
 # Of each part: mutations of a description or its table, and of a study.
 N_PARTS, N_DATASETS, N_STUDIES = 4, 190, 60
@@ -114,7 +114,7 @@ def test_a_value_on_an_edge_in_the_bin_below_is_noticed(
     def below(numbers: Any, edges: Any) -> Any:
         return np.searchsorted(np.asarray(edges)[1:-1], numbers, side="left")
 
-    monkeypatch.setattr(encode, "code_between", below)
+    monkeypatch.setattr(coder, "code_between", below)
     BY_TITLE["LIBSVM"].write(folder)
     assert [fault.split()[0] for fault in faults_of(())] == ["codes"]
 

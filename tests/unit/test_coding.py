@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from privcurve import coding, datasets
-from privcurve.datasets.encode import ColumnCoder
+from privcurve.datasets.coding.coder import ColumnCoder
 from privcurve.learners import LazyBBClassifier
 
 SHIPPED = ["adult", "adult-fine", "codrna", "wdbc", "toy-line"]

@@ -15,7 +15,7 @@ from own_dataset import refused
 
 from privcurve import datasets
 from privcurve.datasets import DatasetError, Domain
-from privcurve.datasets.numbers import days
+from privcurve.datasets.coding.numbers import days
 
 NUMBER = {"name": "x", "kind": "numeric", "bounds": [0, 10], "missing": "bin"}
 DAY = {"name": "x", "kind": "date", "bounds": [date(2000, 1, 1), date(2000, 1, 11)]}
@@ -219,13 +219,13 @@ def test_groups_that_are_always_there_are_no_patterns_of_others(own: Any, word: 
 
 
 def test_a_column_of_many_texts_is_not_remembered_whole(monkeypatch: Any) -> None:
-    from privcurve.datasets import encode
+    from privcurve.datasets.coding import texts
     from privcurve.datasets.domain import CATEGORICAL, Column, Domain, Label
 
-    monkeypatch.setattr(encode, "MOST_REMEMBERED", 5)
+    monkeypatch.setattr(texts, "MOST_REMEMBERED", 5)
     pairs = (("a*", "a"), ("other", "other"), ("?", "?"))
     column = Column("x", CATEGORICAL, categories=pairs, patterns=True)
-    codes = encode.TextCodes(Domain((column,), Label("y"), missing=()), column)
+    codes = texts.TextCodes(Domain((column,), Label("y"), missing=()), column)
     assert [codes[f"a{k}"] for k in range(100)] == [0] * 100
     assert [codes[f"b{k}"] for k in range(100)] == [1] * 100
     assert len(codes) == 6
@@ -311,7 +311,7 @@ def test_numbers_of_few_digits_are_those_that_a_file_of_text_shows(own: Any) -> 
 
 
 def test_parquet_is_read_in_pieces_and_from_the_top(own: Any, monkeypatch: Any) -> None:
-    from privcurve.datasets.readers import table
+    from privcurve.datasets.reading import table
 
     monkeypatch.setattr(table, "MOST_RECORDS", 3)
     values = {"x": [float(k % 10) for k in range(10)], "sick": ["yes", "no"] * 5}

@@ -18,10 +18,10 @@ from privcurve import datasets
 from privcurve.datasets import Column, DatasetError, Domain, Label
 from privcurve.datasets.build import DEFAULT_BINS
 from privcurve.datasets.catalogue import read_description
+from privcurve.datasets.coding.coder import ColumnCoder
+from privcurve.datasets.coding.numbers import ISO
 from privcurve.datasets.description import WITH_FILES, Parser
 from privcurve.datasets.domain import MISSING
-from privcurve.datasets.encode import ColumnCoder
-from privcurve.datasets.numbers import ISO
 
 ROOT = Path(__file__).parents[2]
 

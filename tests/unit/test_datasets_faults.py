@@ -163,7 +163,7 @@ def test_a_file_is_summed_once_a_load(own: Any, monkeypatch: pytest.MonkeyPatch)
 
 
 def _sha256(path: Path) -> str:
-    from privcurve.datasets.fetch import sha256_of
+    from privcurve.datasets.reading.downloads import sha256_of
 
     return sha256_of(path)
 

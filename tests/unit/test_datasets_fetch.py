@@ -14,7 +14,7 @@ import yaml
 from privcurve.datasets import DatasetError, fetch
 from privcurve.datasets.catalogue import read_description
 from privcurve.datasets.description import Description
-from privcurve.datasets.fetch import RawFile
+from privcurve.datasets.reading.downloads import RawFile
 
 CONTENT = b"1,A,1\n2,B,0\n"
 URL = "https://example.invalid/tiny.csv"

@@ -14,9 +14,9 @@ from raw_files import compressed, idx, workbook
 
 from privcurve import datasets
 from privcurve.datasets import Column, DatasetError, Domain, Label
-from privcurve.datasets.fetch import _AtMost
-from privcurve.datasets.readers import files
-from privcurve.datasets.unlabelled import read_codes
+from privcurve.datasets.coding.unlabelled import read_codes
+from privcurve.datasets.reading import files
+from privcurve.datasets.reading.downloads import _AtMost
 
 AGE, TOWN = DESCRIPTION["columns"]
 
@@ -69,7 +69,7 @@ def test_codecs_that_are_none_of_texts(own: Any, encoding: str) -> None:
 
 @pytest.mark.parametrize("sha256", [False, True])
 def test_the_size_of_ones_own_file_is_checked(own: Any, sha256: bool) -> None:
-    from privcurve.datasets.fetch import sha256_of
+    from privcurve.datasets.reading.downloads import sha256_of
 
     file: dict[str, Any] = {"local": "data/mine.csv", "bytes": 7}
     if sha256:
@@ -166,7 +166,7 @@ def test_what_compress_packs_is_unpacked(tmp_path: Path, bits: int, letters: int
         data = rng.integers(0, letters, size, dtype=np.uint8).tobytes()
         for clear in (0, 300):
             path.write_bytes(compressed(data, bits, clear))
-            with files.opened(path) as stream:
+            with files.open_raw(path) as stream:
                 assert stream.read() == data
 
 
@@ -180,10 +180,10 @@ def test_damaged_files_of_compress_are_refused(tmp_path: Path) -> None:
         b"\x1f\x9d\x90\xff\xff\xff",
     ):
         path.write_bytes(data)
-        with files.opened(path) as stream, pytest.raises(ValueError, match=r"compress|damaged"):
+        with files.open_raw(path) as stream, pytest.raises(ValueError, match=r"compress|damaged"):
             stream.read()
     path.write_bytes(compressed(b"a table" * 99)[:-5])
-    with files.opened(path) as stream:
+    with files.open_raw(path) as stream:
         assert stream.read() != b"a table" * 99
 
 

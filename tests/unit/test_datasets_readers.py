@@ -13,7 +13,7 @@ from own_dataset import DESCRIPTION, LINES, refused
 from raw_files import compressed, idx, workbook
 
 from privcurve import datasets
-from privcurve.datasets.readers import table
+from privcurve.datasets.reading import table
 
 AGE, TOWN = DESCRIPTION["columns"]
 CODES = [[3, 0], [4, 1], [9, 2], [1, 0]]

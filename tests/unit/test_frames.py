@@ -14,9 +14,10 @@ from sklearn.model_selection import cross_val_score
 from sklearn.pipeline import make_pipeline
 
 from privcurve import datasets
-from privcurve.datasets import Column, DatasetError, Domain, Label, unlabelled
-from privcurve.datasets.encoder import DomainEncoder
-from privcurve.datasets.frames import encode_frame
+from privcurve.datasets import Column, DatasetError, Domain, Label
+from privcurve.datasets.coding import unlabelled
+from privcurve.datasets.coding.frames import encode_frame
+from privcurve.datasets.coding.transformer import DomainEncoder
 from privcurve.learners import LazyBBClassifier, PrivGAMClassifier
 
 TOWNS = (("Oslo", "Oslo"), ("Rome, north", "Rome"), ("other", "other"), ("?", "?"))
@@ -174,7 +175,7 @@ def test_a_pipeline_begins_with_raw_columns(learner):
 
 
 def test_raw_files_in_pieces_are_coded_too(tmp_path):
-    from privcurve.datasets.readers.table import RawTable
+    from privcurve.datasets.reading.table import RawTable
 
     FRAME.to_csv(tmp_path / "new.csv", index=False, na_rep="NA")
     with (tmp_path / "new.csv").open(newline="") as stream:

@@ -12,8 +12,8 @@ from sklearn.pipeline import make_pipeline
 import privcurve
 from privcurve import models
 from privcurve.datasets import Column, Domain, Label
-from privcurve.datasets.encoder import DomainEncoder
-from privcurve.datasets.frames import encode_frame
+from privcurve.datasets.coding.frames import encode_frame
+from privcurve.datasets.coding.transformer import DomainEncoder
 from privcurve.learners import (
     BDPEClassifier,
     DPLogisticRegressionClassifier,

@@ -18,7 +18,7 @@ from threadpoolctl import threadpool_limits
 
 from privcurve import datasets
 from privcurve.cli import compare
-from privcurve.datasets.frames import encode_frame
+from privcurve.datasets.coding.frames import encode_frame
 from privcurve.datasets.raw import MOST_CATEGORIES, coded_columns, raw_columns
 from privcurve.experiments.curves import CODED
 from privcurve.experiments.splits import Splitter

@@ -13,7 +13,7 @@ import pytest
 
 from privcurve import models
 from privcurve.datasets import Column, Domain, Label
-from privcurve.datasets.frames import encode_frame
+from privcurve.datasets.coding.frames import encode_frame
 from privcurve.learners import LazyBBClassifier, PrivGAMClassifier
 
 EXAMPLE = Path(__file__).parents[2] / "examples/read_model.py"

@@ -24,13 +24,14 @@ from raw_files import workbook
 
 from privcurve import models
 from privcurve.cli import main
-from privcurve.datasets import Column, DatasetError, Domain, Label, numbers
-from privcurve.datasets.cells import texts_of
+from privcurve.datasets import Column, DatasetError, Domain, Label
+from privcurve.datasets.coding import numbers
+from privcurve.datasets.coding.frames import encode_frame
+from privcurve.datasets.coding.unlabelled import read_codes
 from privcurve.datasets.description import LabelSpec, Parser
 from privcurve.datasets.errors import Problems
-from privcurve.datasets.frames import encode_frame
-from privcurve.datasets.readers import delimited, files, table
-from privcurve.datasets.unlabelled import read_codes
+from privcurve.datasets.reading import delimited, files, table
+from privcurve.datasets.reading.cells import texts_of
 from privcurve.learners import PrivGAMClassifier
 
 CODE = runpy.run_path(str(Path(__file__).parents[2] / "examples/read_model.py"))["code"]
@@ -247,19 +248,19 @@ def by_road(road, parser, most):
         return "not of this encoding"
     except (DatasetError, csv.Error) as error:
         return str(error)
-    return records, problems.told, problems.lost
+    return records, problems.messages, problems.lost
 
 
 @pytest.mark.parametrize("n", [300, pytest.param(1200, marks=pytest.mark.slow)])
 def test_arrow_reads_what_the_exact_road_reads(n, monkeypatch):
     by_arrow = []
-    together = delimited._together
+    together = delimited._by_arrow
 
     def noted(*arguments):
         by_arrow.append(together(*arguments))
         return by_arrow[-1]
 
-    monkeypatch.setattr(delimited, "_together", noted)
+    monkeypatch.setattr(delimited, "_by_arrow", noted)
 
     @settings(max_examples=n, suppress_health_check=list(HealthCheck))
     @given(raw_texts(), st.sampled_from([None, None, 1, 4]))
@@ -312,7 +313,7 @@ def test_numbers_of_arrow_are_those_of_python(cells, decimal):
     markers = numbers.Markers(("NA", "-9"), decimal)
     exact = numbers._one_by_one(cells, lambda text: numbers._number(text, markers, decimal))
     for values in (cells, pyarrow.array(cells, pyarrow.string())):
-        result = numbers.numbers(values, ("NA", "-9"), decimal)
+        result = numbers.read_numbers(values, ("NA", "-9"), decimal)
         np.testing.assert_array_equal(result[0].view(np.uint64), exact[0].view(np.uint64))
         assert (result[1].tolist(), result[2]) == (exact[1].tolist(), exact[2])
 

@@ -19,7 +19,7 @@ from small_study import content
 from privcurve import PrivGAMClassifier, Schema, datasets, models
 from privcurve.cli.main import main
 from privcurve.datasets import DatasetError
-from privcurve.datasets.encode import ColumnCoder
+from privcurve.datasets.coding.coder import ColumnCoder
 from privcurve.datasets.raw import raw_columns
 from privcurve.experiments import ready, study
 from privcurve.experiments.models import train_afresh

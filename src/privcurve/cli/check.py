@@ -12,8 +12,7 @@ from privcurve.cli import telling
 from privcurve.cli.errors import DONE, FAILED, UNDECIDED, CommandError
 
 if TYPE_CHECKING:
-    from privcurve.datasets.drafts import Report
-    from privcurve.datasets.drafts.check import Tally
+    from privcurve.datasets.describing import Report, Tally
 
 HELP = "check a description and its file; show each problem with its line and what to do"
 EXAMPLES = """\
@@ -38,7 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Check, and print the shares and all problems."""
-    from privcurve.datasets.drafts import check
+    from privcurve.datasets.describing import check
     from privcurve.files import shown
 
     name = dataset_name(arguments.name)
@@ -88,7 +87,7 @@ def dataset_name(given: str) -> str:
 
     path = Path(given)
     if path in schema.strays(path.parent):
-        raise CommandError(schema.misnamed(path, path.parent))
+        raise CommandError(schema.explain_ending(path, path.parent))
     if path.suffix != schema.ENDING and path.name == given:
         return given
     if path.suffix != schema.ENDING:
@@ -140,7 +139,7 @@ def _shares(report: Report) -> Iterator[str]:
 def _crowded(report: Report) -> Iterator[str]:
     """Name the columns of which one bin hides most of the values, and what to write instead."""
     from privcurve.datasets.columns import spelt
-    from privcurve.datasets.drafts import finer
+    from privcurve.datasets.describing import finer
 
     full = [(tally, tally.crowded) for tally in report.tallies if not tally.in_one_bin]
     crowded = [(tally, bin_) for tally, bin_ in full if bin_ is not None]

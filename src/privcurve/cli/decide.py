@@ -10,7 +10,7 @@ from privcurve.cli.check import dataset_name
 from privcurve.cli.errors import DONE, UNDECIDED, CommandError
 
 if TYPE_CHECKING:
-    from privcurve.datasets.drafts.decide import CardQuestion, Question
+    from privcurve.datasets.describing import CardQuestion, Question
 
 HELP = "ask for what a draft leaves blank, one line after another"
 EXAMPLES = """\
@@ -33,7 +33,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Ask, write each answer down, and say what is left."""
     from privcurve.datasets import catalogue
-    from privcurve.datasets.drafts.decide import card_questions, questions
+    from privcurve.datasets.describing import card_questions, questions
     from privcurve.files import shown
 
     name = dataset_name(arguments.name)

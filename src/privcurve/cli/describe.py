@@ -12,8 +12,7 @@ from privcurve.cli import telling
 from privcurve.cli.errors import DONE, USAGE, CommandError
 
 if TYPE_CHECKING:
-    from privcurve.datasets.drafts import Draft
-    from privcurve.datasets.drafts.columns import Proposal
+    from privcurve.datasets.describing import Draft, Proposal
 
 HELP = "draft the description of your own table: what is public about it"
 EXAMPLES = """\
@@ -59,9 +58,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Write the draft, and print what the table holds."""
     from privcurve.datasets import catalogue
-    from privcurve.datasets.drafts import draft
-    from privcurve.datasets.drafts.draft import name_of
-    from privcurve.datasets.drafts.label import LabelChoice
+    from privcurve.datasets.describing import LabelChoice, draft, name_of
     from privcurve.files import replace_text
 
     if arguments.label is None:
@@ -93,7 +90,7 @@ def run(arguments: argparse.Namespace) -> int:
     there = Path(catalogue.LOCAL, f"{name}.yaml")
 
     def lines() -> Iterator[str]:
-        yield from _seen(arguments.file, result)
+        yield from _table_lines(arguments.file, result)
         yield f"\nwrote {path}"
         if result.blanks:
             n = "1 line is" if result.blanks == 1 else f"{result.blanks} lines are"
@@ -107,7 +104,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _show_columns(arguments: argparse.Namespace) -> int:
     """Print the columns of a table of which nobody has said what is predicted."""
-    from privcurve.datasets.drafts.draft import look, proposals
+    from privcurve.datasets.describing import look, proposals
     from privcurve.datasets.errors import Problems
 
     problems = Problems(str(arguments.file), is_file=True)
@@ -136,7 +133,7 @@ def _content(draft: Draft) -> dict[str, Any]:
     }
 
 
-def _seen(file: Path, draft: Draft) -> Iterator[str]:
+def _table_lines(file: Path, draft: Draft) -> Iterator[str]:
     """Yield lines about the table, for the data owner."""
     how = draft.format.parser
     if how["kind"] == "delimited":

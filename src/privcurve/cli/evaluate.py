@@ -67,7 +67,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Measure, and write the table; check all that can be checked before anything is spent."""
     from privcurve import extras
-    from privcurve.datasets.unlabelled import ENCODING
+    from privcurve.datasets.reading import ENCODING
     from privcurve.files import replace_file, replace_text
     from privcurve.models import load
     from privcurve.releases import evaluation

@@ -17,8 +17,8 @@ from privcurve.cli import telling
 from privcurve.cli.errors import DONE, SKIPPED, CommandError, UsageError
 
 if TYPE_CHECKING:
-    from privcurve.datasets.readers.table import RawTable
-    from privcurve.datasets.unlabelled import NewRecords, Part
+    from privcurve.datasets.coding import NewRecords, Part
+    from privcurve.datasets.reading import RawTable
     from privcurve.models.model import Model
 
 HELP = "predict the label of each record of a table, by a model.json"
@@ -102,8 +102,8 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _predict(arguments: argparse.Namespace, watch: Callable[[RawTable], None]) -> int:
     """Write a label for each record, and return the exit code."""
-    from privcurve.datasets.readers.table import shown
-    from privcurve.datasets.unlabelled import ENCODING, read_codes
+    from privcurve.datasets.coding import read_codes
+    from privcurve.datasets.reading import ENCODING, list_names
     from privcurve.files import replace_file
     from privcurve.models import load
 
@@ -125,7 +125,7 @@ def _predict(arguments: argparse.Namespace, watch: Callable[[RawTable], None]) -
         watch=watch if output is not None else None,
     )
     if records.ignored:
-        telling.remark(arguments, f"privcurve: ignored {shown([*map(repr, records.ignored)])}")
+        telling.remark(arguments, f"privcurve: ignored {list_names([*map(repr, records.ignored)])}")
     if probabilities:
         model.check_probabilities()
     answers = _Answers(model, probabilities, to_stdout=output is None)
@@ -145,7 +145,7 @@ def _predict(arguments: argparse.Namespace, watch: Callable[[RawTable], None]) -
             spool.seek(0)
             while piece := spool.read(_PIECE):
                 sys.stdout.write(piece)
-    return _told(arguments, answers, records)
+    return _report(arguments, answers, records)
 
 
 def _header(arguments: argparse.Namespace, model: Model) -> list[str]:
@@ -162,9 +162,9 @@ def _header(arguments: argparse.Namespace, model: Model) -> list[str]:
     return header
 
 
-def _told(arguments: argparse.Namespace, answers: _Answers, records: NewRecords) -> int:
+def _report(arguments: argparse.Namespace, answers: _Answers, records: NewRecords) -> int:
     """Remark on the answers, and return the exit code."""
-    from privcurve.datasets.counts import warnings_of
+    from privcurve.datasets.coding import warnings_of
 
     remarks, counts, n = list(warnings_of(records.counts)), answers.counts, answers.counts.total()
     if len(counts) == 1 and n > 1:

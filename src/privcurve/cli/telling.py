@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from privcurve.progress import SHORT, Progress
 
 if TYPE_CHECKING:
-    from privcurve.datasets.readers.table import RawTable
+    from privcurve.datasets.reading import RawTable
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

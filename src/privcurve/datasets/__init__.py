@@ -19,8 +19,8 @@ from privcurve.datasets.dataset import (
 from privcurve.datasets.description import Description
 from privcurve.datasets.domain import Column, Domain, Label
 from privcurve.datasets.errors import DatasetError
-from privcurve.datasets.fetch import fetch
 from privcurve.datasets.load import clipping_notes, load, prepare
+from privcurve.datasets.reading import fetch
 from privcurve.datasets.rows import check_folds, distinct, stratified_folds
 
 __all__ = [

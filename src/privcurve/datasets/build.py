@@ -15,10 +15,12 @@ from privcurve.coding import (
     PRIVATE,
     towards_zero,
 )
+from privcurve.datasets.coding import ISO, days, pattern_faults, tells_days
 from privcurve.datasets.description import (
     DELIMITED,
     EXCEL,
     IDX,
+    LABEL,
     LIBSVM,
     PARQUET,
     TEST,
@@ -40,9 +42,7 @@ from privcurve.datasets.domain import (
     Domain,
     Label,
 )
-from privcurve.datasets.encode import pattern_faults
 from privcurve.datasets.errors import Problems
-from privcurve.datasets.numbers import ISO, days, tells_days
 from privcurve.schema import nearest
 
 DEFAULT_BINS = 10
@@ -59,9 +59,6 @@ _AS_WRITTEN = (
     *("title", "citation", "licence", "how_to_get", "public_benchmark", "budget"),
     *("rows_per_part", "about"),
 )
-
-# The column of labels in files whose fields are numbered.
-LABEL = "label"
 
 
 def build(
@@ -124,7 +121,7 @@ def build(
         records=records,
         unit=unit,
         parser=parser,
-        domain=Domain(columns, _named(label, content.get("public_label", False)), **reading),
+        domain=Domain(columns, _public_label(label, content.get("public_label", False)), **reading),
         label=label,
         bound_sources={entry["name"]: entry["source"] for entry in entries if "source" in entry},
         clipped=frozenset(e["name"] for e in entries if e.get("clipping", everywhere)),
@@ -301,11 +298,11 @@ def _column(entry: Mapping[str, Any], public_names: Collection[str]) -> Column:
             dates=entry.get("format", ISO) if kind == DATE else "",
         )
     is_text = kind == TEXT
-    listed = _grouped(entry["groups"]) if is_text else _pairs(entry["categories"])
+    listed = _groups(entry["groups"]) if is_text else _pairs(entry["categories"])
     return Column(name, CATEGORICAL, categories=listed, public=public, patterns=is_text)
 
 
-def _grouped(groups: Any) -> tuple[tuple[str, str], ...]:
+def _groups(groups: Any) -> tuple[tuple[str, str], ...]:
     """Return patterns with the titles of their groups; then those for all other texts and none."""
     if not isinstance(groups, Mapping):
         groups = {str(pattern): pattern for pattern in groups}
@@ -356,7 +353,7 @@ def _label(entry: Mapping[str, Any]) -> LabelSpec:
     )
 
 
-def _named(label: LabelSpec, public: bool) -> Label:
+def _public_label(label: LabelSpec, public: bool) -> Label:
     if label.classes:
         return Label(label.column, public=public, classes=label.names)
     negative, positive = label.names

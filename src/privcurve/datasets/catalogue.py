@@ -15,7 +15,7 @@ from privcurve.datasets.blanks import blanks
 from privcurve.datasets.build import build
 from privcurve.datasets.description import Description
 from privcurve.datasets.errors import DatasetError, Problems, UndecidedError
-from privcurve.datasets.variants import merged, written_out
+from privcurve.datasets.variants import merged, write_out
 from privcurve.files import shown
 from privcurve.schema import nearest
 
@@ -97,7 +97,7 @@ def _unknown(name: str) -> str:
     wanted = f"unknown dataset {name!r}{nearest(name, names())}"
     for stray in schema.strays(here / LOCAL):
         if stray.stem == name:
-            return f"{wanted} {schema.misnamed(stray, here / LOCAL)}."
+            return f"{wanted} {schema.explain_ending(stray, here / LOCAL)}."
     own = sorted(path.stem for path in _files(here / LOCAL))
     others = len(set(names()) - set(own))
     listed = f" Your own: {', '.join(own)}." if own else ""
@@ -110,7 +110,7 @@ def _unknown(name: str) -> str:
 
 def read_description(path: Path) -> Description:
     """Read one YAML file; tell all that is wrong with it, each with its key and what is allowed."""
-    content = _checked(path)
+    content = _check(path)
     if "based_on" not in content:
         return build(path.stem, path, content)
     name, base_path, base, variant = _variant(path, content)
@@ -123,7 +123,7 @@ def _variant(path: Path, content: dict[str, Any]) -> tuple[str, Path, dict[str, 
     """Return name, file and content of what a variant is based on, and all that it then says."""
     name = content["based_on"]
     base_path = find(name)
-    base = _checked(base_path)
+    base = _check(base_path)
     if "based_on" in base:
         raise DatasetError(
             f"{path}: based_on: {name} is itself based on {base['based_on']!r}; name that one"
@@ -131,7 +131,7 @@ def _variant(path: Path, content: dict[str, Any]) -> tuple[str, Path, dict[str, 
     problems = Problems(path.stem)
     variant = merged(base, content, problems)
     problems.check()
-    with _told():
+    with _as_dataset_errors():
         schema.check(variant, SCHEMA, f"{path} (with what it takes from {name})")
     return name, base_path, base, variant
 
@@ -143,16 +143,16 @@ def public_facts(path: Path) -> dict[str, Any]:
     """
     content = content_of(path)
     if not content.keys() & {"based_on", "files", "parser", "n_rows"}:
-        with _told():
+        with _as_dataset_errors():
             schema.check({**NO_FILES, **content}, SCHEMA, str(path))
-        return _spelt_out(path, content)
-    content = _checked(path)
+        return _write_out(path, content)
+    content = _check(path)
     return _variant(path, content)[3] if "based_on" in content else content
 
 
 def content_of(path: Path) -> dict[str, Any]:
     """Read one YAML file, and check nothing but that it is one of keys."""
-    with _told():
+    with _as_dataset_errors():
         content = schema.read_yaml(path)
     if not isinstance(content, dict):
         raise DatasetError(
@@ -162,7 +162,7 @@ def content_of(path: Path) -> dict[str, Any]:
 
 
 @contextmanager
-def _told() -> Iterator[None]:
+def _as_dataset_errors() -> Iterator[None]:
     """Tell of a fault of YAML as one of a dataset."""
     try:
         yield
@@ -170,13 +170,13 @@ def _told() -> Iterator[None]:
         raise DatasetError(str(error)) from None
 
 
-def _checked(path: Path) -> dict[str, Any]:
-    return _spelt_out(path, deepcopy(_read(path, schema.state(path))))
+def _check(path: Path) -> dict[str, Any]:
+    return _write_out(path, deepcopy(_read(path, schema.state(path))))
 
 
-def _spelt_out(path: Path, content: dict[str, Any]) -> dict[str, Any]:
+def _write_out(path: Path, content: dict[str, Any]) -> dict[str, Any]:
     try:
-        return written_out(content)
+        return write_out(content)
     except ValueError as error:
         raise DatasetError(f"{path}: {error}") from None
 

@@ -70,7 +70,7 @@ class Column:
     def codes(self) -> Mapping[str, int]:
         """Code of each value of a categorical column, or of each pattern.
 
-        Texts of a file are coded by :class:`privcurve.datasets.encode.TextCodes`.
+        Texts of a file are coded by :class:`~privcurve.datasets.coding.TextCodes`.
         """
         code = {title: k for k, title in enumerate(self.titles)}
         return {value: code[title] for value, title in self.categories}

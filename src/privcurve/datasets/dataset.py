@@ -23,7 +23,7 @@ from privcurve.datasets.catalogue import describe, find
 from privcurve.datasets.description import CODING, Description
 from privcurve.datasets.domain import Domain
 from privcurve.datasets.errors import DatasetError
-from privcurve.datasets.fetch import sha256_of
+from privcurve.datasets.reading import sha256_of
 from privcurve.files import replace_file, replace_text
 from privcurve.parts import Chosen, Part, PartedRecords
 
@@ -231,13 +231,13 @@ def facts(folder: str | os.PathLike[str]) -> dict[str, Any] | None:
 
     None if no dataset was saved there, or one of another description than there is now.
     """
-    notes = _saved(Path(folder))
+    notes = _writer(Path(folder))
     if notes is None or not _same_description(notes):
         return None
     return notes
 
 
-def _saved(folder: Path) -> dict[str, Any] | None:
+def _writer(folder: Path) -> dict[str, Any] | None:
     path = folder / _DOMAIN
     if not path.exists():
         return None
@@ -266,7 +266,7 @@ def check_current(folder: str | os.PathLike[str]) -> None:
 
     Raises DatasetError if it was not.
     """
-    notes = _saved(Path(folder))
+    notes = _writer(Path(folder))
     if notes is not None and not _same_description(notes):
         raise DatasetError(
             f"{folder} was coded from another description of {notes['name']!r} than "

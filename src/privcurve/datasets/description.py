@@ -45,6 +45,10 @@ def _of(default: Any, *kinds: str) -> Any:
     return field(default=default, metadata={"kinds": kinds})
 
 
+# The column of labels in files whose fields are numbered.
+LABEL = "label"
+
+
 @dataclass(frozen=True)
 class SourceFile:
     """One raw file: ``file`` in dataset.schema.yaml; a user's own is named by its path."""

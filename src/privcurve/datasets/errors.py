@@ -70,7 +70,7 @@ class Problems:
             self.fail()
 
     @property
-    def told(self) -> tuple[str, ...]:
+    def messages(self) -> tuple[str, ...]:
         """What is said of each problem."""
         return tuple(
             message + (f" ({n - 1} more like it)" if n > 1 else "")
@@ -79,7 +79,7 @@ class Problems:
 
     def fail(self) -> NoReturn:
         """Raise an error that names all problems."""
-        told = self.told
+        told = self.messages
         of = self.dataset if self.is_file else f"dataset {self.dataset!r}"
         if len(told) == 1:
             raise DatasetError(told[0] if self.is_file else f"{of}: {told[0]}", told)

@@ -13,19 +13,18 @@ from numpy.typing import NDArray
 
 from privcurve.coding import code_type, of_each
 from privcurve.datasets.catalogue import describe
+from privcurve.datasets.coding import Coded, Coder, ColumnCounts
 from privcurve.datasets.columns import spelt
-from privcurve.datasets.counts import ColumnCounts
 from privcurve.datasets.dataset import Dataset, PartedDataset, checksum, origin, save
 from privcurve.datasets.description import RANDOM, TEST, TRAIN, Description, Records
 from privcurve.datasets.domain import Domain
-from privcurve.datasets.encode import Coded, Coder
 from privcurve.datasets.errors import DatasetError, Problems
-from privcurve.datasets.fetch import RawFile, fetch, sha256_of
 from privcurve.datasets.part_files import PartWriter
+from privcurve.datasets.reading import RawFile, fetch, sha256_of
 from privcurve.datasets.rows import balanced
 
 if TYPE_CHECKING:
-    from privcurve.datasets.readers.table import RawTable
+    from privcurve.datasets.reading import RawTable
 
 # Shares of a column's values outside its bounds: worth a word, and a mistake unless it is expected.
 NOTED = 0.05
@@ -72,7 +71,7 @@ def load_rows(
 ) -> tuple[Dataset, NDArray[np.intp], NDArray[np.intp]]:
     """Return :func:`load`'s dataset, and which of all records that were read its two parts are."""
     description = describe(name)
-    coded = _loaded(description, _Growing(description), mirror, watch)
+    coded = _load_parts(description, _Growing(description), mirror, watch)
     dataset = Dataset(**coded.common, X=coded.train.X, y=coded.train.y)
     return dataset, coded.train.rows, coded.test_rows
 
@@ -95,7 +94,7 @@ def prepare(
         save(dataset, folder)
         return dataset
     with PartWriter(description, Path(folder)) as writer:
-        coded = _loaded(description, writer, None, watch)
+        coded = _load_parts(description, writer, None, watch)
         dataset = PartedDataset(**coded.common, parts=writer.keep(coded.common["checksum"]))
         save(dataset, folder)
     return dataset
@@ -125,7 +124,7 @@ class _Loaded(NamedTuple):
     common: dict[str, Any]
 
 
-def _loaded(
+def _load_parts(
     description: Description,
     sink: Sink,
     mirror: str | os.PathLike[str] | None,
@@ -146,15 +145,15 @@ def _loaded(
         growing = _Growing(description, (TEST,))
         test, test_counts = _read(description, files, (TEST,), problems, growing, watch=watch)
         _check_kept(description, test, problems, test=True)
-    clipped = {TRAIN: _clipped_shares(description, TRAIN, counts, problems)}
+    clipped = {TRAIN: _share_clipped(description, TRAIN, counts, problems)}
     if test is not None:
-        clipped[TEST] = _clipped_shares(description, TEST, test_counts, problems)
-    train = _sampled(description, train, problems)
+        clipped[TEST] = _share_clipped(description, TEST, test_counts, problems)
+    train = _sample(description, train, problems)
     problems.check()
     more: dict[str, Any] = {} if test is None else {"X_test": test.X, "y_test": test.y}
     unit = description.unit
     if unit is not None:
-        more |= _numbered(train, test)
+        more |= _number_persons(train, test)
     common = {
         "name": name,
         "domain": description.domain,
@@ -171,7 +170,7 @@ def _loaded(
     return _Loaded(train, test_rows, common)
 
 
-def _numbered(train: Coded, test: Coded | None) -> dict[str, NDArray[np.int32]]:
+def _number_persons(train: Coded, test: Coded | None) -> dict[str, NDArray[np.int32]]:
     """Return whose the records of both parts are, each person by a number."""
     numbers: dict[str, int] = {}
     arrays = {}
@@ -223,7 +222,7 @@ def _read(
 
     Of each person those that the unit of the description keeps are returned.
     """
-    from privcurve.datasets import readers
+    from privcurve.datasets import reading
 
     coder = Coder(description.domain, description.path, problems)
     for part in parts:
@@ -231,7 +230,7 @@ def _read(
         # A dataset without files is read too.
         for file in files.get(part, (None,)):
             most = min(first - codes.n_rows, sys.maxsize) if first else None
-            for table in readers.read(description, file, problems, most):
+            for table in reading.read(description, file, problems, most):
                 if watch is not None:
                     watch(table)
                 codes.add(coder.records(description, table))
@@ -303,7 +302,7 @@ def _check_size(description: Description, part: str, n_read: int, problems: Prob
         )
 
 
-def _sampled(description: Description, coded: Coded, problems: Problems) -> Coded:
+def _sample(description: Description, coded: Coded, problems: Problems) -> Coded:
     """Take the records that the description asks for, and check labels and number."""
     records = description.records
     if problems.any:
@@ -345,7 +344,7 @@ def _check_kept(description: Description, coded: Coded, problems: Problems, test
         )
 
 
-def _clipped_shares(
+def _share_clipped(
     description: Description, part: str, counts: Sequence[ColumnCounts], problems: Problems
 ) -> dict[str, float]:
     """Return the share of clipped values of each column that has any.

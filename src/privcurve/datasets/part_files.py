@@ -13,10 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privcurve.coding import code_type
+from privcurve.datasets.coding import Coded
 from privcurve.datasets.dataset import Checksum
 from privcurve.datasets.description import Description
 from privcurve.datasets.domain import Domain
-from privcurve.datasets.encode import Coded
 from privcurve.files import cannot_write, locked, replace_file
 from privcurve.parts import Part, digest_of, labels_of
 
@@ -105,7 +105,7 @@ class PartWriter:
         self._checksum.add_all({"y": train.y, **more})
         ends = np.cumsum(self._sizes)
         for number, labels in enumerate(np.split(train.y, ends[:-1])):
-            write = _saved(labels)
+            write = _writer(labels)
             replace_file(labels_of(self._file(number)), write)
         return self._checksum.text
 
@@ -126,5 +126,5 @@ class PartWriter:
         )
 
 
-def _saved(array: NDArray[Any]) -> Any:
+def _writer(array: NDArray[Any]) -> Any:
     return lambda place: np.save(place, array, allow_pickle=False)

@@ -16,15 +16,13 @@ from privcurve import schema
 from privcurve.coding import LEAVES, PRIVATE, Codes, of_each
 from privcurve.datasets.build import build
 from privcurve.datasets.catalogue import NO_FILES, SCHEMA, public_facts
-from privcurve.datasets.cells import as_read
+from privcurve.datasets.coding import Coder, encode_frame, persons_of
 from privcurve.datasets.columns import CATEGORICAL, MISSING, NUMERIC, OTHER
+from privcurve.datasets.describing import FINE
 from privcurve.datasets.description import Description
 from privcurve.datasets.domain import Domain
-from privcurve.datasets.drafts.columns import FINE
-from privcurve.datasets.encode import Coder
 from privcurve.datasets.errors import DatasetError, Problems
-from privcurve.datasets.frames import FRAME, arrow_table, encode_frame, persons_of
-from privcurve.datasets.readers.table import RawTable
+from privcurve.datasets.reading import FRAME, RawTable, arrow_table, as_read
 from privcurve.schema import nearest
 
 if TYPE_CHECKING:
@@ -161,8 +159,7 @@ class Schema:
         """
         from pyarrow import parquet
 
-        from privcurve.datasets.drafts import draft
-        from privcurve.datasets.drafts.label import LabelChoice
+        from privcurve.datasets.describing import LabelChoice, draft
 
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder, "frame.parquet")

@@ -13,17 +13,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privcurve.datasets.catalogue import describe
-from privcurve.datasets.cells import distinct
+from privcurve.datasets.coding import Markers, amount_of, amounts, category_texts, without_point
 from privcurve.datasets.columns import NUMERIC, Column
 from privcurve.datasets.dataset import Dataset
-from privcurve.datasets.encode import amounts, texts, without_point
 from privcurve.datasets.errors import DatasetError
 from privcurve.datasets.load import load_rows
-from privcurve.datasets.numbers import Markers, amount_of
+from privcurve.datasets.reading import distinct
 
 if TYPE_CHECKING:
     from privcurve.datasets.description import Description
-    from privcurve.datasets.readers.table import RawTable
+    from privcurve.datasets.reading import RawTable
 
 # What scikit-learn's histogram gradient boosting can tell apart in one column.
 MOST_CATEGORIES = 255
@@ -56,7 +55,7 @@ def raw_columns(dataset: Dataset) -> Columns:
             f"dataset {dataset.name!r}: its files or its description were changed after it was "
             "coded; run the same command again, which codes it anew."
         )
-    X = pieces.joined()
+    X = pieces.join()
     categorical = tuple(column.kind != NUMERIC for column in description.domain.columns)
     return Columns(X[rows], X[test_rows] if len(test_rows) else None, categorical)
 
@@ -106,7 +105,7 @@ class _Pieces:
     def _categories(self, j: int, column: Column, values: Any) -> Matrix:
         domain = self._description.domain
         numbers = self._numbers.setdefault(j, {})
-        cells, places = distinct(texts(domain, column, values))
+        cells, places = distinct(category_texts(domain, column, values))
         each = np.full(len(cells), np.nan)
         for k, cell in enumerate(cells):
             text = (cell or "").strip()
@@ -122,7 +121,7 @@ class _Pieces:
             return True
         return amount_of(text, self._description.domain.decimal) in self._markers.amounts
 
-    def joined(self) -> Matrix:
+    def join(self) -> Matrix:
         """Return all records, the rarest of many categories together."""
         X = np.concatenate(self._pieces)
         self._pieces = []

@@ -44,7 +44,7 @@ def as_pattern(name: str) -> str:
     return re.sub(r"(\{\d+\.\.\d+\})", r"\\\1", name)
 
 
-def written_out(content: Mapping[str, Any]) -> dict[str, Any]:
+def write_out(content: Mapping[str, Any]) -> dict[str, Any]:
     """Write out the patterns in a description, and the names of its public columns.
 
     All words that are compared with a file's are brought into one form of Unicode (NFC): what

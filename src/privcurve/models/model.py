@@ -16,10 +16,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from privcurve import __version__, schema
 from privcurve.coding import code_type, decided
+from privcurve.datasets.coding import encode_frame, tells_days
 from privcurve.datasets.columns import MISSING, NUMERIC, OTHER, spelt
 from privcurve.datasets.domain import Domain
-from privcurve.datasets.frames import encode_frame
-from privcurve.datasets.numbers import tells_days
 from privcurve.learners.registry import LEARNERS, estimator_class, missing_package
 from privcurve.models import text
 from privcurve.models.codec import alternatives, decode

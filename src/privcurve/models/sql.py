@@ -8,10 +8,9 @@ import numpy as np
 from scipy.special import expit
 
 from privcurve.coding import Floats
+from privcurve.datasets.coding import Markers, TextCodes
 from privcurve.datasets.columns import NUMERIC, Column, written
 from privcurve.datasets.domain import Domain
-from privcurve.datasets.encode import TextCodes
-from privcurve.datasets.numbers import Markers
 from privcurve.learners.shared.chances import whole_residuals
 from privcurve.models.errors import ModelError
 from privcurve.models.explain import Explanation

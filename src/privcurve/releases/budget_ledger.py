@@ -33,8 +33,8 @@ from typing import IO, Any
 
 from privcurve import datasets
 from privcurve.datasets.description import Unit
-from privcurve.datasets.fetch import fetch
 from privcurve.datasets.load import checksums
+from privcurve.datasets.reading import fetch
 from privcurve.files import append, cannot_write, locked, open_private, sync
 from privcurve.privacy.budget import ADD_REMOVE, NEIGHBOURS, REPLACE_ONE, implies, of_replacing
 from privcurve.releases.errors import BudgetError, LedgerError

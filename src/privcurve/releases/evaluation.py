@@ -14,11 +14,9 @@ import numpy as np
 
 from privcurve import datasets, extras
 from privcurve.coding import Bools, Floats, Ints, class_labels, decided
+from privcurve.datasets.coding import read_codes, warnings_of, without_point
 from privcurve.datasets.columns import NUMERIC, Column
-from privcurve.datasets.counts import warnings_of
-from privcurve.datasets.encode import without_point
-from privcurve.datasets.readers.table import RawTable
-from privcurve.datasets.unlabelled import read_codes
+from privcurve.datasets.reading import RawTable
 from privcurve.experiments import canonical
 from privcurve.experiments.metrics import auc
 from privcurve.models import Model
@@ -103,7 +101,7 @@ def ask(
         Is given what is to be said of the table: that nearly all values of a column are out of
         its bounds.
     watch, **options
-        See :func:`~privcurve.datasets.unlabelled.read_codes`.
+        See :func:`~privcurve.datasets.coding.read_codes`.
 
     Raises
     ------

@@ -17,7 +17,7 @@ import numpy as np
 
 from privcurve import datasets, models
 from privcurve.datasets import Dataset, Description, PartedDataset
-from privcurve.datasets.readers.table import RawTable
+from privcurve.datasets.reading import RawTable
 from privcurve.experiments import canonical
 from privcurve.experiments.curves import CODED
 from privcurve.files import WriteError, check_room, replace_text

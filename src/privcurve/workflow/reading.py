@@ -40,7 +40,7 @@ def read(configuration: Mapping[str, Any], root: Path, *, make_seed: bool = True
     found_paths = sorted(folder.glob(f"*{schema.ENDING}"))
     paths = {path.stem: Path(os.path.relpath(path)) for path in found_paths}
     shown = configuration.get(STUDIES_FOLDER) or "config/studies"
-    strays = {path.name: schema.misnamed(path, shown) for path in schema.strays(folder)}
+    strays = {path.name: schema.explain_ending(path, shown) for path in schema.strays(folder)}
     unknown = [name for name in configuration["studies"] if name not in paths]
     if unknown:
         hint = schema.nearest(unknown[0], paths)

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
 
 from privcurve.coding import Codes
+from privcurve.datasets.coding.frames import encode_frame
 from privcurve.datasets.domain import Domain
-from privcurve.datasets.frames import encode_frame
 
 
 class DomainEncoder(TransformerMixin, BaseEstimator):
@@ -33,7 +33,7 @@ class DomainEncoder(TransformerMixin, BaseEstimator):
     --------
     >>> from sklearn.pipeline import make_pipeline
     >>> from privcurve.datasets import Column, Domain, Label
-    >>> from privcurve.datasets.encoder import DomainEncoder
+    >>> from privcurve.datasets.coding.transformer import DomainEncoder
     >>> from privcurve.learners import LazyBBClassifier
     >>> domain = Domain((Column("age", "numeric", (0.0, 100.0), 10),), Label("sick", "no", "yes"))
     >>> learner = LazyBBClassifier(n_bins=domain.n_bins, classes=domain.label.names)
@@ -50,7 +50,7 @@ class DomainEncoder(TransformerMixin, BaseEstimator):
         return self
 
     def transform(self, X: Any) -> Codes:
-        """Code a frame, a mapping or an array: :func:`privcurve.datasets.frames.encode_frame`.
+        """Code a frame, a mapping or an array: :func:`encode_frame`.
 
         Raises DatasetError if a column is not there, or a value has no code.
         """

@@ -12,12 +12,12 @@ from privcurve import schema
 from privcurve.datasets import catalogue
 from privcurve.datasets.blanks import WANTED, Blank, blanks
 from privcurve.datasets.build import build
+from privcurve.datasets.coding import amount_of
 from privcurve.datasets.columns import CATEGORICAL, MISSING, NUMERIC, OTHER
-from privcurve.datasets.drafts.columns import CODES_OR_NUMBERS
-from privcurve.datasets.drafts.text import flow
+from privcurve.datasets.describing.columns import CODES_OR_NUMBERS
+from privcurve.datasets.describing.text import flow
 from privcurve.datasets.errors import DatasetError
-from privcurve.datasets.numbers import amount_of
-from privcurve.datasets.variants import written_out
+from privcurve.datasets.variants import write_out
 from privcurve.files import replace_text
 from privcurve.schema import Lines
 
@@ -108,7 +108,7 @@ class Question:
         lines = self._lines()
         places = {each: Lines(self.path).of(*self.blank.place[:-1], each) - 1 for each in edits}
         for each, edit in edits.items():
-            lines[places[each]] = self._edited(lines[places[each]], each, edit)
+            lines[places[each]] = self._edit(lines[places[each]], each, edit)
         replace_text(self.path, "".join(lines))
 
     def _entry(self, content: Any) -> Any:
@@ -117,7 +117,7 @@ class Question:
             content = content[step]
         return content
 
-    def _edited(self, line: str, key: str, edit: tuple[str, Any] | None) -> str:
+    def _edit(self, line: str, key: str, edit: tuple[str, Any] | None) -> str:
         """Return what becomes of the line of a key."""
         match = _LINE.fullmatch(line) if key == self.blank.key else _KEY.match(line)
         if match is None or match["key"] != key:
@@ -185,7 +185,7 @@ class Question:
         if schema.faults(alone, catalogue.SCHEMA):
             return  # something else is wrong with it: privcurve check tells
         try:
-            build(self.path.stem, self.path, written_out(alone))
+            build(self.path.stem, self.path, write_out(alone))
         except (DatasetError, ValueError) as error:
             faults = error.faults if isinstance(error, DatasetError) else (str(error),)
             told = [one.removesuffix(f" (in {self.path})") for one in faults]

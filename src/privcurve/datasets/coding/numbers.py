@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from privcurve.datasets.cells import clock_of_utc, distinct, text_of
 from privcurve.datasets.columns import FIRST_DAY
+from privcurve.datasets.reading import clock_of_utc, distinct, text_of
 from privcurve.numerals import number
 
 # Numbers of a column, whether each is missing, and by row what is wrong.
@@ -38,7 +38,7 @@ class Markers:
         )
 
 
-def numbers(values: Any, missing: Collection[str], decimal: str = ".") -> Amounts:
+def read_numbers(values: Any, missing: Collection[str], decimal: str = ".") -> Amounts:
     """Read a column of numbers, each by itself.
 
     Cells are texts, with None for no value; or an array of numbers, in which NaN is missing. Return
@@ -47,7 +47,7 @@ def numbers(values: Any, missing: Collection[str], decimal: str = ".") -> Amount
     """
     markers = Markers(missing, decimal)
     if not isinstance(values, np.ndarray):
-        return _together(values, markers, decimal) or _one_by_one(
+        return _by_arrow(values, markers, decimal) or _one_by_one(
             values, lambda text: _number(text, markers, decimal)
         )
     amounts = np.asarray(values, dtype=np.float64)
@@ -57,8 +57,8 @@ def numbers(values: Any, missing: Collection[str], decimal: str = ".") -> Amount
     return np.where(absent, np.nan, amounts), absent, wrong
 
 
-def dates(values: Any, form: str, missing: Collection[str], decimal: str = ".") -> Amounts:
-    """Read a column of dates as days since 1970-01-01, as :func:`numbers` reads one of numbers.
+def read_dates(values: Any, form: str, missing: Collection[str], decimal: str = ".") -> Amounts:
+    """Read a column of dates as days since 1970-01-01, as :func:`read_numbers` does numbers.
 
     Cells are texts, `date` or None; an array of ``datetime64`` holds days, and one of numbers is
     read as the texts that they are.
@@ -134,7 +134,7 @@ def _one_by_one(values: Any, read: Callable[[Any], tuple[float, str]]) -> Amount
     return amounts[places], absent[places], {row: each[places[row]][1] for row in rows}
 
 
-def _together(values: Any, markers: Markers, decimal: str) -> Amounts | None:
+def _by_arrow(values: Any, markers: Markers, decimal: str) -> Amounts | None:
     """Read a column at once; None unless each text is a finite number or a marker as it stands.
 
     Arrow's decimal numbers are those of `float`, of which there are more: ``1_0``, `` 1``, ``١``.

@@ -11,8 +11,8 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from privcurve.datasets.cells import counted
-from privcurve.datasets.numbers import ISO, days, numbers, ungrouped
+from privcurve.datasets.coding import ISO, days, read_numbers, ungrouped
+from privcurve.datasets.reading import count_cells
 
 # Texts that by convention stand for no value, in lower case.
 MISSING_WORDS = frozenset(
@@ -115,7 +115,7 @@ class Profile:
     def add(self, texts: Any) -> None:
         """Look at some more values; None is one that is not there."""
         counts: Counter[str] = Counter()
-        for text, count in counted(texts):
+        for text, count in count_cells(texts):
             counts[(text or "").strip()] += count
         self.n += counts.total()
         for word in [text for text in counts if text.lower() in MISSING_WORDS]:
@@ -166,7 +166,7 @@ def _amounts(
     counts: Counter[str], texts: list[str], decimal: str
 ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     """Return the numbers among some texts, each with how often it is there."""
-    amounts, _, wrong = numbers(texts, (), decimal)
+    amounts, _, wrong = read_numbers(texts, (), decimal)
     times = np.fromiter(counts.values(), dtype=np.int64, count=len(counts))
     right = np.ones(len(texts), dtype=bool)
     right[list(wrong)] = False

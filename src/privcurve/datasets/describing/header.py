@@ -10,11 +10,11 @@ import re
 from collections import Counter
 from pathlib import Path
 
+from privcurve.datasets.coding import amount_of
+from privcurve.datasets.describing.profile import MISSING_WORDS, Profile, Range
 from privcurve.datasets.description import PARQUET
-from privcurve.datasets.drafts.profile import MISSING_WORDS, Profile, Range
-from privcurve.datasets.drafts.sniff import Format
 from privcurve.datasets.errors import DatasetError
-from privcurve.datasets.numbers import amount_of
+from privcurve.datasets.reading import Format
 from privcurve.schema import MOST_NAMED
 
 

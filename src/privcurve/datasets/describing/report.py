@@ -16,23 +16,19 @@ from numpy.typing import NDArray
 
 from privcurve import schema
 from privcurve.coding import MIXED, MIXED_HIGH, PRIVATE, code_between
-from privcurve.datasets import catalogue, readers
+from privcurve.datasets import catalogue, reading
 from privcurve.datasets.blanks import blanks
 from privcurve.datasets.build import build
-from privcurve.datasets.cells import counted, texts_of
-from privcurve.datasets.counts import FEW
+from privcurve.datasets.coding import FEW, ColumnCoder, amount_of, labels, ungrouped
+from privcurve.datasets.describing.columns import FINE
+from privcurve.datasets.describing.profile import count_some
+from privcurve.datasets.describing.text import flow
 from privcurve.datasets.description import TEST, Description, LabelSpec, Records
 from privcurve.datasets.domain import MISSING, NUMERIC, OTHER, Column, Domain
-from privcurve.datasets.drafts.columns import FINE
-from privcurve.datasets.drafts.profile import count_some
-from privcurve.datasets.drafts.text import flow
-from privcurve.datasets.encode import ColumnCoder, labels
 from privcurve.datasets.errors import DatasetError, Problems
-from privcurve.datasets.fetch import fetch
 from privcurve.datasets.load import REFUSED, checksums, load
-from privcurve.datasets.numbers import amount_of, ungrouped
-from privcurve.datasets.readers.table import RawTable
-from privcurve.datasets.variants import names_of, written_out
+from privcurve.datasets.reading import RawTable, count_cells, fetch, texts_of
+from privcurve.datasets.variants import names_of, write_out
 from privcurve.schema import MOST_NAMED, Lines, nearest
 
 Done = TypeVar("Done")
@@ -55,7 +51,7 @@ class Fault(NamedTuple):
 
 
 @dataclass
-class Refused:
+class RefusedValues:
     """Values that have no code, of some records."""
 
     n: int = 0  # records
@@ -67,15 +63,15 @@ class Refused:
         self.more += count_some(self.refused, values, MOST_REFUSED)
 
     @property
-    def listed(self) -> str:
+    def frequent(self) -> str:
         """The frequent ones, with how often they are there."""
-        frequent = self.refused.most_common(_SHOWN)
-        rest = len(self.refused) - len(frequent)
-        shown = ", ".join(f"{value!r} ({n:,})" for value, n in frequent)
+        most = self.refused.most_common(_SHOWN)
+        rest = len(self.refused) - len(most)
+        shown = ", ".join(f"{value!r} ({n:,})" for value, n in most)
         return shown + (f" and {'over ' if self.more else ''}{rest:,} more" if rest else "")
 
 
-class Tally(Refused):
+class Tally(RefusedValues):
     """What becomes of the values of a column, and which of them a bin does not tell apart."""
 
     def __init__(self, domain: Domain, column: Column) -> None:
@@ -145,7 +141,7 @@ class Tally(Refused):
 
 
 @dataclass
-class LabelTally(Refused):
+class LabelTally(RefusedValues):
     """What becomes of the values of a label; `in_classes` counts those of its classes."""
 
     label: LabelSpec = field(kw_only=True)
@@ -155,7 +151,7 @@ class LabelTally(Refused):
         """Count some more values."""
         self.n += len(values)
         refused: Counter[str] = Counter()
-        for cell, count in counted(values):
+        for cell, count in count_cells(values):
             text = labels(self.label, [cell])[0] or ""
             (self.in_classes if text in self.label.codes else refused)[text] += count
         self.refuse(refused)
@@ -191,11 +187,11 @@ def check(name: str, watch: Callable[[RawTable], None] | None = None) -> Report:
     path = catalogue.find(name)
     report = Report(name, path)
     _Check(report, watch).run()
-    report.faults = _told(report.faults)
+    report.faults = _shorten(report.faults)
     return report
 
 
-def _told(faults: list[Fault]) -> list[Fault]:
+def _shorten(faults: list[Fault]) -> list[Fault]:
     """Sort faults by line; of many columns that are described at once tell some, count others."""
     alike: dict[tuple[int, str], list[Fault]] = {}
     for fault in sorted(faults, key=lambda fault: (fault.line, fault.message)):
@@ -249,7 +245,7 @@ class _Check:
             return None
 
     def run(self) -> None:
-        description = self._description()
+        description = self._build()
         if description is None:
             return
         files = self._attempt(lambda: fetch(description), "files")
@@ -266,7 +262,7 @@ class _Check:
             before = [(tally.n, tally.counts.clipped) for tally in tallies]
             try:
                 for file in files.get(part, (None,)):
-                    for table in readers.read(description, file, problems):
+                    for table in reading.read(description, file, problems):
                         for tally in tallies:
                             tally.add(table.columns[tally.column.name])
                         label.add(table.columns[description.label.column])
@@ -276,25 +272,25 @@ class _Check:
                 self.add_all(error.faults, "files", part)
                 return
             if not problems.full:
-                self._size(description, part, label.n + problems.lost - n_before)
+                self._check_size(description, part, label.n + problems.lost - n_before)
             for tally, (n, clipped) in zip(tallies, before, strict=True):
-                self._clipping(
+                self._check_clipping(
                     description, part, tally, tally.counts.clipped - clipped, tally.n - n
                 )
             if part in description.parts:
                 trained = dict(label.in_classes)
-        self.add_all(problems.told, "parser")
-        self._labels(label, trained)
+        self.add_all(problems.messages, "parser")
+        self._check_labels(label, trained)
         for tally in tallies:
             for message, key in _faults(tally):
                 self.add(message, "columns", self.positions[tally.column.name], key)
-        self._lost(description, tallies)
+        self._check_lost(description, tallies)
         self.report.tallies = tallies
         self.report.n_rows = label.n
         if self.report.ready and (description.records != Records() or description.unit):
             self._attempt(lambda: load(self.report.name), "unit" if description.unit else "records")
 
-    def _description(self) -> Description | None:
+    def _build(self) -> Description | None:
         """Make a description of all that is as it should be; None if that is too little."""
         if "based_on" in self.content:
             description = self._attempt(lambda: catalogue.read_description(self.report.path))
@@ -303,7 +299,7 @@ class _Check:
             self.positions = dict.fromkeys(description.domain.names, 0)
             return description
         content = deepcopy(self.content)
-        skipped, elsewhere = self._refused(content)
+        skipped, elsewhere = self._check_schema(content)
         columns = content.get("columns")
         if elsewhere or not isinstance(columns, list):
             return None
@@ -317,11 +313,9 @@ class _Check:
                     return None
         if not content["columns"]:
             return None
-        return self._attempt(
-            lambda: build(self.report.name, self.report.path, written_out(content))
-        )
+        return self._attempt(lambda: build(self.report.name, self.report.path, write_out(content)))
 
-    def _refused(self, content: dict[str, Any]) -> tuple[set[int], bool]:
+    def _check_schema(self, content: dict[str, Any]) -> tuple[set[int], bool]:
         """Tell of blanks and of what the schema refuses.
 
         Return the columns that can't be checked further, and whether something else is wrong, so
@@ -353,7 +347,7 @@ class _Check:
                     elsewhere = True
         return skipped, elsewhere
 
-    def _size(self, description: Description, part: str, n_read: int) -> None:
+    def _check_size(self, description: Description, part: str, n_read: int) -> None:
         key = "n_test" if part == TEST and description.n_test else "n_rows"
         said = description.raw_sizes.get(part, n_read)
         if not n_read:
@@ -365,7 +359,7 @@ class _Check:
                 key,
             )
 
-    def _clipping(
+    def _check_clipping(
         self, description: Description, part: str, tally: Tally, n_clipped: int, n: int
     ) -> None:
         name, share = tally.column.name, n_clipped / n if n else 0.0
@@ -377,7 +371,7 @@ class _Check:
                 *("columns", self.positions[name], "bounds"),
             )
 
-    def _lost(self, description: Description, tallies: list[Tally]) -> None:
+    def _check_lost(self, description: Description, tallies: list[Tally]) -> None:
         """Refuse an entry whose columns tell nothing apart: half of them, of many at once."""
         entries: dict[int, list[Tally]] = {}
         for tally in tallies:
@@ -410,14 +404,14 @@ class _Check:
                 *("columns", position, key),
             )
 
-    def _labels(self, tally: LabelTally, trained: dict[str, int]) -> None:
+    def _check_labels(self, tally: LabelTally, trained: dict[str, int]) -> None:
         if not self.label_decided:
             return
         label = tally.label
         if tally.refused:
             self.add(
                 f"the label {label.column!r} has values that are none of its classes: "
-                f"{tally.listed}. List them under the class that they mean; records without a "
+                f"{tally.frequent}. List them under the class that they mean; records without a "
                 "label have to leave the file.",
                 "label",
             )
@@ -451,7 +445,7 @@ def _faults(tally: Tally) -> Iterator[tuple[str, str]]:
             remedy = "add '' to missing"
         yield f"{column.name!r} is missing in {tally.counts.gaps:,} records: {remedy}.", "kind"
     if tally.refused:
-        values = tally.listed
+        values = tally.frequent
         if column.kind == NUMERIC:
             what = "dates of its format" if column.dates else "numbers"
             yield (

@@ -9,10 +9,9 @@ from typing import Any
 
 from privcurve import coding
 from privcurve.datasets.build import DATE, TEXT
+from privcurve.datasets.coding import ISO, amount_of, fits, read_numbers, ungrouped, without_point
 from privcurve.datasets.columns import CATEGORICAL, MISSING, NUMERIC, OTHER, written
-from privcurve.datasets.drafts.profile import LIKE_A_DATE, NEARLY_ALL, Profile, Range
-from privcurve.datasets.encode import fits, without_point
-from privcurve.datasets.numbers import ISO, amount_of, numbers, ungrouped
+from privcurve.datasets.describing.profile import LIKE_A_DATE, NEARLY_ALL, Profile, Range
 
 # Columns of more texts than this share of their values, and of more than so many, tell records
 # apart rather than saying something of them.
@@ -119,7 +118,7 @@ def propose(name: str, profile: Profile, decimal: str, thousands: str, public: b
     if not profile.n_there:
         return Proposal("", seen="no value at all")
     if len(profile.values) == 1:
-        return Proposal("", seen=f"one value alone: {_shown(profile)}")
+        return Proposal("", seen=f"one value alone: {_list_frequent(profile)}")
     flags = _flags(name, profile)
     if flags is not None:
         return flags
@@ -133,7 +132,7 @@ def propose(name: str, profile: Profile, decimal: str, thousands: str, public: b
 def _flags(name: str, profile: Profile) -> Proposal | None:
     """Describe columns whose words are settled by convention, not by what is seen."""
     words = {word(text) for text in profile.values}
-    seen = _shown(profile)
+    seen = _list_frequent(profile)
     if profile.more or len(words) > 6:
         return None
     if _SEX_NAMES.search(name) and words <= {*_SEX["female"], *_SEX["male"]}:
@@ -218,8 +217,8 @@ def _number(name: str, profile: Profile, decimal: str, thousands: str, public: b
 
 def _text(name: str, profile: Profile, public: bool) -> Proposal:
     n_values = len(profile.values)
-    seen = f"{'over ' if profile.more else ''}{n_values:,} texts: {_shown(profile)}"
-    seen += _written_oddly(profile)
+    seen = f"{'over ' if profile.more else ''}{n_values:,} texts: {_list_frequent(profile)}"
+    seen += _remark_on_form(profile)
     if not public and _names_people(name, profile):
         return _person(profile, seen)
     seen += _of_people(name, profile)
@@ -245,7 +244,7 @@ def _text(name: str, profile: Profile, public: bool) -> Proposal:
     return Proposal(TEXT, keys, remarks, seen, words=words)
 
 
-def _written_oddly(profile: Profile) -> str:
+def _remark_on_form(profile: Profile) -> str:
     """Say so where texts look like dates or amounts that no program reads."""
     enough = NEARLY_ALL * profile.values.total()
 
@@ -276,7 +275,7 @@ def _markers(texts: list[str], decimal: str) -> str:
     Either the only negative ones, or those of one digit (99, -888, 777) that lie further from the
     others than these from one another.
     """
-    amounts, _, wrong = numbers(texts, (), decimal)
+    amounts, _, wrong = read_numbers(texts, (), decimal)
     by_value = {float(amounts[row]): texts[row] for row in range(len(texts)) if row not in wrong}
     coded = {value for value, text in by_value.items() if _CODED.fullmatch(text)}
     rest = sorted(set(by_value) - coded - {-1.0})
@@ -337,7 +336,7 @@ def _is_amount(text: str) -> bool:
     return amount is not None and math.isfinite(amount)
 
 
-def _shown(profile: Profile) -> str:
+def _list_frequent(profile: Profile) -> str:
     total = profile.n_there
     # A value may be of several lines.
     parts = [

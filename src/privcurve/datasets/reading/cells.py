@@ -63,12 +63,12 @@ def text_of(value: Any, listed: Collection[str] = (), decimal: str = ".") -> str
     that are not UTF-8, raise :class:`NoColumnError`.
     """
     if isinstance(value, str):
-        return composed(value)
+        return compose(value)
     spellings = _spellings(value, decimal)
     return next((text for text in spellings if text in listed), next(iter(spellings), None))
 
 
-def composed(text: str) -> str:
+def compose(text: str) -> str:
     """Bring a text into Unicode's composed form (NFC), as descriptions are."""
     return text if text.isascii() else unicodedata.normalize("NFC", text)
 
@@ -92,7 +92,7 @@ def distinct(values: Any) -> tuple[list[Any], NDArray[np.intp]]:
     return cells, indices.to_numpy(zero_copy_only=False).astype(np.intp, copy=False)
 
 
-def counted(values: Any) -> Iterator[tuple[Any, int]]:
+def count_cells(values: Any) -> Iterator[tuple[Any, int]]:
     """Yield the different cells of a column, each with how often it is there."""
     cells, places = distinct(values)
     yield from zip(cells, np.bincount(places, minlength=len(cells)).tolist(), strict=True)
@@ -102,7 +102,7 @@ def texts_of(values: Any) -> list[Any]:
     """Return the cells of a column one by one, texts in Unicode's composed form."""
     if not hasattr(values, "to_pylist"):
         return list(values)
-    return [text if text is None else composed(text) for text in values.to_pylist()]
+    return [text if text is None else compose(text) for text in values.to_pylist()]
 
 
 def _spellings(value: Any, decimal: str) -> tuple[str, ...]:
@@ -123,12 +123,12 @@ def _spellings(value: Any, decimal: str) -> tuple[str, ...]:
         return (value.isoformat(),)
     if isinstance(value, bytes):
         try:
-            return (composed(value.decode()),)
+            return (compose(value.decode()),)
         except UnicodeDecodeError as error:
             raise NoColumnError("bytes", error) from None
     if isinstance(value, (Sequence, Mapping, Set, np.ndarray)):
         raise NoColumnError(type(value).__name__, "it is not a single value")
-    return (composed(str(value)),)
+    return (compose(str(value)),)
 
 
 def _as_python(value: np.generic) -> Any:
@@ -186,12 +186,12 @@ def as_read(
         return _arrow_column(values, domain, column, labels)
     except NoColumnError:
         raise
-    except refusals() as error:
+    except conversion_errors() as error:
         raise NoColumnError(values.type, error) from None
 
 
-def refusals() -> tuple[type[Exception], ...]:
-    """Return what Arrow raises of values of which it can make nothing."""
+def conversion_errors() -> tuple[type[Exception], ...]:
+    """Return the exceptions that Arrow raises for values it cannot convert."""
     import pyarrow
 
     return (pyarrow.ArrowException, TypeError, ValueError, OverflowError)

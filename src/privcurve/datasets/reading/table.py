@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import csv
+import gzip
+import zlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -25,6 +28,9 @@ _LONGEST = 40
 
 # Where the fate of values without a code is decided, for messages that end so.
 DECIDED = "the description, and train again"
+
+# What reading a file raises that is not what it should be. A UnicodeDecodeError is a ValueError.
+DAMAGED = (ValueError, csv.Error, gzip.BadGzipFile, zlib.error, EOFError)
 
 T = TypeVar("T")
 
@@ -93,7 +99,7 @@ def wanted_fields(description: Described) -> list[str]:
     return [*description.domain.names, description.label.column, *unit]
 
 
-def shown(names: Sequence[str]) -> str:
+def list_names(names: Sequence[str]) -> str:
     """Write names of columns for a message: a table may have thousands, or none but records."""
     some = [name if len(name) <= _LONGEST else f"{name[:_LONGEST]}…" for name in names[:_SHOWN]]
     more = len(names) - len(some)
@@ -108,23 +114,23 @@ def lacking(
     missing = [name for name in domain.names if not counts[name]]
     if missing and len(missing) == len(set(domain.names)):
         # That line may be a record.
-        several = shown(list(map(repr, missing)))
+        several = list_names(list(map(repr, missing)))
         return DatasetError(
             f"{source} has no column{'s' * (len(missing) > 1)} {several}, which the model asks "
             f"for, nor any other that it does: its first line has to name the columns."
         )
     if missing:
-        several = f"columns {shown(list(map(repr, missing)))}, which the model asks for."
+        several = f"columns {list_names(list(map(repr, missing)))}, which the model asks for."
         if len(missing) == 1:
             several = (
                 f"column {missing[0]!r}, which the model asks for{nearest(missing[0], fields)}"
             )
-        return DatasetError(f"{source} has no {several} Its columns: {shown(fields)}.")
+        return DatasetError(f"{source} has no {several} Its columns: {list_names(fields)}.")
     for name in copied:
         if not counts[name]:
             return DatasetError(
                 f"{source} has no column {name!r}{nearest(name, fields)} Its columns: "
-                f"{shown(fields)}."
+                f"{list_names(fields)}."
             )
     twice = [name for name in (*domain.names, *copied) if counts[name] > 1]
     if twice:
@@ -153,7 +159,7 @@ def positions(
         if not counts[name]:
             problems.add(
                 f"{source} has no column {name!r}{nearest(name, fields)} Its columns: "
-                f"{shown(fields)}. Correct the name in {description.path}."
+                f"{list_names(fields)}. Correct the name in {description.path}."
             )
         elif counts[name] > 1:
             problems.add(

@@ -13,12 +13,12 @@ from pathlib import Path
 from typing import IO, Any
 from xml.etree import ElementTree
 
-from privcurve.datasets.cells import as_read, text_of
 from privcurve.datasets.errors import DatasetError, Problems
-from privcurve.datasets.fetch import RawFile
-from privcurve.datasets.readers.delimited import Record, tables
-from privcurve.datasets.readers.files import check_archive
-from privcurve.datasets.readers.table import (
+from privcurve.datasets.reading.cells import as_read, text_of
+from privcurve.datasets.reading.delimited import Record, tables
+from privcurve.datasets.reading.downloads import RawFile
+from privcurve.datasets.reading.files import check_archive
+from privcurve.datasets.reading.table import (
     Described,
     RawTable,
     check_order,
@@ -49,9 +49,9 @@ def read(
 ) -> Iterator[RawTable]:
     """Read one sheet, a piece at a time.
 
-    Cells become texts, each by itself: :func:`privcurve.datasets.cells.text_of`; an empty cell, and
-    one of an error (#N/A), the empty text. Records whose value is not in their cell are told of:
-    merged cells and formulas that were never computed.
+    Cells become texts, each by itself (:func:`text_of`); an empty cell, and one of an error (#N/A),
+    the empty text. Records whose value is not in their cell are told of: merged cells and formulas
+    that were never computed.
     """
     sheet, cells = _cells(description, file)
     source = str(file.path)

@@ -14,12 +14,11 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-from privcurve.datasets.build import LABEL
-from privcurve.datasets.description import Description
+from privcurve.datasets.description import LABEL, Description
 from privcurve.datasets.errors import DatasetError, Problems
-from privcurve.datasets.fetch import RawFile
-from privcurve.datasets.readers.files import opened
-from privcurve.datasets.readers.table import RawTable, at_once
+from privcurve.datasets.reading.downloads import RawFile
+from privcurve.datasets.reading.files import open_raw
+from privcurve.datasets.reading.table import RawTable, at_once
 
 _BYTES = 0x08  # the code of unsigned bytes, the one type that images and their labels have
 
@@ -32,8 +31,8 @@ def read(
     if file.labels is None:
         raise ValueError("an idx file of images needs a file of labels")
     with ExitStack() as stack:
-        images = stack.enter_context(opened(file.path))
-        labels = stack.enter_context(opened(file.labels))
+        images = stack.enter_context(open_raw(file.path))
+        labels = stack.enter_context(open_raw(file.labels))
         count, *shape = _shape(images)
         with _labels(file.labels):
             n_labels, *more = _shape(labels)

@@ -10,12 +10,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from privcurve.datasets.build import LABEL
-from privcurve.datasets.description import Description
+from privcurve.datasets.description import LABEL, Description
 from privcurve.datasets.errors import Problems
-from privcurve.datasets.fetch import RawFile
-from privcurve.datasets.readers.files import lines, with_words
-from privcurve.datasets.readers.table import RawTable, in_chunks
+from privcurve.datasets.reading.downloads import RawFile
+from privcurve.datasets.reading.files import lines, with_words
+from privcurve.datasets.reading.table import RawTable, in_chunks
 from privcurve.numerals import number
 
 _FIRST = re.compile(r"\s0+:")

@@ -14,8 +14,8 @@ from typing import Any
 
 from privcurve.datasets.description import DELIMITED, EXCEL, PARQUET, Parser
 from privcurve.datasets.errors import DatasetError
-from privcurve.datasets.readers.delimited import SEPARATORS, Record, records_of
-from privcurve.datasets.readers.files import lines, opened
+from privcurve.datasets.reading.delimited import SEPARATORS, Record, records_of
+from privcurve.datasets.reading.files import lines, open_raw
 
 ENCODINGS = (Parser(DELIMITED).encoding, "cp1252", "latin-1")
 
@@ -55,16 +55,16 @@ def sniff(path: Path, header: bool = True, sheet: str = "") -> Format:
         is_excel = path.suffix.lower() in (".xlsx", ".xls")
         if sheet and not is_excel:
             raise DatasetError(f"{path} is not an Excel file, and has no sheets: leave out --sheet")
-        with opened(path) as stream:
+        with open_raw(path) as stream:
             start = stream.read(8)
         if start[:4] == b"PAR1":
             return _parquet(path)
         if is_excel:
-            from privcurve.datasets.readers.excel import first_row
+            from privcurve.datasets.reading.excel import first_row
 
             first, sheets = first_row(path, sheet)
             parser = {"kind": EXCEL, **({"sheet": sheet} if sheet else {})}
-            return replace(_named(path, parser, first, header), sheets=sheets)
+            return replace(_name_fields(path, parser, first, header), sheets=sheets)
         for bytes_, what in _PACKED.items():
             if start.startswith(bytes_):
                 raise DatasetError(f"{path} is {what}: unpack it (only .gz is read as it is)")
@@ -77,13 +77,13 @@ def sniff(path: Path, header: bool = True, sheet: str = "") -> Format:
         parser["separator"] = separator
     if encoding != ENCODINGS[0]:
         parser["encoding"] = encoding
-    return _named(path, parser, first, header)
+    return _name_fields(path, parser, first, header)
 
 
 def _parquet(path: Path) -> Format:
     from pyarrow.types import is_nested
 
-    from privcurve.datasets.readers.parquet import schema_of
+    from privcurve.datasets.reading.parquet import schema_of
 
     schema = schema_of(path)
     twice = [name for name, count in Counter(schema.names).items() if count > 1]
@@ -102,7 +102,7 @@ def _encoding(path: Path) -> str:
     """Return the first encoding that the whole file can be read in."""
     import codecs
 
-    with opened(path) as stream:
+    with open_raw(path) as stream:
         start = stream.read(4)
     if start in (codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE):
         raise DatasetError(f"{path} is written in UTF-32: save it as UTF-8")
@@ -111,7 +111,7 @@ def _encoding(path: Path) -> str:
     for encoding in ENCODINGS:
         decoder = codecs.getincrementaldecoder(encoding)()
         try:
-            with opened(path) as stream:
+            with open_raw(path) as stream:
                 while piece := stream.read(_PIECE):
                     if b"\0" in piece:
                         raise DatasetError(
@@ -126,9 +126,9 @@ def _encoding(path: Path) -> str:
     raise AssertionError("every byte is a character of latin-1")
 
 
-def plain_text(path: Path) -> bool:
+def is_plain_text(path: Path) -> bool:
     """Return whether a file is the same in each of the encodings: ASCII, or no file of text."""
-    with opened(path) as stream:
+    with open_raw(path) as stream:
         return all(piece.isascii() for piece in iter(lambda: stream.read(_PIECE), b""))
 
 
@@ -172,7 +172,7 @@ def _separator(path: Path, encoding: str) -> tuple[str, Record]:
     return choice
 
 
-def _named(path: Path, parser: dict[str, Any], head: Record, header: bool) -> Format:
+def _name_fields(path: Path, parser: dict[str, Any], head: Record, header: bool) -> Format:
     """Name the fields: by the first line that is not blank, if each has another name there."""
     number, first = head
     if not header:
@@ -181,11 +181,11 @@ def _named(path: Path, parser: dict[str, Any], head: Record, header: bool) -> Fo
     names = tuple(name.strip() for name in first)
     if len(set(names)) == len(names) and all(names):
         return Format({**parser, "header": True}, names, names)
-    fields = tuple(_distinct(names))
+    fields = tuple(_make_distinct(names))
     return Format({**parser, "skip_rows": number, "fields": list(fields)}, fields, names)
 
 
-def _distinct(names: Sequence[str]) -> Iterator[str]:
+def _make_distinct(names: Sequence[str]) -> Iterator[str]:
     taken: set[str] = set(names)
     seen: set[str] = set()
     for k, name in enumerate(names, start=1):

@@ -1,4 +1,4 @@
-"""Datasets that need no download: embedded in scikit-learn, or generated."""
+"""Datasets that need no download: embed in scikit-learn, or generate."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ import numpy as np
 
 from privcurve.datasets.description import SKLEARN, TRAIN, Description
 from privcurve.datasets.errors import DatasetError
-from privcurve.datasets.readers.table import RawTable
+from privcurve.datasets.reading.table import RawTable
 
 
-def made(description: Description) -> RawTable:
+def make(description: Description) -> RawTable:
     """Return a dataset that has no files."""
-    return embedded(description) if description.parser.kind == SKLEARN else generated(description)
+    return embed(description) if description.parser.kind == SKLEARN else generate(description)
 
 
-def embedded(description: Description) -> RawTable:
+def embed(description: Description) -> RawTable:
     """Read a dataset that ships inside scikit-learn.
 
     Columns bear scikit-learn's feature names, labels its target names.
@@ -32,7 +32,7 @@ def embedded(description: Description) -> RawTable:
     return RawTable(source, columns, range(1, len(bunch.target) + 1), "record")
 
 
-def generated(description: Description) -> RawTable:
+def generate(description: Description) -> RawTable:
     """Generate a dataset from its seed."""
     generators = {"toy_line": toy_line}
     loader = description.parser.loader

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from privcurve.datasets.drafts.columns import Proposal
-from privcurve.datasets.drafts.label import Classes
-from privcurve.datasets.drafts.sniff import Format
+from privcurve.datasets.describing.columns import Proposal
+from privcurve.datasets.describing.label import Classes
+from privcurve.datasets.reading import Format
 from privcurve.datasets.variants import as_pattern
 
 # Words that YAML reads as they are meant.
@@ -72,7 +72,7 @@ class Draft:
     @cached_property
     def entries(self) -> dict[str, Proposal]:
         """The columns that are used, those that are alike by one pattern."""
-        return dict(_alike({key: column for key, column in self.columns.items() if column.kind}))
+        return dict(_merge({key: column for key, column in self.columns.items() if column.kind}))
 
     @property
     def blanks(self) -> int:
@@ -158,7 +158,7 @@ class Draft:
             yield line
 
 
-def _alike(columns: Mapping[str, Proposal]) -> Iterator[tuple[str, Proposal]]:
+def _merge(columns: Mapping[str, Proposal]) -> Iterator[tuple[str, Proposal]]:
     """Describe columns at once that differ in a number alone: x2, x3 and x4 by ``x{2..4}``.
 
     Numbers have to be of one magnitude: of others one bound would leave some in one bin. Which

@@ -1,8 +1,7 @@
-"""Records without labels, as frames hold them: coded as those that a model was trained on."""
+"""Frames as readers give files: named columns of Arrow arrays or single values, in pieces."""
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from datetime import date
@@ -10,17 +9,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from privcurve.coding import Codes, code_type
-from privcurve.datasets.cells import ABSENT, NoColumnError, as_read, refusals, text_of
 from privcurve.datasets.columns import Column
-from privcurve.datasets.counts import warnings_of
-from privcurve.datasets.encode import Coder
-from privcurve.datasets.errors import DatasetError, Problems
-from privcurve.datasets.readers.table import DECIDED, RawTable, at_once, lacking
-from privcurve.schema import nearest
+from privcurve.datasets.errors import DatasetError
+from privcurve.datasets.reading.cells import (
+    ABSENT,
+    NoColumnError,
+    as_read,
+    conversion_errors,
+    text_of,
+)
+from privcurve.datasets.reading.table import RawTable, at_once, lacking
 
 if TYPE_CHECKING:
-    from privcurve.datasets.description import Description
     from privcurve.datasets.domain import Domain
 
 FRAME = "the frame"
@@ -31,75 +31,25 @@ _ALIKE = [{str}, {int}, {float}, {bool}, {bytes}, {date}, {str, float}, {int, fl
 _SCALARS = (np.integer, np.float32, np.float64, np.bool_, np.str_)
 
 
-def encode_frame(domain: Domain, frame: Any) -> Codes:
-    """Code records without labels, as the rows that a model was trained on.
+def frame_tables(domain: Domain, frame: Any) -> tuple[int, Iterator[RawTable]]:
+    """Return how many rows a frame has, and the columns of a domain in it, a piece at a time.
 
-    Parameters
-    ----------
-    domain : Domain
-    frame : DataFrame, mapping of columns, array or RawTable
-        Columns by name, in any order; others are left out. An array has all columns, in the
-        order of the domain.
-
-    Returns
-    -------
-    ndarray of shape (n_rows, n_columns), uint8 or uint16
-        What is beyond the bounds is clipped; missing values and unknown categories go where
-        the domain says.
-
-    Raises
-    ------
-    DatasetError
-        If a column is not there, or values have no code: naming up to twenty of them.
-
-    Warns
-    -----
-    UserWarning
-        If nearly all values of a column lie outside its bounds, or are ``other``.
+    `frame` is a DataFrame, an Arrow table, a mapping of columns, or an array in the order of the
+    domain. Raises DatasetError if a column is not there.
     """
-    problems = Problems(FRAME, is_file=True)
-    coder = Coder(domain, DECIDED, problems)
-    if isinstance(frame, RawTable):
-        codes = coder.columns(frame)
-        problems.check()
-        return codes
     columns = _columns(domain, frame)
     n_rows = len(columns[domain.names[0]])
-    codes = np.empty((n_rows, len(domain.columns)), dtype=code_type(domain.n_bins))
-    start = 0
-    for table in _tables(domain, columns, n_rows):
-        stop = start + len(table.lines)
-        codes[start:stop] = coder.columns(table)
-        if problems.full:
-            break
-        start = stop
-    problems.check()
-    for warning in warnings_of(coder.counts):
-        warnings.warn(warning, stacklevel=3)
-    return codes
+    return n_rows, _tables(domain, columns, n_rows)
 
 
-def persons_of(description: Description, frame: Any) -> list[str]:
-    """Return the name of the person of each row, by the unit of a description.
-
-    Raises DatasetError if the frame has no such column, or names nobody in some rows.
-    """
-    assert description.unit is not None
-    name = description.unit.column
+def frame_column(domain: Domain, frame: Any, name: str) -> tuple[Any, list[str]]:
+    """Return the texts of a column of a frame, None where it has none such, and all its names."""
     has_names = isinstance(frame, Mapping) or hasattr(frame, "columns")
     keys = list(frame if isinstance(frame, Mapping) else _names(frame)) if has_names else []
     key_of = dict(zip(map(str, keys), keys, strict=True))
     if name not in key_of:
-        raise DatasetError(
-            f"{FRAME} has no column {name!r}, by which the schema tells persons apart (unit)"
-            f"{nearest(name, key_of)}"
-        )
-    problems = Problems(FRAME, is_file=True)
-    cells = as_read(_column(name, frame[key_of[name]]), description.domain, None)
-    table = RawTable(FRAME, {name: cells}, range(len(cells)), "row")
-    persons = Coder(description.domain, DECIDED, problems).persons(description, table)
-    problems.check()
-    return persons
+        return None, list(key_of)
+    return as_read(_column(name, frame[key_of[name]]), domain, None), list(key_of)
 
 
 def arrow_table(frame: Any) -> Any:
@@ -187,7 +137,7 @@ def _column(name: str, values: Any) -> Any:
         else:
             native = _native(values) if isinstance(values, np.ndarray) else values
             array = pyarrow.array(native, from_pandas=True)
-    except refusals():
+    except conversion_errors():
         return _values(values)
     return array.combine_chunks() if isinstance(array, pyarrow.ChunkedArray) else array
 
@@ -213,7 +163,7 @@ def _values(values: Any) -> Any:
     # What Arrow would make of 1 and "a", or of a day and a time, is not what it makes of each.
     kinds = {kind for kind in set(map(type, cells)) if kind.__name__ not in ABSENT}
     if kinds in _ALIKE or (len(kinds) == 1 and all(issubclass(kind, _SCALARS) for kind in kinds)):
-        with suppress(*refusals()):
+        with suppress(*conversion_errors()):
             return pyarrow.array(cells, from_pandas=True)
     return cells
 

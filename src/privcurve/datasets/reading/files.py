@@ -34,7 +34,7 @@ MOST_UNPACKED = 1 << 30
 MOST_TIMES = 100
 
 
-def opened(path: Path) -> BinaryIO:
+def open_raw(path: Path) -> BinaryIO:
     """Open a file for its bytes; ``.gz`` and ``.Z`` (Unix `compress`) are unpacked.
 
     What gzip has packed is unpacked under any name: no text begins so. Bytes that are damaged, or
@@ -48,10 +48,10 @@ def opened(path: Path) -> BinaryIO:
         pieces = iter(lambda: stream.read(_UNPACKED_AT_ONCE), b"")
     else:
         return file
-    return joined(_bounded(pieces, path.stat().st_size), file)
+    return join_pieces(_bounded(pieces, path.stat().st_size), file)
 
 
-def joined(pieces: Iterator[bytes], source: BinaryIO | None = None) -> BinaryIO:
+def join_pieces(pieces: Iterator[bytes], source: BinaryIO | None = None) -> BinaryIO:
     """Return a file of pieces that come one after another; `source` is closed with it."""
     return cast(BinaryIO, io.BufferedReader(_Pieces(pieces, source), _UNPACKED_AT_ONCE))
 
@@ -88,7 +88,7 @@ def _check(held: int, packed: int) -> None:
 
 def lines(path: Path, parser: Parser) -> Generator[Line, None, None]:
     """Yield (line number from 1, text) of all lines below those that the parser skips."""
-    for number, line in lines_of(opened(path), parser.encoding):
+    for number, line in lines_of(open_raw(path), parser.encoding):
         if number > parser.skip_rows:
             yield number, line
 
@@ -126,7 +126,7 @@ def pieces_of(file: BinaryIO, encoding: str) -> Iterator[bytes]:
             yield b"".join(rest)
 
 
-def peeked(
+def peek(
     pieces: Iterator[bytes], look: Callable[[Iterator[bytes]], Seen]
 ) -> tuple[Seen, Iterator[bytes]]:
     """Return what a look at the first pieces finds, and all pieces."""

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from privcurve.datasets.cells import NoColumnError, as_read
 from privcurve.datasets.errors import DatasetError, Problems
-from privcurve.datasets.fetch import RawFile
-from privcurve.datasets.readers.table import (
+from privcurve.datasets.reading.cells import NoColumnError, as_read
+from privcurve.datasets.reading.downloads import RawFile
+from privcurve.datasets.reading.table import (
     Described,
     RawTable,
     at_once,
@@ -36,7 +36,7 @@ def read(
     """Read one file, a piece at a time.
 
     Columns become what the same records in a file of text would be:
-    :func:`privcurve.datasets.cells.as_read`.
+    :func:`privcurve.datasets.reading.cells.as_read`.
     """
     import pyarrow
     from pyarrow import parquet

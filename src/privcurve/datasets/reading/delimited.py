@@ -2,7 +2,7 @@
 
 There are two roads. The exact one divides lines into fields one by one, and can name the line of
 each record. Arrow reads a piece of a file at once, a dozen times as fast. It is asked only for
-pieces in which it reads what the exact road does: :func:`_together` says which.
+pieces in which it reads what the exact road does: :func:`_by_arrow` says which.
 """
 
 from __future__ import annotations
@@ -16,20 +16,20 @@ from itertools import chain, islice
 from typing import TYPE_CHECKING, Any
 
 from privcurve.datasets.errors import Problems
-from privcurve.datasets.fetch import RawFile
-from privcurve.datasets.readers.files import (
+from privcurve.datasets.reading.downloads import RawFile
+from privcurve.datasets.reading.files import (
     Line,
     ends_in_bytes,
-    joined,
+    join_pieces,
     lines,
     lines_of,
-    opened,
-    peeked,
+    open_raw,
+    peek,
     pieces_of,
     says_something,
     with_words,
 )
-from privcurve.datasets.readers.table import (
+from privcurve.datasets.reading.table import (
     Described,
     RawTable,
     at_once,
@@ -62,7 +62,7 @@ def read(
         from_there.close()
         if above == parser.skip_rows:
             check_order(description, str(file.path), names, "line")
-    stream = opened(file.path)
+    stream = open_raw(file.path)
     pieces = pieces_of(stream, parser.encoding)
     # What is packed does not say how much it holds.
     size = file.path.stat().st_size if isinstance(stream, BufferedReader) else 0
@@ -89,14 +89,14 @@ def read_pieces(
         start, encoding = start.removeprefix(codecs.BOM_UTF8), "utf-8"
 
     def records_in(pieces: Iterator[bytes]) -> Iterator[Record]:
-        numbered = islice(lines_of(joined(pieces), encoding), parser.skip_rows, None)
+        numbered = islice(lines_of(join_pieces(pieces), encoding), parser.skip_rows, None)
         return records_of(numbered, parser.separator, parser.comment)
 
     pieces = chain([start], pieces)
     n_above = parser.skip_rows
     fields: Sequence[str] = parser.fields
     if parser.header:
-        header, pieces = peeked(pieces, lambda some: next(records_in(some), (0, [])))
+        header, pieces = peek(pieces, lambda some: next(records_in(some), (0, [])))
         n_above, fields = header[0], [field.strip() for field in header[1]]
     place = positions(description, source, fields, problems)
     ends_are_plain = (
@@ -115,14 +115,14 @@ def read_pieces(
     for piece in pieces:
         n_bytes += len(piece)
         share = min(1.0, n_bytes / size) if size else None
-        table = _together(piece, len(fields), place, parser, encoding) if ends_are_plain else None
+        table = _by_arrow(piece, len(fields), place, parser, encoding) if ends_are_plain else None
         if table is not None:
             parts = _in_batches(table, source, n_lines + 1)
         else:
             # A quote may be closed in a later piece.
             is_open = not ends_are_plain or b'"' in piece or _has_other_ends(piece)
             share = None if is_open else share
-            rest = joined(chain([piece], pieces if is_open else ()))
+            rest = join_pieces(chain([piece], pieces if is_open else ()))
             numbered = islice(lines_of(rest, encoding, n_lines + 1), n_skipped, None)
             records = records_of(numbered, parser.separator, parser.comment)
             parts = tables(description, source, records, len(fields), place, problems, left)
@@ -135,7 +135,7 @@ def read_pieces(
         n_lines += piece.count(b"\n")
 
 
-def _together(
+def _by_arrow(
     piece: bytes, width: int, place: Mapping[str, int], parser: Parser, encoding: str
 ) -> Table | None:
     """Read a piece by Arrow, a line a record; None where the exact road might read something else.

@@ -8,18 +8,24 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from privcurve.datasets import catalogue, readers
+from privcurve.datasets import catalogue, reading
+from privcurve.datasets.describing.columns import Proposal, propose
+from privcurve.datasets.describing.header import check_names
+from privcurve.datasets.describing.label import LabelChoice, classes
+from privcurve.datasets.describing.profile import OTHER, Profile, blank
+from privcurve.datasets.describing.text import Draft
 from privcurve.datasets.description import DELIMITED, Description, LabelSpec, Parser
 from privcurve.datasets.domain import CATEGORICAL, Column, Domain, Label
-from privcurve.datasets.drafts.columns import Proposal, propose
-from privcurve.datasets.drafts.header import check_names
-from privcurve.datasets.drafts.label import LabelChoice, classes
-from privcurve.datasets.drafts.profile import OTHER, Profile, blank
-from privcurve.datasets.drafts.sniff import ENCODINGS, Format, plain_text, sniff
-from privcurve.datasets.drafts.text import Draft
 from privcurve.datasets.errors import DatasetError, Problems
-from privcurve.datasets.fetch import RawFile
-from privcurve.datasets.readers.table import RawTable, shown
+from privcurve.datasets.reading import (
+    ENCODINGS,
+    Format,
+    RawFile,
+    RawTable,
+    is_plain_text,
+    list_names,
+    sniff,
+)
 from privcurve.schema import nearest
 
 
@@ -71,7 +77,7 @@ def draft(
     if label.column not in how.fields:
         raise DatasetError(
             f"{path} has no column {label.column!r}{nearest(label.column, how.fields)} Its "
-            f"columns: {shown(how.fields)}."
+            f"columns: {list_names(how.fields)}."
         )
     if len(how.fields) < 2:
         raise DatasetError(f"{path} has no column beside the label {label.column!r}")
@@ -79,7 +85,9 @@ def draft(
     try:
         sides = classes(label, seen, public)
     except DatasetError as error:
-        unread = f" Of {path} {problems.lost:,} lines can't be read: {' '.join(problems.told[:1])}"
+        unread = (
+            f" Of {path} {problems.lost:,} lines can't be read: {' '.join(problems.messages[:1])}"
+        )
         raise DatasetError(f"{error}{unread * bool(problems.lost)}") from None
     marks = _marks(how, profiles)
     columns = proposals(how, profiles, public)
@@ -103,7 +111,7 @@ def draft(
         classes=sides,
         public=public,
         n_read=seen.n,
-        faults=problems.told,
+        faults=problems.messages,
     )
 
 
@@ -167,7 +175,7 @@ def read(
     profiles = blank(how.fields)
     description = _anything(path, how)
     try:
-        for table in readers.read(description, RawFile(path), problems):
+        for table in reading.read(description, RawFile(path), problems):
             for name, profile in profiles.items():
                 profile.add(table.columns[name])
             if watch is not None:
@@ -194,7 +202,7 @@ def _size(path: Path, header: bool, like_path: Path, like: Format, problems: Pro
     keys: dict[str, Any] = {"kind": DELIMITED, "separator": ","} | (
         {"skip_rows": 0} if by_place else {}
     )
-    if not plain_text(path):
+    if not is_plain_text(path):
         keys["encoding"] = ENCODINGS[0]
     for key, plain in keys.items():
         ways = [each.parser.get(key, plain) for each in (how, like)]

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from privcurve.coding import MOST_CLASSES
-from privcurve.datasets.drafts.columns import PAIRS, word
-from privcurve.datasets.drafts.profile import Profile
+from privcurve.datasets.coding import amount_of
+from privcurve.datasets.describing.columns import PAIRS, word
+from privcurve.datasets.describing.profile import Profile
 from privcurve.datasets.errors import DatasetError
-from privcurve.datasets.numbers import amount_of
 from privcurve.schema import nearest
 
 # From so many numbers on a label is an amount rather than a class.
@@ -39,14 +39,14 @@ class LabelChoice:
     classes: Sequence[str] = ()
 
     @property
-    def named(self) -> list[str]:
+    def values(self) -> list[str]:
         """All values that are named."""
         return [*self.positive, *self.negative, *self.classes]
 
 
 def classes(choice: LabelChoice, profile: Profile, public: bool) -> Classes:
     """Find the classes of a label, or refuse it and say what exists instead."""
-    named = choice.named
+    named = choice.values
     _refuse_named(choice)
     # A word for no value may be a class of its own, if it is named.
     absent = {text: n for text, n in profile.missing.items() if text not in named}
@@ -56,14 +56,14 @@ def classes(choice: LabelChoice, profile: Profile, public: bool) -> Classes:
         if value not in counts and not profile.more:
             raise DatasetError(
                 f"no record has the label {value!r}{nearest(value, counts)} "
-                f"{choice.column!r} holds {_listed(counts)}"
+                f"{choice.column!r} holds {_shares(counts)}"
             )
     _refuse_others(choice, profile, counts, [text for text in absent if text])
-    seen, n_missing = _listed(counts), sum(absent.values())
+    seen, n_missing = _shares(counts), sum(absent.values())
     if choice.classes:
         return Classes({"classes": list(choice.classes)}, seen, n_missing)
     if not named and len({value.casefold() for value in counts}) > 2:
-        return Classes({"classes": _spelt(counts) if public else None}, seen, n_missing)
+        return Classes({"classes": _in_order(counts) if public else None}, seen, n_missing)
     positive, negative = (list(values) or None for values in (choice.positive, choice.negative))
     if not (positive and negative):
         convention = _by_convention(counts, positive, negative)
@@ -105,11 +105,11 @@ def _refuse_others(
             f"column that is to be predicted{words if absent else ''}"
         )
     all_named = choice.classes or (choice.positive and choice.negative)
-    unnamed = set(counts) - set(choice.named)
+    unnamed = set(counts) - set(choice.values)
     if not (unnamed or all_named):
         side, other = ("positive", "negative") if choice.positive else ("negative", "positive")
         raise DatasetError(
-            f"all values of the label {choice.column!r} are named as {side}: {_listed(counts)}. "
+            f"all values of the label {choice.column!r} are named as {side}: {_shares(counts)}. "
             f"Leave out those that are {other}"
         )
     if all_named and not unnamed:
@@ -119,7 +119,7 @@ def _refuse_others(
     if all_named and not profile.more and len(unnamed) < _SHOWN:
         raise DatasetError(
             f"the label {choice.column!r} has values that are not named: "
-            f"{_listed({value: counts[value] for value in unnamed})}. Name all, or leave "
+            f"{_shares({value: counts[value] for value in unnamed})}. Name all, or leave "
             "their records out of the file"
         )
     if profile.nearly_all(profile.points) and (profile.more or n_classes > _AMOUNTS):
@@ -129,11 +129,11 @@ def _refuse_others(
             "file, such as whether the amount is above a threshold that you set from public "
             "knowledge, name it by --label, and leave the amount out"
         )
-    if not (choice.named or profile.more or n_classes > MOST_CLASSES):
+    if not (choice.values or profile.more or n_classes > MOST_CLASSES):
         return
     raise DatasetError(
         f"the label {choice.column!r} has {n_classes:,}{'+' if profile.more else ''} values "
-        f"({_listed(counts)}). Name none of them, and each is a class (of {MOST_CLASSES} at most); "
+        f"({_shares(counts)}). Name none of them, and each is a class (of {MOST_CLASSES} at most); "
         "or all, some against the others: --positive A --negative B C …"
     )
 
@@ -169,7 +169,7 @@ def _sides(
     return (ones, others) if positive else (others, ones)
 
 
-def _spelt(counts: dict[str, int]) -> list[str] | dict[str, str]:
+def _in_order(counts: dict[str, int]) -> list[str] | dict[str, str]:
     """Return all values in order, numbers by their size; with their classes if spellings differ."""
     values = sorted(counts, key=lambda value: (amount_of(value, ".") or 0.0, value.swapcase()))
     first: dict[str, str] = {}
@@ -177,7 +177,7 @@ def _spelt(counts: dict[str, int]) -> list[str] | dict[str, str]:
     return values if len(first) == len(values) else titles
 
 
-def _listed(counts: dict[str, int]) -> str:
+def _shares(counts: dict[str, int]) -> str:
     total = max(sum(counts.values()), 1)
     most = sorted(counts.items(), key=lambda pair: -pair[1])[:_SHOWN]
     shown = ", ".join(f"{value!r} ({count / total:.1%})" for value, count in most)

@@ -1,0 +1,134 @@
+"""Texts as codes: listed categories, groups by patterns, and markers of missing values."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from privcurve.datasets.coding.numbers import Markers, amount_of
+from privcurve.datasets.columns import MISSING, OTHER, Column
+
+if TYPE_CHECKING:
+    from privcurve.datasets.domain import Domain
+
+# A column may hold as many texts as it has records: only so many are remembered.
+MOST_REMEMBERED = 100_000
+
+_LEADING_ZERO = re.compile(r"[+-]?0\d")
+
+
+class TextCodes(dict[str, int]):
+    """The code of each text of a categorical column; −1 where it has none.
+
+    Blanks at the ends of a text do not count. A missing value that is a number is meant in whatever
+    way it is written.
+    """
+
+    def __init__(self, domain: Domain, column: Column) -> None:
+        missing, decimal = domain.missing, domain.decimal
+        self._patterns: list[tuple[re.Pattern[str], int]] = []
+        self._decimal = decimal
+        self._amounts: frozenset[float] = frozenset()
+        self._missing = self._fallback = -1
+        code_of: dict[str, int]
+        if column.patterns:
+            codes = {title: k for k, title in enumerate(column.titles)}
+            self._patterns = [(_regular(text), codes[title]) for text, title in column.categories]
+            self._fallback = codes[OTHER]
+            code_of = {"": codes[MISSING]}
+        else:
+            codes = dict(column.codes)
+            code_of = dict(codes)
+            if domain.unknown == OTHER:
+                self._fallback = codes.get(OTHER, -1)
+        if MISSING in codes:
+            self._missing = codes[MISSING]
+            # A text that is listed is one, whatever it means elsewhere.
+            listed = [text for text, title in column.categories if title != MISSING]
+            words = {text.casefold() if column.patterns else text for text in listed}
+            # Nothing at all is no other text; where these are refused, someone is to decide on it.
+            empty = [""] if self._fallback >= 0 else []
+            for marker in (*missing, *empty):
+                word = marker.casefold() if column.patterns else marker
+                if not words & {word, without_point(word, decimal)}:
+                    code_of.setdefault(marker, self._missing)
+            plain = [text for text in listed if not _LEADING_ZERO.match(text)]
+            self._amounts = Markers(missing, decimal).amounts - Markers(plain, decimal).amounts
+        super().__init__(code_of)
+        self._listed = len(self)
+
+    def of(self, texts: Sequence[str | None]) -> list[int]:
+        """Return the codes of some texts, and of None for no value."""
+        of_none = self._fallback if self._missing < 0 else self._missing
+        return [of_none if text is None else self[text] for text in texts]
+
+    def __missing__(self, text: str) -> int:
+        """Find the code of a text that was not met before; blanks at its ends do not count."""
+        plain = text.strip()
+        code = self._code(text) if plain == text else self[plain]
+        if len(self) < self._listed + MOST_REMEMBERED:
+            self[text] = code
+        return code
+
+    def _code(self, text: str) -> int:
+        # A code such as 0150 is no number.
+        is_number = self._amounts and not _LEADING_ZERO.match(text)
+        if is_number and amount_of(text, self._decimal) in self._amounts:
+            return self._missing
+        if self._patterns:
+            return self._fitting(text)
+        return self.get(without_point(text, self._decimal), self._fallback)
+
+    def _fitting(self, text: str) -> int:
+        """Return the code of the first pattern that fits a text, or the whole number that it is."""
+        number = without_point(text, self._decimal)
+        for pattern, code in self._patterns:
+            if pattern.fullmatch(text) or pattern.fullmatch(number):
+                return code
+        return self._fallback
+
+
+def _regular(pattern: str) -> re.Pattern[str]:
+    """Write a pattern as a regular expression: ``*`` is any text, and case does not count."""
+    parts = (re.escape(part) for part in pattern.split("*"))
+    return re.compile(".*".join(parts), re.IGNORECASE | re.DOTALL)
+
+
+def pattern_faults(column: Column) -> list[str]:
+    """Name patterns of a column of groups that no text is left for: the first that fits counts."""
+    own = ((OTHER, OTHER), (MISSING, MISSING))
+    pairs = [pair for pair in column.categories if pair not in own]
+    faults = []
+    for place, (pattern, title) in enumerate(pairs):
+        if not pattern:
+            faults.append(
+                f"groups of {column.name!r}: an empty pattern fits nothing: what is not there is "
+                f"in the group {MISSING!r}; drop it"
+            )
+        # A star of the lower one is a text that only a star of the upper one fits.
+        above = [one for one, of in pairs[:place] if of != title and fits(one, pattern)]
+        if above:
+            faults.append(
+                f"groups of {column.name!r}: whatever fits {pattern!r} fits {above[0]!r}, which "
+                "stands above it; drop one, or put it above"
+            )
+    return faults
+
+
+def fits(pattern: str, text: str) -> bool:
+    """Return whether a text fits a pattern of a group."""
+    return bool(_regular(pattern).fullmatch(text))
+
+
+def without_point(text: str, decimal: str = ".") -> str:
+    """Write a whole number without its point: ``3.0`` is the code 3 in a column with gaps.
+
+    Where a comma stands for the point, ``3,0`` is 3, too, but not ``3.000``: that is a thousand.
+    """
+    for mark in dict.fromkeys((decimal, ".")):
+        head, point, tail = text.partition(mark)
+        in_thousands = mark != decimal and tail and len(tail) % 3 == 0
+        if point and not tail.strip("0") and not in_thousands and head.lstrip("+-").isdigit():
+            return head
+    return text

@@ -1,0 +1,144 @@
+"""Files of records without labels as codes, a piece at a time: what a model is asked about."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+from numpy.typing import NDArray
+
+from privcurve.coding import Codes
+from privcurve.datasets.coding.coder import Coder
+from privcurve.datasets.coding.counts import ColumnCounts
+from privcurve.datasets.domain import Domain
+from privcurve.datasets.errors import Problems, Skipped
+from privcurve.datasets.reading import (
+    ENCODING,
+    RawTable,
+    Unlabelled,
+    open_unlabelled,
+    text_of,
+    texts_of,
+)
+
+
+@dataclass(frozen=True)
+class Part:
+    """Some records of a file, after another."""
+
+    codes: Codes  # (n_answered, n_columns): of the records that can be answered
+    answered: NDArray[np.bool_]  # (n_records,): which records these are; all, where none is skipped
+    # Texts of each column that is copied, of all records; empty where a record has other fields.
+    copied: list[list[str]]
+    skipped: list[tuple[int, list[str]]]  # lines of the other records, each with what is wrong
+
+
+@dataclass(frozen=True)
+class NewRecords:
+    """A file that is being read."""
+
+    ignored: tuple[str, ...]  # its columns that the domain does not have
+    # Some records after another; it raises `DatasetError` where a value has no code and is not
+    # skipped.
+    parts: Iterator[Part]
+    counts: Sequence[ColumnCounts]  # of the records that were read so far, by column
+
+
+def read_codes(
+    domain: Domain,
+    path: Path,
+    *,
+    separator: str | None = None,
+    encoding: str = ENCODING,
+    sheet: str = "",
+    copied: Sequence[str] = (),
+    skip: bool = False,
+    stdin: BinaryIO | None = None,
+    watch: Callable[[RawTable], None] | None = None,
+) -> NewRecords:
+    """Read and code a file of records without labels.
+
+    Parameters
+    ----------
+    domain : Domain
+    path : Path
+        CSV and its like with names of columns in the first line, in any order (``.gz`` too); a
+        Parquet file (``.parquet``); a sheet of an Excel file; or ``-``: CSV of `stdin`.
+        Columns of other names are left out.
+    separator : str, optional
+        By default comma, semicolon, tab, ``|`` or blanks, whichever makes the names of columns.
+    encoding : str
+    sheet : str
+        Of an Excel file, by default the first.
+    copied : sequence of str
+        Columns whose texts are wanted too.
+    skip : bool
+        Whether records that have no code are skipped; otherwise they are an error.
+    stdin : binary file, optional
+    watch : callable, optional
+        Is given all records as they are read.
+
+    Returns
+    -------
+    NewRecords
+
+    Raises
+    ------
+    DatasetError
+        If it can't be read, or lacks columns: all in one message.
+    """
+    file = open_unlabelled(
+        domain,
+        path,
+        separator=separator,
+        encoding=encoding,
+        sheet=sheet,
+        copied=copied,
+        stdin=stdin,
+    )
+    described = file.described
+    skipped = Skipped(described.name, is_file=True)
+    problems = skipped if skip else Problems(described.name, is_file=True)
+    coder = Coder(domain, described.path, problems)
+
+    def parts() -> Iterator[Part]:
+        for table in file.read(problems):
+            codes = coder.columns(table)
+            problems.check()
+            yield _part(described, table, codes, skipped.rows)
+            if watch is not None:
+                watch(table)
+        problems.check()
+        if skipped.rows:
+            # Records of another width at the end of the file.
+            none = RawTable(described.name, {name: [] for name in described.copied}, range(0))
+            no_codes = np.empty((0, len(domain.columns)), np.uint8)
+            yield _part(described, none, no_codes, skipped.rows)
+
+    return NewRecords(file.ignored, parts(), coder.counts)
+
+
+def _part(described: Unlabelled, table: RawTable, codes: Codes, rows: dict[int, list[str]]) -> Part:
+    """Put records that could not be read back in their places, and take `rows` that are told."""
+    copied = [_texts(table.columns[name]) for name in described.copied]
+    if not rows:
+        return Part(codes, np.ones(len(codes), dtype=bool), copied, [])
+    lines = np.array(table.lines, dtype=np.int64)
+    refused = np.array(sorted(rows), dtype=np.int64)
+    # Those of another width are not in the table.
+    unread = refused[~np.isin(refused, lines)]
+    places = np.searchsorted(lines, unread)
+    for texts in copied:
+        texts[:] = np.insert(np.array(texts, dtype=object), places, "").tolist()
+    is_refused = np.isin(lines, refused)
+    told = [(int(line), rows.pop(int(line))) for line in refused]
+    return Part(codes[~is_refused], np.insert(~is_refused, places, False), copied, told)
+
+
+def _texts(values: Any) -> list[str]:
+    """Return the texts of a column as a file of text holds them, nothing for no value."""
+    cells = values.astype(object).tolist() if isinstance(values, np.ndarray) else texts_of(values)
+    return [text_of(cell) or "" for cell in cells]

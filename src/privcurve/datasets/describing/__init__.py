@@ -1,0 +1,36 @@
+"""Describing: drafts of descriptions, their check, and the questions that a draft leaves open.
+
+:func:`draft` says of a table what it says of itself and leaves blank what its owner has to decide,
+:func:`questions` asks for that, and :func:`check` compares a description with its file.
+"""
+
+from privcurve.datasets.describing.columns import FINE, Proposal
+from privcurve.datasets.describing.decide import (
+    CardQuestion,
+    Question,
+    card_questions,
+    questions,
+)
+from privcurve.datasets.describing.drafts import draft, look, name_of, proposals
+from privcurve.datasets.describing.label import LabelChoice
+from privcurve.datasets.describing.report import Report, Tally, check, finer
+from privcurve.datasets.describing.text import Draft
+
+__all__ = [
+    "FINE",
+    "CardQuestion",
+    "Draft",
+    "LabelChoice",
+    "Proposal",
+    "Question",
+    "Report",
+    "Tally",
+    "card_questions",
+    "check",
+    "draft",
+    "finer",
+    "look",
+    "name_of",
+    "proposals",
+    "questions",
+]

@@ -1,0 +1,85 @@
+"""Reading: from bytes to named columns of Arrow arrays, a piece of a file or a frame at a time.
+
+:func:`read` reads a file of a dataset, :func:`open_unlabelled` one that a model is asked about, and
+:func:`frame_tables` a frame; all give a :class:`RawTable` after another. :func:`sniff` finds out
+how a table is written, and :func:`fetch` where its file is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from importlib import import_module
+
+from privcurve.datasets.description import Description
+from privcurve.datasets.errors import Problems
+from privcurve.datasets.reading.cells import (
+    NoColumnError,
+    as_read,
+    clock_of_utc,
+    count_cells,
+    distinct,
+    text_of,
+    texts_of,
+)
+from privcurve.datasets.reading.downloads import RawFile, fetch, sha256_of
+from privcurve.datasets.reading.formats import ENCODINGS, Format, is_plain_text, sniff
+from privcurve.datasets.reading.frames import FRAME, arrow_table, frame_column, frame_tables
+from privcurve.datasets.reading.table import (
+    DAMAGED,
+    DECIDED,
+    RawTable,
+    Unlabelled,
+    list_names,
+    unreadable,
+)
+from privcurve.datasets.reading.unlabelled import ENCODING, open_unlabelled
+
+__all__ = [
+    "DECIDED",
+    "ENCODING",
+    "ENCODINGS",
+    "FRAME",
+    "Format",
+    "NoColumnError",
+    "RawFile",
+    "RawTable",
+    "Unlabelled",
+    "arrow_table",
+    "as_read",
+    "clock_of_utc",
+    "count_cells",
+    "distinct",
+    "fetch",
+    "frame_column",
+    "frame_tables",
+    "is_plain_text",
+    "list_names",
+    "open_unlabelled",
+    "read",
+    "sha256_of",
+    "sniff",
+    "text_of",
+    "texts_of",
+]
+
+
+def read(
+    description: Description, file: RawFile | None, problems: Problems, most: int | None = None
+) -> Iterator[RawTable]:
+    """Read one raw file, a piece at a time; None is a dataset that needs no file.
+
+    Records that can't be read are left out, and `problems` is told of them; reading ends where
+    that is full, or after `most` records. If the file as a whole can't be read, a `DatasetError`
+    names file and fix.
+    """
+    if file is None:
+        from privcurve.datasets.reading import builtin
+
+        table = builtin.make(description)
+        yield table if most is None else table.head(most)
+        return
+    reader = import_module(f"{__name__}.{description.parser.kind}")
+    try:
+        yield from reader.read(description, file, problems, most)
+    except DAMAGED as error:
+        raise unreadable(description, file.path, error) from error
