@@ -166,7 +166,7 @@ def _give_back(mapped: NDArray[Any]) -> None:
     base: Any = mapped
     while isinstance(base, np.ndarray):
         base = base.base
-    if isinstance(base, mmap.mmap):
+    if isinstance(base, mmap.mmap) and hasattr(base, "madvise"):  # not on Windows
         base.madvise(mmap.MADV_DONTNEED)
 
 

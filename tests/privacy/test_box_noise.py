@@ -10,6 +10,9 @@ from scipy.special import expit
 from privcurve.learners.linear.linear import DPLogisticRegressionClassifier
 from privcurve.privacy.mechanisms import BOX_PERTURBATION, MECHANISMS
 
+# Of each test of fit.
+FALSE_ALARM = 1e-6
+
 
 @pytest.mark.parametrize("dimension", [1, 2, 7])
 def test_largest_entry_is_gamma_and_the_rest_is_uniform(dimension):
@@ -17,14 +20,14 @@ def test_largest_entry_is_gamma_and_the_rest_is_uniform(dimension):
     scale = 3.0
     drawn = [MECHANISMS[BOX_PERTURBATION].draw(rng, dimension, scale) for _ in range(3000)]
     norms = np.abs(drawn).max(axis=1)
-    assert stats.kstest(norms, stats.gamma(dimension, scale=scale).cdf).pvalue > 0.01
+    assert stats.kstest(norms, stats.gamma(dimension, scale=scale).cdf).pvalue > FALSE_ALARM
     # On the surface of the cube all other entries are uniform.
     shares = np.sort(np.abs(drawn), axis=1)[:, :-1] / norms[:, None]
     if dimension > 1:
-        assert stats.kstest(shares.ravel(), "uniform").pvalue > 0.01
+        assert stats.kstest(shares.ravel(), "uniform").pvalue > FALSE_ALARM
     # The density of the mutant, Gamma(k) times a cube, is another one.
     wrong = rng.gamma(dimension, scale, 3000) * np.abs(rng.uniform(-1, 1, (3000, dimension))).max(1)
-    assert stats.kstest(wrong, stats.gamma(dimension, scale=scale).cdf).pvalue < 1e-6
+    assert stats.kstest(wrong, stats.gamma(dimension, scale=scale).cdf).pvalue < FALSE_ALARM
 
 
 def records(n=300):

@@ -297,6 +297,6 @@ def test_the_densities_of_the_attack_are_those_of_fits():
         seen = sum(round(model.score_ * side.n * UNITS) <= at * UNITS for model in models)
         assert binom.ppf(1e-7, n, wanted) <= seen <= binom.isf(1e-7, n, wanted)
     labels = sum(model.best_.margin_ > 0 for model in models)
-    # The better label is kept more often than one training would find it.
+    # The better label is kept more often than one training would find it. Eight standard errors.
     assert labels / n > positive - 4 / math.sqrt(n)
     assert isinstance(models[0], TunedClassifier)

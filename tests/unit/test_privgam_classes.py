@@ -98,7 +98,10 @@ def test_without_noise_values_are_those_of_the_plain_program(n_rounds):
 
 
 def test_with_noise_values_are_spread_alike():
-    """Means and deviations of 30 fits, within five of their own standard errors."""
+    """Means and deviations of 30 fits, within four of their own standard errors.
+
+    False alarm: 6·10⁻⁵ for the deviations, less for the means.
+    """
     X, y = problem(2000)
     budget = {"epsilon": 2.0, "delta": 1e-5}
     mu = gaussian_budget(*budget.values(), "replace-one").amount
