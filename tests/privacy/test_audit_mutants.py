@@ -96,12 +96,15 @@ def mutant_of(c):
 
 RARE_OUTCOMES = audited.four_constant, large_balance
 
-# One claim of each learner, calibration and method; the others take longer. Of these one of each
-# kind of pairs and setting: another calibration breaks in the same place.
-FIRST = {(c.learner, c.calibration, c.method): c for c in reversed(CLAIMS)}
-REST = {kind(c): c for c in CLAIMS if c not in FIRST.values()}
-for c in FIRST.values():
-    REST.pop(kind(c), None)
+# One claim of each learner and method, but of AIM, which takes long. The others are slow: one of
+# each learner, calibration and method, and of the rest one of each kind of pairs and setting:
+# another calibration breaks in the same place.
+EACH = {(c.learner, c.calibration, c.method): c for c in reversed(CLAIMS)}.values()
+FIRST = {(c.learner, c.method): c for c in reversed(CLAIMS) if c.learner != "aim"}.values()
+KINDS = {kind(c): c for c in CLAIMS if c not in EACH}
+for c in EACH:
+    KINDS.pop(kind(c), None)
+REST = [*(c for c in EACH if c not in FIRST), *KINDS.values()]
 
 
 def test_each_learner_has_a_mutant():
@@ -114,12 +117,12 @@ def flagged(patch, c):
     return verdict(c, n_trainings) == VIOLATED
 
 
-@pytest.mark.parametrize("c", FIRST.values(), ids=label)
+@pytest.mark.parametrize("c", FIRST, ids=label)
 def test_a_claim_of_each_kind_flags_a_mutant(monkeypatch, c):
     assert flagged(monkeypatch, c)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("c", REST.values(), ids=label)
+@pytest.mark.parametrize("c", REST, ids=label)
 def test_a_claim_of_each_other_kind_flags_a_mutant(monkeypatch, c):
     assert flagged(monkeypatch, c)

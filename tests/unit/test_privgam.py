@@ -178,9 +178,8 @@ def test_alone_it_decides_as_often_right_as_a_noisy_majority():
     greedy = {"epsilon": 1.0, "method": "greedy"}
     steps = [learner(**greedy, random_state=k).fit(X, y).model_.intercept for k in range(400)]
     shrink = 9 / (9 + 2 / 15**2 + 1 / 15)
-    assert np.mean(steps) == pytest.approx(
-        shrink * 10 / 15, abs=5 * np.sqrt(2 / 400) / 15
-    )  # 6·10⁻⁷
+    # Five standard errors: false alarm 6·10⁻⁷.
+    assert np.mean(steps) == pytest.approx(shrink * 10 / 15, abs=5 * np.sqrt(2 / 400) / 15)
 
 
 @pytest.mark.parametrize("pairs", [True, False])
