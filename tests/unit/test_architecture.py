@@ -43,10 +43,10 @@ ALLOWED = {
     # Relations of neighbours have their words in privacy.budget.
     "experiments": {"learners", "datasets", "analysis", "tables", "privacy"},
     "audit": {"learners", "privacy", "kernels"},
-    "outputs": {"experiments", "audit", *MIDDLE, *BOTTOM},
+    "models": {"learners", "datasets", "privacy", "kernels"},
+    "outputs": {"models", "experiments", "audit", *MIDDLE, *BOTTOM},
     "papers": {"outputs", "experiments", *MIDDLE, *BOTTOM},
     "workflow": {"outputs", "experiments", "audit", *MIDDLE, *BOTTOM},
-    "models": {"learners", "datasets", "privacy", "kernels"},
     "releases": {"models", "experiments", *MIDDLE, *BOTTOM},
     "cli": {"releases", "models", "workflow", "outputs", "experiments", "audit", *MIDDLE, *BOTTOM},
 }

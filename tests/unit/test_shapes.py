@@ -1,16 +1,16 @@
-"""Shape functions of one additive model: their frame, their figure, and what is refused."""
+"""What one model makes of each column, as an output: its frames, its figure, what is refused."""
 
 import math
 
 import numpy as np
-import pandas as pd
 import pytest
 from made_up_study import ADDITIVE
 
-from privcurve import datasets
-from privcurve.datasets.domain import Column
-from privcurve.experiments import models
+from privcurve import explain
+from privcurve.datasets import Column, Domain, Label
 from privcurve.experiments.study import StudyError, from_mapping
+from privcurve.learners import PrivGAMClassifier
+from privcurve.learners.additive.model import AdditiveModel, PairShape
 from privcurve.outputs import shapes
 from privcurve.workflow import plan
 
@@ -19,6 +19,16 @@ STUDY = {
     **{"title": "t", "folds": 2, "repeats": 2, "datasets": ["toy-line"], "epsilons": [1]},
     **ADDITIVE,
 }
+DOMAIN = Domain(
+    (
+        Column("flat", "categorical", categories=(("a", "a"), ("b", "b"))),
+        Column("size", "numeric", (1.0, 100.0), 2, missing_bin=True, spacing="log"),
+        Column("kind", "categorical", categories=(("x", "x"), ("a" * 30, "a" * 30))),
+    ),
+    Label("sick", "no", "yes"),
+)
+VALUES = [[0.0, 0.0], [-0.5, 0.25, 0.1], [0.75, -1.0]]
+ERRORS = [[0.1, 0.1], [0.2, 0.3, 0.4], [0.05, 0.06]]
 
 
 def request_of(learner=None, given=None, **changes):
@@ -28,163 +38,63 @@ def request_of(learner=None, given=None, **changes):
     return plan.outputs_of(from_mapping({**raw, **changes}, "s", "s.yaml"), "s.yaml")[0]
 
 
-NAMES = ["flat", "size", "kind"]
-CONDITIONS = [["a", "b"], ["0 <= size < 1", "1 <= size <= 3", "size is missing"], ["x", "y"]]
-EDGES = [(), (0.0, 1.0, 3.0), ()]
-VALUES = [[0.0, 0.0], [-0.5, 0.25, 0.1], [0.75, -1.0]]
-ERRORS = [[0.1, 0.1], [0.2, 0.3, 0.4], [0.05, 0.06]]
+@pytest.fixture(scope="module")
+def told():
+    """Explain a model whose shapes are set by hand."""
+    X, y = np.zeros((40, 3), dtype=np.uint8), np.arange(40) % 2
+    fitted = PrivGAMClassifier(n_bins=DOMAIN.n_bins, classes=(0, 1)).fit(X, y)
+    values, errors = ([np.array(row) for row in rows] for rows in (VALUES, ERRORS))
+    pair = PairShape(
+        (1, 2), (np.array([0, 0, 1]), np.array([0, 0])), np.array([[0.1], [-0.3]]), np.ones((2, 1))
+    )
+    fitted.model_ = AdditiveModel(0.5, 0.1, tuple(values), tuple(errors), (pair,))
+    return explain(fitted, DOMAIN)
 
 
-def frame():
-    return shapes.bins(NAMES, CONDITIONS, EDGES, VALUES, ERRORS)
+def test_the_frame_has_each_value_with_its_bin_and_pairs_with_their_groups(told):
+    rows = shapes.values_of(told)
+    assert rows["column"].tolist() == ["kind"] * 2 + ["size"] * 3 + ["size × kind"] * 2
+    assert rows["value"].tolist() == [0.75, -1.0, -0.5, 0.25, 0.1, 0.1, -0.3]
+    assert rows["high"].tolist()[2:4] == [10.0, 100.0]
+    assert rows["low"].isna().tolist() == [True, True, False, False, True, True, True]
+    assert rows["condition"].tolist()[5:] == [
+        "size 1 to 100 and kind x +1",
+        "size missing and kind x +1",
+    ]
 
 
-def test_columns_stand_by_their_spans_and_flat_ones_are_left_out():
-    rows = frame()
-    assert rows["column"].tolist() == ["kind"] * 2 + ["size"] * 3
-    assert rows["value"].tolist() == [0.75, -1.0, -0.5, 0.25, 0.1]
-    assert rows["high"].tolist()[2:4] == [1.0, 3.0]
-    assert rows["low"].isna().tolist() == [True, True, False, False, True]
-
-
-def test_ends_are_the_lowest_and_the_highest_value_of_each_column():
-    rows = shapes.ends_of(frame())
-    assert rows.values.tolist() == [
-        ["kind", -1.0, 0.06, "y", 0.75, 0.05, "x"],
-        ["size", -0.5, 0.2, "0 <= size < 1", 0.25, 0.3, "1 <= size <= 3"],
+def test_ends_are_the_lowest_and_the_highest_value_of_each_column(told):
+    rows = shapes.ends_of(told)
+    assert rows.drop(columns="importance").values.tolist() == [
+        ["kind", -1.0, 0.06, f"kind = {'a' * 30}", 0.75, 0.05, "kind = x"],
+        ["size", -0.5, 0.2, "1 <= size < 10", 0.25, 0.3, "10 <= size <= 100"],
     ]
     texts = shapes.readable(rows)
     assert texts["lowest"].tolist() == ["−1.00 ± 0.06", "−0.50 ± 0.20"]
-    assert shapes.ends_of(frame().head(0)).empty
+    # Stumps are no estimates: nothing is said to be ± 0.00.
+    bare = shapes.readable(rows.assign(error_lowest=0.0))
+    assert bare["lowest"].tolist() == ["−1.00", "−0.50"]
 
 
-def test_what_is_no_estimate_has_no_error():
-    """Of stumps: nothing is said to be ± 0.00."""
-    bare = frame().assign(error=0.0)
-    assert shapes.readable(shapes.ends_of(bare))["lowest"].tolist() == ["−1.00", "−0.50"]
-    first, _ = shapes.notes_of((-0.5, 0.0), "sick", [], "the statement", 0)
-    assert "score of a record is −0.50, and" in first
-    assert first.endswith("its lowest and highest value.")
-
-
-def test_notes_say_how_to_read_it_and_what_is_promised():
-    notes = shapes.notes_of((-0.5, 0.1), "sick", ["flat"], "the statement", 3)
-    assert "−0.50 (± 0.10)" in notes[0]
-    assert "the label is sick" in notes[0]
-    assert notes[1:] == (
-        "Without effect: flat.",
-        "The figure leaves out the 3 flattest columns.",
-        "the statement",
-    )
-    assert len(shapes.notes_of((0.0, 1.0), "+", [], "the statement", 0)) == 2
-
-
-def test_the_values_of_the_frame_give_every_score():
-    data = datasets.load("toy-line")
-    arm = list(from_mapping(STUDY, "s", "s.yaml").arms.values())[1]
-    (model,) = models.train_afresh(data, arm, arm.points[0], 1, 7)
-    fitted, domain = model.learner.model_, data.domain
-    edges = [column.edges if column.ordered else () for column in domain.columns]
-    every = shapes.bins(domain.names, domain.bin_names, edges, fitted.shapes, fitted.errors)
-    scores = np.full(len(data.X), fitted.intercept)
-    for j, name in enumerate(domain.names):
-        part = every[every["column"] == name].sort_values("code")
-        scores += part["value"].to_numpy()[data.X[:, j]] if len(part) else 0.0
-    assert scores == pytest.approx(fitted.scores(data.X))
-    assert np.array_equal(scores > 0, model.learner.decision_function(data.X) > 0)
-
-
-def test_the_figure_has_a_step_a_bin_and_a_point_a_category():
-    figure = shapes.draw(frame(), {"size": "equal"}, "t", "+")
-    kind, size = figure.axes
-    assert [list(line) for line in kind.get_lines()[0].get_data()] == [[0, 1], [-1.0, 0.75]]
-    assert [label.get_text() for label in kind.get_xticklabels()] == ["y", "x"]
-    assert [list(line) for line in size.get_lines()[0].get_data()] == [
-        [0.0, 1.0, 3.0],
+def test_the_figure_has_one_scale_and_an_axis_that_suits_the_bins(told):
+    kind, size, pair = told.plot()
+    assert kind.get_xlim() == size.get_ylim() == pytest.approx((-1.113, 1.113))
+    assert size.get_xscale() == "log"
+    assert [line.tolist() for line in size.lines[0].get_data()] == [
+        [1, 10, 100],
         [-0.5, 0.25, 0.25],
     ]
-    band = size.collections[0].get_paths()[0].vertices
-    assert (band[:, 1].min(), band[:, 1].max()) == pytest.approx((-0.7, 0.55))
     assert "missing" in [text.get_text() for text in size.texts]
-    with pytest.raises(ValueError, match="no shape to draw"):
-        shapes.draw(frame().head(0), {}, "t", "+")
-
-
-def test_a_figure_has_room_for_so_many_columns_and_names():
-    n = shapes.MOST_PANELS + 2
-    names = [f"c{j}" for j in range(n)]
-    conditions = [[f"c{j} = {'long' * 9}{code}" for code in range(30)] for j in range(n)]
-    values = [np.linspace(-1, 1, 30) * (j + 1) for j in range(n)]
-    wide = shapes.bins(names, conditions, [()] * n, values, np.ones((n, 30)))
-    panels = shapes.draw(wide, {}, "t", "+").axes
-    assert [panel.get_title() for panel in panels] == names[:1:-1]
-    labels = panels[0].get_xticklabels()
-    assert len(labels) == 2 * shapes.ENDS
-    assert all(len(label.get_text()) == shapes.LONGEST_NAME for label in labels)
-
-
-def crossed():
-    """Pairs of the second column with the others, its codes in two groups."""
-    columns, groups = [(0, 1), (1, 2)], [[[0, 1], [0, 0, 1]], [[0, 0, 1], [0, 0]]]
-    values = [[[0.1, 0.2], [0.3, 0.4]], [[-0.5], [0.25]]]
-    return shapes.pairs(NAMES, CONDITIONS, columns, groups, values, values)
-
-
-def test_pairs_say_where_both_columns_are():
-    rows = crossed()
-    assert rows["column"].tolist() == ["size × kind"] * 2 + ["flat × size"] * 4
-    assert rows["condition"].tolist()[:2] == [
-        "0 <= size <= 3 and x or y",
-        "size is missing and x or y",
-    ]
-    assert rows["condition"].tolist()[2] == "a and 0 <= size <= 3"
-    assert rows["value"].tolist() == [-0.5, 0.25, 0.1, 0.2, 0.3, 0.4]
-    assert rows[["first", "second"]].to_numpy().tolist()[2:] == [[0, 0], [0, 1], [1, 0], [1, 1]]
-    names = {"column": ["a = 1", "a = 2"]}
-    some = shapes.pairs(["a", "b"], [names["column"], ["b = 1"]], [(0, 1)], [[[0, 0], [0]]],
-                        [[[1.0]]], [[[1.0]]])  # fmt: skip
-    assert some["condition"].tolist() == ["a = 1 or 2 and b = 1"]
-
-
-def test_the_figure_shows_pairs_as_colours_on_one_scale():
-    rows = pd.concat([frame(), crossed()], ignore_index=True)
-    panels = shapes.draw(rows, {"size": "equal"}, "t", "+").axes
-    meshes = [panel.collections[0] for panel in panels[2:4]]
-    assert [mesh.get_array().tolist() for mesh in meshes] == [
-        [[-0.5, 0.25]],
-        [[0.1, 0.3], [0.2, 0.4]],
-    ]
-    assert {mesh.get_clim() for mesh in meshes} == {(-0.5, 0.5)}
-    assert panels[2].get_xlabel() == "groups of size"
-
-
-@pytest.mark.parametrize("spacing", ["log", "log1p"])
-def test_bins_of_equal_ratio_have_a_scale_of_their_own(spacing):
-    column = Column("size", "numeric", (1.0, 1000.0), 3, spacing=spacing)
-    rows = shapes.bins(["size"], [column.bin_names], [column.edges], [[1, 2, 3]], [[1, 1, 1]])
-    (panel,) = shapes.draw(rows, {"size": spacing}, "t", "+").axes
-    assert panel.get_xscale() == {"log": "log", "log1p": "symlog"}[spacing]
-    assert panel.get_xticks().tolist() == [1, 10, 100, 1000]
-
-
-@pytest.mark.parametrize("bounds", [(2.0, 9.0), (0.0, 0.5)])
-def test_bounds_between_two_powers_of_ten_are_ticks_themselves(bounds):
-    column = Column("size", "numeric", bounds, 3, spacing="log1p")
-    rows = shapes.bins(["size"], [column.bin_names], [column.edges], [[1, 2, 3]], [[1, 1, 1]])
-    (panel,) = shapes.draw(rows, {"size": "log1p"}, "t", "+").axes
-    assert panel.get_xticks().tolist() == list(bounds)
+    assert [label.get_text() for label in kind.get_yticklabels()] == ["x", "a" * 17 + "…"]
+    assert pair.images[0].get_clim() == (-0.3, 0.3)
 
 
 @pytest.mark.parametrize(
     ("change", "says"),
     [
-        (
-            {"learner": {"learner": "one_rule"}},
-            "gam~certified is not an additive model: shapes are of",
-        ),
+        ({"learner": {"learner": "gradient_boosting"}}, "gam can't be explained: what it learns"),
         ({"learner": {**GAM, "grid": {"n_rounds": [5, 10]}}}, "has a grid or a share"),
         ({"train_shares": [0.5]}, "has a grid or a share of the records"),
-        ({"datasets": ["yeast-sites"]}, "shapes are of two classes, and yeast-sites has 10"),
         ({"given": {"epsilon": 0}}, "epsilon = 0 is not above 0"),
         ({"given": {"epsilon": math.nan}}, "epsilon = nan is not above 0"),
         ({"given": {"dataset": "wdbc"}}, "no dataset 'wdbc'"),

@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 from tabulate import tabulate
 
 from privcurve import extras
-from privcurve.coding import Codes, Floats, Ints, code_type
+from privcurve.coding import EQUAL, LOG, Codes, Floats, Ints, code_type
 from privcurve.datasets.columns import CATEGORICAL, FIRST_DAY, NUMERIC, Column, Label, spelt
 from privcurve.datasets.domain import Domain
 from privcurve.models.errors import ModelError
@@ -36,8 +36,8 @@ LEAST_PROBES, MOST_PROBES = 300, 200_000
 # Cells over which the effect of a column is averaged where a score is no sum: as many as that.
 MOST_CELLS, MOST_SCORES, LEAST_CELLS = 1_000, 400_000, 50
 
-# Panels of a picture, and categories of one.
-PANELS, MOST_CATEGORIES = 5, 12
+# Panels of a picture, categories of one, and letters of a name.
+PANELS, MOST_CATEGORIES, LONGEST_NAME = 5, 12, 18
 PANEL_WIDTH, PANEL_HEIGHT, PANELS_A_ROW = 3.4, 2.6, 3
 
 
@@ -55,6 +55,11 @@ class Shape:
     def titles(self) -> tuple[str, ...]:
         """Name the codes: conditions on numbers, values of categories."""
         return _titles(self.column)
+
+    @property
+    def reach(self) -> float:
+        """How far values go from 0, one standard error included."""
+        return float((abs(self.values) + (0.0 if self.errors is None else self.errors)).max())
 
     def merged(self) -> Shape:
         """Merge neighbouring bins of a numeric column that have the same numbers."""
@@ -120,13 +125,18 @@ class Explanation:
         """Shapes of the columns that matter by themselves."""
         return tuple(shape for shape in self.shapes if shape.importance > 0)
 
+    @property
+    def without_effect(self) -> list[str]:
+        """Names of the other columns."""
+        return [shape.column.name for shape in self.shapes if not shape.importance]
+
     def __str__(self) -> str:
         return "\n".join(self.lines())
 
     def lines(self, most: int | None = None) -> Iterator[str]:
         """Write importances, and tables of the shapes of so many columns and pairs."""
         yield from self.sentences()
-        used, rest = self.used, [shape.column.name for shape in self.shapes if not shape.importance]
+        used, rest = self.used, self.without_effect
         largest = max((shape.importance for shape in used), default=1.0)
         rows = [
             (s.column.name, f"{s.importance:.3g}", "█" * math.ceil(20 * s.importance / largest))
@@ -210,8 +220,9 @@ class Explanation:
         panels = np.ravel(np.asarray(axes, dtype=object))
         if len(panels) < n_panels:
             raise ValueError(f"{n_panels} panels are drawn, and axes has {len(panels)}")
+        reach = max((shape.reach for shape in shapes), default=1.0)
         for panel, shape in zip(panels, shapes, strict=False):
-            _draw(panel, shape.merged(), self.outputs)
+            _draw(panel, shape.merged(), self.outputs, 1.05 * reach)
         for panel, pair in zip(panels[len(shapes) :], pairs, strict=False):
             _draw_pair(panel, pair)
         if not n_panels:
@@ -446,13 +457,19 @@ def _panels(n: int) -> Any:
     return axes[:n]
 
 
-def _draw(axes: Axes, shape: Shape, outputs: Sequence[str]) -> None:
-    """Draw a step curve with its band, or points with bars where values have no order."""
+def _draw(axes: Axes, shape: Shape, outputs: Sequence[str], reach: float) -> None:
+    """Draw a step curve with its band, or points with bars where values have no order.
+
+    All columns have one scale, which goes as far as `reach`.
+    """
     column = shape.column
     draw = _draw_steps if column.kind == NUMERIC else _draw_points
     for k, name in enumerate(outputs):
         errors = np.zeros_like(shape.values[k]) if shape.errors is None else shape.errors[k]
         draw(axes, column, shape.values[k], errors, f"C{k}", name)
+    (axes.set_ylim if column.kind == NUMERIC else axes.set_xlim)(-reach, reach)
+    if column.spacing != EQUAL and not column.dates:
+        axes.set_xscale("log" if column.spacing == LOG else "symlog")
     axes.set_title(column.name, fontsize="medium")
     axes.spines[["top", "right"]].set_visible(False)
     if len(outputs) > 1:
@@ -475,11 +492,12 @@ def _draw_steps(
     axes.step(edges, steps, where="post", color=colour, label=name)
     axes.axhline(0, color="0.7", linewidth=0.8, zorder=0)
     if column.missing_bin:
-        place = edges[-1] + (edges[-1] - edges[0]) / 12
-        axes.errorbar(place, values[bins], errors[bins], fmt="o", color=colour)
+        beside = axes.get_yaxis_transform()
+        point: Any = {"fmt": "o", "color": colour, "transform": beside, "clip_on": False}
+        axes.errorbar([1.06], [values[bins]], [errors[bins]], **point)
         axes.annotate(
-            "missing", (place, values[bins]), xytext=(0, 6), textcoords="offset points",
-            ha="center", fontsize="small",
+            "missing", (1.06, 0), xycoords="axes fraction", ha="center", va="top",
+            rotation=90, fontsize="x-small",
         )  # fmt: skip
 
 
@@ -490,12 +508,15 @@ def _draw_points(
     some = np.sort(np.argsort(-np.abs(values), kind="stable")[:MOST_CATEGORIES])
     places = np.arange(len(some))
     axes.errorbar(values[some], places, xerr=errors[some], fmt="o", color=colour, label=name)
-    more = len(values) - len(some)
-    axes.set_yticks(places, [column.titles[k] for k in some], fontsize="small")
-    axes.invert_yaxis()
+    axes.set_yticks(places, [_cut(column.titles[k]) for k in some], fontsize="small")
+    axes.set_ylim(len(some) - 0.5, -0.5)
     axes.axvline(0, color="0.7", linewidth=0.8, zorder=0)
-    if more:
+    if more := len(values) - len(some):
         axes.set_xlabel(f"and {more} others nearer to 0", fontsize="small")
+
+
+def _cut(name: str) -> str:
+    return name if len(name) <= LONGEST_NAME else f"{name[: LONGEST_NAME - 1]}…"
 
 
 def _draw_pair(axes: Axes, pair: Pair) -> None:
@@ -503,6 +524,6 @@ def _draw_pair(axes: Axes, pair: Pair) -> None:
     image = axes.imshow(pair.values, cmap="PuOr", vmin=-reach, vmax=reach, aspect="auto")
     axes.figure.colorbar(image, ax=axes)
     for set_ticks, titles in zip((axes.set_yticks, axes.set_xticks), pair.titles, strict=True):
-        set_ticks(range(len(titles)), titles, fontsize="x-small")
+        set_ticks(range(len(titles)), [*map(_cut, titles)], fontsize="x-small")
     axes.tick_params(axis="x", rotation=90)
     axes.set_title(f"{pair.names[0]} and {pair.names[1]}", fontsize="medium")

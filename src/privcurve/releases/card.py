@@ -363,9 +363,8 @@ def _numbers(told: Explanation, released: Released) -> Iterator[Block]:
         ]
         header = (shape.column.name, *(told.outputs if len(cells) > 1 else ("adds",)))
         yield Rows(header, list(zip(merged.titles, *cells, strict=True)))
-    unused = [shape.column.name for shape in told.shapes if not shape.importance]
-    if unused:
-        yield Text(f"Without effect of their own: {', '.join(unused)}.")
+    if told.without_effect:
+        yield Text(f"Without effect of their own: {', '.join(told.without_effect)}.")
 
 
 def _always(told: Explanation) -> Iterator[Text]:
