@@ -2,7 +2,7 @@
 #   docker build --tag privcurve .
 #   docker run --rm --volume "$PWD:/tables" --user "$(id -u)" privcurve describe patients.csv --label sick
 #   docker run --rm --volume "$PWD:/tables" --user "$(id -u)" --entrypoint snakemake privcurve \
-#     quickstart --snakefile /opt/privcurve/Snakefile --configfile /opt/privcurve/config/config.yaml --cores 2
+#     quickstart --snakefile /opt/privcurve/workflow/Snakefile --configfile /opt/privcurve/config/config.yaml --cores 2
 # Seeds are kept in the mounted folder, .privcurve-seeds: keep them as you keep the records.
 FROM python:3.11-slim
 ENV PIP_NO_CACHE_DIR=1 PIP_DISABLE_PIP_VERSION_CHECK=1

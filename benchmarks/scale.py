@@ -106,7 +106,6 @@ PER_JOB = "seconds_per_job"
 def lay_out(folder: Path, n_cells: int, n_jobs: int) -> None:
     """Copy the workflow and write a study of about that many cells, cut into that many jobs."""
     folder.mkdir(parents=True, exist_ok=True)
-    shutil.copy(ROOT / "Snakefile", folder)
     for name in ("workflow", "profiles", "resources"):
         shutil.copytree(ROOT / name, folder / name)
     (folder / "config/studies").mkdir(parents=True)

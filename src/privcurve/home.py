@@ -5,15 +5,15 @@ from __future__ import annotations
 from pathlib import Path
 
 _HERE = Path(__file__).resolve().parent
-# A wheel carries Snakefile, rules, schemas and the profile below this folder (pyproject.toml).
+# A wheel carries workflow, configuration and profile below this folder (pyproject.toml).
 FOLDERS = (_HERE.parents[1], _HERE / "workflow/run")
 
 
 def home() -> Path:
-    """Return the folder of the Snakefile; refuse an installation that has none."""
+    """Return the folder of the workflow; refuse an installation that has none."""
     for folder in FOLDERS:
-        if (folder / "Snakefile").is_file() and (folder / "workflow/rules").is_dir():
+        if (folder / "workflow/Snakefile").is_file():
             return folder
     raise FileNotFoundError(
-        f"privcurve has no Snakefile in {' or '.join(map(str, FOLDERS))}: install it again"
+        f"privcurve has no workflow/Snakefile in {' or '.join(map(str, FOLDERS))}: install it again"
     )

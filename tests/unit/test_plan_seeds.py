@@ -19,10 +19,10 @@ def test_a_node_of_a_cluster_makes_no_secret_seed(tmp_path, monkeypatch):
     (tmp_path / "config/studies/s.yaml").write_text(yaml.safe_dump(SMALL))
     configuration = {"studies": ["s"], "audit": False, "seed": "secret", "seconds_per_job": 30}
     with pytest.raises(SeedError, match="can't be read"):
-        reading.read(configuration, tmp_path, make_seed=False)
+        reading.read(configuration, tmp_path, decides=False)
     assert not (tmp_path / "seeds").exists()
     made = reading.read(configuration, tmp_path)
-    assert made.seed == reading.read(configuration, tmp_path, make_seed=False).seed
+    assert made.seed == reading.read(configuration, tmp_path, decides=False).seed
     (note,) = made.notes(["s"])
     assert note.startswith(f"seed: the secret seed in {tmp_path / 'seeds/workflow.seed'}")
     assert made.seed.key.hex() not in note
@@ -32,8 +32,8 @@ def test_private_records_are_refused_a_public_seed_when_they_are_asked_for(own):
     own()
     plan = read(Path.cwd(), ("good",), good=SMALL, mine={**SMALL, "datasets": ["mine"]})
     with pytest.raises(StudyError, match=r"studies/mine\.yaml: the records of 'mine' are private"):
-        plan.refuse(["mine"])
+        plan.refuse("mine")
     # Another study is not stopped by it, and is told of it.
-    plan.refuse(["good"])
+    plan.refuse("good")
     assert any("'mine' are private" in note for note in plan.notes(["good"]))
     assert list(plan.studies) == ["good"]

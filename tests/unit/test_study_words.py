@@ -163,9 +163,9 @@ def test_a_study_named_like_a_rule_is_refused_by_name(tmp_path):
     assert list(run.studies) == ["mine"]
     assert run.broken["summary"].startswith("config/studies/summary.yaml: 'summary' is already")
     # A plain run is of what is configured.
-    run.refuse([])
+    assert "all" not in run.refusals
     with pytest.raises(study.StudyError, match="'summary' is already a target"):
-        run.refuse(["summary"])
+        run.refuse("summary")
 
 
 def test_what_is_varied_is_an_arm_of_its_own():

@@ -5,17 +5,12 @@
 
 rule audit_learner:
     input:
+        requests("audit/{learner}"),
         # Asked when it is needed: a study that can't be read stops its own targets alone.
         data=lambda wildcards: f"results/data/{PLAN.audited_dataset}/encoded.npz",
         domain=lambda wildcards: f"results/data/{PLAN.audited_dataset}/domain.json",
-        again=insides.unless(
-            workflow,
-            ["results/audit/{learner}.csv", "results/made/audit~{learner}.json"],
-            lambda wildcards: PLAN.audit_is_current(wildcards.learner),
-        ),
     output:
-        table="results/audit/{learner}.csv",
-        record="results/made/audit~{learner}.json",
+        "results/audit/{learner}.csv",
     log:
         "logs/audit/{learner}.log",
     benchmark:

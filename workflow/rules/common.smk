@@ -3,47 +3,41 @@
 import json
 import os
 import time
+import sys
 from pathlib import Path
 
 from snakemake.exceptions import WorkflowError
 from snakemake.logging import logger
 
 from privcurve import datasets
-from privcurve.workflow import needs, plan, reading, snakemake as insides
+from privcurve.workflow import needs, plan, reading, snakemake as ours
 from privcurve.workflow.snakemake import growing
 
-# Where this workflow is: `workflow.basedir` is that of who imports it as a module.
-HOME = insides.home_of(workflow.current_basedir)
-
-MANIFEST = plan.MANIFEST
+# Where this workflow is, whoever imports it as a module.
+HOME = ours.home_of(workflow.current_basedir)
 
 STARTED = time.time()
 
-insides.one_timer()
-insides.report_what_is_there()
-insides.same_python()
+ours.one_timer()
+ours.same_python()
 
 if config.get("data_mirror"):
     os.environ.update(PRIVCURVE_DATA=str(config["data_mirror"]))
 
 try:
-    PLAN = reading.read(config, HOME, make_seed=workflow.is_main_process)
+    PLAN = reading.read(config, HOME, decides=workflow.is_main_process)
 except (ValueError, datasets.DatasetError, OSError) as error:
     raise WorkflowError(str(error)) from None
 
 
-def check_targets(targets):
-    """Refuse what can't be built; say what is left out."""
-    try:
-        PLAN.refuse(targets)
-        notes = PLAN.notes(targets)
-    except ValueError as error:
-        raise WorkflowError(str(error)) from None
-    for note in notes:
+if workflow.is_main_process:
+    for note in PLAN.notes(sys.argv[1:]):
         logger.warning(note)
+    PLAN.ask_again()
 
 
-insides.before_dag(workflow, check_targets, lambda: PLAN.targets)
+MANIFEST = plan.MANIFEST
+RUN_OUTPUTS = [str(path) for request in PLAN.run for path in request.files.all]
 
 # Where raw files may be found is no parameter of a job: checksums tell what they are,
 # so that another place is no reason to read them again.
@@ -74,6 +68,15 @@ def to_train(wildcards):
     return needs.to_train(job(wildcards))
 
 
+def local_files(wildcards):
+    """Return the user's own files of a dataset, before anything is trained that needs them."""
+    ours.needs_shared_files(workflow)
+    try:
+        return PLAN.local_files(wildcards.dataset)
+    except ValueError as error:
+        raise WorkflowError(str(error)) from None
+
+
 def memory(needed):
     """Return the memory that jobs ask for, by what they need."""
     return growing(lambda wildcards: needed(wildcards).memory)
@@ -82,6 +85,11 @@ def memory(needed):
 def minutes(needed):
     """Return the time limit that jobs ask for, by what they need."""
     return growing(lambda wildcards: needed(wildcards).minutes)
+
+
+def requests(pattern):
+    """Return an input function: the file that asks for something to be made again, if there is one."""
+    return lambda wildcards: PLAN.requests(pattern.format(**dict(wildcards.items())))
 
 
 def per_dataset(pattern):

@@ -3,15 +3,8 @@
 
 rule prepare:
     input:
-        lambda wildcards: PLAN.local_files(wildcards.dataset),
-        # What was coded from other files, or from another description, is coded again.
-        again=insides.unless(
-            workflow,
-            ["results/data/{dataset}/encoded.npz"],
-            lambda wildcards: datasets.is_current(
-                Path("results/data", wildcards.dataset)
-            ),
-        ),
+        requests("data/{dataset}"),
+        local_files,
     output:
         "results/data/{dataset}/encoded.npz",
         "results/data/{dataset}/domain.json",
@@ -27,7 +20,6 @@ rule prepare:
         runtime=minutes(to_prepare),
     params:
         terms=lambda wildcards: json.dumps({"dataset": wildcards.dataset}),
-        description=lambda wildcards: PLAN.description_digest(wildcards.dataset),
     message:
         "Fetch, check and code {wildcards.dataset}"
     shell:

@@ -20,14 +20,9 @@ for request in PLAN.outputs.values():
             request.target
         input:
             lambda wildcards, request=request: PLAN.inputs(request),
-            again=insides.unless(
-                workflow,
-                [*map(str, request.files.all), str(request.record)],
-                lambda wildcards, request=request: PLAN.is_current(request),
-            ),
+            requests(request.target),
         output:
             *shown(request),
-            record=str(request.record),
         log:
             f"logs/{request.output.word}/{request.target}.log",
         benchmark:
@@ -50,10 +45,11 @@ for request in PLAN.outputs.values():
             "python -m privcurve.workflow.job output {params.terms:q} > {log} 2>&1"
 
 
-for name in PLAN.studies:
+for name in dict.fromkeys([*PLAN.studies, *PLAN.refusals]):
+    if name not in (*plan.RULES, *PLAN.outputs):
 
-    rule:
-        name:
-            name
-        input:
-            PLAN.files_of([name]),
+        rule:
+            name:
+                name
+            input:
+                ours.unless(PLAN.refusals, name, PLAN.files_of([name])),

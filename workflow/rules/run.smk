@@ -1,11 +1,9 @@
 # The run as a whole: what it was made with and what it cost, and how far it is.
 
-RUN_OUTPUTS = [str(path) for request in PLAN.run for path in request.files.all]
-
 
 rule manifest:
     input:
-        RUN_OUTPUTS,
+        ours.unless(PLAN.refusals, "manifest", RUN_OUTPUTS),
     output:
         MANIFEST,
     log:
@@ -29,7 +27,7 @@ rule summary:
         "logs/summary.log",
     localrule: True
     params:
-        terms=json.dumps({**OF_RUN, "cores": insides.jobs_at_once(workflow)}),
+        terms=json.dumps({**OF_RUN, "cores": ours.jobs_at_once(workflow)}),
     message:
         "Count what is done and what is left"
     shell:

@@ -7,13 +7,7 @@ rule train:
         coded="results/data/{dataset}/encoded.npz",
         domain="results/data/{dataset}/domain.json",
         ready="results/data/ready/{study}.txt",
-        cells=lambda wildcards: list(map(str, job(wildcards).reads)),
-        # Of other data, or with trainings that failed.
-        again=insides.unless(
-            workflow,
-            ["results/cells/{study}/{dataset}/{part}.parquet"],
-            lambda wildcards: job(wildcards).is_done,
-        ),
+        cells=lambda wildcards: [str(PLAN.file(one)) for one in job(wildcards).reads],
     output:
         "results/cells/{study}/{dataset}/{part}.parquet",
     log:
@@ -27,7 +21,7 @@ rule train:
         mem_mb=memory(to_train),
         runtime=minutes(to_train),
     params:
-        terms=lambda wildcards: json.dumps(PLAN.of_job(job(wildcards))),
+        terms=lambda wildcards: json.dumps(PLAN.of_job(job(wildcards), wildcards.part)),
         title=lambda wildcards: job(wildcards).title,
     message:
         "Train {params.title}"

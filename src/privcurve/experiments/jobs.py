@@ -6,7 +6,8 @@ there is to train at one ε.
 
 The file is named after method and ε, and by a digest of all that the job is asked for. So a file
 that is there was made for what is asked for now, whatever has happened meanwhile, but for the data
-and for trainings that failed: these it says itself (`is_done`).
+and for trainings that failed: these it says itself (`is_done`), and is then made anew under its
+second name.
 """
 
 from __future__ import annotations
@@ -33,6 +34,8 @@ CELLS = Path("results/cells")
 SMALL = "small"
 # A curve that takes less than this share of the longest job is short.
 SHORT = 0.05
+# The end of a file's second name.
+AGAIN = "~again"
 # Digits of a digest in the name of a file: the rest of the name says most of it.
 DIGITS = 8
 # Letters of a method in the name of a file, which may have 255.
@@ -108,9 +111,15 @@ class Job:
         """Its name in the study."""
         return f"{self.dataset}/{self.part}"
 
-    @cached_property
+    @property
     def file(self) -> Path:
-        """The file that it writes: a row a run."""
+        """The file that it has written, or is to write: a row a run."""
+        names = [name for name in (self.first_file, second(self.first_file)) if name.exists()]
+        return max(names, key=lambda name: name.stat().st_mtime_ns, default=self.first_file)
+
+    @property
+    def first_file(self) -> Path:
+        """The first of the two names of its file (:func:`second`)."""
         return CELLS / self.study / f"{self.name}.parquet"
 
     @property
@@ -132,14 +141,11 @@ class Job:
         return f"{methods} on {self.dataset}{at}{part} ({self.study})"
 
     @property
-    def reads(self) -> list[Path]:
-        """The files of other jobs that it selects from, or where the selection stands."""
+    def reads(self) -> list[Job]:
+        """The jobs that it selects from, or that have selected for it."""
         mine = {one.name for one in self.portions}
         return [
-            Job((other,)).file
-            for one in self.portions
-            for other in one.reads
-            if other.name not in mine
+            Job((other,)) for one in self.portions for other in one.reads if other.name not in mine
         ]
 
     @property
@@ -254,9 +260,9 @@ class StudyJobs:
     def _job_of(self) -> dict[str, Job]:
         return {one.name: job for job in self.jobs.values() for one in job.portions}
 
-    def files(self, portions: Iterable[Portion]) -> list[Path]:
-        """Return the files that some portions are in."""
-        return list(dict.fromkeys(self.of(one).file for one in portions))
+    def all_of(self, portions: Iterable[Portion]) -> list[Job]:
+        """Return the jobs that train some portions."""
+        return list({job.name: job for job in map(self.of, portions)}.values())
 
     def grid(self, curve: Curve, columns: list[str]) -> Iterator[pd.DataFrame]:
         """Read the grid of a curve a part at a time: memory does not grow with the study.
@@ -300,6 +306,16 @@ def together(curves: Sequence[Curve]) -> Iterator[Job]:
                 yield from (Job((one,)) for one in chunk)
     for some in fill(short, lambda one: one.seconds, short[0].most if short else 0):
         yield Job(tuple(portion for curve in some for portion in curve.portions))
+
+
+def second(path: Path) -> Path:
+    """Return the other one of the two names of a job's file.
+
+    What is there but is not done is made anew under the name that it has not: so a name that is
+    missing says what is to be done, to whoever knows nothing but names.
+    """
+    stem = path.stem.removesuffix(AGAIN)
+    return path.with_name((stem if stem != path.stem else stem + AGAIN) + path.suffix)
 
 
 def begun(study: str) -> bool:

@@ -15,7 +15,7 @@ from privcurve import datasets
 from privcurve.analysis import selection
 from privcurve.experiments import results
 from privcurve.experiments.curves import STORE
-from privcurve.experiments.jobs import Job
+from privcurve.experiments.jobs import Job, second
 from privcurve.experiments.splits import Splitter
 from privcurve.experiments.train import Trainer
 from privcurve.tables.table import read_table
@@ -30,13 +30,14 @@ if TYPE_CHECKING:
     from privcurve.privacy.seeds import Seed
 
 
-def work(job: Job, started: float | None = None) -> None:
+def work(job: Job, started: float | None = None, file: Path | None = None) -> None:
     """Train what a job is asked for, but for what the store has, and write its file.
 
-    `started` is when its process began, by `time.perf_counter`; now by default. Raises DatasetError
-    if a dataset is not coded, or from another description than there is now; IncompleteError if a
-    file that it selects from is missing, damaged, or of other data; WriteError if the store or the
-    file can't be written.
+    `started` is when its process began, by `time.perf_counter`; now by default. `file` is the one
+    of its two names to write to, by default the one that is there; the other is removed. Raises
+    DatasetError if a dataset is not coded, or from another description than there is now;
+    IncompleteError if a file that it selects from is missing, damaged, or of other data; WriteError
+    if the store or the file can't be written.
     """
     # Portions on the same data have the same splits, most of them.
     read, splitter_of = cache(datasets.read_coded), cache(_splitter)
@@ -66,7 +67,10 @@ def work(job: Job, started: float | None = None) -> None:
             f"trained {trainer.n_trained} runs, reused {trainer.n_reused}, "
             f"failed {trainer.n_failed}"
         )
-    results.write(job.file, list(tables.values()), facts)
+    file = file or job.file
+    # First: of two that are there nobody would know which one counts.
+    second(file).unlink(missing_ok=True)
+    results.write(file, list(tables.values()), facts)
 
 
 def _splitter(read: Any, folder: Path, seed: Seed, share: float) -> Splitter:

@@ -89,7 +89,7 @@ class Comparison:
     def arguments(self, cores: str) -> list[str]:
         """Return Snakemake's arguments."""
         return [
-            *("--snakefile", str(home() / "Snakefile"), "--directory", "."),
+            *("--snakefile", str(home() / "workflow/Snakefile"), "--directory", "."),
             *("--workflow-profile", str(home() / "profiles/default"), "--cores", cores),
             *("--configfile", str(self.configuration), "--", self.study.name),
         ]
@@ -142,7 +142,7 @@ def prepare(
     path = FOLDER / f"{name}.json"
     replace_text(path, json.dumps(configuration, indent=1) + "\n")
     plan = reading.read(configuration, home())
-    plan.refuse([name])
+    plan.refuse(name)
     return Comparison(plan, plan.studies[name], tuple(left_out), path, wish)
 
 

@@ -67,7 +67,7 @@ def ready(study: str) -> None:
     replace_text(CODED / "ready" / f"{made.name}.txt", "".join(lines))
 
 
-def train(study: str, seed: int | str, dataset: str, job: str, **terms: Any) -> None:
+def train(study: str, seed: int | str, dataset: str, job: str, file: str, **terms: Any) -> None:
     """Train portions of a study's curves on a dataset, and write their file."""
     from privcurve.experiments import study as studies
     from privcurve.experiments.jobs import find
@@ -85,7 +85,7 @@ def train(study: str, seed: int | str, dataset: str, job: str, **terms: Any) -> 
     portions = find(made, coded, base_seed, **terms)
     if portions is None or portions.part != job:
         raise _changed(study)
-    work(portions, STARTED)
+    work(portions, STARTED, Path(file))
 
 
 def output(

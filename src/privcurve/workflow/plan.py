@@ -6,20 +6,24 @@ Nothing here knows Snakemake, and nothing trains.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping, Sequence
+import json
+import logging
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
-from privcurve import schema
+from privcurve import datasets
 from privcurve.audit.digest import code_digest
 from privcurve.datasets import Description
 from privcurve.experiments import canonical
 from privcurve.experiments import study as studies
 from privcurve.experiments.curves import CODED, Curve
-from privcurve.experiments.jobs import Job, StudyJobs
+from privcurve.experiments.jobs import AGAIN, Job, StudyJobs, second
 from privcurve.experiments.study import Study, StudyError
+from privcurve.files import replace_text
 from privcurve.learners import own, registry
 from privcurve.outputs import record
 from privcurve.outputs.audit import audited
@@ -54,6 +58,7 @@ RULES = (
 # They run where Snakemake runs: nodes may have no internet, and some jobs take but seconds.
 LOCAL_JOBS = ("data", "outputs")
 
+REQUESTS = Path("results/requests")
 MANIFEST = "results/manifest.json"
 PAGE = "results/leaderboard.html"
 
@@ -66,6 +71,8 @@ class Plan:
     studies: Mapping[str, Study]  # all that can be read, whether they are configured or not
     broken: Mapping[str, str] = field(default_factory=dict)  # studies that can't be read, and why
     files: Mapping[str, Path] = field(default_factory=dict)  # the file of each study
+    # Whether it decides what is stale, or is the plan of a process that such a one has started.
+    decides: bool = True
 
     @cached_property
     def seed(self) -> Seed:
@@ -86,14 +93,53 @@ class Plan:
         return self.jobs(study).curves[dataset, arm]
 
     def job(self, study: str, name: str) -> Job:
-        """Return a job by the name of its file."""
-        return self.jobs(study).jobs[name]
+        """Return a job by one of the two names of its file."""
+        jobs = self.jobs(study).jobs
+        return jobs[name.removesuffix(AGAIN)]
+
+    def file(self, job: Job) -> Path:
+        """Return the file that a job has written, or is to write."""
+        if job.first_file not in self._files:
+            name = job.file
+            is_due = self.decides and name.exists() and not job.is_done
+            self._files[job.first_file] = second(name) if is_due else name
+        return self._files[job.first_file]
+
+    def ask_again(self) -> None:
+        """Write a request for whatever has a name for people, is there, and is stale.
+
+        A request is newer than what it asks for, and an input of it (:meth:`requests`): so that is
+        made again. Nothing else would say so where other options, learners or descriptions are
+        meant, or a file was damaged, and Snakemake's own record is lost or never was.
+        """
+        for folder in CODED.glob("*/"):
+            files = [folder / name for name in ("encoded.npz", "domain.json")]
+            self._ask_again(f"data/{folder.name}", files, partial(datasets.is_current, folder))
+        for learner in audited():
+            files = [AUDITS / f"{learner}.csv"]
+            self._ask_again(f"audit/{learner}", files, partial(self.audit_is_current, learner))
+        for one in self.outputs.values():
+            self._ask_again(one.target, one.files.all, partial(self.is_current, one))
+
+    def _ask_again(self, name: str, files: list[Path], is_current: Callable[[], bool]) -> None:
+        request = REQUESTS / f"{name}.json"
+        times = [path.stat().st_mtime_ns for path in files if path.exists()]
+        is_asked = request.exists() and request.stat().st_mtime_ns > max(times, default=0)
+        if times and not is_asked and not _sure(is_current):
+            # With the time: a file of the same content is no news to Snakemake.
+            replace_text(request, json.dumps({"again": name, "asked": time.time()}) + "\n")
+
+    def requests(self, name: str) -> list[str]:
+        """Return the file that asks for something to be made again, if there is one."""
+        request = REQUESTS / f"{name}.json"
+        return [str(request)] if request.exists() else []
 
     # What the program of a rule is told, as plain JSON: of a secret seed where it is.
 
-    def of_job(self, job: Job) -> dict[str, Any]:
-        """Return what a training job is told."""
-        return {**self._of_study(job.study), **job.terms}
+    def of_job(self, job: Job, part: str) -> dict[str, Any]:
+        """Return what a training job is told; `part` is the one of its names to write to."""
+        file = job.first_file.with_name(f"{part}{job.first_file.suffix}")
+        return {**self._of_study(job.study), **job.terms, "file": str(file)}
 
     def of_output(self, request: OutputRequest) -> dict[str, Any]:
         """Return what the job of an output is told."""
@@ -130,8 +176,16 @@ class Plan:
         return self.describe(dataset).digest
 
     def local_files(self, dataset: str) -> list[str]:
-        """Return the user's own files of a dataset: what is fetched has a checksum instead."""
-        return [one.local for one in self.describe(dataset).source_files() if one.local]
+        """Return the user's own files of a dataset: what is fetched has a checksum instead.
+
+        Raises StudyError if one is not there.
+        """
+        description = self.describe(dataset)
+        paths = [one.local for one in description.source_files() if one.local]
+        for path in paths:
+            if not Path(path).is_file():
+                raise StudyError(f"dataset {dataset!r}: {description.lacks(path)}")
+        return paths
 
     # Outputs
 
@@ -219,11 +273,11 @@ class Plan:
             for curve in context.curves
             for portion in (curve.portions if request.reads.cells else curve.results)
         ]
-        paths = context.jobs.files(portions)
+        paths = [self.file(job) for job in context.jobs.all_of(portions)]
         for dataset in request.reads.data:
             paths += [CODED / dataset / name for name in ("encoded.npz", "domain.json")]
         for one in context.others.values():
-            paths += [*one.files.frames, *one.files.others.values(), one.record]
+            paths += [*one.files.frames, *one.files.others.values()]
         paths += [AUDITS / f"{learner}.csv" for learner in request.reads.audits]
         paths += request.reads.resources
         return [str(path) for path in dict.fromkeys(paths)]
@@ -260,18 +314,16 @@ class Plan:
 
     # Targets
 
-    @property
-    def targets(self) -> list[str]:
-        """All that can be asked for by name."""
-        return [*RULES, *self.studies, *self.broken, *self.outputs]
+    def notes(self, words: Sequence[str]) -> list[str]:
+        """Name a secret seed, and what is left out: studies, and learners of those asked for.
 
-    def notes(self, targets: Sequence[str]) -> list[str]:
-        """Name a secret seed, and what is left out: studies, and learners of those asked for."""
-        words = set() if targets else {"all"}
-        words.update(part for target in targets for part in Path(target).parts)
-        names = set(self.configured if words & set(EVERYTHING) else ()) | words
-        names |= {one.study.name for one in self.outputs.values() if _is_asked(one, targets)}
-        names |= set(self.papers if PAPERS in words else ())
+        `words` are those of a command line: targets are among them, or none for a plain run.
+        """
+        parts = {part for word in words for part in Path(word).parts}
+        names = parts & set(self.studies)
+        names |= {one.study.name for one in self.outputs.values() if _is_asked(one, words)}
+        names |= set(self.papers if PAPERS in parts else ())
+        names = names or set(self.configured)
         mine = [note for name in self.studies if name in names for note in self._notes(name)]
         secret = [f"seed: {self.seed}"] if isinstance(self.seed, SecretSeed) else []
         return [*secret, *(f"left out: {why}" for why in self.broken.values()), *mine]
@@ -322,51 +374,29 @@ class Plan:
             *(f"benchmarks/audit_learner/{learner}.tsv" for learner in audits),
         ]
 
-    def refuse(self, targets: Sequence[str]) -> None:
-        """Refuse what can't be built, before Snakemake does it in its own words.
+    @cached_property
+    def refusals(self) -> Mapping[str, str]:
+        """Why targets can't be built: studies that can't be read, and what needs one of these."""
+        broken = [name for name in self.configuration["studies"] if name in self.broken]
+        reasons = dict(self.broken)
+        reasons |= dict.fromkeys(EVERYTHING, self.broken[broken[0]]) if broken else {}
+        if self.broken:
+            reasons[PAPERS] = next(iter(self.broken.values()))
+        if self.audit is None:
+            reasons[AUDIT] = self.broken[self._audited]
+        if self.leaderboard is None:
+            reasons[LEADERBOARD] = (
+                f"{LEADERBOARD}: no configured study has the output accuracy, which it shows: "
+                f"{', '.join(self.configured)}"
+            )
+        return reasons
 
-        `targets` are as on Snakemake's command line; none: the default. Raises StudyError if a
-        target is unknown (naming the nearest, the studies, and why some are left out), or needs a
-        study that can't be read or a file of the user's own that is not there.
-        """
-        for target in targets or EVERYTHING[:1]:
-            needed = set(Path(target).parts)
-            if target in (*EVERYTHING, MANIFEST, LEADERBOARD, PAGE):
-                needed |= set(self.configuration["studies"])
-            if target == AUDIT:
-                needed.add(self._audited)
-            if target == PAPERS:
-                needed |= {*self.broken, *self.papers}
-            if target in self.outputs:
-                needed.add(self.outputs[target].study.name)
-            culprits = sorted(needed & set(self.broken))
-            if culprits:
-                raise StudyError(self.broken[culprits[0]])
-            if target in (LEADERBOARD, PAGE) and self.leaderboard is None:
-                raise StudyError(
-                    f"{target}: no configured study has the output accuracy, which it shows: "
-                    f"{', '.join(self.configured)}"
-                )
-            if "/" not in target and target not in self.targets and not Path(target).exists():
-                hint = schema.nearest(target, self.targets)
-                own = (*EVERYTHING, PAPERS, AUDIT, LEADERBOARD, "summary")
-                raise StudyError(
-                    f"there is no target {target!r}{hint} Studies: {', '.join(self.studies)}. "
-                    f"Others: {', '.join(own)}, and any file."
-                    # It may be an output of one of these.
-                    + "".join(f" Left out: {why}." for why in self.broken.values())
-                )
-            for study in (name for name in self.studies if name in needed):
-                self._check_files(study)
-
-    def _check_files(self, study: str) -> None:
+    def refuse(self, study: str) -> None:
+        """Raise StudyError if a study can't be read, or a file of the user's own is not there."""
+        if study in self.refusals:
+            raise StudyError(self.refusals[study])
         for dataset in self.studies[study].datasets:
-            missing = [path for path in self.local_files(dataset) if not Path(path).is_file()]
-            if missing:
-                raise StudyError(
-                    f"{self.files.get(study, study)}: dataset {dataset!r}: "
-                    + self.describe(dataset).lacks(missing[0])
-                )
+            self.local_files(dataset)
 
     @cached_property
     def _jobs(self) -> dict[str, StudyJobs]:
@@ -377,8 +407,21 @@ class Plan:
         return {}
 
     @cached_property
+    def _files(self) -> dict[Path, Path]:
+        return {}
+
+    @cached_property
     def _digests(self) -> dict[str, str]:
         return {}
+
+
+def _sure(is_current: Callable[[], bool]) -> bool:
+    """Return whether something is current; what can't be judged is not, and its job says why."""
+    try:
+        return is_current()
+    except (ValueError, OSError):
+        logging.getLogger(__name__).debug("made again", exc_info=True)
+        return False
 
 
 def _is_asked(request: OutputRequest, targets: Sequence[str]) -> bool:

@@ -20,13 +20,13 @@ from privcurve.workflow.plan import RULES, Plan, outputs_of
 STUDIES_FOLDER = "studies_folder"
 
 
-def read(configuration: Mapping[str, Any], root: Path, *, make_seed: bool = True) -> Plan:
+def read(configuration: Mapping[str, Any], root: Path, *, decides: bool = True) -> Plan:
     """Read and check the configuration and all study files, before anything runs.
 
-    `root` is the folder of the Snakefile. Without `make_seed` a secret seed that is not there is
-    not made: on a node of a cluster another node would make another one. A study that can't be read
-    does not stop the others. Raises SchemaError, SeedError or StudyError if the configuration is
-    not allowed, its seed can't be used, or it names a study that is not there.
+    `root` is the folder of the workflow. A process that another one has started `decides` nothing:
+    it makes no secret seed, of which another node of a cluster would make another one. A study that
+    can't be read does not stop the others. Raises SchemaError, SeedError or StudyError if the
+    configuration is not allowed, its seed can't be used, or it names a study that is not there.
     """
     schemas = root / "workflow/schemas"
     # Snakemake has read it too, and keeps the last of repeated keys without a word.
@@ -48,7 +48,7 @@ def read(configuration: Mapping[str, Any], root: Path, *, make_seed: bool = True
             f"configuration: there is no study {unknown[0]!r}{hint} There are: {', '.join(paths)}"
             + "".join(f". {fault}" for fault in strays.values())
         )
-    seed = seeds.resolve(configuration["seed"], make=make_seed)
+    seed = seeds.resolve(configuration["seed"], make=decides)
     studies_read: dict[str, Study] = {}
     broken: dict[str, str] = dict(strays)
     request: dict[str, list[OutputRequest]] = {}
@@ -76,7 +76,7 @@ def read(configuration: Mapping[str, Any], root: Path, *, make_seed: bool = True
                 broken[name] = str(error)
                 del studies_read[name]
     in_order = {name: studies_read[name] for name in paths if name in studies_read}
-    return Plan(configuration, in_order, broken, paths)
+    return Plan(configuration, in_order, broken, paths, decides)
 
 
 def studies_folder(configuration: Mapping[str, Any], config: Path) -> Path:
@@ -100,7 +100,7 @@ def of_one(path: Path, seed: Seed, seconds_per_job: float, names: Iterable[str] 
         "seed": seed if isinstance(seed, int) else str(seed.path),
         "seconds_per_job": seconds_per_job,
     }
-    return Plan(configuration, loaded, files={one.name: path, **others})
+    return Plan(configuration, loaded, files={one.name: path, **others}, decides=False)
 
 
 def _study(path: Path, where: str, schemas: Path) -> Study:

@@ -122,9 +122,9 @@ def _phases(plan: Plan, study: str) -> Iterator[list[tuple[str, Mapping[str, Any
     yield [("ready", {"study": str(plan.files[study])})]
     for stage in range(3):
         yield [
-            ("train", plan.of_job(job))
+            ("train", plan.of_job(job, plan.file(job).stem))
             for job in plan.jobs(study).jobs.values()
-            if job.stage == stage and not job.is_done
+            if job.stage == stage and not plan.file(job).exists()
         ]
     outputs = {one.key: one for one in plan.of_study(study)}
     reads = {

@@ -1,0 +1,93 @@
+"""What users of Snakemake know works here too: rules of their own, and its options."""
+
+import re
+
+import pytest
+from checkout import TABLES
+
+pytestmark = pytest.mark.workflow
+
+OWN = """
+
+rule my_count:
+    input: "results/tables/tiny/accuracy.csv"
+    output: "results/count.txt"
+    shell: "wc -l < {input} > {output}"
+"""
+
+
+def jobs_of(output):
+    """How many jobs of each rule a dry run lists."""
+    table = output[output.index("Job stats:") :].split("\n\n")[0]
+    return {name: int(n) for name, n in re.findall(r"^(\w+) +(\d+)$", table, re.MULTILINE)}
+
+
+def test_a_rule_of_a_user_is_a_target(finished):
+    path = finished.folder / "workflow/Snakefile"
+    path.write_text(path.read_text() + OWN)
+    finished.run("my_count")
+    n_lines = len((finished.folder / TABLES).read_text().splitlines())
+    assert int((finished.folder / "results/count.txt").read_text()) == n_lines
+    assert "Nothing to be done" in finished.run("my_count", "tiny")
+    assert "No rule to produce my_cuont" in finished.run("my_cuont", ok=False)
+
+
+def test_rules_are_forced_stopped_at_and_left_out(finished):
+    after = {"tiny_accuracy", "tiny_selected_settings", "tiny_learning_curves", "tiny"}
+    force = ("--dry-run", "--forcerun", "train")
+    assert set(jobs_of(finished.run(*force, "--", "tiny"))) == {"train", "total", *after}
+    until = finished.run(*force, "--until", "tiny_accuracy", "--", "tiny")
+    assert set(jobs_of(until)) == {"train", "tiny_accuracy", "total"}
+    omit = finished.run(*force, "--omit-from", "tiny_learning_curves", "--", "tiny")
+    assert "tiny_learning_curves" not in jobs_of(omit)
+    assert "tiny_selected_settings" in jobs_of(omit)
+    assert "Nothing to be done" in finished.run()
+
+
+@pytest.mark.slow
+def test_what_is_touched_counts_and_what_is_forced_is_made_again(finished):
+    made, stored = finished.outputs(), finished.stored()
+    (finished.folder / "results/data/toy-line/encoded.npz").touch()
+    finished.run("--touch")
+    assert "Nothing to be done" in finished.run()
+    finished.run("--forcerun", "prepare", "--", "tiny")
+    assert finished.outputs() == made
+    assert finished.stored() == stored
+
+
+@pytest.mark.slow
+def test_a_report_shows_tables_and_figures(finished):
+    finished.run("--report", "report.html")
+    page = (finished.folder / "report.html").read_text()
+    for name in ("accuracy.md", "tiny.png"):
+        assert name in page
+
+
+@pytest.mark.slow
+def test_a_lock_is_removed_and_what_is_not_complete_is_made_again(finished):
+    made = finished.outputs()
+    state = finished.folder / ".snakemake"
+    # As a killed Snakemake leaves them.
+    (state / "locks").mkdir(exist_ok=True)
+    (state / "locks/0.output.lock").write_text(f"{finished.folder / TABLES}\n")
+    (file,) = (finished.folder / "results/cells").rglob("*.parquet")
+    name = str(file.relative_to(finished.folder))
+    assert "cannot be locked" in finished.run("--forcerun", "train", ok=False)
+    finished.run("--unlock")
+    from base64 import urlsafe_b64encode
+
+    (state / "incomplete").mkdir(exist_ok=True)
+    (state / "incomplete" / urlsafe_b64encode(name.encode()).decode()).touch()
+    assert "train" in jobs_of(finished.run("--dry-run", "--rerun-incomplete"))
+    finished.run("--rerun-incomplete")
+    assert finished.outputs() == made
+    assert "Nothing to be done" in finished.run()
+
+
+def test_the_rule_graph_names_what_a_study_is_made_of(finished):
+    graph = finished.run("--rulegraph", "--", "tiny")
+    for rule in ("prepare", "datasets_ready", "train", "tiny_accuracy"):
+        assert f'label = "{rule}"' in graph
+    jobs = finished.run("--dag", "--", "tiny")
+    assert "dataset: toy-line" in jobs
+    assert re.search(r"part: small~[0-9a-f]{8}", jobs)
