@@ -34,6 +34,7 @@ from privcurve.audit.replay_fits import (
     NOISE,
     OBJECTIVE,
     POST_PROCESSING,
+    SEALED,
     SENSITIVITY,
     BreachError,
     Event,
@@ -63,6 +64,13 @@ Record = tuple[int, ...]
 # Of tables of persons.
 PERSONS = 3
 
+# At real size: columns, every other one with an order; and records by ε, at which noise is larger
+# than what it hides, and smaller.
+REAL_BINS = (16, 12, 9, 5, 3, 2)
+REAL_SIZES = {1.0: 60, 100.0: 200}
+# Rows of the domain that models are compared on, where there are too many to take all.
+MOST_ROWS = 2_000
+
 # Tables of which one must be good for real fits.
 MOST_TABLES = 5
 
@@ -79,12 +87,14 @@ class Case:
     idle: Mapping[str, str] = field(default_factory=dict)
     # Records of the tables: 1 and 2 are tried in full, larger ones at random.
     sizes: Sequence[int] = (1, 2, 3, 12)
+    bins: Sequence[int] = BINS  # of the columns of the tables
     # How many records of each person are kept, where ε and δ are those of persons.
     at_most: int | None = None
 
     def estimator(self, n_bins: Sequence[int]) -> CodedClassifier:
         """Return the learner, not trained."""
-        facts = Facts(n_bins, [True] * len(n_bins), self.n_classes)
+        ordered = [self.bins == BINS or j % 2 == 0 for j in range(len(n_bins))]
+        facts = Facts(n_bins, ordered, self.n_classes)
         parameters, relation = dict(self.parameters), REPLACE_ONE
         if self.neighbours == PRIVATE_COLUMNS:
             facts = replace(facts, public_columns=(0,), public_label=True)
@@ -99,7 +109,7 @@ class Case:
     @property
     def budget(self) -> tuple[float, float]:
         """ε and δ that are asked for: of a record, or of a person."""
-        learner = replace(self, at_most=None).estimator(BINS)
+        learner = replace(self, at_most=None).estimator(self.bins)
         return learner.epsilon, learner.delta
 
     @property
@@ -110,13 +120,13 @@ class Case:
     @property
     def universe(self) -> list[Record]:
         """All records that there are."""
-        return list(itertools.product(*(range(k) for k in BINS), range(self.n_classes)))
+        return list(itertools.product(*(range(k) for k in self.bins), range(self.n_classes)))
 
     def table(self, rows: Sequence[Record]) -> Records:
         """Return some records as a learner takes them."""
-        table = np.array(rows, dtype=np.int64).reshape(len(rows), len(BINS) + 1)
+        table = np.array(rows, dtype=np.int64).reshape(len(rows), len(self.bins) + 1)
         labels = table[:, -1] if self.n_classes > 2 else 2 * table[:, -1] - 1
-        return records(table[:, :-1], labels, BINS)
+        return records(table[:, :-1], labels, self.bins)
 
     def __str__(self) -> str:
         said = ", ".join(f"{name}={value!r}" for name, value in self.parameters.items())
@@ -170,7 +180,48 @@ def check(case: Case, n_random: int = 60, seed: int = 0) -> Verdict:
     return verdict
 
 
+def check_at_size(case: Case, seed: int = 0) -> Verdict:
+    """Try control and post-processing on a pair of neighbours of real size, at either ε."""
+    verdict = Verdict(case)
+    tables: tuple[Records, ...] = ()
+    try:
+        for k, (epsilon, n) in enumerate(REAL_SIZES.items()):
+            at = replace(case, parameters={**case.parameters, "epsilon": epsilon}, bins=REAL_BINS)
+            tables = _real_pair(at, n, np.random.default_rng([seed, n]))
+            if _replayed(replace(verdict, case=at), tables, (seed, k)) is not None:
+                verdict.n_pairs += 1
+    except BreachError as breach:
+        breach.tables = tables
+        verdict.breach = breach
+    return verdict
+
+
+def _real_pair(case: Case, n: int, rng: np.random.Generator) -> tuple[Records, Records]:
+    """Return two tables whose labels have to do with their codes; a record of one is another's."""
+    codes = rng.integers(case.bins, size=(n, len(case.bins)))
+    share = codes[:, 0] / case.bins[0] + codes[:, 3] / case.bins[3]
+    labels = (share * case.n_classes / 2 + rng.random(n) / 2).astype(int) % case.n_classes
+    table = [tuple(row) for row in np.column_stack([codes, labels]).tolist()]
+    last = tuple(int(k - 1 - code) for k, code in zip(case.bins, table[-1], strict=False))
+    new = (*last, (table[-1][-1] + 1) % case.n_classes)
+    return case.table(table), case.table([*table[:-1], *_changed_to(case, table[-1], new)])
+
+
 def _check_pair(tables: Sequence[Records], seed: Sequence[int], verdict: Verdict) -> None:
+    sides = _replayed(verdict, tables, seed)
+    if sides is None:
+        return
+    first, second, model = sides
+    verdict.n_pairs += 1
+    verdict.unseen = verdict.unseen or first.all_unseen
+    _check_stated(verdict.case, model)
+    _check_costs(first, second, verdict)
+
+
+def _replayed(
+    verdict: Verdict, tables: Sequence[Records], seed: Sequence[int]
+) -> tuple[Replay, Replay, CodedClassifier] | None:
+    """Train both sides with the same answers, and check what follows; None if both are refused."""
     case, first = verdict.case, Replay(seed)
     one = _trained(case, tables[0], first)
     # What was refused before a side could follow must be refused on the other side too.
@@ -178,7 +229,7 @@ def _check_pair(tables: Sequence[Records], seed: Sequence[int], verdict: Verdict
     other = _trained(case, tables[1], second)
     if isinstance(one, Exception) or isinstance(other, Exception):
         verdict.refusal = _refusal(one, other)
-        return
+        return None
     if first.told != second.told:
         raise BreachError(CONTROL, "what is told of how far the fit is differs")
     try:
@@ -190,10 +241,7 @@ def _check_pair(tables: Sequence[Records], seed: Sequence[int], verdict: Verdict
         # Then it may be the choices in that loop that differ, as they may.
         but = f"; but {first.all_unseen}" if first.all_unseen else ""
         raise BreachError(POST_PROCESSING, f"{', '.join(apart)} differ{but}")
-    verdict.n_pairs += 1
-    verdict.unseen = verdict.unseen or first.all_unseen
-    _check_stated(case, one)
-    _check_costs(first, second, verdict)
+    return first, second, one
 
 
 def _trained(case: Case, side: Records, curator: Replay) -> CodedClassifier | Exception:
@@ -202,7 +250,9 @@ def _trained(case: Case, side: Records, curator: Replay) -> CodedClassifier | Ex
         model = train(case, side, curator)
     except BreachError:
         raise
-    except (DoorError, SealedError) as error:
+    except SealedError as error:
+        raise BreachError(SEALED, str(error)) from error
+    except DoorError as error:
         raise BreachError(CHARGE, str(error)) from error
     except Exception as error:
         return error
@@ -335,6 +385,11 @@ def _differences(left: CodedClassifier, right: CodedClassifier) -> list[str]:
 
 
 def _domain(model: CodedClassifier) -> NDArray[Any]:
+    if np.prod(model.n_bins_) > MOST_ROWS:
+        drawn = np.random.default_rng(0).integers(
+            model.n_bins_, size=(MOST_ROWS, len(model.n_bins_))
+        )
+        return drawn.astype(np.uint8)
     rows = list(itertools.product(*(range(k) for k in model.n_bins_.tolist())))
     return np.array(rows, dtype=np.uint8)
 
@@ -424,7 +479,7 @@ def _check_noise(case: Case, seed: int) -> None:
             break
         except ValueError as error:
             why = f"no table could be trained on for real: {error}"
-        except (DoorError, SealedError) as error:
+        except DoorError as error:
             raise BreachError(CHARGE, f"in a real fit: {error}") from error
         except Exception as error:
             raise BreachError(CONTROL, f"a real fit ends with {_said(error)}", table) from error

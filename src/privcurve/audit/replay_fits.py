@@ -20,12 +20,13 @@ from privcurve.privacy.ledger import LedgerEntry
 from privcurve.privacy.mechanisms import BOX_PERTURBATION, MECHANISMS, OBJECTIVES, SELECTIONS
 from privcurve.privacy.seeds import Start
 
-# The points of the contract.
+# The points of the contract, after which comes what is made impossible.
 CONTROL = "control"
 POST_PROCESSING = "post-processing"
 SENSITIVITY = "sensitivity"
 NOISE = "noise"
 CHARGE = "charge"
+SEALED = "sealed"
 
 # How far the script's answers to a compiled loop are from 0 and from each other: no score outweighs
 # it, and what the loop adds can still be read off to eight digits.

@@ -542,17 +542,17 @@ def _kept(value: Any) -> Sealed | None:
         one = left.pop()
         if isinstance(one, Sealed):
             return one
-        if id(one) in seen or isinstance(one, (str, bytes, int, float)):
+        if id(one) in seen or type(one) in (str, bytes, int, float, bool):
             continue
         seen.add(id(one))
+        if hasattr(one, "__dict__") and not isinstance(one, type):
+            left += vars(one).values()
         if isinstance(one, Mapping):
             left += [*one.keys(), *one.values()]
         elif isinstance(one, (tuple, list, set)):
             left += one
         elif isinstance(one, np.ndarray):
             left += one.ravel().tolist() if one.dtype == object else []
-        elif hasattr(one, "__dict__") and not isinstance(one, type):
-            left += vars(one).values()
     return None
 
 
