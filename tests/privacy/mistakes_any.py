@@ -13,26 +13,23 @@ from privcurve.audit.contract import (
     CHARGE,
     CONTROL,
     NOISE,
-    POST_PROCESSING,
+    SEALED,
     SENSITIVITY,
     Case,
 )
 from privcurve.audit.contract_cases import CASES, MANY, PRIVATE_BINS
 from privcurve.holders.holder import LocalHolder
-from privcurve.kernels.lazybb_rules import count_votes, vote_table
 from privcurve.learners import majority, one_rule, random_trees
 from privcurve.learners.additive import many_classes, residuals, rule
-from privcurve.learners.additive.fitting import Fit
 from privcurve.learners.base import CodedClassifier
 from privcurve.learners.majority import MARGIN, NoisyMajorityClassifier
-from privcurve.learners.noisy_bayes import NoisyBayesClassifier
 from privcurve.learners.shared import merging
-from privcurve.learners.shared.voting import VotingClassifier
 from privcurve.privacy.budget import ADD_REMOVE
 from privcurve.privacy.calibration import private_bins, privgam
 from privcurve.privacy.calibration.privgam import Budget, cells
 from privcurve.privacy.curator import EXACT, Curator
 from privcurve.privacy.ledger import PrivacyStatement
+from privcurve.privacy.sealed import Noise, opened
 
 RULES = Case("lazybb", {"n_rounds": 3, "density": 0.5})
 RULE = Case("one_rule", {})
@@ -160,7 +157,7 @@ def the_best_is_chosen(own, self, call, scores):
     return int(np.argmax(scores))
 
 
-@mistake(Curator, "number", CHARGE, MAJORITY, BRC, BETA)
+@mistake(Curator, "number", SEALED, MAJORITY, BRC, BETA)
 def exact_number(own, self, call, exact):
     return exact
 
@@ -185,7 +182,7 @@ def written(point, release, called):
 
     def released(own, self, records, curator):
         self.n_records_, self.n_features_used_ = records.n, 0
-        margin = float(records.counts @ records.labels.astype(np.int64))
+        margin = (records.counts * records.labels).sum()
         self.margin_ = release(margin, curator, records)
 
     released.__name__ = called
@@ -234,9 +231,9 @@ def the_sign_of_a_zero(margin, curator, records):
 
 
 RELEASES = {
-    "no_call": (CHARGE, lambda m, curator, records: m),
-    "noise_of_its_own": (CHARGE, lambda m, *_: m + np.random.default_rng().laplace(scale=2.0)),
-    "noise_from_public_coins": (CHARGE, lambda m, door, _: m + door.coins.laplace(scale=2.0)),
+    "no_call": (SEALED, lambda m, curator, records: m),
+    "noise_of_its_own": (SEALED, lambda m, *_: m + np.random.default_rng().laplace(scale=2.0)),
+    "noise_from_public_coins": (SEALED, lambda m, door, _: m + door.coins.laplace(scale=2.0)),
     "called_twice": (CHARGE, lambda m, door, _: (noisy(m, door) + noisy(m, door)) / 2),
     "scaled_to_nothing": (
         CHARGE, lambda m, door, _: door.number(door.call(MARGIN).scaled(0.0), m)
@@ -249,21 +246,21 @@ RELEASES = {
     ),
     "divides_by_zero": (CONTROL, lambda *_: 1 // 0),
     "divides_by_the_exact_margin": (
-        CONTROL, lambda m, door, _: noisy(m, door) * (1 / int(m) if m >= 0 else 1)
+        SEALED, lambda m, door, _: noisy(m, door) * (1 / int(m) if m >= 0 else 1)
     ),
     "an_index_beyond_the_records": (
-        CONTROL, lambda m, door, records: noisy(m, door) + records.labels[abs(int(m))]
+        SEALED, lambda m, door, records: noisy(m, door) + records.labels[abs(int(m))]
     ),
     "not_a_number_for_a_record": (
-        SENSITIVITY, lambda m, door, _: noisy(np.nan if m > 1 else m, door)
+        SEALED, lambda m, door, _: noisy(np.nan if m > 1 else m, door)
     ),
     **{
         release.__name__: (point, release)
         for point, *releases in (
-            (POST_PROCESSING, an_answer_that_is_not_used, the_sign_of_a_zero),
-            (POST_PROCESSING, a_model_of_a_value_that_cannot_be_read),
-            (CONTROL, as_many_coins_as_records_agree, calls_until_the_answer_is_right),
-            (CONTROL, refuses_what_it_sees),
+            (SEALED, an_answer_that_is_not_used, the_sign_of_a_zero),
+            (SEALED, a_model_of_a_value_that_cannot_be_read),
+            (SEALED, as_many_coins_as_records_agree, calls_until_the_answer_is_right),
+            (SEALED, refuses_what_it_sees),
             (CHARGE, a_call_that_is_not_announced),
         )
         for release in releases
@@ -327,54 +324,6 @@ def labels_counted(records):
     return int(records.counts[records.labels > 0].sum())
 
 
-def bounds_of_columns(records):
-    return [(int(column.min()), int(column.max())) for column in records.codes.T if len(column)]
-
-
-def medians_of_columns(records):
-    return np.median(records.codes, axis=0) if len(records.codes) else 0.0
-
-
-def the_shape_of_nothing(records):
-    return np.zeros((labels_counted(records), 0))
-
-
-def number_of_records(records):
-    return records.n
-
-
-def categories_as_words(records):
-    return {f"code {code}": "seen" for code in np.unique(records.codes[:, 1])}
-
-
-breaks(POST_PROCESSING, COUNTS, BRC, VOTES, BALL)(leaving(labels_counted))
-breaks(POST_PROCESSING, ADDED)(leaving(number_of_records))
-for exact in bounds_of_columns, medians_of_columns, categories_as_words, the_shape_of_nothing:
-    breaks(POST_PROCESSING, COUNTS)(leaving(exact))
-
-
-@mistake(Curator, "numbers", POST_PROCESSING, COUNTS)
-def categories_of_the_records(own, self, call, exact):
-    """Numbers get noise where there is a record, and are 0 elsewhere: which codes occur shows."""
-    return np.where(np.asarray(exact) > 0, own(self, call, exact), 0.0)
-
-
-@breaks(POST_PROCESSING, ONE_COLUMN)
-def the_best_score_beside_the_choice(patch):
-    @mistake(Curator, "choose")
-    def chosen(own, self, call, scores):
-        self.best = max(scores)
-        return own(self, call, scores)
-
-    @mistake(NoisyBayesClassifier, "_release")
-    def released(own, self, records, curator):
-        own(self, records, curator)
-        self.score_ = curator.best
-
-    chosen(patch)
-    released(patch)
-
-
 # 1-rules and trees -----------------------------------------------------------------------------
 
 
@@ -383,56 +332,10 @@ def same_numbers_in_all_rounds(own, self, rows, plan, curator, begin=None):
     class Once:
         @staticmethod
         def noise(calls, shape):
-            return np.broadcast_to(curator.noise(calls[:1], (1, *shape[1:])), shape).copy()
+            once = opened(curator.noise(calls[:1], (1, *shape[1:])))
+            return Noise(np.broadcast_to(once, shape).copy(), "lazybb")
 
     return own(self, rows, plan, Once, begin)
-
-
-@breaks(POST_PROCESSING, RULES)
-def stops_when_all_are_right(patch):
-    """1-rules: boosting ends at a training error of 0."""
-    adopt = VotingClassifier._adopt
-
-    @mistake(VotingClassifier, "_fit_batch")
-    def fitted(own, self, learners, records, curators):
-        starts = np.concatenate([[0], np.cumsum(self.n_bins_)])
-
-        def adopted(learner, picks, n, statement):
-            for t in range(1, len(picks)):
-                table = vote_table(picks[:t], int(starts[-1]))
-                if ((count_votes(records.codes, starts, *table) > 0) == (records.labels > 0)).all():
-                    picks = picks[:t]
-                    break
-            adopt(learner, picks, n, statement)
-
-        patch.setattr(VotingClassifier, "_adopt", adopted)
-        return own(self, learners, records, curators)
-
-    fitted(patch)
-
-
-@mistake(VotingClassifier, "_fit_batch", SENSITIVITY, RULE, RULES)
-def counts_distinct_rows(own, self, learners, records, curators):
-    """The number of records is taken as three times that of distinct rows."""
-    threefold = records._replace(counts=np.full(len(records.counts), 3))
-    return own(self, learners, threefold, curators)
-
-
-@mistake(VotingClassifier, "_fit_batch", POST_PROCESSING, TREE)
-def empty_leaves_say_nothing(own, self, learners, records, curators):
-    own(self, learners, records, curators)
-    for learner in learners:
-        splits, children, labels = learner.model_.forest
-        columns, values = learner.model_.columns, learner.model_.values
-        for tree in range(len(splits)):
-            reached = np.zeros(splits.shape[1], dtype=bool)
-            for row in records.codes:
-                node = 0
-                while children[tree, node]:
-                    b = splits[tree, node]
-                    node = children[tree, node] + int(row[columns[b]] == values[b])
-                reached[node] = True
-            labels[tree, ~reached] = 0
 
 
 # PrivGAM ---------------------------------------------------------------------------------------
@@ -443,12 +346,6 @@ constant("residuals_without_clip", residuals, "CLIP", 1.0, SENSITIVITY, GAM, STU
 @mistake(privgam, "edge_range", SENSITIVITY, STUMPS)
 def noise_for_a_stump_of_an_added_record(own, neighbours, *more):
     return own(ADD_REMOVE, *more)
-
-
-@mistake(residuals.Residuals, "stump", POST_PROCESSING, STUMPS)
-def stumps_with_the_better_sign(own, self, place, ordered):
-    j, values = own(self, place, ordered)
-    return j, values if self.stumps(ordered)[place] >= 0 else -values
 
 
 @mistake(Budget, "sensitivity", SENSITIVITY, GAM)
@@ -478,25 +375,6 @@ def choices_for_nothing(own, *given):
 @mistake(Budget, "slope_and_total", SENSITIVITY, ADDED_ROUNDS)
 def all_of_the_rate_twice(own, self, part):
     return own(self, part) and (1.0, 1.0)
-
-
-@mistake(Fit, "_noisy", POST_PROCESSING, PAIRS)
-def pairs_without_noise(own, self, exact, share, sensitivity, what):
-    if not what.startswith("pairs"):
-        return own(self, exact, share, sensitivity, what)
-    entry = self._spend(share, self.budget.release, what, sensitivity)
-    return exact * 2.0**-self.budget.bits, (1 / entry.noise_rate) ** 2
-
-
-@mistake(Fit, "_kept", CONTROL, CYCLIC)
-def columns_dropped_by_exact_sums(own, self, active):
-    self._nothing = [float(np.abs(self.records.sums(j)[1]).sum() < 1) for j in active]
-    return own(self, active)
-
-
-@mistake(Fit, "_tell", CONTROL, CYCLIC)
-def progress_that_follows_from_records(own, self, *where):
-    self.curator.done(float(self.records.sums(0)[1, 0]) / 2.0**62)
 
 
 # Holders ---------------------------------------------------------------------------------------

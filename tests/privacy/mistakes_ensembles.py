@@ -5,18 +5,25 @@ from dataclasses import replace
 import numpy as np
 from mistakes_any import GRADIENT, RUNS, SIGNS, TWO, VOTES, breaks, constant, mistake
 
-from privcurve.audit.contract import CHARGE, CONTROL, NOISE, POST_PROCESSING, SENSITIVITY, Case
-from privcurve.coding import decided
+from privcurve.audit.contract import (
+    CHARGE,
+    NOISE,
+    POST_PROCESSING,
+    SEALED,
+    SENSITIVITY,
+    Case,
+)
 from privcurve.kernels.m_alpha import link_of_leaves
 from privcurve.learners import base, bdpe, tuned
 from privcurve.learners.bdpe import BDPEClassifier
 from privcurve.learners.boosting import dpboost
-from privcurve.learners.boosting.dpboost import DPBoostClassifier
 from privcurve.learners.dp_bagging import DPBaggingClassifier
 from privcurve.learners.dp_forest import DPForestClassifier
+from privcurve.learners.tuned import count_right
 from privcurve.privacy import noise
 from privcurve.privacy.curator import EXACT, Curator
 from privcurve.privacy.noise import Announced
+from privcurve.privacy.sealed import kernel
 from privcurve.privacy.selection import UNITS
 
 LINK = {**TWO, "votes": "link"}
@@ -26,12 +33,12 @@ BOOSTED = Case("dpboost", GRADIENT)
 RUNS_OF_THREE = Case("tuned", {**RUNS.parameters, "learner": "privgam"}, n_classes=3)
 
 
-@mistake(DPForestClassifier, "_vote", CHARGE, VOTES)
+@mistake(DPForestClassifier, "_vote", SEALED, VOTES)
 def votes_exactly(own, self, positive, negative, *others):
     return positive - negative
 
 
-@mistake(DPForestClassifier, "_vote", CHARGE, VOTES)
+@mistake(DPForestClassifier, "_vote", SEALED, VOTES)
 def draws_noise_of_its_own(own, self, positive, negative, call, curator):
     """Right noise, but from the public coins, beside the curator."""
     margins = positive - negative
@@ -54,15 +61,6 @@ def votes_not_divided(own, self, *given):
     return int(self.n_partitions) * own(self, *given)
 
 
-@mistake(
-    DPBaggingClassifier, "_margins", POST_PROCESSING, Case("dp_bagging", TEACHERS, sizes=(12,))
-)
-def pool_of_the_records(own, self, codes, signs, records, pool, coins):
-    """The student is trained on the records in place of the pool."""
-    pool[:] = codes[records[: len(pool)]]
-    return own(self, codes, signs, records, pool, coins)
-
-
 constant("gradients_not_filtered", dpboost, "GRADIENT_BOUND", 10.0, SENSITIVITY, BOOSTED)
 
 
@@ -76,55 +74,30 @@ def each_tree_has_all_records(patch):
     """The trees of an ensemble do not divide its records, but are charged as if."""
     patch.setattr(dpboost, "chunk_ends", lambda n, *_: np.array([n, 2 * n]))
 
-    @mistake(DPBoostClassifier, "_boost_privately")
-    def boosted(own, self, records, calls, curator):
-        coins = curator.coins
-
-        class Twice:
-            @staticmethod
-            def permutation(places):
-                return np.tile(coins.permutation(places), 2)
-
-        curator.coins = Twice
-        own(self, records, calls, curator)
-        curator.coins = coins
-
-    boosted(patch)
-
-
-@mistake(DPBoostClassifier, "_boost_privately", SENSITIVITY, BOOSTED)
-def records_sorted_by_label(own, self, records, calls, curator):
-    """An ensemble's records are dealt out in the order of their labels."""
-    order = np.argsort(records.labels, kind="stable")
-    own(self, type(records)(*(part[order] for part in records[:3]), records.n_bins), calls, curator)
-
-
-@mistake(DPBoostClassifier, "_grow", CONTROL, BOOSTED)
-def stops_when_all_are_right(own, self, bins, gradients, *others):
-    values = own(self, bins, gradients, *others)
-    if len(gradients) and (np.abs(gradients) < 1).all():
-        raise ValueError("all are right")
-    return values
+    shuffled = mistake(Curator, "shuffled")
+    shuffled(lambda own, self, places: kernel(lambda p: np.tile(p, 2), rows=0)(own(self, places)))(
+        patch
+    )
 
 
 @mistake(Curator, "noise", CHARGE, BOOSTED, Case("bdpe", TWO))
 def the_same_noise_in_each_tree(own, self, calls, shape):
     """Noise of splits is drawn once and used again and again."""
     if "kept" not in vars(self):
-        self.kept = own(self, calls, shape).copy()
-    return self.kept.copy()
+        self.kept = own(self, calls, shape)
+    return self.kept
 
 
 constant("the_best_questions", bdpe, "NOISY", bdpe.BEST, POST_PROCESSING, Case("bdpe", TWO))
 
 
-@mistake(bdpe, "grow_tree", SENSITIVITY, Case("bdpe", {**TWO, "tree_share": 0.0}))
+@mistake(bdpe, "grown", SENSITIVITY, Case("bdpe", {**TWO, "tree_share": 0.0}))
 def questions_for_nothing(own, *given):
     """Splits that have no part of the budget look at the records all the same."""
     return own(*given[:6], np.ones_like(given[6]), *given[7:])
 
 
-@mistake(BDPEClassifier, "_vote", POST_PROCESSING, Case("bdpe", {**LINK, "n_trees": 1}))
+@mistake(BDPEClassifier, "_vote", SEALED, Case("bdpe", {**LINK, "n_trees": 1}))
 def exact_leverages(own, self, t, positive, negative, *others):
     votes, _ = own(self, t, positive, negative, *others)
     return votes, self._leverage(votes, positive - negative, self.n_records_, float(self.clamp))
@@ -133,7 +106,7 @@ def exact_leverages(own, self, t, positive, negative, *others):
 @mistake(BDPEClassifier, "_vote", SENSITIVITY, Case("bdpe", LINK))
 def noise_before_the_clamp(own, self, t, positive, negative, weight_bound, curator):
     """Leaves are links with noise for a range of 2M, clamped afterwards."""
-    links = link_of_leaves(positive, negative, float(self.boost_alpha))
+    links = kernel(link_of_leaves)(positive, negative, float(self.boost_alpha))
     # The scale of weights, whose sensitivity is 2.
     call = curator.call(bdpe.OF_LEAVES.format(t + 1, self._of_leaves())).scaled(self.clamp)
     return np.clip(curator.numbers(call, links), -self.clamp, self.clamp), 1.0
@@ -168,12 +141,8 @@ def scores_whose_noise_is_not_used(own, self, model, records, curator, call):
 
 @mistake(tuned.TunedClassifier, "_scored", SENSITIVITY, RUNS_OF_THREE)
 def scores_that_count_a_record_for_each_class(own, self, model, records, curator, call):
-    """One class against the rest: a wrong answer is wrong of two classes."""
-    classes = np.arange(3)
-    answers = decided(model.decision_function(records.codes))[:, None] == classes
-    right = answers == (records.labels[:, None] == classes)
-    exact = UNITS * int(records.counts @ right.sum(axis=1))
-    return int(curator.whole_numbers(call, np.array([exact]))[0])
+    wrong = 3 * count_right(*records[:3], model.decision_function)
+    return int(curator.whole_numbers(call, UNITS * wrong)[0])
 
 
 @breaks(CHARGE, RUNS)

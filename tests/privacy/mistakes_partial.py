@@ -5,20 +5,28 @@ from dataclasses import replace
 import numpy as np
 from mistakes_any import BALL, BRC, COUNTS, ONE_COLUMN, OWN, PATE, breaks, constant, mistake
 
-from privcurve.audit.contract import CHARGE, CONTROL, NOISE, POST_PROCESSING, SENSITIVITY, Case
+from privcurve.audit.contract import (
+    CHARGE,
+    CONTROL,
+    NOISE,
+    POST_PROCESSING,
+    SEALED,
+    SENSITIVITY,
+    Case,
+)
 from privcurve.learners import noisy_bayes
 from privcurve.learners import pate as answers
 from privcurve.learners.linear import linear
 from privcurve.learners.noisy_bayes import NoisyBayesClassifier
 from privcurve.learners.pate import PATEClassifier
 from privcurve.learners.shared import half_spaces, log_odds
-from privcurve.learners.shared.half_spaces import HalfSpaceVoteClassifier, PrivateWeights, Rounds
-from privcurve.learners.shared.roles import PublicRows
+from privcurve.learners.shared.half_spaces import HalfSpaceVoteClassifier, PrivateWeights
 from privcurve.privacy.budget import PRIVATE_COLUMNS
 from privcurve.privacy.calibration import objective
 from privcurve.privacy.calibration.brc import BRCNoise
 from privcurve.privacy.calibration.objective import Perturbation
 from privcurve.privacy.curator import Curator
+from privcurve.privacy.sealed import opened
 
 EM = {"n_rounds": 3, "intercept": "em"}
 HIDDEN = replace(BRC, neighbours=PRIVATE_COLUMNS)
@@ -43,20 +51,21 @@ def weights_without_caps(patch):
 
 
 @mistake(PrivateWeights, "utility", SENSITIVITY, Case("brc", {**EM, "estimate": "edge"}))
-def errors_of_chosen_thresholds(own, self, missed):
+def errors_of_chosen_thresholds(own, self, sums, positive, reach):
     """Version 1: thresholds are chosen by the error, with noise for the edge."""
-    return np.abs(0.5 - missed / self.mass.sum())
+    return half_spaces._utility(self.mass, sums, positive, reach, False, 1)
 
 
 @mistake(Curator, "threshold", POST_PROCESSING, Case("brc", EM))
 def the_best_threshold(own, self, call, ends, scores):
     """The exponential mechanism is called, and the best threshold taken."""
     own(self, call, ends, scores)
+    ends, scores = opened((ends, scores))
     k = int(np.argmax(np.where(np.diff(ends) > 0, scores, -1)))
     return (ends[k] + ends[k + 1]) / 2
 
 
-@mistake(HalfSpaceVoteClassifier, "_points", SENSITIVITY, BRC)
+@mistake(HalfSpaceVoteClassifier, "_points", SEALED, BRC)
 def columns_scaled_by_their_extremes(own, self, codes, public):
     """Columns run from −1 to 1 between the least and the largest value that occurs."""
     given = own(self, codes, public)
@@ -67,10 +76,11 @@ def columns_scaled_by_their_extremes(own, self, codes, public):
 @mistake(Curator, "threshold", CONTROL, Case("brc", EM))
 def reach_of_the_records(own, self, call, ends, scores):
     """Thresholds are chosen between the least and the largest projection."""
+    ends = opened(ends)
     return own(self, call, np.clip(ends, ends[1], ends[-2]), scores)
 
 
-@breaks(POST_PROCESSING, HIDDEN)
+@breaks(SEALED, HIDDEN)
 def exact_errors_in_public_rounds(patch):
     """The exact error of a round that the public classifier wins is left on the model."""
     exact = []
@@ -92,30 +102,9 @@ def exact_errors_in_public_rounds(patch):
     boosted(patch)
 
 
-@mistake(Rounds, "partial", POST_PROCESSING, SEEN)
-def private_weights_for_the_public_classifier(own, self, public, rows):
-    """Weights that private errors have moved tell of them."""
-    private = self._weights
-
-    class Fed:
-        wrong = public.wrong
-
-        @staticmethod
-        def fit(weights):
-            total = np.bincount(rows.row_of, private.each * private._counts, len(rows.signs))
-            return public.fit(weights * total / rows.counts)
-
-    own(self, Fed, rows)
-
-
-@breaks(CONTROL, HIDDEN)
-def a_private_column_for_the_public_classifier(patch):
-    gather = PublicRows.of
-    patch.setattr(
-        half_spaces.PublicRows,
-        "of",
-        lambda codes, *given: gather(np.minimum(codes[:, [1, 1]], 1), *given),
-    )
+@mistake(Curator, "public", CHARGE, HIDDEN)
+def a_private_column_for_the_public_classifier(own, self, columns, gather, records):
+    return own(self, (1,), lambda codes, *given: gather(np.minimum(codes, 1), *given), records)
 
 
 # Objectives ------------------------------------------------------------------------------------
@@ -127,7 +116,7 @@ def half_a_term(own, self, *given):
     return own(self, *given) / 2
 
 
-@mistake(log_odds, "minimise_logistic", POST_PROCESSING, PEOPLE, BOX)
+@mistake(log_odds, "minimised", POST_PROCESSING, PEOPLE, BOX)
 def classifier_without_noise(own, *posed, tilt, **more):
     """The linear term is drawn and left out."""
     return own(*posed)
@@ -170,7 +159,7 @@ def columns_by_exact_scores(own, tables, m, curator):
     return sorted(tables, key=lambda j: -noisy_bayes.column_score(tables[j]))[:m]
 
 
-@mistake(NoisyBayesClassifier, "_release", POST_PROCESSING, ONE_COLUMN)
+@mistake(NoisyBayesClassifier, "_release", SEALED, ONE_COLUMN)
 def prior_of_exact_counts(own, self, records, curator):
     own(self, records, curator)
     self.prior_ = float(records.counts @ records.labels)

@@ -205,7 +205,6 @@ DRAWING_KERNELS = {
 HANDED_A_STREAM = {
     "learners.bdpe": "the published exponential mechanism, by rejection",
     "learners.boosting.gradient_boosting": "not private",
-    "learners.pate": "the key of answers that it gives after the fit",
     "learners.peers.diffprivlib": ITS_OWN,
     "learners.peers.ebm": ITS_OWN,
 }

@@ -244,7 +244,7 @@ class PATEClassifier(ChanceClassifier, PrivateClassifier):
             # One record after another: each has noise of its own.
             positive = curator.signs(call, _margins(rows, self._teachers)[each], each)
             self.student_ = self._train_student(codes[each], signs[each], positive)
-        self._key = curator.generator(()).bytes(32)
+        self._key = curator.key()
         self._scale = call.scale
         self._left = answers - n
         self._asked: set[bytes] = set()

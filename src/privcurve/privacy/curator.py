@@ -274,6 +274,10 @@ class Curator(Account):
         self._charge_all(calls, (len(calls),))
         return self._source
 
+    def key(self) -> bytes:
+        """Draw a key of noise that is drawn after the fit, and charged in it."""
+        return self._source.bytes(32)
+
     def objective(
         self,
         call: Call | str,

@@ -265,6 +265,10 @@ class Sealed(np.lib.mixins.NDArrayOperatorsMixin):
 
     # What is a look -------------------------------------------------------------------------
 
+    @property
+    def _numba_type_(self) -> NoReturn:
+        self._refuse("a compiled loop that is no kernel")
+
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):
             raise AttributeError(name)
@@ -547,6 +551,7 @@ def _kept(value: Any) -> Sealed | None:
         seen.add(id(one))
         if hasattr(one, "__dict__") and not isinstance(one, type):
             left += vars(one).values()
+        left += [cell.cell_contents for cell in getattr(one, "__closure__", None) or ()]
         if isinstance(one, Mapping):
             left += [*one.keys(), *one.values()]
         elif isinstance(one, (tuple, list, set)):
