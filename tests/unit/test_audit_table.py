@@ -1,4 +1,4 @@
-"""The table of docs/audit.md, made by ``python -m privcurve.audit contract --table``."""
+"""The table of docs/research/audit.md, made by ``python -m privcurve.audit contract --table``."""
 
 from pathlib import Path
 
@@ -8,7 +8,7 @@ from privcurve.audit.__main__ import main, table, written
 from privcurve.audit.contract import check
 from privcurve.audit.contract_cases import CASES
 
-DOCS = (Path(__file__).parents[2] / "docs/audit.md").read_text("utf-8")
+DOCS = (Path(__file__).parents[2] / "docs/research/audit.md").read_text("utf-8")
 
 
 def rows(learners):

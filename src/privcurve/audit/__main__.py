@@ -23,7 +23,7 @@ NOT_SEEN = (
     "of PATE, answers about scored rows, whose noise follows from a key."
 )
 
-# Around the table in docs/audit.md.
+# Around the table in docs/research/audit.md.
 MARKS = ("<!-- largest changes -->", "<!-- end -->")
 
 

@@ -54,7 +54,7 @@ class NoisyLabelClassifier(PrivateClassifier):
 
     def _release(self, records, curator):
         signs = records.labels * records.counts
-        scores = [int(signs[signs > 0].sum()), -int(signs[signs < 0].sum())]
+        scores = [np.maximum(signs, 0).sum(), np.maximum(-signs, 0).sum()]
         self.n_features_used_ = 0
         self.label_ = (1.0, -1.0)[curator.choose("the label", scores)]
 
