@@ -133,7 +133,7 @@ def test_a_look_stops_at_its_line(mean_vote):
     ask = "        self.weights_ = curator"
     look = "        if np.abs(sums).max() < 1:\n            sums = 0 * sums\n"
     mean_vote.write_text(right.replace(ask, look + ask))
-    said = r"mean_vote: learners/mean_vote.py, line 31 \(if np.abs\(sums\).max\(\) < 1:\): bool"
+    said = r"mean_vote: learners/mean_vote.py, line 30 \(if np.abs\(sums\).max\(\) < 1:\): bool"
     model = registry.estimator_class("mean_vote")(n_bins=2, classes=(0, 1))
     with pytest.raises(SealedError, match=said):
         model.fit([[0], [1]], [0, 1])
