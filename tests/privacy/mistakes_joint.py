@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from mistakes_any import mistake
 
-from privcurve.audit.contract import CHARGE, CONTROL, SENSITIVITY, Case
+from privcurve.audit.contract import CHARGE, SEALED, SENSITIVITY, Case
 from privcurve.learners.boosting import aim, mst
 from privcurve.learners.boosting.aim import Rounds
 from privcurve.learners.boosting.synthetic import SyntheticClassifier
@@ -61,6 +61,6 @@ def rounds_that_cost_twice_of_what_is_left(own, self, k, most_cells):
     return own(self, k, most_cells)
 
 
-@mistake(SyntheticClassifier, "_total", CONTROL, ADDED, MODEL_ADDED)
-def exact_number_of_records(own, self, n, noisy):
-    return max(float(n), 1.0)
+@mistake(SyntheticClassifier, "_total", SEALED, ADDED, MODEL_ADDED)
+def exact_number_of_records(own, self, records, noisy):
+    return float(records.n)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -154,11 +155,12 @@ def test_trees_about_codes_score_as_those_of_scikit_learn_about_groups(records):
 
 def test_where_a_record_is_added_its_number_is_an_estimate():
     tables = [np.array([30.0, 75.0]), np.array([40.0, 30.0, 20.0, 5.0])]
-    assert MSTClassifier()._total(99, tables) == 99
+    nothing = SimpleNamespace(n=99)
+    assert MSTClassifier()._total(nothing, tables) == 99
     added = MSTClassifier(neighbours="add-remove")
     # The sum of two numbers has half the variance of that of four.
-    assert added._total(99, tables) == pytest.approx((2 * 105 + 95) / 3)
-    assert added._total(99, [np.array([-5.0, 2.0])]) == 1
+    assert added._total(nothing, tables) == pytest.approx((2 * 105 + 95) / 3)
+    assert added._total(nothing, [np.array([-5.0, 2.0])]) == 1
 
 
 def test_hardly_any_records_and_budget_give_a_model_too():

@@ -292,7 +292,9 @@ class CodedClassifier(Explained, merging.MergingClassifier, ClassifierMixin, Bas
         sealing.fit(learners, records, curators)
         for learner, curator in zip(learners, curators, strict=True):
             curator.check(learner._fitted_statement, entry(self._learner).peer)
-            learner._fitted_statement = learner._fitted_statement.drawn_by(curator.not_covered)
+            statement = learner._fitted_statement.drawn_by(curator.not_covered)
+            sealed = bool(curator.sealed_for)
+            learner._fitted_statement = replace(statement, sealed=sealed)
         # Copies, for a list or an array may be changed in place; and no seed, which is a secret.
         own = copy.deepcopy(self._without_seed(self.get_params(deep=False)))
         for learner, setting in zip(learners, settings, strict=True):

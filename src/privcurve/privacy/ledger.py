@@ -59,6 +59,8 @@ NOT_OTHERS = (
     "add up"
 )
 NOT_TIMING = "side channels such as the time that training takes"
+# Of a fit on sealed records.
+SEALED = "The fit saw sealed records: it computed with exact values and could not look at them."
 NOT_IMPLIED = "what public columns tell of private ones (a category that implies another)"
 
 ASSUMED_EACH_PERSON = "how many records each person has, up to {}"
@@ -151,6 +153,8 @@ class PrivacyStatement:
         Under ``private-columns``: what is not protected, by name or by index.
     public_label : bool
         Under ``private-columns``: whether labels are not protected either.
+    sealed : bool
+        Whether the fit saw sealed records.
     at_most : int or None
         How many records of one person there can be, where neighbours differ in all records of a
         person, and ε and δ are those of persons; None where they differ in one record.
@@ -176,6 +180,7 @@ class PrivacyStatement:
     proved_epsilon: float | None = None
     public_columns: tuple[str | int, ...] = ()
     public_label: bool = False
+    sealed: bool = False
     at_most: int | None = None
 
     def __post_init__(self) -> None:
@@ -256,9 +261,11 @@ class PrivacyStatement:
     def to_json(self) -> str:
         """Write the statement as JSON; an infinite number is the string ``"inf"``."""
         document = {f.name: getattr(self, f.name) for f in fields(self) if f.name != "ledger"}
+        # Keys that are younger than the first files.
         if self.at_most is None:
-            # The key is younger than the first files.
             del document["at_most"]
+        if not self.sealed:
+            del document["sealed"]
         document["ledger"] = [
             {f.name: getattr(entry, f.name) for f in fields(LedgerEntry)} for entry in self.ledger
         ]
@@ -298,6 +305,8 @@ class PrivacyStatement:
             }
             words = meaning.get(self.calibration, "see docs/privacy.md")
             parts.append(f"Calibration: {self.calibration} ({words}).")
+        if self.sealed:
+            parts.append(SEALED)
         shown = self._shown().replace("its", "each record's")
         assumed = (*self.assumptions, shown) if shown else self.assumptions
         if assumed:
