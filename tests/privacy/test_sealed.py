@@ -82,6 +82,11 @@ LOOKS = {
     "unique": np.unique,
     "nonzero": np.nonzero,
     "a mask": lambda x: x[x > 3],
+    "where": lambda x: np.where(x > 3),
+    "split": lambda x: np.split(x, x[0, :1].astype(int)),
+    "differences": lambda x: np.diff(x, x[0, 0].astype(int)),
+    "a shape": lambda x: np.zeros_like(x, shape=x[0, :1].astype(int)),
+    "an axis": lambda x: np.add.reduce(x, axis=(x[0, 0] > 3).astype(int)),
     "compress": lambda x: np.compress([True], x, axis=0),
     "trim_zeros": lambda x: np.trim_zeros(x[0]),
     "bincount": lambda x: np.bincount(x[0].astype(int)),
@@ -97,6 +102,12 @@ LOOKS = {
 def test_a_look_names_learner_line_and_remedy(look):
     with pytest.raises(SealedError, match=r"mine: .*, line \d+ \(.*ask the curator"):
         look(table())
+
+
+def test_an_error_of_numpy_does_not_tell_how_many_rows_there_are():
+    with pytest.raises(SealedError, match="ends with ValueError") as error:
+        by_row() + by_row(PLAIN[:5])
+    assert "(6,4)" not in str(error.value)
 
 
 ROWS = {

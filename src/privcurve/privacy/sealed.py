@@ -148,7 +148,8 @@ class Sealed(np.lib.mixins.NDArrayOperatorsMixin):
         if isinstance(index, Sealed):
             if index.dtype == bool or self._rows not in (None, 0):
                 self._refuse(BY_VALUE)
-            return self._like(self._array[index._array], index._rows)
+            taken = _run(self._learner, self._array.__getitem__, (index._array,), {})
+            return self._like(taken, index._rows)
         return self._like(self._array[index], self._rows_at(index))
 
     def __setitem__(self, index: Any, value: Any) -> None:
@@ -198,8 +199,10 @@ class Sealed(np.lib.mixins.NDArrayOperatorsMixin):
             self._refuse(f"{ufunc.__name__}.{method}")
         if out is not None:
             more["out"] = tuple(one._array for one in out)
-        with np.errstate(all="ignore"):
-            result = getattr(ufunc, method)(*_open_all(inputs), **_open_named(more))
+        if any(name not in ("where", "out", "initial") for name in _sealed_names(more)):
+            self._refuse(BY_VALUE)
+        call = getattr(ufunc, method)
+        result = _run(self._learner, call, opened(inputs), _open_named(more))
         if out is not None:
             return out[0] if len(out) == 1 else out
         if isinstance(result, tuple):
@@ -210,14 +213,20 @@ class Sealed(np.lib.mixins.NDArrayOperatorsMixin):
         self, function: Any, types: Any, inputs: tuple[Any, ...], more: dict[str, Any]
     ) -> Any:
         rule = _RULES.get(function)
-        if rule is None:
-            self._refuse(f"np.{function.__name__}, {BY_VALUE}" if function in _BY_VALUE
-                         else f"np.{function.__name__}")  # fmt: skip
+        # What is not an array of values may be a shape, an axis or a place.
+        told = inputs[1:] if function in _OF_ONE else ()
+        if (
+            rule is None
+            or (function is np.where and len(inputs) < 3)
+            or any(True for _ in _leaves(told))
+        ):
+            self._refuse(f"np.{function.__name__}, {BY_VALUE}")
+        if _sealed_names(more):
+            self._refuse(BY_VALUE)
         rows = rule(self, inputs, more)
         if function in (np.shape, np.ndim, np.size):
             return getattr(self, function.__name__)
-        with np.errstate(all="ignore"):
-            result = function(*_open_all(inputs), **_open_named(more))
+        result = _run(self._learner, function, opened(inputs), more)
         return seal(result, self._learner, rows)
 
     # Where the rows of a result are -------------------------------------------------------
@@ -352,10 +361,12 @@ _RULES: dict[Any, Callable[[Sealed, tuple[Any, ...], Mapping[str, Any]], int | N
         _public,
     ),
 }  # fmt: skip
-_BY_VALUE = (
-    np.unique, np.nonzero, np.flatnonzero, np.argwhere, np.compress, np.extract, np.trim_zeros,
-    np.bincount, np.histogram, np.delete, np.union1d, np.intersect1d,
-)  # fmt: skip
+# Of these one argument alone is an array.
+_OF_ONE = {
+    np.sum, np.mean, np.any, np.all, np.max, np.min, np.zeros_like, np.ones_like, np.cumsum,
+    np.diff, np.split, np.diag, np.reshape, np.ravel, np.transpose, np.sort, np.argsort, np.argmax,
+    np.argmin, np.trace,
+}  # fmt: skip
 
 
 # Who opens ---------------------------------------------------------------------------------------
@@ -379,8 +390,8 @@ def opened(value: Any) -> Any:
     return type(value)(map(opened, value)) if isinstance(value, (tuple, list)) else value
 
 
-def _open_all(inputs: tuple[Any, ...]) -> list[Any]:
-    return [opened(one) for one in inputs]
+def _sealed_names(more: Mapping[str, Any]) -> list[str]:
+    return [name for name, value in more.items() if any(True for _ in _leaves(value))]
 
 
 def _open_named(more: Mapping[str, Any]) -> dict[str, Any]:
@@ -427,7 +438,7 @@ def kernel(function: Any = None, rows: Any = None) -> Any:
             return function(*given, **more)
         arguments = [_lent(one, learner) for one in given]
         named = {name: _lent(one, learner) for name, one in more.items()}
-        return seal(within(learner, function)(*arguments, **named), learner, rows)
+        return seal(_run(learner, function, arguments, named), learner, rows)
 
     return run
 
@@ -452,7 +463,7 @@ def mechanism(function: Any, released: Any = True, rows: Any = None) -> Any:
             return function(*given, **more)
         if not any(isinstance(one, Noise) for one in _leaves(everything)):
             raise SealedError(learner, f"{function.__name__} without the curator's noise")
-        result = within(learner, function)(*_open_all(given), **_open_named(more))
+        result = _run(learner, function, opened(given), _open_named(more))
         if not isinstance(released, tuple):
             return result if released else seal(result, learner, rows)
         axes = rows if isinstance(rows, tuple) else (rows,) * len(released)
@@ -469,19 +480,22 @@ def _whose(value: Any) -> str:
     return "" if first is None else first._learner
 
 
+def _run(learner: str, function: Any, given: Any, more: Mapping[str, Any]) -> Any:
+    """Call a function of open values; its errors and warnings do not tell of them."""
+    with np.errstate(all="ignore"):
+        try:
+            return function(*given, **more)
+        except Exception as error:
+            failed = f"{function.__name__} ends with {type(error).__name__}"
+    raise SealedError(learner, failed, "with epsilon = inf, where nothing is, it is said")
+
+
 def within(learner: str, function: Function) -> Function:
     """Return a function of open values whose errors and warnings do not tell of them."""
 
     @wraps(function)
     def run(*given: Any, **more: Any) -> Any:
-        if not learner:
-            return function(*given, **more)
-        with np.errstate(all="ignore"):
-            try:
-                return function(*given, **more)
-            except Exception as error:
-                failed = f"{function.__name__} ends with {type(error).__name__}"
-        raise SealedError(learner, failed, "with epsilon = inf, where nothing is, it is said")
+        return _run(learner, function, given, more) if learner else function(*given, **more)
 
     return cast(Function, run)
 
