@@ -189,9 +189,9 @@ def test_a_kernel_opens_and_seals_and_writes_into_sealed_arrays_alone():
     np.testing.assert_array_equal(public, PLAIN.sum(axis=0))
     with pytest.raises(SealedError, match="a Generator handed to a kernel"):
         opens(by_row(), np.random.default_rng())
-    whole = kernel(lambda values: {"rows": len(values)}, rows=WHOLE)(by_row())
-    assert whole.shape == ()
-    assert opened(whole) == {"rows": 6}
+    box = kernel(lambda values: {"rows": len(values)}, rows=WHOLE)(by_row())
+    assert box.shape == ()
+    assert opened(box) == {"rows": 6}
     np.testing.assert_array_equal(opened(take(COUNTS, by_row(np.array([2, 0])))), [3, 1])
 
 
@@ -362,9 +362,9 @@ def a_rate_halved_from_the_fourth_step_on(own, rows, residuals, counts, steps=[]
 
 
 @mutant(residuals.BinSums, "sums", ROUNDS)
-def a_column_dropped_by_its_exact_sums(own, self, j, asked=[]):  # noqa: B006
-    asked.append(own(self, j))
-    return asked[-1] if len(asked) < 20 or np.abs(asked[-1]).sum() > 100 else 0 * asked[-1]
+def a_column_dropped_by_its_exact_sums(own, self, j, sums=[]):  # noqa: B006
+    sums.append(own(self, j))
+    return sums[-1] if len(sums) < 20 or np.abs(sums[-1]).sum() > 100 else 0 * sums[-1]
 
 
 @mutant(Curator, "whole_numbers", ROUNDS)
