@@ -54,8 +54,8 @@ def sentence(frame, **options):
 def test_the_sentence_says_what_to_take_what_it_costs_and_that_the_best_is_flattered():
     # ± is a standard error: four repeats on one test part, a deviation of 0.004.
     assert sentence(TABLE) == (
-        "at ε = 1 take A: 0.842 ± 0.002, the best of 2 and so a little flattered; without privacy "
-        "0.861; always the most frequent label 0.761"
+        "at ε = 1 take A: accuracy 0.842 ± 0.002, the best of 2 and so a little flattered; without "
+        "privacy 0.861; always the most frequent label 0.761"
     )
     nearer = TABLE.assign(accuracy=TABLE["accuracy"].replace(0.83, 0.84))
     assert sentence(nearer).endswith("level with it within two standard errors: B, δ = 10⁻⁶")
@@ -117,9 +117,9 @@ def test_a_learner_whose_setting_nobody_paid_for_is_not_recommended_though_it_is
     mixed = TABLE.assign(kind=["rule", "best setting, not private", "rule", "not private", ""])
     made = ranking(mixed, "d", 1, TITLES)
     assert made.sentence() == (
-        "at ε = 1 take B, δ = 10⁻⁶: 0.830 ± 0.002; without privacy 0.861; always the most frequent "
-        "label 0.761; A has 0.842 with a setting that was chosen on the records, which ε does not "
-        "cover"
+        "at ε = 1 take B, δ = 10⁻⁶: accuracy 0.830 ± 0.002; without privacy 0.861; always the most "
+        "frequent label 0.761; A has 0.842 with a setting that was chosen on the records, which ε "
+        "does not cover"
     )
     assert made.lines()[0].startswith("  1. A (unpaid)")
     behind = mixed.assign(accuracy=mixed["accuracy"].replace(0.8423, 0.5))

@@ -77,7 +77,7 @@ return [...document.querySelectorAll("body *")].filter((one) => {
 ON_EACH_OTHER = """
 return [...document.querySelectorAll("figure")].flatMap((figure) => {
   const whole = figure.getBoundingClientRect();
-  const boxes = [...figure.querySelectorAll(".name, .x, .y, .row > b, .row > span, .below")]
+  const boxes = [...figure.querySelectorAll(".name, .x, .y, .row b, .row > span, .below, .title")]
     .map((one) => [one.textContent, one.getBoundingClientRect()]);
   const meet = ([, a], [, b]) => a.left < b.right - 1 && b.left < a.right - 1
     && a.top < b.bottom - 3 && b.top < a.bottom - 3;
@@ -164,7 +164,7 @@ def test_what_can_be_opened_is_reached_by_the_tab_key(driver, page):
 def test_a_card_is_no_wider_than_the_page(driver, mine, size):
     card = release(request(learner="privgam")).path(PAGE).resolve()
     assert see(driver, card, size) == []
-    (folded, *_) = driver.find_elements("css selector", "details")
+    (*_, folded) = driver.find_elements("css selector", "details")
     table = folded.find_element("css selector", "table")
     assert not table.is_displayed()
     folded.find_element("css selector", "summary").click()

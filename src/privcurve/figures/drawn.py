@@ -344,5 +344,6 @@ path.thin { stroke-width: 1px; }
   .curves .leads { width: .9rem; }
   .row { grid-template-columns: minmax(0, 1fr) 6.5rem; } .row > b { grid-column: 1 / 3; }
   .row .track { height: 1.1rem; } .row { margin-bottom: .35rem; }
+  .row.head .track { height: 2.4rem; }
 }
 """ + _palette()

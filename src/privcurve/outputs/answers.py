@@ -148,9 +148,9 @@ class Ranking:
         best, n = self.sound.iloc[0], len(self.sound)
         if self.majority is not None and self._is_level(best, self.majority):
             return f"{at} {self._nothing(best, self.majority)}"
-        what = "" if self.metric == ACCURACY else f"{called(self.metric)} "
         flattered = f", the best of {n} and so a little flattered" if n > 1 else ""
-        parts = [f"{at} take {self.name(best)}: {what}{self.score(best)}{flattered}"]
+        score = f"{metric_name(self.metric)} {self.score(best)}"
+        parts = [f"{at} take {self.name(best)}: {score}{flattered}"]
         if len(self.on_codes):
             parts.append(f"without privacy {self._number(self.on_codes.iloc[0])}")
         if self.majority is not None:

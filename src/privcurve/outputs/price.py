@@ -51,8 +51,8 @@ PRICE_NOTES = (
 # What a reader of the sentences is told once.
 KEY = """\
 Raw: scikit-learn's HistGradientBoostingClassifier on the columns as they stand in the file, without
-privacy. Lost by coding: what the best model on the codes has less than that; lost by privacy: what
-the best certified learner by rule has less again. ± is the standard error of such a difference.\
+privacy. Lost by coding: the drop from there to the best model on the codes. Lost by privacy: the
+further drop to the best private learner by rule. ± is the standard error of such a difference.\
 """
 # A validation part is drawn with a record of each label, and so is what remains.
 _FEWEST_TO_STOP_EARLY = 2
