@@ -95,7 +95,6 @@ def test_odd_names_gaps_and_unknown_values_are_answered_alike():
     "learner",
     [
         PrivGAMClassifier(epsilon=2.0),
-        NoisyBayesClassifier(epsilon=2.0),
         DPNewtonClassifier(epsilon=2.0, delta=1e-6),
         LazyBBClassifier(epsilon=2.0, n_rounds=5),
     ],

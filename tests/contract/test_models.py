@@ -1,19 +1,22 @@
 """Every learner's model as a file: loaded, it predicts bit for bit what the fitted object does."""
 
 import json
+import sqlite3
 
 import numpy as np
+import pandas as pd
 import pytest
 from made_learners import changes, domain_of, learners, make, problem
 
 from privcurve import models
-from privcurve.datasets.domain import Domain, Label
+from privcurve.datasets.domain import NUMERIC, Domain, Label
 from privcurve.learners.registry import (
     LEARNERS,
     estimator_class,
     for_more_classes,
     missing_package,
 )
+from privcurve.models.sql import query
 from privcurve.privacy.budget import CERTIFIED
 
 # Answers of PATE are private, its teachers are not: there is nothing that could be handed over. Of
@@ -74,6 +77,7 @@ def check_explained(model, loaded, domain):
     added = np.sum([shapes[k].values[:, cells[:, j]] for j, k in enumerate(told.names)], axis=0)
     scores = loaded.decision_function(cells).reshape(len(cells), -1)
     scores = scores - (scores.mean(axis=1, keepdims=True) if scores.shape[1] > 1 else 0)
+    check_in_sql(loaded, told, cells)
     if hasattr(getattr(model, "model_", None), "log_odds"):
         # Its log-odds are no sum; what is summed has their sign, or their order.
         summed = added.T + told.constant
@@ -87,6 +91,27 @@ def check_explained(model, loaded, domain):
     for j, name in enumerate(told.names):
         moved = np.abs(table - table.mean(axis=j, keepdims=True)).mean()
         assert np.isclose(shapes[name].importance, moved, rtol=1e-9 if told.is_sum else 0.2)
+
+
+def check_in_sql(loaded, told, cells):
+    """A database answers alike on all cells, where the score is a sum."""
+    if not told.is_sum:
+        with pytest.raises(models.ModelError, match="has no form in SQL"):
+            query(loaded, "cells")
+        return
+    # Of a number the lower edge of its bin, of a category its value.
+    columns = {
+        column.name: [
+            column.edges[code] if column.kind == NUMERIC else column.categories[code][0]
+            for code in codes
+        ]
+        for column, codes in zip(loaded.domain.columns, cells.T.tolist(), strict=True)
+    }
+    with sqlite3.connect(":memory:") as base:
+        pd.DataFrame(columns).to_sql("cells", base, index=False)
+        answers = pd.read_sql_query(query(loaded, "cells"), base)
+    label = f"predicted_{loaded.domain.label.column}"
+    assert answers[label].tolist() == loaded.named(cells).tolist()
 
 
 @learners
