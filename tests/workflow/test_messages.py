@@ -29,7 +29,6 @@ def test_studies(project, changes, says):
     refused(project, "config/studies/tiny.yaml" if "datasets" not in changes else "", *says)
 
 
-@pytest.mark.slow
 def test_a_study_that_is_not_yaml_is_named_and_stops_no_other(project):
     (project.folder / "config/studies/mine.yaml").write_text("title: [")
     refused(project, "config/studies/mine.yaml is not valid YAML", arguments=["mine"])

@@ -341,10 +341,9 @@ class Plan:
         )
 
     def files_of(self, names: Iterable[str]) -> list[str]:
-        """Return all files of all outputs of some studies."""
-        return [
-            str(path) for name in names for one in self.of_study(name) for path in one.files.all
-        ]
+        """Return all files of all outputs of those studies that can be read."""
+        requests = [one for name in names if name in self.studies for one in self.of_study(name)]
+        return [str(path) for one in requests for path in one.files.all]
 
     @property
     def papers(self) -> list[str]:
