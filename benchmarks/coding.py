@@ -11,7 +11,7 @@ some datasets, with its own bounds. `raw` is gradient boosting (scikit-learn) on
 categories, `coded` the same on the codes of mixed bins, both without privacy. Figures are means of
 accuracy and AUC over random splits (nine tenths train), and the standard errors of the differences
 between mixed and equal bins over these. `--adult` is the sentence on Adult in
-docs/your_data.md; `--few` compares learners that are best with few bins, `--paid` mixed and private
+docs/research/coding.md; `--few` compares learners that are best with few bins, `--paid` mixed and private
 bins at several ε and δ: means, and the mean difference of AUC with its standard error.
 """
 

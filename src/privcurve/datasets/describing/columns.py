@@ -81,7 +81,7 @@ CODES_OR_NUMBERS = (
     "kind: categorical, categories: [1, 2, …] and no more"
 )
 
-# What needs no knowledge of a number but its bounds, however it is distributed (docs/your_data.md).
+# What needs no knowledge of a number but its bounds, however it is distributed (docs/datasets.md).
 FINE: dict[str, Any] = {"n_bins": 64, "spacing": coding.MIXED}
 
 

@@ -12,7 +12,7 @@ from privcurve.privacy.budget import ADD_REMOVE, CERTIFIED, PRIVATE_COLUMNS, PUB
 BOTH = (PUBLISHED, CERTIFIED)
 
 # Mixed bins of a column that are best where single ones are asked for, and where each has a number
-# of its own, by public tables (docs/your_data.md).
+# of its own, by public tables (docs/research/coding.md).
 FEW, SOME = 8, 12
 
 
