@@ -1,4 +1,4 @@
-"""What does coding cost? PrivGAM on ten tables: coded by default, by hand, by paid-for bins.
+"""What does coding cost? PrivGAM on ten tables: coded by default and by hand.
 
     PRIVCURVE_DATA=<mirror> python benchmarks/coding.py [--tables adult digits …] [--epsilon 1]
 
@@ -6,13 +6,12 @@ Six tables ship (bounds of their descriptions, each made the next power of ten o
 and public, as someone gives them who does not know the column), and four are scikit-learn's:
 digits (is it five or more?), and the generators of Hastie (10.2) and Friedman (1 and 2; above 14.4
 and above 400). Numbers are cut into 64 mixed bins, the default of `privcurve describe`; into ten
-equal ones; or into private bins. `by hand` is the description with fine bins that ships beside
+equal ones. `by hand` is the description with fine bins that ships beside
 some datasets, with its own bounds. `raw` is gradient boosting (scikit-learn) on the raw numbers and
 categories, `coded` the same on the codes of mixed bins, both without privacy. Figures are means of
 accuracy and AUC over random splits (nine tenths train), and the standard errors of the differences
 between mixed and equal bins over these. `--adult` is the sentence on Adult in
-docs/research/coding.md; `--few` compares learners that are best with few bins, `--paid` mixed and private
-bins at several ε and δ: means, and the mean difference of AUC with its standard error.
+docs/research/coding.md; `--few` compares learners that are best with few bins.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.metrics import accuracy_score, roc_auc_score
 from threadpoolctl import threadpool_limits
 
-from privcurve.coding import EQUAL, LEAVES, MIXED, PRIVATE, towards_zero
+from privcurve.coding import EQUAL, MIXED, towards_zero
 from privcurve.datasets import catalogue
 from privcurve.datasets.coding import Coder, amounts, encode_frame
 from privcurve.datasets.columns import NUMERIC, Column, Label
@@ -43,7 +42,7 @@ SHIPPED = ("adult", "bank", "creditcard", "codrna", "page", "magic")
 BY_HAND = ("adult", "bank", "creditcard", "codrna")
 MADE = ("digits", "hastie", "friedman1", "friedman2")
 DELTA = 1e-6
-BINS = {EQUAL: 10, MIXED: 64, PRIVATE: LEAVES}
+BINS = {EQUAL: 10, MIXED: 64}
 
 # Learners that are best with few bins, and others beside them.
 FEW: Mapping[str, Mapping[str, Any]] = {
@@ -91,7 +90,6 @@ def main() -> None:
     parser.add_argument("--adult", action="store_true", help="Adult's test file alone")
     parser.add_argument("--few", action="store_true", help="learners that are best with few bins")
     parser.add_argument("--learners", nargs="+", default=[*FEW], choices=FEW, help="of --few")
-    parser.add_argument("--paid", action="store_true", help="mixed bins and private ones")
     options = parser.parse_args()
     with threadpool_limits(1):
         lines = ten(options)
@@ -99,15 +97,13 @@ def main() -> None:
             lines = adult(options.splits)
         if options.few:
             lines = few(options)
-        if options.paid:
-            lines = paid(options)
         for line in lines:
             print(line, flush=True)
 
 
 def ten(options: Any) -> Iterator[str]:
     """Return the table of PrivGAM on all tables."""
-    titles = ["raw", "coded", "ten equal", "64 mixed", "private", "by hand", "se"]
+    titles = ["raw", "coded", "ten equal", "64 mixed", "by hand", "se"]
     yield f"| table | {' | '.join(titles)} |"
     yield "|---|" + "---|" * len(titles)
     for name in options.tables:
@@ -128,27 +124,6 @@ def ten(options: Any) -> Iterator[str]:
         }
         cells += [shown(each[one]) if one in each else "" for one in (*BINS, "by hand")]
         cells.append(error_of(each[MIXED], each[EQUAL]))
-        yield f"| {name} | {' | '.join(cells)} |"
-
-
-def paid(options: Any) -> Iterator[str]:
-    """Return the scores of PrivGAM on mixed bins and on private ones, at several ε and δ."""
-    budgets = [{"epsilon": e, "delta": d} for d in (DELTA, 0.0) for e in (0.1, 1.0, 3.0)]
-    titles = [f"δ = {each['delta']:g}, ε = {each['epsilon']:g}" for each in budgets]
-    yield f"| table | {' | '.join(titles)} |"
-    yield "|---|" + "---|" * len(titles)
-    for name in options.tables:
-        table, cells = table_of(name, options.factor), []
-        codings = [table.code(spacing) for spacing in (MIXED, PRIVATE)]
-        for budget in budgets:
-            mixed, private = (
-                [coded.scores("privgam", k, **budget) for k in range(options.splits)]
-                for coded in codings
-            )
-            gain = np.array(private)[:, 1] - np.array(mixed)[:, 1]
-            error = gain.std(ddof=1) / math.sqrt(len(gain))
-            apart = f"{gain.mean():+.3f} ({error:.3f})".replace("0.", ".")
-            cells.append(f"{shown(mixed)}, {shown(private)}: {apart}")
         yield f"| {name} | {' | '.join(cells)} |"
 
 

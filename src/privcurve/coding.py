@@ -31,9 +31,6 @@ LOG = "log"
 LOG1P = "log1p"
 MIXED = "mixed"
 MIXED_HIGH = "mixed-high"
-# Leaves, which a learner merges by a histogram that it pays for.
-PRIVATE = "private"
-LEAVES = 2**12
 
 # Halvings of a range that the logarithmic half of mixed bins goes down to: its finest bins are
 # about 2^-14 of the range wide, so a public bound that is ten thousand times too wide costs little.
@@ -131,7 +128,6 @@ def edges(low: float, high: float, n_bins: int, spacing: str = EQUAL) -> NDArray
         of equal ratio of 1 + value; `low` is above -1. ``mixed``: half of the bins spread evenly
         over the range, half evenly over the logarithm of the distance to `low`; to 0, on either
         side, if that lies between the bounds. ``mixed-high``: the same from `high` downwards.
-        ``private``: as ``mixed``, or ``mixed-high`` where neither bound is above 0.
 
     Returns
     -------
@@ -154,9 +150,8 @@ def edges(low: float, high: float, n_bins: int, spacing: str = EQUAL) -> NDArray
     with np.errstate(over="ignore", invalid="ignore"):
         if spacing == EQUAL:
             inner = low + (high - low) * steps / n_bins
-        elif spacing in (MIXED, MIXED_HIGH, PRIVATE):
-            own = towards_zero(MIXED, low, high) if spacing == PRIVATE else spacing
-            inner = _mixed(low, high, n_bins, own == MIXED_HIGH)
+        elif spacing in (MIXED, MIXED_HIGH):
+            inner = _mixed(low, high, n_bins, spacing == MIXED_HIGH)
         else:
             growth = arithmetic.log((high + shift) / (low + shift))
             ratio = (low + shift) * arithmetic.exps(growth * (steps / n_bins))

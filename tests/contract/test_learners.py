@@ -71,7 +71,6 @@ COMMON = {
     "bounds",
     "classes",
     "schema",
-    "bin_share",
     "random_state",
 }
 

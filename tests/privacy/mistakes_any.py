@@ -17,17 +17,16 @@ from privcurve.audit.contract import (
     SENSITIVITY,
     Case,
 )
-from privcurve.audit.contract_cases import CASES, MANY, PRIVATE_BINS
+from privcurve.audit.contract_cases import CASES, MANY
 from privcurve.holders.holder import LocalHolder
 from privcurve.learners import majority, one_rule, random_trees
 from privcurve.learners.additive import many_classes, residuals, rule
 from privcurve.learners.base import CodedClassifier
 from privcurve.learners.majority import MARGIN, NoisyMajorityClassifier
-from privcurve.learners.shared import merging
 from privcurve.privacy.budget import ADD_REMOVE
-from privcurve.privacy.calibration import private_bins, privgam
+from privcurve.privacy.calibration import privgam
 from privcurve.privacy.calibration.privgam import Budget, cells
-from privcurve.privacy.curator import EXACT, Curator
+from privcurve.privacy.curator import Curator
 from privcurve.privacy.ledger import PrivacyStatement
 from privcurve.privacy.sealed import Noise, opened
 
@@ -36,8 +35,6 @@ RULE = Case("one_rule", {})
 TREE = Case("topdown", {"depth": 2})
 MAJORITY = Case("noisy_majority", {})
 ONE_COLUMN = Case("noisy_bayes", {"n_columns": 1})
-PAID = Case("noisy_bayes", PRIVATE_BINS)
-PAID_GAUSSIAN = Case("noisy_bayes", {**PRIVATE_BINS, "delta": 1e-2})
 COUNTS = Case("noisy_bayes", {})
 BRC = Case("brc", {"n_rounds": 3})
 BALL = Case("dp_logistic_regression", {})
@@ -424,38 +421,3 @@ def holders_of_one_seed(own, self, start):
 def leaves_for_an_added_record(own, **setting):
     noise = own(**setting)
     return replace(noise, scale=noise.scale / math.sqrt(2))
-
-
-# Private bins ----------------------------------------------------------------------------------
-
-
-@mistake(private_bins, "feature_histograms_l1", SENSITIVITY, PAID)
-def histograms_that_a_record_leaves_alone(own, n, neighbours):
-    """A replaced record leaves a place of each histogram, and is not thought to enter another."""
-    return own(n, ADD_REMOVE)
-
-
-@mistake(private_bins, "feature_histograms_l2", SENSITIVITY, PAID_GAUSSIAN)
-def gaussian_histograms_that_a_record_leaves_alone(own, n, neighbours):
-    return own(n, ADD_REMOVE)
-
-
-@mistake(merging, "price", CONTROL, PAID, PAID_GAUSSIAN)
-def bins_that_are_not_paid_for(own, *given):
-    return EXACT
-
-
-@mistake(merging, "left", CHARGE, PAID, PAID_GAUSSIAN)
-def a_fit_that_spends_it_all(own, call, epsilon, *given):
-    return epsilon
-
-
-@mistake(merging, "together", CHARGE, PAID, PAID_GAUSSIAN)
-def histograms_that_no_ledger_has(own, statement, *given):
-    return statement
-
-
-@mistake(merging.Histograms, "released", CONTROL, PAID)
-def groups_of_exact_counts(own, self, records, call, curator):
-    own(self, records, call, curator)
-    return own(self, records, EXACT, curator)

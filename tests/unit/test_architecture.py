@@ -171,7 +171,6 @@ EXCEPTIONS = {
     ("learners.pate", "default_rng"): AT_INFINITY,
     ("learners.dp_bagging", "default_rng"): AT_INFINITY,
     ("learners.lazybb", "default_rng"): MADE_UP,
-    ("learners.shared.merging", "default_rng"): MADE_UP,
     ("learners.shared.tuning", "default_rng"): MADE_UP,
     ("releases.request", "Generator"): MADE_UP,
     ("releases.request", "PCG64"): MADE_UP,

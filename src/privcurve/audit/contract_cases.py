@@ -34,14 +34,9 @@ TEACHERS = {"n_teachers": 3, "n_partitions": 2, "n_queries": 3}
 # The gain of a split changes by half of its bound where a tree has ten records.
 MANY = (1, 2, 3, 40)
 
-# The second column is one of private bins.
-PRIVATE_BINS = {"private_bins": (0, 3), "bin_share": 0.3}
-
 CASES: tuple[Case, ...] = (
     Case("noisy_majority", {}),
     Case("noisy_bayes", {}),
-    Case("noisy_bayes", PRIVATE_BINS),
-    Case("noisy_bayes", {**PRIVATE_BINS, "delta": DELTA}),
     Case("noisy_bayes", {"n_columns": 1}),
     Case("noisy_bayes", {"n_columns": 1, "delta": DELTA}),
     Case("noisy_bayes", {"n_columns": 1, **STARTED}, neighbours=PRIVATE_COLUMNS),
@@ -100,11 +95,6 @@ CASES: tuple[Case, ...] = (
     Case("privgam", CYCLIC, n_classes=4),
     Case("privgam", {**SOME, **ESTIMATE}, 3, ADD_REMOVE, sizes=(2, 3, 12)),
     Case("privgam", {**CYCLIC, **ESTIMATE}, 3, ADD_REMOVE, sizes=(2, 3, 12)),
-    Case("privgam", {**SOME, **PRIVATE_BINS}),
-    Case("privgam", {**CYCLIC, **PRIVATE_BINS}),
-    Case(
-        "privgam", {**CYCLIC, **ESTIMATE, **PRIVATE_BINS}, neighbours=ADD_REMOVE, sizes=(2, 3, 12)
-    ),
     Case("dp_newton", {"n_steps": 3, "delta": DELTA}),
     Case("dp_newton", {"n_steps": 2, "delta": DELTA, **ADDED}, neighbours=ADD_REMOVE),
     Case("dp_gradient_descent", {"n_steps": 3, "delta": DELTA}),
@@ -118,7 +108,6 @@ CASES: tuple[Case, ...] = (
     Case("tuned", {**RUNS, "learner": "noisy_majority"}),
     Case("tuned", {**RUNS, "learner": "privgam", "settings": {"n_steps": [1, 2]}, "delta": DELTA}),
     Case("tuned", {**RUNS, "settings": CHOICE}),
-    Case("tuned", {**RUNS, "settings": CHOICE, **PRIVATE_BINS}),
     Case("tuned", {**RUNS, "settings": OF_CLASSES, "delta": DELTA}, n_classes=3),
     Case("distributed_topdown", {**TREE, "trust": "central"}),
     Case("distributed_topdown", {**TREE, "trust": "local", "delta": DELTA}),
@@ -127,7 +116,6 @@ CASES: tuple[Case, ...] = (
     Case("distributed_topdown", {**TREE, "protocol": "local_rnm", "delta": DELTA}, n_classes=3),
     Case("distributed_topdown", {"depth": 2, "protocol": "single"}),
     Case("random_trees", {**FOREST, "trust": "central"}),
-    Case("random_trees", {**FOREST, **PRIVATE_BINS, "trust": "central"}),
     Case("random_trees", {**FOREST, "trust": "local"}),
     Case("random_trees", {**FOREST, "trust": "secure_sum", "n_colluding": 1}, n_classes=3),
     Case("dp_forest", TWO),

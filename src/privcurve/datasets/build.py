@@ -9,10 +9,8 @@ from typing import Any
 
 from privcurve.coding import (
     EQUAL,
-    LEAVES,
     MOST_CLASSES,
     MOST_CODES,
-    PRIVATE,
     towards_zero,
 )
 from privcurve.datasets.coding import ISO, days, pattern_faults, tells_days
@@ -291,7 +289,7 @@ def _column(entry: Mapping[str, Any], public_names: Collection[str]) -> Column:
             name,
             NUMERIC,
             (low, high),
-            int(entry.get("n_bins", LEAVES if spacing == PRIVATE else DEFAULT_BINS)),
+            int(entry.get("n_bins", DEFAULT_BINS)),
             public=public,
             spacing=spacing,
             missing_bin="missing" in entry,

@@ -47,8 +47,7 @@ class Column:
     # of equal title share a bin.
     categories: tuple[tuple[str, str], ...] = ()
     public: bool = False  # whether the column is public in studies of partially private features
-    # Of a numeric column, see `privcurve.coding.edges`. Of `private` ones the bins are leaves,
-    # which a learner merges.
+    # Of a numeric column, see `privcurve.coding.edges`.
     spacing: str = coding.EQUAL
     # Whether a numeric column has one more code, the last, for missing values.
     missing_bin: bool = False

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
-from privcurve.coding import MIXED, MIXED_HIGH, PRIVATE
+from privcurve.coding import MIXED, MIXED_HIGH
 from privcurve.datasets.columns import (
     CATEGORICAL,
     FAIL,
@@ -93,16 +93,8 @@ class Domain:
     @property
     def mixed_bins(self) -> tuple[int, ...] | None:
         """How many bins of each column are mixed; None if none are."""
-        return self._bins_of(MIXED, MIXED_HIGH)
-
-    @property
-    def private_bins(self) -> tuple[int, ...] | None:
-        """How many bins of each column are leaves of private ones; None if none are."""
-        return self._bins_of(PRIVATE)
-
-    def _bins_of(self, *spacings: str) -> tuple[int, ...] | None:
         bins = tuple(
-            column.bins if column.spacing in spacings and not column.merged else 0
+            column.bins if column.spacing in (MIXED, MIXED_HIGH) and not column.merged else 0
             for column in self.columns
         )
         return bins if any(bins) else None

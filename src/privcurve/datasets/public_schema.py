@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from privcurve import schema
-from privcurve.coding import LEAVES, PRIVATE, Codes, of_each
+from privcurve.coding import Codes, of_each
 from privcurve.datasets.build import build
 from privcurve.datasets.catalogue import NO_FILES, SCHEMA, public_facts
 from privcurve.datasets.coding import Coder, encode_frame, persons_of
@@ -61,8 +61,7 @@ class Schema:
         Bins of each number of which nothing else is said; by default 64.
     spacing : str
         Their spacing: ``mixed``, ``mixed-high``, ``equal``, ``log`` or ``log1p``
-        (:func:`privcurve.coding.edges`); or ``private``: 4,096 bins, which a learner merges to 64
-        at most, for a share of its ε.
+        (:func:`privcurve.coding.edges`).
     unit : mapping, optional
         ``{"column": "patient_id", "at_most": 5}``: ε and δ of a fit are those of persons, of each
         of whom at most so many rows train (docs/your_data.md).
@@ -304,11 +303,7 @@ def _entry(
     name: str, given: Any, gaps: bool, others: bool, n_bins: int | None, spacing: str
 ) -> dict[str, Any]:
     """Return a column in the words of a description."""
-    if isinstance(given, Mapping):
-        spacing = given.get("spacing", spacing)
-    if n_bins is None:
-        n_bins = LEAVES if spacing == PRIVATE else FINE["n_bins"]
-    numbers = {"n_bins": n_bins, "spacing": spacing}
+    numbers = {"n_bins": FINE["n_bins"] if n_bins is None else n_bins, "spacing": spacing}
     if given is None:
         return {"name": name}
     if isinstance(given, Mapping):

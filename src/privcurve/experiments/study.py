@@ -272,7 +272,6 @@ def notes(study: Study, datasets: Mapping[str, Description], where: str) -> Iter
             )
         _check_parts(study, about, where)
         _check_classes(study, about, where)
-        _check_bins(study, about, where)
         if partial:
             _check_public(about, where)
         large = [arm for arm in study.arms.values() if arm.delta >= 1 / about.n_rows]
@@ -306,19 +305,6 @@ def _check_parts(study: Study, about: Description, where: str) -> None:
                 raise StudyError(
                     f"{where}: {about.name}: {arm.name}: {why}. {registry.others_for_parts()}"
                 )
-
-
-def _check_bins(study: Study, about: Description, where: str) -> None:
-    """Refuse learners that can't pay for private bins, where there are some."""
-    if about.domain.private_bins is None:
-        return
-    for arm in study.arms.values():
-        terms = {} if arm.calibration is None else {"calibration": arm.calibration}
-        if why := registry.entry(arm.learner).refuses(**terms, private_bins=True):
-            raise StudyError(
-                f"{where}: {why}; {about.name} has such columns. Leave the learner out, or write "
-                f"spacing: mixed in {about.path}"
-            )
 
 
 def _check_classes(study: Study, about: Description, where: str) -> None:

@@ -21,7 +21,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from privcurve.coding import Codes, Floats, Ints, Records, decided, equal_width
 from privcurve.learners.entry import LearnerEntry
-from privcurve.learners.registry import check_parameters, entry
+from privcurve.learners.registry import MERGED, check_parameters, entry
 from privcurve.learners.shared import merging, sealing
 from privcurve.learners.shared.by_schema import facts_for, kept_rows, labels_by, no_schema
 from privcurve.learners.shared.checks import (
@@ -343,7 +343,11 @@ class CodedClassifier(Explained, merging.MergingClassifier, ClassifierMixin, Bas
             # Streams are those of before there were schemas.
             del parameters["schema"]
         if not self._has_merged:
-            parameters = {key: own for key, own in parameters.items() if key not in merging.OWN}
+            parameters = {key: own for key, own in parameters.items() if key not in MERGED}
+        else:
+            # Streams are those of when bins could be paid for, too.
+            paid = {"bin_share": 0.05} if isinstance(self, PrivateClassifier) else {}
+            parameters |= {"private_bins": None, **paid}
         version = entry(self._learner).version
         return {**parameters, "learner": self._learner, "version": version, "n": n}
 
@@ -512,9 +516,8 @@ class CodedClassifier(Explained, merging.MergingClassifier, ClassifierMixin, Bas
         given = self.get_params(deep=False)
         check_parameters(self._learner, self._setting())
         offered = {key: given[key] for key in OFFERED if key in given}
-        if why := registered.refuses(**offered, private_bins=self.private_bins is not None):
+        if why := registered.refuses(**offered):
             raise ValueError(why)
-        merging.check_share(self._learner, given.get("bin_share"))
 
     def _coded(self, X: ArrayLike, n_bins: Ints | None) -> Codes:
         """Check X and code it; at fit, without `n_bins`, settle ``n_bins_``."""
@@ -566,11 +569,8 @@ class PrivateClassifier(CodedClassifier):
         0: pure differential privacy.
     calibration : str
         ``certified``, or ``published`` where the entry in the registry offers it.
-    bin_share : float
-        Of the budget (of ε, or of ρ where δ > 0), for the histograms of private bins.
     """
 
     epsilon: float = 1.0
     delta: float = 0.0
     calibration: str = CERTIFIED
-    bin_share: float = 0.05

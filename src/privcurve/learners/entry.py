@@ -11,7 +11,6 @@ from typing import Any
 from privcurve.privacy.budget import (
     CERTIFIED,
     PRIVATE_COLUMNS,
-    PUBLISHED,
     REPLACE_ONE,
     check_budget,
 )
@@ -126,7 +125,7 @@ class Facts:
         Positions of the columns that are public where neighbours share them.
     public_label : bool, optional
         Whether the label is public there.
-    mixed_bins, private_bins : sequence of int, optional
+    mixed_bins : sequence of int, optional
         How many of the first codes of each column are mixed bins, and how many leaves of private
         ones; 0 for none.
     """
@@ -137,7 +136,6 @@ class Facts:
     public_columns: Any = None
     public_label: Any = None
     mixed_bins: Any = None
-    private_bins: Any = None
 
 
 @dataclass(frozen=True)
@@ -273,8 +271,6 @@ class LearnerEntry:
             Hyperparameters, for these neighbours: some need public columns.
         in_parts : bool, optional
             Whether the records are in parts.
-        private_bins : bool, optional
-            Whether there are columns of private bins, if `facts` do not say it.
 
         Returns
         -------
@@ -298,7 +294,6 @@ class LearnerEntry:
         facts: object = None,
         setting: Mapping[str, Any] | None = None,
         in_parts: bool = False,
-        private_bins: bool = False,
     ) -> Iterator[str]:
         if delta and not self.approximate:
             yield f"offers delta = 0 alone, not {delta:g}"
@@ -318,15 +313,10 @@ class LearnerEntry:
                     f"with {key} = {value!r} needs all records in one memory, and these are in "
                     f"parts: take {key} = {' or '.join(map(repr, values))}"
                 )
-        if in_parts and self._has_private(private_bins, facts):
-            yield "pays for private bins with all records in one memory, and these are in parts"
         if in_parts and self.few_bins and getattr(facts, "mixed_bins", None) is not None:
             yield "merges mixed bins with all records in one memory, and these are in parts"
         if n_classes > 2 and not self.multiclass:
             yield f"takes two classes, not {n_classes}"
-        uncertified = calibration == PUBLISHED or (self.private and not self.certified)
-        if uncertified and self._has_private(private_bins, facts):
-            yield "can't pay for private bins (spacing: private): that takes certified noise"
         for need in self.needs if facts is not None else ():
             if getattr(facts, need, None) is None:
                 yield f"needs the public fact {need!r}, which is not given"
@@ -338,10 +328,6 @@ class LearnerEntry:
                         f"neighbours = {PRIVATE_COLUMNS!r}, and data that say it (public, "
                         "public_label)"
                     )
-
-    @staticmethod
-    def _has_private(said: bool, facts: object) -> bool:
-        return said or getattr(facts, "private_bins", None) is not None
 
     def cost(
         self, setting: Mapping[str, Any], n_rows: int, n_columns: int, n_classes: int = 2

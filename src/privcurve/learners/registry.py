@@ -24,7 +24,7 @@ from privcurve.schema import nearest
 TUNED = "tuned"
 
 # Public facts of a domain by which a learner merges codes before a fit.
-MERGED = ("mixed_bins", "private_bins")
+MERGED = ("mixed_bins",)
 
 
 def entry(name: str) -> LearnerEntry:

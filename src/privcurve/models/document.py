@@ -29,7 +29,7 @@ FORMAT_VERSION = 1
 # Parameters that the domain gives, and a secret.
 NOT_WRITTEN = (
     *("n_bins", "bounds", "classes", "schema", "random_state"),
-    *("mixed_bins", "private_bins", "bin_share"),
+    "mixed_bins",
 )
 
 
