@@ -18,6 +18,7 @@ from privcurve.datasets import Column, DatasetError, Domain, Label
 from privcurve.datasets.coding import unlabelled
 from privcurve.datasets.coding.frames import encode_frame
 from privcurve.datasets.coding.transformer import DomainEncoder
+from privcurve.datasets.reading import RawTable
 from privcurve.learners import LazyBBClassifier, PrivGAMClassifier
 
 TOWNS = (("Oslo", "Oslo"), ("Rome, north", "Rome"), ("other", "other"), ("?", "?"))
@@ -221,6 +222,12 @@ def test_an_infinite_number_that_stands_for_a_missing_one_is_one_in_a_frame_too(
         assert encode_frame(domain, pd.DataFrame({"age": ages}))[:, 0].tolist() == [10, 0, 10]
     with pytest.raises(DatasetError, match="-inf, not a finite number"):
         encode_frame(domain, pd.DataFrame({"age": [-np.inf, np.inf]}))
+
+
+def test_no_records_are_no_codes():
+    none = RawTable("t", {name: [] for name in DOMAIN.names}, range(0))
+    assert encode_frame(DOMAIN, none).shape == (0, len(DOMAIN.columns))
+    assert encode_frame(DOMAIN, FRAME[:0]).shape == (0, len(DOMAIN.columns))
 
 
 def test_a_table_of_arrow_is_a_frame():

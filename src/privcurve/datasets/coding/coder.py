@@ -78,9 +78,8 @@ class ColumnCoder:
         words = [(cell or "").strip() for cell in cells]
         each = np.array(coder.of(cells), dtype=np.int64)
         titles = np.array([*column.titles, ""])[each]
-        absent = (titles == MISSING) | (
-            (each < 0) & np.array([word in ("", *self._domain.missing) for word in words])
-        )
+        are_missing = np.array([word in ("", *self._domain.missing) for word in words], dtype=bool)
+        absent = (titles == MISSING) | ((each < 0) & are_missing)
         self.counts.other += int(np.count_nonzero((titles == OTHER)[places]))
         rows = np.flatnonzero(((each < 0) & ~absent)[places]).tolist()
         return CodedValues(each[places], absent[places], {row: words[places[row]] for row in rows})
