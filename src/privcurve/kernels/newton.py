@@ -77,7 +77,7 @@ def minimise_logistic(
 
     margins = y * (offset + times(rows, theta))
     for _ in range(MAX_STEPS):
-        doubt = arithmetic.expits(-margins)
+        doubt = 1.0 / (1.0 + arithmetic.exps(margins))
         gradient = penalty * theta - weighted_sum(rows, weights * y * doubt) + tilt
         hessian = gram(rows, weights * doubt * (1.0 - doubt))
         hessian[np.diag_indices_from(hessian)] += penalty
@@ -110,5 +110,5 @@ def logistic_gradient(
 ) -> Floats:
     """Return the gradient, at θ, of what :func:`minimise_logistic` minimises without a tilt."""
     y = signs.astype(np.float64)
-    doubt = arithmetic.expits(-y * (offset + times(rows, theta)))
+    doubt = 1.0 / (1.0 + arithmetic.exps(y * (offset + times(rows, theta))))
     return np.asarray(penalty * theta - weighted_sum(rows, weights * y * doubt))

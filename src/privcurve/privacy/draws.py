@@ -170,6 +170,14 @@ def _fill_exponentials(words: Words, out: Floats, shape: float) -> tuple[int, in
     """Draw as many numbers as there are words for; return how many, and how many words it took."""
     at = 0
     for i in range(len(out)):
+        # Nearly all take one word: without a call.
+        if at < len(words):
+            word = words[at] >> np.uint64(3)
+            layer, bits = word & np.uint64(255), np.int64(word >> np.uint64(8))
+            if bits < _INSIDE[layer]:
+                out[i] = bits * _WIDTHS[layer]
+                at += 1
+                continue
         out[i], after = _exponential(words, at)
         if after < 0:
             return i, at
@@ -181,6 +189,14 @@ def _fill_exponentials(words: Words, out: Floats, shape: float) -> tuple[int, in
 def _fill_normals(words: Words, out: Floats, shape: float) -> tuple[int, int]:
     at = 0
     for i in range(len(out)):
+        if at < len(words):
+            layer, bits = words[at] & np.uint64(255), np.int64(words[at] >> np.uint64(8))
+            size = bits >> 1 & 0xFFFFFFFFFFFFF
+            if size < _NORMAL_INSIDE[layer]:
+                x = size * _NORMAL_WIDTHS[layer]
+                out[i] = -x if bits & 1 else x
+                at += 1
+                continue
         out[i], after = _normal(words, at)
         if after < 0:
             return i, at

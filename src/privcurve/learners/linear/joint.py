@@ -19,7 +19,7 @@ from privcurve.coding import (
     bin_starts,
     one_hot,
 )
-from privcurve.kernels.arithmetic import expits
+from privcurve.kernels.arithmetic import exps
 from privcurve.kernels.rows import gram, times, weighted_sum
 from privcurve.learners.shared.chances import whole_residuals
 from privcurve.learners.shared.checks import require
@@ -94,7 +94,7 @@ def clipped_slopes(rows: csr_array, residuals: Floats, counts: Ints) -> Floats:
 @kernel(rows=0)
 def logistic_residuals(rows: csr_array, signs: Signs, model: Floats) -> Floats:
     """Return y − p of each row."""
-    return np.asarray((signs > 0) - expits(times(rows, model)))
+    return np.asarray((signs > 0) - 1.0 / (1.0 + exps(-times(rows, model))))
 
 
 def gram_and_slopes(
