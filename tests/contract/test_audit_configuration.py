@@ -1,19 +1,17 @@
-"""Every private learner is audited, on what it really claims and on all that it leaves behind."""
+"""Every private learner is audited, on what it really claims."""
 
 import dataclasses
 
 import numpy as np
 import pytest
-from released import COUNT, PUBLIC, RELEASED
 
 from privcurve.audit.attacks import all as attacks
 from privcurve.audit.attacks.all import ATTACKS, COMPARISONS, gather
 from privcurve.audit.attacks.pairs import hidden_few, several
 from privcurve.audit.pairs import Target, check_pair, records
 from privcurve.audit.run import missing
-from privcurve.audit.states import left_on, sample_states
+from privcurve.audit.states import sample_states
 from privcurve.learners import registry
-from privcurve.learners.registry import estimator_class
 from privcurve.privacy.budget import ADD_REMOVE, PRIVATE_COLUMNS
 
 RNG = np.random.default_rng(5)
@@ -163,66 +161,3 @@ def test_claims_are_what_the_learner_states(learner):
         assert pair.neighbours == c.neighbours
         said = c.statement(pair.left)
         assert (said.learner, said.calibration) == (learner, c.calibration)
-
-
-# What a fit leaves on the model ---------------------------------------------------------
-
-# Of learners that are not attacked: methods without privacy, which hide nothing, and peers,
-# whose models are other libraries' objects.
-NOT_ATTACKED = {
-    "logistic_regression": {"coef_", "intercept_"},
-    "gradient_boosting": {"model_", "constant_"},
-    "majority_class": {"model_", "score_"},
-    "dp_ebm": {"model_", "constant_"},
-    "dpl_random_forest": {"model_"},
-    "dpl_decision_tree": {"model_"},
-}
-
-# How a learner starts at public columns, if that needs more than to be said.
-STARTED = {
-    "dp_logistic_regression": {"start": "public", "columns": "private", "noise": "box"},
-}
-
-
-def fitted(name):
-    """Fits that between them leave all that the learner may leave."""
-    about = registry.entry(name)
-    settings = [{}, {"weak_learner": "topdown"}] if name == "lazybb" else [{}]
-    calibrations = about.calibrations or (None,)
-    if about.neighbours == (PRIVATE_COLUMNS,):
-        settings = [{"public_columns": (2,)}]
-    elif "start" in about.parameters:
-        settings.append({"public_columns": (2,), **STARTED.get(name, {"start": "public"})})
-    for setting in settings:
-        for calibration in calibrations if "noise" not in setting else calibrations[-1:]:
-            private = {} if calibration is None else {"calibration": calibration}
-            if not about.pure:
-                private["delta"] = 1e-5
-            learner = estimator_class(name)(n_bins=3, random_state=0, **private, **setting)
-            side = TARGET.records
-            yield learner.fit(side.codes, side.labels)
-
-
-@pytest.mark.parametrize("name", registry.LEARNERS)
-def test_every_fitted_attribute_is_known_by_name(name):
-    if registry.missing_package(name):
-        pytest.skip(registry.missing_package(name))
-    own = set(RELEASED[name]) if name in ATTACKS else NOT_ATTACKED[name]
-    attributes = set()
-    for model in fitted(name):
-        left = set(left_on(model))
-        unknown = left - own - set(PUBLIC) - set(COUNT)
-        assert not unknown, (
-            f"a fit of {name} leaves {sorted(unknown)} on the model: say in "
-            "tests/contract/released.py why it may be there"
-        )
-        if model.privacy_.neighbours == ADD_REMOVE:
-            assert not left & set(COUNT), "the number of records is not public if one is added"
-        attributes |= left
-    assert own <= attributes, f"no fit of {name} leaves {sorted(own - attributes)}"
-
-
-def test_each_attribute_has_a_reason():
-    reasons = [*PUBLIC.items(), *COUNT.items()]
-    reasons += [item for attributes in RELEASED.values() for item in attributes.items()]
-    assert all(len(why) > 10 for _, why in reasons)

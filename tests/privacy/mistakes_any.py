@@ -21,7 +21,6 @@ from privcurve.audit.contract_cases import CASES, MANY
 from privcurve.holders.holder import LocalHolder
 from privcurve.learners import majority, one_rule, random_trees
 from privcurve.learners.additive import many_classes, residuals, rule
-from privcurve.learners.base import CodedClassifier
 from privcurve.learners.majority import MARGIN, NoisyMajorityClassifier
 from privcurve.privacy.budget import ADD_REMOVE
 from privcurve.privacy.calibration import privgam
@@ -190,47 +189,13 @@ def noisy(margin, curator):
     return curator.number(MARGIN, margin)
 
 
-def an_answer_that_is_not_used(margin, curator, records):
-    curator.number(MARGIN, margin)
-    return margin
-
-
 def a_call_that_is_not_announced(margin, curator, records):
     curator.number(MARGIN, margin)
     return curator.number("another margin", margin)
 
 
-def as_many_coins_as_records_agree(margin, curator, records):
-    curator.coins.random(int(abs(margin)))
-    return curator.number(MARGIN, margin)
-
-
-def calls_until_the_answer_is_right(margin, curator, records):
-    while (answer := curator.number(MARGIN, margin)) * margin < 0:
-        pass
-    return answer
-
-
-def refuses_what_it_sees(margin, curator, records):
-    if margin > 1:
-        raise ValueError("too many positive records")
-    return curator.number(MARGIN, margin)
-
-
-def a_model_of_a_value_that_cannot_be_read(margin, curator, records):
-    curator.number(MARGIN, margin)
-    return lambda: margin
-
-
-def the_sign_of_a_zero(margin, curator, records):
-    curator.number(MARGIN, margin)
-    return np.copysign(0.0, margin)
-
-
 RELEASES = {
     "no_call": (SEALED, lambda m, curator, records: m),
-    "noise_of_its_own": (SEALED, lambda m, *_: m + np.random.default_rng().laplace(scale=2.0)),
-    "noise_from_public_coins": (SEALED, lambda m, door, _: m + door.coins.laplace(scale=2.0)),
     "called_twice": (CHARGE, lambda m, door, _: (noisy(m, door) + noisy(m, door)) / 2),
     "scaled_to_nothing": (
         CHARGE, lambda m, door, _: door.number(door.call(MARGIN).scaled(0.0), m)
@@ -242,26 +207,7 @@ RELEASES = {
         CHARGE, lambda m, door, _: float(door.generator([door.call(MARGIN)]).laplace(scale=2.0))
     ),
     "divides_by_zero": (CONTROL, lambda *_: 1 // 0),
-    "divides_by_the_exact_margin": (
-        SEALED, lambda m, door, _: noisy(m, door) * (1 / int(m) if m >= 0 else 1)
-    ),
-    "an_index_beyond_the_records": (
-        SEALED, lambda m, door, records: noisy(m, door) + records.labels[abs(int(m))]
-    ),
-    "not_a_number_for_a_record": (
-        SEALED, lambda m, door, _: noisy(np.nan if m > 1 else m, door)
-    ),
-    **{
-        release.__name__: (point, release)
-        for point, *releases in (
-            (SEALED, an_answer_that_is_not_used, the_sign_of_a_zero),
-            (SEALED, a_model_of_a_value_that_cannot_be_read),
-            (SEALED, as_many_coins_as_records_agree, calls_until_the_answer_is_right),
-            (SEALED, refuses_what_it_sees),
-            (CHARGE, a_call_that_is_not_announced),
-        )
-        for release in releases
-    },
+    "a_call_that_is_not_announced": (CHARGE, a_call_that_is_not_announced),
 }  # fmt: skip
 WRITTEN = {name: written(point, release, name) for name, (point, release) in RELEASES.items()}
 
@@ -300,25 +246,6 @@ def stated(point, statement_of, called):
 WRITTEN |= {name: stated(point, change, name) for name, (point, change) in STATEMENTS.items()}
 
 constant("noise_for_an_added_record", majority, "margins_l1", lambda: 1.0, SENSITIVITY, MAJORITY)
-
-
-# What is left on the model ---------------------------------------------------------------------
-
-
-def leaving(value_of, kind=CodedClassifier):
-    """Any learner: something exact is left on the model."""
-
-    def fitted(own, self, learners, records, curators):
-        own(self, learners, records, curators)
-        for model in learners:
-            model.left_ = value_of(records)
-
-    fitted.__name__ = value_of.__name__
-    return mistake(kind, "_fit_batch")(fitted)
-
-
-def labels_counted(records):
-    return int(records.counts[records.labels > 0].sum())
 
 
 # 1-rules and trees -----------------------------------------------------------------------------

@@ -16,7 +16,6 @@ from privcurve.audit.pairs import Target, records
 from privcurve.audit.run import VIOLATED, run
 from privcurve.audit.search import VERDICT_ERROR
 from privcurve.audit.states import sample_states
-from privcurve.learners.registry import estimator_class
 
 TARGET = Target("not used", records([[0]], [1], [2]))
 SEED = 7
@@ -50,18 +49,6 @@ def test_the_recipe_catches(monkeypatch, mistake, learner, n_trainings):
     mistake(monkeypatch)
     certified = [c for c in recipe(learner) if c.calibration == "certified"]
     assert any(tried(c, n_trainings) == VIOLATED for c in certified)
-
-
-# PATE is tried by its answers alone: its model holds the teachers, and is not claimed.
-@pytest.mark.parametrize("learner", [name for name in ATTACKS if recipe(name)])
-def test_the_recipe_catches_an_exact_count_on_the_model(monkeypatch, learner):
-    broken.leaving(broken.labels_counted, estimator_class(learner))(monkeypatch)
-    c = replace(recipe(learner)[0], pairs=two_of_several, n_pairs=2)
-    assert tried(c, 400 if c.epsilon > 1 else 160) == VIOLATED
-
-
-def two_of_several(c, target):
-    return several(c, target)[2:4]
 
 
 @pytest.mark.slow
