@@ -317,6 +317,7 @@ class Totals:
     def __init__(self, records: Records | PartedRecords, make: Make) -> None:
         self._engine: Engine | None = None
         self._learner = records.learner
+        self._ask = within(records.learner, self._answer)
         if isinstance(records, PartedRecords):
             self._engine = records.engine
             self._held = self._engine.hold(records.parts, make)
@@ -325,10 +326,10 @@ class Totals:
 
     def of(self, question: str, *arguments: Any) -> Any:
         """Return the sum of all parts' answers to a question: a method by its name."""
-        answer = within(self._learner, self._ask)(question, *arguments)
+        answer = self._ask(question, *arguments)
         return seal(answer, self._learner) if self._learner else answer
 
-    def _ask(self, question: str, *arguments: Any) -> Any:
+    def _answer(self, question: str, *arguments: Any) -> Any:
         if self._engine is None:
             return getattr(self._state, question)(*arguments)
         return reduce(add, self._engine.ask(self._held, question, arguments))
