@@ -175,8 +175,8 @@ def noise_for_half_of_the_answers(own, *given):
 
 @mistake(answers, "answers_l1", SENSITIVITY, OWN)
 def noise_without_own_answers(own, n_answers, n_teachers):
-    """Noise is for what a record moves in the answers of others."""
-    return 2.0 * (n_answers - 1)
+    """Noise is for what two records move in the answers of others."""
+    return 2.0 * (n_answers - 2)
 
 
 @mistake(Curator, "signs", CONTROL, PATE)

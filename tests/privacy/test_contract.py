@@ -107,7 +107,7 @@ def test_of_persons_a_share_and_a_selection_are_needed(monkeypatch, learner, nam
 def test_a_mistake_breaks_a_point(monkeypatch, mistake, case, point):
     mistake(monkeypatch)
     # Noise is drawn when all neighbours have been tried.
-    breach = check(case, n_random=20 if point == NOISE else 60).breach
+    breach = check(case, n_random=25 if point == NOISE else 60).breach
     assert breach.point == point
 
 
