@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 from mistakes_any import mistake
 
-from privcurve.audit.contract import Case, check, check_at_size
-from privcurve.audit.replay_fits import POST_PROCESSING, SEALED, SENSITIVITY
+from privcurve.audit.contract import Case, check_at_size
+from privcurve.audit.replay_fits import POST_PROCESSING, SEALED
 from privcurve.holders.holder import LocalHolder
 from privcurve.kernels import lazybb_rules
 from privcurve.learners import dp_forest, tuned
@@ -25,7 +25,7 @@ from privcurve.learners.linear import dp_gradient_descent, dp_newton, joint
 from privcurve.learners.linear.dp_newton import DPNewtonClassifier
 from privcurve.learners.majority import MARGIN, NoisyMajorityClassifier
 from privcurve.learners.registry import LEARNERS
-from privcurve.learners.shared import half_spaces, merging
+from privcurve.learners.shared import half_spaces
 from privcurve.learners.shared.sealing import NOT_SEALED
 from privcurve.learners.shared.voting import VotingClassifier
 from privcurve.privacy.budget import ADD_REMOVE
@@ -308,13 +308,11 @@ def test_learners_keep_control_and_post_processing_at_real_size(case):
     assert verdict.n_pairs == 2
 
 
-# Mistakes that act at real size: those of the specification, five older ones (three are above), and
+# Mistakes that act at real size: those of the specification, older ones (others are above), and
 # what one would do wrong here after reading each learner.
 
 NEWTON, DESCENT = (Case(name, {"delta": 1e-5}) for name in ("dp_newton", "dp_gradient_descent"))
 ROUNDS = Case("privgam", {"delta": 1e-5})
-# Of sixteen leaves there are several histograms.
-LEAVES = Case("noisy_bayes", {"private_bins": (16, 0)}, bins=(16, 2), sizes=(3, 12))
 MUTANTS = []
 
 
@@ -370,11 +368,6 @@ def a_column_dropped_by_its_exact_sums(own, self, j, sums=[]):  # noqa: B006
 @mutant(Curator, "whole_numbers", ROUNDS)
 def empty_bins_without_noise(own, self, call, exact, again=False):
     return np.where(exact == 0, 0, own(self, call, exact, again))
-
-
-@mutant(merging, "price", LEAVES, SENSITIVITY)
-def levels_of_private_bins_charged_once(own, n_levels, *given):
-    return own(1, *given)
 
 
 @mutant(NoisyMajorityClassifier, "_release", Case("noisy_majority", {}))
@@ -442,7 +435,7 @@ def leaves_of_few_records_left_out(own, self, exact, release):
 )
 def test_a_mistake_at_real_size_is_seen(monkeypatch, change, case, point):
     change(monkeypatch)
-    breach = (check if point == SENSITIVITY else check_at_size)(case).breach
+    breach = check_at_size(case).breach
     assert breach.point == point
     if point == SEALED:
         assert re.search(rf"{case.learner}: .*, line \d+ \(.*ask the curator", breach.why)
