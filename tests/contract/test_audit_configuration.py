@@ -153,7 +153,9 @@ def test_verdicts_share_their_error_over_all_sampled_pairs():
         assert len(list(c.pairs(c, TARGET))) == c.n_pairs, c.name
 
 
-@pytest.mark.parametrize("learner", ATTACKS)
+@pytest.mark.parametrize(
+    "learner", [pytest.param(name, marks=[pytest.mark.slow] * (name == "aim")) for name in ATTACKS]
+)
 def test_claims_are_what_the_learner_states(learner):
     for c in ATTACKS[learner]:
         pair = next(iter(c.pairs(c, TARGET)))
