@@ -23,10 +23,15 @@ from threadpoolctl import threadpool_limits
 
 from lazybb import ADULT_BINS, adult, peak_rss, synthetic
 from partial import milliseconds
+from privcurve import datasets
+from privcurve.coding import Records
 from privcurve.learners.additive import rule
+from privcurve.learners.additive.fitting import Fit
 from privcurve.learners.additive.privgam import PrivGAMClassifier
+from privcurve.learners.additive.residuals import Residuals, bin_maps
 from privcurve.privacy.budget import REPLACE_ONE
 from privcurve.privacy.calibration.privgam import gaussian_budget
+from privcurve.privacy.curator import Curator
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "reference"))
 import privgam as reference
@@ -35,6 +40,8 @@ BUDGET = {"epsilon": 1.0, "delta": 1e-5}
 # KDDCup99: three columns of 3, 66 and 11 categories, four of two, and 34 numbers.
 KDD_BINS = (11, 3, 66, 11, *[11] * 30, 2, 2, 2, 2, 11, 11, 11)
 KDD_ROWS = 5_000_000
+# In the picture: the first column of Adult.
+AGE = 0
 
 
 def main() -> None:
@@ -43,7 +50,11 @@ def main() -> None:
     parser.add_argument("--max-rows", type=int, default=10**6, help="largest synthetic data")
     parser.add_argument("--fits", type=int, default=5)
     parser.add_argument("--kdd", action="store_true", help="5 million rows of 41 columns, alone")
+    parser.add_argument("--picture", type=Path, help="draw the picture of docs/privgam.md, alone")
     options = parser.parse_args()
+    if options.picture is not None:
+        picture(options.picture)
+        return
     with threadpool_limits(1):
         measured: dict[str, Any] = (
             {"kdd": kdd()}
@@ -76,7 +87,7 @@ def against_plain(fits: int) -> dict[str, Any]:
     measured["times_faster"] = measured["plain_ms"] / measured["fit_ms"]
     print(f"{name}: {len(X)} records, {len(n_bins)} columns, ε = 1")
     print(f"  a fit, δ = 1e-5 (cyclic)   {measured['fit_ms']:9.1f} ms")
-    print(f"  a fit, δ = 0 (greedy)      {measured['fit_ms_without_delta']:9.1f} ms")
+    print(f"  a fit, δ = 0 (stumps)      {measured['fit_ms_without_delta']:9.1f} ms")
     print(f"  the plain program, δ = 1e-5{measured['plain_ms']:9.0f} ms")
     print(f"  ratio {measured['times_faster']:.0f}")
     return measured
@@ -128,6 +139,53 @@ def kdd() -> dict[str, float]:
         f"{measured['mib']:.0f} MiB at most, {before:.0f} of them before the fit"
     )
     return measured
+
+
+def picture(path: Path) -> None:
+    """Draw one release of the age in Adult, its Newton steps, and the shape after all rounds."""
+    from matplotlib import pyplot
+
+    data = datasets.load("adult-fine")
+    widths = np.array(data.domain.n_bins)
+    facts = rule.Facts(len(data.y), tuple(data.domain.ordered), 2, 1.0, 1e-6, REPLACE_ONE)
+    extras = rule.extras_of(rule.CYCLIC, facts)
+    budget = rule.budget_of(rule.CYCLIC, extras, facts)
+    maps = bin_maps(widths, facts.ordered, extras.most_bins)
+    ones = np.ones(len(data.y), dtype=np.int64)
+    records = Records(data.X, (data.y > 0).astype(np.int64), ones, widths)
+    releases: list[np.ndarray] = []
+
+    class Watched(Fit):
+        def _take(self, j: int, sums: np.ndarray, variance: Any, weight: float) -> None:
+            if j == AGE:
+                releases.append(sums)
+            super()._take(j, sums, variance, weight)
+            if j == AGE and len(releases) == 1:
+                running = self._running[j]
+                down = np.maximum(running.denominator, 1.0)
+                releases.append(running.numerator / down)
+                releases.append(np.sqrt(running.variance / down**2 + 1 / down))
+
+    fit = Watched(
+        Residuals(records, maps, budget.bits),
+        facts.ordered,
+        budget,
+        Curator(np.random.default_rng(7)),
+    )
+    fit.run(rule.CYCLIC, extras, facts.n)
+    sums, steps, errors, shape = *releases[:3], fit.records.shapes[AGE] / 2.0**24
+    bins = np.arange(len(shape))
+    figure, axes = pyplot.subplots(1, 3, figsize=(10, 2.8), layout="constrained")
+    axes[0].step(bins, sums[0], where="mid", label="up to 50,000 dollars")
+    axes[0].step(bins, sums[1], where="mid", label="more")
+    axes[0].legend(frameon=False)
+    axes[0].set(title="1. Noisy sums of residuals", xlabel="bin of age")
+    axes[1].errorbar(bins, steps, errors, fmt=".", markersize=3, linewidth=0.7)
+    axes[1].set(title="2. A Newton step a bin", xlabel="bin of age", ylim=(-3, 3))
+    axes[2].fill_between(bins, shape - fit.errors[AGE], shape + fit.errors[AGE], alpha=0.3)
+    axes[2].plot(bins, shape)
+    axes[2].set(title="3. Smoothed, after ten rounds", xlabel="bin of age", ylim=(-3, 3))
+    figure.savefig(path, dpi=110)
 
 
 def fit_of(

@@ -106,13 +106,11 @@ COMBINED = {
     ),
     "privgam": (
         *(
-            {"method": method, "linear": linear, "pairs": pairs, "ordered": (True,) * 4}
-            for method in ("cyclic", "greedy")
+            {"method": "cyclic", "linear": linear, "pairs": pairs, "ordered": (True,) * 4}
             for linear in ("yes", "no")
             for pairs in ("yes", "no")
         ),
-        {"method": "greedy", "n_steps": 3, "bins": "few"},
-        {"method": "cyclic", "bins": "all"},
+        {"method": "stumps", "n_steps": 3},
     ),
     "tuned": TUNED,
 }  # fmt: skip

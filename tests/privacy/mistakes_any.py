@@ -45,21 +45,16 @@ BETA = Case("bdpe", {**TWO, "calibrate_alpha": "released"})
 GRADIENT = {"n_trees": 4, "trees_per_ensemble": 2, "max_depth": 2, "learning_rate": 0.5}
 BOOSTED = Case("dpboost", GRADIENT, sizes=MANY)
 OWN, PATE = (case for case in CASES if case.learner == "pate")
-GAM = Case("privgam", {"n_steps": 3})
 STUMPS = Case("privgam", {"method": "stumps", "n_steps": 3})
 CYCLIC = Case("privgam", {"method": "cyclic", "n_rounds": 3, "delta": 1e-2})
 PAIRS = replace(CYCLIC, parameters={**CYCLIC.parameters, "n_rounds": 2, "pairs": "yes"})
-CLASSES = replace(GAM, n_classes=3)
+CLASSES = Case("privgam", {}, n_classes=3)
 CYCLIC_CLASSES = replace(CYCLIC, n_classes=3)
 ADDED = Case(
     "privgam",
     {"n_steps": 3, "neighbours": ADD_REMOVE, "n_estimate": 10},
     neighbours=ADD_REMOVE,
     sizes=(2, 3, 12),
-)
-ADDED_ROUNDS = replace(
-    ADDED,
-    parameters={**CYCLIC.parameters, "neighbours": ADD_REMOVE, "n_estimate": 10},
 )
 RUNS = Case("tuned", {"expected_runs": 2.0, "score_share": 0.5, "learner": "noisy_majority"})
 LOCAL = Case("distributed_topdown", {"depth": 2, "n_holders": 2, "trust": "local"})
@@ -114,7 +109,7 @@ def half_the_noise(own, self, call, exact):
     return own(self, call.scaled(0.5), exact)
 
 
-@mistake(Curator, "_whole_numbers", NOISE, GAM, RUNS)
+@mistake(Curator, "_whole_numbers", NOISE, CLASSES, RUNS)
 def half_the_whole_noise(own, self, call, exact):
     return own(self, call.scaled(0.5), exact)
 
@@ -264,41 +259,36 @@ def same_numbers_in_all_rounds(own, self, rows, plan, curator, begin=None):
 
 # PrivGAM ---------------------------------------------------------------------------------------
 
-constant("residuals_without_clip", residuals, "CLIP", 1.0, SENSITIVITY, GAM, STUMPS)
+constant("residuals_without_clip", residuals, "CLIP", 1.0, SENSITIVITY, CYCLIC, STUMPS)
 
 
-@mistake(privgam, "edge_range", SENSITIVITY, STUMPS)
-def noise_for_a_stump_of_an_added_record(own, neighbours, *more):
-    return own(ADD_REMOVE, *more)
+@mistake(privgam, "stump_range", SENSITIVITY, STUMPS)
+def noise_for_a_stump_of_an_added_record(own, neighbours):
+    return own(ADD_REMOVE)
 
 
-@mistake(Budget, "sensitivity", SENSITIVITY, GAM)
+@mistake(Budget, "sensitivity", SENSITIVITY, CYCLIC)
 def noise_for_an_added_residual(own, self):
-    return cells(ADD_REMOVE, pure=True)
+    return cells(ADD_REMOVE, pure=False)
 
 
-@mistake(Budget, "sensitivity", SENSITIVITY, CLASSES, CYCLIC_CLASSES)
+@mistake(Budget, "sensitivity", SENSITIVITY, CYCLIC_CLASSES)
 def noise_of_two_classes(own, self):
-    return self.of_one_cell()
+    return cells(self.neighbours, self.pure)
 
 
 constant("classes_without_clip", many_classes, "CLIP", 1.0, SENSITIVITY, CLASSES)
 constant("classes_clipped_in_another_norm", Budget, "norm", 2, SENSITIVITY, CLASSES)
 
 
-@mistake(Budget, "of_counts", SENSITIVITY, CYCLIC_CLASSES)
+@mistake(Budget, "of_counts", SENSITIVITY, CLASSES, CYCLIC_CLASSES)
 def noise_of_one_column_for_all(own, self, n_columns):
     return own(self, 1)
 
 
-@mistake(rule, "greedy_shares", CHARGE, GAM)
-def choices_for_nothing(own, *given):
-    return sum(own(*given)), own(*given)[1]
-
-
-@mistake(Budget, "slope_and_total", SENSITIVITY, ADDED_ROUNDS)
-def all_of_the_rate_twice(own, self, part):
-    return own(self, part) and (1.0, 1.0)
+@mistake(rule.Extras, "round_share", CHARGE, CYCLIC)
+def rounds_of_twice_the_budget(own, self, t, n_columns):
+    return 2 * own(self, t, n_columns)
 
 
 # Holders ---------------------------------------------------------------------------------------

@@ -7,7 +7,6 @@ are, which no ledger knows (`test_holder_noise.py`); PATE's answers about scored
 rows (`test_pate.py`).
 """
 
-import inspect
 import re
 from dataclasses import replace
 
@@ -28,9 +27,8 @@ from privcurve.audit.contract import (
     Case,
     check,
 )
-from privcurve.audit.contract_cases import CASES, DELTA
+from privcurve.audit.contract_cases import CASES
 from privcurve.audit.watched_fits import Watch
-from privcurve.learners.additive import fitting, rule
 from privcurve.learners.registry import LEARNERS
 from privcurve.privacy.budget import ADD_REMOVE, REPLACE_ONE
 
@@ -54,29 +52,6 @@ LONG = [
 )
 def test_learners_keep_it(case):
     assert str(check(case, n_random=25).breach or "") == ""
-
-
-MERGED = Case(
-    "privgam",
-    {"method": "cyclic", "n_rounds": 4, "delta": DELTA, "mixed_bins": (0, 3), "ordered": True},
-)
-
-
-@pytest.mark.parametrize("linear", ["yes", "no"])
-def test_bins_that_a_fit_merges_follow_from_what_it_released(monkeypatch, linear):
-    monkeypatch.setattr(rule, "MIXED_GROUPS", 2)
-    monkeypatch.setattr(rule, "MIXED_FROM", 0.0)
-    case = replace(MERGED, parameters={**MERGED.parameters, "linear": linear})
-    assert str(check(case, n_random=25).breach or "") == ""
-    released = fitting.grouped
-
-    def by_records(shape, weights, ordered, most):
-        # The mistake: where the records are, and not where it was released that they are.
-        fit = inspect.currentframe().f_back.f_locals["self"]
-        return released(shape, fit.records.sums(1).sum(axis=0).astype(float), ordered, most)
-
-    monkeypatch.setattr(fitting, "grouped", by_records)
-    assert check(case, n_random=25).breach.point in (CONTROL, POST_PROCESSING)
 
 
 # A setting of each learner and relation, where ε is that of persons of two records.

@@ -9,7 +9,6 @@ import numpy as np
 
 SIZES = (0.0, 0.05, 0.1, 0.2, 0.4, 0.8, 1.6)
 LENGTHS = (0.05, 0.3)
-LINE_SIZES = (0.0, 0.625, 1.25, 2.5, 5.0, 10.0, 20.0, 40.0)
 
 
 def kernels(n_bins, ordered):
@@ -24,7 +23,7 @@ def kernels(n_bins, ordered):
 
 
 def smooth(z, noise, ordered):
-    """Posterior mean, averaged by marginal likelihood, and the weight of "no effect"."""
+    """Posterior mean, averaged by marginal likelihood."""
     logs, means = [], []
     for size in SIZES:
         for kernel in kernels(len(z), ordered):
@@ -35,20 +34,7 @@ def smooth(z, noise, ordered):
             means.append(prior @ solved)
     weights = np.exp(np.array(logs) - max(logs))
     weights /= weights.sum()
-    return weights @ np.array(means), weights[: len(means) // len(SIZES)].sum()
-
-
-def coefficients(values, noise):
-    """Posterior mean of a linear part's coefficients, the intercept last."""
-    logs, means = [], []
-    for size in LINE_SIZES:
-        prior = np.diag([size**2] * (len(values) - 1) + [100.0])
-        total = prior + noise
-        solved = np.linalg.solve(total, values)
-        logs.append(-0.5 * (np.linalg.slogdet(total)[1] + values @ solved))
-        means.append(prior @ solved)
-    weights = np.exp(np.array(logs) - max(logs))
-    return weights @ np.array(means) / weights.sum()
+    return weights @ np.array(means)
 
 
 def cyclic(X, y, n_bins, ordered, mu=math.inf, rng=None, n_rounds=10):
@@ -57,7 +43,6 @@ def cyclic(X, y, n_bins, ordered, mu=math.inf, rng=None, n_rounds=10):
     widths, ordered, last = [*n_bins, 1], [*ordered, False], len(n_bins)
     shapes = [np.zeros(width) for width in widths]
     running = [np.zeros((3, width)) for width in widths]
-    nothing = np.zeros(len(widths))
 
     def step(j, share, weight):
         score = sum(shape[column] for shape, column in zip(shapes, columns, strict=True))
@@ -79,29 +64,23 @@ def cyclic(X, y, n_bins, ordered, mu=math.inf, rng=None, n_rounds=10):
         if j == last:
             shapes[j] = z * 9 / (9 + noise)
         else:
-            shapes[j], nothing[j] = smooth(z, noise, ordered[j])
+            shapes[j] = smooth(z, noise, ordered[j])
 
-    run(step, shapes, nothing, n_rounds, rng)
+    run(step, last, n_rounds, rng)
     return shapes
 
 
-def run(step, shapes, nothing, n_rounds, rng):
-    """Step along the intercept, which is last, and all columns but those without effect."""
-    last = len(shapes) - 1
-    active = list(range(last))
+def run(step, last, n_rounds, rng):
+    """Step along the intercept, which is last, and all columns, once a round."""
     for t in range(1, n_rounds + 1):
         share = math.sqrt(t) / sum(math.sqrt(k) for k in range(1, n_rounds + 1))
-        share /= len(active) + 0.2 * (1 + (t == n_rounds))
+        share /= last + 0.2 * (1 + (t == n_rounds))
         weight = math.sqrt(t)
         step(last, 0.2 * share, weight)
-        for j in active if rng is None else rng.permutation(active):
+        for j in range(last) if rng is None else rng.permutation(last):
             step(j, share, weight)
         if t == n_rounds:
             step(last, 0.2 * share, weight)
-        if t == 2:
-            for j in [j for j in active if nothing[j] >= 0.5]:
-                shapes[j] = np.zeros_like(shapes[j])
-                active.remove(j)
 
 
 def all_stumps(X, n_bins, ordered):

@@ -41,7 +41,7 @@ def sums_of(scores, labels, column, width, norm):
 
 
 def smooth(z, noise, ordered):
-    """Posterior means of all classes, sizes and kinds of prior shared; the weight of no effect."""
+    """Posterior means of all classes, sizes and kinds of prior shared."""
     logs, means = [], []
     for size in SIZES:
         for kernel in kernels(z.shape[1], ordered):
@@ -55,7 +55,7 @@ def smooth(z, noise, ordered):
             means.append(mean)
     weights = np.exp(np.array(logs) - max(logs))
     weights /= weights.sum()
-    return np.tensordot(weights, means, 1), weights[: len(means) // len(SIZES)].sum()
+    return np.tensordot(weights, means, 1)
 
 
 def cyclic(X, y, n_bins, ordered, n_classes, mu=math.inf, rng=None, n_rounds=10):
@@ -68,7 +68,6 @@ def cyclic(X, y, n_bins, ordered, n_classes, mu=math.inf, rng=None, n_rounds=10)
     widths, ordered, last = [*n_bins, 1], [*ordered, False], len(n_bins)
     shapes = [np.zeros((n_classes, width)) for width in widths]
     running = [np.zeros((3, n_classes, width)) for width in widths]
-    nothing = np.zeros(len(widths))
 
     def step(j, share, weight):
         scores = sum(shape.T[column] for shape, column in zip(shapes, columns, strict=True))
@@ -87,11 +86,8 @@ def cyclic(X, y, n_bins, ordered, n_classes, mu=math.inf, rng=None, n_rounds=10)
         denominator = np.maximum(denominator, 1e-3 * np.maximum(np.sqrt(variance), 1e-3))
         z = numerator / denominator
         noise = np.minimum(1e6, variance / denominator**2 + weight / denominator)
-        if j == last:
-            mean = z * 9 / (9 + noise)
-        else:
-            mean, nothing[j] = smooth(z, noise, ordered[j])
+        mean = z * 9 / (9 + noise) if j == last else smooth(z, noise, ordered[j])
         shapes[j] = mean - mean.mean(axis=0)
 
-    run(step, shapes, nothing, n_rounds, rng)
+    run(step, last, n_rounds, rng)
     return shapes

@@ -57,7 +57,7 @@ SETTINGS = [
     {"epsilon": 20.0, "delta": DELTA},
     {"epsilon": 20.0, "delta": 0.0},
     {"epsilon": 0.05, "delta": 0.0},
-    {"delta": DELTA, "parameters": {"pairs": "yes", "bins": "few"}},
+    {"delta": DELTA, "parameters": {"method": "cyclic", "pairs": "yes"}},
     {"neighbours": ADD_REMOVE, "parameters": {"n_estimate": N}},
 ]
 

@@ -1,7 +1,5 @@
 """PrivGAM beside its proofs: smoothing, the rule, the model, its neighbours, its words."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
@@ -9,9 +7,7 @@ from privcurve.coding import Records
 from privcurve.kernels.privgam import _along, _apart, smooth
 from privcurve.learners import registry
 from privcurve.learners.additive import rule
-from privcurve.learners.additive.fitting import Fit
-from privcurve.learners.additive.linear_part import LinearPart
-from privcurve.learners.additive.privgam import PrivGAMClassifier, plan_of
+from privcurve.learners.additive.privgam import PrivGAMClassifier
 from privcurve.learners.additive.residuals import Residuals, bin_maps
 from privcurve.learners.entry import Facts
 from privcurve.learners.majority import NoisyMajorityClassifier
@@ -20,11 +16,9 @@ from privcurve.privacy.calibration.privgam import (
     ASSUMED_RULE,
     ASSUMED_SETTINGS,
     SET_ON,
-    gaussian_budget,
     grid_bits,
     mixed_budget,
 )
-from privcurve.privacy.curator import Curator
 from privcurve.privacy.ledger import ASSUMED_N
 
 SIZES, LENGTHS = np.array(rule.SIZES), np.array(rule.LENGTHS)
@@ -64,7 +58,7 @@ def test_the_filter_is_the_posterior(n_bins, size, step, line):
 def test_smoothing_averages_by_marginal_likelihood(ordered):
     n_bins = 6
     z, noise = values(n_bins, 3)
-    priors, chances = [], []
+    priors = []
     for tau in rule.SIZES:
         for length in rule.LENGTHS if ordered else (None,):
             if length is None:
@@ -73,38 +67,16 @@ def test_smoothing_averages_by_marginal_likelihood(ordered):
                 step = np.exp(-1 / (n_bins * (length or max(rule.LENGTHS))))
                 half = 0.5 if length == 0 else 1.0
                 priors.append(process(n_bins, half * tau**2, step, (1 - half) * tau**2))
-            chances.append(tau == 0)
     posteriors = [posterior(z, noise, prior) for prior in priors]
     weights = np.exp([log for _, _, log in posteriors])
     weights /= weights.sum()
     mean, variance = np.empty(n_bins), np.empty(n_bins)
     one = [each[None] for each in (z, noise, mean, variance)]
-    nothing = smooth(*one[:2], ordered, SIZES, LENGTHS, *one[2:])
+    smooth(*one[:2], ordered, SIZES, LENGTHS, *one[2:])
     expected = sum(w * m for w, (m, _, _) in zip(weights, posteriors, strict=True))
     square = sum(w * (v + m**2) for w, (m, v, _) in zip(weights, posteriors, strict=True))
     assert mean == pytest.approx(expected)
     assert variance == pytest.approx(square - expected**2)
-    assert nothing == pytest.approx(weights[np.array(chances)].sum())
-
-
-@pytest.mark.parametrize("delta", [0.0, 1e-5])
-def test_how_a_line_is_shrunk_is_no_release(monkeypatch, delta):
-    """What is asked, with which noise, is the same whatever sizes its prior may have.
-
-    But for the names of the columns, which were chosen by what was released before.
-    """
-    X, y = problem()
-    models = []
-    for wide_from in (0.0, 1e9):
-        monkeypatch.setattr(rule, "LINE_WIDE_FROM", {True: wide_from, False: wide_from})
-        made = learner(ordered=True, linear="yes", delta=delta, method="greedy", n_steps=3)
-        models.append(made.fit(X, y))
-    said = [
-        replace(one.privacy_, ledger=tuple(replace(e, what="") for e in one.privacy_.ledger))
-        for one in models
-    ]
-    assert said[0] == said[1]
-    assert models[0].model_.intercept != models[1].model_.intercept
 
 
 def test_a_lone_value_shrinks_to_nothing():
@@ -113,44 +85,35 @@ def test_a_lone_value_shrinks_to_nothing():
     assert abs(mean[0]) < 1e-5
 
 
+def facts(n, epsilon=0.1, delta=1e-5, ordered=(True,) * 14, n_classes=2):
+    return rule.Facts(n, tuple(ordered), n_classes, epsilon, delta, "replace-one")
+
+
 def test_the_rule_reads_public_facts_alone():
-    # Adult, δ = 1e-5: stumps at ε = 0.05, in turn from 0.1 on; Mushroom: chosen columns at 0.1.
-    assert not rule.is_cyclic(32_561, 0.0167, 14)
-    assert rule.is_cyclic(32_561, 0.0325, 14)
-    assert not rule.is_cyclic(6_500, 0.0325, 22)
-    assert rule.merges(32_561, 0.0325, pure=False)
-    assert not rule.merges(32_561, 0.5, pure=True)
-    assert (rule.steps(100, 0.01, pure=True), rule.steps(100, 0.01, pure=False)) == (3, 4)
-    assert rule.steps(10**12, 1e6, pure=True) == rule.MOST_STEPS
-    assert rule.has_line([True, True], 10_000, 0.1, pure=True)
-    assert not rule.has_line([True, True], 9_999, 0.1, pure=True)
-    assert not rule.has_line([True], 10_000, 0.1, pure=True)
-    assert not rule.has_line([True, False], 10_000, 0.1, pure=True)
-    for method, pure in ((rule.CYCLIC, False), (rule.GREEDY, True), (rule.GREEDY, False)):
-        for linear in (True, False):
-            assert 0 < rule.least_share(method, 10, 5, pure, linear) < 0.03
-    # Cod-RNA: one wide prior, with δ at all ε of the studies; Yeast at ε = 1: many sizes.
-    assert rule.line_sizes(47_628, 0.0165, 8, pure=False) == (40.0,)
-    assert rule.line_sizes(1_187, 0.265, 8, pure=False) == rule.LINE_SIZES
-    assert rule.line_sizes(1_187, 3.0, 8, pure=True) == rule.LINE_SIZES
-    # Adult: from ε = 0.5 on.
-    assert rule.has_pairs(32_561, 0.135, 14)
-    assert not rule.has_pairs(32_561, 0.0325, 14)
-    assert not rule.has_pairs(10**9, 1.0, 1)
-    assert rule.least_share(rule.CYCLIC, 1, 2, False, False, pairs=True) < 0.2 * 0.4 / 5
+    # Adult, δ = 1e-5: stumps at ε = 0.01, rounds at 0.1; it would be linear then.
+    assert rule.method_of(facts(32_561, 0.01)) == rule.STUMPS
+    adult = facts(32_561)
+    assert adult.per_column == pytest.approx(32_561 * 0.0325 / 14, rel=0.01)
+    assert rule.method_of(adult) == rule.CYCLIC
+    assert not rule.extras_of(rule.CYCLIC, adult._replace(n=30_000)).linear
+    # Without δ there are no rounds, whatever the budget.
+    assert rule.method_of(facts(10**9, 10.0, 0.0)) == rule.STUMPS
+    assert rule.method_of(facts(100, np.inf, 0.0)) == rule.CYCLIC
+    assert rule.method_of(facts(100, n_classes=3)) == rule.ONCE
+    along = facts(32_561, 0.5, ordered=(True,) * 4)
+    for ordered, linear in (((True,) * 4, True), ((True, False) * 2, False), ((True,), False)):
+        extras = rule.extras_of(rule.CYCLIC, along._replace(ordered=ordered))
+        assert (extras.linear, extras.pairs) == (linear, len(ordered) > 1)
+    # Bins are ever more, and all without noise.
+    bins = [rule.extras_of(rule.CYCLIC, facts(n)).most_bins for n in (10, 10**5, 10**6)]
+    assert bins == [4, 162, 1_626]
+    assert rule.extras_of(rule.CYCLIC, facts(10, np.inf)).most_bins == 2**16
 
 
-@pytest.mark.parametrize("pure", [True, False])
-def test_the_rule_ends_at_a_noisy_majority(pure):
-    """With few records all goes to the intercept, with many the usual share."""
-    usual = (rule.FIRST_SHARE, rule.LAST_SHARE)
-    shares = [rule.intercept_shares(n, 0.1, pure) for n in (10, 100, 1_000, 2_500, 100_000)]
-    assert shares[0] == (1.0, 0.0)
-    assert shares[-1] == usual
-    assert all(first > usual[0] for first, _ in shares if (first, _) != usual)
-    assert sorted((first for first, _ in shares), reverse=True) == [first for first, _ in shares]
+@pytest.mark.parametrize("delta", [0.0, 1e-5])
+def test_with_few_records_it_is_a_noisy_majority(delta):
     X, _ = problem(60)
-    model = learner(epsilon=0.1, delta=0.0 if pure else 1e-5).fit(X, np.ones(60))
+    model = learner(epsilon=0.1, delta=delta).fit(X, np.ones(60))
     assert model.n_features_used_ == 0
     said = model.privacy_
     assert (len(said.ledger), said.delta) == (1, 0.0)
@@ -174,38 +137,48 @@ def test_alone_it_decides_as_often_right_as_a_noisy_majority():
     wrong = np.mean([fit.predict(X[:1])[0] < 0 for fit in fits])
     # More than four standard errors: false alarm 2·10⁻⁵.
     assert wrong == pytest.approx(np.exp(-1) / 2, abs=0.1)
-    # The curvature is public, n/4: a step is 10/15, shrunk by what noise and records leave open.
-    greedy = {"epsilon": 1.0, "method": "greedy"}
-    steps = [learner(**greedy, random_state=k).fit(X, y).model_.intercept for k in range(400)]
-    shrink = 9 / (9 + 2 / 15**2 + 1 / 15)
-    # Five standard errors: false alarm 6·10⁻⁷.
-    assert np.mean(steps) == pytest.approx(shrink * 10 / 15, abs=5 * np.sqrt(2 / 400) / 15)
+
+
+@pytest.mark.parametrize("delta", [1e-9, 1e-5])
+def test_where_delta_is_not_used_a_fit_is_that_without_it(delta):
+    """In everything: coins, ledger, statement, model."""
+    X, y = problem(1_500)
+    for epsilon in (0.001, 0.1):
+        pure, other = (learner(epsilon=epsilon, delta=d).fit(X, y) for d in (0.0, delta))
+        assert pure.method_ == other.method_ == "stumps"
+        assert pure.privacy_ == other.privacy_
+        assert other.privacy_.delta == 0.0
+        assert np.array_equal(pure.decision_function(X), other.decision_function(X))
+    assert learner(epsilon=9.0, delta=delta).fit(X, y).privacy_.delta == delta
 
 
 @pytest.mark.parametrize("pairs", [True, False])
 @pytest.mark.parametrize("linear", [True, False])
+@pytest.mark.parametrize("once", [0.0, 0.3])
 @pytest.mark.parametrize("n_rounds", [1, 2, 10])
-def test_shares_of_rounds_add_up(n_rounds, linear, pairs):
-    total = rule.of_columns(pairs) * (rule.GRAM_SHARE + rule.LINE_SHARE) * linear
-    total += rule.PAIR_SHARE * pairs
+def test_shares_of_rounds_add_up(n_rounds, linear, pairs, once):
+    extras = rule.Extras(n_rounds, 16, linear, pairs, once)
+    total = 1.5 * rule.LINE_SHARE * linear + rule.PAIR_SHARE * pairs + once
+    least = extras.least_share(rule.CYCLIC, 7)
     for t in range(1, n_rounds + 1):
-        each = rule.cyclic_unit(t, n_rounds, 7, linear, pairs)
+        each = extras.round_share(t, 7)
         total += each * (7 + linear + rule.INTERCEPT_WEIGHT * (1 + (t == n_rounds)))
+        assert 0 < least <= rule.INTERCEPT_WEIGHT * each
     assert total == pytest.approx(1)
 
 
 def test_neighbouring_bins_are_merged_by_code_alone():
-    maps = bin_maps(np.array([40, 40, 16]), (True, False, True), merged=True)
+    maps = bin_maps(np.array([40, 40, 16]), (True, False, True), 16)
     assert [int(one.max()) + 1 for one in maps] == [16, 40, 16]
     assert (np.diff(maps[0].astype(int)) >= 0).all()
     assert np.bincount(maps[0]).min() >= 2
 
 
 def test_noise_without_room_is_refused():
-    assert grid_bits(mixed_budget(1.0, 0.0, "replace-one"), 1e-4) == 30
-    assert grid_bits(mixed_budget(1e-5, 0.0, "replace-one"), 1e-3) < 30
+    assert grid_bits(mixed_budget(1.0, 0.0, "replace-one"), 1e-4, 9) == 30
+    assert grid_bits(mixed_budget(1e-5, 0.0, "replace-one"), 1e-3, 9) < 30
     with pytest.raises(ValueError, match="epsilon = 1e-12 is so small"):
-        grid_bits(mixed_budget(1e-12, 0.0, "replace-one"), 1e-3)
+        grid_bits(mixed_budget(1e-12, 0.0, "replace-one"), 1e-3, 9)
     with pytest.raises(ValueError, match="epsilon = 1 is so small"):
         mixed_budget(1.0, 0.0, "replace-one").on_grid(1e-6)
 
@@ -213,7 +186,7 @@ def test_noise_without_room_is_refused():
 def test_sums_and_scores_can_not_overflow():
     """Fewer than 2^31 records, and shape functions within ±64: no sum leaves 64 bits."""
     one = np.zeros((1, 1), dtype=np.uint8)
-    maps = bin_maps(np.array([2]), (True,), merged=False)
+    maps = bin_maps(np.array([2]), (True,), 2)
     sign = np.ones(1, dtype=np.int8)
     most = Residuals(Records(one, sign, np.array([2**31 - 1]), np.array([2])), maps, 30)
     assert most.sums(0).sum() == (2**31 - 1) * 2**29
@@ -283,7 +256,7 @@ def test_the_model_says_itself():
     assert none.n_used == 0
 
 
-@pytest.mark.parametrize(("delta", "method"), [(0.0, "greedy"), (1e-5, "cyclic")])
+@pytest.mark.parametrize(("delta", "method"), [(0.0, "stumps"), (1e-5, "cyclic")])
 def test_add_remove(delta, method):
     X, y = problem()
     added = {"neighbours": "add-remove", "n_estimate": 2000}
@@ -294,29 +267,10 @@ def test_add_remove(delta, method):
     assert ASSUMED_ESTIMATE in said.assumptions
     assert not hasattr(model, "n_records_")
     # Noise of one record's cell, not of two.
-    rates = [e.noise_rate for e in said.ledger if e.mechanism in ("laplace", "gaussian")]
+    rates = [e.noise_rate for e in said.ledger]
     other = learner(delta=delta, method=method).fit(X, y).privacy_
-    two = [e.noise_rate for e in other.ledger if e.mechanism in ("laplace", "gaussian")]
+    two = [e.noise_rate for e in other.ledger]
     assert rates[0] / two[0] == pytest.approx(2 if delta == 0 else np.sqrt(2))
-
-
-@pytest.mark.parametrize("neighbours", ["add-remove", "replace-one"])
-def test_slopes_have_less_noise_than_totals_where_a_record_is_added(neighbours):
-    """Of a column of 250 bins and no records: all that is released is noise."""
-    budget, width = gaussian_budget(1.0, 1e-5, neighbours), 250
-    maps = bin_maps(np.array([width]), (True,), merged=False)
-    none = np.zeros(0, np.int8), np.zeros(0, np.int64), np.array([width])
-    nothing = Residuals(Records(np.zeros((0, 1), np.uint8), *none), maps, 30)
-    fit = Fit(nothing, [True], budget, Curator(np.random.default_rng(1)))
-    released = [fit._noisy_labels(fit.records.sums(0), 0.1, f"{k}") for k in range(9)]
-    slopes = np.concatenate([sums[1] - sums[0] for sums, _ in released])
-    totals = np.concatenate([sums.sum(axis=0) for sums, _ in released])
-    unit = budget.sensitivity() / (np.sqrt(0.1) * budget.amount)
-    parts = (0.7, 0.3) if neighbours == "add-remove" else (0.5, 0.5)
-    # Of 2,250 numbers, four standard errors each: false alarm 6·10⁻⁵.
-    assert slopes.std() == pytest.approx(unit / np.sqrt(parts[0]), rel=0.06)
-    assert totals.std() == pytest.approx(unit / np.sqrt(parts[1]), rel=0.06)
-    assert released[0][1] == pytest.approx(unit**2 / parts[0] / 2)
 
 
 def test_add_remove_needs_an_estimate_and_no_other_takes_one():
@@ -344,7 +298,7 @@ def test_statement_says_by_whom_settings_were_chosen():
     assert ASSUMED_RULE in learner().fit(X, y).privacy_.assumptions
     assert "fixed before and apart from these records, unless they are of" in ASSUMED_RULE
     assert all(name in ASSUMED_RULE for name in SET_ON)
-    for setting in ({"n_steps": 5}, {"bins": "all"}, {"method": "greedy"}, {"pairs": "no"}):
+    for setting in ({"n_steps": 5}, {"method": "stumps"}, {"pairs": "no"}):
         assert ASSUMED_SETTINGS in learner(**setting).fit(X, y).privacy_.assumptions
 
 
@@ -352,13 +306,12 @@ def test_what_cannot_be_is_refused():
     X, y = problem(50)
     with pytest.raises(ValueError, match="'cyclic' has Gaussian noise, so it needs delta > 0"):
         learner(method="cyclic").fit(X, y)
-    with pytest.raises(ValueError, match="pairs = 'yes' come after rounds of all columns"):
-        learner(pairs="yes", method="greedy").fit(X, y)
-    # Without delta the rule is greedy, whatever the records.
-    with pytest.raises(ValueError, match="pairs = 'yes' come after rounds of all columns"):
-        learner(pairs="yes", epsilon=1.0, delta=0.0).fit(X, y)
+    for wrong in ({"pairs": "yes"}, {"linear": "yes", "ordered": True}):
+        for pure in ({"delta": 0.0}, {"delta": 1e-5, "method": "stumps"}):
+            with pytest.raises(ValueError, match="= 'yes' is for rounds of all columns"):
+                learner(**wrong, **pure).fit(X, y)
     with pytest.raises(ValueError, match="linear = 'yes' needs all columns to be ordered"):
-        learner(linear="yes").fit(X, y)
+        learner(linear="yes", delta=1e-5).fit(X, y)
     with pytest.raises(ValueError, match="ordered must be True or False for each of 3 columns"):
         learner(ordered=(True, False)).fit(X, y)
 
@@ -391,32 +344,10 @@ def test_columns_that_stand_for_a_line_help_each_other():
 # Stumps -------------------------------------------------------------------------------------------
 
 
-def test_the_rule_takes_stumps_of_two_classes_between_a_majority_and_shapes():
-    along, none = (True, False), (False, False)
-    answers = [rule.is_stumps(n, 0.1, True, along, 2) for n in (199, 200, 99_999, 100_000)]
-    assert answers == [False, True, True, False]
-    assert rule.is_stumps(10**6, 0.1, False, along, 2)
-    # A stump of nominal bins takes one apart.
-    for pure in (True, False):
-        assert [rule.is_stumps(n, 0.1, pure, none, 2) for n in (200, 1_499, 1_500)] == [
-            True, True, False,
-        ]  # fmt: skip
-    assert not rule.is_stumps(1_000, 0.1, True, along, 3)
-    counts = [rule.stumps(n, 0.1) for n in (1, 200, 3_239, 3_240, 99_999, 10**12)]
-    assert counts == [1, 1, 1, 3, 15, 299]
-    assert rule.stumps(1, np.inf) == 299
-    plans = {
-        delta: plan_of(learner(epsilon=0.1, delta=delta), 1_500, (True, False, False))
-        for delta in (0.0, 1e-5)
-    }
-    for plan in plans.values():
-        # Pure whatever δ is, of all bins, and with no linear part.
-        assert (plan.method, plan.n_steps, plan.budget.delta) == ("stumps", 1, 0.0)
-        assert (plan.merged, plan.linear, plan.pairs) == (False, False, False)
-        assert plan.budget.amount == 0.1
-    forced = learner(epsilon=0.1, ordered=True, linear="yes")
-    assert plan_of(forced, 1_500, (True,) * 3).method == "greedy"
-    assert plan_of(learner(epsilon=0.1, bins="few", method="stumps"), 1_500, (True,) * 3).merged
+def test_the_number_of_stumps_is_odd_and_grows_with_the_root_of_the_budget():
+    counts = [rule.n_stumps(facts(n, 0.1, 0.0)) for n in (199, 200, 3_239, 3_240, 99_999, 10**12)]
+    assert counts == [0, 1, 1, 3, 15, 299]
+    assert rule.n_stumps(facts(1, np.inf)) == 299
 
 
 def test_stumps_follow_the_labels_and_nothing_else_is_released():
@@ -429,13 +360,13 @@ def test_stumps_follow_the_labels_and_nothing_else_is_released():
         ("permute_and_flip", pytest.approx(0.2 / 2))
     ] * 5
     assert (fit.predict(X) == y).mean() > 0.75
-    size = rule.stump_size(5)
+    size = rule.STUMP_SIZE / np.sqrt(5)
     for shape in (*fit.model_.shapes, np.array([fit.model_.intercept])):
         steps = shape / size
         assert steps == pytest.approx(np.rint(steps), abs=1e-6)
     # They are chosen, and not estimated: no error is said.
     assert "±" not in str(fit.model_)
-    assert "±" in str(learner(epsilon=1.0, method="greedy").fit(X, y).model_)
+    assert "±" in str(learner(epsilon=9.0, delta=1e-5).fit(X, y).model_)
 
 
 @pytest.mark.parametrize(
@@ -459,74 +390,9 @@ def test_stumps_of_hardly_any_records(parameters):
         assert fit.n_features_used_ == 0
 
 
-def test_what_stumps_have_not_is_refused():
+def test_a_method_of_other_numbers_of_classes_is_refused():
     X, y = problem(50)
-    for name in ("linear", "pairs"):
-        with pytest.raises(ValueError, match="'stumps' has no linear part and no pairs"):
-            learner(method="stumps", ordered=True, **{name: "yes"}).fit(X, y)
     with pytest.raises(ValueError, match="'stumps' is for two classes, and there are 3"):
         learner(method="stumps", classes=(0, 1, 2)).fit(X, np.arange(50) % 3)
-
-
-# Mixed bins ---------------------------------------------------------------------------------------
-
-
-def in_a_few_bins(n=3000):
-    """Records in six of 64 mixed bins, and those of a bin for missing values; 16 others."""
-    rng = np.random.default_rng(5)
-    codes = rng.choice([20, 21, 22, 23, 24, 25, 64], n)
-    other = rng.integers(16, size=n)
-    signs = np.where((np.isin(codes, [20, 23, 25]) | (other > 12)) ^ (rng.random(n) < 0.1), 1, -1)
-    return np.stack([codes, other], axis=1), signs
-
-
-def of_mixed(**parameters):
-    defaults = {"n_bins": (65, 16), "classes": (-1, 1), "ordered": True, "mixed_bins": (64, 0)}
-    given = {"epsilon": 3.0, "delta": 1e-6, "random_state": 0, **parameters}
-    return PrivGAMClassifier(**{**defaults, **given})
-
-
-def test_mixed_bins_are_merged_by_what_was_released_of_them():
-    X, y = in_a_few_bins()
-    shape, other = of_mixed().fit(X, y).model_.shapes
-    starts = 1 + np.flatnonzero(np.diff(shape[:64]))
-    # Where no records are bins are merged, and where they are each stays: + - - + - +.
-    assert len(starts) < rule.MIXED_GROUPS
-    assert set(range(21, 26)) - {22} <= set(starts.tolist())
-    assert (shape[[20, 23, 25]] > shape[[21, 22, 24]] + 1).all()
-    assert len(np.unique(other)) == 16
-
-
-@pytest.mark.parametrize(
-    "parameters",
-    [{"bins": "all"}, {"bins": "few"}, {"delta": 0.0}, {"method": "greedy"}, {"epsilon": np.inf}],
-    ids=str,
-)
-def test_other_fits_leave_mixed_bins_to_the_rule_of_all(parameters):
-    X, y = in_a_few_bins(1000)
-    models = []
-    for mixed in ((64, 0), None):
-        rng = np.random.default_rng(0)
-        models += of_mixed(**parameters, mixed_bins=mixed).fit_many(X, y, [{}], [rng])
-    for one, other in zip(*(each.model_.shapes for each in models), strict=True):
-        np.testing.assert_array_equal(one, other)
-
-
-def test_mixed_bins_are_merged_between_much_noise_and_little():
-    assert rule.regroups(10_000, 0.34, 2)
-    assert not rule.regroups(10_000, 0.36, 2)
-    assert not rule.regroups(10_000, 0.12, 2)
-    assert not rule.regroups(10_000, 0.34, 3)
-    settings = of_mixed(epsilon=1.0)
-    for n, mixed in ((4_000, ()), (10_000, (64, 0)), (20_000, ())):
-        plan = plan_of(settings, n, (True, True))
-        # Groups of about equal weight follow no line along the codes.
-        assert (plan.mixed, plan.linear) == (mixed, not mixed)
-
-
-def test_a_merged_column_has_the_mean_place_of_its_bins():
-    line = LinearPart(np.array([4, 2, 1]))
-    line.coefficients[0] = 2.0
-    line.merge(0, np.array([0, 1, 3]), np.array([1.0, 3.0, 1.0, 1.0]))
-    assert (line.shape(0) / 2).tolist() == pytest.approx([-3 / 8, -1 / 16, 3 / 8], abs=2e-3)
-    assert len(line.shape(1)) == 2
+    with pytest.raises(ValueError, match="'once' is for more than two classes, and there are 2"):
+        learner(method="once").fit(X, y)

@@ -14,9 +14,9 @@ from privcurve.kernels.privgam import smooth
 from privcurve.learners.additive import rule
 from privcurve.learners.additive.class_model import ClassModel
 from privcurve.learners.additive.many_classes import ClassFit, ClassResiduals, chances_of
-from privcurve.learners.additive.privgam import PrivGAMClassifier, plan_of
+from privcurve.learners.additive.privgam import PrivGAMClassifier
 from privcurve.learners.additive.residuals import bin_maps
-from privcurve.privacy.calibration.privgam import gaussian_budget
+from privcurve.privacy.calibration.privgam import gaussian_budget, mixed_budget
 from privcurve.privacy.curator import Curator
 
 N_BINS = (12, 4, 3, 6)
@@ -46,7 +46,7 @@ def fitted(X, y, n_classes=3, **parameters):
 def test_sums_are_those_of_the_plain_program(n_classes, norm):
     rng = np.random.default_rng(0)
     X, y = problem(500, n_classes)
-    maps = bin_maps(np.array(N_BINS), ORDERED, merged=False)
+    maps = bin_maps(np.array(N_BINS), ORDERED, max(N_BINS))
     counts = rng.integers(1, 3, 500)
     records = ClassResiduals(
         Records(X.astype(np.uint8), y, counts, np.array(N_BINS)), n_classes, maps, BITS, norm
@@ -66,8 +66,6 @@ def test_sums_are_those_of_the_plain_program(n_classes, norm):
     each = records.each() / 2.0**BITS
     assert each[np.arange(500), y] == pytest.approx(own, abs=1e-7)
     assert each.sum(axis=1) == pytest.approx(0.0, abs=1e-7)
-    edges = [np.abs(records.sums(j)[1] - records.sums(j)[0]).sum() for j in range(len(N_BINS) + 1)]
-    assert records.edges().tolist() == edges
 
 
 @pytest.mark.parametrize("ordered", [True, False])
@@ -76,39 +74,31 @@ def test_smoothing_is_that_of_the_plain_program(ordered):
     z, noise = rng.normal(size=(4, 9)), rng.uniform(0.1, 2.0, (4, 9))
     mean, spread = np.empty(z.shape), np.empty(z.shape)
     sizes, lengths = np.array(rule.SIZES), np.array(rule.LENGTHS)
-    nothing = smooth(z, noise, ordered, sizes, lengths, mean, spread)
-    expected, weight = reference.smooth(z, noise, ordered)
-    assert mean == pytest.approx(expected, abs=1e-9)
-    assert nothing == pytest.approx(weight, rel=1e-9)
+    smooth(z, noise, ordered, sizes, lengths, mean, spread)
+    assert mean == pytest.approx(reference.smooth(z, noise, ordered), abs=1e-9)
     assert (spread > 0).all()
 
 
 @pytest.mark.parametrize("n_rounds", [1, 5])
 def test_without_noise_values_are_those_of_the_plain_program(n_rounds):
-    """But for the grids of weights and residuals; a column without effect leaves both."""
+    """But for the grids of weights and residuals."""
     X, y = problem()
     model = fitted(X, y, epsilon=np.inf, n_rounds=n_rounds).model_
     plain = reference.cyclic(X, y, N_BINS, ORDERED, 3, n_rounds=n_rounds)
     for shape, expected in zip(model.class_shapes, plain[:-1], strict=True):
         assert shape == pytest.approx(expected, abs=5e-3)
     assert model.intercepts == pytest.approx(plain[-1][:, 0], abs=5e-3)
-    if n_rounds > 2:
-        assert not model.class_shapes[3].any()
-        assert not plain[3].any()
 
 
-def test_with_noise_values_are_spread_alike():
-    """Means and deviations of 30 fits, within four of their own standard errors.
-
-    False alarm: 6·10⁻⁵ for the deviations, less for the means.
-    """
+def test_with_noise_values_are_spread_alike(monkeypatch):
+    """Means and deviations of 30 fits, within five of their own standard errors."""
     X, y = problem(2000)
     budget = {"epsilon": 2.0, "delta": 1e-5}
     mu = gaussian_budget(*budget.values(), "replace-one").amount
-    assert not rule.first_share(len(y), mu, len(N_BINS), 3)
+    monkeypatch.setattr(rule, "ROUNDS_FROM", 0.0)
     ours, plain = [], []
     for k in range(30):
-        settings = {"n_rounds": 2, "method": "cyclic", "bins": "all", "random_state": k}
+        settings = {"n_rounds": 2, "method": "cyclic", "random_state": k}
         ours.append(fitted(X, y, **budget, **settings).model_.class_shapes[1])
         rng = np.random.default_rng(k)
         plain.append(reference.cyclic(X, y, N_BINS, ORDERED, 3, mu, rng, n_rounds=2)[1])
@@ -120,21 +110,22 @@ def test_with_noise_values_are_spread_alike():
     assert np.mean(spreads[0]) == pytest.approx(np.mean(spreads[1]), rel=0.25)
 
 
+@pytest.mark.parametrize("norm", [1, 2])
 @pytest.mark.parametrize("n_classes", [3, 6])
-def test_numbers_of_all_columns_are_what_records_would_answer_at_the_intercept(n_classes):
+def test_numbers_of_all_columns_are_what_records_would_answer_at_the_intercept(n_classes, norm):
     """Almost without noise: S and Q of each column, at the scores of the intercept found."""
     X, y = problem(4000, n_classes)
-    maps = bin_maps(np.array(N_BINS), ORDERED, merged=False)
+    maps = bin_maps(np.array(N_BINS), ORDERED, max(N_BINS))
     ones = np.ones(len(y), dtype=np.int64)
     rows = Records(X.astype(np.uint8), y, ones, np.array(N_BINS))
-    made = [ClassResiduals(rows, n_classes, maps, BITS, 2) for _ in range(2)]
-    budget = gaussian_budget(1e6, 1e-5, "replace-one")
+    made = [ClassResiduals(rows, n_classes, maps, BITS, norm) for _ in range(2)]
+    budget = (mixed_budget if norm == 1 else gaussian_budget)(1e6, 1e-5 * (norm - 1), "replace-one")
     budget = dataclasses.replace(budget, n_classes=n_classes, bits=BITS)
     fit = ClassFit(made[0], ORDERED, budget, Curator(np.random.default_rng(0)))
-    assert fit.first(0.5, 10) == [0, 1]
+    fit.ask_once(rule.Extras(10, 16, False, False, 0.5))
     intercept = made[0].shapes[-1] / 2.0**24
     chances = softmax(intercept[:, 0])
-    assert chances_of(np.bincount(y) / len(y)) == pytest.approx(chances, abs=1e-3)
+    assert chances_of(np.bincount(y) / len(y), norm) == pytest.approx(chances, abs=1e-3)
     made[1].set_shape(4, intercept)
     for j in range(4):
         sums = made[1].sums(j) / 2.0**BITS
@@ -144,17 +135,22 @@ def test_numbers_of_all_columns_are_what_records_would_answer_at_the_intercept(n
         assert answers == pytest.approx(expected, abs=0.01 * len(y) / n_classes)
 
 
-def test_little_budget_asks_all_columns_at_once_before_the_rounds():
+def test_all_columns_are_asked_at_once_and_with_a_budget_in_rounds():
     X, y = problem(2000)
-    parameters = {"delta": 1e-5, "method": "cyclic", "n_rounds": 2, "random_state": 0}
-    first = {
-        epsilon: fitted(X, y, epsilon=epsilon, **parameters).privacy_.ledger[0]
-        for epsilon in (0.5, 4.0)
-    }
-    assert first[0.5].what == "first: numbers of records by class and bin of all columns"
-    # Equal chances of three classes: a residual of √(1/3), in one bin of each of four columns.
-    assert first[0.5].sensitivity == pytest.approx(math.sqrt(2 * 4 / 3))
-    assert first[4.0].what.startswith("round 1")
+    what = "first: numbers of records by class and bin of all columns"
+    for delta, epsilon, n_calls in ((0.0, 9.0, 1), (1e-5, 0.1, 1), (1e-5, 1.0, 1 + 10 * 5 + 1)):
+        made = fitted(X, y, epsilon=epsilon, delta=delta, random_state=0).privacy_
+        assert (made.delta, len(made.ledger), made.ledger[0].what) == (delta, n_calls, what)
+        # Equal chances of three classes: a residual of √(1/3), in one bin of each of four columns;
+        # of ½ where δ = 0.
+        expected = math.sqrt(2 * 4 / 3) if delta else 4
+        assert made.ledger[0].sensitivity == pytest.approx(expected)
+    # The more budget, the less of it.
+    shares = [
+        rule.extras_of(rule.CYCLIC, rule.Facts(n, ORDERED, 3, 1.0, 1e-5, "replace-one")).once
+        for n in (1_000, 10_000, 100_000)
+    ]
+    assert 0.5 > shares[0] > 2 * shares[1] > 4 * shares[2] > 0
 
 
 @pytest.mark.parametrize(("epsilon", "delta"), [(2.0, 1e-5), (4.0, 0.0)])
@@ -162,7 +158,7 @@ def test_it_learns_with_noise(epsilon, delta):
     X, y = problem(6000)
     model = fitted(X, y, epsilon=epsilon, delta=delta, random_state=0)
     best = fitted(X, y, epsilon=np.inf).score(X, y)
-    assert model.score(X, y) > best - 0.02 > np.bincount(y).max() / len(y) + 0.1
+    assert model.score(X, y) > best - 0.03 > np.bincount(y).max() / len(y) + 0.1
 
 
 def test_a_score_with_clipped_residuals_has_the_order_and_the_chances_of_the_records():
@@ -195,48 +191,6 @@ def test_chances_of_one_column_are_the_shares_of_classes():
     assert model.predict_proba([[0], [1]]) == pytest.approx(shares, abs=0.02)
 
 
-def test_little_budget_leaves_a_noisy_majority():
-    X, y = problem(200)
-    model = fitted(X, np.where(y == 0, 1, y), epsilon=0.3, random_state=0)
-    assert [entry.what for entry in model.privacy_.ledger] == ["first: numbers of records by class"]
-    assert set(model.predict(X)) == {1}
-    assert model.n_features_used_ == 0
-
-
-@pytest.mark.parametrize(("epsilon", "delta"), [(0.5, 1e-5), (1.0, 0.0)])
-@pytest.mark.parametrize("n_steps", [None, 3])
-def test_a_greedy_fit_of_more_classes_does_not_end_with_the_intercept(epsilon, delta, n_steps):
-    X, y = problem(2000)
-    budget = {"epsilon": epsilon, "delta": delta, "method": "greedy", "n_steps": n_steps}
-    ends = {
-        n_classes: fitted(X, np.minimum(y, n_classes - 1), n_classes, **budget, random_state=0)
-        for n_classes in (2, 3)
-    }
-    last = {k: model.privacy_.ledger[-1].what.split(" ")[0] for k, model in ends.items()}
-    assert last == {2: "last:", 3: "step"}
-
-
-def test_little_budget_has_fewer_bins_and_the_rule_counts_classes():
-    assert rule.few_bins(1000, 0.3, 16, 2, pure=False) == rule.FEW_BINS
-    assert rule.few_bins(1000, 0.3, 16, 3, pure=False) == rule.CLASS_BINS
-    assert rule.few_bins(1000, 0.3, 4, 3, pure=False) == rule.FEW_BINS
-    assert not rule.is_cyclic(1000, 0.3, 10)
-    assert rule.is_cyclic(1000, 0.3, 10, 3)
-    settings = PrivGAMClassifier(epsilon=0.1, delta=1e-5)
-    for n_classes, most in ((2, rule.FEW_BINS), (3, rule.CLASS_BINS)):
-        # Of two classes stumps take all bins.
-        method = "rule" if n_classes > 2 else "greedy"
-        plan = plan_of(settings.set_params(method=method), 3000, ORDERED, n_classes)
-        assert plan.merged
-        assert plan.few_bins == most
-    assert not plan_of(settings.set_params(bins="all"), 3000, ORDERED, 3).merged
-    X, y = problem(3000)
-    made = fitted(X, y, epsilon=0.1, delta=1e-5, method="cyclic", n_rounds=1, random_state=0)
-    values = made.model_.class_shapes[0]
-    assert values.any()
-    assert np.unique(values, axis=1).shape[1] == rule.CLASS_BINS
-
-
 @pytest.mark.parametrize("name", ["linear", "pairs"])
 def test_what_is_of_two_classes_is_refused_before_training(name):
     X, y = problem(60)
@@ -252,7 +206,7 @@ def test_a_model_in_words_names_the_classes_of_its_ends():
     text = fitted(X, y, epsilon=np.inf).describe()
     assert "they begin with class 0 " in text
     assert "  column 0: from " in text
-    assert text.endswith("Without effect: column 3.")
+    assert "  column 3: from " in text
     named = fitted(X, y, epsilon=np.inf).model_.in_words(class_names=["low", "mid", "high"])
     assert "they begin with low " in named
     assert "class " not in named.partition(":")[2]

@@ -9,7 +9,7 @@ import pytest
 from privcurve.coding import Records
 from privcurve.learners.additive import rule
 from privcurve.learners.additive.model import AdditiveModel
-from privcurve.learners.additive.pairs import crossings, grouped, spread
+from privcurve.learners.additive.pairs import GROUPS, crossings, grouped, spread
 from privcurve.learners.additive.privgam import PrivGAMClassifier
 from privcurve.learners.additive.residuals import ScoredRows
 from privcurve.models import codec
@@ -23,14 +23,14 @@ def test_groups_are_neighbours_or_alike_and_about_as_heavy():
     even = np.ones(40)
     along = grouped(shape, even, True)
     assert (np.diff(along) >= 0).all()
-    assert np.bincount(along).tolist() == [5] * rule.PAIR_GROUPS
+    assert np.bincount(along).tolist() == [5] * GROUPS
     by_value = grouped(shape, even, False)
     assert (np.diff(by_value[np.argsort(shape)]) >= 0).all()
-    assert np.bincount(by_value).tolist() == [5] * rule.PAIR_GROUPS
+    assert np.bincount(by_value).tolist() == [5] * GROUPS
     # A bin that is heavier than a group leaves the others fewer, and none is empty.
     heavy = grouped(shape, np.where(np.arange(40) == 0, 100.0, 1.0), True)
     assert np.bincount(heavy).min() > 0
-    assert heavy.max() + 1 < rule.PAIR_GROUPS
+    assert heavy.max() + 1 < GROUPS
     assert grouped(shape[:8], even[:8], False).tolist() == list(range(8))
     assert (grouped(shape, 0 * even, True) == along).all()
 
@@ -94,15 +94,16 @@ def test_the_model_scores_pairs_and_says_them():
     assert "Without effect" not in words or "c" in words.splitlines()[-1]
 
 
-def test_fits_on_records_and_models_on_codes_agree():
+def test_fits_on_records_and_models_on_codes_agree(monkeypatch):
     """The scores that residuals were taken at are those of the model, merged bins or not."""
     X, y = crossed(2_000)
-    for bins in ("all", "few"):
-        made = learner(epsilon=1.0, bins=bins, **CYCLIC)
+    for few in (16, 4):
+        monkeypatch.setattr(rule, "FEW_BINS", few)
+        made = learner(epsilon=1.0, **CYCLIC)
         made.n_bins_, made.classes_ = np.array([10, 6, 3]), np.array([-1, 1])
         ones = np.ones(len(y), dtype=np.int64)
         coded = Records(X, (y > 0).astype(np.int64), ones, made.n_bins_)
-        fit, maps = made._fitted(coded, Curator(np.random.default_rng(0)))
+        _, fit, maps = made._fitted(coded, Curator(np.random.default_rng(0)))
         scores = AdditiveModel.of(fit, maps).scores(X)
         rows = ScoredRows(coded, bits=20)
         rows.score(fit.records.scores)

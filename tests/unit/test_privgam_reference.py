@@ -8,7 +8,7 @@ import pytest
 import privgam as reference
 from privcurve.coding import Records
 from privcurve.learners.additive import rule
-from privcurve.learners.additive.linear_part import LinearPart, shrunk
+from privcurve.learners.additive.linear_part import LinearPart
 from privcurve.learners.additive.privgam import PrivGAMClassifier
 from privcurve.learners.additive.residuals import Residuals, bin_maps
 from privcurve.parts import PartedRecords
@@ -31,57 +31,39 @@ def fitted(X, y, **parameters):
 
 @pytest.mark.parametrize("n_rounds", [1, 5])
 def test_without_noise_shapes_are_those_of_the_plain_program(n_rounds):
-    """But for the grid of residuals; a column without effect leaves both."""
+    """But for the grid of residuals."""
     X, y = problem()
     model = fitted(X, y, epsilon=np.inf, n_rounds=n_rounds, pairs="no").model_
     plain = reference.cyclic(X, y, N_BINS, ORDERED, n_rounds=n_rounds)
     for shape, expected in zip(model.shapes, plain[:-1], strict=True):
         assert shape == pytest.approx(expected, abs=2e-3)
     assert model.intercept == pytest.approx(plain[-1][0], abs=2e-3)
-    if n_rounds > 2:
-        assert not model.shapes[3].any()
-        assert not plain[3].any()
 
 
-def drawn(size, spread, seed):
-    """Coefficients with noise that is not the same in all directions, and its covariance."""
-    rng = np.random.default_rng(seed)
-    axes = np.linalg.qr(rng.normal(size=(6, 6)))[0]
-    noise = (axes * rng.uniform(0.2, spread, 6)) @ axes.T
-    return rng.multivariate_normal([size] * 6, noise), noise
-
-
-@pytest.mark.parametrize(("size", "spread"), [(0.0, 1.0), (1.0, 2.0), (8.0, 2.0), (30.0, 900.0)])
-def test_coefficients_of_a_line_are_those_of_the_plain_program(size, spread):
-    for seed in range(3):
-        values, noise = drawn(size, spread, seed)
-        expected = reference.coefficients(values, noise)
-        assert shrunk(values, noise, np.array(rule.LINE_SIZES)) == pytest.approx(
-            expected, rel=1e-8, abs=1e-9
-        )
-
-
-def test_a_line_of_noise_shrinks_and_one_with_a_slope_does_not():
-    line = LinearPart(np.array([10, 10, 1]))
+def test_a_line_is_the_posterior_of_its_steps():
+    """By dense algebra: one Newton step, curvatures .08 of the products, a prior of N(0, 100)."""
     rng = np.random.default_rng(0)
-    line.take_gram(100.0 * np.eye(3), 1.0)
-    line.take_slopes(rng.normal(size=3) * 20.0, 400.0, 1.0)
-    assert np.abs(line.coefficients[:2]).max() < 1.5
-    line.take_slopes(np.array([400.0, 0.0, 0.0]), 400.0, 4.0)
-    assert line.coefficients[0] > 20.0
+    rows = rng.uniform(-0.5, 0.5, (400, 4))
+    products, slopes, variance = rows.T @ rows, rng.normal(size=4) * 9, 25.0
+    line = LinearPart(np.array([10, 10, 10, 1]))
+    line.take_products(products[np.triu_indices(4)], 0.1)
+    line.take_slopes(slopes, variance, 1.0)
+    curvature = 0.08 * products
+    inverse = np.linalg.inv(curvature)
+    noise = variance * inverse @ inverse + inverse
+    expected = 100 * np.linalg.solve(100 * np.eye(4) + noise, inverse @ slopes)
+    assert line.coefficients == pytest.approx(expected, rel=1e-9)
 
 
-def test_with_noise_shapes_are_spread_alike():
-    """Means and deviations of 40 fits, within five of their own standard errors.
-
-    False alarm: 6·10⁻⁷ for the deviations, 10⁻⁵ for the means of 20 bins.
-    """
+def test_with_noise_shapes_are_spread_alike(monkeypatch):
+    """Means and deviations of 40 fits, within five of their own standard errors."""
+    monkeypatch.setattr(rule, "FEW_BINS", max(N_BINS))
     X, y = problem()
     budget = {"epsilon": 2.0, "delta": 1e-5}
     mu = gaussian_budget(*budget.values(), "replace-one").amount
     ours, plain = [], []
     for k in range(40):
-        settings = {"n_rounds": 2, "method": "cyclic", "bins": "all", "random_state": k}
+        settings = {"n_rounds": 2, "method": "cyclic", "linear": "no", "random_state": k}
         ours.append(fitted(X, y, **budget, **settings).model_.shapes[0])
         rng = np.random.default_rng(k)
         plain.append(reference.cyclic(X, y, N_BINS, ORDERED, mu, rng, n_rounds=2)[0])
@@ -107,26 +89,23 @@ class InMemory(NamedTuple):
 
 
 @pytest.mark.parametrize("n_parts", [1, 4])
-@pytest.mark.parametrize("merged", [False, True])
-def test_scores_of_stumps_are_those_of_the_plain_program(n_parts, merged):
+def test_scores_of_stumps_are_those_of_the_plain_program(n_parts):
     """Of ordered columns and others, of rows that count several times or not at all, in parts."""
     X, y = problem(500)
     shapes = [np.random.default_rng(k).normal(size=width) for k, width in enumerate(N_BINS)]
     counts = np.arange(500) % 4
-    maps = bin_maps(np.array(N_BINS), ORDERED, merged)
-    X = np.stack([bins[codes] for bins, codes in zip(maps, problem(500)[0].T, strict=True)], axis=1)
-    widths = [int(bins[-1]) + 1 for bins in maps]
-    coded, signs = problem(500)[0].astype(np.uint8), (2 * y - 1).astype(np.int8)
+    maps = bin_maps(np.array(N_BINS), ORDERED, max(N_BINS))
+    coded, signs = X.astype(np.uint8), (2 * y - 1).astype(np.int8)
     records = Records(coded, signs, counts, np.array(N_BINS))
     rows = [slice(k, None, n_parts) for k in range(n_parts)]
     parts = [Records(coded[k], signs[k], counts[k], records.n_bins) for k in rows]
     some = PartedRecords(tuple(map(InMemory, parts)), records.n_bins) if n_parts > 1 else records
     made = Residuals(some, maps, 30)
-    for j, width in enumerate(widths):
-        made.set_shape(j, shapes[j][:width])
+    for j, shape in enumerate(shapes):
+        made.set_shape(j, shape)
     score = sum(shapes[j][X[:, j]] for j in range(len(N_BINS)))
     residuals = counts * np.clip(y - 1 / (1 + np.exp(-score)), -0.5, 0.5)
-    said, ordered = reference.all_stumps(X, widths, ORDERED), [*ORDERED, False]
+    said, ordered = reference.all_stumps(X, N_BINS, ORDERED), [*ORDERED, False]
     # Residuals are taken in the middle of steps of 2^-8.
     assert made.stumps(ordered) / 2.0**30 == pytest.approx(said @ residuals, abs=0.5)
     for place, expected in enumerate(said):

@@ -433,10 +433,10 @@ def test_the_command_says_what_it_has_written(mine, capsys):
 
 def test_settings_are_read_as_what_they_are(mine):
     mine(budget={"epsilon": 9, "delta": 1e-3})
-    words = "--epsilon 1 --delta 1e-6 --set method=greedy --set n_steps=3 --set n_estimate=none"
+    words = "--epsilon 1 --delta 1e-6 --set method=cyclic --set n_rounds=3 --set n_estimate=none"
     assert main.main(["release", "mine", "--learner", "privgam", *words.split()]) == 0
     content = json.loads(Path("releases/mine/1", MODEL).read_text())
-    assert content["parameters"]["n_steps"] == 3
+    assert content["parameters"]["n_rounds"] == 3
     assert content["parameters"]["n_estimate"] is None
     assert content["delta"] == 1e-6
 

@@ -11,6 +11,7 @@ from small_study import study_of
 
 from privcurve import datasets
 from privcurve.experiments import train
+from privcurve.experiments.cells import CellIds
 from privcurve.experiments.splits import TEST, Split, Splitter, selection_splits
 from privcurve.experiments.train import Progress
 from privcurve.learners import lazybb, majority
@@ -65,7 +66,9 @@ def test_where_a_record_is_added_a_learner_is_told_about_how_many_there_are(data
     part, _ = Splitter(dataset, 1).parts(Split("1/3", 1))
     estimates = []
     for arm in arms.values():
-        (model,) = train.fitted(dataset, arm, arm.points, part, [np.random.default_rng(0)])
+        ids = CellIds.on(dataset, dataset.checksum, arm, 1)
+        cells = [ids.cell(point, Split("1/3", 1)) for point in arm.points]
+        (model,) = train.fitted(dataset, arm, cells, part, ids)
         estimates.append(model.n_estimate)
     # Of 1,333 or 1,334 records.
     assert estimates == [1000, 7]
@@ -218,3 +221,16 @@ def test_progress_is_lines_in_a_log(monkeypatch, caplog):
         "2 of 3 runs",
     ]
     assert not sys.stderr.getvalue()
+
+
+def test_one_mechanism_has_the_same_coins_whatever_delta_is_allowed(dataset, tmp_path):
+    """PrivGAM is of stumps, which are pure, at ε = .01 of 1,333 records; of rounds at 9."""
+    arms = study_of({"gam": {"learner": "privgam", "deltas": [1e-5, 0]}}, epsilons=[0.01, 9]).arms
+    rows = [
+        without_time(train.Trainer(dataset, arm, 1, tmp_path).run(tasks(arm)))
+        for arm in arms.values()
+    ]
+    for one, other in zip(*rows, strict=True):
+        assert one["id"] != other["id"]
+        measures = [{k: row[k] for k in ("accuracy", "log_loss", "auc")} for row in (one, other)]
+        assert (measures[0] == measures[1]) == (one["epsilon"] < 1)

@@ -12,7 +12,6 @@ DELTA = 1e-2
 
 STARTED = {"start": "public", "public_columns": (0,)}
 TREES = {"weak_learner": "topdown", "depth": 2, "n_rounds": 2, "density": 0.5}
-SOME = {"n_steps": 3}
 LINE = {"ordered": True, "linear": "yes"}
 STUMPS = {"method": "stumps", "n_steps": 3}
 CYCLIC = {"method": "cyclic", "n_rounds": 2, "delta": DELTA}
@@ -22,7 +21,7 @@ SYNTHETIC = {"n_rounds": 2, "delta": DELTA}
 RUNS = {"expected_runs": 2.0, "score_share": 0.5}
 CHOICE = [{"learner": "one_rule"}, {"learner": "noisy_bayes"}]
 OF_CLASSES = [
-    {"learner": "privgam", "n_steps": 2},
+    {"learner": "privgam"},
     {"learner": "random_trees", "n_trees": 2, "batch": 1, "depth": 1, "trust": "central"}
     | {"n_holders": 1},
 ]
@@ -73,15 +72,6 @@ CASES: tuple[Case, ...] = (
     Case("topdown", {"depth": 2, "delta": DELTA, "criterion": "root_gini"}),
     Case("topdown", {"depth": 2, "leaves": "rules", "delta": DELTA, "splits": "threshold"}),
     Case("privgam", {}),
-    Case("privgam", SOME),
-    Case("privgam", {**SOME, "epsilon": 4.0, "delta": DELTA, "method": "greedy"}),
-    Case(
-        "privgam",
-        {**SOME, **LINE},
-        idle={"first: products of places along the columns": "reached at the ends of many codes"},
-    ),
-    Case("privgam", {**SOME, **LINE, "delta": DELTA, "method": "greedy"}),
-    Case("privgam", {**SOME, **ESTIMATE}, neighbours=ADD_REMOVE, sizes=(2, 3, 12)),
     Case("privgam", STUMPS),
     Case(
         "privgam", {**STUMPS, **ESTIMATE, "ordered": False}, neighbours=ADD_REMOVE, sizes=(2, 3, 12)
@@ -90,10 +80,10 @@ CASES: tuple[Case, ...] = (
     Case("privgam", {**CYCLIC, "pairs": "yes", "epsilon": 4.0}),
     Case("privgam", {**CYCLIC, **LINE, "pairs": "yes"}),
     Case("privgam", {**CYCLIC, **LINE, **ESTIMATE}, neighbours=ADD_REMOVE, sizes=(2, 3, 12)),
-    Case("privgam", SOME, n_classes=3),
-    Case("privgam", {**SOME, "epsilon": 4.0, "delta": DELTA, "method": "greedy"}, n_classes=3),
+    Case("privgam", {}, n_classes=3),
+    Case("privgam", {"delta": DELTA}, n_classes=3),
     Case("privgam", CYCLIC, n_classes=4),
-    Case("privgam", {**SOME, **ESTIMATE}, 3, ADD_REMOVE, sizes=(2, 3, 12)),
+    Case("privgam", ESTIMATE, 3, ADD_REMOVE, sizes=(2, 3, 12)),
     Case("privgam", {**CYCLIC, **ESTIMATE}, 3, ADD_REMOVE, sizes=(2, 3, 12)),
     Case("dp_newton", {"n_steps": 3, "delta": DELTA}),
     Case("dp_newton", {"n_steps": 2, "delta": DELTA, **ADDED}, neighbours=ADD_REMOVE),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -68,6 +68,7 @@ class CellIds:
         self._relation = {} if arm.neighbours is None else {"neighbours": arm.neighbours}
         share = {} if arm.train_share == 1 else {"train_share": arm.train_share}
         self._arm, self._mixed, self._many = arm, mixed, many
+        self._key = (dataset, checksum, seed, mixed, many)
         self._plain = self._learner({})
         self._base = seed
         self._seed = canonical.text({"seed": seeds.named(seed)})[1:-1]
@@ -88,6 +89,17 @@ class CellIds:
         (name,) = self.names(point, [split])
         return Cell(point, split, name, self._base)
 
+    def stream(self, cell: Cell, delta: float) -> np.random.Generator:
+        """Return the random stream of a run that uses this δ of its method's.
+
+        Where it uses none it is that of the method without δ, which is the same mechanism.
+        """
+        if delta == self._arm.delta:
+            return generator(cell)
+        dataset, checksum, seed, mixed, many = self._key
+        alike = CellIds(dataset, checksum, replace(self._arm, delta=delta), seed, mixed, many)
+        return generator(alike.cell(cell.point, cell.split))
+
     def names(self, point: Point, splits: Iterable[Split]) -> Iterator[str]:
         """Return the ids of the runs of a point."""
         epsilon, setting = canonical.text(point.epsilon), canonical.text(point.text)
@@ -105,5 +117,5 @@ class CellIds:
 
 
 def generator(cell: Cell) -> np.random.Generator:
-    """Return the random stream of a run."""
+    """Return the random stream of a run, of all that its id says."""
     return seeds.generator(cell.seed, cell.id)

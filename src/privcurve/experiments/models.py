@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from privcurve.datasets import Dataset, distinct
 from privcurve.experiments import canonical, metrics
 from privcurve.experiments.arms import Arm, Point
-from privcurve.experiments.cells import CellIds, generator
+from privcurve.experiments.cells import CellIds
 from privcurve.experiments.results import IncompleteError
 from privcurve.experiments.splits import TEST, Part, Split
 from privcurve.experiments.study import StudyError
@@ -174,7 +174,7 @@ def train_afresh(
     ids = CellIds.on(dataset, dataset.checksum, arm, seed)
     for repeat in range(1, repeats + 1):
         cell = ids.cell(point, Split(WHOLE if unseen is None else TEST, repeat))
-        (learner,) = fitted(dataset, arm, [point], train, [generator(cell)])
+        (learner,) = fitted(dataset, arm, [cell], train, ids)
         yield Inspection(repeat, learner, train, unseen)
 
 

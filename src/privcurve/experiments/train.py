@@ -5,16 +5,14 @@ from __future__ import annotations
 import logging
 import sys
 import time
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Self
 
-import numpy as np
-
 from privcurve import extras
-from privcurve.datasets import Dataset, PartedDataset
+from privcurve.datasets import Dataset, Domain, PartedDataset
 from privcurve.experiments.arms import Arm, Point
-from privcurve.experiments.cells import Cell, CellIds, generator
+from privcurve.experiments.cells import Cell, CellIds
 from privcurve.experiments.metrics import failure, score
 from privcurve.experiments.splits import InParts, Part, Split, Splitter
 from privcurve.experiments.store import Store
@@ -33,11 +31,11 @@ SECONDS_PER_BATCH = 1.0
 def fitted(
     dataset: Dataset | PartedDataset,
     arm: Arm,
-    points: Sequence[Point],
+    cells: Sequence[Cell],
     train: Part | InParts,
-    rngs: Sequence[np.random.Generator],
+    ids: CellIds,
 ) -> list[Any]:
-    """Train a method on a part of a dataset: a learner for each point, with the stream of its own.
+    """Train a method on a part of a dataset: a learner for each run, with the stream of its own.
 
     Of a dataset of persons ε and δ of a point are theirs, and so are those of the statement.
     """
@@ -47,11 +45,28 @@ def fitted(
         # Studies take it that the number of training records is public to one digit, as the
         # statement says that the estimate is.
         public["n_estimate"] = int(float(f"{train.n:.0e}"))
-    settings = [{**public, **arm.estimator_parameters(point, dataset.at_most)} for point in points]
-    learners: list[Any] = train.fit(template, settings, rngs)
+    settings = [
+        {**public, **arm.estimator_parameters(cell.point, dataset.at_most)} for cell in cells
+    ]
+    streams = [
+        ids.stream(cell, _delta_used(template, arm, setting, dataset.domain, train.n))
+        for cell, setting in zip(cells, settings, strict=True)
+    ]
+    learners: list[Any] = train.fit(template, settings, streams)
     for learner in learners if dataset.at_most is not None else ():
         learner._fitted_statement = learner._fitted_statement.of_persons(dataset.at_most)
     return learners
+
+
+def _delta_used(
+    template: Any, arm: Arm, setting: Mapping[str, Any], domain: Domain, n: int
+) -> float:
+    """Return the δ that a run uses: its method's, or 0 where its mechanism needs none."""
+    if not arm.delta:
+        return 0.0
+    learner = type(template)(**{**template.get_params(deep=False), **setting})
+    uses: bool = learner.delta_used(n, len(domain.n_bins), domain.n_classes) > 0
+    return arm.delta if uses else 0.0
 
 
 class Trainer:
@@ -168,10 +183,9 @@ class Trainer:
     def _fit(
         self, cells: Sequence[Cell], train: Part | InParts, scored: Part
     ) -> list[dict[str, Any]]:
-        points, rngs = [cell.point for cell in cells], [generator(cell) for cell in cells]
         started = time.perf_counter()
         try:
-            learners = fitted(self._dataset, self._arm, points, train, rngs)
+            learners = fitted(self._dataset, self._arm, cells, train, self._ids)
             seconds = (time.perf_counter() - started) / len(cells)
             relation = self._arm.relation
             scores = [

@@ -13,7 +13,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from privcurve.coding import Floats, Ints
-from privcurve.kernels.arithmetic import exp, log
+from privcurve.kernels.arithmetic import exp, log, total
 
 
 class Scored(NamedTuple):
@@ -38,7 +38,7 @@ def _residual(margin: int, table: Ints, shift: int) -> int:
 
 
 @njit(cache=True, nogil=True)
-def _residuals(rows: Scored) -> Ints:
+def residuals_of(rows: Scored) -> Ints:
     """Return the clipped residual of a record of each row, without its sign."""
     labels, _, scores, table, shift = rows
     residuals = np.empty(len(labels), dtype=np.int64)
@@ -55,6 +55,28 @@ def add_to_scores(column: NDArray[Any], change: Ints, scores: Ints) -> None:
 
 
 @njit(cache=True, nogil=True)
+def add_to_all(change: Any, scores: Ints) -> None:
+    """Add a number to the scores of all records, or one a class to those of each, in place."""
+    for i in range(len(scores)):
+        scores[i] += change
+
+
+@njit(cache=True, nogil=True)
+def cross(
+    first: NDArray[Any],
+    second: NDArray[Any],
+    groups: NDArray[np.uint8],
+    others: NDArray[np.uint8],
+    width: int,
+) -> NDArray[np.uint8]:
+    """Return the code of each record in two columns as one, which have these groups of codes."""
+    codes = np.empty(len(first), dtype=np.uint8)
+    for i in range(len(first)):
+        codes[i] = groups[first[i]] * width + others[second[i]]
+    return codes
+
+
+@njit(cache=True, nogil=True)
 def residual_sums(column: NDArray[Any], n_bins: int, rows: Scored) -> Ints:
     """Sum the clipped residuals by label and bin of a column: shape (2, n_bins)."""
     labels, counts, scores, table, shift = rows
@@ -67,21 +89,55 @@ def residual_sums(column: NDArray[Any], n_bins: int, rows: Scored) -> Ints:
 
 
 @njit(cache=True, nogil=True)
-def signed_sums(columns: NDArray[Any], starts: Ints, rows: Scored) -> Ints:
-    """Sum the signed clipped residuals by bin of all columns, and at last of all rows.
+def stump_scores(
+    columns: NDArray[Any], starts: Ints, ordered: NDArray[np.bool_], rows: Scored
+) -> Ints:
+    """Sum the signed clipped residuals times what each stump says: +1 in its bins, −1 elsewhere.
 
-    `columns` is of shape (n_columns, n_rows); the bins of column j are the sums from starts[j].
+    `columns` is of shape (n_columns, n_rows); the stumps of column j are those from starts[j], one
+    a bin: of that bin, or of those up to it where the column is ordered. The next one is of all
+    rows. After these come their opposites.
     """
     n, end = len(rows.labels), starts[-1]
-    residuals = _residuals(rows)
-    sums = np.zeros(end + 1, dtype=np.int64)
+    residuals = residuals_of(rows)
+    follows = np.zeros(2 * (end + 1), dtype=np.int64)
+    everyone = 0
     for i in range(n):
         residuals[i] *= rows.counts[i] if rows.labels[i] == 1 else -rows.counts[i]
-        sums[end] += residuals[i]
+        everyone += residuals[i]
     for j in range(len(columns)):
-        column, of_column = columns[j], sums[starts[j] : starts[j + 1]]
+        column, of_column = columns[j], follows[starts[j] : starts[j + 1]]
         for i in range(n):
             of_column[column[i]] += residuals[i]
+        if ordered[j]:
+            for b in range(1, len(of_column)):
+                of_column[b] += of_column[b - 1]
+    follows[end] = everyone
+    for k in range(end + 1):
+        follows[k] = 2 * follows[k] - everyone
+        follows[end + 1 + k] = -follows[k]
+    return follows
+
+
+@njit(cache=True, nogil=True)
+def products_of_columns(columns: NDArray[Any], places: Ints, counts: Ints) -> Ints:
+    """Sum the products of the places of rows in each two columns: the upper triangle, by rows.
+
+    See :func:`slopes_of_columns`.
+    """
+    n, m = len(counts), len(columns)
+    sums = np.zeros((m + 1) * (m + 2) // 2, dtype=np.int64)
+    row = np.empty(m + 1, dtype=np.int64)
+    row[m] = places[m, 0]
+    for i in range(n):
+        for j in range(m):
+            row[j] = places[j, columns[j, i]]
+        at = 0
+        for j in range(m + 1):
+            own = counts[i] * row[j]
+            for k in range(j, m + 1):
+                sums[at] += own * row[k]
+                at += 1
     return sums
 
 
@@ -95,17 +151,17 @@ def slopes_of_columns(columns: NDArray[Any], places: Ints, place_bits: int, rows
     """
     labels, counts = rows.labels, rows.counts
     n, m = len(labels), len(columns)
-    residuals = _residuals(rows)
+    residuals = residuals_of(rows)
     sums = np.zeros(m + 1, dtype=np.int64)
     for j in range(m + 1):
         column, place = columns[min(j, m - 1)], places[j]
-        total = 0
+        of_column = 0
         for i in range(n):
             where = place[column[i]] if j < m else place[0]
             size = (residuals[i] * abs(where)) >> place_bits
             up = (where > 0) == (labels[i] == 1)
-            total += counts[i] * (size if up else -size)
-        sums[j] = total
+            of_column += counts[i] * (size if up else -size)
+        sums[j] = of_column
     return sums
 
 
@@ -118,7 +174,7 @@ def smooth(
     lengths: Floats,
     mean: Floats,
     variance: Floats,
-) -> float:
+) -> None:
     """Average posterior means over sizes and kinds of prior, which all scores share.
 
     Parameters
@@ -132,11 +188,6 @@ def smooth(
         Correlation lengths, as parts of the column; 0 stands for a line and the longest of them.
     mean, variance : ndarray of shape (n_scores, n_bins)
         Overwritten: of the posterior mixture.
-
-    Returns
-    -------
-    float
-        The posterior weight of τ = 0.
     """
     n_scores, n_bins = z.shape
     kinds = len(lengths) if ordered and n_bins > 2 else 1
@@ -164,10 +215,10 @@ def smooth(
                     logs[i] += _along(z[c], noise[c], half, step, half, to, spread)
                 i += 1
     logs[0] += log(kinds)
-    largest, weights = logs.max(), np.empty(len(logs))
-    for i in range(len(logs)):
-        weights[i] = exp(logs[i] - largest)
-    weights /= weights.sum()
+    weights = np.empty(n)
+    for i in range(n):
+        weights[i] = exp(logs[i] - logs.max())
+    weights /= total(weights)
     mean[:] = 0.0
     variance[:] = 0.0
     for c in range(n_scores):
@@ -176,7 +227,6 @@ def smooth(
                 mean[c, b] += weights[i] * means[i, c, b]
                 variance[c, b] += weights[i] * (squares[i, c, b] + means[i, c, b] ** 2)
             variance[c, b] = max(0.0, variance[c, b] - mean[c, b] ** 2)
-    return weights[0]
 
 
 @njit(cache=True, nogil=True)
@@ -184,10 +234,10 @@ def _apart(z: Floats, noise: Floats, size: float, mean: Floats, variance: Floats
     """Independent bins of prior variance `size`: fill in the posterior, give the log likelihood."""
     likelihood = 0.0
     for b in range(len(z)):
-        total = size + noise[b]
-        mean[b] = z[b] * size / total
-        variance[b] = noise[b] * size / total
-        likelihood -= 0.5 * (log(total) + z[b] * z[b] / total)
+        spread = size + noise[b]
+        mean[b] = z[b] * size / spread
+        variance[b] = noise[b] * size / spread
+        likelihood -= 0.5 * (log(spread) + z[b] * z[b] / spread)
     return likelihood
 
 
@@ -214,21 +264,21 @@ def _along(
             before[b] = step * step * filtered[b - 1] + size * (1.0 - step * step)
             ahead[0, b] = step * at[0, b - 1]
             ahead[1, b] = step * at[1, b - 1]
-        total = before[b] + noise[b]
-        gain = before[b] / total
+        spread = before[b] + noise[b]
+        gain = before[b] / spread
         surprise = z[b] - ahead[0, b]
         v = 3.4641016151377544 * ((b + 0.5) / n - 0.5) - ahead[1, b]
-        likelihood -= 0.5 * log(total)
-        zz += surprise * surprise / total
-        zv += surprise * v / total
-        vv += v * v / total
+        likelihood -= 0.5 * log(spread)
+        zz += surprise * surprise / spread
+        zv += surprise * v / spread
+        vv += v * v / spread
         at[0, b] = ahead[0, b] + gain * surprise
         at[1, b] = ahead[1, b] + gain * v
         filtered[b] = (1.0 - gain) * before[b]
     slope = line * zv / (1.0 + line * vv)
     likelihood -= 0.5 * (log(1.0 + line * vv) + zz - slope * zv)
     # Backwards: the smoothed process, of z less the line; then the line comes back.
-    spread = line / (1.0 + line * vv)
+    of_line = line / (1.0 + line * vv)
     last = last_v = left = 0.0
     for b in range(n - 1, -1, -1):
         if b == n - 1:
@@ -240,5 +290,5 @@ def _along(
             left = filtered[b] + back * back * (left - before[b + 1])
         v = 3.4641016151377544 * ((b + 0.5) / n - 0.5)
         mean[b] = last + slope * (v - last_v)
-        variance[b] = left + spread * (v - last_v) ** 2
+        variance[b] = left + of_line * (v - last_v) ** 2
     return likelihood

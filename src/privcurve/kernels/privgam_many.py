@@ -113,26 +113,3 @@ def class_residuals(rows: ScoredClasses) -> Ints:
             residuals[i, k] = -int(parts[k])
         residuals[i, rows.labels[i]] = residual
     return residuals
-
-
-@njit(cache=True, nogil=True)
-def class_signed_sums(columns: NDArray[Any], starts: Ints, rows: ScoredClasses) -> Ints:
-    """Sum residuals by class and bin of all columns, and at last of all rows.
-
-    `columns` is of shape (n_columns, n_rows); the bins of column j are the sums from starts[j], of
-    shape (n_classes, starts[-1] + 1).
-    """
-    n, n_classes = rows.scores.shape
-    residuals = class_residuals(rows)
-    end = starts[-1]
-    sums = np.zeros((end + 1, n_classes), dtype=np.int64)
-    for i in range(n):
-        for k in range(n_classes):
-            residuals[i, k] *= rows.counts[i]
-            sums[end, k] += residuals[i, k]
-    for j in range(len(columns)):
-        column, of_column = columns[j], sums[starts[j] : starts[j + 1]]
-        for i in range(n):
-            for k in range(n_classes):
-                of_column[column[i], k] += residuals[i, k]
-    return sums.T.copy()

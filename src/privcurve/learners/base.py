@@ -310,6 +310,11 @@ class CodedClassifier(Explained, merging.MergingClassifier, ClassifierMixin, Bas
         return names
 
     @staticmethod
+    def _of_today(parameters: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Return the parameters of a model in a file, which an earlier version may have made."""
+        return parameters
+
+    @staticmethod
     def _without_seed(parameters: Mapping[str, Any]) -> dict[str, Any]:
         return {key: value for key, value in parameters.items() if key != "random_state"}
 
@@ -457,6 +462,10 @@ class CodedClassifier(Explained, merging.MergingClassifier, ClassifierMixin, Bas
         curator.announce(statement)
         self._release(records, curator)
         return statement
+
+    def delta_used(self, n: int, n_columns: int, n_classes: int) -> float:
+        """Return the δ of the guarantee of a fit with these public facts, which may be smaller."""
+        return float(self.delta)
 
     def _guarantee(self, n: int) -> PrivacyStatement:
         """Return what a fit on n records guarantees; overridden by published calibrations."""

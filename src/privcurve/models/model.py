@@ -209,6 +209,7 @@ def _estimator(
 ) -> CodedClassifier:
     """Make a learner as it was when it was fitted."""
     kind = estimator_class(name)
+    parameters = kind._of_today(parameters)
     declared = set(kind().get_params(deep=False)) - set(NOT_WRITTEN)
     for key in parameters.keys() - declared:
         raise ValueError(f"{name} has no parameter {key!r}{nearest(key, declared)}")

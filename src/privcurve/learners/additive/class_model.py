@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, ClassVar, Self
 import numpy as np
 
 from privcurve.coding import Codes, Floats, Ints
-from privcurve.kernels.arithmetic import exps, log, log1ps, log_softmax
+from privcurve.kernels.arithmetic import exps, log1ps, log_softmax
 from privcurve.kernels.arithmetic import logs as logs_of
 from privcurve.learners.additive.model import columns_in_words
 from privcurve.learners.additive.residuals import SCORE_BITS
@@ -85,8 +85,8 @@ class ClassModel:
         logs = log_softmax(self.scores(codes))
         p = exps(logs)
         if self.norm == 1:
-            return np.asarray(logs + log(2.0) + log1ps(-np.minimum(p, 0.5)))
-        squares = 1 - 2 * p + (p**2).sum(axis=1, keepdims=True)
+            return np.asarray(logs + log1ps(1.0 - 2.0 * np.minimum(p, 0.5)))
+        squares = 1 - 2 * p + np.cumsum(p**2, axis=1)[:, -1:]
         return np.asarray(logs + 0.5 * logs_of(np.maximum(2 * squares, 1.0)))
 
     def in_words(

@@ -16,14 +16,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privcurve.coding import Codes, Floats, Ints, Records
-from privcurve.kernels.arithmetic import exps
-from privcurve.kernels.arithmetic import logs as logs_of
+from privcurve.kernels.arithmetic import exps, logs
+from privcurve.kernels.privgam import add_to_all
 from privcurve.kernels.privgam_many import (
     ScoredClasses,
     add_to_class_scores,
     class_residual_sums,
     class_residuals,
-    class_signed_sums,
 )
 from privcurve.learners.additive import rule
 from privcurve.learners.additive.fitting import Fit, Running
@@ -36,7 +35,7 @@ from privcurve.learners.additive.residuals import (
     Scores,
 )
 from privcurve.parts import PartedRecords
-from privcurve.privacy.calibration.privgam import CLIP, Budget, flat_residual
+from privcurve.privacy.calibration.privgam import CLIP, Budget
 from privcurve.privacy.curator import Curator
 
 # The weight of the best class, in a table of whole numbers; at LARGEST_MARGIN it is above 100.
@@ -51,23 +50,28 @@ def weight_table() -> Floats:
 
 # Steps from shares of classes to probabilities; each of them leaves a part of what is missing.
 CHANCE_STEPS = 50
+# Of records of a class, the least number that is taken, where there is no noise.
+TINY = 1e-3
 
 
-def clipped_residuals(chances: Floats) -> Floats:
-    """Return the residual of a record of each class, at these probabilities of classes.
+def clipped_residuals(chances: Floats, norm: int) -> Floats:
+    """Return the residual s of a record of each class, at these probabilities of classes.
 
-    Clipped as where δ > 0: s² (1 + ‖π‖²) is at most 1/2.
+    Of it and the parts π that others have of it, s(1 + ‖π‖₁) is at most 1 in the norm of 1, and
+    s²(1 + ‖π‖²) at most 1/2 in that of 2.
     """
     others = 1 - chances
+    if norm == 1:
+        return np.minimum(others, CLIP)
     squares = (chances**2).sum() - chances**2
     return np.minimum(others, others / np.sqrt(2 * (others**2 + squares)))
 
 
-def chances_of(shares: Floats) -> Floats:
+def chances_of(shares: Floats, norm: int) -> Floats:
     """Return the probabilities of a softmax at which classes of these shares, above 0, balance."""
     chances = shares / shares.sum()
     for _ in range(CHANCE_STEPS):
-        chances = shares * clipped_residuals(chances) / (1 - chances)
+        chances = shares * clipped_residuals(chances, norm) / (1 - chances)
         chances /= chances.sum()
     return chances
 
@@ -93,7 +97,7 @@ class ClassRows(CodedRows):
     def move(self, column: NDArray[Any] | None, change: Ints) -> None:
         """Add to the scores what has changed for each code of a column."""
         if column is None:
-            np.add(self.rows.scores, change[:, 0], out=self.rows.scores)
+            add_to_all(change[:, 0], self.rows.scores)
         else:
             add_to_class_scores(column, np.ascontiguousarray(change.T), self.rows.scores)
 
@@ -105,11 +109,6 @@ class ClassRows(CodedRows):
         """Return the residuals of each row by class."""
         self.score(scores)
         return class_residuals(self.rows)
-
-    def signed(self, scores: Scores) -> Ints:
-        """Sum the residuals by class and code of all columns, and at last of all rows."""
-        self.score(scores)
-        return class_signed_sums(self.columns, self.starts, self.rows)
 
 
 class ClassResiduals(BinSums):
@@ -131,7 +130,7 @@ class ClassResiduals(BinSums):
 
 
 class ClassFit(Fit):
-    """A fit of more than two classes: cyclic or greedy, without a linear part and pairs.
+    """A fit of more than two classes: all columns at once, then rounds.
 
     What is asked of the records, and in which order, is as of two classes; here is what is made of
     the answers. All values are of shape (n_classes, n_bins), and those of a bin add up to 0.
@@ -147,19 +146,25 @@ class ClassFit(Fit):
         self._smooth = [np.zeros(shape) for shape in shapes]
         self.errors = [np.zeros(shape) for shape in shapes]
 
-    def first(self, share: float, n_rounds: int) -> list[int]:
-        """Release the numbers of records by class and bin of all columns at once, if any share.
+    def rounds(self, extras: rule.Extras) -> None:
+        """Ask all columns at once, and then each column once a round."""
+        if extras.once:
+            self.ask_once(extras)
+        if extras.once < 1.0:
+            super().rounds(extras)
+
+    def ask_once(self, extras: rule.Extras) -> None:
+        """Release the numbers of records by class and bin of all columns at once.
 
         Nothing was asked before, so all residuals are alike; what they are at the intercept of
         these numbers, which is public then, follows from them too.
         """
         columns = range(self.intercept)
-        if not share:
-            return list(columns)
-        flat = flat_residual(len(self.errors[-1]))
+        flat, norm = self.budget.flat_residual, self.budget.norm
         exact = np.concatenate([self.records.sums(j)[1] for j in columns], axis=1)
         what = "first: numbers of records by class and bin of all columns"
-        released, variance = self._noisy(exact, share, self.budget.of_counts(len(columns)), what)
+        sensitivity = self.budget.of_counts(len(columns))
+        released, variance = self._noisy(exact, extras.once, sensitivity, what)
         widths = self.records.n_bins[:-1]
         counts = np.split(released / flat, np.cumsum(widths)[:-1], axis=1)
         variance /= flat**2
@@ -167,61 +172,34 @@ class ClassFit(Fit):
         per_width = (1 / widths).sum()
         totals = np.sum([numbers.mean(axis=1) for numbers in counts], axis=0) / per_width
         deviation = math.sqrt(variance / per_width)
-        chances = chances_of(np.maximum(totals, deviation))
-        logs = logs_of(chances)
-        self._smooth[self.intercept] = (logs - logs.mean())[:, None]
-        weight = rule.first_weight(share, n_rounds)
+        chances = chances_of(np.maximum(totals, max(deviation, TINY)), norm)
+        self._smooth[self.intercept] = self._centred(logs(chances)[:, None])
+        weight = extras.once_weight()
         self._take_counts(self.intercept, totals[:, None], chances, deviation**2, weight)
         for j, width in zip(columns, widths.tolist(), strict=True):
             missing = (totals - counts[j].sum(axis=1)) / width
             self._take_counts(j, counts[j] + missing[:, None], chances, variance, weight)
-        return self._kept(list(columns))
 
     def _take_counts(
         self, j: int, counts: Floats, chances: Floats, variance: float, weight: float
     ) -> None:
         """Smooth the values of a column, by numbers of records at these probabilities."""
-        residuals = clipped_residuals(chances)
+        residuals = clipped_residuals(chances, self.budget.norm)
         given = residuals / (1 - chances)
         to_others = given[:, None] * counts
         own = residuals[:, None] * counts
         others = chances[:, None] * (to_others.sum(axis=0) - to_others)
         of_others = chances**2 * ((given**2).sum() - given**2)
         of_each = variance * (residuals**2 + of_others)[:, None] / 2
-        self._take_even(j, np.stack([others, own]), of_each, weight)
+        super()._take(j, np.stack([others, own]), of_each, weight)
 
-    def margin(self, share: float, n_records: int) -> None:
-        """Release the numbers of records of the classes, where nothing was asked before.
-
-        All residuals are the clip c then, and all other classes have equal parts of them.
-        """
-        own = self.records.sums(self.intercept)[1]
-        one = self.budget.of_one_cell()
-        counts, variance = self._noisy(own, share, one, "first: numbers of records by class")
-        others = (n_records * CLIP - counts) / (len(counts) - 1)
-        # So S - Q has the noise of S, a little larger, in place of that of two numbers.
-        variance *= (1 + 1 / (len(counts) - 1)) ** 2 / 2
-        self._take(self.intercept, np.stack([others, counts]), variance, 1.0)
-
-    def _take(self, j: int, sums: NDArray[Any], variance: float, weight: float) -> None:
+    def _take(self, j: int, sums: NDArray[Any], variance: float | Floats, weight: float) -> None:
         """Smooth the values of a column anew, with what was released."""
         n_classes = sums.shape[1]
         # S and Q of a bin have one total over classes, so their difference has none.
         total = (sums[1] - sums[0]).sum(axis=0) / (2 * n_classes)
         even = sums + np.stack([total, -total])[:, None]
-        self._take_even(j, even, variance * (1 - 1 / n_classes), weight)
+        super()._take(j, even, variance * (1 - 1 / n_classes), weight)
 
-    def _take_even(
-        self, j: int, sums: NDArray[Any], variance: float | Floats, weight: float
-    ) -> None:
-        """Smooth the values of a column, by sums S and Q that have one total over classes."""
-        z, noise = self._running[j].add(sums, variance, self._smooth[j], weight)
-        if j == self.intercept:
-            left = rule.INTERCEPT_VARIANCE / (rule.INTERCEPT_VARIANCE + noise)
-            mean = left * z
-            self.errors[j] = np.sqrt(left * (noise + self._running[j].of_records()))
-        else:
-            mean, spread = self._smoothed(j, z, noise)
-            self.errors[j] = np.sqrt(spread * (1.0 + self._running[j].of_records() / noise))
-        self._smooth[j] = mean - mean.mean(axis=0)
-        self._set([j])
+    def _centred(self, mean: Floats) -> Floats:
+        return mean - mean.mean(axis=0)

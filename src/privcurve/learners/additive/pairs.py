@@ -15,6 +15,9 @@ from privcurve.coding import Floats, Ints
 from privcurve.kernels.arithmetic import dot
 from privcurve.learners.additive import rule
 
+# How many groups of bins a column has in a pair.
+GROUPS = 2 * rule.FEW_BINS
+
 
 @dataclass(frozen=True, eq=False)
 class Crossing:
@@ -50,7 +53,7 @@ def spread(shape: Floats, weights: Floats) -> float:
     return float(np.sqrt(dot(weights, (shape - middle) ** 2) / total))
 
 
-def grouped(shape: Floats, weights: Floats, ordered: bool, most: int = rule.PAIR_GROUPS) -> Ints:
+def grouped(shape: Floats, weights: Floats, ordered: bool, most: int = GROUPS) -> Ints:
     """Put bins into groups of about equal weight: neighbours along a column, or by their values."""
     n = len(shape)
     if n <= most:

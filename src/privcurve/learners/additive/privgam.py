@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -11,7 +11,7 @@ import numpy as np
 from privcurve.coding import Codes, Floats, Records
 from privcurve.learners.additive import rule
 from privcurve.learners.additive.class_model import ClassModel
-from privcurve.learners.additive.fitting import Fit, Plan
+from privcurve.learners.additive.fitting import Fit
 from privcurve.learners.additive.many_classes import ClassFit, ClassResiduals
 from privcurve.learners.additive.model import AdditiveModel
 from privcurve.learners.additive.residuals import Residuals, bin_maps
@@ -19,16 +19,8 @@ from privcurve.learners.base import PrivateClassifier
 from privcurve.learners.shared.chances import ChanceClassifier
 from privcurve.learners.shared.checks import check_estimate, ordered_columns
 from privcurve.parts import PartedRecords
-from privcurve.privacy.accountants.bounded_range import MAX_CALLS
-from privcurve.privacy.budget import ADD_REMOVE, REPLACE_ONE, is_private
-from privcurve.privacy.calibration.privgam import (
-    MOST_RECORDS,
-    chosen_budget,
-    gaussian_budget,
-    grid_bits,
-    mixed_budget,
-    statement,
-)
+from privcurve.privacy.budget import ADD_REMOVE, REPLACE_ONE
+from privcurve.privacy.calibration.privgam import MOST_RECORDS, statement
 from privcurve.privacy.curator import Curator
 from privcurve.privacy.ledger import PrivacyStatement
 
@@ -37,45 +29,40 @@ from privcurve.privacy.ledger import PrivacyStatement
 class PrivGAMClassifier(ChanceClassifier, PrivateClassifier):
     r"""An additive model: a score for each bin of each column, of some pairs, and an intercept.
 
-    A step takes one column and releases, by bin and label, the sums of the residuals
-    :math:`\min(|y_i - p_i|, \frac12)`, with noise. All else is made of what was released: Newton
-    steps, their smoothing by empirical Bayes, columns that are left out. ``cyclic`` takes the
-    columns in turn, ``greedy`` those that a noisy choice finds most worth it, and a linear part of
-    all columns at once comes before where all are ordered; after ``cyclic`` come pairs of the
-    columns that matter most. Which of them, and all numbers, follow
-    from a rule in public facts (:mod:`privcurve.learners.additive.rule`): nothing is tuned on the
-    records. Proofs and measurements: docs/privgam.md.
+    Where n·ε is small, and wherever δ = 0, a fit of two classes is of ``stumps``: each a noisy
+    choice of a column, of a cut through its bins (of bins without an order: of one of them) and of
+    which side is positive, or of one label for all records. Nothing else is released, and δ is 0.
+    Its probabilities are a convention, as a stump's step is public. Where n·ε is smaller still,
+    the model is a noisy majority.
 
-    Where n·ε is small the fit is of ``stumps``: each a choice of a column, of a cut through its
-    bins (of bins without an order: of one of them) and of which side is positive, or of one label
-    for all records; nothing else is released, and δ is 0. Its probabilities are a convention, as a
-    stump's step is public; ``greedy`` fits them. Where n·ε is smaller still, the model is a noisy
-    majority.
+    Else it is ``cyclic``: rounds, in each of which each column releases, by bin and label, the sums
+    of the residuals :math:`\min(|y_i - p_i|, \frac12)`, with noise. All else is made of what was
+    released: Newton steps, and their smoothing by empirical Bayes. A linear part of all columns at
+    once comes before where all are ordered; after the rounds come pairs of the columns that matter
+    most. Which of them, and all numbers, follow from a rule in public facts
+    (:mod:`privcurve.learners.additive.rule`): nothing is tuned on the records. What it is good for:
+    docs/privgam.md; proofs: docs/proofs.md.
 
-    Of more than two classes each has a score; there is no linear part, and there are no pairs.
+    Of more than two classes each has a score; all columns are asked at once before the rounds, or
+    ``once`` and not again; there is no linear part, and there are no pairs.
 
     Sums are whole numbers and so is the noise: the guarantee covers floating-point arithmetic.
 
     Parameters
     ----------
     method : str
-        ``rule``; or ``cyclic`` (δ > 0), ``greedy`` or ``stumps`` (two classes) whatever the rule
-        says.
+        ``rule``; or ``cyclic`` (δ > 0), ``stumps`` (two classes) or ``once`` (more) whatever the
+        rule says.
     n_rounds : int
         Of a cyclic fit.
     n_steps : int or None
-        Choices of a greedy fit, or stumps; None: by the rule.
-    bins : str
-        ``rule``; ``all``; or ``few``: neighbouring bins of ordered columns together, at most
-        16, of more than two classes at little budget 4. By the rule a cyclic fit of two classes
-        and little budget merges mixed bins itself, by what it has released of them, and has no
-        linear part.
+        How many stumps; None: by the rule.
     linear : str
-        Whether there is a linear part: ``rule``, ``yes`` (all columns are ordered, two classes) or
-        ``no``.
+        Whether a cyclic fit has a linear part: ``rule``, ``yes`` (all columns are ordered, two
+        classes) or ``no``.
     pairs : str
-        Whether pairs of columns have values of their own: ``rule``, ``yes`` (if the fit is
-        cyclic, so with δ > 0, and there are two classes) or ``no``.
+        Whether pairs of columns have values of their own after the rounds: ``rule``, ``yes`` (two
+        classes) or ``no``.
     neighbours : str
         ``replace-one``, or ``add-remove``: then the number of records is not public, and the rule
         goes by `n_estimate`. No record gives a model of noise alone.
@@ -87,8 +74,8 @@ class PrivGAMClassifier(ChanceClassifier, PrivateClassifier):
     epsilon : float
         ε, above 0; infinite: no noise, columns in turn.
     delta : float
-        0: permute-and-flip and discrete Laplace noise, greedy or of stumps. Above 0: Gaussian
-        noise; of stumps and of a noisy majority as with 0.
+        0: of two classes stumps, of more Laplace noise. Above 0: Gaussian noise; of stumps and of
+        a noisy majority as with 0, which is then what the statement says.
     calibration : str
         ``certified``.
     n_bins, bounds, classes, random_state
@@ -126,7 +113,6 @@ class PrivGAMClassifier(ChanceClassifier, PrivateClassifier):
     method: str = rule.RULE
     n_rounds: int = rule.ROUNDS
     n_steps: int | None = None
-    bins: str = rule.RULE
     linear: str = rule.RULE
     pairs: str = rule.RULE
     neighbours: str = REPLACE_ONE
@@ -134,73 +120,100 @@ class PrivGAMClassifier(ChanceClassifier, PrivateClassifier):
     ordered: Sequence[bool] | bool | None = None
 
     def _fit_one(self, records: Records | PartedRecords, curator: Curator) -> PrivacyStatement:
-        fit, maps = self._fitted(records, curator)
+        method, fit, maps = self._fitted(records, curator)
         kind = ClassModel if isinstance(fit, ClassFit) else AdditiveModel
         self.model_ = kind.of(fit, maps)
-        self.method_ = fit.method
+        self.method_ = method
         self.n_features_used_ = self.model_.n_used
         if self.neighbours != ADD_REMOVE:
             self.n_records_ = records.n
         return statement(fit.budget, curator.ledger, self._by_rule())
 
     def _fitted(
-        self, records: Records | PartedRecords, curator: Curator, kind: type[Fit] = Fit
-    ) -> tuple[Fit, list[Codes]]:
+        self, records: Records | PartedRecords, curator: Curator
+    ) -> tuple[str, Fit, list[Codes]]:
         """Run the fit; its transcript is not kept on the model."""
-        ordered = self._ordered(len(self.n_bins_))
-        n = records.n if self.n_estimate is None else int(self.n_estimate)
-        n_classes = len(self.classes_)
-        plan = plan_of(self, n, ordered, n_classes)
-        # Bins that the fit merges are not merged before it.
-        apart = np.array(ordered) & ~np.array(plan.mixed or [0] * len(ordered), dtype=bool)
-        maps = bin_maps(self.n_bins_, apart, plan.merged, plan.few_bins)
-        if n_classes > 2:
-            budget = plan.budget
-            of_classes = ClassResiduals(records, n_classes, maps, budget.bits, budget.norm)
-            fit: Fit = ClassFit(of_classes, ordered, plan.budget, curator)
+        n = 0 if self.n_estimate is not None else records.n
+        facts = self._public(n, len(self.n_bins_), len(self.classes_))
+        method, extras = self._plan(facts)
+        budget = rule.budget_of(method, extras, facts)
+        maps = bin_maps(self.n_bins_, facts.ordered, extras.most_bins)
+        if facts.n_classes == 2:
+            fit = Fit(Residuals(records, maps, budget.bits), facts.ordered, budget, curator)
         else:
-            residuals = Residuals(records, maps, plan.budget.bits)
-            fit = kind(residuals, ordered, plan.budget, curator)
-        fit.run(plan)
-        return fit, fit.records.maps[: len(maps)]
+            of_classes = ClassResiduals(records, facts.n_classes, maps, budget.bits, budget.norm)
+            fit = ClassFit(of_classes, facts.ordered, budget, curator)
+        fit.run(method, extras, facts.n)
+        return method, fit, maps
+
+    def _public(self, n: int, n_columns: int, n_classes: int) -> rule.Facts:
+        """Return what is public of a fit on n records."""
+        return rule.Facts(
+            n if self.n_estimate is None else int(self.n_estimate),
+            self._ordered(n_columns),
+            n_classes,
+            float(self.epsilon),
+            float(self.delta),
+            self.neighbours,
+        )
+
+    def _plan(self, facts: rule.Facts) -> tuple[str, rule.Extras]:
+        """Apply the public rule, but for what is given."""
+        method = rule.method_of(facts) if self.method == rule.RULE else self.method
+        extras = rule.extras_of(method, facts)
+        if method == rule.CYCLIC:
+            extras = extras._replace(n_steps=int(self.n_rounds))
+        elif self.n_steps is not None:
+            extras = extras._replace(n_steps=int(self.n_steps))
+        if self.linear != rule.RULE:
+            extras = extras._replace(linear=self.linear == "yes" and method == rule.CYCLIC)
+        if self.pairs != rule.RULE:
+            extras = extras._replace(pairs=self.pairs == "yes" and method == rule.CYCLIC)
+        return method, extras
+
+    def delta_used(self, n: int, n_columns: int, n_classes: int) -> float:
+        """Return the δ of the guarantee of a fit with these public facts: 0 of stumps."""
+        facts = self._public(n, n_columns, n_classes)
+        return rule.budget_of(*self._plan(facts), facts).delta
+
+    def _facts(self, n: int) -> dict[str, Any]:
+        used = self.delta_used(n, len(self.n_bins_), len(self.classes_))
+        return {**super()._facts(n), "delta": used}
 
     def _by_rule(self) -> bool:
         """Whether the rule decides all settings."""
-        free = self.method == self.bins == self.linear == self.pairs == rule.RULE
+        free = self.method == self.linear == self.pairs == rule.RULE
         return free and self.n_rounds == rule.ROUNDS and self.n_steps is None
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        if self.method == rule.CYCLIC and self.delta == 0 and np.isfinite(self.epsilon):
+        pure = self.delta == 0 and np.isfinite(self.epsilon)
+        if self.method == rule.CYCLIC and pure:
             raise ValueError(
                 "privgam: method = 'cyclic' has Gaussian noise, so it needs delta > 0; with "
-                "delta = 0 use method = 'greedy' or 'rule'"
+                "delta = 0 use method = 'rule'"
             )
-        if self.method == rule.STUMPS and "yes" in (self.linear, self.pairs):
-            raise ValueError(
-                "privgam: method = 'stumps' has no linear part and no pairs; leave out linear and "
-                "pairs, or take method = 'rule'"
-            )
-        greedy = self.method == rule.GREEDY or (self.delta == 0 and np.isfinite(self.epsilon))
-        if self.pairs == "yes" and greedy:
-            raise ValueError(
-                "privgam: pairs = 'yes' come after rounds of all columns, and a greedy fit has "
-                "none; use method = 'cyclic' or 'rule', and delta > 0"
-            )
+        for name in ("linear", "pairs"):
+            if getattr(self, name) == "yes" and (pure or self.method == rule.STUMPS):
+                raise ValueError(
+                    f"privgam: {name} = 'yes' is for rounds of all columns, and stumps have none; "
+                    "leave it out, or take method = 'rule' or 'cyclic', and delta > 0"
+                )
         check_estimate(self._learner, self.neighbours, self.n_estimate)
 
     def check_classes(self, n_classes: int) -> None:
-        """Refuse settings that are for two classes alone."""
+        """Refuse settings that are for two classes alone, or for more."""
         for name in ("linear", "pairs"):
             if n_classes > 2 and getattr(self, name) == "yes":
                 raise ValueError(
                     f"privgam: {name} = 'yes' is for two classes, and there are {n_classes}: leave "
                     "it out"
                 )
-        if n_classes > 2 and self.method == rule.STUMPS:
+        if self.method == (rule.ONCE if n_classes == 2 else rule.STUMPS):
+            wanted = "more than two classes" if n_classes == 2 else "two classes"
             raise ValueError(
-                f"privgam: method = 'stumps' is for two classes, and there are {n_classes}: leave "
-                "it out"
+                f"privgam: method = '{self.method}' is for {wanted}, and there are {n_classes}: "
+                "leave it out"
             )
 
     def _ordered(self, n_columns: int) -> tuple[bool, ...]:
@@ -209,6 +222,12 @@ class PrivGAMClassifier(ChanceClassifier, PrivateClassifier):
         if self.linear == "yes" and not all(ordered):
             raise ValueError("privgam: linear = 'yes' needs all columns to be ordered")
         return ordered
+
+    @staticmethod
+    def _of_today(parameters: Mapping[str, Any]) -> Mapping[str, Any]:
+        # Up to version 6 there were other bins, and rounds at δ = 0 that a linear part might have.
+        by_rule = dict.fromkeys(("method", "linear", "pairs"), rule.RULE)
+        return {key: own for key, own in {**parameters, **by_rule}.items() if key != "bins"}
 
     def _restore(self) -> None:
         self.model_.check(self.n_bins_, len(self.classes_))
@@ -219,68 +238,3 @@ class PrivGAMClassifier(ChanceClassifier, PrivateClassifier):
 
     def _measures(self) -> dict[str, float]:
         return self.model_.measures()
-
-
-def plan_of(
-    settings: PrivGAMClassifier, n: int, ordered: Sequence[bool], n_classes: int = 2
-) -> Plan:
-    """Apply the public rule."""
-    epsilon, delta, neighbours = float(settings.epsilon), float(settings.delta), settings.neighbours
-    pure, private = delta == 0, is_private(epsilon)
-    find = mixed_budget if pure else gaussian_budget
-    budget = find(epsilon, delta, neighbours)
-    sizes = rule.line_sizes(n, budget.amount, len(ordered), pure)
-    method = settings.method
-    if method == rule.RULE:
-        often = rule.is_cyclic(n, budget.amount, len(ordered), n_classes)
-        cyclic = not private or (not pure and often)
-        method = rule.CYCLIC if cyclic else rule.GREEDY
-        free = "yes" not in (settings.linear, settings.pairs)
-        if free and not cyclic and rule.is_stumps(n, epsilon, pure, ordered, n_classes):
-            method = rule.STUMPS
-    few = rule.few_bins(n, budget.amount, len(ordered), n_classes, pure)
-    merged = settings.bins == "few"
-    if settings.bins == rule.RULE:
-        small = few < rule.FEW_BINS or rule.merges(n, budget.amount, pure)
-        merged = private and method != rule.STUMPS and small
-    mixed: tuple[int, ...] = ()
-    by_rule = private and settings.bins == rule.RULE and method == rule.CYCLIC
-    if by_rule and settings.mixed_bins is not None and rule.regroups(n, budget.amount, n_classes):
-        mixed = tuple(settings.mixed_bins)
-    linear = settings.linear == "yes"
-    if settings.linear == rule.RULE:
-        alone = n_classes == 2 and not mixed and method != rule.STUMPS
-        linear = alone and rule.has_line(ordered, n, budget.amount, pure)
-    n_steps, intercept = int(settings.n_rounds), (rule.FIRST_SHARE, rule.last_share(n_classes))
-    if method == rule.STUMPS:
-        # Few choices: δ would gain next to nothing.
-        budget = mixed_budget(epsilon, 0.0, neighbours)
-        n_steps = int(settings.n_steps or 0) or rule.stumps(n, epsilon)
-    if method == rule.GREEDY:
-        budget = mixed_budget(epsilon, delta, neighbours)
-        n_steps = int(settings.n_steps or 0) or rule.steps(n, budget.amount, pure)
-        if private and settings.n_steps is None:
-            intercept = rule.intercept_shares(n, budget.amount, pure, n_classes)
-            if intercept[0] == 1.0:
-                # One number: pure noise is the smaller one.
-                n_steps, linear = 0, False
-                budget = mixed_budget(epsilon, 0.0, neighbours)
-        choices = n_steps - linear * (n_steps // rule.LINE_EVERY)
-        if private and not pure and 0 < choices <= MAX_CALLS:
-            _, share = rule.greedy_shares(n_steps, pure, linear, sum(intercept))
-            budget = chosen_budget(epsilon, delta, neighbours, choices, share)
-    wanted = n_classes == 2 and rule.has_pairs(n, budget.amount, len(ordered))
-    if settings.pairs != rule.RULE:
-        wanted = settings.pairs == "yes"
-    pairs = wanted and method == rule.CYCLIC
-    first = 0.0
-    if private and method == rule.CYCLIC:
-        first = rule.first_share(n, budget.amount, len(ordered), n_classes)
-    share = rule.least_share(
-        method, n_steps, len(ordered), pure, linear, sum(intercept), pairs, first
-    )
-    budget = replace(budget, n_classes=n_classes)
-    on_grid = replace(budget, bits=grid_bits(budget, share))
-    return Plan(
-        method, n_steps, merged, linear, pairs, on_grid, intercept, n, sizes, few, mixed, first
-    )

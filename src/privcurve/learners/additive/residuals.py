@@ -4,23 +4,26 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from functools import cached_property, partial
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from privcurve.coding import MOST_CODES, Codes, Floats, Ints, Records, bin_starts, merged_bins
-from privcurve.kernels.arithmetic import exps
+from privcurve.coding import Bools, Codes, Floats, Ints, Records, bin_starts, merged_bins
+from privcurve.kernels.arithmetic import expits
 from privcurve.kernels.privgam import (
     Scored,
+    add_to_all,
     add_to_scores,
+    cross,
+    products_of_columns,
     residual_sums,
-    signed_sums,
+    residuals_of,
     slopes_of_columns,
+    stump_scores,
 )
 from privcurve.learners.additive.pairs import Crossing
-from privcurve.learners.additive.rule import FEW_BINS
 from privcurve.parts import PartedRecords, Totals
 from privcurve.privacy.calibration.privgam import CLIP
 
@@ -33,8 +36,6 @@ LARGEST_MARGIN = 16
 LARGEST_SHAPE = 64.0
 # A place along a column is a whole multiple of 2^-PLACE_BITS.
 PLACE_BITS = 10
-# Rows that are multiplied at a time.
-CHUNK = 65_536
 
 
 def residual_table(bits: int) -> Ints:
@@ -44,15 +45,13 @@ def residual_table(bits: int) -> Ints:
     """
     clip = math.floor(CLIP * 2**bits)
     margins = (np.arange(LARGEST_MARGIN << STEP_BITS) + 0.5) / 2**STEP_BITS
-    residuals = np.rint(2.0**bits / (1.0 + exps(margins))).astype(np.int64)
+    residuals = np.rint(2.0**bits * expits(-margins)).astype(np.int64)
     return np.minimum(np.concatenate([[clip], residuals]), clip)
 
 
-def bin_maps(
-    n_bins: Ints, ordered: Sequence[bool], merged: bool, few: int = FEW_BINS
-) -> list[Codes]:
-    """Return the bin of each code of each column: codes, or neighbours of them together."""
-    return merged_bins(n_bins, n_bins * np.array(ordered), few if merged else MOST_CODES)
+def bin_maps(n_bins: Ints, ordered: Sequence[bool], most: int) -> list[Codes]:
+    """Return the bin of each code of each column: neighbours together, if ordered, in so many."""
+    return merged_bins(n_bins, n_bins * np.array(ordered), most)
 
 
 class Crossed(NamedTuple):
@@ -108,10 +107,8 @@ class CodedRows:
         if j < len(self.columns):
             return self.columns[j]
         one = scores.crossed[j - len(self.columns) - 1]
-        first, second = (
-            groups[self.columns[k]] for k, groups in zip(one.columns, one.groups, strict=True)
-        )
-        return first * np.uint8(one.width) + second
+        first, second = (self.columns[k] for k in one.columns)
+        return cross(first, second, *one.groups, one.width)
 
     def sums(self, scores: Scores, j: int) -> Ints:
         """Sum the residuals by code of a column, or of the intercept."""
@@ -140,7 +137,7 @@ class ScoredRows(CodedRows):
     def move(self, column: NDArray[Any] | None, change: Ints) -> None:
         """Add to the scores what has changed for each code of a column."""
         if column is None:
-            np.add(self.rows.scores, change[0], out=self.rows.scores)
+            add_to_all(change[0], self.rows.scores)
         else:
             add_to_scores(column, change, self.rows.scores)
 
@@ -151,34 +148,21 @@ class ScoredRows(CodedRows):
     def each(self, scores: Scores) -> Ints:
         """Return the clipped residual of each row."""
         self.score(scores)
-        labels, _, values, table, shift = self.rows
-        steps = ((np.where(labels == 1, values, -values) - 1) >> shift) + 1
-        return table[np.clip(steps, 0, len(table) - 1)]
+        return residuals_of(self.rows)
 
-    def signed(self, scores: Scores) -> Ints:
-        """Sum the signed residuals by code of all columns, and at last of all rows."""
+    def stumps(self, scores: Scores, ordered: Bools) -> Ints:
+        """Return how well each stump follows the labels: see :meth:`Residuals.stumps`."""
         self.score(scores)
-        return signed_sums(self.columns, self.starts, self.rows)
+        return stump_scores(self.columns, self.starts, ordered, self.rows)
 
     def slopes(self, scores: Scores, places: Ints) -> Ints:
         """Sum the signed residuals times the places of rows, column by column."""
         self.score(scores)
         return slopes_of_columns(self.columns, places, PLACE_BITS, self.rows)
 
-    def gram(self, places: Ints) -> Ints:
-        """Sum the products of the places of rows in each two columns.
-
-        Numbers are whole and their sums below 2^53, so no order of adding up shows.
-        """
-        total = np.zeros((len(places), len(places)))
-        for start in range(0, len(self.rows.labels), CHUNK):
-            part = slice(start, start + CHUNK)
-            counts = self.rows.counts[part]
-            last = np.full(len(counts), places[-1, 0])
-            rows = [places[j][column[part]] for j, column in enumerate(self.columns)]
-            along = np.stack([*rows, last]).astype(float)
-            total += (along * counts) @ along.T
-        return total.astype(np.int64)
+    def products(self, places: Ints) -> Ints:
+        """Sum the products of the places of rows in each two columns: the upper triangle."""
+        return products_of_columns(self.columns, places, self.rows.counts)
 
 
 class BinSums:
@@ -220,11 +204,6 @@ class BinSums:
         self.shapes[j] = np.rint(clipped * 2.0**SCORE_BITS).astype(np.int64)
         self._by_code[j] = self.shapes[j][..., self.maps[j]]
 
-    def merge(self, j: int, groups: Ints) -> None:
-        """Put bins of a column into groups, which are its bins from now on; set its shape next."""
-        self.maps[j] = groups[self.maps[j]]
-        self.n_bins[j] = groups[-1] + 1
-
     def _by_bin(self, j: int, of_codes: Ints) -> Ints:
         """Add up what is of each code, along the last axis, in each bin of a column."""
         n_bins = self.shapes[j].shape[-1]
@@ -242,26 +221,6 @@ class BinSums:
         residuals: Ints = self.rows.of("each", self.scores)
         return residuals
 
-    def edges(self) -> Ints:
-        """Return Σ |G_b| of all bins, and scores, of each column and of the intercept."""
-        signed = self.rows.of("signed", self.scores)
-        by_bin = np.abs(np.add.reduceat(signed, self._first_codes, axis=-1))
-        of_bins = by_bin.reshape(-1, by_bin.shape[-1]).sum(axis=0)
-        of_columns: Ints = np.add.reduceat(of_bins, bin_starts(self.n_bins)[:-1])
-        return of_columns
-
-    @cached_property
-    def _first_codes(self) -> Ints:
-        """The first code of each bin, if those of all columns and the intercept are numbered."""
-        maps = self.maps[: len(self.n_bins)]
-        starts = bin_starts([len(bins) for bins in maps])
-        return np.concatenate(
-            [
-                start + np.searchsorted(bins, np.arange(k))
-                for start, bins, k in zip(starts[:-1], maps, self.n_bins, strict=True)
-            ]
-        )
-
 
 class Residuals(BinSums):
     """Sums of two classes: see :class:`BinSums`; `bits` are of the grid of residuals."""
@@ -274,32 +233,23 @@ class Residuals(BinSums):
 
         A stump says ±1 in a bin of a column, or up to it where bins are ordered, and the opposite
         elsewhere. Those that begin with + come first, by column and bin; the intercept's is one for
-        all records.
+        all records. Bins are codes.
         """
-        signed = self.rows.of("signed", self.scores)
-        by_bin = np.add.reduceat(signed, self._first_codes)
-        for start, end, along in zip(*self._ends(), ordered, strict=True):
-            if along:
-                by_bin[start:end] = by_bin[start:end].cumsum()
-        follows: Ints = 2 * by_bin - signed[-1]
-        return np.concatenate([follows, -follows])
+        follows: Ints = self.rows.of("stumps", self.scores, np.array(ordered))
+        return follows
 
     def stump(self, place: int, ordered: Sequence[bool]) -> tuple[int, Floats]:
         """Return the column of a stump, and what it says in each bin: ±1.
 
         One that says the same in all bins of a column is the intercept's.
         """
-        starts, ends = self._ends()
+        edges = bin_starts(self.n_bins)
+        starts, ends = edges[:-1], edges[1:]
         sign, at = (1.0, place) if place < ends[-1] else (-1.0, place - ends[-1])
         j = int(np.searchsorted(starts, at, side="right")) - 1
         bins, own = np.arange(self.n_bins[j]), at - starts[j]
         values = np.where(bins <= own if ordered[j] else bins == own, sign, -sign)
         return (len(starts) - 1, values[:1]) if (values == sign).all() else (j, values)
-
-    def _ends(self) -> tuple[Ints, Ints]:
-        """Return where the bins of each column begin and end, if all are numbered."""
-        ends = bin_starts(self.n_bins)
-        return ends[:-1], ends[1:]
 
     def cross(self, crossing: Crossing) -> int:
         """Add a column that crosses two others; return its number."""
@@ -322,10 +272,10 @@ class Residuals(BinSums):
         slopes: Ints = self.rows.of("slopes", self.scores, self._of_codes(places))
         return slopes
 
-    def gram(self, places: Ints) -> Ints:
-        """Sum the products of the places of records in each two columns."""
-        gram: Ints = self.rows.of("gram", self._of_codes(places))
-        return gram
+    def products(self, places: Ints) -> Ints:
+        """Sum the products of the places of records in each two columns: the upper triangle."""
+        products: Ints = self.rows.of("products", self._of_codes(places))
+        return products
 
     def _of_codes(self, places: Ints) -> Ints:
         """Return the places of codes, by those of bins."""

@@ -358,14 +358,11 @@ ENTRIES: tuple[LearnerEntry, ...] = (
         calibrations=(CERTIFIED,),
         approximate=True,
         parameters={
-            "method": Parameter("rule", choices=("rule", "cyclic", "greedy", "stumps")),
+            "method": Parameter("rule", choices=("rule", "cyclic", "stumps", "once")),
             "n_rounds": Parameter(
                 10, int, low=1, size=True, used_with={"method": ("cyclic", "rule")}
             ),
-            "n_steps": Parameter(
-                None, int, low=1, used_with={"method": ("greedy", "stumps", "rule")}
-            ),
-            "bins": Parameter("rule", choices=("rule", "all", "few")),
+            "n_steps": Parameter(None, int, low=1, used_with={"method": ("stumps", "rule")}),
             "linear": Parameter("rule", choices=("rule", "yes", "no")),
             "pairs": Parameter("rule", choices=("rule", "yes", "no")),
             "n_estimate": Parameter(None, int, low=1),

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from privcurve.lazy import arithmetic
-from privcurve.privacy.accountants.compose import BASIC, GAUSSIAN, MIXED
+from privcurve.privacy.accountants.compose import BASIC, GAUSSIAN
 from privcurve.privacy.accountants.compose import ZCDP_CKS as ZCDP
-from privcurve.privacy.accountants.cost import BOUNDED_RANGE_KIND, GAUSSIAN_KIND, ZCDP_KIND, Cost
+from privcurve.privacy.accountants.cost import GAUSSIAN_KIND, ZCDP_KIND, Cost
 from privcurve.privacy.budget import ADD_REMOVE, CERTIFIED, check_budget, is_private
 from privcurve.privacy.calibration.search import calibrate
 from privcurve.privacy.ledger import (
@@ -59,11 +59,6 @@ ASSUMED_RULE = (
 ASSUMED_SETTINGS = "the settings, which were given"
 
 
-def flat_residual(n_classes: int) -> float:
-    """Return the residual where all classes have one probability and δ > 0: √((K − 1)/(2K))."""
-    return math.sqrt((n_classes - 1) / (2 * n_classes))
-
-
 def cells(neighbours: str, pure: bool, n_classes: int = 2) -> float:
     """Sensitivity of the sums of residuals by (bin, label): L1 if pure, else L2.
 
@@ -76,35 +71,30 @@ def cells(neighbours: str, pure: bool, n_classes: int = 2) -> float:
     return 2 * histogram_l1(neighbours, CLIP) if pure else histogram_l2(neighbours, 2**0.5 * CLIP)
 
 
-def edge_range(neighbours: str, n_classes: int = 2, norm: int = 1) -> float:
-    """Range of the change of all columns' Σ_b |G_b|: 4c (replace-one), 2c (add/remove).
+def stump_range(neighbours: str) -> float:
+    """Range of the change of stumps' scores: 4c (replace-one), 2c (add/remove).
 
-    Each is 1-Lipschitz in the L1 norm of G, the signed sums of residuals. Twice that of more than
-    two classes; where these are clipped in L2, residuals are largest, above c, where all classes
-    have one probability. Source: docs/privgam.md, proofs 2 and 8 (proved).
+    Each moves by the record's residual, up for some stumps and down for others. Source:
+    docs/proofs.md, PrivGAM 2 (proved).
     """
-    largest = flat_residual(n_classes) / CLIP if n_classes > 2 and norm == 2 else 1.0
-    return score_range(largest * cells(neighbours, True, n_classes), neighbours)
+    return score_range(cells(neighbours, True), neighbours)
 
 
-def slopes(size: int, neighbours: str, pure: bool) -> float:
-    """Sensitivity of `size` sums of residual times place: L1 if pure, else L2.
+def slopes(size: int, neighbours: str) -> float:
+    """L2 sensitivity of `size` sums of residual times place: a record adds c·√(size/4) at most.
 
-    A record adds c/2 to each, and c·√(size/4) at most to all. Source: docs/privgam.md, proof 3
-    (proved).
+    Source: docs/proofs.md, PrivGAM 3 (proved).
     """
-    return per_change(neighbours) * CLIP * (size / 2 if pure else math.sqrt(size / 4))
+    return per_change(neighbours) * CLIP * math.sqrt(size / 4)
 
 
-def products(size: int, neighbours: str, pure: bool) -> float:
-    """Sensitivity of Σ uuᵀ, |u_i| ≤ 1/2: L1 of its upper triangle if pure, else Frobenius' norm.
+def products(size: int, neighbours: str) -> float:
+    """L2 sensitivity of the upper triangle of Σ uuᵀ, |u_i| ≤ 1/2.
 
-    The first is size · (size + 1)/8, whether a record is replaced or added; the second √2·size/4
-    (replace-one) or size/4 (add/remove). Source: docs/privgam.md, proof 3 (proved).
+    Its square is half of that of the matrix, k·size²/16 (k = 2 replace-one, 1 add/remove), and half
+    of that of its diagonal, size/16. Source: docs/proofs.md, PrivGAM 3 (proved).
     """
-    if pure:
-        return size * (size + 1) / 8
-    return math.sqrt(per_change(neighbours)) * size / 4
+    return math.sqrt((per_change(neighbours) * size**2 + size) / 32)
 
 
 @dataclass(frozen=True)
@@ -151,40 +141,24 @@ class Budget:
         """Return the sensitivity of the sums of a column, in the norm of the noise."""
         return cells(self.neighbours, self.pure, self.n_classes)
 
-    def of_one_cell(self) -> float:
-        """Return that of sums of which a record enters one alone: of records' own residuals."""
-        return cells(self.neighbours, self.pure)
+    @property
+    def flat_residual(self) -> float:
+        """The residual where all of several classes have one probability."""
+        return CLIP if self.pure else math.sqrt((self.n_classes - 1) / (2 * self.n_classes))
 
     def of_counts(self, n_columns: int) -> float:
         """Return that of all columns' sums of records' own residuals, before anything is asked."""
-        largest = flat_residual(self.n_classes)
-        return math.sqrt(n_columns) * histogram_l2(self.neighbours, largest)
+        if self.pure:
+            return n_columns * histogram_l1(self.neighbours, self.flat_residual)
+        return math.sqrt(n_columns) * histogram_l2(self.neighbours, self.flat_residual)
 
     def of_slopes(self, size: int) -> float:
-        """Return the sensitivity of the slopes of a linear part, in the norm of the noise."""
-        return slopes(size, self.neighbours, self.pure)
+        """Return the sensitivity of the slopes of a linear part."""
+        return slopes(size, self.neighbours)
 
     def of_products(self, size: int) -> float:
-        """Return the sensitivity of its sums of products, in the norm of the noise."""
-        return products(size, self.neighbours, self.pure)
-
-    def beside_diagonal(self) -> float:
-        """Return by how much the rate of the noise of products is larger beside the diagonal.
-
-        In the norm of Frobenius such an element counts twice, so it takes noise of 1/√2 of the
-        deviation; for Laplace noise there is no such thing (docs/privgam.md, proof 3).
-        """
-        return 1.0 if self.pure else math.sqrt(2)
-
-    def slope_and_total(self, part: float) -> tuple[float, float] | None:
-        """Return how much of the rate difference and total of two labels' sums have: √part, √rest.
-
-        None where the sums themselves are released: an added record moves both by its residual, a
-        replaced one the difference by up to twice that (docs/privgam.md, proof 1).
-        """
-        if self.pure or self.neighbours != ADD_REMOVE or self.n_classes > 2 or not self.private:
-            return None
-        return math.sqrt(part), math.sqrt(1 - part)
+        """Return the sensitivity of its sums of products."""
+        return products(size, self.neighbours)
 
     def entry(self, announced: Announced, share: float) -> LedgerEntry:
         """Return the ledger's entry of a release or a choice that has a share."""
@@ -197,10 +171,8 @@ class Budget:
         return self.entry(numbers, share)
 
     def choice(self, what: str, share: float) -> LedgerEntry:
-        """Return the ledger's entry of a choice among the columns."""
-        scores = Announced(
-            what, score_range=edge_range(self.neighbours, self.n_classes, self.norm), source=SOURCE
-        )
+        """Return the ledger's entry of a choice of a stump."""
+        scores = Announced(what, score_range=stump_range(self.neighbours), source=SOURCE)
         return self.entry(scores, share)
 
     def on_grid(self, rate: float, bits: int | None = None) -> int:
@@ -235,34 +207,16 @@ def mixed_budget(epsilon: float, delta: float, neighbours: str) -> Budget:
     return Budget(epsilon, delta, neighbours, mu, ZCDP)
 
 
-@lru_cache(maxsize=1024)
-def chosen_budget(
-    epsilon: float, delta: float, neighbours: str, n_choices: int, choice_share: float
-) -> Budget:
-    """Return the budget of equal choices and Gaussian releases, for δ > 0.
-
-    Each choice has `choice_share`, the releases the rest; the better of two accountants counts.
-    """
-    costs = (
-        Cost(BOUNDED_RANGE_KIND, 2 * math.sqrt(choice_share), n_choices),
-        Cost(GAUSSIAN_KIND, math.sqrt(1 - n_choices * choice_share)),
-    )
-    return Budget(epsilon, delta, neighbours, *calibrate(costs, epsilon, delta, (ZCDP, MIXED)))
-
-
-def grid_bits(budget: Budget, least_share: float) -> int:
+def grid_bits(budget: Budget, least_share: float, n_columns: int) -> int:
     """Return the bits of a grid on which noise has room, from the smallest share of a call on.
 
     Raises ValueError if the noise is so large that there is none.
     """
     if not budget.private:
         return MOST_BITS
-    least = min(budget.of_release(least_share), budget.of_choice(least_share))
-    room = (
-        arithmetic.log2(LARGEST_SCALE)
-        - 1
-        - arithmetic.log2(edge_range(budget.neighbours, budget.n_classes, budget.norm) / least)
-    )
+    largest = max(stump_range(budget.neighbours), budget.of_slopes(n_columns + 1))
+    largest = max(largest, budget.of_counts(n_columns)) if budget.n_classes > 2 else largest
+    room = arithmetic.log2(LARGEST_SCALE / 2 * budget.of_release(least_share) / largest)
     bits = min(MOST_BITS, math.floor(room))
     if bits < LEAST_BITS:
         raise ValueError(_no_room(budget.epsilon))
