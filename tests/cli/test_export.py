@@ -86,6 +86,8 @@ def test_odd_names_gaps_and_unknown_values_are_answered_alike():
         else:
             assert told[k] == expected, rows[k]
             assert answered["probability of sick"][k] == pytest.approx(chance, abs=1e-12)
+    # A database with types refuses to compare a date to a number that marks a missing one.
+    assert f'"{DAY}" IN' not in Path("q.sql").read_text()
     assert 50 < refused < 250
     assert (answered["privcurve_score"] == 0).any()
     assert told.nunique() == 2

@@ -90,7 +90,7 @@ def check_explained(model, loaded, domain):
     table = scores.reshape(*domain.n_bins, -1)
     for j, name in enumerate(told.names):
         moved = np.abs(table - table.mean(axis=j, keepdims=True)).mean()
-        assert np.isclose(shapes[name].importance, moved, rtol=1e-9 if told.is_sum else 0.2)
+        assert np.isclose(shapes[name].importance, moved, rtol=1e-9)
 
 
 def check_in_sql(loaded, told, cells):

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 # that some two are not seen together with a probability of e^-10, and in any case.
 PROBES_A_PAIR = 10
 LEAST_PROBES, MOST_PROBES = 300, 200_000
-# Cells over which the effect of a column is averaged where a score is no sum: as many as that.
+# Cells over which the effect of a column is averaged where a score is no sum: all, or so many.
 MOST_CELLS, MOST_SCORES, LEAST_CELLS = 1_000, 400_000, 50
 
 # Panels of a picture, categories of one, and letters of a name.
@@ -325,7 +325,9 @@ class Effects:
         if np.abs(scores - summed).max() <= 1e-9 * (1 + np.abs(scores).max()):
             return of_sum
         n_cells = max(min(MOST_SCORES // int(n_bins.sum()), MOST_CELLS), LEAST_CELLS)
-        return replace(cls._on(score, draw(n_cells), n_bins), is_sum=False)
+        few = math.prod(n_bins.tolist()) <= n_cells
+        cells = np.indices(n_bins.tolist()).reshape(len(n_bins), -1).T if few else draw(n_cells)
+        return replace(cls._on(score, cells.astype(code_type(n_bins)), n_bins), is_sum=False)
 
     @classmethod
     def _on(cls, score: Callable[[Codes], Floats], cells: Codes, n_bins: Ints) -> Effects:

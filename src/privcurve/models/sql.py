@@ -111,7 +111,8 @@ def _case(domain: Domain, column: Column, values: Sequence[str]) -> str:
 def _of_numbers(domain: Domain, column: Column, values: Sequence[str], place: str) -> Iterator[str]:
     missing = values[column.bins] if column.missing_bin else "NULL"
     yield f"WHEN {place} IS NULL THEN {missing}"
-    if markers := sorted(Markers(domain.missing, domain.decimal).amounts):
+    markers = () if column.dates else sorted(Markers(domain.missing, domain.decimal).amounts)
+    if markers:
         yield f"WHEN {place} IN ({', '.join(map(repr, markers))}) THEN {missing}"
     low, high = DATES if column.dates else NUMBERS
     yield f"WHEN {place} NOT BETWEEN {low} AND {high} THEN NULL"
