@@ -110,8 +110,8 @@ def _text(path: Path) -> str:
 
 
 def _invalid(where: str, error: yaml.YAMLError) -> SchemaError:
-    said = str(error).replace('in "<unicode string>", ', "")
-    return SchemaError(f"{where} is not valid YAML: {said}")
+    reason = str(error).replace('in "<unicode string>", ', "")
+    return SchemaError(f"{where} is not valid YAML: {reason}")
 
 
 def _composed(text: str, where: str) -> tuple[yaml.Node | None, Any]:
@@ -136,9 +136,9 @@ def check(content: Any, schema: Path, where: str) -> None:
 
     Raises SchemaError naming each fault by its place; an unknown key with the nearest known one.
     """
-    told = sorted(fault.message for fault in faults(content, schema))
-    if told:
-        raise SchemaError("\n".join(f"{where}: {message}" for message in told))
+    messages = sorted(fault.message for fault in faults(content, schema))
+    if messages:
+        raise SchemaError("\n".join(f"{where}: {message}" for message in messages))
 
 
 def faults(content: Any, schema: Path) -> list[Fault]:
@@ -161,18 +161,18 @@ def faults(content: Any, schema: Path) -> list[Fault]:
     # By what is alike, each place (of an unknown key, with that key) and what a message calls it.
     places: dict[tuple[Place, str], dict[Place, Place]] = {}
     for error in errors:
-        place, said = tuple(error.absolute_path), _reason(error)
+        place, reason = tuple(error.absolute_path), _reason(error)
         if error.validator == "type" and _n_types(error) > closest[place]:
             continue
         # Who writes yes without quotes does it everywhere: that is one mistake. So is one word in
         # many columns.
-        key = ((), said) if said == _TRUTH else (_in_entry(place), said)
+        key = ((), reason) if reason == _TRUTH else (_in_entry(place), reason)
         places.setdefault(key, {})[place + _unknown(error)[:1]] = place
     for place in _nans(content):
         places.setdefault((_in_entry(place), _NO_NUMBER), {})[place] = place
     return [
-        Fault(tuple(some), _message(said, list(some.values()), content))
-        for (_, said), some in places.items()
+        Fault(tuple(some), _message(reason, list(some.values()), content))
+        for (_, reason), some in places.items()
     ]
 
 
@@ -186,14 +186,14 @@ def _n_types(error: Any) -> int:
     return len(allowed) if isinstance(allowed, list) else 1
 
 
-def _message(said: str, places: list[Place], content: Any) -> str:
-    if said == _TRUTH:
+def _message(reason: str, places: list[Place], content: Any) -> str:
+    if reason == _TRUTH:
         names = [f"{_place(some, content)} ({_at(some, content)})" for some in places]
     else:
         names = list(dict.fromkeys(_place(some, content) for some in places))
     more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
     where = f"{', '.join(names[:MOST_NAMED])}{more}"
-    return f"{where}: {said}" if where else said
+    return f"{where}: {reason}" if where else reason
 
 
 def _at(place: Place, content: Any) -> Any:
@@ -338,8 +338,8 @@ def _reason(error: Any) -> str:
 
 def _expected(error: Any, before: str) -> str:
     """Return what a schema says of itself, if it says something."""
-    said = error.schema.get("description") if isinstance(error.schema, Mapping) else None
-    return f"{before}{said}" if said else ""
+    text = error.schema.get("description") if isinstance(error.schema, Mapping) else None
+    return f"{before}{text}" if text else ""
 
 
 def _means_a_number(value: Any) -> bool:

@@ -51,8 +51,8 @@ def run(arguments: argparse.Namespace) -> int:
     if report.ready:
         return DONE
     n = len(report.faults)
-    told = "\n".join(f"  line {fault.line}: {fault.message}" for fault in report.faults)
-    print(f"privcurve: {where}: {n} problem{'s' * (n > 1)}\n{told}", file=sys.stderr)
+    faults = "\n".join(f"  line {fault.line}: {fault.message}" for fault in report.faults)
+    print(f"privcurve: {where}: {n} problem{'s' * (n > 1)}\n{faults}", file=sys.stderr)
     if report.n_blanks:
         telling.remark(arguments, f"privcurve decide {name} asks for what is blank.")
     return UNDECIDED if report.n_blanks else FAILED
@@ -128,17 +128,17 @@ def _shares(report: Report) -> Iterator[str]:
         yield f"  {some} column{s} with {few} clipped, other or missing values"
     alike = [tally.column.name for tally in report.tallies if tally.in_one_bin]
     if alike and report.ready:
-        named = ", ".join(map(repr, alike[:_NAMED]))
+        names = ", ".join(map(repr, alike[:_NAMED]))
         more = f" and {len(alike) - _NAMED} more" if len(alike) > _NAMED else ""
         yield ""
-        yield f"  All values in one bin, which distinguish nothing: {named}{more}."
+        yield f"  All values in one bin, which distinguish nothing: {names}{more}."
         yield "  Are their bounds in the unit of the file?"
     yield from _crowded(report)
 
 
 def _crowded(report: Report) -> Iterator[str]:
     """Name the columns of which one bin hides most of the values, and what to write instead."""
-    from privcurve.datasets.columns import spelt
+    from privcurve.datasets.columns import format_value
     from privcurve.datasets.describing import finer
 
     full = [(tally, tally.crowded) for tally in report.tallies if not tally.in_one_bin]
@@ -148,9 +148,8 @@ def _crowded(report: Report) -> Iterator[str]:
     yield ""
     yield "  More than half of the values in one bin, which does not tell them apart:"
     for tally, (code, share, often) in crowded[:_NAMED]:
-        others = (
-            "" if often is None else f" of those that are not {spelt(often, tally.column.dates)}"
-        )
+        value = "" if often is None else format_value(often, tally.column.dates)
+        others = f" of those that are not {value}" if value else ""
         yield f"    {tally.column.bin_names[code]}: {share:.1%}{others}. {finer(tally.column)}"
     if len(crowded) > _NAMED:
         yield f"    … and {len(crowded) - _NAMED} more columns"

@@ -188,8 +188,8 @@ def _read(path: Path, changed: tuple[int, ...]) -> Any:
     faults = schema.faults(content, SCHEMA)
     if faults:
         lines = schema.Lines(path)
-        told = sorted((lines.of(*fault.places[0]), fault.message) for fault in faults)
-        parts = [f"{shown(path)}: line {line}: {message}" for line, message in told]
+        messages = sorted((lines.of(*fault.places[0]), fault.message) for fault in faults)
+        parts = [f"{shown(path)}: line {line}: {message}" for line, message in messages]
         undecided = blanks(content)
         if path.parent.name == LOCAL:
             parts.append(f"privcurve check {path.stem} says what to do.")

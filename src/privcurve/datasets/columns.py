@@ -24,14 +24,14 @@ FAIL = "fail"
 FIRST_DAY = date(1970, 1, 1)
 
 
-def written(day: float) -> str:
+def format_day(day: float) -> str:
     """Write a day as an ISO date."""
     return (FIRST_DAY + timedelta(days=int(day))).isoformat()
 
 
-def spelt(value: float, dates: str = "", digits: int = 10) -> str:
+def format_value(value: float, dates: str = "", digits: int = 10) -> str:
     """Write a value of a numeric column with so many digits; one of `dates`, as an ISO date."""
-    return written(value) if dates else f"{value:.{digits}g}"
+    return format_day(value) if dates else f"{value:.{digits}g}"
 
 
 @dataclass(frozen=True)
@@ -112,7 +112,7 @@ class Column:
         """
         if self.kind == CATEGORICAL:
             return tuple(f"{self.name} = {title}" for title in self.titles)
-        ends = [spelt(edge, self.dates) for edge in self.edges]
+        ends = [format_value(edge, self.dates) for edge in self.edges]
         signs = ["<"] * (self.bins - 1) + ["<="]
         between = tuple(
             f"{low} <= {self.name} {sign} {high}"
@@ -130,7 +130,7 @@ class Column:
 
     def ends(self, digits: int = 10) -> tuple[str, str]:
         """Write the bounds of a numeric column; of dates, those of its days."""
-        low, high = (spelt(end, self.dates, digits) for end in self.edges[:: self.bins])
+        low, high = (format_value(end, self.dates, digits) for end in self.edges[:: self.bins])
         return low, high
 
 

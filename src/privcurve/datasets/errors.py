@@ -50,9 +50,9 @@ class Problems:
             first, n = self._faults.get(key, (message, 0))
             self._faults[key] = (first, n + count)
 
-    def refuse(self, line: int, said: str, remedy: str, key: Hashable = None) -> None:
-        """Note a fault of the record at a line: what is said of it, and what to do."""
-        self.add(f"{said} {remedy}", key)
+    def refuse(self, line: int, fault: str, remedy: str, key: Hashable = None) -> None:
+        """Note a fault of the record at a line, and what to do."""
+        self.add(f"{fault} {remedy}", key)
 
     @property
     def any(self) -> bool:
@@ -79,13 +79,13 @@ class Problems:
 
     def fail(self) -> NoReturn:
         """Raise an error that names all problems."""
-        told = self.messages
+        messages = self.messages
         of = self.dataset if self.is_file else f"dataset {self.dataset!r}"
-        if len(told) == 1:
-            raise DatasetError(told[0] if self.is_file else f"{of}: {told[0]}", told)
+        if len(messages) == 1:
+            raise DatasetError(messages[0] if self.is_file else f"{of}: {messages[0]}", messages)
         most = "at least " if self.full else ""
-        lines = "\n".join(f"  {message}" for message in told)
-        raise DatasetError(f"{of}: {most}{len(told)} problems:\n{lines}", told)
+        lines = "\n".join(f"  {message}" for message in messages)
+        raise DatasetError(f"{of}: {most}{len(messages)} problems:\n{lines}", messages)
 
 
 class Skipped(Problems):
@@ -96,6 +96,6 @@ class Skipped(Problems):
         # By the line of each such record, what is wrong with it.
         self.rows: dict[int, list[str]] = {}
 
-    def refuse(self, line: int, said: str, remedy: str, key: Hashable = None) -> None:
+    def refuse(self, line: int, fault: str, remedy: str, key: Hashable = None) -> None:
         """Note a fault of the record at a line, each by itself."""
-        self.rows.setdefault(line, []).append(said.removesuffix("."))
+        self.rows.setdefault(line, []).append(fault.removesuffix("."))

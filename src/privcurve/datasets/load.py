@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from privcurve.coding import code_type, of_each
 from privcurve.datasets.catalogue import describe
 from privcurve.datasets.coding import Coded, Coder, ColumnCounts
-from privcurve.datasets.columns import spelt
+from privcurve.datasets.columns import format_value
 from privcurve.datasets.dataset import Dataset, PartedDataset, checksum, origin, save
 from privcurve.datasets.description import RANDOM, TEST, TRAIN, Description, Records
 from privcurve.datasets.domain import Domain
@@ -292,13 +292,13 @@ def _check_size(description: Description, part: str, n_read: int, problems: Prob
     if not n_read:
         problems.add(f"{source} holds no records")
         return
-    said = description.raw_sizes.get(part, n_read)
-    if n_read != said:
+    expected = description.raw_sizes.get(part, n_read)
+    if n_read != expected:
         key = "n_test" if part == TEST else "n_rows"
         problems.add(
-            f"{source} holds {n_read} records, but {description.path} says {key}: {said}. If it is "
-            "not the file that is meant, replace it. The number of records is taken to be public: "
-            f"decide whether it may be known, before you change {key}."
+            f"{source} holds {n_read} records, but {description.path} says {key}: {expected}. If "
+            "it is not the file that is meant, replace it. The number of records is taken to be "
+            f"public: decide whether it may be known, before you change {key}."
         )
 
 
@@ -334,11 +334,11 @@ def _sample(description: Description, coded: Coded, problems: Problems) -> Coded
 def _check_kept(description: Description, coded: Coded, problems: Problems, test: bool) -> None:
     """Compare how many records are kept of all persons together with what the description says."""
     unit = description.unit
-    key, said = ("n_test", description.n_test) if test else ("n_rows", description.n_rows)
-    if unit is not None and not problems.any and len(coded.y) != said:
+    key, expected = ("n_test", description.n_test) if test else ("n_rows", description.n_rows)
+    if unit is not None and not problems.any and len(coded.y) != expected:
         problems.add(
             f"unit keeps {len(coded.y)} of {coded.n_read} records (at most {unit.at_most} of each "
-            f"{unit.column}), but {description.path} says {key}: {said}, which is their number "
+            f"{unit.column}), but {description.path} says {key}: {expected}, which is their number "
             "after it. It is taken to be public: decide whether it may be known, before you change "
             f"{key}."
         )
@@ -374,7 +374,9 @@ def clipping_notes(facts: Mapping[str, Any]) -> list[str]:
     `facts` are those of :func:`privcurve.datasets.facts`.
     """
     ends = {
-        column["name"]: [spelt(end, column.get("dates", ""), _DIGITS) for end in column["bounds"]]
+        column["name"]: [
+            format_value(end, column.get("dates", ""), _DIGITS) for end in column["bounds"]
+        ]
         for column in facts["domain"]["columns"]
         if "bounds" in column
     }

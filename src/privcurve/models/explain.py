@@ -19,7 +19,7 @@ from tabulate import tabulate
 
 from privcurve import extras
 from privcurve.coding import EQUAL, LOG, Codes, Floats, Ints, code_type
-from privcurve.datasets.columns import CATEGORICAL, FIRST_DAY, NUMERIC, Column, Label, spelt
+from privcurve.datasets.columns import CATEGORICAL, FIRST_DAY, NUMERIC, Column, Label, format_value
 from privcurve.datasets.domain import Domain
 from privcurve.models.errors import ModelError
 
@@ -391,7 +391,9 @@ def _pair(pair: PairShape, domain: Domain) -> Pair:
 def _grouped(column: Column, groups: Ints) -> tuple[str, ...]:
     """Name groups of codes: by the range of numbers, or by the first value and how many more."""
     if column.kind == NUMERIC and (np.diff(groups) >= 0).all():
-        ends = [spelt(end, column.dates, 6) for end in column.in_groups(groups.tolist()).edges]
+        ends = [
+            format_value(end, column.dates, 6) for end in column.in_groups(groups.tolist()).edges
+        ]
         # Missing values have a group of their own, or are in the last one.
         own = ["missing"] if len(ends) <= groups[-1] + 1 else []
         return (*(f"{low} to {high}" for low, high in itertools.pairwise(ends)), *own)

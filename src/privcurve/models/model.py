@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from privcurve import __version__, schema
 from privcurve.coding import code_type, decided
 from privcurve.datasets.coding import encode_frame, tells_days
-from privcurve.datasets.columns import MISSING, NUMERIC, OTHER, spelt
+from privcurve.datasets.columns import MISSING, NUMERIC, OTHER, format_value
 from privcurve.datasets.domain import Domain
 from privcurve.learners.registry import LEARNERS, estimator_class, missing_package
 from privcurve.models import text
@@ -246,7 +246,7 @@ def _check_domain(domain: Domain) -> None:
                 raise ValueError(f"merged bins of the column {column.name!r} have other edges")
             try:
                 for edge in column.edges[:: column.bins]:
-                    spelt(edge, column.dates)
+                    format_value(edge, column.dates)
             except (ValueError, OverflowError) as error:
                 raise ValueError(f"bounds of the column {column.name!r} {error}") from None
             if column.dates and not tells_days(column.dates):

@@ -9,7 +9,7 @@ from scipy.special import expit
 
 from privcurve.coding import Floats
 from privcurve.datasets.coding import Markers, TextCodes
-from privcurve.datasets.columns import NUMERIC, Column, written
+from privcurve.datasets.columns import NUMERIC, Column, format_day
 from privcurve.datasets.domain import Domain
 from privcurve.learners.shared.chances import whole_residuals
 from privcurve.models.errors import ModelError
@@ -118,7 +118,7 @@ def _of_numbers(domain: Domain, column: Column, values: Sequence[str], place: st
     yield f"WHEN {place} NOT BETWEEN {low} AND {high} THEN NULL"
     for k, edge in enumerate(column.edges[1:-1]):
         if values[k] != values[k + 1]:
-            end = f"'{written(edge)}'" if column.dates else repr(edge)
+            end = f"'{format_day(edge)}'" if column.dates else repr(edge)
             yield f"WHEN {place} < {end} THEN {values[k]}"
     yield f"ELSE {values[column.bins - 1]}"
 

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from privcurve import __version__, models
-from privcurve.datasets.columns import NUMERIC, Column, spelt
+from privcurve.datasets.columns import NUMERIC, Column, format_value
 from privcurve.figures import drawn
 from privcurve.figures.page import Block, Code, Heading, Page, Part, Picture, Points, Rows, Text
 from privcurve.learners import registry
@@ -326,7 +326,7 @@ def _drawing(shape: Shape, ends: tuple[float, float]) -> str:
             for title, place, value, error in zip(titles, places, values, errors, strict=True)
         ]
         last = " | missing" if column.missing_bin else ""
-        below = (spelt(low, column.dates), f"{spelt(high, column.dates)}{last}")
+        below = (format_value(low, column.dates), f"{format_value(high, column.dates)}{last}")
         return drawn.steps(bins, below, ends)
     chosen = sorted(sorted(range(len(values)), key=lambda k: -abs(values[k]))[:MOST_ROWS])
     rows = [
@@ -481,7 +481,7 @@ def _not_covered(released: Released) -> Iterator[str]:
 def _fact(column: Column, released: Released) -> tuple[str, ...]:
     source = released.description.bound_sources.get(column.name, "")
     if column.kind == NUMERIC:
-        low, high = (spelt(end, column.dates) for end in column.edges[:: column.bins])
+        low, high = (format_value(end, column.dates) for end in column.edges[:: column.bins])
         kind = "date" if column.dates else "numeric"
         return column.name, kind, str(column.n_bins), f"{low} to {high}", source
     return column.name, "categorical", str(column.n_bins), _listed(column.titles), source

@@ -134,8 +134,8 @@ def _part(described: Unlabelled, table: RawTable, codes: Codes, rows: dict[int, 
     for texts in copied:
         texts[:] = np.insert(np.array(texts, dtype=object), places, "").tolist()
     is_refused = np.isin(lines, refused)
-    told = [(int(line), rows.pop(int(line))) for line in refused]
-    return Part(codes[~is_refused], np.insert(~is_refused, places, False), copied, told)
+    reasons = [(int(line), rows.pop(int(line))) for line in refused]
+    return Part(codes[~is_refused], np.insert(~is_refused, places, False), copied, reasons)
 
 
 def _texts(values: Any) -> list[str]:

@@ -10,7 +10,7 @@ from typing import Any
 from privcurve import coding
 from privcurve.datasets.build import DATE, TEXT
 from privcurve.datasets.coding import ISO, amount_of, fits, read_numbers, ungrouped, without_point
-from privcurve.datasets.columns import CATEGORICAL, MISSING, NUMERIC, OTHER, written
+from privcurve.datasets.columns import CATEGORICAL, MISSING, NUMERIC, OTHER, format_day
 from privcurve.datasets.describing.profile import LIKE_A_DATE, NEARLY_ALL, Profile, Range
 
 # Columns of more texts than this share of their values, and of more than so many, tell records
@@ -159,7 +159,7 @@ def _date(profile: Profile, public: bool) -> Proposal:
     keys: dict[str, Any] = {"bounds": None}
     remarks = {"bounds": "[first, last day], such as [1990-01-01, 2029-12-31]"}
     if public:
-        keys["bounds"] = [written(some.low), written(max(some.high, some.low + 10))]
+        keys["bounds"] = [format_day(some.low), format_day(max(some.high, some.low + 10))]
         remarks["bounds"] = "of the file, which is public"
     if len(forms) > 1:
         keys["format"] = None
@@ -170,7 +170,7 @@ def _date(profile: Profile, public: bool) -> Proposal:
             remarks["format"] = "of two digits: 69 is 1969 and 68 is 2068"
     if not public or profile.missing:
         keys["missing"] = "bin"
-    return Proposal(DATE, keys, remarks, f"{written(some.low)} to {written(some.high)}")
+    return Proposal(DATE, keys, remarks, f"{format_day(some.low)} to {format_day(some.high)}")
 
 
 def _number(name: str, profile: Profile, decimal: str, thousands: str, public: bool) -> Proposal:
@@ -307,8 +307,8 @@ def _names_people(name: str, profile: Profile) -> bool:
 
 def _person(profile: Profile, seen: str) -> Proposal:
     times = 1 / profile.share_apart
-    told = f"{seen}; if it names people, each has {times:.1f} records: decide on unit"
-    return Proposal("", seen=told, is_person=True)
+    text = f"{seen}; if it names people, each has {times:.1f} records: decide on unit"
+    return Proposal("", seen=text, is_person=True)
 
 
 def _of_people(name: str, profile: Profile) -> str:

@@ -166,14 +166,14 @@ class Question:
                 entry[edit[0]] = edit[1]
         # Of one key the fault is at that.
         depth = len(self.blank.place) - (len(edits) > 1)
-        told = [
+        messages = [
             fault.message
             for fault in schema.faults(content, catalogue.SCHEMA)
             for place in fault.places
             if place[:depth] == self.blank.place[:depth]
         ]
-        if told:
-            raise DatasetError("\n".join(dict.fromkeys(told)))
+        if messages:
+            raise DatasetError("\n".join(dict.fromkeys(messages)))
         alone = {**catalogue.NO_FILES, "label": content["label"], "columns": content["columns"]}
         if self.blank.key == "unit":
             alone["unit"] = content["unit"]
@@ -188,8 +188,8 @@ class Question:
             build(self.path.stem, self.path, write_out(alone))
         except (DatasetError, ValueError) as error:
             faults = error.faults if isinstance(error, DatasetError) else (str(error),)
-            told = [one.removesuffix(f" (in {self.path})") for one in faults]
-            raise DatasetError("\n".join(told)) from None
+            messages = [one.removesuffix(f" (in {self.path})") for one in faults]
+            raise DatasetError("\n".join(messages)) from None
 
 
 class CardQuestion:
@@ -208,8 +208,8 @@ class CardQuestion:
             value = int(amount) if amount.is_integer() else amount
         entry = {**(content.get(top) or {}), key: value}
         faults = schema.faults({**content, top: entry}, catalogue.SCHEMA)
-        if told := [one.message for one in faults if one.places[0][:1] == (top,)]:
-            raise DatasetError("\n".join(told))
+        if messages := [one.message for one in faults if one.places[0][:1] == (top,)]:
+            raise DatasetError("\n".join(messages))
         text = self.path.read_bytes().decode("utf-8")
         # What is there, or what a draft proposes.
         head = rf"{top}:" if top in content else rf"# {top}:"

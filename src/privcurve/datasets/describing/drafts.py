@@ -184,8 +184,8 @@ def read(
                 break
     except DatasetError as error:
         # There is no description yet that could be wrong.
-        told = re.split(r" (?:Correct parser|Leave it out of)", str(error))[0]
-        raise DatasetError(told.removeprefix(f"dataset {path.name!r}: ")) from None
+        message = re.split(r" (?:Correct parser|Leave it out of)", str(error))[0]
+        raise DatasetError(message.removeprefix(f"dataset {path.name!r}: ")) from None
     return profiles
 
 

@@ -46,12 +46,12 @@ class LabelChoice:
 
 def classes(choice: LabelChoice, profile: Profile, public: bool) -> Classes:
     """Find the classes of a label, or refuse it and say what exists instead."""
-    named = choice.values
+    values = choice.values
     _refuse_named(choice)
     # A word for no value may be a class of its own, if it is named.
-    absent = {text: n for text, n in profile.missing.items() if text not in named}
+    absent = {text: n for text, n in profile.missing.items() if text not in values}
     counts = dict(profile.values)
-    counts |= {text: n for text, n in profile.missing.items() if text in named}
+    counts |= {text: n for text, n in profile.missing.items() if text in values}
     for value in (*choice.positive, *choice.negative):
         if value not in counts and not profile.more:
             raise DatasetError(
@@ -62,7 +62,7 @@ def classes(choice: LabelChoice, profile: Profile, public: bool) -> Classes:
     seen, n_missing = _shares(counts), sum(absent.values())
     if choice.classes:
         return Classes({"classes": list(choice.classes)}, seen, n_missing)
-    if not named and len({value.casefold() for value in counts}) > 2:
+    if not values and len({value.casefold() for value in counts}) > 2:
         return Classes({"classes": _in_order(counts) if public else None}, seen, n_missing)
     positive, negative = (list(values) or None for values in (choice.positive, choice.negative))
     if not (positive and negative):
@@ -163,9 +163,9 @@ def _sides(
     counts: dict[str, int], positive: list[str] | None, negative: list[str] | None
 ) -> tuple[list[str], list[str]]:
     """Divide two values, however they are spelt; if none is named, the first one is negative."""
-    named = {value.casefold() for value in positive or negative or [next(iter(counts))]}
-    ones = [value for value in counts if value.casefold() in named]
-    others = [value for value in counts if value.casefold() not in named]
+    values = {value.casefold() for value in positive or negative or [next(iter(counts))]}
+    ones = [value for value in counts if value.casefold() in values]
+    others = [value for value in counts if value.casefold() not in values]
     return (ones, others) if positive else (others, ones)
 
 
@@ -180,5 +180,5 @@ def _in_order(counts: dict[str, int]) -> list[str] | dict[str, str]:
 def _shares(counts: dict[str, int]) -> str:
     total = max(sum(counts.values()), 1)
     most = sorted(counts.items(), key=lambda pair: -pair[1])[:_SHOWN]
-    shown = ", ".join(f"{value!r} ({count / total:.1%})" for value, count in most)
-    return shown + (", …" if len(counts) > _SHOWN else "")
+    values = ", ".join(f"{value!r} ({count / total:.1%})" for value, count in most)
+    return values + (", …" if len(counts) > _SHOWN else "")

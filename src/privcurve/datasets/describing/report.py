@@ -67,8 +67,8 @@ class RefusedValues:
         """The frequent ones, with how often they are there."""
         most = self.refused.most_common(_SHOWN)
         rest = len(self.refused) - len(most)
-        shown = ", ".join(f"{value!r} ({n:,})" for value, n in most)
-        return shown + (f" and {'over ' if self.more else ''}{rest:,} more" if rest else "")
+        values = ", ".join(f"{value!r} ({n:,})" for value, n in most)
+        return values + (f" and {'over ' if self.more else ''}{rest:,} more" if rest else "")
 
 
 class Tally(RefusedValues):
@@ -197,12 +197,12 @@ def _shorten(faults: list[Fault]) -> list[Fault]:
     for fault in sorted(faults, key=lambda fault: (fault.line, fault.message)):
         # But for names and numbers.
         alike.setdefault((fault.line, _PARTICULAR.sub("", fault.message)), []).append(fault)
-    told = []
+    shortened = []
     for (line, _), some in alike.items():
-        told += some[:MOST_NAMED]
+        shortened += some[:MOST_NAMED]
         if len(some) > MOST_NAMED:
-            told.append(Fault(line, f"{len(some) - MOST_NAMED:,} more like these."))
-    return told
+            shortened.append(Fault(line, f"{len(some) - MOST_NAMED:,} more like these."))
+    return shortened
 
 
 def finer(column: Column) -> str:
@@ -230,11 +230,11 @@ class _Check:
     def add_all(self, messages: Any, *place: str | int) -> None:
         """Add faults that are told elsewhere: those of a column, or of a key, at its line."""
         for message in messages:
-            said = message.removesuffix(f" (in {self.report.path})")
-            near = [p for name, p in self.positions.items() if f"{name!r}" in said]
-            keys = [word.strip(":") for word in said.split()[:2]]
+            text = message.removesuffix(f" (in {self.report.path})")
+            near = [p for name, p in self.positions.items() if f"{name!r}" in text]
+            keys = [word.strip(":") for word in text.split()[:2]]
             top = next(((key,) for key in keys if key in self.content), ())
-            self.add(said, *(("columns", near[0]) if near else place or top))
+            self.add(text, *(("columns", near[0]) if near else place or top))
 
     def _attempt(self, step: Callable[[], Done], *place: str) -> Done | None:
         """Return what a step makes; None if it can't, of which is told at its place."""
@@ -349,13 +349,13 @@ class _Check:
 
     def _check_size(self, description: Description, part: str, n_read: int) -> None:
         key = "n_test" if part == TEST and description.n_test else "n_rows"
-        said = description.raw_sizes.get(part, n_read)
+        expected = description.raw_sizes.get(part, n_read)
         if not n_read:
             self.add("the file holds no records.", "files", part)
-        elif n_read != said:
+        elif n_read != expected:
             self.add(
-                f"the file holds {n_read:,} records, not {said:,}. If it is the one that is meant, "
-                f"and its number of records may be known, write {key}: {n_read}.",
+                f"the file holds {n_read:,} records, not {expected:,}. If it is the one that is "
+                f"meant, and its number of records may be known, write {key}: {n_read}.",
                 key,
             )
 
@@ -386,7 +386,7 @@ class _Check:
             ]
             if 2 * len(lost) < len(entry) or not lost:
                 continue
-            named = ", ".join(repr(tally.column.name) for tally in lost[:MOST_NAMED])
+            names = ", ".join(repr(tally.column.name) for tally in lost[:MOST_NAMED])
             more = f" and {len(lost) - MOST_NAMED} more" if len(lost) > MOST_NAMED else ""
             each = " each" if len(lost) > 1 else ""
             what, key = f"{OTHER!r}{each}: are those that are listed written as in the file", "kind"
@@ -399,7 +399,7 @@ class _Check:
                 advice = finer(lost[0].column)
                 finer_bins = f" If they are, {advice[0].lower()}{advice[1:]}"
             self.add(
-                f"all values of {named}{more} are {what}?{finer_bins} So nothing can be learned "
+                f"all values of {names}{more} are {what}?{finer_bins} So nothing can be learned "
                 "from them: mend it, or leave them out of columns.",
                 *("columns", position, key),
             )
