@@ -2,6 +2,7 @@
 
 import json
 import math
+import os
 import re
 import shutil
 from dataclasses import replace
@@ -13,6 +14,7 @@ import yaml
 from made_up_study import STUDY, lay_out
 from small_study import SMALL, read
 
+from privcurve.experiments import results
 from privcurve.experiments.results import IncompleteError
 from privcurve.experiments.study import StudyError, from_mapping
 from privcurve.outputs import record
@@ -254,6 +256,51 @@ def test_a_record_says_whether_files_are_what_is_wanted(tiny):
     domain = Path("results/data/toy-line/domain.json")
     domain.write_text(re.sub(r'"checksum": "\w', '"checksum": "x', domain.read_text()))
     assert not tiny.is_current(request)
+
+
+def test_what_is_there_and_stale_is_asked_for_again(tiny):
+    run = replace(tiny, decides=True)
+    request = run.of_study("tiny")[0]
+    # What is not there needs no request, nor what is current.
+    run.ask_again()
+    make(run, request)
+    run.ask_again()
+    assert run.requests(request.target) == []
+    table = Path("results/tables/tiny/accuracy.csv")
+    table.write_text(table.read_text() + "x")
+    run.ask_again()
+    (path,) = map(Path, run.requests(request.target))
+    first = path.read_text()
+    assert path.stat().st_mtime_ns > table.stat().st_mtime_ns
+    # Once, until it is made; then for the next reason.
+    run.ask_again()
+    assert path.read_text() == first
+    make(run, request)
+    run.ask_again()
+    assert path.read_text() == first
+    os.utime(table)
+    replace(run, configuration={**run.configuration, "seed": 2}).ask_again()
+    assert path.read_text() != first
+
+
+def test_a_job_that_is_not_done_is_due_under_its_second_name(tiny):
+    run = replace(tiny, decides=True)
+    job, *_ = run.jobs("tiny").jobs.values()
+    assert run.file(job) == job.first_file == job.file
+    # A training has failed.
+    facts = [{**one, "failed": 1} for one in job.facts]
+    results.write(job.file, [results.table([{}] * one.pop("rows")) for one in facts], facts)
+    assert replace(run, decides=False).file(job) == job.first_file
+    again = replace(run, decides=True)
+    name = again.file(job)
+    assert name.name == f"{job.part}~again.parquet"
+    assert again.job("tiny", f"{job.dataset}/{name.stem}").part == job.part
+    # And again: then the first name is due.
+    second_time = [{**one, "rows": 0} for one in facts]
+    results.write(name, [results.table([])] * len(facts), second_time)
+    job.first_file.unlink()
+    assert job.file == name
+    assert replace(run, decides=True).file(job) == job.first_file
 
 
 def test_runs_of_something_else_are_no_results(tiny):
