@@ -95,11 +95,16 @@ def test_one_epsilon_is_a_ranking_of_dots_and_several_are_curves(made, tmp_path)
     assert '<div class="curves"' in made.read_text("utf-8")
     alone = make_page(tmp_path, epsilons=[1]).read_text("utf-8")
     assert '<div class="curves"' not in alone
-    names = re.findall(r'<div class="row c\d" title="([^"]*), ε = 1: (\S+) ', alone)
-    scores = [float(score) for _, score in names]
-    assert len(scores) > 2
-    for first in range(0, len(scores), 3):
-        assert scores[first : first + 3] == sorted(scores[first : first + 3], reverse=True)
+    rows = re.findall(r'<div class="row (\w+)" title="([^"]*), ε = 1: (\S+) ', alone)
+    # Two datasets; what is published or unpaid has no colour.
+    assert len(rows) == 6
+    for some in (rows[:3], rows[3:]):
+        scores = [float(score) for _, _, score in some]
+        assert scores == sorted(scores, reverse=True)
+        assert {name.partition(" ")[0]: kind for kind, name, _ in some} == {
+            "A": "c0",
+            "LazyBB,": "other",
+        }
 
 
 def test_names_beside_curves_are_apart_and_near_their_ends():

@@ -173,10 +173,11 @@ def ranked(
         return min(max((value - ends[0]) / (ends[1] - ends[0]), 0.0), 1.0)
 
     rules = "".join(f'<i class="rule" style="left:{across(y):.2%}"></i>' for _, y in levels)
-    ordered = sorted(levels, key=lambda one: one[1])
+    # One above the other, as lines may be near each other.
     heads = "".join(
-        f'<b class="{_side(across(y))}" style="{_at(across(y))}">{_text(name)}</b>'
-        for name, y in ordered
+        f'<b class="{_side(across(y))}" style="{_at(across(y))};bottom:{1.2 * k:g}rem">'
+        f"{_text(name)}</b>"
+        for k, (name, y) in enumerate(levels)
     )
     head = f'<div class="row head"><b>{_text(title)}</b><div class="track">{heads}</div></div>'
     parts = [head] if title else []
@@ -327,8 +328,7 @@ path.thin { stroke-width: 1px; }
   background: var(--c); } .rule { position: absolute; top: 0; bottom: 0; border-left: 2px dashed
   var(--faint); translate: -1px 0; } .row.other { --c: var(--faint); }
 .ranked .head b { position: static; } .head .track { background: none; height: 2.4rem; }
-.ranked .head .track b { position: absolute; bottom: 0; font-size: .8rem; line-height: 1.1;
-  max-width: 48%; }
+.ranked .head .track b { position: absolute; font-size: .8rem; white-space: nowrap; }
 .head .track .right { text-align: right; }
 .steps { position: relative; height: 6.5rem; margin: .3rem 0 2rem 3rem; font-size: .8rem; }
 .steps > i { position: absolute; top: 0; bottom: 0; }

@@ -6,6 +6,7 @@ The page needs no network and runs no program: what it says is the same for ever
 from __future__ import annotations
 
 import html
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -138,10 +139,14 @@ def _cell(text: str) -> str:
     return _plain(text).replace("|", r"\|")
 
 
+def _anchor(text: str) -> str:
+    return re.sub(r"\W+", "-", text)
+
+
 def _html(block: Block) -> str:
     match block:
         case Heading(text, level):
-            return f'<h{level} id="{html.escape(text)}">{html.escape(text)}</h{level}>'
+            return f'<h{level} id="{_anchor(text)}">{html.escape(text)}</h{level}>'
         case Part(title, blocks, level):
             inner = "\n".join(map(_html, blocks))
             heading = f"<h{level}>{html.escape(title)}</h{level}>"
@@ -155,8 +160,7 @@ def _html(block: Block) -> str:
             return f"<ul>{inner}</ul>"
         case Links(headings):
             inner = "".join(
-                f'<li><a href="#{html.escape(text)}">{html.escape(text)}</a></li>'
-                for text in headings
+                f'<li><a href="#{_anchor(text)}">{html.escape(text)}</a></li>' for text in headings
             )
             return f"<nav><ul>{inner}</ul></nav>"
         case Code(text):

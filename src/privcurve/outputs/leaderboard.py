@@ -64,6 +64,7 @@ NOT_AUDITED = (
 )
 # More curves of one picture can't be told apart; the others are grey.
 MOST_CURVES = 5
+GREY = " Grey: learners that rank lower, or whose ε is not proved or not that of choosing settings."
 # Answers of more ε than these are folded away, but for the one nearest to 1.
 MOST_ANSWERS = 3
 # What is much worse than always giving the most frequent label is not in a picture.
@@ -243,7 +244,8 @@ def _picture(places: Sequence[Ranking], study: Study, want: Needed | None) -> Pi
     """Draw the learners of an ε as ranked dots, those of several as curves."""
     metric, last = study.metric, places[-1]
     levels = [(name, float(row[metric])) for name, row in _levels(last)]
-    ends = _ends([float(s) for place in places for s in place.private[metric]], levels, metric)
+    rows = pd.concat([place.sound for place in places])
+    ends = _ends(rows[metric].tolist(), rows["error"].fillna(0.0).max(), levels, metric)
     named = _named(places)
     name = metric_name(metric)
     title = f"{name[0].upper()}{name[1:]}{' (less is better)' * (metric in LOSSES)}"
@@ -257,7 +259,8 @@ def _picture(places: Sequence[Ranking], study: Study, want: Needed | None) -> Pi
             )
             for _, row in last.private.iterrows()
         ]
-        return Picture(drawn.ranked(dots, levels, ends, title), "± one standard error.")
+        caption = f"± one standard error.{GREY if len(dots) > len(named) else ''}"
+        return Picture(drawn.ranked(dots, levels, ends, title), caption)
     lines = []
     for arm in {arm: None for place in places for arm in place.private["arm"]}:
         mine = [(place, row) for place in places for _, row in place.private.iterrows()
@@ -267,8 +270,7 @@ def _picture(places: Sequence[Ranking], study: Study, want: Needed | None) -> Pi
         lines.append(drawn.Line(f"{at.name(row)}{price_of(row)}", points, named.get(arm)))
     lines.sort(key=lambda line: line.colour is not None)
     mark = want and drawn.Mark("wanted", want.target, want.epsilon, want.low, want.high)
-    grey = " Grey: the other learners, whose scores are below." if len(lines) > len(named) else ""
-    caption = f"Bands: ± one standard error.{grey}"
+    caption = f"Bands: ± one standard error.{GREY if len(lines) > len(named) else ''}"
     axes = ("privacy budget ε", title)
     return Picture(drawn.curves(lines, levels, ends, axes, mark or None), caption)
 
@@ -288,29 +290,28 @@ def _levels(place: Ranking) -> Iterator[tuple[str, pd.Series]]:
 
 
 def _named(places: Sequence[Ranking]) -> dict[str, int]:
-    """Return the methods that have a colour: those that rank best over all ε, the sound first."""
+    """Return the methods that have a colour: of the sound ones those that rank best over all ε."""
     ranks: dict[str, list[float]] = {}
     for place in places:
-        order = [*place.sound["arm"], *place.private["arm"]]
-        for k, arm in enumerate(dict.fromkeys(order)):
+        for k, arm in enumerate(place.sound["arm"]):
             ranks.setdefault(arm, []).append(k)
     best = sorted(ranks, key=lambda arm: sum(ranks[arm]) / len(ranks[arm]))
     return {arm: k % len(COLOURS) for k, arm in enumerate(best[:MOST_CURVES])}
 
 
 def _ends(
-    scores: Sequence[float], levels: Sequence[tuple[str, float]], metric: str
+    scores: Sequence[float], error: float, levels: Sequence[tuple[str, float]], metric: str
 ) -> tuple[float, float]:
-    """Return the ends of the axis of scores, a little beyond what matters."""
+    """Return the ends of the axis of scores, a little beyond what matters, by the largest error."""
     heights = [*scores, *(height for _, height in levels)] or [0.0, 1.0]
     low, high = min(heights), max(heights)
     if levels and levels[-1][0] == "most frequent label":
         base = levels[-1][1]
         if metric in LOSSES:
-            high = min(high, base + BELOW_MAJORITY * (base - low))
+            high = min(high, base + max(BELOW_MAJORITY * (base - low), error))
         else:
-            low = max(low, base - BELOW_MAJORITY * (high - base))
-    room = 0.05 * (high - low) or 0.05
+            low = max(low, base - max(BELOW_MAJORITY * (high - base), error))
+    room = max(0.05 * (high - low), error) or 0.05
     return low - room, high + room
 
 
