@@ -52,10 +52,13 @@ class LearningCurves(Output):
             "rank best, certified ones first",
             list,
             None,
-        )
+        ),
+        "datasets": Option("a list of datasets that have a panel; by default all", list, None),
     }
 
     def check(self, request: OutputRequest) -> None:
+        for dataset in request.options["datasets"] or ():
+            request.check_dataset(dataset)
         labels = request.options["learners"]
         if labels is None:
             return
@@ -87,7 +90,8 @@ class LearningCurves(Output):
         if RAW in context.others:
             raw = context.table_of(RAW)
             frame = pd.concat([frame, raw[raw["arm"] == RAW]], ignore_index=True)
-        drawn = figures(context.study, frame, context.options["learners"])
+        options = context.options
+        drawn = figures(context.study, frame, options["learners"], options["datasets"] or ())
         for file, figure in zip(context.request.files.figures, drawn, strict=False):
             style.save(figure, frame, file)
 
