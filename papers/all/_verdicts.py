@@ -93,7 +93,7 @@ def _verdict(
     word = next(name for name in _CRITERIA if name in claim)
     text, strict, margin_of = _CRITERIA[word]
     bound, share = claim[word], claim.get("share", 1)
-    tables = averaged(table, claim) if claim.get("table") == RUNS else [table]
+    tables = average_splits(table, claim) if claim.get("table") == RUNS else [table]
     values, *left_out = [values_of(claim, one, printed) for one in tables]
     margins = {key: margin_of(value, bound) for key, value in values.items()}
     passes = {key: m > 0 if strict else m >= -ROUNDING for key, m in margins.items()}
@@ -102,7 +102,7 @@ def _verdict(
     row = {
         **{name: claim.get(name) for name in ("name", "quote", "claim", "source", "printed")},
         **{name: claim.get(name) for name in ("changed", "commit")},
-        "criterion": f"{_compared(claim)} {text.format(*np.atleast_1d(bound))} in {places}",
+        "criterion": f"{_compare(claim)} {text.format(*np.atleast_1d(bound))} in {places}",
         **{"n_places": len(values), "n_pass": sum(passes.values()), "why": why},
         "verdict": NOT_COMPARABLE if why else UNKNOWN,
     }
@@ -190,7 +190,7 @@ def _of_share(passes: Mapping[Key, bool], share: float) -> str:
     return HOLDS if mean(shares) > share else FAILS
 
 
-def _compared(claim: Mapping[str, Any]) -> str:
+def _compare(claim: Mapping[str, Any]) -> str:
     value = claim.get("value", "accuracy")
     value = f"standard deviation of {value}" if claim.get("of_runs") == "std" else value
     if "base" in claim:
@@ -244,7 +244,7 @@ def _texts(frame: pd.DataFrame, keys: Sequence[str]) -> list[Key]:
 def _from_base(table: pd.DataFrame, claim: Mapping[str, Any]) -> pd.DataFrame:
     """Take off each value that of the row which differs from it by the values of `base` alone."""
     value, base = claim.get("value", "accuracy"), claim["base"]
-    rest = [name for name in _named(claim) if name not in base]
+    rest = [name for name in _telling_columns(claim) if name not in base]
     rows = select(table, base)
     bases = dict(zip(_texts(rows, rest), rows[value], strict=True))
     gaps = [
@@ -254,7 +254,7 @@ def _from_base(table: pd.DataFrame, claim: Mapping[str, Any]) -> pd.DataFrame:
     return table.assign(**{value: gaps})
 
 
-def _named(claim: Mapping[str, Any]) -> list[str]:
+def _telling_columns(claim: Mapping[str, Any]) -> list[str]:
     """Return the columns that tell rows of a claim apart."""
     parts = (claim.get("by", KEYS), claim["where"], claim.get("less", {}), claim.get("less_by", ()))
     return list(dict.fromkeys(name for part in parts for name in part))
@@ -317,13 +317,13 @@ def select(table: pd.DataFrame, where: Mapping[str, Any]) -> pd.DataFrame:
     return table
 
 
-def averaged(runs: pd.DataFrame, claim: Mapping[str, Any]) -> list[pd.DataFrame]:
+def average_splits(runs: pd.DataFrame, claim: Mapping[str, Any]) -> list[pd.DataFrame]:
     """Average single runs over their splits: over all, then, if there are several, all but each.
 
     Each table has a row for each value of the columns that the claim names. A row of which a run
     has failed has no value.
     """
-    value, columns = claim.get("value", "accuracy"), _named(claim)
+    value, columns = claim.get("value", "accuracy"), _telling_columns(claim)
     parts = [claim[one] for one in ("where", "less") if one in claim]
     parts += [{**part, **claim["base"]} for part in parts if "base" in claim]
     mine = pd.concat([select(runs, part) for part in parts])

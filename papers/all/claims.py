@@ -39,7 +39,7 @@ class Claims(Output):
         path = _path(request)
         if not path.is_file():
             raise ValueError(f"there is no {path}, where the claims of the paper stand")
-        missing = [str(path) for path in _printed(request).values() if not path.is_file()]
+        missing = [str(path) for path in _printed_files(request).values() if not path.is_file()]
         if missing:
             raise ValueError(f"there is no {missing[0]}, whose numbers {path} takes off")
         if not _claims(request):
@@ -50,7 +50,7 @@ class Claims(Output):
             return Reads(outputs=tuple(f"{one}{OF}{self.word}" for one in request.study.studies))
         words = list(dict.fromkeys(claim.get("table", "accuracy") for claim in _claims(request)))
         curves = request.curves_of(request.study.arms.values()) if RUNS in words else ()
-        resources = (_path(request), *_printed(request).values())
+        resources = (_path(request), *_printed_files(request).values())
         tables = tuple(word for word in words if word != RUNS)
         return Reads(curves, outputs=tables, resources=resources)
 
@@ -61,7 +61,9 @@ class Claims(Output):
         else:
             if context.curves:
                 tables[RUNS] = context.described_runs()
-            printed = {name: read_table(path) for name, path in _printed(context.request).items()}
+            printed = {
+                name: read_table(path) for name, path in _printed_files(context.request).items()
+            }
             frame = verdicts(_claims(context.request), tables, printed)
         context.write(Table(frame, CAPTION, NOTES, readable(frame)))
 
@@ -70,7 +72,7 @@ def _path(request: OutputRequest) -> Path:
     return request.paper / "claims.yaml"
 
 
-def _printed(request: OutputRequest) -> dict[str, Path]:
+def _printed_files(request: OutputRequest) -> dict[str, Path]:
     """Return the files of printed numbers that the claims name."""
     names = [claim["less_printed"] for claim in _claims(request) if "less_printed" in claim]
     return {name: _path(request).with_name("printed") / name for name in dict.fromkeys(names)}

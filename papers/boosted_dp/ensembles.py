@@ -108,21 +108,21 @@ class _Ensembles(Output):
     notes: ClassVar[tuple[str, ...]]
 
     def check(self, request: OutputRequest) -> None:
-        if self.printed and not self._printed(request).is_file():
+        if self.printed and not self._printed_path(request).is_file():
             raise ValueError(
-                f"there is no {self._printed(request)}, whose numbers stand beside ours"
+                f"there is no {self._printed_path(request)}, whose numbers stand beside ours"
             )
 
     def reads(self, request: OutputRequest) -> Reads:
-        resources = (self._printed(request),) if self.printed else ()
+        resources = (self._printed_path(request),) if self.printed else ()
         return Reads(outputs=(WORD,), resources=resources)
 
-    def _printed(self, request: OutputRequest) -> Path:
+    def _printed_path(self, request: OutputRequest) -> Path:
         return request.paper / "printed" / self.printed
 
     def theirs(self, context: Context) -> pd.DataFrame:
         """Read the printed numbers."""
-        return pd.read_csv(self._printed(context.request), dtype={"alpha": "str"})
+        return pd.read_csv(self._printed_path(context.request), dtype={"alpha": "str"})
 
     def make(self, context: Context) -> None:
         context.write(Table(self.frame(read_errors(context), context), self.caption, self.notes))
@@ -284,7 +284,7 @@ def _setting(learner: str, given: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def boosted(frame: pd.DataFrame) -> pd.DataFrame:
+def published_booster(frame: pd.DataFrame) -> pd.DataFrame:
     """Keep the published booster: β exact, one clamp M."""
     kept = (frame["learner"] == BOOSTED) & (frame["leverage"] == EXACT)
     return frame[kept & ((frame["clamp"] == CLAMP) | np.isinf(frame["epsilon"]))]
@@ -329,7 +329,7 @@ def best_alphas(frame: pd.DataFrame, printed: pd.DataFrame, seed: int) -> pd.Dat
     columns = printed[["epsilon", "alpha", "n_domains_best"]].itertuples(index=False)
     theirs = {(float(e), str(a)): n for e, a, n in columns}
     rows = []
-    for epsilon, part in of_paper(boosted(frame)).groupby("epsilon", sort=True):
+    for epsilon, part in of_paper(published_booster(frame)).groupby("epsilon", sort=True):
         alphas = [a for a in ALPHAS if a in set(part["alpha"])]
         errors = _by_alpha(part, alphas)
         counts = _counts(errors, len(alphas))
@@ -382,7 +382,7 @@ def best_sizes(frame: pd.DataFrame, printed: pd.DataFrame) -> pd.DataFrame:
         theirs.setdefault(our_name(domain), f"{depth} d, {n_trees} T")
     names = ["dataset", "error", "epsilon", "alpha", "depth", "n_trees", "tree_share"]
     rows = []
-    for dataset, part in of_paper(boosted(frame)).groupby("dataset", sort=False):
+    for dataset, part in of_paper(published_booster(frame)).groupby("dataset", sort=False):
         row = part.sort_values("error", kind="stable").iloc[0]
         depth = "small" if row["depth"] <= SMALL_DEPTH else "big"
         n_trees = "small" if row["n_trees"] <= SMALL_TREES else "big"
@@ -402,7 +402,7 @@ def domains(
     (Td ≤ log m), and Td of the least private error.
     """
     theirs = {our_name(str(row["domain"])): row for row in printed.to_dict("records")}
-    mine = of_paper(boosted(frame))
+    mine = of_paper(published_booster(frame))
     rows = []
     for dataset, part in mine.groupby("dataset", sort=False):
         m, n = shapes[str(dataset)]

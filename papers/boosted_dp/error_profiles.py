@@ -67,7 +67,7 @@ class ErrorProfiles(Output):
         return Reads(data=request.study.datasets, outputs=(ensembles.WORD,), facts=titles)
 
     def make(self, context: Context) -> None:
-        frame = ensembles.boosted(ensembles.read_errors(context))
+        frame = ensembles.published_booster(ensembles.read_errors(context))
         stems = {stem.name: stem for stem in context.request.files.figures}
         for name, part in frame.groupby("dataset", sort=False):
             majority = _majority(context, str(name))
@@ -107,7 +107,7 @@ class BinProfiles(Output):
         return Reads(data=names, outputs=(ensembles.WORD,), facts=titles)
 
     def make(self, context: Context) -> None:
-        frame = ensembles.of_paper(ensembles.boosted(ensembles.read_errors(context)))
+        frame = ensembles.of_paper(ensembles.published_booster(ensembles.read_errors(context)))
         pairs: Mapping[str, str] = context.options["pairs"]
         for stem, pair in zip(context.request.files.figures, pairs.items(), strict=True):
             titles = {name: dataset_title(name) for name in pair}
@@ -202,7 +202,7 @@ def profile_shares(frame: pd.DataFrame, majority: dict[str, float], at: float) -
     runs with an error up to `at`, the least, median and largest error, and that of the majority.
     """
     rows = []
-    for (dataset, alpha), part in ensembles.boosted(frame).groupby(
+    for (dataset, alpha), part in ensembles.published_booster(frame).groupby(
         ["dataset", "alpha"], sort=False
     ):
         kinds = {"none": part[np.isinf(part["epsilon"])], "private": ensembles.of_paper(part)}

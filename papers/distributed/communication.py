@@ -11,7 +11,7 @@ from privcurve.analysis.keys import mean, method_of, near
 from privcurve.experiments.study import Arm
 from privcurve.lazy import pd
 from privcurve.outputs.base import Context, Option, Output, OutputRequest, Reads, dataset_title
-from privcurve.tables.table import Table, decimals, plus_minus, shown
+from privcurve.tables.table import Table, decimals, plus_minus, text_frame
 
 
 class Communication(Output):
@@ -49,7 +49,7 @@ def readable(frame: pd.DataFrame, titles: Mapping[str, str]) -> pd.DataFrame:
     texts["method"] = frame["method"].map(titles)
     texts["calibration"] = frame["calibration"]
     texts["δ"] = [f"{delta:g}" for delta in frame["delta"]]
-    texts = texts.join(shown(frame[[name for name in frame if name not in (*ABOUT, *SCORES)]]))
+    texts = texts.join(text_frame(frame[[name for name in frame if name not in (*ABOUT, *SCORES)]]))
     texts["accuracy"] = plus_minus(frame["accuracy"], frame["accuracy_std"])
     for name in MESSAGES:
         texts[name.replace("_", " ")] = decimals(frame[name], 0)

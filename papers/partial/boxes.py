@@ -23,11 +23,11 @@ class Boxes(Sweep):
         if name not in ("levels", "scale", "compare", "note")
     }
 
-    def _drawn(
+    def _draw_boxes(
         self, parts: list[tuple[pd.DataFrame, Axes]], label: str, options: Mapping[str, Any]
     ) -> tuple[Figure, pd.DataFrame]:
         ((frame, axes),) = parts
-        return draw(frame, axes.x, axes.y, label), spread(frame, axes)
+        return draw(frame, axes.x, axes.y, label), box_statistics(frame, axes)
 
 
 def draw(frame: pd.DataFrame, x: str, y: str, label: str) -> Figure:
@@ -70,7 +70,7 @@ def draw(frame: pd.DataFrame, x: str, y: str, label: str) -> Figure:
     return figure
 
 
-def spread(frame: pd.DataFrame, axes: Axes) -> pd.DataFrame:
+def box_statistics(frame: pd.DataFrame, axes: Axes) -> pd.DataFrame:
     """Return what a box shows of each point's trainings.
 
     Of `y` the `median`, `lower` and `upper` quartile, `least`, `largest` and `range`. A point of

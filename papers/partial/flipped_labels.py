@@ -75,7 +75,8 @@ class FlippedLabels(Thresholds):
             blind = self.trainings(context, data, epsilon, options["runs"])
             votes = {BLIND: [model.learner.votes_ for model in blind]}
             votes[FLIPPED] = [
-                flipped_votes(codes, positive, column.n_bins, noise, flips, rng) for _ in blind
+                vote_on_flipped_labels(codes, positive, column.n_bins, noise, flips, rng)
+                for _ in blind
             ]
             frames = {
                 kind: [votes_frame(one, column.edges) for one in own] for kind, own in votes.items()
@@ -122,7 +123,7 @@ def best_cut(codes: Ints, positive: Bools, n_bins: int) -> int:
     return int(np.argmin(np.concatenate([[0.0], np.cumsum(steps)])))
 
 
-def flipped_votes(
+def vote_on_flipped_labels(
     codes: Ints,
     positive: Bools,
     n_bins: int,

@@ -176,7 +176,7 @@ FOR, AGAINST = style.COLOURS[0], style.COLOURS[3]
 WIDEST = 46  # letters of a condition in one line
 
 
-def _signed(value: float, _: int | None = None) -> str:
+def _with_sign(value: float, _: int | None = None) -> str:
     return f"{value:+g}".replace("-", "−") if value else "0"
 
 
@@ -203,7 +203,7 @@ def draw(card: pd.DataFrame, title: str, positive: str) -> Figure:
         panel.grid(False, axis="y")
         panel.axvline(0, color="0.2", linewidth=0.6)
         panel.xaxis.set_major_locator(ticker.MaxNLocator(5, integer=True))
-        panel.xaxis.set_major_formatter(ticker.FuncFormatter(_signed))
+        panel.xaxis.set_major_formatter(ticker.FuncFormatter(_with_sign))
         panel.set_xlabel("Votes where it holds")
         figure.suptitle(title, fontsize=7.5)
         sides = {f"for {positive}": FOR, f"against {positive}": AGAINST}

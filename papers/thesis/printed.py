@@ -54,19 +54,23 @@ class Printed(Output):
     def make(self, context: Context) -> None:
         selected, files = context.selected(), _files(context.request)
 
-        def printed(name: str) -> pd.DataFrame:
+        def read_printed(name: str) -> pd.DataFrame:
             return comparable(pd.read_csv(files[name], dtype="str"), selected)
 
         parts = []
         if "sparsity" in files:
-            parts.append(compare_sparsity(printed("sparsity"), context.table_of("sparsity")))
+            parts.append(compare_sparsity(read_printed("sparsity"), context.table_of("sparsity")))
         if "model_card" in files:
             votes = pd.read_csv(context.others["model_card"].files.others["votes"])
-            parts.append(compare_card(printed("model_card"), printed("model_accuracy"), votes))
+            parts.append(
+                compare_card(read_printed("model_card"), read_printed("model_accuracy"), votes)
+            )
         if "rademacher" in files:
-            parts.append(compare_rademacher(printed("rademacher"), context.table_of("rademacher")))
+            parts.append(
+                compare_rademacher(read_printed("rademacher"), context.table_of("rademacher"))
+            )
         if "settings" in files:
-            settings, cells = printed("settings"), context.cells(CELL_COLUMNS)
+            settings, cells = read_printed("settings"), context.cells(CELL_COLUMNS)
             kept = pd.concat(of_settings(part, settings, selected) for part in cells)
             parts.append(compare_settings(settings, selected, kept))
         frame = in_order(parts)
@@ -248,18 +252,18 @@ def compare_card(
             of_bin = models[models["condition"] == row["nearest_bin"]]
             votes = of_bin.groupby("repeat")["votes"].sum()
             votes = votes.reindex(models["repeat"].unique(), fill_value=0)
-            values[calibration] = _ours_of_one(_described(votes), "mean", "n", row["votes"])
+            values[calibration] = _ours_of_one(_describe(votes), "mean", "n", row["votes"])
         rows.append(_row(row, f"votes: {row['condition']}", float(row["votes"]), values))
     for row in printed_accuracy.to_dict("records"):
         values = {}
         for calibration, models in _models(ours, row):
-            accuracy = _described(models.drop_duplicates("repeat")["accuracy"])
+            accuracy = _describe(models.drop_duplicates("repeat")["accuracy"])
             values[calibration] = _ours_of_one(accuracy, "mean", "n", row["accuracy"])
         rows.append(_row(row, "accuracy", float(row["accuracy"]), values))
     return _frame(rows)
 
 
-def _described(values: pd.Series) -> dict[str, Any]:
+def _describe(values: pd.Series) -> dict[str, Any]:
     return {"mean": values.mean(), "mean_std": values.std(ddof=1), "n": len(values)}
 
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from privcurve.analysis.selection import final, rank, table, taken, tie_key
+from privcurve.analysis.selection import final, rank, select_only, table, tie_key
 
 
 def select(cv):
@@ -248,7 +248,7 @@ def test_hold_outs_select_if_they_are_all_there():
 
 def test_a_lone_setting_is_taken_by_no_trainings():
     key = ("adult", "lazybb~certified", 1.0)
-    (row,) = table([taken(key, ("lazybb", "certified", 0.0), setting(5))]).to_dict("records")
+    (row,) = table([select_only(key, ("lazybb", "certified", 0.0), setting(5))]).to_dict("records")
     assert row["setting"] == setting(5)
     assert (row["status"], row["n_settings"]) == ("ok", 1)
     assert math.isnan(row["cv_accuracy"])

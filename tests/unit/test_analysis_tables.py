@@ -148,7 +148,7 @@ def test_settings_become_columns():
     chosen = selected()
     chosen.loc[1, "setting"] = '{"density":0.25,"mechanism":"auto","n_rounds":19}'
     rows = accuracy.selected_settings_table(chosen, DATASETS, ARMS)
-    text = tables.formatted(rows)
+    text = tables.format_values(rows)
     row = text[(text["dataset"] == "adult") & (text["epsilon"] == "0.05")].iloc[0]
     assert row[["density", "mechanism", "n_rounds"]].tolist() == ["0.25", "auto", "19"]
     assert text.loc[text["arm"] == "majority", "n_rounds"].isna().all()

@@ -80,7 +80,7 @@ def test_near_claims_keep_apart():
 
 def test_more_learners_than_colours_differ_in_shape():
     """As many as there are to audit, in one figure."""
-    names = [f"learner {i}" for i in range(len(audit.audited()))]
+    names = [f"learner {i}" for i in range(len(audit.audited_learners()))]
     assert len(names) > 2 * len(style.COLOURS)
     table = pd.concat([frame().assign(learner=name) for name in names])
     figure = audit.draw(table, dict(zip(names, names, strict=True)))

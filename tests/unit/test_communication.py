@@ -31,7 +31,7 @@ def test_bytes_are_means_of_the_runs_at_one_epsilon():
     runs += [run("central", 1.0, repeat, {"rounds": 25}) for repeat in (1, 2)]
     runs[-3]["status"] = "failed"
     arms = {"trees": {"method": "trees"}, "central": {"method": "central"}}
-    described = sweep.described(pd.DataFrame(runs), arms)
+    described = sweep.describe_runs(pd.DataFrame(runs), arms)
     table = communication.communication(described, 1)
     assert table["n_holders"].tolist()[:2] == [4, 10]
     assert table["bytes_per_holder"].tolist()[:2] == [150, 150]

@@ -118,7 +118,7 @@ def test_nemenyis_critical_difference():
 def test_unpaid_learners_are_ranked_apart_from_those_that_pay():
     paid = many(lambda i: {"a": 0.1, "b": 0.2}).assign(kind=kinds.RULE)
     unpaid = many(lambda i: {"c": 0.0, "d": 0.3}).assign(kind=kinds.UNPAID)
-    frame = mean_ranks.ranked(pd.concat([paid, unpaid]))
+    frame = mean_ranks.rank_by_kind(pd.concat([paid, unpaid]))
     assert list(frame["ranked"]) == [mean_ranks.PAID, mean_ranks.UNPAID]
     assert list(frame["arm"]) == ["a", "c"]
     assert frame["mean_rank"].tolist() == [1, 1]
@@ -180,7 +180,7 @@ def test_ranks_are_of_the_datasets_that_are_named(monkeypatch):
 
 def test_the_diagram_draws_a_line_an_arm_and_its_bars():
     errors = many(lambda i: {"a": 0.0, "b": 0.001 * (-1) ** i, "c": 0.05})
-    frame = mean_ranks.ranked(errors.assign(kind=kinds.RULE))
+    frame = mean_ranks.rank_by_kind(errors.assign(kind=kinds.RULE))
     figure = mean_ranks.draw(frame, {"a": "First", "b": "Second", "c": "Third"})
     (panel,) = figure.axes
     texts = [text.get_text() for text in panel.texts]
@@ -235,7 +235,7 @@ def test_a_table_of_some_neighbours_has_their_methods_and_the_baseline():
     shown = ["gam~certified~delta=1e-05", "added~certified~delta=1e-05"]
     options = {"baseline": shown[0], "neighbours": "add-remove"}
     request = request_of("error_table", options, learners=learners)
-    assert domains.shown(request) == shown
+    assert domains.table_arms(request) == shown
     assert {arm for _, arm in request.output.reads(request).curves} == set(shown)
 
 

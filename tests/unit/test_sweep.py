@@ -78,7 +78,7 @@ def test_a_box_has_its_quartiles_and_lacks_all_where_a_training_failed(runs):
         "failed"
     )
     frame = named(sweep.trainings(boosted, ARMS, AXES, {}))
-    table = boxes.spread(frame, AXES).set_index("n_rounds")
+    table = boxes.box_statistics(frame, AXES).set_index("n_rounds")
     assert table.loc[1, ["least", "lower", "median", "upper", "largest"]].tolist() == pytest.approx(
         [0.51, 0.61, 0.71, 0.81, 0.91]
     )
@@ -117,7 +117,7 @@ def test_axes_without_x_keep_lines_and_panels():
 
 def test_what_a_learner_measures_is_a_column_like_any_other(runs):
     boosted = runs[runs["arm"] == "boost"].assign(measures='{"n_nodes":7,"n_rounds":99}')
-    frame = sweep.described(boosted, ARMS)
+    frame = sweep.describe_runs(boosted, ARMS)
     assert set(frame["n_nodes"]) == {7}
     # The parameter comes before a measure of the same name.
     assert set(frame["n_rounds"]) == {1, 2}

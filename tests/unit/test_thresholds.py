@@ -132,7 +132,7 @@ def test_the_best_cut_has_the_fewest_mistakes():
 
 def test_flipped_labels_are_boosted_as_the_paper_says():
     codes, positive = np.arange(40), np.arange(40) >= 15
-    votes = flipped_labels.flipped_votes(
+    votes = flipped_labels.vote_on_flipped_labels(
         codes, positive, 40, noise(40), 0.4, np.random.default_rng(1)
     )
     # Algorithm 3, written down once more.
@@ -159,5 +159,5 @@ def test_flipped_labels_are_boosted_as_the_paper_says():
 def test_labels_that_are_not_flipped_give_the_boundary():
     codes, positive = np.arange(40), np.arange(40) >= 15
     rng = np.random.default_rng(0)
-    votes = flipped_labels.flipped_votes(codes, positive, 40, noise(40), 0.0, rng)
+    votes = flipped_labels.vote_on_flipped_labels(codes, positive, 40, noise(40), 0.0, rng)
     assert set(votes_frame(votes, np.arange(41.0))["threshold"]) == {15}

@@ -16,7 +16,7 @@ rule audit_learner:
     benchmark:
         "benchmarks/audit_learner/{learner}.tsv"
     wildcard_constraints:
-        learner="|".join(plan.audited()),
+        learner="|".join(plan.audited_learners()),
     resources:
         mem_mb=growing(
             lambda wildcards: needs.to_audit(

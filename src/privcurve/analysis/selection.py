@@ -93,7 +93,7 @@ def _sign(metric: str) -> int:
     return 1 if metric in LOSSES else -1
 
 
-def taken(key: Key, carried: tuple[Any, ...], setting: str) -> Candidate:
+def select_only(key: Key, carried: tuple[Any, ...], setting: str) -> Candidate:
     """Return a lone setting as the candidate that was selected, by no trainings."""
     return Candidate(key, carried, 1, 0, ((math.nan, tie_key(setting), ()),), None)
 

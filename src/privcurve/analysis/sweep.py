@@ -38,7 +38,7 @@ class Axes:
         return replace(self, x=[*self.lines, *self.panels][0])
 
 
-def described(runs: pd.DataFrame, arms: Mapping[str, Mapping[str, Any]]) -> pd.DataFrame:
+def describe_runs(runs: pd.DataFrame, arms: Mapping[str, Mapping[str, Any]]) -> pd.DataFrame:
     """Return runs with a column for whatever their methods, settings and measures say.
 
     Of two things with one name the first of these counts: a column of the runs, what varies between
@@ -72,7 +72,7 @@ def trainings(
     """
     if runs.empty:
         raise ValueError("there is no result: every training has failed")
-    frame = described(runs, arms)
+    frame = describe_runs(runs, arms)
     for name in [*axes.keys, axes.y, *at]:
         if name not in frame:
             hint = nearest(name, map(str, frame.columns))
@@ -105,7 +105,7 @@ def levels(
     without what makes no difference to these learners: the majority class is the same whatever
     share of the records is trained on.
     """
-    frame = described(runs, arms)
+    frame = describe_runs(runs, arms)
     frame = frame.assign(**{name: None for name in axes.lines if name not in frame})
     noisy = frame["arm"].isin(frame["arm"][frame["epsilon"].map(math.isfinite)])
     for name, value in at.items():

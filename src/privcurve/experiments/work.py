@@ -128,7 +128,7 @@ def _taken(portion: Portion) -> list[selection.Candidate]:
     carried = (arm.learner, arm.calibration, arm.delta)
     dataset, (setting,) = portion.curve.dataset.name, {point.text for point in arm.points}
     return [
-        selection.taken((dataset, arm.name, epsilon), carried, setting)
+        selection.select_only((dataset, arm.name, epsilon), carried, setting)
         for epsilon in portion.epsilons
     ]
 

@@ -40,7 +40,7 @@ def label_lines(panel: Axes, lines: Sequence[tuple[Line2D, str]]) -> None:
     The figure must have been laid out: places are compared as they are drawn.
     """
     points = _curve_points(panel, [line for line, _ in lines])
-    lines = _joined(panel, lines)
+    lines = _join_near(panel, lines)
     heights = [_height(panel, line) for line, _ in lines]
     taken: list[Bbox] = []
     # From the outermost line: it has a side to itself.
@@ -72,7 +72,7 @@ def label_lines(panel: Axes, lines: Sequence[tuple[Line2D, str]]) -> None:
 
 
 def label_ends(panel: Axes, names: Mapping[Line2D, str]) -> list[Annotation]:
-    """Write the name of each curve to the right of its last point; :func:`spread` parts them."""
+    """Write the name of each curve to the right of its last point."""
     labels = []
     for line, name in names.items():
         points = np.asarray(line.get_xydata(), dtype=float)
@@ -93,7 +93,7 @@ def label_ends(panel: Axes, names: Mapping[Line2D, str]) -> list[Annotation]:
     return labels
 
 
-def spread(labels: Sequence[Annotation], pixels: float) -> None:
+def move_apart(labels: Sequence[Annotation], pixels: float) -> None:
     """Move names up where they would cover one below, in a figure that has been laid out.
 
     `pixels` are those of a point.
@@ -114,7 +114,7 @@ def _move(label: Annotation, place: tuple[float, str], side: int, step: int) -> 
     label.set_position((0, side * (GAP + step * FONT_SIZE * 1.2)))
 
 
-def _joined(panel: Axes, lines: Sequence[tuple[Line2D, str]]) -> list[tuple[Line2D, str]]:
+def _join_near(panel: Axes, lines: Sequence[tuple[Line2D, str]]) -> list[tuple[Line2D, str]]:
     """Join two lines that lie closer than half a name's height under one name, on the upper one.
 
     Three names would be wider than a panel.

@@ -14,7 +14,7 @@ from privcurve.experiments.results import IncompleteError
 from privcurve.experiments.study import Study
 from privcurve.lazy import pd
 from privcurve.outputs.base import Context, Output, OutputRequest, Reads, metric_name
-from privcurve.tables.table import Table, decimals, of_all, plus_minus, shown
+from privcurve.tables.table import Table, decimals, of_all, plus_minus, text_frame
 
 SELECTION_NOTES = (
     "The cross-validated accuracy of the selected setting is optimistic: it is the best of "
@@ -78,7 +78,7 @@ def complete(context: Context) -> pd.DataFrame:
 
 def readable(frame: pd.DataFrame, metric: str) -> pd.DataFrame:
     """Return the table as a reader wants it: fewer columns, four decimals."""
-    texts = shown(frame[["dataset", "arm", "epsilon", "kind"]])
+    texts = text_frame(frame[["dataset", "arm", "epsilon", "kind"]])
     cv = optimistic(metric)
     texts[f"CV {metric_name(metric)} (optimistic)"] = plus_minus(frame[cv], frame[f"{cv}_std"])
     for name in SCORES:
@@ -106,7 +106,7 @@ class SelectedSettings(Output):
 def settings_of(study: Study, selected: pd.DataFrame) -> Table:
     """Return the table of the selected settings of a study."""
     frame = selected_settings_table(selected, study.datasets, list(study.arms))
-    texts = shown(frame.drop(columns=["learner", "error"]))
+    texts = text_frame(frame.drop(columns=["learner", "error"]))
     return Table(frame, "Settings selected by cross-validation", SELECTION_NOTES, texts)
 
 
@@ -145,12 +145,12 @@ def accuracy_table(
     "folds". A metric is NaN unless all repeats have it; `n_failed` counts failed and missing
     repeats, `error` names them.
     """
-    scored_on = _scored_on(refits)
+    scored_on = _scoring_sets(refits)
     # ε as text: a file of the selected settings may have moved its last bit.
     keys = ["dataset", "arm", refits["epsilon"].map(short), "setting"]
     groups = dict(list(refits.groupby(keys)))
     rows = []
-    for row in _sorted(selected, datasets, arms).to_dict("records"):
+    for row in _sort(selected, datasets, arms).to_dict("records"):
         key = (row["dataset"], row["arm"], short(row["epsilon"]), row["setting"])
         rows.append(
             {
@@ -168,7 +168,7 @@ def selected_settings_table(
     selected: pd.DataFrame, datasets: Sequence[str], arms: Sequence[str]
 ) -> pd.DataFrame:
     """Return the selected settings, a column a hyperparameter, in the order of their names."""
-    rows = _sorted(selected, datasets, arms)
+    rows = _sort(selected, datasets, arms)
     settings = [{} if pd.isna(text) else json.loads(text) for text in rows["setting"]]
     table = rows[ARM].reset_index(drop=True)
     for name in sorted({name for setting in settings for name in setting}):
@@ -178,7 +178,7 @@ def selected_settings_table(
     return table
 
 
-def _scored_on(refits: pd.DataFrame) -> dict[str, str]:
+def _scoring_sets(refits: pd.DataFrame) -> dict[str, str]:
     kinds_of_folds = {}
     for dataset, folds in refits.groupby("dataset")["fold"]:
         is_test = folds == "test"
@@ -190,7 +190,7 @@ def _scored_on(refits: pd.DataFrame) -> dict[str, str]:
     return kinds_of_folds
 
 
-def _sorted(frame: pd.DataFrame, datasets: Sequence[str], arms: Sequence[str]) -> pd.DataFrame:
+def _sort(frame: pd.DataFrame, datasets: Sequence[str], arms: Sequence[str]) -> pd.DataFrame:
     orders = {"dataset": list(datasets), "arm": list(arms)}
     for column, order in orders.items():
         unknown = sorted(set(frame[column]) - set(order))

@@ -28,14 +28,16 @@ class Audit(Output):
     def check(self, request: OutputRequest) -> None:
         learners = self.learners(request)
         for name in learners:
-            check_name("there is no audit of", name, audited())
+            check_name("there is no audit of", name, audited_learners())
         if not learners:
             raise ValueError("the study has no private learner of this project to audit")
 
     def learners(self, request: OutputRequest) -> list[str]:
         """Return the learners whose audits are shown."""
         of_study = dict.fromkeys(arm.learner for arm in request.study.arms.values())
-        return request.options["learners"] or [name for name in of_study if name in audited()]
+        return request.options["learners"] or [
+            name for name in of_study if name in audited_learners()
+        ]
 
     def reads(self, request: OutputRequest) -> Reads:
         learners = tuple(self.learners(request))
@@ -52,7 +54,7 @@ class Audit(Output):
         context.draw(draw(claims, titles), claims)
 
 
-def audited() -> list[str]:
+def audited_learners() -> list[str]:
     """Return the learners that are audited: peers claim what others have proved, for their own."""
     entries = map(registry.entry, registry.names())
     return [one.name for one in entries if one.private and not one.peer]

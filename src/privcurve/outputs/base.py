@@ -327,7 +327,7 @@ class Context:
 
     def described_runs(self) -> pd.DataFrame:
         """Return the runs with a column for whatever tells them apart, and what was measured."""
-        return sweep.described(self.runs(), self.arms())
+        return sweep.describe_runs(self.runs(), self.arms())
 
     def arms(self) -> dict[str, dict[str, Any]]:
         """Return the axes of each arm: its method, and what tells it from others of that method."""

@@ -14,7 +14,7 @@ from privcurve.figures import style
 from privcurve.lazy import Axes, Figure, pd, stats, ticker
 from privcurve.outputs.base import Context, Files, Option, Output, OutputRequest, Reads, check_name
 from privcurve.outputs.error_table import arm_titles, private
-from privcurve.tables.table import MISSING, Table, decimals, of_all, shown
+from privcurve.tables.table import MISSING, Table, decimals, of_all, text_frame
 
 PAIRED = (
     "A difference is the accuracy of a learner less that of {reference}, of fresh trainings paired "
@@ -110,7 +110,7 @@ def _covered(each: pd.DataFrame) -> list[str]:
 
 def readable(frame: pd.DataFrame, titles: Mapping[str, str]) -> pd.DataFrame:
     """Return either table as a reader wants it."""
-    texts = shown(frame[[name for name in ("epsilon", "dataset") if name in frame]])
+    texts = text_frame(frame[[name for name in ("epsilon", "dataset") if name in frame]])
     texts["learner"] = [titles[arm] for arm in frame["arm"]]
     texts["kind"] = list(frame["kind"])
     if "accuracy" in frame:

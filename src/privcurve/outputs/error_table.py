@@ -39,12 +39,12 @@ class ErrorTable(Output):
     def reads(self, request: OutputRequest) -> Reads:
         read, arms = all_curves(request), request.study.arms
         titles = [arm.title for arm in arms.values()]
-        curves = request.curves_of(arms[name] for name in shown(request))
+        curves = request.curves_of(arms[name] for name in table_arms(request))
         return Reads(curves, data=read.data, facts=[read.facts, titles])
 
     def make(self, context: Context) -> None:
         study, base, titles = context.study, baseline(context.request), arm_titles(context.request)
-        frame = error_frame(context.runs(), study.datasets, shown(context.request), base)
+        frame = error_frame(context.runs(), study.datasets, table_arms(context.request), base)
         frame = kinds.with_kinds(frame, study.arms, after="learner")
         notes = (
             f"Wins, ties and losses are against {titles[base]}, by two standard errors of the "
@@ -61,7 +61,7 @@ def baseline(request: OutputRequest) -> str:
     return str(request.options["baseline"] or next(iter(request.study.arms)))
 
 
-def shown(request: OutputRequest) -> list[str]:
+def table_arms(request: OutputRequest) -> list[str]:
     """Return the methods of the table, in the order of the study."""
     arms, relation = request.study.arms, request.options["neighbours"]
     if relation is None:

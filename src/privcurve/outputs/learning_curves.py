@@ -14,7 +14,7 @@ from privcurve.analysis.keys import method_of
 from privcurve.analysis.selection import LOSSES
 from privcurve.experiments.study import Study
 from privcurve.figures import style
-from privcurve.figures.labels import label_ends, label_lines, spread
+from privcurve.figures.labels import label_ends, label_lines, move_apart
 from privcurve.lazy import Axes, Figure, pd, ticker
 from privcurve.numerals import power
 from privcurve.outputs.answers import RAW, REFERENCES, one_each
@@ -227,7 +227,7 @@ def draw(
         labels = label_ends(panels[0], ends)
         figure.draw_without_rendering()
         figure.set_layout_engine("none")  # labels are placed by the layout as it now stands
-        spread(labels, figure.dpi / 72)
+        move_apart(labels, figure.dpi / 72)
         for panel, lines in levels.items():
             label_lines(panel, lines)
     return figure

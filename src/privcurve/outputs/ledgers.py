@@ -9,7 +9,7 @@ from privcurve.experiments.results import IncompleteError
 from privcurve.lazy import pd
 from privcurve.learners import registry
 from privcurve.outputs.base import Context, Option, Output, OutputRequest, Reads
-from privcurve.tables.table import Table, shown
+from privcurve.tables.table import Table, text_frame
 
 if TYPE_CHECKING:
     from privcurve.datasets import Dataset
@@ -66,7 +66,7 @@ class Ledgers(Output):
         frame = pd.DataFrame(rows, columns=[*MODEL, *STATED])
         names = ["dataset", "arm", "epsilon", "neighbours", "epsilon_spent", "delta_used"]
         names += ["status", "ledger"]
-        context.write(Table(frame, CAPTION, NOTES, shown(frame[names])))
+        context.write(Table(frame, CAPTION, NOTES, text_frame(frame[names])))
 
 
 def _arms(request: OutputRequest) -> list[Arm]:

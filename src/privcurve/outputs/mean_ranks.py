@@ -47,7 +47,7 @@ class MeanRanks(Output):
             check_name("datasets: the study has no", name, request.study.datasets)
         of_kinds = [kinds.kind(request.study.arms[name]) for name in private(request)]
         n_paid = sum(kind in kinds.WHOLE for kind in of_kinds)
-        if len(counted(request)) < 2 or max(n_paid, len(of_kinds) - n_paid) < 2:
+        if len(datasets_of(request)) < 2 or max(n_paid, len(of_kinds) - n_paid) < 2:
             raise ValueError("ranks need at least two private methods and two datasets")
 
     def reads(self, request: OutputRequest) -> Reads:
@@ -55,12 +55,12 @@ class MeanRanks(Output):
 
     def make(self, context: Context) -> None:
         table = context.table_of(ErrorTable.word)
-        frame = ranked(table[table["dataset"].isin(counted(context.request))])
+        frame = rank_by_kind(table[table["dataset"].isin(datasets_of(context.request))])
         context.write(Table(frame, CAPTION, NOTES))
         context.draw(draw(frame, arm_titles(context.request)), frame)
 
 
-def ranked(table: pd.DataFrame) -> pd.DataFrame:
+def rank_by_kind(table: pd.DataFrame) -> pd.DataFrame:
     """Test all pairs of methods whose settings ε covers, and all pairs of the others.
 
     As :func:`.ranks.pairs`, with a column ``ranked`` that says which they are.
@@ -74,7 +74,7 @@ def ranked(table: pd.DataFrame) -> pd.DataFrame:
     return pd.concat(parts, ignore_index=True)
 
 
-def counted(request: OutputRequest) -> list[str]:
+def datasets_of(request: OutputRequest) -> list[str]:
     """Return the datasets over which ranks are means, each once."""
     return list(dict.fromkeys(request.options["datasets"] or request.study.datasets))
 

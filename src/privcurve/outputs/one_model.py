@@ -53,7 +53,7 @@ class OneModel(Output):
         titles = [arm.title, dataset_title(dataset)]
         return Reads(data=(dataset,), facts=[arm.name, version, budget, settings, titles])
 
-    def trained(self, context: Context) -> tuple[Dataset, Inspection]:
+    def train_model(self, context: Context) -> tuple[Dataset, Inspection]:
         """Read the dataset and train the model."""
         data = context.data(self.dataset(context.request))
         (model,) = self.trainings(context, data, context.options["epsilon"], 1)

@@ -28,7 +28,7 @@ from privcurve.outputs.answers import (
 )
 from privcurve.outputs.base import Context, Files, Output, OutputRequest, Reads, about
 from privcurve.outputs.comparison import compared
-from privcurve.tables.table import Table, decimals, plus_minus, read_table, shown
+from privcurve.tables.table import Table, decimals, plus_minus, read_table, text_frame
 
 if TYPE_CHECKING:
     from privcurve.datasets import Dataset
@@ -91,7 +91,7 @@ class RawScores(Output):
             rows = list(_all_scores(context))
         detail = pd.DataFrame(rows)
         frame = levels(detail, context.study.metric)
-        texts = shown(frame[["dataset", "arm"]])
+        texts = text_frame(frame[["dataset", "arm"]])
         for score in SCORES:
             stds = frame.get(f"{score}_std")
             values = frame[score]
@@ -128,7 +128,7 @@ class Price(Output):
         if LEDGERS in context.others:
             means = with_used_deltas(means, context.table_of(LEDGERS))
         frame = prices(context.study, means, runs)
-        texts = shown(frame[["dataset", "metric", "epsilon", "sentence"]])
+        texts = text_frame(frame[["dataset", "metric", "epsilon", "sentence"]])
         notes = (LEARNER, *PRICE_NOTES)
         context.write(Table(frame, "The price of coding and of privacy", notes, texts))
 

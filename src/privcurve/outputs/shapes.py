@@ -64,7 +64,7 @@ class Shapes(OneModel):
         from privcurve.models.explain import explain
 
         arm, epsilon = self.arm(context.request), context.options["epsilon"]
-        data, model = self.trained(context)
+        data, model = self.train_model(context)
         told = explain(model.learner, data.domain)
         n_panels = min(len(told.used), MOST_PANELS) + min(len(told.pairs), MOST_PANELS)
         if not n_panels:

@@ -124,7 +124,7 @@ class Sweep(Output):
         flat = [arms[name]["method"] in options.get("levels", ()) for name in runs["arm"]]
         levels = runs[flat]
         frame = sweep.trainings(runs.drop(levels.index), arms, axes, options["at"])
-        frame = _named(frame, axes, context)
+        frame = _add_names(frame, axes, context)
         parts = [(frame, axes)]
         if options.get("scale") == LOG and axes.x == "epsilon":
             # Without noise there is no place on the axis: a level of the same line.
@@ -132,11 +132,11 @@ class Sweep(Output):
             if 0 < endless.sum() < len(endless):
                 parts = [(part.reset_index(drop=True), axes) for _, part in frame.groupby(endless)]
         if len(levels):
-            parts.append(_leveled(levels, arms, axes, frame, context))
+            parts.append(_add_levels(levels, arms, axes, frame, context))
         label = NAMES.get(axes.x, axes.x.replace("_", " "))
-        context.draw(*self._drawn(parts, label, options))
+        context.draw(*self._draw_all(parts, label, options))
 
-    def _drawn(
+    def _draw_all(
         self, parts: list[tuple[pd.DataFrame, Axes]], label: str, options: Mapping[str, Any]
     ) -> tuple[Figure, pd.DataFrame]:
         """Return the figure of trainings with an x, and of levels, and what it shows."""
@@ -163,7 +163,7 @@ def _is_there(arm: Arm, name: str, wanted: Any) -> bool:
     return any(sweep.is_one_of(value, wanted) for value in own.get(name, settings))
 
 
-def _named(frame: pd.DataFrame, axes: Axes, context: Context) -> pd.DataFrame:
+def _add_names(frame: pd.DataFrame, axes: Axes, context: Context) -> pd.DataFrame:
     """Return trainings with their line, their panel, and the panels that this is compared with."""
     panels = _names(frame, axes.panels, frame, context)
     compared = context.options.get("compare", COMPARED[0])
@@ -175,7 +175,7 @@ def _named(frame: pd.DataFrame, axes: Axes, context: Context) -> pd.DataFrame:
     return frame.assign(line=lines, panel=panels, group=compared if groups is None else groups)
 
 
-def _leveled(
+def _add_levels(
     runs: pd.DataFrame,
     arms: Mapping[str, Mapping[str, Any]],
     axes: Axes,
@@ -255,7 +255,7 @@ def draw(
     both = frame if levels is None else pd.concat([frame, levels])
     lines = list(dict.fromkeys(both["line"]))
     looks = _looks(both)
-    frame, places, texts = _placed(frame, x, scale)
+    frame, places, texts = _place_ticks(frame, x, scale)
     with style.paper():
         figure, panels = style.panels(len(titles), list(groups.values()))
         for panel, title in zip(panels, titles, strict=True):
@@ -280,7 +280,9 @@ def draw(
     return figure
 
 
-def _placed(frame: pd.DataFrame, x: str, scale: str) -> tuple[pd.DataFrame, list[float], list[str]]:
+def _place_ticks(
+    frame: pd.DataFrame, x: str, scale: str
+) -> tuple[pd.DataFrame, list[float], list[str]]:
     """Return numbers for the x axis, where its ticks are and what stands there."""
     values = list(dict.fromkeys(frame[x]))
     numeric = all(isinstance(v, (int, float)) and not isinstance(v, bool) for v in values)

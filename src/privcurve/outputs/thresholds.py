@@ -49,7 +49,7 @@ class Thresholds(OneModel):
 
     def make(self, context: Context) -> None:
         arm, epsilon = self.arm(context.request), context.options["epsilon"]
-        data, model = self.trained(context)
+        data, model = self.train_model(context)
         column = column_of(arm, data.domain)
         votes = model.learner.votes_
         frame = votes_frame(votes, column.edges)

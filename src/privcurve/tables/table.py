@@ -31,8 +31,8 @@ class Table:
 
     def write(self, stem: Path) -> None:
         """Write CSV, Markdown and LaTeX (booktabs, longtable), never half a file."""
-        texts = shown(self.frame) if self.shown is None else self.shown
-        csv = formatted(self.frame).to_csv(index=False)
+        texts = text_frame(self.frame) if self.shown is None else self.shown
+        csv = format_values(self.frame).to_csv(index=False)
         replace_text(stem.with_name(stem.name + ".csv"), csv)
         replace_text(stem.with_name(stem.name + ".md"), _markdown(texts, self.caption, self.notes))
         replace_text(
@@ -53,7 +53,7 @@ def read_table(*paths: Path | TextIO) -> pd.DataFrame:
     )
 
 
-def formatted(frame: pd.DataFrame) -> pd.DataFrame:
+def format_values(frame: pd.DataFrame) -> pd.DataFrame:
     """Write each value in its one form; a missing one is None.
 
     ε, δ and the values of mixed columns (hyperparameters) are written in their shortest
@@ -67,9 +67,9 @@ def formatted(frame: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(columns)
 
 
-def shown(frame: pd.DataFrame) -> pd.DataFrame:
+def text_frame(frame: pd.DataFrame) -> pd.DataFrame:
     """Return a frame as text for a reader: names without underscores, – for what is missing."""
-    texts = formatted(frame).map(lambda text: MISSING if text is None else text)
+    texts = format_values(frame).map(lambda text: MISSING if text is None else text)
     names = {"epsilon": "ε", "delta": "δ"}
     return texts.rename(columns=lambda name: names.get(name, str(name).replace("_", " ")))
 

@@ -26,7 +26,7 @@ from privcurve.experiments.study import Study, StudyError
 from privcurve.files import replace_text
 from privcurve.learners import own, registry
 from privcurve.outputs import record
-from privcurve.outputs.audit import audited
+from privcurve.outputs.audit import audited_learners
 from privcurve.outputs.base import (
     AUDITS,
     MADE,
@@ -115,7 +115,7 @@ class Plan:
         for folder in CODED.glob("*/"):
             files = [folder / name for name in ("encoded.npz", "domain.json")]
             self._ask_again(f"data/{folder.name}", files, partial(datasets.is_current, folder))
-        for learner in audited():
+        for learner in audited_learners():
             files = [AUDITS / f"{learner}.csv"]
             self._ask_again(f"audit/{learner}", files, partial(self.audit_is_current, learner))
         for one in self.outputs.values():
@@ -208,7 +208,7 @@ class Plan:
         first = self._audited
         if first not in self.studies:
             return None
-        options = {NAME_KEY: AUDIT, "learners": audited()}
+        options = {NAME_KEY: AUDIT, "learners": audited_learners()}
         return ask(OUTPUTS, self.studies[first], AUDIT, options, AUDIT)
 
     @cached_property
@@ -366,7 +366,7 @@ class Plan:
     def run_benchmarks(self) -> list[str]:
         """Benchmark files of a plain ``snakemake``; of training there are too many to name."""
         prepared = sorted({d for name in self.configured for d in self.studies[name].datasets})
-        audits = audited() if self.configuration["audit"] else []
+        audits = audited_learners() if self.configuration["audit"] else []
         return [
             *(f"benchmarks/prepare/{dataset}.tsv" for dataset in prepared),
             *(benchmark(one) for one in self.run),
