@@ -170,6 +170,9 @@ class Sealed(np.lib.mixins.NDArrayOperatorsMixin):
             if not isinstance(parts[places[self._rows]], slice):
                 self._refuse(ALONG_ROWS)
             parts[places[self._rows]] = slice(None)
+        if all(part is None or isinstance(part, slice) for part in parts):
+            before = places[self._rows] if len(places) > self._rows else len(parts)
+            return before + max(self._rows - len(places), 0)
         # Two tables that differ in the number of rows alone.
         shapes = []
         for n in (2, 3):

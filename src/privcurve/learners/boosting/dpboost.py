@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from privcurve.coding import Floats, Records
+from privcurve.coding import Floats, Records, Signs
 from privcurve.kernels.arithmetic import log1ps
 from privcurve.kernels.dpboost import grow_tree
 from privcurve.kernels.trees.form import Ranges, Trees, add_trees, bin_codes
@@ -35,14 +35,28 @@ SUREST = 0.9
 
 # A tree chooses by noise inside the loop; the sums of its leaves stay sealed.
 grown = mechanism(grow_tree, released=(False, False))
-added = kernel(add_trees)
 
 
-@kernel(rows=(0, 0))
-def kept(bins: NDArray[Any], gradients: Floats) -> tuple[NDArray[Any], Floats]:
-    """Leave out records with too large a gradient: each record's own one decides."""
+@kernel(rows=(0, 0, 0))
+def chunk_of(
+    bins: NDArray[Any], signs: Signs, start: int, stop: int, trees: Trees, values: Floats
+) -> tuple[NDArray[Any], Floats, Floats]:
+    """Return the bins, gradients and weights of a chunk of records after some trees.
+
+    Records with too large a gradient are left out: each record's own one decides.
+    """
+    chunk = bins[start:stop]
+    scores = np.zeros((len(chunk), 1))
+    add_trees(chunk, trees, values, scores)
+    gradients = scores[:, 0] - signs[start:stop]
     taken = np.abs(gradients) <= GRADIENT_BOUND
-    return bins[taken], gradients[taken]
+    return chunk[taken], gradients[taken], np.ones(np.count_nonzero(taken))
+
+
+@kernel
+def leaf_values(sums: Floats, totals: Floats, regularisation: float) -> Floats:
+    """Return −S/(n + λ); an empty leaf has S = 0, and so the value 0, also where λ = 0."""
+    return -sums / np.where(totals > 0, totals + regularisation, 1.0)
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -160,15 +174,10 @@ class DPBoostClassifier(TreeSumClassifier, PrivateClassifier):
                 shuffled, shuffled_signs = all_bins[order], signs[order]
                 *levels, of_leaves = calls[t // per_ensemble]
                 nodes = np.repeat(np.array(levels, dtype=object), 2 ** np.arange(len(levels)))
-            chunk = slice(ends[j - 1] if j else 0, ends[j])
-            bins = shuffled[chunk]
-            scores = np.zeros_like(bins[:, :1], dtype=np.float64)
-            added(bins, trees.some(0, t), self._tree_values()[:t], scores)
-            bins, gradients = kept(bins, scores[:, 0] - shuffled_signs[chunk])
+            start, earlier = ends[j - 1] if j else 0, self._tree_values()[:t]
+            chunk = chunk_of(shuffled, shuffled_signs, start, ends[j], trees.some(0, t), earlier)
             noise = curator.noise(nodes, shape)
-            values = self._grow(
-                bins, gradients, np.ones_like(gradients), t, levels[0].scale, noise, trees
-            )
+            values = self._grow(*chunk, t, levels[0].scale, noise, trees)
             values = np.clip(values, -bounds[t], bounds[t])
             assert of_leaves.entry is not None
             scale = float(sensitivities[t]) / of_leaves.entry.epsilon
@@ -208,8 +217,8 @@ class DPBoostClassifier(TreeSumClassifier, PrivateClassifier):
             self._thresholds(), float(self.regularisation), scale, noise, self.splits_[t],
             questions,
         )  # fmt: skip
-        # An empty leaf has S = 0: its value is 0, also where λ = 0.
-        return -sums / np.where(totals > 0, totals + self.regularisation, 1.0)
+        values: Floats = leaf_values(sums, totals, float(self.regularisation))
+        return values
 
     def _link(self, scores: Floats) -> Floats:
         # With square loss a score is the mean label, 2q - 1.
