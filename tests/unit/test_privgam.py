@@ -396,3 +396,35 @@ def test_a_method_of_other_numbers_of_classes_is_refused():
         learner(method="stumps", classes=(0, 1, 2)).fit(X, np.arange(50) % 3)
     with pytest.raises(ValueError, match="'once' is for more than two classes, and there are 2"):
         learner(method="once").fit(X, y)
+
+
+TABLES = {
+    "along": ((20, 12, 9), True),
+    "apart": ((5, 4, 3), False),
+    "mixed": ((20, 4, 3), (True, False, False)),
+}
+
+
+@pytest.mark.parametrize("kind", TABLES)
+@pytest.mark.parametrize("least", [rule.ROUNDS_FROM * rule.LEAST_COLUMNS, rule.LINE_FROM * 3])
+def test_more_budget_is_not_worse_where_methods_meet(kind, least):
+    """Within two standard errors of 24 fits on each side: seeds are fixed, so no false alarm."""
+    n_bins, ordered = TABLES[kind]
+    rng = np.random.default_rng(3)
+    X = rng.integers(0, n_bins, (7_000, 3)).astype(np.uint8)
+    score = 3.0 * (X[:, 0] / n_bins[0] - 0.5) + 1.5 * (X[:, 1] == 2) - 0.4
+    y = np.where(rng.random(7_000) < 1 / (1 + np.exp(-score)), 1, -1)
+    facts_of = rule.Facts(2_000, (True,) * 3, 2, 1.0, 1e-5, "replace-one")
+    low, high = 0.01, 4.0
+    for _ in range(40):
+        middle = (low + high) / 2
+        below = facts_of._replace(epsilon=middle).scale < least
+        low, high = (middle, high) if below else (low, middle)
+    scores = {}
+    for side, epsilon in (("below", 0.98 * low), ("above", 1.02 * high)):
+        made = {"n_bins": n_bins, "ordered": ordered, "epsilon": epsilon, "delta": 1e-5}
+        fits = [learner(**made, random_state=k).fit(X[:2_000], y[:2_000]) for k in range(24)]
+        right = [fit.predict(X[2_000:]) == y[2_000:] for fit in fits]
+        scores[side] = np.array([np.mean(one) for one in right])
+    error = np.sqrt(sum(one.var(ddof=1) / 24 for one in scores.values()))
+    assert scores["above"].mean() > scores["below"].mean() - 2 * error

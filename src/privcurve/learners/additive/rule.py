@@ -24,8 +24,10 @@ STUMPS_FROM = 20.0
 STUMPS_ROOT = 6.0
 STUMP_SIZE = 2.0
 MOST_STUMPS = 300  # more gain nothing; without noise n·ε is infinite
-# Rounds: from this n·μ a column on; their number; what an intercept has of a column's share.
+# Rounds: from this n·μ a column on, of so many columns at least; their number; what an intercept
+# has of a column's share.
 ROUNDS_FROM = 25.0
+LEAST_COLUMNS = 8
 ROUNDS = 10
 INTERCEPT_WEIGHT = 0.2
 # Empirical Bayes: deviations of shape functions; correlation lengths along a column (0: with a
@@ -68,8 +70,8 @@ class Facts(NamedTuple):
 
     @property
     def per_column(self) -> float:
-        """Return that a column, times half of the number of classes."""
-        return self.scale * self.n_classes / (2 * len(self.ordered))
+        """Return that a column, of some at least, times half of the number of classes."""
+        return self.scale * self.n_classes / (2 * max(len(self.ordered), LEAST_COLUMNS))
 
 
 class Extras(NamedTuple):
@@ -116,13 +118,14 @@ def method_of(facts: Facts) -> str:
 def extras_of(method: str, facts: Facts) -> Extras:
     """Return what a fit by this method has beside."""
     rounds, several = method == CYCLIC and facts.n_classes == 2, len(facts.ordered) > 1
+    line_from = LINE_FROM * len(facts.ordered)
     # Without noise n·μ is infinite.
     bins = min(facts.scale / (PER_BIN * facts.n_classes), MOST_CODES)
     once = ROUNDS_FROM / (ROUNDS_FROM + facts.per_column) if method == CYCLIC else 1.0
     return Extras(
         n_steps={CYCLIC: ROUNDS, STUMPS: n_stumps(facts), ONCE: 1}[method],
         most_bins=MOST_CODES if method == STUMPS else max(FEW_BINS, math.floor(bins)),
-        linear=rounds and several and all(facts.ordered) and facts.per_column >= LINE_FROM,
+        linear=rounds and several and all(facts.ordered) and facts.scale >= line_from,
         pairs=rounds and several and facts.scale >= PAIRS_FROM,
         once=0.0 if facts.n_classes == 2 else once,
     )
