@@ -133,7 +133,7 @@ def test_what_ended_after_a_killed_snakemake_is_kept(project, undisturbed):
 
 def test_the_profile_holds_beside_a_config_on_the_command_line(project):
     output = project.run("--dry-run", "--printshellcmds", "--config", "seed=2")
-    assert "--seed 2" in output
+    assert '"seed": 2' in output
     assert '"seconds_per_job": 1200' in output  # what the manifest is told
 
 
@@ -144,11 +144,11 @@ def test_data_are_coded_on_a_node_where_the_login_node_is_for_nothing_else(proje
 
 
 def test_a_drained_node_is_waited_for(project, undisturbed):
-    # Two parts of a grid, and the selection from them.
+    # At each of two ε the grid, and then the selection from it.
     (curve,) = curves(study.from_mapping({**PLAIN, **STUDY}, "tiny", "tiny.yaml"), 1, 1e9)
-    per_job = curve.grid[0].seconds / 3
+    per_job = curve.grid[0].seconds / 4
     running, _ = project.start_and_pause("--config", f"seconds_per_job={per_job}")
-    wait_for("both parts to pause", lambda: len([*project.folder.glob("held~*")]) == 2)
+    wait_for("both grids to pause", lambda: len([*project.folder.glob("held~*")]) == 2)
     name = slurm("sinfo", "--noheader", "--format=%n")
     slurm("scontrol", "update", f"nodename={name}", "state=drain", "reason=test")
     try:
@@ -160,7 +160,7 @@ def test_a_drained_node_is_waited_for(project, undisturbed):
     finally:
         slurm("scontrol", "update", f"nodename={name}", "state=resume")
     project.finish(running)
-    assert [job.state for job in project.jobs("train")] == ["COMPLETED"] * 3
+    assert [job.state for job in project.jobs("train")] == ["COMPLETED"] * 4
     assert project.jobs("train")[2].number == selection.number
     check_resumed(project, before, undisturbed)
 

@@ -88,7 +88,7 @@ class Disturbed(Project):
     @property
     def cells(self):
         """The file of its one training job."""
-        (path,) = (self.folder / "results/cells/tiny").glob("*.parquet")
+        (path,) = (self.folder / "results/cells/tiny").glob("*/*.parquet")
         return path
 
     def store_files(self):

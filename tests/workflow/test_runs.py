@@ -95,7 +95,7 @@ def test_a_study_of_few_jobs_comes_first_with_its_table(project):
     (project.folder / "config/studies/small.yaml").write_text(yaml.safe_dump(small))
     targets = [f"results/tables/{name}/accuracy.csv" for name in ("tiny", "small")]
     output = project.run("--cores", "1", "--config", "seconds_per_job=0.01", "--", *targets)
-    order = re.findall(r"Train .* of (\w+)|(Make \w+)", output)
+    order = re.findall(r"Train .* \((\w+)\)|(Make \w+)", output)
     begun = [study or made for study, made in order]
     n_jobs = begun.count("tiny")
     assert n_jobs > 1
