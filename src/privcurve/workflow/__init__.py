@@ -1,1 +1,1 @@
-"""From configuration to jobs: what is asked for (:mod:`.plan`), and Snakemake's insides."""
+"""From configuration to jobs: what is asked for (:mod:`.plan`), and what rules do."""
