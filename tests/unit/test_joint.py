@@ -9,6 +9,7 @@ from scipy.special import expit
 from privcurve.learners.linear.boosted_adassp import BoostedAdaSSPClassifier
 from privcurve.learners.linear.dp_gradient_descent import DPGradientDescentClassifier
 from privcurve.learners.linear.dp_newton import DPNewtonClassifier, floored_inverse
+from privcurve.learners.registry import estimator_class
 
 N_BINS = (3, 40)
 
@@ -96,3 +97,11 @@ def test_bad_requests_name_the_way_out(records):
         DPGradientDescentClassifier(
             epsilon=1, delta=1e-5, n_bins=N_BINS, neighbours="add-remove"
         ).fit(*records)
+
+
+def test_coefficients_beyond_the_255th_are_those_of_their_own_columns():
+    """NumPy 1 adds a number to codes of a byte within a byte."""
+    X = np.random.default_rng(0).integers(0, 10, (400, 30)).astype(np.uint8)
+    y = np.where(X[:, 25] > 5, 1, -1)
+    learner = estimator_class("dp_newton")(epsilon=np.inf, n_bins=[10] * 30, classes=(-1, 1))
+    assert (learner.fit(X, y).predict(X) == y).mean() > 0.95

@@ -61,7 +61,7 @@ class JointClassifier(GroupedClassifier):
         model = self._model(rows, sum(widths) + 1, records, curator)
         starts = bin_starts(widths)
         self.coef_: Floats = np.concatenate(
-            [model[start + group] for start, group in zip(starts, groups, strict=False)]
+            [model[start:][group] for start, group in zip(starts, groups, strict=False)]
         )
         self.intercept_ = float(model[-1])
         self.n_features_used_ = len(groups)
