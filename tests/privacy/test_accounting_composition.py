@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from privcurve.kernels import arithmetic
 from privcurve.privacy.accountants import compose as c
 from privcurve.privacy.accountants import game
 from privcurve.privacy.accountants.bounded_range import MAX_CALLS, bounded_range_delta, mixed_delta
@@ -91,12 +92,12 @@ def step_in_numpy(before, chance, bounded_range, size):
     for j in range(steps + 1 if size > 0 else 0):  # t at grid points
         low, high = before[steps - j :][:size], before[2 * steps - j :][:size]
         np.maximum(after, chance[j] * low + (1.0 - chance[j]) * high, out=after)
-    slope = np.diff(before) / math.expm1(h)
+    slope = np.diff(before) / arithmetic.expm1(h)
     intercept = before[:-1] - slope
-    falling = slope[steps:] * math.exp(-bounded_range) - slope[:-steps]
+    falling = slope[steps:] * arithmetic.exp(-bounded_range) - slope[:-steps]
     rising = intercept[:-steps] - intercept[steps:]
     pieces = np.flatnonzero((falling > 0) & (rising > 0))
-    ratio = (np.log(falling[pieces] / rising[pieces]) + bounded_range) / h
+    ratio = (arithmetic.logs(falling[pieces] / rising[pieces]) + bounded_range) / h
     lower = np.floor(ratio).astype(np.int64)
     for j in (lower, lower + 1):
         point = pieces + j + 1 - steps
@@ -104,10 +105,10 @@ def step_in_numpy(before, chance, bounded_range, size):
         use = (peak > j) & (peak < j + 1) & (j >= 0) & (j < steps)
         use &= (point >= 0) & (point < after.size)
         piece, t = pieces[use], h * peak[use]
-        share = np.expm1(h * (j[use] + 1) - t) / math.expm1(h)
+        share = arithmetic.expm1s(h * (j[use] + 1) - t) / arithmetic.expm1(h)
         down = (1.0 - share) * before[piece] + share * before[piece + 1]
         up = (1.0 - share) * before[piece + steps] + share * before[piece + steps + 1]
-        p = -np.expm1(t - bounded_range) / -math.expm1(-bounded_range)
+        p = -arithmetic.expm1s(t - bounded_range) / -arithmetic.expm1(-bounded_range)
         np.maximum.at(after, point[use], p * down + (1.0 - p) * up)
     return after
 

@@ -34,19 +34,13 @@ PRODUCT, UNSTABLE, POWER = "@", "argsort of ties", "**"
 
 # Where it is called all the same, and why no stored result depends on its last bits.
 EXCEPTIONS = {
-    (
-        "learners.additive.residuals",
-        PRODUCT,
-    ): "sums of whole numbers below 2^53: exact",
-    ("learners.additive.fitting", POWER): "by 1 and ½, which are exact",
-    ("learners.additive.rule", POWER): "by ½ and 1.5, of which a rule takes the larger",
     ("privacy.sealed", "np.matmul"): "a name, of what is called on sealed arrays",
     ("privacy.sealed", "np.dot"): "a name, of what is called on sealed arrays",
     ("learners.shared.threads", "scipy.linalg"): "loads the threads that are limited",
     ("models.sql", "scipy.special"): "compares, to 1e-12",
-    ("datasets.drafts.columns", "math.log10"): "a draft's proposal, by whole powers of ten",
-    ("datasets.drafts.columns", POWER): "a draft's proposal, by whole powers of ten",
-    ("datasets.readers.idx", POWER): "of whole numbers",
+    ("datasets.describing.columns", "math.log10"): "a draft's proposal, by whole powers of ten",
+    ("datasets.describing.columns", POWER): "a draft's proposal, by whole powers of ten",
+    ("datasets.reading.idx", POWER): "of whole numbers",
     ("releases.released", "math.hypot"): "a standard error, printed with three digits",
 }
 
