@@ -67,7 +67,7 @@ def load(tmp_path, content, seal=True):
 
 
 def test_what_is_said_of_a_model_is_kept(tmp_path):
-    model, path = fitted(PrivGAMClassifier, epsilon=9.0, delta=1e-6), tmp_path / "deep/model.json"
+    model, path = fitted(PrivGAMClassifier, epsilon=99.0, delta=1e-6), tmp_path / "deep/model.json"
     about = {"name": "patients", "n": 3, "columns": ["age"]}
     privcurve.save(path, model, DOMAIN, dataset=about, notes="for the ward")
     loaded = privcurve.load(path)
@@ -77,13 +77,13 @@ def test_what_is_said_of_a_model_is_kept(tmp_path):
         "privcurve": privcurve.__version__,
         "learner": LEARNERS["privgam"].version,
     }
-    assert loaded.parameters["epsilon"] == 9.0
+    assert loaded.parameters["epsilon"] == 99.0
     assert loaded.classes.tolist() == [-1, 1]
     assert loaded.labels.tolist() == ["no", "yes"]
     assert "age" in loaded.describe()
     raw = json.loads(path.read_text())
     assert raw["statement"]["text"] == str(model.privacy_)
-    assert (raw["epsilon"], raw["delta"], raw["calibration"]) == (9.0, 1e-6, "certified")
+    assert (raw["epsilon"], raw["delta"], raw["calibration"]) == (99.0, 1e-6, "certified")
     frame = {"age": ["91", "?"], "town": ["Paris", "Oslo"], "smokes": [0, 1]}
     names = loaded.predict_frame(frame)
     positive = model.predict(encode_frame(DOMAIN, frame)) == 1
