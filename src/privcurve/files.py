@@ -115,15 +115,17 @@ def locked(folder: Path) -> Iterator[None]:
 
     Raises WriteError.
     """
-    import fcntl
+    from filelock import FileLock  # slow to import, and few commands lock
 
+    lock = FileLock(folder / LOCK, mode=0o600)
     try:
-        file = open_private(folder / LOCK, "ab")
-        fcntl.flock(file, fcntl.LOCK_EX)
+        lock.acquire()
     except OSError as error:
         raise cannot_write(folder / LOCK, error) from error
-    with file:
+    try:
         yield
+    finally:
+        lock.release()
 
 
 def open_private(path: Path, mode: str) -> IO[bytes]:
