@@ -192,9 +192,8 @@ class Account:
         """
         self.statement = statement
         self._check_parties(statement)
-        if not self._opened <= {*statement.public_columns} or (
-            self._opened_label and not statement.public_label
-        ):
+        named = self._opened <= {*statement.public_columns}
+        if statement.private and not (named and self._opened_label <= statement.public_label):
             raise DoorError("opened as public, and not said to be: columns or labels")
         if not self.inners and self.ledger == statement.ledger:
             # Call by call, as in most fits: to count hundreds takes as long as a small one.

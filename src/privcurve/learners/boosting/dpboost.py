@@ -175,9 +175,11 @@ class DPBoostClassifier(TreeSumClassifier, PrivateClassifier):
                 *levels, of_leaves = calls[t // per_ensemble]
                 nodes = np.repeat(np.array(levels, dtype=object), 2 ** np.arange(len(levels)))
             start, earlier = ends[j - 1] if j else 0, self._tree_values()[:t]
-            chunk = chunk_of(shuffled, shuffled_signs, start, ends[j], trees.some(0, t), earlier)
+            bins, gradients, weights = chunk_of(
+                shuffled, shuffled_signs, start, ends[j], trees.some(0, t), earlier
+            )
             noise = curator.noise(nodes, shape)
-            values = self._grow(*chunk, t, levels[0].scale, noise, trees)
+            values = self._grow(bins, gradients, weights, t, levels[0].scale, noise, trees)
             values = np.clip(values, -bounds[t], bounds[t])
             assert of_leaves.entry is not None
             scale = float(sensitivities[t]) / of_leaves.entry.epsilon
