@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from privcurve.kernels import arithmetic
+from privcurve.kernels.eigen import eigenvalues
 
 EXACT = {
     "exp": mpmath.exp,
@@ -94,9 +95,35 @@ def test_matrices_satisfy_what_defines_them(shape):
     uneven = square - 0.7 * square[0, 0] * np.eye(shape[1])[::-1]
     np.testing.assert_allclose(arithmetic.inverse(uneven) @ uneven, np.eye(shape[1]), atol=1e-9)
 
-    values, vectors = arithmetic.eigenvalues(uneven + uneven.T)
+    values, vectors = eigenvalues(uneven + uneven.T)
     np.testing.assert_allclose(vectors @ vectors.T, np.eye(shape[1]), **near)
     np.testing.assert_allclose((vectors.T * values) @ vectors, uneven + uneven.T, **near)
+
+
+@pytest.mark.parametrize(
+    "matrix",
+    [
+        np.zeros((3, 3)),
+        np.array([[0.0, 1.0], [1.0, 0.0]]),
+        np.ones((40, 40)),
+        np.kron(np.eye(9), [[2.0, -1.0], [-1.0, 2.0]]),
+        np.diag([1.0] * 8, 4) + np.diag([1.0] * 8, -4),
+        np.outer(10.0 ** np.arange(0, -12, -1), 10.0 ** np.arange(0, -12, -1)) + np.eye(12),
+        np.arange(64.0).reshape(8, 8) + np.arange(64.0).reshape(8, 8).T,
+    ],
+    ids=["zero", "no diagonal", "rank 1", "equal", "split", "graded", "rank 2"],
+)
+@pytest.mark.parametrize("scale", [1.0, 1e-200, 1e200])
+def test_eigenvectors_of_any_symmetric_matrix_are_orthogonal(matrix, scale):
+    values, vectors = eigenvalues(matrix * scale)
+    n, near = len(matrix), 1e-14 * max(1.0, np.abs(matrix).sum(axis=0).max())
+    np.testing.assert_allclose(vectors @ vectors.T, np.eye(n), rtol=0, atol=1e-14)
+    back = (vectors.T * (values / scale)) @ vectors
+    np.testing.assert_allclose(back, matrix, rtol=0, atol=near)
+
+
+def test_eigenvalues_of_what_is_not_a_number_end():
+    assert np.isnan(eigenvalues(np.full((5, 5), np.nan))[0]).any()
 
 
 def test_a_matrix_that_is_not_positive_has_no_factor():

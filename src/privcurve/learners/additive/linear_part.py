@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from privcurve.coding import Floats, Ints
-from privcurve.kernels.arithmetic import eigenvalues, times, transposed_times
+from privcurve.kernels.arithmetic import times, transposed_times
+from privcurve.kernels.eigen import eigenvalues
 from privcurve.learners.additive import rule
 from privcurve.learners.additive.residuals import PLACE_BITS
 

@@ -10,8 +10,9 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from privcurve.coding import Floats, Records
-from privcurve.kernels.arithmetic import eigenvalues, times
 from privcurve.kernels.arithmetic import gram as weighted_gram
+from privcurve.kernels.arithmetic import times
+from privcurve.kernels.eigen import eigenvalues
 from privcurve.learners.linear.joint import (
     SLOPES,
     JointClassifier,
