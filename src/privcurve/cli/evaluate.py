@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from privcurve.cli import telling
 from privcurve.cli.errors import DONE, CommandError, UsageError
-from privcurve.numerals import amount
+from privcurve.numerals import amount, count
 
 if TYPE_CHECKING:
     from privcurve.releases.evaluation import Row
@@ -49,7 +49,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     option("--by", metavar="COLUMN", help="the column of groups (default: all records alone)")
     option(
         "--least",
-        type=int,
+        type=count,
         default=LEAST,
         metavar="N",
         help=f"measure no group of fewer records (default: {LEAST})",

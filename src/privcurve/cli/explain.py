@@ -7,6 +7,7 @@ from pathlib import Path
 
 from privcurve.cli import telling
 from privcurve.cli.errors import DONE, CommandError, UsageError
+from privcurve.numerals import count
 
 HELP = "say what a model makes of each column, by its model.json alone"
 EXAMPLES = """\
@@ -28,7 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     option("model", type=Path, help="a model.json, written by privcurve release or privcurve.save")
     option(
         "--columns",
-        type=int,
+        type=count,
         default=COLUMNS,
         metavar="N",
         help=f"how many columns, the most important first (default: {COLUMNS})",
