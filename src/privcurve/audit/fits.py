@@ -22,6 +22,7 @@ def fits(
 ) -> Iterator[Any]:
     """Train n times with one stream: yield the models of `fit_many`, bit for bit.
 
+    Records are open, and no statement says that they were sealed.
     Parameters and records are checked once and not n times, which on tiny data is most of
     the time of a fit. What draws the noise and uses it is the learner's own code.
     """
