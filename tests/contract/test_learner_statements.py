@@ -19,6 +19,11 @@ COVERED = {"privgam": {NOT_FLOATS}, "tuned": {NOT_SELECTION}}
 NUMBER = 20
 
 
+class NeverBegun:
+    def __init__(self, *args, **options):
+        raise AssertionError("a secret stream has begun a generator of NumPy's")
+
+
 @offered
 @pytest.mark.parametrize("epsilon", [0.05, 1.0, 3.0])
 def test_statement_adds_up_to_epsilon(name, calibration, epsilon):
@@ -58,8 +63,9 @@ def test_a_secret_stream_begins_no_other_generator(name, monkeypatch):
     # a library might draw. Not every fit comes to that: records that are drawn may have one label.
     allowed = {*begun} - {NUMBER}
     begun.clear()
-    monkeypatch.setattr(np.random, "MT19937", None)
-    monkeypatch.setattr(np.random, "PCG64", None)
+    # Types still, as draws ask of which kind a stream is; but none can be begun.
+    monkeypatch.setattr(np.random, "MT19937", NeverBegun)
+    monkeypatch.setattr(np.random, "PCG64", NeverBegun)
     first = learner.fit_many(X, y, [{}], [seeds.stream(bytes(32))])[0]
     for model in (first, learner.fit(X, y)):
         assert OF_CHACHA in model.privacy_.exclusions
@@ -69,7 +75,7 @@ def test_a_secret_stream_begins_no_other_generator(name, monkeypatch):
 
 
 def test_half_spaces_of_a_secret_seed_are_outputs_of_chacha20():
-    """A released BRC model shows the stream that begins it: of PCG64 its seed can be computed."""
+    """A released BRC model shows a stream of coins: of PCG64 its seed can be computed."""
     X, y, n_bins = problem(100)
     secret, digest = seeds.SecretSeed(bytes(range(32)), Path("a.seed")), "ab" * 32
     shown = []
@@ -78,7 +84,9 @@ def test_half_spaces_of_a_secret_seed_are_outputs_of_chacha20():
         begun = [seeds.generator(secret, digest) if start is None else seeds.stream(start)]
         model = make("brc", n_bins=n_bins).fit_many(X, y, [{}], begun)[0]
         shown.append({number for vote in model.votes_ for number in vote.coefficients})
-    drawn = seeds.generator(secret, digest).uniform(-1, 1, 10 * len(n_bins))
+    # Coins have a stream of their own, whose key is the first that the stream of noise gives.
+    key = seeds.generator(secret, digest).bytes(32)
+    drawn = seeds.stream(key).uniform(-1, 1, 10 * len(n_bins))
     assert shown[1] == set(drawn.tolist())
     assert not shown[0] & shown[1]
 
