@@ -23,7 +23,7 @@ class Boxes(Sweep):
         if name not in ("levels", "scale", "compare", "note")
     }
 
-    def _draw_boxes(
+    def _draw_all(
         self, parts: list[tuple[pd.DataFrame, Axes]], label: str, options: Mapping[str, Any]
     ) -> tuple[Figure, pd.DataFrame]:
         ((frame, axes),) = parts
