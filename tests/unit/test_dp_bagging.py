@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
 
-from privcurve.coding import one_hot
+from privcurve.coding import Records, one_hot
 from privcurve.kernels.dp_bagging import add_votes
 from privcurve.learners.dp_bagging import DPBaggingClassifier
 
@@ -83,8 +83,8 @@ def test_few_records_make_few_teachers():
     X, y, n_bins = problem(35)
     model = DPBaggingClassifier(n_bins=n_bins, n_teachers=300, n_partitions=1).fit(X, y)
     pool = problem(50, seed=1)[0]
-    signs = y.astype(np.int8)
-    margins = model._margins(X, signs, np.arange(35), pool, np.random.default_rng(0))
+    records = Records(X, y.astype(np.int8), np.ones(35, dtype=np.int64), n_bins)
+    margins = model._margins(records, pool, np.random.default_rng(0).permutation)
     assert np.abs(margins).max() <= 3
 
 
@@ -92,9 +92,9 @@ def test_the_student_sees_no_record(monkeypatch):
     queries = []
     train = DPBaggingClassifier._regress
 
-    def watched(self, pool, answers):
+    def watched(self, pool, answers, counts):
         queries.append(pool.copy())
-        return train(self, pool, answers)
+        return train(self, pool, answers, counts)
 
     monkeypatch.setattr(DPBaggingClassifier, "_regress", watched)
     for seed in (0, 1):
