@@ -3,8 +3,10 @@ import pytest
 from sklearn.datasets import load_breast_cancer
 
 from privcurve.coding import equal_width
-from privcurve.learners import LazyBBClassifier, OneRuleClassifier, one_rule
+from privcurve.learners import LazyBBClassifier, OneRuleClassifier
 from privcurve.learners.one_rule import VoteModel
+from privcurve.privacy.sealed import SealedError
+from privcurve.privacy.sensitivity import lazybb as sensitivity
 
 N_BINS = [10] * 30
 RNG = np.random.default_rng
@@ -118,9 +120,16 @@ def test_published_keeps_the_rule_of_the_thesis_for_ties(data):
 
 def test_too_heavy_a_record_is_an_error(data, monkeypatch):
     X, y = data
-    monkeypatch.setattr(one_rule, "boost", lambda *_: (np.zeros(39, dtype=np.int64), 1.01))
-    with pytest.raises(ArithmeticError, match="internal error in LazyBBClassifier"):
+    with pytest.raises(ArithmeticError, match=r"internal error in it: a record had 1\.01 times"):
+        sensitivity.check_largest_weight(1.01, "it")
+    # No weight is light enough.
+    monkeypatch.setattr(sensitivity, "DENSITY_TOLERANCE", -1.0)
+    with pytest.raises(ArithmeticError, match="internal error in boost: a record had"):
+        LazyBBClassifier(n_bins=N_BINS, epsilon=np.inf).fit(X, y)
+    # A private fit does not tell the weight, which is of its records.
+    with pytest.raises(SealedError, match="boost ends with ArithmeticError") as refused:
         LazyBBClassifier(n_bins=N_BINS).fit(X, y)
+    assert "a record had" not in str(refused.value)
 
 
 def test_column_of_one_code_is_a_constant():
