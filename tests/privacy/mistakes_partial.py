@@ -154,8 +154,9 @@ def noise_for_one_cell_of_two(own, m):
     return float(m)
 
 
-@mistake(noisy_bayes, "_choose", CHARGE, ONE_COLUMN)
+@mistake(noisy_bayes, "_choose", SEALED, ONE_COLUMN)
 def columns_by_exact_scores(own, tables, m, curator):
+    """To sort scores is to look at them."""
     return sorted(tables, key=lambda j: -noisy_bayes.column_score(tables[j]))[:m]
 
 
