@@ -57,13 +57,18 @@ def recipe(
     certified: Settings = ({},),
     published: Settings = ({},),
     *,
+    with_delta: Settings | None = None,
     n_trainings: int = 300,
     epsilon: float = 1.0,
     answers: bool = True,
     canary: bool = True,
 ) -> Iterator[Claim]:
-    """Audit any learner, with each calibration and kind of δ that its entry offers."""
+    """Audit any learner, with each calibration and kind of δ that its entry offers.
+
+    `with_delta`: the settings that use δ; None: all certified ones.
+    """
     offered = entry(learner)
+    with_delta = certified if with_delta is None else with_delta
     for calibration, settings in ((CERTIFIED, certified), (PUBLISHED, published)):
         if calibration not in offered.calibrations:
             continue
@@ -71,7 +76,7 @@ def recipe(
             if answers:
                 yield worst(learner, calibration, setting, epsilon=epsilon)
             yield sampled(learner, calibration, setting, n_trainings, epsilon=epsilon)
-    for setting in certified if offered.approximate else ():
+    for setting in with_delta if offered.approximate else ():
         # With δ nothing but real fits shows anything.
         yield sampled(learner, CERTIFIED, setting, 3 * n_trainings, delta=DELTA)
     if canary:
