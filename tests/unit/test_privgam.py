@@ -396,6 +396,10 @@ def test_a_method_of_other_numbers_of_classes_is_refused():
         learner(method="stumps", classes=(0, 1, 2)).fit(X, np.arange(50) % 3)
     with pytest.raises(ValueError, match="'once' is for more than two classes, and there are 2"):
         learner(method="once").fit(X, y)
+    # Where it is taken, the rule has no say.
+    for method, taken in (("rule", "cyclic"), ("once", "once")):
+        model = learner(method=method, classes=(0, 1, 2), epsilon=99.0, delta=1e-5)
+        assert model.fit(X, np.arange(50) % 3).method_ == taken
 
 
 TABLES = {
