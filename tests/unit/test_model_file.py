@@ -66,6 +66,18 @@ def load(tmp_path, content, seal=True):
     return models.load(path)
 
 
+def test_settings_are_kept_but_for_those_that_an_earlier_version_alone_had(tmp_path):
+    path = tmp_path / "model.json"
+    models.save(path, fitted(PrivGAMClassifier, method="cyclic", delta=1e-6), DOMAIN)
+    content = json.loads(path.read_text())
+    assert load(tmp_path, content)._estimator.method == "cyclic"
+    content["parameters"] |= {"method": "greedy", "bins": "rule"}
+    with pytest.raises(models.ModelError, match="'bins'"):
+        load(tmp_path, content)
+    content["made_with"]["learner"] = 6
+    assert load(tmp_path, content)._estimator.method == "rule"
+
+
 def test_what_is_said_of_a_model_is_kept(tmp_path):
     model, path = fitted(PrivGAMClassifier, epsilon=99.0, delta=1e-6), tmp_path / "deep/model.json"
     about = {"name": "patients", "n": 3, "columns": ["age"]}

@@ -310,8 +310,8 @@ class CodedClassifier(Explained, merging.MergingClassifier, ClassifierMixin, Bas
         return names
 
     @staticmethod
-    def _of_today(parameters: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Return the parameters of a model in a file, which an earlier version may have made."""
+    def _of_today(parameters: Mapping[str, Any], version: int) -> Mapping[str, Any]:
+        """Return the parameters of a model in a file that this version of the learner made."""
         return parameters
 
     @staticmethod

@@ -186,7 +186,8 @@ def _restored(content: Mapping[str, Any]) -> Model:
     if any(fields[key] != content[key] for key in ("epsilon", "delta", "calibration")):
         raise ValueError("its statement is not about its epsilon, delta and calibration")
     parameters = {key: _number(value) for key, value in content["parameters"].items()}
-    estimator = _estimator(name, parameters, content["classes"], domain, content["model"])
+    today = estimator_class(name)._of_today(parameters, content["made_with"]["learner"])
+    estimator = _estimator(name, today, content["classes"], domain, content["model"])
     estimator._fitted_statement, estimator._labels_from_rows = statement, False
     return Model(
         learner=name,
@@ -209,7 +210,6 @@ def _estimator(
 ) -> CodedClassifier:
     """Make a learner as it was when it was fitted."""
     kind = estimator_class(name)
-    parameters = kind._of_today(parameters)
     declared = set(kind().get_params(deep=False)) - set(NOT_WRITTEN)
     for key in parameters.keys() - declared:
         raise ValueError(f"{name} has no parameter {key!r}{nearest(key, declared)}")

@@ -224,7 +224,9 @@ class PrivGAMClassifier(ChanceClassifier, PrivateClassifier):
         return ordered
 
     @staticmethod
-    def _of_today(parameters: Mapping[str, Any]) -> Mapping[str, Any]:
+    def _of_today(parameters: Mapping[str, Any], version: int) -> Mapping[str, Any]:
+        if version > 6:
+            return parameters
         # Up to version 6 there were other bins, and rounds at δ = 0 that a linear part might have.
         by_rule = dict.fromkeys(("method", "linear", "pairs"), rule.RULE)
         return {key: own for key, own in {**parameters, **by_rule}.items() if key != "bins"}
