@@ -62,7 +62,7 @@ def draw(frame: pd.DataFrame, x: str, y: str, label: str) -> Figure:
             panel.set_title(title)
             panel.set_xlabel(label)
             panel.set_ylabel("")
-        for panel in panels[:: style.PANELS_PER_ROW]:
+        for panel in panels[:: style.panel_columns(len(panels))]:
             panel.set_ylabel(y.replace("_", " ").capitalize())
         if len(lines) > 1:
             handles = [style.key_patch(line, facecolor=looks[line][0]) for line in lines]
