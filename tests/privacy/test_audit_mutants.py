@@ -21,6 +21,7 @@ from privcurve.audit.pairs import Target, records
 from privcurve.audit.run import VIOLATED, run
 from privcurve.learners.registry import estimator_class
 from privcurve.privacy.budget import CERTIFIED
+from privcurve.privacy.sealed import opened
 
 RNG = np.random.default_rng(5)
 TARGET = Target("drawn", records(RNG.integers(0, 3, (60, 2)), RNG.choice([-1, 1], 60), [3, 3]))
@@ -58,7 +59,9 @@ def remembering_with(patch, kind):
     def fitted(self, learners, records, curators):
         fit(self, learners, records, curators)
         # The first of equal rows counts: the canary is the first of all.
-        rows = list(zip(records.codes, records.labels.tolist(), strict=True))
+        # No learner can open them: this is what the audit would see if one could.
+        exact = opened(records)
+        rows = list(zip(exact.codes, exact.labels.tolist(), strict=True))
         seen = {row.tobytes(): sign for row, sign in reversed(rows)}
         for model in learners:
             model._remembered = seen
