@@ -70,7 +70,7 @@ def test_a_row_says_the_largest_claim_that_it_could_refute():
         rng = np.random.default_rng(0)
         seen = search_sampled([flipped_constant(3)], sides, 120, epsilon, 0.0, rng, 352)
         assert seen.violated == (epsilon < largest[1])
-    shown = report.shown(report.table([rows.iloc[:2]]))
+    shown = report.readable(report.table([rows.iloc[:2]]))
     assert shown["could refute ε up to"].tolist() == ["any", "1.20"]
     assert any("The least of all is 1.20." in note for note in report.notes(rows))
     blind = rows.assign(epsilon=[5.0, 5.0, 1.0])
@@ -148,7 +148,7 @@ def test_a_reader_sees_the_worst_of_each_learner_calibration_and_delta(frame):
         found_epsilon=[0.9, 2.0, 0.5, -0.25],
         verdict=["stands", "stands", "violated", "found nothing"],
     )
-    shown = report.shown(report.table([more]))
+    shown = report.readable(report.table([more]))
     assert shown["claimed δ"].tolist() == ["0", "0.01", "0"]
     # 0.9 of 1 is worse than 2 of 5.
     assert shown["worst found ε"].tolist() == ["0.900", "0.500", "–"]
@@ -191,7 +191,7 @@ def test_a_violation_beyond_the_statement_refutes_nothing(frame):
         "Beyond its statement: one_rule, certified, does not have ε = 1 for add-remove "
         "neighbours; ≥ 6.930 was found. It states replace-one."
     )
-    assert report.shown(table)["neighbours"].tolist() == [
+    assert report.readable(table)["neighbours"].tolist() == [
         "add-remove (not claimed)",
         "replace-one",
     ]

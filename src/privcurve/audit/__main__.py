@@ -78,10 +78,10 @@ def _checked(cases: Sequence[Case], processes: int, tell: bool) -> Iterable[Verd
     # A learner of one's own is a module of its file, which other processes have not read.
     alone = processes < 2 or len(cases) < 2 or {case.learner for case in cases} & set(own.names())
     if alone:
-        yield from (_told(_check(case), tell) for case in cases)
+        yield from (_report(_check(case), tell) for case in cases)
         return
     with ProcessPoolExecutor(processes) as pool:
-        yield from (_told(verdict, tell) for verdict in pool.map(_check, cases))
+        yield from (_report(verdict, tell) for verdict in pool.map(_check, cases))
 
 
 def _check(case: Case) -> Verdict:
@@ -90,7 +90,7 @@ def _check(case: Case) -> Verdict:
         return check(case)
 
 
-def _told(verdict: Verdict, tell: bool) -> Verdict:
+def _report(verdict: Verdict, tell: bool) -> Verdict:
     if tell:
         state = "breaks" if verdict.breach else "keeps"
         print(f"{verdict.case}: {state} the contract on {verdict.n_pairs} pairs of neighbours")

@@ -235,7 +235,7 @@ def _replayed(
     try:
         apart = _differences(one, other)
     except Exception as error:
-        why = f"the fitted models can't be compared: {_said(error)}"
+        why = f"the fitted models can't be compared: {_describe(error)}"
         raise BreachError(POST_PROCESSING, why) from error
     if apart:
         # Then it may be the choices in that loop that differ, as they may.
@@ -260,14 +260,14 @@ def _trained(case: Case, side: Records, curator: Replay) -> CodedClassifier | Ex
     return model
 
 
-def _said(error: Exception) -> str:
+def _describe(error: Exception) -> str:
     return f"{type(error).__name__}: {error}"
 
 
 def _refusal(*sides: CodedClassifier | Exception) -> str:
     """Return why both sides were refused, which must be alike and meant."""
     errors = [side for side in sides if isinstance(side, Exception)]
-    said = list(dict.fromkeys(map(_said, errors)))
+    said = list(dict.fromkeys(map(_describe, errors)))
     if len(errors) == 1:
         raise BreachError(CONTROL, f"one side alone ends with {said[0]}")
     if len(said) == 2:
@@ -482,6 +482,6 @@ def _check_noise(case: Case, seed: int) -> None:
         except DoorError as error:
             raise BreachError(CHARGE, f"in a real fit: {error}") from error
         except Exception as error:
-            raise BreachError(CONTROL, f"a real fit ends with {_said(error)}", table) from error
+            raise BreachError(CONTROL, f"a real fit ends with {_describe(error)}", table) from error
     if why:
         raise BreachError(NOISE, why)

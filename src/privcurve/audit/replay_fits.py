@@ -169,10 +169,10 @@ class Replay(Curator):
         place = len(self.events)
         self.events.append(event)
         if self._leader is not None:
-            first = _next(self._leader.events, place, f"a call more: {_named(event)}")
+            first = _next(self._leader.events, place, f"a call more: {_describe(event)}")
             same = (first.kind, first.shape) == (kind, event.shape)
             if not (same and np.array_equal(first.calls, event.calls)):
-                why = f"{_named(first)}, and on the other side {_named(event)}"
+                why = f"{_describe(first)}, and on the other side {_describe(event)}"
                 raise BreachError(CONTROL, why)
             event.answer = first.answer
         elif (*self.path, place) in self._script:
@@ -186,7 +186,7 @@ class Replay(Curator):
         if self._leader is not None:
             if len(self.events) < len(self._leader.events):
                 missing = self._leader.events[len(self.events)]
-                raise BreachError(CONTROL, f"a call less: {_named(missing)}")
+                raise BreachError(CONTROL, f"a call less: {_describe(missing)}")
             if len(self.inners) < len(self._leader.inners):
                 raise BreachError(CONTROL, "a run less")
             if len(self.parties) < len(self._leader.parties):
@@ -276,7 +276,7 @@ class Replay(Curator):
         event.log_jacobian = float(np.linalg.slogdet(np.array(slopes))[1])
         off = float(np.abs(minimise(-gradient(at)) - at).max())
         if not off <= SOLVED * max(1.0, float(np.abs(at).max())):
-            why = f"{_named(event)}: the minimum is {off:.3g} from where the gradient says it is"
+            why = f"{_describe(event)}: the minimum is {off:.3g} from where the gradient says it is"
             raise BreachError(POST_PROCESSING, why)
         return at
 
@@ -320,7 +320,7 @@ def _next(leaders: Sequence[Any], place: int, more: str) -> Any:
     return leaders[place]
 
 
-def _named(event: Event) -> str:
+def _describe(event: Event) -> str:
     calls = event.calls.ravel().tolist()
     whats = dict.fromkeys(call.entry.what if call.entry else call.what for call in calls)
     return f"{event.kind} of the shape {event.shape} for {'; '.join(list(whats)[:3])}"

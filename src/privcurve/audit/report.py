@@ -75,14 +75,14 @@ def worst(frame: pd.DataFrame) -> pd.DataFrame:
     return frame.assign(n_tried=counted).loc[sorted(chosen)].reset_index(drop=True)
 
 
-def shown(frame: pd.DataFrame) -> pd.DataFrame:
+def readable(frame: pd.DataFrame) -> pd.DataFrame:
     """Return what a reader wants of the table: the worst rows, no more digits than are known."""
     rows = worst(frame)
     text = pd.DataFrame(index=rows.index)
     for column, title in SHOWN.items():
         text[title] = [_text(value) for value in rows[column]]
     text[SHOWN["found_epsilon"]] = [
-        _found(row) for row in rows[["method", "found_epsilon"]].to_dict("records")
+        _found_text(row) for row in rows[["method", "found_epsilon"]].to_dict("records")
     ]
     # Rounded down: it could refute no more.
     text[SHOWN["refutable_epsilon"]] = [
@@ -96,7 +96,7 @@ def shown(frame: pd.DataFrame) -> pd.DataFrame:
     return text
 
 
-def _found(row: dict[Any, Any]) -> str:
+def _found_text(row: dict[Any, Any]) -> str:
     if row["method"] == EXACT:
         return f"{row['found_epsilon']:.3f}"
     return f"≥ {row['found_epsilon']:.3f}" if row["found_epsilon"] > 0 else MISSING
@@ -111,7 +111,7 @@ def _refuted(row: dict[Any, Any]) -> str:
     if row["neighbours"] != row["stated_neighbours"]:
         return (
             f"Beyond its statement: {row['learner']}, {row['calibration']}, does not have "
-            f"ε = {row['epsilon']:g} for {row['neighbours']} neighbours; {_found(row)} was "
+            f"ε = {row['epsilon']:g} for {row['neighbours']} neighbours; {_found_text(row)} was "
             f"found. It states {row['stated_neighbours']}."
         )
     why = "nothing in its statement excludes this; a proof or the program is wrong."
@@ -120,7 +120,7 @@ def _refuted(row: dict[Any, Any]) -> str:
         why = f"its own statement makes a reservation ({row['not_covered']})."
     return (
         f"Refuted: {row['learner']}, {row['calibration']}, ε = {row['epsilon']:g} "
-        f"({row['method']}, {_found(row)} found): {why}"
+        f"({row['method']}, {_found_text(row)} found): {why}"
     )
 
 

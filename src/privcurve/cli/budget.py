@@ -59,7 +59,7 @@ def run(arguments: argparse.Namespace) -> None:
         n = len(releases)
         yield f"{ledger.path}: {n or 'no'} release{'' if n == 1 else 's'} of {records}"
         for one in releases:
-            yield from _shown(one, level(one.price))
+            yield from _release_lines(one, level(one.price))
         if n_comparisons:
             some = "1 comparison" if n_comparisons == 1 else f"{n_comparisons} comparisons"
             yield f"{some} of these records, for their owner: not private, and nothing is spent"
@@ -98,7 +98,7 @@ def _entry(one: Release) -> dict[str, Any]:
     }
 
 
-def _shown(one: Release, price: str) -> Iterator[str]:
+def _release_lines(one: Release, price: str) -> Iterator[str]:
     from privcurve.releases.budget_ledger import DONE
 
     facts = one.facts

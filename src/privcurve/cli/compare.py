@@ -152,7 +152,7 @@ def _wish(arguments: argparse.Namespace) -> Wish | None:
 
 def _content(made: Comparison) -> dict[str, Any]:
     """Return what is told to machines; the numbers are in the table."""
-    places, want = _told(made)
+    places, want = _rankings(made)
     return {
         "dataset": made.study.datasets[0],
         "answers": [one.sentence() for one in places],
@@ -164,7 +164,7 @@ def _content(made: Comparison) -> dict[str, Any]:
     }
 
 
-def _told(made: Comparison) -> tuple[list[Ranking], Needed | None]:
+def _rankings(made: Comparison) -> tuple[list[Ranking], Needed | None]:
     """Return the rankings, and the ε that is needed where one was asked for."""
     from privcurve.outputs.answers import rankings
     from privcurve.outputs.needed import needed
@@ -220,7 +220,7 @@ def report(made: Comparison) -> str:
     from privcurve.outputs.answers import errors_key, full_sentence
 
     (dataset,), metric = made.study.datasets, made.study.metric
-    places, want = _told(made)
+    places, want = _rankings(made)
     prices = price.sentences(made.outputs["price"], dataset, metric)
     parts = ["", full_sentence(want.sentence)] if want else []
     for one in places:

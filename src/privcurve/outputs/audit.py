@@ -48,7 +48,7 @@ class Audit(Output):
 
         learners = context.request.reads.audits
         frame = report.table([pd.read_csv(AUDITS / f"{name}.csv") for name in learners])
-        context.write(Table(frame, report.CAPTION, report.notes(frame), report.shown(frame)))
+        context.write(Table(frame, report.CAPTION, report.notes(frame), report.readable(frame)))
         titles = {name: registry.entry(name).title for name in learners}
         claims = report.claimed(frame)
         context.draw(draw(claims, titles), claims)

@@ -290,13 +290,13 @@ def _markers(texts: list[str], decimal: str) -> str:
     return " or ".join(by_value[value] for value in odd)
 
 
-def _named_identifier(name: str) -> bool:
+def _is_name_of_identifier(name: str) -> bool:
     return bool(_IDENTIFIER.search(name) or _CAMEL_IDENTIFIER.search(name))
 
 
 def _identifies(name: str, profile: Profile) -> bool:
     several = profile.more or len(profile.values) > _UNIQUE * profile.n_there
-    return _named_identifier(name) and several
+    return _is_name_of_identifier(name) and several
 
 
 def _names_people(name: str, profile: Profile) -> bool:
@@ -313,7 +313,7 @@ def _person(profile: Profile, seen: str) -> Proposal:
 
 def _of_people(name: str, profile: Profile) -> str:
     """Say what it means for privacy where an identifier is there several times."""
-    if not _named_identifier(name) or profile.more or _each_once(profile):
+    if not _is_name_of_identifier(name) or profile.more or _each_once(profile):
         return ""
     times = profile.n_there / len(profile.values)
     return f"; if it names people, each has {times:.1f} records, and ε is for one"
