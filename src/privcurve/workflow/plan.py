@@ -171,10 +171,6 @@ class Plan:
         """Return the public description of a dataset."""
         return about(dataset)
 
-    def description_digest(self, dataset: str) -> str:
-        """Return a digest of what the public description of a dataset means."""
-        return self.describe(dataset).digest
-
     def local_files(self, dataset: str) -> list[str]:
         """Return the user's own files of a dataset: what is fetched has a checksum instead.
 
