@@ -3,8 +3,8 @@ import numpy as np
 import pytest
 from sklearn.tree import DecisionTreeRegressor
 
-from privcurve.kernels.dpboost import NO_SPLIT, grow_tree
-from privcurve.kernels.trees.form import Ranges
+from privcurve.kernels.dpboost import grow_tree
+from privcurve.kernels.trees.form import NO_QUESTION, Ranges
 from privcurve.learners.boosting.dpboost import DPBoostClassifier
 from privcurve.privacy.calibration.dpboost import chunk_ends
 
@@ -38,7 +38,7 @@ def test_tree_is_that_of_plain_python(thresholds, seed):
     if thresholds:
         starts = np.concatenate([[0], np.cumsum(n_bins)])
         assert [None if s is None else starts[s[0]] + s[1] for s in expected] == [
-            None if s == NO_SPLIT else s for s in splits.tolist()
+            None if s == NO_QUESTION else s for s in splits.tolist()
         ]
     # "Is it a?" and "is it b?" tie where a and b are all that is left: the sides swap.
     assert sorted(zip(totals, sums, strict=True)) == [
@@ -49,7 +49,7 @@ def test_tree_is_that_of_plain_python(thresholds, seed):
 def test_questions_run_out():
     X = np.array([[0], [1], [1]], dtype=np.uint8)
     splits, _, totals = grown(X, np.array([1.0, -1.0, 0.5]), [2], 3, True)
-    assert splits.tolist() == [0] + [NO_SPLIT] * 6
+    assert splits.tolist() == [0] + [NO_QUESTION] * 6
     # A node without a question sends all to its first child.
     assert totals.tolist() == [1, 0, 0, 0, 2, 0, 0, 0]
 

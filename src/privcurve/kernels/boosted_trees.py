@@ -1,7 +1,6 @@
 """Trees of weighted records, node by node: chosen by the Mα-loss, or drawn without the data.
 
-Nodes and candidates are numbered as in :mod:`privcurve.kernels.dpboost`; every question is "is
-the code of a column at most b?".
+Nodes and questions are numbered as in :mod:`privcurve.kernels.trees.levels`; all are thresholds.
 """
 
 from __future__ import annotations
@@ -14,9 +13,9 @@ from numpy.typing import NDArray
 
 from privcurve.coding import Bools, Floats, Ints
 from privcurve.kernels.arithmetic import exp
-from privcurve.kernels.dpboost import NO_SPLIT, column_of, divide
 from privcurve.kernels.m_alpha import bayes_weight
-from privcurve.kernels.trees.form import count_rows
+from privcurve.kernels.trees.form import NO_QUESTION, count_rows
+from privcurve.kernels.trees.levels import column_of, divide, open_questions, pick_best
 
 # How a question is chosen: the best; the largest score/scale + noise; or by the exponential
 # mechanism, drawn in here.
@@ -29,22 +28,6 @@ MOST_REJECTED = 1.0
 
 
 @njit(cache=True, nogil=True)
-def questions(possible: Bools, bin_starts: Ints) -> Ints:
-    """Return the candidates that tell two possible codes of their column apart."""
-    candidates = np.empty(len(possible), np.int64)
-    n = 0
-    for j in range(len(bin_starts) - 1):
-        last = -1
-        for b in range(bin_starts[j], bin_starts[j + 1]):
-            if possible[b]:
-                if last >= 0:
-                    candidates[n] = last
-                    n += 1
-                last = b
-    return candidates[:n]
-
-
-@njit(cache=True, nogil=True)
 def draw_tree(bin_starts: Ints, restrict: bool, rng: np.random.Generator, splits: Ints) -> None:
     """Draw the question of every node uniformly, whatever the records are.
 
@@ -52,11 +35,12 @@ def draw_tree(bin_starts: Ints, restrict: bool, rng: np.random.Generator, splits
     """
     n_inner = len(splits)
     possible = np.ones((2 * n_inner + 1, bin_starts[-1]), np.bool_)
-    candidates = questions(possible[0], bin_starts)
+    candidates = open_questions(possible[0], bin_starts, True)
     for node in range(n_inner):
         if restrict:
-            candidates = questions(possible[node], bin_starts)
-        splits[node] = candidates[rng.integers(0, len(candidates))] if len(candidates) else NO_SPLIT
+            candidates = open_questions(possible[node], bin_starts, True)
+        n = len(candidates)
+        splits[node] = candidates[rng.integers(0, n)] if n else NO_QUESTION
         if restrict:
             divide(possible[node], bin_starts, True, splits[node], possible, 2 * node + 1)
 
@@ -79,7 +63,7 @@ class Weighted(NamedTuple):
 class Growth(NamedTuple):
     """A tree that is grown level by level."""
 
-    splits: Ints  # (2**depth - 1,): the candidate chosen at each inner node, or `NO_SPLIT`
+    splits: Ints  # (2**depth - 1,): the candidate chosen at each inner node, or `NO_QUESTION`
     order: Ints  # (n_rows,): rows in the order of the nodes of the level
     # (2**depth + 1,): the level's node i has the rows of `order` from starts[i] to starts[i + 1].
     starts: Ints
@@ -173,8 +157,7 @@ def grow_level(
         Of the noise of a choice where α = 0; for another α it is 1 + α · `slope` times that.
     slope : float
     noise : ndarray of shape (2**depth - 1, n_bins), or (1, 0)
-        With `NOISY`: Gumbel (the exponential mechanism) or exponential (permute-and-flip). Changed
-        in place: score/scale of each candidate that a node has is added.
+        With `NOISY`: see :func:`~privcurve.kernels.trees.levels.pick_best`. Changed in place.
     rng : numpy.random.Generator
         Used with `DRAWN`.
     """
@@ -182,7 +165,7 @@ def grow_level(
     bins, labels, weights, bin_starts = data
     width = bin_starts[-1]
     restrict = len(possible) > 1
-    candidates = questions(possible[0], bin_starts)
+    candidates = open_questions(possible[0], bin_starts, True)
     histogram = np.empty((2, width))
     scores = np.empty(width)
     n_nodes = 1 << level
@@ -197,14 +180,14 @@ def grow_level(
         low, high = starts[place], starts[place + 1]
         rows = order[low:high]
         if restrict:
-            candidates = questions(possible[node], bin_starts)
+            candidates = open_questions(possible[node], bin_starts, True)
         here = alpha
         if by_error and root_error > 0:
             here *= error / root_error
         scale_here = scale * (1.0 + here * slope)
         of_node = sums[node]
         if len(candidates) == 0 or (chooses == BEST and min(of_node[0], of_node[1]) <= 0.0):
-            split = NO_SPLIT
+            split = NO_QUESTION
         elif (
             chooses == DRAWN
             and bayes_weight(of_node[1], of_node[0], here) / scale_here <= MOST_REJECTED
@@ -216,18 +199,15 @@ def grow_level(
             if chooses == DRAWN:
                 split = _draw_among(scores, candidates, scale_here, rng)
             else:
-                if chooses == NOISY:
-                    for b in candidates:
-                        noise[node, b] += scores[b] / scale_here
-                        scores[b] = noise[node, b]
-                split = _best(scores, candidates)
+                of_question = noise[node if chooses == NOISY else 0]
+                split = pick_best(scores, candidates, scale_here, of_question)
         splits[node] = split
         if restrict:
             divide(possible[node], bin_starts, True, split, possible, 2 * node + 1)
         left = 2 * node + 1
         # Without a question every row answers yes.
-        j = 0 if split == NO_SPLIT else column_of(bin_starts, split)
-        threshold = width if split == NO_SPLIT else split
+        j = 0 if split == NO_QUESTION else column_of(bin_starts, split)
+        threshold = width if split == NO_QUESTION else split
         first, last = low, high - 1
         for i in range(low, high):
             row = order[i]
@@ -270,15 +250,6 @@ def both_sides(
     return bayes_weight(positive, negative, alpha) + bayes_weight(
         all_positive - positive, all_negative - negative, alpha
     )
-
-
-@njit(cache=True, nogil=True)
-def _best(values: Floats, candidates: Ints) -> int:
-    best, best_value = NO_SPLIT, -np.inf
-    for b in candidates:
-        if values[b] > best_value:
-            best, best_value = b, values[b]
-    return best
 
 
 @njit(cache=True, nogil=True)

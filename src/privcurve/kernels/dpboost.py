@@ -1,11 +1,6 @@
 """Trees of a fixed depth for gradient boosting with square loss, over coded columns.
 
-A tree is a complete binary tree. Inner node i has the children 2i + 1 and 2i + 2; at
-each the question is "is the bin in its column at most b?" (``thresholds``) or "is it b?".
-Yes goes to the first child. A candidate has the number of its bin.
-
-Which candidates a node has follows from the questions above it alone: those that tell
-apart two codes that can still occur there. Nothing depends on which codes do occur.
+Nodes and questions are numbered as in :mod:`privcurve.kernels.trees.levels`.
 """
 
 from __future__ import annotations
@@ -16,11 +11,9 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from privcurve.coding import Bools, Floats, Ints
+from privcurve.coding import Floats, Ints
 from privcurve.kernels.trees.form import NO_QUESTION, Ranges, count_rows
-
-# Stands for the question of a node that has no candidate; every row answers yes.
-NO_SPLIT = NO_QUESTION
+from privcurve.kernels.trees.levels import column_of, divide, open_questions, pick_best
 
 
 @njit(cache=True, nogil=True)
@@ -47,16 +40,15 @@ def grow_tree(
     bin_starts : ndarray of shape (n_columns + 1,)
     depth : int
     thresholds : bool
-        Which questions are asked; see the module.
+        Which questions are asked.
     regularisation : float
         λ, at least 0.
     scale : float
         Of the noise; 0: the best split, the first of equals.
     noise : ndarray of shape (2**depth - 1, n_bins), or (1, 0) without noise
-        Gumbel gives the exponential mechanism, standard exponential permute-and-flip. Changed in
-        place: gain/scale of each candidate that a node has is added.
+        See :func:`~privcurve.kernels.trees.levels.pick_best`. Changed in place.
     splits : ndarray of shape (2**depth - 1,)
-        Output: the candidate chosen at each inner node, or `NO_SPLIT`.
+        Output: the question of each inner node, or `NO_QUESTION`.
     questions : Ranges
         Output: the same questions as ranges.
 
@@ -70,6 +62,7 @@ def grow_tree(
     weighted = weights * gradients
     column, low, high = questions
     place = np.zeros(len(bins), np.int64)
+    gains = np.empty(width)
     # Codes that the questions above leave open, for each node of the level.
     possible = np.ones((1, width), np.bool_)
     for level in range(depth):
@@ -81,20 +74,13 @@ def grow_tree(
         children = np.empty((2 * n_nodes, width), np.bool_)
         for node in range(n_nodes):
             index = n_nodes - 1 + node
-            split = _choose(
-                sums[node],
-                totals[node],
-                possible[node],
-                bin_starts,
-                thresholds,
-                regularisation,
-                scale,
-                noise[index] if scale > 0 else noise[0],
-            )
+            _write_gains(sums[node], totals[node], bin_starts, thresholds, regularisation, gains)
+            candidates = open_questions(possible[node], bin_starts, thresholds)
+            split = pick_best(gains, candidates, scale, noise[index if scale > 0 else 0])
             splits[index] = split
             divide(possible[node], bin_starts, thresholds, split, children, 2 * node)
             column[index], low[index], high[index] = 0, 0, width
-            if split != NO_SPLIT:
+            if split != NO_QUESTION:
                 column[index] = column_of(bin_starts, split)
                 low[index], high[index] = 0 if thresholds else split, split
         possible = children
@@ -111,50 +97,29 @@ def grow_tree(
 
 
 @njit(cache=True, nogil=True)
-def _choose(
+def _write_gains(
     sums: Floats,
     totals: Floats,
-    possible: Bools,
     bin_starts: Ints,
     thresholds: bool,
     regularisation: float,
-    scale: float,
-    noise: Floats,
-) -> int:
-    best = NO_SPLIT
-    best_value = -np.inf
+    gains: Floats,
+) -> None:
     for j in range(len(bin_starts) - 1):
         first, last = bin_starts[j], bin_starts[j + 1]
-        n_possible = 0
         column_sum = 0.0
         column_total = 0.0
         for b in range(first, last):
-            n_possible += possible[b]
             column_sum += sums[b]
             column_total += totals[b]
         yes_sum = 0.0
         yes = 0.0
-        n_yes = 0
         for b in range(first, last):
-            if not possible[b]:
-                continue
-            if thresholds:
-                yes_sum += sums[b]
-                yes += totals[b]
-                n_yes += 1
-            else:
-                yes_sum, yes, n_yes = sums[b], totals[b], 1
-            if n_yes == n_possible:
-                continue
-            gain = part_gain(yes_sum, yes, regularisation) + part_gain(
+            yes_sum = yes_sum + sums[b] if thresholds else sums[b]
+            yes = yes + totals[b] if thresholds else totals[b]
+            gains[b] = part_gain(yes_sum, yes, regularisation) + part_gain(
                 column_sum - yes_sum, column_total - yes, regularisation
             )
-            if scale > 0:
-                noise[b] += gain / scale
-                gain = noise[b]
-            if gain > best_value:
-                best, best_value = b, gain
-    return best
 
 
 @njit(cache=True, nogil=True)
@@ -163,27 +128,3 @@ def part_gain(gradient_sum: float, total: float, regularisation: float) -> float
     if total <= 0:
         return 0.0
     return gradient_sum * gradient_sum / (total + regularisation)
-
-
-@njit(cache=True, nogil=True)
-def divide(
-    possible: Bools, bin_starts: Ints, thresholds: bool, split: int, children: Bools, where: int
-) -> None:
-    """Write which codes can still occur in the two children of a node."""
-    children[where] = possible
-    children[where + 1] = possible
-    if split == NO_SPLIT:
-        return
-    j = column_of(bin_starts, split)
-    for b in range(bin_starts[j], bin_starts[j + 1]):
-        yes = b <= split if thresholds else b == split
-        if yes:
-            children[where + 1, b] = False
-        else:
-            children[where, b] = False
-
-
-@njit(cache=True, nogil=True)
-def column_of(bin_starts: Ints, split: int) -> int:
-    """Return the column of a candidate."""
-    return int(np.searchsorted(bin_starts, split, side="right")) - 1

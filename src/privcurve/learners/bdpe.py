@@ -162,7 +162,7 @@ class BDPEClassifier(TreeSumClassifier, PrivateClassifier):
     Attributes
     ----------
     splits_ : ndarray of shape (n_trees, 2**depth - 1)
-        Questions, numbered as in :mod:`privcurve.kernels.dpboost`.
+        Questions, numbered as in :mod:`privcurve.kernels.trees.levels`.
     leaf_values_ : ndarray of shape (n_trees, 2**depth)
         h, the votes of the leaves.
     leverages_ : ndarray of shape (n_trees,)

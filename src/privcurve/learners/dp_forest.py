@@ -62,7 +62,7 @@ class DPForestClassifier(TreeSumClassifier, PrivateClassifier):
     Attributes
     ----------
     splits_ : ndarray of shape (n_trees, 2**depth - 1)
-        Questions, numbered as in :mod:`privcurve.kernels.dpboost`.
+        Questions, numbered as in :mod:`privcurve.kernels.trees.levels`.
     leaf_values_ : ndarray of shape (n_trees, 2**depth)
         Votes of the leaves.
     n_features_used_, n_records_

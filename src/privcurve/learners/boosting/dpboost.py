@@ -111,7 +111,7 @@ class DPBoostClassifier(TreeSumClassifier, PrivateClassifier):
     Attributes
     ----------
     splits_ : ndarray of shape (n_trees, 2**max_depth - 1)
-        Splits, numbered as in :mod:`privcurve.kernels.dpboost`.
+        Splits, numbered as in :mod:`privcurve.kernels.trees.levels`.
     leaf_values_ : ndarray of shape (n_trees, 2**max_depth)
         η times the released leaf values.
     n_features_used_, n_records_

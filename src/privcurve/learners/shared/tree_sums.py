@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from privcurve.coding import Codes, Floats, Ints, bin_starts
 from privcurve.kernels.boosted_trees import Weighted
-from privcurve.kernels.dpboost import NO_SPLIT
 from privcurve.kernels.trees.form import (
     EVERYBODY,
+    NO_QUESTION,
     Trees,
     add_trees,
     bin_codes,
@@ -53,7 +53,7 @@ def _starts(n_bins: bytes) -> Ints:
 class TreeSumClassifier(LinkedClassifier, StagedClassifier):
     """A learner of trees; a subclass fits `splits_` and `leaf_values_`.
 
-    Trees are complete: one row of `splits_` each, numbered as in :mod:`privcurve.kernels.dpboost`.
+    Trees are complete, a row of `splits_` each: see :mod:`privcurve.kernels.trees.levels`.
 
     Attributes
     ----------
@@ -73,7 +73,7 @@ class TreeSumClassifier(LinkedClassifier, StagedClassifier):
         """Make room for complete trees of so many levels, which ask for nothing yet."""
         n_trees = int(self.n_trees)
         self.n_records_ = n
-        self.splits_ = np.full((n_trees, 2**depth - 1), NO_SPLIT, dtype=np.int64)
+        self.splits_ = np.full((n_trees, 2**depth - 1), NO_QUESTION, dtype=np.int64)
         self.leaf_values_ = np.zeros((n_trees, 2**depth))
 
     def _tree_values(self) -> Floats:
@@ -91,7 +91,7 @@ class TreeSumClassifier(LinkedClassifier, StagedClassifier):
         """Return the trees as rows are asked."""
         splits = self.splits_
         if self._thresholds():
-            splits = np.where(splits == NO_SPLIT, NO_SPLIT, splits + self.n_bins_.sum())
+            splits = np.where(splits == NO_QUESTION, NO_QUESTION, splits + self.n_bins_.sum())
         return complete_trees(ranges(splits, self.n_bins_, EVERYBODY), yes=0)
 
     def _leaves(self, bins: NDArray[Any], t: int) -> Ints:
@@ -115,7 +115,7 @@ class TreeSumClassifier(LinkedClassifier, StagedClassifier):
     def _restore(self) -> None:
         splits, values = self.splits_, self._tree_values()
         check_complete(splits.shape)
-        inside = all_between(splits, NO_SPLIT, int(self.n_bins_.sum()))
+        inside = all_between(splits, NO_QUESTION, int(self.n_bins_.sum()))
         require(inside, "its trees ask for what no column has")
         require(
             values.shape == (len(splits), splits.shape[1] + 1, 1), "its leaves are not its trees'"
@@ -124,7 +124,7 @@ class TreeSumClassifier(LinkedClassifier, StagedClassifier):
 
     def _count_questions(self) -> None:
         questions = np.unique(self.splits_)
-        self.n_features_used_ = int((questions != NO_SPLIT).sum())
+        self.n_features_used_ = int((questions != NO_QUESTION).sum())
 
     def _measures(self) -> dict[str, float]:
         """Count what is splits: a node without a question is none.
@@ -132,7 +132,7 @@ class TreeSumClassifier(LinkedClassifier, StagedClassifier):
         `expected_depth` is the mean over trees of how many questions a record is splits that
         answers each of them either way with the same probability.
         """
-        splits = self.splits_ != NO_SPLIT
+        splits = self.splits_ != NO_QUESTION
         n_trees, n_inner = splits.shape
         # The number of a node has a bit more than its level.
         levels = np.frexp(np.arange(1, n_inner + 1))[1] - 1
