@@ -128,11 +128,11 @@ def lay_out(folder: Path, n_cells: int, n_jobs: int) -> None:
     }
     path = folder / "config/studies/scale.yaml"
     path.write_text(yaml.safe_dump(content))
-    (arm,) = study.load(path).arms.values()
+    (method,) = study.load(path).methods.values()
     about = datasets.describe(DATASET)
-    cost = registry.entry(arm.learner).cost
+    cost = registry.entry(method.learner).cost
     columns = len(about.domain.columns)
-    total = sum(cost(s, about.n_rows, columns) for s in arm.settings) * EPSILONS * FOLDS
+    total = sum(cost(s, about.n_rows, columns) for s in method.settings) * EPSILONS * FOLDS
     configuration = {
         "studies": ["scale"],
         "audit": False,
@@ -149,10 +149,10 @@ def synthesise(grid: list[Job]) -> None:
     rng = np.random.default_rng(0)
     for job in grid:
         (portion,) = job.portions
-        arm = portion.curve.arm
-        ids = cells.CellIds(DATASET, facts["checksum"], arm, SEED)
+        method = portion.curve.method
+        ids = cells.CellIds(DATASET, facts["checksum"], method, SEED)
         rows = []
-        with Store(STORE / DATASET / arm.learner) as store:
+        with Store(STORE / DATASET / method.learner) as store:
             for row, result in made_up(portion, ids, rng):
                 store.add(row["id"], result)
                 rows.append(row | result)
@@ -171,15 +171,15 @@ def made_up(
         row = {
             "id": ids.cell(point, split).id,
             "dataset": DATASET,
-            "arm": curve.arm.name,
-            "learner": curve.arm.learner,
-            "calibration": curve.arm.calibration,
-            "delta": curve.arm.delta,
+            "arm": curve.method.name,
+            "learner": curve.method.learner,
+            "calibration": curve.method.calibration,
+            "delta": curve.method.delta,
             "epsilon": point.epsilon,
             "setting": point.text,
             "fold": split.fold,
             "repeat": split.repeat,
-            "version": registry.entry(curve.arm.learner).version,
+            "version": registry.entry(curve.method.learner).version,
         }
         accuracy = rng.integers(1000, 2000) / 2000
         scores = dict.fromkeys(("accuracy", "balanced_accuracy", "auc", "train_accuracy"), accuracy)

@@ -49,7 +49,7 @@ class Claims(Output):
         if request.study.studies:
             return Reads(outputs=tuple(f"{one}{OF}{self.word}" for one in request.study.studies))
         words = list(dict.fromkeys(claim.get("table", "accuracy") for claim in _claims(request)))
-        curves = request.curves_of(request.study.arms.values()) if RUNS in words else ()
+        curves = request.curves_of(request.study.methods.values()) if RUNS in words else ()
         resources = (_path(request), *_printed_files(request).values())
         tables = tuple(word for word in words if word != RUNS)
         return Reads(curves, outputs=tables, resources=resources)

@@ -73,15 +73,15 @@ class EnsembleErrors(Output):
         if of.select != study.ALL or not of.folds or of.repeats:
             needed = "select: all and splits: {folds: 10}"
             raise ValueError(f"it is of all runs: give the study {needed}")
-        if not any(arm.learner == BOOSTED for arm in of.arms.values()):
+        if not any(method.learner == BOOSTED for method in of.methods.values()):
             raise ValueError(f"the study has no learner {BOOSTED}, and it is about them")
 
     def files(self, request: OutputRequest) -> Files:
         return Files(others={ERRORS: TABLES / f"{request.place}.csv"})
 
     def reads(self, request: OutputRequest) -> Reads:
-        arms = request.study.arms.values()
-        return Reads(request.curves_of(arm for arm in arms if arm.learner in LEARNERS))
+        methods = request.study.methods.values()
+        return Reads(request.curves_of(method for method in methods if method.learner in LEARNERS))
 
     def make(self, context: Context) -> None:
         # A curve at a time: memory does not grow with the study.
@@ -212,7 +212,7 @@ class EnsembleWins(_Ensembles):
 
     def check(self, request: OutputRequest) -> None:
         super().check(request)
-        if not any(arm.learner == FOREST for arm in request.study.arms.values()):
+        if not any(method.learner == FOREST for method in request.study.methods.values()):
             raise ValueError(f"the study has no learner {FOREST} to win against")
 
     def frame(self, errors: pd.DataFrame, context: Context) -> pd.DataFrame:

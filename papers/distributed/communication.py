@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import ClassVar
 
 from privcurve.analysis.keys import mean, method_of, near
-from privcurve.experiments.study import Arm
+from privcurve.experiments.study import Method
 from privcurve.lazy import pd
 from privcurve.outputs.base import Context, Option, Output, OutputRequest, Reads, dataset_title
 from privcurve.tables.table import Table, decimals, plus_minus, text_frame
@@ -27,19 +27,22 @@ class Communication(Output):
     def check(self, request: OutputRequest) -> None:
         for learner in request.options["learners"] or ():
             request.check_epsilon(learner, request.options["epsilon"])
-        if not _arms(request):
+        if not _methods(request):
             raise ValueError(f"no learner of it has epsilon = {request.options['epsilon']:g}")
 
     def reads(self, request: OutputRequest) -> Reads:
-        arms = _arms(request)
+        methods = _methods(request)
         return Reads(
-            request.curves_of(arms),
-            facts=[[[arm.name, arm.base_title] for arm in arms], request.dataset_titles()],
+            request.curves_of(methods),
+            facts=[
+                [[method.name, method.base_title] for method in methods],
+                request.dataset_titles(),
+            ],
         )
 
     def make(self, context: Context) -> None:
         frame = communication(context.described_runs(), context.options["epsilon"])
-        titles = {method_of(curve.arm.base): curve.arm.base_title for curve in context.curves}
+        titles = {method_of(curve.method.base): curve.method.base_title for curve in context.curves}
         context.write(Table(frame, CAPTION, NOTES, readable(frame, titles)))
 
 
@@ -56,9 +59,13 @@ def readable(frame: pd.DataFrame, titles: Mapping[str, str]) -> pd.DataFrame:
     return texts
 
 
-def _arms(request: OutputRequest) -> list[Arm]:
+def _methods(request: OutputRequest) -> list[Method]:
     """Return the methods that are trained at the ε, of the learners that are asked for."""
-    return [arm for arm in request.wanted_arms() if request.options["epsilon"] in arm.epsilons]
+    return [
+        method
+        for method in request.wanted_methods()
+        if request.options["epsilon"] in method.epsilons
+    ]
 
 
 # What a learner measures of its messages; the largest over parties, but for the total.

@@ -28,7 +28,7 @@ from privcurve.tables.table import Table
 
 if TYPE_CHECKING:
     from privcurve.coding import Bools, Ints
-    from privcurve.experiments.study import Arm
+    from privcurve.experiments.study import Method
     from privcurve.learners.shared.half_spaces import Vote
     from privcurve.privacy.calibration.brc import BRCNoise
 
@@ -62,16 +62,16 @@ class FlippedLabels(Thresholds):
     def make(self, context: Context) -> None:
         from privcurve.experiments import models
 
-        arm, options = self.arm(context.request), context.options
+        method, options = self.method(context.request), context.options
         data, flips = context.data(self.dataset(context.request)), options["flips"]
-        column = column_of(arm, data.domain)
+        column = column_of(method, data.domain)
         codes = data.X[:, data.domain.columns.index(column)].astype(np.int64)
         values, bounds = np.asarray(column.edges)[codes], (column.edges[0], column.edges[-1])
         positive, boundary = data.y > 0, options["boundary"]
         rng = models.stream(self.word, data, context.seed)
         tables, first = [], pd.DataFrame()
         for epsilon in (options["epsilon"], *options["epsilons"]):
-            noise = _noise(arm, len(codes), epsilon)
+            noise = _noise(method, len(codes), epsilon)
             blind = self.trainings(context, data, epsilon, options["runs"])
             votes = {BLIND: [model.learner.votes_ for model in blind]}
             votes[FLIPPED] = [
@@ -100,16 +100,16 @@ class FlippedLabels(Thresholds):
 CAPTION = "Thresholds on a line, drawn blindly and by flipped labels"
 
 
-def _noise(arm: Arm, n: int, epsilon: float) -> BRCNoise:
+def _noise(method: Method, n: int, epsilon: float) -> BRCNoise:
     """Return the noise of a method's rounds."""
     from privcurve.privacy.calibration.brc import BRCNoise
 
-    setting: dict[str, Any] = {**registry.entry(arm.learner).defaults, **arm.settings[0]}
+    setting: dict[str, Any] = {**registry.entry(method.learner).defaults, **method.settings[0]}
     names = ("n_rounds", "smallest", "largest", "estimate")
     given = {name: setting[name] for name in names}
     return BRCNoise(
-        **{"learner": arm.learner, "n": n, "epsilon": epsilon, "delta": arm.delta, **given},
-        calibration=str(arm.calibration),
+        **{"learner": method.learner, "n": n, "epsilon": epsilon, "delta": method.delta, **given},
+        calibration=str(method.calibration),
     )
 
 

@@ -41,25 +41,25 @@ class AdvantageAndMargins(Output):
         request.check_dataset(request.options["dataset"])
 
     def reads(self, request: OutputRequest) -> Reads:
-        arms = request.arms_of(request.options["learner"])
-        versions = [[arm.name, registry.entry(arm.learner).version] for arm in arms]
+        methods = request.methods_of(request.options["learner"])
+        versions = [[method.name, registry.entry(method.learner).version] for method in methods]
         return Reads(data=(request.options["dataset"],), facts=versions)
 
     def make(self, context: Context) -> None:
         from privcurve.experiments import models
 
         options = context.options
-        arms = context.request.arms_of(options["learner"])
+        methods = context.request.methods_of(options["learner"])
         data, budget = context.data(options["dataset"]), options["epsilon"]
         setting = {
             **{"weak_learner": "one_rule", "n_rounds": options["rounds"]},
             **{"density": options["density"], "learning_rate": options["advantage"] / 4},
         }
-        runs = [(str(arm.calibration), arm, budget) for arm in arms]
+        runs = [(str(method.calibration), method, budget) for method in methods]
         frames = []
-        for name, arm, epsilon in [*runs, (WITHOUT_NOISE, arms[0], math.inf)]:
+        for name, method, epsilon in [*runs, (WITHOUT_NOISE, methods[0], math.inf)]:
             advantages, margins = models.round_by_round(
-                data, arm, epsilon, setting, options["runs"], context.seed
+                data, method, epsilon, setting, options["runs"], context.seed
             )
             frames.append(advantage_frame(name, advantages))
             frames += [margin_frame(name, part, each) for part, each in margins.items()]
@@ -67,9 +67,11 @@ class AdvantageAndMargins(Output):
         failing = failing_rounds(frame, options["advantage"])
         needed = rounds_needed(options["density"], options["advantage"])
         print(f"the assumption fails at rounds {failing}; the theorem needs {needed} rounds")
-        titles = {str(arm.calibration): f"{arm.calibration}, ε = {budget:g}" for arm in arms}
+        titles = {
+            str(method.calibration): f"{method.calibration}, ε = {budget:g}" for method in methods
+        }
         titles[WITHOUT_NOISE] = WITHOUT_NOISE
-        drawn = str(arms[0].calibration)
+        drawn = str(methods[0].calibration)
         context.draw(draw(frame, options["advantage"], failing, titles, drawn), frame)
 
 

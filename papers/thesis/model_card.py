@@ -29,7 +29,7 @@ from privcurve.tables.table import Table
 if TYPE_CHECKING:
     from privcurve.datasets import Domain
     from privcurve.experiments.models import Inspection
-    from privcurve.experiments.study import Arm, Point
+    from privcurve.experiments.study import Method, Point
 
 
 INSPECTED = ("lazybb", "topdown")
@@ -50,18 +50,21 @@ class ModelCard(Output):
     def check(self, request: OutputRequest) -> None:
         request.check_dataset(request.options["dataset"])
         request.check_epsilon(request.options["learner"], request.options["epsilon"])
-        for arm in request.arms_of(request.options["learner"]):
-            if arm.learner not in INSPECTED:
-                raise ValueError(f"{arm.name}: there are cards of {', '.join(INSPECTED)} alone")
+        for method in request.methods_of(request.options["learner"]):
+            if method.learner not in INSPECTED:
+                raise ValueError(f"{method.name}: there are cards of {', '.join(INSPECTED)} alone")
 
     def files(self, request: OutputRequest) -> Files:
         votes = Path("results", request.study.paper or request.study.name, "model_votes.csv")
         return Files((request.table,), (request.figure,), {"votes": votes})
 
     def reads(self, request: OutputRequest) -> Reads:
-        arms, dataset = request.arms_of(request.options["learner"]), request.options["dataset"]
-        versions = [registry.entry(arm.learner).version for arm in arms]
-        curves = tuple((dataset, arm.name) for arm in arms)
+        methods, dataset = (
+            request.methods_of(request.options["learner"]),
+            request.options["dataset"],
+        )
+        versions = [registry.entry(method.learner).version for method in methods]
+        curves = tuple((dataset, method.name) for method in methods)
         return Reads(curves, data=(dataset,), facts=[dataset_title(dataset), versions])
 
     def make(self, context: Context) -> None:
@@ -69,31 +72,31 @@ class ModelCard(Output):
 
         selected = context.selected()
         data = context.data(context.options["dataset"])
-        arms = context.request.arms_of(context.options["learner"])
+        methods = context.request.methods_of(context.options["learner"])
         frames = []
-        for arm in arms:
-            point = models.selected_point(arm, selected, data.name, context.options["epsilon"])
+        for method in methods:
+            point = models.selected_point(method, selected, data.name, context.options["epsilon"])
             repeats = context.study.repeats
-            inspected = list(models.inspect(data, arm, point, repeats, context.seed))
+            inspected = list(models.inspect(data, method, point, repeats, context.seed))
             votes = [
                 (model.repeat, model.accuracy(), model.votes(_bin_names(model, data.domain)))
                 for model in inspected
             ]
-            frames.append(votes_frame(str(arm.calibration), point.epsilon, votes))
-            if arm is arms[0]:
-                self._card(context, arm, point, inspected[0])
+            frames.append(votes_frame(str(method.calibration), point.epsilon, votes))
+            if method is methods[0]:
+                self._card(context, method, point, inspected[0])
         text = pd.concat(frames).to_csv(index=False)
         replace_text(context.request.files.others["votes"], text)
 
-    def _card(self, context: Context, arm: Arm, point: Point, model: Inspection) -> None:
+    def _card(self, context: Context, method: Method, point: Point, model: Inspection) -> None:
         domain = context.data(context.options["dataset"]).domain
         card = votes_in_order(model.votes(_bin_names(model, domain)))
         tested = model.unseen is not None
         # As the paper's card is headed; a study may give its method any title.
-        method = "LazyBB with 1-rules" if not model.of_trees else arm.title
+        label = "LazyBB with 1-rules" if not model.of_trees else method.title
         dataset = dataset_title(context.options["dataset"])
         accuracy = model.accuracy() if tested else None
-        heading = headings(method, dataset, point.epsilon, accuracy)
+        heading = headings(label, dataset, point.epsilon, accuracy)
         positive = f"{domain.label.column} {domain.label.positive}"
         notes = notes_of(
             *(positive, point.text, str(model.learner.privacy_)),
@@ -124,10 +127,10 @@ def readable(card: pd.DataFrame) -> pd.DataFrame:
     return card.assign(votes=[f"{votes:+d}" for votes in card["votes"]])
 
 
-def headings(method: str, dataset: str, epsilon: float, accuracy: float | None) -> tuple[str, str]:
+def headings(label: str, dataset: str, epsilon: float, accuracy: float | None) -> tuple[str, str]:
     """Return the two lines of the card's heading."""
     score = "no test part" if accuracy is None else f"test accuracy {accuracy:.3f}"
-    return f"{method}, ε = {epsilon:g}", f"{dataset}: {score}"
+    return f"{label}, ε = {epsilon:g}", f"{dataset}: {score}"
 
 
 def notes_of(

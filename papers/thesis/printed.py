@@ -34,7 +34,7 @@ class Printed(Output):
     }
 
     def check(self, request: OutputRequest) -> None:
-        request.arms_of(request.options["learner"])
+        request.methods_of(request.options["learner"])
         if not _files(request):
             papers = sorted({path.parts[1] for path in PAPERS.glob("*/printed/*.csv")})
             raise ValueError(
@@ -44,7 +44,7 @@ class Printed(Output):
     def reads(self, request: OutputRequest) -> Reads:
         files = _files(request)
         return Reads(
-            request.curves_of(request.arms_of(request.options["learner"])),
+            request.curves_of(request.methods_of(request.options["learner"])),
             cells=True,
             data=request.study.datasets,
             outputs=tuple(word for name, word in TABLES.items() if name in files),

@@ -36,12 +36,12 @@ class Rademacher(Output):
         request.check_epsilon(request.options["learner"], request.options["epsilon"])
 
     def reads(self, request: OutputRequest) -> Reads:
-        arms = request.arms_of(request.options["learner"])
+        methods = request.methods_of(request.options["learner"])
         return Reads(
-            request.curves_of(arms),
+            request.curves_of(methods),
             data=request.study.datasets,
             outputs=("accuracy",),
-            facts=[registry.entry(arm.learner).version for arm in arms],
+            facts=[registry.entry(method.learner).version for method in methods],
         )
 
     def make(self, context: Context) -> None:
@@ -55,13 +55,13 @@ class Rademacher(Output):
             rng = models.stream("rademacher", data, context.seed)
             complexity = estimate(X, data.domain.n_bins, counts, options["draws"], rng)
             print(f"{data.name}: {complexity}", flush=True)
-            for arm in context.request.arms_of(options["learner"]):
-                point = models.selected_point(arm, selected, name, options["epsilon"])
+            for method in context.request.methods_of(options["learner"]):
+                point = models.selected_point(method, selected, name, options["epsilon"])
                 repeats = context.study.repeats
-                for model in models.inspect(data, arm, point, repeats, context.seed):
+                for model in models.inspect(data, method, point, repeats, context.seed):
                     margins = model.margins(model.train)
                     best = bound_of(margins, model.train.counts, complexity)
-                    key = (name, arm.name, arm.calibration, point.epsilon)
+                    key = (name, method.name, method.calibration, point.epsilon)
                     rows.append(row_of(key, complexity, best))
         frame = bound_table(pd.DataFrame(rows), context.table_of("accuracy"))
         context.write(Table(frame, CAPTION, notes_of(frame), readable(frame)))
@@ -171,12 +171,14 @@ def row_of(
 def bound_table(bounds: pd.DataFrame, accuracy: pd.DataFrame) -> pd.DataFrame:
     """Put mean and standard deviation of the bounds of models beside a study's fresh accuracy."""
     rows = []
-    for (dataset, arm, epsilon), group in bounds.groupby(["dataset", "arm", "epsilon"], sort=False):
+    for (dataset, method, epsilon), group in bounds.groupby(
+        ["dataset", "arm", "epsilon"], sort=False
+    ):
         # Within rounding: a file may have moved the last bit of ε.
         same = (accuracy["epsilon"] - group["epsilon"].iloc[0]).abs() < 1e-12
-        fresh = accuracy[(accuracy["dataset"] == dataset) & (accuracy["arm"] == arm) & same]
+        fresh = accuracy[(accuracy["dataset"] == dataset) & (accuracy["arm"] == method) & same]
         if len(fresh) != 1:
-            raise ValueError(f"no accuracy of {arm} on {dataset} at ε = {epsilon}")
+            raise ValueError(f"no accuracy of {method} on {dataset} at ε = {epsilon}")
         of_models = ["dataset", "calibration", "epsilon", "n", "n_draws", "complexity"]
         rows.append(
             {

@@ -17,11 +17,11 @@ class Sparsity(Output):
     options: ClassVar = {"learner": Option("an entry of the study's learners", str)}
 
     def check(self, request: OutputRequest) -> None:
-        request.arms_of(request.options["learner"])
+        request.methods_of(request.options["learner"])
 
     def reads(self, request: OutputRequest) -> Reads:
-        arms = request.arms_of(request.options["learner"])
-        return Reads(request.curves_of(arms), data=request.study.datasets)
+        methods = request.methods_of(request.options["learner"])
+        return Reads(request.curves_of(methods), data=request.study.datasets)
 
     def make(self, context: Context) -> None:
         widths = {name: context.data(name).domain.width for name in context.study.datasets}

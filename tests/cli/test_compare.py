@@ -128,7 +128,7 @@ def test_a_learner_whose_setting_nobody_paid_for_is_not_recommended_though_it_is
 
 def test_the_quickstart_shows_what_is_recommended_at_both_deltas():
     shown = study.load(ROOT / "config/studies/quickstart.yaml")
-    (pure, approximate) = [one for one in shown.arms.values() if one.learner == "privgam"]
+    (pure, approximate) = [one for one in shown.methods.values() if one.learner == "privgam"]
     assert (pure.delta, approximate.delta) == (0, 1e-5)
     assert kinds.kind(pure) == kinds.kind(approximate) == kinds.RULE
 
@@ -180,10 +180,10 @@ def test_a_comparison_is_checked_and_written_in_any_folder(folder):
     assert made.left_out == ()
     assert json.loads(made.configuration.read_text())["seed"] == comparison.SEED
     # Tuned settings are paid for, and every other one is public: ε covers the whole way.
-    assert made.study.arms["lazybb_tuned~certified~delta=1e-06"].tune is not None
-    arms = made.study.arms.values()
-    assert {len(arm.settings) for arm in arms} == {1}
-    assert {arm.calibration for arm in arms} == {"certified", None}
+    assert made.study.methods["lazybb_tuned~certified~delta=1e-06"].tune is not None
+    methods = made.study.methods.values()
+    assert {len(method.settings) for method in methods} == {1}
+    assert {method.calibration for method in methods} == {"certified", None}
     assert "metric" not in written
     # What is wanted is of the page; where an ε is looked for, more are compared.
     wish = Wish("auc", 0.9, within=False)
@@ -192,7 +192,7 @@ def test_a_comparison_is_checked_and_written_in_any_folder(folder):
     # Without δ a learner that needs one is left out and named.
     pure = comparison.prepare("wdbc", [1], metric="auc")
     assert pure.study.metric == "auc"
-    assert "random_trees" not in {arm.learner for arm in pure.study.arms.values()}
+    assert "random_trees" not in {method.learner for method in pure.study.methods.values()}
     assert "Boosted random trees: random_trees needs a delta above 0" in " ".join(pure.left_out)
 
 

@@ -148,28 +148,28 @@ def cells_of_the_program(folder: Path) -> tuple[Counter[Any] | None, str]:
         return Counter(), ""
     cells: Counter[Any] = Counter()
     for dataset in study.datasets:
-        for arm in study.arms.values():
-            cells += cells_of(plan.curve("mine", dataset, arm.name))
+        for method in study.methods.values():
+            cells += cells_of(plan.curve("mine", dataset, method.name))
     return cells, ""
 
 
 def cells_of(curve: Any) -> Counter[Any]:
     """Return the cells of a curve: of its grid, its finalists, and its fresh trainings."""
-    arm = curve.arm
-    head = (curve.dataset.name, arm.learner, arm.calibration)
-    tail = (arm.delta, arm.neighbours, arm.train_share)
+    method = curve.method
+    head = (curve.dataset.name, method.learner, method.calibration)
+    tail = (method.delta, method.neighbours, method.train_share)
     cells: Counter[Any] = Counter()
     for part in curve.grid:
         for point, split in part.tasks:
             cells[(*head, point.epsilon, *tail, point.text, split.fold, split.repeat)] += 1
     if curve.selects:
         second = curve.finalists
-        for epsilon in arm.epsilons:
+        for epsilon in method.epsilons:
             for split in curve.study.fresh_splits(curve.dataset.n_test > 0):
                 cells[(*head, epsilon, *tail, plain_study.SELECTED, split.fold, split.repeat)] += 1
             for split in curve.final_splits:
                 key = (*head, epsilon, *tail, plain_study.FINALIST, split.fold, split.repeat)
-                cells[key] += min(second.settings, len(arm.settings))
+                cells[key] += min(second.settings, len(method.settings))
     return cells
 
 

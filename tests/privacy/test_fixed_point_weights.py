@@ -168,13 +168,13 @@ def test_the_shipped_studies_are_far_from_the_bound():
     for path in sorted(STUDIES.glob("*.yaml")):
         read = study.load(path)
         largest = max((datasets.describe(name).n_rows for name in read.datasets), default=0)
-        for arm in read.arms.values():
-            if arm.learner != "lazybb":
+        for method in read.methods.values():
+            if method.learner != "lazybb":
                 continue
-            for setting in arm.settings:
+            for setting in method.settings:
                 density = float(setting.get("density", LazyBBClassifier().density))
                 assert density > 100 * s.lazybb_smallest_density(largest)
-                s.check_lazybb_rounding(largest, density, arm.calibration == "published")
+                s.check_lazybb_rounding(largest, density, method.calibration == "published")
                 count += 1
     assert count > 100
     # And the benchmark of a million records.

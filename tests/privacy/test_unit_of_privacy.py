@@ -112,10 +112,10 @@ def test_a_study_trains_with_what_costs_epsilon_and_not_more(load):
         **{"title": "t", "datasets": ["visits"], "epsilons": [EPSILON], "folds": 2, "repeats": 1},
         "learners": {"m": {"learner": "noisy_majority"}},
     }
-    (arm,) = study.from_mapping(content, "s", "s.yaml").arms.values()
+    (method,) = study.from_mapping(content, "s", "s.yaml").methods.values()
     data = load(SICK)
-    parameters = arm.estimator_parameters(arm.points[0], data.at_most)
-    learner = registry.make(arm.learner, data.domain, parameters)
+    parameters = method.estimator_parameters(method.points[0], data.at_most)
+    learner = registry.make(method.learner, data.domain, parameters)
     loss = worst_answers(learner, Pair("tiny", "a", left, right))
     assert 0.95 * EPSILON <= loss <= EPSILON * (1 + 1e-9)
 

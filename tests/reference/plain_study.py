@@ -53,23 +53,23 @@ def cells(data, learners, datasets, words):
     if "studies" in content:
         raise RefusedError("tables of other studies")
     check_words(content)
-    arms = []
+    methods = []
     for label, spec in content["learners"].items():
-        own = list(arms_of(label, spec, content, learners))
-        check_telling(own, arms, content)
-        arms += own
-    check_outputs(content, arms, words)
+        own = list(methods_of(label, spec, content, learners))
+        check_telling(own, methods, content)
+        methods += own
+    check_outputs(content, methods, words)
     for name in content["datasets"]:
         if name not in datasets:
             raise RefusedError(f"there is no dataset {name}")
-        check_dataset(content, arms, datasets[name], learners)
-    partial = [arm for arm in arms if arm["claim"] == PRIVATE_COLUMNS]
+        check_dataset(content, methods, datasets[name], learners)
+    partial = [method for method in methods if method["claim"] == PRIVATE_COLUMNS]
     if content.get("neighbours") == PRIVATE_COLUMNS and not partial:
         raise RefusedError("no learner offers private-columns")
     counts = Counter()
     for name in content["datasets"]:
-        for arm in arms:
-            counts += cells_of(content, arm, name, datasets[name].has_test)
+        for method in methods:
+            counts += cells_of(content, method, name, datasets[name].has_test)
     return counts
 
 
@@ -92,7 +92,7 @@ def check_words(content):
 # Curves --------------------------------------------------------------------------------
 
 
-def arms_of(label, spec, content, learners):
+def methods_of(label, spec, content, learners):
     """Return the curves of an entry."""
     entry = learner_of(spec["learner"], learners)
     chooses = "tune" in spec
@@ -275,31 +275,31 @@ def number(value):
         raise RefusedError("a number of hundreds of digits") from None
 
 
-def check_telling(arms, before, content):
+def check_telling(methods, before, content):
     """Refuse curves of one legend, names that differ in case, and ε that differ in rounding."""
-    for arm in arms:
-        alike = [one for one in before if legend_of(one, content) == legend_of(arm, content)]
+    for method in methods:
+        alike = [one for one in before if legend_of(one, content) == legend_of(method, content)]
         # Where neither has a title of its own, a note is enough.
-        if not all(one["untitled"] and arm["untitled"] for one in alike):
-            raise RefusedError(f"{arm['title']} is the title of two curves")
-        if arm["label"].casefold() in [one["label"].casefold() for one in before]:
-            raise RefusedError(f"{arm['label']} differs in case alone")
+        if not all(one["untitled"] and method["untitled"] for one in alike):
+            raise RefusedError(f"{method['title']} is the title of two curves")
+        if method["label"].casefold() in [one["label"].casefold() for one in before]:
+            raise RefusedError(f"{method['label']} differs in case alone")
         for one in before:
             check_rounding(
-                [*arm["epsilons"], *(e for e in one["epsilons"] if e not in arm["epsilons"])]
+                [*method["epsilons"], *(e for e in one["epsilons"] if e not in method["epsilons"])]
             )
 
 
-def legend_of(arm, content):
+def legend_of(method, content):
     kind = "rule"
-    if arm["calibration"] is None:
+    if method["calibration"] is None:
         kind = "not private"
-    elif arm["learner"] == "tuned":
+    elif method["learner"] == "tuned":
         kind = "tuned"
-    elif len(arm["settings"]) > 1 and content.get("select") != "all":
+    elif len(method["settings"]) > 1 and content.get("select") != "all":
         kind = "best"
-    title = " ".join(unicodedata.normalize("NFC", arm["title"]).split()).casefold()
-    return title, arm["calibration"], arm["delta"], kind
+    title = " ".join(unicodedata.normalize("NFC", method["title"]).split()).casefold()
+    return title, method["calibration"], method["delta"], kind
 
 
 def check_rounding(numbers):
@@ -312,7 +312,7 @@ def check_rounding(numbers):
 # The study -----------------------------------------------------------------------------
 
 
-def check_outputs(content, arms, words):
+def check_outputs(content, methods, words):
     named = [
         (one, {}) if isinstance(one, str) else next(iter(one.items()))
         for one in content.get("outputs", DEFAULT_OUTPUTS)
@@ -329,19 +329,19 @@ def check_outputs(content, arms, words):
     curves = [options or {} for word, options in named if word == "learning_curves"]
     if content.get("figure", "mine") != "mine" and not any("name" not in one for one in curves):
         raise RefusedError("figure has no effect")
-    if "finalists" in content and all(len(arm["settings"]) == 1 for arm in arms):
+    if "finalists" in content and all(len(method["settings"]) == 1 for method in methods):
         raise RefusedError("finalists have no effect")
 
 
-def check_dataset(content, arms, facts, learners):
-    partial = any(arm["claim"] == PRIVATE_COLUMNS for arm in arms)
+def check_dataset(content, methods, facts, learners):
+    partial = any(method["claim"] == PRIVATE_COLUMNS for method in methods)
     if partial and (not facts.public_label or facts.all_public):
         raise RefusedError("private-columns has no meaning there")
-    if facts.n_classes > 2 and not all(arm["method"].multiclass for arm in arms):
+    if facts.n_classes > 2 and not all(method["method"].multiclass for method in methods):
         raise RefusedError("for two classes")
 
 
-def cells_of(content, arm, dataset, has_test):
+def cells_of(content, method, dataset, has_test):
     """Return the cells of a curve on a dataset."""
     splits = content.get("splits", content)
     folds, repeats, share = (splits.get(key, 0) for key in ("folds", "repeats", "holdout"))
@@ -360,10 +360,10 @@ def cells_of(content, arm, dataset, has_test):
         ]
         fresh = fresh or selection
     counts = Counter()
-    for epsilon in arm["epsilons"]:
-        head = (dataset, arm["learner"], arm["calibration"], epsilon)
-        budget = (*head, arm["delta"], arm["neighbours"], arm["share"])
-        texts = [canonical(setting) for setting in arm["settings"]]
+    for epsilon in method["epsilons"]:
+        head = (dataset, method["learner"], method["calibration"], epsilon)
+        budget = (*head, method["delta"], method["neighbours"], method["share"])
+        texts = [canonical(setting) for setting in method["settings"]]
         if content.get("select") == "all":
             counts.update(
                 (*budget, text, *split) for text, split in itertools.product(texts, fresh)
@@ -375,7 +375,7 @@ def cells_of(content, arm, dataset, has_test):
             )
         counts.update((*budget, SELECTED, *split) for split in fresh)
         second = content.get("finalists")
-        if second and arm["calibration"] and len(texts) > 1:
+        if second and method["calibration"] and len(texts) > 1:
             times = min(int(second["settings"]), len(texts))
             for draw, (fold, _) in itertools.product(range(int(second["draws"])), selection):
                 counts[(*budget, FINALIST, fold, -draw - 1)] += times

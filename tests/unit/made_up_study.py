@@ -178,16 +178,20 @@ def write_results(job):
     """Write made-up runs of a job: grids, selections and fresh trainings."""
     tables, facts = [], []
     for portion in job.portions:
-        curve, arm, more = portion.curve, portion.curve.arm, {}
+        curve, method, more = portion.curve, portion.curve.method, {}
         tasks = portion.tasks if not portion.is_best else None
         if portion.is_best:
-            chosen = [point for point in arm.points if point.setting == arm.settings[-1]]
+            chosen = [point for point in method.points if point.setting == method.settings[-1]]
             tasks = list(itertools.product(chosen, curve.study.fresh_splits(False)))
             selected = [
                 {
-                    **{"dataset": curve.dataset.name, "arm": arm.name, "learner": arm.learner},
-                    **{"calibration": arm.calibration, "delta": arm.delta},
-                    **{"epsilon": point.epsilon, "n_settings": len(arm.settings)},
+                    **{
+                        "dataset": curve.dataset.name,
+                        "arm": method.name,
+                        "learner": method.learner,
+                    },
+                    **{"calibration": method.calibration, "delta": method.delta},
+                    **{"epsilon": point.epsilon, "n_settings": len(method.settings)},
                     **{"n_failed_settings": 0, "setting": point.text},
                     **{"cv_accuracy": 0.8, "cv_std": 0.01, "status": "ok", "error": None},
                 }
@@ -203,18 +207,23 @@ def write_results(job):
 
 def row(curve, point, split):
     """Return a cell with scores that follow from its names alone."""
-    arm = curve.arm
-    name = f"{arm.name} {point.epsilon} {point.text} {split.fold} {split.repeat}"
+    method = curve.method
+    name = f"{method.name} {point.epsilon} {point.text} {split.fold} {split.repeat}"
     number = int(hashlib.sha256(name.encode()).hexdigest()[:4], 16) / 2**16
     sizes = {"n_leaves": round(9 * number), "expected_depth": 2 + number}
     return {
-        **{"id": name, "dataset": curve.dataset.name, "arm": arm.name, "learner": arm.learner},
-        **{"calibration": arm.calibration, "delta": arm.delta, "epsilon": point.epsilon},
+        **{
+            "id": name,
+            "dataset": curve.dataset.name,
+            "arm": method.name,
+            "learner": method.learner,
+        },
+        **{"calibration": method.calibration, "delta": method.delta, "epsilon": point.epsilon},
         **{"setting": point.text, "fold": split.fold, "repeat": split.repeat, "status": "ok"},
         **{"accuracy": 0.7 + number / 10, "balanced_accuracy": 0.7, "auc": 0.75, "log_loss": 0.5},
         **{"n_features_used": round(9 * number), "version": 1},
         # One learner says what it sends.
-        "measures": MESSAGES if arm.learner == "one_rule" else json.dumps(sizes),
+        "measures": MESSAGES if method.learner == "one_rule" else json.dumps(sizes),
     }
 
 

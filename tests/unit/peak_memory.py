@@ -41,9 +41,9 @@ def main(learner, n_rows, n_columns, store):
     made = study.from_mapping(
         {**content, "learners": {"a": {"learner": learner, **delta}}}, "t", "t"
     )
-    (arm,) = made.arms.values()
-    trainer = Trainer(data, arm, 1, Path(store))
-    trainer.run([(arm.points[0], made.selection_splits[0])])
+    (method,) = made.methods.values()
+    trainer = Trainer(data, method, 1, Path(store))
+    trainer.run([(method.points[0], made.selection_splits[0])])
     assert trainer.n_trained == 1
     # What `getrusage` tells includes what the process that started this one had.
     (peak,) = re.findall(r"VmHWM:\s+(\d+) kB", Path("/proc/self/status").read_text())

@@ -16,7 +16,7 @@ def select(cv):
     return table(rank([cv]))
 
 
-def cells(accuracies, *, epsilon=1.0, arm="lazybb~certified", dataset="adult"):
+def cells(accuracies, *, epsilon=1.0, method="lazybb~certified", dataset="adult"):
     """Rows of a cross-validation from {setting: [accuracy a fold; None is a failure]}."""
     rows = []
     for setting, values in accuracies.items():
@@ -25,7 +25,7 @@ def cells(accuracies, *, epsilon=1.0, arm="lazybb~certified", dataset="adult"):
             rows.append(
                 {
                     "dataset": dataset,
-                    "arm": arm,
+                    "arm": method,
                     "learner": "lazybb",
                     "calibration": "certified",
                     "delta": 0.0,
@@ -104,7 +104,7 @@ def test_each_epsilon_selects_for_itself_and_infinity_counts():
     assert list(chosen["setting"]) == [setting(9), setting(5)]
 
 
-def test_an_arm_without_calibration_is_kept():
+def test_an_method_without_calibration_is_kept():
     frame = cells({"{}": [0.8, 0.8]}, epsilon=math.inf).assign(calibration=None)
     chosen = select(frame)
     assert list(chosen["setting"]) == ["{}"]

@@ -12,7 +12,7 @@ from privcurve.tables import table as tables
 from privcurve.tables.table import Table
 
 DATASETS = ["mushroom", "adult"]
-ARMS = ["lazybb~certified", "majority"]
+METHODS = ["lazybb~certified", "majority"]
 KNOWN = {
     "lazybb~certified": SimpleNamespace(
         calibration="certified", settings=({}, {"n_rounds": 5}), tune=None
@@ -25,7 +25,7 @@ def selected():
     rows = []
     for dataset in sorted(DATASETS):
         for epsilon in (1.0, 0.05):
-            rows.append((dataset, ARMS[0], "lazybb", "certified", epsilon, '{"n_rounds":9}'))
+            rows.append((dataset, METHODS[0], "lazybb", "certified", epsilon, '{"n_rounds":9}'))
         rows.append((dataset, "majority", "majority_class", None, math.inf, "{}"))
     columns = ["dataset", "arm", "learner", "calibration", "epsilon", "setting"]
     return pd.DataFrame(rows, columns=columns).assign(
@@ -62,22 +62,22 @@ def refits(n_repeats=3):
 
 
 def write(chosen, fresh, folder):
-    study = SimpleNamespace(datasets=DATASETS, arms=KNOWN, repeats=3, metric="accuracy")
+    study = SimpleNamespace(datasets=DATASETS, methods=KNOWN, repeats=3, metric="accuracy")
     accuracy_of(study, chosen, fresh).write(folder / "accuracy")
     settings_of(study, chosen).write(folder / "selected_settings")
 
 
 def table(fresh, chosen=None):
     chosen = selected() if chosen is None else chosen
-    return accuracy.accuracy_table(chosen, fresh, 3, DATASETS, ARMS)
+    return accuracy.accuracy_table(chosen, fresh, 3, DATASETS, METHODS)
 
 
 def test_rows_are_in_the_order_of_the_study_and_values_are_right():
     rows = table(refits().sample(frac=1, random_state=1))
     assert list(rows[["dataset", "arm", "epsilon"]].itertuples(index=False, name=None)) == [
-        (dataset, arm, epsilon)
+        (dataset, method, epsilon)
         for dataset in DATASETS
-        for arm, epsilon in [(ARMS[0], 0.05), (ARMS[0], 1.0), ("majority", math.inf)]
+        for method, epsilon in [(METHODS[0], 0.05), (METHODS[0], 1.0), ("majority", math.inf)]
     ]
     assert rows["accuracy"].tolist() == pytest.approx([0.72] * 6)
     assert rows["accuracy_std"].tolist() == pytest.approx([0.01] * 6)
@@ -90,11 +90,11 @@ def test_rows_are_in_the_order_of_the_study_and_values_are_right():
 
 def test_a_failed_or_missing_repeat_makes_the_value_missing_and_is_named():
     fresh = refits()
-    here = (fresh["dataset"] == "adult") & (fresh["arm"] == ARMS[0]) & (fresh["epsilon"] == 1)
+    here = (fresh["dataset"] == "adult") & (fresh["arm"] == METHODS[0]) & (fresh["epsilon"] == 1)
     fresh.loc[here & (fresh["repeat"] == 2), ["status", "error"]] = ["failed", "ValueError: no"]
     fresh = fresh[~(here & (fresh["repeat"] == 3))]
     rows = table(fresh)
-    bad = rows[(rows["dataset"] == "adult") & (rows["arm"] == ARMS[0])].set_index("epsilon")
+    bad = rows[(rows["dataset"] == "adult") & (rows["arm"] == METHODS[0])].set_index("epsilon")
     assert pd.isna(bad.loc[1.0, [*accuracy.METRICS, "accuracy_std"]].astype(float)).all()
     assert bad.loc[1.0, "n_failed"] == 2
     assert bad.loc[1.0, "status"] == "failed"
@@ -112,7 +112,7 @@ def test_a_metric_that_one_repeat_lacks_is_missing():
 
 def test_refits_of_another_setting_do_not_count():
     rows = table(refits().replace({"setting": {'{"n_rounds":9}': '{"n_rounds":5}'}}))
-    assert rows.loc[rows["arm"] == ARMS[0], "accuracy"].isna().all()
+    assert rows.loc[rows["arm"] == METHODS[0], "accuracy"].isna().all()
     assert rows.loc[rows["arm"] == "majority", "accuracy"].notna().all()
 
 
@@ -123,7 +123,7 @@ def test_the_last_bit_of_epsilon_does_not_matter():
     assert set(table(refits(), chosen)["status"]) == {"ok"}
 
 
-def test_an_arm_without_a_setting_is_failed_with_its_reason():
+def test_an_method_without_a_setting_is_failed_with_its_reason():
     chosen = selected()
     chosen.loc[0, ["setting", "cv_accuracy", "status", "error"]] = [None, math.nan, "failed", "why"]
     rows = table(refits(), chosen)
@@ -135,7 +135,7 @@ def test_an_arm_without_a_setting_is_failed_with_its_reason():
 
 def test_wrong_input_is_named():
     with pytest.raises(ValueError, match="the arm 'majority' is not one of"):
-        accuracy.accuracy_table(selected(), refits(), 3, DATASETS, ARMS[:1])
+        accuracy.accuracy_table(selected(), refits(), 3, DATASETS, METHODS[:1])
     with pytest.raises(ValueError, match="a repeat appears twice"):
         table(pd.concat([refits(), refits()]))
     fresh = refits()
@@ -147,7 +147,7 @@ def test_wrong_input_is_named():
 def test_settings_become_columns():
     chosen = selected()
     chosen.loc[1, "setting"] = '{"density":0.25,"mechanism":"auto","n_rounds":19}'
-    rows = accuracy.selected_settings_table(chosen, DATASETS, ARMS)
+    rows = accuracy.selected_settings_table(chosen, DATASETS, METHODS)
     text = tables.format_values(rows)
     row = text[(text["dataset"] == "adult") & (text["epsilon"] == "0.05")].iloc[0]
     assert row[["density", "mechanism", "n_rounds"]].tolist() == ["0.25", "auto", "19"]

@@ -10,7 +10,7 @@ from privcurve.experiments.curves import curves
 from privcurve.experiments.splits import Split, fresh_splits, partition_generator, selection_splits
 from privcurve.learners import registry
 
-ARM = study.Arm(
+METHOD = study.Method(
     name="boost~certified",
     learner="lazybb",
     title="boost",
@@ -22,20 +22,20 @@ ARM = study.Arm(
 SPLIT = Split("1/5", 0)
 
 
-def ids(arm=ARM, dataset="wdbc", checksum="c", seed=1, splits=(SPLIT,)):
-    maker = cells.CellIds(dataset, checksum, arm, seed)
-    return {maker.cell(point, split).id for point in arm.points for split in splits}
+def ids(method=METHOD, dataset="wdbc", checksum="c", seed=1, splits=(SPLIT,)):
+    maker = cells.CellIds(dataset, checksum, method, seed)
+    return {maker.cell(point, split).id for point in method.points for split in splits}
 
 
 def test_ids_are_distinct_and_depend_on_each_part_of_the_key():
     base = ids()
-    assert len(base) == len(ARM.points)
+    assert len(base) == len(METHOD.points)
     for other in (
         ids(dataset="adult"),
         ids(checksum="d"),
         ids(seed=2),
-        ids(dataclasses.replace(ARM, calibration="published")),
-        ids(dataclasses.replace(ARM, delta=1e-5)),
+        ids(dataclasses.replace(METHOD, calibration="published")),
+        ids(dataclasses.replace(METHOD, delta=1e-5)),
         ids(splits=[Split("2/5", 0)]),
         ids(splits=[Split("1/5", 1)]),
     ):
@@ -44,39 +44,44 @@ def test_ids_are_distinct_and_depend_on_each_part_of_the_key():
 
 def test_an_id_is_the_digest_of_its_key():
     # The stores of all users hang on this.
-    for arm, epsilon in ((ARM, 0.5), (dataclasses.replace(ARM, calibration=None, delta=1e-5), 1)):
-        point = next(p for p in arm.points if p.epsilon == epsilon)
+    for method, epsilon in (
+        (METHOD, 0.5),
+        (dataclasses.replace(METHOD, calibration=None, delta=1e-5), 1),
+    ):
+        point = next(p for p in method.points if p.epsilon == epsilon)
         key = {
             "dataset": "wdbc",
             "checksum": "c",
             "learner": "lazybb",
             "version": registry.entry("lazybb").version,
-            "calibration": arm.calibration,
-            "delta": arm.delta,
+            "calibration": method.calibration,
+            "delta": method.delta,
             "seed": 1,
             "epsilon": point.epsilon,
             "setting": point.text,
             "fold": "1/5",
             "repeat": 0,
         }
-        assert cells.CellIds("wdbc", "c", arm, 1).cell(point, SPLIT).id == canonical.digest(key)
+        assert cells.CellIds("wdbc", "c", method, 1).cell(point, SPLIT).id == canonical.digest(key)
 
 
 def test_ids_of_merged_mixed_bins_hold_how_many_there_are(monkeypatch):
     """Results of before few-bin learners merged them are of other models."""
-    on_equal = cells.CellIds("wdbc", "c", ARM, 1)
-    on_mixed = cells.CellIds("wdbc", "c", ARM, 1, mixed=True)
-    for point in ARM.points:
+    on_equal = cells.CellIds("wdbc", "c", METHOD, 1)
+    on_mixed = cells.CellIds("wdbc", "c", METHOD, 1, mixed=True)
+    for point in METHOD.points:
         assert on_equal.cell(point, SPLIT).id != on_mixed.cell(point, SPLIT).id
-    first = on_mixed.cell(ARM.points[0], SPLIT).id
+    first = on_mixed.cell(METHOD.points[0], SPLIT).id
     fewer = dataclasses.replace(registry.entry("lazybb"), few_bins=4)
     monkeypatch.setitem(registry.LEARNERS, "lazybb", fewer)
-    assert cells.CellIds("wdbc", "c", ARM, 1, mixed=True).cell(ARM.points[0], SPLIT).id != first
-    assert cells.CellIds("wdbc", "c", ARM, 1).cell(ARM.points[0], SPLIT).id == (
-        on_equal.cell(ARM.points[0], SPLIT).id
+    assert (
+        cells.CellIds("wdbc", "c", METHOD, 1, mixed=True).cell(METHOD.points[0], SPLIT).id != first
+    )
+    assert cells.CellIds("wdbc", "c", METHOD, 1).cell(METHOD.points[0], SPLIT).id == (
+        on_equal.cell(METHOD.points[0], SPLIT).id
     )
     # A learner that sees all of them has the id that it had.
-    fine = dataclasses.replace(ARM, learner="privgam", settings=({},))
+    fine = dataclasses.replace(METHOD, learner="privgam", settings=({},))
     ids = [
         cells.CellIds("wdbc", "c", fine, 1, mixed=mixed).cell(fine.points[0], SPLIT).id
         for mixed in (True, False)
@@ -85,12 +90,12 @@ def test_ids_of_merged_mixed_bins_hold_how_many_there_are(monkeypatch):
 
 
 def test_ids_of_more_classes_hold_the_version_of_such_fits():
-    gam = dataclasses.replace(ARM, learner="privgam", settings=({},))
+    gam = dataclasses.replace(METHOD, learner="privgam", settings=({},))
     own = registry.entry("privgam").class_version
-    for arm, told in ((ARM, {}), (gam, {"privgam": own})):
-        assert arm.class_versions(arm.settings[0]) == told
+    for method, told in ((METHOD, {}), (gam, {"privgam": own})):
+        assert method.class_versions(method.settings[0]) == told
         ids = [
-            cells.CellIds("wdbc", "c", arm, 1, many=many).cell(arm.points[0], SPLIT).id
+            cells.CellIds("wdbc", "c", method, 1, many=many).cell(method.points[0], SPLIT).id
             for many in (True, False)
         ]
         assert (ids[0] == ids[1]) == (not told)
@@ -111,9 +116,12 @@ def test_files_of_merged_mixed_bins_are_not_those_of_before(own):
     assert gam == gam_before
 
 
-def test_ids_do_not_depend_on_the_arm_name_or_the_rest_of_the_grid():
+def test_ids_do_not_depend_on_the_method_name_or_the_rest_of_the_grid():
     grown = dataclasses.replace(
-        ARM, name="other", title="x", settings=({"density": 0.5, "n_rounds": 99}, *ARM.settings)
+        METHOD,
+        name="other",
+        title="x",
+        settings=({"density": 0.5, "n_rounds": 99}, *METHOD.settings),
     )
     assert ids() < ids(grown)
 
@@ -136,9 +144,9 @@ def test_fresh_splits_use_new_partitions():
 
 
 def test_streams_differ_between_cells_and_repeat_for_the_same():
-    maker = cells.CellIds("wdbc", "c", ARM, 1)
-    first = maker.cell(ARM.points[0], SPLIT)
-    second = maker.cell(ARM.points[1], SPLIT)
+    maker = cells.CellIds("wdbc", "c", METHOD, 1)
+    first = maker.cell(METHOD.points[0], SPLIT)
+    second = maker.cell(METHOD.points[1], SPLIT)
     assert cells.generator(first).random() == cells.generator(first).random()
     assert cells.generator(first).random() != cells.generator(second).random()
     draws = [partition_generator("wdbc", "c", 5, p, 1).random() for p in range(3)]

@@ -12,9 +12,9 @@ from privcurve.outputs.registry import paper_module
 communication = paper_module("distributed", "communication")
 
 
-def run(arm, epsilon, repeat, measures, **setting):
+def run(method, epsilon, repeat, measures, **setting):
     return {
-        **{"dataset": "a", "arm": arm, "calibration": "certified", "delta": 1e-5, "fold": "1/2"},
+        **{"dataset": "a", "arm": method, "calibration": "certified", "delta": 1e-5, "fold": "1/2"},
         **{"epsilon": epsilon, "setting": json.dumps(setting), "repeat": repeat, "status": "ok"},
         **{"accuracy": 0.7 + repeat / 10, "measures": measures and json.dumps(measures)},
     }
@@ -30,8 +30,8 @@ def test_bytes_are_means_of_the_runs_at_one_epsilon():
     ]
     runs += [run("central", 1.0, repeat, {"rounds": 25}) for repeat in (1, 2)]
     runs[-3]["status"] = "failed"
-    arms = {"trees": {"method": "trees"}, "central": {"method": "central"}}
-    described = sweep.describe_runs(pd.DataFrame(runs), arms)
+    methods = {"trees": {"method": "trees"}, "central": {"method": "central"}}
+    described = sweep.describe_runs(pd.DataFrame(runs), methods)
     table = communication.communication(described, 1)
     assert table["n_holders"].tolist()[:2] == [4, 10]
     assert table["bytes_per_holder"].tolist()[:2] == [150, 150]

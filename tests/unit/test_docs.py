@@ -210,7 +210,7 @@ def test_numbers_of_the_readme_are_those_that_its_target_makes():
     table = {name.strip(): [cell.strip() for cell in cells] for name, *cells in lines}
     assert set(table) == {"", *ROWS}
     for name, dataset in ROWS.items():
-        cells = [frame.loc[(dataset, arm)] for arm in COLUMNS]
+        cells = [frame.loc[(dataset, method)] for method in COLUMNS]
         expected = [f"{one['auc']:.3f}±{widened * one['auc_std']:.3f}" for one in cells]
         assert table[name] == [text.replace("0.", ".") for text in expected]
 

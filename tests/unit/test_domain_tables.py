@@ -12,11 +12,11 @@ from privcurve.experiments import study
 from privcurve.outputs import error_table as domains
 from privcurve.outputs import mean_ranks
 from privcurve.outputs.base import ask
-from privcurve.outputs.error_table import arm_titles
+from privcurve.outputs.error_table import method_titles
 from privcurve.outputs.registry import OUTPUTS
 from privcurve.tables.table import Table
 
-# Of each dataset and arm, the errors of four fresh trainings.
+# Of each dataset and method, the errors of four fresh trainings.
 ERRORS = {
     "one": {
         "base": [0.3, 0.4, 0.3, 0.4],
@@ -35,23 +35,23 @@ def runs(errors=ERRORS, epsilon=1.0):
     return pd.DataFrame(
         [
             {
-                **{"dataset": dataset, "arm": arm, "learner": arm, "epsilon": epsilon},
+                **{"dataset": dataset, "arm": method, "learner": method, "epsilon": epsilon},
                 **{"fold": f"{k}/4", "repeat": k, "status": "ok", "accuracy": 1 - error},
             }
-            for dataset, arms in errors.items()
-            for arm, values in arms.items()
+            for dataset, methods in errors.items()
+            for method, values in methods.items()
             for k, error in enumerate(values, start=1)
         ]
     )
 
 
 def table(frame):
-    arms = list(dict.fromkeys(frame["arm"]))
-    return domains.error_frame(frame, list(ERRORS), arms, "base")
+    methods = list(dict.fromkeys(frame["arm"]))
+    return domains.error_frame(frame, list(ERRORS), methods, "base")
 
 
-def row(frame, dataset, arm):
-    return frame[(frame["dataset"] == dataset) & (frame["arm"] == arm)].iloc[0]
+def row(frame, dataset, method):
+    return frame[(frame["dataset"] == dataset) & (frame["arm"] == method)].iloc[0]
 
 
 def test_wins_are_paired_and_by_two_standard_errors():
@@ -98,7 +98,7 @@ def test_without_privacy_there_is_neither_rank_nor_rival():
     only = row(frame, "one", "free")
     assert math.isnan(only["rank"])
     assert not only["best"]
-    titles = {arm: arm.title() for arm in ("base", "good", "odd", "free")}
+    titles = {method: method.title() for method in ("base", "good", "odd", "free")}
     shown = domains.readable(frame, titles, "base")
     assert shown["Free"].tolist() == ["0.000", "0.000", "–", "–"]
     assert shown["Good"].tolist() == ["**0.250**", "**0.125**", "1/1/0", "1.00"]
@@ -127,9 +127,9 @@ def test_unpaid_learners_are_ranked_apart_from_those_that_pay():
 
 def many(gaps):
     rows = [
-        {"epsilon": 1.0, "dataset": f"d{i:02d}", "arm": arm, "error": base + gap, "rank": 1.0}
+        {"epsilon": 1.0, "dataset": f"d{i:02d}", "arm": method, "error": base + gap, "rank": 1.0}
         for i, base in enumerate([0.1 + 0.013 * k for k in range(19)])
-        for arm, gap in gaps(i).items()
+        for method, gap in gaps(i).items()
     ]
     return pd.DataFrame(rows)
 
@@ -145,7 +145,7 @@ def test_pairs_that_always_differ_are_told_apart_from_those_that_do_not():
     assert [sorted(group) for group in ranks.groups(tests.reset_index())] == [["a", "b"]]
 
 
-def test_equal_arms_do_not_differ():
+def test_equal_methods_do_not_differ():
     frame = ranks.pairs(many(lambda _: {"a": 0.0, "b": 0.0, "c": 0.0}))
     assert frame["p_value"].tolist() == [1.0, 1.0, 1.0]
     assert frame["mean_rank"].tolist() == [2.0, 2.0, 2.0]
@@ -178,7 +178,7 @@ def test_ranks_are_of_the_datasets_that_are_named(monkeypatch):
     assert set(frame["n_datasets"]) == {2}
 
 
-def test_the_diagram_draws_a_line_an_arm_and_its_bars():
+def test_the_diagram_draws_a_line_an_method_and_its_bars():
     errors = many(lambda i: {"a": 0.0, "b": 0.001 * (-1) ** i, "c": 0.05})
     frame = mean_ranks.rank_by_kind(errors.assign(kind=kinds.RULE))
     figure = mean_ranks.draw(frame, {"a": "First", "b": "Second", "c": "Third"})
@@ -235,24 +235,24 @@ def test_a_table_of_some_neighbours_has_their_methods_and_the_baseline():
     shown = ["gam~certified~delta=1e-05", "added~certified~delta=1e-05"]
     options = {"baseline": shown[0], "neighbours": "add-remove"}
     request = request_of("error_table", options, learners=learners)
-    assert domains.table_arms(request) == shown
-    assert {arm for _, arm in request.output.reads(request).curves} == set(shown)
+    assert domains.table_methods(request) == shown
+    assert {method for _, method in request.output.reads(request).curves} == set(shown)
 
 
-def test_an_arm_is_named_with_its_calibration_where_there_are_both():
-    titles = arm_titles(request_of("error_table"))
+def test_an_method_is_named_with_its_calibration_where_there_are_both():
+    titles = method_titles(request_of("error_table"))
     assert titles["boost~certified"].endswith(", certified, unpaid")
     assert "," not in titles["majority"]
 
 
-def test_an_arm_is_named_by_its_kind_where_others_are_by_rule():
-    titles = arm_titles(request_of("error_table"))
+def test_an_method_is_named_by_its_kind_where_others_are_by_rule():
+    titles = method_titles(request_of("error_table"))
     assert "paid" not in next(title for name, title in titles.items() if "rule" in name)
-    alone = arm_titles(request_of("error_table", learners={"boost": BOOST}))
+    alone = method_titles(request_of("error_table", learners={"boost": BOOST}))
     assert alone["boost~certified"].endswith(", certified")
 
 
-def test_an_arm_is_named_with_its_delta_where_others_have_none():
+def test_an_method_is_named_with_its_delta_where_others_have_none():
     boost = {**BOOST, "calibrations": ["certified"], "deltas": [0, 1e-5]}
-    titles = arm_titles(request_of("error_table", learners={"boost": boost}))
+    titles = method_titles(request_of("error_table", learners={"boost": boost}))
     assert [title.partition(", δ")[2] for title in titles.values()] == ["", " = 10⁻⁵"]

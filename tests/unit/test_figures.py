@@ -43,19 +43,19 @@ BASELINES = {"lr": 0.86, "gb": 0.865, "majority": 0.6}
 
 def accuracy(datasets=DATASETS):
     rows = []
-    for dataset, arm in itertools.product(datasets, TITLES):
-        for epsilon in [math.inf] if arm in BASELINES else EPSILONS:
-            rise = 0.25 * epsilon / (epsilon + 0.1 * (1 + len(arm) % 5))
+    for dataset, method in itertools.product(datasets, TITLES):
+        for epsilon in [math.inf] if method in BASELINES else EPSILONS:
+            rise = 0.25 * epsilon / (epsilon + 0.1 * (1 + len(method) % 5))
             rows.append(
                 {
                     "dataset": dataset,
-                    "arm": arm,
-                    "calibration": arm.partition("~")[2] or None,
+                    "arm": method,
+                    "calibration": method.partition("~")[2] or None,
                     "delta": 0.0,
                     "epsilon": epsilon,
-                    "kind": kinds.NOT_PRIVATE if arm in BASELINES else KIND[arm],
+                    "kind": kinds.NOT_PRIVATE if method in BASELINES else KIND[method],
                     "scored_on": "test" if dataset == "adult" else "folds",
-                    "accuracy": BASELINES.get(arm, 0.6 + (0 if math.isinf(epsilon) else rise)),
+                    "accuracy": BASELINES.get(method, 0.6 + (0 if math.isinf(epsilon) else rise)),
                     "accuracy_std": 0.01,
                 }
             )
@@ -66,12 +66,12 @@ def draw(frame, datasets=DATASETS, titles=TITLES):
     return curves.draw(frame, titles, datasets)
 
 
-def line(panel, arm):
-    return next(curve for curve in panel.get_lines() if curve.get_label() == arm)
+def line(panel, method):
+    return next(curve for curve in panel.get_lines() if curve.get_label() == method)
 
 
 @pytest.mark.parametrize("n", [1, 2, 3, 4])
-def test_one_panel_a_dataset_and_one_line_an_arm(n):
+def test_one_panel_a_dataset_and_one_line_an_method(n):
     datasets = dict(itertools.islice({**DATASETS, "wdbc": "WDBC"}.items(), n))
     figure = draw(accuracy(datasets), datasets)
     assert [panel.get_title() for panel in figure.axes] == list(datasets.values())
@@ -205,11 +205,11 @@ def test_panels_of_the_same_records_share_their_y_axis():
 
 
 def test_curves_of_one_method_that_differ_in_a_parameter_look_different():
-    arms = ["m~certified~a=1", "m~certified~a=2", "m~published~a=1"]
-    calibrations = {arm: arm.split("~")[1] for arm in arms}
-    looks = style.curve_styles(arms, calibrations, dict.fromkeys(arms, 0.0))
+    methods = ["m~certified~a=1", "m~certified~a=2", "m~published~a=1"]
+    calibrations = {method: method.split("~")[1] for method in methods}
+    looks = style.curve_styles(methods, calibrations, dict.fromkeys(methods, 0.0))
     assert len(set(looks.values())) == 3
-    assert looks[arms[0]].colour != looks[arms[1]].colour
+    assert looks[methods[0]].colour != looks[methods[1]].colour
 
 
 def test_another_metric_is_on_the_axis():
@@ -229,8 +229,8 @@ def test_another_metric_is_on_the_axis():
 )
 def test_baselines_are_named_on_the_line_and_no_name_covers_another(distance, expected):
     frame = accuracy()
-    for i, arm in enumerate(BASELINES):
-        frame.loc[frame["arm"] == arm, "accuracy"] = 0.9 - i * distance
+    for i, method in enumerate(BASELINES):
+        frame.loc[frame["arm"] == method, "accuracy"] = 0.9 - i * distance
     figure = draw(frame)
     for panel in figure.axes:
         labels = [text for text in panel.texts if isinstance(text, Annotation)]
@@ -346,12 +346,12 @@ def of_many(n_certified, n_published):
 
 def test_certified_curves_come_first_and_of_these_the_best():
     frame = of_many(n_certified=7, n_published=2)
-    arms = sorted(set(frame["arm"]))
-    first = curves.leading(frame, arms, "accuracy")
+    methods = sorted(set(frame["arm"]))
+    first = curves.leading(frame, methods, "accuracy")
     assert first == [f"m{place}~certified" for place in range(2, 8)]
     # Of a loss the least is best.
     losses = frame.rename(columns={"accuracy": "log_loss"})
-    assert "m8~certified" in curves.leading(losses, arms, "log_loss")
+    assert "m8~certified" in curves.leading(losses, methods, "log_loss")
 
 
 def test_each_part_of_the_curves_has_panels_and_the_legend_what_is_shown():
@@ -392,7 +392,7 @@ def test_what_does_not_fit_has_a_figure_of_its_own():
 
 
 def test_more_than_six_curves_in_a_panel_are_refused():
-    labels = sorted({arm.partition("~")[0] for arm in curves._curves(made_study())})
+    labels = sorted({method.partition("~")[0] for method in curves._curves(made_study())})
     with pytest.raises(study.StudyError, match="7 curves; a panel has 6 at most"):
         files(learners=labels)
 

@@ -14,7 +14,7 @@ from privcurve.learners import registry
 
 STUDIES = Path(__file__).parents[2] / "config/studies"
 # Made by the first version of the code that had a list, when every learner was of version 1.
-# A raised version may change ids, a longer grid the digests of its arm; nothing else may.
+# A raised version may change ids, a longer grid the digests of its method; nothing else may.
 STORED = json.loads(Path(__file__).with_name("ids.json").read_text())
 SEED = 20210
 SECONDS_PER_JOB = 30
@@ -27,15 +27,15 @@ def sha256(texts):
     return digest.hexdigest()
 
 
-def ids(made, arm):
+def ids(made, method):
     splits = [
         *made.selection_splits,
         *made.final_splits(1)[:1],
         *made.fresh_splits(has_test=False)[:1],
         *made.fresh_splits(has_test=True)[:1],
     ]
-    maker = CellIds(made.datasets[0], "checksum", arm, SEED)
-    return sha256(name for point in arm.points for name in maker.names(point, splits))
+    maker = CellIds(made.datasets[0], "checksum", method, SEED)
+    return sha256(name for point in method.points for name in maker.names(point, splits))
 
 
 @pytest.mark.parametrize("name", sorted(STORED))
@@ -44,7 +44,9 @@ def test_a_shipped_study_has_the_ids_and_digests_that_it_had(name, monkeypatch):
     first = {name: replace(entry, version=1) for name, entry in registry.LEARNERS.items()}
     monkeypatch.setattr(registry, "LEARNERS", first)
     made = study.load(STUDIES / f"{name}.yaml")
-    assert {arm.name: ids(made, arm) for arm in made.arms.values()} == STORED[name]["ids"]
+    assert {method.name: ids(made, method) for method in made.methods.values()} == STORED[name][
+        "ids"
+    ]
     # Before it stand the number and the digests of the parts that jobs were cut into at first
     # (null of curves that came later).
     stored = {curve: digest for curve, (_, _, digest) in STORED[name]["digests"].items()}

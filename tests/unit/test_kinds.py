@@ -12,12 +12,12 @@ from privcurve.outputs.learning_curves import MARK, panel_title
 from privcurve.privacy.calibration.privgam import SET_ON
 
 
-def arms(spec):
+def methods(spec):
     raw = {
         "title": "t", "datasets": ["adult"], "epsilons": [1], "folds": 5, "repeats": 2,
         "learners": {"a": spec},
     }  # fmt: skip
-    return list(from_mapping(raw, "made", "made.yaml").arms.values())
+    return list(from_mapping(raw, "made", "made.yaml").methods.values())
 
 
 GRID = {"n_rounds": [1, 9]}
@@ -34,12 +34,12 @@ GRID = {"n_rounds": [1, 9]}
     ],
 )
 def test_the_kind_follows_from_how_settings_are_chosen(spec, expected):
-    for arm in arms(spec):
-        assert kinds.kind(arm) == expected
-        assert kinds.kind(arm, math.inf) == kinds.NOT_PRIVATE
+    for method in methods(spec):
+        assert kinds.kind(method) == expected
+        assert kinds.kind(method, math.inf) == kinds.NOT_PRIVATE
         if expected == kinds.UNPAID:
             # Where every setting is a result, none is taken for the best.
-            assert kinds.kind(arm, selected=False) == kinds.RULE
+            assert kinds.kind(method, selected=False) == kinds.RULE
 
 
 SHIPPED = Path(__file__).parents[2] / "config/studies"

@@ -205,9 +205,9 @@ def notes(one: study.Study) -> list[str]:
 def test_the_control_is_trained_and_scored(tmp_path: Path) -> None:
     one = made()
     assert notes(one) == []
-    (arm,) = one.arms.values()
-    trainer = Trainer(datasets.load("mine"), arm, seed=1, store=tmp_path)
-    scored = trainer.run([(arm.points[0], split) for split in one.selection_splits])
+    (method,) = one.methods.values()
+    trainer = Trainer(datasets.load("mine"), method, seed=1, store=tmp_path)
+    scored = trainer.run([(method.points[0], split) for split in one.selection_splits])
     assert {row["status"] for row in scored} == {"ok"}
     assert {row["accuracy"] for row in scored} == {0.4}
     assert [row["balanced_accuracy"] for row in scored] == pytest.approx([1 / 3] * 5)
@@ -237,20 +237,20 @@ def test_results_that_were_stored_without_auc_are_trained_again(tmp_path: Path) 
     sweep = {"name": "x", "x": "epsilon", "y": "auc"}
     plain, by_auc = made(), made(metric="auc")
     assert notes(by_auc) == notes(made(outputs=["accuracy", {"sweep": sweep}])) == []
-    (arm,) = plain.arms.values()
+    (method,) = plain.methods.values()
     mine, split = datasets.load("mine"), plain.selection_splits[0]
-    curves = [Curve(one, datasets.describe("mine"), arm, 1) for one in (plain, by_auc)]
-    first, second = (Trainer(mine, arm, 1, tmp_path, scores=one.scores) for one in curves)
-    (row,) = first.run([(arm.points[0], split)])
+    curves = [Curve(one, datasets.describe("mine"), method, 1) for one in (plain, by_auc)]
+    first, second = (Trainer(mine, method, 1, tmp_path, scores=one.scores) for one in curves)
+    (row,) = first.run([(method.points[0], split)])
     # As earlier versions wrote it.
     (file,) = tmp_path.rglob("*.jsonl")
     file.unlink()
     old = {"accuracy": 0.123, "auc": None, "status": "ok"}
     with Store(file.parent) as store:
         store.add(row["id"], old)
-    (reused,) = Trainer(mine, arm, 1, tmp_path).run([(arm.points[0], split)])
+    (reused,) = Trainer(mine, method, 1, tmp_path).run([(method.points[0], split)])
     assert reused["accuracy"] == 0.123
-    (again,) = second.run([(arm.points[0], split)])
+    (again,) = second.run([(method.points[0], split)])
     assert (again["auc"], again["accuracy"]) == (0.5, row["accuracy"])
     # Nor is a file of all runs of a part, made without it, read.
     assert curves[0].grid[0].digest != curves[1].grid[0].digest

@@ -36,8 +36,8 @@ def tested(data):
 
 
 @pytest.fixture(scope="module")
-def arms():
-    return study_of(LEARNERS, epsilons=[0.4, 2]).arms
+def methods():
+    return study_of(LEARNERS, epsilons=[0.4, 2]).methods
 
 
 def selected(setting, epsilon=0.4):
@@ -45,10 +45,10 @@ def selected(setting, epsilon=0.4):
     return pd.DataFrame([row])
 
 
-def test_models_are_those_of_the_fresh_trainings(tested, arms, tmp_path):
-    point = arms[BOOST].points[0]
-    inspected = list(models.inspect(tested, arms[BOOST], point, 3, 7))
-    trainer = train.Trainer(tested, arms[BOOST], 7, tmp_path)
+def test_models_are_those_of_the_fresh_trainings(tested, methods, tmp_path):
+    point = methods[BOOST].points[0]
+    inspected = list(models.inspect(tested, methods[BOOST], point, 3, 7))
+    trainer = train.Trainer(tested, methods[BOOST], 7, tmp_path)
     rows = trainer.run([(point, split) for split in fresh_splits(3, 3, True)])
     assert [model.accuracy() for model in inspected] == [row["accuracy"] for row in rows]
     used = [model.learner.n_features_used_ for model in inspected]
@@ -56,52 +56,52 @@ def test_models_are_those_of_the_fresh_trainings(tested, arms, tmp_path):
     assert len({model.accuracy() for model in inspected}) > 1
 
 
-def test_without_a_test_part_all_records_train_and_none_are_unseen(data, arms):
-    (model,) = models.inspect(data, arms[BOOST], arms[BOOST].points[0], 1, 7)
+def test_without_a_test_part_all_records_train_and_none_are_unseen(data, methods):
+    (model,) = models.inspect(data, methods[BOOST], methods[BOOST].points[0], 1, 7)
     assert model.unseen is None
     assert np.isnan(model.accuracy())
     assert model.learner.n_records_ == len(data.y)
 
 
-def test_other_learners_are_refused(data, arms):
+def test_other_learners_are_refused(data, methods):
     with pytest.raises(study.StudyError, match="only LazyBB"):
-        next(models.inspect(data, arms["lr"], arms["lr"].points[0], 1, 7))
+        next(models.inspect(data, methods["lr"], methods["lr"].points[0], 1, 7))
 
 
-def test_margins_and_rounds(tested, arms):
+def test_margins_and_rounds(tested, methods):
     setting = {"n_rounds": 30, "density": 0.5, "learning_rate": 0.1, "weak_learner": "one_rule"}
-    advantages, margins = models.round_by_round(tested, arms[BOOST], 1.0, setting, 2, 7)
+    advantages, margins = models.round_by_round(tested, methods[BOOST], 1.0, setting, 2, 7)
     assert [len(run) for run in advantages] == [30, 30]
     assert set(margins) == {"train", "test"}
     values, counts = margins["test"][0]
     assert counts.sum() == 500
     assert np.abs(values).max() <= 1
     assert np.allclose(values * 15, np.round(values * 15))
-    alone, _ = models.round_by_round(tested, arms[BOOST], np.inf, setting, 2, 7)
+    alone, _ = models.round_by_round(tested, methods[BOOST], np.inf, setting, 2, 7)
     assert len(alone) == 1
 
 
-def test_the_selected_point_is_found_in_the_study(arms):
-    arm = arms[BOOST]
-    point = models.selected_point(arm, selected(arm.points[1].text), "toy-line", 0.4)
+def test_the_selected_point_is_found_in_the_study(methods):
+    method = methods[BOOST]
+    point = models.selected_point(method, selected(method.points[1].text), "toy-line", 0.4)
     assert (point.epsilon, point.setting) == (0.4, {"n_rounds": 9})
-    moved = selected(arm.points[1].text, epsilon=0.40000000000000002)
-    assert models.selected_point(arm, moved, "toy-line", 0.4) == point
+    moved = selected(method.points[1].text, epsilon=0.40000000000000002)
+    assert models.selected_point(method, moved, "toy-line", 0.4) == point
 
 
 @pytest.mark.parametrize(
     ("setting", "epsilon", "dataset"),
     [('{"n_rounds":7}', 0.4, "toy-line"), (None, 0.4, "toy-line"), ('{"n_rounds":5}', 0.4, "x")],
 )
-def test_nothing_selected_is_said(arms, setting, epsilon, dataset):
+def test_nothing_selected_is_said(methods, setting, epsilon, dataset):
     with pytest.raises(IncompleteError, match=r"no setting .* at ε = 0.4"):
-        models.selected_point(arms[BOOST], selected(setting, epsilon), dataset, 0.4)
+        models.selected_point(methods[BOOST], selected(setting, epsilon), dataset, 0.4)
 
 
-def test_the_votes_alone_give_every_score(tested, arms):
+def test_the_votes_alone_give_every_score(tested, methods):
     names = tested.domain.bin_names
     X = tested.X_test
-    for model in models.inspect(tested, arms[BOOST], arms[BOOST].points[1], 3, 7):
+    for model in models.inspect(tested, methods[BOOST], methods[BOOST].points[1], 3, 7):
         scores = np.zeros(len(X))
         for votes, condition in model.votes(names):
             where = [
@@ -124,8 +124,8 @@ def test_the_card_is_sorted():
     assert model_card.readable(card)["votes"].tolist() == ["-3", "+2", "+1", "-1"]
 
 
-def test_the_notes_hold_the_statement(tested, arms):
-    (model,) = models.inspect(tested, arms[BOOST], arms[BOOST].points[0], 1, 7)
+def test_the_notes_hold_the_statement(tested, methods):
+    (model,) = models.inspect(tested, methods[BOOST], methods[BOOST].points[0], 1, 7)
     statement = str(model.learner.privacy_)
     notes = model_card.notes_of("sick", "{}", statement, trees=False, tested=True)
     assert any("epsilon = 0.4" in note and "Not covered" in note for note in notes)
@@ -143,8 +143,8 @@ def test_without_a_test_part_no_accuracy_is_told():
 @pytest.mark.parametrize("extra", [{}, {"splits": "threshold", "leaves": "rules"}])
 def test_leaves_of_trees_give_every_score(tested, extra):
     fixed = {"weak_learner": "topdown", "depth": 2, "n_rounds": 5, **extra}
-    arm = study_of({"trees": {"learner": "lazybb", "fixed": fixed}}).arms["trees~certified"]
-    (model,) = models.inspect(tested, arm, arm.points[1], 1, 7)
+    method = study_of({"trees": {"learner": "lazybb", "fixed": fixed}}).methods["trees~certified"]
+    (model,) = models.inspect(tested, method, method.points[1], 1, 7)
     names = tested.domain.bin_names
     places = {n: (j, c) for j, of in enumerate(names) for c, n in enumerate(of)}
     assert model.of_trees

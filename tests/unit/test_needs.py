@@ -111,7 +111,7 @@ def test_a_choice_of_settings_takes_what_the_learner_takes():
     tune = {"grid": {"n_rounds": [5, 9]}}
     (tuned,) = cut(of_size(10**7, 30), "lazybb", tune=tune)
     (plain,) = cut(of_size(10**7, 30), "lazybb")
-    assert tuned.portions[0].curve.arm.learner == "tuned"
+    assert tuned.portions[0].curve.method.learner == "tuned"
     assert needs.to_train(tuned).memory == needs.to_train(plain).memory
 
 

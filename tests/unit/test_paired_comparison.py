@@ -1,4 +1,4 @@
-"""Differences to one arm: pairing, intervals, tests with known answers, and what is said."""
+"""Differences to one method: pairing, intervals, tests with known answers, and what is said."""
 
 import math
 
@@ -17,16 +17,16 @@ BASE = [0.70, 0.72, 0.74, 0.76]
 
 
 def runs(values, fold="test", epsilon=1.0):
-    """Return runs from accuracies by dataset and arm."""
+    """Return runs from accuracies by dataset and method."""
     return pd.DataFrame(
         [
             {
-                **{"dataset": dataset, "arm": arm, "epsilon": epsilon, "repeat": repeat},
+                **{"dataset": dataset, "arm": method, "epsilon": epsilon, "repeat": repeat},
                 "fold": fold if fold == "test" else fold.format(repeat),
                 **{"status": "failed" if value is None else "ok", "accuracy": value or math.nan},
             }
-            for dataset, arms in values.items()
-            for arm, scores in arms.items()
+            for dataset, methods in values.items()
+            for method, scores in methods.items()
             for repeat, value in enumerate(scores, start=1)
         ]
     )
@@ -58,7 +58,7 @@ def test_intervals_are_wider_where_repeats_share_records(fold, factor):
     assert row["scored_on"] == ("test" if fold == "test" else "folds")
 
 
-def test_holm_corrects_for_the_arms_of_a_dataset():
+def test_holm_corrects_for_the_methods_of_a_dataset():
     same = shifted(0, 0, 0, 0)
     frame = runs({"d": {"base": BASE, "a": shifted(0.01, 0.02, 0.03, 0.04), "b": same}})
     table = comparison.by_dataset(frame, "base", ["a", "b"]).set_index("arm")
@@ -68,7 +68,7 @@ def test_holm_corrects_for_the_arms_of_a_dataset():
     assert table.loc["b", ["difference", "p_value", "p_holm"]].tolist() == [0, 1, 1]
 
 
-def test_a_failed_training_makes_its_dataset_count_for_no_arm():
+def test_a_failed_training_makes_its_dataset_count_for_no_method():
     values = {
         "one": {"base": BASE, "a": shifted(0.01, 0.01, 0.01, 0.01)},
         "two": {"base": BASE, "a": shifted(0.03, 0.03, 0.03, 0.03)},
@@ -87,7 +87,7 @@ def test_a_failed_training_makes_its_dataset_count_for_no_arm():
     assert (row["mean_rank"], row["reference_mean_rank"]) == (1, 2)
 
 
-def test_over_datasets_each_counts_once_and_tests_are_corrected_for_the_arms():
+def test_over_datasets_each_counts_once_and_tests_are_corrected_for_the_methods():
     gaps = [0.01, 0.02, 0.03, 0.04, 0.05, 0.06]
     values = {
         f"d{i}": {
@@ -140,10 +140,10 @@ def test_what_can_not_be_compared_is_refused_by_name(options, told):
         request_of(options)
 
 
-def test_only_the_arms_that_are_compared_are_read():
+def test_only_the_methods_that_are_compared_are_read():
     options = {"arm": "boost~certified", "others": ["boost~published"]}
     read = request_of(options).reads.curves
-    assert {arm for _, arm in read} == {"boost~certified", "boost~published"}
+    assert {method for _, method in read} == {"boost~certified", "boost~published"}
 
 
 def test_the_text_says_what_an_interval_covers(tmp_path, monkeypatch):
@@ -166,9 +166,9 @@ def test_the_figure_marks_differences_in_points():
     values["two"] = {"base": BASE, "a": shifted(-0.01, 0.01, 0.03, 0.01)}
     each = comparison.by_dataset(runs(values), "base", ["a"])
     table = comparison.overall(each, "base")
-    (panel,) = comparison.draw(table, each, {"a": "An arm"}, "the base").axes
+    (panel,) = comparison.draw(table, each, {"a": "A method"}, "the base").axes
     dots = next(line for line in panel.get_lines() if line.get_marker() == ".")
     assert dots.get_xdata() == pytest.approx([2, 1])
-    assert [text.get_text() for text in panel.get_yticklabels()] == ["An arm"]
+    assert [text.get_text() for text in panel.get_yticklabels()] == ["A method"]
     with pytest.raises(ValueError, match="nothing to draw"):
-        comparison.draw(table.iloc[:0], each, {"a": "An arm"}, "the base")
+        comparison.draw(table.iloc[:0], each, {"a": "A method"}, "the base")

@@ -348,7 +348,7 @@ def test_a_secret_release_is_resumed_within_its_budget(big, monkeypatch):
 # In studies -------------------------------------------------------------------------------------
 
 
-def arms_of(**learners):
+def methods_of(**learners):
     return study_of(learners, datasets=["mine"], epsilons=[1], delta=DELTA)
 
 
@@ -358,16 +358,16 @@ def arms_of(**learners):
 )
 def test_a_study_has_the_same_results_in_parts(big, tmp_path):
     """Folds, their scores and those of training: what each run is trained on is chosen alike."""
-    made = arms_of(gam={"learner": "privgam"}, bayes={"learner": "noisy_bayes"})
+    made = methods_of(gam={"learner": "privgam"}, bayes={"learner": "noisy_bayes"})
     results = []
     for rows in (None, 90):
         big(rows)
         datasets.prepare("mine", f"coded-{rows}")
         data = datasets.read_coded(f"coded-{rows}")
         ready.check(made, data)
-        for arm in made.arms.values():
-            tasks = itertools.product(arm.points, selection_splits(3))
-            trainer = Trainer(data, arm, 1, tmp_path / f"store-{rows}")
+        for method in made.methods.values():
+            tasks = itertools.product(method.points, selection_splits(3))
+            trainer = Trainer(data, method, 1, tmp_path / f"store-{rows}")
             for row in trainer.run(tasks):
                 assert (row.pop("status"), row.pop("fit_seconds") >= 0) == ("ok", True)
                 results.append(row)
@@ -377,7 +377,7 @@ def test_a_study_has_the_same_results_in_parts(big, tmp_path):
 
 def test_a_study_refuses_learners_that_need_one_memory(big):
     big(100)
-    made = arms_of(boost={"learner": "lazybb"})
+    made = methods_of(boost={"learner": "lazybb"})
     about = {"mine": datasets.describe("mine")}
     with pytest.raises(study.StudyError, match=r"t.yaml: mine: .* lazybb needs all records in one"):
         list(study.notes(made, about, "t.yaml"))

@@ -70,7 +70,7 @@ EBM = {"learner": "dp_ebm", "deltas": [1e-5], "grid": {"learning_rate": [0.01, 0
 def test_a_study_without_the_package_leaves_the_peer_out_and_says_so(without):
     without("interpret")
     made = study.from_mapping(content({"ebm": EBM, "rule": {"learner": "one_rule"}}), "s", "s.yaml")
-    assert list(made.arms) == ["rule~certified"]
+    assert list(made.methods) == ["rule~certified"]
     (note,) = made.skipped
     for word in ("s.yaml", "ebm is left out", "interpret-core", "privcurve[peers]"):
         assert word in note
@@ -90,13 +90,13 @@ def test_a_study_of_nothing_but_absent_peers_is_an_error(without):
 
 
 @needs_interpret
-def test_a_study_with_the_package_has_all_arms():
+def test_a_study_with_the_package_has_all_methods():
     made = study.from_mapping(content({"ebm": EBM, "rule": {"learner": "one_rule"}}), "s", "s.yaml")
-    assert list(made.arms) == ["ebm~published~delta=1e-05", "rule~certified"]
+    assert list(made.methods) == ["ebm~published~delta=1e-05", "rule~certified"]
     assert made.skipped == ()
 
 
-def test_dp_ebm_has_no_pure_arm():
+def test_dp_ebm_has_no_pure_method():
     with pytest.raises(study.StudyError, match="dp_ebm needs a delta above 0"):
         study.from_mapping(content({"ebm": {"learner": "dp_ebm"}}), "s", "s.yaml")
 

@@ -259,12 +259,12 @@ def test_another_file_with_the_same_codes_and_another_description_are_seen(folde
     assert again.digest(mine) != plan.digest(outputs["raw"])
 
 
-def scored(arm, epsilon, values, learner=None, calibration=None, kind="not private"):
+def scored(method, epsilon, values, learner=None, calibration=None, kind="not private"):
     runs = pd.DataFrame({"accuracy": values}).assign(
-        arm=arm, epsilon=epsilon, dataset="d", fold=[f"{k}@0.2" for k in (1, 2, 3, 4)]
+        arm=method, epsilon=epsilon, dataset="d", fold=[f"{k}@0.2" for k in (1, 2, 3, 4)]
     )
     runs["repeat"] = range(1, 5)
-    mean = {"dataset": "d", "arm": arm, "learner": learner or arm, "calibration": calibration}
+    mean = {"dataset": "d", "arm": method, "learner": learner or method, "calibration": calibration}
     spread = {"accuracy": np.mean(values), "accuracy_std": np.std(values, ddof=1)}
     spread |= {"scored_on": "folds", "n_repeats": 4}
     return runs, {**mean, "delta": 0.0, "epsilon": epsilon, "kind": kind, **spread}
@@ -273,7 +273,7 @@ def scored(arm, epsilon, values, learner=None, calibration=None, kind="not priva
 def priced(*models):
     runs, means = zip(*models, strict=True)
     study = SimpleNamespace(
-        datasets=("d",), arms={m["arm"]: SimpleNamespace(title=m["arm"].upper()) for m in means}
+        datasets=("d",), methods={m["arm"]: SimpleNamespace(title=m["arm"].upper()) for m in means}
     )
     frame = pd.DataFrame(means).assign(
         **{name: math.nan for name in ("balanced_accuracy", "auc", "log_loss")}

@@ -137,9 +137,9 @@ def test_what_a_configuration_may_say(tmp_path, folder):
 
 def quickstart(seed):
     made = study.load(ROOT / "config/studies/quickstart.yaml")
-    arm = next(iter(made.arms.values()))
-    ids = cells.CellIds("wdbc", "checksum", arm, seed)
-    return [ids.cell(arm.points[0], split) for split in selection_splits(3)]
+    method = next(iter(made.methods.values()))
+    ids = cells.CellIds("wdbc", "checksum", method, seed)
+    return [ids.cell(method.points[0], split) for split in selection_splits(3)]
 
 
 def test_the_ids_of_a_public_seed_are_what_streams_follow_from():
@@ -242,10 +242,10 @@ def texts(secret):
 
 def test_nothing_that_is_written_holds_a_secret():
     made = study.load(ROOT / "config/studies/quickstart.yaml")
-    arm = next(iter(made.arms.values()))
+    method = next(iter(made.methods.values()))
     from privcurve import datasets
 
-    curve, other = (Curve(made, datasets.describe("wdbc"), arm, seed) for seed in (A, B))
+    curve, other = (Curve(made, datasets.describe("wdbc"), method, seed) for seed in (A, B))
     cell = quickstart(A)[0]
     written = [
         *map(repr, (A, cell, curve)),

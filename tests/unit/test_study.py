@@ -43,19 +43,19 @@ def two(name="other", **changes):
     return content(learners={"boost": boosted, name: {**spec, "title": "other", **changes}})
 
 
-def test_arms_and_points_are_the_whole_product():
+def test_methods_and_points_are_the_whole_product():
     made = study.from_mapping(content(), "s", "s.yaml")
-    assert list(made.arms) == ["boost~certified", "boost~published", "majority"]
-    assert len(made.arm("boost~certified").points) == 2 * 2 * 3
-    assert made.arm("majority").epsilons == (math.inf,)
-    assert made.arm("majority").calibration is None
-    assert all(s["weak_learner"] == "one_rule" for s in made.arm("boost~published").settings)
+    assert list(made.methods) == ["boost~certified", "boost~published", "majority"]
+    assert len(made.method("boost~certified").points) == 2 * 2 * 3
+    assert made.method("majority").epsilons == (math.inf,)
+    assert made.method("majority").calibration is None
+    assert all(s["weak_learner"] == "one_rule" for s in made.method("boost~published").settings)
     assert made.figure == "s"
 
 
 def test_what_has_no_effect_may_stand_at_its_default():
     made = study.from_mapping(boost(fixed={"depth": 3, "leaves": "labels"}), "s", "s.yaml")
-    assert made.arm("boost~certified").settings == (
+    assert made.method("boost~certified").settings == (
         {"depth": 3, "leaves": "labels", "n_rounds": 5},
     )
 
@@ -63,16 +63,16 @@ def test_what_has_no_effect_may_stand_at_its_default():
 @pytest.mark.parametrize("path", sorted(SHIPPED.glob("*.yaml")), ids=lambda path: path.stem)
 def test_shipped_studies_are_allowed(path):
     made = study.load(path)
-    assert made.studies or made.arms
+    assert made.studies or made.methods
 
 
 def test_estimator_parameters_hold_the_budget_for_private_learners_only():
     made = study.from_mapping(content(), "s", "s.yaml")
-    arm = made.arm("boost~published")
-    parameters = arm.estimator_parameters(arm.points[0], None)
+    method = made.method("boost~published")
+    parameters = method.estimator_parameters(method.points[0], None)
     assert parameters["epsilon"] == 0.5
     assert parameters["calibration"] == "published"
-    majority = made.arm("majority")
+    majority = made.method("majority")
     assert majority.estimator_parameters(majority.points[0], None) == {}
 
 
@@ -139,8 +139,8 @@ def test_curves_that_legends_tell_apart_may_have_one_title():
     # Chosen by a rule; the best of a grid; of another calibration; with δ; on a part of the data.
     others = [{"grid": {"n_rounds": [5, 9]}}, {"calibrations": ["published"]}, {"deltas": [1e-5]}]
     for changes in others:
-        assert len(study.from_mapping(two(title="LazyBB", **changes), "s", "s.yaml").arms) == 2
-    assert len(study.from_mapping(boost(deltas=[0, 1e-5]), "s", "s.yaml").arms) == 2
+        assert len(study.from_mapping(two(title="LazyBB", **changes), "s", "s.yaml").methods) == 2
+    assert len(study.from_mapping(boost(deltas=[0, 1e-5]), "s", "s.yaml").methods) == 2
     # Nothing is selected: a grid says no more of them.
     without_folds = {key: value for key, value in two().items() if key not in ("folds", "repeats")}
     without_folds |= {"select": "all", "splits": {"folds": 3}, "outputs": ["accuracy"]}

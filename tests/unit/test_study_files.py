@@ -96,7 +96,7 @@ def test_odd_studies_are_refused(tmp_path, case):
 
 def test_titles_are_one_line(tmp_path):
     plan = read(tmp_path, good=boost(title="Boosted\n  rules ") | {"title": "One\n"})
-    assert [arm.title for arm in plan.studies["good"].arms.values()] == ["Boosted rules"]
+    assert [method.title for method in plan.studies["good"].methods.values()] == ["Boosted rules"]
     assert plan.studies["good"].title == "One"
 
 

@@ -33,14 +33,16 @@ def made(learners=None, name="s", **changes):
     return study.from_mapping(content(learners, **changes), name, "s.yaml")
 
 
-def jobs(one, arm=None):
-    by_arm = {each.arm.name: each for each in curves(one, 1, 30)}
-    return by_arm[arm or next(iter(one.arms))]
+def jobs(one, method=None):
+    by_method = {each.method.name: each for each in curves(one, 1, 30)}
+    return by_method[method or next(iter(one.methods))]
 
 
-def ids(one, arm):
-    maker = CellIds("toy-line", "c", one.arm(arm), 1)
-    return {name for p in one.arm(arm).points for name in maker.names(p, one.selection_splits)}
+def ids(one, method):
+    maker = CellIds("toy-line", "c", one.method(method), 1)
+    return {
+        name for p in one.method(method).points for name in maker.names(p, one.selection_splits)
+    }
 
 
 def offer(monkeypatch, *relations):
@@ -58,7 +60,7 @@ def test_words_at_their_defaults_change_no_id_and_no_digest():
         select="best",
         outputs=["accuracy", {"selected_settings": None}, "learning_curves"],
     )
-    assert list(said.arms) == list(plain.arms)
+    assert list(said.methods) == list(plain.methods)
     assert said.outputs == plain.outputs
     before, after = jobs(plain), jobs(said)
     assert ids(plain, "boost~certified") == ids(said, "boost~certified")
@@ -168,15 +170,15 @@ def test_a_study_named_like_a_rule_is_refused_by_name(tmp_path):
         run.refuse("summary")
 
 
-def test_what_is_varied_is_an_arm_of_its_own():
+def test_what_is_varied_is_an_method_of_its_own():
     vary = {"learning_rate": [0.25, 0.5], "mechanism": ["auto", "exponential"]}
     one = made({"boost": {**BOOST, "vary": vary, "deltas": [1e-5]}}, train_shares=[0.1, 1])
-    assert len(one.arms) == 2 * 2 * 2
+    assert len(one.methods) == 2 * 2 * 2
     base = "boost~certified~delta=1e-05"
     name = f"{base}~learning_rate=0.25~mechanism=exponential"
-    all_rows, part = one.arm(name), one.arm(f"{name}~train_share=0.1")
-    assert {arm.base for arm in one.arms.values()} == {base}
-    assert {arm.base_title for arm in one.arms.values()} == {"LazyBB, 1-rules"}
+    all_rows, part = one.method(name), one.method(f"{name}~train_share=0.1")
+    assert {method.base for method in one.methods.values()} == {base}
+    assert {method.base_title for method in one.methods.values()} == {"LazyBB, 1-rules"}
     axes = {"learning_rate": 0.25, "mechanism": "exponential"}
     assert all_rows.varied == {**axes, "train_share": 1.0}
     assert part.varied == {**axes, "train_share": 0.1}
@@ -201,17 +203,17 @@ def test_a_relation_reaches_the_learner_and_the_id_where_it_is_not_the_default(m
         (PRIVATE_COLUMNS, PRIVATE_COLUMNS),
     ):
         one = made(neighbours=relation)
-        arm = one.arm("boost~certified")
-        assert arm.relation == (relation or REPLACE_ONE)
-        assert arm.claim == (relation or REPLACE_ONE)
-        assert (ids(one, arm.name) == plain) == (expected is None)
+        method = one.method("boost~certified")
+        assert method.relation == (relation or REPLACE_ONE)
+        assert method.claim == (relation or REPLACE_ONE)
+        assert (ids(one, method.name) == plain) == (expected is None)
 
 
 def test_a_learner_without_privacy_is_told_what_is_public():
     learners = {"boost": BOOST, "lr": {"learner": "logistic_regression"}}
-    assert made(learners).arm("lr").claim == REPLACE_ONE
-    arm = made(learners, neighbours=PRIVATE_COLUMNS).arm("lr")
-    assert (arm.claim, arm.relation) == (PRIVATE_COLUMNS, None)
+    assert made(learners).method("lr").claim == REPLACE_ONE
+    method = made(learners, neighbours=PRIVATE_COLUMNS).method("lr")
+    assert (method.claim, method.relation) == (PRIVATE_COLUMNS, None)
     with pytest.raises(study.StudyError, match="takes no 'neighbours'"):
         made({"lr": {"learner": "logistic_regression", "neighbours": PRIVATE_COLUMNS}})
 
@@ -219,17 +221,17 @@ def test_a_learner_without_privacy_is_told_what_is_public():
 def test_a_learner_that_promises_more_than_is_asked_runs_as_it_is():
     learners = {"boost": BOOST, "bag": {"learner": "dp_bagging"}, "pate": {"learner": "pate"}}
     one = made(learners, neighbours=PRIVATE_COLUMNS)
-    assert one.arm("boost~certified").relation == PRIVATE_COLUMNS
-    assert one.arm("bag~certified").relation == REPLACE_ONE
+    assert one.method("boost~certified").relation == PRIVATE_COLUMNS
+    assert one.method("bag~certified").relation == REPLACE_ONE
     # Its own relation is no other: it stands in no id, and is told all the same.
-    assert one.arm("pate~certified").neighbours is None
-    assert one.arm("pate~certified").claim == PRIVATE_COLUMNS
+    assert one.method("pate~certified").neighbours is None
+    assert one.method("pate~certified").claim == PRIVATE_COLUMNS
 
 
 def test_a_learner_that_promises_less_than_is_asked_is_refused():
     pytest.importorskip("diffprivlib")
     peer = {"tree": {"learner": "dpl_decision_tree"}}
-    assert made(peer, neighbours=ADD_REMOVE).arm("tree~published").relation == ADD_REMOVE
+    assert made(peer, neighbours=ADD_REMOVE).method("tree~published").relation == ADD_REMOVE
     for relation in (REPLACE_ONE, PRIVATE_COLUMNS):
         with pytest.raises(
             study.StudyError, match="dpl_decision_tree offers neighbours = 'add-remove', not"
@@ -319,7 +321,7 @@ def test_public_columns_of_a_learner_need_the_relation():
         with pytest.raises(study.StudyError, match="lazybb needs to know for start = 'public'"):
             made({"boost": {**boosted, **changes}})
     one = made({"lr": regression, "boost": boosted}, neighbours=PRIVATE_COLUMNS)
-    assert one.arm("boost~certified").relation == PRIVATE_COLUMNS
+    assert one.method("boost~certified").relation == PRIVATE_COLUMNS
 
 
 def test_answers_that_are_not_paid_for_are_told_before_training():

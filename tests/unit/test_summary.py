@@ -49,7 +49,7 @@ def test_finished_and_running_jobs_are_counted():
     assert summary.progress(cut()).jobs_left == len(cut().jobs) - 1
     # One that has trained two cells so far.
     (portion,) = second.portions
-    trainer = train.Trainer(datasets.read(CODED / "toy-line"), portion.curve.arm, 1, STORE)
+    trainer = train.Trainer(datasets.read(CODED / "toy-line"), portion.curve.method, 1, STORE)
     trainer.run(portion.tasks[:2])
     done += 2
     assert counts(cut())[1] == done

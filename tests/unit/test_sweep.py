@@ -17,12 +17,12 @@ from privcurve.outputs.registry import paper_module
 boxes = paper_module("partial", "boxes")
 
 AXES = sweep.Axes("n_rounds", "accuracy", ("method",), ("dataset",))
-ARMS = {"boost": {"method": "boost"}, "lr": {"method": "lr"}}
+METHODS = {"boost": {"method": "boost"}, "lr": {"method": "lr"}}
 
 
-def run(arm, repeat, accuracy, **setting):
+def run(method, repeat, accuracy, **setting):
     return {
-        **{"dataset": "a", "arm": arm, "calibration": "certified", "delta": 0.0, "epsilon": 1.0},
+        **{"dataset": "a", "arm": method, "calibration": "certified", "delta": 0.0, "epsilon": 1.0},
         **{"setting": json.dumps(setting), "repeat": repeat, "fold": 0, "status": "ok"},
         "accuracy": accuracy,
     }
@@ -41,8 +41,8 @@ def named(frame):
 
 
 def test_a_learner_without_the_parameter_is_a_horizontal_line(runs):
-    frame = named(sweep.trainings(runs[runs["arm"] == "boost"], ARMS, AXES, {}))
-    flat = named(sweep.trainings(runs[runs["arm"] == "lr"], ARMS, AXES.without_x(), {}))
+    frame = named(sweep.trainings(runs[runs["arm"] == "boost"], METHODS, AXES, {}))
+    flat = named(sweep.trainings(runs[runs["arm"] == "lr"], METHODS, AXES.without_x(), {}))
     figure = drawing.draw(frame, "n_rounds", "accuracy", "rounds", levels=flat)
     (panel,) = figure.axes
     heights = [line.get_ydata() for line in panel.get_lines()]
@@ -55,7 +55,7 @@ def test_a_learner_without_the_parameter_is_a_horizontal_line(runs):
 def test_a_level_that_varies_is_refused(runs):
     twice = pd.concat([runs, runs.assign(epsilon=2.0)], ignore_index=True)
     with pytest.raises(ValueError, match="several results: epsilon vary too"):
-        sweep.trainings(twice[twice["arm"] == "lr"], ARMS, AXES.without_x(), {})
+        sweep.trainings(twice[twice["arm"] == "lr"], METHODS, AXES.without_x(), {})
 
 
 def test_only_parameters_are_said_to_vary(runs):
@@ -67,8 +67,8 @@ def test_only_parameters_are_said_to_vary(runs):
     twice = pd.concat([runs, deeper], ignore_index=True)
     twice = twice[twice["arm"] == "boost"].assign(auc=range(20), fit_seconds=range(20), id="x")
     with pytest.raises(ValueError, match="several results: depth vary too"):
-        sweep.trainings(twice, ARMS, AXES, {})
-    table = sweep.trainings(twice, ARMS, AXES, {"depth": 2})
+        sweep.trainings(twice, METHODS, AXES, {})
+    table = sweep.trainings(twice, METHODS, AXES, {"depth": 2})
     assert len(table) == 10
 
 
@@ -77,7 +77,7 @@ def test_a_box_has_its_quartiles_and_lacks_all_where_a_training_failed(runs):
     boosted.loc[(boosted["repeat"] == 2) & boosted["setting"].str.contains("2"), "status"] = (
         "failed"
     )
-    frame = named(sweep.trainings(boosted, ARMS, AXES, {}))
+    frame = named(sweep.trainings(boosted, METHODS, AXES, {}))
     table = boxes.box_statistics(frame, AXES).set_index("n_rounds")
     assert table.loc[1, ["least", "lower", "median", "upper", "largest"]].tolist() == pytest.approx(
         [0.51, 0.61, 0.71, 0.81, 0.91]
@@ -95,19 +95,19 @@ def test_what_makes_no_difference_to_a_level_is_not_said(runs):
     axes = dataclasses.replace(AXES, lines=("method", "share", "n_rounds")).without_x()
     lone = runs[runs["arm"] == "lr"]
     shares = [lone.assign(arm=f"lr {share}", share=share) for share in (0.1, 1)]
-    arms = {f"lr {share}": {"method": "lr"} for share in (0.1, 1)}
-    same, fewer = sweep.levels(pd.concat(shares), arms, axes, {})
+    methods = {f"lr {share}": {"method": "lr"} for share in (0.1, 1)}
+    same, fewer = sweep.levels(pd.concat(shares), methods, axes, {})
     assert fewer.lines == ("method", "n_rounds")
     assert len(same) == len(lone)
     shares[0]["accuracy"] += 0.1
-    differ, all_of_them = sweep.levels(pd.concat(shares), arms, axes, {"n_rounds": 5})
+    differ, all_of_them = sweep.levels(pd.concat(shares), methods, axes, {"n_rounds": 5})
     assert all_of_them.lines == axes.lines
     assert len(differ) == 2 * len(lone)
 
 
 def test_that_every_training_failed_is_said(runs):
     with pytest.raises(ValueError, match="every training has failed"):
-        sweep.trainings(runs[:0], ARMS, AXES, {})
+        sweep.trainings(runs[:0], METHODS, AXES, {})
 
 
 def test_axes_without_x_keep_lines_and_panels():
@@ -117,21 +117,21 @@ def test_axes_without_x_keep_lines_and_panels():
 
 def test_what_a_learner_measures_is_a_column_like_any_other(runs):
     boosted = runs[runs["arm"] == "boost"].assign(measures='{"n_nodes":7,"n_rounds":99}')
-    frame = sweep.describe_runs(boosted, ARMS)
+    frame = sweep.describe_runs(boosted, METHODS)
     assert set(frame["n_nodes"]) == {7}
     # The parameter comes before a measure of the same name.
     assert set(frame["n_rounds"]) == {1, 2}
-    nodes = sweep.trainings(boosted, ARMS, dataclasses.replace(AXES, y="n_nodes"), {})
+    nodes = sweep.trainings(boosted, METHODS, dataclasses.replace(AXES, y="n_nodes"), {})
     assert set(sweep.points(nodes, dataclasses.replace(AXES, y="n_nodes"))["n_nodes"]) == {7}
     with pytest.raises(ValueError, match="setting is not a number"):
-        sweep.trainings(boosted, ARMS, dataclasses.replace(AXES, y="setting"), {})
+        sweep.trainings(boosted, METHODS, dataclasses.replace(AXES, y="setting"), {})
 
 
 def test_null_stands_for_methods_that_have_no_such_parameter(runs):
     axes = sweep.Axes("epsilon", "accuracy", ("method",), ("dataset",))
-    both = sweep.trainings(runs, ARMS, axes, {"n_rounds": [2, None]})
+    both = sweep.trainings(runs, METHODS, axes, {"n_rounds": [2, None]})
     assert both["method"].value_counts().to_dict() == {"boost": 5, "lr": 2}
-    one = sweep.trainings(runs, ARMS, axes, {"n_rounds": 2})
+    one = sweep.trainings(runs, METHODS, axes, {"n_rounds": 2})
     assert set(one["method"]) == {"boost"}
 
 

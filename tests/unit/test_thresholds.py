@@ -41,9 +41,9 @@ def test_a_threshold_is_the_first_value_that_is_called_positive():
 
 def test_thresholds_and_weights_give_every_score():
     data = datasets.load("toy-line-fine")
-    (arm,) = from_mapping(STUDY, "s", "s.yaml").arms.values()
-    (point,) = arm.points
-    (model,) = models.train_afresh(data, arm, point, 1, 7)
+    (method,) = from_mapping(STUDY, "s", "s.yaml").methods.values()
+    (point,) = method.points
+    (model,) = models.train_afresh(data, method, point, 1, 7)
     learner = model.learner
     rounds = [(t, -vote.intercept, vote.alpha) for t, vote in enumerate(learner.votes_)]
     assert not any(vote.public for vote in learner.votes_)
@@ -58,10 +58,10 @@ def test_thresholds_and_weights_give_every_score():
 
 def test_each_repeat_draws_its_own_whatever_else_is_trained():
     data = datasets.load("toy-line-fine")
-    (arm,) = from_mapping(STUDY, "s", "s.yaml").arms.values()
-    (point,) = arm.points
-    first = [model.learner.votes_ for model in models.train_afresh(data, arm, point, 2, 7)]
-    again = [model.learner.votes_ for model in models.train_afresh(data, arm, point, 1, 7)]
+    (method,) = from_mapping(STUDY, "s", "s.yaml").methods.values()
+    (point,) = method.points
+    first = [model.learner.votes_ for model in models.train_afresh(data, method, point, 2, 7)]
+    again = [model.learner.votes_ for model in models.train_afresh(data, method, point, 1, 7)]
     assert first[0] == again[0] != first[1]
 
 

@@ -23,67 +23,67 @@ def dataset():
 
 
 @pytest.fixture(scope="module")
-def arm():
+def method():
     grid = {"n_rounds": [3, 7, 9], "density": [0.5, 1]}
-    return study_of({"b": {"learner": "lazybb", "grid": grid}}).arm("b~certified")
+    return study_of({"b": {"learner": "lazybb", "grid": grid}}).method("b~certified")
 
 
-def tasks(arm):
-    return list(itertools.product(arm.points, selection_splits(3)))
+def tasks(method):
+    return list(itertools.product(method.points, selection_splits(3)))
 
 
 def without_time(rows):
     return [{k: v for k, v in row.items() if k != "fit_seconds"} for row in rows]
 
 
-def test_rows_do_not_depend_on_order_or_batch(dataset, arm, tmp_path, monkeypatch):
-    one = train.Trainer(dataset, arm, 1, tmp_path / "one").run(tasks(arm))
+def test_rows_do_not_depend_on_order_or_batch(dataset, method, tmp_path, monkeypatch):
+    one = train.Trainer(dataset, method, 1, tmp_path / "one").run(tasks(method))
     monkeypatch.setattr(train, "LARGEST_BATCH", 1)
-    other = train.Trainer(dataset, arm, 1, tmp_path / "other").run(tasks(arm)[::-1])
+    other = train.Trainer(dataset, method, 1, tmp_path / "other").run(tasks(method)[::-1])
     assert without_time(one) == without_time(other)
     assert len(one) == 2 * 6 * 3
 
 
-def test_another_seed_gives_other_noise(dataset, arm, tmp_path):
-    one = train.Trainer(dataset, arm, 1, tmp_path / "one").run(tasks(arm))
-    other = train.Trainer(dataset, arm, 2, tmp_path / "one").run(tasks(arm))
+def test_another_seed_gives_other_noise(dataset, method, tmp_path):
+    one = train.Trainer(dataset, method, 1, tmp_path / "one").run(tasks(method))
+    other = train.Trainer(dataset, method, 2, tmp_path / "one").run(tasks(method))
     assert [r["accuracy"] for r in one] != [r["accuracy"] for r in other]
 
 
-def test_what_is_stored_is_not_trained_again(dataset, arm, tmp_path):
-    some = tasks(arm)[:7]
-    first = train.Trainer(dataset, arm, 1, tmp_path)
+def test_what_is_stored_is_not_trained_again(dataset, method, tmp_path):
+    some = tasks(method)[:7]
+    first = train.Trainer(dataset, method, 1, tmp_path)
     first.run(some)
-    second = train.Trainer(dataset, arm, 1, tmp_path)
-    second.run(tasks(arm))
-    assert (first.n_trained, second.n_trained, second.n_reused) == (7, len(tasks(arm)) - 7, 7)
+    second = train.Trainer(dataset, method, 1, tmp_path)
+    second.run(tasks(method))
+    assert (first.n_trained, second.n_trained, second.n_reused) == (7, len(tasks(method)) - 7, 7)
 
 
 def test_where_a_record_is_added_a_learner_is_told_about_how_many_there_are(dataset, tmp_path):
     gam = {"learner": "privgam", "deltas": [1e-5], "neighbours": "add-remove"}
     given = {**gam, "fixed": {"n_estimate": 7}}
-    arms = study_of({"gam": gam, "given": given}, epsilons=[1]).arms
+    methods = study_of({"gam": gam, "given": given}, epsilons=[1]).methods
     part, _ = Splitter(dataset, 1).parts(Split("1/3", 1))
     estimates = []
-    for arm in arms.values():
-        ids = CellIds.on(dataset, dataset.checksum, arm, 1)
-        cells = [ids.cell(point, Split("1/3", 1)) for point in arm.points]
-        (model,) = train.fitted(dataset, arm, cells, part, ids)
+    for method in methods.values():
+        ids = CellIds.on(dataset, dataset.checksum, method, 1)
+        cells = [ids.cell(point, Split("1/3", 1)) for point in method.points]
+        (model,) = train.fitted(dataset, method, cells, part, ids)
         estimates.append(model.n_estimate)
     # Of 1,333 or 1,334 records.
     assert estimates == [1000, 7]
 
 
-def test_a_store_that_cannot_be_written_is_found_before_training(dataset, arm, tmp_path):
+def test_a_store_that_cannot_be_written_is_found_before_training(dataset, method, tmp_path):
     (tmp_path / "toy-line").write_text("a file, where the store wants a folder")
-    trainer = train.Trainer(dataset, arm, 1, tmp_path)
+    trainer = train.Trainer(dataset, method, 1, tmp_path)
     with pytest.raises(OSError, match="toy-line/lazybb can't be written"):
-        trainer.run(tasks(arm))
+        trainer.run(tasks(method))
     assert trainer.training_seconds == 0
 
 
 def test_a_cell_that_fails_takes_no_other_with_it_and_is_tried_again(
-    dataset, arm, tmp_path, monkeypatch
+    dataset, method, tmp_path, monkeypatch
 ):
     original = lazybb.LazyBBClassifier._plan
 
@@ -93,20 +93,22 @@ def test_a_cell_that_fails_takes_no_other_with_it_and_is_tried_again(
         return original(self, n)
 
     monkeypatch.setattr(lazybb.LazyBBClassifier, "_plan", broken)
-    trainer = train.Trainer(dataset, arm, 1, tmp_path)
-    rows = trainer.run(tasks(arm))
+    trainer = train.Trainer(dataset, method, 1, tmp_path)
+    rows = trainer.run(tasks(method))
     failed = [row for row in rows if row["status"] == "failed"]
     assert len(failed) == trainer.n_failed == len(rows) // 3
     assert {row["error"] for row in failed} == {"ArithmeticError: seven is broken"}
     assert all('"n_rounds":7' in row["setting"] for row in failed)
     monkeypatch.undo()
-    again = train.Trainer(dataset, arm, 1, tmp_path)
-    rows = again.run(tasks(arm))
+    again = train.Trainer(dataset, method, 1, tmp_path)
+    rows = again.run(tasks(method))
     assert again.n_trained == len(failed)
     assert all(row["status"] == "ok" for row in rows)
 
 
-def test_a_cell_that_cannot_be_scored_takes_no_other_with_it(dataset, arm, tmp_path, monkeypatch):
+def test_a_cell_that_cannot_be_scored_takes_no_other_with_it(
+    dataset, method, tmp_path, monkeypatch
+):
     original = lazybb.LazyBBClassifier.decision_function
 
     def broken(self, X):
@@ -114,10 +116,10 @@ def test_a_cell_that_cannot_be_scored_takes_no_other_with_it(dataset, arm, tmp_p
             raise ArithmeticError("no score for seven")
         return original(self, X)
 
-    right = train.Trainer(dataset, arm, 1, tmp_path / "right").run(tasks(arm))
+    right = train.Trainer(dataset, method, 1, tmp_path / "right").run(tasks(method))
     monkeypatch.setattr(lazybb.LazyBBClassifier, "decision_function", broken)
-    trainer = train.Trainer(dataset, arm, 1, tmp_path / "store")
-    rows = trainer.run(tasks(arm))
+    trainer = train.Trainer(dataset, method, 1, tmp_path / "store")
+    rows = trainer.run(tasks(method))
     failed = [row for row in rows if row["status"] == "failed"]
     assert len(failed) == trainer.n_failed == len(rows) // 3
     assert {row["error"] for row in failed} == {"ArithmeticError: no score for seven"}
@@ -127,8 +129,8 @@ def test_a_cell_that_cannot_be_scored_takes_no_other_with_it(dataset, arm, tmp_p
 
 
 def test_a_fit_that_writes_into_its_records_changes_no_other(dataset, tmp_path, monkeypatch):
-    arm = study_of({"m": {"learner": "noisy_majority"}}).arm("m~certified")
-    right = train.Trainer(dataset, arm, 1, tmp_path / "right").run(tasks(arm))
+    method = study_of({"m": {"learner": "noisy_majority"}}).method("m~certified")
+    right = train.Trainer(dataset, method, 1, tmp_path / "right").run(tasks(method))
     original = majority.NoisyMajorityClassifier._fit_one
 
     def careless(self, records, curator):
@@ -140,25 +142,25 @@ def test_a_fit_that_writes_into_its_records_changes_no_other(dataset, tmp_path, 
     monkeypatch.setattr(majority.NoisyMajorityClassifier, "_fit_one", careless)
     splitter = Splitter(dataset, 1)
     before = [part.X.copy() for part in splitter.parts(selection_splits(3)[0])]
-    rows = train.Trainer(dataset, arm, 1, tmp_path / "store", splitter).run(tasks(arm))
+    rows = train.Trainer(dataset, method, 1, tmp_path / "store", splitter).run(tasks(method))
     assert without_time(rows) == without_time(right)
     after = [part.X for part in splitter.parts(selection_splits(3)[0])]
     assert all((one == other).all() for one, other in zip(before, after, strict=True))
 
 
 @pytest.mark.parametrize("shaped", [lambda s: s[:, None], lambda s: np.stack([-s, s], axis=1)])
-def test_scores_of_a_wrong_shape_are_a_failed_cell(dataset, arm, tmp_path, monkeypatch, shaped):
+def test_scores_of_a_wrong_shape_are_a_failed_cell(dataset, method, tmp_path, monkeypatch, shaped):
     original = lazybb.LazyBBClassifier._scores
     monkeypatch.setattr(lazybb.LazyBBClassifier, "_scores", lambda s, X: shaped(original(s, X)))
-    (row,) = train.Trainer(dataset, arm, 1, tmp_path).run(tasks(arm)[:1])
+    (row,) = train.Trainer(dataset, method, 1, tmp_path).run(tasks(method)[:1])
     assert row["status"] == "failed"
     assert "LazyBBClassifier._scores gives the shape" in row["error"]
 
 
 def test_a_setting_that_the_proof_does_not_cover_is_a_failed_cell(dataset, tmp_path):
     grid = {"n_rounds": [3], "density": [1e-20, 0.35]}
-    arm = study_of({"b": {"learner": "lazybb", "grid": grid}}).arm("b~certified")
-    rows = train.Trainer(dataset, arm, 1, tmp_path).run(tasks(arm))
+    method = study_of({"b": {"learner": "lazybb", "grid": grid}}).method("b~certified")
+    rows = train.Trainer(dataset, method, 1, tmp_path).run(tasks(method))
     failed = [row for row in rows if row["status"] == "failed"]
     assert 0 < len(failed) == len(rows) // 2
     for row in failed:
@@ -171,26 +173,26 @@ def test_a_dataset_without_test_part_is_not_scored_on_one(dataset):
         Splitter(dataset, 1).parts(Split(TEST, 1))
 
 
-def test_a_store_of_any_file_names_is_read(dataset, arm, tmp_path):
+def test_a_store_of_any_file_names_is_read(dataset, method, tmp_path):
     """Earlier versions wrote into a file's name which cells it may hold."""
-    half = len(tasks(arm)) // 2
-    for some in (tasks(arm)[:half], tasks(arm)[half:]):
-        train.Trainer(dataset, arm, 1, tmp_path).run(some)
+    half = len(tasks(method)) // 2
+    for some in (tasks(method)[:half], tasks(method)[half:]):
+        train.Trainer(dataset, method, 1, tmp_path).run(some)
     for k, path in enumerate(sorted(tmp_path.rglob("*.jsonl"))):
         path.rename(path.with_name(f"20260101T000000-host-1-abcdef0{k}~00c0ffee~{k}-of-2.jsonl"))
-    trainer = train.Trainer(dataset, arm, 1, tmp_path)
-    trainer.run(tasks(arm))
-    assert (trainer.n_trained, trainer.n_reused) == (0, len(tasks(arm)))
+    trainer = train.Trainer(dataset, method, 1, tmp_path)
+    trainer.run(tasks(method))
+    assert (trainer.n_trained, trainer.n_reused) == (0, len(tasks(method)))
 
 
-def test_facts_say_what_a_job_did(dataset, arm, tmp_path):
-    train.Trainer(dataset, arm, 1, tmp_path).run(tasks(arm)[:7])
-    trainer = train.Trainer(dataset, arm, 1, tmp_path)
+def test_facts_say_what_a_job_did(dataset, method, tmp_path):
+    train.Trainer(dataset, method, 1, tmp_path).run(tasks(method)[:7])
+    trainer = train.Trainer(dataset, method, 1, tmp_path)
     started = time.perf_counter()
-    trainer.run(tasks(arm))
+    trainer.run(tasks(method))
     wall = time.perf_counter() - started
     facts = trainer.facts
-    assert (facts["trained"], facts["reused"], facts["failed"]) == (len(tasks(arm)) - 7, 7, 0)
+    assert (facts["trained"], facts["reused"], facts["failed"]) == (len(tasks(method)) - 7, 7, 0)
     assert facts["checksum"] == dataset.checksum
     assert 0 < facts["training_seconds"] <= wall
 
@@ -225,10 +227,12 @@ def test_progress_is_lines_in_a_log(monkeypatch, caplog):
 
 def test_one_mechanism_has_the_same_coins_whatever_delta_is_allowed(dataset, tmp_path):
     """PrivGAM is of stumps, which are pure, at ε = .01 of 1,333 records; of rounds at 9."""
-    arms = study_of({"gam": {"learner": "privgam", "deltas": [1e-5, 0]}}, epsilons=[0.01, 9]).arms
+    methods = study_of(
+        {"gam": {"learner": "privgam", "deltas": [1e-5, 0]}}, epsilons=[0.01, 9]
+    ).methods
     rows = [
-        without_time(train.Trainer(dataset, arm, 1, tmp_path).run(tasks(arm)))
-        for arm in arms.values()
+        without_time(train.Trainer(dataset, method, 1, tmp_path).run(tasks(method)))
+        for method in methods.values()
     ]
     for one, other in zip(*rows, strict=True):
         assert one["id"] != other["id"]

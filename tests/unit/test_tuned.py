@@ -193,12 +193,12 @@ def made(**entry):
 
 
 def test_the_word_makes_a_curve_of_its_own():
-    pure, approximate = made(fixed={"density": 0.5}, vary={"ties": ["negative"]}).arms.values()
+    pure, approximate = made(fixed={"density": 0.5}, vary={"ties": ["negative"]}).methods.values()
     assert pure.name == "x~certified~ties=negative"
     assert pure.title == "LazyBB, 1-rules, ties = negative"
     assert kinds.kind(pure) == kinds.TUNED
     assert pure.tune == ENTRY["tune"]
-    assert (pure.learner, pure.method.name) == ("tuned", "lazybb")
+    assert (pure.learner, pure.entry.name) == ("tuned", "lazybb")
     axes = {"density": [0.5], "ties": ["negative"], "n_rounds": [3, 5]}
     assert pure.settings == ({"learner": "lazybb", "settings": axes},)
     assert pure.version == 1000 * registry.version("tuned") + registry.version("lazybb")
@@ -209,13 +209,13 @@ def test_the_word_makes_a_curve_of_its_own():
 
 def test_another_version_of_the_learner_is_another_cell(monkeypatch):
     """Of the one whose settings are chosen, and of the one that chooses."""
-    before = made().arm("x~certified").version
+    before = made().method("x~certified").version
     for learner, step in (("lazybb", 1), ("tuned", 1000)):
         entry = registry.entry(learner)
         raised = dataclasses.replace(entry, version=entry.version + 1)
         with monkeypatch.context() as patched:
             patched.setitem(registry.LEARNERS, learner, raised)
-            assert made().arm("x~certified").version == before + step
+            assert made().method("x~certified").version == before + step
 
 
 @pytest.mark.parametrize(

@@ -105,8 +105,8 @@ class Project:
         """How many cells the study asks for: the grid in each fold, and the fresh ones."""
         raw = {**STUDY, **changes}
         made = study.from_mapping(raw, "tiny", "tiny.yaml")
-        grid = sum(len(arm.points) for arm in made.arms.values()) * made.folds
-        fresh = sum(len(arm.epsilons) for arm in made.arms.values()) * made.repeats
+        grid = sum(len(method.points) for method in made.methods.values()) * made.folds
+        fresh = sum(len(method.epsilons) for method in made.methods.values()) * made.repeats
         return len(made.datasets) * (grid + fresh)
 
     def forget_logs(self):

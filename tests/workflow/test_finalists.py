@@ -19,7 +19,7 @@ def test_finalists_are_trained_again_and_nothing_else(finished):
     trained, _, failed = finished.counts()
     assert failed == 0
     assert trained == len(finished.stored()) - len(before)
-    # Two arms with two settings each, two ε, three draws in three folds; what is then
+    # Two methods with two settings each, two ε, three draws in three folds; what is then
     # selected anew is trained afresh three times. The majority class has one setting.
     again = 2 * 2 * 2 * 3 * 3
     assert trained in {again + 3 * changed for changed in range(5)}

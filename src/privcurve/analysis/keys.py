@@ -9,9 +9,9 @@ from collections.abc import Iterable
 NONE = "none"
 
 
-def method_of(arm: str) -> str:
+def method_of(method: str) -> str:
     """Return the name of a method before its calibration (``lazybb`` of ``lazybb~certified``)."""
-    return arm.partition("~")[0]
+    return method.partition("~")[0]
 
 
 def short(value: float | str) -> str:

@@ -50,21 +50,23 @@ class HasSettings(Protocol):
     def tune(self) -> Any: ...  # noqa: D102
 
 
-def kind(arm: HasSettings, epsilon: float | None = None, *, selected: bool = True) -> str:
+def kind(method: HasSettings, epsilon: float | None = None, *, selected: bool = True) -> str:
     """Return the kind of a curve, or of its point at an ε: at infinity any learner is not private.
 
     `selected` is false where no setting is taken for the best, as with ``select: all``.
     """
-    if arm.calibration is None or epsilon == math.inf:
+    if method.calibration is None or epsilon == math.inf:
         return NOT_PRIVATE
-    if arm.tune is not None:
+    if method.tune is not None:
         return TUNED
-    return UNPAID if selected and len(arm.settings) > 1 else RULE
+    return UNPAID if selected and len(method.settings) > 1 else RULE
 
 
-def with_kinds(frame: pd.DataFrame, arms: Mapping[str, HasSettings], after: str) -> pd.DataFrame:
+def with_kinds(frame: pd.DataFrame, methods: Mapping[str, HasSettings], after: str) -> pd.DataFrame:
     """Return a table of methods and ε with the kind of each row in a column behind another one."""
     pairs = zip(frame["arm"], frame["epsilon"], strict=True)
     told = frame.copy()
-    told.insert(list(frame).index(after) + 1, "kind", [kind(arms[arm], e) for arm, e in pairs])
+    told.insert(
+        list(frame).index(after) + 1, "kind", [kind(methods[method], e) for method, e in pairs]
+    )
     return told

@@ -66,7 +66,7 @@ def _pairs_at(epsilon: float, errors: pd.DataFrame) -> list[dict[str, Any]]:
 
 def _friedman(errors: pd.DataFrame) -> float:
     """Return Friedman's p-value; of two methods, Wilcoxon's; 1 if all are equal everywhere."""
-    columns = [errors[arm].tolist() for arm in errors]
+    columns = [errors[method].tolist() for method in errors]
     if len(columns) == 2:
         return wilcoxon([a - b for a, b in zip(*columns, strict=True)])
     if all(column == columns[0] for column in columns):
@@ -99,13 +99,13 @@ def holm(p_values: Sequence[float]) -> list[float]:
     return corrected
 
 
-def critical_difference(n_arms: int, n_datasets: int, level: float = LEVEL) -> float:
+def critical_difference(n_methods: int, n_datasets: int, level: float = LEVEL) -> float:
     """Return Nemenyi's critical difference of the mean ranks of k methods over N datasets.
 
     q·√(k(k+1)/(6N)); q is the quantile of the studentised range over √2.
     """
-    quantile = float(stats.studentized_range.ppf(1 - level, n_arms, math.inf)) / math.sqrt(2)
-    return quantile * math.sqrt(n_arms * (n_arms + 1) / (6 * n_datasets))
+    quantile = float(stats.studentized_range.ppf(1 - level, n_methods, math.inf)) / math.sqrt(2)
+    return quantile * math.sqrt(n_methods * (n_methods + 1) / (6 * n_datasets))
 
 
 def mean_ranks(pairs_at: pd.DataFrame) -> dict[str, float]:

@@ -232,21 +232,21 @@ def _candidates(
     for *row, setting, fold, value, status, error in zip(
         *(cv[name] for name in cell_columns(metric)), strict=True
     ):
-        dataset, arm, epsilon, *rest = row
-        key = (dataset, arm, epsilon)
+        dataset, method, epsilon, *rest = row
+        key = (dataset, method, epsilon)
         carried.setdefault(key, tuple(rest))
         of_setting = cells.setdefault(key, {}).setdefault(setting, {})
         if fold in of_setting:
             raise ValueError(f"a run appears twice: setting {setting}, fold {fold}")
         of_setting[fold] = (value, status, error)
         if folds is not None:
-            names[dataset, arm] = folds
+            names[dataset, method] = folds
             continue
-        own = _folds_like(fold, f"{dataset}, {arm}")
-        first = names.setdefault((dataset, arm), own)
+        own = _folds_like(fold, f"{dataset}, {method}")
+        first = names.setdefault((dataset, method), own)
         if own != first:
             counts = sorted({len(own), len(first)})
-            raise ValueError(f"{dataset}, {arm}: runs with {counts} folds can't be compared")
+            raise ValueError(f"{dataset}, {method}: runs with {counts} folds can't be compared")
     for key, by_setting in cells.items():
         yield _candidate(key, carried[key], by_setting, names[key[:2]], n_best, metric)
 

@@ -38,12 +38,12 @@ class Axes:
         return replace(self, x=[*self.lines, *self.panels][0])
 
 
-def describe_runs(runs: pd.DataFrame, arms: Mapping[str, Mapping[str, Any]]) -> pd.DataFrame:
+def describe_runs(runs: pd.DataFrame, methods: Mapping[str, Mapping[str, Any]]) -> pd.DataFrame:
     """Return runs with a column for whatever their methods, settings and measures say.
 
     Of two things with one name the first of these counts: a column of the runs, what varies between
-    `arms` (of each its `method`, and what differs from others of it), a parameter, a measure. Null
-    where a run has none.
+    `methods` (of each its name in the study, `method`, and what varies under that), a parameter, a
+    measure. Null where a run has none.
     """
     frame = runs.reset_index(drop=True)
     measured = frame["measures"] if "measures" in frame else [None] * len(frame)
@@ -52,9 +52,9 @@ def describe_runs(runs: pd.DataFrame, arms: Mapping[str, Mapping[str, Any]]) -> 
             {
                 **(json.loads(own) if isinstance(own, str) else {}),
                 **json.loads(setting),
-                **arms[arm],
+                **methods[method],
             }
-            for own, setting, arm in zip(measured, frame["setting"], frame["arm"], strict=True)
+            for own, setting, method in zip(measured, frame["setting"], frame["arm"], strict=True)
         ],
         index=frame.index,
     )
@@ -62,7 +62,7 @@ def describe_runs(runs: pd.DataFrame, arms: Mapping[str, Mapping[str, Any]]) -> 
 
 
 def trainings(
-    runs: pd.DataFrame, arms: Mapping[str, Mapping[str, Any]], axes: Axes, at: Mapping[str, Any]
+    runs: pd.DataFrame, methods: Mapping[str, Mapping[str, Any]], axes: Axes, at: Mapping[str, Any]
 ) -> pd.DataFrame:
     """Return one row a fresh training, what varies as columns; `y` is NaN where one has failed.
 
@@ -72,7 +72,7 @@ def trainings(
     """
     if runs.empty:
         raise ValueError("there is no result: every training has failed")
-    frame = describe_runs(runs, arms)
+    frame = describe_runs(runs, methods)
     for name in [*axes.keys, axes.y, *at]:
         if name not in frame:
             hint = nearest(name, map(str, frame.columns))
@@ -91,13 +91,13 @@ def trainings(
     for keys in (axes.lines, axes.panels):
         for name in keys:
             frame[name] = frame[name].astype(object).where(frame[name].notna(), NONE)
-    _check_points(frame, axes, arms)
+    _check_points(frame, axes, methods)
     kept = dict.fromkeys([*axes.keys, "method", "calibration", *DRAW, axes.y])
     return frame[list(kept)].reset_index(drop=True)
 
 
 def levels(
-    runs: pd.DataFrame, arms: Mapping[str, Mapping[str, Any]], axes: Axes, at: Mapping[str, Any]
+    runs: pd.DataFrame, methods: Mapping[str, Mapping[str, Any]], axes: Axes, at: Mapping[str, Any]
 ) -> tuple[pd.DataFrame, Axes]:
     """Return the trainings of learners that have no x, those of one level each, and their axes.
 
@@ -105,14 +105,14 @@ def levels(
     without what makes no difference to these learners: the majority class is the same whatever
     share of the records is trained on.
     """
-    frame = describe_runs(runs, arms)
+    frame = describe_runs(runs, methods)
     frame = frame.assign(**{name: None for name in axes.lines if name not in frame})
     noisy = frame["arm"].isin(frame["arm"][frame["epsilon"].map(math.isfinite)])
     for name, value in at.items():
         if name in frame:
             lacks = ~noisy if name == "epsilon" else frame[name].isna()
             frame = frame[lacks | _is_at(frame[name], value)]
-    rows = trainings(frame, arms, axes, {})
+    rows = trainings(frame, methods, axes, {})
     varies = [name for name in axes.lines if rows[name].nunique() > 1]
     for name in varies:
         if name in ("method", "calibration"):
@@ -161,13 +161,15 @@ def is_one_of(value: Any, wanted: Any) -> bool:
     )
 
 
-def _check_points(frame: pd.DataFrame, axes: Axes, arms: Mapping[str, Mapping[str, Any]]) -> None:
+def _check_points(
+    frame: pd.DataFrame, axes: Axes, methods: Mapping[str, Mapping[str, Any]]
+) -> None:
     place = [*axes.keys, *DRAW]
     twice = frame[frame.duplicated(place, keep=False)]
     if twice.empty:
         return
     # Scores and times differ too, but nobody could give 'at' a value of them.
-    told = {"dataset", "calibration", "delta", "epsilon"}.union(*arms.values())
+    told = {"dataset", "calibration", "delta", "epsilon"}.union(*methods.values())
     told = told.union(*map(json.loads, twice["setting"])) - set(axes.keys)
     first = twice[(twice[place] == twice.iloc[0][place]).all(axis=1)]
     differ = [name for name in map(str, frame) if name in told and _differ(first[name])]

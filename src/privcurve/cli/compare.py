@@ -174,7 +174,9 @@ def _rankings(made: Comparison) -> tuple[list[Ranking], Needed | None]:
 
 
 def _epsilons(made: Comparison) -> list[float]:
-    return sorted({e for arm in made.study.arms.values() if arm.relation for e in arm.epsilons})
+    return sorted(
+        {e for method in made.study.methods.values() if method.relation for e in method.epsilons}
+    )
 
 
 def private_choice(arguments: argparse.Namespace) -> int:

@@ -11,7 +11,7 @@ import numpy as np
 
 from privcurve.datasets import Domain
 from privcurve.experiments import canonical
-from privcurve.experiments.arms import Arm, Point
+from privcurve.experiments.methods import Method, Point
 from privcurve.experiments.splits import Split
 from privcurve.privacy import seeds
 from privcurve.privacy.seeds import Seed
@@ -51,38 +51,38 @@ class CellIds:
         self,
         dataset: str,
         checksum: str,
-        arm: Arm,
+        method: Method,
         seed: Seed,
         mixed: bool = False,
         many: bool = False,
     ) -> None:
         facts = {
-            "calibration": arm.calibration,
+            "calibration": method.calibration,
             "checksum": checksum,
             "dataset": dataset,
-            "delta": arm.delta,
+            "delta": method.delta,
         }
         # The key is canonical JSON, put together from parts: a study may have a million runs.
         self._first = canonical.text(facts)[1:-1]
         # What a study need not say stands in the key only where it says something else.
-        self._relation = {} if arm.neighbours is None else {"neighbours": arm.neighbours}
-        share = {} if arm.train_share == 1 else {"train_share": arm.train_share}
-        self._arm, self._mixed, self._many = arm, mixed, many
+        self._relation = {} if method.neighbours is None else {"neighbours": method.neighbours}
+        share = {} if method.train_share == 1 else {"train_share": method.train_share}
+        self._method, self._mixed, self._many = method, mixed, many
         self._key = (dataset, checksum, seed, mixed, many)
         self._plain = self._learner({})
         self._base = seed
         self._seed = canonical.text({"seed": seeds.named(seed)})[1:-1]
-        self._version = canonical.text({**share, "version": arm.version})[1:-1]
+        self._version = canonical.text({**share, "version": method.version})[1:-1]
 
     @classmethod
-    def on(cls, dataset: Named, checksum: str, arm: Arm, seed: Seed) -> CellIds:
+    def on(cls, dataset: Named, checksum: str, method: Method, seed: Seed) -> CellIds:
         """Return the runs of a method on a dataset, by its name and domain."""
         domain = dataset.domain
         mixed, many = domain.mixed_bins is not None, domain.n_classes > 2
-        return cls(dataset.name, checksum, arm, seed, mixed, many)
+        return cls(dataset.name, checksum, method, seed, mixed, many)
 
     def _learner(self, here: Mapping[str, Any]) -> str:
-        return canonical.text({"learner": self._arm.learner, **here, **self._relation})[1:-1]
+        return canonical.text({"learner": self._method.learner, **here, **self._relation})[1:-1]
 
     def cell(self, point: Point, split: Split) -> Cell:
         """Return the run of a point on a split."""
@@ -94,17 +94,17 @@ class CellIds:
 
         Where it uses none it is that of the method without δ, which is the same mechanism.
         """
-        if delta == self._arm.delta:
+        if delta == self._method.delta:
             return generator(cell)
         dataset, checksum, seed, mixed, many = self._key
-        alike = CellIds(dataset, checksum, replace(self._arm, delta=delta), seed, mixed, many)
+        alike = CellIds(dataset, checksum, replace(self._method, delta=delta), seed, mixed, many)
         return generator(alike.cell(cell.point, cell.split))
 
     def names(self, point: Point, splits: Iterable[Split]) -> Iterator[str]:
         """Return the ids of the runs of a point."""
         epsilon, setting = canonical.text(point.epsilon), canonical.text(point.text)
-        few = self._arm.few_bins(point.setting) if self._mixed else ()
-        versions = self._arm.class_versions(point.setting) if self._many else {}
+        few = self._method.few_bins(point.setting) if self._mixed else ()
+        versions = self._method.class_versions(point.setting) if self._many else {}
         here = {"learner_of_classes": versions, "merged_to": few}
         told = {key: value for key, value in here.items() if value}
         learner = self._learner(told) if told else self._plain

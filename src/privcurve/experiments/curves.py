@@ -16,8 +16,8 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 
 from privcurve.datasets import check_current, describe, facts
 from privcurve.experiments import canonical
-from privcurve.experiments.arms import Arm, Point
 from privcurve.experiments.cells import Named
+from privcurve.experiments.methods import Method, Point
 from privcurve.experiments.splits import Split
 from privcurve.experiments.study import ALL, AUC, BEST, DEFAULT_METRIC, Finalists, Study
 from privcurve.learners import registry
@@ -71,14 +71,14 @@ class Curve:
 
     study: Study
     dataset: About
-    arm: Arm
+    method: Method
     seed: Seed  # base seed of the run
     most: float = math.inf  # seconds that a portion may take by estimate, unless it is one fit
 
     @cached_property
     def name(self) -> Path:
         """Study, dataset and method."""
-        return Path(self.study.name, self.dataset.name, self.arm.name)
+        return Path(self.study.name, self.dataset.name, self.method.name)
 
     @property
     def data(self) -> Path:
@@ -96,13 +96,13 @@ class Curve:
 
         A study with folds has its cross-validated accuracy in its tables, of lone settings too.
         """
-        return self.selects and bool(self.study.holdout) and len(self.arm.settings) == 1
+        return self.selects and bool(self.study.holdout) and len(self.method.settings) == 1
 
     @cached_property
     def chunks(self) -> list[list[Portion]]:
         """The portions, those together that select from a grid at some ε and train this grid."""
-        each = sum(one.seconds for one in self._portions_at(self.arm.epsilons[:1]))
-        together = fill(sorted(self.arm.epsilons), lambda _: each, self.most)
+        each = sum(one.seconds for one in self._portions_at(self.method.epsilons[:1]))
+        together = fill(sorted(self.method.epsilons), lambda _: each, self.most)
         return [self.at(tuple(epsilons)) for epsilons in together]
 
     def at(self, epsilons: tuple[float, ...]) -> list[Portion]:
@@ -119,7 +119,7 @@ class Curve:
 
     def _portions_at(self, epsilons: tuple[float, ...]) -> list[Portion]:
         """Return what there is to train at some ε, the grid in one portion."""
-        points = tuple(p for p in self.arm.points if p.epsilon in epsilons)
+        points = tuple(p for p in self.method.points if p.epsilon in epsilons)
         grid = Portion(self, epsilons, (Block(points, tuple(self.splits)),))
         best = Portion(self, epsilons, fresh=tuple(self.fresh_splits))
         return [*([] if self.is_lone else [grid]), *([best] if self.selects else [])]
@@ -149,7 +149,7 @@ class Curve:
     def _blocks(self, epsilon: float) -> Iterator[Block]:
         """Yield the runs of the grid at an ε: together what shares costly work, if it is short."""
         splits = tuple(self.splits)
-        for points in () if self.is_lone else _groups(self.arm, epsilon):
+        for points in () if self.is_lone else _groups(self.method, epsilon):
             if self.seconds_of(Block(points, splits)) <= self.most:
                 yield Block(points, splits)
             elif self.seconds_of(Block(points, splits[:1])) <= self.most:
@@ -192,7 +192,11 @@ class Curve:
     @property
     def finalists(self) -> Finalists | None:
         """The second round of its selection; a learner without noise needs none."""
-        return self.study.finalists if self.arm.calibration and len(self.arm.settings) > 1 else None
+        return (
+            self.study.finalists
+            if self.method.calibration and len(self.method.settings) > 1
+            else None
+        )
 
     @property
     def final_splits(self) -> list[Split]:
@@ -204,20 +208,20 @@ class Curve:
     def n_fresh(self) -> int:
         """How many runs follow the cross-validation at each ε: finalists and fresh ones."""
         second = self.finalists
-        n_finalists = min(second.settings, len(self.arm.settings)) if second else 0
+        n_finalists = min(second.settings, len(self.method.settings)) if second else 0
         return self.study.repeats + n_finalists * len(self.final_splits)
 
     @cached_property
     def digest(self) -> str:
         """A digest of all that its results depend on but the data."""
-        return self.digest_at(self.arm.epsilons)
+        return self.digest_at(self.method.epsilons)
 
     def digest_at(self, epsilons: tuple[float, ...]) -> str:
         """Return a digest of all that its results at some ε depend on but the data."""
         study, second = self.study, self.finalists
         final = f"{second.settings} of {second.draws} " if second else ""
         metric = "" if study.metric == DEFAULT_METRIC else f"by {study.metric} "
-        grid = _digest_at(self.arm, epsilons, *_resampling(study), seeds.named(self.seed))
+        grid = _digest_at(self.method, epsilons, *_resampling(study), seeds.named(self.seed))
         return f"{study.repeats} {final}{metric}{self.here}{grid}"
 
     @cached_property
@@ -228,10 +232,10 @@ class Curve:
         """
         told = [f"with {score} of classes " for score in self.scores]
         if self.dataset.domain.mixed_bins is not None:
-            merged = {few for one in self.arm.settings for few in self.arm.few_bins(one)}
+            merged = {few for one in self.method.settings for few in self.method.few_bins(one)}
             told += [f"merged to {few} bins " for few in sorted(merged)]
         if self.dataset.domain.n_classes > 2:
-            each = (self.arm.class_versions(one).items() for one in self.arm.settings)
+            each = (self.method.class_versions(one).items() for one in self.method.settings)
             versions = set(itertools.chain(*each))
             told += [f"{learner} of classes {version} " for learner, version in sorted(versions)]
         return "".join(told)
@@ -248,7 +252,7 @@ class Curve:
     @property
     def shape(self) -> tuple[int, int, int]:
         """About how many rows a fit takes, how many columns and classes: for estimates of cost."""
-        rows = round(self.dataset.n_rows * self.arm.train_share)
+        rows = round(self.dataset.n_rows * self.method.train_share)
         domain = self.dataset.domain
         return max(1, rows), len(domain.columns), domain.n_classes
 
@@ -260,8 +264,8 @@ class Curve:
     @cached_property
     def _costs(self) -> dict[int, float]:
         # By identity: the settings of a method are the same objects in all its points.
-        each = fit_seconds(self.arm, *self.shape)
-        return dict(zip(map(id, self.arm.settings), each, strict=True))
+        each = fit_seconds(self.method, *self.shape)
+        return dict(zip(map(id, self.method.settings), each, strict=True))
 
     def seconds_of(self, block: Block) -> float:
         """Return an estimate of the time that some runs take."""
@@ -305,12 +309,12 @@ class Portion:
     def name(self) -> str:
         """Its name in the study: ``adult/boost~certified/eps=0.1~3-of-8``, or ``…~best``."""
         last = "~".join(filter(None, (self.at, self.part)))
-        return f"{self.curve.dataset.name}/{self.curve.arm.name}/{last}"
+        return f"{self.curve.dataset.name}/{self.curve.method.name}/{last}"
 
     @property
     def at(self) -> str:
         """Its ε, as a part of a file's name; nothing where these are all."""
-        if len(self.epsilons) == len(self.curve.arm.epsilons):
+        if len(self.epsilons) == len(self.curve.method.epsilons):
             return ""
         ends = dict.fromkeys((self.epsilons[0], self.epsilons[-1]))
         return "eps=" + "..".join(map(canonical.number, ends))
@@ -364,14 +368,14 @@ class Portion:
             return f"{part}{curve.digest_at(self.epsilons)}"
         terms = (*_resampling(curve.study), seeds.named(curve.seed))
         if self.n_parts == 1:
-            return curve.here + _digest_at(curve.arm, self.epsilons, *terms)
+            return curve.here + _digest_at(curve.method, self.epsilons, *terms)
         points = [point for block in self.blocks for point in block.points]
         few = [
             ([p.text for p in points], [(split.fold, split.repeat) for split in splits])
             for points, splits in self.blocks
             if len(splits) < len(curve.splits)
         ]
-        return f"{few or ''}{curve.here}{_digest_of(curve.arm, points, *terms)}"
+        return f"{few or ''}{curve.here}{_digest_of(curve.method, points, *terms)}"
 
     @cached_property
     def seconds(self) -> float:
@@ -396,10 +400,10 @@ def fill(items: Iterable[T], seconds: Callable[[T], float], most: float) -> list
 
 
 @cache
-def fit_seconds(arm: Arm, *shape: int) -> tuple[float, ...]:
+def fit_seconds(method: Method, *shape: int) -> tuple[float, ...]:
     """Return the registry's estimate of one fit of each setting of a method."""
-    cost = registry.entry(arm.learner).cost
-    return tuple(cost(setting, *shape) for setting in arm.settings)
+    cost = registry.entry(method.learner).cost
+    return tuple(cost(setting, *shape) for setting in method.settings)
 
 
 def curves(
@@ -413,17 +417,17 @@ def curves(
     Of each, what is estimated to take more than twice `seconds_per_job` is cut.
     """
     return [
-        Curve(study, dataset, arm, seed, 2 * seconds_per_job)
+        Curve(study, dataset, method, seed, 2 * seconds_per_job)
         for dataset in map(about, study.datasets)
-        for arm in study.arms.values()
+        for method in study.methods.values()
     ]
 
 
-def _groups(arm: Arm, epsilon: float) -> Iterable[tuple[Point, ...]]:
+def _groups(method: Method, epsilon: float) -> Iterable[tuple[Point, ...]]:
     """Return the points at an ε, those together that share costly work."""
-    shared = registry.entry(arm.learner).shared
+    shared = registry.entry(method.learner).shared
     groups: dict[str, list[Point]] = {}
-    for point in arm.points:
+    for point in method.points:
         if point.epsilon == epsilon:
             setting = canonical.text([point.setting.get(s) for s in shared]) if shared else ""
             groups.setdefault(setting or point.text, []).append(point)
@@ -441,34 +445,36 @@ def _resampling(study: Study) -> tuple[int, tuple[float, int] | None, int | None
 
 
 @cache
-def _digest_at(arm: Arm, epsilons: tuple[float, ...], *terms: Any) -> str:
+def _digest_at(method: Method, epsilons: tuple[float, ...], *terms: Any) -> str:
     """Return a digest of a method's grid at some ε; on each dataset it is the same."""
-    return _digest_of(arm, [point for point in arm.points if point.epsilon in epsilons], *terms)
+    return _digest_of(
+        method, [point for point in method.points if point.epsilon in epsilons], *terms
+    )
 
 
 def _digest_of(
-    arm: Arm,
+    method: Method,
     points: Sequence[Point],
     folds: int,
     holdouts: tuple[float, int] | None,
     runs: int | None,
     seed: int | str,
 ) -> str:
-    epsilons = {epsilon: canonical.number(epsilon) for epsilon in arm.epsilons}
+    epsilons = {epsilon: canonical.number(epsilon) for epsilon in method.epsilons}
     more = {
-        "neighbours": arm.neighbours,
-        "train_share": None if arm.train_share == 1 else arm.train_share,
+        "neighbours": method.neighbours,
+        "train_share": None if method.train_share == 1 else method.train_share,
         "holdouts": holdouts,
         "runs": runs,
     }
     more = {word: value for word, value in more.items() if value is not None}
     return canonical.digest_of_texts(
         sorted((epsilons[point.epsilon], point.text) for point in points),
-        arm.learner,
-        arm.calibration,
-        arm.delta,
+        method.learner,
+        method.calibration,
+        method.delta,
         folds,
         seed,
-        arm.version,
+        method.version,
         *([more] if more else []),
     )

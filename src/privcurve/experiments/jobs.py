@@ -61,7 +61,7 @@ class Job:
     @cached_property
     def methods(self) -> list[str]:
         """The methods that it trains."""
-        return list(dict.fromkeys(one.curve.arm.name for one in self.portions))
+        return list(dict.fromkeys(one.curve.method.name for one in self.portions))
 
     @cached_property
     def part(self) -> str:
@@ -218,10 +218,10 @@ def find(
     most: float = math.inf,
 ) -> Job | None:
     """Return a job by what `Job.terms` says of it; None if there is no such part."""
-    curves = [Curve(study, about, study.arms[name], seed, most) for name in methods]
+    curves = [Curve(study, about, study.methods[name], seed, most) for name in methods]
     at = tuple(map(float, epsilons))
     portions = [
-        one for curve in curves for one in curve.at(at or tuple(sorted(curve.arm.epsilons)))
+        one for curve in curves for one in curve.at(at or tuple(sorted(curve.method.epsilons)))
     ]
     mine = tuple(one for one in portions if part in ("", one.part))
     return Job(mine) if mine else None
@@ -242,7 +242,7 @@ class StudyJobs:
     ) -> None:
         all_curves = curves(study, seed, seconds_per_job, about)
         # By dataset and method, in the study's order.
-        self.curves = {(one.dataset.name, one.arm.name): one for one in all_curves}
+        self.curves = {(one.dataset.name, one.method.name): one for one in all_curves}
 
     @cached_property
     def jobs(self) -> dict[str, Job]:

@@ -6,33 +6,33 @@ from collections.abc import Hashable, Iterable, Iterator, Sequence
 
 from privcurve.analysis import kinds
 from privcurve.experiments import alike
-from privcurve.experiments.arms import Arm
+from privcurve.experiments.methods import Method
 
 # Of the name of a curve: folders may have 255, and files in it are named after it.
 MOST_LETTERS = 200
 
 
-def check_curves(arms: Sequence[Arm], before: Iterable[Arm], *, selected: bool) -> None:
+def check_curves(methods: Sequence[Method], before: Iterable[Method], *, selected: bool) -> None:
     """Check that the curves of a learner can be told from those of the learners before it."""
-    legends = {_legend(arm, selected): arm for arm in before}
-    names = {arm.name.casefold(): arm for arm in before}
-    epsilons = {epsilon for arm in before for epsilon in arm.epsilons}
-    for arm in arms:
-        if len(arm.name) > MOST_LETTERS:
+    legends = {_legend(method, selected): method for method in before}
+    names = {method.name.casefold(): method for method in before}
+    epsilons = {epsilon for method in before for epsilon in method.epsilons}
+    for method in methods:
+        if len(method.name) > MOST_LETTERS:
             raise ValueError(
-                f"{arm.name[:MOST_LETTERS]}… is too long for the name of a folder: shorten it to "
-                f"{MOST_LETTERS} letters"
+                f"{method.name[:MOST_LETTERS]}… is too long for the name of a folder: shorten it "
+                f"to {MOST_LETTERS} letters"
             )
-        twin = legends.get(_legend(arm, selected))
-        if twin is not None and not (_is_named_by_learner(arm) and _is_named_by_learner(twin)):
+        twin = legends.get(_legend(method, selected))
+        if twin is not None and not (_is_named_by_learner(method) and _is_named_by_learner(twin)):
             raise ValueError(
-                f"its title, {arm.title!r}, is that of {twin.name} too; give one of them another "
-                "title"
+                f"its title, {method.title!r}, is that of {twin.name} too; give one of them "
+                "another title"
             )
-        twin = names.get(arm.name.casefold())
+        twin = names.get(method.name.casefold())
         if twin is not None:
             raise ValueError(f"{twin.name} differs from it in case alone; give it another name")
-        for epsilon in arm.epsilons:
+        for epsilon in method.epsilons:
             for other in epsilons:
                 if epsilon != other and alike.is_rounding(epsilon, other):
                     raise ValueError(
@@ -40,21 +40,26 @@ def check_curves(arms: Sequence[Arm], before: Iterable[Arm], *, selected: bool) 
                     )
 
 
-def untitled(arms: Iterable[Arm], *, selected: bool) -> Iterator[str]:
+def untitled(methods: Iterable[Method], *, selected: bool) -> Iterator[str]:
     """Name curves that have no title of their own, and so the one of their learner together."""
-    together: dict[Hashable, list[Arm]] = {}
-    for arm in arms:
-        together.setdefault(_legend(arm, selected), []).append(arm)
+    together: dict[Hashable, list[Method]] = {}
+    for method in methods:
+        together.setdefault(_legend(method, selected), []).append(method)
     for some in together.values():
         if len(some) > 1:
-            names = ", ".join(arm.name for arm in some)
+            names = ", ".join(method.name for method in some)
             yield f"{names}: all are called {some[0].title!r}; give each a title of its own"
 
 
-def _is_named_by_learner(arm: Arm) -> bool:
-    return arm.base_title == alike.one_line(arm.method.title)
+def _is_named_by_learner(method: Method) -> bool:
+    return method.base_title == alike.one_line(method.entry.title)
 
 
-def _legend(arm: Arm, selected: bool) -> Hashable:
+def _legend(method: Method, selected: bool) -> Hashable:
     """Return what a legend says of a curve."""
-    return arm.title.casefold(), arm.calibration, arm.delta, kinds.kind(arm, selected=selected)
+    return (
+        method.title.casefold(),
+        method.calibration,
+        method.delta,
+        kinds.kind(method, selected=selected),
+    )

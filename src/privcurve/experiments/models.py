@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 
 from privcurve.datasets import Dataset, distinct
 from privcurve.experiments import canonical, metrics
-from privcurve.experiments.arms import Arm, Point
 from privcurve.experiments.cells import CellIds
+from privcurve.experiments.methods import Method, Point
 from privcurve.experiments.results import IncompleteError
 from privcurve.experiments.splits import TEST, Part, Split
 from privcurve.experiments.study import StudyError
@@ -104,29 +104,29 @@ def tree_votes(model: Any, bin_names: tuple[tuple[str, ...], ...]) -> list[tuple
     return sorted(votes, key=lambda vote: (-abs(vote[0]), -vote[0], vote[1]))
 
 
-def selected_point(arm: Arm, selected: pd.DataFrame, dataset: str, epsilon: float) -> Point:
+def selected_point(method: Method, selected: pd.DataFrame, dataset: str, epsilon: float) -> Point:
     """Return the point of a method that cross-validation selected on a dataset at one ε.
 
     `selected` has the columns dataset, arm, epsilon and setting. Raises IncompleteError if nothing
     was selected there, or the method no longer has that setting.
     """
     wanted = canonical.number(epsilon)
-    mine = selected[(selected["dataset"] == dataset) & (selected["arm"] == arm.name)]
+    mine = selected[(selected["dataset"] == dataset) & (selected["arm"] == method.name)]
     texts = {
         canonical.number(float(f"{row.epsilon:.12g}")): row.setting for row in mine.itertuples()
     }
-    for point in arm.points:
+    for point in method.points:
         if canonical.number(point.epsilon) == wanted and point.text == texts.get(wanted):
             return point
     raise IncompleteError(
-        f"{dataset}, {arm.name}: no setting of the study is selected at ε = {wanted}; give the "
+        f"{dataset}, {method.name}: no setting of the study is selected at ε = {wanted}; give the "
         "study this ε, or look for failed runs in its table of selected settings"
     )
 
 
 def round_by_round(
     dataset: Dataset,
-    arm: Arm,
+    method: Method,
     epsilon: float,
     setting: dict[str, Any],
     repeats: int,
@@ -141,7 +141,7 @@ def round_by_round(
     point = Point(epsilon, setting, canonical.text(setting))
     advantages = []
     margins: dict[str, list[tuple[NDArray[np.float64], Any]]] = {}
-    for model in inspect(dataset, arm, point, repeats if np.isfinite(epsilon) else 1, seed):
+    for model in inspect(dataset, method, point, repeats if np.isfinite(epsilon) else 1, seed):
         advantages.append(model.advantages())
         for name, part in (("train", model.train), ("test", model.unseen)):
             if part is not None:
@@ -150,31 +150,33 @@ def round_by_round(
 
 
 def inspect(
-    dataset: Dataset, arm: Arm, point: Point, repeats: int, seed: Seed
+    dataset: Dataset, method: Method, point: Point, repeats: int, seed: Seed
 ) -> Iterator[Inspection]:
     """Train a point of a method of LazyBB, or of a tree, as :func:`train_afresh`; refuse others."""
-    if arm.learner not in ("lazybb", "topdown"):
-        raise StudyError(f"{arm.name}: only LazyBB and TopDown trees can be looked into")
-    yield from train_afresh(dataset, arm, point, repeats, seed)
+    if method.learner not in ("lazybb", "topdown"):
+        raise StudyError(f"{method.name}: only LazyBB and TopDown trees can be looked into")
+    yield from train_afresh(dataset, method, point, repeats, seed)
 
 
 def train_afresh(
-    dataset: Dataset, arm: Arm, point: Point, repeats: int, seed: Seed
+    dataset: Dataset, method: Method, point: Point, repeats: int, seed: Seed
 ) -> Iterator[Inspection]:
     """Train a point of a method some times, each time with its own noise; yield each in order.
 
     Raises StudyError if the method trains on a share of the records.
     """
-    if arm.train_share < 1:
-        raise StudyError(f"{arm.name}: only models of the whole training part can be looked into")
+    if method.train_share < 1:
+        raise StudyError(
+            f"{method.name}: only models of the whole training part can be looked into"
+        )
     train = Part(*distinct(dataset.X, dataset.y))
     unseen = None
     if dataset.X_test is not None and dataset.y_test is not None:
         unseen = Part(*distinct(dataset.X_test, dataset.y_test))
-    ids = CellIds.on(dataset, dataset.checksum, arm, seed)
+    ids = CellIds.on(dataset, dataset.checksum, method, seed)
     for repeat in range(1, repeats + 1):
         cell = ids.cell(point, Split(WHOLE if unseen is None else TEST, repeat))
-        (learner,) = fitted(dataset, arm, [cell], train, ids)
+        (learner,) = fitted(dataset, method, [cell], train, ids)
         yield Inspection(repeat, learner, train, unseen)
 
 

@@ -38,22 +38,22 @@ def check(study: Study, dataset: Dataset | PartedDataset) -> None:
         train, scored = Splitter(dataset, 0).parts(study.selection_splits[0])
     except ValueError as error:
         raise ValueError(f"{dataset.name}: {error}") from None
-    for arm in study.arms.values():
+    for method in study.methods.values():
         by_loss = study.metric == "log_loss"
         # Its class is imported only for a question that the registry can't answer.
-        answers = "n_answers" in registry.entry(arm.learner).parameters
+        answers = "n_answers" in registry.entry(method.learner).parameters
         n_classes = dataset.domain.n_classes
-        if not (by_loss or answers or registry.entry(arm.learner).needs or n_classes > 2):
+        if not (by_loss or answers or registry.entry(method.learner).needs or n_classes > 2):
             continue
-        learner = registry.make(arm.learner, dataset.domain, neighbours=arm.claim)
-        for point in arm.points if n_classes > 2 else ():
-            learner.set_params(**arm.estimator_parameters(point, dataset.at_most)).check_classes(
+        learner = registry.make(method.learner, dataset.domain, neighbours=method.claim)
+        for point in method.points if n_classes > 2 else ():
+            learner.set_params(**method.estimator_parameters(point, dataset.at_most)).check_classes(
                 n_classes
             )
-        for setting in arm.settings if answers else ():
+        for setting in method.settings if answers else ():
             learner.set_params(**setting).check_answers(train.n, scored.X)
         if by_loss and not fits_log_odds(learner):
             raise ValueError(
-                f"metric: log_loss needs probabilities, which {arm.learner} ({arm.name}) does not "
-                "give; leave the learner out, or select by another metric"
+                f"metric: log_loss needs probabilities, which {method.learner} ({method.name}) "
+                "does not give; leave the learner out, or select by another metric"
             )

@@ -16,7 +16,7 @@ from privcurve.files import replace_file
 if TYPE_CHECKING:
     import pandas as pd
 
-    from privcurve.experiments.arms import Point
+    from privcurve.experiments.methods import Point
     from privcurve.experiments.splits import Split
 
 SCHEMA = pa.schema(

@@ -10,7 +10,7 @@ from typing import Any
 from privcurve import schema
 from privcurve.datasets import Description, describe, names
 from privcurve.experiments import alike, legends, paid
-from privcurve.experiments.arms import Arm, Point, arms
+from privcurve.experiments.methods import Method, Point, methods
 from privcurve.experiments.splits import (
     Split,
     final_splits,
@@ -22,7 +22,7 @@ from privcurve.experiments.splits import (
 from privcurve.learners import registry
 from privcurve.privacy.budget import PRIVATE_COLUMNS, within_group
 
-__all__ = ["Arm", "Finalists", "Point", "Study", "StudyError", "from_mapping", "load", "notes"]
+__all__ = ["Finalists", "Method", "Point", "Study", "StudyError", "from_mapping", "load", "notes"]
 
 # What selects: a column of a run.
 DEFAULT_METRIC = "accuracy"
@@ -61,7 +61,7 @@ class Study:
     # Fresh trainings of a selected setting, or hold-outs; 0 where the folds are all runs.
     repeats: int
     figure: str  # file name of its figure, without ending
-    arms: Mapping[str, Arm]
+    methods: Mapping[str, Method]
     # None: the best of the cross-validation is selected as it is.
     finalists: Finalists | None = None
     paper: str | None = None  # the paper whose figures it makes
@@ -80,9 +80,9 @@ class Study:
     # Of a study that trains nothing: those whose tables its outputs put together.
     studies: tuple[str, ...] = ()
 
-    def arm(self, name: str) -> Arm:
+    def method(self, name: str) -> Method:
         """Return a method by name."""
-        return self.arms[name]
+        return self.methods[name]
 
     @property
     def resampling(self) -> int | tuple[int | float | str, ...]:
@@ -134,15 +134,17 @@ def from_mapping(raw: Mapping[str, Any], name: str, where: str) -> Study:
         _check_words(raw)
     except ValueError as error:
         raise StudyError(f"{where}: {error}") from None
-    installed: dict[str, Arm] = {}
+    installed: dict[str, Method] = {}
     skipped: list[str] = []
-    all_arms: list[Arm] = []
+    all_methods: list[Method] = []
     try:
         for label, spec in raw["learners"].items():
             # Checked in any case: a file is right or wrong whatever is installed.
-            checked = {arm.name: arm for arm in arms(label, spec, raw)}
-            legends.check_curves([*checked.values()], all_arms, selected=raw.get("select") != ALL)
-            all_arms += checked.values()
+            checked = {method.name: method for method in methods(label, spec, raw)}
+            legends.check_curves(
+                [*checked.values()], all_methods, selected=raw.get("select") != ALL
+            )
+            all_methods += checked.values()
             missing = registry.missing_package(spec["learner"])
             if missing:
                 skipped.append(f"{where}: {label} is left out: {missing}")
@@ -160,7 +162,7 @@ def from_mapping(raw: Mapping[str, Any], name: str, where: str) -> Study:
         folds=splits.get("folds", 0),
         repeats=splits.get("repeats", 0),
         figure=raw.get("figure", name),
-        arms=installed,
+        methods=installed,
         finalists=Finalists(**raw["finalists"]) if "finalists" in raw else None,
         paper=raw.get("paper"),
         skipped=tuple(skipped),
@@ -189,7 +191,7 @@ def _of_studies(raw: Mapping[str, Any], name: str) -> Study:
         folds=0,
         repeats=0,
         figure=name,
-        arms={},
+        methods={},
         paper=raw.get("paper"),
         outputs=tuple(map(_output, raw["outputs"])),
         studies=tuple(raw["studies"]),
@@ -239,13 +241,13 @@ def prices(study: Study, where: str) -> Iterator[str]:
 
     Raises `StudyError` if a budget is so small that nothing is left.
     """
-    for arm in study.arms.values():
-        if arm.tune is not None:
+    for method in study.methods.values():
+        if method.tune is not None:
             try:
-                left = paid.price(arm.settings[0], arm.epsilons, arm.delta)
+                left = paid.price(method.settings[0], method.epsilons, method.delta)
             except ValueError as error:
-                raise StudyError(f"{where}: learners: {arm.name}: {error}") from None
-            yield f"{where}: {arm.name}: {left}"
+                raise StudyError(f"{where}: learners: {method.name}: {error}") from None
+            yield f"{where}: {method.name}: {left}"
 
 
 def notes(study: Study, datasets: Mapping[str, Description], where: str) -> Iterator[str]:
@@ -254,13 +256,13 @@ def notes(study: Study, datasets: Mapping[str, Description], where: str) -> Iter
     Raises `StudyError` if a relation of neighbours has no meaning on a dataset, or a dataset has
     more classes than its learners take.
     """
-    partial = [arm for arm in study.arms.values() if arm.claim == PRIVATE_COLUMNS]
+    partial = [method for method in study.methods.values() if method.claim == PRIVATE_COLUMNS]
     if study.neighbours == PRIVATE_COLUMNS and not partial:
         raise StudyError(
             f"{where}: neighbours: no learner of the study offers {PRIVATE_COLUMNS!r}; leave the "
             "key out"
         )
-    for told in legends.untitled(study.arms.values(), selected=study.select != ALL):
+    for told in legends.untitled(study.methods.values(), selected=study.select != ALL):
         yield f"{where}: learners: {told}"
     for name in study.datasets:
         about = datasets[name]
@@ -274,36 +276,36 @@ def notes(study: Study, datasets: Mapping[str, Description], where: str) -> Iter
         _check_classes(study, about, where)
         if partial:
             _check_public(about, where)
-        large = [arm for arm in study.arms.values() if arm.delta >= 1 / about.n_rows]
-        for arm in large:
+        large = [method for method in study.methods.values() if method.delta >= 1 / about.n_rows]
+        for method in large:
             yield (
-                f"{where}: {arm.name}: delta = {arm.delta:g} is not private on {name}: to show "
-                f"one of its {about.n_rows} records to everyone has delta = 1/{about.n_rows}"
+                f"{where}: {method.name}: delta = {method.delta:g} is not private on {name}: to "
+                f"show one of its {about.n_rows} records to everyone has delta = 1/{about.n_rows}"
             )
 
 
 def _check_unit(study: Study, about: Description, where: str) -> None:
     """Refuse ε and δ of persons whose share for one record a learner can't have."""
     assert about.unit is not None
-    for arm in study.arms.values():
-        for epsilon in arm.epsilons if arm.calibration else ():
-            of_record = within_group(epsilon, arm.delta, about.unit.at_most)
+    for method in study.methods.values():
+        for epsilon in method.epsilons if method.calibration else ():
+            of_record = within_group(epsilon, method.delta, about.unit.at_most)
             each = dict(zip(("epsilon", "delta"), of_record, strict=True))
-            if why := registry.entry(arm.learner).refuses(**each):
+            if why := registry.entry(method.learner).refuses(**each):
                 raise StudyError(
-                    f"{where}: {arm.name} at epsilon = {epsilon:g} of persons of at most "
+                    f"{where}: {method.name} at epsilon = {epsilon:g} of persons of at most "
                     f"{about.unit.at_most} records ({about.name}): {why} of one record"
                 )
 
 
 def _check_parts(study: Study, about: Description, where: str) -> None:
     """Refuse learners that need all records in one memory, where these are in parts."""
-    for arm in study.arms.values() if about.part_rows else ():
-        entry = registry.entry(arm.learner)
-        for setting in arm.settings:
+    for method in study.methods.values() if about.part_rows else ():
+        entry = registry.entry(method.learner)
+        for setting in method.settings:
             if why := entry.refuses(setting=setting, in_parts=True, facts=about.domain):
                 raise StudyError(
-                    f"{where}: {about.name}: {arm.name}: {why}. {registry.others_for_parts()}"
+                    f"{where}: {about.name}: {method.name}: {why}. {registry.others_for_parts()}"
                 )
 
 
@@ -312,7 +314,7 @@ def _check_classes(study: Study, about: Description, where: str) -> None:
     n_classes = about.domain.n_classes
     if n_classes == 2:
         return
-    entries = [arm.method for arm in study.arms.values()]
+    entries = [method.entry for method in study.methods.values()]
     refused = dict.fromkeys(why for one in entries if (why := one.refuses(n_classes=n_classes)))
     if refused:
         of_two = [

@@ -61,9 +61,11 @@ def progress(study: StudyJobs) -> Progress:
         coded = datasets.facts(curve.data)
         checksum = None if coded is None else str(coded["checksum"])
         ids = (
-            None if checksum is None else CellIds.on(curve.dataset, checksum, curve.arm, curve.seed)
+            None
+            if checksum is None
+            else CellIds.on(curve.dataset, checksum, curve.method, curve.seed)
         )
-        mine = stored(STORE / curve.dataset.name / curve.arm.learner) if ids else None
+        mine = stored(STORE / curve.dataset.name / curve.method.learner) if ids else None
         measured = estimated = 0.0
         left = []
         for portion in curve.portions:
@@ -111,7 +113,7 @@ def _to_do(
     curve, blocks = portion.curve, portion.blocks
     if portion.is_best:
         # Which points it trains is not known here: runs of an earlier selection count too.
-        points = tuple(p for p in curve.arm.points if p.epsilon in portion.epsilons)
+        points = tuple(p for p in curve.method.points if p.epsilon in portion.epsilons)
         splits = (*(curve.final_splits if portion.selects else ()), *portion.fresh)
         is_early = any(one in unfinished for one in portion.reads)
         blocks = () if is_early else (Block(points, splits),)

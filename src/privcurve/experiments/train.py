@@ -11,8 +11,8 @@ from typing import Any, Self
 
 from privcurve import extras
 from privcurve.datasets import Dataset, Domain, PartedDataset
-from privcurve.experiments.arms import Arm, Point
 from privcurve.experiments.cells import Cell, CellIds
+from privcurve.experiments.methods import Method, Point
 from privcurve.experiments.metrics import failure, score
 from privcurve.experiments.splits import InParts, Part, Split, Splitter
 from privcurve.experiments.store import Store
@@ -30,7 +30,7 @@ SECONDS_PER_BATCH = 1.0
 
 def fitted(
     dataset: Dataset | PartedDataset,
-    arm: Arm,
+    method: Method,
     cells: Sequence[Cell],
     train: Part | InParts,
     ids: CellIds,
@@ -39,17 +39,17 @@ def fitted(
 
     Of a dataset of persons ε and δ of a point are theirs, and so are those of the statement.
     """
-    template = registry.make(arm.learner, dataset.domain, neighbours=arm.claim)
+    template = registry.make(method.learner, dataset.domain, neighbours=method.claim)
     public: dict[str, Any] = {}
-    if "n_estimate" in registry.entry(arm.learner).parameters and arm.claim == ADD_REMOVE:
+    if "n_estimate" in registry.entry(method.learner).parameters and method.claim == ADD_REMOVE:
         # Studies take it that the number of training records is public to one digit, as the
         # statement says that the estimate is.
         public["n_estimate"] = int(float(f"{train.n:.0e}"))
     settings = [
-        {**public, **arm.estimator_parameters(cell.point, dataset.at_most)} for cell in cells
+        {**public, **method.estimator_parameters(cell.point, dataset.at_most)} for cell in cells
     ]
     streams = [
-        ids.stream(cell, _delta_used(template, arm, setting, dataset.domain, train.n))
+        ids.stream(cell, _delta_used(template, method, setting, dataset.domain, train.n))
         for cell, setting in zip(cells, settings, strict=True)
     ]
     learners: list[Any] = train.fit(template, settings, streams)
@@ -59,14 +59,14 @@ def fitted(
 
 
 def _delta_used(
-    template: Any, arm: Arm, setting: Mapping[str, Any], domain: Domain, n: int
+    template: Any, method: Method, setting: Mapping[str, Any], domain: Domain, n: int
 ) -> float:
     """Return the δ that a run uses: its method's, or 0 where its mechanism needs none."""
-    if not arm.delta:
+    if not method.delta:
         return 0.0
     learner = type(template)(**{**template.get_params(deep=False), **setting})
     uses: bool = learner.delta_used(n, len(domain.n_bins), domain.n_classes) > 0
-    return arm.delta if uses else 0.0
+    return method.delta if uses else 0.0
 
 
 class Trainer:
@@ -80,19 +80,19 @@ class Trainer:
     def __init__(
         self,
         dataset: Dataset | PartedDataset,
-        arm: Arm,
+        method: Method,
         seed: Seed,
         store: Path,
         splitter: Splitter | None = None,
         scores: Collection[str] = (),
     ) -> None:
         self._dataset = dataset
-        self._arm = arm
+        self._method = method
         self._scores = scores
-        self._ids = CellIds.on(dataset, dataset.checksum, arm, seed)
-        self._splitter = splitter or Splitter(dataset, seed, arm.train_share)
-        self._folder = store / dataset.name / arm.learner
-        self._version = arm.version
+        self._ids = CellIds.on(dataset, dataset.checksum, method, seed)
+        self._splitter = splitter or Splitter(dataset, seed, method.train_share)
+        self._folder = store / dataset.name / method.learner
+        self._version = method.version
         self.n_trained = self.n_reused = self.n_failed = 0
         self.training_seconds = 0.0
 
@@ -122,7 +122,7 @@ class Trainer:
         logger.info(
             "%s, %s: %d runs, %d stored, %d to train",
             self._dataset.name,
-            self._arm.name,
+            self._method.name,
             len(cells),
             len(results),
             len(missing),
@@ -146,10 +146,10 @@ class Trainer:
         return {
             "id": cell.id,
             "dataset": self._dataset.name,
-            "arm": self._arm.name,
-            "learner": self._arm.learner,
-            "calibration": self._arm.calibration,
-            "delta": self._arm.delta,
+            "arm": self._method.name,
+            "learner": self._method.learner,
+            "calibration": self._method.calibration,
+            "delta": self._method.delta,
             "epsilon": cell.point.epsilon,
             "setting": cell.point.text,
             "fold": cell.split.fold,
@@ -171,12 +171,12 @@ class Trainer:
 
     def _budget(self, point: Point) -> tuple[float, float] | None:
         """Return ε and δ that a point's statement may not pass; None without privacy."""
-        return (point.epsilon, self._arm.delta) if self._arm.calibration else None
+        return (point.epsilon, self._method.delta) if self._method.calibration else None
 
     def _batch_size(self, cell: Cell, train: Part | InParts) -> int:
         n_rows = len(train.X) if isinstance(train, Part) else train.n
         n_columns, n_classes = len(self._dataset.domain.n_bins), self._dataset.domain.n_classes
-        seconds = registry.entry(self._arm.learner).cost
+        seconds = registry.entry(self._method.learner).cost
         cost = seconds(cell.point.setting, n_rows, n_columns, n_classes)
         return min(LARGEST_BATCH, max(1, round(SECONDS_PER_BATCH / cost)))
 
@@ -185,9 +185,9 @@ class Trainer:
     ) -> list[dict[str, Any]]:
         started = time.perf_counter()
         try:
-            learners = fitted(self._dataset, self._arm, cells, train, self._ids)
+            learners = fitted(self._dataset, self._method, cells, train, self._ids)
             seconds = (time.perf_counter() - started) / len(cells)
-            relation = self._arm.relation
+            relation = self._method.relation
             scores = [
                 score(learner, train, scored, seconds, relation, self._budget(cell.point))
                 for learner, cell in zip(learners, cells, strict=True)

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-    from privcurve.experiments.arms import Point
     from privcurve.experiments.curves import Curve, Portion
+    from privcurve.experiments.methods import Point
     from privcurve.privacy.seeds import Seed
 
 
@@ -47,9 +47,9 @@ def work(job: Job, started: float | None = None, file: Path | None = None) -> No
     for portion in job.portions:
         curve = portion.curve
         print(portion.name, flush=True)
-        splitter = splitter_of(read, curve.data, curve.seed, curve.arm.train_share)
+        splitter = splitter_of(read, curve.data, curve.seed, curve.method.train_share)
         data = read(curve.data)
-        trainer = Trainer(data, curve.arm, curve.seed, STORE, splitter, curve.scores)
+        trainer = Trainer(data, curve.method, curve.seed, STORE, splitter, curve.scores)
         selected: dict[str, Any] = {}
         if portion.is_best:
             frame = select(portion, trainer, tables) if portion.selects else _selected(portion)
@@ -124,11 +124,11 @@ def _grid(
 
 def _taken(portion: Portion) -> list[selection.Candidate]:
     """Take a lone setting as selected at each ε."""
-    arm = portion.curve.arm
-    carried = (arm.learner, arm.calibration, arm.delta)
-    dataset, (setting,) = portion.curve.dataset.name, {point.text for point in arm.points}
+    method = portion.curve.method
+    carried = (method.learner, method.calibration, method.delta)
+    dataset, (setting,) = portion.curve.dataset.name, {point.text for point in method.points}
     return [
-        selection.select_only((dataset, arm.name, epsilon), carried, setting)
+        selection.select_only((dataset, method.name, epsilon), carried, setting)
         for epsilon in portion.epsilons
     ]
 
@@ -148,4 +148,4 @@ def _settings(selected: pd.DataFrame) -> set[tuple[float, str]]:
 
 def _points(curve: Curve, settings: Collection[tuple[float, str]]) -> list[Point]:
     """Return the points of some pairs of ε and setting."""
-    return [point for point in curve.arm.points if (point.epsilon, point.text) in settings]
+    return [point for point in curve.method.points if (point.epsilon, point.text) in settings]

@@ -186,7 +186,7 @@ def baseline_dashes(methods: Iterable[str]) -> dict[str, tuple[float, ...]]:
 
 
 def curve_styles(
-    arms: Iterable[str],
+    methods: Iterable[str],
     calibrations: Mapping[str, str | None],
     deltas: Mapping[str, float],
     thin: Collection[str] = (),
@@ -196,21 +196,21 @@ def curve_styles(
     Calibrations and deltas are those of each method; what is thin has settings whose choice is not
     private.
     """
-    arms = list(arms)
-    looks = method_looks(map(method_of, arms))
+    methods = list(methods)
+    looks = method_looks(map(method_of, methods))
     styles: dict[str, CurveStyle] = {}
-    for arm in arms:
-        published = calibrations[arm] == "published"
-        if deltas[arm] > 0:
+    for method in methods:
+        published = calibrations[method] == "published"
+        if deltas[method] > 0:
             linestyle: Any = (0, (1, 1.2) if published else (5, 1.2, 1, 1.2))
         else:
-            linestyle = (0, (3.2, 1.4)) if published or arm in thin else "-"
-        look = looks[method_of(arm)]
-        styles[arm] = CurveStyle(*look, linestyle, not published, arm in thin)
+            linestyle = (0, (3.2, 1.4)) if published or method in thin else "-"
+        look = looks[method_of(method)]
+        styles[method] = CurveStyle(*look, linestyle, not published, method in thin)
     # Curves of one method that differ in a parameter: each has a look of its own.
-    shared = [arm for arm in arms if list(styles.values()).count(styles[arm]) > 1]
-    for arm, look in method_looks(shared).items():
-        styles[arm] = replace(styles[arm], colour=look[0], marker=look[1])
+    shared = [method for method in methods if list(styles.values()).count(styles[method]) > 1]
+    for method, look in method_looks(shared).items():
+        styles[method] = replace(styles[method], colour=look[0], marker=look[1])
     return styles
 
 

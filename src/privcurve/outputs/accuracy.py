@@ -51,9 +51,9 @@ class Accuracy(Output):
 
 def accuracy_of(study: Study, selected: pd.DataFrame, refits: pd.DataFrame) -> Table:
     """Return the table of accuracy of a study from its selected settings and fresh trainings."""
-    order = study.datasets, list(study.arms)
+    order = study.datasets, list(study.methods)
     frame = accuracy_table(selected, refits, study.repeats, *order, study.metric)
-    frame = kinds.with_kinds(frame, study.arms, after="epsilon")
+    frame = kinds.with_kinds(frame, study.methods, after="epsilon")
     notes = (*SELECTION_NOTES, *kinds.NOTES, *FRESH_NOTES)
     texts = readable(frame, study.metric)
     return Table(frame, "Accuracy of each learner at each ε", notes, texts)
@@ -62,8 +62,8 @@ def accuracy_of(study: Study, selected: pd.DataFrame, refits: pd.DataFrame) -> T
 def all_curves(request: OutputRequest) -> Reads:
     """Read every curve of a study, in its order."""
     study = request.study
-    facts = [list(study.datasets), list(study.arms), study.metric]
-    return Reads(request.curves_of(study.arms.values()), data=study.datasets, facts=facts)
+    facts = [list(study.datasets), list(study.methods), study.metric]
+    return Reads(request.curves_of(study.methods.values()), data=study.datasets, facts=facts)
 
 
 def complete(context: Context) -> pd.DataFrame:
@@ -105,14 +105,14 @@ class SelectedSettings(Output):
 
 def settings_of(study: Study, selected: pd.DataFrame) -> Table:
     """Return the table of the selected settings of a study."""
-    frame = selected_settings_table(selected, study.datasets, list(study.arms))
+    frame = selected_settings_table(selected, study.datasets, list(study.methods))
     texts = text_frame(frame.drop(columns=["learner", "error"]))
     return Table(frame, "Settings selected by cross-validation", SELECTION_NOTES, texts)
 
 
 SCORES = ("accuracy", "balanced_accuracy", "auc", "log_loss")
 METRICS = (*SCORES, "n_features_used")
-ARM = ["dataset", "arm", "learner", "calibration", "delta", "epsilon"]
+METHOD = ["dataset", "arm", "learner", "calibration", "delta", "epsilon"]
 
 
 def optimistic(metric: str = ACCURACY) -> str:
@@ -123,7 +123,7 @@ def optimistic(metric: str = ACCURACY) -> str:
 def columns(metric: str = ACCURACY) -> list[str]:
     """Return the columns of the table; the metric that selects has a standard deviation too."""
     return [
-        *(*ARM, "scored_on", optimistic(metric), f"{optimistic(metric)}_std"),
+        *(*METHOD, "scored_on", optimistic(metric), f"{optimistic(metric)}_std"),
         *(ACCURACY, f"{ACCURACY}_std", *METRICS[1:]),
         *([] if metric == ACCURACY else [f"{metric}_std"]),
         *("n_repeats", "n_failed", "status", "error"),
@@ -135,7 +135,7 @@ def accuracy_table(
     refits: pd.DataFrame,
     n_repeats: int,
     datasets: Sequence[str],
-    arms: Sequence[str],
+    methods: Sequence[str],
     metric: str = ACCURACY,
 ) -> pd.DataFrame:
     """Put the fresh accuracy of each selected setting beside its optimistic one.
@@ -150,11 +150,11 @@ def accuracy_table(
     keys = ["dataset", "arm", refits["epsilon"].map(short), "setting"]
     groups = dict(list(refits.groupby(keys)))
     rows = []
-    for row in _sort(selected, datasets, arms).to_dict("records"):
+    for row in _sort(selected, datasets, methods).to_dict("records"):
         key = (row["dataset"], row["arm"], short(row["epsilon"]), row["setting"])
         rows.append(
             {
-                **{name: row[name] for name in ARM},
+                **{name: row[name] for name in METHOD},
                 "scored_on": scored_on.get(row["dataset"]),
                 optimistic(metric): row[f"cv_{metric}"],
                 f"{optimistic(metric)}_std": row["cv_std"],
@@ -165,12 +165,12 @@ def accuracy_table(
 
 
 def selected_settings_table(
-    selected: pd.DataFrame, datasets: Sequence[str], arms: Sequence[str]
+    selected: pd.DataFrame, datasets: Sequence[str], methods: Sequence[str]
 ) -> pd.DataFrame:
     """Return the selected settings, a column a hyperparameter, in the order of their names."""
-    rows = _sort(selected, datasets, arms)
+    rows = _sort(selected, datasets, methods)
     settings = [{} if pd.isna(text) else json.loads(text) for text in rows["setting"]]
-    table = rows[ARM].reset_index(drop=True)
+    table = rows[METHOD].reset_index(drop=True)
     for name in sorted({name for setting in settings for name in setting}):
         table[name] = pd.Series([setting.get(name) for setting in settings], dtype=object)
     for name in ("n_settings", "n_failed_settings", "status", "error"):
@@ -190,8 +190,8 @@ def _scoring_sets(refits: pd.DataFrame) -> dict[str, str]:
     return kinds_of_folds
 
 
-def _sort(frame: pd.DataFrame, datasets: Sequence[str], arms: Sequence[str]) -> pd.DataFrame:
-    orders = {"dataset": list(datasets), "arm": list(arms)}
+def _sort(frame: pd.DataFrame, datasets: Sequence[str], methods: Sequence[str]) -> pd.DataFrame:
+    orders = {"dataset": list(datasets), "arm": list(methods)}
     for column, order in orders.items():
         unknown = sorted(set(frame[column]) - set(order))
         if unknown:

@@ -50,7 +50,7 @@ def full_name(title: str, calibration: str | None, delta: float) -> str:
 
 def titles_of(study: Study) -> dict[str, str]:
     """Return the titles of a study's methods, and of what stands beside them."""
-    return {**{name: arm.title for name, arm in study.arms.items()}, **REFERENCES}
+    return {**{name: method.title for name, method in study.methods.items()}, **REFERENCES}
 
 
 MAJORITY = "majority_class"
@@ -88,7 +88,7 @@ def one_each(accuracy: pd.DataFrame) -> pd.DataFrame:
     so all its scores are the same, and its row is left out.
     """
     scores = accuracy.select_dtypes("number").drop(columns="delta", errors="ignore").round(9)
-    method = accuracy["arm"].map(lambda arm: re.sub("~delta=[^~]*", "", arm))
+    method = accuracy["arm"].map(lambda name: re.sub("~delta=[^~]*", "", name))
     rows = scores.assign(dataset=accuracy["dataset"], method=method)
     order = accuracy["delta"].sort_values(kind="stable").index
     return accuracy[~rows.loc[order].duplicated().reindex(accuracy.index)]

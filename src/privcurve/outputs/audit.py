@@ -34,7 +34,7 @@ class Audit(Output):
 
     def learners(self, request: OutputRequest) -> list[str]:
         """Return the learners whose audits are shown."""
-        of_study = dict.fromkeys(arm.learner for arm in request.study.arms.values())
+        of_study = dict.fromkeys(method.learner for method in request.study.methods.values())
         return request.options["learners"] or [
             name for name in of_study if name in audited_learners()
         ]

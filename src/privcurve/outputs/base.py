@@ -24,7 +24,7 @@ from privcurve.analysis.keys import method_of
 from privcurve.datasets import Description, describe
 from privcurve.experiments.curves import CODED, Curve
 from privcurve.experiments.jobs import StudyJobs
-from privcurve.experiments.study import ALL, Arm, Study, StudyError
+from privcurve.experiments.study import ALL, Method, Study, StudyError
 from privcurve.figures import style
 from privcurve.home import home
 from privcurve.lazy import Figure, pd
@@ -240,25 +240,25 @@ class OutputRequest:
         """The file that says what its files were made for (:mod:`.record`)."""
         return MADE / f"{self.target}.json"
 
-    def curves_of(self, arms: Iterable[Arm]) -> tuple[tuple[str, str], ...]:
+    def curves_of(self, methods: Iterable[Method]) -> tuple[tuple[str, str], ...]:
         """Return the curves of some methods, on all datasets of the study."""
-        return tuple(itertools.product(self.study.datasets, [arm.name for arm in arms]))
+        return tuple(itertools.product(self.study.datasets, [method.name for method in methods]))
 
     def dataset_titles(self) -> list[list[str]]:
         """Return name and title of each dataset, as a fact that figures depend on."""
         return [[name, dataset_title(name)] for name in self.study.datasets]
 
-    def arms_of(self, learner: str) -> list[Arm]:
+    def methods_of(self, learner: str) -> list[Method]:
         """Return the methods of one entry of the study's learners; ValueError if there are none."""
-        labels = dict.fromkeys(map(method_of, self.study.arms))
+        labels = dict.fromkeys(map(method_of, self.study.methods))
         check_name("the study has no learner", learner, labels)
-        return [arm for name, arm in self.study.arms.items() if method_of(name) == learner]
+        return [method for name, method in self.study.methods.items() if method_of(name) == learner]
 
-    def wanted_arms(self, *others: str) -> list[Arm]:
+    def wanted_methods(self, *others: str) -> list[Method]:
         """Return the methods of learners that an option names, and of others; all by default."""
         wanted = self.options["learners"] and (*self.options["learners"], *others)
-        arms = self.study.arms.values()
-        return [arm for arm in arms if not wanted or method_of(arm.base) in wanted]
+        methods = self.study.methods.values()
+        return [method for method in methods if not wanted or method_of(method.base) in wanted]
 
     def check_dataset(self, dataset: str) -> None:
         """Raise ValueError if the study has no such dataset."""
@@ -266,16 +266,16 @@ class OutputRequest:
 
     def check_one_rules(self, learner: str) -> None:
         """Raise ValueError if an entry of the learners is anything but LazyBB with 1-rules."""
-        for arm in self.arms_of(learner):
-            weak = {setting.get("weak_learner", "one_rule") for setting in arm.settings}
-            if arm.learner != "lazybb" or weak != {"one_rule"}:
-                raise ValueError(f"{arm.name} is not LazyBB with 1-rules, and {SUBJECT}")
+        for method in self.methods_of(learner):
+            weak = {setting.get("weak_learner", "one_rule") for setting in method.settings}
+            if method.learner != "lazybb" or weak != {"one_rule"}:
+                raise ValueError(f"{method.name} is not LazyBB with 1-rules, and {SUBJECT}")
 
     def check_epsilon(self, learner: str, epsilon: float) -> None:
         """Raise ValueError if a method of a learner is not trained at an ε."""
-        for arm in self.arms_of(learner):
-            if epsilon not in arm.epsilons:
-                raise ValueError(f"the curve {arm.name} has no epsilon = {epsilon:g}")
+        for method in self.methods_of(learner):
+            if epsilon not in method.epsilons:
+                raise ValueError(f"the curve {method.name} has no epsilon = {epsilon:g}")
 
 
 @dataclass(frozen=True)
@@ -327,12 +327,12 @@ class Context:
 
     def described_runs(self) -> pd.DataFrame:
         """Return the runs with a column for whatever tells them apart, and what was measured."""
-        return sweep.describe_runs(self.runs(), self.arms())
+        return sweep.describe_runs(self.runs(), self.methods())
 
-    def arms(self) -> dict[str, dict[str, Any]]:
-        """Return the axes of each arm: its method, and what tells it from others of that method."""
+    def methods(self) -> dict[str, dict[str, Any]]:
+        """Return the axes of each method: its name in the study, and what varies under that."""
         return {
-            curve.arm.name: {"method": method_of(curve.arm.base), **curve.arm.varied}
+            curve.method.name: {"method": method_of(curve.method.base), **curve.method.varied}
             for curve in self.curves
         }
 
@@ -404,7 +404,7 @@ def set_the_rule(study: Study) -> list[str]:
     """
     from privcurve.privacy.calibration.privgam import SET_ON
 
-    if all(arm.learner != "privgam" for arm in study.arms.values()):
+    if all(method.learner != "privgam" for method in study.methods.values()):
         return []
     return [name for name in study.datasets if about(name).source in SET_ON]
 

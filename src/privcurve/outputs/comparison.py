@@ -13,7 +13,7 @@ from privcurve.analysis.keys import method_of
 from privcurve.figures import style
 from privcurve.lazy import Axes, Figure, pd, stats, ticker
 from privcurve.outputs.base import Context, Files, Option, Output, OutputRequest, Reads, check_name
-from privcurve.outputs.error_table import arm_titles, private
+from privcurve.outputs.error_table import method_titles, private
 from privcurve.tables.table import MISSING, Table, decimals, of_all, text_frame
 
 PAIRED = (
@@ -53,9 +53,9 @@ class Comparison(Output):
     }
 
     def check(self, request: OutputRequest) -> None:
-        arms = private(request)
-        for arm in (request.options["arm"], *(request.options["others"] or ())):
-            check_name("no method that has an ε is called", arm, arms)
+        methods = private(request)
+        for method in (request.options["arm"], *(request.options["others"] or ())):
+            check_name("no method that has an ε is called", method, methods)
         if request.options["arm"] in (request.options["others"] or ()):
             raise ValueError(f"others: {request.options['arm']} is not compared with itself")
         if not others(request):
@@ -68,17 +68,17 @@ class Comparison(Output):
         return Files(tables=tuple(tables), figures=(request.figure,))
 
     def reads(self, request: OutputRequest) -> Reads:
-        arms = [request.options["arm"], *others(request)]
-        titles = [list(arm_titles(request).items()), request.dataset_titles()]
-        curves = request.curves_of(request.study.arms[name] for name in arms)
-        return Reads(curves, facts=[arms, titles])
+        methods = [request.options["arm"], *others(request)]
+        titles = [list(method_titles(request).items()), request.dataset_titles()]
+        curves = request.curves_of(request.study.methods[name] for name in methods)
+        return Reads(curves, facts=[methods, titles])
 
     def make(self, context: Context) -> None:
-        request, arms = context.request, context.study.arms
-        titles = arm_titles(request)
+        request, methods = context.request, context.study.methods
+        titles = method_titles(request)
         reference = titles[request.options["arm"]]
         each = by_dataset(context.runs(), request.options["arm"], others(request))
-        told = kinds.with_kinds(each, arms, after="arm")
+        told = kinds.with_kinds(each, methods, after="arm")
         notes = (PAIRED.format(reference=reference), *_covered(each), *kinds.NOTES)
         caption = f"Accuracy beside {reference}, on each dataset"
         detail = Table(told, caption, (*notes, OVER_REPEATS), readable(told, titles))
@@ -87,7 +87,7 @@ class Comparison(Output):
             context.draw(draw(told, None, titles, reference), told)
             return
         detail.write(request.files.tables[1])
-        frame = kinds.with_kinds(overall(each, request.options["arm"]), arms, after="arm")
+        frame = kinds.with_kinds(overall(each, request.options["arm"]), methods, after="arm")
         caption = f"Accuracy beside {reference}, over {len(context.study.datasets)} datasets"
         context.write(Table(frame, caption, (*notes, OVER_DATASETS), readable(frame, titles)))
         context.draw(draw(frame, each, titles, reference), frame)
@@ -111,7 +111,7 @@ def _covered(each: pd.DataFrame) -> list[str]:
 def readable(frame: pd.DataFrame, titles: Mapping[str, str]) -> pd.DataFrame:
     """Return either table as a reader wants it."""
     texts = text_frame(frame[[name for name in ("epsilon", "dataset") if name in frame]])
-    texts["learner"] = [titles[arm] for arm in frame["arm"]]
+    texts["learner"] = [titles[method] for method in frame["arm"]]
     texts["kind"] = list(frame["kind"])
     if "accuracy" in frame:
         texts["accuracy"] = decimals(frame["accuracy"], 4)
@@ -147,7 +147,7 @@ OVERALL_COLUMNS = [
 ]
 
 
-def by_dataset(runs: pd.DataFrame, reference: str, arms: Sequence[str]) -> pd.DataFrame:
+def by_dataset(runs: pd.DataFrame, reference: str, methods: Sequence[str]) -> pd.DataFrame:
     """Compare methods with one of them on each dataset, at each ε at which both were trained.
 
     One fold and repeat of a dataset has the same records in all methods. `difference` is the
@@ -164,12 +164,14 @@ def by_dataset(runs: pd.DataFrame, reference: str, arms: Sequence[str]) -> pd.Da
     rows: list[dict[str, Any]] = []
     for (epsilon, dataset), part in runs.groupby(["epsilon", "dataset"], sort=False):
         own = {
-            str(arm): group.set_index(["fold", "repeat"])["accuracy"]
-            for arm, group in part.groupby("arm", sort=False)
+            str(method): group.set_index(["fold", "repeat"])["accuracy"]
+            for method, group in part.groupby("arm", sort=False)
         }
         if reference not in own:
             continue
-        mine = [compared(own[arm], own[reference], arm) for arm in arms if arm in own]
+        mine = [
+            compared(own[method], own[reference], method) for method in methods if method in own
+        ]
         for row, p_holm in zip(mine, _holm(row["p_value"] for row in mine), strict=True):
             rows.append({"epsilon": epsilon, "dataset": dataset, **row, "p_holm": p_holm})
     frame = pd.DataFrame(rows, columns=DATASET_COLUMNS)
@@ -196,15 +198,17 @@ def overall(table: pd.DataFrame, reference: str) -> pd.DataFrame:
         errors = (1 - accuracy).round(9)
         mean_ranks = errors.rank(axis=1).mean()
         critical = ranks.critical_difference(errors.shape[1], len(errors))
-        arms = list(dict.fromkeys(part["arm"]))
-        p_values = [ranks.wilcoxon((errors[arm] - errors[reference]).tolist()) for arm in arms]
-        for arm, p_value, p_holm in zip(arms, p_values, ranks.holm(p_values), strict=True):
-            mine, values = kept[kept["arm"] == arm], gaps[arm].tolist()
+        methods = list(dict.fromkeys(part["arm"]))
+        p_values = [
+            ranks.wilcoxon((errors[method] - errors[reference]).tolist()) for method in methods
+        ]
+        for method, p_value, p_holm in zip(methods, p_values, ranks.holm(p_values), strict=True):
+            mine, values = kept[kept["arm"] == method], gaps[method].tolist()
             rows.append(
                 {
-                    **{"epsilon": epsilon, "arm": arm, "n_datasets": len(values)},
+                    **{"epsilon": epsilon, "arm": method, "n_datasets": len(values)},
                     **_interval(values, 1 / len(values)),
-                    **{"p_value": p_value, "p_holm": p_holm, "mean_rank": mean_ranks[arm]},
+                    **{"p_value": p_value, "p_holm": p_holm, "mean_rank": mean_ranks[method]},
                     "reference_mean_rank": mean_ranks[reference],
                     "critical_difference": critical,
                     "n_above": int((mine["low"] > 0).sum()),
@@ -214,15 +218,15 @@ def overall(table: pd.DataFrame, reference: str) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=OVERALL_COLUMNS)
 
 
-def compared(own: pd.Series, base: pd.Series, arm: str) -> dict[str, Any]:
+def compared(own: pd.Series, base: pd.Series, method: str) -> dict[str, Any]:
     """Compare the accuracies of two methods on the splits of a dataset."""
     shares = {held_out(fold) for fold, _ in base.index}
     if len(shares) > 1 or set(own.index) != set(base.index):
-        raise ValueError(f"{arm}: its runs are not of the splits that the others have")
+        raise ValueError(f"{method}: its runs are not of the splits that the others have")
     (share,) = shares
     n_failed = int(own.isna().sum() + base.isna().sum())
     row = {
-        **{"arm": arm, "scored_on": "folds" if share else TEST},
+        **{"arm": method, "scored_on": "folds" if share else TEST},
         **{"n_repeats": len(own), "n_failed": n_failed, "p_value": math.nan},
     }
     if n_failed:
@@ -276,30 +280,30 @@ def draw(
     Right of 0 a method is ahead. Within a point of 0 the axis is linear, beyond logarithmic.
     """
     style.check_any(frame)
-    epsilons, arms = sorted(set(frame["epsilon"])), list(dict.fromkeys(frame["arm"]))
-    looks = style.method_looks(map(method_of, arms))
+    epsilons, methods = sorted(set(frame["epsilon"])), list(dict.fromkeys(frame["arm"]))
+    looks = style.method_looks(map(method_of, methods))
     columns = style.panel_columns(len(epsilons))
     rows = math.ceil(len(epsilons) / columns)
     with style.paper():
-        height = rows * (LINE * len(arms) + 0.62) + 0.25
+        height = rows * (LINE * len(methods) + 0.62) + 0.25
         figure = style.new_figure(style.TEXT_WIDTH, height)
         panels = figure.subplots(rows, columns, squeeze=False, sharex=True, sharey=True).ravel()
         for panel in panels[len(epsilons) :]:
             panel.remove()
         for i, (panel, epsilon) in enumerate(zip(panels, epsilons, strict=False)):
-            for y, arm in enumerate(arms):
-                colour, marker = looks[method_of(arm)]
+            for y, method in enumerate(methods):
+                colour, marker = looks[method_of(method)]
                 if each is not None:
-                    _draw_dots(panel, _at(each, epsilon, arm), y, colour)
-                _draw_interval(panel, _at(frame, epsilon, arm), y, colour, marker)
-            _finish(panel, epsilon, [titles[arm] for arm in arms])
+                    _draw_dots(panel, _at(each, epsilon, method), y, colour)
+                _draw_interval(panel, _at(frame, epsilon, method), y, colour, marker)
+            _finish(panel, epsilon, [titles[method] for method in methods])
             panel.tick_params(labelbottom=i + columns >= len(epsilons))
         figure.supxlabel(f"Accuracy less that of {reference}, in points of a hundred", fontsize=7.5)
     return figure
 
 
-def _at(frame: pd.DataFrame, epsilon: float, arm: str) -> pd.DataFrame:
-    return frame[(frame["epsilon"] == epsilon) & (frame["arm"] == arm)]
+def _at(frame: pd.DataFrame, epsilon: float, method: str) -> pd.DataFrame:
+    return frame[(frame["epsilon"] == epsilon) & (frame["arm"] == method)]
 
 
 def _draw_dots(panel: Axes, rows: pd.DataFrame, y: int, colour: str) -> None:

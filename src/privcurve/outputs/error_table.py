@@ -27,25 +27,29 @@ class ErrorTable(Output):
     }
 
     def check(self, request: OutputRequest) -> None:
-        given, arms = request.options["baseline"], request.study.arms
+        given, methods = request.options["baseline"], request.study.methods
         if given is not None:
-            check_name("baseline: no method", given, arms)
-        claims = {arms[name].claim for name in private(request)}
+            check_name("baseline: no method", given, methods)
+        claims = {methods[name].claim for name in private(request)}
         if request.options["neighbours"] is not None:
             check_name("neighbours: no method's ε is for", request.options["neighbours"], claims)
         if baseline(request) not in private(request):
             raise ValueError(f"baseline: {baseline(request)} has no ε: others have nothing to beat")
 
     def reads(self, request: OutputRequest) -> Reads:
-        read, arms = all_curves(request), request.study.arms
-        titles = [arm.title for arm in arms.values()]
-        curves = request.curves_of(arms[name] for name in table_arms(request))
+        read, methods = all_curves(request), request.study.methods
+        titles = [method.title for method in methods.values()]
+        curves = request.curves_of(methods[name] for name in table_methods(request))
         return Reads(curves, data=read.data, facts=[read.facts, titles])
 
     def make(self, context: Context) -> None:
-        study, base, titles = context.study, baseline(context.request), arm_titles(context.request)
-        frame = error_frame(context.runs(), study.datasets, table_arms(context.request), base)
-        frame = kinds.with_kinds(frame, study.arms, after="learner")
+        study, base, titles = (
+            context.study,
+            baseline(context.request),
+            method_titles(context.request),
+        )
+        frame = error_frame(context.runs(), study.datasets, table_methods(context.request), base)
+        frame = kinds.with_kinds(frame, study.methods, after="learner")
         notes = (
             f"Wins, ties and losses are against {titles[base]}, by two standard errors of the "
             "difference, paired by fold and repeat; the least private error of a row is in bold; "
@@ -58,36 +62,38 @@ class ErrorTable(Output):
 
 def baseline(request: OutputRequest) -> str:
     """Return the method that others are compared with."""
-    return str(request.options["baseline"] or next(iter(request.study.arms)))
+    return str(request.options["baseline"] or next(iter(request.study.methods)))
 
 
-def table_arms(request: OutputRequest) -> list[str]:
+def table_methods(request: OutputRequest) -> list[str]:
     """Return the methods of the table, in the order of the study."""
-    arms, relation = request.study.arms, request.options["neighbours"]
+    methods, relation = request.study.methods, request.options["neighbours"]
     if relation is None:
-        return list(arms)
-    alike = [name for name in private(request) if arms[name].claim == relation]
-    return [name for name in arms if name in (*alike, baseline(request))]
+        return list(methods)
+    alike = [name for name in private(request) if methods[name].claim == relation]
+    return [name for name in methods if name in (*alike, baseline(request))]
 
 
 def private(request: OutputRequest) -> list[str]:
     """Return the methods that have an ε."""
-    return [name for name, arm in request.study.arms.items() if arm.calibration is not None]
+    return [
+        name for name, method in request.study.methods.items() if method.calibration is not None
+    ]
 
 
-def arm_titles(request: OutputRequest) -> dict[str, str]:
+def method_titles(request: OutputRequest) -> dict[str, str]:
     """Return the titles of methods, with calibration, δ and kind where these tell some apart."""
-    arms = request.study.arms
-    of = {name: kinds.kind(arm) for name, arm in arms.items()}
-    mixed = len({arm.delta > 0 for arm in arms.values() if arm.calibration}) > 1
+    methods = request.study.methods
+    of = {name: kinds.kind(method) for name, method in methods.items()}
+    mixed = len({method.delta > 0 for method in methods.values() if method.calibration}) > 1
     titles = {}
-    for name, arm in arms.items():
-        alike = {other.calibration for other in arms.values() if other.title == arm.title}
-        said = [arm.title]
+    for name, method in methods.items():
+        alike = {other.calibration for other in methods.values() if other.title == method.title}
+        said = [method.title]
         if len(alike) > 1:
-            said.append(str(arm.calibration))
-        if mixed and arm.delta > 0:
-            said.append(f"δ = {power(arm.delta)}")
+            said.append(str(method.calibration))
+        if mixed and method.delta > 0:
+            said.append(f"δ = {power(method.delta)}")
         if of[name] in kinds.SHORT and kinds.RULE in of.values():
             said.append(kinds.SHORT[of[name]])
         titles[name] = ", ".join(said)
@@ -106,7 +112,7 @@ ROUNDING = 1e-9
 
 
 def error_frame(
-    runs: pd.DataFrame, datasets: Sequence[str], arms: Sequence[str], baseline: str
+    runs: pd.DataFrame, datasets: Sequence[str], methods: Sequence[str], baseline: str
 ) -> pd.DataFrame:
     """Compare the errors of all methods on all datasets, at each ε.
 
@@ -127,25 +133,25 @@ def error_frame(
     rows = []
     for epsilon, dataset in itertools.product(sorted(set(errors["epsilon"]), key=float), datasets):
         means = {
-            arm: mean(of_point[epsilon, dataset, arm])
-            for arm in arms
-            if (epsilon, dataset, arm) in of_point
+            method: mean(of_point[epsilon, dataset, method])
+            for method in methods
+            if (epsilon, dataset, method) in of_point
         }
         private = {} if math.isinf(float(epsilon)) else means
         ranks = _ranks(private)
         least = min((m for m in private.values() if not math.isnan(m)), default=math.nan)
         base = of_point.get((epsilon, dataset, baseline))
-        for arm, error in means.items():
-            own = of_point[epsilon, dataset, arm]
-            gain, gain_error = _gain(base, own) if arm in private else (math.nan, math.nan)
-            verdict = None if arm == baseline else _verdict(gain, gain_error)
-            best = bool(arm in private and error <= least + ROUNDING)
+        for method, error in means.items():
+            own = of_point[epsilon, dataset, method]
+            gain, gain_error = _gain(base, own) if method in private else (math.nan, math.nan)
+            verdict = None if method == baseline else _verdict(gain, gain_error)
+            best = bool(method in private and error <= least + ROUNDING)
             spread = float(own.std(ddof=1, skipna=False))
             rows.append(
                 [
-                    *(float(epsilon), dataset, arm, learners[arm], error, spread, len(own)),
+                    *(float(epsilon), dataset, method, learners[method], error, spread, len(own)),
                     *(int(own.isna().sum()), best, gain, gain_error, verdict),
-                    ranks.get(arm, math.nan),
+                    ranks.get(method, math.nan),
                 ]
             )
     return pd.DataFrame(rows, columns=COLUMNS)
@@ -169,7 +175,7 @@ def readable(table: pd.DataFrame, titles: dict[str, str], baseline: str) -> pd.D
 
     The least error of a row in bold; below the rows of an ε, wins/ties/losses and mean ranks.
     """
-    arms = [arm for arm in titles if arm in set(table["arm"])]
+    methods = [method for method in titles if method in set(table["arm"])]
     fixed = table["epsilon"].map(math.isinf)
     free = _cells(table[fixed])
     counts = {(row["epsilon"], row["arm"]): row for row in wins(table).to_dict("records")}
@@ -177,18 +183,18 @@ def readable(table: pd.DataFrame, titles: dict[str, str], baseline: str) -> pd.D
     for epsilon, part in table[~fixed].groupby("epsilon", sort=True):
         at, cells = short(str(epsilon)), free | _cells(part)
         for dataset in dict.fromkeys(part["dataset"]):
-            rows.append([at, dataset, *(cells.get((dataset, arm), "–") for arm in arms)])
-        scores = [counts.get((epsilon, arm)) for arm in arms]
+            rows.append([at, dataset, *(cells.get((dataset, method), "–") for method in methods)])
+        scores = [counts.get((epsilon, method)) for method in methods]
         compared = [
             "/".join(f"{one[name]:g}" for name in ("wins", "ties", "losses"))
-            if one and arm != baseline
+            if one and method != baseline
             else "–"
-            for arm, one in zip(arms, scores, strict=True)
+            for method, one in zip(methods, scores, strict=True)
         ]
         rows.append([at, "wins/ties/losses", *compared])
         ranks = [f"{one['mean_rank']:.2f}" if one else "–" for one in scores]
         rows.append([at, "mean rank", *ranks])
-    return pd.DataFrame(rows, columns=["ε", "dataset", *(titles[arm] for arm in arms)])
+    return pd.DataFrame(rows, columns=["ε", "dataset", *(titles[method] for method in methods)])
 
 
 def _cells(part: pd.DataFrame) -> dict[tuple[str, str], str]:
@@ -221,6 +227,8 @@ def _verdict(gain: float, error: float) -> str | None:
 
 def _ranks(means: dict[str, float]) -> dict[str, float]:
     """Rank means that are known, the least first; equal ones share the mean of their ranks."""
-    steps = {arm: round(mean / ROUNDING) for arm, mean in means.items() if not math.isnan(mean)}
+    steps = {
+        method: round(mean / ROUNDING) for method, mean in means.items() if not math.isnan(mean)
+    }
     ranks = pd.Series(steps, dtype="int64").rank(method="average")
-    return {str(arm): float(rank) for arm, rank in ranks.items()}
+    return {str(method): float(rank) for method, rank in ranks.items()}

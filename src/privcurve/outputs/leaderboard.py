@@ -123,7 +123,7 @@ class Leaderboard(Output):
             [
                 outputs[ACCURACY].study.name,
                 outputs[ACCURACY].study.title,
-                {name: arm.title for name, arm in outputs[ACCURACY].study.arms.items()},
+                {name: method.title for name, method in outputs[ACCURACY].study.methods.items()},
                 {name: about(name).title for name in outputs[ACCURACY].study.datasets},
             ]
             for outputs in _studies(context)
@@ -208,7 +208,9 @@ def _section(
 ) -> Iterator[Block]:
     """Yield what is shown of a dataset."""
     study = outputs[ACCURACY].study
-    epsilons = sorted({e for arm in study.arms.values() for e in arm.epsilons if math.isfinite(e)})
+    epsilons = sorted(
+        {e for method in study.methods.values() for e in method.epsilons if math.isfinite(e)}
+    )
     # Of a study without privacy the references alone are ranked.
     places = rankings(outputs, dataset, epsilons or [math.inf])
     want = needed(places, wish) if wish else None
@@ -262,12 +264,12 @@ def _picture(places: Sequence[Ranking], study: Study, want: Needed | None) -> Pi
         caption = f"± one standard error.{GREY if len(dots) > len(named) else ''}"
         return Picture(drawn.ranked(dots, levels, ends, title), caption)
     lines = []
-    for arm in {arm: None for place in places for arm in place.private["arm"]}:
+    for method in {method: None for place in places for method in place.private["arm"]}:
         mine = [(place, row) for place in places for _, row in place.private.iterrows()
-                if row["arm"] == arm]  # fmt: skip
+                if row["arm"] == method]  # fmt: skip
         at, row = mine[-1]
         points = tuple(_point(place, row, metric) for place, row in mine)
-        lines.append(drawn.Line(f"{at.name(row)}{price_of(row)}", points, named.get(arm)))
+        lines.append(drawn.Line(f"{at.name(row)}{price_of(row)}", points, named.get(method)))
     lines.sort(key=lambda line: line.colour is not None)
     mark = want and drawn.Mark("wanted", want.target, want.epsilon, want.low, want.high)
     caption = f"Bands: ± one standard error.{GREY if len(lines) > len(named) else ''}"
@@ -293,10 +295,10 @@ def _named(places: Sequence[Ranking]) -> dict[str, int]:
     """Return the methods that have a colour: of the sound ones those that rank best over all ε."""
     ranks: dict[str, list[float]] = {}
     for place in places:
-        for k, arm in enumerate(place.sound["arm"]):
-            ranks.setdefault(arm, []).append(k)
-    best = sorted(ranks, key=lambda arm: sum(ranks[arm]) / len(ranks[arm]))
-    return {arm: k % len(COLOURS) for k, arm in enumerate(best[:MOST_CURVES])}
+        for k, method in enumerate(place.sound["arm"]):
+            ranks.setdefault(method, []).append(k)
+    best = sorted(ranks, key=lambda method: sum(ranks[method]) / len(ranks[method]))
+    return {method: k % len(COLOURS) for k, method in enumerate(best[:MOST_CURVES])}
 
 
 def _ends(
@@ -350,8 +352,8 @@ def _details(outputs: Outputs, places: Sequence[Ranking], audit: Audit | None) -
                 texts = [written(one) for _, one in mine.get(word, pd.DataFrame()).iterrows()]
                 cells.append("".join(texts) or MISSING)
             if audit is not None:
-                arm = outputs[ACCURACY].study.arms[row["arm"]]
-                claim = (arm.learner, arm.calibration or "", arm.claim, row["delta"] > 0)
+                method = outputs[ACCURACY].study.methods[row["arm"]]
+                claim = (method.learner, method.calibration or "", method.claim, row["delta"] > 0)
                 cells.append(audit.get(claim, MISSING))
             rows.append(tuple(cells))
     header = ("learner", "ε", "setting", "ledger", *(["found by the audit"] if audit else []))

@@ -65,7 +65,7 @@ class LearningCurves(Output):
         curves = _curves(request.study)
         for label in labels:
             check_name("learners", label, dict.fromkeys(map(method_of, curves)))
-        n_curves = sum(method_of(arm) in labels for arm in curves)
+        n_curves = sum(method_of(method) in labels for method in curves)
         if n_curves > MOST:
             raise ValueError(f"learners: they have {n_curves} curves; a panel has {MOST} at most")
 
@@ -74,12 +74,12 @@ class LearningCurves(Output):
         first = FIGURES / (request.options["name"] or request.study.figure)
         curves, labels = _curves(request.study), request.options["learners"]
         if labels is not None:
-            curves = [arm for arm in curves if method_of(arm) not in labels]
+            curves = [method for method in curves if method_of(method) not in labels]
         is_split = len(curves) > MOST if labels is None else bool(curves)
         return Files(figures=(first, first.with_name(first.name + REST)) if is_split else (first,))
 
     def reads(self, request: OutputRequest) -> Reads:
-        titles = [[arm.name, arm.title] for arm in request.study.arms.values()]
+        titles = [[method.name, method.title] for method in request.study.methods.values()]
         named = [[name, dataset_title(name), source(name)] for name in request.study.datasets]
         # Of what was learned from raw columns a line is drawn where the study has it.
         raw = (RAW,) if RAW in dict(request.study.outputs) else ()
@@ -108,33 +108,37 @@ def figures(
     is a panel for each of some datasets; by default all of the study's.
     """
     names, accuracy = datasets or study.datasets, one_each(accuracy)
-    titles = {arm.name: arm.title for arm in study.arms.values()} | {RAW: REFERENCES[RAW]}
+    titles = {method.name: method.title for method in study.methods.values()} | {
+        RAW: REFERENCES[RAW]
+    }
     panel_titles = {name: panel_title(study, name) for name in names}
     groups = {name: source(name) for name in names}
-    arms = _curves(study)
-    first = [arm for arm in arms if labels is None or method_of(arm) in labels]
+    methods = _curves(study)
+    first = [method for method in methods if labels is None or method_of(method) in labels]
     if len(first) > MOST:
         first = leading(accuracy, first, study.metric)
-    rest = [arm for arm in arms if arm not in first]
+    rest = [method for method in methods if method not in first]
     for parts in ([first], [rest[k : k + MOST] for k in range(0, len(rest), MOST)]):
         yield draw(accuracy, titles, panel_titles, groups, study.metric, parts)
 
 
 def _curves(study: Study) -> list[str]:
     """Return the methods of a study that are trained at some finite ε."""
-    return [arm.name for arm in study.arms.values() if any(map(math.isfinite, arm.epsilons))]
+    return [
+        method.name for method in study.methods.values() if any(map(math.isfinite, method.epsilons))
+    ]
 
 
-def leading(accuracy: pd.DataFrame, arms: Collection[str], metric: str) -> list[str]:
+def leading(accuracy: pd.DataFrame, methods: Collection[str], metric: str) -> list[str]:
     """Return the curves that rank best in the mean over datasets and ε, certified ones first."""
-    mine = accuracy[accuracy["arm"].isin(list(arms)) & np.isfinite(accuracy["epsilon"])]
+    mine = accuracy[accuracy["arm"].isin(list(methods)) & np.isfinite(accuracy["epsilon"])]
     places = mine.groupby(["dataset", "epsilon"])[metric].rank(
         ascending=metric in LOSSES, na_option="bottom"
     )
     published = mine["calibration"].eq("published").groupby(mine["arm"]).first()
     mean = places.groupby(mine["arm"]).mean()
-    best = sorted(mean.index, key=lambda arm: (published[arm], mean[arm], arm))[:MOST]
-    return [arm for arm in arms if arm in best]
+    best = sorted(mean.index, key=lambda method: (published[method], mean[method], method))[:MOST]
+    return [method for method in methods if method in best]
 
 
 def panel_title(study: Study, name: str) -> str:
@@ -188,13 +192,13 @@ def draw(
         raise ValueError("two rows of one curve and ε in the table of accuracy")
     finite = frame[np.isfinite(frame["epsilon"])]
     first = frame.drop_duplicates("arm").set_index("arm")
-    arms = [arm for arm in titles if arm in first.index]
-    curves = [arm for arm in arms if arm in set(finite["arm"])]
+    methods = [method for method in titles if method in first.index]
+    curves = [method for method in methods if method in set(finite["arm"])]
     calibrations = first["calibration"].astype(object).where(first["calibration"].notna(), None)
     kind = dict(zip(finite["arm"], finite["kind"], strict=True))
-    unpaid = [arm for arm in curves if kind[arm] == kinds.UNPAID]
+    unpaid = [method for method in curves if kind[method] == kinds.UNPAID]
     styles = style.curve_styles(curves, dict(calibrations), dict(first["delta"]), unpaid)
-    looks = _level_looks(arms, styles, set(frame.loc[np.isinf(frame["epsilon"]), "arm"]))
+    looks = _level_looks(methods, styles, set(frame.loc[np.isinf(frame["epsilon"]), "arm"]))
     with style.paper():
         parts = [curves] if parts is None else parts
         placed = [(name, part) for part in parts for name in datasets]
@@ -204,26 +208,32 @@ def draw(
         levels = {}
         for panel, (dataset, some) in zip(panels, placed, strict=True):
             part = frame[frame["dataset"] == dataset].sort_values("epsilon")
-            _draw_curves(panel, part, {arm: look for arm, look in styles.items() if arm in some})
+            _draw_curves(
+                panel, part, {method: look for method, look in styles.items() if method in some}
+            )
             levels[panel] = _draw_levels(panel, part, looks, titles)
             _finish(panel, part, datasets[dataset])
         name = metric_name(metric)
         _label_axes(panels, frame, [name for name, _ in placed], name[0].upper() + name[1:])
         names = {
-            arm: _name(titles[arm], calibrations[arm], first["delta"][arm], kind[arm])
-            for arm in curves
-            if any(arm in some for some in parts)
+            method: _name(
+                titles[method], calibrations[method], first["delta"][method], kind[method]
+            )
+            for method in curves
+            if any(method in some for some in parts)
         }
         at_ends = len(placed) == 1 and len(names) <= MOST_NAMED
         handles = [
-            style.key_line(name, **styles[arm].line()) for arm, name in names.items() if not at_ends
+            style.key_line(name, **styles[method].line())
+            for method, name in names.items()
+            if not at_ends
         ]
         if finite["score"].isna().any():
             handles.append(style.key_line("missing", color="0.3", marker="x", linestyle="none"))
         if any(title.endswith(MARK) for title in datasets.values()):
             handles.append(style.key_line(MARK_NOTE, linestyle="none"))
         style.legend_below(figure, handles)
-        ends = {_line(panels[0], arm): name for arm, name in names.items()} if at_ends else {}
+        ends = {_line(panels[0], method): name for method, name in names.items()} if at_ends else {}
         labels = label_ends(panels[0], ends)
         figure.draw_without_rendering()
         figure.set_layout_engine("none")  # labels are placed by the layout as it now stands
@@ -233,21 +243,24 @@ def draw(
     return figure
 
 
-def _line(panel: Axes, arm: str) -> Line2D:
+def _line(panel: Axes, method: str) -> Line2D:
     """Return the curve of a method."""
-    return next(line for line in panel.get_lines() if line.get_label() == arm)
+    return next(line for line in panel.get_lines() if line.get_label() == method)
 
 
 def _level_looks(
-    arms: Sequence[str], styles: Mapping[str, style.CurveStyle], endless: Collection[str]
+    methods: Sequence[str], styles: Mapping[str, style.CurveStyle], endless: Collection[str]
 ) -> dict[str, dict[str, Any]]:
     """Return the looks of private learners without noise, one a method, and of what has no ε."""
-    limits = {method_of(arm): arm for arm in reversed(list(styles)) if arm in endless}
-    dashes = style.baseline_dashes(arm for arm in arms if arm not in styles)
+    limits = {method_of(method): method for method in reversed(list(styles)) if method in endless}
+    dashes = style.baseline_dashes(method for method in methods if method not in styles)
     return {
-        arm: {"color": styles[arm].colour, "linestyle": (0, (2.2, 1, 0.8, 1))}
-        for arm in limits.values()
-    } | {arm: {"color": style.BASELINE_COLOUR, "linestyle": (0, d)} for arm, d in dashes.items()}
+        method: {"color": styles[method].colour, "linestyle": (0, (2.2, 1, 0.8, 1))}
+        for method in limits.values()
+    } | {
+        method: {"color": style.BASELINE_COLOUR, "linestyle": (0, d)}
+        for method, d in dashes.items()
+    }
 
 
 def _draw_levels(
@@ -259,16 +272,16 @@ def _draw_levels(
     """Draw the horizontal lines: accuracies at ε = ∞."""
     lines, missing = [], []
     at_infinity = part[np.isinf(part["epsilon"])].set_index("arm")["score"]
-    for arm, look in looks.items():
-        if arm not in at_infinity:
+    for method, look in looks.items():
+        if method not in at_infinity:
             continue
         private = look["color"] != style.BASELINE_COLOUR
-        name = f"{titles[arm]}, no noise" if private else titles[arm]
-        if pd.isna(at_infinity[arm]):
+        name = f"{titles[method]}, no noise" if private else titles[method]
+        if pd.isna(at_infinity[method]):
             missing.append(name)
             continue
-        label = f"_limit {arm}" if private else arm
-        height = float(at_infinity[arm])
+        label = f"_limit {method}" if private else method
+        height = float(at_infinity[method])
         lines.append((panel.axhline(height, **look, linewidth=0.9, zorder=1.8, label=label), name))
     panel.set_xlabel("Privacy budget ε" + (f"\nmissing: {', '.join(missing)}" if missing else ""))
     return lines
@@ -286,8 +299,8 @@ def _name(title: str, calibration: str | None, delta: float, kind: str) -> str:
 
 def _draw_curves(panel: Axes, part: pd.DataFrame, styles: Mapping[str, style.CurveStyle]) -> None:
     height = 0.03
-    for order, (arm, curve) in enumerate(styles.items()):
-        rows = part[(part["arm"] == arm) & np.isfinite(part["epsilon"])]
+    for order, (method, curve) in enumerate(styles.items()):
+        rows = part[(part["arm"] == method) & np.isfinite(part["epsilon"])]
         if rows.empty:
             continue
         names = ["epsilon", "score", "score_std"]
@@ -296,10 +309,10 @@ def _draw_curves(panel: Axes, part: pd.DataFrame, styles: Mapping[str, style.Cur
         panel.fill_between(epsilon, mean - std, mean + std, zorder=1.5, **look)
         # What is thin would be hidden below what is not.
         level = 3 + curve.thin - 0.01 * order
-        panel.plot(epsilon, mean, label=arm, zorder=level, **curve.line())
+        panel.plot(epsilon, mean, label=method, zorder=level, **curve.line())
         missing = epsilon[np.isnan(mean)]
         cross: Any = {"color": curve.colour, "marker": "x", "linestyle": "none", "zorder": 4}
-        cross |= {"transform": panel.get_xaxis_transform(), "label": f"_missing {arm}"}
+        cross |= {"transform": panel.get_xaxis_transform(), "label": f"_missing {method}"}
         panel.plot(missing, np.full(len(missing), height), **cross)
         height += 0.05 * bool(len(missing))
 

@@ -13,7 +13,7 @@ from privcurve.tables.table import Table, text_frame
 
 if TYPE_CHECKING:
     from privcurve.datasets import Dataset
-    from privcurve.experiments.study import Arm
+    from privcurve.experiments.study import Method
 
 CAPTION = "The ledger of each private learner"
 NOTES = (
@@ -42,26 +42,28 @@ class Ledgers(Output):
     }
 
     def check(self, request: OutputRequest) -> None:
-        epsilons = {epsilon for arm in request.study.arms.values() for epsilon in arm.epsilons}
+        epsilons = {
+            epsilon for method in request.study.methods.values() for epsilon in method.epsilons
+        }
         for epsilon in request.options["epsilons"] or ():
             if epsilon not in epsilons:
                 raise ValueError(f"the study has no epsilon = {epsilon}")
-        if not _arms(request):
+        if not _methods(request):
             raise ValueError("the study has no private learner that trains on all records")
 
     def reads(self, request: OutputRequest) -> Reads:
-        arms = _arms(request)
-        versions = [[arm.name, registry.entry(arm.learner).version] for arm in arms]
-        return Reads(request.curves_of(arms), data=request.study.datasets, facts=versions)
+        methods = _methods(request)
+        versions = [[method.name, registry.entry(method.learner).version] for method in methods]
+        return Reads(request.curves_of(methods), data=request.study.datasets, facts=versions)
 
     def make(self, context: Context) -> None:
         selected = context.selected()
         rows = [
-            _row(context, data, arm, epsilon, selected)
+            _row(context, data, method, epsilon, selected)
             for data in map(context.data, context.study.datasets)
-            for arm in _arms(context.request)
-            for epsilon in sorted(context.options["epsilons"] or arm.epsilons)
-            if epsilon in arm.epsilons and math.isfinite(epsilon)
+            for method in _methods(context.request)
+            for epsilon in sorted(context.options["epsilons"] or method.epsilons)
+            if epsilon in method.epsilons and math.isfinite(epsilon)
         ]
         frame = pd.DataFrame(rows, columns=[*MODEL, *STATED])
         names = ["dataset", "arm", "epsilon", "neighbours", "epsilon_spent", "delta_used"]
@@ -69,22 +71,24 @@ class Ledgers(Output):
         context.write(Table(frame, CAPTION, NOTES, text_frame(frame[names])))
 
 
-def _arms(request: OutputRequest) -> list[Arm]:
+def _methods(request: OutputRequest) -> list[Method]:
     """Return the private methods; a model of a part of the records is no release."""
-    arms = request.study.arms.values()
-    return [arm for arm in arms if arm.calibration is not None and arm.train_share == 1]
+    methods = request.study.methods.values()
+    return [
+        method for method in methods if method.calibration is not None and method.train_share == 1
+    ]
 
 
 def _row(
-    context: Context, data: Dataset, arm: Arm, epsilon: float, selected: pd.DataFrame
+    context: Context, data: Dataset, method: Method, epsilon: float, selected: pd.DataFrame
 ) -> dict[str, Any]:
     from privcurve.experiments import models
 
-    model = (data.name, arm.name, arm.learner, arm.calibration, arm.delta, epsilon)
+    model = (data.name, method.name, method.learner, method.calibration, method.delta, epsilon)
     row: dict[str, Any] = dict(zip(MODEL, model, strict=True))
     try:
-        point = models.selected_point(arm, selected, data.name, epsilon)
-        (trained,) = models.train_afresh(data, arm, point, 1, context.seed)
+        point = models.selected_point(method, selected, data.name, epsilon)
+        (trained,) = models.train_afresh(data, method, point, 1, context.seed)
     except (IncompleteError, ValueError) as error:
         return {**row, "status": f"failed: {error}"}
     statement = trained.learner.privacy_

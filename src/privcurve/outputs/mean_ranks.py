@@ -17,7 +17,7 @@ from privcurve.outputs.base import (
     Reads,
     check_name,
 )
-from privcurve.outputs.error_table import ErrorTable, arm_titles, private
+from privcurve.outputs.error_table import ErrorTable, method_titles, private
 from privcurve.tables.table import Table
 
 CAPTION = "Which learners' ranks differ over the datasets"
@@ -45,19 +45,19 @@ class MeanRanks(Output):
     def check(self, request: OutputRequest) -> None:
         for name in request.options["datasets"] or ():
             check_name("datasets: the study has no", name, request.study.datasets)
-        of_kinds = [kinds.kind(request.study.arms[name]) for name in private(request)]
+        of_kinds = [kinds.kind(request.study.methods[name]) for name in private(request)]
         n_paid = sum(kind in kinds.WHOLE for kind in of_kinds)
         if len(datasets_of(request)) < 2 or max(n_paid, len(of_kinds) - n_paid) < 2:
             raise ValueError("ranks need at least two private methods and two datasets")
 
     def reads(self, request: OutputRequest) -> Reads:
-        return Reads(outputs=(ErrorTable.word,), facts=list(arm_titles(request).items()))
+        return Reads(outputs=(ErrorTable.word,), facts=list(method_titles(request).items()))
 
     def make(self, context: Context) -> None:
         table = context.table_of(ErrorTable.word)
         frame = rank_by_kind(table[table["dataset"].isin(datasets_of(context.request))])
         context.write(Table(frame, CAPTION, NOTES))
-        context.draw(draw(frame, arm_titles(context.request)), frame)
+        context.draw(draw(frame, method_titles(context.request)), frame)
 
 
 def rank_by_kind(table: pd.DataFrame) -> pd.DataFrame:
@@ -103,7 +103,9 @@ def draw(frame: pd.DataFrame, titles: Mapping[str, str]) -> Figure:
         ABOVE + BAR * len(bars) + math.ceil(count / 2) + 0.6
         for bars, count in zip(joined, counts, strict=True)
     ]
-    looks = _looks([arm for arm in titles if arm in set(frame["arm"]) | set(frame["other"])])
+    looks = _looks(
+        [method for method in titles if method in set(frame["arm"]) | set(frame["other"])]
+    )
     with style.paper():
         figure = style.new_figure(style.TEXT_WIDTH, LINE * (sum(heights) + 0.8 * len(parts)))
         made = figure.subplots(len(parts), 1, squeeze=False, height_ratios=heights)[:, 0]
@@ -112,12 +114,12 @@ def draw(frame: pd.DataFrame, titles: Mapping[str, str]) -> Figure:
     return figure
 
 
-def _looks(arms: Sequence[str]) -> dict[str, dict[str, Any]]:
+def _looks(methods: Sequence[str]) -> dict[str, dict[str, Any]]:
     """Return a colour for each method of the figure; once all are taken, the same ones dashed."""
     n = len(style.COLOURS)
     return {
-        arm: {"color": style.COLOURS[i % n], "linestyle": "-" if i < n else (0, (3.2, 1.4))}
-        for i, arm in enumerate(arms)
+        method: {"color": style.COLOURS[i % n], "linestyle": "-" if i < n else (0, (3.2, 1.4))}
+        for i, method in enumerate(methods)
     }
 
 
@@ -154,12 +156,12 @@ def _draw(
         ends = [means[bar[0]] - 0.05, means[bar[-1]] + 0.05]
         panel.plot(ends, [y, y], color="0.1", linewidth=2.4, solid_capstyle="butt")
     below = ABOVE + BAR * (len(bars) + 0.6) + 0.5
-    for place, (arm, mean) in enumerate(means.items()):
+    for place, (method, mean) in enumerate(means.items()):
         on_left = place < math.ceil(k / 2)
         # The outermost labels are the highest: no line crosses another.
         y = below + (place if on_left else k - 1 - place)
         x = 1 - 0.15 if on_left else k + 0.15
-        panel.plot([mean, mean, x], [ABOVE, y, y], linewidth=0.9, **looks[arm])
-        text = f"{titles[arm]} {mean:.2f}" if on_left else f"{mean:.2f} {titles[arm]}"
+        panel.plot([mean, mean, x], [ABOVE, y, y], linewidth=0.9, **looks[method])
+        text = f"{titles[method]} {mean:.2f}" if on_left else f"{mean:.2f} {titles[method]}"
         x += -0.06 if on_left else 0.06
         panel.text(x, y, text, ha="right" if on_left else "left", va="center")

@@ -12,7 +12,7 @@ from privcurve.outputs.base import Context, Option, Output, OutputRequest, Reads
 if TYPE_CHECKING:
     from privcurve.datasets import Dataset
     from privcurve.experiments.models import Inspection
-    from privcurve.experiments.study import Arm
+    from privcurve.experiments.study import Method
 
 # Beside the option `learner`, whose meaning each says itself.
 OPTIONS: Mapping[str, Option] = {
@@ -40,18 +40,18 @@ class OneModel(Output):
         name: str = request.options["dataset"] or request.study.datasets[0]
         return name
 
-    def arm(self, request: OutputRequest) -> Arm:
+    def method(self, request: OutputRequest) -> Method:
         """Return the method that it is a model of: of several of one learner, the first."""
-        return request.arms_of(request.options["learner"])[0]
+        return request.methods_of(request.options["learner"])[0]
 
     def reads(self, request: OutputRequest) -> Reads:
-        arm, dataset = self.arm(request), self.dataset(request)
-        version = registry.entry(arm.learner).version
+        method, dataset = self.method(request), self.dataset(request)
+        version = registry.entry(method.learner).version
         # Nothing of the study is read: what the model hangs on is said here.
-        budget = [arm.calibration, arm.delta, arm.claim]
-        settings = [canonical.text(setting) for setting in arm.settings]
-        titles = [arm.title, dataset_title(dataset)]
-        return Reads(data=(dataset,), facts=[arm.name, version, budget, settings, titles])
+        budget = [method.calibration, method.delta, method.claim]
+        settings = [canonical.text(setting) for setting in method.settings]
+        titles = [method.title, dataset_title(dataset)]
+        return Reads(data=(dataset,), facts=[method.name, version, budget, settings, titles])
 
     def train_model(self, context: Context) -> tuple[Dataset, Inspection]:
         """Read the dataset and train the model."""
@@ -66,12 +66,12 @@ class OneModel(Output):
         from privcurve.experiments import models
         from privcurve.experiments.study import Point
 
-        arm = self.arm(context.request)
-        (setting,) = arm.settings
+        method = self.method(context.request)
+        (setting,) = method.settings
         point = Point(epsilon, setting, canonical.text(setting))
-        return list(models.train_afresh(data, arm, point, repeats, context.seed))
+        return list(models.train_afresh(data, method, point, repeats, context.seed))
 
 
-def of_part(arm: Arm) -> bool:
+def of_part(method: Method) -> bool:
     """Return whether a method has several settings, or a part of the records: no single model."""
-    return len(arm.settings) > 1 or arm.train_share < 1
+    return len(method.settings) > 1 or method.train_share < 1

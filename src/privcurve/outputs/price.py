@@ -113,7 +113,7 @@ class Price(Output):
     def reads(self, request: OutputRequest) -> Reads:
         reads = all_curves(request)
         words = [word for word, _ in request.study.outputs]
-        titles = [[arm.name, arm.title] for arm in request.study.arms.values()]
+        titles = [[method.name, method.title] for method in request.study.methods.values()]
         return Reads(
             reads.curves,
             raw=request.study.datasets,
@@ -150,9 +150,9 @@ def _all_scores(context: Context) -> Iterator[dict[str, Any]]:
     for name in context.study.datasets:
         data = context.data(name)
         splits, splitter = _splits(context.study, name), Splitter(data, context.seed)
-        for arm, read in ((RAW, raw_columns), (CODES, coded_columns)):
+        for method, read in ((RAW, raw_columns), (CODES, coded_columns)):
             for result in scores(data, read(data), splitter, splits):
-                yield {"dataset": name, "arm": arm, **result}
+                yield {"dataset": name, "arm": method, **result}
 
 
 def scores(
@@ -205,11 +205,11 @@ def scored_by(model: Any, X: Any, y: Any, n_classes: int) -> dict[str, float]:
 def levels(detail: pd.DataFrame, metric: str) -> pd.DataFrame:
     """Return means over the splits, as rows of the table of accuracy at ε = ∞."""
     rows = []
-    for (dataset, arm), part in detail.groupby(["dataset", "arm"], sort=False):
+    for (dataset, method), part in detail.groupby(["dataset", "arm"], sort=False):
         stds = {f"{name}_std": float(part[name].std(ddof=1)) for name in {ACCURACY, metric}}
         rows.append(
             {
-                **{"dataset": dataset, "arm": arm, "learner": arm, "calibration": None},
+                **{"dataset": dataset, "arm": method, "learner": method, "calibration": None},
                 **{"delta": 0.0, "epsilon": math.inf, "kind": kinds.NOT_PRIVATE},
                 "scored_on": "test" if part["fold"].eq(TEST).all() else "folds",
                 **{name: mean(part[name]) for name in SCORES},

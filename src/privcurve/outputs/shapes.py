@@ -16,7 +16,7 @@ from privcurve.outputs.one_model import OPTIONS, OneModel, of_part
 from privcurve.tables.table import Table
 
 if TYPE_CHECKING:
-    from privcurve.experiments.study import Arm
+    from privcurve.experiments.study import Method
     from privcurve.models.explain import Explanation
 
 # A figure has room for so many columns, and for as many pairs; its CSV has all.
@@ -45,31 +45,32 @@ class Shapes(OneModel):
 
     def check(self, request: OutputRequest) -> None:
         super().check(request)
-        arm = self.arm(request)
-        kind = registry.estimator_class(arm.learner)
+        method = self.method(request)
+        kind = registry.estimator_class(method.learner)
         if not kind._released:
-            raise ValueError(f"{arm.name} can't be explained: {kind._kept_back}")
-        if of_part(arm):
+            raise ValueError(f"{method.name} can't be explained: {kind._kept_back}")
+        if of_part(method):
             needed = "shapes are of one setting, trained on all records"
-            raise ValueError(f"{arm.name} has a grid or a share of the records: {needed}")
+            raise ValueError(f"{method.name} has a grid or a share of the records: {needed}")
 
-    def arm(self, request: OutputRequest) -> Arm:
+    def method(self, request: OutputRequest) -> Method:
         delta = request.options["delta"]
-        for arm in request.arms_of(request.options["learner"]):
-            if delta in (None, arm.delta):
-                return arm
+        for method in request.methods_of(request.options["learner"]):
+            if delta in (None, method.delta):
+                return method
         raise ValueError(f"{request.options['learner']} has no delta = {delta:g} in this study")
 
     def make(self, context: Context) -> None:
         from privcurve.models.explain import explain
 
-        arm, epsilon = self.arm(context.request), context.options["epsilon"]
+        method, epsilon = self.method(context.request), context.options["epsilon"]
         data, model = self.train_model(context)
         told = explain(model.learner, data.domain)
         n_panels = min(len(told.used), MOST_PANELS) + min(len(told.pairs), MOST_PANELS)
         if not n_panels:
             raise ValueError("a model in which no column has an effect has no shape to draw")
-        title = f"{dataset_title(data.name)}\n{arm.title}, ε = {epsilon:g}, δ = {power(arm.delta)}"
+        budget = f"ε = {epsilon:g}, δ = {power(method.delta)}"
+        title = f"{dataset_title(data.name)}\n{method.title}, {budget}"
         if model.unseen is not None:
             title += f", test accuracy {model.accuracy():.3f}"
         flat, left_out = told.without_effect, max(0, len(told.used) - MOST_PANELS)

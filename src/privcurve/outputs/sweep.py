@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from privcurve.analysis import sweep
 from privcurve.analysis.keys import NONE, method_of
-from privcurve.experiments.study import ALL, Arm
+from privcurve.experiments.study import ALL, Method
 from privcurve.figures import style
 from privcurve.lazy import Figure, pd, sns, ticker
 from privcurve.outputs.base import Context, Option, Output, OutputRequest, Reads, dataset_title
@@ -77,31 +77,34 @@ class Sweep(Output):
     def check(self, request: OutputRequest) -> None:
         levels = request.options.get("levels", ())
         for learner in (*(request.options["learners"] or ()), *levels):
-            request.arms_of(learner)
+            request.methods_of(learner)
         for option, words in (("scale", SCALES), ("compare", COMPARED)):
             if request.options.get(option, words[0]) not in words:
                 raise ValueError(
                     f"{option} = {request.options[option]!r} is not {', '.join(words)}"
                 )
         x = request.options["x"]
-        shown = request.wanted_arms(*levels)
-        arms = [arm for arm in shown if method_of(arm.base) not in levels]
-        names = {name for arm in arms for name in (*arm.varied, *arm.settings[0])}
+        shown = request.wanted_methods(*levels)
+        methods = [method for method in shown if method_of(method.base) not in levels]
+        names = {name for method in methods for name in (*method.varied, *method.settings[0])}
         if x != "epsilon" and x not in names:
             hint = nearest(x, names)
             raise ValueError(f"no learner of it has {x!r} under 'vary' or 'fixed'{hint}")
-        for arm in arms:
-            values = {str(setting.get(x)) for setting in arm.settings}
+        for method in methods:
+            values = {str(setting.get(x)) for setting in method.settings}
             if len(values) > 1 and request.study.select != ALL:
-                raise ValueError(f"{arm.name} selects its {x} from a grid; put it under 'vary'")
+                raise ValueError(f"{method.name} selects its {x} from a grid; put it under 'vary'")
         self._check_telling(request.options, shown)
         at = request.options["at"]
-        if not any(all(_is_there(arm, name, at[name]) for name in at) for arm in arms):
+        if not any(all(_is_there(method, name, at[name]) for name in at) for method in methods):
             raise ValueError(f"at = {dict(at)}: no curve has these values")
 
-    def _check_telling(self, options: Mapping[str, Any], arms: list[Arm]) -> None:
+    def _check_telling(self, options: Mapping[str, Any], methods: list[Method]) -> None:
         """Refuse words under lines, panels and at that tell no trainings of these methods apart."""
-        words = [*TELLING, *(name for arm in arms for name in (*arm.varied, *arm.settings[0]))]
+        words = [
+            *TELLING,
+            *(name for method in methods for name in (*method.varied, *method.settings[0])),
+        ]
         for option, name in (
             (one, name) for one in ("lines", "panels", "at") for name in options[one]
         ):
@@ -112,18 +115,18 @@ class Sweep(Output):
                 )
 
     def reads(self, request: OutputRequest) -> Reads:
-        arms = request.wanted_arms(*request.options.get("levels", ()))
-        facts = [[[arm.name, arm.title] for arm in arms], request.dataset_titles()]
-        return Reads(request.curves_of(arms), facts=facts)
+        methods = request.wanted_methods(*request.options.get("levels", ()))
+        facts = [[[method.name, method.title] for method in methods], request.dataset_titles()]
+        return Reads(request.curves_of(methods), facts=facts)
 
     def make(self, context: Context) -> None:
-        options, arms = context.options, context.arms()
+        options, methods = context.options, context.methods()
         lines, panels = tuple(options["lines"]), tuple(options["panels"])
         axes = sweep.Axes(options["x"], options["y"], lines, panels)
         runs = context.runs()
-        flat = [arms[name]["method"] in options.get("levels", ()) for name in runs["arm"]]
+        flat = [methods[name]["method"] in options.get("levels", ()) for name in runs["arm"]]
         levels = runs[flat]
-        frame = sweep.trainings(runs.drop(levels.index), arms, axes, options["at"])
+        frame = sweep.trainings(runs.drop(levels.index), methods, axes, options["at"])
         frame = _add_names(frame, axes, context)
         parts = [(frame, axes)]
         if options.get("scale") == LOG and axes.x == "epsilon":
@@ -132,7 +135,7 @@ class Sweep(Output):
             if 0 < endless.sum() < len(endless):
                 parts = [(part.reset_index(drop=True), axes) for _, part in frame.groupby(endless)]
         if len(levels):
-            parts.append(_add_levels(levels, arms, axes, frame, context))
+            parts.append(_add_levels(levels, methods, axes, frame, context))
         label = NAMES.get(axes.x, axes.x.replace("_", " "))
         context.draw(*self._draw_all(parts, label, options))
 
@@ -151,15 +154,15 @@ class Sweep(Output):
         return figure, pd.concat(points, ignore_index=True)
 
 
-def _is_there(arm: Arm, name: str, wanted: Any) -> bool:
+def _is_there(method: Method, name: str, wanted: Any) -> bool:
     """Return whether trainings of a method may have a value that `at` wants."""
     own: dict[str, Sequence[Any]] = {
-        **{"method": (method_of(arm.base),), "calibration": (arm.calibration,)},
-        **{"delta": (arm.delta,), "epsilon": arm.epsilons},
+        **{"method": (method_of(method.base),), "calibration": (method.calibration,)},
+        **{"delta": (method.delta,), "epsilon": method.epsilons},
     }
     if name in TELLING and name not in own:
         return True
-    settings = [{**setting, **arm.varied}.get(name) for setting in arm.settings]
+    settings = [{**setting, **method.varied}.get(name) for setting in method.settings]
     return any(sweep.is_one_of(value, wanted) for value in own.get(name, settings))
 
 
@@ -177,7 +180,7 @@ def _add_names(frame: pd.DataFrame, axes: Axes, context: Context) -> pd.DataFram
 
 def _add_levels(
     runs: pd.DataFrame,
-    arms: Mapping[str, Mapping[str, Any]],
+    methods: Mapping[str, Mapping[str, Any]],
     axes: Axes,
     frame: pd.DataFrame,
     context: Context,
@@ -186,7 +189,7 @@ def _add_levels(
     telling = ("method", *(key for key in axes.lines if key != "method"))
     shared = tuple(key for key in axes.panels if key == "dataset")
     own = sweep.Axes(axes.x, axes.y, telling, shared).without_x()
-    levels, own = sweep.levels(runs, arms, own, context.options["at"])
+    levels, own = sweep.levels(runs, methods, own, context.options["at"])
     # That a level is without noise, its dotted line says.
     told = levels.replace({"epsilon": math.inf}, NONE) if "epsilon" in own.lines else levels
     lines = _names(told, own.lines, frame, context)
@@ -199,7 +202,7 @@ def _names(
     frame: pd.DataFrame, keys: tuple[str, ...], every: pd.DataFrame, context: Context
 ) -> list[str]:
     """Name each row's line or panel, without what is the same in `every` row."""
-    titles = {method_of(curve.arm.base): curve.arm.base_title for curve in context.curves}
+    titles = {method_of(curve.method.base): curve.method.base_title for curve in context.curves}
     telling = [key for key in keys if every[key].nunique() > 1 or key in ("method", "dataset")]
     return [
         # What a method lacks is not said of it.

@@ -16,7 +16,7 @@ from privcurve.privacy.budget import PRIVATE_COLUMNS
 
 if TYPE_CHECKING:
     from privcurve.datasets.domain import Column, Domain
-    from privcurve.experiments.study import Arm
+    from privcurve.experiments.study import Method
     from privcurve.learners.shared.half_spaces import Vote
 
 
@@ -39,7 +39,7 @@ class Thresholds(OneModel):
 
     def check(self, request: OutputRequest) -> None:
         super().check(request)
-        column = column_of(self.arm(request), about(self.dataset(request)).domain)
+        column = column_of(self.method(request), about(self.dataset(request)).domain)
         boundary = request.options["boundary"]
         if boundary is not None and not column.edges[0] <= boundary <= column.edges[-1]:
             raise ValueError(
@@ -48,12 +48,13 @@ class Thresholds(OneModel):
             )
 
     def make(self, context: Context) -> None:
-        arm, epsilon = self.arm(context.request), context.options["epsilon"]
+        method, epsilon = self.method(context.request), context.options["epsilon"]
         data, model = self.train_model(context)
-        column = column_of(arm, data.domain)
+        column = column_of(method, data.domain)
         votes = model.learner.votes_
         frame = votes_frame(votes, column.edges)
-        title = f"{dataset_title(data.name)}\n{arm.title}, {arm.calibration} noise, ε = {epsilon:g}"
+        noise = f"{method.calibration} noise, ε = {epsilon:g}"
+        title = f"{dataset_title(data.name)}\n{method.title}, {noise}"
         if len(frame) < len(votes):
             title += f"; public columns vote in {len(votes) - len(frame)} of {len(votes)} rounds"
         bounds = column.edges[0], column.edges[-1]
@@ -61,20 +62,20 @@ class Thresholds(OneModel):
         context.draw(draw(frame, title, column.name, bounds, boundary), frame)
 
 
-def column_of(arm: Arm, domain: Domain) -> Column:
+def column_of(method: Method, domain: Domain) -> Column:
     """Return the one column that all thresholds of a method are of; ValueError if there is none."""
-    setting = arm.settings[0]
-    if arm.learner != "brc" or setting.get("intercept") != "threshold":
-        raise ValueError(f"{arm.name} is not brc with intercept: threshold, and {KIND}")
-    if of_part(arm):
-        raise ValueError(f"{arm.name} has a grid or a share of the records, and {KIND}")
+    setting = method.settings[0]
+    if method.learner != "brc" or setting.get("intercept") != "threshold":
+        raise ValueError(f"{method.name} is not brc with intercept: threshold, and {KIND}")
+    if of_part(method):
+        raise ValueError(f"{method.name} has a grid or a share of the records, and {KIND}")
     # As the learner itself takes it: it draws from the columns that are not public to it.
     blind = setting.get("algorithm") == "private" or setting.get("weights") == "adaboost"
-    public = domain.public_columns if arm.claim == PRIVATE_COLUMNS and not blind else ()
+    public = domain.public_columns if method.claim == PRIVATE_COLUMNS and not blind else ()
     columns = [column for j, column in enumerate(domain.columns) if j not in public]
     if len(columns) != 1 or not columns[0].ordered or columns[0].missing_bin:
         names = ", ".join(column.name for column in columns)
-        raise ValueError(f"{arm.name} draws from {names}, and {KIND}")
+        raise ValueError(f"{method.name} draws from {names}, and {KIND}")
     return columns[0]
 
 

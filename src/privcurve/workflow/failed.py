@@ -36,6 +36,6 @@ def _remarks(job: Job) -> Iterator[str]:
         frames = [read_portion(job.file, k, ["status", "error"]) for k in places]
         n_rows = sum(map(len, frames))
         errors = [e for frame in frames for e in frame["error"][frame["status"] != "ok"]]
-        study, dataset, arm = curve.split("/")
+        study, dataset, method = curve.split("/")
         first = f": {errors[0]}" if errors else ""
-        yield f"{study}: {len(errors):,} of {n_rows:,} trainings of {arm} on {dataset}{first}"
+        yield f"{study}: {len(errors):,} of {n_rows:,} trainings of {method} on {dataset}{first}"

@@ -78,7 +78,7 @@ def train(study: str, seed: int | str, dataset: str, job: str, file: str, **term
         stream=sys.stderr, level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s"
     )
     made, base_seed = studies.load(Path(study)), seeds.resolve(seed)
-    if not set(terms["methods"]) <= set(made.arms):
+    if not set(terms["methods"]) <= set(made.methods):
         raise _changed(study)
     # A description would be checked against its schema, which takes a tenth of a second.
     coded = _coded(dataset, base_seed, terms.pop("records", None))

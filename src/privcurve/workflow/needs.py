@@ -67,7 +67,7 @@ def to_make(memory: int, datasets: Iterable[About]) -> int:
 
 def _training(curve: Curve) -> float:
     # Of a learner that chooses another one's settings, what that one takes.
-    names = {str(setting.get("learner", curve.arm.learner)) for setting in curve.arm.settings}
+    names = {str(setting.get("learner", curve.method.learner)) for setting in curve.method.settings}
     return max(_on(name, curve.dataset) for name in names)
 
 

@@ -88,9 +88,9 @@ class Plan:
             self._jobs[study] = StudyJobs(self.studies[study], self.seed, per_job, self.describe)
         return self._jobs[study]
 
-    def curve(self, study: str, dataset: str, arm: str) -> Curve:
+    def curve(self, study: str, dataset: str, method: str) -> Curve:
         """Return a method of a study on a dataset."""
-        return self.jobs(study).curves[dataset, arm]
+        return self.jobs(study).curves[dataset, method]
 
     def job(self, study: str, name: str) -> Job:
         """Return a job by one of the two names of its file."""
@@ -466,7 +466,7 @@ def _idle(study: Study) -> str | None:
     curves = [options for one, options in study.outputs if one == word]
     if study.figure != study.name and not any("name" not in one for one in curves):
         return f"'figure' names the file of {word}, which are not under 'outputs' without a name"
-    lone = all(len(arm.settings) == 1 for arm in study.arms.values())
+    lone = all(len(method.settings) == 1 for method in study.methods.values())
     if study.finalists and lone and not study.skipped:
         return "'finalists' are a second round of selecting, but each learner has one setting"
     return None

@@ -37,7 +37,7 @@ class Point:
 
 
 @dataclass(frozen=True, eq=False)
-class Arm:
+class Method:
     """One curve of a study: a learner with a calibration, a δ, and a grid.
 
     Two methods are equal if they are the same object, so that what follows from a method can be
@@ -89,7 +89,7 @@ class Arm:
         return 1000 * own + registry.version(self.settings[0]["learner"])
 
     @property
-    def method(self) -> LearnerEntry:
+    def entry(self) -> LearnerEntry:
         """The entry of the learner whose settings it has: what a study calls its learner."""
         return registry.entry(self.settings[0]["learner"] if self.tune else self.learner)
 
@@ -139,7 +139,7 @@ class Arm:
         return parameters
 
 
-def arms(label: str, spec: Mapping[str, Any], study: Mapping[str, Any]) -> Iterator[Arm]:
+def methods(label: str, spec: Mapping[str, Any], study: Mapping[str, Any]) -> Iterator[Method]:
     """Return the methods of one entry, `label`, of a study's learners.
 
     One a calibration, δ, value of what is varied, and share of the training part. What the entry
@@ -171,19 +171,19 @@ def arms(label: str, spec: Mapping[str, Any], study: Mapping[str, Any]) -> Itera
         for setting in settings:
             if why := chosen.refuses(neighbours=relation, setting=setting):
                 raise ValueError(why)
-        for arm in _budgets(label, spec, study.get("epsilons"), chosen, settings, entry):
+        for method in _budgets(label, spec, study.get("epsilons"), chosen, settings, entry):
             for share in shares:
                 axes = {**varied, **({TRAIN_SHARE: share} if "train_shares" in study else {})}
                 yield replace(
-                    arm,
+                    method,
                     # The whole training part is what there is without the word.
-                    name=arm.name + _suffix({**varied, **_below_one(share)}),
-                    title=", ".join([arm.title, *map(_said, axes, axes.values())]),
+                    name=method.name + _suffix({**varied, **_below_one(share)}),
+                    title=", ".join([method.title, *map(_said, axes, axes.values())]),
                     neighbours=None if entry.neighbours[0] == relation else relation,
                     train_share=share,
                     varied=axes,
-                    base=arm.name,
-                    base_title=arm.title,
+                    base=method.name,
+                    base_title=method.title,
                 )
 
 
@@ -214,7 +214,7 @@ def _budgets(
     entry: LearnerEntry,
     settings: tuple[Mapping[str, Any], ...],
     method: LearnerEntry,
-) -> Iterator[Arm]:
+) -> Iterator[Method]:
     """Return a method for each calibration and δ."""
     tune = spec.get("tune")
     title = alike.one_line(spec.get("title", method.title))
@@ -222,7 +222,7 @@ def _budgets(
         for key in ("calibrations", "deltas", "epsilons"):
             if key in spec:
                 raise ValueError(f"{entry.name} is not private: it takes no {key!r}")
-        yield Arm(label, entry.name, title, None, 0.0, (math.inf,), settings)
+        yield Method(label, entry.name, title, None, 0.0, (math.inf,), settings)
         return
     own = tuple(map(canonical.real, spec.get("epsilons", epsilons or ())))
     if not own:
@@ -239,7 +239,7 @@ def _budgets(
         if why := entry.refuses(delta=delta, calibration=calibration):
             raise ValueError(why)
         name = f"{label}~{calibration}" + (f"~delta={canonical.number(delta)}" if delta else "")
-        yield Arm(name, entry.name, title, calibration, delta, own, settings, tune=tune)
+        yield Method(name, entry.name, title, calibration, delta, own, settings, tune=tune)
 
 
 def _varied(vary: Mapping[str, Sequence[Any]]) -> Iterator[dict[str, Any]]:
