@@ -10,7 +10,7 @@ sys.path[:0] = [str(HERE), str(HERE.parent / "reference"), str(HERE.parent / "wo
 
 from mutations import mutation  # noqa: E402
 from oracle import coded, faults_of, plain  # noqa: E402
-from studies import cells_of_the_program, faults_of_study, study_mutation  # noqa: E402
+from studies import faults_of_study, message_of, study_mutation  # noqa: E402
 
 
 def main() -> None:
@@ -20,7 +20,7 @@ def main() -> None:
         study = study_mutation(number)
         Path("mine.yaml").write_bytes(study.data)
         print(study, study.data.decode(), sep="\n\n")
-        print("the program:", cells_of_the_program(Path.cwd())[1] or "accepted")
+        print("the program:", message_of(Path.cwd()) or "accepted")
         faults = faults_of_study(Path.cwd(), study.names)
     else:
         one = mutation(number)
