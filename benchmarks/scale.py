@@ -1,8 +1,8 @@
-"""The cost of the workflow itself when a study has a million cells and 2,000 jobs.
+"""The cost of the workflow itself when a study has a million runs and 2,000 jobs.
 
     python benchmarks/scale.py [--cells N] [--jobs N] [--run] [--folder DIR] [--json FILE]
 
-Makes a checkout with one study on tiny data. Unless --run is given, the cells are not trained:
+Makes a checkout with one study on tiny data. Unless --run is given, the runs are not trained:
 their files are written by the library with made-up results, and Snakemake is told that they
 are done. With --run every job runs.
 """
@@ -25,7 +25,7 @@ import numpy as np
 import yaml
 
 from privcurve import datasets
-from privcurve.experiments import cells, results, study
+from privcurve.experiments import results, runs, study
 from privcurve.experiments.curves import CODED, STORE, Portion
 from privcurve.experiments.jobs import Job, StudyJobs
 from privcurve.experiments.store import Store
@@ -63,10 +63,10 @@ def measure(options: argparse.Namespace, folder: Path) -> dict[str, Any]:
     study_jobs = StudyJobs(made, SEED, configuration[PER_JOB])
     grid = [job for job in study_jobs.jobs.values() if job.stage == 0]
     best = next(job for job in study_jobs.jobs.values() if job.stage == 1)
-    n_cells = sum(len(job.portions[0].tasks) for job in grid)
+    n_runs = sum(len(job.portions[0].tasks) for job in grid)
     n_jobs = len(grid)
-    print(f"{n_cells:,} cells in {n_jobs:,} jobs, {options.cores} cores\n", flush=True)
-    measured: dict[str, Any] = {"cells": n_cells, "jobs": n_jobs, "cores": options.cores}
+    print(f"{n_runs:,} runs in {n_jobs:,} jobs, {options.cores} cores\n", flush=True)
+    measured: dict[str, Any] = {"cells": n_runs, "jobs": n_jobs, "cores": options.cores}
 
     def show(what: str, target: str, *command: str, says: str = "") -> None:
         seconds, memory = run(*command, says=says)
@@ -103,13 +103,13 @@ def measure(options: argparse.Namespace, folder: Path) -> dict[str, Any]:
 PER_JOB = "seconds_per_job"
 
 
-def lay_out(folder: Path, n_cells: int, n_jobs: int) -> None:
-    """Copy the workflow and write a study of about that many cells, cut into that many jobs."""
+def lay_out(folder: Path, n_runs: int, n_jobs: int) -> None:
+    """Copy the workflow and write a study of about that many runs, cut into that many jobs."""
     folder.mkdir(parents=True, exist_ok=True)
     for name in ("workflow", "profiles", "resources"):
         shutil.copytree(ROOT / name, folder / name)
     (folder / "config/studies").mkdir(parents=True)
-    n_rounds = max(1, n_cells // (EPSILONS * FOLDS * DENSITIES))
+    n_rounds = max(1, n_runs // (EPSILONS * FOLDS * DENSITIES))
     content = {
         "title": "scale",
         "datasets": [DATASET],
@@ -150,7 +150,7 @@ def synthesise(grid: list[Job]) -> None:
     for job in grid:
         (portion,) = job.portions
         method = portion.curve.method
-        ids = cells.CellIds(DATASET, facts["checksum"], method, SEED)
+        ids = runs.RunIds(DATASET, facts["checksum"], method, SEED)
         rows = []
         with Store(STORE / DATASET / method.learner) as store:
             for row, result in made_up(portion, ids, rng):
@@ -163,13 +163,13 @@ def synthesise(grid: list[Job]) -> None:
 
 
 def made_up(
-    portion: Portion, ids: cells.CellIds, rng: np.random.Generator
+    portion: Portion, ids: runs.RunIds, rng: np.random.Generator
 ) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
-    """Yield the key columns and the result of each cell of a part of a grid."""
+    """Yield the key columns and the result of each run of a part of a grid."""
     curve = portion.curve
     for point, split in portion.tasks:
         row = {
-            "id": ids.cell(point, split).id,
+            "id": ids.run(point, split).id,
             "dataset": DATASET,
             "arm": curve.method.name,
             "learner": curve.method.learner,

@@ -26,7 +26,7 @@ from privcurve.tables.table import Table
 
 WORD = "ensemble_errors"
 ERRORS = "errors"
-CELL_COLUMNS = [
+RUN_COLUMNS = [
     *("dataset", "learner", "epsilon", "setting", "fold", "status", "accuracy", "measures")
 ]
 # What tells a setting from others; of a forest the first alone.
@@ -85,7 +85,7 @@ class EnsembleErrors(Output):
 
     def make(self, context: Context) -> None:
         # A curve at a time: memory does not grow with the study.
-        parts = context.results(CELL_COLUMNS)
+        parts = context.results(RUN_COLUMNS)
         frame = fold_errors(parts, {name: registry.entry(name).defaults for name in LEARNERS})
         text = frame.to_csv(index=False, float_format="%.12g", lineterminator="\n")
         replace_text(context.request.files.others[ERRORS], text)
@@ -245,19 +245,19 @@ def fold_errors(
     return pd.concat(frames, ignore_index=True).sort_values(KEYS, kind="stable", ignore_index=True)
 
 
-def _one_part(cells: pd.DataFrame, defaults: Mapping[str, Mapping[str, Any]]) -> pd.DataFrame:
-    error = (1 - cells["accuracy"]).where(cells["status"] == "ok")
-    measures = [json.loads(text) if isinstance(text, str) else {} for text in cells["measures"]]
+def _one_part(runs: pd.DataFrame, defaults: Mapping[str, Mapping[str, Any]]) -> pd.DataFrame:
+    error = (1 - runs["accuracy"]).where(runs["status"] == "ok")
+    measures = [json.loads(text) if isinstance(text, str) else {} for text in runs["measures"]]
     sizes = ["expected_depth", "n_leaves"]
     measured = {name: [one.get(name, math.nan) for one in measures] for name in sizes}
-    cells = cells.assign(error=error, **measured)
+    runs = runs.assign(error=error, **measured)
     keys = ["dataset", "learner", "epsilon", "setting"]
-    folds = cells.pivot(index=keys, columns="fold", values="error")
+    folds = runs.pivot(index=keys, columns="fold", values="error")
     order = sorted(folds, key=lambda name: int(str(name).partition("/")[0]))
     folds = folds[order].rename(columns=lambda name: f"fold~{name}")
     means = folds.mean(axis=1, skipna=False).to_frame("error")
     means["error_std"] = folds.std(axis=1, ddof=1, skipna=False)
-    frame = means.join(cells.groupby(keys, sort=False)[sizes].mean()).join(folds).reset_index()
+    frame = means.join(runs.groupby(keys, sort=False)[sizes].mean()).join(folds).reset_index()
     settings = pd.DataFrame(
         [
             _setting(learner, {**defaults[learner], **json.loads(text)})

@@ -45,7 +45,7 @@ class Printed(Output):
         files = _files(request)
         return Reads(
             request.curves_of(request.methods_of(request.options["learner"])),
-            cells=True,
+            grids=True,
             data=request.study.datasets,
             outputs=tuple(word for name, word in TABLES.items() if name in files),
             resources=tuple(files.values()),
@@ -70,8 +70,8 @@ class Printed(Output):
                 compare_rademacher(read_printed("rademacher"), context.table_of("rademacher"))
             )
         if "settings" in files:
-            settings, cells = read_printed("settings"), context.cells(CELL_COLUMNS)
-            kept = pd.concat(of_settings(part, settings, selected) for part in cells)
+            settings, runs = read_printed("settings"), context.grids(RUN_COLUMNS)
+            kept = pd.concat(of_settings(part, settings, selected) for part in runs)
             parts.append(compare_settings(settings, selected, kept))
         frame = in_order(parts)
         context.write(Table(frame, CAPTION, NOTES, readable(frame)))
@@ -86,7 +86,7 @@ COLUMNS = [
     *("table", "dataset", "epsilon", "quantity", "printed"),
     *(f"{c}{part}" for c in CALIBRATIONS for part in ("", "_standard_error", "_difference")),
 ]
-CELL_COLUMNS = ["dataset", "calibration", "epsilon", "setting", "fold", "accuracy", "status"]
+RUN_COLUMNS = ["dataset", "calibration", "epsilon", "setting", "fold", "accuracy", "status"]
 SETTINGS = ("density", "learning_rate", "n_rounds")
 
 CAPTION = "Numbers of the thesis and ours"
@@ -174,7 +174,7 @@ def _sparsity_error(quantity: str, printed_std: float, mine: Mapping[str, Any]) 
 
 
 def compare_settings(
-    printed: pd.DataFrame, selected: pd.DataFrame, cells: pd.DataFrame
+    printed: pd.DataFrame, selected: pd.DataFrame, runs: pd.DataFrame
 ) -> pd.DataFrame:
     """Compare selected settings, and what it costs us to use the printed ones.
 
@@ -182,7 +182,7 @@ def compare_settings(
     of the cross-validated accuracies of our setting and the printed one, both trained by us, paired
     by fold.
     """
-    folds = _fold_accuracies(cells)
+    folds = _fold_accuracies(runs)
     rows = []
     for row, mine in _beside(printed, selected):
         settings = {c: json.loads(one["setting"]) for c, one in mine.items()}
@@ -197,19 +197,19 @@ def compare_settings(
     return _frame(rows)
 
 
-def of_settings(cells: pd.DataFrame, printed: pd.DataFrame, selected: pd.DataFrame) -> pd.DataFrame:
+def of_settings(runs: pd.DataFrame, printed: pd.DataFrame, selected: pd.DataFrame) -> pd.DataFrame:
     """Keep what :func:`compare_settings` needs of the runs: selected and printed settings."""
     keys = {_setting_key(json.loads(text)) for text in selected["setting"].dropna()}
     keys |= {_setting_key(row) for row in printed.to_dict("records")}
-    texts = [text for text in cells["setting"].unique() if _setting_key(json.loads(text)) in keys]
-    return cells[cells["setting"].isin(texts)]
+    texts = [text for text in runs["setting"].unique() if _setting_key(json.loads(text)) in keys]
+    return runs[runs["setting"].isin(texts)]
 
 
-def _fold_accuracies(cells: pd.DataFrame) -> dict[tuple[str, ...], dict[str, float]]:
+def _fold_accuracies(runs: pd.DataFrame) -> dict[tuple[str, ...], dict[str, float]]:
     """Return the accuracy of each fold by dataset, calibration, ε and setting."""
-    keys = {text: _setting_key(json.loads(text)) for text in cells["setting"].unique()}
+    keys = {text: _setting_key(json.loads(text)) for text in runs["setting"].unique()}
     accuracies: dict[tuple[str, ...], dict[str, float]] = {}
-    good = cells.loc[cells["status"] == "ok", CELL_COLUMNS[:-1]]
+    good = runs.loc[runs["status"] == "ok", RUN_COLUMNS[:-1]]
     for dataset, calibration, epsilon, setting, fold, accuracy in good.itertuples(index=False):
         key = (dataset, calibration, short(epsilon), keys[setting])
         accuracies.setdefault(key, {})[fold] = accuracy

@@ -29,7 +29,7 @@ def ids_of(lines):
 
 
 def results_of(lines):
-    """What is stored of each cell, without times."""
+    """What is stored of each run, without times."""
     results = set()
     for line in lines:
         row = json.loads(line)

@@ -19,7 +19,7 @@ RECORD = re.compile(
 )
 MOMENTS = Path(__file__).with_name("moments")
 
-# One job of 300 cells, of a few milliseconds each, and of 6 fresh ones: short, but with a middle.
+# One job of 300 runs, of a few milliseconds each, and of 6 fresh ones: short, but with a middle.
 STUDY = {
     "learners": {
         "boost": {
@@ -86,7 +86,7 @@ class Disturbed(Project):
             running.wait(timeout=60)
 
     @property
-    def cells(self):
+    def job_file(self):
         """The file of its one training job."""
         (path,) = (self.folder / "results/cells/tiny").glob("*/*.parquet")
         return path
@@ -110,7 +110,7 @@ class Disturbed(Project):
         """Check a run that came to its end.
 
         Its tables and figures are those of an undisturbed one, byte for byte; its store has the
-        same cells; none of `kept` was trained again, and none more than `most` times at all.
+        same runs; none of `kept` was trained again, and none more than `most` times at all.
         """
         assert self.outputs() == undisturbed.outputs()
         self.check_store(undisturbed, kept, most)

@@ -52,18 +52,18 @@ def test_a_damaged_store(finished, undisturbed):
 
 
 @pytest.mark.slow
-def test_a_file_of_cells_that_does_not_say_what_it_is_of_is_made_again(finished, undisturbed):
+def test_a_file_of_runs_that_does_not_say_what_it_is_of_is_made_again(finished, undisturbed):
     kept = finished.stored_ids()
     # Without its footer.
-    finished.cells.write_bytes(finished.cells.read_bytes()[:-200] + bytes(200))
+    finished.job_file.write_bytes(finished.job_file.read_bytes()[:-200] + bytes(200))
     finished.run()
     finished.check_right(undisturbed, kept)
 
 
-def test_a_damaged_file_of_cells_is_named(finished, undisturbed):
+def test_a_damaged_file_of_runs_is_named(finished, undisturbed):
     """It says what it is of, and can't be read: a page of zeros, as a loss of power leaves it."""
     kept = finished.stored_ids()
-    path = finished.cells
+    path = finished.job_file
     content = path.read_bytes()
     # Of the accuracies of the fresh trainings, which stand at the end.
     metadata = pq.read_metadata(path)
@@ -82,7 +82,7 @@ def test_a_damaged_file_of_cells_is_named(finished, undisturbed):
 
 
 @pytest.mark.slow
-def test_cells_of_another_version_are_kept_and_not_used(finished, undisturbed):
+def test_runs_of_another_version_are_kept_and_not_used(finished, undisturbed):
     version = registry.entry("lazybb").version
     other = {"PYTHONPATH": python_path(VERSIONS), "PRIVCURVE_TEST_VERSION": str(version + 1)}
     n_all = len(undisturbed.stored_ids())
@@ -130,7 +130,7 @@ def test_a_store_of_another_time_is_used(finished, undisturbed):
 
 
 @pytest.mark.slow
-def test_a_clock_that_went_backwards_loses_no_cell(project, undisturbed):
+def test_a_clock_that_went_backwards_loses_no_run(project, undisturbed):
     """Data of tomorrow: Snakemake refuses what was made from them today, and says why."""
     shift(project.folder / "results/data", DAY)
     output = project.run(ok=False)

@@ -21,10 +21,10 @@ FILES = {"train": 1, "output": 4, "manifest": 1}
 TABLE = "results/tables/tiny/accuracy.csv"
 
 
-def in_training(rng, n_cells=N_TRAINED):
-    """Draw a moment between two cells or in the middle of a line."""
+def in_training(rng, n_runs=N_TRAINED):
+    """Draw a moment between two runs or in the middle of a line."""
     part = rng.choice([0, rng.random()])
-    return {"job": "train", "cells": rng.randrange(n_cells), "part": part}
+    return {"job": "train", "cells": rng.randrange(n_runs), "part": part}
 
 
 def of_writing(rng, step):
@@ -47,7 +47,7 @@ def test_a_killed_job(project, undisturbed, seed):
     project.check_right(undisturbed, kept)
 
 
-# Between two cells or in one, and while an output is written.
+# Between two runs or in one, and while an output is written.
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", [1, 2])
 def test_killed_with_all_its_jobs(project, undisturbed, seed):
@@ -108,7 +108,7 @@ def test_killed_alone_with_a_job_that_lives_on(project, undisturbed):
     running.wait(timeout=60)
     assert state(orphan) == "T"
 
-    # A second Snakemake gives the same cells to another job; when this is in the middle of it
+    # A second Snakemake gives the same runs to another job; when this is in the middle of it
     # too, both go on, and train the same cells.
     project.run("--unlock")
     again, twin = project.start_and_stand_still(in_training(rng, N_TRAINED - len(kept)))
@@ -118,7 +118,7 @@ def test_killed_alone_with_a_job_that_lives_on(project, undisturbed):
     wait_until(lambda: not jobs(running, "train"), "the first job ends")
     project.check_right(undisturbed, kept, most=2)
 
-    # What the orphan wrote last may be newer than the tables: these are made again, no cell is.
+    # What the orphan wrote last may be newer than the tables: these are made again, no run is.
     stored = project.stored()
     project.run()
     assert project.stored() == stored

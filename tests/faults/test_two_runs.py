@@ -6,9 +6,9 @@ from disturbed import N_TRAINED, go_on, jobs
 pytestmark = pytest.mark.workflow
 
 
-def after(cells):
-    """The moment when a training job has stored some cells and half of the next one's line."""
-    return {"job": "train", "cells": cells, "part": 0.5}
+def after(runs):
+    """The moment when a training job has stored some runs and half of the next one's line."""
+    return {"job": "train", "cells": runs, "part": 0.5}
 
 
 @pytest.mark.slow

@@ -157,8 +157,8 @@ def test_the_pipeline_asks_no_training_record_again():
     ones = np.ones(len(y), dtype=np.int64)
     model = fit(X, y, n_answers=72)
     part, scored = Part(X, y, ones), Part(X[:40] % 2, y[:40], ones[:40])
-    cell = metrics.score(model, part, scored, 0.1)
-    assert cell["status"] == "ok"
-    assert cell["train_accuracy"] is None
+    run = metrics.score(model, part, scored, 0.1)
+    assert run["status"] == "ok"
+    assert run["train_accuracy"] is None
     # Two codes of the private column were asked about, whatever the public ones are.
     assert len(model._asked) == 2

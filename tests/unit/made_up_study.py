@@ -206,7 +206,7 @@ def write_results(job):
 
 
 def row(curve, point, split):
-    """Return a cell with scores that follow from its names alone."""
+    """Return a run with scores that follow from its names alone."""
     method = curve.method
     name = f"{method.name} {point.epsilon} {point.text} {split.fold} {split.repeat}"
     number = int(hashlib.sha256(name.encode()).hexdigest()[:4], 16) / 2**16

@@ -16,7 +16,7 @@ def select(cv):
     return table(rank([cv]))
 
 
-def cells(accuracies, *, epsilon=1.0, method="lazybb~certified", dataset="adult"):
+def runs(accuracies, *, epsilon=1.0, method="lazybb~certified", dataset="adult"):
     """Rows of a cross-validation from {setting: [accuracy a fold; None is a failure]}."""
     rows = []
     for setting, values in accuracies.items():
@@ -46,7 +46,7 @@ def setting(n_rounds, **others):
 
 
 def test_best_mean_wins_with_its_standard_deviation():
-    chosen = select(cells({setting(5): [0.7, 0.8], setting(9): [0.9, 0.8]})).iloc[0]
+    chosen = select(runs({setting(5): [0.7, 0.8], setting(9): [0.9, 0.8]})).iloc[0]
     assert chosen["setting"] == setting(9)
     assert chosen["cv_accuracy"] == pytest.approx(0.85)
     assert chosen["cv_std"] == pytest.approx(0.1 / math.sqrt(2))
@@ -56,19 +56,19 @@ def test_best_mean_wins_with_its_standard_deviation():
 
 def test_ties_go_to_fewer_rounds_as_numbers_not_as_text():
     tied = {setting(n, density=d): [0.8, 0.8] for n, d in [(39, 0.2), (9, 0.5), (9, 0.25)]}
-    assert select(cells(tied)).iloc[0]["setting"] == setting(9, density=0.25)
+    assert select(runs(tied)).iloc[0]["setting"] == setting(9, density=0.25)
 
 
 def test_a_tie_up_to_rounding_is_a_tie():
     # 0.1 + 0.2 + 0.3 in floats: the mean of the first is an ulp above the second.
     tied = {setting(9): [0.30000000000000004, 0.3], setting(5): [0.3, 0.3]}
-    assert select(cells(tied)).iloc[0]["setting"] == setting(5)
+    assert select(runs(tied)).iloc[0]["setting"] == setting(5)
 
 
 @pytest.mark.parametrize("how", ["failed", "missing", "no accuracy", "failed with an accuracy"])
 def test_a_setting_that_lacks_a_fold_is_never_selected(how):
     second = {"failed": None, "no accuracy": math.nan}.get(how, 0.99)
-    frame = cells({setting(5): [0.7, 0.7], setting(9): [0.99, second]})
+    frame = runs({setting(5): [0.7, 0.7], setting(9): [0.99, second]})
     if how == "missing":
         frame = frame.iloc[:-1]
     elif how == "failed with an accuracy":
@@ -79,7 +79,7 @@ def test_a_setting_that_lacks_a_fold_is_never_selected(how):
 
 
 def test_no_complete_setting_gives_a_failed_row_with_the_first_error():
-    chosen = select(cells({setting(9): [None, 0.9], setting(5): [0.8, None]})).iloc[0]
+    chosen = select(runs({setting(9): [None, 0.9], setting(5): [0.8, None]})).iloc[0]
     assert chosen["setting"] is None
     assert chosen["status"] == "failed"
     assert math.isnan(chosen["cv_accuracy"])
@@ -88,15 +88,15 @@ def test_no_complete_setting_gives_a_failed_row_with_the_first_error():
 
 
 def test_a_missing_fold_is_named():
-    frame = cells({setting(5): [0.8, 0.8]}).iloc[:1]
+    frame = runs({setting(5): [0.8, 0.8]}).iloc[:1]
     assert select(frame).iloc[0]["error"] == f"{setting(5)}: fold 2/2 is missing"
 
 
 def test_each_epsilon_selects_for_itself_and_infinity_counts():
     frame = pd.concat(
         [
-            cells({setting(5): [0.8, 0.8], setting(9): [0.7, 0.7]}, epsilon=math.inf),
-            cells({setting(5): [0.5, 0.5], setting(9): [0.6, 0.6]}, epsilon=0.05),
+            runs({setting(5): [0.8, 0.8], setting(9): [0.7, 0.7]}, epsilon=math.inf),
+            runs({setting(5): [0.5, 0.5], setting(9): [0.6, 0.6]}, epsilon=0.05),
         ]
     )
     chosen = select(frame)
@@ -105,18 +105,18 @@ def test_each_epsilon_selects_for_itself_and_infinity_counts():
 
 
 def test_an_method_without_calibration_is_kept():
-    frame = cells({"{}": [0.8, 0.8]}, epsilon=math.inf).assign(calibration=None)
+    frame = runs({"{}": [0.8, 0.8]}, epsilon=math.inf).assign(calibration=None)
     chosen = select(frame)
     assert list(chosen["setting"]) == ["{}"]
     assert chosen["calibration"].isna().all()
 
 
-def test_a_cell_twice_and_mixed_folds_are_errors():
-    frame = cells({setting(5): [0.8, 0.8]})
+def test_a_run_twice_and_mixed_folds_are_errors():
+    frame = runs({setting(5): [0.8, 0.8]})
     with pytest.raises(ValueError, match="appears twice"):
         select(pd.concat([frame, frame]))
     with pytest.raises(ValueError, match=r"\[2, 3\] folds"):
-        rank([frame, cells({setting(9): [0.8, 0.8, 0.8]}, epsilon=2.0)])
+        rank([frame, runs({setting(9): [0.8, 0.8, 0.8]}, epsilon=2.0)])
     with pytest.raises(ValueError, match="'test' is not a fold"):
         select(frame.assign(fold="test"))
 
@@ -139,14 +139,14 @@ def test_ties_are_in_the_order_of_size_then_of_numbers(ordered):
 
 def finalists(accuracies, draws):
     """Rows of the second round: {setting: [accuracy a fold]} for each draw."""
-    frames = [cells(one).assign(repeat=-k) for k, one in enumerate(accuracies[:draws], start=1)]
+    frames = [runs(one).assign(repeat=-k) for k, one in enumerate(accuracies[:draws], start=1)]
     return pd.concat(frames, ignore_index=True)
 
 
 def test_finalists_are_compared_by_their_further_trainings_alone():
     lucky, good, bad = setting(5), setting(9), setting(15)
     first = {lucky: [0.95, 0.95], good: [0.9, 0.9], bad: [0.5, 0.5]}
-    best = rank([cells(first)], 2)
+    best = rank([runs(first)], 2)
     assert best[0].settings == [lucky, good]
     again = finalists(
         [{lucky: [0.8, 0.7], good: [0.9, 0.86]}, {lucky: [0.7, 0.8], good: [0.8, 0.84]}], 2
@@ -161,7 +161,7 @@ def test_finalists_are_compared_by_their_further_trainings_alone():
 
 def test_a_finalist_that_fails_is_out():
     first = {setting(5): [0.9, 0.9], setting(9): [0.8, 0.8]}
-    best = rank([cells(first)], 2)
+    best = rank([runs(first)], 2)
     again = finalists([{setting(5): [0.9, None], setting(9): [0.7, 0.7]}], 1)
     chosen = table(final(best, again)).iloc[0]
     assert (chosen["setting"], chosen["n_failed_settings"]) == (setting(9), 1)
@@ -175,7 +175,7 @@ def test_a_finalist_that_fails_is_out():
 def test_the_best_few_do_not_depend_on_the_parts(order, n_best, size):
     all_settings = [setting(n) for n in (5, 9, 15, 19, 25, 29)]
     accuracies = dict(zip(all_settings, [0.7, 0.9, 0.8, 0.9, 0.6, 0.85], strict=True))
-    frame = cells({s: [a, a] for s, a in accuracies.items()})
+    frame = runs({s: [a, a] for s, a in accuracies.items()})
     groups = [
         frame[frame["setting"].isin([all_settings[i] for i in order[start : start + size]])]
         for start in range(0, 6, size)
@@ -198,7 +198,7 @@ def test_neither_parts_nor_the_order_of_rows_matter(data):
         }
         for epsilon in (0.1, math.inf)
     }
-    frame = pd.concat([cells(grid, epsilon=e) for e, grid in grids.items()], ignore_index=True)
+    frame = pd.concat([runs(grid, epsilon=e) for e, grid in grids.items()], ignore_index=True)
     shuffled = frame.iloc[data.draw(st.permutations(range(len(frame))))]
     pd.testing.assert_frame_equal(select(shuffled), select(frame))
     n_parts = data.draw(st.integers(1, 4))
@@ -213,7 +213,7 @@ def test_neither_parts_nor_the_order_of_rows_matter(data):
     ("metric", "best", "mean"), [("accuracy", 9, 0.8), ("auc", 9, 0.8), ("log_loss", 5, 0.6)]
 )
 def test_a_metric_selects_and_a_loss_the_smaller_way(metric, best, mean):
-    frame = cells({setting(5): [0.7, 0.5], setting(9): [0.9, 0.7]})
+    frame = runs({setting(5): [0.7, 0.5], setting(9): [0.9, 0.7]})
     frame = frame.rename(columns={"accuracy": metric})
     candidates = rank([frame], 2, metric)
     (row,) = table(candidates, metric).to_dict("records")
@@ -227,7 +227,7 @@ def test_a_metric_selects_and_a_loss_the_smaller_way(metric, best, mean):
 
 
 def test_a_metric_that_is_missing_is_named():
-    frame = cells({setting(5): [0.7, math.nan]}).rename(columns={"accuracy": "log_loss"})
+    frame = runs({setting(5): [0.7, math.nan]}).rename(columns={"accuracy": "log_loss"})
     frame["status"] = "ok"
     (row,) = table(rank([frame], 1, "log_loss"), "log_loss").to_dict("records")
     assert row["status"] == "failed"
@@ -235,7 +235,7 @@ def test_a_metric_that_is_missing_is_named():
 
 
 def test_hold_outs_select_if_they_are_all_there():
-    frame = cells({setting(5): [0.7, 0.5], setting(9): [0.9, 0.7]})
+    frame = runs({setting(5): [0.7, 0.5], setting(9): [0.9, 0.7]})
     frame["fold"] = frame["fold"].map({"1/2": "1@0.1", "2/2": "2@0.1"})
     names = ["1@0.1", "2@0.1"]
     (row,) = table(rank([frame], folds=names)).to_dict("records")

@@ -99,7 +99,7 @@ OURS = '{"density":0.5,"learning_rate":0.25,"n_rounds":9,"weak_learner":"one_rul
 THEIRS = '{"density":0.5,"learning_rate":0.5,"n_rounds":5,"weak_learner":"one_rule"}'
 
 
-def cells(gaps):
+def runs(gaps):
     rows = []
     for calibration in BOTH:
         for fold, gap in enumerate(gaps):
@@ -126,7 +126,7 @@ def compare_settings(selected, folds):
 
 
 def test_settings_differ_by_the_accuracy_that_they_cost():
-    table = compare_settings(chosen(OURS, THEIRS), cells([0.01, 0.03, 0.02]))
+    table = compare_settings(chosen(OURS, THEIRS), runs([0.01, 0.03, 0.02]))
     assert table["quantity"].tolist() == ["density", "learning_rate", "n_rounds"]
     assert table["printed"].tolist() == [0.5, 0.5, 5]
     assert table["published"].tolist() == [0.5, 0.25, 9]
@@ -138,7 +138,7 @@ def test_settings_differ_by_the_accuracy_that_they_cost():
 
 
 def test_a_printed_setting_that_was_not_trained_has_no_difference():
-    folds = cells([0.01, 0.03])
+    folds = runs([0.01, 0.03])
     table = compare_settings(chosen(OURS, OURS), folds[folds["setting"] == OURS])
     assert table["published_difference"].isna().all()
     failed = folds.assign(

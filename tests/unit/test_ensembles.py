@@ -19,7 +19,7 @@ OC = {"calibrate_alpha": "exact", "alpha": 1, "boost_alpha": 1}
 LOW = {"alpha": 0.1, "boost_alpha": 0.1}
 
 
-def cells(learner, setting, errors, epsilon=1.0, dataset="one"):
+def runs(learner, setting, errors, epsilon=1.0, dataset="one"):
     return pd.DataFrame(
         {
             **{"dataset": dataset, "learner": learner, "epsilon": epsilon},
@@ -37,12 +37,12 @@ def errors_of(*parts):
 
 def boosted(more, errors, epsilon=1.0, **rest):
     setting = {**more, "n_trees": 2, "depth": 2, "tree_share": 0.5, **rest}
-    return cells("bdpe", setting, errors, epsilon)
+    return runs("bdpe", setting, errors, epsilon)
 
 
 def test_folds_stand_side_by_side():
     shuffled = boosted(OC, [0.1, 0.2, 0.6]).iloc[[2, 0, 1]]
-    table = errors_of(shuffled, cells("dp_forest", {"n_trees": 21, "depth": 2}, [0.3] * 3))
+    table = errors_of(shuffled, runs("dp_forest", {"n_trees": 21, "depth": 2}, [0.3] * 3))
     row = table[table["learner"] == "bdpe"].iloc[0]
     assert row[["fold~1/3", "fold~2/3", "fold~3/3"]].tolist() == pytest.approx([0.1, 0.2, 0.6])
     assert row["error"] == pytest.approx(0.3)
@@ -82,7 +82,7 @@ def test_ties_count_for_all_and_shuffles_know_no_better():
         name, tied = f"d{k}", k == 0
         for more, error in ((OC, 0.1), (LOW, 0.1 if tied else 0.2)):
             setting = {**more, "n_trees": 2, "depth": 2, "tree_share": 0.5}
-            parts.append(cells("bdpe", setting, [error, error], dataset=name))
+            parts.append(runs("bdpe", setting, [error, error], dataset=name))
     table = ensembles.best_alphas(errors_of(*parts), printed, 7).set_index("alpha")
     assert table["n_best"].to_dict() == {"O.C.": n, "0.1": 1}
     assert table["lead"].to_dict() == {"O.C.": n - 1, "0.1": 1 - n}
@@ -99,8 +99,8 @@ def test_duels_are_students_paired():
     forest = 0.3 + 0.05 * rng.standard_normal(10)
     close = forest + 0.05 * rng.standard_normal(10)
     frame = errors_of(
-        cells("dp_forest", {"n_trees": 21, "depth": 2, "leaves": "laplace"}, forest),
-        cells("dp_forest", {"n_trees": 21, "depth": 4, "leaves": "laplace"}, forest * 0),
+        runs("dp_forest", {"n_trees": 21, "depth": 2, "leaves": "laplace"}, forest),
+        runs("dp_forest", {"n_trees": 21, "depth": 4, "leaves": "laplace"}, forest * 0),
         boosted(OC, forest - 0.05 + 1e-4 * rng.standard_normal(10)),
         boosted(LOW, close),
         boosted({**OC, "leverage": "constant"}, forest),
@@ -134,7 +134,7 @@ def test_a_duel_is_significant_at_the_level_of_the_paper():
     error = spread.std(ddof=1) / np.sqrt(10)
     gaps = {name: (spread + t * error) / 100 for name, t in (("O.C.", 2.6), ("0.1", 3.3))}
     frame = errors_of(
-        cells("dp_forest", {"n_trees": 21, "depth": 2}, [0.3] * 10),
+        runs("dp_forest", {"n_trees": 21, "depth": 2}, [0.3] * 10),
         *(boosted(m, 0.3 - gaps[n]) for n, m in (("O.C.", OC), ("0.1", LOW))),
     )
     table = ensembles.duels(frame).set_index("alpha")
@@ -146,7 +146,7 @@ def test_folds_that_failed_on_either_side_do_not_count():
     rng = np.random.default_rng(5)
     theirs = 0.3 + 0.05 * rng.standard_normal(10)
     mine = theirs - 0.03 + 0.02 * rng.standard_normal(10)
-    parts = [cells("dp_forest", {"n_trees": 21, "depth": 2}, theirs), boosted(OC, mine)]
+    parts = [runs("dp_forest", {"n_trees": 21, "depth": 2}, theirs), boosted(OC, mine)]
     parts.append(boosted(LOW, mine))
     parts[0].loc[3, "status"] = "failed"
     parts[1].loc[[3, 7], "status"] = "failed"

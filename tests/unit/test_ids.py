@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from privcurve.experiments import study
-from privcurve.experiments.cells import CellIds
 from privcurve.experiments.curves import curves
+from privcurve.experiments.runs import RunIds
 from privcurve.learners import registry
 
 STUDIES = Path(__file__).parents[2] / "config/studies"
@@ -34,7 +34,7 @@ def ids(made, method):
         *made.fresh_splits(has_test=False)[:1],
         *made.fresh_splits(has_test=True)[:1],
     ]
-    maker = CellIds(made.datasets[0], "checksum", method, SEED)
+    maker = RunIds(made.datasets[0], "checksum", method, SEED)
     return sha256(name for point in method.points for name in maker.names(point, splits))
 
 

@@ -220,7 +220,7 @@ def test_however_a_study_is_cut_its_results_are_the_same(capsys, changes):
     assert all(job.is_done for job in in_one_job.jobs.values())
     n_trained, n_reused, n_failed = said(capsys)
     progress = summary.progress(in_one_job)
-    assert (progress.done, progress.jobs_left) == (progress.cells, 0) == (n_trained, 0)
+    assert (progress.done, progress.jobs_left) == (progress.runs, 0) == (n_trained, 0)
     assert n_reused == n_failed == 0
     # The store has them all: jobs of another size take them from there.
     cut = run(jobs_of(1e-9, **changes))
@@ -270,7 +270,7 @@ def test_a_share_of_the_training_part_is_trained_on():
     shares = run(jobs_of(learners=learners, train_shares=[0.1, 1]))
     frame = read(shares)
     assert set(frame["n_train"][frame["arm"].str.endswith("=0.1")]) == {100}
-    # The cells of the whole training part are those of a study without the word.
+    # The runs of the whole training part are those of a study without the word.
     assert read(run(jobs_of(learners=learners)))["id"].isin(frame["id"]).all()
 
 
@@ -461,7 +461,7 @@ def test_the_share_that_is_not_training_is_of_what_jobs_say_themselves():
         results.write(job.file, tables, facts)
     told = manifest.manifest({}, {"t": study_jobs}, [])
     assert told["not_training"] == told["studies"]["t"]["not_training"] == 0.5238
-    assert told["studies"]["t"]["trained"] == summary.progress(study_jobs).cells
+    assert told["studies"]["t"]["trained"] == summary.progress(study_jobs).runs
 
 
 def test_the_plan_and_its_outputs_load_no_pandas():

@@ -69,7 +69,7 @@ def test_a_file_that_is_no_learner_is_named(folder, text, says):
         registry.entry("mime")
 
 
-def test_another_file_has_other_cells(folder):
+def test_another_file_has_other_runs(folder):
     mine = folder / "noisy_label.py"
     text = (PAPER / "noisy_label.py").read_text()
     ids = {}

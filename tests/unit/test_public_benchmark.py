@@ -10,7 +10,7 @@ import yaml
 from privcurve import datasets
 from privcurve.datasets import DatasetError
 
-# Digests of all descriptions before there was the mark: cells hang on them.
+# Digests of all descriptions before there was the mark: runs hang on them.
 STORED = json.loads(Path(__file__).with_name("descriptions.json").read_text())
 
 

@@ -73,7 +73,7 @@ def test_a_scheduler_of_another_form_is_left_as_it_is(scheduler, monkeypatch, ca
 
 
 def test_an_executor_without_shared_files_is_refused():
-    """It would take the store of another node for an empty one, and train all cells again."""
+    """It would take the store of another node for an empty one, and train all runs again."""
 
     def workflow(*usage):
         return SimpleNamespace(storage_settings=SimpleNamespace(shared_fs_usage=set(usage)))

@@ -16,7 +16,7 @@ import yaml
 from randomgen import ChaCha
 from scipy import stats
 
-from privcurve.experiments import cells, study
+from privcurve.experiments import runs, study
 from privcurve.experiments.curves import Curve
 from privcurve.experiments.splits import partition_generator, selection_splits
 from privcurve.privacy import discrete, seeds
@@ -138,25 +138,25 @@ def test_what_a_configuration_may_say(tmp_path, folder):
 def quickstart(seed):
     made = study.load(ROOT / "config/studies/quickstart.yaml")
     method = next(iter(made.methods.values()))
-    ids = cells.CellIds("wdbc", "checksum", method, seed)
-    return [ids.cell(method.points[0], split) for split in selection_splits(3)]
+    ids = runs.RunIds("wdbc", "checksum", method, seed)
+    return [ids.run(method.points[0], split) for split in selection_splits(3)]
 
 
 def test_the_ids_of_a_public_seed_are_what_streams_follow_from():
-    (cell, *_) = quickstart(20210)
-    assert seeds.number(20210, cell.id) == int(cell.id, 16)
+    (run, *_) = quickstart(20210)
+    assert seeds.number(20210, run.id) == int(run.id, 16)
 
 
 def test_an_id_of_a_secret_seed_does_not_tell_its_stream():
-    for cell, other in zip(quickstart(A), quickstart(B), strict=True):
-        public = dataclasses.replace(cell, seed=7)
-        draws = [cells.generator(one).random(4).tolist() for one in (cell, public, other)]
-        assert draws[0] == cells.generator(cell).random(4).tolist()
+    for run, other in zip(quickstart(A), quickstart(B), strict=True):
+        public = dataclasses.replace(run, seed=7)
+        draws = [runs.generator(one).random(4).tolist() for one in (run, public, other)]
+        assert draws[0] == runs.generator(run).random(4).tolist()
         assert draws[0] != draws[1]
         assert draws[0] != draws[2]
-        assert cell.id != other.id
+        assert run.id != other.id
         # The other secret would not draw the same under the same id either.
-        assert seeds.number(A, cell.id) != seeds.number(B, cell.id)
+        assert seeds.number(A, run.id) != seeds.number(B, run.id)
 
 
 def test_a_stream_follows_from_the_key_and_not_from_the_name():
@@ -246,9 +246,9 @@ def test_nothing_that_is_written_holds_a_secret():
     from privcurve import datasets
 
     curve, other = (Curve(made, datasets.describe("wdbc"), method, seed) for seed in (A, B))
-    cell = quickstart(A)[0]
+    run = quickstart(A)[0]
     written = [
-        *map(repr, (A, cell, curve)),
+        *map(repr, (A, run, curve)),
         str(A),
         A.name,
         curve.grid[0].digest,

@@ -142,7 +142,7 @@ def test_writers_never_share_a_file(tmp_path):
     assert Store(tmp_path).read({A, B}) == {A: {"x": 1}, B: {"x": 2}}
 
 
-def test_nothing_is_made_before_the_first_cell(tmp_path):
+def test_nothing_is_made_before_the_first_run(tmp_path):
     with Store(tmp_path / "none") as store:
         assert store.read({A}) == {}
     assert not (tmp_path / "none").exists()

@@ -10,8 +10,8 @@ import yaml
 
 from privcurve import datasets
 from privcurve.experiments import ready, study
-from privcurve.experiments.cells import CellIds
 from privcurve.experiments.curves import curves
+from privcurve.experiments.runs import RunIds
 from privcurve.learners import registry
 from privcurve.privacy.budget import ADD_REMOVE, PRIVATE_COLUMNS, REPLACE_ONE
 from privcurve.workflow import plan, reading
@@ -39,7 +39,7 @@ def jobs(one, method=None):
 
 
 def ids(one, method):
-    maker = CellIds("toy-line", "c", one.method(method), 1)
+    maker = RunIds("toy-line", "c", one.method(method), 1)
     return {
         name for p in one.method(method).points for name in maker.names(p, one.selection_splits)
     }
@@ -77,7 +77,7 @@ def test_words_at_their_defaults_change_no_id_and_no_digest():
         {"select": "all", "outputs": ["runs"]},
     ],
 )
-def test_words_that_ask_for_other_cells_change_the_digest(changes):
+def test_words_that_ask_for_other_runs_change_the_digest(changes):
     assert jobs(made()).grid[0].digest != jobs(made(**changes)).grid[0].digest
 
 
@@ -188,7 +188,7 @@ def test_what_is_varied_is_an_method_of_its_own():
     assert not ids(one, all_rows.name) & ids(one, part.name)
 
 
-def test_varied_cells_are_those_of_a_grid():
+def test_varied_runs_are_those_of_a_grid():
     grid = made({"boost": {**BOOST, "grid": {"n_rounds": [5, 9], "density": [0.25]}}})
     vary = made({"boost": {**BOOST, "vary": {"density": [0.25]}}})
     assert ids(grid, "boost~certified") == ids(vary, "boost~certified~density=0.25")

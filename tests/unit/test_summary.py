@@ -30,12 +30,12 @@ def cut(seconds_per_job=1e-3, seed=1, **changes):
 
 def counts(study_jobs):
     progress = summary.progress(study_jobs)
-    return progress.cells, progress.done, progress.failed, progress.to_do
+    return progress.runs, progress.done, progress.failed, progress.to_do
 
 
 def test_nothing_is_done_before_the_data_are_there():
     progress = summary.progress(cut())
-    assert (progress.cells, progress.done, progress.to_do) == (GRID + FRESH, 0, GRID + FRESH)
+    assert (progress.runs, progress.done, progress.to_do) == (GRID + FRESH, 0, GRID + FRESH)
     assert progress.seconds_left > 0
     assert progress.jobs_left == len(cut().jobs) > 3
 
@@ -47,7 +47,7 @@ def test_finished_and_running_jobs_are_counted():
     done = len(first.portions[0].tasks)
     assert counts(cut()) == (GRID + FRESH, done, 0, GRID + FRESH - done)
     assert summary.progress(cut()).jobs_left == len(cut().jobs) - 1
-    # One that has trained two cells so far.
+    # One that has trained two runs so far.
     (portion,) = second.portions
     trainer = train.Trainer(datasets.read(CODED / "toy-line"), portion.curve.method, 1, STORE)
     trainer.run(portion.tasks[:2])
@@ -60,7 +60,7 @@ def test_finished_and_running_jobs_are_counted():
 
 
 @pytest.mark.usefixtures("coded")
-def test_a_damaged_id_is_a_cell_to_do():
+def test_a_damaged_id_is_a_run_to_do():
     (job,) = cut(1e3).jobs.values()
     work(job)
     job.file.unlink()
@@ -71,7 +71,7 @@ def test_a_damaged_id_is_a_cell_to_do():
 
 
 @pytest.mark.usefixtures("coded")
-def test_failed_cells_are_told_apart(monkeypatch):
+def test_failed_runs_are_told_apart(monkeypatch):
     def broken(self, n):
         raise ArithmeticError("broken")
 

@@ -1,4 +1,4 @@
-"""Training of cells: the same result in any company, failures kept apart, nothing trained twice."""
+"""Training of runs: the same result in any company, failures kept apart, nothing trained twice."""
 
 import io
 import itertools
@@ -11,7 +11,7 @@ from small_study import study_of
 
 from privcurve import datasets
 from privcurve.experiments import train
-from privcurve.experiments.cells import CellIds
+from privcurve.experiments.runs import RunIds
 from privcurve.experiments.splits import TEST, Split, Splitter, selection_splits
 from privcurve.experiments.train import Progress
 from privcurve.learners import lazybb, majority
@@ -66,9 +66,9 @@ def test_where_a_record_is_added_a_learner_is_told_about_how_many_there_are(data
     part, _ = Splitter(dataset, 1).parts(Split("1/3", 1))
     estimates = []
     for method in methods.values():
-        ids = CellIds.on(dataset, dataset.checksum, method, 1)
-        cells = [ids.cell(point, Split("1/3", 1)) for point in method.points]
-        (model,) = train.fitted(dataset, method, cells, part, ids)
+        ids = RunIds.on(dataset, dataset.checksum, method, 1)
+        runs = [ids.run(point, Split("1/3", 1)) for point in method.points]
+        (model,) = train.fitted(dataset, method, runs, part, ids)
         estimates.append(model.n_estimate)
     # Of 1,333 or 1,334 records.
     assert estimates == [1000, 7]
@@ -82,7 +82,7 @@ def test_a_store_that_cannot_be_written_is_found_before_training(dataset, method
     assert trainer.training_seconds == 0
 
 
-def test_a_cell_that_fails_takes_no_other_with_it_and_is_tried_again(
+def test_a_run_that_fails_takes_no_other_with_it_and_is_tried_again(
     dataset, method, tmp_path, monkeypatch
 ):
     original = lazybb.LazyBBClassifier._plan
@@ -106,9 +106,7 @@ def test_a_cell_that_fails_takes_no_other_with_it_and_is_tried_again(
     assert all(row["status"] == "ok" for row in rows)
 
 
-def test_a_cell_that_cannot_be_scored_takes_no_other_with_it(
-    dataset, method, tmp_path, monkeypatch
-):
+def test_a_run_that_cannot_be_scored_takes_no_other_with_it(dataset, method, tmp_path, monkeypatch):
     original = lazybb.LazyBBClassifier.decision_function
 
     def broken(self, X):
@@ -149,7 +147,7 @@ def test_a_fit_that_writes_into_its_records_changes_no_other(dataset, tmp_path, 
 
 
 @pytest.mark.parametrize("shaped", [lambda s: s[:, None], lambda s: np.stack([-s, s], axis=1)])
-def test_scores_of_a_wrong_shape_are_a_failed_cell(dataset, method, tmp_path, monkeypatch, shaped):
+def test_scores_of_a_wrong_shape_are_a_failed_run(dataset, method, tmp_path, monkeypatch, shaped):
     original = lazybb.LazyBBClassifier._scores
     monkeypatch.setattr(lazybb.LazyBBClassifier, "_scores", lambda s, X: shaped(original(s, X)))
     (row,) = train.Trainer(dataset, method, 1, tmp_path).run(tasks(method)[:1])
@@ -157,7 +155,7 @@ def test_scores_of_a_wrong_shape_are_a_failed_cell(dataset, method, tmp_path, mo
     assert "LazyBBClassifier._scores gives the shape" in row["error"]
 
 
-def test_a_setting_that_the_proof_does_not_cover_is_a_failed_cell(dataset, tmp_path):
+def test_a_setting_that_the_proof_does_not_cover_is_a_failed_run(dataset, tmp_path):
     grid = {"n_rounds": [3], "density": [1e-20, 0.35]}
     method = study_of({"b": {"learner": "lazybb", "grid": grid}}).method("b~certified")
     rows = train.Trainer(dataset, method, 1, tmp_path).run(tasks(method))
@@ -174,7 +172,7 @@ def test_a_dataset_without_test_part_is_not_scored_on_one(dataset):
 
 
 def test_a_store_of_any_file_names_is_read(dataset, method, tmp_path):
-    """Earlier versions wrote into a file's name which cells it may hold."""
+    """Earlier versions wrote into a file's name which runs it may hold."""
     half = len(tasks(method)) // 2
     for some in (tasks(method)[:half], tasks(method)[half:]):
         train.Trainer(dataset, method, 1, tmp_path).run(some)

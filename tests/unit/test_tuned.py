@@ -207,7 +207,7 @@ def test_the_word_makes_a_curve_of_its_own():
     )
 
 
-def test_another_version_of_the_learner_is_another_cell(monkeypatch):
+def test_another_version_of_the_learner_is_another_run(monkeypatch):
     """Of the one whose settings are chosen, and of the one that chooses."""
     before = made().method("x~certified").version
     for learner, step in (("lazybb", 1), ("tuned", 1000)):

@@ -101,8 +101,8 @@ class Project:
                     totals = [a + int(b) for a, b in zip(totals, match.groups(), strict=True)]
         return tuple(totals)
 
-    def cells(self, **changes):
-        """How many cells the study asks for: the grid in each fold, and the fresh ones."""
+    def n_runs(self, **changes):
+        """How many runs the study asks for: the grid in each fold, and the fresh ones."""
         raw = {**STUDY, **changes}
         made = study.from_mapping(raw, "tiny", "tiny.yaml")
         grid = sum(len(method.points) for method in made.methods.values()) * made.folds

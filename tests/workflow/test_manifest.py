@@ -32,7 +32,7 @@ def test_the_manifest_tells_what_was_run(finished):
     coded = json.loads((finished.folder / "results/data/toy-line/domain.json").read_text())
     assert content["datasets"] == {"toy-line": {"checksum": coded["checksum"], "sources": {}}}
     work = content["studies"]["tiny"]
-    assert (work["trained"], work["reused"], work["failed"]) == (finished.cells(), 0, 0)
+    assert (work["trained"], work["reused"], work["failed"]) == (finished.n_runs(), 0, 0)
     assert 0 < work["not_training"] < 1
     assert content["not_training"] == work["not_training"]  # there is one study
     jobs = {rule: times["jobs"] for rule, times in content["rules"].items()}
@@ -61,7 +61,7 @@ def test_a_manifest_counts_todays_jobs_alone(finished):
     # Every curve has jobs of its own now; the benchmark of the one they shared is still there.
     assert content["rules"]["train"]["jobs"] == len(benchmarks) - 1 > 3
     work = content["studies"]["tiny"]
-    assert (work["trained"], work["reused"]) == (0, finished.cells())
+    assert (work["trained"], work["reused"]) == (0, finished.n_runs())
 
 
 def test_the_commit_is_told_and_whether_files_differ(finished):
@@ -80,15 +80,15 @@ def test_the_commit_is_told_and_whether_files_differ(finished):
 
 
 def test_a_summary_of_a_fresh_folder_trains_nothing(project):
-    cells = str(project.cells())
-    assert summary(project) == [cells, "0", "0", cells, "0.0"]
+    runs = str(project.n_runs())
+    assert summary(project) == [runs, "0", "0", runs, "0.0"]
     assert not (project.folder / "results").exists()
 
 
 @pytest.mark.slow
 def test_a_summary_always_runs_and_needs_no_lock(finished):
-    cells = str(finished.cells())
-    done = [cells, cells, "0", "0", "100.0"]
+    runs = str(finished.n_runs())
+    done = [runs, runs, "0", "0", "100.0"]
     # Locks as another Snakemake leaves them while it makes this study.
     locks = finished.folder / ".snakemake/locks"
     locks.mkdir(exist_ok=True)
@@ -102,9 +102,9 @@ def test_a_summary_always_runs_and_needs_no_lock(finished):
 def test_a_summary_of_a_half_finished_run(finished):
     before = hashlib.sha256(repr(finished.stored()).encode()).hexdigest()
     finished.write_study(epsilons=[0.5, 1, 2])
-    cells, done, failed, to_do, _ = map(float, summary(finished))
-    assert cells == finished.cells(epsilons=[0.5, 1, 2])
+    runs, done, failed, to_do, _ = map(float, summary(finished))
+    assert runs == finished.n_runs(epsilons=[0.5, 1, 2])
     # The cross-validation is in the store; fresh trainings may be of other settings now.
-    assert done == cells - to_do > 0
+    assert done == runs - to_do > 0
     assert failed == 0
     assert hashlib.sha256(repr(finished.stored()).encode()).hexdigest() == before

@@ -70,7 +70,7 @@ def test_without_records_and_with_new_times_nothing_is_trained(finished):
     for path in (finished.folder / "results/data").rglob("*"):
         path.touch()
     finished.run()
-    assert finished.counts() == (0, finished.cells(), 0)
+    assert finished.counts() == (0, finished.n_runs(), 0)
     assert finished.stored() == stored
     assert finished.outputs() == made
     assert "Nothing to be done" in finished.run()
@@ -142,9 +142,9 @@ def test_another_public_domain_is_seen_though_the_codes_are_the_same(project):
     assert coded.read_bytes() == before
     project.forget_logs()
     project.run(TABLES)
-    n_cells = project.cells(**changes)
-    assert project.counts() == (n_cells, 0, 0)
-    assert len(project.stored()) == len(stored) + n_cells
+    n_runs = project.n_runs(**changes)
+    assert project.counts() == (n_runs, 0, 0)
+    assert len(project.stored()) == len(stored) + n_runs
 
 
 @pytest.mark.slow

@@ -29,7 +29,7 @@ def test_a_run_makes_everything_and_a_second_does_nothing(finished):
     frame = pd.read_csv(finished.folder / "results/tables/tiny/accuracy.csv")
     assert len(frame) == 2 * 2 + 1
     assert (frame["status"] == "ok").all()
-    assert finished.counts() == (finished.cells(), 0, 0)
+    assert finished.counts() == (finished.n_runs(), 0, 0)
     assert "Nothing to be done" in finished.run()
     assert finished.outputs() == made
 
@@ -51,7 +51,7 @@ GROWN_AXIS = {
         slow({"datasets": ["toy-line", "wdbc"], "epsilons": [0.5, 1, 2], "repeats": 4}),
     ],
 )
-def test_a_grown_study_trains_the_new_cells_and_nothing_else(finished, changes):
+def test_a_grown_study_trains_the_new_runs_and_nothing_else(finished, changes):
     before = finished.stored()
     finished.forget_logs()
     finished.write_study(**changes)
@@ -63,7 +63,7 @@ def test_a_grown_study_trains_the_new_cells_and_nothing_else(finished, changes):
     assert len(after) == len(set(ids_of(after)))
     assert set(before) < set(after)
     # A setting that is newly selected is trained afresh in place of the one before it.
-    reselected = len(after) - finished.cells(**changes)
+    reselected = len(after) - finished.n_runs(**changes)
     assert reselected >= 0
     assert reselected == 0 or "learners" in changes
 
@@ -75,8 +75,8 @@ def test_other_folds_in_one_run(finished):
     finished.write_study(folds=4)
     finished.run()
     # toy-line has no test set: its fresh trainings are scored on folds too.
-    assert finished.counts() == (finished.cells(folds=4), 0, 0)
-    assert len(finished.stored()) == len(before) + finished.cells(folds=4)
+    assert finished.counts() == (finished.n_runs(folds=4), 0, 0)
+    assert len(finished.stored()) == len(before) + finished.n_runs(folds=4)
 
 
 @pytest.mark.slow

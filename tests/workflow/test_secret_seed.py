@@ -38,7 +38,7 @@ def test_a_secret_seed_is_made_named_and_never_written(private):
     assert not [form for form in forms[:2] if form.decode() in said]
     before = project.outputs()
 
-    # The same secret gives the same cells; another one, other ones.
+    # The same secret gives the same runs; another one, other ones.
     path.write_text(secret)
     path.chmod(0o600)
     project.run(TABLES, "--config", "seed=secret", "--force", **seeds)

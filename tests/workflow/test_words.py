@@ -28,7 +28,7 @@ PLAIN = ("folds", "repeats")
 
 
 def portions(project):
-    """What the files of cells hold: rows and facts of each portion."""
+    """What the files of runs hold: rows and facts of each portion."""
     for path in sorted((project.folder / "results/cells/tiny").glob("*/*.parquet")):
         for place, facts in enumerate(results.read_facts(path)):
             yield facts, results.read_portion(path, place, results.SCHEMA.names)

@@ -25,7 +25,7 @@ SIZES = ("n_rounds", "n_trees", "n_estimators", "depth", "max_depth", "n_splits"
 TIE_DIGITS = 12
 
 
-def cell_columns(metric: str = ACCURACY) -> list[str]:
+def run_columns(metric: str = ACCURACY) -> list[str]:
     """Return the columns of runs that a selection by a metric reads."""
     return [*KEY, *CARRIED, "setting", "fold", metric, "status", "error"]
 
@@ -171,7 +171,7 @@ def final(
     accuracies: dict[tuple[Key, str], dict[str, list[float]]] = {}
     errors: dict[tuple[Key, str], str] = {}
     for *row, setting, fold, accuracy, status, error in zip(
-        *(trainings[name] for name in cell_columns(metric)), strict=True
+        *(trainings[name] for name in run_columns(metric)), strict=True
     ):
         of = (row[0], row[1], row[2]), setting
         if status != "ok" or pd.isna(accuracy):
@@ -226,16 +226,16 @@ def _candidates(
     folds: Sequence[str] | None,
 ) -> Iterator[Candidate]:
     """Return what a part says of each ε; `names` keeps the folds of each method across parts."""
-    cells: dict[Key, dict[str, dict[str, tuple[Any, ...]]]] = {}
+    runs: dict[Key, dict[str, dict[str, tuple[Any, ...]]]] = {}
     carried: dict[Key, tuple[Any, ...]] = {}
     # A loop over plain values: a part of a large grid has few runs of many settings and ε.
     for *row, setting, fold, value, status, error in zip(
-        *(cv[name] for name in cell_columns(metric)), strict=True
+        *(cv[name] for name in run_columns(metric)), strict=True
     ):
         dataset, method, epsilon, *rest = row
         key = (dataset, method, epsilon)
         carried.setdefault(key, tuple(rest))
-        of_setting = cells.setdefault(key, {}).setdefault(setting, {})
+        of_setting = runs.setdefault(key, {}).setdefault(setting, {})
         if fold in of_setting:
             raise ValueError(f"a run appears twice: setting {setting}, fold {fold}")
         of_setting[fold] = (value, status, error)
@@ -247,7 +247,7 @@ def _candidates(
         if own != first:
             counts = sorted({len(own), len(first)})
             raise ValueError(f"{dataset}, {method}: runs with {counts} folds can't be compared")
-    for key, by_setting in cells.items():
+    for key, by_setting in runs.items():
         yield _candidate(key, carried[key], by_setting, names[key[:2]], n_best, metric)
 
 
@@ -269,8 +269,8 @@ def _candidate(
 ) -> Candidate:
     good: list[Rank] = []
     bad = []
-    for setting, cells in by_setting.items():
-        values, error = _fold_values(cells, folds, metric)
+    for setting, runs in by_setting.items():
+        values, error = _fold_values(runs, folds, metric)
         if error is None:
             mean = round(math.fsum(values) / len(folds), TIE_DIGITS)
             good.append((_sign(metric) * mean, tie_key(setting), tuple(values)))
@@ -287,14 +287,14 @@ def _candidate(
 
 
 def _fold_values(
-    cells: Mapping[str, tuple[Any, ...]], folds: Sequence[str], metric: str
+    runs: Mapping[str, tuple[Any, ...]], folds: Sequence[str], metric: str
 ) -> tuple[list[float], str | None]:
     """Return the metric of each fold in order, or what is wrong with the first bad one."""
     values = []
     for fold in folds:
-        if fold not in cells:
+        if fold not in runs:
             return [], f"fold {fold} is missing"
-        value, status, error = cells[fold]
+        value, status, error = runs[fold]
         if status != "ok" or pd.isna(value):
             metric_lacks = f"no {metric.replace('_', ' ')}"
             return [], f"fold {fold}: {metric_lacks if pd.isna(error) else error}"

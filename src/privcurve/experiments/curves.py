@@ -16,8 +16,8 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 
 from privcurve.datasets import check_current, describe, facts
 from privcurve.experiments import canonical
-from privcurve.experiments.cells import Named
 from privcurve.experiments.methods import Method, Point
+from privcurve.experiments.runs import Named
 from privcurve.experiments.splits import Split
 from privcurve.experiments.study import ALL, AUC, BEST, DEFAULT_METRIC, Finalists, Study
 from privcurve.learners import registry

@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 
 from privcurve.datasets import Dataset, distinct
 from privcurve.experiments import canonical, metrics
-from privcurve.experiments.cells import CellIds
 from privcurve.experiments.methods import Method, Point
 from privcurve.experiments.results import IncompleteError
+from privcurve.experiments.runs import RunIds
 from privcurve.experiments.splits import TEST, Part, Split
 from privcurve.experiments.study import StudyError
 from privcurve.experiments.train import fitted
@@ -173,10 +173,10 @@ def train_afresh(
     unseen = None
     if dataset.X_test is not None and dataset.y_test is not None:
         unseen = Part(*distinct(dataset.X_test, dataset.y_test))
-    ids = CellIds.on(dataset, dataset.checksum, method, seed)
+    ids = RunIds.on(dataset, dataset.checksum, method, seed)
     for repeat in range(1, repeats + 1):
-        cell = ids.cell(point, Split(WHOLE if unseen is None else TEST, repeat))
-        (learner,) = fitted(dataset, method, [cell], train, ids)
+        run = ids.run(point, Split(WHOLE if unseen is None else TEST, repeat))
+        (learner,) = fitted(dataset, method, [run], train, ids)
         yield Inspection(repeat, learner, train, unseen)
 
 

@@ -75,9 +75,9 @@ class Store:
     def _paths(self) -> list[Path]:
         return sorted(self.folder.glob("*.jsonl"))
 
-    def add(self, cell_id: str, result: dict[str, Any]) -> None:
+    def add(self, run_id: str, result: dict[str, Any]) -> None:
         """Append one finished run, plain JSON; if that fails, what was added before is kept."""
-        text = json.dumps({"id": cell_id, "result": result}, separators=(",", ":"))
+        text = json.dumps({"id": run_id, "result": result}, separators=(",", ":"))
         line = text.removesuffix("}").encode()
         try:
             append(self._open().fileno(), line + CHECKSUM % zlib.crc32(line) + b"\n")

@@ -17,9 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privcurve import datasets
-from privcurve.experiments.cells import CellIds
 from privcurve.experiments.curves import STORE, Block, Portion
 from privcurve.experiments.jobs import StudyJobs
+from privcurve.experiments.runs import RunIds
 from privcurve.experiments.store import Store
 
 
@@ -27,7 +27,7 @@ from privcurve.experiments.store import Store
 class Progress:
     """How far something is."""
 
-    cells: int = 0  # all that are asked for
+    runs: int = 0  # all that are asked for
     done: int = 0
     failed: int = 0
     seconds_left: float = 0.0  # about what one core needs for the rest
@@ -36,11 +36,11 @@ class Progress:
     @property
     def to_do(self) -> int:
         """Runs that nobody has trained yet."""
-        return self.cells - self.done - self.failed
+        return self.runs - self.done - self.failed
 
     def __add__(self, other: Progress) -> Progress:
         return Progress(
-            self.cells + other.cells,
+            self.runs + other.runs,
             self.done + other.done,
             self.failed + other.failed,
             self.seconds_left + other.seconds_left,
@@ -63,7 +63,7 @@ def progress(study: StudyJobs) -> Progress:
         ids = (
             None
             if checksum is None
-            else CellIds.on(curve.dataset, checksum, curve.method, curve.seed)
+            else RunIds.on(curve.dataset, checksum, curve.method, curve.seed)
         )
         mine = stored(STORE / curve.dataset.name / curve.method.learner) if ids else None
         measured = estimated = 0.0
@@ -105,7 +105,7 @@ def _of_facts(facts: Mapping[str, Any]) -> Progress:
 def _to_do(
     portion: Portion,
     unfinished: Collection[Portion],
-    ids: CellIds | None,
+    ids: RunIds | None,
     stored: NDArray[np.uint64] | None,
     scale: float,
 ) -> Progress:
@@ -149,7 +149,7 @@ def table(studies: Mapping[str, Progress], cores: int) -> str:
         rows["total"] = sum(studies.values(), Progress())
     return tabulate(
         [
-            [name, p.cells, p.done, p.failed, p.to_do, _percent(p), _duration(p, cores)]
+            [name, p.runs, p.done, p.failed, p.to_do, _percent(p), _duration(p, cores)]
             for name, p in rows.items()
         ],
         ["study", "runs", "done", "failed", "to do", "%", "time left"],
@@ -160,7 +160,7 @@ def table(studies: Mapping[str, Progress], cores: int) -> str:
 
 def _percent(progress: Progress) -> str:
     # Rounded down: 100 is all.
-    return f"{math.floor(1000 * progress.done / progress.cells) / 10:.1f}"
+    return f"{math.floor(1000 * progress.done / progress.runs) / 10:.1f}"
 
 
 def _duration(progress: Progress, cores: int) -> str:

@@ -11,9 +11,9 @@ from typing import Any, Self
 
 from privcurve import extras
 from privcurve.datasets import Dataset, Domain, PartedDataset
-from privcurve.experiments.cells import Cell, CellIds
 from privcurve.experiments.methods import Method, Point
 from privcurve.experiments.metrics import failure, score
+from privcurve.experiments.runs import Run, RunIds
 from privcurve.experiments.splits import InParts, Part, Split, Splitter
 from privcurve.experiments.store import Store
 from privcurve.learners import registry
@@ -31,9 +31,9 @@ SECONDS_PER_BATCH = 1.0
 def fitted(
     dataset: Dataset | PartedDataset,
     method: Method,
-    cells: Sequence[Cell],
+    runs: Sequence[Run],
     train: Part | InParts,
-    ids: CellIds,
+    ids: RunIds,
 ) -> list[Any]:
     """Train a method on a part of a dataset: a learner for each run, with the stream of its own.
 
@@ -46,11 +46,11 @@ def fitted(
         # statement says that the estimate is.
         public["n_estimate"] = int(float(f"{train.n:.0e}"))
     settings = [
-        {**public, **method.estimator_parameters(cell.point, dataset.at_most)} for cell in cells
+        {**public, **method.estimator_parameters(run.point, dataset.at_most)} for run in runs
     ]
     streams = [
-        ids.stream(cell, _delta_used(template, method, setting, dataset.domain, train.n))
-        for cell, setting in zip(cells, settings, strict=True)
+        ids.stream(run, _delta_used(template, method, setting, dataset.domain, train.n))
+        for run, setting in zip(runs, settings, strict=True)
     ]
     learners: list[Any] = train.fit(template, settings, streams)
     for learner in learners if dataset.at_most is not None else ():
@@ -89,7 +89,7 @@ class Trainer:
         self._dataset = dataset
         self._method = method
         self._scores = scores
-        self._ids = CellIds.on(dataset, dataset.checksum, method, seed)
+        self._ids = RunIds.on(dataset, dataset.checksum, method, seed)
         self._splitter = splitter or Splitter(dataset, seed, method.train_share)
         self._folder = store / dataset.name / method.learner
         self._version = method.version
@@ -114,56 +114,56 @@ class Trainer:
 
     def run(self, tasks: Iterable[tuple[Point, Split]]) -> list[dict[str, Any]]:
         """Train what is not in the store; return one row a run, by ε, setting, repeat and fold."""
-        cells = {cell.id: cell for cell in (self._ids.cell(*task) for task in tasks)}
+        runs = {run.id: run for run in (self._ids.run(*task) for task in tasks)}
         store = Store(self._folder)
-        results = store.read(cells, self._scores)
+        results = store.read(runs, self._scores)
         self.n_reused += len(results)
-        missing = [cell for name, cell in cells.items() if name not in results]
+        missing = [run for name, run in runs.items() if name not in results]
         logger.info(
             "%s, %s: %d runs, %d stored, %d to train",
             self._dataset.name,
             self._method.name,
-            len(cells),
+            len(runs),
             len(results),
             len(missing),
         )
         if missing:
             store.check()
         with store, Progress(len(missing)) as progress:
-            for cell, result in self._train(missing):
-                results[cell.id] = result
+            for run, result in self._train(missing):
+                results[run.id] = result
                 if result["status"] == "ok":
                     self.n_trained += 1
-                    store.add(cell.id, result)
+                    store.add(run.id, result)
                 else:
                     self.n_failed += 1
                 progress.step()
-        rows = [self._row(cell, results[name]) for name, cell in cells.items()]
+        rows = [self._row(run, results[name]) for name, run in runs.items()]
         rows.sort(key=lambda r: (r["epsilon"], r["setting"], r["repeat"], r["fold"]))
         return rows
 
-    def _row(self, cell: Cell, result: dict[str, Any]) -> dict[str, Any]:
+    def _row(self, run: Run, result: dict[str, Any]) -> dict[str, Any]:
         return {
-            "id": cell.id,
+            "id": run.id,
             "dataset": self._dataset.name,
             "arm": self._method.name,
             "learner": self._method.learner,
             "calibration": self._method.calibration,
             "delta": self._method.delta,
-            "epsilon": cell.point.epsilon,
-            "setting": cell.point.text,
-            "fold": cell.split.fold,
-            "repeat": cell.split.repeat,
+            "epsilon": run.point.epsilon,
+            "setting": run.point.text,
+            "fold": run.split.fold,
+            "repeat": run.split.repeat,
             "version": self._version,
             **result,
         }
 
-    def _train(self, cells: Sequence[Cell]) -> Iterator[tuple[Cell, dict[str, Any]]]:
-        for split in sorted({cell.split for cell in cells}, key=lambda s: (s.repeat, s.fold)):
+    def _train(self, runs: Sequence[Run]) -> Iterator[tuple[Run, dict[str, Any]]]:
+        for split in sorted({run.split for run in runs}, key=lambda s: (s.repeat, s.fold)):
             train, scored = self._splitter.parts(split)
-            mine = [cell for cell in cells if cell.split == split]
+            mine = [run for run in runs if run.split == split]
             # Neighbours in this order share most: a kernel trains equal settings together.
-            mine.sort(key=lambda cell: (cell.point.text, cell.point.epsilon))
+            mine.sort(key=lambda run: (run.point.text, run.point.epsilon))
             while mine:
                 size = self._batch_size(mine[0], train)
                 batch, mine = mine[:size], mine[size:]
@@ -173,30 +173,30 @@ class Trainer:
         """Return ε and δ that a point's statement may not pass; None without privacy."""
         return (point.epsilon, self._method.delta) if self._method.calibration else None
 
-    def _batch_size(self, cell: Cell, train: Part | InParts) -> int:
+    def _batch_size(self, run: Run, train: Part | InParts) -> int:
         n_rows = len(train.X) if isinstance(train, Part) else train.n
         n_columns, n_classes = len(self._dataset.domain.n_bins), self._dataset.domain.n_classes
         seconds = registry.entry(self._method.learner).cost
-        cost = seconds(cell.point.setting, n_rows, n_columns, n_classes)
+        cost = seconds(run.point.setting, n_rows, n_columns, n_classes)
         return min(LARGEST_BATCH, max(1, round(SECONDS_PER_BATCH / cost)))
 
     def _fit(
-        self, cells: Sequence[Cell], train: Part | InParts, scored: Part
+        self, runs: Sequence[Run], train: Part | InParts, scored: Part
     ) -> list[dict[str, Any]]:
         started = time.perf_counter()
         try:
-            learners = fitted(self._dataset, self._method, cells, train, self._ids)
-            seconds = (time.perf_counter() - started) / len(cells)
+            learners = fitted(self._dataset, self._method, runs, train, self._ids)
+            seconds = (time.perf_counter() - started) / len(runs)
             relation = self._method.relation
             scores = [
-                score(learner, train, scored, seconds, relation, self._budget(cell.point))
-                for learner, cell in zip(learners, cells, strict=True)
+                score(learner, train, scored, seconds, relation, self._budget(run.point))
+                for learner, run in zip(learners, runs, strict=True)
             ]
         except Exception as error:
-            if len(cells) > 1:
+            if len(runs) > 1:
                 # One bad setting must not take its neighbours with it.
-                return [self._fit([cell], train, scored)[0] for cell in cells]
-            logger.exception("a run failed: %s", cells[0])
+                return [self._fit([run], train, scored)[0] for run in runs]
+            logger.exception("a run failed: %s", runs[0])
             self.training_seconds += time.perf_counter() - started
             return [failure(error)]
         self.training_seconds += time.perf_counter() - started
@@ -215,7 +215,7 @@ class Progress:
         if total and sys.stderr.isatty() and not extras.missing("tqdm", "progress"):
             from tqdm import tqdm
 
-            self._bar = tqdm(total=total, unit="cell", file=sys.stderr)
+            self._bar = tqdm(total=total, unit="run", file=sys.stderr)
 
     def __enter__(self) -> Self:
         return self

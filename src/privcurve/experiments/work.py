@@ -87,7 +87,7 @@ def select(portion: Portion, trainer: Trainer, here: Mapping[str, pa.Table]) -> 
     metric, finalists = curve.study.metric, curve.finalists
     if curve.is_lone:
         return selection.table(_taken(portion), metric)
-    columns = selection.cell_columns(metric)
+    columns = selection.run_columns(metric)
     n_best = finalists.settings if finalists else 1
     folds = [split.fold for split in curve.splits]
     best = selection.rank(_grid(portion, columns, here), n_best, metric, folds)

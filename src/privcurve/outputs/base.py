@@ -98,7 +98,7 @@ class Reads:
     """What an output is made from."""
 
     curves: tuple[tuple[str, str], ...] = ()  # whose selected settings and fresh trainings are read
-    cells: bool = False  # whether the cross-validation of these curves is read too
+    grids: bool = False  # whether the cross-validation of these curves is read too
     data: tuple[str, ...] = ()  # datasets whose coded records or domain are read
     # Those of them whose raw files are read too: another file with the same codes counts.
     raw: tuple[str, ...] = ()
@@ -341,7 +341,7 @@ class Context:
         texts = (text for curve in self.curves for text in self.jobs.selected(curve))
         return read_table(*map(io.StringIO, texts))
 
-    def cells(self, columns: list[str]) -> Iterator[pd.DataFrame]:
+    def grids(self, columns: list[str]) -> Iterator[pd.DataFrame]:
         """Read the grids of the curves, a part at a time."""
         for curve in self.curves:
             yield from self.jobs.grid(curve, columns)

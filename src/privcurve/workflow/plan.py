@@ -267,7 +267,7 @@ class Plan:
         portions = [
             portion
             for curve in context.curves
-            for portion in (curve.portions if request.reads.cells else curve.results)
+            for portion in (curve.portions if request.reads.grids else curve.results)
         ]
         paths = [self.file(job) for job in context.jobs.all_of(portions)]
         for dataset in request.reads.data:

@@ -1,4 +1,4 @@
-"""On the PYTHONPATH of jobs: training pauses after some cells, while a file is there.
+"""On the PYTHONPATH of jobs: training pauses after some runs, while a file is there.
 
 So a test finds a job in its middle, and decides when it goes on. No guess about time.
 """

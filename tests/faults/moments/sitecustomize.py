@@ -1,6 +1,6 @@
 """On the PYTHONPATH of a run: one of its jobs stands still at a moment that a test has chosen.
 
-So the test finds it there, alive, whatever else the machine is doing. `cells` counts the cells
+So the test finds it there, alive, whatever else the machine is doing. `cells` counts the runs
 that the job has stored before, and `part` is how much of the next line has been written;
 `files` counts the files that it has moved into place before, of which the next one is written
 under its temporary name.

@@ -5,7 +5,7 @@ import dataclasses
 import numpy as np
 import pytest
 
-from privcurve.experiments import canonical, cells, study
+from privcurve.experiments import canonical, runs, study
 from privcurve.experiments.curves import curves
 from privcurve.experiments.splits import Split, fresh_splits, partition_generator, selection_splits
 from privcurve.learners import registry
@@ -23,8 +23,8 @@ SPLIT = Split("1/5", 0)
 
 
 def ids(method=METHOD, dataset="wdbc", checksum="c", seed=1, splits=(SPLIT,)):
-    maker = cells.CellIds(dataset, checksum, method, seed)
-    return {maker.cell(point, split).id for point in method.points for split in splits}
+    maker = runs.RunIds(dataset, checksum, method, seed)
+    return {maker.run(point, split).id for point in method.points for split in splits}
 
 
 def test_ids_are_distinct_and_depend_on_each_part_of_the_key():
@@ -62,28 +62,26 @@ def test_an_id_is_the_digest_of_its_key():
             "fold": "1/5",
             "repeat": 0,
         }
-        assert cells.CellIds("wdbc", "c", method, 1).cell(point, SPLIT).id == canonical.digest(key)
+        assert runs.RunIds("wdbc", "c", method, 1).run(point, SPLIT).id == canonical.digest(key)
 
 
 def test_ids_of_merged_mixed_bins_hold_how_many_there_are(monkeypatch):
     """Results of before few-bin learners merged them are of other models."""
-    on_equal = cells.CellIds("wdbc", "c", METHOD, 1)
-    on_mixed = cells.CellIds("wdbc", "c", METHOD, 1, mixed=True)
+    on_equal = runs.RunIds("wdbc", "c", METHOD, 1)
+    on_mixed = runs.RunIds("wdbc", "c", METHOD, 1, mixed=True)
     for point in METHOD.points:
-        assert on_equal.cell(point, SPLIT).id != on_mixed.cell(point, SPLIT).id
-    first = on_mixed.cell(METHOD.points[0], SPLIT).id
+        assert on_equal.run(point, SPLIT).id != on_mixed.run(point, SPLIT).id
+    first = on_mixed.run(METHOD.points[0], SPLIT).id
     fewer = dataclasses.replace(registry.entry("lazybb"), few_bins=4)
     monkeypatch.setitem(registry.LEARNERS, "lazybb", fewer)
-    assert (
-        cells.CellIds("wdbc", "c", METHOD, 1, mixed=True).cell(METHOD.points[0], SPLIT).id != first
-    )
-    assert cells.CellIds("wdbc", "c", METHOD, 1).cell(METHOD.points[0], SPLIT).id == (
-        on_equal.cell(METHOD.points[0], SPLIT).id
+    assert runs.RunIds("wdbc", "c", METHOD, 1, mixed=True).run(METHOD.points[0], SPLIT).id != first
+    assert runs.RunIds("wdbc", "c", METHOD, 1).run(METHOD.points[0], SPLIT).id == (
+        on_equal.run(METHOD.points[0], SPLIT).id
     )
     # A learner that sees all of them has the id that it had.
     fine = dataclasses.replace(METHOD, learner="privgam", settings=({},))
     ids = [
-        cells.CellIds("wdbc", "c", fine, 1, mixed=mixed).cell(fine.points[0], SPLIT).id
+        runs.RunIds("wdbc", "c", fine, 1, mixed=mixed).run(fine.points[0], SPLIT).id
         for mixed in (True, False)
     ]
     assert ids[0] == ids[1]
@@ -95,7 +93,7 @@ def test_ids_of_more_classes_hold_the_version_of_such_fits():
     for method, told in ((METHOD, {}), (gam, {"privgam": own})):
         assert method.class_versions(method.settings[0]) == told
         ids = [
-            cells.CellIds("wdbc", "c", method, 1, many=many).cell(method.points[0], SPLIT).id
+            runs.RunIds("wdbc", "c", method, 1, many=many).run(method.points[0], SPLIT).id
             for many in (True, False)
         ]
         assert (ids[0] == ids[1]) == (not told)
@@ -143,11 +141,11 @@ def test_fresh_splits_use_new_partitions():
     assert {s.fold for s in fresh_splits(5, 10, has_test=True)} == {"test"}
 
 
-def test_streams_differ_between_cells_and_repeat_for_the_same():
-    maker = cells.CellIds("wdbc", "c", METHOD, 1)
-    first = maker.cell(METHOD.points[0], SPLIT)
-    second = maker.cell(METHOD.points[1], SPLIT)
-    assert cells.generator(first).random() == cells.generator(first).random()
-    assert cells.generator(first).random() != cells.generator(second).random()
+def test_streams_differ_between_runs_and_repeat_for_the_same():
+    maker = runs.RunIds("wdbc", "c", METHOD, 1)
+    first = maker.run(METHOD.points[0], SPLIT)
+    second = maker.run(METHOD.points[1], SPLIT)
+    assert runs.generator(first).random() == runs.generator(first).random()
+    assert runs.generator(first).random() != runs.generator(second).random()
     draws = [partition_generator("wdbc", "c", 5, p, 1).random() for p in range(3)]
     assert len(np.unique(draws)) == 3

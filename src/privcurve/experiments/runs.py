@@ -18,7 +18,7 @@ from privcurve.privacy.seeds import Seed
 
 
 @dataclass(frozen=True)
-class Cell:
+class Run:
     """One point of a method on one split of one dataset."""
 
     point: Point
@@ -39,7 +39,7 @@ class Named(Protocol):
         """What is public."""
 
 
-class CellIds:
+class RunIds:
     """The runs of one method on one dataset, whose coded form has this checksum.
 
     Of a secret base seed ids hold the name. Where the dataset has `mixed` bins, ids hold to how
@@ -75,7 +75,7 @@ class CellIds:
         self._version = canonical.text({**share, "version": method.version})[1:-1]
 
     @classmethod
-    def on(cls, dataset: Named, checksum: str, method: Method, seed: Seed) -> CellIds:
+    def on(cls, dataset: Named, checksum: str, method: Method, seed: Seed) -> RunIds:
         """Return the runs of a method on a dataset, by its name and domain."""
         domain = dataset.domain
         mixed, many = domain.mixed_bins is not None, domain.n_classes > 2
@@ -84,21 +84,21 @@ class CellIds:
     def _learner(self, here: Mapping[str, Any]) -> str:
         return canonical.text({"learner": self._method.learner, **here, **self._relation})[1:-1]
 
-    def cell(self, point: Point, split: Split) -> Cell:
+    def run(self, point: Point, split: Split) -> Run:
         """Return the run of a point on a split."""
         (name,) = self.names(point, [split])
-        return Cell(point, split, name, self._base)
+        return Run(point, split, name, self._base)
 
-    def stream(self, cell: Cell, delta: float) -> np.random.Generator:
+    def stream(self, run: Run, delta: float) -> np.random.Generator:
         """Return the random stream of a run that uses this δ of its method's.
 
         Where it uses none it is that of the method without δ, which is the same mechanism.
         """
         if delta == self._method.delta:
-            return generator(cell)
+            return generator(run)
         dataset, checksum, seed, mixed, many = self._key
-        alike = CellIds(dataset, checksum, replace(self._method, delta=delta), seed, mixed, many)
-        return generator(alike.cell(cell.point, cell.split))
+        alike = RunIds(dataset, checksum, replace(self._method, delta=delta), seed, mixed, many)
+        return generator(alike.run(run.point, run.split))
 
     def names(self, point: Point, splits: Iterable[Split]) -> Iterator[str]:
         """Return the ids of the runs of a point."""
@@ -116,6 +116,6 @@ class CellIds:
             yield hashlib.sha256(key.encode()).hexdigest()
 
 
-def generator(cell: Cell) -> np.random.Generator:
+def generator(run: Run) -> np.random.Generator:
     """Return the random stream of a run, of all that its id says."""
-    return seeds.generator(cell.seed, cell.id)
+    return seeds.generator(run.seed, run.id)
