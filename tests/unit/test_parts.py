@@ -5,7 +5,6 @@ import random
 from dataclasses import replace
 from pathlib import Path
 
-import numba
 import numpy as np
 import pytest
 from own_parts import COLUMNS, DELTA, SEED, N, gam
@@ -352,10 +351,6 @@ def methods_of(**learners):
     return study_of(learners, datasets=["mine"], epsilons=[1], delta=DELTA)
 
 
-@pytest.mark.xfail(
-    numba.__version__.startswith("0.60."),
-    reason="loops that threads compile at once may fail: 'can't unbox array', 2 of 6 first runs",
-)
 def test_a_study_has_the_same_results_in_parts(big, tmp_path):
     """Folds, their scores and those of training: what each run is trained on is chosen alike."""
     made = methods_of(gam={"learner": "privgam"}, bayes={"learner": "noisy_bayes"})

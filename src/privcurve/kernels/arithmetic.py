@@ -15,12 +15,13 @@ import math
 from collections.abc import Callable
 
 import numpy as np
-from numba import njit
 from numpy.typing import ArrayLike, NDArray
+
+from privcurve.kernels.jit import jit
 
 Floats = NDArray[np.float64]
 
-compiled = njit(cache=True, nogil=True, error_model="numpy")
+compiled = jit(error_model="numpy")
 
 # ln 2 in two parts; the first has 33 bits, so that its product with an exponent is exact.
 LN2_HIGH = float.fromhex("0x1.62e42fee00000p-1")

@@ -8,11 +8,11 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from privcurve.coding import Bools, Floats, Ints
 from privcurve.kernels.arithmetic import exp
+from privcurve.kernels.jit import jit
 from privcurve.kernels.m_alpha import bayes_weight
 from privcurve.kernels.trees.form import NO_QUESTION, count_rows
 from privcurve.kernels.trees.levels import column_of, divide, open_questions, pick_best
@@ -27,7 +27,7 @@ DRAWN = 2
 MOST_REJECTED = 1.0
 
 
-@njit(cache=True, nogil=True)
+@jit
 def draw_tree(bin_starts: Ints, restrict: bool, rng: np.random.Generator, splits: Ints) -> None:
     """Draw the question of every node uniformly, whatever the records are.
 
@@ -77,7 +77,7 @@ class Growth(NamedTuple):
         return float(self.sums[2**level - 1 : 2 ** (level + 1) - 1].min(axis=1).sum())
 
 
-@njit(cache=True, nogil=True)
+@jit
 def begin_tree(splits: Ints, data: Weighted, restrict: bool) -> Growth:
     """Return a tree that is its root alone; `splits` is written as it grows."""
     n_rows, n_nodes = len(data.bins), 2 * len(splits) + 1
@@ -90,7 +90,7 @@ def begin_tree(splits: Ints, data: Weighted, restrict: bool) -> Growth:
     return Growth(splits, np.arange(n_rows), starts, sums, possible)
 
 
-@njit(cache=True, nogil=True)
+@jit
 def leaves_of(tree: Growth) -> Ints:
     """Return the leaf of each row, when all levels are grown."""
     leaves = np.empty(len(tree.order), np.int64)
@@ -99,7 +99,7 @@ def leaves_of(tree: Growth) -> Ints:
     return leaves
 
 
-@njit(cache=True, nogil=True)
+@jit
 def grow_tree(
     splits: Ints,
     data: Weighted,
@@ -125,7 +125,7 @@ def grow_tree(
     return leaves_of(tree)
 
 
-@njit(cache=True, nogil=True)
+@jit
 def grow_level(
     tree: Growth,
     level: int,
@@ -229,7 +229,7 @@ def grow_level(
     starts[: 2 * n_nodes + 1] = next_starts
 
 
-@njit(cache=True, nogil=True)
+@jit
 def _score(
     histogram: Floats, of_node: Floats, bin_starts: Ints, alpha: float, scores: Floats
 ) -> None:
@@ -242,7 +242,7 @@ def _score(
             scores[b] = -both_sides(positive, negative, of_node[1], of_node[0], alpha)
 
 
-@njit(cache=True, nogil=True, inline="always")
+@jit(inline="always")
 def both_sides(
     positive: float, negative: float, all_positive: float, all_negative: float, alpha: float
 ) -> float:
@@ -252,7 +252,7 @@ def both_sides(
     )
 
 
-@njit(cache=True, nogil=True)
+@jit
 def _draw_among(scores: Floats, candidates: Ints, scale: float, rng: np.random.Generator) -> int:
     """Draw from the exponential mechanism, whose probabilities are computed."""
     largest = -np.inf
@@ -267,7 +267,7 @@ def _draw_among(scores: Floats, candidates: Ints, scale: float, rng: np.random.G
     return int(candidates[min(chosen, len(candidates) - 1)])
 
 
-@njit(cache=True, nogil=True)
+@jit
 def _draw_by_rejection(
     data: Weighted,
     rows: Ints,

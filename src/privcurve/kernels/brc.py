@@ -9,9 +9,9 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
 
 from privcurve.coding import Bools, Floats, Ints
+from privcurve.kernels.jit import jit
 
 # Fractional bits of a weight: far below any noise, and a product with a float64 is exact
 # to the last of them.
@@ -29,7 +29,7 @@ def weight_bits(n: int, largest: float) -> int:
     return min(LARGEST_BITS, 52 - top, 62 - top - (n - 1).bit_length())
 
 
-@njit(cache=True, nogil=True)
+@jit
 def _add_columns(points: Floats, coefficients: Floats, start: int, out: Floats) -> None:
     """Add a·x of the rows from `start` on to `out`, in the order of columns."""
     end = start + len(out)
@@ -40,7 +40,7 @@ def _add_columns(points: Floats, coefficients: Floats, start: int, out: Floats) 
             out[i] += a * x[i]
 
 
-@njit(cache=True, nogil=True)
+@jit
 def project_rows(points: Floats, coefficients: Floats) -> Floats:
     """Return a·x of each row for several vectors a, added up in the order of columns.
 
@@ -55,7 +55,7 @@ def project_rows(points: Floats, coefficients: Floats) -> Floats:
     return projections
 
 
-@njit(cache=True, nogil=True)
+@jit
 def positive_rows(points: Floats, coefficients: Floats, intercepts: Floats) -> Bools:
     """Say which rows have a·x + b > 0, for several a and b: `project_rows` without its room."""
     n_rows = points.shape[1]
@@ -71,7 +71,7 @@ def positive_rows(points: Floats, coefficients: Floats, intercepts: Floats) -> B
     return positive
 
 
-@njit(cache=True, nogil=True)
+@jit
 def weighted_sums(weights: Ints, counts: Ints, wrong: Bools) -> tuple[int, int]:
     """Return the weight of the records that are wrong, and of all."""
     missed = 0
@@ -84,7 +84,7 @@ def weighted_sums(weights: Ints, counts: Ints, wrong: Bools) -> tuple[int, int]:
     return missed, total
 
 
-@njit(cache=True, nogil=True)
+@jit
 def reweight(weights: Ints, wrong: Bools, factor: float, lowest: int, highest: int) -> None:
     """Multiply the weights of wrong records by `factor`, in place.
 

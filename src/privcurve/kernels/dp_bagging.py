@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from privcurve.coding import Ints, Signs
 from privcurve.kernels.arithmetic import exp
+from privcurve.kernels.jit import jit
 
 
-@njit(cache=True, nogil=True)
+@jit
 def add_votes(
     codes: NDArray[Any],
     signs: Signs,

@@ -8,15 +8,15 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from privcurve.coding import Floats, Ints
+from privcurve.kernels.jit import jit
 from privcurve.kernels.trees.form import NO_QUESTION, Ranges, count_rows
 from privcurve.kernels.trees.levels import column_of, divide, open_questions, pick_best
 
 
-@njit(cache=True, nogil=True)
+@jit
 def grow_tree(
     bins: NDArray[Any],
     gradients: Floats,
@@ -96,7 +96,7 @@ def grow_tree(
     return leaf_sums, leaf_totals
 
 
-@njit(cache=True, nogil=True)
+@jit
 def _write_gains(
     sums: Floats,
     totals: Floats,
@@ -122,7 +122,7 @@ def _write_gains(
             )
 
 
-@njit(cache=True, nogil=True)
+@jit
 def part_gain(gradient_sum: float, total: float, regularisation: float) -> float:
     """Gain of one side of a split, S²/(n + λ); 0 for an empty side."""
     if total <= 0:

@@ -8,11 +8,11 @@ cell). An index says for each cell of a clique which cell of a smaller table it 
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from privcurve.coding import Bools, Floats, Ints
 from privcurve.kernels.arithmetic import exp, log
+from privcurve.kernels.jit import jit
 
 Index = NDArray[np.int32]
 
@@ -20,7 +20,7 @@ Index = NDArray[np.int32]
 ARMIJO, HALVINGS = 0.5, 30
 
 
-@njit(cache=True, nogil=True)
+@jit
 def _size(adjacent: Bools, widths: Floats, left: Bools, v: int) -> float:
     """Return the cells of a column's clique if it were eliminated now."""
     size = widths[v]
@@ -30,7 +30,7 @@ def _size(adjacent: Bools, widths: Floats, left: Bools, v: int) -> float:
     return float(size)
 
 
-@njit(cache=True, nogil=True)
+@jit
 def triangulate(
     adjacent: Bools, widths: Floats, most: float, cliques: Bools
 ) -> tuple[float, Bools]:
@@ -96,7 +96,7 @@ def triangulate(
     return total, kept
 
 
-@njit(cache=True, nogil=True)
+@jit
 def sizes_with(adjacent: Bools, widths: Floats, most: float, candidates: Ints) -> Floats:
     """Return the cells of a triangulation if columns of one candidate more were in one table.
 
@@ -124,7 +124,7 @@ def sizes_with(adjacent: Bools, widths: Floats, most: float, candidates: Ints) -
     return sizes
 
 
-@njit(cache=True, nogil=True)
+@jit
 def marginals(
     starts: Ints,
     own: Index,
@@ -183,7 +183,7 @@ def marginals(
             beliefs[i] *= ratios[own[i]] / sums[own[i]]
 
 
-@njit(cache=True, nogil=True)
+@jit
 def _measured(
     starts: Ints,
     own: Index,
@@ -212,7 +212,7 @@ def _measured(
             tables[index[shift + i]] += beliefs[first + i]
 
 
-@njit(cache=True, nogil=True)
+@jit
 def descend(
     starts: Ints,
     own: Index,
@@ -287,7 +287,7 @@ def descend(
     return step, loss
 
 
-@njit(cache=True, nogil=True)
+@jit
 def carry(ratios: Floats, cells: Floats, before: Index, after: Index, carried: Floats) -> None:
     """Carry a column's joint tables over a clique, from one part of its columns to another.
 

@@ -11,11 +11,11 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from privcurve.coding import Floats, Ints, bin_starts
 from privcurve.kernels.arithmetic import log2
+from privcurve.kernels.jit import jit
 from privcurve.kernels.trees.choice import ENTROPY, GINI, ROOT_GINI
 from privcurve.kernels.trees.form import ranges
 
@@ -49,7 +49,7 @@ def list_questions(n_bins: Ints, ordered: Sequence[bool]) -> Questions:
     return Questions(*ranges(table, n_bins), table, starts)
 
 
-@njit(cache=True, nogil=True)
+@jit
 def impure(counts: NDArray[Any], criterion: int) -> float:
     """Return F = n·G(shares of the classes), a criterion times the number of records.
 
@@ -79,7 +79,7 @@ def impure(counts: NDArray[Any], criterion: int) -> float:
     return 2.0 * (n - largest)
 
 
-@njit(cache=True, nogil=True)
+@jit
 def part_node(
     bins: NDArray[Any], rows: Ints, column: int, low: int, high: int
 ) -> tuple[Ints, Ints]:
@@ -99,7 +99,7 @@ def part_node(
     return no[:n_no].copy(), yes[:n_yes].copy()
 
 
-@njit(cache=True, nogil=True)
+@jit
 def split_values(no: Floats, yes: Floats, criterion: int) -> Floats:
     """Return F of both sides of each question together; counts below 0 count as 0.
 
@@ -112,7 +112,7 @@ def split_values(no: Floats, yes: Floats, criterion: int) -> Floats:
     return values
 
 
-@njit(cache=True, nogil=True)
+@jit
 def family_counts(yes: Floats, totals: Floats) -> Floats:
     """Return the three families of counts of each question (NoisyCounts, appendix A.4).
 
@@ -136,7 +136,7 @@ def family_counts(yes: Floats, totals: Floats) -> Floats:
     return families
 
 
-@njit(cache=True, nogil=True)
+@jit
 def family_gains(families: Floats, criterion: int) -> Floats:
     """Return J(h) = G(node) − Σ share of a side · G(side) of noisy families of counts.
 
@@ -167,7 +167,7 @@ def family_gains(families: Floats, criterion: int) -> Floats:
     return gains
 
 
-@njit(cache=True, nogil=True)
+@jit
 def _total(counts: Floats, start: int, stop: int) -> float:
     total = 0.0
     for i in range(start, stop):

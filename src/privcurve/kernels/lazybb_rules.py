@@ -12,10 +12,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from privcurve.coding import Bools, Floats, Ints, Signs, bin_starts
+from privcurve.kernels.jit import jit
 from privcurve.kernels.packing import PackedRows
 from privcurve.kernels.projection import fixed_point_bits, project, start_levels
 
@@ -78,7 +78,7 @@ def boost(
     return picks, float(largest)
 
 
-@njit(cache=True, nogil=True)
+@jit
 def _boost(
     rows: PackedRows,
     positive: Bools,
@@ -140,7 +140,7 @@ def _boost(
     return picks, largest
 
 
-@njit(cache=True, nogil=True)
+@jit
 def _add_rows(
     cells: NDArray[Any], state: NDArray[np.uint32], counts: Ints, signed: Ints, sums: Ints
 ) -> None:
@@ -157,7 +157,7 @@ def _add_rows(
             sums[cells[i, even]] += weight
 
 
-@njit(cache=True, nogil=True)
+@jit
 def _sum_by_bin(sums: Ints, rows: PackedRows, bins: Ints) -> None:
     bins[:] = 0
     for j in range(len(rows.groups)):
@@ -167,7 +167,7 @@ def _sum_by_bin(sums: Ints, rows: PackedRows, bins: Ints) -> None:
             bins[rows.cell_bins[j, k]] += sums[start + k]
 
 
-@njit(cache=True, nogil=True)
+@jit
 def _noisy_least(
     bins: Ints, positive_weight: int, negative_weight: int, rate: float, noise: Floats
 ) -> int:
@@ -181,7 +181,7 @@ def _noisy_least(
     return best
 
 
-@njit(cache=True, nogil=True)
+@jit
 def _least(bins: Ints, positive_weight: int, negative_weight: int) -> int:
     best = 0
     best_error = literal_error(bins, positive_weight, negative_weight, 0)
@@ -192,7 +192,7 @@ def _least(bins: Ints, positive_weight: int, negative_weight: int) -> int:
     return best
 
 
-@njit(cache=True, nogil=True)
+@jit
 def literal_error(bins: Ints, positive_weight: int, negative_weight: int, literal: int) -> int:
     """Return the weight of the rows that a literal gets wrong, in multiples of 1/unit.
 
@@ -207,7 +207,7 @@ def literal_error(bins: Ints, positive_weight: int, negative_weight: int, litera
     return negative_weight + inside
 
 
-@njit(cache=True, nogil=True)
+@jit
 def _vote(
     rows: PackedRows,
     literal: int,
@@ -235,7 +235,7 @@ def _vote(
         histogram[state[i]] += counts[i]
 
 
-@njit(cache=True, nogil=True)
+@jit
 def count_votes(codes: NDArray[Any], bin_starts: Ints, table: Ints, offset: int) -> Ints:
     """Return the sum of votes of each row: `offset`, and `table[bin]` of each of its bins."""
     n_rows, n_columns = codes.shape

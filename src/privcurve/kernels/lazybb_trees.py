@@ -10,10 +10,10 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from privcurve.coding import Codes, Floats, Ints, Signs
+from privcurve.kernels.jit import jit
 from privcurve.kernels.projection import fixed_point_bits, project, start_levels
 from privcurve.kernels.trees.choice import CRITERIA
 from privcurve.kernels.trees.form import Ranges, bin_codes, ranges
@@ -140,7 +140,7 @@ def boost_trees(
     return Forest(splits, children, labels), float(largest)
 
 
-@njit(cache=True, nogil=True)
+@jit
 def _boost(
     rows: Weighed,
     counts: Ints,

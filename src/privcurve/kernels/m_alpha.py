@@ -10,17 +10,17 @@ import math
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from privcurve.coding import Floats, Signs
 from privcurve.kernels.arithmetic import arcsinhs
+from privcurve.kernels.jit import jit
 
 # Shares of a leaf are kept so far from 0 and 1 before they are linked (§17.2 of the paper).
 ZETA = 1e-4
 
 
-@njit(cache=True, nogil=True, inline="always")
+@jit(inline="always")
 def bayes_weight(positive: float, negative: float, alpha: float) -> float:
     """Return (A + B)·L(q) = α·2√(AB) + (1 − α)·2 min(A, B); 0 where A or B is."""
     if positive <= 0.0 or negative <= 0.0:
@@ -30,14 +30,14 @@ def bayes_weight(positive: float, negative: float, alpha: float) -> float:
     )
 
 
-@njit(cache=True, nogil=True)
+@jit
 def link(q: float, alpha: float) -> float:
     """Return ψ(q) = −L′(q) = α(2q − 1)/√(q(1 − q)) + 2(1 − α)·sign(2q − 1), for q in (0, 1)."""
     odd = 2.0 * q - 1.0
     return float(alpha * odd / math.sqrt(q * (1.0 - q)) + 2.0 * (1.0 - alpha) * np.sign(odd))
 
 
-@njit(cache=True, nogil=True)
+@jit
 def inverse(margin: float, alpha: float) -> float:
     """Return ψ⁻¹(z), which is ½ for all |z| ≤ 2(1 − α); at α = 0 a step at |z| = 2."""
     beyond = abs(margin) / 2.0 - (1.0 - alpha)
@@ -61,7 +61,7 @@ def largest_link(alpha: float) -> float:
     return float(link(1.0 - ZETA, alpha))
 
 
-@njit(cache=True, nogil=True)
+@jit
 def record_weights(scores: Floats, signs: Signs, alpha: float) -> Floats:
     """Return ψ⁻¹(−y·H(x)) of each record."""
     weights = np.empty(len(scores))
@@ -70,7 +70,7 @@ def record_weights(scores: Floats, signs: Signs, alpha: float) -> Floats:
     return weights
 
 
-@njit(cache=True, nogil=True)
+@jit
 def link_of_leaves(positive: Floats, negative: Floats, alpha: float) -> NDArray[Any]:
     """Return the link of each leaf, its share kept ζ away from 0 and 1; 0 of an empty leaf."""
     values = np.zeros(len(positive))

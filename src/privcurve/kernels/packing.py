@@ -11,10 +11,10 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from privcurve.coding import Ints, bin_starts
+from privcurve.kernels.jit import jit
 
 # Cells of one group: more would not stay in the first-level cache.
 LARGEST_GROUP = 512
@@ -108,7 +108,7 @@ def _number_cells(
     return cells, starts, cell_bins
 
 
-@njit(cache=True, nogil=True)
+@jit
 def _join(joint: Ints, n_cells: int, column: NDArray[np.uint16], n_bins: int, out: Ints) -> int:
     """Return the pairs (joint code, code) that occur a number each, and count them."""
     number = np.full(n_cells * n_bins, -1, np.int32)

@@ -9,11 +9,11 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from privcurve.coding import Floats, Ints
 from privcurve.kernels.arithmetic import exp, log, total
+from privcurve.kernels.jit import jit
 
 
 class Scored(NamedTuple):
@@ -26,7 +26,7 @@ class Scored(NamedTuple):
     shift: int  # a step of the table is 2^shift in units of scores
 
 
-@njit(cache=True, nogil=True)
+@jit
 def _residual(margin: int, table: Ints, shift: int) -> int:
     """Look up the clipped residual of a record: table[0] is the clip, on the wrong side of 0.
 
@@ -37,7 +37,7 @@ def _residual(margin: int, table: Ints, shift: int) -> int:
     return table[min(((margin - 1) >> shift) + 1, len(table) - 1)]
 
 
-@njit(cache=True, nogil=True)
+@jit
 def residuals_of(rows: Scored) -> Ints:
     """Return the clipped residual of a record of each row, without its sign."""
     labels, _, scores, table, shift = rows
@@ -47,21 +47,21 @@ def residuals_of(rows: Scored) -> Ints:
     return residuals
 
 
-@njit(cache=True, nogil=True)
+@jit
 def add_to_scores(column: NDArray[Any], change: Ints, scores: Ints) -> None:
     """Add a bin's change to the scores of the records in it, in place."""
     for i in range(len(column)):
         scores[i] += change[column[i]]
 
 
-@njit(cache=True, nogil=True)
+@jit
 def add_to_all(change: Any, scores: Ints) -> None:
     """Add a number to the scores of all records, or one a class to those of each, in place."""
     for i in range(len(scores)):
         scores[i] += change
 
 
-@njit(cache=True, nogil=True)
+@jit
 def cross(
     first: NDArray[Any],
     second: NDArray[Any],
@@ -76,7 +76,7 @@ def cross(
     return codes
 
 
-@njit(cache=True, nogil=True)
+@jit
 def residual_sums(column: NDArray[Any], n_bins: int, rows: Scored) -> Ints:
     """Sum the clipped residuals by label and bin of a column: shape (2, n_bins)."""
     labels, counts, scores, table, shift = rows
@@ -88,7 +88,7 @@ def residual_sums(column: NDArray[Any], n_bins: int, rows: Scored) -> Ints:
     return sums
 
 
-@njit(cache=True, nogil=True)
+@jit
 def stump_scores(
     columns: NDArray[Any], starts: Ints, ordered: NDArray[np.bool_], rows: Scored
 ) -> Ints:
@@ -119,7 +119,7 @@ def stump_scores(
     return follows
 
 
-@njit(cache=True, nogil=True)
+@jit
 def products_of_columns(columns: NDArray[Any], places: Ints, counts: Ints) -> Ints:
     """Sum the products of the places of rows in each two columns: the upper triangle, by rows.
 
@@ -141,7 +141,7 @@ def products_of_columns(columns: NDArray[Any], places: Ints, counts: Ints) -> In
     return sums
 
 
-@njit(cache=True, nogil=True)
+@jit
 def slopes_of_columns(columns: NDArray[Any], places: Ints, place_bits: int, rows: Scored) -> Ints:
     """Sum the signed clipped residuals times the place of the record in each column.
 
@@ -165,7 +165,7 @@ def slopes_of_columns(columns: NDArray[Any], places: Ints, place_bits: int, rows
     return sums
 
 
-@njit(cache=True, nogil=True)
+@jit
 def smooth(
     z: Floats,
     noise: Floats,
@@ -229,7 +229,7 @@ def smooth(
             variance[c, b] = max(0.0, variance[c, b] - mean[c, b] ** 2)
 
 
-@njit(cache=True, nogil=True)
+@jit
 def _apart(z: Floats, noise: Floats, size: float, mean: Floats, variance: Floats) -> float:
     """Independent bins of prior variance `size`: fill in the posterior, give the log likelihood."""
     likelihood = 0.0
@@ -241,7 +241,7 @@ def _apart(z: Floats, noise: Floats, size: float, mean: Floats, variance: Floats
     return likelihood
 
 
-@njit(cache=True, nogil=True)
+@jit
 def _along(
     z: Floats, noise: Floats, size: float, step: float, line: float, mean: Floats, variance: Floats
 ) -> float:

@@ -12,10 +12,10 @@ import math
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from privcurve.coding import Floats, Ints
+from privcurve.kernels.jit import jit
 
 # Quotients are made smaller by this factor, more than all roundings of a product can add.
 DOWN = 1.0 - 2.0**-40
@@ -35,7 +35,7 @@ class ScoredClasses(NamedTuple):
     norm: int  # in which a row's sums are at most 2·clip (1) or √2·clip (2)
 
 
-@njit(cache=True, nogil=True)
+@jit
 def _share_out(i: int, rows: ScoredClasses, parts: Floats) -> int:
     """Return the clipped residual s of a row, and write what each other class has of it.
 
@@ -73,7 +73,7 @@ def _share_out(i: int, rows: ScoredClasses, parts: Floats) -> int:
     return residual
 
 
-@njit(cache=True, nogil=True)
+@jit
 def add_to_class_scores(column: NDArray[Any], change: Ints, scores: Ints) -> None:
     """Add a bin's changes, of shape (n_bins, n_classes), to the scores of its records, in place."""
     n_classes = scores.shape[1]
@@ -83,7 +83,7 @@ def add_to_class_scores(column: NDArray[Any], change: Ints, scores: Ints) -> Non
             scores[i, k] += change[b, k]
 
 
-@njit(cache=True, nogil=True)
+@jit
 def class_residual_sums(column: NDArray[Any], n_bins: int, rows: ScoredClasses) -> Ints:
     """Sum residuals by class and bin: of records of other classes, then of those of the class.
 
@@ -101,7 +101,7 @@ def class_residual_sums(column: NDArray[Any], n_bins: int, rows: ScoredClasses) 
     return sums.transpose(1, 2, 0).copy()
 
 
-@njit(cache=True, nogil=True)
+@jit
 def class_residuals(rows: ScoredClasses) -> Ints:
     """Return the residual of a record of each row by class: its own less what the others have."""
     n, n_classes = rows.scores.shape

@@ -12,10 +12,10 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
 
 from privcurve.coding import Ints
 from privcurve.kernels.arithmetic import exp, log
+from privcurve.kernels.jit import jit
 
 LARGEST_BITS = 52
 
@@ -39,7 +39,7 @@ def start_levels(begin: Ints | None, n_rows: int) -> tuple[Ints, int, int]:
     return begin.astype(np.int64) + widest, 2 * widest, 2
 
 
-@njit(cache=True, nogil=True)
+@jit
 def project(
     histogram: Ints, n_votes: int, density: float, learning_rate: float, unit: int, weights: Ints
 ) -> float:
@@ -88,7 +88,7 @@ def project(
     return required * largest / total
 
 
-@njit(cache=True, nogil=True)
+@jit
 def _scale_up(
     histogram: Ints, n_votes: int, required: float, ratio: float, unit: int, weights: Ints
 ) -> None:

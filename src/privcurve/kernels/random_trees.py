@@ -8,10 +8,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from privcurve.coding import Floats, Ints
 from privcurve.kernels.arithmetic import exp
+from privcurve.kernels.jit import jit
 from privcurve.kernels.trees.form import Ranges, Trees, complete_trees
 
 
@@ -34,7 +34,7 @@ class Stumps(NamedTuple):
         return 1 if n_classes == 2 else n_classes
 
 
-@njit(cache=True, nogil=True)
+@jit
 def residuals(scores: Floats, classes: Ints, unit: float, longest: float) -> Ints:
     """Return the clipped residuals of rows and their norms, in size units.
 
@@ -69,7 +69,7 @@ def residuals(scores: Floats, classes: Ints, unit: float, longest: float) -> Int
     return table
 
 
-@njit(cache=True, nogil=True)
+@jit
 def sum_leaves(leaves: Ints, of_rows: Ints, counts: Ints, n_leaves: int) -> Ints:
     """Add up `counts` times the residuals in each leaf: (n_trees, n_leaves, n_outputs + 1)."""
     n_trees, n_rows = leaves.shape

@@ -15,17 +15,17 @@ its privacy among them; the discrete Gaussian of that paper has zCDP alone.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from privcurve.coding import Ints
+from privcurve.kernels.jit import jit
 
 
-@njit(cache=True, nogil=True)
+@jit
 def _word(rng: np.random.Generator) -> int:
     return int(rng.random() * 9007199254740992.0)
 
 
-@njit(cache=True, nogil=True)
+@jit
 def _below(rng: np.random.Generator, m: int) -> int:
     """Draw a whole number of 0, …, m - 1."""
     mask = 1
@@ -38,7 +38,7 @@ def _below(rng: np.random.Generator, m: int) -> int:
             return drawn
 
 
-@njit(cache=True, nogil=True)
+@jit
 def _coin_e_fraction(rng: np.random.Generator, a: int, b: int) -> bool:
     """Toss a coin of the probability e^{-a/b}, 0 <= a <= b."""
     k = 1
@@ -47,7 +47,7 @@ def _coin_e_fraction(rng: np.random.Generator, a: int, b: int) -> bool:
     return k % 2 == 1
 
 
-@njit(cache=True, nogil=True)
+@jit
 def coin_e(rng: np.random.Generator, a: int, b: int) -> bool:
     """Toss a coin of probability e^{-a/b}, a >= 0, b from 1 to `mechanisms.LARGEST_SCALE`."""
     for _ in range(a // b):
@@ -56,7 +56,7 @@ def coin_e(rng: np.random.Generator, a: int, b: int) -> bool:
     return _coin_e_fraction(rng, a % b, b)
 
 
-@njit(cache=True, nogil=True)
+@jit
 def _coin_e_square(rng: np.random.Generator, a: int, b: int) -> bool:
     """Toss a coin of the probability e^{-(a/b)²/2}."""
     quotient, rest = a // b, a % b
@@ -72,7 +72,7 @@ def _coin_e_square(rng: np.random.Generator, a: int, b: int) -> bool:
     return k % 2 == 1
 
 
-@njit(cache=True, nogil=True)
+@jit
 def _geometric(rng: np.random.Generator, scale: int) -> int:
     """Draw k = 0, 1, … with probabilities in proportion to e^{-k/scale}."""
     while True:
@@ -85,7 +85,7 @@ def _geometric(rng: np.random.Generator, scale: int) -> int:
     return low + scale * high
 
 
-@njit(cache=True, nogil=True)
+@jit
 def _half_gaussian(rng: np.random.Generator, scale: int) -> int:
     """Draw ⌊|Z|⌋ of a real Gaussian Z of standard deviation `scale`."""
     while True:
@@ -121,7 +121,7 @@ def _half_gaussian(rng: np.random.Generator, scale: int) -> int:
             return k
 
 
-@njit(cache=True, nogil=True)
+@jit
 def _below_fraction(rng: np.random.Generator, x: Ints) -> tuple[bool, Ints]:
     """Compare a fresh uniform number with the fraction whose words are x; return x, if longer."""
     i = 0
@@ -137,7 +137,7 @@ def _below_fraction(rng: np.random.Generator, x: Ints) -> tuple[bool, Ints]:
         i += 1
 
 
-@njit(cache=True, nogil=True)
+@jit
 def rounded_gaussian(rng: np.random.Generator, scale: int, size: int) -> Ints:
     """Draw ⌊Z⌋ of real Gaussians Z of mean 0 and standard deviation `scale`; its mean is -1/2.
 
@@ -150,7 +150,7 @@ def rounded_gaussian(rng: np.random.Generator, scale: int, size: int) -> Ints:
     return drawn
 
 
-@njit(cache=True, nogil=True)
+@jit
 def discrete_laplace(rng: np.random.Generator, scale: int, size: int) -> Ints:
     """Draw whole numbers k with probabilities in proportion to e^{-|k|/scale}.
 
@@ -167,7 +167,7 @@ def discrete_laplace(rng: np.random.Generator, scale: int, size: int) -> Ints:
     return drawn
 
 
-@njit(cache=True, nogil=True)
+@jit
 def choose(rng: np.random.Generator, scores: Ints, scale: int, flip: bool) -> int:
     """Choose a candidate by permute-and-flip or by the exponential mechanism; the scale is 1/η.
 

@@ -8,16 +8,16 @@ Questions are those of :mod:`privcurve.kernels.trees.form`.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from privcurve.coding import Floats, Ints
 from privcurve.kernels.arithmetic import exp, log2
+from privcurve.kernels.jit import jit
 
 CRITERIA = ("gini", "entropy", "root_gini", "zero_one")
 GINI, ENTROPY, ROOT_GINI = 0, 1, 2
 
 
-@njit(cache=True, nogil=True)
+@jit
 def impure_weight(positive: float, negative: float, criterion: int) -> float:
     """Return F(a, b) = (a + b)·G(a / (a + b)), the criterion times the weight of a node.
 
@@ -35,7 +35,7 @@ def impure_weight(positive: float, negative: float, criterion: int) -> float:
     return 2.0 * min(positive, negative)
 
 
-@njit(cache=True, nogil=True)
+@jit
 def split_values(yes: Ints, totals: Ints, criterion: int, values: Floats) -> None:
     """Write F of both children together, for each question.
 
@@ -49,7 +49,7 @@ def split_values(yes: Ints, totals: Ints, criterion: int, values: Floats) -> Non
         ) + impure_weight(float(positive), float(negative), criterion)
 
 
-@njit(cache=True, nogil=True)
+@jit
 def pick_least(values: Floats, scale: float, noise: Floats) -> int:
     """Pick the question of largest noise − scale · value, the first of equals.
 
@@ -67,7 +67,7 @@ def pick_least(values: Floats, scale: float, noise: Floats) -> int:
     return best
 
 
-@njit(cache=True, nogil=True)
+@jit
 def rule_error(yes: Ints, totals: Ints, rule: int) -> int:
     """Return the weight of the rows of a node that a 1-rule gets wrong.
 
@@ -85,7 +85,7 @@ def rule_error(yes: Ints, totals: Ints, rule: int) -> int:
     return positive + totals[0] - negative
 
 
-@njit(cache=True, nogil=True)
+@jit
 def pick_rule(yes: Ints, totals: Ints, scale: float, noise: Floats) -> int:
     """Pick the 1-rule of largest noise − scale · error on the rows of a node.
 
@@ -97,7 +97,7 @@ def pick_rule(yes: Ints, totals: Ints, scale: float, noise: Floats) -> int:
     return pick_least(errors, scale, noise)
 
 
-@njit(cache=True, nogil=True)
+@jit
 def pick_gain(
     gains: Floats, children: Ints, n_nodes: int, scale: float, chance: float
 ) -> tuple[int, int]:

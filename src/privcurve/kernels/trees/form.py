@@ -10,10 +10,10 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from privcurve.coding import Codes, Ints, bin_starts
+from privcurve.kernels.jit import jit
 
 NO_QUESTION = -1
 
@@ -73,7 +73,7 @@ def bin_codes(codes: Codes, n_bins: Ints) -> NDArray[np.unsignedinteger[Any]]:
     return np.add(codes, starts.astype(dtype), dtype=dtype)
 
 
-@njit(cache=True, nogil=True)
+@jit
 def find_leaves(bins: NDArray[Any], trees: Trees) -> Ints:
     """Return the node at which each row ends in each tree: shape (n_trees, n_rows)."""
     column, low, high, child, yes = trees
@@ -95,7 +95,7 @@ def find_leaves(bins: NDArray[Any], trees: Trees) -> Ints:
     return leaves
 
 
-@njit(cache=True, nogil=True)
+@jit
 def add_leaves(leaves: Ints, values: NDArray[Any], scores: NDArray[Any]) -> None:
     """Add `values`, of shape (n_trees, n_leaves, n_outputs), of each row's leaves to its scores."""
     n_trees, n_rows = leaves.shape
@@ -105,7 +105,7 @@ def add_leaves(leaves: Ints, values: NDArray[Any], scores: NDArray[Any]) -> None
                 scores[i, c] += values[t, leaves[t, i], c]
 
 
-@njit(cache=True, nogil=True)
+@jit
 def add_trees(bins: NDArray[Any], trees: Trees, values: NDArray[Any], scores: NDArray[Any]) -> None:
     """Add what trees say to the scores of rows, a tree after the other.
 
@@ -127,7 +127,7 @@ def add_trees(bins: NDArray[Any], trees: Trees, values: NDArray[Any], scores: ND
         add_leaves(find_leaves(bins, tree) - first, values[one], scores)
 
 
-@njit(cache=True, nogil=True)
+@jit
 def count_rows(
     bins: NDArray[Any],
     labels: NDArray[Any],
@@ -161,7 +161,7 @@ def count_rows(
             of_label[bins[i, even]] += weight
 
 
-@njit(cache=True, nogil=True)
+@jit
 def answers(histogram: NDArray[Any], low: Ints, high: Ints) -> NDArray[Any]:
     """Return the weight of those who say yes to each question: shape (n_questions, n_labels).
 

@@ -10,10 +10,10 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from privcurve.coding import Floats, Ints, Signs
+from privcurve.kernels.jit import jit
 from privcurve.kernels.trees.choice import (
     impure_weight,
     pick_gain,
@@ -46,7 +46,7 @@ class Growing(NamedTuple):
     histograms: Ints  # (n_nodes, 2, n_bins): work space; by levels the leaves need none
 
 
-@njit(cache=True, nogil=True)
+@jit
 def _part_rows(rows: Weighed, question: int, tree: Growing, start: int, stop: int) -> int:
     """Bring the rows of a node that say no before those that say yes; return the border."""
     order, buffer = tree.order, tree.buffer
@@ -66,7 +66,7 @@ def _part_rows(rows: Weighed, question: int, tree: Growing, start: int, stop: in
     return start + n_left
 
 
-@njit(cache=True, nogil=True)
+@jit
 def _fill_children(rows: Weighed, tree: Growing, node: int, left: int) -> None:
     """Make the histograms of the two children of a node."""
     start, border, stop = tree.borders[left, 0], tree.borders[left, 1], tree.borders[node, 1]
@@ -80,7 +80,7 @@ def _fill_children(rows: Weighed, tree: Growing, node: int, left: int) -> None:
     histograms[more][:] = histograms[node] - histograms[fewer]
 
 
-@njit(cache=True, nogil=True)
+@jit
 def _split_node(rows: Weighed, tree: Growing, node: int, question: int, left: int) -> None:
     """Turn a leaf into an internal node with the children `left` and `left + 1`."""
     totals, borders = tree.totals, tree.borders
@@ -96,7 +96,7 @@ def _split_node(rows: Weighed, tree: Growing, node: int, question: int, left: in
     borders[left + 1, 0], borders[left + 1, 1] = border, stop
 
 
-@njit(cache=True, nogil=True)
+@jit
 def _plant(rows: Weighed, tree: Growing) -> None:
     """Start with a root that holds all rows."""
     tree.children[:] = 0
@@ -111,7 +111,7 @@ def _plant(rows: Weighed, tree: Growing) -> None:
     tree.borders[0, 0], tree.borders[0, 1] = 0, len(order)
 
 
-@njit(cache=True, nogil=True)
+@jit
 def grow_by_levels(
     rows: Weighed,
     tree: Growing,
@@ -172,7 +172,7 @@ def grow_by_levels(
             _fill_children(rows, tree, node, left)
 
 
-@njit(cache=True, nogil=True)
+@jit
 def grow_best_first(
     rows: Weighed,
     tree: Growing,

@@ -11,13 +11,13 @@ can still occur there. Nothing depends on which codes do occur.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from privcurve.coding import Bools, Floats, Ints
+from privcurve.kernels.jit import jit
 from privcurve.kernels.trees.form import NO_QUESTION
 
 
-@njit(cache=True, nogil=True)
+@jit
 def open_questions(possible: Bools, bin_starts: Ints, thresholds: bool) -> Ints:
     """Return the questions that tell two possible codes of their column apart."""
     numbers = np.empty(len(possible), np.int64)
@@ -34,7 +34,7 @@ def open_questions(possible: Bools, bin_starts: Ints, thresholds: bool) -> Ints:
     return numbers[:n]
 
 
-@njit(cache=True, nogil=True)
+@jit
 def divide(
     possible: Bools, bin_starts: Ints, thresholds: bool, question: int, children: Bools, where: int
 ) -> None:
@@ -52,13 +52,13 @@ def divide(
             children[where, b] = False
 
 
-@njit(cache=True, nogil=True)
+@jit
 def column_of(bin_starts: Ints, question: int) -> int:
     """Return the column of a question."""
     return int(np.searchsorted(bin_starts, question, side="right")) - 1
 
 
-@njit(cache=True, nogil=True)
+@jit
 def pick_best(scores: Floats, questions: Ints, scale: float, noise: Floats) -> int:
     """Pick the question of largest score, the first of equals.
 

@@ -1,0 +1,79 @@
+"""What is kept of compiled loops: one file a variant, and none that is out of date."""
+
+import importlib
+import os
+import sys
+
+import numpy as np
+import pytest
+
+CALLEE = """
+from privcurve.kernels.jit import jit
+
+@jit
+def weight(x):
+    return {weight} * x
+"""
+CALLER = """
+from privcurve.kernels.jit import jit
+from {callee} import weight
+
+@jit
+def total(values):
+    s = 0.0
+    for value in values:
+        s += weight(value)
+    return s
+"""
+
+
+@pytest.fixture
+def load(tmp_path, monkeypatch):
+    """Return a function that imports the caller as a new process would."""
+    monkeypatch.syspath_prepend(str(tmp_path))
+    callee, caller = (tmp_path / f"{tmp_path.name}_{name}.py" for name in ("callee", "caller"))
+
+    def import_anew(weight=2.0):
+        if not callee.exists() or callee.read_text() != CALLEE.format(weight=weight):
+            callee.write_text(CALLEE.format(weight=weight))
+            os.utime(callee, (weight, weight))
+        if not caller.exists():
+            caller.write_text(CALLER.format(callee=callee.stem))
+        importlib.invalidate_caches()
+        for file in (callee, caller):
+            sys.modules.pop(file.stem, None)
+        return importlib.import_module(caller.stem).total
+
+    yield import_anew
+    for file in (callee, caller):
+        sys.modules.pop(file.stem, None)
+
+
+def kept(tmp_path):
+    return sorted((tmp_path / "__pycache__").glob("*total*.nbc"))
+
+
+def test_processes_that_compile_at_once_do_not_take_each_others_files(load, tmp_path, monkeypatch):
+    """Each has looked at the folder before the other writes: Numba would number both 1."""
+    monkeypatch.delenv("NUMBA_CACHE_DIR", raising=False)
+    values = np.arange(4.0)
+    first, second = load(), load()
+    for total in first, second:
+        monkeypatch.setattr(total._cache._cache_file, "_load_index", dict)
+    assert (first(values), second(values[::2])) == (12.0, 4.0)
+    assert len(kept(tmp_path)) == 2
+    total = load()
+    assert (total(values), total(values[::2])) == (12.0, 4.0)
+    assert (sum(total.stats.cache_hits.values()), sum(total.stats.cache_misses.values())) == (2, 0)
+
+
+def test_a_changed_callee_and_a_file_cut_off_are_compiled_anew(load, tmp_path, monkeypatch):
+    monkeypatch.delenv("NUMBA_CACHE_DIR", raising=False)
+    values = np.arange(4.0)
+    assert load()(values) == 12.0
+    total = load(weight=5.0)
+    assert (total(values), sum(total.stats.cache_misses.values())) == (30.0, 1)
+    (file,) = kept(tmp_path)
+    file.write_bytes(file.read_bytes()[:100])
+    total = load(weight=5.0)
+    assert (total(values), sum(total.stats.cache_misses.values())) == (30.0, 1)
