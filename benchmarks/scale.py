@@ -26,7 +26,7 @@ import yaml
 
 from privcurve import datasets
 from privcurve.experiments import results, runs, study
-from privcurve.experiments.curves import CODED, STORE, Portion
+from privcurve.experiments.curves import CODED, STORE, JobPart
 from privcurve.experiments.jobs import Job, StudyJobs
 from privcurve.experiments.store import Store
 from privcurve.learners import registry
@@ -63,7 +63,7 @@ def measure(options: argparse.Namespace, folder: Path) -> dict[str, Any]:
     study_jobs = StudyJobs(made, SEED, configuration[PER_JOB])
     grid = [job for job in study_jobs.jobs.values() if job.stage == 0]
     best = next(job for job in study_jobs.jobs.values() if job.stage == 1)
-    n_runs = sum(len(job.portions[0].tasks) for job in grid)
+    n_runs = sum(len(job.job_parts[0].tasks) for job in grid)
     n_jobs = len(grid)
     print(f"{n_runs:,} runs in {n_jobs:,} jobs, {options.cores} cores\n", flush=True)
     measured: dict[str, Any] = {"cells": n_runs, "jobs": n_jobs, "cores": options.cores}
@@ -92,7 +92,7 @@ def measure(options: argparse.Namespace, folder: Path) -> dict[str, Any]:
     show("no-op rerun", "< 20 s", *snakemake, says="Nothing to be done")
     show("summary, all done", "< 10 s", *summary(configuration))
     shutil.move("results/cells", "cells")
-    says = f"trained 0 cells, reused {len(grid[0].portions[0].tasks)}, "
+    says = f"trained 0 cells, reused {len(grid[0].job_parts[0].tasks)}, "
     show("a job, all of its cells stored", "", *train(grid[0]), says=says)
     shutil.rmtree("results/cells")
     show("summary, stored by other jobs", "< 10 s", *summary(configuration))
@@ -148,26 +148,26 @@ def synthesise(grid: list[Job]) -> None:
     assert facts is not None
     rng = np.random.default_rng(0)
     for job in grid:
-        (portion,) = job.portions
-        method = portion.curve.method
+        (job_part,) = job.job_parts
+        method = job_part.curve.method
         ids = runs.RunIds(DATASET, facts["checksum"], method, SEED)
         rows = []
         with Store(STORE / DATASET / method.learner) as store:
-            for row, result in made_up(portion, ids, rng):
+            for row, result in made_up(job_part, ids, rng):
                 store.add(row["id"], result)
                 rows.append(row | result)
-        names = {"name": portion.name, "digest": portion.digest, "checksum": facts["checksum"]}
+        names = {"name": job_part.name, "digest": job_part.digest, "checksum": facts["checksum"]}
         work = {"trained": len(rows), "reused": 0, "failed": 0}
         seconds = {"training_seconds": 1.0, "job_seconds": 2.0}
         results.write(job.file, [results.table(rows)], [names | work | seconds])
 
 
 def made_up(
-    portion: Portion, ids: runs.RunIds, rng: np.random.Generator
+    job_part: JobPart, ids: runs.RunIds, rng: np.random.Generator
 ) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
     """Yield the key columns and the result of each run of a part of a grid."""
-    curve = portion.curve
-    for point, split in portion.tasks:
+    curve = job_part.curve
+    for point, split in job_part.tasks:
         row = {
             "id": ids.run(point, split).id,
             "dataset": DATASET,

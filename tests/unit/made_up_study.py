@@ -177,10 +177,10 @@ def lay_out(folder, **changes):
 def write_results(job):
     """Write made-up runs of a job: grids, selections and fresh trainings."""
     tables, facts = [], []
-    for portion in job.portions:
-        curve, method, more = portion.curve, portion.curve.method, {}
-        tasks = portion.tasks if not portion.is_best else None
-        if portion.is_best:
+    for job_part in job.job_parts:
+        curve, method, more = job_part.curve, job_part.curve.method, {}
+        tasks = job_part.tasks if not job_part.is_best else None
+        if job_part.is_best:
             chosen = [point for point in method.points if point.setting == method.settings[-1]]
             tasks = list(itertools.product(chosen, curve.study.fresh_splits(False)))
             selected = [
@@ -199,7 +199,7 @@ def write_results(job):
             ]
             more = {"selected": pd.DataFrame(selected).to_csv(index=False)}
         tables.append(results.table([row(curve, *task) for task in tasks]))
-        names = {"name": portion.name, "digest": portion.digest, "checksum": curve.checksum}
+        names = {"name": job_part.name, "digest": job_part.digest, "checksum": curve.checksum}
         work = {"trained": len(tasks), "reused": 0, "failed": 0, "training_seconds": 1.0}
         facts.append({**names, **work, "job_seconds": 2.0, **more})
     results.write(job.file, tables, facts)

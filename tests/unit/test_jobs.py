@@ -54,8 +54,8 @@ def boost():
     return {"boost": {"learner": "lazybb", "grid": grid}}
 
 
-def by_point(portions):
-    runs = [(p.epsilon, p.text, split) for one in portions for p, split in one.tasks]
+def by_point(job_parts):
+    runs = [(p.epsilon, p.text, split) for one in job_parts for p, split in one.tasks]
     return sorted(runs, key=itemgetter(0, 1))
 
 
@@ -74,7 +74,7 @@ def test_parts_hold_every_run_once_and_are_short(boost, share, changes):
     assert same.seconds == pytest.approx(curve.seconds)
     assert same.digest == curve.digest
     for job in cut.jobs.values():
-        assert job.seconds <= share * curve.seconds or sum(p.n_runs for p in job.portions) == 1
+        assert job.seconds <= share * curve.seconds or sum(p.n_runs for p in job.job_parts) == 1
     assert len({job.file for job in cut.jobs.values()}) == len(cut.jobs)
 
 
@@ -94,13 +94,13 @@ def test_no_job_of_a_shipped_study_is_long_and_none_has_two_datasets(seconds_per
         made = study.load(path)
         cut = StudyJobs(made, SEED, seconds_per_job)
         for job in cut.jobs.values():
-            n_runs = sum(one.n_runs for one in job.portions)
+            n_runs = sum(one.n_runs for one in job.job_parts)
             assert job.seconds <= 2 * seconds_per_job or n_runs == 1, job.title
-            assert {one.curve.dataset.name for one in job.portions} == {job.dataset}
-        # Each has a file of its own, and each portion one job.
+            assert {one.curve.dataset.name for one in job.job_parts} == {job.dataset}
+        # Each has a file of its own, and each part one job.
         assert len({job.file for job in cut.jobs.values()}) == len(cut.jobs)
-        portions = [one for curve in cut.curves.values() for one in curve.portions]
-        assert sum(len(job.portions) for job in cut.jobs.values()) == len(portions)
+        job_parts = [one for curve in cut.curves.values() for one in curve.job_parts]
+        assert sum(len(job.job_parts) for job in cut.jobs.values()) == len(job_parts)
 
 
 def words(study_jobs):
@@ -145,7 +145,7 @@ def test_what_is_added_at_the_end_moves_nothing_before_it(boost):
 def test_a_selection_reads_the_parts_and_what_follows_reads_the_selection():
     study_jobs = jobs_of(1e-9)
     mine = [job for job in study_jobs.jobs.values() if job.methods == ["boost~certified"]]
-    grid = [job for job in mine if not job.portions[0].is_best]
+    grid = [job for job in mine if not job.job_parts[0].is_best]
     first, second = mine[len(grid) :]
     assert len(grid) == 4 * 2
     assert [job.name for job in first.reads] == [job.name for job in grid]
@@ -160,7 +160,7 @@ def test_a_process_finds_its_job_by_what_it_is_told(changes, share):
     seconds = sum(one.seconds for one in jobs_of(**changes).curves.values())
     cut = jobs_of(share * seconds, **changes)
     for job in cut.jobs.values():
-        made, about = job.portions[0].curve.study, datasets.describe("toy-line")
+        made, about = job.job_parts[0].curve.study, datasets.describe("toy-line")
         terms = json.loads(json.dumps(job.terms))
         assert terms.pop("dataset") == "toy-line"
         assert terms.pop("job") == job.part
@@ -259,7 +259,7 @@ def test_a_lone_setting_of_hold_outs_is_not_selected(capsys):
     learners = {"boost": {"learner": "lazybb", "grid": {"n_rounds": [3]}}}
     study_jobs = run(jobs_of(**HOLDOUTS, learners=learners))
     (one,) = study_jobs.curves.values()
-    assert [portion.name for portion in one.portions] == ["toy-line/boost~certified/best"]
+    assert [job_part.name for job_part in one.job_parts] == ["toy-line/boost~certified/best"]
     assert said(capsys) == [3, 0, 0]
     assert study_jobs.selected(one)[0].splitlines()[1].split(",")[-5:-4] == [""]
 
@@ -380,17 +380,17 @@ def row(setting, fold="1/1", epsilon=1.0):
     return {"epsilon": epsilon, "setting": setting, "fold": fold, "repeat": 0, "accuracy": 0.5}
 
 
-def test_each_portion_is_read_alone_with_the_columns_asked_for(tmp_path):
+def test_each_job_part_is_read_alone_with_the_columns_asked_for(tmp_path):
     path = tmp_path / "cells.parquet"
-    portions = [[row("a"), row("b", epsilon=math.inf)], [], [row("c")]]
-    results.write(path, list(map(results.table, portions)), [{"name": n} for n in "xyz"])
+    job_parts = [[row("a"), row("b", epsilon=math.inf)], [], [row("c")]]
+    results.write(path, list(map(results.table, job_parts)), [{"name": n} for n in "xyz"])
     facts = results.read_facts(path)
     assert facts == [{"name": n, "rows": rows} for n, rows in zip("xyz", (2, 0, 1), strict=True)]
-    frames = [results.read_portion(path, k, ["setting", "accuracy"]) for k in range(3)]
+    frames = [results.read_job_part(path, k, ["setting", "accuracy"]) for k in range(3)]
     assert [list(frame["setting"]) for frame in frames] == [["a", "b"], [], ["c"]]
     assert list(frames[0].columns) == ["setting", "accuracy"]
     with pytest.raises(IncompleteError, match="is damaged"):
-        results.read_portion(path, 0, ["no_column"])
+        results.read_job_part(path, 0, ["no_column"])
 
 
 @pytest.mark.parametrize(
@@ -414,7 +414,7 @@ def test_damage_is_named_wherever_it_is(tmp_path, page, fill):
     path = tmp_path / "cells.parquet"
     rows = [row("ab"[n % 2], f"{n}/900") | {"accuracy": rng.random()} for n in range(900)]
     results.write(path, [results.table(rows)], [{"digest": "d"}])
-    undamaged, bytes_ = results.read_portion(path, 0, results.SCHEMA.names), path.read_bytes()
+    undamaged, bytes_ = results.read_job_part(path, 0, results.SCHEMA.names), path.read_bytes()
     messages = []
     for start in range(0, len(bytes_), page // 2):
         hole = len(bytes_[start : start + page])
@@ -422,7 +422,7 @@ def test_damage_is_named_wherever_it_is(tmp_path, page, fill):
         # Without its digest a file is of nothing that may be asked for.
         assert results.read_facts(path) in ([{"digest": "d", "rows": 900}], [], None)
         try:
-            assert results.read_portion(path, 0, results.SCHEMA.names).equals(undamaged)
+            assert results.read_job_part(path, 0, results.SCHEMA.names).equals(undamaged)
         except IncompleteError as error:
             messages.append(str(error))
     assert set(messages) == {

@@ -275,12 +275,12 @@ def test_the_jobs_of_each_way_of_selecting():
     one = jobs(made(two, splits=HOLDOUTS))
     assert [split.fold for split in one.splits] == [f"{k}@0.25" for k in range(1, 5)]
     assert one.selects
-    assert one.portions == [*one.grid, *one.best]
+    assert one.job_parts == [*one.grid, *one.best]
     # A lone setting is taken; a study with folds has its cross-validation in its tables.
     assert jobs(made(lone, splits=HOLDOUTS)).grid == []
     assert len(jobs(made(lone)).grid) == 1
     everything = jobs(made(two, splits={"folds": 3}, select="all", outputs=["runs"]))
-    assert everything.results == everything.portions == everything.grid
+    assert everything.results == everything.job_parts == everything.grid
     assert everything.splits == jobs(made()).splits
     assert not everything.selects
     # With folds and repeats all runs are those that are elsewhere made of the selected setting.

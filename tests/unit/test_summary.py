@@ -44,13 +44,13 @@ def test_nothing_is_done_before_the_data_are_there():
 def test_finished_and_running_jobs_are_counted():
     first, second, *_ = cut().jobs.values()
     work(first)
-    done = len(first.portions[0].tasks)
+    done = len(first.job_parts[0].tasks)
     assert counts(cut()) == (GRID + FRESH, done, 0, GRID + FRESH - done)
     assert summary.progress(cut()).jobs_left == len(cut().jobs) - 1
     # One that has trained two runs so far.
-    (portion,) = second.portions
-    trainer = train.Trainer(datasets.read(CODED / "toy-line"), portion.curve.method, 1, STORE)
-    trainer.run(portion.tasks[:2])
+    (job_part,) = second.job_parts
+    trainer = train.Trainer(datasets.read(CODED / "toy-line"), job_part.curve.method, 1, STORE)
+    trainer.run(job_part.tasks[:2])
     done += 2
     assert counts(cut())[1] == done
     # Other jobs, other seeds and grown grids: the store tells what of them is there.

@@ -1,7 +1,7 @@
-"""A curve, a method of a study on a dataset: the runs that are asked for, in portions for jobs.
+"""A curve, a method of a study on a dataset: the runs that are asked for, in parts for jobs.
 
 A curve is cut by ε, and at an ε by settings, splits and repeats, in the order of the study, so that
-what is added to a study at its end leaves the portions before it as they are.
+what is added to a study at its end leaves the parts before it as they are.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ class Curve:
     dataset: About
     method: Method
     seed: Seed  # base seed of the run
-    most: float = math.inf  # seconds that a portion may take by estimate, unless it is one fit
+    most: float = math.inf  # seconds that a part may take by estimate, unless it is one fit
 
     @cached_property
     def name(self) -> Path:
@@ -99,35 +99,35 @@ class Curve:
         return self.selects and bool(self.study.holdout) and len(self.method.settings) == 1
 
     @cached_property
-    def chunks(self) -> list[list[Portion]]:
-        """The portions, those together that select from a grid at some ε and train this grid."""
-        each = sum(one.seconds for one in self._portions_at(self.method.epsilons[:1]))
+    def chunks(self) -> list[list[JobPart]]:
+        """The parts, those together that select from a grid at some ε and train this grid."""
+        each = sum(one.seconds for one in self._job_parts_at(self.method.epsilons[:1]))
         together = fill(sorted(self.method.epsilons), lambda _: each, self.most)
         return [self.at(tuple(epsilons)) for epsilons in together]
 
-    def at(self, epsilons: tuple[float, ...]) -> list[Portion]:
-        """Return the portions at some ε that are in one job, or at one that is cut further."""
+    def at(self, epsilons: tuple[float, ...]) -> list[JobPart]:
+        """Return the parts at some ε that are in one job, or at one that is cut further."""
         if epsilons not in self._at:
-            portions = self._portions_at(epsilons)
-            is_long = len(epsilons) == 1 and sum(one.seconds for one in portions) > self.most
-            self._at[epsilons] = self._cut(*epsilons) if is_long else portions
+            job_parts = self._job_parts_at(epsilons)
+            is_long = len(epsilons) == 1 and sum(one.seconds for one in job_parts) > self.most
+            self._at[epsilons] = self._cut(*epsilons) if is_long else job_parts
         return self._at[epsilons]
 
     @cached_property
-    def _at(self) -> dict[tuple[float, ...], list[Portion]]:
+    def _at(self) -> dict[tuple[float, ...], list[JobPart]]:
         return {}
 
-    def _portions_at(self, epsilons: tuple[float, ...]) -> list[Portion]:
-        """Return what there is to train at some ε, the grid in one portion."""
+    def _job_parts_at(self, epsilons: tuple[float, ...]) -> list[JobPart]:
+        """Return what there is to train at some ε, the grid in one part."""
         points = tuple(p for p in self.method.points if p.epsilon in epsilons)
-        grid = Portion(self, epsilons, (Block(points, tuple(self.splits)),))
-        best = Portion(self, epsilons, fresh=tuple(self.fresh_splits))
+        grid = JobPart(self, epsilons, (Block(points, tuple(self.splits)),))
+        best = JobPart(self, epsilons, fresh=tuple(self.fresh_splits))
         return [*([] if self.is_lone else [grid]), *([best] if self.selects else [])]
 
-    def _cut(self, epsilon: float) -> list[Portion]:
+    def _cut(self, epsilon: float) -> list[JobPart]:
         """Return what there is to train at one ε, cut."""
         grid = fill(self._blocks(epsilon), self.seconds_of, self.most)
-        # The first portion that trains afresh has the second round of the selection too.
+        # The first part that trains afresh has the second round of the selection too.
         first, mean = self.fresh_splits[:1], self.mean_seconds
         n_final = self.n_fresh - len(self.fresh_splits)
         best = fill(
@@ -137,11 +137,11 @@ class Curve:
         )
         return [
             *(
-                Portion(self, (epsilon,), tuple(blocks), (), place, len(grid))
+                JobPart(self, (epsilon,), tuple(blocks), (), place, len(grid))
                 for place, blocks in enumerate(grid)
             ),
             *(
-                Portion(self, (epsilon,), (), tuple(splits), place, len(best))
+                JobPart(self, (epsilon,), (), tuple(splits), place, len(best))
                 for place, splits in enumerate(best if self.selects else ())
             ),
         ]
@@ -158,23 +158,23 @@ class Curve:
                 yield from (Block((p,), (s,)) for p, s in itertools.product(points, splits))
 
     @property
-    def portions(self) -> list[Portion]:
+    def job_parts(self) -> list[JobPart]:
         """All that jobs train of it."""
         return list(itertools.chain(*self.chunks))
 
     @property
-    def grid(self) -> list[Portion]:
-        """The portions of its grid."""
-        return [one for one in self.portions if not one.is_best]
+    def grid(self) -> list[JobPart]:
+        """The parts of its grid."""
+        return [one for one in self.job_parts if not one.is_best]
 
     @property
-    def best(self) -> list[Portion]:
-        """The portions that select and train afresh."""
-        return [one for one in self.portions if one.is_best]
+    def best(self) -> list[JobPart]:
+        """The parts that select and train afresh."""
+        return [one for one in self.job_parts if one.is_best]
 
     @property
-    def results(self) -> list[Portion]:
-        """The portions whose runs are its results: fresh trainings, or all."""
+    def results(self) -> list[JobPart]:
+        """The parts whose runs are its results: fresh trainings, or all."""
         return self.best if self.selects else self.grid
 
     @property
@@ -259,7 +259,7 @@ class Curve:
     @cached_property
     def seconds(self) -> float:
         """An estimate of the time that all of it takes."""
-        return sum(portion.seconds for portion in self.portions)
+        return sum(job_part.seconds for job_part in self.job_parts)
 
     @cached_property
     def _costs(self) -> dict[int, float]:
@@ -295,14 +295,14 @@ class Block(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Portion:
+class JobPart:
     """What one job trains of a curve at some ε: a part of its grid, or what is best in that."""
 
     curve: Curve
     epsilons: tuple[float, ...]
     blocks: tuple[Block, ...] = ()  # runs of the grid
     fresh: tuple[Split, ...] = ()  # splits on which selected settings are trained afresh
-    place: int = 0  # among the portions of its kind at these ε
+    place: int = 0  # among the parts of its kind at these ε
     n_parts: int = 1
 
     @cached_property
@@ -334,12 +334,12 @@ class Portion:
 
     @property
     def selects(self) -> bool:
-        """Whether it selects; the other portions that train afresh take what the first selected."""
+        """Whether it selects; the other parts that train afresh take what the first selected."""
         return self.is_best and (self.place == 0 or self.curve.is_lone)
 
     @property
-    def reads(self) -> list[Portion]:
-        """The portions that it needs: of the grid, or the first that has selected from it."""
+    def reads(self) -> list[JobPart]:
+        """The parts that it needs: of the grid, or the first that has selected from it."""
         if not self.is_best or self.curve.is_lone:
             return []
         mine = self.curve.at(self.epsilons)

@@ -1,4 +1,4 @@
-"""A job: portions of a study's curves on one dataset that one process trains, and its one file.
+"""A job: parts of a study's curves on one dataset that one process trains, and its one file.
 
 Short curves come together, whole: their grids, what is selected in them, and the fresh trainings of
 that. A longer curve is a job of its own, or several: one for some of its ε, or for a part of what
@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 from privcurve.datasets import describe
 from privcurve.experiments import canonical, results
-from privcurve.experiments.curves import About, Curve, Portion, coded_checksum, curves, fill
+from privcurve.experiments.curves import About, Curve, JobPart, coded_checksum, curves, fill
 from privcurve.experiments.results import IncompleteError
 from privcurve.experiments.study import Study
 from privcurve.privacy.seeds import Seed
@@ -44,24 +44,24 @@ MOST_LETTERS = 150
 
 @dataclass(frozen=True)
 class Job:
-    """Portions of curves of one study on one dataset that one process trains."""
+    """Parts of curves of one study on one dataset that one process trains."""
 
-    portions: tuple[Portion, ...]
+    job_parts: tuple[JobPart, ...]
 
     @property
     def study(self) -> str:
         """The name of the study."""
-        return self.portions[0].curve.study.name
+        return self.job_parts[0].curve.study.name
 
     @property
     def dataset(self) -> str:
         """The dataset that it trains on."""
-        return self.portions[0].curve.dataset.name
+        return self.job_parts[0].curve.dataset.name
 
     @cached_property
     def methods(self) -> list[str]:
         """The methods that it trains."""
-        return list(dict.fromkeys(one.curve.method.name for one in self.portions))
+        return list(dict.fromkeys(one.curve.method.name for one in self.job_parts))
 
     @cached_property
     def part(self) -> str:
@@ -69,34 +69,34 @@ class Job:
 
         With a digest of all that it is asked for, but the data.
         """
-        digest = canonical.digest([[one.name, one.digest] for one in self.portions])
+        digest = canonical.digest([[one.name, one.digest] for one in self.job_parts])
         return "~".join((*self._words, digest[:DIGITS]))
 
     @property
     def _words(self) -> list[str]:
         if len(self.methods) > 1:
             return [SMALL]
-        first = self.portions[0]
+        first = self.job_parts[0]
         part = first.part if self._is_part else ""
         return [self.methods[0][:MOST_LETTERS], *filter(None, (first.at, part))]
 
     @property
     def _is_part(self) -> bool:
         """Whether it is a part of what there is to train at its ε."""
-        first = self.portions[0]
-        return len(self.methods) == 1 and len(self.portions) < len(first.curve.at(first.epsilons))
+        first = self.job_parts[0]
+        return len(self.methods) == 1 and len(self.job_parts) < len(first.curve.at(first.epsilons))
 
     @property
     def stage(self) -> int:
         """After how many others it can be done: the grid, what selects from it, and the rest."""
         if not self.reads:
             return 0
-        return 1 if self.portions[0].selects else 2
+        return 1 if self.job_parts[0].selects else 2
 
     @property
     def terms(self) -> dict[str, Any]:
         """What a process must be told of it, beside study and seed: plain JSON (:func:`find`)."""
-        first = self.portions[0]
+        first = self.job_parts[0]
         about = first.curve.dataset
         terms: dict[str, Any] = {"dataset": self.dataset, "methods": self.methods, "job": self.part}
         if len(self.methods) == 1:
@@ -134,7 +134,7 @@ class Job:
         n_more = len(self.methods) - 2
         if n_more > 0:
             methods += f" and {n_more} more"
-        epsilons = sorted({e for p in self.portions for e in p.epsilons if e < math.inf})
+        epsilons = sorted({e for p in self.job_parts for e in p.epsilons if e < math.inf})
         ends = dict.fromkeys(map(canonical.number, (epsilons[:1] + epsilons[-1:])))
         at = f", ε = {' … '.join(ends)}" if ends else ""
         part = f", {self._words[-1].replace('~', ' ')}" if self._is_part else ""
@@ -143,21 +143,21 @@ class Job:
     @property
     def reads(self) -> list[Job]:
         """The jobs that it selects from, or that have selected for it."""
-        mine = {one.name for one in self.portions}
+        mine = {one.name for one in self.job_parts}
         return [
-            Job((other,)) for one in self.portions for other in one.reads if other.name not in mine
+            Job((other,)) for one in self.job_parts for other in one.reads if other.name not in mine
         ]
 
     @property
     def seconds(self) -> float:
         """An estimate of the time that it trains."""
-        return sum(one.seconds for one in self.portions)
+        return sum(one.seconds for one in self.job_parts)
 
     @property
     def facts(self) -> list[dict[str, Any]] | None:
-        """What its file says of each of its portions; None if it is not there or of others."""
+        """What its file says of each of its parts; None if it is not there or of others."""
         facts = results.read_facts(self.file)
-        names = [[one.name, one.digest] for one in self.portions]
+        names = [[one.name, one.digest] for one in self.job_parts]
         if facts is None or [[one.get("name"), one.get("digest")] for one in facts] != names:
             return None
         return facts
@@ -179,30 +179,30 @@ class Job:
             for one in facts
         )
 
-    def read(self, portion: Portion, columns: list[str], checksum: str | None) -> pd.DataFrame:
-        """Read the rows of a portion, if they are of the data with this checksum.
+    def read(self, job_part: JobPart, columns: list[str], checksum: str | None) -> pd.DataFrame:
+        """Read the rows of a part, if they are of the data with this checksum.
 
         Raises IncompleteError if the file is missing, damaged, or of other data; or has other runs
         than it must.
         """
-        self.check(portion, checksum)
-        place = next(k for k, one in enumerate(self.portions) if one.name == portion.name)
-        if portion.is_best:
-            return results.read_portion(self.file, place, columns)
+        self.check(job_part, checksum)
+        place = next(k for k, one in enumerate(self.job_parts) if one.name == job_part.name)
+        if job_part.is_best:
+            return results.read_job_part(self.file, place, columns)
         keys = [name for name in results.KEY_COLUMNS if name not in columns]
-        frame = results.read_portion(self.file, place, [*columns, *keys])
-        results.check_complete(frame, results.expected_keys(portion.tasks), str(self.file))
+        frame = results.read_job_part(self.file, place, [*columns, *keys])
+        results.check_complete(frame, results.expected_keys(job_part.tasks), str(self.file))
         return frame
 
-    def check(self, portion: Portion, checksum: str | None) -> dict[str, Any]:
-        """Return what the file says of a portion; refuse it if it is not of these data."""
+    def check(self, job_part: JobPart, checksum: str | None) -> dict[str, Any]:
+        """Return what the file says of a part; refuse it if it is not of these data."""
         facts = self.facts
         if facts is None:
             raise results.unusable(self.file)
-        (one,) = (one for one in facts if one["name"] == portion.name)
+        (one,) = (one for one in facts if one["name"] == job_part.name)
         if checksum not in (None, one["checksum"]):
             raise IncompleteError(
-                f"{self.file}: {portion.name} was made of other data than are coded now; "
+                f"{self.file}: {job_part.name} was made of other data than are coded now; "
                 f"{results.ANEW}"
             )
         return one
@@ -220,10 +220,10 @@ def find(
     """Return a job by what `Job.terms` says of it; None if there is no such part."""
     curves = [Curve(study, about, study.methods[name], seed, most) for name in methods]
     at = tuple(map(float, epsilons))
-    portions = [
+    job_parts = [
         one for curve in curves for one in curve.at(at or tuple(sorted(curve.method.epsilons)))
     ]
-    mine = tuple(one for one in portions if part in ("", one.part))
+    mine = tuple(one for one in job_parts if part in ("", one.part))
     return Job(mine) if mine else None
 
 
@@ -252,17 +252,17 @@ class StudyJobs:
             by_dataset.setdefault(curve.dataset.name, []).append(curve)
         return {job.name: job for some in by_dataset.values() for job in together(some)}
 
-    def of(self, portion: Portion) -> Job:
-        """Return the job that trains a portion."""
-        return self._job_of[portion.name]
+    def of(self, job_part: JobPart) -> Job:
+        """Return the job that trains a part."""
+        return self._job_of[job_part.name]
 
     @cached_property
     def _job_of(self) -> dict[str, Job]:
-        return {one.name: job for job in self.jobs.values() for one in job.portions}
+        return {one.name: job for job in self.jobs.values() for one in job.job_parts}
 
-    def all_of(self, portions: Iterable[Portion]) -> list[Job]:
-        """Return the jobs that train some portions."""
-        return list({job.name: job for job in map(self.of, portions)}.values())
+    def all_of(self, job_parts: Iterable[JobPart]) -> list[Job]:
+        """Return the jobs that train some parts."""
+        return list({job.name: job for job in map(self.of, job_parts)}.values())
 
     def grid(self, curve: Curve, columns: list[str]) -> Iterator[pd.DataFrame]:
         """Read the grid of a curve a part at a time: memory does not grow with the study.
@@ -288,11 +288,11 @@ class StudyJobs:
         return [str(self.of(one).check(one, curve.checksum)["selected"]) for one in first]
 
     def _read(
-        self, curve: Curve, portions: list[Portion], columns: list[str]
+        self, curve: Curve, job_parts: list[JobPart], columns: list[str]
     ) -> Iterator[pd.DataFrame]:
         checksum = curve.checksum
-        for portion in portions:
-            yield self.of(portion).read(portion, columns, checksum)
+        for job_part in job_parts:
+            yield self.of(job_part).read(job_part, columns, checksum)
 
 
 def together(curves: Sequence[Curve]) -> Iterator[Job]:
@@ -305,7 +305,7 @@ def together(curves: Sequence[Curve]) -> Iterator[Job]:
             else:
                 yield from (Job((one,)) for one in chunk)
     for some in fill(short, lambda one: one.seconds, short[0].most if short else 0):
-        yield Job(tuple(portion for curve in some for portion in curve.portions))
+        yield Job(tuple(job_part for curve in some for job_part in curve.job_parts))
 
 
 def second(path: Path) -> Path:

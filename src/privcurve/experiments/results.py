@@ -1,4 +1,4 @@
-"""Files of runs: a row a run, a row group a portion of a job; Parquet, never half a file."""
+"""Files of runs: a row a run, a row group a part of a job; Parquet, never half a file."""
 
 from __future__ import annotations
 
@@ -69,11 +69,11 @@ def table(rows: Sequence[Mapping[str, Any]]) -> pa.Table:
 
 
 def write(
-    path: Path, portions: Sequence[pa.Table], facts: Sequence[Mapping[str, Any]] = ()
+    path: Path, job_parts: Sequence[pa.Table], facts: Sequence[Mapping[str, Any]] = ()
 ) -> None:
-    """Write the runs of a job: a row group a portion, and what is to be known without reading rows.
+    """Write the runs of a job: a row group a part, and what is to be known without reading rows.
 
-    Portions are made by :func:`table`; `facts` are plain JSON of each.
+    Parts are made by :func:`table`; `facts` are plain JSON of each.
     """
     schema = SCHEMA.with_metadata({FACTS: json.dumps(list(facts))})
 
@@ -82,14 +82,14 @@ def write(
         with pq.ParquetWriter(
             temporary, schema, compression="zstd", write_page_checksum=True
         ) as file:
-            for portion in portions:
-                file.write_table(portion, row_group_size=max(1, portion.num_rows))
+            for job_part in job_parts:
+                file.write_table(job_part, row_group_size=max(1, job_part.num_rows))
 
     replace_file(path, write)
 
 
 def read_facts(path: Path) -> list[dict[str, Any]] | None:
-    """Return what a file of runs says of each of its portions, with the number of their `rows`."""
+    """Return what a file of runs says of each of its parts, with the number of their `rows`."""
     try:
         metadata = pq.read_metadata(path)
         facts = json.loads((metadata.metadata or {}).get(FACTS, b"[]"))
@@ -99,8 +99,8 @@ def read_facts(path: Path) -> list[dict[str, Any]] | None:
         return None
 
 
-def read_portion(path: Path, place: int, columns: list[str]) -> pd.DataFrame:
-    """Read the rows of the portion at a place in its file.
+def read_job_part(path: Path, place: int, columns: list[str]) -> pd.DataFrame:
+    """Read the rows of the part at a place in its file.
 
     Raises IncompleteError if the file is damaged.
     """

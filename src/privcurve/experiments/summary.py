@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privcurve import datasets
-from privcurve.experiments.curves import STORE, Block, Portion
+from privcurve.experiments.curves import STORE, Block, JobPart
 from privcurve.experiments.jobs import StudyJobs
 from privcurve.experiments.runs import RunIds
 from privcurve.experiments.store import Store
@@ -68,31 +68,31 @@ def progress(study: StudyJobs) -> Progress:
         mine = stored(STORE / curve.dataset.name / curve.method.learner) if ids else None
         measured = estimated = 0.0
         left = []
-        for portion in curve.portions:
-            job = study.of(portion)
-            done = _facts_of(portion, facts[job.name], checksum)
+        for job_part in curve.job_parts:
+            job = study.of(job_part)
+            done = _facts_of(job_part, facts[job.name], checksum)
             if done is None:
                 unfinished.add(job.name)
-                left.append(portion)
+                left.append(job_part)
                 continue
             total += _of_facts(done)
-            if not portion.is_best and done["rows"]:
+            if not job_part.is_best and done["rows"]:
                 measured += done["training_seconds"]
-                estimated += portion.seconds * done["trained"] / done["rows"]
+                estimated += job_part.seconds * done["trained"] / done["rows"]
         # How much longer than estimated the runs took that were measured.
         scale = measured / estimated if estimated else 1.0
-        for portion in left:
-            total += _to_do(portion, left, ids, mine, scale)
+        for job_part in left:
+            total += _to_do(job_part, left, ids, mine, scale)
     return replace(total, jobs_left=len(unfinished))
 
 
 def _facts_of(
-    portion: Portion, facts: Sequence[Mapping[str, Any]] | None, checksum: str | None
+    job_part: JobPart, facts: Sequence[Mapping[str, Any]] | None, checksum: str | None
 ) -> Mapping[str, Any] | None:
-    """Return what the file of a job says of a portion, if it is of the data as they are now."""
+    """Return what the file of a job says of a part, if it is of the data as they are now."""
     if checksum is None:
         return None
-    mine = [one for one in facts or () if one["name"] == portion.name]
+    mine = [one for one in facts or () if one["name"] == job_part.name]
     return mine[0] if mine and mine[0]["checksum"] == checksum else None
 
 
@@ -103,28 +103,28 @@ def _of_facts(facts: Mapping[str, Any]) -> Progress:
 
 
 def _to_do(
-    portion: Portion,
-    unfinished: Collection[Portion],
+    job_part: JobPart,
+    unfinished: Collection[JobPart],
     ids: RunIds | None,
     stored: NDArray[np.uint64] | None,
     scale: float,
 ) -> Progress:
-    """Return the progress of a portion that is not finished: by the store."""
-    curve, blocks = portion.curve, portion.blocks
-    if portion.is_best:
+    """Return the progress of a part that is not finished: by the store."""
+    curve, blocks = job_part.curve, job_part.blocks
+    if job_part.is_best:
         # Which points it trains is not known here: runs of an earlier selection count too.
-        points = tuple(p for p in curve.method.points if p.epsilon in portion.epsilons)
-        splits = (*(curve.final_splits if portion.selects else ()), *portion.fresh)
-        is_early = any(one in unfinished for one in portion.reads)
+        points = tuple(p for p in curve.method.points if p.epsilon in job_part.epsilons)
+        splits = (*(curve.final_splits if job_part.selects else ()), *job_part.fresh)
+        is_early = any(one in unfinished for one in job_part.reads)
         blocks = () if is_early else (Block(points, splits),)
     n_done = 0
     if ids is not None and stored is not None:
         due = (
             name for block in blocks for p in block.points for name in ids.names(p, block.splits)
         )
-        n_done = min(portion.n_runs, len(np.intersect1d(_short(due), stored)))
-    left = 1 - n_done / portion.n_runs
-    return Progress(portion.n_runs, n_done, 0, left * portion.seconds * scale)
+        n_done = min(job_part.n_runs, len(np.intersect1d(_short(due), stored)))
+    left = 1 - n_done / job_part.n_runs
+    return Progress(job_part.n_runs, n_done, 0, left * job_part.seconds * scale)
 
 
 def _stored(folder: Path) -> NDArray[np.uint64]:

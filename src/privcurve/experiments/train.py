@@ -103,7 +103,7 @@ class Trainer:
 
     @property
     def facts(self) -> dict[str, Any]:
-        """What is written beside the rows of a portion: of which data they are, and its work."""
+        """What is written beside the rows of a part: of which data they are, and its work."""
         return {
             "checksum": self._dataset.checksum,
             "trained": self.n_trained,

@@ -1,4 +1,4 @@
-"""Do a job: train its portions one after the other, select, and write its file."""
+"""Do a job: train its parts one after the other, select, and write its file."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-    from privcurve.experiments.curves import Curve, Portion
+    from privcurve.experiments.curves import Curve, JobPart
     from privcurve.experiments.methods import Point
     from privcurve.privacy.seeds import Seed
 
@@ -39,28 +39,28 @@ def work(job: Job, started: float | None = None, file: Path | None = None) -> No
     IncompleteError if a file that it selects from is missing, damaged, or of other data; WriteError
     if the store or the file can't be written.
     """
-    # Portions on the same data have the same splits, most of them.
+    # Parts on the same data have the same splits, most of them.
     read, splitter_of = cache(datasets.read_coded), cache(_splitter)
     last = time.perf_counter() if started is None else started
     tables: dict[str, pa.Table] = {}
     facts = []
-    for portion in job.portions:
-        curve = portion.curve
-        print(portion.name, flush=True)
+    for job_part in job.job_parts:
+        curve = job_part.curve
+        print(job_part.name, flush=True)
         splitter = splitter_of(read, curve.data, curve.seed, curve.method.train_share)
         data = read(curve.data)
         trainer = Trainer(data, curve.method, curve.seed, STORE, splitter, curve.scores)
         selected: dict[str, Any] = {}
-        if portion.is_best:
-            frame = select(portion, trainer, tables) if portion.selects else _selected(portion)
-            rows = trainer.run(itertools.product(_points(curve, _settings(frame)), portion.fresh))
+        if job_part.is_best:
+            frame = select(job_part, trainer, tables) if job_part.selects else _selected(job_part)
+            rows = trainer.run(itertools.product(_points(curve, _settings(frame)), job_part.fresh))
             selected["selected"] = frame.to_csv(index=False, float_format="%.17g")
             selected["left_out"] = int(frame["n_failed_settings"].sum())
         else:
-            rows = trainer.run(portion.tasks)
-        tables[portion.name] = results.table(rows)
+            rows = trainer.run(job_part.tasks)
+        tables[job_part.name] = results.table(rows)
         before, last = last, time.perf_counter()
-        asked_for = {"name": portion.name, "digest": portion.digest}
+        asked_for = {"name": job_part.name, "digest": job_part.digest}
         seconds = {"job_seconds": round(last - before, 3)}
         facts.append({**asked_for, **trainer.facts, **seconds, **selected})
         print(
@@ -77,20 +77,20 @@ def _splitter(read: Any, folder: Path, seed: Seed, share: float) -> Splitter:
     return Splitter(read(folder), seed, share)
 
 
-def select(portion: Portion, trainer: Trainer, here: Mapping[str, pa.Table]) -> pd.DataFrame:
+def select(job_part: JobPart, trainer: Trainer, here: Mapping[str, pa.Table]) -> pd.DataFrame:
     """Select at each ε, in a second round too where the study has one; a row an ε.
 
     `here` are parts of the grid that this job has trained, by name; others are read from their
     files.
     """
-    curve = portion.curve
+    curve = job_part.curve
     metric, finalists = curve.study.metric, curve.finalists
     if curve.is_lone:
-        return selection.table(_taken(portion), metric)
+        return selection.table(_taken(job_part), metric)
     columns = selection.run_columns(metric)
     n_best = finalists.settings if finalists else 1
     folds = [split.fold for split in curve.splits]
-    best = selection.rank(_grid(portion, columns, here), n_best, metric, folds)
+    best = selection.rank(_grid(job_part, columns, here), n_best, metric, folds)
     if finalists:
         ranked = {(one.key[2], setting) for one in best for setting in one.settings}
         again = trainer.run(itertools.product(_points(curve, ranked), curve.final_splits))
@@ -99,15 +99,15 @@ def select(portion: Portion, trainer: Trainer, here: Mapping[str, pa.Table]) -> 
 
 
 def _grid(
-    portion: Portion, columns: list[str], here: Mapping[str, pa.Table]
+    job_part: JobPart, columns: list[str], here: Mapping[str, pa.Table]
 ) -> Iterator[pd.DataFrame]:
     """Return the parts of a grid that is selected from, those together that share settings.
 
     Memory does not grow with the study.
     """
-    checksum = portion.curve.checksum
+    checksum = job_part.curve.checksum
     begun = pd.DataFrame(columns=columns)
-    for part in portion.reads:
+    for part in job_part.reads:
         if part.name in here:
             frame = here[part.name].select(columns).to_pandas()
         else:
@@ -115,28 +115,28 @@ def _grid(
         frame = pd.concat([begun, frame]) if len(begun) else frame
         # Runs of these settings on other splits may be in the next part.
         points, splits = part.blocks[-1]
-        last = [p.text for p in points] if len(splits) < len(portion.curve.splits) else []
+        last = [p.text for p in points] if len(splits) < len(job_part.curve.splits) else []
         is_last = frame["setting"].isin(last)
         begun = frame[is_last]
         yield frame[~is_last]
     yield begun
 
 
-def _taken(portion: Portion) -> list[selection.Candidate]:
+def _taken(job_part: JobPart) -> list[selection.Candidate]:
     """Take a lone setting as selected at each ε."""
-    method = portion.curve.method
+    method = job_part.curve.method
     carried = (method.learner, method.calibration, method.delta)
-    dataset, (setting,) = portion.curve.dataset.name, {point.text for point in method.points}
+    dataset, (setting,) = job_part.curve.dataset.name, {point.text for point in method.points}
     return [
         selection.select_only((dataset, method.name, epsilon), carried, setting)
-        for epsilon in portion.epsilons
+        for epsilon in job_part.epsilons
     ]
 
 
-def _selected(portion: Portion) -> pd.DataFrame:
+def _selected(job_part: JobPart) -> pd.DataFrame:
     """Read what another job has selected."""
-    (first,) = portion.reads
-    facts = Job((first,)).check(first, portion.curve.checksum)
+    (first,) = job_part.reads
+    facts = Job((first,)).check(first, job_part.curve.checksum)
     return read_table(io.StringIO(facts["selected"]))
 
 

@@ -312,8 +312,8 @@ class Context:
     @property
     def is_complete(self) -> bool:
         """Whether no training that it may read has failed."""
-        portions = [portion for curve in self.curves for portion in curve.portions]
-        jobs = {job.name: job for job in map(self.jobs.of, portions)}
+        job_parts = [job_part for curve in self.curves for job_part in curve.job_parts]
+        jobs = {job.name: job for job in map(self.jobs.of, job_parts)}
         return all(job.is_done for job in jobs.values())
 
     def results(self, columns: list[str] | None = None) -> Iterator[pd.DataFrame]:

@@ -27,13 +27,13 @@ def _is_since(path: Path, since: float) -> bool:
 
 def _remarks(job: Job) -> Iterator[str]:
     """Yield a line for each curve of a job of which trainings have failed."""
-    from privcurve.experiments.results import read_portion
+    from privcurve.experiments.results import read_job_part
 
     facts = job.facts or []
-    failed = {str(p.curve.name) for p, f in zip(job.portions, facts, strict=False) if f["failed"]}
+    failed = {str(p.curve.name) for p, f in zip(job.job_parts, facts, strict=False) if f["failed"]}
     for curve in sorted(failed):
-        places = [k for k, p in enumerate(job.portions) if str(p.curve.name) == curve]
-        frames = [read_portion(job.file, k, ["status", "error"]) for k in places]
+        places = [k for k, p in enumerate(job.job_parts) if str(p.curve.name) == curve]
+        frames = [read_job_part(job.file, k, ["status", "error"]) for k in places]
         n_rows = sum(map(len, frames))
         errors = [e for frame in frames for e in frame["error"][frame["status"] != "ok"]]
         study, dataset, method = curve.split("/")

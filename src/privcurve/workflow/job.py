@@ -68,7 +68,7 @@ def ready(study: str) -> None:
 
 
 def train(study: str, seed: int | str, dataset: str, job: str, file: str, **terms: Any) -> None:
-    """Train portions of a study's curves on a dataset, and write their file."""
+    """Train parts of a study's curves on a dataset, and write their file."""
     from privcurve.experiments import study as studies
     from privcurve.experiments.jobs import find
     from privcurve.experiments.work import work
@@ -82,10 +82,10 @@ def train(study: str, seed: int | str, dataset: str, job: str, file: str, **term
         raise _changed(study)
     # A description would be checked against its schema, which takes a tenth of a second.
     coded = _coded(dataset, base_seed, terms.pop("records", None))
-    portions = find(made, coded, base_seed, **terms)
-    if portions is None or portions.part != job:
+    mine = find(made, coded, base_seed, **terms)
+    if mine is None or mine.part != job:
         raise _changed(study)
-    work(portions, STARTED, Path(file))
+    work(mine, STARTED, Path(file))
 
 
 def output(

@@ -51,7 +51,7 @@ def to_prepare(description: Description) -> Needs:
 
 def to_train(job: Job) -> Needs:
     """Return what it takes to do a job."""
-    peak = max(_training(portion.curve) for portion in job.portions)
+    peak = max(_training(job_part.curve) for job_part in job.job_parts)
     return Needs(_mebibytes(TRAINING, peak), _minutes(job.seconds))
 
 

@@ -264,12 +264,12 @@ class Plan:
     def inputs(self, request: OutputRequest) -> list[str]:
         """Return the files that an output is made from."""
         context = self.context(request)
-        portions = [
-            portion
+        job_parts = [
+            job_part
             for curve in context.curves
-            for portion in (curve.portions if request.reads.grids else curve.results)
+            for job_part in (curve.job_parts if request.reads.grids else curve.results)
         ]
-        paths = [self.file(job) for job in context.jobs.all_of(portions)]
+        paths = [self.file(job) for job in context.jobs.all_of(job_parts)]
         for dataset in request.reads.data:
             paths += [CODED / dataset / name for name in ("encoded.npz", "domain.json")]
         for one in context.others.values():
