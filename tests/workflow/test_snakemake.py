@@ -1,6 +1,7 @@
 """What users of Snakemake know works here too: rules of their own, and its options."""
 
 import re
+from base64 import urlsafe_b64encode
 
 import pytest
 from checkout import TABLES
@@ -69,13 +70,11 @@ def test_a_lock_is_removed_and_what_is_not_complete_is_made_again(finished):
     state = finished.folder / ".snakemake"
     # As a killed Snakemake leaves them.
     (state / "locks").mkdir(exist_ok=True)
-    (state / "locks/0.output.lock").write_text(f"{finished.folder / TABLES}\n")
+    (state / "locks/0.output.lock").write_text(f"{TABLES}\n")
     (file,) = (finished.folder / "results/cells").rglob("*.parquet")
     name = str(file.relative_to(finished.folder))
     assert "cannot be locked" in finished.run("--forcerun", "train", ok=False)
     finished.run("--unlock")
-    from base64 import urlsafe_b64encode
-
     (state / "incomplete").mkdir(exist_ok=True)
     (state / "incomplete" / urlsafe_b64encode(name.encode()).decode()).touch()
     assert "train" in jobs_of(finished.run("--dry-run", "--rerun-incomplete"))

@@ -1,0 +1,45 @@
+"""How many jobs each study is cut into: the table of docs/research/jobs.md, from the plan alone.
+
+    python benchmarks/job_counts.py
+
+Studies that put the tables of others together train nothing, and are left out.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+
+import yaml
+
+from privcurve import datasets
+from privcurve.experiments import study
+from privcurve.experiments.jobs import StudyJobs
+
+CONFIG = Path(__file__).parents[1] / "config"
+SECONDS = (30, 1200)
+# Estimates of time, and so the cuts, do not depend on it.
+SEED = 1
+
+
+def main() -> None:
+    """Print a row a study, and the sums."""
+    describe = cache(datasets.describe)
+    rows: dict[str, list[int]] = {}
+    for path in sorted((CONFIG / "studies").glob("*.yaml")):
+        made = study.load(path)
+        cuts = [StudyJobs(made, SEED, seconds, describe) for seconds in SECONDS]
+        if cuts[0].curves:
+            n_jobs = [len(cut.jobs) for cut in cuts]
+            rows[f"`{made.name}`"] = [len(made.datasets), len(cuts[0].curves), *n_jobs]
+    configured = yaml.safe_load((CONFIG / "config.yaml").read_text())["studies"]
+    plain = [rows[f"`{name}`"] for name in configured]
+    total = {f"all {len(rows)}": [*rows.values()], "a plain `snakemake`": plain}
+    rows |= {name: [*map(sum, zip(*some, strict=True))] for name, some in total.items()}
+    print("| study | datasets | curves | jobs of 30 s | of 20 minutes |\n|---|--:|--:|--:|--:|")
+    for name, numbers in rows.items():
+        print(f"| {name} |", " | ".join(f"{number:,}" for number in numbers), "|")
+
+
+if __name__ == "__main__":
+    main()
