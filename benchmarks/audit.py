@@ -16,7 +16,7 @@ from privcurve import datasets
 from privcurve.audit.attacks.all import ATTACKS, COMPARISONS
 from privcurve.audit.attacks.one_rules import sample_picks
 from privcurve.audit.claim import Claim
-from privcurve.audit.pairs import Target, crossed, flipped_constant, records
+from privcurve.audit.pairs import Target, cross_columns, flipped_constant, records
 from privcurve.audit.run import run
 from privcurve.audit.states import sample_states
 from privcurve.learners.lazybb import LazyBBClassifier
@@ -32,7 +32,7 @@ def rates(n_trainings: int) -> None:
         sample_picks(learner, side, n_trainings, rng)
         picks = n_trainings / (time.process_time() - start)
         print(f"LazyBB, {n_rounds:2d} rounds, 8 records: picks of {picks:10,.0f} fits a second")
-    pair = crossed()
+    pair = cross_columns()
     for name, claims in ATTACKS.items():
         # What is claimed of some (PATE) is about answers alone; the pair has two classes.
         learners = [c.estimator(pair.left.n_bins) for c in claims if c.sample is sample_states]

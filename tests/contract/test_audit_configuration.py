@@ -130,7 +130,7 @@ def test_an_attack_is_found_by_itself(tmp_path, monkeypatch):
         "CLAIMS = (worst('new', 'certified', {}),)"
     )
     monkeypatch.setattr(attacks.attacks, "__path__", [*attacks.attacks.__path__, str(tmp_path)])
-    attacked = gather(attacks.discovered())
+    attacked = gather(attacks.find_claims())
     assert [c.learner for c in attacked["new"]] == ["new"]
     assert set(attacked) == {*ATTACKS, "new"}
 

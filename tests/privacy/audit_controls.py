@@ -16,7 +16,7 @@ from privcurve.audit.attacks.one_rules import (
     sample_transcripts,
 )
 from privcurve.audit.claim import generator
-from privcurve.audit.pairs import Pair, flipped_constant, replaced
+from privcurve.audit.pairs import Pair, flipped_constant, replace_record
 from privcurve.audit.search import search_exact, search_sampled
 from privcurve.audit.states import sample_canary_scores
 from privcurve.learners.lazybb import LazyBBClassifier
@@ -135,8 +135,8 @@ def exact_leverage(pair, side, n, rng):
     return np.abs(beta - expected[0]) - np.abs(beta - expected[1])
 
 
-MOVED = replaced("a record moves to another bin", ((2,), 1), ((0,), 1), [((1,), 1)], [3], [5])
-LEAVES = replaced(
+MOVED = replace_record("a record moves to another bin", ((2,), 1), ((0,), 1), [((1,), 1)], [3], [5])
+LEAVES = replace_record(
     *("two leaves, one label flipped", ((0,), 1), ((0,), -1)),
     *([((0,), 1), ((1,), -1), ((1,), 1)], [2], [4, 3, 2]),
 )

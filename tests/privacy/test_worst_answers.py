@@ -9,7 +9,7 @@ import pytest
 from privcurve.audit.attacks.all import ATTACKS
 from privcurve.audit.attacks.one_rules import one_rule_distribution
 from privcurve.audit.attacks.pairs import (
-    misled,
+    misleading_public_column,
     moved_between_leaves,
     own_answer,
     several,
@@ -17,7 +17,7 @@ from privcurve.audit.attacks.pairs import (
     two_columns,
 )
 from privcurve.audit.claim import DENSITY
-from privcurve.audit.pairs import Pair, Target, crossed, flipped_constant, records
+from privcurve.audit.pairs import Pair, Target, cross_columns, flipped_constant, records
 from privcurve.audit.run import VIOLATED, run
 from privcurve.audit.search import search_exact
 from privcurve.audit.worst_answers import worst_answers
@@ -72,7 +72,7 @@ def test_the_crossed_pair_is_the_worst_of_its_universe():
     """So `several` has the pair whose loss the statement of DPBoost names."""
     (c,) = [c for c in claims("dpboost", pairs=several) if c.setting["n_trees"] == 1]
     largest = run([replace(c, pairs=two_columns)], TARGET, 0, 1)["found_epsilon"][0]
-    alone = worst_answers(c.estimator(np.array([2, 2])), crossed())
+    alone = worst_answers(c.estimator(np.array([2, 2])), cross_columns())
     assert alone == pytest.approx(largest, rel=1e-6)
 
 
@@ -137,11 +137,11 @@ def test_histograms_spend_all_of_epsilon(depth, trust):
 
 def test_what_has_no_bound_is_refused():
     with pytest.raises(ValueError, match="the loss of gaussian"):
-        worst("noisy_bayes", crossed(), delta=1e-2)
+        worst("noisy_bayes", cross_columns(), delta=1e-2)
     with pytest.raises(ValueError, match="the loss of objective_perturbation"):
-        worst("dp_logistic_regression", crossed())
+        worst("dp_logistic_regression", cross_columns())
     with pytest.raises(ValueError, match="tuned: what the runs of a selection are told is kept"):
-        worst("tuned", crossed(), learner="noisy_majority")
+        worst("tuned", cross_columns(), learner="noisy_majority")
 
 
 # Records that move between holders ---------------------------------------------------------
@@ -221,10 +221,13 @@ def test_votes_at_the_rate_of_an_added_record_are_found(monkeypatch):
 @pytest.mark.usefixtures("_forget_calibrations")
 def test_a_public_start_costs_nothing_and_its_refinement_is_refuted(monkeypatch):
     """From a start a record may have in round 1 already all the weight that one may have."""
-    sound = [rows("lazybb", calibration=by, pairs=misled) for by in (PUBLISHED, CERTIFIED)]
+    sound = [
+        rows("lazybb", calibration=by, pairs=misleading_public_column)
+        for by in (PUBLISHED, CERTIFIED)
+    ]
     assert [each["found_epsilon"][0] for each in sound] == pytest.approx([0.256, 0.580], abs=1e-3)
     monkeypatch.setattr(lazybb, "lazybb_zeta", lambda n, density: 1 / n)
     lazybb_one_rule.cache_clear()
-    row = rows("lazybb", calibration=CERTIFIED, pairs=misled).iloc[0]
+    row = rows("lazybb", calibration=CERTIFIED, pairs=misleading_public_column).iloc[0]
     assert row["verdict"] == VIOLATED
     assert row["found_epsilon"] == pytest.approx(2.626, abs=1e-3)

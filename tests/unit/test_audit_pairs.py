@@ -9,13 +9,13 @@ from privcurve.audit.attacks.pairs import rare_in_part
 from privcurve.audit.pairs import (
     Pair,
     Target,
-    added,
+    add_record,
     all_neighbours,
     check_pair,
     flipped_balance,
     flipped_constant,
-    ordered,
     records,
+    sort_rows,
 )
 from privcurve.privacy.budget import ADD_REMOVE, PRIVATE_COLUMNS
 
@@ -79,12 +79,12 @@ def test_order_of_records_does_not_show():
     base = records([[0], [1], [1]], [1, -1, 1], [2], [1, 2, 3])
     turned = records([[1], [1], [0]], [1, -1, 1], [2], [3, 2, 1])
     assert not np.array_equal(base.codes, turned.codes)
-    assert all(map(np.array_equal, ordered(base), ordered(turned)))
+    assert all(map(np.array_equal, sort_rows(base), sort_rows(turned)))
 
 
 def test_an_added_record():
     base = records([[0], [1]], [1, -1], [2], [3, 1])
-    pair = added(base, [1], -1, "one more")
+    pair = add_record(base, [1], -1, "one more")
     check_pair(pair)
     assert pair.neighbours == ADD_REMOVE
     assert (pair.left.n, pair.right.n, pair.larger) == (4, 5, pair.right)

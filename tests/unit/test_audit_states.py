@@ -8,7 +8,7 @@ import pytest
 
 from privcurve.audit.claim import Claim
 from privcurve.audit.fits import fits
-from privcurve.audit.pairs import Pair, crossed, records
+from privcurve.audit.pairs import Pair, cross_columns, records
 from privcurve.audit.run import STANDS, VIOLATED, run
 from privcurve.audit.search import search_sampled
 from privcurve.audit.states import (
@@ -32,7 +32,7 @@ from privcurve.privacy.budget import CERTIFIED, PRIVATE_COLUMNS, REPLACE_ONE
 from privcurve.privacy.curator import call_of
 from privcurve.privacy.ledger import LedgerEntry, PrivacyStatement
 
-PAIR = crossed()
+PAIR = cross_columns()
 
 
 @dataclass
@@ -75,9 +75,9 @@ def test_what_differs_in_a_bit_is_not_the_same(one, other):
 def test_states_of_unequal_length_are_filled_up():
     short = States.gather([{"a": np.array([1.0])}])
     long = States.gather([{"a": np.array([1.0, 2.0]), "b": np.array([3.0])}])
-    assert short.widened(long)["a"].tolist() == [[1, ABSENT]]
-    assert short.widened(long)["b"].tolist() == [[ABSENT]]
-    assert long.widened(short)["a"].tolist() == [[1, 2]]
+    assert short.widen(long)["a"].tolist() == [[1, ABSENT]]
+    assert short.widen(long)["b"].tolist() == [[ABSENT]]
+    assert long.widen(short)["a"].tolist() == [[1, 2]]
 
 
 def test_a_state_is_all_that_a_fit_leaves():

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from privcurve.audit.__main__ import main, table, written
+from privcurve.audit.__main__ import insert_table, main, table
 from privcurve.audit.contract import check
 from privcurve.audit.contract_cases import CASES
 
@@ -25,7 +25,7 @@ def test_the_table_of_the_docs_is_what_the_contract_sees():
 
 @pytest.mark.slow
 def test_all_rows_of_it():
-    assert written(table(map(check, CASES)), DOCS) == DOCS
+    assert insert_table(table(map(check, CASES)), DOCS) == DOCS
 
 
 def test_a_row_is_the_worst_setting_of_a_call(tmp_path, capsys):
@@ -37,4 +37,4 @@ def test_a_row_is_the_worst_setting_of_a_call(tmp_path, capsys):
     assert kept.endswith("\n<!-- end -->\nafter\n")
     assert kept.count("| one_rule |") == 1
     assert "old" not in kept
-    assert written("table\n", "a file without marks") == "table\n"
+    assert insert_table("table\n", "a file without marks") == "table\n"

@@ -7,7 +7,7 @@ import pytest
 
 from privcurve import models
 from privcurve.analysis import kinds
-from privcurve.audit.states import left_on, numbers
+from privcurve.audit.states import fitted_attributes, numbers
 from privcurve.datasets.domain import NUMERIC, Column, Domain, Label
 from privcurve.experiments import paid, study
 from privcurve.learners import TunedClassifier, registry
@@ -85,7 +85,11 @@ def test_the_best_of_the_runs_is_kept_and_nothing_else(monkeypatch):
     assert len(trained) == 5
     assert model.best_ is trained[1]
     assert model.setting_ == {"n_rounds": trained[1].n_rounds, "density": 0.5}
-    assert set(left_on(model)) & {"best_", "setting_", "score_"} == {"best_", "setting_", "score_"}
+    assert set(fitted_attributes(model)) & {"best_", "setting_", "score_"} == {
+        "best_",
+        "setting_",
+        "score_",
+    }
     # Each run has a stream of its own: of five with two settings, three or more have one setting.
     alike = [[one for one in trained if one.n_rounds == k] for k in GRID["n_rounds"]]
     assert len({tuple(one.chosen_) for one in max(alike, key=len)}) > 1
@@ -95,7 +99,7 @@ def test_the_best_of_the_runs_is_kept_and_nothing_else(monkeypatch):
     given, trained = iter([5, 9]), []
     monkeypatch.setattr(TunedClassifier, "_trained", lambda self, *a: train(self, *a))
     other = make().fit(X, Y)
-    assert left_on(other).keys() == left_on(model).keys()
+    assert fitted_attributes(other).keys() == fitted_attributes(model).keys()
     assert np.array_equal(numbers(other.privacy_), once)
 
 

@@ -38,10 +38,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
             print(error, file=sys.stderr)
             return 2
     start = time.monotonic()
-    verdicts = list(_checked(cases, options.processes, options.table is None))
+    verdicts = list(_check_all(cases, options.processes, options.table is None))
     if options.table is not None:
         old = options.table.read_text() if options.table.is_file() else ""
-        options.table.write_text(written(table(verdicts), old))
+        options.table.write_text(insert_table(table(verdicts), old))
     broken = [verdict for verdict in verdicts if verdict.breach]
     seconds = time.monotonic() - start
     print(f"{len(verdicts) - len(broken)} of {len(verdicts)} settings keep it ({seconds:.0f} s).")
@@ -74,7 +74,7 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _checked(cases: Sequence[Case], processes: int, tell: bool) -> Iterable[Verdict]:
+def _check_all(cases: Sequence[Case], processes: int, tell: bool) -> Iterable[Verdict]:
     # A learner of one's own is a module of its file, which other processes have not read.
     alone = processes < 2 or len(cases) < 2 or {case.learner for case in cases} & set(own.names())
     if alone:
@@ -124,7 +124,7 @@ def table(verdicts: Iterable[Verdict]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def written(text: str, document: str) -> str:
+def insert_table(text: str, document: str) -> str:
     """Return a document with a table between its `MARKS`; the table alone if it has none."""
     before, first, rest = document.partition(MARKS[0])
     if not first or MARKS[1] not in rest:

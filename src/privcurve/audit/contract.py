@@ -40,7 +40,7 @@ from privcurve.audit.replay_fits import (
     Event,
     Replay,
 )
-from privcurve.audit.states import left_on, same
+from privcurve.audit.states import fitted_attributes, same
 from privcurve.audit.watched_fits import faults
 from privcurve.coding import Floats, Records, class_labels, of_each
 from privcurve.learners import registry
@@ -188,7 +188,7 @@ def check_at_size(case: Case, seed: int = 0) -> Verdict:
         for k, (epsilon, n) in enumerate(REAL_SIZES.items()):
             at = replace(case, parameters={**case.parameters, "epsilon": epsilon}, bins=REAL_BINS)
             tables = _real_pair(at, n, np.random.default_rng([seed, n]))
-            if _replayed(replace(verdict, case=at), tables, (seed, k)) is not None:
+            if _replay(replace(verdict, case=at), tables, (seed, k)) is not None:
                 verdict.n_pairs += 1
     except BreachError as breach:
         breach.tables = tables
@@ -204,11 +204,11 @@ def _real_pair(case: Case, n: int, rng: np.random.Generator) -> tuple[Records, R
     table = [tuple(row) for row in np.column_stack([codes, labels]).tolist()]
     last = tuple(int(k - 1 - code) for k, code in zip(case.bins, table[-1], strict=False))
     new = (*last, (table[-1][-1] + 1) % case.n_classes)
-    return case.table(table), case.table([*table[:-1], *_changed_to(case, table[-1], new)])
+    return case.table(table), case.table([*table[:-1], *_change_into(case, table[-1], new)])
 
 
 def _check_pair(tables: Sequence[Records], seed: Sequence[int], verdict: Verdict) -> None:
-    sides = _replayed(verdict, tables, seed)
+    sides = _replay(verdict, tables, seed)
     if sides is None:
         return
     first, second, model = sides
@@ -218,15 +218,15 @@ def _check_pair(tables: Sequence[Records], seed: Sequence[int], verdict: Verdict
     _check_costs(first, second, verdict)
 
 
-def _replayed(
+def _replay(
     verdict: Verdict, tables: Sequence[Records], seed: Sequence[int]
 ) -> tuple[Replay, Replay, CodedClassifier] | None:
     """Train both sides with the same answers, and check what follows; None if both are refused."""
     case, first = verdict.case, Replay(seed)
-    one = _trained(case, tables[0], first)
+    one = _train(case, tables[0], first)
     # What was refused before a side could follow must be refused on the other side too.
     second = Replay(seed, None if isinstance(one, Exception) else first)
-    other = _trained(case, tables[1], second)
+    other = _train(case, tables[1], second)
     if isinstance(one, Exception) or isinstance(other, Exception):
         verdict.refusal = _refusal(one, other)
         return None
@@ -244,7 +244,7 @@ def _replayed(
     return first, second, one
 
 
-def _trained(case: Case, side: Records, curator: Replay) -> CodedClassifier | Exception:
+def _train(case: Case, side: Records, curator: Replay) -> CodedClassifier | Exception:
     """Return a trained model, or why there is none: a refusal, or a fault of the learner."""
     try:
         model = train(case, side, curator)
@@ -371,7 +371,7 @@ def train(case: Case, side: Records, curator: Curator) -> CodedClassifier:
 
 def _differences(left: CodedClassifier, right: CodedClassifier) -> list[str]:
     """Return the names of what two fits left on their models and is not the same, bit for bit."""
-    states = [dict(left_on(model)) for model in (left, right)]
+    states = [dict(fitted_attributes(model)) for model in (left, right)]
     for state, model in zip(states, (left, right), strict=True):
         state["measures_"] = model.measures_
         held = getattr(model, "_held", ())
@@ -407,7 +407,7 @@ def neighbours(case: Case, n_random: int, seed: int) -> Iterator[tuple[Records, 
             pairs = [_random_persons(case, n, rng) for _ in range(n_random)]
         elif n <= 2:
             tables = itertools.product(universe, repeat=n)
-            pairs = [(table, other) for table in tables for other in _changed(case, table)]
+            pairs = [(table, other) for table in tables for other in _neighbours(case, table)]
             pairs = [pairs[k] for k in rng.permutation(len(pairs))[: 4 * n_random]]
         else:
             pairs = [_random_pair(case, n, rng) for _ in range(n_random)]
@@ -421,7 +421,7 @@ def _random_pair(
     universe = case.universe
     pool = rng.integers(len(universe), size=rng.integers(1, 5))
     table = tuple(universe[k] for k in pool[rng.integers(len(pool), size=n)])
-    changed = list(_changed(case, table))
+    changed = list(_neighbours(case, table))
     return table, changed[rng.integers(len(changed))]
 
 
@@ -436,7 +436,7 @@ def _random_persons(
     sides = []
     for is_changed in (False, True):
         rows = [
-            _changed_to(case, record, new) if is_changed and person == one else (record,)
+            _change_into(case, record, new) if is_changed and person == one else (record,)
             for record, person in zip(table, persons, strict=True)
         ]
         names = [person for person, row in zip(persons, rows, strict=True) for _ in row]
@@ -445,14 +445,14 @@ def _random_persons(
     return sides[0], sides[1]
 
 
-def _changed_to(case: Case, old: Record, new: Record) -> Sequence[Record]:
+def _change_into(case: Case, old: Record, new: Record) -> Sequence[Record]:
     """Return what becomes of a record that changes to another one as far as it may."""
     if case.neighbours == ADD_REMOVE:
         return ()
     return ((old[0], *new[1:-1], old[-1]) if case.neighbours == PRIVATE_COLUMNS else new,)
 
 
-def _changed(case: Case, table: Sequence[Record]) -> Iterator[Sequence[Record]]:
+def _neighbours(case: Case, table: Sequence[Record]) -> Iterator[Sequence[Record]]:
     """Yield the neighbours of a table."""
     for k, old in enumerate(table):
         before, after = table[:k], table[k + 1 :]

@@ -26,7 +26,7 @@ def fits(
     Parameters and records are checked once and not n times, which on tiny data is most of
     the time of a fit. What draws the noise and uses it is the learner's own code.
     """
-    checked = untrained(learner, side)
+    checked = copy_untrained(learner, side)
     codes = checked._code(side.codes, fit=False)
     _, targets = checked._targets(side.labels, len(side.labels))
     coded = Records(codes, targets, side.counts, side.n_bins)
@@ -36,7 +36,7 @@ def fits(
         yield from models
 
 
-def untrained(learner: CodedClassifier, side: Records) -> Any:
+def copy_untrained(learner: CodedClassifier, side: Records) -> Any:
     """Return what `fit_many` makes of a learner before its training begins."""
 
     def nothing(blank: Any, learners: Any, *arguments: Any) -> None:

@@ -58,8 +58,8 @@ def check_pair(pair: Pair) -> None:
     if not np.array_equal(left.n_bins, right.n_bins):
         raise ValueError(f"the pair '{pair.name}' has two domains")
     if pair.neighbours == ADD_REMOVE:
-        differ = _counted(left)
-        differ.subtract(_counted(right))
+        differ = _count_rows(left)
+        differ.subtract(_count_rows(right))
         more = next(_rows(pair.larger))[0]
         sound = sum(map(abs, differ.values())) == 1 and abs(differ[more]) == 1
     else:
@@ -81,7 +81,7 @@ def _rows(side: Records) -> Iterator[tuple[tuple[int, ...], int]]:
     return ((tuple(row), count) for row, count in zip(table, side.counts.tolist(), strict=True))
 
 
-def _counted(side: Records) -> Counter[tuple[int, ...]]:
+def _count_rows(side: Records) -> Counter[tuple[int, ...]]:
     total: Counter[tuple[int, ...]] = Counter()
     for row, count in _rows(side):
         total[row] += count
@@ -112,7 +112,7 @@ def records(
     return Records(table, labels, of_rows.astype(np.int64), bins)
 
 
-def ordered(side: Records) -> Records:
+def sort_rows(side: Records) -> Records:
     """Return the same records in an order that only depends on which they are."""
     order = np.lexsort([side.counts, side.labels, *side.codes.T])
     return Records(side.codes[order], side.labels[order], side.counts[order], side.n_bins)
@@ -121,7 +121,7 @@ def ordered(side: Records) -> Records:
 Row = tuple[Sequence[int], int]
 
 
-def replaced(
+def replace_record(
     name: str,
     left: Row,
     right: Row,
@@ -157,7 +157,7 @@ def all_neighbours(n: int, n_bins: Sequence[int]) -> Iterator[Pair]:
     for others in itertools.combinations_with_replacement(range(len(cells)), n - 1):
         for one, other in itertools.combinations(range(len(cells)), 2):
             name = f"{cells[one]} or {cells[other]} with {[cells[i] for i in others]}"
-            yield replaced(name, rows[one], rows[other], [rows[i] for i in others], n_bins)
+            yield replace_record(name, rows[one], rows[other], [rows[i] for i in others], n_bins)
 
 
 def flipped_constant(n: int) -> Pair:
@@ -184,10 +184,10 @@ def _flip(dataset: str, name: str, positive: int, negative: int) -> Pair:
     counts = {label: n for label, n in ((1, positive), (-1, negative)) if n}
     others: list[Row] = [((0,), label) for label in counts]
     n_bins, of_rows = (1,), list(counts.values())
-    return replaced(name, ((0,), 1), ((0,), -1), others, n_bins, of_rows, dataset)
+    return replace_record(name, ((0,), 1), ((0,), -1), others, n_bins, of_rows, dataset)
 
 
-def crossed() -> Pair:
+def cross_columns() -> Pair:
     """Return two records in two columns of two bins, whose columns change places.
 
     The positive record has the code 0 in both columns. The negative one, which is replaced,
@@ -197,7 +197,7 @@ def crossed() -> Pair:
     all of two or three such records.
     """
     name = "two records, columns that change places"
-    return replaced(name, ((0, 1), -1), ((1, 0), -1), [((0, 0), 1)], (2, 2))
+    return replace_record(name, ((0, 1), -1), ((1, 0), -1), [((0, 0), 1)], (2, 2))
 
 
 def alone(n_codes: int = 2) -> Pair:
@@ -207,10 +207,10 @@ def alone(n_codes: int = 2) -> Pair:
     left for the code 0 alone, and on the right for the last code alone.
     """
     name = f"one record alone, in one of {n_codes} bins"
-    return replaced(name, ((0,), 1), ((n_codes - 1,), 1), [], (n_codes,))
+    return replace_record(name, ((0,), 1), ((n_codes - 1,), 1), [], (n_codes,))
 
 
-def added(side: Records, row: Sequence[int], sign: int, name: str) -> Pair:
+def add_record(side: Records, row: Sequence[int], sign: int, name: str) -> Pair:
     """Add a record: it is on the right alone."""
     codes = np.concatenate([np.asarray([row], dtype=side.codes.dtype), side.codes])
     labels, counts = np.append(np.int8(sign), side.labels), np.append(1, side.counts)

@@ -202,10 +202,10 @@ class Replay(Curator):
 
     def _numbers(self, call: Call, exact: Floats) -> Floats:
         return self._event(
-            "numbers", call, exact / call.scale, lambda: exact + self._drawn(call, exact.shape)
+            "numbers", call, exact / call.scale, lambda: exact + self._draw(call, exact.shape)
         ).answer.copy()
 
-    def _drawn(self, call: Call, shape: tuple[int, ...]) -> Floats:
+    def _draw(self, call: Call, shape: tuple[int, ...]) -> Floats:
         spread = self._answers.choice(SPREADS)
         return spread * call.scale * MECHANISMS[call.mechanism].draw(self._answers, shape)
 
@@ -227,7 +227,7 @@ class Replay(Curator):
     def _whole_numbers(self, call: Call, exact: Ints) -> Ints:
         return self._event(
             "whole numbers", call, exact / call.scale,
-            lambda: exact + np.rint(self._drawn(call, exact.shape)).astype(np.int64),
+            lambda: exact + np.rint(self._draw(call, exact.shape)).astype(np.int64),
         ).answer.copy()  # fmt: skip
 
     def _choose_exactly(self, call: Call, scores: Ints) -> int:
@@ -295,19 +295,19 @@ class Replay(Curator):
         super().leave()
         self.unseen = "a party answers in another process, for which no script can answer"
 
-    def _shuffled(self, records: Ints) -> Ints:
+    def _shuffle(self, records: Ints) -> Ints:
         # In whatever order they come in.
-        return super()._shuffled(np.sort(records))
+        return super()._shuffle(np.sort(records))
 
     def _noise(self, calls: NDArray[Any], shape: tuple[int, ...]) -> Floats:
-        def drawn() -> Floats:
+        def draw() -> Floats:
             if calls.size and calls.flat[0].mechanism in SELECTIONS:
                 # An order of the candidates: the first that is allowed will be chosen.
                 places = np.broadcast_to(np.arange(shape[-1]), shape)
                 return -FAR * self._answers.permuted(places, axis=-1)
             return np.where(self._answers.random(shape) < 0.5, -FAR, FAR)
 
-        event = self._event("noise", calls, np.zeros(shape), drawn)
+        event = self._event("noise", calls, np.zeros(shape), draw)
         noise = event.answer.reshape(shape).copy()
         self._handed.append((event, noise))
         return noise

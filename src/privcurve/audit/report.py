@@ -57,7 +57,7 @@ def table(parts: Sequence[pd.DataFrame]) -> pd.DataFrame:
     return frame
 
 
-def claimed(frame: pd.DataFrame) -> pd.DataFrame:
+def rows_of_claims(frame: pd.DataFrame) -> pd.DataFrame:
     """Return the rows of what learners state: not what is tried beyond their statements."""
     return frame[frame["neighbours"] == frame["stated_neighbours"]]
 
@@ -106,7 +106,7 @@ def _text(value: object) -> str:
     return f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
-def _refuted(row: dict[Any, Any]) -> str:
+def _describe_refutation(row: dict[Any, Any]) -> str:
     """Say that a claim was refuted, and what the learner's own statement says of it."""
     if row["neighbours"] != row["stated_neighbours"]:
         return (
@@ -135,13 +135,13 @@ def _too_few(frame: pd.DataFrame) -> str:
 
 def notes(frame: pd.DataFrame) -> tuple[str, ...]:
     """Say how the numbers came about, and how many claims were refuted."""
-    refuted = claimed(frame)["verdict"] == VIOLATED
+    refuted = rows_of_claims(frame)["verdict"] == VIOLATED
     violations = worst(frame[frame["verdict"] == VIOLATED]).to_dict("records")
     return (
         f"{len(frame)} claims tried, {int(refuted.sum())} refuted; each row is the worst of those "
         "tried, and the CSV has all of them. An audit can refute a claim; that a claim stands is "
         "no proof of it (proofs: docs/privacy.md).",
-        *dict.fromkeys(map(_refuted, violations)),
+        *dict.fromkeys(map(_describe_refutation, violations)),
         "Neighbours are as the column says: one record is replaced by another, or added, or "
         "changed in its private columns. 'exact': every transcript on every pair of tiny "
         "neighbouring datasets was enumerated (numbers that are released: by cells). 'density': "

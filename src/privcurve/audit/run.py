@@ -49,7 +49,7 @@ def run(claims: Sequence[Claim], target: Target, seed: Seed, comparisons: int) -
 
 
 def _search(c: Claim, target: Target, seed: Seed, comparisons: int) -> Worst:
-    pairs = _checked(c, target)
+    pairs = _check_pairs(c, target)
     if c.distribution is not None:
         distribution = c.distribution
         return search_exact(
@@ -69,7 +69,7 @@ def _search(c: Claim, target: Target, seed: Seed, comparisons: int) -> Worst:
     )
 
 
-def _checked(c: Claim, target: Target) -> Iterator[Pair]:
+def _check_pairs(c: Claim, target: Target) -> Iterator[Pair]:
     for pair in c.pairs(c, target):
         if pair.neighbours != c.neighbours:
             raise ValueError(

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privcurve.audit.bounds import epsilon_from_counts, exact_delta, exact_epsilon
-from privcurve.audit.pairs import Pair, ordered
+from privcurve.audit.pairs import Pair, sort_rows
 from privcurve.audit.states import States
 from privcurve.audit.views import views
 from privcurve.coding import Bools, Floats, Ints, Records
@@ -61,7 +61,7 @@ def search_exact(
     distributions: dict[bytes, Floats] = {}
 
     def of(side: Records) -> Floats:
-        side = ordered(side)
+        side = sort_rows(side)
         key = b"|".join(part.tobytes() for part in side)
         if key not in distributions:
             distributions[key] = distribution(side)
@@ -191,7 +191,7 @@ def _choose_view(
     for one, other in zip(of_left.T, of_right.T, strict=True):
         some = np.concatenate([one[chooses], other[chooses]])
         if len(np.unique(some)) <= min(MOST_OUTCOMES, len(some) // PER_OUTCOME):
-            one, other = _numbered(one), _numbered(other)
+            one, other = _bits_of(one), _bits_of(other)
         columns.append((one, other))
     promise = [_promise(one[chooses], other[chooses], delta) for one, other in columns]
     best: tuple[float, Event, int] | None = None
@@ -204,7 +204,7 @@ def _choose_view(
     return best[1], *columns[best[2]]
 
 
-def _numbered(values: Floats) -> Ints:
+def _bits_of(values: Floats) -> Ints:
     """Return the bits of each number: equal outcomes have equal ones."""
     return np.ascontiguousarray(values + 0.0).view(np.int64)
 

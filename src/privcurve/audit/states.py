@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from privcurve.audit.fits import fits, untrained
+from privcurve.audit.fits import copy_untrained, fits
 from privcurve.audit.pairs import Pair
 from privcurve.coding import Floats, Records
 from privcurve.learners.base import OF_SKLEARN, CodedClassifier
@@ -48,7 +48,7 @@ class States:
                 line[: len(part)] = part
         return cls(columns, rates)
 
-    def widened(self, like: States) -> dict[str, Floats]:
+    def widen(self, like: States) -> dict[str, Floats]:
         """Return the columns, with room for all that the other side has."""
         n = len(next(iter(self.columns.values())))
         columns = {}
@@ -59,7 +59,7 @@ class States:
         return columns
 
 
-def left_on(model: Any) -> dict[str, Any]:
+def fitted_attributes(model: Any) -> dict[str, Any]:
     """Return all attributes that a fit left on a model: parameters are none of them."""
     parameters = _parameters(type(model))  # type: ignore[arg-type]
     return {name: value for name, value in vars(model).items() if name not in parameters}
@@ -156,7 +156,7 @@ def sample_states(
 
     The recipe for any learner: no insight into it is needed.
     """
-    before = left_on(untrained(learner, side))
+    before = fitted_attributes(copy_untrained(learner, side))
     always = {name: numbers(value) for name, value in before.items()}
     rows: list[dict[str, Floats]] = []
     rates: tuple[float, ...] = ()
@@ -165,7 +165,7 @@ def sample_states(
             rates = added_rates(model.privacy_)
         changed = {
             name: numbers(value)
-            for name, value in left_on(model).items()
+            for name, value in fitted_attributes(model).items()
             if name not in before or value is not before[name]
         }
         rows.append({**always, **changed, SCORE: np.array([canary_score(model, pair)])})

@@ -35,7 +35,7 @@ _BITS = 48
 
 def views(left: States, right: States, n_learning: int) -> tuple[Floats, Floats, list[str]]:
     """Return all columns, on both sides."""
-    tables = left.widened(right), right.widened(left)
+    tables = left.widen(right), right.widen(left)
     rates = dict.fromkeys((1.0, *left.rates, *right.rates))
     parts: list[list[Floats]] = [[], []]
     names: list[str] = []
@@ -66,13 +66,13 @@ def views(left: States, right: States, n_learning: int) -> tuple[Floats, Floats,
     return left_view, right_view, names
 
 
-def _kept(values: Floats) -> Floats:
+def _round(values: Floats) -> Floats:
     # Adding 0 makes one of the two zeros.
     return np.ascontiguousarray(np.round(values, DIGITS) + 0.0)
 
 
 def _checksums(values: Floats) -> Floats:
-    return np.array([zlib.crc32(row.tobytes()) for row in _kept(values)], dtype=np.float64)
+    return np.array([zlib.crc32(row.tobytes()) for row in _round(values)], dtype=np.float64)
 
 
 def _columns(values: Floats, name: str, rates: Collection[float]) -> Mapping[str, Floats]:
@@ -86,7 +86,7 @@ def _columns(values: Floats, name: str, rates: Collection[float]) -> Mapping[str
         columns[f"which of {name} · {rate:g} have single precision"] = _single(values * rate)
     columns[f"sum of {name}"] = np.where(values == ABSENT, 0, values).sum(axis=1)
     for i, j in itertools.combinations(range(min(values.shape[1], MOST_PAIRED)), 2):
-        columns[f"{name}[{i}] less {name}[{j}]"] = _kept(values[:, i] - values[:, j])
+        columns[f"{name}[{i}] less {name}[{j}]"] = _round(values[:, i] - values[:, j])
     return columns
 
 

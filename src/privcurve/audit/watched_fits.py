@@ -120,12 +120,12 @@ class Watch(Curator):
         return answer
 
     def _choose(self, call: Call, scores: Floats) -> int:
-        return self._chosen(call, scores, super()._choose(call, scores))
+        return self._note_choice(call, scores, super()._choose(call, scores))
 
     def _choose_exactly(self, call: Call, scores: Ints) -> int:
-        return self._chosen(call, scores, super()._choose_exactly(call, scores))
+        return self._note_choice(call, scores, super()._choose_exactly(call, scores))
 
-    def _chosen(self, call: Call, scores: NDArray[Any], chosen: int) -> int:
+    def _note_choice(self, call: Call, scores: NDArray[Any], chosen: int) -> int:
         probabilities = MECHANISMS[call.mechanism].probabilities
         assert probabilities is not None
         # A point of the interval of the candidate's probabilities.
@@ -191,7 +191,7 @@ def faults(fit: Callable[[Watch], Any], seed: int) -> str:
             fits.append(np.concatenate([levels for _, levels in watch.drawn])[:COMPARED])
     for law, parts in drawn.items():
         levels = np.concatenate(parts)
-        p = 2 * min(float(stats.kstest(levels, "uniform").pvalue), _spread(levels))
+        p = 2 * min(float(stats.kstest(levels, "uniform").pvalue), _p_of_spread(levels))
         if p < FALSE_ALARM or (law.endswith(SINGLE) and len(parts) > REAL_FITS / 2):
             return f"{law} noise is not distributed as announced (p = {p:.2g})"
         if len(np.unique(levels)) < len(levels):
@@ -199,7 +199,7 @@ def faults(fit: Callable[[Watch], Any], seed: int) -> str:
     return _together(fits)
 
 
-def _spread(levels: Floats) -> float:
+def _p_of_spread(levels: Floats) -> float:
     """Return the p-value of how far levels are from the middle: noise of another scale shows."""
     outside = np.clip(1 - np.abs(2 * levels - 1), 1e-300, 1)
     law = stats.gamma(len(levels))

@@ -30,10 +30,13 @@ Part = tuple[int, ...]
 
 def worst_answers(learner: CodedClassifier, pair: Pair) -> float:
     """Return the largest privacy loss of a fit's answers that a greedy search reaches."""
-    return max(_reached(learner, pair.left, pair.right), _reached(learner, pair.right, pair.left))
+    return max(
+        _loss_of_answers(learner, pair.left, pair.right),
+        _loss_of_answers(learner, pair.right, pair.left),
+    )
 
 
-def _reached(learner: CodedClassifier, likely: Records, unlikely: Records) -> float:
+def _loss_of_answers(learner: CodedClassifier, likely: Records, unlikely: Records) -> float:
     script: dict[Place, NDArray[Any]] = {}
     settled: set[tuple[Place, Part]] = set()
     while True:

@@ -118,7 +118,7 @@ class DPBaggingClassifier(OneHotClassifier, PrivateClassifier):
         coins = curator.coins if private else np.random.default_rng(0)
         drawn = coins.integers(self.n_bins_, size=(int(self.n_queries), len(self.n_bins_)))
         pool = drawn.astype(records.codes.dtype)
-        margins = self._margins(records, pool, curator.shuffled if private else coins.permutation)
+        margins = self._margins(records, pool, curator.shuffle if private else coins.permutation)
         if private:
             calls = [curator.call(ANSWER.format(q)) for q in range(1, len(pool) + 1)]
             positive = answered(curator.noise(calls, margins.shape), margins / calls[0].scale)

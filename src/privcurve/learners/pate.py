@@ -239,7 +239,7 @@ class PATEClassifier(ChanceClassifier, PrivateClassifier):
         each = np.repeat(order, counts[order])
         rows = self._private_rows(codes)
         with one_thread():
-            parts = np.array_split(curator.shuffled(each), n_teachers)
+            parts = np.array_split(curator.shuffle(each), n_teachers)
             self._teachers = _train_teachers(rows, signs, parts)
             # One record after another: each has noise of its own.
             positive = curator.signs(call, _margins(rows, self._teachers)[each], each)

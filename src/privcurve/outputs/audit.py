@@ -50,7 +50,7 @@ class Audit(Output):
         frame = report.table([pd.read_csv(AUDITS / f"{name}.csv") for name in learners])
         context.write(Table(frame, report.CAPTION, report.notes(frame), report.readable(frame)))
         titles = {name: registry.entry(name).title for name in learners}
-        claims = report.claimed(frame)
+        claims = report.rows_of_claims(frame)
         context.draw(draw(claims, titles), claims)
 
 

@@ -381,7 +381,7 @@ def _worst(audit: Path) -> Audit:
     """Return the worst that was found against each claim of a learner, in words."""
     from privcurve.audit import report
 
-    stated = report.claimed(pd.read_csv(audit))
+    stated = report.rows_of_claims(pd.read_csv(audit))
     worst = {}
     for _, row in report.worst(stated).iterrows():
         key = (row["learner"], row["calibration"], row["neighbours"], row["delta"] > 0)

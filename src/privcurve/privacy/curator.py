@@ -318,13 +318,13 @@ class Curator(Account):
             old,
         )
 
-    def shuffled(self, records: Ints) -> Ints:
+    def shuffle(self, records: Ints) -> Ints:
         """Return numbers of records in a random order: a public coin.
 
         Its law is the same in whatever order they come in, so a replay deals out neighbours'
         records alike even where they come in an order that follows from the records.
         """
-        drawn = self._shuffled(opened(records))
+        drawn = self._shuffle(opened(records))
         return cast(Ints, seal(drawn, self.sealed_for, 0)) if self.sealed_for else drawn
 
     def public(
@@ -365,7 +365,7 @@ class Curator(Account):
     ) -> Floats:
         return minimise(self._tilt(call, dimension, old))
 
-    def _shuffled(self, records: Ints) -> Ints:
+    def _shuffle(self, records: Ints) -> Ints:
         return self.coins.permutation(records)
 
     def _tilt(self, call: Call, dimension: int, old: bool) -> Floats:

@@ -29,7 +29,7 @@ def gather(claims: Iterable[Claim]) -> dict[str, tuple[Claim, ...]]:
     return by_learner
 
 
-def discovered() -> Iterator[Claim]:
+def find_claims() -> Iterator[Claim]:
     """Yield the claims of each module of the folder."""
     for module in pkgutil.iter_modules(attacks.__path__):
         if f"{attacks.__name__}.{module.name}" != __name__:
@@ -37,7 +37,7 @@ def discovered() -> Iterator[Claim]:
             yield from getattr(attack, "CLAIMS", ())
 
 
-ATTACKS: Mapping[str, tuple[Claim, ...]] = gather(discovered())
+ATTACKS: Mapping[str, tuple[Claim, ...]] = gather(find_claims())
 
 # Sampled pairs of a whole run: a verdict's error is shared out over them.
 COMPARISONS = n_comparisons(claim for claims in ATTACKS.values() for claim in claims)

@@ -33,7 +33,7 @@ def worst(
     )  # fmt: skip
 
 
-def sampled(
+def claim_by_fits(
     learner: str,
     calibration: str,
     setting: Mapping[str, Any],
@@ -75,11 +75,13 @@ def recipe(
         for setting in settings if offered.pure else ():
             if answers:
                 yield worst(learner, calibration, setting, epsilon=epsilon)
-            yield sampled(learner, calibration, setting, n_trainings, epsilon=epsilon)
+            yield claim_by_fits(learner, calibration, setting, n_trainings, epsilon=epsilon)
     for setting in with_delta if offered.approximate else ():
         # With δ nothing but real fits shows anything.
-        yield sampled(learner, CERTIFIED, setting, 3 * n_trainings, delta=DELTA)
+        yield claim_by_fits(learner, CERTIFIED, setting, 3 * n_trainings, delta=DELTA)
     if canary:
         delta = 0.0 if offered.pure else DELTA
         scores = sample_canary_scores
-        yield sampled(learner, CERTIFIED, certified[0], n_trainings, rare_in_part, delta, scores)
+        yield claim_by_fits(
+            learner, CERTIFIED, certified[0], n_trainings, rare_in_part, delta, scores
+        )

@@ -9,13 +9,13 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-from privcurve.audit.attacks.any_learner import DELTA, recipe, sampled, worst
+from privcurve.audit.attacks.any_learner import DELTA, claim_by_fits, recipe, worst
 from privcurve.audit.attacks.pairs import (
     flipped_among_many,
     flipped_label,
     hidden_few,
     in_crowds,
-    misled,
+    misleading_public_column,
     moved_among_few,
     moved_between_leaves,
     of_three_classes,
@@ -36,7 +36,7 @@ def hidden(
     learner: str, setting: dict[str, Any], n: int = 300, delta: float = 0.0, by: str = CERTIFIED
 ) -> Claim:
     """Audit real fits on neighbours that differ in private columns alone."""
-    return sampled(learner, by, setting, n, hidden_few, delta, neighbours=PRIVATE_COLUMNS)
+    return claim_by_fits(learner, by, setting, n, hidden_few, delta, neighbours=PRIVATE_COLUMNS)
 
 
 def _partial() -> Iterator[Claim]:
@@ -44,7 +44,7 @@ def _partial() -> Iterator[Claim]:
     three: dict[str, Any] = {"n_rounds": 3}
     yield from recipe("brc", [three], [three], canary=False)
     # Beyond its statement: the label is public.
-    beyond = sampled("brc", CERTIFIED, {**three, **PARTIAL}, 400, flipped_label)
+    beyond = claim_by_fits("brc", CERTIFIED, {**three, **PARTIAL}, 400, flipped_label)
     yield replace(beyond, stated=PRIVATE_COLUMNS)
     two: dict[str, Any] = {"n_rounds": 2}
     yield from recipe("boosting_for_people", [two], [two], answers=False, canary=False)
@@ -64,14 +64,14 @@ def _linear() -> Iterator[Claim]:
     yield from recipe("dp_gradient_descent", [{"n_steps": 2}])
     yield from recipe("boosted_adassp", [{"n_rounds": 2}])
     # Of few records all codes are rare, and nothing of them is left.
-    yield sampled("mst", CERTIFIED, {"n_rounds": 2}, 900, flipped_among_many, DELTA)
+    yield claim_by_fits("mst", CERTIFIED, {"n_rounds": 2}, 900, flipped_among_many, DELTA)
     canary = rare_in_part, DELTA, sample_canary_scores
-    yield sampled("mst", CERTIFIED, {"n_rounds": 2}, 300, *canary)
+    yield claim_by_fits("mst", CERTIFIED, {"n_rounds": 2}, 300, *canary)
     # Two of its fits are hardly ever alike: their scores tell more.
     for sample in (sample_canary_scores, sample_states):
         many = flipped_among_many, DELTA, sample
-        yield sampled("aim", CERTIFIED, {"n_rounds": 2}, 900, *many)
-    yield sampled("aim", CERTIFIED, {"n_rounds": 2}, 300, *canary)
+        yield claim_by_fits("aim", CERTIFIED, {"n_rounds": 2}, 900, *many)
+    yield claim_by_fits("aim", CERTIFIED, {"n_rounds": 2}, 300, *canary)
 
 
 def _counts() -> Iterator[Claim]:
@@ -87,14 +87,14 @@ def _counts() -> Iterator[Claim]:
     yield worst("privgam", CERTIFIED, {"method": "stumps", "n_steps": 1})
     rounds = {"method": "cyclic", "n_rounds": 3}
     for setting in (rounds, {**rounds, "ordered": True, "linear": "yes"}):
-        yield sampled("privgam", CERTIFIED, setting, 200, delta=DELTA)
+        yield claim_by_fits("privgam", CERTIFIED, setting, 200, delta=DELTA)
     three = {"n_classes": 3}
     yield worst("privgam", CERTIFIED, three, of_three_classes)
-    yield sampled("privgam", CERTIFIED, three, 200, of_three_classes, DELTA)
+    yield claim_by_fits("privgam", CERTIFIED, three, 200, of_three_classes, DELTA)
     # From the model alone: the score of the canary, which adds up the columns' values.
     once = {"method": "cyclic", "n_rounds": 1, "linear": "no", "pairs": "no"}
     scores = sample_canary_scores
-    yield sampled("privgam", CERTIFIED, once, 6_000, in_crowds, DELTA, scores, epsilon=2.0)
+    yield claim_by_fits("privgam", CERTIFIED, once, 6_000, in_crowds, DELTA, scores, epsilon=2.0)
 
 
 def _trees() -> Iterator[Claim]:
@@ -107,7 +107,9 @@ def _trees() -> Iterator[Claim]:
     far = {"n_rounds": 2, "density": 0.25, "learning_rate": 0.5, "vote_worth": 0.05, **STARTED}
     for calibration in (CERTIFIED, PUBLISHED):
         yield hidden("lazybb", {**STARTED, "n_rounds": 3}, by=calibration)
-        yield worst("lazybb", calibration, far, misled, neighbours=PRIVATE_COLUMNS)
+        yield worst(
+            "lazybb", calibration, far, misleading_public_column, neighbours=PRIVATE_COLUMNS
+        )
 
 
 def _ensembles() -> Iterator[Claim]:
@@ -151,7 +153,7 @@ def _holders() -> Iterator[Claim]:
     voted = {"protocol": "local_rnm", "depth": 1, "vote_share": 0.99, "n_holders": 1}
     yield worst(name, CERTIFIED, voted, torn_columns)
     yield worst(name, PUBLISHED, small, moved_between_leaves)
-    yield sampled(name, PUBLISHED, {**small, "protocol": "local_rnm"}, 300)
+    yield claim_by_fits(name, PUBLISHED, {**small, "protocol": "local_rnm"}, 300)
     alone = {"protocol": "single", "n_splits": 2, "criterion": "entropy"}
     yield worst(name, PUBLISHED, alone, moved_among_few)
     forest = {"n_trees": 4, "batch": 2, "depth": 1, **two}

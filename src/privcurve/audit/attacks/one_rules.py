@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from privcurve.audit.attacks.any_learner import recipe, sampled
+from privcurve.audit.attacks.any_learner import claim_by_fits, recipe
 from privcurve.audit.attacks.pairs import four_constant, tiny_neighbours, two_columns
 from privcurve.audit.claim import Claim, MakePairs
 from privcurve.audit.fits import fits
@@ -141,7 +141,9 @@ def _exact(
 
 def _transcripts(learner: str, calibration: str, setting: Mapping[str, Any]) -> Claim:
     """Audit real fits by their picks, where the unlikely ones are not too rare to be counted."""
-    return sampled(learner, calibration, setting, 10_000, four_constant, sample=sample_transcripts)
+    return claim_by_fits(
+        learner, calibration, setting, 10_000, four_constant, sample=sample_transcripts
+    )
 
 
 CLAIMS = (*_one_rule(), *_lazybb())

@@ -12,14 +12,14 @@ from privcurve.audit.pairs import (
     Pair,
     Row,
     Target,
-    added,
+    add_record,
     all_neighbours,
     alone,
-    crossed,
+    cross_columns,
     flipped_balance,
     flipped_constant,
     records,
-    replaced,
+    replace_record,
 )
 from privcurve.coding import Records
 
@@ -33,20 +33,20 @@ def several(c: Claim, target: Target) -> list[Pair]:
     A record alone among three codes; two in columns that change places; labels that
     balance; a training error that is 0 on one side only; three codes, all rows distinct.
     """
-    return [alone(3), crossed(), flipped_balance(9, 0), flipped_constant(6), three_codes()]
+    return [alone(3), cross_columns(), flipped_balance(9, 0), flipped_constant(6), three_codes()]
 
 
 def three_codes() -> Pair:
     """Return five distinct records in a column of three codes; one moves to the rarest code."""
     others = [((0,), -1), ((1,), 1), ((1,), -1), ((2,), -1)]
-    return replaced("three codes, a record that moves", ((0,), 1), ((2,), 1), others, (3,))
+    return replace_record("three codes, a record that moves", ((0,), 1), ((2,), 1), others, (3,))
 
 
 def of_three_classes(c: Claim, target: Target) -> list[Pair]:
     """Return four records of three classes; one moves to another code and class."""
     others = [((0,), 0), ((1,), 1), ((2,), 2)]
     name = "three classes, a record that moves"
-    return [replaced(name, ((0,), 0), ((2,), 1), others, (3,))]
+    return [replace_record(name, ((0,), 0), ((2,), 1), others, (3,))]
 
 
 def tiny_neighbours(c: Claim, target: Target) -> Iterator[Pair]:
@@ -83,7 +83,7 @@ def in_crowds(c: Claim, target: Target) -> list[Pair]:
     others = [(codes, label) for codes in apart for label in (1, -1)]
     counts = [100] * (2 * d) + [10_000] * 2
     one, name = [1] * d, "a label among balanced crowds"
-    return [replaced(name, (one, 1), (one, -1), others, [2] * d, counts)]
+    return [replace_record(name, (one, 1), (one, -1), others, [2] * d, counts)]
 
 
 def rare_in_part(c: Claim, target: Target) -> list[Pair]:
@@ -115,7 +115,7 @@ def torn_columns(c: Claim, target: Target) -> list[Pair]:
     """
     one, others = [1] * 31, [([1] + [0] * 30, 1), ([0] + [1] * 30, -1)]
     name = "a flipped label that purifies a child"
-    return [replaced(name, (one, -1), (one, 1), others, [2] * 31, [1000, 1000])]
+    return [replace_record(name, (one, -1), (one, 1), others, [2] * 31, [1000, 1000])]
 
 
 # Of learners with data holders: each row of a pair but one stands for so many records.
@@ -127,23 +127,23 @@ def moved_between_leaves(c: Claim, target: Target) -> list[Pair]:
 
     So many that trees grow: on each level the record leaves one node and enters another.
     """
-    return _moved([((0, 0), 1), ((1, 1), -1), ((0, 1), 1), ((1, 0), -1)], COPIES)
+    return _move_between_leaves([((0, 0), 1), ((1, 1), -1), ((0, 1), 1), ((1, 0), -1)], COPIES)
 
 
 def moved_among_few(c: Claim, target: Target) -> list[Pair]:
     """Return four records, of which one moves: noise that follows a node's size shows it."""
-    return _moved([((0, 0), 1), ((0, 0), 1), ((1, 1), -1)], 1)
+    return _move_between_leaves([((0, 0), 1), ((0, 0), 1), ((1, 1), -1)], 1)
 
 
-def _moved(others: Sequence[Row], copies: int) -> list[Pair]:
+def _move_between_leaves(others: Sequence[Row], copies: int) -> list[Pair]:
     name = f"one of {1 + copies * len(others)} records moves between two leaves"
     counts = [copies] * len(others)
-    return [replaced(name, ((0, 0), 1), ((1, 1), -1), others, (2, 2), counts)]
+    return [replace_record(name, ((0, 0), 1), ((1, 1), -1), others, (2, 2), counts)]
 
 
 def one_more(c: Claim, target: Target) -> list[Pair]:
     """Return seven equal records, and eight."""
-    return [added(records([[0]], [1], [2], [7]), [0], 1, "7 equal records, and one more")]
+    return [add_record(records([[0]], [1], [2], [7]), [0], 1, "7 equal records, and one more")]
 
 
 # Column 0 is private here, and column 1, if there is one, public --------------------------
@@ -154,7 +154,7 @@ def _hidden(name: str, row: Row, others: Sequence[Row]) -> Pair:
     (_, *public), label = row
     moved = (2, *public), label
     n_bins = (3, *[2] * len(public))
-    return replaced(f"{name}, which moves", row, moved, others, n_bins, private=(0,))
+    return replace_record(f"{name}, which moves", row, moved, others, n_bins, private=(0,))
 
 
 def hidden_few(c: Claim, target: Target) -> list[Pair]:
@@ -168,20 +168,20 @@ def hidden_few(c: Claim, target: Target) -> list[Pair]:
     ]
 
 
-def misled(c: Claim, target: Target) -> list[Pair]:
+def misleading_public_column(c: Claim, target: Target) -> list[Pair]:
     """Return eight records of which one moves that the public column is wrong about.
 
     Where that column is begun with, the record has most of all weight.
     """
     others = [((0, 1), 1)] * 4 + [((0, 0), -1)] * 3
     name = "one of eight records, which the public column is wrong about"
-    return [replaced(name, ((0, 1), -1), ((2, 1), -1), others, (3, 2), private=(0,))]
+    return [replace_record(name, ((0, 1), -1), ((2, 1), -1), others, (3, 2), private=(0,))]
 
 
 def flipped_label(c: Claim, target: Target) -> list[Pair]:
     """Flip a label: neighbours under replace-one, and not under private-columns."""
     others = [((0, 0), -1), ((1, 0), 1), ((0, 1), -1)]
-    return [replaced("a label that flips", ((1, 1), 1), ((1, 1), -1), others, (3, 2))]
+    return [replace_record("a label that flips", ((1, 1), 1), ((1, 1), -1), others, (3, 2))]
 
 
 def own_answer(c: Claim, target: Target) -> list[Pair]:
@@ -190,7 +190,9 @@ def own_answer(c: Claim, target: Target) -> list[Pair]:
     Its own answer goes from all teachers for it to all against it.
     """
     others = [((i % 2,), 2 * (i % 2) - 1) for i in range(20)]
-    return [replaced("a record's own answer", ((1,), 1), ((0,), 1), others, (2,), private=(0,))]
+    return [
+        replace_record("a record's own answer", ((1,), 1), ((0,), 1), others, (2,), private=(0,))
+    ]
 
 
 # How many pairs each has, if more than one: of sampled claims it must be known beforehand.

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from privcurve.audit.attacks.any_learner import sampled
+from privcurve.audit.attacks.any_learner import claim_by_fits
 from privcurve.audit.claim import Claim
 from privcurve.audit.pairs import Pair, Target, flipped_balance
 from privcurve.coding import Floats, Ints
@@ -77,7 +77,7 @@ def one_sided(c: Claim, target: Target) -> list[Pair]:
     return [flipped_balance(60, 56), flipped_balance(9, 0), flipped_balance(200, 4)]
 
 
-def _tuned() -> Iterator[Claim]:
+def _claims() -> Iterator[Claim]:
     name = "tuned"
     shapes: tuple[dict[str, Any], ...] = (
         {"score_share": 0.9},
@@ -90,9 +90,9 @@ def _tuned() -> Iterator[Claim]:
         yield Claim(name, CERTIFIED, 1.0, one_sided, 0.0, setting, loss=kept_loss)
     mechanisms = {"mechanism": ["permute_and_flip", "exponential"]}
     some = {"learner": "one_rule", "expected_runs": 1.5, "score_share": 0.3}
-    yield sampled(name, CERTIFIED, {**some, "settings": mechanisms}, 120)
+    yield claim_by_fits(name, CERTIFIED, {**some, "settings": mechanisms}, 120)
     for delta in DELTAS:
-        yield sampled(name, CERTIFIED, some, 120, delta=delta)
+        yield claim_by_fits(name, CERTIFIED, some, 120, delta=delta)
 
 
-CLAIMS = tuple(_tuned())
+CLAIMS = tuple(_claims())

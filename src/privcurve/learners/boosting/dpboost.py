@@ -170,7 +170,7 @@ class DPBoostClassifier(TreeSumClassifier, PrivateClassifier):
         for t in range(n_trees):
             j = t % per_ensemble
             if j == 0:
-                order = curator.shuffled(places)
+                order = curator.shuffle(places)
                 shuffled, shuffled_signs = all_bins[order], signs[order]
                 *levels, of_leaves = calls[t // per_ensemble]
                 nodes = np.repeat(np.array(levels, dtype=object), 2 ** np.arange(len(levels)))
