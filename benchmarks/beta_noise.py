@@ -41,7 +41,7 @@ class WideProducts(BDPEClassifier):
     ) -> tuple[Floats, float]:
         votes = np.clip(link_of_leaves(positive, negative, self.boost_alpha), -CLAMP, CLAMP)
         beta = self._leverage(votes, positive - negative, self.n_records_, CLAMP)
-        call = curator.call(OF_LINKS.format(t + 1)).scaled(self.width / (2 * CLAMP))
+        call = curator.call(OF_LINKS.format(t + 1)).rescale(self.width / (2 * CLAMP))
         return np.clip(curator.numbers(call, beta * votes), -CLAMP, CLAMP), 1.0
 
 

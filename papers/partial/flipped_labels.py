@@ -135,11 +135,11 @@ def vote_on_flipped_labels(
 
     Codes of a column of `n_bins` bins, and the labels; weights, errors and noise are BRC's.
     """
-    from privcurve.coding import scaled
+    from privcurve.coding import scale_codes
     from privcurve.learners.shared.half_spaces import HalfSpace, PrivateWeights, Rounds
     from privcurve.privacy.curator import Curator
 
-    places = scaled(np.arange(n_bins, dtype=np.uint32)[:, None], np.array([n_bins]))[:, 0]
+    places = scale_codes(np.arange(n_bins, dtype=np.uint32)[:, None], np.array([n_bins]))[:, 0]
     # Borders between neighbouring bins, and one beyond either end.
     borders = np.concatenate([[places[0] - 1], (places[1:] + places[:-1]) / 2, [places[-1] + 1]])
 

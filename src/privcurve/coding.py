@@ -98,7 +98,7 @@ def class_labels(n_classes: int) -> tuple[int, ...]:
     return (-1, 1) if n_classes == 2 else tuple(range(n_classes))
 
 
-def decided(scores: NDArray[np.float64]) -> NDArray[np.intp]:
+def decide(scores: NDArray[np.float64]) -> NDArray[np.intp]:
     """Return the position of the class that scores decide for.
 
     Of two classes, one score a row, 1 where it is above zero; of more, one a class, the first of
@@ -151,7 +151,7 @@ def edges(low: float, high: float, n_bins: int, spacing: str = EQUAL) -> NDArray
         if spacing == EQUAL:
             inner = low + (high - low) * steps / n_bins
         elif spacing in (MIXED, MIXED_HIGH):
-            inner = _mixed(low, high, n_bins, spacing == MIXED_HIGH)
+            inner = _lower_mixed_edges(low, high, n_bins, spacing == MIXED_HIGH)
         else:
             growth = arithmetic.log((high + shift) / (low + shift))
             ratio = (low + shift) * arithmetic.exps(growth * (steps / n_bins))
@@ -172,7 +172,7 @@ def towards_zero(spacing: str, low: float, high: float) -> str:
     return MIXED_HIGH if spacing == MIXED and low < 0 and high <= 0 else spacing
 
 
-def _mixed(low: float, high: float, n_bins: int, from_high: bool) -> Floats:
+def _lower_mixed_edges(low: float, high: float, n_bins: int, from_high: bool) -> Floats:
     """Return all edges of mixed bins but the highest."""
     width = high - low
     if from_high:
@@ -274,7 +274,7 @@ def one_hot(codes: Codes, n_bins: NDArray[np.int64], value: float = 1.0) -> csr_
     return csr_array((entries, indices, starts), shape=(n_rows, int(n_bins.sum())))
 
 
-def scaled(
+def scale_codes(
     codes: Codes, n_bins: NDArray[np.int64], order: Literal["C", "F"] = "C"
 ) -> NDArray[np.float64]:
     """Put the codes of each column at equal distances from −1 to 1: −1 + 2·code/(n_bins − 1).

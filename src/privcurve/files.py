@@ -23,7 +23,7 @@ _REASONS = {
 # Where the system keeps the open files of each process.
 PROCESSES = Path("/proc")
 MOST_LINKS = 40
-# The file of a folder's lock (`locked`).
+# The file of a folder's lock (`lock_folder`).
 LOCK = ".lock"
 
 
@@ -31,7 +31,7 @@ class WriteError(OSError):
     """Something can't be written; the message names it and says what to do."""
 
 
-def shown(path: Path) -> Path:
+def display_path(path: Path) -> Path:
     """Return a path as messages show it: from the working folder, if it is in it."""
     try:
         return path.absolute().relative_to(Path.cwd())
@@ -110,7 +110,7 @@ def check_room(folder: Path, n_bytes: int) -> None:
 
 
 @contextmanager
-def locked(folder: Path) -> Iterator[None]:
+def lock_folder(folder: Path) -> Iterator[None]:
     """Let no other process do meanwhile what it does under this lock of the folder.
 
     Raises WriteError.

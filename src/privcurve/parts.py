@@ -32,7 +32,7 @@ from numpy.typing import NDArray
 
 from privcurve import extras
 from privcurve.coding import Records
-from privcurve.privacy.sealed import NUMBER, SealedError, opened, seal, sealed_records, within
+from privcurve.privacy.sealed import NUMBER, SealedError, open_values, seal, sealed_records, within
 
 LOCAL, DASK = "local", "dask"
 
@@ -300,7 +300,7 @@ class PartedRecords:
         return self
 
 
-def sealed_for(learner: str, records: Any, counted: bool) -> Any:
+def seal_for(learner: str, records: Any, counted: bool) -> Any:
     """Return records as the private fit of a learner sees them; `counted`: how many is public."""
     if isinstance(records, PartedRecords):
         return replace(records, learner=learner, counted=counted)
@@ -322,7 +322,7 @@ class Totals:
             self._engine = records.engine
             self._held = self._engine.hold(records.parts, make)
         else:
-            self._state = make(Records(*opened(tuple(records))))
+            self._state = make(Records(*open_values(tuple(records))))
 
     def of(self, question: str, *arguments: Any) -> Any:
         """Return the sum of all parts' answers to a question: a method by its name."""

@@ -40,7 +40,7 @@ class Progress:
         if taken < self._after:
             return
         percent = int(100 * share)
-        remarks = "; ".join(filter(None, (more, _left(taken, share))))
+        remarks = "; ".join(filter(None, (more, _time_left(taken, share))))
         text = f"{percent} % {self._what}" + (f" ({remarks})" if remarks else "")
         if self._show.isatty():
             # What stood there may have been longer.
@@ -58,7 +58,7 @@ class Progress:
             self._open = False
 
 
-def _left(taken: float, share: float) -> str:
+def _time_left(taken: float, share: float) -> str:
     """Say how long it may take still, as far as it goes on as it went until now."""
     if taken < SHORT or not 0 < share < 1:
         return ""

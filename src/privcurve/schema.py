@@ -88,7 +88,7 @@ def read_yaml(path: Path) -> Any:
 
 def parse_yaml(text: str, where: str) -> Any:
     """Read YAML, as :func:`read_yaml`; messages call it `where`."""
-    root, loader = _composed(text, where)
+    root, loader = _compose(text, where)
     if root is None:
         return None
     faults = yaml_nodes.faults(root, loader)
@@ -114,7 +114,7 @@ def _invalid(where: str, error: yaml.YAMLError) -> SchemaError:
     return SchemaError(f"{where} is not valid YAML: {reason}")
 
 
-def _composed(text: str, where: str) -> tuple[yaml.Node | None, Any]:
+def _compose(text: str, where: str) -> tuple[yaml.Node | None, Any]:
     """Return the nodes of a document, and what reads them."""
     # The compiled loader is ten times as fast, but not in every build of PyYAML.
     make_loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -236,7 +236,7 @@ class Lines:
     """On which line of a YAML file something stands."""
 
     def __init__(self, path: Path) -> None:
-        self._root, _ = _composed(_text(path), str(path))
+        self._root, _ = _compose(_text(path), str(path))
 
     def of(self, *place: str | int) -> int:
         """Return the line of a place, or of the nearest that is there on the way to it."""
@@ -299,9 +299,11 @@ def _reason(error: Any) -> str:
     if error.validator == "required":
         # There is an error for each key that is missing, which only its message names.
         missing = next(key for key in allowed if error.message.startswith(repr(key)))
-        return f"missing key {missing!r}" + ("" if error.absolute_path else _expected(error, ": "))
+        return f"missing key {missing!r}" + (
+            "" if error.absolute_path else _expectation(error, ": ")
+        )
     if error.validator == "not":
-        return "does not belong here" + _expected(error, ": it ")
+        return "does not belong here" + _expectation(error, ": it ")
     if error.validator == "minProperties":
         return f"says too little: it has {len(given)} of at least {allowed} keys"
     if error.validator == "pattern" and allowed in _TEXTS:
@@ -313,7 +315,7 @@ def _reason(error: Any) -> str:
     if error.validator == "type" and allowed == "array":
         return f"{given!r} is no list: write it in brackets, [a, b, …]"
     if error.validator == "type" and allowed == "object":
-        return f"{given!r} has no keys: write it as {{key: value, …}}" + _expected(
+        return f"{given!r} has no keys: write it as {{key: value, …}}" + _expectation(
             error, ". Expected: "
         )
     if isinstance(given, bool) and allowed in ("number", "integer"):
@@ -332,11 +334,11 @@ def _reason(error: Any) -> str:
         return f"{sign}.inf is not finite: write a number; a text goes in quotes"
     if error.validator == "type" and isinstance(given, (int, float)) and "string" in allowed:
         quoted = f"YAML reads it as the number {given}: put it in quotes"
-        return quoted + _expected(error, ". Expected: ")
-    return error.message + _expected(error, ". Expected: ")
+        return quoted + _expectation(error, ". Expected: ")
+    return error.message + _expectation(error, ". Expected: ")
 
 
-def _expected(error: Any, before: str) -> str:
+def _expectation(error: Any, before: str) -> str:
     """Return what a schema says of itself, if it says something."""
     text = error.schema.get("description") if isinstance(error.schema, Mapping) else None
     return f"{before}{text}" if text else ""

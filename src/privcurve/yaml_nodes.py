@@ -55,16 +55,18 @@ def faults(root: yaml.Node, loader: Any) -> list[str]:
     nodes, aliases = _nodes(root)
     if aliases:
         return aliases
-    misread = [fault for node in nodes for fault in _misread(node, loader)]
+    misread = [fault for node in nodes for fault in _misread_words(node, loader)]
     # A number that can't be has no value that keys could be compared by.
     others = misread or [fault for node in nodes for fault in _keys(node, loader)]
-    repeated = [] if misread else [twice for node in nodes for twice in _repeated(node, loader)]
+    repeated = (
+        [] if misread else [twice for node in nodes for twice in _repeated_keys(node, loader)]
+    )
     # Who writes no without quotes does it everywhere: that is one mistake.
     lines: dict[str, list[int]] = {}
     for line, said in sorted(others):
         lines.setdefault(said, []).append(line)
     return [
-        *(f"line{'s' * (len(at) > 1)} {_listed(at)}: {said}" for said, at in lines.items()),
+        *(f"line{'s' * (len(at) > 1)} {_list_lines(at)}: {said}" for said, at in lines.items()),
         *(said for _, said in sorted(repeated)),
     ]
 
@@ -120,7 +122,7 @@ def _parts(node: yaml.Node) -> list[yaml.Node]:
 Faults = Iterator[tuple[int, str]]
 
 
-def _misread(node: yaml.Node, loader: Any) -> Faults:
+def _misread_words(node: yaml.Node, loader: Any) -> Faults:
     """Name a tag, and what is another word in YAML: 0150 (octal), 12:30 (sixties), a time."""
     line = node.start_mark.line + 1
     plain = isinstance(node, yaml.ScalarNode) and not node.style
@@ -162,7 +164,7 @@ def _keys(node: yaml.Node, loader: Any) -> Faults:
                 yield line, f"YAML reads {key.value} as {word}; put it in quotes"
 
 
-def _repeated(node: yaml.Node, loader: Any) -> Faults:
+def _repeated_keys(node: yaml.Node, loader: Any) -> Faults:
     """Name each key that a mapping has twice, with both lines."""
     lines: dict[Any, int] = {}
     for key, _ in node.value if isinstance(node, yaml.MappingNode) else ():
@@ -181,7 +183,7 @@ def _word(key: yaml.ScalarNode, loader: Any) -> Any:
     return key.value if key.tag in _AS_WRITTEN else _value(key, loader)
 
 
-def _listed(lines: list[int]) -> str:
+def _list_lines(lines: list[int]) -> str:
     shown = ", ".join(map(str, lines[:MOST_LINES]))
     return shown + (", …" if len(lines) > MOST_LINES else "")
 

@@ -13,7 +13,7 @@ def curator_with(patch, noise):
     charge, standard = Curator._charge, Curator._noise
 
     def charged(self, call, again=False):
-        return charge(self, call, again).scaled(noise)
+        return charge(self, call, again).rescale(noise)
 
     patch.setattr(Curator, "_charge", charged)
     patch.setattr(
@@ -24,7 +24,7 @@ def curator_with(patch, noise):
 def calls_with(patch, noise):
     """Divide the scale that a learner itself sets its scores in relation to."""
     call = Curator.call
-    patch.setattr(Curator, "call", lambda self, what: call(self, what).scaled(noise))
+    patch.setattr(Curator, "call", lambda self, what: call(self, what).rescale(noise))
 
 
 def additive_with(patch, noise):

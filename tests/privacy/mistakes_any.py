@@ -27,7 +27,7 @@ from privcurve.privacy.calibration import privgam
 from privcurve.privacy.calibration.privgam import Budget, cells
 from privcurve.privacy.curator import Curator
 from privcurve.privacy.ledger import PrivacyStatement
-from privcurve.privacy.sealed import Noise, opened
+from privcurve.privacy.sealed import Noise, open_values
 
 RULES = Case("lazybb", {"n_rounds": 3, "density": 0.5})
 RULE = Case("one_rule", {})
@@ -106,17 +106,17 @@ def constant(called, owner, name, value, point, *cases):
 
 @mistake(Curator, "_numbers", NOISE, MAJORITY, COUNTS, ONE_COLUMN, BRC, PATE, SIGNS, BOOSTED)
 def half_the_noise(own, self, call, exact):
-    return own(self, call.scaled(0.5), exact)
+    return own(self, call.rescale(0.5), exact)
 
 
 @mistake(Curator, "_whole_numbers", NOISE, CLASSES, RUNS)
 def half_the_whole_noise(own, self, call, exact):
-    return own(self, call.scaled(0.5), exact)
+    return own(self, call.rescale(0.5), exact)
 
 
 @mistake(Curator, "_share", NOISE, LOCAL, SECURE)
 def half_a_share(own, self, call, *given):
-    return own(self, call.scaled(0.5), *given)
+    return own(self, call.rescale(0.5), *given)
 
 
 @mistake(Curator, "_numbers", NOISE, COUNTS, VOTES)
@@ -193,10 +193,10 @@ RELEASES = {
     "no_call": (SEALED, lambda m, curator, records: m),
     "called_twice": (CHARGE, lambda m, door, _: (noisy(m, door) + noisy(m, door)) / 2),
     "scaled_to_nothing": (
-        CHARGE, lambda m, door, _: door.number(door.call(MARGIN).scaled(0.0), m)
+        CHARGE, lambda m, door, _: door.number(door.call(MARGIN).rescale(0.0), m)
     ),
     "scaled_down": (
-        SENSITIVITY, lambda m, door, _: door.number(door.call(MARGIN).scaled(0.5), m)
+        SENSITIVITY, lambda m, door, _: door.number(door.call(MARGIN).rescale(0.5), m)
     ),
     "drawn_in_a_loop_of_its_own": (
         CHARGE, lambda m, door, _: float(door.generator([door.call(MARGIN)]).laplace(scale=2.0))
@@ -251,7 +251,7 @@ def same_numbers_in_all_rounds(own, self, rows, plan, curator, begin=None):
     class Once:
         @staticmethod
         def noise(calls, shape):
-            once = opened(curator.noise(calls[:1], (1, *shape[1:])))
+            once = open_values(curator.noise(calls[:1], (1, *shape[1:])))
             return Noise(np.broadcast_to(once, shape).copy(), "lazybb")
 
     return own(self, rows, plan, Once, begin)

@@ -52,7 +52,7 @@ def tables_for_an_added_record(own, neighbours):
 
 @mistake(aim, "_call", SENSITIVITY, MODEL, MODEL_ADDED)
 def half_of_the_noise(own, announced, share, budget, curator):
-    return own(announced, share, budget, curator).scaled(0.5)
+    return own(announced, share, budget, curator).rescale(0.5)
 
 
 @mistake(Rounds, "_round", CHARGE, MODEL, MODEL_ADDED)

@@ -26,7 +26,7 @@ from privcurve.privacy.calibration import objective
 from privcurve.privacy.calibration.brc import BRCNoise
 from privcurve.privacy.calibration.objective import Perturbation
 from privcurve.privacy.curator import Curator
-from privcurve.privacy.sealed import opened
+from privcurve.privacy.sealed import open_values
 
 EM = {"n_rounds": 3, "intercept": "em"}
 HIDDEN = replace(BRC, neighbours=PRIVATE_COLUMNS)
@@ -60,7 +60,7 @@ def errors_of_chosen_thresholds(own, self, sums, positive, reach):
 def the_best_threshold(own, self, call, ends, scores):
     """The exponential mechanism is called, and the best threshold taken."""
     own(self, call, ends, scores)
-    ends, scores = opened((ends, scores))
+    ends, scores = open_values((ends, scores))
     k = int(np.argmax(np.where(np.diff(ends) > 0, scores, -1)))
     return (ends[k] + ends[k + 1]) / 2
 
@@ -76,7 +76,7 @@ def columns_scaled_by_their_extremes(own, self, codes, public):
 @mistake(Curator, "threshold", CONTROL, Case("brc", EM))
 def reach_of_the_records(own, self, call, ends, scores):
     """Thresholds are chosen between the least and the largest projection."""
-    ends = opened(ends)
+    ends = open_values(ends)
     return own(self, call, np.clip(ends, ends[1], ends[-2]), scores)
 
 
@@ -122,7 +122,7 @@ def classifier_without_noise(own, *posed, tilt, **more):
     return own(*posed)
 
 
-@mistake(objective, "perturbed", SENSITIVITY, BOX)
+@mistake(objective, "perturb_objective", SENSITIVITY, BOX)
 def noise_for_one_gradient(own, *given, **bounds):
     """The record that is left out counts, the one put in does not."""
     perturbed = own(*given, **bounds)

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from privcurve.privacy.accountants import compose as c
-from privcurve.privacy.accountants.cost import BOUNDED_RANGE_KIND, PURE_KIND, Cost, scaled
+from privcurve.privacy.accountants.cost import BOUNDED_RANGE_KIND, PURE_KIND, Cost, scale_costs
 from privcurve.privacy.calibration.one_rules import lazybb_one_rule
 from privcurve.privacy.calibration.search import calibrate
 from privcurve.privacy.sensitivity import lazybb as sensitivity
@@ -127,7 +127,7 @@ def test_composition_of_the_calibrated_gives_epsilon_back(kind, count, amount, e
     for accountant in (*FAST, c.ADVANCED, c.ZCDP_SIMPLE):
         if c.accountant(accountant).admits(costs, delta):
             result = calibrate(costs, epsilon, delta, (accountant,))
-            spent = c.compose(accountant, scaled(costs, result.scale), delta)
+            spent = c.compose(accountant, scale_costs(costs, result.scale), delta)
             assert spent == pytest.approx(epsilon, rel=1e-9)
             assert spent <= epsilon * (1 + 1e-11)  # errs on the side of privacy
 
@@ -142,7 +142,7 @@ def test_composition_of_the_calibrated_gives_epsilon_back(kind, count, amount, e
 )
 def test_mixtures_give_epsilon_back(costs):
     result = calibrate(costs, 0.8, 1e-6)
-    spent = c.compose(result.accountant, scaled(costs, result.scale), 1e-6)
+    spent = c.compose(result.accountant, scale_costs(costs, result.scale), 1e-6)
     assert spent == pytest.approx(0.8, rel=1e-9)
 
 

@@ -21,7 +21,7 @@ from privcurve.audit.pairs import Target, records
 from privcurve.audit.run import VIOLATED, run
 from privcurve.learners.registry import estimator_class
 from privcurve.privacy.budget import CERTIFIED
-from privcurve.privacy.sealed import opened
+from privcurve.privacy.sealed import open_values
 
 RNG = np.random.default_rng(5)
 TARGET = Target("drawn", records(RNG.integers(0, 3, (60, 2)), RNG.choice([-1, 1], 60), [3, 3]))
@@ -60,7 +60,7 @@ def remembering_with(patch, kind):
         fit(self, learners, records, curators)
         # The first of equal rows counts: the canary is the first of all.
         # No learner can open them: this is what the audit would see if one could.
-        exact = opened(records)
+        exact = open_values(records)
         rows = list(zip(exact.codes, exact.labels.tolist(), strict=True))
         seen = {row.tobytes(): sign for row, sign in reversed(rows)}
         for model in learners:

@@ -5,7 +5,7 @@ import math
 import pytest
 
 from privcurve.kernels.m_alpha import largest_link
-from privcurve.privacy.calibration.bdpe import _flip_loss, published
+from privcurve.privacy.calibration.bdpe import _flip_loss, published_noise
 
 
 @pytest.mark.parametrize(
@@ -24,7 +24,7 @@ def test_what_published_leaves_are_worth():
         settings = {"n_trees": 1, "depth": 3, "calibrate_alpha": "no", "tree_share": 0.0}
         settings |= {"clamp": 10.0, "largest_link": largest_link(0.1), "leverage": "constant"}
         given = {"sensitivity": 1.0, "epsilon": 0.1, "delta": 0.0}
-        said = published(**{**settings, **given, **changes})
+        said = published_noise(**{**settings, **given, **changes})
         return said.status, said.caveat, said.proved_epsilon
 
     status, _, proved = truth()

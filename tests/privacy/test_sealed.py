@@ -36,7 +36,7 @@ from privcurve.privacy.sealed import (
     SealedError,
     kernel,
     mechanism,
-    opened,
+    open_values,
     seal,
     take,
 )
@@ -168,8 +168,8 @@ def test_what_is_computed_is_what_numpy_computes(compute):
     got = compute(by_row(PLAIN.copy()))
     assert type(got).__name__ == "Sealed"
     wanted = compute(PLAIN.copy())
-    np.testing.assert_array_equal(opened(got), wanted)
-    assert opened(got).dtype == wanted.dtype
+    np.testing.assert_array_equal(open_values(got), wanted)
+    assert open_values(got).dtype == wanted.dtype
     # The rows of a result are where the six are, or what was taken of them.
     along = [k for k, length in enumerate(wanted.shape) if length in (6, 2, 3)][:1]
     assert got._rows in (None, *along)
@@ -184,15 +184,15 @@ def test_a_kernel_opens_and_seals_and_writes_into_sealed_arrays_alone():
     doubled, n = opens(by_row(), public)
     assert (doubled._rows, n._rows, public.sum()) == (0, None, 0.0)
     opens(by_row(), total)
-    np.testing.assert_array_equal(opened(total), PLAIN.sum(axis=0))
+    np.testing.assert_array_equal(open_values(total), PLAIN.sum(axis=0))
     assert opens(PLAIN, public)[1] == 6
     np.testing.assert_array_equal(public, PLAIN.sum(axis=0))
     with pytest.raises(SealedError, match="a Generator handed to a kernel"):
         opens(by_row(), np.random.default_rng())
     box = kernel(lambda values: {"rows": len(values)}, rows=WHOLE)(by_row())
     assert box.shape == ()
-    assert opened(box) == {"rows": 6}
-    np.testing.assert_array_equal(opened(take(COUNTS, by_row(np.array([2, 0])))), [3, 1])
+    assert open_values(box) == {"rows": 6}
+    np.testing.assert_array_equal(open_values(take(COUNTS, by_row(np.array([2, 0])))), [3, 1])
 
 
 def test_errors_inside_a_kernel_do_not_tell():
@@ -214,7 +214,7 @@ def test_a_mechanism_needs_noise_of_the_curator():
     noise = Noise(np.zeros(4), "mine")
     best, scores = chosen(noise, table(PLAIN[0]))
     assert best == np.argmax(PLAIN[0])
-    np.testing.assert_array_equal(opened(scores), PLAIN[0])
+    np.testing.assert_array_equal(open_values(scores), PLAIN[0])
     with pytest.raises(SealedError, match="choose without the curator's noise"):
         chosen(np.zeros(4), table(PLAIN[0]))
 

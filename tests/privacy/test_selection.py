@@ -24,7 +24,7 @@ from privcurve.learners.tuned import TunedClassifier
 from privcurve.privacy.accountants.compose import compose, gaussian_delta
 from privcurve.privacy.accountants.cost import GAUSSIAN_KIND, PURE_KIND, Cost, zcdp_delta
 from privcurve.privacy.noise import selection_statement
-from privcurve.privacy.selection import UNITS, epsilon_that_spends, named, runs, selection_budget
+from privcurve.privacy.selection import UNITS, epsilon_that_spends, runs, runs_of, selection_budget
 
 SHAPES = [(1.0, 5.0), (0.0, 15.0), (-0.5, 4.0), (2.0, 3.0), (1.0, 1.0), (0.0, 1.5)]
 shapes = pytest.mark.parametrize(("eta", "expected"), SHAPES)
@@ -60,7 +60,7 @@ def test_the_number_of_runs_has_the_mean_that_was_asked_for(eta, expected):
     assert chances.sum() == pytest.approx(1, abs=1e-9)
     assert chances @ np.arange(1, len(chances) + 1) == pytest.approx(expected, rel=1e-6)
     assert law.mean == pytest.approx(expected, rel=1e-12)
-    assert named(law.name) == law
+    assert runs_of(law.name) == law
 
 
 def test_the_two_known_distributions():

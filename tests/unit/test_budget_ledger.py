@@ -22,7 +22,7 @@ from privcurve.audit.pairs import flipped_balance
 from privcurve.audit.replay_fits import Replay
 from privcurve.cli import main
 from privcurve.datasets import DatasetError
-from privcurve.files import WriteError, locked
+from privcurve.files import WriteError, lock_folder
 from privcurve.privacy.budget import ADD_REMOVE, PRIVATE_COLUMNS, REPLACE_ONE
 from privcurve.releases.budget_ledger import (
     DONE,
@@ -349,7 +349,7 @@ def test_a_release_waits_for_whoever_writes_the_ledger(book):
     """What others have begun meanwhile counts."""
     book.reserve(TWO, Price(0.5, 0.0, REPLACE_ONE), {})
     with ThreadPoolExecutor(1) as pool:
-        with locked(book.path.parent):
+        with lock_folder(book.path.parent):
             waits = pool.submit(book.reserve, TWO, ONE, {})
             with pytest.raises(TimeoutError):
                 waits.result(timeout=0.2)

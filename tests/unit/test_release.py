@@ -67,7 +67,7 @@ def test_nothing_that_leaves_holds_the_seed_the_records_or_their_checksums(gam):
     secret = seeds.path_of("mine").read_text().strip()
     (entry,) = book().releases()
     hidden = [secret, str(int(secret, 16)), entry.facts["token"], entry.facts["checksum"]]
-    hidden += [*entry.facts["sources"].values(), "secret-note", seeds.named(gam.seed)]
+    hidden += [*entry.facts["sources"].values(), "secret-note", seeds.public_name(gam.seed)]
     for name in (MODEL, CARD, PAGE):
         text = gam.path(name).read_text()
         assert not [word for word in hidden if word in text], name

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from privcurve.coding import scaled
+from privcurve.coding import scale_codes
 from privcurve.learners import registry
 from privcurve.learners.entry import Facts
 from privcurve.learners.shared import roles
@@ -12,7 +12,7 @@ from privcurve.learners.shared.roles import PublicRows, Roles, distinct_keys
 
 def test_scaled_ends_and_one_bin():
     codes = np.array([[0, 0, 2], [1, 0, 0], [4, 0, 1]], dtype=np.uint8)
-    rows = scaled(codes, np.array([5, 1, 3]))
+    rows = scale_codes(codes, np.array([5, 1, 3]))
     assert rows.tolist() == [[-1, 0, 1], [-0.5, 0, -1], [1, 0, 0]]
 
 

@@ -166,7 +166,7 @@ def test_a_stream_follows_from_the_key_and_not_from_the_name():
     assert seeds.number(A, digest) == int(mac, 16)
     alias = SecretSeed(B.key, A.path)
     alias.__dict__["name"] = A.name
-    assert seeds.named(alias) == seeds.named(A)
+    assert seeds.public_name(alias) == seeds.public_name(A)
     assert seeds.number(alias, digest) != seeds.number(A, digest)
 
 
@@ -253,7 +253,7 @@ def test_nothing_that_is_written_holds_a_secret():
         A.name,
         curve.grid[0].digest,
         curve.digest,
-        json.dumps([seeds.named(A)]),
+        json.dumps([seeds.public_name(A)]),
     ]
     for text in texts(A):
         assert not [one for one in written if text in one]

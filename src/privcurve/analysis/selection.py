@@ -53,7 +53,7 @@ class Candidate:
         """The best complete settings, the best first."""
         return [setting for _, (*_, setting), _ in self.best]
 
-    def merged(self, other: Candidate, n_best: int) -> Candidate:
+    def merge(self, other: Candidate, n_best: int) -> Candidate:
         """Return what this part and another one say together."""
         return Candidate(
             self.key,
@@ -138,7 +138,7 @@ def rank(
     for part in parts:
         for candidate in _candidates(part, names, n_best, metric, folds):
             other = candidates.get(candidate.key)
-            candidates[candidate.key] = other.merged(candidate, n_best) if other else candidate
+            candidates[candidate.key] = other.merge(candidate, n_best) if other else candidate
     return [candidates[key] for key in sorted(candidates)]
 
 

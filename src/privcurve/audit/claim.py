@@ -131,5 +131,5 @@ def _name(function: Any) -> str:
 
 def generator(name: str, seed: Seed) -> np.random.Generator:
     """Return the random stream of a claim under the base seed of a run."""
-    digest = hashlib.sha256(json.dumps([name, seeds.named(seed)]).encode()).hexdigest()
+    digest = hashlib.sha256(json.dumps([name, seeds.public_name(seed)]).encode()).hexdigest()
     return seeds.generator(seed, digest)

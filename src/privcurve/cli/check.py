@@ -38,12 +38,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Check, and print the shares and all problems."""
     from privcurve.datasets.describing import check
-    from privcurve.files import shown
+    from privcurve.files import display_path
 
     name = dataset_name(arguments.name)
     with telling.reading(arguments, name) as watch:
         report = check(name, watch)
-    where = shown(report.path)
+    where = display_path(report.path)
     lines = [*_shares(report), ""] if report.tallies else []
     if report.ready:
         lines.append(f"ready: privcurve compare {name}")

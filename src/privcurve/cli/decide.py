@@ -34,18 +34,18 @@ def run(arguments: argparse.Namespace) -> int:
     """Ask, write each answer down, and say what is left."""
     from privcurve.datasets import catalogue
     from privcurve.datasets.describing import card_questions, questions
-    from privcurve.files import shown
+    from privcurve.files import display_path
 
     name = dataset_name(arguments.name)
     path = catalogue.find(name)
     remaining = questions(path)
     if remaining:
         print(
-            f"{shown(path)}: {len(remaining)} to decide, from what is public alone. Enter leaves a "
-            "line blank; Ctrl-C ends, and keeps what was answered."
+            f"{display_path(path)}: {len(remaining)} to decide, from what is public alone. Enter "
+            "leaves a line blank; Ctrl-C ends, and keeps what was answered."
         )
     else:
-        print(f"{shown(path)}: nothing is left to be decided.")
+        print(f"{display_path(path)}: nothing is left to be decided.")
     try:
         for number, question in enumerate(remaining, start=1):
             print(f"\n{number} of {len(remaining)}, line {question.line}: {question.blank.of}")
@@ -65,7 +65,9 @@ def run(arguments: argparse.Namespace) -> int:
         ) from None
     left = len(questions(path))
     if remaining:
-        print(f"\n{len(remaining) - left} written to {shown(path)}, {left} left to be decided.")
+        print(
+            f"\n{len(remaining) - left} written to {display_path(path)}, {left} left to be decided."
+        )
     print(f"Then: privcurve {'decide' if left else 'check'} {name}")
     return UNDECIDED if left else DONE
 

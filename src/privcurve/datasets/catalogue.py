@@ -16,7 +16,7 @@ from privcurve.datasets.build import build
 from privcurve.datasets.description import Description
 from privcurve.datasets.errors import DatasetError, Problems, UndecidedError
 from privcurve.datasets.variants import merged, write_out
-from privcurve.files import shown
+from privcurve.files import display_path
 from privcurve.schema import nearest
 
 _PACKAGE = Path(__file__).resolve().parent
@@ -189,7 +189,7 @@ def _read(path: Path, changed: tuple[int, ...]) -> Any:
     if faults:
         lines = schema.Lines(path)
         messages = sorted((lines.of(*fault.places[0]), fault.message) for fault in faults)
-        parts = [f"{shown(path)}: line {line}: {message}" for line, message in messages]
+        parts = [f"{display_path(path)}: line {line}: {message}" for line, message in messages]
         undecided = blanks(content)
         if path.parent.name == LOCAL:
             parts.append(f"privcurve check {path.stem} says what to do.")

@@ -17,7 +17,7 @@ from privcurve.datasets.coding import Coded
 from privcurve.datasets.dataset import Checksum
 from privcurve.datasets.description import Description
 from privcurve.datasets.domain import Domain
-from privcurve.files import cannot_write, locked, replace_file
+from privcurve.files import cannot_write, lock_folder, replace_file
 from privcurve.parts import Part, digest_of, labels_of
 
 # Folders of parts, beside the other files of a coded dataset; one that is not finished has a point.
@@ -49,7 +49,7 @@ class PartWriter:
         try:
             self._folder.mkdir(parents=True, exist_ok=True)
             self._lock = ExitStack()
-            self._lock.enter_context(locked(self._folder))
+            self._lock.enter_context(lock_folder(self._folder))
             self._remove(UNFINISHED)
             self._temporary = Path(tempfile.mkdtemp(prefix=UNFINISHED, dir=self._folder))
         except OSError as error:

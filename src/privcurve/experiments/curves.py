@@ -221,7 +221,7 @@ class Curve:
         study, second = self.study, self.finalists
         final = f"{second.settings} of {second.draws} " if second else ""
         metric = "" if study.metric == DEFAULT_METRIC else f"by {study.metric} "
-        grid = _digest_at(self.method, epsilons, *_resampling(study), seeds.named(self.seed))
+        grid = _digest_at(self.method, epsilons, *_resampling(study), seeds.public_name(self.seed))
         return f"{study.repeats} {final}{metric}{self.here}{grid}"
 
     @cached_property
@@ -366,7 +366,7 @@ class JobPart:
         if self.is_best:
             part = [(one.fold, one.repeat) for one in self.fresh] if self.n_parts > 1 else ""
             return f"{part}{curve.digest_at(self.epsilons)}"
-        terms = (*_resampling(curve.study), seeds.named(curve.seed))
+        terms = (*_resampling(curve.study), seeds.public_name(curve.seed))
         if self.n_parts == 1:
             return curve.here + _digest_at(curve.method, self.epsilons, *terms)
         points = [point for block in self.blocks for point in block.points]

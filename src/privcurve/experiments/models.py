@@ -186,6 +186,6 @@ def stream(name: str, dataset: Dataset, seed: Seed) -> np.random.Generator:
         "name": name,
         "dataset": dataset.name,
         "checksum": dataset.checksum,
-        "seed": seeds.named(seed),
+        "seed": seeds.public_name(seed),
     }
     return seeds.generator(seed, canonical.digest(key))

@@ -71,7 +71,7 @@ class RunIds:
         self._key = (dataset, checksum, seed, mixed, many)
         self._plain = self._learner({})
         self._base = seed
-        self._seed = canonical.text({"seed": seeds.named(seed)})[1:-1]
+        self._seed = canonical.text({"seed": seeds.public_name(seed)})[1:-1]
         self._version = canonical.text({**share, "version": method.version})[1:-1]
 
     @classmethod

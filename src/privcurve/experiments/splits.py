@@ -109,7 +109,7 @@ def partition_generator(
         "checksum": checksum,
         "folds": n_folds,
         "partition": partition,
-        "seed": seeds.named(seed),
+        "seed": seeds.public_name(seed),
         **more,
     }
     return seeds.generator(seed, canonical.digest(key))

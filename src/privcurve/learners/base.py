@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from privcurve.coding import Codes, Floats, Ints, Records, decided, equal_width
+from privcurve.coding import Codes, Floats, Ints, Records, decide, equal_width
 from privcurve.learners.entry import LearnerEntry
 from privcurve.learners.registry import MERGED, check_parameters, entry
 from privcurve.learners.shared import merging, sealing
@@ -292,7 +292,7 @@ class CodedClassifier(Explained, merging.MergingClassifier, ClassifierMixin, Bas
         sealing.fit(learners, records, curators)
         for learner, curator in zip(learners, curators, strict=True):
             curator.check(learner._fitted_statement, entry(self._learner).peer)
-            statement = learner._fitted_statement.drawn_by(curator.not_covered)
+            statement = learner._fitted_statement.with_generator(curator.not_covered)
             sealed = bool(curator.sealed_for)
             learner._fitted_statement = replace(statement, sealed=sealed)
         # Copies, for a list or an array may be changed in place; and no seed, which is a secret.
@@ -394,7 +394,7 @@ class CodedClassifier(Explained, merging.MergingClassifier, ClassifierMixin, Bas
         -------
         ndarray of shape (n_rows,)
         """
-        positions = decided(self.decision_function(X))
+        positions = decide(self.decision_function(X))
         return np.asarray(self.classes_)[positions]
 
     @property

@@ -35,7 +35,14 @@ from privcurve.learners.shared.checks import require
 from privcurve.learners.shared.tree_sums import TreeSumClassifier, by_leaf, shrunk
 from privcurve.privacy.accountants.compose import ADAPTIVE, BASIC, GAUSSIAN, ZCDP_CKS
 from privcurve.privacy.budget import CERTIFIED, PUBLISHED, is_private
-from privcurve.privacy.calibration.bdpe import CONSTANT, EXACT, LEAVES, OF_LINKS, OF_NODE, published
+from privcurve.privacy.calibration.bdpe import (
+    CONSTANT,
+    EXACT,
+    LEAVES,
+    OF_LINKS,
+    OF_NODE,
+    published_noise,
+)
 from privcurve.privacy.curator import Call, Curator
 from privcurve.privacy.ledger import PrivacyStatement
 from privcurve.privacy.mechanisms import EXPONENTIAL, NOISY_LABEL, PERMUTE_AND_FLIP
@@ -216,7 +223,7 @@ class BDPEClassifier(TreeSumClassifier, PrivateClassifier):
         if self.calibration == CERTIFIED:
             calls, n_trees = tuple(self._tree_calls(n)), int(self.n_trees)
             return noise_of(self._learner, calls, rounds=n_trees, **budget, accountants=ACCOUNTANTS)
-        return published(
+        return published_noise(
             n_trees=int(self.n_trees),
             depth=int(self.depth),
             sensitivity=self._sensitivity(n, 0.0),
@@ -322,7 +329,7 @@ class BDPEClassifier(TreeSumClassifier, PrivateClassifier):
             return leaves
         tree, root = begun(splits, data, restrict), 0.0
         for level in range(len(alphas)):
-            call = curator.call(OF_ERROR.format(t + 1, level + 1)).scaled(weight_bound)
+            call = curator.call(OF_ERROR.format(t + 1, level + 1)).rescale(weight_bound)
             seen = curator.number(call, error(tree, level))
             root = seen if level == 0 else root
             if root > 0:
@@ -361,7 +368,7 @@ class BDPEClassifier(TreeSumClassifier, PrivateClassifier):
             votes = np.clip(votes, -clamp, clamp) if is_private(self.epsilon) else votes
             exact = self._leverage(votes, positive - negative, n, clamp)
             return votes, exact if self.leverage != CONSTANT else alpha / (2 * clamp)
-        call = curator.call(OF_LEAVES.format(t + 1, self._of_leaves())).scaled(weight_bound)
+        call = curator.call(OF_LEAVES.format(t + 1, self._of_leaves())).rescale(weight_bound)
         if call.mechanism == NOISY_LABEL:
             return np.where(curator.signs(call, positive - negative), 1.0, -1.0), step
         if kind != LINK:

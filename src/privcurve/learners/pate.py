@@ -14,7 +14,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from privcurve.coding import Bools, Codes, Floats, Ints, Records, Signs, scaled
+from privcurve.coding import Bools, Codes, Floats, Ints, Records, Signs, scale_codes
 from privcurve.kernels.arithmetic import log
 from privcurve.kernels.newton import minimise_logistic
 from privcurve.kernels.rows import times
@@ -255,7 +255,7 @@ class PATEClassifier(ChanceClassifier, PrivateClassifier):
         """Return scaled private columns, and a 1."""
         columns = list(self._roles.private)
         return np.column_stack(
-            [scaled(codes[:, columns], self.n_bins_[columns]), np.ones(len(codes))]
+            [scale_codes(codes[:, columns], self.n_bins_[columns]), np.ones(len(codes))]
         )
 
     def _train_student(self, codes: Codes, signs: Signs, positive: Bools) -> LinearScore:
@@ -269,7 +269,9 @@ class PATEClassifier(ChanceClassifier, PrivateClassifier):
 
     def _scores(self, codes: Codes) -> Floats:
         public = list(self._roles.public or ())
-        inputs = np.column_stack([scaled(codes[:, public], self.n_bins_[public]), self._ask(codes)])
+        inputs = np.column_stack(
+            [scale_codes(codes[:, public], self.n_bins_[public]), self._ask(codes)]
+        )
         return self.student_.of(inputs)
 
     def _ask(self, codes: Codes) -> Floats:

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from privcurve.coding import Codes, Floats, Ints, Records, decided
+from privcurve.coding import Codes, Floats, Ints, Records, decide
 from privcurve.learners import registry
 from privcurve.learners.base import CodedClassifier, PrivateClassifier, as_fitted
 from privcurve.learners.entry import Facts, LearnerEntry
@@ -40,7 +40,7 @@ def count_right(
     codes: Codes, labels: Ints, counts: Ints, scored: Callable[[Codes], Floats]
 ) -> Ints:
     """Count the records that scores decide right."""
-    right = decided(scored(codes)) == labels
+    right = decide(scored(codes)) == labels
     return counts[right].sum(keepdims=True)
 
 
@@ -183,7 +183,7 @@ class TunedClassifier(PrivateClassifier):
         self.score_ = score / (UNITS * self.n_records_)
         self.n_features_used_ = int(self.best_.n_features_used_)
         # What the training alone would promise is not promised of a training that was chosen.
-        said = statement.drawn_by(curator.not_covered)
+        said = statement.with_generator(curator.not_covered)
         self.best_._fitted_statement = replace(said, sealed=bool(curator.sealed_for))
         return statement
 

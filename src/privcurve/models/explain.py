@@ -61,7 +61,7 @@ class Shape:
         """How far values go from 0, one standard error included."""
         return float((abs(self.values) + (0.0 if self.errors is None else self.errors)).max())
 
-    def merged(self) -> Shape:
+    def merge(self) -> Shape:
         """Merge neighbouring bins of a numeric column that have the same numbers."""
         column = self.column
         if column.kind != NUMERIC:
@@ -152,7 +152,7 @@ class Explanation:
             yield f"Without effect of their own: {', '.join(rest)}."
         for shape in used[:most]:
             yield ""
-            yield _table(*_of_shape(shape.merged(), self.outputs))
+            yield _table(*_of_shape(shape.merge(), self.outputs))
         for pair in self.pairs[:most]:
             yield ""
             first, second = pair.names
@@ -222,7 +222,7 @@ class Explanation:
             raise ValueError(f"{n_panels} panels are drawn, and axes has {len(panels)}")
         reach = max((shape.reach for shape in shapes), default=1.0)
         for panel, shape in zip(panels, shapes, strict=False):
-            _draw(panel, shape.merged(), self.outputs, 1.05 * reach)
+            _draw(panel, shape.merge(), self.outputs, 1.05 * reach)
         for panel, pair in zip(panels[len(shapes) :], pairs, strict=False):
             _draw_pair(panel, pair)
         if not n_panels:

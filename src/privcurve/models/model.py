@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from privcurve import __version__, schema
-from privcurve.coding import code_type, decided
+from privcurve.coding import code_type, decide
 from privcurve.datasets.coding import encode_frame, tells_days
 from privcurve.datasets.columns import MISSING, NUMERIC, OTHER, format_value
 from privcurve.datasets.domain import Domain
@@ -89,13 +89,13 @@ class Model:
 
     def named(self, codes: ArrayLike) -> NDArray[Any]:
         """Predict the name of the class of each row of a coded matrix."""
-        return self.labels[decided(self.decision_function(codes))]
+        return self.labels[decide(self.decision_function(codes))]
 
     def named_with_chances(self, codes: ArrayLike) -> tuple[NDArray[Any], NDArray[np.float64]]:
         """Return what :meth:`named` and :meth:`predict_proba` do, and score each row once."""
         self.check_probabilities()
         scores = self.decision_function(codes)
-        return self.labels[decided(scores)], self._estimator.chances(scores)
+        return self.labels[decide(scores)], self._estimator.chances(scores)
 
     def predict_proba(self, rows: Any) -> NDArray[np.float64]:
         """Estimate the probability of each class; `rows` as for :meth:`predict`.

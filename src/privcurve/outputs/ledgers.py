@@ -94,6 +94,6 @@ def _row(
     statement = trained.learner.privacy_
     stated = (
         *(statement.neighbours, statement.composition, len(statement.ledger)),
-        *(statement.epsilon_spent, statement.delta, statement.status, statement.made_of()),
+        *(statement.epsilon_spent, statement.delta, statement.status, statement.describe_ledger()),
     )
     return row | dict(zip(STATED, stated, strict=True))

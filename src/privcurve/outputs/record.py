@@ -46,7 +46,7 @@ def digest(
             "outputs": dict(others),
             "audits": dict(audits),
             "resources": [[str(path), _sum(path)] for path in reads.resources],
-            "seed": seeds.named(seed),
+            "seed": seeds.public_name(seed),
             **({} if seen is None else {"seen": seen}),
         }
     )

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from privcurve.coding import scaled
+from privcurve.coding import scale_codes
 from privcurve.figures import style
 from privcurve.lazy import Figure, pd, sns
 from privcurve.outputs.base import Context, Option, OutputRequest, about, dataset_title
@@ -98,7 +98,7 @@ def threshold_frame(
     each record what the vote says.
     """
     n_bins = len(edges) - 1
-    places = scaled(np.arange(n_bins, dtype=np.uint32)[:, None], np.array([n_bins]))[:, 0]
+    places = scale_codes(np.arange(n_bins, dtype=np.uint32)[:, None], np.array([n_bins]))[:, 0]
     rows = [
         (t, edges[int(np.searchsorted(places, border, side="right"))], alpha)
         for t, border, alpha in rounds

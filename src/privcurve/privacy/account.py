@@ -41,7 +41,7 @@ class Call:
     entry: LedgerEntry | None = None
     what: str = ""  # the same in the entry's words, where a data holder does not have the ledger
 
-    def scaled(self, factor: float) -> Call:
+    def rescale(self, factor: float) -> Call:
         """Return the call for numbers that are `factor` times as large: a public factor."""
         return Call(self.mechanism, self.scale * factor, self.entry, self.what)
 

@@ -195,6 +195,6 @@ def is_private(epsilon: float) -> bool:
 _THREE_DIGITS = Context(prec=3, rounding=ROUND_CEILING)
 
 
-def rounded_up(x: float) -> str:
+def round_up(x: float) -> str:
     """Write a number above 0 with three digits, not less than it is."""
     return f"{float(_THREE_DIGITS.create_decimal_from_float(x)):.3g}"

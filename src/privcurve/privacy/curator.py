@@ -36,7 +36,7 @@ from privcurve.privacy.mechanisms import (
     draw_piece,
     draw_share,
 )
-from privcurve.privacy.sealed import Noise, opened, public_rows, seal
+from privcurve.privacy.sealed import Noise, open_values, public_rows, seal
 from privcurve.privacy.seeds import Start
 
 __all__ = ["EXACT", "ROUNDING", "Call", "Curator", "DoorError", "call_of", "party_of"]
@@ -132,7 +132,7 @@ class Curator(Account):
             it comes.
         """
         values, call = _values(margins), self._charge(call)
-        return self._signs(call, values, opened(records)) if call.private else values > 0
+        return self._signs(call, values, open_values(records)) if call.private else values > 0
 
     def choose(self, call: Call | str, scores: ArrayLike) -> int:
         """Return the place of the chosen candidate; without noise, of the first of the best.
@@ -159,7 +159,7 @@ class Curator(Account):
             See :func:`~privcurve.privacy.mechanisms.draw_piece`.
         """
         call = self._charge(call)
-        return self._threshold(call, opened(ends), opened(scores))
+        return self._threshold(call, open_values(ends), open_values(scores))
 
     def noise(self, calls: Calls, shape: tuple[int, ...]) -> Floats:
         """Return standard noise, for a compiled loop to add its scores to.
@@ -313,8 +313,8 @@ class Curator(Account):
         return self._objective(
             call,
             dimension,
-            lambda model: opened(gradient(model)),
-            lambda tilt: opened(minimise(self._as_noise(tilt))),
+            lambda model: open_values(gradient(model)),
+            lambda tilt: open_values(minimise(self._as_noise(tilt))),
             old,
         )
 
@@ -324,7 +324,7 @@ class Curator(Account):
         Its law is the same in whatever order they come in, so a replay deals out neighbours'
         records alike even where they come in an order that follows from the records.
         """
-        drawn = self._shuffle(opened(records))
+        drawn = self._shuffle(open_values(records))
         return cast(Ints, seal(drawn, self.sealed_for, 0)) if self.sealed_for else drawn
 
     def public(
@@ -336,7 +336,7 @@ class Curator(Account):
         """
         self._opened.update(columns)
         self._opened_label = True
-        codes, labels, counts, n_bins = opened(tuple(records))
+        codes, labels, counts, n_bins = open_values(tuple(records))
         return gather(codes[:, list(columns)], labels, counts, n_bins[list(columns)])
 
     # How they are drawn ----------------------------------------------------------------

@@ -29,7 +29,7 @@ from privcurve.privacy.budget import (
     is_private,
     of_group,
     relation,
-    rounded_up,
+    round_up,
     within_group,
 )
 from privcurve.privacy.mechanisms import MECHANISMS
@@ -252,7 +252,7 @@ class PrivacyStatement:
         own = tuple(text for text in others if not text.startswith(ANY_GENERATOR))
         return (f"{self.status}: {self.caveat}", *own) if self.caveat else own
 
-    def drawn_by(self, generator: str) -> Self:
+    def with_generator(self, generator: str) -> Self:
         """Return the statement of the same fit whose random numbers another generator draws."""
         texts = self.exclusions
         named = tuple(generator if text.startswith(ANY_GENERATOR) else text for text in texts)
@@ -297,7 +297,7 @@ class PrivacyStatement:
                 f"{self.learner}: not private. {why[0].upper()}{why[1:]} (epsilon = inf); it may "
                 "reveal any of its training records."
             )
-        parts = [*self._claim(), *self._protected(), self.made_of()]
+        parts = [*self._claim(), *self._protection(), self.describe_ledger()]
         if self.calibration is not None:
             meaning = {
                 PUBLISHED: "the noise is as the paper prints it",
@@ -307,10 +307,10 @@ class PrivacyStatement:
             parts.append(f"Calibration: {self.calibration} ({words}).")
         if self.sealed:
             parts.append(SEALED)
-        shown = self._shown().replace("its", "each record's")
+        shown = self._public_parts().replace("its", "each record's")
         assumed = (*self.assumptions, shown) if shown else self.assumptions
         if assumed:
-            parts.append(f"Assumed public: {_listed(assumed)}.")
+            parts.append(f"Assumed public: {_join_words(assumed)}.")
         if self.exclusions:
             parts.append(f"Not covered: {'; '.join(self.exclusions)}.")
         return " ".join(parts)
@@ -331,8 +331,8 @@ class PrivacyStatement:
             parts.append(f"Proved instead is {proved}.")
         return [*parts, "What the claim would mean:"]
 
-    def _protected(self) -> list[str]:
-        what, shown = relation(self.neighbours), self._shown()
+    def _protection(self) -> list[str]:
+        what, shown = relation(self.neighbours), self._public_parts()
         whom, differs, change = "single record", "any one record", what.change
         if self.at_most is not None:
             train = "record trains" if self.at_most == 1 else "records train"
@@ -341,7 +341,7 @@ class PrivacyStatement:
             shown = shown.replace("its", "each record's")
         whose = f"Protected is each {whom}"
         if self.neighbours == PRIVATE_COLUMNS:
-            all_but = f" (all but {self._named()})" if self.public_columns else ""
+            all_but = f" (all but {self._public_column_names()})" if self.public_columns else ""
             label = "" if self.public_label else " and the label"
             if self.at_most is None:
                 change += "" if self.public_label else " or another label"
@@ -362,25 +362,25 @@ class PrivacyStatement:
             parts.append(f"Not protected: {shown}, which the model may show exactly.")
         return parts
 
-    def _shown(self) -> str:
+    def _public_parts(self) -> str:
         """Return what of a record is not protected; empty but under ``private-columns``."""
-        public = [f"its public {self._named()}"] if self.public_columns else []
-        return _listed([*public, "its label"] if self.public_label else public)
+        public = [f"its public {self._public_column_names()}"] if self.public_columns else []
+        return _join_words([*public, "its label"] if self.public_label else public)
 
-    def _named(self) -> str:
+    def _public_column_names(self) -> str:
         several = "columns" if len(self.public_columns) > 1 else "column"
-        return f"{several} {_listed([str(column) for column in self.public_columns])}"
+        return f"{several} {_join_words([str(column) for column in self.public_columns])}"
 
-    def made_of(self) -> str:
+    def describe_ledger(self) -> str:
         """Say in a sentence what the ledger holds and how its costs add up."""
         if not self.ledger:
             return "The model is made of no use of the data."
         calls: Counter[str] = Counter()
         for entry in self.ledger:
             calls[entry.mechanism] += entry.calls
-        made = _listed([_counted(name, number) for name, number in calls.items()])
+        made = _join_words([_count_words(name, number) for name, number in calls.items()])
         steps = f"{len(self.ledger):,} step{'s' if len(self.ledger) > 1 else ''}"
-        parallel = _listed(list(dict.fromkeys(e.parallel for e in self.ledger if e.parallel)))
+        parallel = _join_words(list(dict.fromkeys(e.parallel for e in self.ledger if e.parallel)))
         if parallel:
             steps += f" (what one step releases is charged together, in parallel over {parallel})"
         added = accountants.accountant(self.composition).description
@@ -431,7 +431,7 @@ def state(
         calibration=calibration,
         composition=composition,
         ledger=tuple(ledger),
-        assumptions=(*assumed_of(neighbours), *assumptions),
+        assumptions=(*assumptions_for(neighbours), *assumptions),
         exclusions=(*exclusions, *NOT_COVERED),
         status=status,
         caveat=caveat,
@@ -440,7 +440,7 @@ def state(
     return statement if public is None else with_public(statement, public)
 
 
-def assumed_of(neighbours: str) -> tuple[str, ...]:
+def assumptions_for(neighbours: str) -> tuple[str, ...]:
     """Return what is assumed public of every fit: not the number of records if one is added."""
     return tuple(fact for fact in ASSUMED if fact != ASSUMED_N or neighbours != ADD_REMOVE)
 
@@ -472,7 +472,7 @@ def with_public(statement: PrivacyStatement, public: Sequence[int]) -> PrivacySt
 # Words and sums --------------------------------------------------------------------------
 
 
-def _counted(name: str, number: int) -> str:
+def _count_words(name: str, number: int) -> str:
     """Write how often a mechanism was used, in its own unit."""
     if name not in MECHANISMS:
         return f"{number:,} call{'s' if number > 1 else ''} of {name}"
@@ -483,12 +483,12 @@ def _counted(name: str, number: int) -> str:
 def _bound(epsilon: float) -> str:
     """Say how much likelier an outcome can be, by a number that does not round to nothing."""
     if epsilon < 0.01:
-        return f"differing by at most {rounded_up(100 * arithmetic.expm1(epsilon))} %"
-    factor = rounded_up(exp(epsilon)) if epsilon < 20 else f"exp({epsilon:g})"
+        return f"differing by at most {round_up(100 * arithmetic.expm1(epsilon))} %"
+    factor = round_up(exp(epsilon)) if epsilon < 20 else f"exp({epsilon:g})"
     return f"within a factor of {factor}"
 
 
-def _listed(items: Sequence[str]) -> str:
+def _join_words(items: Sequence[str]) -> str:
     return "".join(items) if len(items) < 2 else ", ".join(items[:-1]) + " and " + items[-1]
 
 

@@ -154,7 +154,7 @@ class Sealed(np.lib.mixins.NDArrayOperatorsMixin):
 
     def __setitem__(self, index: Any, value: Any) -> None:
         self._rows_at(index)
-        self._array[index] = opened(value)
+        self._array[index] = open_values(value)
 
     def _rows_at(self, index: Any) -> int | None:
         """Return the axis of rows of what a public index takes; refuse one of rows."""
@@ -205,7 +205,7 @@ class Sealed(np.lib.mixins.NDArrayOperatorsMixin):
         if any(name not in ("where", "out", "initial") for name in _sealed_names(more)):
             self._refuse(BY_VALUE)
         call = getattr(ufunc, method)
-        result = _run(self._learner, call, opened(inputs), _open_named(more))
+        result = _run(self._learner, call, open_values(inputs), _open_named(more))
         if out is not None:
             return out[0] if len(out) == 1 else out
         if isinstance(result, tuple):
@@ -229,7 +229,7 @@ class Sealed(np.lib.mixins.NDArrayOperatorsMixin):
         rows = rule(self, inputs, more)
         if function in (np.shape, np.ndim, np.size):
             return getattr(self, function.__name__)
-        result = _run(self._learner, function, opened(inputs), more)
+        result = _run(self._learner, function, open_values(inputs), more)
         return seal(result, self._learner, rows)
 
     # Where the rows of a result are -------------------------------------------------------
@@ -256,11 +256,11 @@ class Sealed(np.lib.mixins.NDArrayOperatorsMixin):
         if others:
             self._refuse("rows along two axes")
         for one in inputs:
-            shape = np.shape(opened(one))
+            shape = np.shape(open_values(one))
             has_rows = isinstance(one, Sealed) and one._rows is not None
             if not has_rows and len(shape) >= place and shape[-place] != 1:
                 self._refuse(ALONG_ROWS)
-        return max(np.ndim(opened(one)) for one in inputs) - place
+        return max(np.ndim(open_values(one)) for one in inputs) - place
 
     def _rows_of_product(self, left: Any, right: Any) -> int | None:
         """Return the axis of rows of a matrix product."""
@@ -300,10 +300,10 @@ class Sealed(np.lib.mixins.NDArrayOperatorsMixin):
 
 
 def _look(name: str) -> Callable[..., Any]:
-    def refused(self: Sealed, *given: Any, **more: Any) -> NoReturn:
+    def refuse(self: Sealed, *given: Any, **more: Any) -> NoReturn:
         self._refuse(name)
 
-    return refused
+    return refuse
 
 
 for _name in ("bool", "int", "float", "complex", "index", "array", "repr", "str", "reduce_ex",
@@ -321,13 +321,13 @@ def _each(self: Sealed, inputs: tuple[Any, ...], more: Mapping[str, Any]) -> int
     return self._rows_together([one for one in inputs if not isinstance(one, np.dtype | type)])
 
 
-def _summed(self: Sealed, inputs: tuple[Any, ...], more: Mapping[str, Any]) -> int | None:
+def _rows_after_sum(self: Sealed, inputs: tuple[Any, ...], more: Mapping[str, Any]) -> int | None:
     axis = more.get("axis", inputs[1] if len(inputs) > 1 else None)
     return self._rows_left(axis, bool(more.get("keepdims")))
 
 
 def _largest(self: Sealed, inputs: tuple[Any, ...], more: Mapping[str, Any]) -> int | None:
-    rows = _summed(self, inputs, more)
+    rows = _rows_after_sum(self, inputs, more)
     if rows is None and "initial" not in more:
         self._not_of_rows("the largest of rows, of which there may be none")
     return rows
@@ -354,7 +354,7 @@ def _public(self: Sealed, inputs: tuple[Any, ...], more: Mapping[str, Any]) -> i
 # the rows of that are.
 _RULES: dict[Any, Callable[[Sealed, tuple[Any, ...], Mapping[str, Any]], int | None]] = {
     **dict.fromkeys((np.where, np.clip, np.round, np.nan_to_num), _each),
-    **dict.fromkeys((np.sum, np.mean, np.any, np.all), _summed),
+    **dict.fromkeys((np.sum, np.mean, np.any, np.all), _rows_after_sum),
     **dict.fromkeys((np.max, np.min), _largest),
     **dict.fromkeys((np.zeros_like, np.ones_like, np.full_like, np.shape, np.ndim, np.size), _same),
     **dict.fromkeys((np.cumsum, np.diff), _along),
@@ -384,13 +384,13 @@ def _leaves(value: Any) -> Iterator[Sealed]:
             yield from _leaves(one)
 
 
-def opened(value: Any) -> Any:
+def open_values(value: Any) -> Any:
     """Return exact values, also in tuples and lists: for curators, kernels, parts and holders."""
     if isinstance(value, Sealed):
         return value._array.item() if value.dtype == object else value._array
     if isinstance(value, tuple) and hasattr(value, "_fields"):
-        return type(value)(*map(opened, value))
-    return type(value)(map(opened, value)) if isinstance(value, (tuple, list)) else value
+        return type(value)(*map(open_values, value))
+    return type(value)(map(open_values, value)) if isinstance(value, (tuple, list)) else value
 
 
 def _sealed_names(more: Mapping[str, Any]) -> list[str]:
@@ -398,7 +398,7 @@ def _sealed_names(more: Mapping[str, Any]) -> list[str]:
 
 
 def _open_named(more: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: opened(one) for name, one in more.items()}
+    return {name: open_values(one) for name, one in more.items()}
 
 
 def seal(value: Any, learner: str, rows: Any = None) -> Any:
@@ -466,7 +466,7 @@ def mechanism(function: Any, released: Any = True, rows: Any = None) -> Any:
             return function(*given, **more)
         if not any(isinstance(one, Noise) for one in _leaves(everything)):
             raise SealedError(learner, f"{function.__name__} without the curator's noise")
-        result = _run(learner, function, opened(given), _open_named(more))
+        result = _run(learner, function, open_values(given), _open_named(more))
         if not isinstance(released, tuple):
             return result if released else seal(result, learner, rows)
         axes = rows if isinstance(rows, tuple) else (rows,) * len(released)
@@ -506,7 +506,7 @@ def within(learner: str, function: Function) -> Function:
 def _lent(value: Any, learner: str) -> Any:
     """Return an argument of a kernel: sealed arrays open, copies of others."""
     if isinstance(value, Sealed):
-        return opened(value)
+        return open_values(value)
     if isinstance(value, np.ndarray):
         return value.copy()
     if isinstance(value, tuple) and hasattr(value, "_fields"):
@@ -553,11 +553,11 @@ def refuse_kept(model: Any, learner: str) -> None:
     """Refuse a fitted model on which a sealed value is left."""
     for name, value in vars(model).items():
         # Numbers of a statement were compared with those of the calls.
-        if name != "_fitted_statement" and (kept := _kept(value)) is not None:
+        if name != "_fitted_statement" and (kept := _find_held(value)) is not None:
             raise SealedError(learner, f"{name} of the fitted model holds {kept.dtype} values")
 
 
-def _kept(value: Any) -> Sealed | None:
+def _find_held(value: Any) -> Sealed | None:
     """Return a sealed value that something holds, also in attributes and containers; or None."""
     left, seen = [value], set()
     while left:
@@ -583,4 +583,4 @@ def public_rows(value: Any) -> Any:
     """Return exact values whose rows may be told; refuse others."""
     if isinstance(value, Sealed):
         value._not_of_rows("numbers by row, whose length tells how many records are alike")
-    return opened(value)
+    return open_values(value)

@@ -85,7 +85,7 @@ class SecretSeed:
 Seed = int | SecretSeed
 
 
-def named(seed: Seed) -> int | str:
+def public_name(seed: Seed) -> int | str:
     """Return what of a seed may be written down: a public number, or the name of a secret."""
     return seed.name if isinstance(seed, SecretSeed) else seed
 
@@ -93,8 +93,8 @@ def named(seed: Seed) -> int | str:
 def number(seed: Seed, digest: str) -> int:
     """Return the number that a random stream begins with.
 
-    The digest, in hex, is of all that the stream is for, the seed's name (:func:`named`) too. Of a
-    public seed it is the number; of a secret one nobody else can tell the number from it.
+    The digest, in hex, is of all that the stream is for, the seed's name (:func:`public_name`) too.
+    Of a public seed it is the number; of a secret one nobody else can tell the number from it.
     """
     if isinstance(seed, SecretSeed):
         digest = hmac.new(seed.key, _STREAM + digest.encode("ascii"), "sha256").hexdigest()

@@ -178,7 +178,7 @@ def runs(eta: float, expected: float) -> Runs:
     return Runs(float(eta), float(expected), arithmetic.exp(-low))
 
 
-def named(name: str) -> Runs | None:
+def runs_of(name: str) -> Runs | None:
     """Return the runs that a composition is of; None if it is of none."""
     match = _NAMED.fullmatch(name)
     return None if match is None else runs(float(match[1]), float(match[2]))

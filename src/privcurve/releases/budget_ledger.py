@@ -35,7 +35,7 @@ from privcurve import datasets
 from privcurve.datasets.description import Unit
 from privcurve.datasets.load import checksums
 from privcurve.datasets.reading import fetch
-from privcurve.files import append, cannot_write, locked, open_private, sync
+from privcurve.files import append, cannot_write, lock_folder, open_private, sync
 from privcurve.privacy.budget import ADD_REMOVE, NEIGHBOURS, REPLACE_ONE, implies, of_replacing
 from privcurve.releases.errors import BudgetError, LedgerError
 
@@ -406,7 +406,7 @@ def note_comparison(dataset: str, epsilons: Sequence[float], delta: float) -> No
 def alone(folder: Path) -> Iterator[None]:
     """Let no other release begin meanwhile, whatever ledger below a folder it is written in."""
     _make(folder)
-    with locked(folder):
+    with lock_folder(folder):
         yield
 
 
@@ -420,7 +420,7 @@ def _make(folder: Path) -> None:
 @contextmanager
 def _opened(path: Path) -> Iterator[IO[bytes]]:
     _make(path.parent)
-    with locked(path.parent):
+    with lock_folder(path.parent):
         try:
             file = open_private(path, "a+b")
         except OSError as error:

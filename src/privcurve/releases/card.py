@@ -254,7 +254,9 @@ def _guarantee(released: Released) -> Iterator[Block]:
     if released.statement.private:
         yield Text(shipped(str(released.statement)))
     else:
-        yield Text(shipped(f"With a secret seed it would be: {released.made.drawn_by(OF_CHACHA)}"))
+        yield Text(
+            shipped(f"With a secret seed it would be: {released.made.with_generator(OF_CHACHA)}")
+        )
 
 
 def shipped(text: str) -> str:
@@ -300,7 +302,7 @@ def _pictures(told: Explanation) -> Iterator[Block]:
     """Draw what the most important columns and pairs of columns add to the score of two classes."""
     if len(told.outputs) > 1:
         return
-    shapes = [shape.merged() for shape in told.used[:MOST_SHAPES]]
+    shapes = [shape.merge() for shape in told.used[:MOST_SHAPES]]
     reach = max((float((abs(s.values) + _errors(s)).max()) for s in shapes), default=1.0)
     for shape in shapes:
         yield Picture(_drawing(shape, (-reach, reach)), title=shape.column.name)
@@ -355,7 +357,7 @@ def _numbers(told: Explanation, released: Released) -> Iterator[Block]:
     if not told.is_sum:
         yield Code(_words(released))
     for shape in told.used:
-        merged = shape.merged()
+        merged = shape.merge()
         errors = _errors(merged)
         cells = [
             [_value(value, error) for value, error in zip(*rows, strict=True)]

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from privcurve import datasets, extras
-from privcurve.coding import Bools, Floats, Ints, class_labels, decided
+from privcurve.coding import Bools, Floats, Ints, class_labels, decide
 from privcurve.datasets.coding import read_codes, warnings_of, without_point
 from privcurve.datasets.columns import NUMERIC, Column
 from privcurve.datasets.reading import RawTable
@@ -153,7 +153,7 @@ def ask(
         names, group = (), np.zeros(len(labels), dtype=np.int64)
     positions = np.array(labels)
     shares = np.concatenate(chances) if chances else None
-    return Answers(names, group, positions, np.asarray(decided(every)), every, shares)
+    return Answers(names, group, positions, np.asarray(decide(every)), every, shares)
 
 
 def group_names(column: Column) -> tuple[str, ...]:
@@ -298,7 +298,7 @@ def release(
     ledger.check(budget, price)
     with alone(RELEASES):
         seed = seeds.read_or_make(place)
-        begun = ledger.reserve(budget, price, {**facts, "seed": seeds.named(seed)})
+        begun = ledger.reserve(budget, price, {**facts, "seed": seeds.public_name(seed)})
     key = {"for": "evaluation", "release": begun.number, "epsilon": epsilon, **facts}
     curator = Curator(seeds.generator(seed, canonical.digest({**key, "seed": seed.name})))
     shape = max(len(answers.groups), 1), answers.n_classes, answers.n_classes

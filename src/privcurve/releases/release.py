@@ -372,7 +372,7 @@ def _facts(
         "accuracy": request.accuracy,
         "checksum": data.checksum,
         "sources": dict(data.sources),
-        "seed": seeds.named(seed),
+        "seed": seeds.public_name(seed),
         "token": token,
     }
 
@@ -395,7 +395,7 @@ def _stream(
         "version": registry.entry(request.learner).version,
         "parameters": request.estimator_parameters,
         "neighbours": request.relation,
-        "seed": seeds.named(seed),
+        "seed": seeds.public_name(seed),
     }
     return seeds.generator(seed, canonical.digest(key))
 

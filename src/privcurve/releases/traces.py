@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from privcurve.datasets import Dataset, Description, PartedDataset
-from privcurve.files import check_room, open_private, replace_file, shown
+from privcurve.files import check_room, display_path, open_private, replace_file
 from privcurve.privacy import seeds
 from privcurve.releases.budget_ledger import BudgetLedger, alone
 from privcurve.releases.errors import ReleaseError
@@ -76,7 +76,9 @@ class Traces:
                 elsewhere = releases != self._ledger.path.resolve().parent.parent
                 there = f", in {releases.parent}" if elsewhere else ""
                 raise ReleaseError(
-                    same_records(about.of_records, about.name, trace.records, shown(ledger), there)
+                    same_records(
+                        about.of_records, about.name, trace.records, display_path(ledger), there
+                    )
                 )
 
     def prepare(self) -> None:

@@ -286,7 +286,7 @@ class Plan:
 
     def audit_made_for(self, learner: str) -> str:
         """Return a digest of all that an audit depends on but the data."""
-        named = seeds.named(self.seed)
+        named = seeds.public_name(self.seed)
         return canonical.digest([self.audit_digest(learner), named, self.audited_dataset])
 
     def audit_is_current(self, learner: str) -> bool:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from sklearn.exceptions import ConvergenceWarning
 
-from privcurve.coding import Codes, Floats, Records, one_hot, scaled
+from privcurve.coding import Codes, Floats, Records, one_hot, scale_codes
 from privcurve.kernels.arithmetic import dot
 from privcurve.kernels.descent import lowest
 from privcurve.learners.base import PrivateClassifier
@@ -67,7 +67,7 @@ class LinearClassifier(OneHotClassifier):
     def _rows(self, codes: Codes, value: float = 1.0) -> csr_array | Floats:
         columns = self._read()
         if self.encoding == SCALED:
-            return value * scaled(codes[:, columns], self.n_bins_[columns])
+            return value * scale_codes(codes[:, columns], self.n_bins_[columns])
         if not len(columns):
             return np.zeros((len(codes), 0))
         return one_hot(codes[:, columns], self.n_bins_[columns], value)

@@ -20,7 +20,7 @@ from privcurve.learners.registry import entry
 from privcurve.parts import PartedRecords
 from privcurve.privacy.curator import Curator
 from privcurve.privacy.ledger import NOT_PROVED, REFUTED, PrivacyStatement
-from privcurve.privacy.sealed import opened
+from privcurve.privacy.sealed import open_values
 
 
 class Dealing(Protocol):
@@ -56,7 +56,7 @@ def deal_to_holders(
     doors = curator.party(n_holders)
     if isinstance(records, PartedRecords):
         return [cast(Holder, PartedHolder(records, n_classes, doors[0]))]
-    codes, classes, counts, _ = opened(tuple(records))
+    codes, classes, counts, _ = open_values(tuple(records))
     parts = deal(codes, classes, counts, n_classes, n_holders, learner.placement, coins)
     bins = bin_codes(codes, np.diff(questions.starts))
     return [

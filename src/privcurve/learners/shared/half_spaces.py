@@ -9,7 +9,7 @@ from typing import Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
 
-from privcurve.coding import Bools, Codes, Floats, Ints, Records, scaled
+from privcurve.coding import Bools, Codes, Floats, Ints, Records, scale_codes
 from privcurve.kernels.arithmetic import exp, total
 from privcurve.kernels.brc import positive_rows, reweight, weight_bits, weighted_sums
 from privcurve.learners.shared.chances import LinkedClassifier
@@ -97,7 +97,7 @@ def _utility(
 @kernel(rows=1)
 def places(codes: Codes, n_bins: Ints) -> Floats:
     """Return scaled columns as the kernels take them, a column after the other."""
-    return np.ascontiguousarray(scaled(codes, n_bins, order="F").T)
+    return np.ascontiguousarray(scale_codes(codes, n_bins, order="F").T)
 
 
 class Vote(NamedTuple):

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array, hstack
 
-from privcurve.coding import Bools, Codes, Floats, Ints, one_hot, scaled
+from privcurve.coding import Bools, Codes, Floats, Ints, one_hot, scale_codes
 from privcurve.kernels.newton import minimise_logistic
 from privcurve.kernels.rows import times
 from privcurve.learners.shared.chances import CERTAIN, only_label
@@ -43,7 +43,7 @@ class PublicClassifier:
 
     def __init__(self, rows: PublicRows, n_bins: Ints) -> None:
         self._rows = rows
-        self._inputs = np.column_stack([scaled(rows.codes, n_bins), np.ones(len(rows.signs))])
+        self._inputs = np.column_stack([scale_codes(rows.codes, n_bins), np.ones(len(rows.signs))])
         self._last: Floats | None = None
         self._penalty = np.ones(self._inputs.shape[1])
         self._penalty[-1] = 0.0

@@ -8,7 +8,7 @@ from typing import Any
 
 from privcurve.learners.registry import entry
 from privcurve.learners.shared import merging
-from privcurve.parts import sealed_for
+from privcurve.parts import seal_for
 from privcurve.privacy.budget import ADD_REMOVE, PUBLISHED, is_private
 from privcurve.privacy.curator import Curator
 from privcurve.privacy.sealed import refuse_kept
@@ -40,7 +40,7 @@ def fit(learners: Sequence[Any], records: Any, curators: Sequence[Curator]) -> N
             continue
         for door in doors:
             door.sealed_for = name
-        merging.fit(chosen, sealed_for(name, records, counted), doors)
+        merging.fit(chosen, seal_for(name, records, counted), doors)
         for learner in chosen:
             refuse_kept(learner, name)
 

@@ -276,7 +276,7 @@ def accountant(name: str) -> Accountant:
     by_name = {one.name: one for one in ACCOUNTANTS}
     if name in by_name:
         return by_name[name]
-    if runs := selection.named(name):
+    if runs := selection.runs_of(name):
         return of_selection(runs)
     raise ValueError(f"unknown accountant {name!r}. There are: {', '.join(by_name)}")
 

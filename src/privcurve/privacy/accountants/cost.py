@@ -56,7 +56,7 @@ TOLERANCE = 1e-11
 SAFETY = 1 - 3e-11
 
 
-def scaled(costs: Costs, scale: float) -> tuple[Cost, ...]:
+def scale_costs(costs: Costs, scale: float) -> tuple[Cost, ...]:
     """Multiply every noise rate by `scale`."""
     return tuple(replace(cost, amount=cost.amount * scale) for cost in costs)
 

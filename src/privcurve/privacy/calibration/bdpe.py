@@ -44,7 +44,7 @@ LEAF_LEAK = (
 
 
 @lru_cache(maxsize=64)
-def published(
+def published_noise(
     *,
     n_trees: int,
     depth: int,

@@ -18,7 +18,7 @@ from privcurve.lazy import arithmetic
 from privcurve.privacy.accountants.compose import BASIC
 from privcurve.privacy.accountants.cost import BOUNDED_RANGE_KIND, GAUSSIAN_KIND, Cost
 from privcurve.privacy.budget import CERTIFIED, PUBLISHED, check_budget, is_private
-from privcurve.privacy.calibration.objective import Objective, perturbed
+from privcurve.privacy.calibration.objective import Objective, perturb_objective
 from privcurve.privacy.calibration.search import calibrate
 from privcurve.privacy.curator import EXACT, Call, call_of
 from privcurve.privacy.ledger import LedgerEntry, PrivacyStatement, state
@@ -269,7 +269,7 @@ def people_noise(
     share = epsilon / parts
     each = share / n_rounds
     square_norm = n_columns + 1.0
-    classifier = perturbed(
+    classifier = perturb_objective(
         OBJECTIVE_PERTURBATION,
         epsilon=each,
         curvature_share=CURVATURE_SHARE,

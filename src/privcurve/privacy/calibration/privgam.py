@@ -20,7 +20,7 @@ from privcurve.privacy.ledger import (
     NOT_FLOATS,
     LedgerEntry,
     PrivacyStatement,
-    assumed_of,
+    assumptions_for,
 )
 from privcurve.privacy.mechanisms import LARGEST_SCALE, score_range
 from privcurve.privacy.noise import Announced
@@ -247,6 +247,6 @@ def statement(budget: Budget, ledger: Sequence[LedgerEntry], by_rule: bool) -> P
         calibration=CERTIFIED,
         composition=budget.accountant,
         ledger=tuple(ledger),
-        assumptions=(*assumed_of(budget.neighbours), *estimated, ASSUMED_ORDER, settings),
+        assumptions=(*assumptions_for(budget.neighbours), *estimated, ASSUMED_ORDER, settings),
         exclusions=tuple(text for text in NOT_COVERED if text != NOT_FLOATS),
     )

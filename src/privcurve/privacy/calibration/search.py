@@ -14,7 +14,7 @@ from privcurve.privacy.accountants.compose import (
     Accountant,
     accountant,
 )
-from privcurve.privacy.accountants.cost import SAFETY, Cost, scaled, solve, total_rho
+from privcurve.privacy.accountants.cost import SAFETY, Cost, scale_costs, solve, total_rho
 from privcurve.privacy.budget import check_budget
 
 # Tried in this order; the first of equals is named.
@@ -68,6 +68,6 @@ def _largest_scale(
         first_step = 0.02
 
     def excess(scale: float) -> float:
-        return chosen.excess(scaled(costs, scale), epsilon, delta)
+        return chosen.excess(scale_costs(costs, scale), epsilon, delta)
 
     return solve(excess, guess, first_step) * SAFETY

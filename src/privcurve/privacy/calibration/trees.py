@@ -124,7 +124,7 @@ def lazybb_trees(
     if calibration == PUBLISHED:
         _check_published(criterion, split_share, leaves, delta, mechanism)
         zeta = np.full(n_rounds, sensitivity.lazybb_zeta(n, density))
-        return _published(learner, zeta, n_splits, epsilon)
+        return _published_noise(learner, zeta, n_splits, epsilon)
     mechanism = resolve(mechanism, delta, calibration)
     zeta = sensitivity.lazybb_zeta_rounds(n, density, learning_rate, n_rounds)
     if started:
@@ -203,7 +203,7 @@ def _check_published(
         )
 
 
-def _published(learner: str, zeta: Floats, n_splits: int, epsilon: float) -> TreeNoiseRates:
+def _published_noise(learner: str, zeta: Floats, n_splits: int, epsilon: float) -> TreeNoiseRates:
     each = epsilon / (len(zeta) * 2 * n_splits)
     rates = each / (sensitivity.TOP_DOWN_SPLIT * zeta)
     label_rates = n_splits * each / sensitivity.lazybb_margins_l1(1.0) / zeta

@@ -8,7 +8,7 @@ import numpy as np
 
 from privcurve.coding import Floats
 from privcurve.lazy import arithmetic
-from privcurve.privacy.budget import rounded_up
+from privcurve.privacy.budget import round_up
 from privcurve.privacy.sensitivity.impurity import check_n, impurity
 
 # Pure ε of one choice of a 1-rule, in units of ηζ. Published: thesis, Theorem 2.7.2.
@@ -94,7 +94,7 @@ def check_lazybb_rounding(n: int, density: float, normalise: bool = False) -> No
         raise ValueError(
             f"density = {density:g} is too small for n = {n} records: weights are rounded to "
             f"multiples of {lazybb_weight_unit(n):.3g}, and the privacy proof allows for that "
-            f"from a density of {rounded_up(smallest)} on (docs/proofs.md, Fixed-point weights)"
+            f"from a density of {round_up(smallest)} on (docs/proofs.md, Fixed-point weights)"
         )
 
 
