@@ -70,7 +70,7 @@ class ModelCard(Output):
     def make(self, context: Context) -> None:
         from privcurve.experiments import models
 
-        selected = context.selected()
+        selected = context.read_selected()
         data = context.data(context.options["dataset"])
         methods = context.request.methods_of(context.options["learner"])
         frames = []

@@ -52,7 +52,7 @@ class Printed(Output):
         )
 
     def make(self, context: Context) -> None:
-        selected, files = context.selected(), _files(context.request)
+        selected, files = context.read_selected(), _files(context.request)
 
         def read_printed(name: str) -> pd.DataFrame:
             return comparable(pd.read_csv(files[name], dtype="str"), selected)

@@ -47,7 +47,7 @@ class Rademacher(Output):
     def make(self, context: Context) -> None:
         from privcurve.experiments import models
 
-        selected, options = context.selected(), context.options
+        selected, options = context.read_selected(), context.options
         rows = []
         for name in context.study.datasets:
             data = context.data(name)

@@ -15,7 +15,7 @@ from drafting import DRAFT, column, decide, described, drafted, of, told
 from privcurve import datasets
 from privcurve.cli import check, main
 from privcurve.coding import code_between
-from privcurve.datasets.coding.numbers import ungrouped
+from privcurve.datasets.coding.numbers import remove_grouping
 from privcurve.datasets.describing import check as checked
 from privcurve.datasets.describing import profile
 
@@ -433,7 +433,7 @@ def test_new_records_have_marks_between_thousands_too(folder, capsys, monkeypatc
     ],
 )
 def test_marks_stand_between_groups_of_three_digits(text, decimal, thousands, plain):
-    assert ungrouped([text], decimal, thousands) == [plain]
+    assert remove_grouping([text], decimal, thousands) == [plain]
 
 
 @pytest.mark.parametrize("others", [[*THOUSANDS, "0.125"], range(700, 800)])

@@ -16,7 +16,7 @@ from made_learners import domain_of, problem
 from privcurve import coding, datasets
 from privcurve.experiments import metrics, splits
 from privcurve.learners.registry import estimator_class
-from privcurve.models.document import _released
+from privcurve.models.document import _encode_attributes
 from privcurve.privacy import draws, seeds
 from privcurve.privacy.account import DoorError
 from privcurve.privacy.accountants.compose import ACCOUNTANTS, PLD
@@ -74,7 +74,9 @@ def fit(name, kind, parameters):
     if hasattr(model, "predict_proba"):
         outcome.append(model.predict_proba(X))
     if model._handed_over()._released:
-        outcome.append(json.dumps(_released(model._handed_over()._as_fitted()), default=repr))
+        outcome.append(
+            json.dumps(_encode_attributes(model._handed_over()._as_fitted()), default=repr)
+        )
     return digest(*outcome)
 
 

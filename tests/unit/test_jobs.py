@@ -249,7 +249,9 @@ def test_however_a_study_is_cut_its_results_are_the_same(capsys, changes):
     assert said(capsys) == [0, n_trained, 0]
     assert read(cut).equals(read(in_one_job))
     for name in in_one_job.curves if "select" not in changes else ():
-        assert cut.selected(cut.curves[name]) == in_one_job.selected(in_one_job.curves[name])
+        assert cut.read_selected(cut.curves[name]) == in_one_job.read_selected(
+            in_one_job.curves[name]
+        )
     # So does a folder of which the store alone is left.
     for job in in_one_job.jobs.values():
         job.file.unlink()
@@ -282,7 +284,7 @@ def test_a_lone_setting_of_hold_outs_is_not_selected(capsys):
     (one,) = study_jobs.curves.values()
     assert [job_part.name for job_part in one.job_parts] == ["toy-line/boost~certified/best"]
     assert said(capsys) == [3, 0, 0]
-    assert study_jobs.selected(one)[0].splitlines()[1].split(",")[-5:-4] == [""]
+    assert study_jobs.read_selected(one)[0].splitlines()[1].split(",")[-5:-4] == [""]
 
 
 @pytest.mark.usefixtures("coded")
@@ -312,7 +314,7 @@ def test_runs_of_other_data_are_no_results():
     with pytest.raises(IncompleteError, match=r"boost~certified.*was made of other data"):
         read(study_jobs)
     with pytest.raises(IncompleteError, match="was made of other data"):
-        study_jobs.selected(next(iter(study_jobs.curves.values())))
+        study_jobs.read_selected(next(iter(study_jobs.curves.values())))
     # Data of another description are coded anew, and then the job has others. What raises here,
     # Snakemake passes over.
     coded = CODED / "toy-line/domain.json"

@@ -14,7 +14,7 @@ from sklearn.ensemble import HistGradientBoostingClassifier
 from privcurve.coding import merged_bins
 from privcurve.kernels.trees.form import add_trees, bin_codes
 from privcurve.learners.boosting.mst import MSTClassifier, agreeing, draw
-from privcurve.learners.boosting.synthetic import Column, spread, trees_of
+from privcurve.learners.boosting.synthetic import Column, deal_places, trees_of
 
 N_BINS = (3, 40, 2, 5)
 
@@ -136,7 +136,7 @@ def test_rounding_is_fair():
     rng = np.random.default_rng(2)
     weights = np.array([0.25, 0.25, 3.5])
     times = np.mean(
-        [np.bincount(spread(weights, 4, rng), minlength=3) for _ in range(2000)], axis=0
+        [np.bincount(deal_places(weights, 4, rng), minlength=3) for _ in range(2000)], axis=0
     )
     np.testing.assert_allclose(times, [0.25, 0.25, 3.5], atol=0.05)
 
@@ -165,7 +165,7 @@ def test_where_a_record_is_added_its_number_is_an_estimate():
 
 def test_hardly_any_records_and_budget_give_a_model_too():
     """Noise may leave no count of a column above 0."""
-    assert spread(np.zeros(3), 6, np.random.default_rng(0)).tolist().count(1) == 2
+    assert deal_places(np.zeros(3), 6, np.random.default_rng(0)).tolist().count(1) == 2
     rng = np.random.default_rng(8)
     X, y = rng.integers(0, 10, size=(30, 6)).astype(np.uint8), np.where(rng.random(30) < 0.5, -1, 1)
     given = {"n_bins": 10, "classes": (-1, 1), "neighbours": "add-remove", "most_records": 200}

@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 from privcurve.outputs.answers import ranking
-from privcurve.outputs.needed import Wish, needed
+from privcurve.outputs.needed import Wish, needed_epsilon
 
 TITLES = {"gam": "PrivGAM", "lucky": "Lucky", "free": "Free"}
 
@@ -27,7 +27,7 @@ RISING = {0.1: 0.6, 1.0: 0.8, 10.0: 0.9}
 
 
 def test_it_is_interpolated_along_the_logarithm_of_epsilon():
-    told = needed(places(RISING), Wish.of("auc>=0.7"))
+    told = needed_epsilon(places(RISING), Wish.of("auc>=0.7"))
     assert told.epsilon == pytest.approx(10**-0.5)
     assert told.low == told.high == told.epsilon
     assert told.sentence == "for an AUC of 0.7 you need ε ≈ 0.32 (0.32 to 0.32) with PrivGAM"
@@ -35,30 +35,30 @@ def test_it_is_interpolated_along_the_logarithm_of_epsilon():
 
 def test_its_range_is_by_two_standard_errors():
     # A deviation of 0.05 over four repeats: ± 0.05.
-    told = needed(places(RISING, 0.05), Wish.of("auc>=0.7"))
+    told = needed_epsilon(places(RISING, 0.05), Wish.of("auc>=0.7"))
     assert told.low == pytest.approx(10 ** (-1 + 0.05 / 0.2))
     assert told.high == pytest.approx(10 ** (-1 + 0.15 / 0.2))
-    wide = needed(places(RISING, 0.2), Wish.of("auc>=0.75"))
+    wide = needed_epsilon(places(RISING, 0.2), Wish.of("auc>=0.75"))
     assert (wide.low, wide.high) == (0, math.inf)
     assert "(below 0.1 to above 10)" in wide.sentence
 
 
 def test_what_no_epsilon_reaches_is_said_and_what_the_least_one_reaches():
-    never = needed(places(RISING), Wish.of("auc within 0.02"))
+    never = needed_epsilon(places(RISING), Wish.of("auc within 0.02"))
     assert math.isinf(never.epsilon)
     assert never.target == pytest.approx(0.93)
     assert never.sentence == (
         "an AUC within 0.02 of no privacy is not reachable up to ε = 10: PrivGAM has 0.900 ± 0.000 "
         "there"
     )
-    perhaps = needed(places(RISING, 0.04), Wish.of("auc within 0.02"))
+    perhaps = needed_epsilon(places(RISING, 0.04), Wish.of("auc within 0.02"))
     assert perhaps.sentence.endswith("within two standard errors from ε ≈ 7.9 on")
-    least = needed(places(RISING), Wish.of("auc>=0.5"))
+    least = needed_epsilon(places(RISING), Wish.of("auc>=0.5"))
     assert least.sentence == "for an AUC of 0.5 ε = 0.1 is enough, the smallest that was compared"
 
 
 def test_a_curve_that_falls_by_noise_is_made_monotone():
-    told = needed(places({0.1: 0.6, 1.0: 0.8, 3.0: 0.76, 10.0: 0.9}), Wish.of("auc>=0.79"))
+    told = needed_epsilon(places({0.1: 0.6, 1.0: 0.8, 3.0: 0.76, 10.0: 0.9}), Wish.of("auc>=0.79"))
     # The two in the middle have 0.78 together.
     assert 3 < told.epsilon < 10
 

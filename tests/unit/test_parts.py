@@ -289,11 +289,11 @@ def stopped(big, monkeypatch):
         monkeypatch.setattr(BudgetLedger, "close", lambda *_: None)
         raise SystemExit
 
-    trained, close = releasing._trained, BudgetLedger.close
-    monkeypatch.setattr(releasing, "_trained", killed)
+    trained, close = releasing._train, BudgetLedger.close
+    monkeypatch.setattr(releasing, "_train", killed)
     with pytest.raises(SystemExit):
         release(gam(), seed=SEED)
-    monkeypatch.setattr(releasing, "_trained", trained)
+    monkeypatch.setattr(releasing, "_train", trained)
     monkeypatch.setattr(BudgetLedger, "close", close)
     return expected
 
@@ -326,15 +326,15 @@ def test_only_the_same_release_is_resumed(stopped, big):
 
 def test_a_secret_release_is_resumed_within_its_budget(big, monkeypatch):
     big(100, budget={"epsilon": 1, "delta": DELTA}, public_benchmark=False)
-    trained = releasing._trained
+    trained = releasing._train
 
     def lost(*_):
         raise PartError("Dask could not ask all parts: lost")
 
-    monkeypatch.setattr(releasing, "_trained", lost)
+    monkeypatch.setattr(releasing, "_train", lost)
     with pytest.raises(ReleaseError, match="--resume finishes this one, at no further price"):
         release(gam())
-    monkeypatch.setattr(releasing, "_trained", trained)
+    monkeypatch.setattr(releasing, "_train", trained)
     (begun,) = BudgetLedger(Path("releases/mine")).releases()
     assert begun.state == FAILED
     with pytest.raises(BudgetError, match="is spent by 1 release"):

@@ -13,7 +13,7 @@ from privcurve.datasets import describe
 from privcurve.learners import registry
 from privcurve.learners.entries import by_rule
 from privcurve.releases.budget_ledger import DONE, BudgetLedger
-from privcurve.releases.choice import CHOOSE, choice, kept
+from privcurve.releases.choice import CHOOSE, choice, closing_sentence
 from privcurve.releases.errors import ReleaseError
 from privcurve.releases.release import release
 from privcurve.releases.released import MODEL, PAGE
@@ -112,8 +112,8 @@ def test_with_delta_more_learners_are_drawn_from(mine):
     assert choice(request_of(), describe("mine")).titles == ("Noisy majority", "Bayes of this test")
     (why,) = choice(request_of(), describe("mine")).left_out
     assert "Boosted random trees: random_trees needs a delta above 0" in why
-    assert by_rule.suited(QUICK, 2, 1e-6) == (QUICK, [])
-    several, left_out = by_rule.suited(QUICK, 3, 1e-6)
+    assert by_rule.suitable_learners(QUICK, 2, 1e-6) == (QUICK, [])
+    several, left_out = by_rule.suitable_learners(QUICK, 3, 1e-6)
     assert len(several) + len(left_out) == 3
 
 
@@ -165,7 +165,7 @@ def test_a_learner_of_more_classes_is_chosen_and_released(graded, monkeypatch):
     assert released.learner.best_.decision_function(data.X).shape == (300, 3)
     assert (
         f"private choice kept {by_rule.name_of(released.learner_name, released.setting)}"
-        in kept(released)
+        in closing_sentence(released)
     )
 
 

@@ -29,7 +29,7 @@ from privcurve.releases import release as releasing
 from privcurve.releases.budget_ledger import DONE, Price
 from privcurve.releases.errors import LedgerError, ReleaseError
 from privcurve.releases.release import release
-from privcurve.releases.released import CARD, MODEL, PAGE, measured
+from privcurve.releases.released import CARD, MODEL, PAGE, measure_accuracy
 from privcurve.releases.traces import FOLDER
 
 
@@ -95,7 +95,7 @@ def test_the_card_says_what_the_model_is(gam):
     assert f"SHA-256 {hashlib.sha256(gam.path(MODEL).read_bytes()).hexdigest()}" in text
     assert not [name for name in (MODEL, CARD, PAGE) if "PCG64" in gam.path(name).read_text()]
     page = html.unescape(gam.path(PAGE).read_text())
-    assert cards.shipped(str(gam.statement)) in page
+    assert cards.name_pages(str(gam.statement)) in page
     for values, name in zip(gam.learner.model_.shapes, gam.domain.names, strict=True):
         assert all(f"{value:+.3f}" in page for value in values) or not values.any()
         assert (f"<h4>{name}</h4>" in page) == bool(np.ptp(values))
@@ -404,13 +404,15 @@ def test_the_noise_of_an_accuracy_is_that_of_its_price():
     data = SimpleNamespace(X_test=answers, y_test=np.ones(tested, dtype=np.int8))
     learner = SimpleNamespace(predict=lambda X: X)
     door = Curator(np.random.default_rng(7))
-    released = [(measured(learner, data, epsilon, door).value - 0.5) * tested for _ in range(draws)]
+    released = [
+        (measure_accuracy(learner, data, epsilon, door).value - 0.5) * tested for _ in range(draws)
+    ]
     # What is charged is no more than what is paid.
     assert len(door.ledger) == draws
     assert 0.999 * epsilon < door.ledger[0].epsilon <= epsilon
     # Of the discrete Laplace: the mean of |noise| is 1/ε, its standard deviation about that too.
     assert abs(np.mean(np.abs(released)) - 1 / epsilon) < 4 / epsilon / np.sqrt(draws) + 1 / PARTS
     assert abs(np.mean(released)) < 4 * np.sqrt(2 / draws) / epsilon
-    assert measured(learner, data, 0.0, None).value == 0.5
+    assert measure_accuracy(learner, data, 0.0, None).value == 0.5
     with pytest.raises(AssertionError):
-        measured(learner, data, epsilon, None)
+        measure_accuracy(learner, data, epsilon, None)

@@ -35,8 +35,8 @@ from privcurve.releases.request import (
     check_accuracy,
     check_delta,
     in_records,
-    made_up,
     make_estimator,
+    make_up,
     public_number,
     rehearse,
 )
@@ -48,7 +48,7 @@ def test_the_third_of_three_is_refused_before_training(mine, monkeypatch):
     release(request())
     release(request())
     assert states() == [DONE, DONE]
-    monkeypatch.setattr(releasing, "_trained", lambda *_: pytest.fail("trained"))
+    monkeypatch.setattr(releasing, "_train", lambda *_: pytest.fail("trained"))
     with monkeypatch.context() as patch:
         # As if another release had begun between the first look and the second.
         patch.setattr(BudgetLedger, "check", lambda *_: None)
@@ -182,13 +182,13 @@ def test_a_folder_without_room_is_noticed_before_anything_is_spent(mine):
 
 
 def test_a_model_that_guarantees_something_else_is_not_written(mine, monkeypatch):
-    trained = releasing._trained
+    trained = releasing._train
 
     def louder(template, *arguments):
         template.epsilon = 9.0
         return trained(template, *arguments)
 
-    monkeypatch.setattr(releasing, "_trained", louder)
+    monkeypatch.setattr(releasing, "_train", louder)
     with pytest.raises(ReleaseError, match="is not what was asked for"):
         release(request())
     assert states() == [FAILED]
@@ -221,7 +221,7 @@ def test_what_fails_after_it_was_reserved_is_spent_and_that_is_said(mine, monkey
         raise cannot_write(Path("x/model.json"), OSError(errno.ENOSPC, ""))
 
     with monkeypatch.context() as patch:
-        patch.setattr(releasing, "_trained", failing)
+        patch.setattr(releasing, "_train", failing)
         with pytest.raises(ReleaseError, match=r"record is strange.*counts this release as spent"):
             release(request(epsilon=0.5))
     monkeypatch.setattr(releasing, "_write", full)
@@ -259,7 +259,7 @@ def test_a_ledger_that_can_not_be_closed_leaves_the_model_and_says_so(mine, monk
         (releasing, "rehearse", []),
         # Between the line in the ledger and whatever comes next.
         (books, "sync", [RESERVED]),
-        (releasing, "_trained", [FAILED]),
+        (releasing, "_train", [FAILED]),
         (releasing, "_write", [FAILED]),
     ],
 )
@@ -287,7 +287,7 @@ KILLED = f"""
 import os, signal
 from privcurve.releases import release as releasing
 from privcurve.releases.request import Request
-releasing._trained = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
+releasing._train = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
 releasing.release(Request("mine", 1.0, learner={QUICK!r}))
 """
 
@@ -410,7 +410,7 @@ def test_whatever_can_be_trained_can_be_rehearsed(n, names):
 def test_made_up_records_are_as_many_and_tell_nothing(mine):
     domain = datasets.describe("mine").domain
     for n in (2, 60, 64, 65, 100_000):
-        X, y, counts = made_up(domain, n)
+        X, y, counts = make_up(domain, n)
         assert counts.sum() == n
         assert counts.min() >= 1
         assert set(y.tolist()) == {-1, 1}

@@ -29,7 +29,7 @@ from privcurve.learners import registry
 from privcurve.privacy.budget import ADD_REMOVE, PRIVATE_COLUMNS, REPLACE_ONE
 from privcurve.privacy.ledger import PrivacyStatement
 from privcurve.releases.budget_ledger import Price
-from privcurve.releases.card import shipped
+from privcurve.releases.card import name_pages
 from privcurve.releases.choice import CHOOSE
 from privcurve.releases.errors import LedgerError
 from privcurve.releases.release import release
@@ -176,7 +176,7 @@ def test_a_release_is_of_persons_everywhere(persons):
     assert models.load(released.path(MODEL)).statement == statement
     text = html.unescape(released.path(PAGE).read_text())
     for said in (
-        shipped(str(statement)),
+        name_pages(str(statement)),
         "persons: all records of any one who are replaced by as many others",
         f"all {KEPT} training records, at most 2 of each who; their number is public",
         "Together, for replace-one neighbours that differ in all records of one who: epsilon = 1",

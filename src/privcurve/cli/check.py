@@ -133,10 +133,10 @@ def _shares(report: Report) -> Iterator[str]:
         yield ""
         yield f"  All values in one bin, which distinguish nothing: {names}{more}."
         yield "  Are their bounds in the unit of the file?"
-    yield from _crowded(report)
+    yield from _name_crowded(report)
 
 
-def _crowded(report: Report) -> Iterator[str]:
+def _name_crowded(report: Report) -> Iterator[str]:
     """Name the columns of which one bin hides most of the values, and what to write instead."""
     from privcurve.datasets.columns import format_value
     from privcurve.datasets.describing import finer

@@ -167,10 +167,10 @@ def _content(made: Comparison) -> dict[str, Any]:
 def _rankings(made: Comparison) -> tuple[list[Ranking], Needed | None]:
     """Return the rankings, and the ε that is needed where one was asked for."""
     from privcurve.outputs.answers import rankings
-    from privcurve.outputs.needed import needed
+    from privcurve.outputs.needed import needed_epsilon
 
     places = rankings(made.outputs, made.study.datasets[0], _epsilons(made))
-    return places, needed(places, made.wish) if made.wish else None
+    return places, needed_epsilon(places, made.wish) if made.wish else None
 
 
 def _epsilons(made: Comparison) -> list[float]:

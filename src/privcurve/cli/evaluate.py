@@ -72,7 +72,7 @@ def run(arguments: argparse.Namespace) -> int:
     from privcurve.models import load
     from privcurve.releases import evaluation
 
-    epsilon = _checked(arguments)
+    epsilon = _check_epsilon(arguments)
     if arguments.picture is not None:
         extras.check("matplotlib", "a picture of an evaluation")
     model = load(arguments.model)
@@ -126,7 +126,7 @@ def run(arguments: argparse.Namespace) -> int:
     return DONE
 
 
-def _checked(arguments: argparse.Namespace) -> float | None:
+def _check_epsilon(arguments: argparse.Namespace) -> float | None:
     """Return ε, None without noise; refuse options that contradict each other."""
     for path in (arguments.csv, arguments.picture):
         if path is not None and path.is_dir():
@@ -158,7 +158,7 @@ def _lines(rows: Sequence[Row], names: Sequence[str], notes: Sequence[str]) -> I
     from tabulate import tabulate
 
     cells = [
-        [row.group, f"{row.n:,.0f}", *(_written(*getattr(row, name)) for name in names)]
+        [row.group, f"{row.n:,.0f}", *(_write_number(*getattr(row, name)) for name in names)]
         for row in rows
     ]
     header = ["group", "n", *(TITLES[name] for name in names)]
@@ -167,7 +167,7 @@ def _lines(rows: Sequence[Row], names: Sequence[str], notes: Sequence[str]) -> I
     yield from notes
 
 
-def _written(value: float, error: float) -> str:
+def _write_number(value: float, error: float) -> str:
     if math.isnan(value):
         return "–"
     return f"{value:.3f}" + ("" if math.isnan(error) else f" ± {error:.3f}")

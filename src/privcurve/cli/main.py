@@ -51,7 +51,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt as stopped:
         print(f"privcurve: {str(stopped) or 'stopped'}", file=sys.stderr)
         return STOPPED
-    except _expected() as error:
+    except _expected_errors() as error:
         print(f"privcurve: {error}", file=sys.stderr)
         return _code(error)
 
@@ -96,7 +96,7 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _expected() -> tuple[type[Exception], ...]:
+def _expected_errors() -> tuple[type[Exception], ...]:
     """Return the errors whose message alone is shown."""
     from privcurve.datasets import DatasetError
     from privcurve.experiments.study import StudyError

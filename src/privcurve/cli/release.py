@@ -224,11 +224,11 @@ def _lines(released: Released) -> Iterator[str]:
     from privcurve.learners.entries import by_rule
     from privcurve.privacy.seeds import SecretSeed
     from privcurve.releases.budget_ledger import claim, level
-    from privcurve.releases.choice import is_choice, kept
+    from privcurve.releases.choice import closing_sentence, is_choice
     from privcurve.releases.released import CARD, MODEL, PAGE
 
     if is_choice(released.request.learner):
-        yield kept(released)
+        yield closing_sentence(released)
     else:
         yield f"learner: {by_rule.name_of(released.learner_name, released.setting)}"
     yield f"{released.path(MODEL)}: the model ({level(released.price)})"

@@ -15,7 +15,7 @@ from privcurve.datasets.blanks import blanks
 from privcurve.datasets.build import build
 from privcurve.datasets.description import Description
 from privcurve.datasets.errors import DatasetError, Problems, UndecidedError
-from privcurve.datasets.variants import merged, write_out
+from privcurve.datasets.variants import merge_content, write_out
 from privcurve.files import display_path
 from privcurve.schema import nearest
 
@@ -129,7 +129,7 @@ def _variant(path: Path, content: dict[str, Any]) -> tuple[str, Path, dict[str, 
             f"{path}: based_on: {name} is itself based on {base['based_on']!r}; name that one"
         )
     problems = Problems(path.stem)
-    variant = merged(base, content, problems)
+    variant = merge_content(base, content, problems)
     problems.check()
     with _as_dataset_errors():
         schema.check(variant, SCHEMA, f"{path} (with what it takes from {name})")

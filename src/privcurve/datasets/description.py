@@ -116,7 +116,7 @@ class Unit:
     seed: int = 0  # of the coins that decide which ones; it is public
 
 
-def _joined(values: Iterable[str]) -> str:
+def _join_values(values: Iterable[str]) -> str:
     """Write values of a class; of those that differ in case alone, the first."""
     spelt: dict[str, str] = {}
     for value in values:
@@ -142,7 +142,7 @@ class LabelSpec:
         """Names of the classes; of two, the negative one first, each word in one spelling."""
         if self.classes:
             return tuple(dict.fromkeys(title for _, title in self.classes))
-        return _joined(self.negative), _joined(self.positive)
+        return _join_values(self.negative), _join_values(self.positive)
 
     @cached_property
     def codes(self) -> Mapping[str, int]:

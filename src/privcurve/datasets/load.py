@@ -21,7 +21,7 @@ from privcurve.datasets.domain import Domain
 from privcurve.datasets.errors import DatasetError, Problems
 from privcurve.datasets.part_files import PartWriter
 from privcurve.datasets.reading import RawFile, fetch, sha256_of
-from privcurve.datasets.rows import balanced
+from privcurve.datasets.rows import balance_labels
 
 if TYPE_CHECKING:
     from privcurve.datasets.reading import RawTable
@@ -318,7 +318,7 @@ def _sample(description: Description, coded: Coded, problems: Problems) -> Coded
         rng = None
         if records.balance == RANDOM:
             rng = np.random.Generator(np.random.PCG64(records.seed))
-        keep = balanced(coded.y, rng)
+        keep = balance_labels(coded.y, rng)
         coded = coded._replace(X=coded.X[keep], y=coded.y[keep], rows=coded.rows[keep])
     if description.unit is not None and not records.balance:
         _check_kept(description, coded, problems, test=False)

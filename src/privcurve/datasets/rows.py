@@ -80,7 +80,7 @@ def check_folds(y: NDArray[np.integer[Any]], n_folds: int) -> NDArray[np.integer
     return labels
 
 
-def balanced(
+def balance_labels(
     y: NDArray[np.integer[Any]], rng: np.random.Generator | None = None
 ) -> NDArray[np.intp]:
     """Return the places of as many records of each label as there are of the least frequent one.

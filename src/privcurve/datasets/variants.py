@@ -83,7 +83,7 @@ def _nfc(value: Any) -> Any:
     return value
 
 
-def merged(
+def merge_content(
     base: Mapping[str, Any], changes: Mapping[str, Any], problems: Problems
 ) -> dict[str, Any]:
     """Return the content of a description that is based on another."""

@@ -279,7 +279,7 @@ class StudyJobs:
         """
         return self._read(curve, curve.results, columns or results.SCHEMA.names)
 
-    def selected(self, curve: Curve) -> list[str]:
+    def read_selected(self, curve: Curve) -> list[str]:
         """Return the selected settings of a curve: CSV files, the smaller ε first.
 
         Raises IncompleteError if the file is missing, damaged, or of other data.

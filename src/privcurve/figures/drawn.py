@@ -161,7 +161,7 @@ class Row:
     colour: int | None = None
 
 
-def ranked(
+def draw_ranks(
     rows: Iterable[Row],
     levels: Sequence[tuple[str, float]],
     ends: tuple[float, float],

@@ -88,7 +88,7 @@ class HolderRows(NamedTuple):
     counts: Ints
 
 
-def named(question: int, questions: Questions) -> NDArray[Any]:
+def encode_vote(question: int, questions: Questions) -> NDArray[Any]:
     """Return the vote for a question: two bytes, or four where there are more than 2^16."""
     return np.array([question], np.uint16 if len(questions.columns) <= 2**16 else np.uint32)
 
@@ -177,7 +177,7 @@ class LocalHolder:
             # At a rate of 0 all questions are alike.
             scale = 1 / ballot.rate if ballot.rate else np.inf
         call = Call(ballot.mechanism, scale, what=ballot.what)
-        return named(self.curator.choose(call, scores), self.questions)
+        return encode_vote(self.curator.choose(call, scores), self.questions)
 
     def best(self, node: int, criterion: str, rate: float) -> Floats:
         """Name the question of the largest noisy gain, and that gain; `NONE` below two records."""

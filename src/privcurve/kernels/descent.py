@@ -52,7 +52,7 @@ def lowest(
     for _ in range(most_steps):
         if not np.abs(slope).max(initial=0.0) > tolerance:
             return point, True
-        way = -_curved(slope, moves)
+        way = -_times_inverse_curvature(slope, moves)
         along = dot(way, slope)
         if not along < 0:
             moves.clear()
@@ -80,7 +80,7 @@ def lowest(
     return point, False
 
 
-def _curved(slope: Floats, moves: list[tuple[Floats, Floats, float]]) -> Floats:
+def _times_inverse_curvature(slope: Floats, moves: list[tuple[Floats, Floats, float]]) -> Floats:
     """Return the slope times an estimate of the inverse curvature."""
     way, shares = slope.copy(), []
     for move, change, bend in reversed(moves):

@@ -184,7 +184,7 @@ def marginals(
 
 
 @jit
-def _measured(
+def _write_marginals(
     starts: Ints,
     own: Index,
     separated: Ints,
@@ -263,7 +263,7 @@ def descend(
     tables, others = np.zeros(len(aims)), np.zeros(len(aims))
     trial = np.zeros(len(aims))
     tree = (starts, own, separated, parents, above_starts, above, items, item_starts, index)
-    _measured(*tree, theta, beliefs, tables)
+    _write_marginals(*tree, theta, beliefs, tables)
     loss = 0.5 * (weights * (tables - aims) ** 2).sum()
     for _ in range(n_steps):
         gradient = weights * (tables - aims)
@@ -271,7 +271,7 @@ def descend(
         step *= 2
         for _ in range(HALVINGS):
             trial[:] = theta - step * gradient
-            _measured(*tree, trial, beliefs, others)
+            _write_marginals(*tree, trial, beliefs, others)
             new = 0.5 * (weights * (others - aims) ** 2).sum()
             if loss - new >= ARMIJO * (gradient * (tables - others)).sum():
                 done = loss - new <= tolerance * loss
@@ -279,7 +279,7 @@ def descend(
             step /= 2
         else:
             # No step gains anything: stay.
-            _measured(*tree, theta, beliefs, tables)
+            _write_marginals(*tree, theta, beliefs, tables)
             return step, loss
         theta[:], tables[:], loss = trial, others, new
         if done:

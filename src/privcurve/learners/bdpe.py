@@ -102,7 +102,7 @@ def grown_level(splits: Ints, tree: Growth, level: int, *given: Any) -> None:
 
 
 @kernel(rows=0)
-def weighed(scores: Floats, signs: Signs, alpha: float, bound: float) -> Floats:
+def weigh_rows(scores: Floats, signs: Signs, alpha: float, bound: float) -> Floats:
     """Return the weight of a record of each row, which is no larger than its bound."""
     weights = record_weights(scores, signs, alpha)
     if weights.max() > bound * (1 + 1e-12):
@@ -286,7 +286,7 @@ class BDPEClassifier(TreeSumClassifier, PrivateClassifier):
         scores, reach = np.zeros_like(signs, dtype=np.float64), 0.0
         for t in range(n_trees):
             bound = ensemble_weight_bound(reach, alpha)
-            weights = counts * weighed(scores, signs, alpha, bound)
+            weights = counts * weigh_rows(scores, signs, alpha, bound)
             data = Weighted(bins, labels, weights, self._bin_starts())
             leaves = self._grow(t, data, bound, curator)
             positive, negative = by_leaf(data, leaves, 2**depth)

@@ -30,7 +30,7 @@ ANSWER = "answer {} of the teachers"
 
 
 @kernel
-def voted(
+def collect_votes(
     codes: Codes, signs: Signs, order: Ints, ends: Ints, bin_starts: Ints, pool: Codes
 ) -> Ints:
     """Return the votes of the teachers of a partition on each row of the pool."""
@@ -40,7 +40,7 @@ def voted(
 
 
 @mechanism
-def answered(noise: Floats, scores: Floats) -> Bools:
+def answer_by_sign(noise: Floats, scores: Floats) -> Bools:
     """Answer by the sign of scores with noise."""
     noise += scores
     return noise > 0
@@ -121,7 +121,7 @@ class DPBaggingClassifier(OneHotClassifier, PrivateClassifier):
         margins = self._margins(records, pool, curator.shuffle if private else coins.permutation)
         if private:
             calls = [curator.call(ANSWER.format(q)) for q in range(1, len(pool) + 1)]
-            positive = answered(curator.noise(calls, margins.shape), margins / calls[0].scale)
+            positive = answer_by_sign(curator.noise(calls, margins.shape), margins / calls[0].scale)
         else:
             positive = margins > 0
         self._regress(pool, np.where(positive, 1, -1).astype(np.int8), np.ones(len(pool), int))
@@ -139,5 +139,5 @@ class DPBaggingClassifier(OneHotClassifier, PrivateClassifier):
         votes = np.zeros(len(pool), dtype=np.int64)
         for _ in range(n_partitions):
             order = shuffled(places)
-            votes = votes + voted(codes, signs, order, ends, starts, pool)
+            votes = votes + collect_votes(codes, signs, order, ends, starts, pool)
         return votes / n_partitions

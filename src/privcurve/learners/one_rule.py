@@ -14,14 +14,14 @@ from privcurve.kernels.lazybb_rules import boost, count_votes, vote_table
 from privcurve.kernels.packing import PackedRows, pack
 from privcurve.learners.base import PrivateClassifier
 from privcurve.learners.shared.checks import all_between, require
-from privcurve.learners.shared.voting import VotingClassifier, checked
+from privcurve.learners.shared.voting import VotingClassifier, with_weight_check
 from privcurve.privacy.calibration.one_rules import OneRuleNoise, lazybb_one_rule
 from privcurve.privacy.curator import Curator, call_of
 from privcurve.privacy.sealed import WHOLE, kernel
 
 # How columns are packed follows from the records.
 packed = kernel(pack, rows=WHOLE)
-picked = checked(boost)
+picked = with_weight_check(boost)
 
 
 class Vote(NamedTuple):

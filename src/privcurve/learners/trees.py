@@ -21,14 +21,14 @@ from privcurve.kernels.lazybb_trees import (
 from privcurve.kernels.trees.form import Trees, add_trees, bin_codes, ranges
 from privcurve.learners.base import PrivateClassifier
 from privcurve.learners.shared.checks import all_between, require
-from privcurve.learners.shared.voting import VotingClassifier, checked
+from privcurve.learners.shared.voting import VotingClassifier, with_weight_check
 from privcurve.privacy.budget import PUBLISHED
 from privcurve.privacy.calibration.trees import TreeNoiseRates, lazybb_trees
 from privcurve.privacy.curator import Curator, call_of
 
 EQUALITY = "equality"
 
-grown = checked(boost_trees)
+grown = with_weight_check(boost_trees)
 
 
 @dataclass(frozen=True)

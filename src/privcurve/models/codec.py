@@ -86,7 +86,7 @@ def _alternative(declared: Any, fits: Any, value: Any, place: str) -> Any:
     for each in alternatives(declared):
         if fits(each):
             return each
-    words = " or ".join(map(_named, alternatives(declared)))
+    words = " or ".join(map(_name_of, alternatives(declared)))
     raise ValueError(f"{place} is {_short(value)}, not {words}")
 
 
@@ -167,7 +167,7 @@ def _finite(value: Any, place: str) -> Any:
     return value
 
 
-def _named(kind: Any) -> str:
+def _name_of(kind: Any) -> str:
     if kind is NoneType:
         return "null"
     if get_origin(kind) is np.ndarray:

@@ -121,14 +121,14 @@ def document(
         "parameters": parameters,
         "classes": _classes(estimator, domain),
         "domain": domain.to_dict(),
-        "model": _released(chosen),
+        "model": _encode_attributes(chosen),
         "statement": {"text": str(stated), **fields},
-        "dataset": _said(dataset, "dataset"),
-        "notes": _said(notes, "notes"),
+        "dataset": _check_json(dataset, "dataset"),
+        "notes": _check_json(notes, "notes"),
     }
 
 
-def _released(estimator: CodedClassifier) -> dict[str, Any]:
+def _encode_attributes(estimator: CodedClassifier) -> dict[str, Any]:
     entries = {}
     for attribute, declared in estimator._released.items():
         if hasattr(estimator, attribute):
@@ -212,7 +212,7 @@ def _plain(value: Any, key: str) -> Any:
     raise ModelError(f"{key} = {value!r} can't be written as JSON")
 
 
-def _said(value: Any, name: str) -> Any:
+def _check_json(value: Any, name: str) -> Any:
     """Refuse what is not plain JSON."""
     try:
         written = json.dumps(value, allow_nan=False)

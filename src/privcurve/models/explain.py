@@ -284,16 +284,18 @@ def explain(estimator: CodedClassifier, domain: Domain | None = None) -> Explana
     model: Any = getattr(chosen, "model_", None)
     if hasattr(model, "class_shapes"):
         constant, values, errors = model.intercepts, model.class_shapes, model.class_errors
-        return _explained(domain, constant, values, errors)
+        return _explanation(domain, constant, values, errors)
     if hasattr(model, "intercept_error"):
         # Stumps are no estimates.
         errors = [e[None] for e in model.errors] if model.intercept_error > 0 else None
         constant, values = np.array([model.intercept]), [shape[None] for shape in model.shapes]
         pairs = tuple(_pair(pair, domain) for pair in model.pairs)
-        return _explained(domain, constant, values, errors, pairs=pairs)
-    effects = Effects.of(_centred(chosen), np.array(domain.n_bins))
+        return _explanation(domain, constant, values, errors, pairs=pairs)
+    effects = Effects.of(_centre(chosen), np.array(domain.n_bins))
     moves = effects.importances
-    return _explained(domain, effects.constant, effects.values, None, moves, is_sum=effects.is_sum)
+    return _explanation(
+        domain, effects.constant, effects.values, None, moves, is_sum=effects.is_sum
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -346,7 +348,7 @@ class Effects:
         return cls(constant, tuple(values), tuple(importances), True)
 
 
-def _centred(learner: CodedClassifier) -> Callable[[Codes], Floats]:
+def _centre(learner: CodedClassifier) -> Callable[[Codes], Floats]:
     """Return its score with a column an output; of many classes their mean changes no decision."""
 
     def score(codes: Codes) -> Floats:
@@ -358,7 +360,7 @@ def _centred(learner: CodedClassifier) -> Callable[[Codes], Floats]:
     return score
 
 
-def _explained(
+def _explanation(
     domain: Domain,
     constant: Floats,
     values: Sequence[Floats],
@@ -380,7 +382,7 @@ def _explained(
 def _pair(pair: PairShape, domain: Domain) -> Pair:
     columns = [domain.columns[j] for j in pair.columns]
     first, second = (
-        _grouped(column, groups) for column, groups in zip(columns, pair.groups, strict=True)
+        _name_groups(column, groups) for column, groups in zip(columns, pair.groups, strict=True)
     )
     of_codes = pair.values[np.ix_(*pair.groups)]
     importance = float(np.abs(of_codes - of_codes.mean()).mean())
@@ -388,7 +390,7 @@ def _pair(pair: PairShape, domain: Domain) -> Pair:
     return Pair(names, pair.groups, (first, second), pair.values, pair.errors, importance)
 
 
-def _grouped(column: Column, groups: Ints) -> tuple[str, ...]:
+def _name_groups(column: Column, groups: Ints) -> tuple[str, ...]:
     """Name groups of codes: by the range of numbers, or by the first value and how many more."""
     if column.kind == NUMERIC and (np.diff(groups) >= 0).all():
         ends = [

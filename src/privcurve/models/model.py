@@ -164,12 +164,12 @@ def load(path: str | os.PathLike[str]) -> Model:
         )
     try:
         schema.check(content, _SCHEMA, "it")
-        return _restored(content)
+        return _restore_model(content)
     except _UNUSABLE as error:
         raise ModelError(f"{path} holds no model that can be used: {error}") from error
 
 
-def _restored(content: Mapping[str, Any]) -> Model:
+def _restore_model(content: Mapping[str, Any]) -> Model:
     name = content["learner"]
     if name not in LEARNERS:
         raise ValueError(f"unknown learner {name!r}{nearest(name, LEARNERS)}")

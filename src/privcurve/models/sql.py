@@ -65,12 +65,12 @@ def query(model: Model, table: str, probabilities: bool = False) -> str:
     said = model.statement
     return (
         f"-- {model.learner}: epsilon = {said.epsilon:g}, delta = {said.delta:g}\n"
-        f"SELECT t.*,\n  {_listed(answers)}\nFROM (\n"
-        f"  SELECT t.*,\n  {_listed(sums)}\n  FROM {_name(table)} AS t\n) AS t;\n"
+        f"SELECT t.*,\n  {_join_lines(answers)}\nFROM (\n"
+        f"  SELECT t.*,\n  {_join_lines(sums)}\n  FROM {_name(table)} AS t\n) AS t;\n"
     )
 
 
-def _listed(parts: Sequence[str]) -> str:
+def _join_lines(parts: Sequence[str]) -> str:
     return ",\n  ".join(parts)
 
 

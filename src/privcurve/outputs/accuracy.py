@@ -68,7 +68,7 @@ def all_curves(request: OutputRequest) -> Reads:
 
 def complete(context: Context) -> pd.DataFrame:
     """Return the selected settings of all curves of a study."""
-    selected = context.selected()
+    selected = context.read_selected()
     curves = set(zip(selected["dataset"], selected["arm"], strict=True))
     missing = [pair for pair in context.request.reads.curves if pair not in curves]
     if missing:

@@ -18,7 +18,7 @@ from privcurve.experiments.study import Study
 from privcurve.lazy import pd
 from privcurve.numerals import power
 from privcurve.outputs.base import OutputRequest, about, metric_name
-from privcurve.outputs.comparison import TEST, held_out
+from privcurve.outputs.comparison import TEST, share_held_out
 from privcurve.tables.table import read_table
 
 LEDGERS = "ledgers"
@@ -38,7 +38,7 @@ def rankings(
     if LEDGERS in outputs:
         frame = with_used_deltas(frame, read_table(outputs[LEDGERS].files.frames[0]))
     (split, *_) = study.fresh_splits(False)
-    shared = (titles_of(study), study.metric, held_out(split.fold), about(dataset).n_rows)
+    shared = (titles_of(study), study.metric, share_held_out(split.fold), about(dataset).n_rows)
     return [ranking(frame, dataset, epsilon, *shared) for epsilon in epsilons]
 
 
@@ -235,7 +235,7 @@ class Ranking:
         """Write what ranks and, where a label is rare, what tells more."""
         others = [name for name in (ACCURACY, *BESIDE) if name != self.metric and self.rare]
         beside = [
-            f"{called(name)} {row[name]:.{DIGITS + (name == ACCURACY)}f}"
+            f"{short_metric_name(name)} {row[name]:.{DIGITS + (name == ACCURACY)}f}"
             for name in others
             if name in row
         ]
@@ -299,6 +299,6 @@ def price_of(row: pd.Series) -> str:
     return f" ({SHORT[UNPAID]})" if row.get("kind") == UNPAID else ""
 
 
-def called(metric: str) -> str:
+def short_metric_name(metric: str) -> str:
     """Return what readers call a metric, where there is little room."""
     return BESIDE.get(metric, metric_name(metric))

@@ -336,9 +336,9 @@ class Context:
             for curve in self.curves
         }
 
-    def selected(self) -> pd.DataFrame:
+    def read_selected(self) -> pd.DataFrame:
         """Read the selected settings of the curves; refuses those of something else."""
-        texts = (text for curve in self.curves for text in self.jobs.selected(curve))
+        texts = (text for curve in self.curves for text in self.jobs.read_selected(curve))
         return read_table(*map(io.StringIO, texts))
 
     def grids(self, columns: list[str]) -> Iterator[pd.DataFrame]:

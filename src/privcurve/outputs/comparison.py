@@ -79,7 +79,7 @@ class Comparison(Output):
         reference = titles[request.options["arm"]]
         each = by_dataset(context.runs(), request.options["arm"], others(request))
         told = kinds.with_kinds(each, methods, after="arm")
-        notes = (PAIRED.format(reference=reference), *_covered(each), *kinds.NOTES)
+        notes = (PAIRED.format(reference=reference), *_coverage_notes(each), *kinds.NOTES)
         caption = f"Accuracy beside {reference}, on each dataset"
         detail = Table(told, caption, (*notes, OVER_REPEATS), readable(told, titles))
         if len(request.files.tables) == 1:
@@ -99,7 +99,7 @@ def others(request: OutputRequest) -> list[str]:
     return [name for name in private(request) if name in wanted and name != request.options["arm"]]
 
 
-def _covered(each: pd.DataFrame) -> list[str]:
+def _coverage_notes(each: pd.DataFrame) -> list[str]:
     """Say what intervals cover, of each way in which datasets were scored."""
     ways = {SAME_RECORDS: "test", OTHER_RECORDS: "folds"}
     names = {
@@ -169,9 +169,7 @@ def by_dataset(runs: pd.DataFrame, reference: str, methods: Sequence[str]) -> pd
         }
         if reference not in own:
             continue
-        mine = [
-            compared(own[method], own[reference], method) for method in methods if method in own
-        ]
+        mine = [compare(own[method], own[reference], method) for method in methods if method in own]
         for row, p_holm in zip(mine, _holm(row["p_value"] for row in mine), strict=True):
             rows.append({"epsilon": epsilon, "dataset": dataset, **row, "p_holm": p_holm})
     frame = pd.DataFrame(rows, columns=DATASET_COLUMNS)
@@ -218,9 +216,9 @@ def overall(table: pd.DataFrame, reference: str) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=OVERALL_COLUMNS)
 
 
-def compared(own: pd.Series, base: pd.Series, method: str) -> dict[str, Any]:
+def compare(own: pd.Series, base: pd.Series, method: str) -> dict[str, Any]:
     """Compare the accuracies of two methods on the splits of a dataset."""
-    shares = {held_out(fold) for fold, _ in base.index}
+    shares = {share_held_out(fold) for fold, _ in base.index}
     if len(shares) > 1 or set(own.index) != set(base.index):
         raise ValueError(f"{method}: its runs are not of the splits that the others have")
     (share,) = shares
@@ -239,7 +237,7 @@ def compared(own: pd.Series, base: pd.Series, method: str) -> dict[str, Any]:
     }
 
 
-def held_out(fold: str) -> float:
+def share_held_out(fold: str) -> float:
     """Return the share of the records that a fold scores; 0 of a test part."""
     if fold == TEST:
         return 0.0

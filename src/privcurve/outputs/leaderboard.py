@@ -22,11 +22,11 @@ from privcurve.outputs.answers import (
     RAW,
     REFERENCES,
     Ranking,
-    called,
     errors_key,
     full_sentence,
     price_of,
     rankings,
+    short_metric_name,
 )
 from privcurve.outputs.base import (
     OF,
@@ -40,7 +40,7 @@ from privcurve.outputs.base import (
     dataset_title,
     metric_name,
 )
-from privcurve.outputs.needed import Needed, Wish, needed
+from privcurve.outputs.needed import Needed, Wish, needed_epsilon
 from privcurve.privacy.budget import LOOKED
 from privcurve.privacy.ledger import PROVED
 from privcurve.tables.table import MISSING, decimals, read_table
@@ -213,7 +213,7 @@ def _section(
     )
     # Of a study without privacy the references alone are ranked.
     places = rankings(outputs, dataset, epsilons or [math.inf])
-    want = needed(places, wish) if wish else None
+    want = needed_epsilon(places, wish) if wish else None
     if want is not None:
         yield Text(full_sentence(want.sentence), answer=True)
     prices = price.sentences(outputs[PRICE], dataset, study.metric) if PRICE in outputs else {}
@@ -262,7 +262,7 @@ def _picture(places: Sequence[Ranking], study: Study, want: Needed | None) -> Pi
             for _, row in last.private.iterrows()
         ]
         caption = f"± one standard error.{GREY if len(dots) > len(named) else ''}"
-        return Picture(drawn.ranked(dots, levels, ends, title), caption)
+        return Picture(drawn.draw_ranks(dots, levels, ends, title), caption)
     lines = []
     for method in {method: None for place in places for method in place.private["arm"]}:
         mine = [(place, row) for place in places for _, row in place.private.iterrows()
@@ -331,7 +331,7 @@ def _table(title: str, place: Ranking, rows: pd.DataFrame) -> Iterator[Block]:
     others = [name for name in SCORES if name != place.metric and name in rows]
     columns = [decimals(rows[name], 3) for name in others]
     best = [place.score(row) for _, row in rows.iterrows()]
-    header = ("learner", *map(called, (place.metric, *others)))
+    header = ("learner", *map(short_metric_name, (place.metric, *others)))
     yield Heading(title, 4)
     yield Rows(header, list(zip(names, best, *columns, strict=True)))
 

@@ -57,7 +57,7 @@ class Ledgers(Output):
         return Reads(request.curves_of(methods), data=request.study.datasets, facts=versions)
 
     def make(self, context: Context) -> None:
-        selected = context.selected()
+        selected = context.read_selected()
         rows = [
             _row(context, data, method, epsilon, selected)
             for data in map(context.data, context.study.datasets)

@@ -68,7 +68,7 @@ class Needed:
     sentence: str
 
 
-def needed(places: Sequence[Ranking], wish: Wish) -> Needed | None:
+def needed_epsilon(places: Sequence[Ranking], wish: Wish) -> Needed | None:
     """Return the ε that the learner of a release needs for a wish; None if it has no curve.
 
     Between compared ε its means are interpolated along log ε, made monotone before: more ε is not

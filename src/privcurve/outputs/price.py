@@ -27,7 +27,7 @@ from privcurve.outputs.answers import (
     with_used_deltas,
 )
 from privcurve.outputs.base import Context, Files, Output, OutputRequest, Reads, about
-from privcurve.outputs.comparison import compared
+from privcurve.outputs.comparison import compare
 from privcurve.tables.table import Table, decimals, plus_minus, read_table, text_frame
 
 if TYPE_CHECKING:
@@ -95,7 +95,7 @@ class RawScores(Output):
         for score in SCORES:
             stds = frame.get(f"{score}_std")
             values = frame[score]
-            texts[_called(score)] = (
+            texts[_metric_name(score)] = (
                 decimals(values, 4) if stds is None else plus_minus(values, stds)
             )
         notes = (LEARNER, *FRESH_NOTES[1:])
@@ -164,12 +164,12 @@ def scores(
         X, y = columns.X, data.y
         if split.fold == TEST and columns.X_test is not None and data.y_test is not None:
             X, y = columns.X_test, data.y_test
-        model = fitted(columns.X[train], data.y[train], columns.categorical, split.repeat)
-        result = scored_by(model, X[scored], y[scored], data.domain.n_classes)
+        model = fit_boosting(columns.X[train], data.y[train], columns.categorical, split.repeat)
+        result = score_records(model, X[scored], y[scored], data.domain.n_classes)
         yield {"fold": split.fold, "repeat": split.repeat, **result}
 
 
-def fitted(X: Any, y: Any, categorical: tuple[bool, ...], seed: int) -> Any:
+def fit_boosting(X: Any, y: Any, categorical: tuple[bool, ...], seed: int) -> Any:
     """Fit scikit-learn's histogram gradient boosting, with its defaults."""
     from sklearn.ensemble import HistGradientBoostingClassifier
 
@@ -182,7 +182,7 @@ def fitted(X: Any, y: Any, categorical: tuple[bool, ...], seed: int) -> Any:
     return model.fit(X, y)
 
 
-def scored_by(model: Any, X: Any, y: Any, n_classes: int) -> dict[str, float]:
+def score_records(model: Any, X: Any, y: Any, n_classes: int) -> dict[str, float]:
     """Return the scores of a fitted model on some records."""
     from privcurve.coding import class_labels
     from privcurve.experiments import metrics
@@ -278,7 +278,7 @@ def _lost(
 ) -> dict[str, Any]:
     """Return by how much one model is worse than another on the same splits."""
     own, base = (_of_splits(runs, row, metric) for row in (before, after))
-    told = compared(-own, -base, metric) if metric in LOSSES else compared(own, base, metric)
+    told = compare(-own, -base, metric) if metric in LOSSES else compare(own, base, metric)
     return {
         what: told.get("difference", math.nan),
         f"{what}_error": told.get("standard_error", math.nan),
@@ -297,7 +297,7 @@ def _of_splits(runs: pd.DataFrame, row: pd.Series, metric: str) -> pd.Series:
 def sentence(row: Mapping[str, Any], place: Ranking) -> str:
     """Say what coding and privacy cost, in one sentence without its full stop."""
     digits = DIGITS + (place.metric == ACCURACY and place.rare)
-    what = "" if place.metric == ACCURACY else f"{_called(place.metric)} "
+    what = "" if place.metric == ACCURACY else f"{_metric_name(place.metric)} "
     parts = [
         f"raw {what}{row['raw']:.{digits}f}",
         f"lost by coding {_difference(row, 'coding', digits)} "
@@ -319,5 +319,5 @@ def _difference(row: Mapping[str, Any], what: str, digits: int) -> str:
     return f"{text}{spread}{', within noise' if row[f'{what}_in_noise'] else ''}"
 
 
-def _called(metric: str) -> str:
+def _metric_name(metric: str) -> str:
     return BESIDE["auc"] if metric == "auc" else metric.replace("_", " ")

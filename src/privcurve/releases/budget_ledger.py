@@ -78,7 +78,7 @@ class Price:
     @property
     def whom(self) -> str:
         """The neighbours in words, persons among them."""
-        differ = f" that differ in {protected(self.unit)}" if self.unit else ""
+        differ = f" that differ in {protection(self.unit)}" if self.unit else ""
         return f"{self.neighbours} neighbours{differ}"
 
     def for_neighbours(self, wanted: str) -> Price:
@@ -167,7 +167,7 @@ def totals(prices: Sequence[Price], budget: Budget) -> list[Price]:
     return [total(prices, one.name) for one in NEIGHBOURS if one.name in relations]
 
 
-def protected(unit: str) -> str:
+def protection(unit: str) -> str:
     """Say what a guarantee protects together: by the column of persons, if there is one."""
     return f"all records of one {unit}" if unit else "single records"
 
@@ -257,7 +257,7 @@ class BudgetLedger:
         self, budget: Budget, price: Price, facts: Mapping[str, Any], large_delta: bool = False
     ) -> Release:
         """Write down that a release begins, or refuse it: nothing may be trained before."""
-        with _opened(self.path) as file:
+        with _open(self.path) as file:
             content = self._read(file.read())
             before = list(content.releases.values())
             self._check(before, budget, price, large_delta)
@@ -276,7 +276,7 @@ class BudgetLedger:
 
     def note_comparison(self, facts: Mapping[str, Any]) -> None:
         """Write down that learners are compared on the records, which is not private."""
-        with _opened(self.path) as file:
+        with _open(self.path) as file:
             number = len(self._read(file.read()).comparisons) + 1
             line = {"comparison": number, "at": _now(), "epsilon": "inf", "private": False}
             self._append(file, {**line, **facts})
@@ -286,7 +286,7 @@ class BudgetLedger:
 
         `facts` may have the δ that was used, if that is less than was reserved.
         """
-        with _opened(self.path) as file:
+        with _open(self.path) as file:
             self._read(file.read())
             line = {"release": release.number, "state": state, "at": _now(), **facts}
             self._append(file, line)
@@ -300,10 +300,10 @@ class BudgetLedger:
             others = [budget.unit] if budget.unit != price.unit else others
         if others:
             raise LedgerError(
-                f"this release would protect {protected(price.unit)}, but the budget or earlier "
-                f"releases of these records ({self.path}) protect {protected(others[0])}, and such "
-                "guarantees can't be added up. Nothing was trained. Keep the unit of all of them "
-                "(unit: column, in the description that the records are of)."
+                f"this release would protect {protection(price.unit)}, but the budget or earlier "
+                f"releases of these records ({self.path}) protect {protection(others[0])}, "
+                "and such guarantees can't be added up. Nothing was trained. Keep the unit of all "
+                "of them (unit: column, in the description that the records are of)."
             )
         if price.delta and total(prices, price.neighbours).delta >= 1 and not large_delta:
             raise BudgetError(
@@ -418,7 +418,7 @@ def _make(folder: Path) -> None:
 
 
 @contextmanager
-def _opened(path: Path) -> Iterator[IO[bytes]]:
+def _open(path: Path) -> Iterator[IO[bytes]]:
     _make(path.parent)
     with lock_folder(path.parent):
         try:

@@ -130,15 +130,15 @@ def _front(released: Released, checksum: str) -> Rows:
         *([(NOT_SAID, ", ".join(missing))] if missing else []),
         ("released", f"{day}; release {released.release.number} of these records"),
         ("predicts", f"{label.column}: {names}"),
-        ("from", f"{len(released.domain.columns)} columns: {_listed(released.domain.names)}"),
-        ("trained on", _trained_on(released)),
+        ("from", f"{len(released.domain.columns)} columns: {_list_names(released.domain.names)}"),
+        ("trained on", _records_text(released)),
         ("privacy", _level(released)),
         ("file", f"{MODEL}, SHA-256 {checksum}"),
     ]
     return Rows(("", "this model"), rows)
 
 
-def _listed(names: Sequence[str]) -> str:
+def _list_names(names: Sequence[str]) -> str:
     more = f", … ({len(names)})" if len(names) > MOST_CATEGORIES else ""
     return ", ".join(names[:MOST_CATEGORIES]) + more
 
@@ -150,7 +150,7 @@ def _what(released: Released) -> Iterator[Block]:
     rows = [
         ("learner", f"{entry.title} ({name}, version {entry.version})"),
         ("settings", "; ".join(settings) or "none"),
-        *_chosen(released),
+        *_choice_rows(released),
         ("neighbours", _neighbours(released)),
         ("made with", f"privcurve {__version__}"),
         (
@@ -174,7 +174,7 @@ def _neighbours(released: Released) -> str:
     )
 
 
-def _chosen(released: Released) -> Iterator[tuple[str, str]]:
+def _choice_rows(released: Released) -> Iterator[tuple[str, str]]:
     """Say how the learner was chosen; nothing of how a private choice went but what was kept."""
     request = released.request
     if not is_choice(request.learner):
@@ -194,7 +194,7 @@ def _level(released: Released) -> str:
     return level(released.price) + pure + (f", {paid:g} of it for the accuracy" if paid else "")
 
 
-def _trained_on(released: Released) -> str:
+def _records_text(released: Released) -> str:
     unit = released.request.unit
     of_each = "" if unit is None else f", at most {unit.at_most} of each {unit.column}"
     if released.request.relation == words.ADD_REMOVE:
@@ -252,14 +252,14 @@ def _guesses(price: Price) -> str:
 
 def _guarantee(released: Released) -> Iterator[Block]:
     if released.statement.private:
-        yield Text(shipped(str(released.statement)))
+        yield Text(name_pages(str(released.statement)))
     else:
         yield Text(
-            shipped(f"With a secret seed it would be: {released.made.with_generator(OF_CHACHA)}")
+            name_pages(f"With a secret seed it would be: {released.made.with_generator(OF_CHACHA)}")
         )
 
 
-def shipped(text: str) -> str:
+def name_pages(text: str) -> str:
     """Name pages of the documentation, which whoever has a card may not have, by their titles."""
     return re.sub(r"docs/(\w+)\.md", r"“\1” in privcurve's documentation", text)
 
@@ -337,7 +337,7 @@ def _drawing(shape: Shape, ends: tuple[float, float]) -> str:
         )
         for k in chosen
     ]
-    return drawn.ranked(rows, [("", 0.0)], ends, "")
+    return drawn.draw_ranks(rows, [("", 0.0)], ends, "")
 
 
 def _value(value: float, error: float) -> str:
@@ -441,7 +441,7 @@ def _step(group: Sequence[LedgerEntry]) -> tuple[str, ...]:
         f"{first.noise_rate:.4g}",
         f"{first.sensitivity:.4g}",
         cost + (" each" if len(group) > 1 else ""),
-        shipped(first.source),
+        name_pages(first.source),
     )
 
 
@@ -467,7 +467,7 @@ def _adds_up(released: Released) -> Iterator[Block]:
 
 def _not_covered(released: Released) -> Iterator[str]:
     statement = released.made
-    for text in map(shipped, statement.exclusions):
+    for text in map(name_pages, statement.exclusions):
         yield text[0].upper() + text[1:] + "."
     if isinstance(released.seed, SecretSeed):
         yield (
@@ -486,4 +486,4 @@ def _fact(column: Column, released: Released) -> tuple[str, ...]:
         low, high = (format_value(end, column.dates) for end in column.edges[:: column.bins])
         kind = "date" if column.dates else "numeric"
         return column.name, kind, str(column.n_bins), f"{low} to {high}", source
-    return column.name, "categorical", str(column.n_bins), _listed(column.titles), source
+    return column.name, "categorical", str(column.n_bins), _list_names(column.titles), source

@@ -74,7 +74,7 @@ def choice(request: Request, description: Description) -> Choice:
                 f"{CHOOSE} takes its candidates by a public rule: leave out {taken[0]}, or choose "
                 f"from your own with the learner {tuning.NAME}"
             )
-        suited, left_out = by_rule.suited(by_rule.LEARNERS, n_classes, request.delta)
+        suited, left_out = by_rule.suitable_learners(by_rule.LEARNERS, n_classes, request.delta)
         if len(suited) < 2:
             raise ReleaseError(
                 f"{description.name}: of {n_classes} classes, with delta = {request.delta:g}, "
@@ -116,7 +116,7 @@ def check_budget(request: Request, description: Description, releases: Path = RE
     BudgetLedger(releases / records).check(budget_of(records), request.price(secret=True))
 
 
-def kept(released: Released) -> str:
+def closing_sentence(released: Released) -> str:
     """Return the sentence that a choice ends in: all in it is released, and paid for."""
     title = by_rule.name_of(released.learner_name, released.setting)
     own = level(replace(released.price, epsilon=released.request.epsilon))

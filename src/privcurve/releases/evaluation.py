@@ -148,7 +148,7 @@ def ask(
     if own is not None:
         names, group = group_names(own), np.concatenate(codes)
     elif by is not None:
-        names, group = _grouped(by, texts)
+        names, group = _group_rows(by, texts)
     else:
         names, group = (), np.zeros(len(labels), dtype=np.int64)
     positions = np.array(labels)
@@ -161,7 +161,7 @@ def group_names(column: Column) -> tuple[str, ...]:
     return column.bin_names if column.kind == NUMERIC else column.titles
 
 
-def _grouped(by: str, texts: Sequence[str]) -> tuple[tuple[str, ...], Ints]:
+def _group_rows(by: str, texts: Sequence[str]) -> tuple[tuple[str, ...], Ints]:
     names, group = np.unique(np.array(texts, dtype=object), return_inverse=True)
     if len(names) > MOST_GROUPS:
         raise ReleaseError(
@@ -179,17 +179,17 @@ def measure(answers: Answers, least: int) -> tuple[list[Row], list[str]]:
 
     Of these nothing is measured; groups without a record are left out.
     """
-    rows, small = [_measured(ALL, answers)], []
+    rows, small = [_measure(ALL, answers)], []
     for k, name in enumerate(answers.groups):
         inside = answers.group == k
         if 0 < np.count_nonzero(inside) < least:
             small.append(name)
         elif inside.any():
-            rows.append(_measured(name, answers.some(inside)))
+            rows.append(_measure(name, answers.some(inside)))
     return rows, small
 
 
-def _measured(name: str, answers: Answers) -> Row:
+def _measure(name: str, answers: Answers) -> Row:
     _, _, label, answer, scores, chances = answers
     n = len(label)
     row = Row(name, n, _share(answer != label))
@@ -306,15 +306,15 @@ def release(
     exact = np.bincount(cells, minlength=math.prod(shape)).astype(np.int64)
     noisy = curator.whole_numbers(call, PARTS * exact).reshape(shape) / PARTS
     spread = math.sqrt(2) * call.scale / PARTS
-    rows = [_counted(ALL, noisy.sum(axis=0), spread * math.sqrt(shape[0]))]
-    rows += [_counted(name, noisy[k], spread) for k, name in enumerate(answers.groups)]
+    rows = [_measure_counts(ALL, noisy.sum(axis=0), spread * math.sqrt(shape[0]))]
+    rows += [_measure_counts(name, noisy[k], spread) for k, name in enumerate(answers.groups)]
     # The line that reserved it counts, where no other can be written.
     with contextlib.suppress(OSError):
         ledger.close(begun, DONE, {})
     return Noisy(rows, begun, ledger.path)
 
 
-def _counted(name: str, counts: Floats, spread: float) -> Row:
+def _measure_counts(name: str, counts: Floats, spread: float) -> Row:
     """Return the measures of noisy counts (n_classes, n_classes), each with noise of `spread`."""
     n, n_classes = float(counts.sum()), len(counts)
 

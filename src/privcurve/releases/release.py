@@ -43,7 +43,7 @@ from privcurve.releases.budget_ledger import (
 )
 from privcurve.releases.choice import choice, is_choice
 from privcurve.releases.errors import ReleaseError
-from privcurve.releases.released import CARD, MODEL, PAGE, Released, measured
+from privcurve.releases.released import CARD, MODEL, PAGE, Released, measure_accuracy
 from privcurve.releases.request import Request, check, rehearse
 from privcurve.releases.traces import Traces, same_records
 
@@ -132,7 +132,7 @@ def release(
     price = request.price(secret=isinstance(place, Path))
     home = releases / records
     ledger = BudgetLedger(home)
-    unfinished = _unfinished(ledger, request, price) if resume else None
+    unfinished = _last_unfinished(ledger, request, price) if resume else None
     if unfinished is None:
         ledger.check(budget, price, large_delta)
     _check_output(output, home)
@@ -171,16 +171,16 @@ def release(
         identity = (request, data.checksum, run_seed, begun.number, token)
         curator = Curator(_stream("release", *identity), watch=told)
         curator.done(0.0)
-        learner = _trained(estimator, data, curator, parts)
+        learner = _train(estimator, data, curator, parts)
         statement = _statement(request, learner, run_seed)
         accuracy = None
         if description.public_benchmark and data.X_test is not None:
-            accuracy = measured(learner, data)
+            accuracy = measure_accuracy(learner, data)
         elif request.accuracy:
             curator = Curator(_stream("accuracy", *identity))
-            accuracy = measured(learner, data, request.accuracy, curator, request.unit)
+            accuracy = measure_accuracy(learner, data, request.accuracy, curator, request.unit)
         learner, domain = learner._on_groups(data.domain)
-        used = request.stated(learner.privacy_).delta
+        used = request.statement_of(learner.privacy_).delta
         released = Released(
             request,
             description,
@@ -204,7 +204,7 @@ def release(
             # counts. The line that reserved it counts, where no other can be written.
             with contextlib.suppress(WriteError):
                 ledger.close(begun, FAILED, {"error": type(error).__name__})
-        if begun is None and not _reserved(ledger, token):
+        if begun is None and not _is_reserved(ledger, token):
             raise
         spent = _spent(error, request.learner, ledger.path)
         if spent is None:
@@ -220,7 +220,7 @@ def release(
     return released
 
 
-def _reserved(ledger: BudgetLedger, token: str) -> bool:
+def _is_reserved(ledger: BudgetLedger, token: str) -> bool:
     """Whether a release stands in the ledger that was stopped while it was written there."""
     return bool(token) and any(one.facts.get("token") == token for one in ledger.releases())
 
@@ -273,7 +273,7 @@ def _check_output(output: Path | None, home: Path) -> None:
         )
 
 
-def _unfinished(ledger: BudgetLedger, request: Request, price: Price) -> Release:
+def _last_unfinished(ledger: BudgetLedger, request: Request, price: Price) -> Release:
     """Return the last release of a request that has begun and not ended; refuse where none has."""
     for one in reversed(ledger.releases()):
         same = (one.price, one.facts.get("learner")) == (price, request.learner)
@@ -400,7 +400,7 @@ def _stream(
     return seeds.generator(seed, canonical.digest(key))
 
 
-def _trained(
+def _train(
     estimator: Any,
     data: Dataset | PartedDataset,
     curator: Curator,
@@ -421,7 +421,7 @@ def _trained(
 
 def _statement(request: Request, learner: Any, seed: Seed) -> PrivacyStatement:
     """Return the statement of the released model; refuse one that is not what was reserved."""
-    statement = request.stated(learner.privacy_)
+    statement = request.statement_of(learner.privacy_)
     slack = 1 + TOLERANCE
     if (
         statement.epsilon > request.epsilon * slack

@@ -31,7 +31,7 @@ class Accuracy:
     epsilon: float  # what it has cost; 0 on public records
 
 
-def measured(
+def measure_accuracy(
     learner: Any,
     data: Dataset | PartedDataset,
     epsilon: float = 0.0,
@@ -93,7 +93,7 @@ class Released:
     @property
     def made(self) -> PrivacyStatement:
         """What the fit guarantees as long as its seed is secret."""
-        return self.request.stated(self.learner.privacy_)
+        return self.request.statement_of(self.learner.privacy_)
 
     @property
     def price(self) -> Price:

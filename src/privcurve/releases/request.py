@@ -71,7 +71,7 @@ class Request:
             return self.epsilon, self.delta
         return within_group(self.epsilon, self.delta, self.unit.at_most)
 
-    def stated(self, statement: PrivacyStatement) -> PrivacyStatement:
+    def statement_of(self, statement: PrivacyStatement) -> PrivacyStatement:
         """Return the statement of a release: its fit's, of persons where these are the unit."""
         return statement if self.unit is None else statement.of_persons(self.unit.at_most)
 
@@ -236,7 +236,7 @@ def rehearse(request: Request, description: Description, estimator: Any) -> None
     and tells nothing of the holder's.
     """
     n = min(public_number(request, description) or MADE_UP, MOST_MADE_UP)
-    X, y, counts = made_up(description.domain, n)
+    X, y, counts = make_up(description.domain, n)
     rng = np.random.Generator(np.random.PCG64(0))
     try:
         with np.errstate(all="ignore"):
@@ -251,7 +251,7 @@ def rehearse(request: Request, description: Description, estimator: Any) -> None
         ) from None
 
 
-def made_up(domain: Domain, n: int) -> tuple[Any, Any, Any]:
+def make_up(domain: Domain, n: int) -> tuple[Any, Any, Any]:
     """Make up coded records of a domain, and how often each is there; n in all."""
     n_distinct = min(n, MADE_UP)
     rows = np.arange(n_distinct)

@@ -167,7 +167,7 @@ def _learners(
 ) -> tuple[dict[str, Mapping[str, Any]], list[str]]:
     """Return the learners that support a dataset and a δ, and the reason for each one left out."""
     candidates = {**by_rule.LEARNERS, **(TUNED if tune else {}), **FREE}
-    suited, left_out = by_rule.suited(candidates, about.domain.n_classes, delta)
+    suited, left_out = by_rule.suitable_learners(candidates, about.domain.n_classes, delta)
     learners: dict[str, Mapping[str, Any]] = {}
     for label, spec in suited.items():
         entry = registry.entry(spec["learner"])

@@ -21,8 +21,8 @@ from privcurve.datasets.coding.numbers import (
     amount_of,
     days,
     read_numbers,
+    remove_grouping,
     tells_days,
-    ungrouped,
 )
 from privcurve.datasets.coding.texts import TextCodes, fits, pattern_faults, without_point
 from privcurve.datasets.coding.unlabelled import NewRecords, Part, read_codes
@@ -49,8 +49,8 @@ __all__ = [
     "persons_of",
     "read_codes",
     "read_numbers",
+    "remove_grouping",
     "tells_days",
-    "ungrouped",
     "warnings_of",
     "without_point",
 ]

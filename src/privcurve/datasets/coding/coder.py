@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from privcurve.coding import Codes, code_between, code_type
 from privcurve.datasets.coding.counts import ColumnCounts
-from privcurve.datasets.coding.numbers import Amounts, read_dates, read_numbers, ungrouped
+from privcurve.datasets.coding.numbers import Amounts, read_dates, read_numbers, remove_grouping
 from privcurve.datasets.coding.texts import TextCodes
 from privcurve.datasets.columns import MISSING, NUMERIC, OTHER, Column
 from privcurve.datasets.errors import Problems
@@ -215,8 +215,8 @@ def amounts(domain: Domain, column: Column, values: Any) -> Amounts:
         return read_dates(values, column.dates, domain.missing, domain.decimal)
     missing, decimal, thousands = domain.missing, domain.decimal, domain.thousands
     if thousands and not isinstance(values, np.ndarray):
-        missing = (*missing, *map(str, ungrouped(missing, decimal, thousands)))
-        values = ungrouped(texts_of(values), decimal, thousands)
+        missing = (*missing, *map(str, remove_grouping(missing, decimal, thousands)))
+        values = remove_grouping(texts_of(values), decimal, thousands)
     return read_numbers(values, missing, decimal)
 
 

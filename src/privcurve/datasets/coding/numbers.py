@@ -90,7 +90,7 @@ def tells_days(form: str) -> bool:
         return False
 
 
-def ungrouped(texts: Iterable[str | None], decimal: str, thousands: str) -> list[str | None]:
+def remove_grouping(texts: Iterable[str | None], decimal: str, thousands: str) -> list[str | None]:
     """Leave out what stands between the thousands of numbers; other texts stay as they are.
 
     Groups are of three digits but for the first, or it is no such number: of 1.5 beside a decimal

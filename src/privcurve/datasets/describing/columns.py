@@ -9,7 +9,14 @@ from typing import Any
 
 from privcurve import coding
 from privcurve.datasets.build import DATE, TEXT
-from privcurve.datasets.coding import ISO, amount_of, fits, read_numbers, ungrouped, without_point
+from privcurve.datasets.coding import (
+    ISO,
+    amount_of,
+    fits,
+    read_numbers,
+    remove_grouping,
+    without_point,
+)
 from privcurve.datasets.columns import CATEGORICAL, MISSING, NUMERIC, OTHER, format_day
 from privcurve.datasets.describing.profile import LIKE_A_DATE, NEARLY_ALL, Profile, Range
 
@@ -179,7 +186,11 @@ def _number(name: str, profile: Profile, decimal: str, thousands: str, public: b
     n_values = f"{len(profile.values):,}" if not profile.more else f"over {len(profile.values):,}"
     seen = f"{amounts.low:,.10g} to {amounts.high:,.10g}, {n_values} {what}"
     written = list(profile.values)
-    plain = [str(text) for text in ungrouped(written, decimal, thousands)] if thousands else written
+    plain = (
+        [str(text) for text in remove_grouping(written, decimal, thousands)]
+        if thousands
+        else written
+    )
     odd = [text for text, bare in zip(written, plain, strict=True) if not _is_amount(bare)][:3]
     if odd:
         seen += f"; no numbers: {', '.join(odd)}"

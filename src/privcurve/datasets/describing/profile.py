@@ -11,7 +11,7 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from privcurve.datasets.coding import ISO, days, read_numbers, ungrouped
+from privcurve.datasets.coding import ISO, days, read_numbers, remove_grouping
 from privcurve.datasets.reading import count_cells
 
 # Texts that by convention stand for no value, in lower case.
@@ -137,7 +137,7 @@ class Profile:
         elif "." not in together:
             self.commas.add(*_amounts(counts, texts, "."))
         for decimal in list(self.grouped):
-            without = cast(list[str], ungrouped(texts, decimal, OTHER[decimal]))
+            without = cast(list[str], remove_grouping(texts, decimal, OTHER[decimal]))
             self.grouped[decimal].add(*_amounts(counts, without, decimal))
             if self.grouped[decimal].n < NEARLY_ALL * self.n_there / 2:
                 del self.grouped[decimal]

@@ -19,7 +19,7 @@ from privcurve.coding import MIXED, MIXED_HIGH, code_between
 from privcurve.datasets import catalogue, reading
 from privcurve.datasets.blanks import blanks
 from privcurve.datasets.build import build
-from privcurve.datasets.coding import FEW, ColumnCoder, amount_of, labels, ungrouped
+from privcurve.datasets.coding import FEW, ColumnCoder, amount_of, labels, remove_grouping
 from privcurve.datasets.describing.columns import FINE
 from privcurve.datasets.describing.profile import count_some
 from privcurve.datasets.describing.text import flow
@@ -428,7 +428,7 @@ def _grouping(tally: Tally) -> str:
     """Propose what may stand between thousands, where all refused values would be numbers then."""
     decimal, texts = tally.decimal, list(tally.refused)
     for mark in "., '":
-        plain = ungrouped(texts, decimal, mark) if mark != decimal else texts
+        plain = remove_grouping(texts, decimal, mark) if mark != decimal else texts
         if plain != texts and all(amount_of(str(text), decimal) is not None for text in plain):
             return f" If {mark!r} stands between thousands there, say thousands: {flow(mark)}."
     return ""

@@ -64,7 +64,7 @@ def read(
         fields = tuple(_titles(names, description.domain.decimal))
     place = positions(description, source, fields, problems)
     empty = defaultdict(list)
-    for row, j, why in chain(_covered(sheet, len(cells)), _not_computed(file, sheet)):
+    for row, j, why in chain(_merged_cells(sheet, len(cells)), _not_computed(file, sheet)):
         if j < len(fields):
             empty[row].append((fields[j], why))
     for table in tables(description, source, records, len(fields), place, problems, most, "row"):
@@ -94,13 +94,13 @@ def first_row(path: Path, wanted: str = "") -> tuple[Record, tuple[str, ...]]:
             sheets = (sheet, *(name for name in names if name != sheet))
     except CalamineError as error:
         raise DatasetError(f"{path} can't be read: {error}") from None
-    number, row = next(_filled(cells), (0, ()))
+    number, row = next(_filled_rows(cells), (0, ()))
     if not number:
         raise DatasetError(f"{path}: the sheet {sheets[0]!r} is empty: name another (--sheet)")
     return (number, _titles(row)), sheets
 
 
-def _covered(sheet: Any, n_rows: int) -> Iterator[Empty]:
+def _merged_cells(sheet: Any, n_rows: int) -> Iterator[Empty]:
     """Yield the cells that are merged with one before them."""
     for (top, left), (bottom, right) in sheet.merged_cell_ranges or ():
         for row in range(top, min(bottom + 1, n_rows)):
@@ -187,11 +187,11 @@ def _as_texts(
 
 def _rows(description: Described, cells: list[list[Any]]) -> Iterator[Record]:
     parser = description.parser
-    rows = (row for row in _filled(cells) if row[0] > parser.skip_rows)
+    rows = (row for row in _filled_rows(cells) if row[0] > parser.skip_rows)
     return islice(rows, parser.rows + parser.header) if parser.rows else rows
 
 
-def _filled(cells: list[list[Any]]) -> Iterator[Record]:
+def _filled_rows(cells: list[list[Any]]) -> Iterator[Record]:
     """Yield the rows that are not blank, by their numbers."""
     for number, row in enumerate(cells, start=1):
         if any(cell != "" for cell in row):

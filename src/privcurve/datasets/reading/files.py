@@ -48,7 +48,7 @@ def open_raw(path: Path) -> BinaryIO:
         pieces = iter(lambda: stream.read(_UNPACKED_AT_ONCE), b"")
     else:
         return file
-    return join_pieces(_bounded(pieces, path.stat().st_size), file)
+    return join_pieces(_check_sizes(pieces, path.stat().st_size), file)
 
 
 def join_pieces(pieces: Iterator[bytes], source: BinaryIO | None = None) -> BinaryIO:
@@ -69,7 +69,7 @@ def check_archive(path: Path) -> None:
     _check(held, path.stat().st_size)
 
 
-def _bounded(pieces: Iterable[bytes], packed: int) -> Iterator[bytes]:
+def _check_sizes(pieces: Iterable[bytes], packed: int) -> Iterator[bytes]:
     held = 0
     for piece in pieces:
         held += len(piece)
@@ -132,12 +132,12 @@ def peek(
     """Return what a look at the first pieces finds, and all pieces."""
     seen: list[bytes] = []
 
-    def noted() -> Iterator[bytes]:
+    def note() -> Iterator[bytes]:
         for piece in pieces:
             seen.append(piece)
             yield piece
 
-    return look(noted()), chain(seen, pieces)
+    return look(note()), chain(seen, pieces)
 
 
 def with_words(numbered: Iterable[Line], comment: str) -> Iterator[Line]:

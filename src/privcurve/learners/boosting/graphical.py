@@ -15,7 +15,7 @@ import numpy as np
 
 from privcurve.coding import Bools, Floats, Ints, bin_starts
 from privcurve.kernels.graphical import Index, carry, descend, sizes_with, triangulate
-from privcurve.learners.boosting.synthetic import spread
+from privcurve.learners.boosting.synthetic import deal_places
 
 # A step that gains less than this part of the loss is the last.
 TOLERANCE = 1e-7
@@ -98,7 +98,7 @@ class GraphicalModel:
             *arrays,
             np.array(items),
             _starts(map(len, index)),
-            _joined(index, firsts),
+            _join_indices(index, firsts),
             aims,
             # Steps are of the size of one where weights are about one.
             weights / weights.max(),
@@ -123,11 +123,11 @@ class GraphicalModel:
         separated = _starts(math.prod(self.shape(part)) for part in parts)
         return (
             _starts(map(len, own)),
-            _joined(own, separated),
+            _join_indices(own, separated),
             separated,
             tree.parents,
             _starts([0, *map(len, above)]),
-            _joined(above, separated[1:]),
+            _join_indices(above, separated[1:]),
         )
 
     def _index(self, columns: Columns, some: Columns) -> Index:
@@ -313,7 +313,7 @@ class GraphicalModel:
             firsts = bin_starts(sizes)
             for row in np.flatnonzero(sizes):
                 here = order[firsts[row] : firsts[row] + sizes[row]]
-                places[here] = spread(rows[row], int(sizes[row]), coins)
+                places[here] = deal_places(rows[row], int(sizes[row]), coins)
             for column in reversed(others):
                 drawn[column] = places % self.widths[column]
                 places = places // self.widths[column]
@@ -328,7 +328,7 @@ def _starts(sizes: Iterable[int]) -> Ints:
     return np.concatenate([[0], np.cumsum(list(sizes), dtype=np.int64)]).astype(np.int64)
 
 
-def _joined(parts: Sequence[Index], firsts: Ints) -> Index:
+def _join_indices(parts: Sequence[Index], firsts: Ints) -> Index:
     """Return indices one after another, each with its first cell added."""
     shifted = [part + np.int32(first) for part, first in zip(parts, firsts, strict=False)]
     return np.concatenate([np.zeros(0, dtype=np.int32), *shifted])

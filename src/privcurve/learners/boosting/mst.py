@@ -11,7 +11,12 @@ import numpy as np
 
 from privcurve.coding import Floats, Ints, Records
 from privcurve.kernels.descent import lowest
-from privcurve.learners.boosting.synthetic import Column, SyntheticClassifier, joint_counts, spread
+from privcurve.learners.boosting.synthetic import (
+    Column,
+    SyntheticClassifier,
+    deal_places,
+    joint_counts,
+)
 from privcurve.learners.shared.checks import all_between, require
 from privcurve.learners.shared.threads import one_thread
 from privcurve.privacy.curator import Curator
@@ -187,7 +192,7 @@ def draw(
 
     Their counts are those of the tables but for rounding, which coins decide (as the authors do).
     """
-    drawn = {0: spread(singles[0], n, coins)}
+    drawn = {0: deal_places(singles[0], n, coins)}
     while len(drawn) < len(singles):
         for (a, b), table in zip(edges, crossed, strict=True):
             if (a in drawn) == (b in drawn):
@@ -198,5 +203,5 @@ def draw(
                 here = np.flatnonzero(drawn[start] == place)
                 # A place without any counts has those of the column.
                 weights = row if row.sum() > 0 else singles[end]
-                drawn[end][here] = spread(weights, len(here), coins)
+                drawn[end][here] = deal_places(weights, len(here), coins)
     return [drawn[column] for column in range(len(singles))]

@@ -181,7 +181,7 @@ def joint_counts(
     return table_of(cells, counts, *(columns[column].width for column in some))
 
 
-def spread(weights: Floats, n: int, coins: np.random.Generator) -> Ints:
+def deal_places(weights: Floats, n: int, coins: np.random.Generator) -> Ints:
     """Return n places in random order, each as often as its weight says, up to one."""
     # Where noise leaves no count above 0, all places are as likely.
     weights = weights if weights.sum() > 0 else np.ones_like(weights)

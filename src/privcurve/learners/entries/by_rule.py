@@ -58,7 +58,7 @@ def name_of(learner: str, setting: Mapping[str, Any]) -> str:
     return registry.entry(learner).title
 
 
-def suited(
+def suitable_learners(
     specs: Mapping[str, Mapping[str, Any]], n_classes: int, delta: float
 ) -> tuple[dict[str, Mapping[str, Any]], list[str]]:
     """Return the learners that support `n_classes` and `delta`, and why the others do not."""

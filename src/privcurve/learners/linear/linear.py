@@ -336,12 +336,12 @@ def _minimum(
 
     @kernel
     def minimise(linear: Floats, *data: Any) -> Floats:
-        def perturbed(model: Floats) -> tuple[float, Floats]:
+        def perturbed_loss(model: Floats) -> tuple[float, Floats]:
             value, slope = logistic_loss(model, *data)
             value += dot(linear, model) / n + 0.5 * extra * dot(model, model)
             return value, slope + (linear / n + extra * model)
 
-        model, near = lowest(perturbed, np.zeros(dimension), TOLERANCE, MAX_ITERATIONS)
+        model, near = lowest(perturbed_loss, np.zeros(dimension), TOLERANCE, MAX_ITERATIONS)
         if not near:
             warnings.warn(
                 f"logistic regression: no minimum after {MAX_ITERATIONS} steps; the guarantee "

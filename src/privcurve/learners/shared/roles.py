@@ -101,14 +101,14 @@ def distinct_keys(codes: Codes, signs: Signs, n_bins: Ints) -> tuple[NDArray[Any
     for j, bins in enumerate(n_bins.tolist()):
         if width > 2**62 // bins:
             # Ranks in place of numbers: the order stays, the numbers get small.
-            distinct, keys = _ranked(keys, width)
+            distinct, keys = _rank_keys(keys, width)
             width = len(distinct)
         keys = keys * bins + codes[:, j]
         width *= bins
-    return _ranked(keys, width)
+    return _rank_keys(keys, width)
 
 
-def _ranked(keys: Ints, width: int) -> tuple[Ints, Ints]:
+def _rank_keys(keys: Ints, width: int) -> tuple[Ints, Ints]:
     """Return the distinct numbers among keys below `width`, increasing, and each key's place."""
     if width > SPARSE * len(keys):
         distinct, places = np.unique(keys, return_inverse=True)

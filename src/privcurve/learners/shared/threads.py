@@ -13,12 +13,12 @@ from threadpoolctl import ThreadpoolController
 
 
 @lru_cache(maxsize=1)
-def _loaded() -> Any:
+def _load_controller() -> Any:
     # Looks through all libraries of the process, which takes longer than many a fit.
     return ThreadpoolController()
 
 
 def one_thread() -> AbstractContextManager[Any]:
     """Return a context in which linear algebra has one thread."""
-    limits: AbstractContextManager[Any] = _loaded().limit(limits=1)
+    limits: AbstractContextManager[Any] = _load_controller().limit(limits=1)
     return limits

@@ -57,7 +57,7 @@ class WeakLearner(Protocol):
         """Return what a fitted learner holds of it: ``model_`` and more."""
 
 
-def checked(loop: Callable[..., tuple[Any, float]]) -> Callable[..., Any]:
+def with_weight_check(loop: Callable[..., tuple[Any, float]]) -> Callable[..., Any]:
     """Return a loop over rounds, as a mechanism, without the largest weight, which it checks."""
 
     @wraps(loop)
