@@ -109,9 +109,9 @@ def runs(
         others = others[:MOST_SCORED]
     spec = LEARNERS[label]
     entry = registry.entry(spec["learner"])
-    if entry.refuses(delta=entry.told_delta(delta)):
+    if entry.refuses(delta=entry.delta_passed(delta)):
         return
-    budget = {"epsilon": epsilon, "delta": entry.told_delta(delta)}
+    budget = {"epsilon": epsilon, "delta": entry.delta_passed(delta)}
     model = registry.make(spec["learner"], data.domain, {**spec.get("fixed", {}), **budget})
     words = (data.name, size, delta, epsilon, label, repeat)
     rng = np.random.default_rng(zlib.crc32(repr(words).encode()))

@@ -73,9 +73,9 @@ def fit(name, kind, parameters):
     outcome = [statement, model.decision_function(X), sorted(model.measures_.items())]
     if hasattr(model, "predict_proba"):
         outcome.append(model.predict_proba(X))
-    if model._handed_over()._released:
+    if model._model_to_save()._released:
         outcome.append(
-            json.dumps(_encode_attributes(model._handed_over()._as_fitted()), default=repr)
+            json.dumps(_encode_attributes(model._model_to_save()._as_fitted()), default=repr)
         )
     return digest(*outcome)
 

@@ -194,7 +194,7 @@ def other_numbers(parameter):
 
 def sizes(name, change):
     """Small sizes, of the parameters that have an effect beside a change."""
-    setting = entry(name).completed(change)
+    setting = entry(name).complete(change)
     return {
         key: SIZES.get(name, {}).get(key, min(parameter.default, SIZE))
         for key, parameter in entry(name).parameters.items()

@@ -25,7 +25,7 @@ def answers(model, X, path):
             said[name] = [np.asarray(one).tolist() for one in getattr(model, name)(X)]
     said |= {name: repr(getattr(model, name)) for name in PUBLIC if hasattr(model, name)}
     said |= {"measures": model.measures_, "privacy": str(model.privacy_)}
-    if model._handed_over()._released:
+    if model._model_to_save()._released:
         models.save(path, model, domain_of(model.n_bins_.tolist()))
         said["file"] = json.loads(path.read_text())
     return said

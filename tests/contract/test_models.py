@@ -35,7 +35,7 @@ def test_every_certified_learner_can_be_saved():
 
 
 def check_saved(model, X, domain, path):
-    chosen = model._handed_over()
+    chosen = model._model_to_save()
     name = chosen._learner
     if not chosen._released:
         with pytest.raises(models.ModelError, match=f"{name} can't be saved: "):
@@ -49,8 +49,8 @@ def check_saved(model, X, domain, path):
         assert np.array_equal(loaded.predict(rows), model.predict(rows))
         if hasattr(model, "predict_proba"):
             assert loaded.predict_proba(rows).tobytes() == model.predict_proba(rows).tobytes()
-            labels, chances = loaded.named_with_chances(rows)
-            assert np.array_equal(labels, loaded.named(rows))
+            labels, chances = loaded.predict_with_chances(rows)
+            assert np.array_equal(labels, loaded.predict_names(rows))
             assert chances.tobytes() == loaded.predict_proba(rows).tobytes()
     assert loaded.has_probabilities == hasattr(model, "predict_proba")
     assert (loaded.learner, loaded.domain, loaded.statement) == (name, domain, model.privacy_)
@@ -111,7 +111,7 @@ def check_in_sql(loaded, told, cells):
         pd.DataFrame(columns).to_sql("cells", base, index=False)
         answers = pd.read_sql_query(query(loaded, "cells"), base)
     label = f"predicted_{loaded.domain.label.column}"
-    assert answers[label].tolist() == loaded.named(cells).tolist()
+    assert answers[label].tolist() == loaded.predict_names(cells).tolist()
 
 
 @learners

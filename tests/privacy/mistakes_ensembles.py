@@ -128,18 +128,18 @@ def a_weight_bound_of_a_half(patch):
 # Private selection -----------------------------------------------------------------------------
 
 
-@mistake(tuned.TunedClassifier, "_scored", CHARGE, RUNS)
+@mistake(tuned.TunedClassifier, "_count_right", CHARGE, RUNS)
 def exact_scores(own, self, model, records, curator, call):
     return own(self, model, records, curator, EXACT)
 
 
-@mistake(tuned.TunedClassifier, "_scored", POST_PROCESSING, RUNS)
+@mistake(tuned.TunedClassifier, "_count_right", POST_PROCESSING, RUNS)
 def scores_whose_noise_is_not_used(own, self, model, records, curator, call):
     own(self, model, records, curator, call)
     return own(self, model, records, curator, EXACT)
 
 
-@mistake(tuned.TunedClassifier, "_scored", SENSITIVITY, RUNS_OF_THREE)
+@mistake(tuned.TunedClassifier, "_count_right", SENSITIVITY, RUNS_OF_THREE)
 def scores_that_count_a_record_for_each_class(own, self, model, records, curator, call):
     wrong = 3 * count_right(*records[:3], model.decision_function)
     return int(curator.whole_numbers(call, UNITS * wrong)[0])

@@ -99,10 +99,10 @@ def test_candidates_are_allowed_by_the_size_of_their_tree_or_inside_a_clique():
     model = random_model()
     cells = sum(math.prod(model.shape(clique)) for clique in model.tree.cliques)
     candidates = [(0, 1), (4, 5, 6), (4, 6)]
-    assert model.allowed(candidates, 0) == [0]
+    assert model.candidates_within(candidates, 0) == [0]
     # Column 4 alone has two cells, with the label four.
-    assert model.allowed(candidates, cells + 2) == [0, 2]
-    assert model.allowed(candidates, 1e9) == [0, 1, 2]
+    assert model.candidates_within(candidates, cells + 2) == [0, 2]
+    assert model.candidates_within(candidates, 1e9) == [0, 1, 2]
 
 
 @pytest.mark.parametrize("noise", [0.01, 0.2])

@@ -106,7 +106,7 @@ def test_it_says_what_the_model_says(kind, tmp_path, table, capsys):
     # Plain readers hold nothing at all for what is missing.
     codes = encode_frame(DOMAIN, frame)
     scores = model.decision_function(codes)
-    assert [row[0] for row in rows] == model.named(codes).tolist()
+    assert [row[0] for row in rows] == model.predict_names(codes).tolist()
     assert {row[0] for row in rows} == {"no", "yes"}
     tolerance = 0 if model.learner == "lazybb" else 1e-12
     assert np.allclose([float(row[1]) for row in rows], scores, rtol=0, atol=tolerance)

@@ -69,16 +69,16 @@ def test_a_learner_that_is_pure_alone_is_paid_in_epsilon():
 def test_the_best_of_the_runs_is_kept_and_nothing_else(monkeypatch):
     """With scores that are given: of equal ones the first."""
     trained, given = [], iter([5, 9, 2, 9, 1])
-    train = TunedClassifier._trained
+    train = TunedClassifier._train_runs
 
     def remembered(self, *arguments):
         trained.extend(train(self, *arguments))
         return trained
 
-    monkeypatch.setattr(TunedClassifier, "_trained", remembered)
-    score = TunedClassifier._scored
+    monkeypatch.setattr(TunedClassifier, "_train_runs", remembered)
+    score = TunedClassifier._count_right
     monkeypatch.setattr(
-        TunedClassifier, "_scored", lambda *given_to: (score(*given_to), next(given))[1]
+        TunedClassifier, "_count_right", lambda *given_to: (score(*given_to), next(given))[1]
     )
     monkeypatch.setattr(Runs, "draw", lambda self, rng: 5)
     model = make().fit(X, Y)
@@ -97,7 +97,7 @@ def test_the_best_of_the_runs_is_kept_and_nothing_else(monkeypatch):
     once = numbers(model.privacy_)
     monkeypatch.setattr(Runs, "draw", lambda self, rng: 2)
     given, trained = iter([5, 9]), []
-    monkeypatch.setattr(TunedClassifier, "_trained", lambda self, *a: train(self, *a))
+    monkeypatch.setattr(TunedClassifier, "_train_runs", lambda self, *a: train(self, *a))
     other = make().fit(X, Y)
     assert fitted_attributes(other).keys() == fitted_attributes(model).keys()
     assert np.array_equal(numbers(other.privacy_), once)

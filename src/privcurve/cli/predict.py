@@ -226,10 +226,10 @@ class _Answers:
         ]
         if len(part.codes):
             if self.probabilities:
-                answers, chances = self.model.named_with_chances(part.codes)
+                answers, chances = self.model.predict_with_chances(part.codes)
                 columns[1:] = [[f"{p:.6g}" for p in column] for column in chances.T]
             else:
-                answers = self.model.named(part.codes)
+                answers = self.model.predict_names(part.codes)
             columns[0] = answers.tolist()
             self.counts.update(columns[0])
         if part.skipped:

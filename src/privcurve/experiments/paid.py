@@ -57,7 +57,7 @@ def setting(
 
 def price(chosen: Mapping[str, Any], epsilons: Iterable[float], delta: float) -> str:
     """Say what is left for a training; refuse a budget of which nothing is."""
-    parameters = registry.entry(tuning.NAME).completed(chosen)
+    parameters = registry.entry(tuning.NAME).complete(chosen)
     shape = [parameters[word] for word in _OWN]
     finite = [epsilon for epsilon in epsilons if math.isfinite(epsilon)]
     budgets = [tuning.budget_of([chosen["learner"]], each, delta, *shape) for each in finite]

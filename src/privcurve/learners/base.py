@@ -143,7 +143,7 @@ class CodedClassifier(Explained, merging.MergingClassifier, ClassifierMixin, Bas
             If anything else is given, such as ``sample_weight``.
         """
         refuse_others(self._learner, others)
-        told = self._told_by_schema()
+        told = self._with_schema_facts()
         (fitted,) = told._train(X, y, [{}], None, counts)
         if self.schema is not None and self.schema.at_most is not None:
             fitted._fitted_statement = fitted._fitted_statement.of_persons(self.schema.at_most)
@@ -157,7 +157,7 @@ class CodedClassifier(Explained, merging.MergingClassifier, ClassifierMixin, Bas
             object.__setattr__(model, "words", self.describe())
         return self
 
-    def _told_by_schema(self) -> Self:
+    def _with_schema_facts(self) -> Self:
         """Return this learner with the public facts that its schema says; itself without one."""
         if self.schema is None:
             return self
@@ -490,7 +490,7 @@ class CodedClassifier(Explained, merging.MergingClassifier, ClassifierMixin, Bas
     def _measures(self) -> dict[str, float]:
         return {}
 
-    def _handed_over(self) -> CodedClassifier:
+    def _model_to_save(self) -> CodedClassifier:
         """Return the learner whose model is written to a file: of a choice, what was chosen."""
         return self
 
@@ -528,7 +528,7 @@ class CodedClassifier(Explained, merging.MergingClassifier, ClassifierMixin, Bas
         if why := registered.refuses(**offered):
             raise ValueError(why)
 
-    def _coded(self, X: ArrayLike, n_bins: Ints | None) -> Codes:
+    def _encode(self, X: ArrayLike, n_bins: Ints | None) -> Codes:
         """Check X and code it; at fit, without `n_bins`, settle ``n_bins_``."""
         if self.schema is not None:
             codes = self.schema.encode(X)

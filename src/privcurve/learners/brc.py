@@ -139,7 +139,7 @@ class BRCClassifier(HalfSpaceVoteClassifier, PrivateClassifier):
         public = None if ignored else self.public_columns
         return Roles.of(self._learner, public, self.n_features_in_)
 
-    def _kept(self) -> int:
+    def _n_voting(self) -> int:
         return int(self.n_rounds if self.n_kept is None else self.n_kept)
 
 
@@ -282,7 +282,7 @@ class _LearnedHalfSpaces:
         self._penalty = np.full(self._rows.shape[1], noise.classifier.penalty)
 
     def propose(self, t: int, alphas: Sequence[float], weights: PrivateWeights) -> HalfSpace:
-        released = self._given(t, weights.each)
+        released = self._row_weights(t, weights.each)
         coefficients = perturbed_logistic(
             curator=self._curator,
             call=self._noise.of_classifier(t),
@@ -294,7 +294,7 @@ class _LearnedHalfSpaces:
         positive = above_zero(self._rows, coefficients)
         return HalfSpace(coefficients[:-1], float(coefficients[-1]), positive)
 
-    def _given(self, t: int, weights: Floats) -> Floats:
+    def _row_weights(self, t: int, weights: Floats) -> Floats:
         """Return the total weight of each row, its records' weights with noise if published."""
         if self._noise.weight_scale == 0:
             return weights * self._counts

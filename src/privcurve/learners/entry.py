@@ -234,7 +234,7 @@ class LearnerEntry:
         """The hyperparameters where nothing is given."""
         return {name: parameter.default for name, parameter in self.parameters.items()}
 
-    def completed(self, setting: Mapping[str, Any]) -> dict[str, Any]:
+    def complete(self, setting: Mapping[str, Any]) -> dict[str, Any]:
         """Return all hyperparameters of a setting: its own, and the defaults of the others."""
         return {**self.defaults, **setting}
 
@@ -246,10 +246,10 @@ class LearnerEntry:
         setting : mapping
             Parameters; others are at their defaults.
         """
-        own = self.completed(setting)
+        own = self.complete(setting)
         return self.few_bins if all(own[key] in of for key, of in self.few_with.items()) else None
 
-    def told_delta(self, delta: float) -> float:
+    def delta_passed(self, delta: float) -> float:
         """Return the δ that it is told: 0 where it offers pure privacy alone."""
         return float(delta) if self.approximate else 0.0
 
@@ -308,7 +308,7 @@ class LearnerEntry:
         if in_parts and self.in_parts is None:
             yield "needs all records in one memory, and these are in parts"
         for key, values in (self.in_parts or {}).items() if in_parts else ():
-            if (value := self.completed(setting or {})[key]) not in values:
+            if (value := self.complete(setting or {})[key]) not in values:
                 yield (
                     f"with {key} = {value!r} needs all records in one memory, and these are in "
                     f"parts: take {key} = {' or '.join(map(repr, values))}"
@@ -343,4 +343,4 @@ class LearnerEntry:
         n_classes : int
         """
         times = n_classes / 2 if self.slow_by_class else 1.0
-        return times * self.seconds(self.completed(setting), n_rows, n_columns)
+        return times * self.seconds(self.complete(setting), n_rows, n_columns)

@@ -273,7 +273,7 @@ def round_advantages(learner: LazyBBClassifier, codes: Codes, signs: Signs, coun
     level, spread, step = start_levels(learner._begin(codes, signs), len(positive))
     weights = np.zeros(spread + step * n_rounds + 1, dtype=np.int64)
     rate = learner.learning_rate / step
-    seen = learner._seen(codes)
+    seen = learner._hide_columns(codes)
     advantages = np.empty(n_rounds)
     for t in range(n_rounds):
         n_levels = spread + step * t + 1

@@ -102,7 +102,7 @@ class NoisyBayesClassifier(ChanceClassifier, PrivateClassifier):
         return noise_of(self._learner, self._calls(n), public=public, **budget)
 
     def _calls(self, n: int) -> tuple[Announced, ...]:
-        m, n_private = self._counted(), len(self._roles().private)
+        m, n_private = self._n_counted(), len(self._roles().private)
         share = float(self.choice_share) if m < n_private else 0.0
         counts = Announced(
             COUNTS.format(m),
@@ -118,7 +118,7 @@ class NoisyBayesClassifier(ChanceClassifier, PrivateClassifier):
 
     def _release(self, records: Records | PartedRecords, curator: Curator) -> None:
         n_bins = records.n_bins
-        roles, m = self._roles(), self._counted()
+        roles, m = self._roles(), self._n_counted()
         counted = Totals(records, CountedRows).of("tables", roles.private)
         ends = np.cumsum(n_bins[list(roles.private)])
         tables = dict(zip(roles.private, np.split(counted, ends[:-1]), strict=True))
@@ -143,7 +143,7 @@ class NoisyBayesClassifier(ChanceClassifier, PrivateClassifier):
     def _roles(self) -> Roles:
         return started_roles(self._learner, self.start, self.public_columns, self.n_features_in_)
 
-    def _counted(self) -> int:
+    def _n_counted(self) -> int:
         """Return how many columns are counted: all that may be, if fewer are than `n_columns`."""
         available = len(self._roles().private)
         return available if self.n_columns is None else min(self.n_columns, available)
@@ -155,7 +155,7 @@ class NoisyBayesClassifier(ChanceClassifier, PrivateClassifier):
         return np.asarray(float(self.damping) * ratios)
 
     def _restore(self) -> None:
-        roles, m = self._roles(), self._counted()
+        roles, m = self._roles(), self._n_counted()
         started = isinstance(self.prior_, PublicStart)
         require(started == (roles.public is not None), "its start is not that of its parameters")
         if isinstance(self.prior_, PublicStart):

@@ -83,7 +83,7 @@ def check_parameters(name: str, parameters: Mapping[str, Any]) -> None:
             raise ValueError(f"{name} has no parameter {key!r}{hint} Its parameters: {allowed}.")
         if not registered[key].admits(value):
             raise ValueError(f"{name}: {key} = {value!r} is not {registered[key]}.")
-    completed = entry(name).completed(parameters)
+    completed = entry(name).complete(parameters)
     for key, value in parameters.items():
         if value == registered[key].default:
             continue

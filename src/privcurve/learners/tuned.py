@@ -169,10 +169,10 @@ class TunedClassifier(PrivateClassifier):
         for start in range(0, len(drawn), _BATCH):
             batch = drawn[start : start + _BATCH]
             for place, model in zip(
-                batch, self._trained(candidates, epsilons, batch, records, curator, run),
+                batch, self._train_runs(candidates, epsilons, batch, records, curator, run),
                 strict=True,
             ):  # fmt: skip
-                score = self._scored(model, records, curator, score_call)
+                score = self._count_right(model, records, curator, score_call)
                 # Of equal scores the first: which is as good as any of them (docs/tuning.md, 1).
                 if best is None or score > best[0]:
                     best = score, place, model
@@ -187,7 +187,7 @@ class TunedClassifier(PrivateClassifier):
         self.best_._fitted_statement = replace(said, sealed=bool(curator.sealed_for))
         return statement
 
-    def _trained(
+    def _train_runs(
         self,
         candidates: Sequence[Candidate],
         epsilons: Sequence[float],
@@ -203,7 +203,7 @@ class TunedClassifier(PrivateClassifier):
             own = [k for k, place in enumerate(drawn) if candidates[place].learner == name]
             if not own:
                 continue
-            delta = registry.entry(name).told_delta(self.delta)
+            delta = registry.entry(name).delta_passed(self.delta)
             budget = {"delta": delta, "calibration": CERTIFIED}
             base = registry.make(name, self._public(), budget)
             settings = [
@@ -217,7 +217,7 @@ class TunedClassifier(PrivateClassifier):
             models.update(zip(own, trained, strict=True))
         return [models[k] for k in range(len(drawn))]
 
-    def _scored(
+    def _count_right(
         self, model: CodedClassifier, records: Records, curator: Curator, call: Call
     ) -> int:
         """Count the records that are decided right, with noise, in units of the score."""
@@ -241,7 +241,7 @@ class TunedClassifier(PrivateClassifier):
         other.n_bins_ = other.best_.n_bins_
         return other, domain
 
-    def _handed_over(self) -> CodedClassifier:
+    def _model_to_save(self) -> CodedClassifier:
         kept: CodedClassifier = self.best_
         return kept
 

@@ -98,7 +98,7 @@ def document(
     if not hasattr(estimator, "classes_"):
         raise ModelError(f"{name} is not fitted: call fit first")
     estimator = estimator._as_fitted()
-    chosen = estimator._handed_over()._as_fitted()
+    chosen = estimator._model_to_save()._as_fitted()
     if not chosen._released:
         raise ModelError(f"{chosen._learner} can't be saved: {chosen._kept_back}")
     _check_columns(estimator, domain)

@@ -261,7 +261,7 @@ def explain(estimator: CodedClassifier, domain: Domain | None = None) -> Explana
     ModelError
         If the domain has other columns, or what the learner learned is not released.
     """
-    if isinstance(estimator, type) or not hasattr(estimator, "_handed_over"):
+    if isinstance(estimator, type) or not hasattr(estimator, "_model_to_save"):
         raise ModelError(
             f"{estimator!r:.60} can't be explained: give a fitted learner of privcurve; of a "
             "pipeline or a search the one in it, of a file model.explain() of what load gives"
@@ -270,7 +270,7 @@ def explain(estimator: CodedClassifier, domain: Domain | None = None) -> Explana
         raise ModelError(f"domain = {domain!r:.60} is no Domain: give dataset.domain")
     check_is_fitted(estimator)
     fitted = estimator._as_fitted()
-    chosen = fitted._handed_over()._as_fitted()
+    chosen = fitted._model_to_save()._as_fitted()
     if not chosen._released:
         raise ModelError(f"{chosen._learner} can't be explained: {chosen._kept_back}")
     if domain is None:

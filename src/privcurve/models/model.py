@@ -73,26 +73,26 @@ class Model:
         ndarray of shape (n_rows,)
             Of `classes`.
         """
-        return self._estimator.predict(self._coded(rows))
+        return self._estimator.predict(self._encode(rows))
 
     def decision_function(self, rows: Any) -> NDArray[np.float64]:
         """Score rows, as the fitted learner would; `rows` as for :meth:`predict`."""
-        return self._estimator.decision_function(self._coded(rows))
+        return self._estimator.decision_function(self._encode(rows))
 
-    def _coded(self, rows: Any) -> ArrayLike:
+    def _encode(self, rows: Any) -> ArrayLike:
         is_frame = isinstance(rows, Mapping) or hasattr(rows, "columns")
         return encode_frame(self.domain, rows) if is_frame else rows
 
     def predict_frame(self, frame: Any) -> NDArray[Any]:
         """Predict the name of the class of each row of a frame."""
-        return self.named(encode_frame(self.domain, frame))
+        return self.predict_names(encode_frame(self.domain, frame))
 
-    def named(self, codes: ArrayLike) -> NDArray[Any]:
+    def predict_names(self, codes: ArrayLike) -> NDArray[Any]:
         """Predict the name of the class of each row of a coded matrix."""
         return self.labels[decide(self.decision_function(codes))]
 
-    def named_with_chances(self, codes: ArrayLike) -> tuple[NDArray[Any], NDArray[np.float64]]:
-        """Return what :meth:`named` and :meth:`predict_proba` do, and score each row once."""
+    def predict_with_chances(self, codes: ArrayLike) -> tuple[NDArray[Any], NDArray[np.float64]]:
+        """Return what :meth:`predict_names` and :meth:`predict_proba` do; score each row once."""
         self.check_probabilities()
         scores = self.decision_function(codes)
         return self.labels[decide(scores)], self._estimator.chances(scores)
@@ -110,7 +110,7 @@ class Model:
             If the learner gives none.
         """
         self.check_probabilities()
-        chances: NDArray[np.float64] = self._estimator.predict_proba(self._coded(rows))
+        chances: NDArray[np.float64] = self._estimator.predict_proba(self._encode(rows))
         return chances
 
     def check_probabilities(self) -> None:

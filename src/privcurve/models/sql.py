@@ -28,8 +28,8 @@ SOME = np.linspace(-4, 4, 9)
 def query(model: Model, table: str, probabilities: bool = False) -> str:
     """Return a query that adds the model's answer to each row of a table.
 
-    It answers what :meth:`Model.named` does. A row that the model refuses has no answer (NULL).
-    Columns are of numbers, of dates (or of their ISO texts), and of texts.
+    It answers what :meth:`Model.predict_names` does. A row that the model refuses has no answer
+    (NULL). Columns are of numbers, of dates (or of their ISO texts), and of texts.
 
     Parameters
     ----------

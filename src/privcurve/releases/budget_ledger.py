@@ -67,7 +67,7 @@ class Price:
     neighbours: str
     unit: str = ""
 
-    def converted(self, wanted: str) -> Price | None:
+    def convert(self, wanted: str) -> Price | None:
         """Return the price for another relation; None if the guarantee says nothing for it."""
         if implies(self.neighbours, wanted):
             return Price(self.epsilon, self.delta, wanted, self.unit)
@@ -83,7 +83,7 @@ class Price:
 
     def for_neighbours(self, wanted: str) -> Price:
         """Return the price for another relation, or raise BudgetError if there is none."""
-        price = self.converted(wanted)
+        price = self.convert(wanted)
         if price is None:
             raise BudgetError(
                 f"a guarantee for neighbours = {self.neighbours!r} says nothing for {wanted!r}, "
@@ -148,7 +148,7 @@ def total(prices: Sequence[Price], neighbours: str) -> Price:
     All of them have the same unit: a ledger refuses others.
     """
     unit = next((one.unit for one in prices), "")
-    converted = [one.converted(neighbours) for one in prices]
+    converted = [one.convert(neighbours) for one in prices]
     stated = [one for one in converted if one is not None]
     if len(stated) < len(converted):
         return Price(math.inf, 0.0, neighbours, unit)

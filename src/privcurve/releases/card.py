@@ -146,7 +146,7 @@ def _list_names(names: Sequence[str]) -> str:
 def _what(released: Released) -> Iterator[Block]:
     name = released.learner_name
     entry = registry.entry(name)
-    settings = [f"{k} = {plain(v)}" for k, v in entry.completed(released.setting).items()]
+    settings = [f"{k} = {plain(v)}" for k, v in entry.complete(released.setting).items()]
     rows = [
         ("learner", f"{entry.title} ({name}, version {entry.version})"),
         ("settings", "; ".join(settings) or "none"),
@@ -179,7 +179,7 @@ def _choice_rows(released: Released) -> Iterator[tuple[str, str]]:
     request = released.request
     if not is_choice(request.learner):
         return
-    parameters = registry.entry(request.learner).completed(request.parameters)
+    parameters = registry.entry(request.learner).complete(request.parameters)
     each = titles(candidates_of(parameters["learner"], parameters["settings"]))
     yield (
         "chosen",

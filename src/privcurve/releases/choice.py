@@ -88,7 +88,7 @@ def choice(request: Request, description: Description) -> Choice:
         request = replace(request, learner=tuning.NAME, parameters=parameters)
     try:
         registry.check_parameters(tuning.NAME, request.parameters)
-        own = entry.completed(request.parameters)
+        own = entry.complete(request.parameters)
         candidates = tuning.candidates_of(own["learner"], own["settings"])
         for one in candidates:
             kind = registry.estimator_class(one.learner)

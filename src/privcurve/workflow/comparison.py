@@ -171,7 +171,7 @@ def _learners(
     learners: dict[str, Mapping[str, Any]] = {}
     for label, spec in suited.items():
         entry = registry.entry(spec["learner"])
-        own_delta = entry.told_delta(delta) if entry.private else 0.0
+        own_delta = entry.delta_passed(delta) if entry.private else 0.0
         learners[label] = {**spec, **({"deltas": [own_delta]} if own_delta else {})}
     if not any(registry.entry(spec["learner"]).private for spec in learners.values()):
         raise StudyError(f"{about.name}: no certified learner is for it: {'; '.join(left_out)}")

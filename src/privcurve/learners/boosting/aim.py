@@ -111,7 +111,7 @@ class AIMClassifier(SyntheticClassifier):
             composition=budget.accountant,
             ledger=curator.ledger,
             neighbours=self.neighbours,
-            assumptions=self._assumed(),
+            assumptions=self._assumptions(),
         )
 
     def _restore(self) -> None:
@@ -159,7 +159,8 @@ class Rounds:
         neighbours, model, total = self.budget.neighbours, self.model, self.total
         counts = histogram_l2(neighbours)
         table = self._call(Announced(TABLE.format(k), l2=counts, source=SOURCE), OF_TABLE)
-        candidates = [self.names[place] for place in model.allowed(self.names, most_cells)]
+        places = model.candidates_within(self.names, most_cells)
+        candidates = [self.names[place] for place in places]
         fitted = closure(model.tables_with_label())
         scores = [
             self.weights[name]

@@ -167,7 +167,7 @@ class GraphicalModel:
             for clique, parent in zip(tree.cliques, tree.parents.tolist(), strict=True)
         ]
 
-    def allowed(self, candidates: Sequence[Columns], most: float) -> list[int]:
+    def candidates_within(self, candidates: Sequence[Columns], most: float) -> list[int]:
         """Return the candidates whose measurement leaves the tree with so many cells at most.
 
         Those inside a clique are always allowed.
@@ -193,9 +193,9 @@ class GraphicalModel:
         if k < 0:
             raise ValueError(f"columns {columns} are in no clique together")
         index = self._index(self.tree.cliques[k], columns)
-        return self._summed(self.tree.beliefs[k], index, columns)
+        return self._sum_cells(self.tree.beliefs[k], index, columns)
 
-    def _summed(self, cells: Floats, index: Index, columns: Columns) -> Floats:
+    def _sum_cells(self, cells: Floats, index: Index, columns: Columns) -> Floats:
         shape = self.shape(columns)
         summed = np.bincount(index, cells, math.prod(shape))
         return np.asarray(summed, dtype=np.float64).reshape(shape)
@@ -210,7 +210,7 @@ class GraphicalModel:
                 for some in itertools.combinations(clique[:-1], size):
                     name = (*some, label)
                     if name not in tables:
-                        tables[name] = self._summed(own, self._index(clique, name), name)
+                        tables[name] = self._sum_cells(own, self._index(clique, name), name)
         neighbours: list[list[int]] = [[] for _ in cliques]
         for k, parent in enumerate(self.tree.parents.tolist()):
             if parent >= 0:
@@ -240,7 +240,7 @@ class GraphicalModel:
                 if a in clique and a not in cliques[following]:
                     common = _common(clique, cliques[following])
                     index = self._index(clique, (*common, a))
-                    joint = self._summed(cells[k], index, (*common, a)).reshape(-1, width)
+                    joint = self._sum_cells(cells[k], index, (*common, a)).reshape(-1, width)
                     ways.append((k, following, joint))
         while ways:
             before, k, joint = ways.pop()
@@ -252,15 +252,15 @@ class GraphicalModel:
             for b in clique[:-1]:
                 name = (a, b, label)
                 if a < b and name not in tables:
-                    table = self._carried(ratios, cells[k], start, clique, (b, label))
+                    table = self._carry_table(ratios, cells[k], start, clique, (b, label))
                     tables[name] = table.T.reshape(self.shape(name))
             for following in neighbours[k]:
                 if following != before:
                     common = _common(clique, cliques[following])
-                    table = self._carried(ratios, cells[k], start, clique, common)
+                    table = self._carry_table(ratios, cells[k], start, clique, common)
                     ways.append((k, following, table))
 
-    def _carried(
+    def _carry_table(
         self, ratios: Floats, cells: Floats, start: Index, clique: Columns, some: Columns
     ) -> Floats:
         table = np.zeros((math.prod(self.shape(some)), ratios.shape[1]))
@@ -280,7 +280,7 @@ class GraphicalModel:
                 continue
             # Given the separator the label tells nothing more; the label comes last.
             parent, wanted = int(self.tree.parents[k]), (*parts[k], label)
-            joint = self._summed(cells[parent], self._index(cliques[parent], wanted), wanted)
+            joint = self._sum_cells(cells[parent], self._index(cliques[parent], wanted), wanted)
             joint = joint.reshape(-1, self.widths[label])
             below = joint.sum(axis=1, keepdims=True)
             chances = np.divide(joint, below, out=np.zeros_like(joint), where=below > 0)

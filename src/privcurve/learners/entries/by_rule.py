@@ -66,7 +66,7 @@ def suitable_learners(
     left_out = []
     for label, spec in specs.items():
         entry = registry.entry(spec["learner"])
-        budget = {"delta": entry.told_delta(delta)} if entry.private else {}
+        budget = {"delta": entry.delta_passed(delta)} if entry.private else {}
         if why := entry.refuses(n_classes=n_classes, **budget):
             left_out.append(f"{title(spec)}: {why}")
         else:

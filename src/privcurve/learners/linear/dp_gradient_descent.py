@@ -63,9 +63,9 @@ class DPGradientDescentClassifier(JointClassifier):
         super()._check_parameters()
         check_estimate(self._learner, self.neighbours, self.n_estimate)
 
-    def _assumed(self) -> tuple[str, ...]:
+    def _assumptions(self) -> tuple[str, ...]:
         estimated = (ASSUMED_ESTIMATE,) if self.neighbours == ADD_REMOVE else ()
-        return (*super()._assumed(), *estimated)
+        return (*super()._assumptions(), *estimated)
 
     def _calls(self, n: int) -> Sequence[Announced]:
         bound = one_hot_slopes_l2(len(self.n_bins_) + 1, self.neighbours)

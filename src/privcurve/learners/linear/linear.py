@@ -224,7 +224,7 @@ class DPLogisticRegressionClassifier(LinearClassifier, PrivateClassifier):
     def _guarantee(self, n: int) -> PrivacyStatement:
         if self.noise == "box":
             return box_statement(self._learner, self._objective(), self._start_roles().public)
-        return self._posed().statement(self._learner, float(self.epsilon), TOLERANCE)
+        return self._perturbation().statement(self._learner, float(self.epsilon), TOLERANCE)
 
     def _release(self, records: Records, curator: Curator) -> None:
         (self._release_box if self.noise == "box" else self._release_ball)(records, curator)
@@ -234,12 +234,12 @@ class DPLogisticRegressionClassifier(LinearClassifier, PrivateClassifier):
         """Whether rows get a column of ones: scaled ones have no norm of their own."""
         return self.encoding == SCALED and self.calibration == CERTIFIED
 
-    def _posed(self) -> Perturbation:
+    def _perturbation(self) -> Perturbation:
         n_columns = len(self._read()) + self._constant
         return Perturbation.of(float(self.C), n_columns, self.calibration)
 
     def _release_ball(self, records: Records, curator: Curator) -> None:
-        posed = self._posed()
+        posed = self._perturbation()
         rows = self._inputs(records.codes, posed.value, self._constant)
         width = self._width() + self._constant
         solution = _minimum(rows, width, records, posed, float(self.epsilon), curator)

@@ -43,11 +43,11 @@ class GroupedClassifier(ChanceClassifier, PrivateClassifier):
             self._learner,
             tuple(self._calls(n)),
             neighbours=self.neighbours,
-            assumptions=self._assumed(),
+            assumptions=self._assumptions(),
             **{name: getattr(self, name) for name in BUDGET},
         )
 
-    def _assumed(self) -> tuple[str, ...]:
+    def _assumptions(self) -> tuple[str, ...]:
         """Return what is assumed public beside what always is."""
         return (ASSUMED_ORDER,)
 

@@ -229,11 +229,11 @@ class HalfSpaceVoteClassifier(LinkedClassifier, StagedClassifier):
 
     def _restore(self) -> None:
         self._roles = self._roles_read()
-        require(0 < self._kept() <= len(self.votes_), "it has fewer votes than rounds")
+        require(0 < self._n_voting() <= len(self.votes_), "it has fewer votes than rounds")
         widths = [len(vote.coefficients) == len(self._columns(vote.public)) for vote in self.votes_]
         require(all(widths), "its half-spaces are of other columns")
 
-    def _kept(self) -> int:
+    def _n_voting(self) -> int:
         """Return how many rounds vote."""
         return len(self.votes_)
 
@@ -254,7 +254,7 @@ class HalfSpaceVoteClassifier(LinkedClassifier, StagedClassifier):
     def _adopt(self, votes: Sequence[Vote], n: int) -> None:
         self.votes_ = tuple(votes)
         self.n_records_ = n
-        used = {vote.public for vote in self.votes_[: self._kept()]}
+        used = {vote.public for vote in self.votes_[: self._n_voting()]}
         self.n_features_used_ = sum(len(self._columns(public)) for public in used)
 
     def _points(self, codes: Codes, public: bool) -> Floats:
@@ -267,14 +267,14 @@ class HalfSpaceVoteClassifier(LinkedClassifier, StagedClassifier):
         return (self._roles.public or ()) if public else self._roles.private
 
     def _stages(self, codes: Codes) -> Iterator[Floats]:
-        yield from self._staged(codes)
+        yield from self._stage_scores(codes)
 
     def _scores(self, codes: Codes) -> Floats:
-        return np.asarray(self._staged(codes)[-1])
+        return np.asarray(self._stage_scores(codes)[-1])
 
-    def _staged(self, codes: Codes) -> Floats:
+    def _stage_scores(self, codes: Codes) -> Floats:
         """Return the scores after each kept round, a row each."""
-        votes = self.votes_[: self._kept()]
+        votes = self.votes_[: self._n_voting()]
         sides = np.empty((len(votes), len(codes)))
         for public in (False, True):
             mine = [t for t, vote in enumerate(votes) if vote.public == public]
@@ -289,5 +289,5 @@ class HalfSpaceVoteClassifier(LinkedClassifier, StagedClassifier):
         return np.asarray(np.cumsum(alphas * sides, axis=0))
 
     def _measures(self) -> dict[str, float]:
-        kept = self.votes_[: self._kept()]
+        kept = self.votes_[: self._n_voting()]
         return {"rounds": len(kept), "public_rounds": sum(vote.public for vote in kept)}

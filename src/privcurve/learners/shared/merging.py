@@ -60,14 +60,14 @@ class MergingClassifier:
     def _has_merged(self) -> bool:
         return self.mixed_bins is not None
 
-    def _coded(self, X: Any, n_bins: Ints | None) -> Codes:
+    def _encode(self, X: Any, n_bins: Ints | None) -> Codes:
         raise NotImplementedError
 
     def _code(self, X: Any, fit: bool) -> Codes:
         """Check X and code it; at fit, settle ``n_bins_``, later merge as at the fit."""
         if fit:
-            return self._coded(X, None)
-        codes, groups = self._coded(X, self._n_codes), getattr(self, "groups_", None)
+            return self._encode(X, None)
+        codes, groups = self._encode(X, self._n_codes), getattr(self, "groups_", None)
         return codes if groups is None else in_groups(codes, groups)
 
     @property

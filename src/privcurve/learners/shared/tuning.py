@@ -138,7 +138,7 @@ def budget_of(
     """
     entries = [base_entry(name) for name in learners]
     for entry in entries:
-        if why := entry.refuses(delta=entry.told_delta(delta)):
+        if why := entry.refuses(delta=entry.delta_passed(delta)):
             raise ValueError(f"{NAME}: {why}")
     pure = delta == 0 or not any(entry.approximate for entry in entries)
     return selection_budget(
@@ -160,7 +160,7 @@ def terms(
     guess = budget.training_epsilon
     told: list[Terms] = []
     for one in candidates:
-        delta = base_entry(one.learner).told_delta(0.0 if budget.pure else budget.delta)
+        delta = base_entry(one.learner).delta_passed(0.0 if budget.pure else budget.delta)
         fit = _Fit(one.learner, json.dumps(one.setting, sort_keys=True), *public, delta)
         try:
             told.append(_terms(fit, budget.pure, budget.training, guess))

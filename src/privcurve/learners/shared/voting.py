@@ -103,7 +103,7 @@ class VotingClassifier(LinkedClassifier, StagedClassifier):
         """Return the columns that no voter may ask for."""
         return ()
 
-    def _seen(self, codes: Codes) -> Codes:
+    def _hide_columns(self, codes: Codes) -> Codes:
         """Return the codes as voters see them: a hidden column has one code alone."""
         if not self._hidden():
             return codes
@@ -111,7 +111,7 @@ class VotingClassifier(LinkedClassifier, StagedClassifier):
         codes[:, list(self._hidden())] = 0
         return codes
 
-    def _seen_bins(self) -> Ints:
+    def _visible_bins(self) -> Ints:
         """Return how many codes of each column voters see."""
         bins = self.n_bins_.copy()
         bins[list(self._hidden())] = 1
@@ -138,8 +138,8 @@ class VotingClassifier(LinkedClassifier, StagedClassifier):
         for learner, curator in zip(learners, curators, strict=True):
             weak, hidden = learner._weak, learner._hidden()
             if (weak, hidden) not in prepared:
-                codes = learner._seen(records.codes)
-                seen = records._replace(codes=codes, n_bins=learner._seen_bins())
+                codes = learner._hide_columns(records.codes)
+                seen = records._replace(codes=codes, n_bins=learner._visible_bins())
                 prepared[weak, hidden] = weak.prepare(seen)
             plan = learner._plan(n)
             begin = learner._begin(records.codes, records.labels)
@@ -147,21 +147,21 @@ class VotingClassifier(LinkedClassifier, StagedClassifier):
             learner._adopt(released, n, plan.noise.statement)
 
     def _adopt(self, released: Any, n: int, statement: PrivacyStatement) -> None:
-        self.__dict__.update(self._weak.attributes(released, self._seen_bins()))
+        self.__dict__.update(self._weak.attributes(released, self._visible_bins()))
         self.n_features_used_ = self.model_.n_features_used
         self.n_records_ = n
         self._fitted_statement = statement
 
     def _restore(self) -> None:
-        released = self.model_.check(self._seen_bins())
-        self.__dict__.update(self._weak.attributes(released, self._seen_bins()))
+        released = self.model_.check(self._visible_bins())
+        self.__dict__.update(self._weak.attributes(released, self._visible_bins()))
 
     def _scores(self, codes: Codes) -> Floats:
-        votes: Ints = self.model_.tally(self._seen(codes))
+        votes: Ints = self.model_.tally(self._hide_columns(codes))
         return votes.astype(np.float64)
 
     def _stages(self, codes: Codes) -> Iterator[Floats]:
-        codes = self._seen(codes)
+        codes = self._hide_columns(codes)
         votes = np.zeros(len(codes), dtype=np.int64)
         for t in range(self.model_.n_rounds):
             votes += self.model_.tally(codes, t, t + 1)
