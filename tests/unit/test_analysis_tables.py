@@ -88,6 +88,19 @@ def test_rows_are_in_the_order_of_the_study_and_values_are_right():
     assert not [name for name in rows if "seconds" in name]
 
 
+def test_each_measure_has_a_standard_error_wider_where_hold_outs_overlap():
+    fresh = refits()
+    fresh["auc"] = 0.7 + 0.02 * fresh["repeat"]
+    fresh["log_loss"] = 0.5 - 0.03 * fresh["repeat"]
+    rows = table(fresh).set_index("dataset")
+    # Of three repeats on one test part, and on folds of a fifth: √(1/3 + 1/4).
+    for dataset, factor in (("adult", 1 / 3), ("mushroom", 1 / 3 + 1 / 4)):
+        for name, std in (("accuracy", 0.01), ("auc", 0.02), ("log_loss", 0.03)):
+            assert rows.loc[dataset, f"{name}_std"].tolist() == pytest.approx([std] * 3)
+            expected = pytest.approx([std * math.sqrt(factor)] * 3)
+            assert rows.loc[dataset, f"{name}_error"].tolist() == expected
+
+
 def test_a_failed_or_missing_repeat_makes_the_value_missing_and_is_named():
     fresh = refits()
     here = (fresh["dataset"] == "adult") & (fresh["arm"] == METHODS[0]) & (fresh["epsilon"] == 1)

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from made_up_study import BOOST, GRID, STUDY
 
-from privcurve.analysis import kinds, ranks
+from privcurve.analysis import kinds, measures, ranks
 from privcurve.experiments import study
 from privcurve.outputs import error_table as domains
 from privcurve.outputs import mean_ranks
@@ -80,6 +80,63 @@ def test_wins_and_mean_ranks_are_counted():
     assert counts["mean_rank"].to_dict() == {"base": 2.25, "good": 1.0, "odd": 2.75}
 
 
+# Of the same trainings: by AUC `odd` is best, and `good` fits votes, so that it has no log loss.
+OTHERS = {"base": (0.7, 0.6), "good": (0.8, None), "odd": (0.9, 0.4)}
+
+
+def by_all_measures(frame, datasets=ERRORS):
+    frame = frame.assign(
+        auc=[OTHERS[method][0] for method in frame["arm"]],
+        log_loss=[OTHERS[method][1] for method in frame["arm"]],
+    )
+    methods = ["base", "good", "odd"]
+    tables = [domains.error_frame(frame, datasets, methods, "base", m) for m in measures.MEASURES]
+    return pd.concat(tables, ignore_index=True).assign(kind=kinds.RULE)
+
+
+def test_each_measure_ranks_those_that_have_it():
+    frame = by_all_measures(runs())
+    losses = frame[frame["measure"] == "log_loss"]
+    assert losses["error"].tolist() == [0.6, 0.4] * 2
+    assert row(frame[frame["measure"] == "auc"], "one", "odd")["error"] == pytest.approx(0.1)
+    tests = mean_ranks.rank_by_kind(frame)
+    of = {measure: ranks.mean_ranks(part) for measure, part in tests.groupby("measure")}
+    assert of == {
+        "accuracy": {"good": 1.0, "base": 2.25, "odd": 2.75},
+        "auc": {"odd": 1.0, "good": 2.0, "base": 3.0},
+        "log_loss": {"odd": 1.0, "base": 2.0},
+    }
+    critical = tests.groupby("measure")["critical_difference"].first()
+    assert critical["auc"] == pytest.approx(ranks.critical_difference(3, 2))
+    assert critical["log_loss"] == pytest.approx(ranks.critical_difference(2, 2))
+    panels = mean_ranks.draw(tests, {method: method for method in OTHERS}).axes
+    named = [panel.get_title(loc="left").partition("  ")[0] for panel in panels]
+    assert named == [f"ε = 1, by {name}" for name in ("error", "1 − AUC", "log loss")]
+
+
+def test_a_method_that_lacks_a_measure_on_one_dataset_is_not_ranked_by_it():
+    frame = by_all_measures(runs())
+    gone = frame["measure"].eq("auc") & frame["arm"].eq("good") & frame["dataset"].eq("two")
+    tests = mean_ranks.rank_by_kind(frame[~gone])
+    part = tests[tests["measure"] == "auc"]
+    assert ranks.mean_ranks(part) == {"odd": 1.0, "base": 2.0}
+    assert set(part["n_datasets"]) == {2}
+
+
+def test_by_each_measure_a_dataset_with_a_failed_training_counts_for_none():
+    frame = pd.concat([runs(), runs({"three": ERRORS["one"]})])
+    failed = (frame["dataset"] == "three") & (frame["arm"] == "good") & (frame["repeat"] == 1)
+    frame.loc[failed, ["status", "accuracy"]] = ["failed", math.nan]
+    outcomes = by_all_measures(frame, [*ERRORS, "three"])
+    of_auc = row(outcomes[outcomes["measure"] == "auc"], "three", "good")
+    assert math.isnan(of_auc["error"])
+    assert of_auc["n_failed"] == 1
+    # The method is still ranked by it.
+    tests = mean_ranks.rank_by_kind(outcomes).query("measure == 'auc'")
+    assert set(ranks.mean_ranks(tests)) == {"base", "good", "odd"}
+    assert set(tests["n_datasets"]) == {2}
+
+
 def test_a_failed_training_takes_the_mean_and_the_rank():
     frame = runs()
     frame.loc[(frame["dataset"] == "one") & (frame["arm"] == "good"), "status"] = "failed"
@@ -100,8 +157,11 @@ def test_without_privacy_there_is_neither_rank_nor_rival():
     assert not only["best"]
     titles = {method: method.title() for method in ("base", "good", "odd", "free")}
     shown = domains.readable(frame, titles, "base")
-    assert shown["Free"].tolist() == ["0.000", "0.000", "–", "–"]
-    assert shown["Good"].tolist() == ["**0.250**", "**0.125**", "1/1/0", "1.00"]
+    assert shown["measure"].tolist() == ["error"] * 4
+    assert shown["Free"].tolist() == ["0.000 ± 0.000", "0.000 ± 0.000", "–", "–"]
+    # Folds of a quarter overlap: √(1/4 + (1/4)/(3/4)) of 0.0577 and of 0.05.
+    cells = ["**0.250** ± 0.044", "**0.125** ± 0.038", "1/1/0", "1.00"]
+    assert shown["Good"].tolist() == cells
 
 
 def test_holms_correction():
@@ -127,7 +187,10 @@ def test_unpaid_learners_are_ranked_apart_from_those_that_pay():
 
 def many(gaps):
     rows = [
-        {"epsilon": 1.0, "dataset": f"d{i:02d}", "arm": method, "error": base + gap, "rank": 1.0}
+        {
+            **{"measure": "accuracy", "epsilon": 1.0, "dataset": f"d{i:02d}", "arm": method},
+            **{"error": base + gap, "rank": 1.0},
+        }
         for i, base in enumerate([0.1 + 0.013 * k for k in range(19)])
         for method, gap in gaps(i).items()
     ]
@@ -210,6 +273,8 @@ def request_of(word, options=None, **changes):
         ("error_table", {"baseline": "bost"}, {}, "no method 'bost'"),
         ("error_table", {"baseline": "majority"}, {}, "majority has no ε"),
         ("error_table", {"neighbours": "add-remove"}, {}, "no method's ε is for 'add-remove'"),
+        ("error_table", {"measures": ["acuracy"]}, {}, "some of: accuracy, auc, log_loss"),
+        ("error_table", {"measures": []}, {}, "some of: accuracy, auc, log_loss"),
         ("mean_ranks", {}, {}, "two datasets"),
         ("mean_ranks", {"datasets": ["tinny"]}, {}, "the study has no 'tinny'"),
         ("mean_ranks", {"datasets": "tiny"}, {}, "a list of datasets"),

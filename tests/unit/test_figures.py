@@ -214,9 +214,28 @@ def test_curves_of_one_method_that_differ_in_a_parameter_look_different():
 
 def test_another_metric_is_on_the_axis():
     frame = accuracy().assign(auc=0.9, auc_std=0.02)
-    panel = curves.draw(frame, TITLES, DATASETS, metric="auc").axes[0]
+    panel = curves.draw(frame, TITLES, DATASETS, measures=["auc"]).axes[0]
     assert panel.get_ylabel() == "AUC (test set)"
     assert set(line(panel, "lazybb~certified").get_ydata()) == {0.9}
+
+
+def test_each_measure_has_panels_of_those_that_have_it():
+    """Votes have no log loss: their curves are not there, and no panel is empty."""
+    frame = accuracy().assign(log_loss=0.4, log_loss_std=0.02)
+    votes = frame["arm"].eq("one_rule~certified") | frame["dataset"].eq("mushroom")
+    frame.loc[votes, "log_loss"] = math.nan
+    figure = curves.draw(frame, TITLES, DATASETS, measures=["accuracy", "log_loss"])
+    assert [panel.get_title() for panel in figure.axes] == [*DATASETS.values(), "Adult", "Cod-RNA"]
+    by_loss = figure.axes[3]
+    assert by_loss.get_ylabel() == "Log loss (less is better, test set)"
+    labels = {str(one.get_label()) for one in by_loss.get_lines()}
+    assert "one_rule~certified" not in labels
+    assert "lazybb~certified" in labels
+    assert not by_loss.get_shared_y_axes().joined(by_loss, figure.axes[0])
+    assert "missing" not in [text.get_text() for text in figure.legends[0].get_texts()]
+    # What is drawn nowhere is not in the legend.
+    alone = curves.draw(frame, TITLES, DATASETS, measures=["log_loss"])
+    assert not any("1-rule (" in text.get_text() for text in alone.legends[0].get_texts())
 
 
 @pytest.mark.parametrize(

@@ -60,8 +60,9 @@ def test_every_score_is_that_of_the_table(made):
     said = words(made)
     assert set(table["accuracy"]) != {""}
     for row in table.to_dict("records"):
-        assert f"\n{float(row['accuracy']):.3f} ± " in said
-        assert f"\n{float(row['log_loss']):.3f}\n" in said
+        for name in ("accuracy", "auc", "log_loss"):
+            score, error = (float(row[key]) for key in (name, f"{name}_error"))
+            assert f"\n{score:.3f} ± {error:.3f}\n" in said
 
 
 def test_settings_ledgers_and_the_worst_that_the_audit_found(made):
@@ -96,9 +97,9 @@ def test_one_epsilon_is_a_ranking_of_dots_and_several_are_curves(made, tmp_path)
     alone = make_page(tmp_path, epsilons=[1]).read_text("utf-8")
     assert '<div class="curves"' not in alone
     rows = re.findall(r'<div class="row (\w+)" title="([^"]*), ε = 1: (\S+) ', alone)
-    # Two datasets; what is published or unpaid has no colour.
-    assert len(rows) == 6
-    for some in (rows[:3], rows[3:]):
+    # Two datasets, by each of three measures; what is published or unpaid has no colour.
+    assert len(rows) == 18
+    for some in (rows[:3], rows[9:12]):
         scores = [float(score) for _, _, score in some]
         assert scores == sorted(scores, reverse=True)
         assert {name.partition(" ")[0]: kind for kind, name, _ in some} == {

@@ -58,7 +58,23 @@ def test_intervals_are_wider_where_repeats_share_records(fold, factor):
     assert row["scored_on"] == ("test" if fold == "test" else "folds")
 
 
-def test_holm_corrects_for_the_methods_of_a_dataset():
+def test_of_a_loss_less_is_ahead_and_those_that_lack_it_are_left_out():
+    frame = runs({name: {"base": BASE, "a": BASE, "votes": BASE} for name in ("one", "two")})
+    frame["log_loss"] = 0.5 - frame["arm"].eq("a") * frame["repeat"] / 100
+    frame.loc[frame["arm"] == "votes", "log_loss"] = math.nan
+    each = comparison.by_dataset(frame, "base", ["a", "votes"], "log_loss")
+    assert each["arm"].tolist() == ["a", "a"]
+    assert each["difference"].tolist() == pytest.approx([0.025] * 2)
+    assert each["log_loss"].tolist() == pytest.approx([0.475] * 2)
+    assert each["reference_log_loss"].tolist() == pytest.approx([0.5] * 2)
+    both = [each, comparison.by_dataset(frame, "base", ["a", "votes"])]
+    table = comparison.overall(pd.concat(both), "base").set_index(["measure", "arm"])
+    assert table.index.tolist() == [("accuracy", "a"), ("accuracy", "votes"), ("log_loss", "a")]
+    assert table.loc[("log_loss", "a"), ["mean_rank", "reference_mean_rank"]].tolist() == [1, 2]
+    assert table.loc[("accuracy", "a"), "mean_rank"] == 2
+
+
+def test_holm_corrects_for_the_arms_of_a_dataset():
     same = shifted(0, 0, 0, 0)
     frame = runs({"d": {"base": BASE, "a": shifted(0.01, 0.02, 0.03, 0.04), "b": same}})
     table = comparison.by_dataset(frame, "base", ["a", "b"]).set_index("arm")
@@ -165,7 +181,7 @@ def test_the_figure_marks_differences_in_points():
     values = {"one": {"base": BASE, "a": shifted(0.01, 0.03, 0.01, 0.03)}}
     values["two"] = {"base": BASE, "a": shifted(-0.01, 0.01, 0.03, 0.01)}
     each = comparison.by_dataset(runs(values), "base", ["a"])
-    table = comparison.overall(each, "base")
+    table = comparison.overall(each, "base").assign(kind=["rule"])
     (panel,) = comparison.draw(table, each, {"a": "A method"}, "the base").axes
     dots = next(line for line in panel.get_lines() if line.get_marker() == ".")
     assert dots.get_xdata() == pytest.approx([2, 1])

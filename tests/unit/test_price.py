@@ -265,7 +265,7 @@ def scored(method, epsilon, values, learner=None, calibration=None, kind="not pr
     )
     runs["repeat"] = range(1, 5)
     mean = {"dataset": "d", "arm": method, "learner": learner or method, "calibration": calibration}
-    spread = {"accuracy": np.mean(values), "accuracy_std": np.std(values, ddof=1)}
+    spread = {"accuracy": np.mean(values), "accuracy_error": np.std(values, ddof=1)}
     spread |= {"scored_on": "folds", "n_repeats": 4}
     return runs, {**mean, "delta": 0.0, "epsilon": epsilon, "kind": kind, **spread}
 

@@ -52,6 +52,24 @@ def test_a_learner_without_the_parameter_is_a_horizontal_line(runs):
     assert shown["accuracy"].tolist() == [pytest.approx(0.65)]
 
 
+def test_levels_on_each_other_take_turns_and_one_that_failed_is_in_no_legend(runs):
+    frame = named(sweep.trainings(runs[runs["arm"] == "boost"], METHODS, AXES, {}))
+    flat = pd.DataFrame(
+        [
+            {"panel": "a", "line": line, "method": line, "calibration": None, "accuracy": height}
+            for line, height in (("one", 0.65), ("other", 0.65), ("failed", math.nan))
+        ]
+    )
+    figure = drawing.draw(frame, "n_rounds", "accuracy", "rounds", levels=flat)
+    levels = [line for line in figure.axes[0].get_lines() if np.allclose(line.get_ydata(), 0.65)]
+    (start, dashes), (other_start, other_dashes) = (line._dash_pattern for line in levels)
+    # Each is drawn where the other is not.
+    assert dashes == other_dashes
+    assert abs(other_start - start) == dashes[0] == dashes[1]
+    assert levels[0].get_color() != levels[1].get_color()
+    assert [text.get_text() for text in figure.legends[0].texts] == ["boost", "one", "other"]
+
+
 def test_a_level_that_varies_is_refused(runs):
     twice = pd.concat([runs, runs.assign(epsilon=2.0)], ignore_index=True)
     with pytest.raises(ValueError, match="several results: epsilon vary too"):

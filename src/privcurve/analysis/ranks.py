@@ -20,6 +20,12 @@ COLUMNS = [
 ]
 
 
+def everywhere(table: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows of those methods that an ε has on all of its datasets."""
+    n_datasets = table.groupby(["epsilon", "arm"])["dataset"].transform("nunique")
+    return table[n_datasets == n_datasets.groupby(table["epsilon"]).transform("max")]
+
+
 def pairs(table: pd.DataFrame) -> pd.DataFrame:
     """Test all pairs of methods, at each ε, by epsilon, dataset, arm, error and rank of a table.
 

@@ -94,7 +94,10 @@ class Study:
     @property
     def shows_auc(self) -> bool:
         """Whether the AUC selects, or an output needs it: a comparison, or one that names it."""
-        shown = any(word == PRICE or AUC in options.values() for word, options in self.outputs)
+        shown = any(
+            word == PRICE or AUC in (*options.values(), *(options.get("measures") or ()))
+            for word, options in self.outputs
+        )
         return self.metric == AUC or shown
 
     @property

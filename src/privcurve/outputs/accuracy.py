@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 
 from privcurve.analysis import kinds
 from privcurve.analysis.keys import mean, short
+from privcurve.analysis.measures import MEASURES, NO_LOG_LOSS, error_factor, share_held_out
 from privcurve.analysis.selection import ACCURACY
 from privcurve.experiments.results import IncompleteError
 from privcurve.experiments.study import Study
@@ -27,11 +28,13 @@ SELECTION_NOTES = (
     "this project proves it; a method without privacy has none, and ε = inf.",
 )
 FRESH_NOTES = (
-    "Accuracy is of fresh trainings with the selected setting: mean ± one standard deviation over "
-    "the repeats. Where a dataset has no test set, the fresh folds are new partitions of the "
-    "records that also chose the setting.",
+    "Accuracy, AUC and log loss are of fresh trainings with the selected setting: mean ± its "
+    "standard error over the repeats, widened where the parts that score overlap (Nadeau and "
+    "Bengio 2003); what cross-validation gave is ± one standard deviation over the folds. Where a "
+    "dataset has no test set, the fresh folds are new partitions of the records that also chose "
+    "the setting.",
     "A value is missing (–) when a repeat it needs is missing or has failed; nothing is averaged "
-    "over the rest.",
+    f"over the rest. {NO_LOG_LOSS}",
 )
 
 
@@ -39,7 +42,7 @@ class Accuracy(Output):
     """Table ``accuracy``: one row for each dataset, method and ε."""
 
     word: ClassVar[str] = "accuracy"
-    version: ClassVar[int] = 3
+    version: ClassVar[int] = 4
 
     def reads(self, request: OutputRequest) -> Reads:
         return all_curves(request)
@@ -81,14 +84,20 @@ def readable(frame: pd.DataFrame, metric: str) -> pd.DataFrame:
     texts = text_frame(frame[["dataset", "arm", "epsilon", "kind"]])
     cv = optimistic(metric)
     texts[f"CV {metric_name(metric)} (optimistic)"] = plus_minus(frame[cv], frame[f"{cv}_std"])
-    for name in SCORES:
-        stds = frame.get(f"{name}_std")
-        texts[metric_name(name)] = (
-            decimals(frame[name], 4) if stds is None else plus_minus(frame[name], stds)
-        )
+    texts = texts.assign(**scores_as_text(frame))
     texts["features used"] = decimals(frame["n_features_used"], 1)
     texts["repeats"] = of_all(frame["n_repeats"] - frame["n_failed"], frame["n_repeats"])
     return texts
+
+
+def scores_as_text(frame: pd.DataFrame) -> dict[str, list[str]]:
+    """Return the means of each score by its name, with standard errors where there are any."""
+    return {
+        metric_name(name): plus_minus(frame[name], frame[f"{name}_error"])
+        if f"{name}_error" in frame
+        else decimals(frame[name], 4)
+        for name in SCORES
+    }
 
 
 class SelectedSettings(Output):
@@ -121,13 +130,34 @@ def optimistic(metric: str = ACCURACY) -> str:
 
 
 def columns(metric: str = ACCURACY) -> list[str]:
-    """Return the columns of the table; the metric that selects has a standard deviation too."""
+    """Return the columns of the table; measures and what selects have their spread, too."""
+    spread = [name for name in spread_scores(metric) if name != ACCURACY]
     return [
         *(*METHOD, "scored_on", optimistic(metric), f"{optimistic(metric)}_std"),
         *(ACCURACY, f"{ACCURACY}_std", *METRICS[1:]),
-        *([] if metric == ACCURACY else [f"{metric}_std"]),
+        *(f"{name}_std" for name in spread),
+        *(f"{name}_error" for name in spread_scores(metric)),
         *("n_repeats", "n_failed", "status", "error"),
     ]
+
+
+def spread_scores(metric: str) -> list[str]:
+    """Return the scores of which standard deviation and standard error are given."""
+    return list(dict.fromkeys((*MEASURES, metric)))
+
+
+def spreads(good: pd.DataFrame, metric: str) -> dict[str, float]:
+    """Return the standard deviations and standard errors of scores over repeats."""
+    share = share_held_out(good["fold"].iloc[0]) if len(good) else 0.0
+    stds = {
+        name: float(good[name].astype(float).std(ddof=1, skipna=False))
+        for name in spread_scores(metric)
+    }
+    factor = error_factor(max(len(good), 1), share)
+    return {
+        **{f"{name}_std": std for name, std in stds.items()},
+        **{f"{name}_error": std * factor for name, std in stds.items()},
+    }
 
 
 def accuracy_table(
@@ -224,10 +254,7 @@ def _fresh(
     good = fresh.iloc[:0] if len(failed) else fresh
     return {
         **{name: mean(good[name].astype(float)) for name in METRICS},
-        **{
-            f"{name}_std": float(good[name].std(ddof=1, skipna=False))
-            for name in (ACCURACY, metric)
-        },
+        **spreads(good, metric),
         **{"n_repeats": n_repeats, "n_failed": len(failed)},
         **{"status": "ok" if error is None else "failed", "error": error},
     }

@@ -13,22 +13,26 @@ from dataclasses import dataclass
 import numpy as np
 
 from privcurve.analysis.kinds import SHORT, UNPAID
+from privcurve.analysis.measures import TEST
 from privcurve.analysis.selection import ACCURACY, LOSSES
 from privcurve.experiments.study import Study
 from privcurve.lazy import pd
 from privcurve.numerals import power
 from privcurve.outputs.base import OutputRequest, about, metric_name
-from privcurve.outputs.comparison import TEST, share_held_out
-from privcurve.tables.table import read_table
+from privcurve.tables.table import MISSING, read_table
 
 LEDGERS = "ledgers"
 
 
 def rankings(
-    outputs: Mapping[str, OutputRequest], dataset: str, epsilons: Sequence[float]
+    outputs: Mapping[str, OutputRequest],
+    dataset: str,
+    epsilons: Sequence[float],
+    metric: str | None = None,
 ) -> list[Ranking]:
     """Rank the learners of a study on a dataset, at each ε, by its outputs that are there.
 
+    They are ranked by the study's metric, or by another one.
     Its table of accuracy is; those of `raw`, whose models stand beside the study's, and `ledgers`,
     which say what δ was used, may be.
     """
@@ -37,8 +41,7 @@ def rankings(
     frame = read_table(*(one.files.frames[0] for one in (request, *others)))
     if LEDGERS in outputs:
         frame = with_used_deltas(frame, read_table(outputs[LEDGERS].files.frames[0]))
-    (split, *_) = study.fresh_splits(False)
-    shared = (titles_of(study), study.metric, share_held_out(split.fold), about(dataset).n_rows)
+    shared = (titles_of(study), metric or study.metric, about(dataset).n_rows)
     return [ranking(frame, dataset, epsilon, *shared) for epsilon in epsilons]
 
 
@@ -226,10 +229,14 @@ class Ranking:
     def _number(self, row: pd.Series) -> str:
         return f"{row[self.metric]:.{self._digits}f}"
 
-    def score(self, row: pd.Series) -> str:
-        """Write a mean with its standard error."""
-        error = "" if pd.isna(row["error"]) else f" ± {row['error']:.{self._digits}f}"
-        return f"{self._number(row)}{error}"
+    def score(self, row: pd.Series, name: str | None = None) -> str:
+        """Write the mean of a score, by default of the metric, with its standard error."""
+        name = name or self.metric
+        digits = self._digits if name == self.metric else DIGITS
+        if pd.isna(row[name]):
+            return MISSING
+        error = row.get(f"{name}_error", math.nan)
+        return f"{row[name]:.{digits}f}" + ("" if pd.isna(error) else f" ± {error:.{digits}f}")
 
     def _scores(self, row: pd.Series) -> str:
         """Write what ranks and, where a label is rare, what tells more."""
@@ -255,17 +262,11 @@ def ranking(
     epsilon: float,
     titles: Mapping[str, str],
     metric: str = ACCURACY,
-    share: float = 0.0,
     n_records: int | None = None,
 ) -> Ranking:
-    """Rank the learners of a dataset at an ε, without those whose score is missing.
-
-    `share` is the share of the records that a repeat holds out, where there is no test part.
-    """
+    """Rank the learners of a dataset at an ε, without those whose score is missing."""
     mine = one_each(accuracy[(accuracy["dataset"] == dataset) & accuracy[metric].notna()])
-    shares = mine["scored_on"].ne(TEST) * share
-    factor = np.sqrt(1 / mine["n_repeats"] + shares / (1 - shares))
-    mine = mine.assign(error=mine.get(f"{metric}_std", math.nan) * factor)
+    mine = mine.assign(error=mine.get(f"{metric}_error", math.nan))
     best = mine.sort_values(metric, ascending=metric in LOSSES, kind="stable")
     at = np.isclose(best["epsilon"], epsilon, rtol=1e-9, atol=0)
     free = best[np.isinf(best["epsilon"])]

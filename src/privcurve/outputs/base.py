@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from privcurve import datasets
-from privcurve.analysis import sweep
+from privcurve.analysis import measures, sweep
 from privcurve.analysis.keys import method_of
 from privcurve.datasets import Description, describe
 from privcurve.experiments.curves import CODED, Curve
@@ -65,6 +65,12 @@ class Option:
 
 NAME = Option("file name below results/tables and results/figures, without ending", str, None)
 PAPER = Option("a folder of papers/; by default the study's paper", str, None)
+
+ALL_MEASURES = Option(
+    f"a list of measures, of {', '.join(measures.MEASURES)}; by default all",
+    list,
+    measures.MEASURES,
+)
 
 SUBJECT = "this output is about them alone"
 NAME_KEY = "name"

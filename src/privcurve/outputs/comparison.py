@@ -1,4 +1,4 @@
-"""All learners against one: paired differences of accuracy, with intervals and tests."""
+"""All learners against one: paired differences by each measure, with intervals and tests."""
 
 from __future__ import annotations
 
@@ -10,15 +10,38 @@ import numpy as np
 
 from privcurve.analysis import kinds, ranks
 from privcurve.analysis.keys import method_of
+from privcurve.analysis.kinds import UNPAID
+from privcurve.analysis.measures import (
+    ACCURACY,
+    COSTS,
+    MEASURES,
+    NO_LOG_LOSS,
+    TEST,
+    check_measures,
+    cost,
+    error_factor,
+    share_held_out,
+    with_errors,
+)
 from privcurve.figures import style
 from privcurve.lazy import Axes, Figure, pd, stats, ticker
-from privcurve.outputs.base import Context, Files, Option, Output, OutputRequest, Reads, check_name
+from privcurve.outputs.base import (
+    ALL_MEASURES,
+    Context,
+    Files,
+    Option,
+    Output,
+    OutputRequest,
+    Reads,
+    check_name,
+)
 from privcurve.outputs.error_table import method_titles, private
 from privcurve.tables.table import MISSING, Table, decimals, of_all, text_frame
 
 PAIRED = (
-    "A difference is the accuracy of a learner less that of {reference}, of fresh trainings paired "
-    "by dataset, fold and repeat: above 0 it is ahead. Brackets are 95 % intervals by Student's t."
+    "A difference is by how much a learner's error is below that of {reference}, by each measure, "
+    "of fresh trainings paired by dataset, fold and repeat: above 0 it is ahead. Brackets are 95 % "
+    f"intervals by Student's t. {NO_LOG_LOSS}"
 )
 SAME_RECORDS = (
     "On {datasets} all repeats train on the same records and score the same test part: an interval "
@@ -46,13 +69,15 @@ class Comparison(Output):
     """Tables and figure: differences to a named method, paired over repeats and datasets."""
 
     word: ClassVar[str] = "comparison"
-    version: ClassVar[int] = 2
+    version: ClassVar[int] = 3
     options: ClassVar = {
+        "measures": ALL_MEASURES,
         "arm": Option("the method (a curve's name) that the others are compared with", str),
         "others": Option("a list of methods; by default all others that have an ε", list, None),
     }
 
     def check(self, request: OutputRequest) -> None:
+        check_measures(request.options["measures"])
         methods = private(request)
         for method in (request.options["arm"], *(request.options["others"] or ())):
             check_name("no method that has an ε is called", method, methods)
@@ -76,27 +101,30 @@ class Comparison(Output):
     def make(self, context: Context) -> None:
         request, methods = context.request, context.study.methods
         titles = method_titles(request)
-        reference = titles[request.options["arm"]]
-        each = by_dataset(context.runs(), request.options["arm"], others(request))
+        runs, method = context.runs(), request.options["arm"]
+        parts = [by_dataset(runs, method, others(request), m) for m in request.options["measures"]]
+        each = pd.concat([part for part in parts if len(part)] or parts[:1], ignore_index=True)
+        reference = titles[method]
         told = kinds.with_kinds(each, methods, after="arm")
         notes = (PAIRED.format(reference=reference), *_coverage_notes(each), *kinds.NOTES)
-        caption = f"Accuracy beside {reference}, on each dataset"
+        caption = f"Learners beside {reference}, on each dataset"
         detail = Table(told, caption, (*notes, OVER_REPEATS), readable(told, titles))
         if len(request.files.tables) == 1:
             context.write(detail)
             context.draw(draw(told, None, titles, reference), told)
             return
         detail.write(request.files.tables[1])
-        frame = kinds.with_kinds(overall(each, request.options["arm"]), methods, after="arm")
-        caption = f"Accuracy beside {reference}, over {len(context.study.datasets)} datasets"
+        frame = kinds.with_kinds(overall(each, method), methods, after="arm")
+        caption = f"Learners beside {reference}, over {len(context.study.datasets)} datasets"
         context.write(Table(frame, caption, (*notes, OVER_DATASETS), readable(frame, titles)))
         context.draw(draw(frame, each, titles, reference), frame)
 
 
 def others(request: OutputRequest) -> list[str]:
-    """Return the methods that are compared, in the order of the study."""
-    wanted = request.options["others"] or private(request)
-    return [name for name in private(request) if name in wanted and name != request.options["arm"]]
+    """Return the methods that are compared, in the order of the study; unpaid ones come last."""
+    wanted, methods = request.options["others"] or private(request), request.study.methods
+    names = [name for name in private(request) if name in wanted and name != request.options["arm"]]
+    return sorted(names, key=lambda name: kinds.kind(methods[name]) == UNPAID)
 
 
 def _coverage_notes(each: pd.DataFrame) -> list[str]:
@@ -111,10 +139,12 @@ def _coverage_notes(each: pd.DataFrame) -> list[str]:
 def readable(frame: pd.DataFrame, titles: Mapping[str, str]) -> pd.DataFrame:
     """Return either table as a reader wants it."""
     texts = text_frame(frame[[name for name in ("epsilon", "dataset") if name in frame]])
+    texts.insert(0, "measure", [COSTS[measure] for measure in frame["measure"]])
     texts["learner"] = [titles[method] for method in frame["arm"]]
     texts["kind"] = list(frame["kind"])
-    if "accuracy" in frame:
-        texts["accuracy"] = decimals(frame["accuracy"], 4)
+    if ACCURACY in frame:
+        of_rows = zip(frame["measure"], frame.to_dict("records"), strict=True)
+        texts["score"] = decimals(pd.Series([row[measure] for measure, row in of_rows]), 4)
     texts["difference"] = [
         MISSING if mean != mean else f"{mean:+.4f} [{low:+.4f}, {high:+.4f}]"
         for mean, low, high in zip(frame["difference"], frame["low"], frame["high"], strict=True)
@@ -135,43 +165,48 @@ def readable(frame: pd.DataFrame, titles: Mapping[str, str]) -> pd.DataFrame:
 
 
 LEVEL = 0.95
-TEST = "test"
 DATASET_COLUMNS = [
-    *("epsilon", "dataset", "arm", "scored_on", "accuracy", "reference_accuracy", "difference"),
-    *("standard_error", "low", "high", "p_value", "p_holm", "n_repeats", "n_failed"),
+    *("measure", "epsilon", "dataset", "arm", "scored_on"),
+    *(name for measure in MEASURES for name in (measure, f"reference_{measure}")),
+    *("difference", "standard_error", "low", "high", "p_value", "p_holm", "n_repeats", "n_failed"),
 ]
 OVERALL_COLUMNS = [
-    *("epsilon", "arm", "n_datasets", "difference", "standard_error", "low", "high", "p_value"),
+    *("measure", "epsilon", "arm", "n_datasets"),
+    *("difference", "standard_error", "low", "high", "p_value"),
     *("p_holm", "mean_rank", "reference_mean_rank", "critical_difference", "n_above"),
     *("n_below",),
 ]
 
 
-def by_dataset(runs: pd.DataFrame, reference: str, methods: Sequence[str]) -> pd.DataFrame:
+def by_dataset(
+    runs: pd.DataFrame, reference: str, methods: Sequence[str], measure: str = ACCURACY
+) -> pd.DataFrame:
     """Compare methods with one of them on each dataset, at each ε at which both were trained.
 
-    One fold and repeat of a dataset has the same records in all methods. `difference` is the
-    method's accuracy less the reference's. Its interval is Student's, of the level `LEVEL`. On a
-    test part all repeats score the same records: the standard error is s/√R, that of the noise of
-    training alone. Hold-outs and folds, a share h of the records, overlap, and so do their training
-    parts: s·√(1/R + h/(1 − h)) (Nadeau and Bengio 2003, *Inference for the generalization error*,
-    Machine Learning 52). `p_value` is of Wilcoxon's signed-rank test over the repeats, `p_holm`
-    with Holm's correction for the methods of an ε and dataset. A method with a failed training
-    lacks all of this.
+    One fold and repeat of a dataset has the same records in all methods. `difference` is by how
+    much a method is ahead of the reference by the measure. Its interval is Student's, of the level
+    `LEVEL`; the standard error covers what :func:`.measures.error_factor` says. `p_value` is of
+    Wilcoxon's signed-rank test over the repeats, `p_holm` with Holm's correction for the methods of
+    an ε and dataset. A method with a failed training lacks all of this; one that lacks the measure
+    has no row.
     """
-    runs = runs[runs["epsilon"].map(math.isfinite)]
-    runs = runs.assign(accuracy=runs["accuracy"].where(runs["status"] == "ok"))
+    runs = with_errors(runs[runs["epsilon"].map(math.isfinite)], measure)
     rows: list[dict[str, Any]] = []
     for (epsilon, dataset), part in runs.groupby(["epsilon", "dataset"], sort=False):
-        own = {
-            str(method): group.set_index(["fold", "repeat"])["accuracy"]
+        splits = {
+            str(method): group.set_index(["fold", "repeat"])
             for method, group in part.groupby("arm", sort=False)
         }
-        if reference not in own:
+        if reference not in splits:
             continue
+        own = {method: -group["error"] for method, group in splits.items()}
         mine = [compare(own[method], own[reference], method) for method in methods if method in own]
         for row, p_holm in zip(mine, _holm(row["p_value"] for row in mine), strict=True):
-            rows.append({"epsilon": epsilon, "dataset": dataset, **row, "p_holm": p_holm})
+            scores = {measure: row["arm"], f"reference_{measure}": reference}
+            if not row["n_failed"]:
+                row |= {key: float(splits[name][measure].mean()) for key, name in scores.items()}
+            told = {"measure": measure, "epsilon": epsilon, "dataset": dataset}
+            rows.append({**told, **row, "p_holm": p_holm})
     frame = pd.DataFrame(rows, columns=DATASET_COLUMNS)
     return frame.sort_values("epsilon", kind="stable", ignore_index=True)
 
@@ -180,20 +215,23 @@ def overall(table: pd.DataFrame, reference: str) -> pd.DataFrame:
     """Compare methods with one of them over all datasets of :func:`by_dataset`, at each ε.
 
     The interval is Student's over the mean differences of the datasets, the p-values are of
-    Wilcoxon's test over them, with Holm's correction for the methods of an ε. Ranks are among the
-    methods and the reference, the critical difference is Nemenyi's. `n_above` and `n_below` count
-    datasets whose own interval lies above or below 0. A dataset on which a method's accuracy is not
-    known counts for no method; ValueError if at an ε fewer than two datasets have all methods.
+    Wilcoxon's test over them, with Holm's correction for the methods of a measure and ε. Ranks are
+    among the methods and the reference, the critical difference is Nemenyi's. `n_above` and
+    `n_below` count datasets whose own interval lies above or below 0. Methods that lack a measure
+    on some dataset are left out. A dataset on which a method's training failed counts for no
+    method; ValueError if at an ε fewer than two datasets have all methods.
     """
     rows: list[dict[str, Any]] = []
-    for epsilon, part in table.groupby("epsilon", sort=True):
+    order = table["measure"].map(list(COSTS).index)
+    for (_, epsilon), rows_at in table.groupby([order, "epsilon"], sort=True):
+        part, measure = ranks.everywhere(rows_at), str(rows_at["measure"].iloc[0])
         gaps = part.pivot(index="dataset", columns="arm", values="difference").dropna()
         if len(gaps) < 2:
             raise ValueError(f"at ε = {epsilon:g} there are no two datasets that have all methods")
         kept = part[part["dataset"].isin(gaps.index)]
-        accuracy = kept.pivot(index="dataset", columns="arm", values="accuracy")
-        accuracy[reference] = kept.groupby("dataset")["reference_accuracy"].first()
-        errors = (1 - accuracy).round(9)
+        scores = kept.pivot(index="dataset", columns="arm", values=measure)
+        scores[reference] = kept.groupby("dataset")[f"reference_{measure}"].first()
+        errors = cost(scores, measure).round(9)
         mean_ranks = errors.rank(axis=1).mean()
         critical = ranks.critical_difference(errors.shape[1], len(errors))
         methods = list(dict.fromkeys(part["arm"]))
@@ -204,8 +242,9 @@ def overall(table: pd.DataFrame, reference: str) -> pd.DataFrame:
             mine, values = kept[kept["arm"] == method], gaps[method].tolist()
             rows.append(
                 {
-                    **{"epsilon": epsilon, "arm": method, "n_datasets": len(values)},
-                    **_interval(values, 1 / len(values)),
+                    **{"measure": measure, "epsilon": epsilon},
+                    **{"arm": method, "n_datasets": len(values)},
+                    **_interval(values, error_factor(len(values), 0)),
                     **{"p_value": p_value, "p_holm": p_holm, "mean_rank": mean_ranks[method]},
                     "reference_mean_rank": mean_ranks[reference],
                     "critical_difference": critical,
@@ -217,7 +256,7 @@ def overall(table: pd.DataFrame, reference: str) -> pd.DataFrame:
 
 
 def compare(own: pd.Series, base: pd.Series, method: str) -> dict[str, Any]:
-    """Compare the accuracies of two methods on the splits of a dataset."""
+    """Compare the scores of two methods, of which more is better, on the splits of a dataset."""
     shares = {share_held_out(fold) for fold, _ in base.index}
     if len(shares) > 1 or set(own.index) != set(base.index):
         raise ValueError(f"{method}: its runs are not of the splits that the others have")
@@ -230,27 +269,16 @@ def compare(own: pd.Series, base: pd.Series, method: str) -> dict[str, Any]:
     if n_failed:
         return row
     values = (own - base.reindex(own.index)).round(12).tolist()
-    return {
-        **{**row, "accuracy": float(own.mean()), "reference_accuracy": float(base.mean())},
-        **_interval(values, 1 / len(values) + share / (1 - share)),
-        "p_value": ranks.wilcoxon(values),
-    }
-
-
-def share_held_out(fold: str) -> float:
-    """Return the share of the records that a fold scores; 0 of a test part."""
-    if fold == TEST:
-        return 0.0
-    _, folds, number = fold.partition("/")
-    return 1 / int(number) if folds else float(fold.partition("@")[2])
+    interval = _interval(values, error_factor(len(values), share))
+    return {**row, **interval, "p_value": ranks.wilcoxon(values)}
 
 
 def _interval(values: Sequence[float], factor: float) -> dict[str, float]:
-    """Return mean, standard error s·√factor, and Student's interval."""
+    """Return mean, standard error s·factor, and Student's interval."""
     mean = math.fsum(values) / len(values)
     if len(values) < 2:
         return {"difference": mean, **dict.fromkeys(("standard_error", "low", "high"), math.nan)}
-    error = float(np.std(values, ddof=1)) * math.sqrt(factor)
+    error = float(np.std(values, ddof=1)) * factor
     reach = float(stats.t.ppf(0.5 + LEVEL / 2, len(values) - 1)) * error
     return {
         **{"difference": mean, "standard_error": error},
@@ -268,6 +296,8 @@ def _holm(p_values: Iterator[float]) -> list[float]:
 LINE = 0.2  # inches
 # Below so many points the axis is linear, above it logarithmic.
 LINEAR = 1.0
+# Powers of ten up to here have room for a label each.
+MANY = 200
 
 
 def draw(
@@ -275,33 +305,44 @@ def draw(
 ) -> Figure:
     """Draw differences in points of a hundred, with their intervals; dots of single datasets.
 
-    Right of 0 a method is ahead. Within a point of 0 the axis is linear, beyond logarithmic.
+    Right of 0 a method is ahead. Within a point of 0 the axis is linear, beyond logarithmic. There
+    is a panel a measure and ε, with a row a method; hollow marks are of settings nobody paid for.
     """
     style.check_any(frame)
-    epsilons, methods = sorted(set(frame["epsilon"])), list(dict.fromkeys(frame["arm"]))
-    looks = style.method_looks(map(method_of, methods))
+    names = [measure for measure in COSTS if measure in set(frame["measure"])]
+    epsilons, unpaid = sorted(set(frame["epsilon"])), set(frame["arm"][frame["kind"] == UNPAID])
+    methods = {m: list(dict.fromkeys(frame["arm"][frame["measure"] == m])) for m in names}
+    looks = style.method_looks(method_of(method) for method in dict.fromkeys(frame["arm"]))
     columns = style.panel_columns(len(epsilons))
-    rows = math.ceil(len(epsilons) / columns)
+    heights = [LINE * len(methods[m]) + 0.62 for m in names for _ in epsilons[::columns]]
     with style.paper():
-        height = rows * (LINE * len(methods) + 0.62) + 0.25
-        figure = style.new_figure(style.TEXT_WIDTH, height)
-        panels = figure.subplots(rows, columns, squeeze=False, sharex=True, sharey=True).ravel()
-        for panel in panels[len(epsilons) :]:
-            panel.remove()
-        for i, (panel, epsilon) in enumerate(zip(panels, epsilons, strict=False)):
-            for y, method in enumerate(methods):
+        figure = style.new_figure(style.TEXT_WIDTH, sum(heights) + 0.25)
+        panels = figure.subplots(
+            len(heights), columns, squeeze=False, sharex=True, sharey="row", height_ratios=heights
+        ).ravel()
+        for place, panel in enumerate(panels):
+            row, i = divmod(place, columns * math.ceil(len(epsilons) / columns))
+            if i >= len(epsilons):
+                panel.remove()
+                continue
+            measure, epsilon = names[row], epsilons[i]
+            for y, method in enumerate(methods[measure]):
                 colour, marker = looks[method_of(method)]
+                look = {"color": colour, "marker": marker}
+                look |= {"markerfacecolor": "white"} if method in unpaid else {}
                 if each is not None:
-                    _draw_dots(panel, _at(each, epsilon, method), y, colour)
-                _draw_interval(panel, _at(frame, epsilon, method), y, colour, marker)
-            _finish(panel, epsilon, [titles[method] for method in methods])
-            panel.tick_params(labelbottom=i + columns >= len(epsilons))
-        figure.supxlabel(f"Accuracy less that of {reference}, in points of a hundred", fontsize=7.5)
+                    _draw_dots(panel, _at(each, measure, epsilon, method), y, colour)
+                _draw_interval(panel, _at(frame, measure, epsilon, method), y, look)
+            _finish(panel, [titles[method] for method in methods[measure]])
+            panel.set_title(f"ε = {epsilon:g}, {COSTS[measure]}")
+        _label_sizes(panels[0])
+        figure.supxlabel(f"Ahead of {reference} by so many hundredths", fontsize=7.5)
     return figure
 
 
-def _at(frame: pd.DataFrame, epsilon: float, method: str) -> pd.DataFrame:
-    return frame[(frame["epsilon"] == epsilon) & (frame["arm"] == method)]
+def _at(frame: pd.DataFrame, measure: str, epsilon: float, method: str) -> pd.DataFrame:
+    here = frame["measure"].eq(measure) & frame["epsilon"].eq(epsilon) & frame["arm"].eq(method)
+    return frame[here]
 
 
 def _draw_dots(panel: Axes, rows: pd.DataFrame, y: int, colour: str) -> None:
@@ -312,19 +353,25 @@ def _draw_dots(panel: Axes, rows: pd.DataFrame, y: int, colour: str) -> None:
     )  # fmt: skip
 
 
-def _draw_interval(panel: Axes, rows: pd.DataFrame, y: int, colour: str, marker: str) -> None:
+def _draw_interval(panel: Axes, rows: pd.DataFrame, y: int, look: Mapping[str, str]) -> None:
     for low, middle, high in (100 * rows[["low", "difference", "high"]]).to_numpy().tolist():
-        panel.plot([low, high], [y, y], color=colour, linewidth=1.2)
-        panel.plot([middle], [y], linestyle="none", color=colour, marker=marker, zorder=3)
+        panel.plot([low, high], [y, y], color=look["color"], linewidth=1.2)
+        panel.plot([middle], [y], linestyle="none", zorder=3, **look)  # type: ignore[arg-type]
 
 
-def _finish(panel: Axes, epsilon: float, names: list[str]) -> None:
-    panel.set_title(f"ε = {epsilon:g}")
+def _finish(panel: Axes, names: list[str]) -> None:
     panel.axvline(0, color="0.35", linewidth=0.8, zorder=1)
     panel.set_xscale("symlog", linthresh=LINEAR)
-    panel.xaxis.set_major_locator(ticker.SymmetricalLogLocator(base=10, linthresh=LINEAR, subs=[1]))
+    panel.set_yticks(range(len(names)), names)
+    panel.set_ylim(len(names) - 0.4, -0.6)
+
+
+def _label_sizes(panel: Axes) -> None:
+    """Label the axis that all panels share, every second power of ten where there are many."""
+    base = 10 if max(map(abs, panel.get_xlim())) <= MANY else 100
+    panel.xaxis.set_major_locator(
+        ticker.SymmetricalLogLocator(base=base, linthresh=LINEAR, subs=[1])
+    )
     panel.xaxis.set_major_formatter(
         ticker.FuncFormatter(lambda value, _: f"{value:+g}" if value else "0")
     )
-    panel.set_yticks(range(len(names)), names)
-    panel.set_ylim(len(names) - 0.4, -0.6)

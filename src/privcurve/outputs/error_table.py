@@ -1,4 +1,4 @@
-"""The error of each learner on each dataset, at each ε; who wins, and how often."""
+"""The error of each learner on each dataset, at each ε, by each measure; who wins, how often."""
 
 from __future__ import annotations
 
@@ -9,24 +9,43 @@ from typing import ClassVar
 
 from privcurve.analysis import kinds
 from privcurve.analysis.keys import mean, short
+from privcurve.analysis.measures import (
+    ACCURACY,
+    COSTS,
+    NO_LOG_LOSS,
+    check_measures,
+    error_factor,
+    share_held_out,
+    with_errors,
+)
 from privcurve.lazy import pd
 from privcurve.numerals import power
 from privcurve.outputs.accuracy import FRESH_NOTES, SELECTION_NOTES, all_curves
-from privcurve.outputs.base import Context, Option, Output, OutputRequest, Reads, check_name
-from privcurve.tables.table import Table
+from privcurve.outputs.base import (
+    ALL_MEASURES,
+    Context,
+    Option,
+    Output,
+    OutputRequest,
+    Reads,
+    check_name,
+)
+from privcurve.tables.table import MISSING, Table
 
 
 class ErrorTable(Output):
     """Table: errors of fresh trainings, a row a dataset; the best in bold; wins, ties, losses."""
 
     word: ClassVar[str] = "error_table"
-    version: ClassVar[int] = 4
+    version: ClassVar[int] = 5
     options: ClassVar = {
+        "measures": ALL_MEASURES,
         "baseline": Option("the method that others win against; by default the first", str, None),
         "neighbours": Option("beside it, methods whose ε is for these; by default all", str, None),
     }
 
     def check(self, request: OutputRequest) -> None:
+        check_measures(request.options["measures"])
         given, methods = request.options["baseline"], request.study.methods
         if given is not None:
             check_name("baseline: no method", given, methods)
@@ -48,12 +67,19 @@ class ErrorTable(Output):
             baseline(context.request),
             method_titles(context.request),
         )
-        frame = error_frame(context.runs(), study.datasets, table_methods(context.request), base)
+        runs, methods = context.runs(), table_methods(context.request)
+        parts = [
+            error_frame(runs, study.datasets, methods, base, measure)
+            for measure in context.options["measures"]
+        ]
+        there = [part for part in parts if len(part)] or parts[:1]
+        frame = pd.concat(there, ignore_index=True)
         frame = kinds.with_kinds(frame, study.methods, after="learner")
         notes = (
             f"Wins, ties and losses are against {titles[base]}, by two standard errors of the "
             "difference, paired by fold and repeat; the least private error of a row is in bold; "
-            "ranks are those of private learners.",
+            "ranks are those of private learners. By each measure less is better: error is "
+            f"1 − accuracy. {NO_LOG_LOSS}",
             *(*SELECTION_NOTES[1:], *kinds.NOTES, *FRESH_NOTES[1:], *context.data_notes()),
         )
         caption = "Error of each learner on each dataset, at each ε"
@@ -101,8 +127,8 @@ def method_titles(request: OutputRequest) -> dict[str, str]:
 
 
 COLUMNS = [
-    *("epsilon", "dataset", "arm", "learner", "error", "error_std", "n_repeats", "n_failed"),
-    *("best", "gain", "gain_standard_error", "verdict", "rank"),
+    *("measure", "epsilon", "dataset", "arm", "learner", "error", "error_std", "standard_error"),
+    *("n_repeats", "n_failed", "best", "gain", "gain_standard_error", "verdict", "rank"),
 ]
 WIN, TIE, LOSS = "win", "tie", "loss"
 # A gain counts from so many standard errors on.
@@ -112,10 +138,15 @@ ROUNDING = 1e-9
 
 
 def error_frame(
-    runs: pd.DataFrame, datasets: Sequence[str], methods: Sequence[str], baseline: str
+    runs: pd.DataFrame,
+    datasets: Sequence[str],
+    methods: Sequence[str],
+    baseline: str,
+    measure: str = ACCURACY,
 ) -> pd.DataFrame:
-    """Compare the errors of all methods on all datasets, at each ε.
+    """Compare the errors of all methods on all datasets, at each ε, by a measure.
 
+    Methods that lack the measure on a dataset have no row there (:func:`.measures.with_errors`).
     One fold and repeat of a dataset has the same records in all methods. `gain` is by how much the
     error is below the baseline's, paired by fold and repeat; it is a win or a loss if it is beyond
     `STANDARD_ERRORS` of its standard errors, and `best` is the least mean error of an ε and
@@ -123,7 +154,7 @@ def error_frame(
     ranks. A method with a failed training lacks its error, and with it gain and rank; a method
     without privacy (ε = ∞) has neither rank nor rival.
     """
-    errors = runs.assign(error=(1 - runs["accuracy"]).where(runs["status"] == "ok"))
+    errors = with_errors(runs, measure)
     errors["epsilon"] = errors["epsilon"].map(short)
     of_point = {
         key: group.set_index(["fold", "repeat"])["error"]
@@ -147,10 +178,20 @@ def error_frame(
             verdict = None if method == baseline else _verdict(gain, gain_error)
             best = bool(method in private and error <= least + ROUNDING)
             spread = float(own.std(ddof=1, skipna=False))
+            sure = spread * error_factor(len(own), share_held_out(own.index[0][0]))
             rows.append(
                 [
-                    *(float(epsilon), dataset, method, learners[method], error, spread, len(own)),
-                    *(int(own.isna().sum()), best, gain, gain_error, verdict),
+                    *(
+                        measure,
+                        float(epsilon),
+                        dataset,
+                        method,
+                        learners[method],
+                        error,
+                        spread,
+                        sure,
+                    ),
+                    *(len(own), int(own.isna().sum()), best, gain, gain_error, verdict),
                     ranks.get(method, math.nan),
                 ]
             )
@@ -165,46 +206,54 @@ def wins(table: pd.DataFrame) -> pd.DataFrame:
         "ties": ranked["verdict"] == TIE,
         "losses": ranked["verdict"] == LOSS,
     }
-    groups = ranked.assign(**counts).groupby(["epsilon", "arm"], sort=False)
+    groups = ranked.assign(**counts).groupby(["measure", "epsilon", "arm"], sort=False)
     sums = groups.agg(n_datasets=("error", "count"), **{name: (name, "sum") for name in counts})
     return sums.assign(mean_rank=groups["rank"].mean()).reset_index()
 
 
 def readable(table: pd.DataFrame, titles: dict[str, str], baseline: str) -> pd.DataFrame:
-    """Return the table as a reader wants it: a row a dataset and ε, a column a method.
+    """Return the table as a reader wants it: a row a measure, dataset and ε, a column a method.
 
-    The least error of a row in bold; below the rows of an ε, wins/ties/losses and mean ranks.
+    Errors have standard errors, the least of a row is in bold; below the rows of an ε are
+    wins/ties/losses and mean ranks.
     """
     methods = [method for method in titles if method in set(table["arm"])]
     fixed = table["epsilon"].map(math.isinf)
     free = _cells(table[fixed])
-    counts = {(row["epsilon"], row["arm"]): row for row in wins(table).to_dict("records")}
+    keys = ("measure", "epsilon", "arm")
+    counts = {tuple(row[key] for key in keys): row for row in wins(table).to_dict("records")}
     rows = []
-    for epsilon, part in table[~fixed].groupby("epsilon", sort=True):
-        at, cells = short(str(epsilon)), free | _cells(part)
+    order = table["measure"].map(list(COSTS).index)
+    for (_, epsilon), part in table[~fixed].groupby([order[~fixed], "epsilon"], sort=True):
+        measure = part["measure"].iloc[0]
+        at, cells = [COSTS[measure], short(str(epsilon))], free | _cells(part)
         for dataset in dict.fromkeys(part["dataset"]):
-            rows.append([at, dataset, *(cells.get((dataset, method), "–") for method in methods)])
-        scores = [counts.get((epsilon, method)) for method in methods]
+            of_methods = [cells.get((measure, dataset, method), MISSING) for method in methods]
+            rows.append([*at, dataset, *of_methods])
+        scores = [counts.get((measure, epsilon, method)) for method in methods]
         compared = [
             "/".join(f"{one[name]:g}" for name in ("wins", "ties", "losses"))
-            if one and method != baseline
-            else "–"
+            if one and method != baseline and counts.get((measure, epsilon, baseline))
+            else MISSING
             for method, one in zip(methods, scores, strict=True)
         ]
-        rows.append([at, "wins/ties/losses", *compared])
-        ranks = [f"{one['mean_rank']:.2f}" if one else "–" for one in scores]
-        rows.append([at, "mean rank", *ranks])
-    return pd.DataFrame(rows, columns=["ε", "dataset", *(titles[method] for method in methods)])
+        rows.append([*at, "wins/ties/losses", *compared])
+        ranks = [f"{one['mean_rank']:.2f}" if one else MISSING for one in scores]
+        rows.append([*at, "mean rank", *ranks])
+    return pd.DataFrame(
+        rows, columns=["measure", "ε", "dataset", *(titles[method] for method in methods)]
+    )
 
 
-def _cells(part: pd.DataFrame) -> dict[tuple[str, str], str]:
-    """Write the error of each dataset and method; nothing where there is none."""
-    return {
-        (row["dataset"], row["arm"]): ("**{:.3f}**" if row["best"] else "{:.3f}").format(
-            row["error"]
-        )
-        for row in part[part["error"].notna()].to_dict("records")
-    }
+def _cells(part: pd.DataFrame) -> dict[tuple[str, str, str], str]:
+    """Write the error of each measure, dataset and method; nothing where there is none."""
+    cells = {}
+    for row in part[part["error"].notna()].to_dict("records"):
+        error, sure = row["error"], row["standard_error"]
+        text = f"**{error:.3f}**" if row["best"] else f"{error:.3f}"
+        text += "" if math.isnan(sure) else f" ± {sure:.3f}"
+        cells[row["measure"], row["dataset"], row["arm"]] = text
+    return cells
 
 
 def _gain(base: pd.Series | None, own: pd.Series) -> tuple[float, float]:

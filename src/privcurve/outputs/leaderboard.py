@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from privcurve.analysis import kinds
+from privcurve.analysis.measures import MEASURES
 from privcurve.analysis.selection import LOSSES
-from privcurve.experiments.study import Study
 from privcurve.figures import drawn
 from privcurve.figures.page import Block, Heading, Links, Page, Part, Picture, Points, Rows, Text
 from privcurve.figures.style import COLOURS
@@ -43,7 +43,7 @@ from privcurve.outputs.base import (
 from privcurve.outputs.needed import Needed, Wish, needed_epsilon
 from privcurve.privacy.budget import LOOKED
 from privcurve.privacy.ledger import PROVED
-from privcurve.tables.table import MISSING, decimals, read_table
+from privcurve.tables.table import MISSING, read_table
 
 RESULTS = Path("results")
 # Of each study the page needs the first, and has the others where the study has them.
@@ -81,7 +81,7 @@ class Leaderboard(Output):
     """Page ``leaderboard``: one HTML file that asks for nothing from any network."""
 
     word: ClassVar[str] = "leaderboard"
-    version: ClassVar[int] = 3
+    version: ClassVar[int] = 4
     selects: ClassVar[bool] = False
     options: ClassVar = {
         "tables": Option(
@@ -174,9 +174,8 @@ def page_of(
         for dataset in study.datasets:
             of = f": {study.title}" if len(studies) > 1 else ""
             sections[f"{dataset_title(dataset)}{of}"] = _section(outputs, dataset, audit, wish)
-    shown = [outputs[ACCURACY].study.metric for outputs in studies]
     notes = [
-        *dict.fromkeys(errors_key(metric, _scored_on(studies)) for metric in shown),
+        errors_key("score", _scored_on(studies)),
         *(SELECTION_NOTES + FRESH_NOTES[1:] + kinds.NOTES),
     ]
     if any(PRICE in outputs for outputs in studies):
@@ -223,7 +222,17 @@ def _section(
     for k in shown:
         yield from answers[k]
     if epsilons:
-        yield _picture(places, study, want)
+        named = _named(places)
+        yield _picture(places, named, want)
+        others = [
+            _picture(ranked, named)
+            for name in MEASURES
+            if name != study.metric
+            for ranked in [rankings(outputs, dataset, epsilons, name)]
+            if any(len(place.private) for place in ranked)
+        ]
+        if others:
+            yield Part("By other measures", tuple(others), 3)
     rest = [block for k, one in enumerate(answers) if k not in shown for block in one]
     if rest:
         yield Part("At the other ε", tuple(rest), 3)
@@ -242,13 +251,16 @@ def answer(place: Ranking, prices: Mapping[float, str]) -> tuple[Text, ...]:
     )
 
 
-def _picture(places: Sequence[Ranking], study: Study, want: Needed | None) -> Picture:
-    """Draw the learners of an ε as ranked dots, those of several as curves."""
-    metric, last = study.metric, places[-1]
+def _picture(
+    places: Sequence[Ranking], named: Mapping[str, int], want: Needed | None = None
+) -> Picture:
+    """Draw the learners of an ε as ranked dots, those of several as curves; some have colours."""
+    last = places[-1]
+    metric = last.metric
     levels = [(name, float(row[metric])) for name, row in _levels(last)]
     rows = pd.concat([place.sound for place in places])
-    ends = _ends(rows[metric].tolist(), rows["error"].fillna(0.0).max(), levels, metric)
-    named = _named(places)
+    error = max(rows["error"][rows["arm"].isin(named)].dropna(), default=0.0)
+    ends = _ends(rows[metric].tolist(), error, levels, metric)
     name = metric_name(metric)
     title = f"{name[0].upper()}{name[1:]}{' (less is better)' * (metric in LOSSES)}"
     if len(places) == 1:
@@ -261,7 +273,7 @@ def _picture(places: Sequence[Ranking], study: Study, want: Needed | None) -> Pi
             )
             for _, row in last.private.iterrows()
         ]
-        caption = f"± one standard error.{GREY if len(dots) > len(named) else ''}"
+        caption = f"± one standard error.{GREY * any(dot.colour is None for dot in dots)}"
         return Picture(drawn.draw_ranks(dots, levels, ends, title), caption)
     lines = []
     for method in {method: None for place in places for method in place.private["arm"]}:
@@ -272,7 +284,7 @@ def _picture(places: Sequence[Ranking], study: Study, want: Needed | None) -> Pi
         lines.append(drawn.Line(f"{at.name(row)}{price_of(row)}", points, named.get(method)))
     lines.sort(key=lambda line: line.colour is not None)
     mark = want and drawn.Mark("wanted", want.target, want.epsilon, want.low, want.high)
-    caption = f"Bands: ± one standard error.{GREY if len(lines) > len(named) else ''}"
+    caption = f"Bands: ± one standard error.{GREY * any(line.colour is None for line in lines)}"
     axes = ("privacy budget ε", title)
     return Picture(drawn.curves(lines, levels, ends, axes, mark or None), caption)
 
@@ -314,7 +326,7 @@ def _ends(
         else:
             low = max(low, base - max(BELOW_MAJORITY * (high - base), error))
     room = max(0.05 * (high - low), error) or 0.05
-    return low - room, high + room
+    return max(low - room, 0.0), high + room
 
 
 def _scores(places: Sequence[Ranking]) -> Iterator[Block]:
@@ -329,11 +341,10 @@ def _table(title: str, place: Ranking, rows: pd.DataFrame) -> Iterator[Block]:
         return
     names = [f"{place.name(row)}{price_of(row)}" for _, row in rows.iterrows()]
     others = [name for name in SCORES if name != place.metric and name in rows]
-    columns = [decimals(rows[name], 3) for name in others]
-    best = [place.score(row) for _, row in rows.iterrows()]
-    header = ("learner", *map(short_metric_name, (place.metric, *others)))
+    shown = (place.metric, *others)
+    columns = [[place.score(row, name) for _, row in rows.iterrows()] for name in shown]
     yield Heading(title, 4)
-    yield Rows(header, list(zip(names, best, *columns, strict=True)))
+    yield Rows(("learner", *map(short_metric_name, shown)), list(zip(names, *columns, strict=True)))
 
 
 def _details(outputs: Outputs, places: Sequence[Ranking], audit: Audit | None) -> Rows:

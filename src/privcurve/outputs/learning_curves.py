@@ -1,4 +1,4 @@
-"""Learning curves: fresh accuracy against ε, one panel a dataset."""
+"""Learning curves: fresh scores against ε, one panel a dataset and measure."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ import numpy as np
 
 from privcurve.analysis import kinds
 from privcurve.analysis.keys import method_of
-from privcurve.analysis.selection import LOSSES
+from privcurve.analysis.measures import MEASURES, check_measures
+from privcurve.analysis.selection import ACCURACY, LOSSES
 from privcurve.experiments.study import Study
 from privcurve.figures import style
 from privcurve.figures.labels import label_ends, label_lines, move_apart
@@ -44,7 +45,7 @@ class LearningCurves(Output):
     """
 
     word: ClassVar[str] = "learning_curves"
-    version: ClassVar[int] = 7
+    version: ClassVar[int] = 8
     selects: ClassVar[bool] = False
     options: ClassVar = {
         "learners": Option(
@@ -54,11 +55,19 @@ class LearningCurves(Output):
             None,
         ),
         "datasets": Option("a list of datasets that have a panel; by default all", list, None),
+        "measures": Option(
+            f"a list of measures, of {', '.join(MEASURES)}, each with its panels; by default the "
+            "study's metric",
+            list,
+            None,
+        ),
     }
 
     def check(self, request: OutputRequest) -> None:
         for dataset in request.options["datasets"] or ():
             request.check_dataset(dataset)
+        if request.options["measures"] is not None:
+            check_measures(request.options["measures"])
         labels = request.options["learners"]
         if labels is None:
             return
@@ -90,8 +99,8 @@ class LearningCurves(Output):
         if RAW in context.others:
             raw = context.table_of(RAW)
             frame = pd.concat([frame, raw[raw["arm"] == RAW]], ignore_index=True)
-        options = context.options
-        drawn = figures(context.study, frame, options["learners"], options["datasets"] or ())
+        wanted = [context.options[key] for key in ("learners", "datasets", "measures")]
+        drawn = figures(context.study, frame, *wanted)
         for file, figure in zip(context.request.files.figures, drawn, strict=False):
             style.save(figure, frame, file)
 
@@ -100,14 +109,18 @@ def figures(
     study: Study,
     accuracy: pd.DataFrame,
     labels: Collection[str] | None = None,
-    datasets: Sequence[str] = (),
+    datasets: Sequence[str] | None = None,
+    measures: Sequence[str] | None = None,
 ) -> Iterator[Figure]:
     """Yield the figure of the curves of some learners, or of those that rank best; then the rest.
 
     `accuracy` is the study's table; what was learned from raw columns may stand in it, too. There
-    is a panel for each of some datasets; by default all of the study's.
+    is a panel for each of some datasets and measures; by default all datasets of the study, and its
+    metric. A curve that is another one, point by point, is left out.
     """
-    names, accuracy = datasets or study.datasets, one_each(accuracy)
+    names, measures = datasets or study.datasets, measures or (study.metric,)
+    own = accuracy.groupby(["dataset", "arm"]).ngroup()
+    accuracy = accuracy[own.isin(own[one_each(accuracy).index])]
     titles = {method.name: method.title for method in study.methods.values()} | {
         RAW: REFERENCES[RAW]
     }
@@ -119,7 +132,7 @@ def figures(
         first = leading(accuracy, first, study.metric)
     rest = [method for method in methods if method not in first]
     for parts in ([first], [rest[k : k + MOST] for k in range(0, len(rest), MOST)]):
-        yield draw(accuracy, titles, panel_titles, groups, study.metric, parts)
+        yield draw(accuracy, titles, panel_titles, groups, measures, parts)
 
 
 def _curves(study: Study) -> list[str]:
@@ -169,12 +182,13 @@ def draw(
     titles: Mapping[str, str],
     datasets: Mapping[str, str],
     groups: Mapping[str, str] | None = None,
-    metric: str = "accuracy",
+    measures: Sequence[str] = (ACCURACY,),
     parts: Sequence[Collection[str]] | None = None,
 ) -> Figure:
-    """Draw accuracy against ε with a band of one standard deviation over repeats.
+    """Draw scores against ε with a band of one standard deviation over repeats.
 
-    Each of `parts` names the curves of a panel a dataset; by default there is one part, of all.
+    Each of `parts` names the curves of a panel a dataset and measure; by default there is one part,
+    of all. Methods that lack a measure are not in its panels, and what has no curve has no panel.
 
     A curve joins a method's finite ε. A method at ε = ∞ is a horizontal line with its name on it:
     grey if it is there alone, of the curve's colour if it is a private learner's own limit. A
@@ -184,7 +198,6 @@ def draw(
     A few curves of a single panel have their names at their right ends, and no legend.
     """
     frame = accuracy[accuracy["arm"].isin(list(titles))]
-    frame = frame.assign(score=frame[metric], score_std=frame[f"{metric}_std"])
     for dataset in datasets:
         if dataset not in set(frame["dataset"]):
             raise ValueError(f"nothing to draw for the dataset {dataset}")
@@ -200,27 +213,31 @@ def draw(
     styles = style.curve_styles(curves, dict(calibrations), dict(first["delta"]), unpaid)
     looks = _level_looks(methods, styles, set(frame.loc[np.isinf(frame["epsilon"]), "arm"]))
     with style.paper():
-        parts = [curves] if parts is None else parts
-        placed = [(name, part) for part in parts for name in datasets]
+        placed = [
+            (measure, name, [method for method in some if method in set(part["arm"])], part)
+            for some in ([curves] if parts is None else parts)
+            for measure in measures
+            for name in datasets
+            if not (part := _of_panel(frame, name, measure)).empty
+        ]
+        placed = [one for one in placed if one[2]] or placed
         figure, panels = style.panels(
-            len(placed), [(groups or {}).get(name, name) for name, _ in placed]
+            len(placed), [(one, (groups or {}).get(name, name)) for one, name, *_ in placed]
         )
         levels = {}
-        for panel, (dataset, some) in zip(panels, placed, strict=True):
-            part = frame[frame["dataset"] == dataset].sort_values("epsilon")
+        for panel, (_, dataset, some, part) in zip(panels, placed, strict=True):
             _draw_curves(
                 panel, part, {method: look for method, look in styles.items() if method in some}
             )
             levels[panel] = _draw_levels(panel, part, looks, titles)
             _finish(panel, part, datasets[dataset])
-        name = metric_name(metric)
-        _label_axes(panels, frame, [name for name, _ in placed], name[0].upper() + name[1:])
+        _label_axes(panels, [(measure, part) for measure, *_, part in placed])
         names = {
             method: _name(
                 titles[method], calibrations[method], first["delta"][method], kind[method]
             )
             for method in curves
-            if any(method in some for some in parts)
+            if any(method in some for *_, some, _ in placed)
         }
         at_ends = len(placed) == 1 and len(names) <= MOST_NAMED
         handles = [
@@ -228,7 +245,7 @@ def draw(
             for method, name in names.items()
             if not at_ends
         ]
-        if finite["score"].isna().any():
+        if any(line.get_marker() == "x" for panel in panels for line in panel.get_lines()):
             handles.append(style.key_line("missing", color="0.3", marker="x", linestyle="none"))
         if any(title.endswith(MARK) for title in datasets.values()):
             handles.append(style.key_line(MARK_NOTE, linestyle="none"))
@@ -241,6 +258,16 @@ def draw(
         for panel, lines in levels.items():
             label_lines(panel, lines)
     return figure
+
+
+def _of_panel(frame: pd.DataFrame, dataset: str, measure: str) -> pd.DataFrame:
+    """Return the rows of a dataset with their score, by ε, without methods that lack the measure.
+
+    Where a training has failed, the accuracy is missing, too.
+    """
+    part = frame[frame["dataset"] == dataset].sort_values("epsilon")
+    part = part[part[measure].notna() | part[ACCURACY].isna()]
+    return part.assign(score=part[measure], score_std=part[f"{measure}_std"])
 
 
 def _line(panel: Axes, method: str) -> Line2D:
@@ -311,10 +338,12 @@ def _draw_curves(panel: Axes, part: pd.DataFrame, styles: Mapping[str, style.Cur
         level = 3 + curve.thin - 0.01 * order
         panel.plot(epsilon, mean, label=method, zorder=level, **curve.line())
         missing = epsilon[np.isnan(mean)]
+        if not len(missing):
+            continue
         cross: Any = {"color": curve.colour, "marker": "x", "linestyle": "none", "zorder": 4}
         cross |= {"transform": panel.get_xaxis_transform(), "label": f"_missing {method}"}
         panel.plot(missing, np.full(len(missing), height), **cross)
-        height += 0.05 * bool(len(missing))
+        height += 0.05
 
 
 def _finish(panel: Axes, part: pd.DataFrame, title: str) -> None:
@@ -341,13 +370,12 @@ def _ticks(epsilons: Sequence[float]) -> list[float]:
     return style.apart(sorted(epsilons, key=rank), 0.1, logarithmic=True)
 
 
-def _label_axes(
-    panels: Sequence[Axes], frame: pd.DataFrame, datasets: Sequence[str], name: str
-) -> None:
+def _label_axes(panels: Sequence[Axes], shown: Sequence[tuple[str, pd.DataFrame]]) -> None:
     before = None
-    for i, (panel, dataset) in enumerate(zip(panels, datasets, strict=True)):
-        kinds = frame.loc[frame["dataset"] == dataset, "scored_on"].dropna().unique()
-        label = f"{name} ({SCORED_ON[kinds[0]]})" if len(kinds) else name
+    for i, (panel, (measure, part)) in enumerate(zip(panels, shown, strict=True)):
+        scored, name = part["scored_on"].dropna().unique(), metric_name(measure)
+        told = ["less is better"] * (measure in LOSSES) + [SCORED_ON[one] for one in scored[:1]]
+        label = name[0].upper() + name[1:] + (f" ({', '.join(told)})" if told else "")
         if label != before or i % style.panel_columns(len(panels)) == 0:
             panel.set_ylabel(label)
         before = label

@@ -1,4 +1,4 @@
-"""Mean ranks over datasets, and which of them differ (Demšar, JMLR 2006)."""
+"""Mean ranks over datasets by each measure, and which of them differ (Demšar, JMLR 2006)."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 from privcurve.analysis import kinds, ranks
+from privcurve.analysis.measures import COSTS, NO_LOG_LOSS
 from privcurve.figures import style
 from privcurve.lazy import Axes, Figure, pd
 from privcurve.outputs.base import (
@@ -22,7 +23,9 @@ from privcurve.tables.table import Table
 
 CAPTION = "Which learners' ranks differ over the datasets"
 NOTES = (
-    "A learner's rank on a dataset is that of its mean error over fresh trainings.",
+    "A learner's rank on a dataset is that of its mean error over fresh trainings, by each measure "
+    "of the study's error_table: error is 1 − accuracy. Learners that lack a measure on some "
+    f"dataset are not ranked by it. {NO_LOG_LOSS}",
     "Pairs differ if Friedman's test and Wilcoxon's signed-rank test of the pair, with Holm's "
     "correction for all pairs of an ε, reject at the level 0.05; Nemenyi's critical difference is "
     "given beside.",
@@ -33,11 +36,14 @@ PAID, UNPAID = "settings by rule or paid", "best setting, unpaid"
 
 
 class MeanRanks(Output):
-    """Figure and table: ranks of learners over all datasets, and pairs that do not differ."""
+    """Figure and table: ranks of learners over all datasets, and pairs that do not differ.
+
+    They are by each measure of the study's ``error_table``.
+    """
 
     word: ClassVar[str] = "mean_ranks"
     writes: ClassVar = ("table", "figure")
-    version: ClassVar[int] = 4
+    version: ClassVar[int] = 5
     options: ClassVar = {
         "datasets": Option("a list of datasets that count; by default all of the study", list, None)
     }
@@ -63,15 +69,18 @@ class MeanRanks(Output):
 def rank_by_kind(table: pd.DataFrame) -> pd.DataFrame:
     """Test all pairs of methods whose settings ε covers, and all pairs of the others.
 
-    As :func:`.ranks.pairs`, with a column ``ranked`` that says which they are.
+    As :func:`.ranks.pairs`, by each measure, with columns ``ranked``, which says which they are,
+    and ``measure``.
     """
-    paid = table["kind"].isin(kinds.WHOLE)
-    parts = [
-        ranks.pairs(part).assign(ranked=name)
-        for name, part in ((PAID, table[paid]), (UNPAID, table[~paid]))
-        if part.loc[part["rank"].notna(), "arm"].nunique() > 1
-    ]
-    return pd.concat(parts, ignore_index=True)
+    paid, parts = table["kind"].isin(kinds.WHOLE), []
+    for name, some in ((PAID, table[paid]), (UNPAID, table[~paid])):
+        for measure, part in some.groupby("measure", sort=False):
+            ranked = ranks.everywhere(part)
+            ranked = ranked[ranked["rank"].notna()]
+            many = ranked.groupby("epsilon")["arm"].transform("nunique") > 1
+            if many.any():
+                parts.append(ranks.pairs(ranked[many]).assign(ranked=name, measure=str(measure)))
+    return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=ranks.COLUMNS)
 
 
 def datasets_of(request: OutputRequest) -> list[str]:
@@ -87,7 +96,7 @@ LEAST_P = 0.001
 
 
 def draw(frame: pd.DataFrame, titles: Mapping[str, str]) -> Figure:
-    """Draw the mean ranks of methods, a panel an ε.
+    """Draw the mean ranks of methods, a panel a measure and ε.
 
     Those whose settings nobody paid for have panels of their own. Rank 1, the best, is on the
     left. Thick bars join methods of which no pair differs by
@@ -95,7 +104,8 @@ def draw(frame: pd.DataFrame, titles: Mapping[str, str]) -> Figure:
     difference.
     """
     style.check_any(frame)
-    parts = [part for _, part in frame.groupby(["ranked", "epsilon"], sort=True)]
+    order = frame["measure"].map(list(COSTS).index)
+    parts = [part for _, part in frame.groupby(["ranked", order, "epsilon"], sort=True)]
     parts.sort(key=lambda part: part["ranked"].iloc[0] == UNPAID)
     joined = [ranks.groups(part) for part in parts]
     counts = [len(set(part["arm"]) | set(part["other"])) for part in parts]
@@ -140,7 +150,8 @@ def _draw(
     p_value = float(first["friedman_p"])
     p_text = f"= {p_value:.2g}" if p_value >= LEAST_P else f"< {LEAST_P:g}"
     tested = f"{first['ranked']}; {first['n_datasets']:d} datasets; Friedman's p {p_text}"
-    panel.set_title(f"ε = {first['epsilon']:g}  ({tested})", loc="left")
+    at = f"ε = {first['epsilon']:g}, by {COSTS[first['measure']]}"
+    panel.set_title(f"{at}  ({tested})", loc="left")
     panel.plot([1, k], [ABOVE, ABOVE], color="0.2", linewidth=0.8)
     for rank in range(1, k + 1):
         panel.plot([rank, rank], [ABOVE - 0.25, ABOVE], color="0.2", linewidth=0.8)

@@ -14,7 +14,7 @@ from privcurve.analysis.selection import ACCURACY, LOSSES
 from privcurve.experiments.splits import TEST, Splitter
 from privcurve.experiments.study import AUC, PRICE, Study
 from privcurve.lazy import pd
-from privcurve.outputs.accuracy import FRESH_NOTES, SCORES, all_curves
+from privcurve.outputs.accuracy import FRESH_NOTES, SCORES, all_curves, scores_as_text, spreads
 from privcurve.outputs.answers import (
     BESIDE,
     CODES,
@@ -28,7 +28,7 @@ from privcurve.outputs.answers import (
 )
 from privcurve.outputs.base import Context, Files, Output, OutputRequest, Reads, about
 from privcurve.outputs.comparison import compare
-from privcurve.tables.table import Table, decimals, plus_minus, read_table, text_frame
+from privcurve.tables.table import Table, read_table, text_frame
 
 if TYPE_CHECKING:
     from privcurve.datasets import Dataset
@@ -62,6 +62,7 @@ class RawScores(Output):
     """Tables ``raw``: one model on the raw columns and on the codes; scores and their means."""
 
     word: ClassVar[str] = "raw"
+    version: ClassVar[int] = 2
     selects: ClassVar[bool] = False
     local: ClassVar[bool] = False
     memory: ClassVar[int] = 2000
@@ -92,12 +93,7 @@ class RawScores(Output):
         detail = pd.DataFrame(rows)
         frame = levels(detail, context.study.metric)
         texts = text_frame(frame[["dataset", "arm"]])
-        for score in SCORES:
-            stds = frame.get(f"{score}_std")
-            values = frame[score]
-            texts[_metric_name(score)] = (
-                decimals(values, 4) if stds is None else plus_minus(values, stds)
-            )
+        texts = texts.assign(**scores_as_text(frame))
         notes = (LEARNER, *FRESH_NOTES[1:])
         context.write(Table(frame, "Without privacy and without coding", notes, texts))
         caption = "Without privacy and without coding, split by split"
@@ -206,14 +202,13 @@ def levels(detail: pd.DataFrame, metric: str) -> pd.DataFrame:
     """Return means over the splits, as rows of the table of accuracy at ε = ∞."""
     rows = []
     for (dataset, method), part in detail.groupby(["dataset", "arm"], sort=False):
-        stds = {f"{name}_std": float(part[name].std(ddof=1)) for name in {ACCURACY, metric}}
         rows.append(
             {
                 **{"dataset": dataset, "arm": method, "learner": method, "calibration": None},
                 **{"delta": 0.0, "epsilon": math.inf, "kind": kinds.NOT_PRIVATE},
                 "scored_on": "test" if part["fold"].eq(TEST).all() else "folds",
                 **{name: mean(part[name]) for name in SCORES},
-                **{name: stds[name] for name in sorted(stds)},
+                **spreads(part, metric),
                 **{"n_repeats": len(part), "n_failed": 0, "status": "ok", "error": None},
             }
         )

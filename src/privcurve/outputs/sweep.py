@@ -38,7 +38,7 @@ class Sweep(Output):
 
     word: ClassVar[str] = "sweep"
     writes: ClassVar = ("figure",)
-    version: ClassVar[int] = 5
+    version: ClassVar[int] = 6
     selects: ClassVar[bool] = False
     options: ClassVar = {
         "x": Option("a parameter that differs between methods, or epsilon", str),
@@ -238,6 +238,8 @@ MAJORITY = "majority"
 SCORE_NAMES = {"n_nodes": "number of nodes"}
 ENDLESS = "the same without noise"
 LEVEL: Any = {"linestyle": (0, (1, 1)), "linewidth": 1.0}
+# Levels that lie on each other share a line: this much of it is of each, in turn.
+TURN = 4.0
 
 
 def draw(
@@ -256,15 +258,21 @@ def draw(
     groups = dict(zip(frame["panel"], frame.get("group", [""] * len(frame)), strict=True))
     titles = list(groups)
     both = frame if levels is None else pd.concat([frame, levels])
-    lines = list(dict.fromkeys(both["line"]))
+    if levels is not None:
+        # A mean that lacks a training is missing, and draws nothing.
+        means = levels.groupby(["panel", "line"], sort=False)[y]
+        heights = means.agg(lambda values: values.mean(skipna=False)).dropna()
+    drawn = set(frame.loc[frame[y].notna(), "line"])
+    flat = set() if levels is None else set(heights.index.get_level_values("line"))
+    lines = [line for line in dict.fromkeys(both["line"]) if line in drawn | flat]
     looks = _looks(both)
     frame, places, texts = _place_ticks(frame, x, scale)
     with style.paper():
         figure, panels = style.panels(len(titles), list(groups.values()))
         for panel, title in zip(panels, titles, strict=True):
             _draw(panel, frame[frame["panel"] == title], x, y, looks)
-            if levels is not None:
-                _draw_levels(panel, levels[levels["panel"] == title], y, looks)
+            if levels is not None and title in heights:
+                _draw_levels(panel, heights[title], looks)
             panel.set_title(textwrap.fill(title, LONGEST_TITLE))
             panel.set_xlabel(label)
             panel.set_ylabel("")
@@ -272,10 +280,8 @@ def draw(
         for panel in panels[:: style.panel_columns(len(panels))]:
             panel.set_ylabel(SCORE_NAMES.get(y, y.replace("_", " ")).capitalize())
         if len(lines) > 1:
-            flat = set(both["line"]) - set(frame["line"])
-            handles = [_handle(line, looks[line], line in flat) for line in lines]
-            endless = [] if levels is None else list(dict.fromkeys(levels["line"]))
-            colours = [looks[line].colour for line in endless if line not in flat]
+            handles = [_handle(line, looks[line], line not in drawn) for line in lines]
+            colours = [looks[line].colour for line in lines if line in flat & drawn]
             if colours:
                 dotted = (style.key_line(ENDLESS, color=colour, **LEVEL) for colour in colours)
                 handles.append(tuple(dotted))
@@ -328,13 +334,13 @@ def complete(frame: pd.DataFrame, y: str, keys: list[str]) -> pd.DataFrame:
     return frame.assign(**{y: frame[y].where(~failed)})
 
 
-def _draw_levels(
-    panel: Panel, levels: pd.DataFrame, y: str, looks: Mapping[str, style.CurveStyle]
-) -> None:
-    for line, part in levels.groupby("line", sort=False):
-        look = looks[str(line)]
-        # A mean that lacks a training is missing, and draws nothing.
-        panel.axhline(part[y].mean(skipna=False), color=look.colour, **LEVEL)
+def _draw_levels(panel: Panel, heights: pd.Series, looks: Mapping[str, style.CurveStyle]) -> None:
+    for height, part in heights.groupby(heights.round(3)):
+        for place, line in enumerate(part.index):
+            look = {**LEVEL, "color": looks[line].colour}
+            if len(part) > 1:
+                look["linestyle"] = (TURN * place, (TURN, TURN * (len(part) - 1)))
+            panel.axhline(height if len(part) > 1 else part.iloc[0], **look)
 
 
 def _looks(frame: pd.DataFrame) -> dict[str, style.CurveStyle]:

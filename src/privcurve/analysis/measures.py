@@ -1,0 +1,59 @@
+"""What a classifier is measured by, and how sure the mean of a measure over repeats is."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+from privcurve.analysis.selection import ACCURACY, LOSSES
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+MEASURES = (ACCURACY, "auc", "log_loss")
+# What a measure is called where less is better, and 0 is best.
+COSTS = {ACCURACY: "error", "auc": "1 − AUC", "log_loss": "log loss"}
+NO_LOG_LOSS = "Learners that fit votes, not log-odds, have no log loss."
+TEST = "test"
+
+
+def check_measures(names: object) -> None:
+    """Raise ValueError if a list names what is none of `MEASURES`, or names nothing."""
+    if not (isinstance(names, list | tuple) and names and set(names) <= set(MEASURES)):
+        raise ValueError(f"measures: {names!r} is not a list of some of: {', '.join(MEASURES)}")
+
+
+def cost(values: pd.DataFrame | pd.Series, measure: str) -> Any:
+    """Return scores so that less is better, and 0 is best."""
+    return values if measure in LOSSES else 1 - values
+
+
+def with_errors(runs: pd.DataFrame, measure: str) -> pd.DataFrame:
+    """Return runs with a measure as a cost, in a column ``error``; NaN where a training failed.
+
+    Methods that lack the measure on a dataset are left out there: those that fit votes have no log
+    loss, and of a scored part with one label there is no AUC.
+    """
+    good = runs["status"].eq("ok") & runs[ACCURACY].notna()
+    values = runs[measure].astype(float).where(good)
+    lacks = (good & values.isna()).groupby([runs["dataset"], runs["arm"]]).transform("any")
+    return runs.assign(error=cost(values, measure))[~lacks]
+
+
+def share_held_out(fold: str) -> float:
+    """Return the share of the records that a fold scores; 0 of a test part."""
+    if fold == TEST:
+        return 0.0
+    _, folds, number = fold.partition("/")
+    return 1 / int(number) if folds else float(fold.partition("@")[2])
+
+
+def error_factor(n: int, share: float) -> float:
+    """Return the factor of a standard deviation over `n` repeats that makes it a standard error.
+
+    On a test part all repeats score the same records: 1/√n, of the noise of training alone.
+    Hold-outs and folds, a share h of the records, overlap, and so do their training parts:
+    √(1/n + h/(1 − h)) (Nadeau and Bengio 2003, *Inference for the generalization error*, Machine
+    Learning 52).
+    """
+    return math.sqrt(1 / n + share / (1 - share))
