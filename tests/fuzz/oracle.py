@@ -1,20 +1,23 @@
-"""What must come of a mutation: one message that names the culprit, or the plain result."""
+"""What must come of a mutation: one message that names the culprit, or the codes of its cells."""
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
-import plain_coding
-from plain_yaml import RefusedError
+import numpy as np
+import one_cell
+from cases import BY_TITLE, Case
 
 from privcurve import datasets
 from privcurve.datasets import Dataset, DatasetError
 
 # Said beside the message itself: where to look for more.
 HINT = "privcurve check "
+# What says which cells are read, and how a file is written.
+READING = ("parser", "files", "records", "based_on")
+WRITING = ("kind", "names", "separator", "header", "above", "encoding", "line_end", "sheet")
 
 
 def coded() -> tuple[Dataset | None, str]:
@@ -25,30 +28,56 @@ def coded() -> tuple[Dataset | None, str]:
         return None, str(error)
 
 
-def plain() -> tuple[Any, str]:
-    """Return what the plain program makes of it, or why it refuses."""
-    try:
-        return plain_coding.coded("mine"), ""
-    except RefusedError as error:
-        return None, str(error)
-
-
-def faults_of(names: Sequence[str]) -> list[str]:
-    """Say what is wrong with what the program made of descriptions/mine.yaml: nothing, mostly.
+def faults_of(case: Case, names: Sequence[str] = ()) -> list[str]:
+    """Say what is wrong with what the program made of a case: nothing, mostly.
 
     Parameters
     ----------
+    case : Case
+        As it was written.
     names : sequence of str
         What a message may call the culprit.
     """
     dataset, message = coded()
-    expected, reason = plain()
     if dataset is None:
-        faults = faults_of_message(message, names)
-        return faults if expected is None else [*faults, f"refused, but it is right: {message}"]
-    if expected is None:
-        return [f"accepted, but {reason}: {dataset.X.tolist()} {dataset.y.tolist()}"]
-    return differences(dataset, expected)
+        return faults_of_message(message, names)
+    codes = dataset.X.tolist()
+    if np.greater_equal(dataset.X, dataset.domain.n_bins).any():
+        return [f"codes without a bin: {codes}"]
+    expected = codes_of(case, dataset.domain)
+    return [] if expected in (None, codes) else [f"codes {codes}, not {expected}"]
+
+
+def codes_of(case: Case, domain: Any) -> list[list[int | None]] | None:
+    """Return the code of each cell, each alone; None where the file is read in another way."""
+    path, table = next(iter(case.tables.items()))
+    other = BY_TITLE[case.title]
+    same = all(case.content.get(key) == other.content.get(key) for key in READING)
+    same &= all(getattr(table, key) == getattr(other.tables[path], key) for key in WRITING)
+    same &= len(table.rows) == len(other.tables[path].rows) and not case.raw
+    if not same or case.text is not None or "records" in case.content:
+        return None
+    rows = table.rows[: case.content["parser"].get("rows")]
+    if table.kind in ("libsvm", "idx"):
+        cells = [cells_of(row) for row in rows]
+    else:
+        places = [table.names.index(name) for name in domain.names]
+        cells = [[row[place] for place in places] for row in rows]
+    return [
+        [one_cell.code(*pair, domain) for pair in zip(row, domain.columns, strict=True)]
+        for row in cells
+    ]
+
+
+def cells_of(row: Sequence[Any]) -> Sequence[Any]:
+    """Return the cells of a record of LIBSVM, 0 where none is written; of idx as they are."""
+    if not isinstance(row[0], str):
+        return row
+    cells = ["0", "0", "0"]
+    for entry in row[0].partition("#")[0].split():
+        place, _, value = entry.partition(":")
+        cells[int(place) - 1] = value
+    return cells
 
 
 def faults_of_message(message: str, names: Sequence[str]) -> list[str]:
@@ -66,60 +95,3 @@ def faults_of_message(message: str, names: Sequence[str]) -> list[str]:
     if internal:
         faults.append(f"{internal[0]} in the message: {message}")
     return faults
-
-
-def differences(dataset: Dataset, expected: Any) -> list[str]:
-    """Compare codes, labels, numbers of clipped values, and the domain."""
-    faults = []
-    train = records_of(dataset.X, dataset.y)
-    test = None if dataset.X_test is None else records_of(dataset.X_test, dataset.y_test)
-    if isinstance(expected.train, list):
-        same = train == expected.train
-    else:
-        same = expected.train.allows(train)
-    if not same:
-        faults.append(f"codes {train}, not {expected.train}")
-    if test != expected.test:
-        faults.append(f"codes of the test part {test}, not {expected.test}")
-    if dataset.n_clipped + dataset.n_clipped_test != expected.clipped:
-        clipped = dataset.n_clipped + dataset.n_clipped_test
-        faults.append(f"{clipped} values clipped, not {expected.clipped}")
-    for mine, plain in zip(domain_of(dataset.domain), plain_domain(expected.about), strict=False):
-        if mine != plain:
-            faults.append(f"domain: {mine}, not {plain}")
-    return faults
-
-
-def records_of(X: Any, y: Any) -> list[tuple[list[int], int]]:
-    """Return codes and label of each record."""
-    return list(zip(X.tolist(), y.tolist(), strict=True))
-
-
-def domain_of(domain: Any) -> list[Any]:
-    """Return what is public: of the label, then of each column, what its codes stand for."""
-    label = domain.label
-    facts: list[Any] = [len(domain.columns), (label.column, list(label.names), label.public)]
-    for column in domain.columns:
-        if column.edges if column.kind == "numeric" else False:
-            codes = [rounded(edge) for edge in column.edges]
-        else:
-            codes = list(column.titles)
-        facts.append((column.name, codes, column.n_bins, column.public))
-    return facts
-
-
-def plain_domain(about: Any) -> list[Any]:
-    """Return the same of the plain program."""
-    label = about.label
-    facts: list[Any] = [len(about.columns), (label.column, label.names, about.public_label)]
-    for column in about.columns:
-        codes = (
-            [rounded(edge) for edge in column.edges] if hasattr(column, "edges") else column.titles
-        )
-        facts.append((column.name, codes, column.n_codes, column.public))
-    return facts
-
-
-def rounded(edge: float) -> float:
-    """Return an edge to twelve digits, which is what both agree on."""
-    return float(f"{float(edge):.12g}") if math.isfinite(edge) else float(edge)

@@ -9,7 +9,7 @@ HERE = Path(__file__).parent
 sys.path[:0] = [str(HERE), str(HERE.parent / "reference"), str(HERE.parent / "workflow")]
 
 from mutations import mutation  # noqa: E402
-from oracle import coded, faults_of, plain  # noqa: E402
+from oracle import coded, faults_of  # noqa: E402
 from studies import faults_of_study, message_of, study_mutation  # noqa: E402
 
 
@@ -27,8 +27,7 @@ def main() -> None:
         one.case.write(Path.cwd())
         print(one, one.case.yaml, f"files are in {Path.cwd()}", sep="\n\n")
         print("the program:", coded()[1] or "accepted")
-        print("the plain program:", plain()[1] or "accepted")
-        faults = faults_of(one.names)
+        faults = faults_of(one.case, one.names)
     print("\n".join(faults) or "as it must be")
 
 

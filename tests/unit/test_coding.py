@@ -1,5 +1,7 @@
 """One coder: a learner that is given bounds has the pipeline's codes, to the last bit."""
 
+from decimal import Decimal, localcontext
+
 import numpy as np
 import pytest
 
@@ -84,3 +86,21 @@ def test_mixed_bins_are_half_even_and_half_logarithmic(low, high, n_bins, spacin
         with np.errstate(divide="ignore"):
             reached = side / 2 + np.maximum(0, 1 + np.log2(side) / 14) / 2
         np.testing.assert_allclose(reached, places, atol=1e-7)
+
+
+@pytest.mark.parametrize("spacing", [coding.EQUAL, coding.LOG, coding.LOG1P])
+@pytest.mark.parametrize(("low", "high", "n_bins"), [(0.1, 0.7, 6), (3.0, 99999.0, 17), (1, 2, 2)])
+def test_edges_are_those_of_exact_arithmetic(low, high, n_bins, spacing):
+    shift = int(spacing == coding.LOG1P)
+    with localcontext() as context:
+        context.prec = 60
+        first, last = Decimal(repr(low)) + shift, Decimal(repr(high)) + shift
+        steps = [Decimal(k) / n_bins for k in range(n_bins + 1)]
+        if spacing == coding.EQUAL:
+            exact = [first + (last - first) * step for step in steps]
+        else:
+            exact = [first * ((last / first).ln() * step).exp() - shift for step in steps]
+    edges = coding.edges(low, high, n_bins, spacing)
+    assert edges.tolist() == pytest.approx([float(edge) for edge in exact], rel=1e-11)
+    if spacing != coding.EQUAL:
+        assert edges[1:-1].tolist() == [float(f"{edge:.12g}") for edge in exact[1:-1]]
