@@ -13,12 +13,15 @@ from pathlib import Path
 
 import pytest
 from made_up_study import ADDITIVE, GRID, LINE, MANY, PAIRS, PRICED, lay_out
+from matplotlib.figure import Figure
 
 from privcurve.figures import style
 from privcurve.learners import registry
 from privcurve.outputs.registry import OUTPUTS
 
 GOLDEN = Path(__file__).with_name("golden_outputs.json")
+
+EMPTY = Figure(figsize=(1, 1))
 
 # These train: their bytes follow from the learner's version too.
 TRAINED = {
@@ -56,7 +59,7 @@ def make_study(folder, changes):
 
         def see(figure, frame, stem):
             drawn[stem] = described(figure)
-            save(figure, frame, stem)
+            save(EMPTY, frame, stem)  # what pictures look like is not compared
 
         style.save = see
         sums = {}
