@@ -43,6 +43,7 @@ def ids(case):
     return case if isinstance(case, str) else getattr(case, "__name__", None)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("mistake", "learner", "n_trainings"), CASES, ids=ids)
 def test_the_recipe_catches(monkeypatch, mistake, learner, n_trainings):
     """By a certified claim: published noise is twice too much for 1-rules."""

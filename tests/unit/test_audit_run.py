@@ -36,7 +36,7 @@ def exact(calibration="certified", delta=0.0, setting=None):
     return Claim("one_rule", calibration, 1.0, pairs, delta, setting or {}, distribution=how)
 
 
-def sampled(n_trainings=8000, of=pairs):
+def sampled(n_trainings=4000, of=pairs):
     how = {"sample": sample_transcripts, "n_trainings": n_trainings, "n_pairs": 2}
     return Claim("one_rule", "published", 1.0, of, **how)
 

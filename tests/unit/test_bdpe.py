@@ -150,7 +150,7 @@ def test_trees_are_drawn_by_their_chances(calibration, epsilon):
     X = np.array([[0, 0], [0, 1], [1, 0], [1, 1], [2, 1], [2, 0]], dtype=np.uint8)
     y = np.array([1, -1, -1, 1, 1, 1], dtype=np.int8)
     counts = np.array([5, 2, 4, 1, 1, 3])
-    n_bins, alpha, n = [3, 2], 0.6, 4_000
+    n_bins, alpha, n = [3, 2], 0.6, 2_000
     learner = BDPEClassifier(
         n_trees=1, depth=2, alpha=alpha, epsilon=epsilon, calibration=calibration,
         n_bins=n_bins, classes=(-1, 1),

@@ -39,7 +39,7 @@ REFUSED = "refused"
 # A row of Excel or a line that is all blank is no record: this column never is.
 FILLED = "filled"
 
-SHORT = settings(max_examples=80)
+SHORT = settings(max_examples=40)
 LONG = settings(max_examples=300, suppress_health_check=list(HealthCheck))
 
 
@@ -307,7 +307,7 @@ NUMERALS = st.one_of(
 )
 
 
-@settings(max_examples=100)
+@settings(max_examples=40)
 @given(st.lists(NUMERALS, max_size=3), st.sampled_from([".", ","]))
 def test_numbers_of_arrow_are_those_of_python(cells, decimal):
     markers = numbers.Markers(("NA", "-9"), decimal)
@@ -371,7 +371,7 @@ def check_predictions(columns, model, path):
         assert (REFUSED if at_once == REFUSED else [row[0] for row in at_once]) == names
 
 
-@pytest.mark.parametrize("n", [10, pytest.param(30, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("n", [4, pytest.param(30, marks=pytest.mark.slow)])
 def test_a_saved_model_says_of_a_table_what_it_says_of_each_row(n, model, tmp_path_factory):
     path = tmp_path_factory.mktemp("predictions")
     strategy = tables(TEXTS, nothing=False, of=ALL)
