@@ -100,7 +100,16 @@ def mutant_of(c):
 RARE_OUTCOMES = audited.four_constant, large_balance
 
 # Seconds of trainings each: their claims are slow, and the quick ones try the same doors.
-LONG = {"aim", "bdpe", "distributed_topdown", "dp_forest", "dpboost", "mst", "random_trees", "tuned"}
+LONG = {
+    "aim",
+    "bdpe",
+    "distributed_topdown",
+    "dp_forest",
+    "dpboost",
+    "mst",
+    "random_trees",
+    "tuned",
+}
 # One claim of each other learner and method. The others are slow: one of each learner, calibration
 # and method, and of the rest one of each kind of pairs and setting: another calibration breaks in
 # the same place.
