@@ -11,7 +11,7 @@ import zlib
 from collections import Counter
 from pathlib import Path
 
-from checkout import Project
+from checkout import PATIENCE, Project
 
 # Up to the first checksum: what a learner measured stands in braces too, in a text.
 RECORD = re.compile(
@@ -83,7 +83,7 @@ class Disturbed(Project):
         for running in self.started:
             for pid in session(running):
                 os.kill(pid, signal.SIGKILL)
-            running.wait(timeout=60)
+            running.wait(timeout=60 * PATIENCE)
 
     @property
     def job_file(self):
@@ -138,8 +138,9 @@ def python_path(folder):
     return os.pathsep.join(filter(None, [str(folder), os.environ.get("PYTHONPATH")]))
 
 
-def wait_until(condition, what, seconds=120):
+def wait_until(condition, what):
     """Wait for an event."""
+    seconds = 120 * PATIENCE
     deadline = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < deadline, f"waited {seconds} s until {what}"

@@ -9,7 +9,7 @@ import time
 from contextlib import suppress
 
 import pytest
-from checkout import slow
+from checkout import PATIENCE, slow
 from disturbed import N_TRAINED, copy, go_on, jobs, session, state, wait_until
 
 pytestmark = pytest.mark.workflow
@@ -39,7 +39,7 @@ def test_a_killed_job(project, undisturbed, seed):
     running, job = project.start_and_stand_still(moment)
     kept = project.stored_ids()
     os.kill(job, signal.SIGKILL)
-    assert running.wait(timeout=120) == 1
+    assert running.wait(timeout=120 * PATIENCE) == 1
     assert "Error in rule train" in project.printed(running)
     assert len(kept) == moment.get("cells", len(undisturbed.stored_ids()))
 
@@ -57,7 +57,7 @@ def test_killed_with_all_its_jobs(project, undisturbed, seed):
     running, _ = project.start_and_stand_still(moment)
     kept = project.stored_ids()
     os.killpg(running.pid, signal.SIGKILL)
-    running.wait(timeout=60)
+    running.wait(timeout=60 * PATIENCE)
     wait_until(lambda: not session(running), "all processes have ended")
 
     assert "--unlock" in project.run(ok=False)
@@ -85,7 +85,7 @@ def test_killed_at_any_time(project, undisturbed, seconds, seed):
         running.wait(timeout=delay)
     with suppress(ProcessLookupError):
         os.killpg(running.pid, signal.SIGKILL)
-    running.wait(timeout=60)
+    running.wait(timeout=60 * PATIENCE)
     wait_until(lambda: not session(running), "all processes have ended")
     kept = project.stored_ids()
 
@@ -105,7 +105,7 @@ def test_killed_alone_with_a_job_that_lives_on(project, undisturbed):
     running, orphan = project.start_and_stand_still(moment)
     kept = project.stored_ids()
     os.kill(running.pid, signal.SIGKILL)
-    running.wait(timeout=60)
+    running.wait(timeout=60 * PATIENCE)
     assert state(orphan) == "T"
 
     # A second Snakemake gives the same runs to another job; when this is in the middle of it
@@ -114,7 +114,7 @@ def test_killed_alone_with_a_job_that_lives_on(project, undisturbed):
     again, twin = project.start_and_stand_still(in_training(rng, N_TRAINED - len(kept)))
     for job in rng.sample([orphan, twin], 2):
         go_on(job)
-    assert again.wait(timeout=120) == 0, project.printed(again)
+    assert again.wait(timeout=120 * PATIENCE) == 0, project.printed(again)
     wait_until(lambda: not jobs(running, "train"), "the first job ends")
     project.check_right(undisturbed, kept, most=2)
 
