@@ -131,7 +131,7 @@ def _natural(name: str) -> list[tuple[int, int, str]]:
 def readable(frame: pd.DataFrame) -> pd.DataFrame:
     """Return the table as a reader wants it."""
 
-    def told(column: str) -> list[str]:
+    def write_column(column: str) -> list[str]:
         return [text if isinstance(text, str) else MISSING for text in frame[column]]
 
     errors = frame.get(STANDARD_ERROR, pd.Series(math.nan, frame.index))
@@ -146,7 +146,7 @@ def readable(frame: pd.DataFrame) -> pd.DataFrame:
     ]
     quotes = [f"“{text}”" if isinstance(text, str) else "(ours)" for text in frame["quote"]]
     texts = pd.DataFrame({"": frame["name"], "quote": quotes, "source": frame["source"]})
-    texts["printed"], texts["asked"] = told("printed"), frame["claim"]
+    texts["printed"], texts["asked"] = write_column("printed"), frame["claim"]
     texts["criterion"], texts["ours"] = frame["criterion"], ours
     texts["places"] = of_all(frame["n_pass"], frame["n_places"])
     texts["beyond"] = [
@@ -157,5 +157,5 @@ def readable(frame: pd.DataFrame) -> pd.DataFrame:
         f"{verdict}: {why}" if verdict == NOT_COMPARABLE else verdict
         for verdict, why in zip(frame["verdict"], frame["why"], strict=True)
     ]
-    texts["changed"] = told("changed")
+    texts["changed"] = write_column("changed")
     return texts.join(frame[[name for name in (STUDY,) if name in frame]])

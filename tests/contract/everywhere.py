@@ -110,7 +110,7 @@ def data():
     yield "made up", digest(made.X, made.y, made.domain.to_dict())
     yield "domain", digest(domain_of([2, 5, 3, 10]).to_dict())
     stream = splits.partition_generator("toy-line", made.checksum, 5, 0, 1)
-    yield "fold", digest(splits.held_out(made.y, 0.2, stream))
+    yield "fold", digest(splits.draw_held_out(made.y, 0.2, stream))
 
 
 def scores():

@@ -8,8 +8,8 @@ from privcurve.experiments import splits
 from privcurve.experiments.splits import (
     Split,
     Splitter,
+    draw_held_out,
     fresh_holdouts,
-    held_out,
     selection_holdouts,
     sub_sample,
 )
@@ -61,18 +61,18 @@ def test_a_hold_out_takes_its_share_of_each_label(dataset, share):
 def test_a_hold_out_leaves_a_record_of_each_label_on_either_side():
     y = np.array([1, 1, *[-1] * 40])
     for share in (0.01, 0.99):
-        out = held_out(y, share, np.random.default_rng(0))
+        out = draw_held_out(y, share, np.random.default_rng(0))
         assert set(y[out]) == set(y[~out]) == {-1, 1}
     with pytest.raises(ValueError, match="each label needs two records"):
-        held_out(y[1:], 0.5, np.random.default_rng(0))
+        draw_held_out(y[1:], 0.5, np.random.default_rng(0))
 
 
 @pytest.mark.parametrize("share", [1e-9, 0.0004])
 def test_a_share_of_no_record_is_refused(share):
     y = np.array([-1] * 100 + [1] * 100)
     with pytest.raises(ValueError, match=f"holdout: {share:g} of 200 .* hold out 0.01 or more"):
-        held_out(y, share, np.random.default_rng(0))
-    assert held_out(y, 0.01, np.random.default_rng(0)).sum() == 2
+        draw_held_out(y, share, np.random.default_rng(0))
+    assert draw_held_out(y, 0.01, np.random.default_rng(0)).sum() == 2
 
 
 @pytest.mark.parametrize("split", [Split("2/5", 0), Split("2/5", 7), Split("3@0.2", 3)])

@@ -68,7 +68,7 @@ def test_where_a_record_is_added_a_learner_is_told_about_how_many_there_are(data
     for method in methods.values():
         ids = RunIds.on(dataset, dataset.checksum, method, 1)
         runs = [ids.run(point, Split("1/3", 1)) for point in method.points]
-        (model,) = train.fitted(dataset, method, runs, part, ids)
+        (model,) = train.fit_method(dataset, method, runs, part, ids)
         estimates.append(model.n_estimate)
     # Of 1,333 or 1,334 records.
     assert estimates == [1000, 7]

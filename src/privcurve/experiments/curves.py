@@ -20,7 +20,6 @@ from privcurve.experiments.methods import Method, Point
 from privcurve.experiments.runs import Named
 from privcurve.experiments.splits import Split
 from privcurve.experiments.study import ALL, AUC, BEST, DEFAULT_METRIC, Finalists, Study
-from privcurve.learners import registry
 from privcurve.privacy import seeds
 from privcurve.privacy.seeds import Seed
 
@@ -36,17 +35,17 @@ def coded_checksum(dataset: str) -> str | None:
 
     None too where it was coded from another description: it is going to be coded anew.
     """
-    coded = _coded(dataset)
+    coded = _facts_of(dataset)
     return None if coded is None else str(coded["checksum"])
 
 
 def raw_checksums(dataset: str) -> dict[str, str] | None:
     """Return the checksums of the raw files that a dataset was coded from; None as above."""
-    coded = _coded(dataset)
+    coded = _facts_of(dataset)
     return None if coded is None else dict(coded["sources"])
 
 
-def _coded(dataset: str) -> dict[str, Any] | None:
+def _facts_of(dataset: str) -> dict[str, Any] | None:
     try:
         return facts(CODED / dataset)
     except ValueError:
@@ -402,7 +401,7 @@ def fill(items: Iterable[T], seconds: Callable[[T], float], most: float) -> list
 @cache
 def fit_seconds(method: Method, *shape: int) -> tuple[float, ...]:
     """Return the registry's estimate of one fit of each setting of a method."""
-    cost = registry.entry(method.learner).cost
+    cost = method.learner_entry.cost
     return tuple(cost(setting, *shape) for setting in method.settings)
 
 
@@ -425,7 +424,7 @@ def curves(
 
 def _groups(method: Method, epsilon: float) -> Iterable[tuple[Point, ...]]:
     """Return the points at an ε, those together that share costly work."""
-    shared = registry.entry(method.learner).shared
+    shared = method.learner_entry.shared
     groups: dict[str, list[Point]] = {}
     for point in method.points:
         if point.epsilon == epsilon:

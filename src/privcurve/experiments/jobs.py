@@ -318,6 +318,6 @@ def second(path: Path) -> Path:
     return path.with_name((stem if stem != path.stem else stem + AGAIN) + path.suffix)
 
 
-def begun(study: str) -> bool:
+def has_begun(study: str) -> bool:
     """Whether something of a study was trained below the working directory."""
     return (CELLS / study).is_dir()

@@ -40,7 +40,7 @@ def check_curves(methods: Sequence[Method], before: Iterable[Method], *, selecte
                     )
 
 
-def untitled(methods: Iterable[Method], *, selected: bool) -> Iterator[str]:
+def notes_on_titles(methods: Iterable[Method], *, selected: bool) -> Iterator[str]:
     """Name curves that have no title of their own, and so the one of their learner together."""
     together: dict[Hashable, list[Method]] = {}
     for method in methods:

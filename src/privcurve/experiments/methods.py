@@ -91,7 +91,12 @@ class Method:
     @property
     def entry(self) -> LearnerEntry:
         """The entry of the learner whose settings it has: what a study calls its learner."""
-        return registry.entry(self.settings[0]["learner"] if self.tune else self.learner)
+        return registry.entry(self.settings[0]["learner"]) if self.tune else self.learner_entry
+
+    @cached_property
+    def learner_entry(self) -> LearnerEntry:
+        """The entry of its learner: of one that chooses settings, its own."""
+        return registry.entry(self.learner)
 
     @property
     def relation(self) -> str | None:
@@ -103,7 +108,7 @@ class Method:
     @property
     def claim(self) -> str:
         """The neighbour relation that its learner is told, which says what it may read exactly."""
-        return self.neighbours or registry.entry(self.learner).neighbours[0]
+        return self.neighbours or self.learner_entry.neighbours[0]
 
     def few_bins(self, setting: Mapping[str, Any]) -> list[int]:
         """Return to how many bins a fit merges mixed ones of a column; empty if it does not.
@@ -160,12 +165,12 @@ def methods(label: str, spec: Mapping[str, Any], study: Mapping[str, Any]) -> It
     bad = [share for share in shares if not 0 < share <= 1]
     if bad:
         raise ValueError(f"train_shares: {bad[0]:g} is not in (0, 1]")
-    for varied in _varied(spec.get("vary", {})):
+    for varied in _combinations(spec.get("vary", {})):
         both = sorted(set(varied) & {*spec.get("fixed", {}), *spec.get("grid", {})})
         if both:
             raise ValueError(f"{both[0]!r} stands under 'vary' and under 'fixed' or 'grid'")
         fixed = {**spec.get("fixed", {}), **varied}
-        settings = _expand(entry, fixed, {**spec.get("grid", {}), **paid.tried(spec)})
+        settings = _expand(entry, fixed, {**spec.get("grid", {}), **paid.grid_of(spec)})
         if "tune" in spec:
             settings = (paid.setting(entry, fixed, spec["tune"]),)
         for setting in settings:
@@ -178,7 +183,7 @@ def methods(label: str, spec: Mapping[str, Any], study: Mapping[str, Any]) -> It
                     method,
                     # The whole training part is what there is without the word.
                     name=method.name + _suffix({**varied, **_below_one(share)}),
-                    title=", ".join([method.title, *map(_said, axes, axes.values())]),
+                    title=", ".join([method.title, *map(_describe_value, axes, axes.values())]),
                     neighbours=None if entry.neighbours[0] == relation else relation,
                     train_share=share,
                     varied=axes,
@@ -242,7 +247,7 @@ def _budgets(
         yield Method(name, entry.name, title, calibration, delta, own, settings, tune=tune)
 
 
-def _varied(vary: Mapping[str, Sequence[Any]]) -> Iterator[dict[str, Any]]:
+def _combinations(vary: Mapping[str, Sequence[Any]]) -> Iterator[dict[str, Any]]:
     """Return the combinations of what is varied; one that varies nothing if there is none."""
     for axis, values in vary.items():
         if not values:
@@ -281,7 +286,7 @@ def _suffix(axes: Mapping[str, Any]) -> str:
     return "".join(f"~{axis}={_value(axis, value)}" for axis, value in axes.items())
 
 
-def _said(axis: str, value: Any) -> str:
+def _describe_value(axis: str, value: Any) -> str:
     return f"{axis} = {_value(axis, value)}"
 
 

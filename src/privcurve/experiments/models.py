@@ -22,7 +22,7 @@ from privcurve.experiments.results import IncompleteError
 from privcurve.experiments.runs import RunIds
 from privcurve.experiments.splits import TEST, Part, Split
 from privcurve.experiments.study import StudyError
-from privcurve.experiments.train import fitted
+from privcurve.experiments.train import fit_method
 from privcurve.learners.lazybb import round_advantages
 from privcurve.privacy import seeds
 from privcurve.privacy.seeds import Seed
@@ -176,7 +176,7 @@ def train_afresh(
     ids = RunIds.on(dataset, dataset.checksum, method, seed)
     for repeat in range(1, repeats + 1):
         run = ids.run(point, Split(WHOLE if unseen is None else TEST, repeat))
-        (learner,) = fitted(dataset, method, [run], train, ids)
+        (learner,) = fit_method(dataset, method, [run], train, ids)
         yield Inspection(repeat, learner, train, unseen)
 
 

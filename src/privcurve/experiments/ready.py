@@ -6,7 +6,7 @@ import numpy as np
 
 from privcurve.datasets import Dataset, PartedDataset, check_folds
 from privcurve.experiments.metrics import fits_log_odds
-from privcurve.experiments.splits import Splitter, drawn_from
+from privcurve.experiments.splits import Splitter, labels_to_deal
 from privcurve.experiments.study import Study
 from privcurve.learners import registry
 
@@ -33,7 +33,7 @@ def check(study: Study, dataset: Dataset | PartedDataset) -> None:
     """
     try:
         if study.folds:
-            check_folds(drawn_from(dataset)[0], study.folds)
+            check_folds(labels_to_deal(dataset)[0], study.folds)
         _check_persons(dataset)
         train, scored = Splitter(dataset, 0).parts(study.selection_splits[0])
     except ValueError as error:
@@ -41,9 +41,9 @@ def check(study: Study, dataset: Dataset | PartedDataset) -> None:
     for method in study.methods.values():
         by_loss = study.metric == "log_loss"
         # Its class is imported only for a question that the registry can't answer.
-        answers = "n_answers" in registry.entry(method.learner).parameters
+        answers = "n_answers" in method.learner_entry.parameters
         n_classes = dataset.domain.n_classes
-        if not (by_loss or answers or registry.entry(method.learner).needs or n_classes > 2):
+        if not (by_loss or answers or method.learner_entry.needs or n_classes > 2):
             continue
         learner = registry.make(method.learner, dataset.domain, neighbours=method.claim)
         for point in method.points if n_classes > 2 else ():

@@ -141,16 +141,16 @@ def check_complete(frame: pd.DataFrame, expected: Iterable[Key], what: str) -> N
     rows, due = set(keys), set(expected)
     missing = sorted(due - rows)
     if missing:
-        named = "; ".join(map(_named, missing[:5]))
+        named = "; ".join(map(_describe_key, missing[:5]))
         more = f" and {len(missing) - 5} more" if len(missing) > 5 else ""
         raise IncompleteError(f"{what}: {len(missing)} runs are missing: {named}{more}; {ANEW}")
     if rows - due:
         raise IncompleteError(
             f"{what}: runs that the study does not ask for, such as "
-            f"{_named(min(rows - due))}; {ANEW}"
+            f"{_describe_key(min(rows - due))}; {ANEW}"
         )
 
 
-def _named(key: Key) -> str:
+def _describe_key(key: Key) -> str:
     epsilon, setting, fold, repeat = key
     return f"ε={epsilon} {setting} fold {fold} repeat {repeat}"

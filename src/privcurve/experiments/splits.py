@@ -115,7 +115,7 @@ def partition_generator(
     return seeds.generator(seed, canonical.digest(key))
 
 
-def held_out(y: Any, share: float, rng: np.random.Generator) -> Any:
+def draw_held_out(y: Any, share: float, rng: np.random.Generator) -> Any:
     """Draw records of each label: the rounded share, at least one, never all of them."""
     chosen = np.zeros(len(y), dtype=bool)
     labels = np.unique(y)
@@ -143,7 +143,7 @@ def sub_sample(y: Any, rows: Any, order: Any, share: float) -> Any:
     return np.sort(np.concatenate(taken))
 
 
-def drawn_from(dataset: Dataset | PartedDataset) -> tuple[Any, Any]:
+def labels_to_deal(dataset: Dataset | PartedDataset) -> tuple[Any, Any]:
     """Return the labels of what folds are drawn from, and the place of each record among these.
 
     These are the records themselves; or persons, whose records never part. A person has the
@@ -267,9 +267,9 @@ class Splitter:
         if split.fold == TEST:
             if data.X_test is None or data.y_test is None:
                 raise ValueError(f"{data.name} has no test part")
-            return self._sampled(np.arange(len(data.y)), split), np.arange(len(data.y_test))
-        scored = self._scored(split)
-        return self._sampled(np.flatnonzero(~scored), split), np.flatnonzero(scored)
+            return self._sample_rows(np.arange(len(data.y)), split), np.arange(len(data.y_test))
+        scored = self._rows_to_score(split)
+        return self._sample_rows(np.flatnonzero(~scored), split), np.flatnonzero(scored)
 
     def _cut(self, split: Split) -> tuple[Part | InParts, Part]:
         data = self._dataset
@@ -281,19 +281,19 @@ class Splitter:
             return trained, Part(*distinct(data.X_test, data.y_test))
         return trained, self._part(scored)
 
-    def _scored(self, split: Split) -> Any:
-        labels, places = drawn_from(self._dataset)
+    def _rows_to_score(self, split: Split) -> Any:
+        labels, places = labels_to_deal(self._dataset)
         if split.holdout:
             # Not kept: each is of one split.
             rng = self._stream(split, holdout=split.holdout)
-            return held_out(labels, split.holdout, rng)[places]
+            return draw_held_out(labels, split.holdout, rng)[places]
         key = (split.n_folds, split.partition)
         if key not in self._folds:
             folds = stratified_folds(labels, split.n_folds, self._stream(split))
             self._folds[key] = folds[places]
         return self._folds[key] == split.fold_number
 
-    def _sampled(self, rows: Any, split: Split) -> Any:
+    def _sample_rows(self, rows: Any, split: Split) -> Any:
         data = self._dataset
         if self._share < 1:
             order = self._stream(split, order=split.fold).permutation(len(data.y))

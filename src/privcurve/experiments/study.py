@@ -265,7 +265,7 @@ def notes(study: Study, datasets: Mapping[str, Description], where: str) -> Iter
             f"{where}: neighbours: no learner of the study offers {PRIVATE_COLUMNS!r}; leave the "
             "key out"
         )
-    for told in legends.untitled(study.methods.values(), selected=study.select != ALL):
+    for told in legends.notes_on_titles(study.methods.values(), selected=study.select != ALL):
         yield f"{where}: learners: {told}"
     for name in study.datasets:
         about = datasets[name]
@@ -294,7 +294,7 @@ def _check_unit(study: Study, about: Description, where: str) -> None:
         for epsilon in method.epsilons if method.calibration else ():
             of_record = within_group(epsilon, method.delta, about.unit.at_most)
             each = dict(zip(("epsilon", "delta"), of_record, strict=True))
-            if why := registry.entry(method.learner).refuses(**each):
+            if why := method.learner_entry.refuses(**each):
                 raise StudyError(
                     f"{where}: {method.name} at epsilon = {epsilon:g} of persons of at most "
                     f"{about.unit.at_most} records ({about.name}): {why} of one record"
@@ -304,7 +304,7 @@ def _check_unit(study: Study, about: Description, where: str) -> None:
 def _check_parts(study: Study, about: Description, where: str) -> None:
     """Refuse learners that need all records in one memory, where these are in parts."""
     for method in study.methods.values() if about.part_rows else ():
-        entry = registry.entry(method.learner)
+        entry = method.learner_entry
         for setting in method.settings:
             if why := entry.refuses(setting=setting, in_parts=True, facts=about.domain):
                 raise StudyError(

@@ -56,7 +56,7 @@ def progress(study: StudyJobs) -> Progress:
     facts = {name: job.facts for name, job in study.jobs.items()}
     total = Progress()
     unfinished: set[str] = set()
-    stored = cache(_stored)
+    stored = cache(_stored_ids)
     for curve in study.curves.values():
         coded = datasets.facts(curve.data)
         checksum = None if coded is None else str(coded["checksum"])
@@ -127,7 +127,7 @@ def _to_do(
     return Progress(job_part.n_runs, n_done, 0, left * job_part.seconds * scale)
 
 
-def _stored(folder: Path) -> NDArray[np.uint64]:
+def _stored_ids(folder: Path) -> NDArray[np.uint64]:
     """Return the ids in a folder of the store."""
     return _short(Store(folder).ids())
 

@@ -28,7 +28,7 @@ LARGEST_BATCH = 32
 SECONDS_PER_BATCH = 1.0
 
 
-def fitted(
+def fit_method(
     dataset: Dataset | PartedDataset,
     method: Method,
     runs: Sequence[Run],
@@ -41,7 +41,7 @@ def fitted(
     """
     template = registry.make(method.learner, dataset.domain, neighbours=method.claim)
     public: dict[str, Any] = {}
-    if "n_estimate" in registry.entry(method.learner).parameters and method.claim == ADD_REMOVE:
+    if "n_estimate" in method.learner_entry.parameters and method.claim == ADD_REMOVE:
         # Studies take it that the number of training records is public to one digit, as the
         # statement says that the estimate is.
         public["n_estimate"] = int(float(f"{train.n:.0e}"))
@@ -176,7 +176,7 @@ class Trainer:
     def _batch_size(self, run: Run, train: Part | InParts) -> int:
         n_rows = len(train.X) if isinstance(train, Part) else train.n
         n_columns, n_classes = len(self._dataset.domain.n_bins), self._dataset.domain.n_classes
-        seconds = registry.entry(self._method.learner).cost
+        seconds = self._method.learner_entry.cost
         cost = seconds(run.point.setting, n_rows, n_columns, n_classes)
         return min(LARGEST_BATCH, max(1, round(SECONDS_PER_BATCH / cost)))
 
@@ -185,7 +185,7 @@ class Trainer:
     ) -> list[dict[str, Any]]:
         started = time.perf_counter()
         try:
-            learners = fitted(self._dataset, self._method, runs, train, self._ids)
+            learners = fit_method(self._dataset, self._method, runs, train, self._ids)
             seconds = (time.perf_counter() - started) / len(runs)
             relation = self._method.relation
             scores = [

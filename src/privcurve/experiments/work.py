@@ -52,7 +52,8 @@ def work(job: Job, started: float | None = None, file: Path | None = None) -> No
         trainer = Trainer(data, curve.method, curve.seed, STORE, splitter, curve.scores)
         selected: dict[str, Any] = {}
         if job_part.is_best:
-            frame = select(job_part, trainer, tables) if job_part.selects else _selected(job_part)
+            reads = not job_part.selects
+            frame = _read_selected(job_part) if reads else select(job_part, trainer, tables)
             rows = trainer.run(itertools.product(_points(curve, _settings(frame)), job_part.fresh))
             selected["selected"] = frame.to_csv(index=False, float_format="%.17g")
             selected["left_out"] = int(frame["n_failed_settings"].sum())
@@ -86,7 +87,7 @@ def select(job_part: JobPart, trainer: Trainer, here: Mapping[str, pa.Table]) ->
     curve = job_part.curve
     metric, finalists = curve.study.metric, curve.finalists
     if curve.is_lone:
-        return selection.table(_taken(job_part), metric)
+        return selection.table(_take_lone(job_part), metric)
     columns = selection.run_columns(metric)
     n_best = finalists.settings if finalists else 1
     folds = [split.fold for split in curve.splits]
@@ -122,7 +123,7 @@ def _grid(
     yield begun
 
 
-def _taken(job_part: JobPart) -> list[selection.Candidate]:
+def _take_lone(job_part: JobPart) -> list[selection.Candidate]:
     """Take a lone setting as selected at each ε."""
     method = job_part.curve.method
     carried = (method.learner, method.calibration, method.delta)
@@ -133,7 +134,7 @@ def _taken(job_part: JobPart) -> list[selection.Candidate]:
     ]
 
 
-def _selected(job_part: JobPart) -> pd.DataFrame:
+def _read_selected(job_part: JobPart) -> pd.DataFrame:
     """Read what another job has selected."""
     (first,) = job_part.reads
     facts = Job((first,)).check(first, job_part.curve.checksum)

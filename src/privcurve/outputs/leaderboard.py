@@ -175,7 +175,7 @@ def page_of(
             of = f": {study.title}" if len(studies) > 1 else ""
             sections[f"{dataset_title(dataset)}{of}"] = _section(outputs, dataset, audit, wish)
     notes = [
-        errors_key("score", _scored_on(studies)),
+        errors_key("score", _scoring_sets(studies)),
         *(SELECTION_NOTES + FRESH_NOTES[1:] + kinds.NOTES),
     ]
     if any(PRICE in outputs for outputs in studies):
@@ -197,7 +197,7 @@ def page_of(
     )  # fmt: skip
 
 
-def _scored_on(studies: Sequence[Outputs]) -> set[str]:
+def _scoring_sets(studies: Sequence[Outputs]) -> set[str]:
     frames = [read_table(outputs[ACCURACY].files.frames[0]) for outputs in studies]
     return set(pd.concat(frames)["scored_on"].dropna())
 
@@ -222,7 +222,7 @@ def _section(
     for k in shown:
         yield from answers[k]
     if epsilons:
-        named = _named(places)
+        named = _colours(places)
         yield _picture(places, named, want)
         others = [
             _picture(ranked, named)
@@ -303,7 +303,7 @@ def _levels(place: Ranking) -> Iterator[tuple[str, pd.Series]]:
         yield "most frequent label", place.majority
 
 
-def _named(places: Sequence[Ranking]) -> dict[str, int]:
+def _colours(places: Sequence[Ranking]) -> dict[str, int]:
     """Return the methods that have a colour: of the sound ones those that rank best over all ε."""
     ranks: dict[str, list[float]] = {}
     for place in places:

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from privcurve.experiments.results import IncompleteError
 from privcurve.lazy import pd
-from privcurve.learners import registry
 from privcurve.outputs.base import Context, Option, Output, OutputRequest, Reads
 from privcurve.tables.table import Table, text_frame
 
@@ -53,7 +52,7 @@ class Ledgers(Output):
 
     def reads(self, request: OutputRequest) -> Reads:
         methods = _methods(request)
-        versions = [[method.name, registry.entry(method.learner).version] for method in methods]
+        versions = [[method.name, method.learner_entry.version] for method in methods]
         return Reads(request.curves_of(methods), data=request.study.datasets, facts=versions)
 
     def make(self, context: Context) -> None:

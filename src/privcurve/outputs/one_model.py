@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, ClassVar
 
 from privcurve.experiments import canonical
-from privcurve.learners import registry
 from privcurve.outputs.base import Context, Option, Output, OutputRequest, Reads, dataset_title
 
 if TYPE_CHECKING:
@@ -46,7 +45,7 @@ class OneModel(Output):
 
     def reads(self, request: OutputRequest) -> Reads:
         method, dataset = self.method(request), self.dataset(request)
-        version = registry.entry(method.learner).version
+        version = method.learner_entry.version
         # Nothing of the study is read: what the model hangs on is said here.
         budget = [method.calibration, method.delta, method.claim]
         settings = [canonical.text(setting) for setting in method.settings]

@@ -419,10 +419,10 @@ def _steps(released: Released) -> Iterator[Block]:
 def with_names(what: str, names: Sequence[str]) -> str:
     """Name the columns of a ledger's line, which has their places: a learner knows no names."""
 
-    def named(match: re.Match[str]) -> str:
+    def name_columns(match: re.Match[str]) -> str:
         return match[1] + re.sub(r"\d+", lambda place: names[int(place[0])], match[2])
 
-    return re.sub(r"\b(columns? )(\d+(?: and \d+)?)\b", named, what)
+    return re.sub(r"\b(columns? )(\d+(?: and \d+)?)\b", name_columns, what)
 
 
 def _step(group: Sequence[LedgerEntry]) -> tuple[str, ...]:
