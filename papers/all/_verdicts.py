@@ -194,8 +194,8 @@ def _compare(claim: Mapping[str, Any]) -> str:
     value = claim.get("value", "accuracy")
     value = f"standard deviation of {value}" if claim.get("of_runs") == "std" else value
     if "base" in claim:
-        told = ", ".join(f"{name} = {key_text(one)}" for name, one in claim["base"].items())
-        value = f"{value} less that at {told}"
+        base = ", ".join(f"{name} = {key_text(one)}" for name, one in claim["base"].items())
+        value = f"{value} less that at {base}"
     if "less_value" in claim or "less_plus" in claim:
         theirs = [claim.get("less_value", value), *filter(None, [claim.get("less_plus")])]
         value = f"{value} less {' and '.join(theirs)}"

@@ -98,8 +98,8 @@ def communication(runs: pd.DataFrame, epsilon: float) -> pd.DataFrame:
     groups = [part for _, part in there.groupby(["dataset", "arm", "setting"], sort=False)]
     about = pd.concat([part[list(ABOUT)].head(1) for part in groups], ignore_index=True)
     # Of any kind: a whole number is written as one where other methods lack the parameter.
-    told = [{**_share(part), **json.loads(part["setting"].iloc[0])} for part in groups]
-    parameters = pd.DataFrame(told).astype(object)
+    settings = [{**_share(part), **json.loads(part["setting"].iloc[0])} for part in groups]
+    parameters = pd.DataFrame(settings).astype(object)
     methods = [about["dataset"], about["method"]]
     varied = parameters.map(str).groupby(methods).nunique().gt(1).any()
     telling = [str(name) for name in parameters if name in (*HOLDERS, *varied.index[varied])]

@@ -63,11 +63,14 @@ def faults(root: yaml.Node, loader: Any) -> list[str]:
     )
     # Who writes no without quotes does it everywhere: that is one mistake.
     lines: dict[str, list[int]] = {}
-    for line, said in sorted(others):
-        lines.setdefault(said, []).append(line)
+    for line, message in sorted(others):
+        lines.setdefault(message, []).append(line)
     return [
-        *(f"line{'s' * (len(at) > 1)} {_list_lines(at)}: {said}" for said, at in lines.items()),
-        *(said for _, said in sorted(repeated)),
+        *(
+            f"line{'s' * (len(at) > 1)} {_list_lines(at)}: {message}"
+            for message, at in lines.items()
+        ),
+        *(message for _, message in sorted(repeated)),
     ]
 
 
@@ -141,8 +144,8 @@ def _misread_words(node: yaml.Node, loader: Any) -> Faults:
         if node.tag == _FLOAT and math.isinf(value) and "inf" not in node.value.lower():
             yield line, f"{_short(node.value)} is too large for a number"
         elif not (look.fullmatch(node.value) if look else node.value == text):
-            said = f"YAML reads {_short(node.value)} as {text}; put it in quotes, if it is "
-            yield line, f"{said}not meant so, or write {text}"
+            message = f"YAML reads {_short(node.value)} as {text}; put it in quotes, if it is "
+            yield line, f"{message}not meant so, or write {text}"
 
 
 def _keys(node: yaml.Node, loader: Any) -> Faults:
@@ -156,10 +159,10 @@ def _keys(node: yaml.Node, loader: Any) -> Faults:
         if str(word) != key.value:
             if word is None or isinstance(word, bool):
                 read = "nothing" if word is None else str(word).lower()
-                said = (
+                message = (
                     f"YAML reads the key {key.value} as {read}" if key.value else "a key is empty"
                 )
-                yield line, f"{said}; put the word in quotes"
+                yield line, f"{message}; put the word in quotes"
             else:
                 yield line, f"YAML reads {key.value} as {word}; put it in quotes"
 

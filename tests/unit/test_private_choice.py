@@ -134,9 +134,9 @@ def test_compare_says_what_it_will_spend_and_ends_in_a_sentence(mine, capsys, mo
 def test_nothing_is_told_of_how_far_a_choice_is(mine):
     """How many trainings it takes is not released, and would show in what is done and left."""
     told: list[float] = []
-    release(request_of(), told=told.append)
+    release(request_of(), progress=told.append)
     assert told == [0.0]
-    release(Request("mine", 0.1, learner="noisy_bayes"), told=told.append)
+    release(Request("mine", 0.1, learner="noisy_bayes"), progress=told.append)
     assert len(told) > 2
 
 

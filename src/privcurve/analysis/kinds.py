@@ -65,8 +65,8 @@ def kind(method: HasSettings, epsilon: float | None = None, *, selected: bool = 
 def with_kinds(frame: pd.DataFrame, methods: Mapping[str, HasSettings], after: str) -> pd.DataFrame:
     """Return a table of methods and ε with the kind of each row in a column behind another one."""
     pairs = zip(frame["arm"], frame["epsilon"], strict=True)
-    told = frame.copy()
-    told.insert(
+    table = frame.copy()
+    table.insert(
         list(frame).index(after) + 1, "kind", [kind(methods[method], e) for method, e in pairs]
     )
-    return told
+    return table

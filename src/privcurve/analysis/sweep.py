@@ -47,7 +47,7 @@ def describe_runs(runs: pd.DataFrame, methods: Mapping[str, Mapping[str, Any]]) 
     """
     frame = runs.reset_index(drop=True)
     measured = frame["measures"] if "measures" in frame else [None] * len(frame)
-    told = pd.DataFrame(
+    columns = pd.DataFrame(
         [
             {
                 **(json.loads(own) if isinstance(own, str) else {}),
@@ -58,7 +58,7 @@ def describe_runs(runs: pd.DataFrame, methods: Mapping[str, Mapping[str, Any]]) 
         ],
         index=frame.index,
     )
-    return frame.assign(**{str(name): told[name] for name in told if name not in frame})
+    return frame.assign(**{str(name): columns[name] for name in columns if name not in frame})
 
 
 def trainings(
@@ -169,10 +169,10 @@ def _check_points(
     if twice.empty:
         return
     # Scores and times differ too, but nobody could give 'at' a value of them.
-    told = {"dataset", "calibration", "delta", "epsilon"}.union(*methods.values())
-    told = told.union(*map(json.loads, twice["setting"])) - set(axes.keys)
+    fixed = {"dataset", "calibration", "delta", "epsilon"}.union(*methods.values())
+    fixed = fixed.union(*map(json.loads, twice["setting"])) - set(axes.keys)
     first = twice[(twice[place] == twice.iloc[0][place]).all(axis=1)]
-    differ = [name for name in map(str, frame) if name in told and _differ(first[name])]
+    differ = [name for name in map(str, frame) if name in fixed and _differ(first[name])]
     raise ValueError(
         f"a point has several results: {', '.join(differ)} vary too; make them lines or panels, or "
         "give 'at' a value of each"

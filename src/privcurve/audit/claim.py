@@ -112,14 +112,18 @@ class Claim:
         rng = generator(self.name, 0)
         learner = self.estimator(side.n_bins)
         (fitted,) = learner.fit_many(side.codes, side.labels, [{}], [rng], side.counts)
-        said: PrivacyStatement = fitted.privacy_
-        if (said.epsilon, said.delta, said.neighbours) != (self.epsilon, self.delta, self.stated):
+        own: PrivacyStatement = fitted.privacy_
+        if (own.epsilon, own.delta, own.neighbours) != (
+            self.epsilon,
+            self.delta,
+            self.stated,
+        ):
             raise ValueError(
-                f"{self.name}: the learner claims ε = {said.epsilon:g}, δ = {said.delta:g} for "
-                f"{said.neighbours} neighbours; the audit has ε = {self.epsilon:g}, "
+                f"{self.name}: the learner claims ε = {own.epsilon:g}, δ = {own.delta:g} for "
+                f"{own.neighbours} neighbours; the audit has ε = {self.epsilon:g}, "
                 f"δ = {self.delta:g} and {self.stated} ones"
             )
-        return said
+        return own
 
 
 def _name(function: Any) -> str:

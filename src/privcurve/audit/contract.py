@@ -129,8 +129,8 @@ class Case:
         return records(table[:, :-1], labels, self.bins)
 
     def __str__(self) -> str:
-        said = ", ".join(f"{name}={value!r}" for name, value in self.parameters.items())
-        return f"{self.learner}({said})"
+        settings = ", ".join(f"{name}={value!r}" for name, value in self.parameters.items())
+        return f"{self.learner}({settings})"
 
 
 @dataclass
@@ -230,7 +230,7 @@ def _replay(
     if isinstance(one, Exception) or isinstance(other, Exception):
         verdict.refusal = _refusal(one, other)
         return None
-    if first.told != second.told:
+    if first.progress != second.progress:
         raise BreachError(CONTROL, "what is told of how far the fit is differs")
     try:
         apart = _differences(one, other)
@@ -267,14 +267,14 @@ def _describe(error: Exception) -> str:
 def _refusal(*sides: CodedClassifier | Exception) -> str:
     """Return why both sides were refused, which must be alike and meant."""
     errors = [side for side in sides if isinstance(side, Exception)]
-    said = list(dict.fromkeys(map(_describe, errors)))
+    endings = list(dict.fromkeys(map(_describe, errors)))
     if len(errors) == 1:
-        raise BreachError(CONTROL, f"one side alone ends with {said[0]}")
-    if len(said) == 2:
-        raise BreachError(CONTROL, f"the sides end with {' and '.join(said)}")
+        raise BreachError(CONTROL, f"one side alone ends with {endings[0]}")
+    if len(endings) == 2:
+        raise BreachError(CONTROL, f"the sides end with {' and '.join(endings)}")
     if not isinstance(errors[0], ValueError):
-        raise BreachError(CONTROL, f"both sides end with {said[0]}")
-    return said[0]
+        raise BreachError(CONTROL, f"both sides end with {endings[0]}")
+    return endings[0]
 
 
 def _check_stated(case: Case, model: Any) -> None:

@@ -137,9 +137,9 @@ def cases_of(learner: str) -> Iterable[Case]:
     shipped = [case for case in CASES if case.learner == learner]
     if shipped:
         return shipped
-    said = own.contract(learner) if learner in own.names() else None
-    if said is not None:
-        return said
+    own_cases = own.contract(learner) if learner in own.names() else None
+    if own_cases is not None:
+        return own_cases
     entry = registry.entry(learner)
     deltas = [0.0] * entry.pure + [DELTA] * entry.approximate
     return [

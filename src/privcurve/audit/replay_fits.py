@@ -130,9 +130,9 @@ class Replay(Curator):
         path: Place = (),
     ) -> None:
         # How much of the fit was done, each time that it was told.
-        self.told: list[float] = []
+        self.progress: list[float] = []
         super().__init__(
-            np.random.default_rng([*seed, 0]), party=bool(path), watch=self.told.append
+            np.random.default_rng([*seed, 0]), party=bool(path), watch=self.progress.append
         )
         self._seed, self._leader, self._script, self.path = seed, leader, script or {}, path
         self._answers = np.random.default_rng([*seed, 1])

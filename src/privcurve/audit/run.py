@@ -89,14 +89,14 @@ def refutable_epsilon(c: Claim, comparisons: int) -> float:
 
 
 def _row(c: Claim, worst: Worst, comparisons: int) -> dict[str, Any]:
-    said = c.statement(worst.pair.left)
+    statement = c.statement(worst.pair.left)
     setting = {key: value for key, value in c.setting.items() if key != "mechanism"}
     return {
         "learner": c.learner,
         "calibration": c.calibration,
-        "mechanism": ", ".join(dict.fromkeys(call.mechanism for call in said.ledger)),
+        "mechanism": ", ".join(dict.fromkeys(call.mechanism for call in statement.ledger)),
         "neighbours": c.neighbours,
-        "stated_neighbours": said.neighbours,
+        "stated_neighbours": statement.neighbours,
         "setting": json.dumps(setting, sort_keys=True),
         "method": c.method,
         "dataset": worst.pair.dataset,
@@ -110,19 +110,19 @@ def _row(c: Claim, worst: Worst, comparisons: int) -> dict[str, Any]:
         "found_epsilon": worst.epsilon,
         "found_delta": worst.delta,
         "verdict": verdict(worst),
-        "not_covered": not_covered(said),
+        "not_covered": not_covered(statement),
         "event": worst.event,
     }
 
 
-def not_covered(said: PrivacyStatement) -> str:
+def not_covered(statement: PrivacyStatement) -> str:
     """Return what a published statement excludes beyond what all statements do.
 
     A refutation of it is what its own statement warns of; nothing excuses that of a certified one.
     """
-    if said.calibration != PUBLISHED:
+    if statement.calibration != PUBLISHED:
         return ""
-    return "; ".join(said.reservations)
+    return "; ".join(statement.reservations)
 
 
 def verdict(worst: Worst) -> str:

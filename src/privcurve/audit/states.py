@@ -145,8 +145,8 @@ def _number(leaf: Any) -> Floats:
 
 
 @lru_cache(maxsize=256)
-def _checksum(said: PrivacyStatement) -> int:
-    return zlib.crc32(said.to_json().encode())
+def _checksum(statement: PrivacyStatement) -> int:
+    return zlib.crc32(statement.to_json().encode())
 
 
 def sample_states(
@@ -172,9 +172,9 @@ def sample_states(
     return States.gather(rows, rates)
 
 
-def added_rates(said: PrivacyStatement) -> tuple[float, ...]:
+def added_rates(statement: PrivacyStatement) -> tuple[float, ...]:
     """Return the rates of noise that is added to numbers, each once."""
-    rates = {e.noise_rate for e in said.ledger if e.mechanism in ("laplace", "gaussian")}
+    rates = {e.noise_rate for e in statement.ledger if e.mechanism in ("laplace", "gaussian")}
     return tuple(sorted(rates))
 
 

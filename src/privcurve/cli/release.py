@@ -99,7 +99,7 @@ def run(arguments: argparse.Namespace) -> None:
     for note in (*_engine_notes(arguments), *_not_compared(request)):
         telling.remark(arguments, note)
     reading, training = telling.reading(arguments, request.dataset), telling.training(arguments)
-    with reading as watch, training as told:
+    with reading as watch, training as progress:
         released = release(
             request,
             seed=arguments.seed,
@@ -109,7 +109,7 @@ def run(arguments: argparse.Namespace) -> None:
             engine=arguments.engine,
             scheduler=arguments.scheduler,
             watch=watch,
-            told=told,
+            progress=progress,
         )
     report(arguments, released)
 

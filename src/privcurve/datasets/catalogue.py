@@ -93,18 +93,18 @@ def find(name: str) -> Path:
 
 def _unknown(name: str) -> str:
     """Say what could have been meant: the user's own datasets, of which there are few."""
-    here = Path.cwd()
+    folder = Path.cwd()
     wanted = f"unknown dataset {name!r}{nearest(name, names())}"
-    for stray in schema.strays(here / LOCAL):
+    for stray in schema.strays(folder / LOCAL):
         if stray.stem == name:
-            return f"{wanted} {schema.explain_ending(stray, here / LOCAL)}."
-    own = sorted(path.stem for path in _files(here / LOCAL))
+            return f"{wanted} {schema.explain_ending(stray, folder / LOCAL)}."
+    own = sorted(path.stem for path in _files(folder / LOCAL))
     others = len(set(names()) - set(own))
     listed = f" Your own: {', '.join(own)}." if own else ""
     listed += f" {others} others are in {folders()[-1]}." if others else ""
     return (
         f"{wanted}{listed} A dataset of your own needs a file {LOCAL}/{name}{schema.ENDING} in "
-        f"this folder, {here}: privcurve describe drafts it."
+        f"this folder, {folder}: privcurve describe drafts it."
     )
 
 

@@ -155,11 +155,11 @@ class LabelSpec:
     @property
     def meaning(self) -> dict[str, Any]:
         """What codes follow from."""
-        said = asdict(self)
+        content = asdict(self)
         if not self.classes:
             # The key is younger than the first coded data, which are not to be coded again.
-            del said["classes"]
-        return said
+            del content["classes"]
+        return content
 
 
 @dataclass(frozen=True)

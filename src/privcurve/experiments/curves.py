@@ -221,23 +221,23 @@ class Curve:
         final = f"{second.settings} of {second.draws} " if second else ""
         metric = "" if study.metric == DEFAULT_METRIC else f"by {study.metric} "
         grid = _digest_at(self.method, epsilons, *_resampling(study), seeds.public_name(self.seed))
-        return f"{study.repeats} {final}{metric}{self.here}{grid}"
+        return f"{study.repeats} {final}{metric}{self.dataset_terms}{grid}"
 
     @cached_property
-    def here(self) -> str:
+    def dataset_terms(self) -> str:
         """What its results depend on on this dataset, which other datasets have not.
 
         As of a study's words, nothing where it is as it always was.
         """
-        told = [f"with {score} of classes " for score in self.scores]
+        words = [f"with {score} of classes " for score in self.scores]
         if self.dataset.domain.mixed_bins is not None:
             merged = {few for one in self.method.settings for few in self.method.few_bins(one)}
-            told += [f"merged to {few} bins " for few in sorted(merged)]
+            words += [f"merged to {few} bins " for few in sorted(merged)]
         if self.dataset.domain.n_classes > 2:
             each = (self.method.class_versions(one).items() for one in self.method.settings)
             versions = set(itertools.chain(*each))
-            told += [f"{learner} of classes {version} " for learner, version in sorted(versions)]
-        return "".join(told)
+            words += [f"{learner} of classes {version} " for learner, version in sorted(versions)]
+        return "".join(words)
 
     @property
     def scores(self) -> tuple[str, ...]:
@@ -367,14 +367,14 @@ class JobPart:
             return f"{part}{curve.digest_at(self.epsilons)}"
         terms = (*_resampling(curve.study), seeds.public_name(curve.seed))
         if self.n_parts == 1:
-            return curve.here + _digest_at(curve.method, self.epsilons, *terms)
+            return curve.dataset_terms + _digest_at(curve.method, self.epsilons, *terms)
         points = [point for block in self.blocks for point in block.points]
         few = [
             ([p.text for p in points], [(split.fold, split.repeat) for split in splits])
             for points, splits in self.blocks
             if len(splits) < len(curve.splits)
         ]
-        return f"{few or ''}{curve.here}{_digest_of(curve.method, points, *terms)}"
+        return f"{few or ''}{curve.dataset_terms}{_digest_of(curve.method, points, *terms)}"
 
     @cached_property
     def seconds(self) -> float:

@@ -81,8 +81,8 @@ class RunIds:
         mixed, many = domain.mixed_bins is not None, domain.n_classes > 2
         return cls(dataset.name, checksum, method, seed, mixed, many)
 
-    def _learner(self, here: Mapping[str, Any]) -> str:
-        return canonical.text({"learner": self._method.learner, **here, **self._relation})[1:-1]
+    def _learner(self, added: Mapping[str, Any]) -> str:
+        return canonical.text({"learner": self._method.learner, **added, **self._relation})[1:-1]
 
     def run(self, point: Point, split: Split) -> Run:
         """Return the run of a point on a split."""
@@ -105,9 +105,9 @@ class RunIds:
         epsilon, setting = canonical.text(point.epsilon), canonical.text(point.text)
         few = self._method.few_bins(point.setting) if self._mixed else ()
         versions = self._method.class_versions(point.setting) if self._many else {}
-        here = {"learner_of_classes": versions, "merged_to": few}
-        told = {key: value for key, value in here.items() if value}
-        learner = self._learner(told) if told else self._plain
+        terms = {"learner_of_classes": versions, "merged_to": few}
+        used = {key: value for key, value in terms.items() if value}
+        learner = self._learner(used) if used else self._plain
         for split in splits:
             key = (
                 f'{{{self._first},"epsilon":{epsilon},"fold":"{split.fold}",{learner},'

@@ -265,8 +265,8 @@ def notes(study: Study, datasets: Mapping[str, Description], where: str) -> Iter
             f"{where}: neighbours: no learner of the study offers {PRIVATE_COLUMNS!r}; leave the "
             "key out"
         )
-    for told in legends.notes_on_titles(study.methods.values(), selected=study.select != ALL):
-        yield f"{where}: learners: {told}"
+    for note in legends.notes_on_titles(study.methods.values(), selected=study.select != ALL):
+        yield f"{where}: learners: {note}"
     for name in study.datasets:
         about = datasets[name]
         if about.unit is not None:

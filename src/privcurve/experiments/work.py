@@ -78,10 +78,10 @@ def _splitter(read: Any, folder: Path, seed: Seed, share: float) -> Splitter:
     return Splitter(read(folder), seed, share)
 
 
-def select(job_part: JobPart, trainer: Trainer, here: Mapping[str, pa.Table]) -> pd.DataFrame:
+def select(job_part: JobPart, trainer: Trainer, trained: Mapping[str, pa.Table]) -> pd.DataFrame:
     """Select at each ε, in a second round too where the study has one; a row an ε.
 
-    `here` are parts of the grid that this job has trained, by name; others are read from their
+    `trained` are parts of the grid that this job has trained, by name; others are read from their
     files.
     """
     curve = job_part.curve
@@ -91,7 +91,7 @@ def select(job_part: JobPart, trainer: Trainer, here: Mapping[str, pa.Table]) ->
     columns = selection.run_columns(metric)
     n_best = finalists.settings if finalists else 1
     folds = [split.fold for split in curve.splits]
-    best = selection.rank(_grid(job_part, columns, here), n_best, metric, folds)
+    best = selection.rank(_grid(job_part, columns, trained), n_best, metric, folds)
     if finalists:
         ranked = {(one.key[2], setting) for one in best for setting in one.settings}
         again = trainer.run(itertools.product(_points(curve, ranked), curve.final_splits))
@@ -100,7 +100,7 @@ def select(job_part: JobPart, trainer: Trainer, here: Mapping[str, pa.Table]) ->
 
 
 def _grid(
-    job_part: JobPart, columns: list[str], here: Mapping[str, pa.Table]
+    job_part: JobPart, columns: list[str], trained: Mapping[str, pa.Table]
 ) -> Iterator[pd.DataFrame]:
     """Return the parts of a grid that is selected from, those together that share settings.
 
@@ -109,8 +109,8 @@ def _grid(
     checksum = job_part.curve.checksum
     begun = pd.DataFrame(columns=columns)
     for part in job_part.reads:
-        if part.name in here:
-            frame = here[part.name].select(columns).to_pandas()
+        if part.name in trained:
+            frame = trained[part.name].select(columns).to_pandas()
         else:
             frame = Job((part,)).read(part, columns, checksum)
         frame = pd.concat([begun, frame]) if len(begun) else frame

@@ -80,16 +80,16 @@ def curves(
         kind = "other" if line.colour is None else f"c{line.colour}"
         band = [(across(p.x), down(p.y + p.error)) for p in line.points]
         band += [(across(p.x), down(p.y - p.error)) for p in reversed(line.points)]
-        here = [(across(p.x), down(p.y)) for p in line.points]
+        points = [(across(p.x), down(p.y)) for p in line.points]
         paths.append(
             f'<g class="{kind}">'
             + (_path(band, "band") if line.colour is not None else "")
-            + f"{_path(here, 'line')}</g>"
+            + f"{_path(points, 'line')}</g>"
         )
         dots += [
             f'<i class="dot {kind}" style="left:{x:.2%};top:{y:.2%}" title="{_attribute(p.hint)}">'
             "</i>"
-            for (x, y), p in zip(here, line.points, strict=True)
+            for (x, y), p in zip(points, line.points, strict=True)
             if 0 <= y <= 1
         ]
     named = [

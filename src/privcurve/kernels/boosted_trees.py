@@ -181,26 +181,26 @@ def grow_level(
         rows = order[low:high]
         if restrict:
             candidates = open_questions(possible[node], bin_starts, True)
-        here = alpha
+        node_alpha = alpha
         if by_error and root_error > 0:
-            here *= error / root_error
-        scale_here = scale * (1.0 + here * slope)
+            node_alpha *= error / root_error
+        node_scale = scale * (1.0 + node_alpha * slope)
         of_node = sums[node]
         if len(candidates) == 0 or (chooses == BEST and min(of_node[0], of_node[1]) <= 0.0):
             split = NO_QUESTION
         elif (
             chooses == DRAWN
-            and bayes_weight(of_node[1], of_node[0], here) / scale_here <= MOST_REJECTED
+            and bayes_weight(of_node[1], of_node[0], node_alpha) / node_scale <= MOST_REJECTED
         ):
-            split = _draw_by_rejection(data, rows, of_node, here, scale_here, candidates, rng)
+            split = _draw_by_rejection(data, rows, of_node, node_alpha, node_scale, candidates, rng)
         else:
             count_rows(bins, labels, weights, rows, histogram)
-            _score(histogram, of_node, bin_starts, here, scores)
+            _score(histogram, of_node, bin_starts, node_alpha, scores)
             if chooses == DRAWN:
-                split = _draw_among(scores, candidates, scale_here, rng)
+                split = _draw_among(scores, candidates, node_scale, rng)
             else:
                 of_question = noise[node if chooses == NOISY else 0]
-                split = pick_best(scores, candidates, scale_here, of_question)
+                split = pick_best(scores, candidates, node_scale, of_question)
         splits[node] = split
         if restrict:
             divide(possible[node], bin_starts, True, split, possible, 2 * node + 1)

@@ -143,13 +143,13 @@ class CodedClassifier(Explained, merging.MergingClassifier, ClassifierMixin, Bas
             If anything else is given, such as ``sample_weight``.
         """
         refuse_others(self._learner, others)
-        told = self._with_schema_facts()
-        (fitted,) = told._train(X, y, [{}], None, counts)
+        learner = self._with_schema_facts()
+        (fitted,) = learner._train(X, y, [{}], None, counts)
         if self.schema is not None and self.schema.at_most is not None:
             fitted._fitted_statement = fitted._fitted_statement.of_persons(self.schema.at_most)
         # Nothing of a former fit may stay, which may have had less noise or none.
         kept = {name: value for name, value in vars(self).items() if name in OF_SKLEARN}
-        own = {} if told is self else self.get_params(deep=False)
+        own = {} if learner is self else self.get_params(deep=False)
         self.__dict__ = {**kept, **vars(fitted), **own}
         model = getattr(self, "model_", None)
         if self.schema is not None and hasattr(model, "words"):
@@ -408,8 +408,8 @@ class CodedClassifier(Explained, merging.MergingClassifier, ClassifierMixin, Bas
         if len(self.classes_) > 2:
             of_many = {ASSUMED_LABELS: ASSUMED_CLASSES}
             # What was chosen may assume it in either word.
-            told = dict.fromkeys(of_many.get(each, each) for each in assumed)
-            assumed, occur = tuple(told), ASSUMED_EACH
+            kept = dict.fromkeys(of_many.get(each, each) for each in assumed)
+            assumed, occur = tuple(kept), ASSUMED_EACH
         if self._labels_from_rows:
             # With one label the fit is an error, which shows that no record has the other.
             assumed = (*assumed, occur)

@@ -172,7 +172,7 @@ class LearnerEntry:
     needs : tuple of str
         Public facts that the estimator takes beside ``n_bins`` and ``classes``: parameters of
         its constructor that are named like attributes of a domain (see :class:`Facts`).
-    told : tuple of str
+    takes : tuple of str
         Public facts of that kind that it takes where a domain has them, and can do without.
     neighbours : tuple of str
         Neighbour relations that its guarantee offers, words of ``privacy.budget``; the first
@@ -209,7 +209,7 @@ class LearnerEntry:
     shared: tuple[str, ...] = ()
     pure: bool = True
     needs: tuple[str, ...] = ()
-    told: tuple[str, ...] = ()
+    takes: tuple[str, ...] = ()
     neighbours: tuple[str, ...] = (REPLACE_ONE,)
     requires: str | None = None
     peer: bool = False

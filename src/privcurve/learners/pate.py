@@ -200,11 +200,11 @@ class PATEClassifier(ChanceClassifier, PrivateClassifier):
     @property
     def privacy_(self) -> PrivacyStatement:
         """What holds for the answers so far, and for those that are left."""
-        said = super().privacy_
-        if not (said.private and self._own_rows.answered):
-            return said
-        caveat = "; ".join(filter(None, (said.caveat, ASKED_AGAIN)))
-        return replace(said, status=REFUTED, caveat=caveat, proved_epsilon=math.inf)
+        statement = super().privacy_
+        if not (statement.private and self._own_rows.answered):
+            return statement
+        caveat = "; ".join(filter(None, (statement.caveat, ASKED_AGAIN)))
+        return replace(statement, status=REFUTED, caveat=caveat, proved_epsilon=math.inf)
 
     def _fit_one(self, records: Records, curator: Curator) -> PrivacyStatement:
         if self.public_columns is None:

@@ -181,9 +181,9 @@ def make(
         raise ValueError(why)
     facts |= {need: getattr(domain, need) for need in registered.needs}
     given = dict(parameters or {})
-    told = {fact: getattr(domain, fact, None) for fact in registered.told if fact not in given}
+    public = {fact: getattr(domain, fact, None) for fact in registered.takes if fact not in given}
     merged = {fact: getattr(domain, fact, None) for fact in MERGED if fact not in given}
-    told |= {fact: bins for fact, bins in merged.items() if bins is not None}
+    public |= {fact: bins for fact, bins in merged.items() if bins is not None}
     if neighbours == ADD_REMOVE and {REPLACE_ONE, ADD_REMOVE} <= set(registered.neighbours):
-        told["neighbours"] = ADD_REMOVE
-    return estimator_class(name)(**facts, **told, **given)
+        public["neighbours"] = ADD_REMOVE
+    return estimator_class(name)(**facts, **public, **given)

@@ -183,8 +183,8 @@ class TunedClassifier(PrivateClassifier):
         self.score_ = score / (UNITS * self.n_records_)
         self.n_features_used_ = int(self.best_.n_features_used_)
         # What the training alone would promise is not promised of a training that was chosen.
-        said = statement.with_generator(curator.not_covered)
-        self.best_._fitted_statement = replace(said, sealed=bool(curator.sealed_for))
+        own = statement.with_generator(curator.not_covered)
+        self.best_._fitted_statement = replace(own, sealed=bool(curator.sealed_for))
         return statement
 
     def _train_runs(

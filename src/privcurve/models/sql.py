@@ -44,8 +44,8 @@ def query(model: Model, table: str, probabilities: bool = False) -> str:
     ModelError
         If the model has no such form.
     """
-    domain, told = model.domain, model.explain()
-    if not told.is_sum:
+    domain, explanation = model.domain, model.explain()
+    if not explanation.is_sum:
         raise ModelError(
             f"{model.learner} has no form in SQL: its score is no sum over columns. Release a "
             "model whose score is (privgam, noisy_bayes, dp_newton), or predict with privcurve"
@@ -56,15 +56,18 @@ def query(model: Model, table: str, probabilities: bool = False) -> str:
                 f"the column {column.name!r} has groups of patterns, which SQL compares in other "
                 "ways: list its values in the description, or predict with privcurve"
             )
-    n_outputs, label = len(told.outputs), domain.label
+    n_outputs, label = len(explanation.outputs), domain.label
     names = [SCORE, *(f"{SCORE}_{k}" for k in range(2, n_outputs + 1))]
-    sums = [f"{_sum(told, domain, k, _is_whole(model))} AS {name}" for k, name in enumerate(names)]
+    sums = [
+        f"{_sum(explanation, domain, k, _is_whole(model))} AS {name}"
+        for k, name in enumerate(names)
+    ]
     answers = [f"{_decision(label.names, names)} AS {_name(f'predicted_{label.column}')}"]
     if probabilities:
         answers.append(f"{_link(model)} AS {_name(f'probability of {label.names[-1]}')}")
-    said = model.statement
+    statement = model.statement
     return (
-        f"-- {model.learner}: epsilon = {said.epsilon:g}, delta = {said.delta:g}\n"
+        f"-- {model.learner}: epsilon = {statement.epsilon:g}, delta = {statement.delta:g}\n"
         f"SELECT t.*,\n  {_join_lines(answers)}\nFROM (\n"
         f"  SELECT t.*,\n  {_join_lines(sums)}\n  FROM {_name(table)} AS t\n) AS t;\n"
     )
@@ -79,17 +82,17 @@ def _is_whole(model: Model) -> bool:
     return hasattr(getattr(model._estimator, "model_", None), "log_odds")
 
 
-def _sum(told: Explanation, domain: Domain, k: int, is_whole: bool) -> str:
+def _sum(explanation: Explanation, domain: Domain, k: int, is_whole: bool) -> str:
     """Return the score of an output: a constant, and what each column and pair adds."""
-    shapes = {shape.column.name: shape for shape in told.shapes}
-    constant, cases = float(told.constant[k]), []
+    shapes = {shape.column.name: shape for shape in explanation.shapes}
+    constant, cases = float(explanation.constant[k]), []
     for column in domain.columns:
         values = shapes[column.name].values[k]
         if not is_whole:
             constant += float(values[0])
             values = np.round(values - values[0], DIGITS)
         cases.append(_case(domain, column, _numbers(values)))
-    for pair in told.pairs:
+    for pair in explanation.pairs:
         first, second = (shapes[name].column for name in pair.names)
         rows = [_case(domain, second, _numbers(row[pair.groups[1]])) for row in pair.values]
         cases.append(_case(domain, first, [rows[group] for group in pair.groups[0]]))

@@ -434,36 +434,36 @@ def ask(
     Raises StudyError if there is no such output or option (naming the nearest), a value is of a
     wrong kind or missing, or the study lacks what the output needs.
     """
-    here = f"{where}: outputs"
+    place = f"{where}: outputs"
     if word not in outputs:
         hint = nearest(word, outputs)
-        raise StudyError(f"{here}: unknown output {word!r}{hint} There are: {', '.join(outputs)}.")
+        raise StudyError(f"{place}: unknown output {word!r}{hint} There are: {', '.join(outputs)}.")
     output = outputs[word]
     options = {NAME_KEY: NAME, **output.options}
     for key, value in given.items():
         if key not in options:
             hint = nearest(key, options)
             allowed = ", ".join(options)
-            raise StudyError(f"{here}: {word} has no option {key!r}{hint} It has: {allowed}.")
+            raise StudyError(f"{place}: {word} has no option {key!r}{hint} It has: {allowed}.")
         if not options[key].admits(value):
-            raise StudyError(f"{here}: {word}: {key} = {value!r} is not: {options[key].meaning}.")
+            raise StudyError(f"{place}: {word}: {key} = {value!r} is not: {options[key].meaning}.")
     for key, option in options.items():
         if option.default is REQUIRED and key not in given:
-            raise StudyError(f"{here}: {word} needs the option {key!r}: {option.meaning}.")
+            raise StudyError(f"{place}: {word} needs the option {key!r}: {option.meaning}.")
     name = given.get(NAME_KEY)
     if name is not None and not re.fullmatch(r"[A-Za-z0-9_-]+", name):
-        raise StudyError(f"{here}: {word}: name = {name!r} is not letters, digits, _ and -.")
+        raise StudyError(f"{place}: {word}: name = {name!r} is not letters, digits, _ and -.")
     request = OutputRequest(
         output, study, {key: given.get(key, one.default) for key, one in options.items()}
     )
     if study.studies and not output.gathers:
         others = ", ".join(name for name, one in outputs.items() if one.gathers)
         own = "is of results of the study's own; of other studies there are"
-        raise StudyError(f"{here}: {word} {own}: {others}.")
+        raise StudyError(f"{place}: {word} {own}: {others}.")
     if output.selects and study.select == ALL:
-        raise StudyError(f"{here}: {word} is of selected settings; 'select: all' has none.")
+        raise StudyError(f"{place}: {word} is of selected settings; 'select: all' has none.")
     try:
         output.check(request)
     except ValueError as error:
-        raise StudyError(f"{here}: {word}: {error}") from None
+        raise StudyError(f"{place}: {word}: {error}") from None
     return request

@@ -105,13 +105,13 @@ class Comparison(Output):
         parts = [by_dataset(runs, method, others(request), m) for m in request.options["measures"]]
         each = pd.concat([part for part in parts if len(part)] or parts[:1], ignore_index=True)
         reference = titles[method]
-        told = kinds.with_kinds(each, methods, after="arm")
+        table = kinds.with_kinds(each, methods, after="arm")
         notes = (PAIRED.format(reference=reference), *_coverage_notes(each), *kinds.NOTES)
         caption = f"Learners beside {reference}, on each dataset"
-        detail = Table(told, caption, (*notes, OVER_REPEATS), readable(told, titles))
+        detail = Table(table, caption, (*notes, OVER_REPEATS), readable(table, titles))
         if len(request.files.tables) == 1:
             context.write(detail)
-            context.draw(draw(told, None, titles, reference), told)
+            context.draw(draw(table, None, titles, reference), table)
             return
         detail.write(request.files.tables[1])
         frame = kinds.with_kinds(overall(each, method), methods, after="arm")
@@ -205,8 +205,8 @@ def by_dataset(
             scores = {measure: row["arm"], f"reference_{measure}": reference}
             if not row["n_failed"]:
                 row |= {key: float(splits[name][measure].mean()) for key, name in scores.items()}
-            told = {"measure": measure, "epsilon": epsilon, "dataset": dataset}
-            rows.append({**told, **row, "p_holm": p_holm})
+            place = {"measure": measure, "epsilon": epsilon, "dataset": dataset}
+            rows.append({**place, **row, "p_holm": p_holm})
     frame = pd.DataFrame(rows, columns=DATASET_COLUMNS)
     return frame.sort_values("epsilon", kind="stable", ignore_index=True)
 
@@ -341,8 +341,8 @@ def draw(
 
 
 def _at(frame: pd.DataFrame, measure: str, epsilon: float, method: str) -> pd.DataFrame:
-    here = frame["measure"].eq(measure) & frame["epsilon"].eq(epsilon) & frame["arm"].eq(method)
-    return frame[here]
+    rows = frame["measure"].eq(measure) & frame["epsilon"].eq(epsilon) & frame["arm"].eq(method)
+    return frame[rows]
 
 
 def _draw_dots(panel: Axes, rows: pd.DataFrame, y: int, colour: str) -> None:

@@ -115,14 +115,14 @@ def method_titles(request: OutputRequest) -> dict[str, str]:
     titles = {}
     for name, method in methods.items():
         alike = {other.calibration for other in methods.values() if other.title == method.title}
-        said = [method.title]
+        words = [method.title]
         if len(alike) > 1:
-            said.append(str(method.calibration))
+            words.append(str(method.calibration))
         if mixed and method.delta > 0:
-            said.append(f"δ = {power(method.delta)}")
+            words.append(f"δ = {power(method.delta)}")
         if of[name] in kinds.SHORT and kinds.RULE in of.values():
-            said.append(kinds.SHORT[of[name]])
-        titles[name] = ", ".join(said)
+            words.append(kinds.SHORT[of[name]])
+        titles[name] = ", ".join(words)
     return titles
 
 

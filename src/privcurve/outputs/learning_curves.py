@@ -374,8 +374,8 @@ def _label_axes(panels: Sequence[Axes], shown: Sequence[tuple[str, pd.DataFrame]
     before = None
     for i, (panel, (measure, part)) in enumerate(zip(panels, shown, strict=True)):
         scored, name = part["scored_on"].dropna().unique(), metric_name(measure)
-        told = ["less is better"] * (measure in LOSSES) + [SCORED_ON[one] for one in scored[:1]]
-        label = name[0].upper() + name[1:] + (f" ({', '.join(told)})" if told else "")
+        words = ["less is better"] * (measure in LOSSES) + [SCORED_ON[one] for one in scored[:1]]
+        label = name[0].upper() + name[1:] + (f" ({', '.join(words)})" if words else "")
         if label != before or i % style.panel_columns(len(panels)) == 0:
             panel.set_ylabel(label)
         before = label

@@ -273,11 +273,11 @@ def _lost(
 ) -> dict[str, Any]:
     """Return by how much one model is worse than another on the same splits."""
     own, base = (_of_splits(runs, row, metric) for row in (before, after))
-    told = compare(-own, -base, metric) if metric in LOSSES else compare(own, base, metric)
+    gap = compare(-own, -base, metric) if metric in LOSSES else compare(own, base, metric)
     return {
-        what: told.get("difference", math.nan),
-        f"{what}_error": told.get("standard_error", math.nan),
-        f"{what}_in_noise": told.get("low", math.nan) <= 0 <= told.get("high", math.nan),
+        what: gap.get("difference", math.nan),
+        f"{what}_error": gap.get("standard_error", math.nan),
+        f"{what}_in_noise": gap.get("low", math.nan) <= 0 <= gap.get("high", math.nan),
     }
 
 

@@ -65,62 +65,64 @@ class Shapes(OneModel):
 
         method, epsilon = self.method(context.request), context.options["epsilon"]
         data, model = self.train_model(context)
-        told = explain(model.learner, data.domain)
-        n_panels = min(len(told.used), MOST_PANELS) + min(len(told.pairs), MOST_PANELS)
+        explanation = explain(model.learner, data.domain)
+        n_panels = min(len(explanation.used), MOST_PANELS) + min(
+            len(explanation.pairs), MOST_PANELS
+        )
         if not n_panels:
             raise ValueError("a model in which no column has an effect has no shape to draw")
         budget = f"ε = {epsilon:g}, δ = {power(method.delta)}"
         title = f"{dataset_title(data.name)}\n{method.title}, {budget}"
         if model.unseen is not None:
             title += f", test accuracy {model.accuracy():.3f}"
-        flat, left_out = told.without_effect, max(0, len(told.used) - MOST_PANELS)
+        flat, left_out = explanation.without_effect, max(0, len(explanation.used) - MOST_PANELS)
         notes = (
-            *told.sentences(),
+            *explanation.sentences(),
             *([f"Without effect of their own: {', '.join(flat)}."] if flat else []),
             *([f"The figure leaves out the {left_out} flattest columns."] if left_out else []),
             str(model.learner.privacy_),
         )
-        ends = ends_of(told)
+        ends = ends_of(explanation)
         caption = "Shape functions: " + title.replace("\n", "; ")
         context.write(Table(ends, caption, notes, readable(ends)))
         with style.paper():
             figure, panels = style.panels(n_panels)
-            told.plot(MOST_PANELS, panels)
+            explanation.plot(MOST_PANELS, panels)
             figure.suptitle(title, fontsize=8.5)
-        context.draw(figure, values_of(told))
+        context.draw(figure, values_of(explanation))
 
 
-def values_of(told: Explanation) -> pd.DataFrame:
+def values_of(explanation: Explanation) -> pd.DataFrame:
     """Return the value of each code of the columns that have an effect, and of pairs of groups."""
     none, rows = float("nan"), []
-    for shape in told.used:
+    for shape in explanation.used:
         column = shape.column
         edges = column.edges if column.ordered else ()
         between = [*itertools.pairwise(edges)]
         between += [(none, none)] * (column.n_bins - len(between))
         errors = np.zeros_like(shape.values) if shape.errors is None else shape.errors
-        for k, name in enumerate(told.outputs):
+        for k, name in enumerate(explanation.outputs):
             each = zip(column.bin_names, between, shape.values[k], errors[k], strict=True)
             for code, (condition, ends, value, error) in enumerate(each):
                 rows.append((column.name, name, code, condition, *ends, value, error))
-    for pair in told.pairs:
+    for pair in explanation.pairs:
         name, cells = " × ".join(pair.names), itertools.product(*pair.titles)
         groups = zip(cells, pair.values.flat, pair.errors.flat, strict=True)
         for code, ((first, second), value, error) in enumerate(groups):
             text = f"{pair.names[0]} {first} and {pair.names[1]} {second}"
-            rows.append((name, told.outputs[0], code, text, none, none, value, error))
+            rows.append((name, explanation.outputs[0], code, text, none, none, value, error))
     return pd.DataFrame(rows, columns=BIN_COLUMNS)
 
 
-def ends_of(told: Explanation) -> pd.DataFrame:
+def ends_of(explanation: Explanation) -> pd.DataFrame:
     """Return the importance of each column, its lowest and highest value, and where these are."""
     rows = []
-    for shape in told.used:
+    for shape in explanation.used:
         errors = np.zeros_like(shape.values) if shape.errors is None else shape.errors
         row: list[Any] = [shape.column.name, shape.importance]
         for place in (int(shape.values.argmin()), int(shape.values.argmax())):
             k, code = divmod(place, shape.column.n_bins)
-            whose = f", for {told.outputs[k]}" if len(told.outputs) > 1 else ""
+            whose = f", for {explanation.outputs[k]}" if len(explanation.outputs) > 1 else ""
             where = shape.column.bin_names[code] + whose
             row += [shape.values.flat[place], errors.flat[place], where]
         rows.append(row)

@@ -191,8 +191,8 @@ def _add_levels(
     own = sweep.Axes(axes.x, axes.y, telling, shared).without_x()
     levels, own = sweep.levels(runs, methods, own, context.options["at"])
     # That a level is without noise, its dotted line says.
-    told = levels.replace({"epsilon": math.inf}, NONE) if "epsilon" in own.lines else levels
-    lines = _names(told, own.lines, frame, context)
+    shown = levels.replace({"epsilon": math.inf}, NONE) if "epsilon" in own.lines else levels
+    lines = _names(shown, own.lines, frame, context)
     panels = frame[[*shared, "panel", "group"]].drop_duplicates()
     named = levels.assign(line=lines).merge(panels, how="inner" if shared else "cross")
     return named, own

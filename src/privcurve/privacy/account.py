@@ -223,16 +223,16 @@ class Account:
         """
         whats = {entry.what: entry for entry in statement.ledger}
         named = statement.calibration == CERTIFIED
-        here = [party for party in self.parties if not party._away]
-        everything = {what for party in here for what in party._charged}
+        present = [party for party in self.parties if not party._away]
+        everything = {what for party in present for what in party._charged}
         for party in self.parties:
             party.statement = statement
         for what in everything:
             if what not in whats and (what or named):
                 raise DoorError(f"a party's message that the ledger lacks: {what or 'unnamed'}")
-        if here and whats and not everything:
+        if present and whats and not everything:
             raise DoorError(f"announced in the ledger, but not called: {min(whats)}")
-        for party in here:
+        for party in present:
             for what, mechanism in party._charged.items():
                 if what:
                     _check_law(mechanism, whats[what])

@@ -217,11 +217,11 @@ class Sealed(np.lib.mixins.NDArrayOperatorsMixin):
     ) -> Any:
         rule = _RULES.get(function)
         # What is not an array of values may be a shape, an axis or a place.
-        told = inputs[1:] if function in _OF_ONE else ()
+        others = inputs[1:] if function in _OF_ONE else ()
         if (
             rule is None
             or (function is np.where and len(inputs) < 3)
-            or any(True for _ in _leaves(told))
+            or any(True for _ in _leaves(others))
         ):
             self._refuse(f"np.{function.__name__}, {BY_VALUE}")
         if _sealed_names(more):

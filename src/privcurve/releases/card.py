@@ -79,7 +79,7 @@ def card(released: Released, checksum: str) -> Page:
     """Return the card of a release, whose model's file has a checksum (SHA-256)."""
     title = released.description.title or released.request.dataset
     learner = registry.entry(released.learner_name).title
-    told = explain(released.learner, released.domain)
+    explanation = explain(released.learner, released.domain)
     in_full: list[Block] = [
         Heading("What it is", 3),
         *_what(released),
@@ -104,14 +104,14 @@ def card(released: Released, checksum: str) -> Page:
         Heading("How private it is"),
         *_meaning(released),
         Heading("How good it is"),
-        *_always(told),
+        *_always(explanation),
         Text(_accuracy(released)),
         Heading("What is not covered"),
         Points(tuple(_not_covered(released))),
         Heading("What it makes of each column"),
-        *_importances(told),
-        *_pictures(told),
-        Part("Every column in numbers", tuple(_numbers(told, released))),
+        *_importances(explanation),
+        *_pictures(explanation),
+        Part("Every column in numbers", tuple(_numbers(explanation, released))),
         Part("In full", tuple(in_full)),
     ]
     return Page(f"{learner}: {title}", tuple(blocks))
@@ -289,24 +289,24 @@ def _accuracy(released: Released) -> str:
 # What it makes of columns --------------------------------------------------------------
 
 
-def _importances(told: Explanation) -> Iterator[Block]:
+def _importances(explanation: Explanation) -> Iterator[Block]:
     """Say how scores are made, and which columns move them most."""
-    yield Text(" ".join(told.sentences()))
-    if told.used:
-        most = "" if len(told.used) <= MOST_SHAPES else f" (the first {MOST_SHAPES})"
-        rows = [(s.column.name, f"{s.importance:.3g}") for s in told.used[:MOST_SHAPES]]
+    yield Text(" ".join(explanation.sentences()))
+    if explanation.used:
+        most = "" if len(explanation.used) <= MOST_SHAPES else f" (the first {MOST_SHAPES})"
+        rows = [(s.column.name, f"{s.importance:.3g}") for s in explanation.used[:MOST_SHAPES]]
         yield Rows((f"column{most}", "importance"), rows)
 
 
-def _pictures(told: Explanation) -> Iterator[Block]:
+def _pictures(explanation: Explanation) -> Iterator[Block]:
     """Draw what the most important columns and pairs of columns add to the score of two classes."""
-    if len(told.outputs) > 1:
+    if len(explanation.outputs) > 1:
         return
-    shapes = [shape.merge() for shape in told.used[:MOST_SHAPES]]
+    shapes = [shape.merge() for shape in explanation.used[:MOST_SHAPES]]
     reach = max((float((abs(s.values) + _errors(s)).max()) for s in shapes), default=1.0)
     for shape in shapes:
         yield Picture(_drawing(shape, (-reach, reach)), title=shape.column.name)
-    for pair in told.pairs[:MOST_SHAPES]:
+    for pair in explanation.pairs[:MOST_SHAPES]:
         names = " and ".join(pair.names)
         yield Picture(_heat(pair), title=f"{names}, beside what each adds by itself")
 
@@ -352,39 +352,41 @@ def _heat(pair: Pair) -> str:
     return drawn.heat(pair.titles, pair.values.tolist(), cells)
 
 
-def _numbers(told: Explanation, released: Released) -> Iterator[Block]:
+def _numbers(explanation: Explanation, released: Released) -> Iterator[Block]:
     """Yield what each value of each column adds, in numbers, or the model in words."""
-    if not told.is_sum:
+    if not explanation.is_sum:
         yield Code(_words(released))
-    for shape in told.used:
+    for shape in explanation.used:
         merged = shape.merge()
         errors = _errors(merged)
         cells = [
             [_value(value, error) for value, error in zip(*rows, strict=True)]
             for rows in zip(merged.values.tolist(), errors.tolist(), strict=True)
         ]
-        header = (shape.column.name, *(told.outputs if len(cells) > 1 else ("adds",)))
+        header = (shape.column.name, *(explanation.outputs if len(cells) > 1 else ("adds",)))
         yield Rows(header, list(zip(merged.titles, *cells, strict=True)))
-    if told.without_effect:
-        yield Text(f"Without effect of their own: {', '.join(told.without_effect)}.")
+    if explanation.without_effect:
+        yield Text(f"Without effect of their own: {', '.join(explanation.without_effect)}.")
 
 
-def _always(told: Explanation) -> Iterator[Text]:
+def _always(explanation: Explanation) -> Iterator[Text]:
     """Say so where a model always gives the same label: it tells nothing."""
-    if not (told.used or told.pairs):
-        yield Text(next(iter(told.sentences())), warning=True)
+    if not (explanation.used or explanation.pairs):
+        yield Text(next(iter(explanation.sentences())), warning=True)
         return
-    if len(told.outputs) > 1 or not told.is_sum:
+    if len(explanation.outputs) > 1 or not explanation.is_sum:
         return
-    parts = [shape.values for shape in told.shapes] + [pair.values for pair in told.pairs]
-    label, constant = told.label, float(told.constant[0])
-    for end, said, never in (
+    parts = [shape.values for shape in explanation.shapes] + [
+        pair.values for pair in explanation.pairs
+    ]
+    label, constant = explanation.label, float(explanation.constant[0])
+    for end, answer, never in (
         (constant + sum(float(part.max()) for part in parts) <= 0, label.negative, "above"),
         (constant + sum(float(part.min()) for part in parts) > 0, label.positive, "down to"),
     ):
         if end:
             yield Text(
-                f"No record gets {never} 0, so that the label it gives is always {said}. Scores, "
+                f"No record gets {never} 0, so that the label it gives is always {answer}. Scores, "
                 "and the probabilities made of them, still tell records apart.",
                 warning=True,
             )

@@ -84,7 +84,7 @@ def ask(
     model: Model,
     path: Path,
     by: str | None,
-    told: Callable[[str], None],
+    tell: Callable[[str], None],
     watch: Callable[[RawTable], None] | None = None,
     **options: Any,
 ) -> Answers:
@@ -97,7 +97,7 @@ def ask(
         Of the table.
     by : str or None
         The column of groups: of the model, whose bins are groups, or another one of the table.
-    told : callable
+    tell : callable
         Is given what is to be said of the table: that nearly all values of a column are out of
         its bounds.
     watch, **options
@@ -143,7 +143,7 @@ def ask(
     if not labels:
         raise ReleaseError(f"{path} has no record")
     for remark in warnings_of(records.counts):
-        told(remark)
+        tell(remark)
     every = np.concatenate(scores)
     if own is not None:
         names, group = group_names(own), np.concatenate(codes)

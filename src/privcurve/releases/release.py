@@ -68,7 +68,7 @@ def release(
     engine: str = "",
     scheduler: str | None = None,
     watch: Callable[[RawTable], None] | None = None,
-    told: Callable[[float], None] | None = None,
+    progress: Callable[[float], None] | None = None,
 ) -> Released:
     """Train a model on all training records of a dataset, and write the files that may leave.
 
@@ -100,7 +100,7 @@ def release(
 
     watch : callable, optional
         Is given the records as they are read.
-    told : callable, optional
+    progress : callable, optional
         Is told how much of the training is done, from 0 to 1, by what is released or public alone;
         of a choice nothing: how many trainings it takes is not released.
 
@@ -169,7 +169,7 @@ def release(
         before = tuple(one.price for one in ledger.releases()[: begun.number - 1])
 
         identity = (request, data.checksum, run_seed, begun.number, token)
-        curator = Curator(_stream("release", *identity), watch=told)
+        curator = Curator(_stream("release", *identity), watch=progress)
         curator.done(0.0)
         learner = _train(estimator, data, curator, parts)
         statement = _statement(request, learner, run_seed)

@@ -143,13 +143,13 @@ def _check_elsewhere(
     read = [(one, *names) for one in request for names in elsewhere(one.reads)]
     for one, name, word in read:
         key = "studies" if one.study.studies else f"outputs: {one.output.word}"
-        here = f"{where}: {key}: {name}"
+        place = f"{where}: {key}: {name}"
         if name in broken:
-            raise StudyError(f"{here}: {broken[name]}")
+            raise StudyError(f"{place}: {broken[name]}")
         if name not in studies:
             hint = schema.nearest(name, studies)
             raise StudyError(f"{where}: {key}: there is no study {name!r}{hint}")
         if studies[name].studies:
-            raise StudyError(f"{here} puts tables of others together itself: name those")
+            raise StudyError(f"{place} puts tables of others together itself: name those")
         if word not in [given for given, _ in studies[name].outputs]:
-            raise StudyError(f"{here} has no output {word}; add that to its outputs")
+            raise StudyError(f"{place} has no output {word}; add that to its outputs")

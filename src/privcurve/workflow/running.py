@@ -162,6 +162,6 @@ def _why(log: Path) -> str:
     of_error = [False]
     for line in lines:
         of_error.append(line.startswith("error: ") or (of_error[-1] and line.startswith("  ")))
-    said = list(dict.fromkeys(itertools.compress(lines, of_error[1:])))
-    tail = said[-_MOST_LINES:] or [line for line in lines if line.strip()][-_MOST_LINES:]
+    errors = list(dict.fromkeys(itertools.compress(lines, of_error[1:])))
+    tail = errors[-_MOST_LINES:] or [line for line in lines if line.strip()][-_MOST_LINES:]
     return "\n".join(["the run has failed.", *tail, f"All that it said: {log}"])

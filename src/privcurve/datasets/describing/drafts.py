@@ -272,5 +272,5 @@ def _markers(profiles: dict[str, Profile]) -> list[str]:
 
 def _from_here(path: Path) -> str:
     """Write a path from the working folder, if the file is in it."""
-    here = os.path.relpath(path)
-    return path.absolute().as_posix() if here.startswith("..") else Path(here).as_posix()
+    relative = os.path.relpath(path)
+    return path.absolute().as_posix() if relative.startswith("..") else Path(relative).as_posix()

@@ -71,8 +71,10 @@ def read(
         for k, row in enumerate(table.lines):
             for name, why in empty.get(row, ()):
                 if name in table.columns:
-                    said, _, remedy = why.partition(". ")
-                    problems.refuse(row, f"{table.where(k)}: {name!r} {said}.", remedy, (name, why))
+                    fault, _, remedy = why.partition(". ")
+                    problems.refuse(
+                        row, f"{table.where(k)}: {name!r} {fault}.", remedy, (name, why)
+                    )
         yield replace(table, columns=_as_texts(description, source, table.columns))
 
 

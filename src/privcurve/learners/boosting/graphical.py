@@ -312,8 +312,8 @@ class GraphicalModel:
             sizes = np.bincount(start, minlength=len(rows))
             firsts = bin_starts(sizes)
             for row in np.flatnonzero(sizes):
-                here = order[firsts[row] : firsts[row] + sizes[row]]
-                places[here] = deal_places(rows[row], int(sizes[row]), coins)
+                some = order[firsts[row] : firsts[row] + sizes[row]]
+                places[some] = deal_places(rows[row], int(sizes[row]), coins)
             for column in reversed(others):
                 drawn[column] = places % self.widths[column]
                 places = places // self.widths[column]

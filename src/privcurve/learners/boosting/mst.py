@@ -200,8 +200,8 @@ def draw(
             start, end, rows = (a, b, table) if a in drawn else (b, a, table.T)
             drawn[end] = np.zeros(n, dtype=np.int64)
             for place, row in enumerate(rows):
-                here = np.flatnonzero(drawn[start] == place)
+                matches = np.flatnonzero(drawn[start] == place)
                 # A place without any counts has those of the column.
                 weights = row if row.sum() > 0 else singles[end]
-                drawn[end][here] = deal_places(weights, len(here), coins)
+                drawn[end][matches] = deal_places(weights, len(matches), coins)
     return [drawn[column] for column in range(len(singles))]

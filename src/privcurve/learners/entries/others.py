@@ -123,7 +123,7 @@ ENTRIES: tuple[LearnerEntry, ...] = (
             "score_share": Parameter(0.05, float, 0, 1, open_low=True, open_high=True),
         },
         seconds=_runs_seconds,
-        told=("ordered",),
+        takes=("ordered",),
         multiclass=True,
     ),
 )

@@ -77,7 +77,7 @@ GAUSSIAN: dict[str, Any] = {
     "calibrations": (CERTIFIED,),
     "approximate": True,
     "pure": False,
-    "told": ("ordered",),
+    "takes": ("ordered",),
     "neighbours": (REPLACE_ONE, ADD_REMOVE),
 }
 GROUPS = Parameter(16, int, low=2)
@@ -368,7 +368,7 @@ ENTRIES: tuple[LearnerEntry, ...] = (
             "n_estimate": Parameter(None, int, low=1),
         },
         seconds=costs.privgam,
-        told=("ordered",),
+        takes=("ordered",),
         neighbours=(REPLACE_ONE, ADD_REMOVE),
         multiclass=True,
         slow_by_class=True,

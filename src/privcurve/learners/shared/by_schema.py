@@ -28,7 +28,7 @@ def facts_for(learner: Any, schema: Schema) -> dict[str, Any]:
             raise ValueError(f"{name} follows from the schema: leave out one of the two")
     domain, registered = schema.domain, entry(learner._learner)
     facts: dict[str, Any] = {"n_bins": domain.n_bins, "classes": schema.classes}
-    for fact in (*registered.needs, *registered.told, *MERGED):
+    for fact in (*registered.needs, *registered.takes, *MERGED):
         if getattr(learner, fact) is None:
             facts[fact] = getattr(domain, fact)
     if registered.neighbours == (PRIVATE_COLUMNS,) and learner.public_columns is None:

@@ -44,14 +44,14 @@ class Explained:
         fitted = self._as_fitted()
         if fitted.schema is None or not hasattr(self, "classes_"):
             return repr(self)
-        said, domain = self.privacy_, fitted.schema.domain
-        promise = f"ε = {said.epsilon:g}, δ = {said.delta:g}, {said.neighbours}"
-        if said.at_most is not None:
-            promise += f", of persons of at most {said.at_most} rows"
+        statement, domain = self.privacy_, fitted.schema.domain
+        promise = f"ε = {statement.epsilon:g}, δ = {statement.delta:g}, {statement.neighbours}"
+        if statement.at_most is not None:
+            promise += f", of persons of at most {statement.at_most} rows"
         return (
             f"{entry(self._learner).title}: tells {domain.label.names[0]} from "
             f"{', '.join(domain.label.names[1:])} by {self.n_features_used_} of "
-            f"{len(domain.names)} columns ({promise if said.private else 'not private'}). "
+            f"{len(domain.names)} columns ({promise if statement.private else 'not private'}). "
             "describe() says how, privacy_ what it guarantees."
         )
 

@@ -158,17 +158,17 @@ def terms(
     merged = tuple(_whole(getattr(facts, fact)) for fact in registry.MERGED)
     public = (_whole(facts.n_bins), ordered, merged, facts.n_classes, n)
     guess = budget.training_epsilon
-    told: list[Terms] = []
+    terms: list[Terms] = []
     for one in candidates:
         delta = base_entry(one.learner).delta_passed(0.0 if budget.pure else budget.delta)
         fit = _Fit(one.learner, json.dumps(one.setting, sort_keys=True), *public, delta)
         try:
-            told.append(_terms(fit, budget.pure, budget.training, guess))
+            terms.append(_terms(fit, budget.pure, budget.training, guess))
         except ValueError as error:
             setting = dict(one.setting)
             raise ValueError(f"{NAME}: the setting {setting} of {one.learner}: {error}") from error
-        guess = told[-1].epsilon
-    return told
+        guess = terms[-1].epsilon
+    return terms
 
 
 def _whole(numbers: Any) -> Any:
