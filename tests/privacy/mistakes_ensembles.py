@@ -34,14 +34,13 @@ RUNS_OF_THREE = Case("tuned", {**RUNS.parameters, "learner": "privgam"}, n_class
 
 
 @mistake(DPForestClassifier, "_vote", SEALED, VOTES)
-def votes_exactly(own, self, positive, negative, *others):
-    return positive - negative
+def votes_exactly(own, self, weights, margins, *others):
+    return margins
 
 
 @mistake(DPForestClassifier, "_vote", SEALED, VOTES)
-def draws_noise_of_its_own(own, self, positive, negative, call, curator):
+def draws_noise_of_its_own(own, self, weights, margins, call, curator):
     """Right noise, but from the public coins, beside the curator."""
-    margins = positive - negative
     return np.sign(margins + curator.coins.laplace(scale=call.scale, size=margins.shape))
 
 

@@ -394,9 +394,9 @@ def the_best_from_the_fifth_round_on(own, *given):
 
 
 @mutant(DPForestClassifier, "_vote", Case("dp_forest", {"votes": "shrunk"}))
-def votes_shrunk_by_exact_sizes(own, self, positive, negative, call, curator):
-    margins = curator.numbers(call, positive - negative)
-    return dp_forest.shrunk(margins, call.scale, positive + negative)
+def votes_shrunk_by_exact_sizes(own, self, weights, margins, call, curator):
+    noisy = curator.numbers(call, margins)
+    return dp_forest.shrunk(noisy, call.scale, weights.sum(axis=0))
 
 
 @mutant(Curator, "numbers", Case("noisy_bayes", {}))

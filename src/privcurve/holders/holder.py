@@ -101,17 +101,31 @@ def published_scale(size: int, criterion: str, rate: float) -> float:
     return 2 * distributed_split_published(max(size, 2), criterion) / rate
 
 
-def leaf_sums(
-    rows: HolderRows, leaves: Ints, scores: Floats, trees: Stumps, n_classes: int
-) -> Ints:
-    """Add up the clipped residuals of rows in their leaves, in units of the trees."""
+def leaf_sums(rows: HolderRows, scores: Floats, trees: Stumps, n_classes: int) -> tuple[Ints, Ints]:
+    """Return the leaves of rows, and their clipped residuals' sums in each, in the trees' units."""
+    n_inner = trees.columns.shape[1]
+    leaves = find_leaves(rows.bins, trees.trees())
+    leaves -= n_inner
     of_rows = residuals(scores, rows.classes, trees.unit, residual_norm(n_classes))
-    return sum_leaves(leaves, of_rows, rows.counts, trees.columns.shape[1] + 1)
+    return leaves, sum_leaves(leaves, of_rows, rows.counts, n_inner + 1)
 
 
-_ends = kernel(find_leaves, rows=1)
-_sums = kernel(leaf_sums)
-_add = kernel(add_leaves)
+@kernel(rows=(1, None))
+def _leaf_answers(
+    rows: HolderRows,
+    scores: Floats,
+    leaves: Ints | None,
+    values: Floats | None,
+    trees: Stumps,
+    n_classes: int,
+) -> tuple[Ints, Floats]:
+    """Add the values of the last leaves to scores; return the next leaves, and sums in them."""
+    if leaves is not None and values is not None:
+        add_leaves(leaves, values, scores)
+    leaves, sums = leaf_sums(rows, scores, trees, n_classes)
+    return leaves, np.multiply(sums, trees.unit, dtype=np.float64)
+
+
 _parted = kernel(part_node, rows=(0, 0))
 _values = kernel(split_values)
 _answers = kernel(answers)
@@ -153,6 +167,7 @@ class LocalHolder:
         self._kept: dict[int, tuple[Floats, Floats]] = {}
         self._scores: Floats | None = None
         self._leaves: Ints | None = None
+        self._values: Floats | None = None
 
     @property
     def size(self) -> int:
@@ -225,16 +240,14 @@ class LocalHolder:
         n_outputs = trees.n_outputs(self.n_classes)
         if self._scores is None:
             self._scores = _zeros(rows.counts, n_outputs)
-        n_inner = trees.columns.shape[1]
-        self._leaves = _ends(rows.bins, trees.trees()) - n_inner
-        exact = _sums(rows, self._leaves, self._scores, trees, self.n_classes)
-        return self._say(exact * trees.unit, release)
+        self._leaves, exact = _leaf_answers(
+            rows, self._scores, self._leaves, self._values, trees, self.n_classes
+        )
+        return self._say(exact, release)
 
     def move(self, values: Floats) -> None:
-        """Add the values of the leaves of the last trees to the scores of the records."""
-        assert self._scores is not None
-        assert self._leaves is not None
-        _add(self._leaves, values, self._scores)
+        """Add the values of the leaves of the last trees to the scores, when they are needed."""
+        self._values = values
 
     def _say(self, exact: NDArray[Any], release: Release) -> NDArray[Any]:
         """Make a message of exact numbers."""

@@ -50,8 +50,7 @@ class LeafRows:
             # Of two classes labels are −1 and +1.
             classes = np.maximum(labels[some], 0).astype(np.int64)
             rows = HolderRows(bins, classes, counts[some])
-            at = find_leaves(bins, trees.trees()) - n_inner
-            sums = leaf_sums(rows, at, self._scores[some], trees, self._n_classes)
+            _, sums = leaf_sums(rows, self._scores[some], trees, self._n_classes)
             total = sums if start == 0 else total + sums
         self._n_rounds = len(rounds)
         return total

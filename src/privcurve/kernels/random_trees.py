@@ -45,13 +45,18 @@ def residuals(scores: Floats, classes: Ints, unit: float, longest: float) -> Int
     """
     n_rows, k = scores.shape
     table = np.empty((n_rows, k + 1), np.int64)
-    for i in range(n_rows):
-        if k == 1:
-            g = 1.0 / (1.0 + exp(-scores[i, 0])) - classes[i]
+    if k == 1:
+        # Exponentials alone, in a loop of their own, take half the time.
+        odds = np.empty(n_rows)
+        for i in range(n_rows):
+            odds[i] = exp(-scores[i, 0])
+        for i in range(n_rows):
+            g = 1.0 / (1.0 + odds[i]) - classes[i]
             size = np.int64(np.rint(min(max(g, -longest), longest) / unit))
             table[i, 0] = size
             table[i, 1] = abs(size)
-            continue
+        return table
+    for i in range(n_rows):
         largest = scores[i].max()
         total = 0.0
         for c in range(k):

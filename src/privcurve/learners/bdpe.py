@@ -32,7 +32,7 @@ from privcurve.kernels.m_alpha import (
 from privcurve.kernels.trees.form import bin_codes
 from privcurve.learners.base import BUDGET, PrivateClassifier
 from privcurve.learners.shared.checks import require
-from privcurve.learners.shared.tree_sums import TreeSumClassifier, by_leaf, shrunk
+from privcurve.learners.shared.tree_sums import TreeSumClassifier, by_leaf, leaves_in, shrunk
 from privcurve.privacy.accountants.compose import ADAPTIVE, BASIC, GAUSSIAN, ZCDP_CKS
 from privcurve.privacy.budget import CERTIFIED, PUBLISHED, is_private
 from privcurve.privacy.calibration.bdpe import (
@@ -47,7 +47,7 @@ from privcurve.privacy.curator import Call, Curator
 from privcurve.privacy.ledger import PrivacyStatement
 from privcurve.privacy.mechanisms import EXPONENTIAL, NOISY_LABEL, PERMUTE_AND_FLIP
 from privcurve.privacy.noise import Announced, noise_of
-from privcurve.privacy.sealed import WHOLE, kernel, mechanism, take
+from privcurve.privacy.sealed import WHOLE, kernel, mechanism
 from privcurve.privacy.sensitivity.counts import (
     ensemble_weight_bound,
     histogram_l1,
@@ -102,12 +102,18 @@ def grown_level(splits: Ints, tree: Growth, level: int, *given: Any) -> None:
 
 
 @kernel(rows=0)
-def weigh_rows(scores: Floats, signs: Signs, alpha: float, bound: float) -> Floats:
-    """Return the weight of a record of each row, which is no larger than its bound."""
+def weigh_rows(scores: Floats, signs: Signs, counts: Ints, alpha: float, bound: float) -> Floats:
+    """Return the weight of all records of each row; that of one is no larger than its bound."""
     weights = record_weights(scores, signs, alpha)
     if weights.max() > bound * (1 + 1e-12):
         raise AssertionError(f"a record weighs {weights.max()}, more than {bound}")
-    return weights
+    return counts * weights
+
+
+@kernel
+def add_votes(scores: Floats, votes: Floats, leaves: Ints) -> None:
+    """Add the vote of each row's leaf to its score."""
+    scores += votes[leaves]
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -286,13 +292,13 @@ class BDPEClassifier(TreeSumClassifier, PrivateClassifier):
         scores, reach = np.zeros_like(signs, dtype=np.float64), 0.0
         for t in range(n_trees):
             bound = ensemble_weight_bound(reach, alpha)
-            weights = counts * weigh_rows(scores, signs, alpha, bound)
+            weights = weigh_rows(scores, signs, counts, alpha, bound)
             data = Weighted(bins, labels, weights, self._bin_starts())
             leaves = self._grow(t, data, bound, curator)
             positive, negative = by_leaf(data, leaves, 2**depth)
             votes, beta = self._vote(t, positive, negative, bound, curator)
             self.leaf_values_[t], self.leverages_[t] = votes, beta
-            scores += beta * take(votes, leaves)
+            add_votes(scores, beta * votes, leaves)
             reach += abs(beta) * float(np.abs(votes).max())
         self._count_questions()
 
@@ -310,7 +316,8 @@ class BDPEClassifier(TreeSumClassifier, PrivateClassifier):
         restrict = self.calibration == CERTIFIED
         if self.splits == RANDOM:
             draw_tree(starts, restrict, curator.coins, splits)
-            return self._leaves(data.bins, t)
+            leaves: Ints = leaves_in(data.bins, self._trees(t, t + 1))
+            return leaves
         calls = self._node_calls(t, curator)
         coins, noise, chooses, slope = curator.coins, np.empty((1, 0)), BEST, 0.0
         if is_private(self.epsilon) and self.calibration == PUBLISHED:
@@ -323,7 +330,7 @@ class BDPEClassifier(TreeSumClassifier, PrivateClassifier):
         scales = np.array([calls[2**level - 1].scale * bound for level in range(len(alphas))])
         if self.calibrate_alpha != RELEASED:
             by_error = self.calibrate_alpha == EXACT
-            leaves: Ints = grown(
+            leaves = grown(
                 splits, data, restrict, alphas, by_error, chooses, scales, slope, noise, coins
             )
             return leaves

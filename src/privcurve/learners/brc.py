@@ -34,6 +34,13 @@ SMALLEST_ERROR = 1e-9
 projected = kernel(project_rows, rows=1)
 
 
+@kernel(rows=0)
+def above(sums: Floats, t: int, intercept: float) -> Bools:
+    """Return which rows are on the positive side of half-space t."""
+    positive: Bools = sums[t] + intercept > 0
+    return positive
+
+
 @dataclass(kw_only=True, eq=False, repr=False)
 class BRCClassifier(HalfSpaceVoteClassifier, PrivateClassifier):
     r"""Boosting random classifiers: half-spaces drawn blindly, weighted by noisy errors.
@@ -180,7 +187,8 @@ class _RandomHalfSpaces:
     def of(self, t: int) -> HalfSpace:
         """Return the half-space of round t."""
         intercept = float(self._intercepts[t])
-        positive = self._sums[t] + intercept > 0 if self._chooses else self._sides[t]
+        chosen = self._chooses
+        positive = above(self._sums, t, intercept) if chosen else self._sides[t]
         return HalfSpace(self._coefficients[t], intercept, positive)
 
     def _choose(self, t: int, call: Call, weights: PrivateWeights) -> float:

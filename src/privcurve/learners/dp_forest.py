@@ -6,16 +6,17 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from privcurve.coding import Floats, Records
+from privcurve.coding import Codes, Floats, Ints, Records, Signs
 from privcurve.kernels.boosted_trees import Weighted, draw_tree
-from privcurve.kernels.trees.form import bin_codes
+from privcurve.kernels.trees.form import Trees, bin_codes
 from privcurve.learners.base import PrivateClassifier
 from privcurve.learners.shared.chances import succession
-from privcurve.learners.shared.tree_sums import TreeSumClassifier, by_leaf, shrunk
+from privcurve.learners.shared.tree_sums import TreeSumClassifier, leaves_in, shrunk
 from privcurve.privacy.budget import ADD_REMOVE, CERTIFIED, PUBLISHED
 from privcurve.privacy.curator import Call, Curator
 from privcurve.privacy.mechanisms import NOISY_LABEL
 from privcurve.privacy.noise import Announced
+from privcurve.privacy.sealed import kernel
 from privcurve.privacy.sensitivity.counts import histogram_l1, margins_l1
 
 LAPLACE_LEAVES = "laplace"
@@ -26,6 +27,18 @@ SHRUNK = "shrunk"
 SOURCE = "PRIVACY.md §f6"
 SOURCE_PUBLISHED = "Nock and Henecka §17.2; PRIVACY.md §f6: valid, of 2**depth leaves two move"
 LEAVES = "the leaves of a tree"
+
+
+@kernel
+def label_weights(
+    codes: Codes, n_bins: Ints, signs: Signs, counts: Ints, trees: Trees, starts: Ints
+) -> Floats:
+    """Return the weights of positive and of negative records in the leaves of each tree."""
+    bins, labels = bin_codes(codes, n_bins), (signs > 0).astype(np.uint8)
+    data = Weighted(bins, labels, counts.astype(np.float64), starts)
+    n_leaves = trees.column.shape[1] + 1
+    each = (leaves_in(bins, trees.some(t, t + 1)) for t in range(len(trees.column)))
+    return np.array([data.by_leaf(leaves, n_leaves) for leaves in each])
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -111,24 +124,24 @@ class DPForestClassifier(TreeSumClassifier, PrivateClassifier):
         starts = self._bin_starts()
         what = "labels" if self.leaves == EXPONENTIAL_LEAVES else "margins"
         self._begin(depth, records.n)
-        labels, weights = (signs > 0).astype(np.uint8), counts.astype(np.float64)
-        data = Weighted(bin_codes(codes, self.n_bins_), labels, weights, starts)
+        for splits in self.splits_:
+            draw_tree(starts, self.calibration == CERTIFIED, curator.coins, splits)
+        weights = label_weights(codes, self.n_bins_, signs, counts, self._trees(), starts)
+        margins = weights[:, 0] - weights[:, 1]
         for t in range(n_trees):
-            draw_tree(starts, self.calibration == CERTIFIED, curator.coins, self.splits_[t])
-            positive, negative = by_leaf(data, self._leaves(data.bins, t), 2**depth)
             call = curator.call(f"tree {t + 1}: {what} of all leaves")
-            self.leaf_values_[t] = self._vote(positive, negative, call, curator)
+            self.leaf_values_[t] = self._vote(weights[t], margins[t], call, curator)
         self._count_questions()
 
-    def _vote(self, positive: Floats, negative: Floats, call: Call, curator: Curator) -> Floats:
+    def _vote(self, weights: Floats, margins: Floats, call: Call, curator: Curator) -> Floats:
         """Return the votes of a tree's leaves."""
         if call.mechanism == NOISY_LABEL:
-            return np.where(curator.signs(call, positive - negative), 1.0, -1.0)
+            return np.where(curator.signs(call, margins), 1.0, -1.0)
         if self.calibration == PUBLISHED:
-            positive, negative = curator.numbers(call, np.stack([positive, negative]))
+            positive, negative = curator.numbers(call, weights)
             margins = positive - negative
         else:
-            margins = curator.numbers(call, positive - negative)
+            margins = curator.numbers(call, margins)
         if self.votes == SIGN:
             return np.sign(margins)
         return shrunk(margins, call.scale, self.n_records_)

@@ -264,7 +264,8 @@ def _by_words(
     left, words = drawn.reshape(-1), np.empty(0, dtype=np.uint64)
     while len(left):
         # Each number takes a word at least, and the first one more than there are.
-        words = np.concatenate([words, _fresh(rng, len(left))])
+        fresh = _fresh(rng, len(left))
+        words = np.concatenate([words, fresh]) if len(words) else fresh
         done, used = fill(words, left, shape)
         left, words = left[done:], words[used:]
     return drawn
@@ -287,12 +288,16 @@ def logistic(rng: np.random.Generator, size: Shape, scale: float = 1.0) -> Float
 
 def exponential(rng: np.random.Generator, size: Shape, scale: float = 1.0) -> Floats:
     """Draw exponential noise."""
-    return _by_words(_fill_exponentials, rng, size) * scale
+    drawn = _by_words(_fill_exponentials, rng, size)
+    drawn *= scale
+    return drawn
 
 
 def normal(rng: np.random.Generator, size: Shape, scale: float = 1.0) -> Floats:
     """Draw Gaussian noise."""
-    return _by_words(_fill_normals, rng, size) * scale
+    drawn = _by_words(_fill_normals, rng, size)
+    drawn *= scale
+    return drawn
 
 
 def gamma(rng: np.random.Generator, size: Shape, shape: float) -> Floats:

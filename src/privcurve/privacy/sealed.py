@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import linecache
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial, wraps
 from pathlib import Path
 from typing import Any, NoReturn, TypeVar, cast
@@ -160,6 +160,8 @@ class Sealed(np.lib.mixins.NDArrayOperatorsMixin):
         """Return the axis of rows of what a public index takes; refuse one of rows."""
         if self._rows is None:
             return None
+        if type(index) is int and self._rows:
+            return self._rows - 1
         parts = list(index) if isinstance(index, tuple) else [index]
         at = next((k for k, part in enumerate(parts) if part is Ellipsis), None)
         if at is not None:
@@ -204,7 +206,7 @@ class Sealed(np.lib.mixins.NDArrayOperatorsMixin):
             more["out"] = tuple(one._array for one in out)
         if any(name not in ("where", "out", "initial") for name in _sealed_names(more)):
             self._refuse(BY_VALUE)
-        call = getattr(ufunc, method)
+        call = ufunc if method == "__call__" else getattr(ufunc, method)
         result = _run(self._learner, call, open_values(inputs), _open_named(more))
         if out is not None:
             return out[0] if len(out) == 1 else out
@@ -218,11 +220,7 @@ class Sealed(np.lib.mixins.NDArrayOperatorsMixin):
         rule = _RULES.get(function)
         # What is not an array of values may be a shape, an axis or a place.
         others = inputs[1:] if function in _OF_ONE else ()
-        if (
-            rule is None
-            or (function is np.where and len(inputs) < 3)
-            or any(True for _ in _leaves(others))
-        ):
+        if rule is None or (function is np.where and len(inputs) < 3) or _leaves(others):
             self._refuse(f"np.{function.__name__}, {BY_VALUE}")
         if _sealed_names(more):
             self._refuse(BY_VALUE)
@@ -249,18 +247,22 @@ class Sealed(np.lib.mixins.NDArrayOperatorsMixin):
 
     def _rows_together(self, inputs: Any) -> int | None:
         """Return the axis of rows of what is broadcast together, where others have the length 1."""
-        sealed = [one for one in inputs if isinstance(one, Sealed) and one._rows is not None]
-        if not sealed:
-            return None
-        (place, *others) = {one.ndim - cast(int, one._rows) for one in sealed}
-        if others:
-            self._refuse("rows along two axes")
+        place = most = 0
+        others = []
         for one in inputs:
-            shape = np.shape(open_values(one))
-            has_rows = isinstance(one, Sealed) and one._rows is not None
-            if not has_rows and len(shape) >= place and shape[-place] != 1:
-                self._refuse(ALONG_ROWS)
-        return max(np.ndim(open_values(one)) for one in inputs) - place
+            if type(one) in _PLAIN:
+                continue
+            shape = one._array.shape if isinstance(one, Sealed) else np.shape(open_values(one))
+            most = max(most, len(shape))
+            if not isinstance(one, Sealed) or one._rows is None:
+                others.append(shape)
+            elif place in (0, len(shape) - one._rows):
+                place = len(shape) - one._rows
+            else:
+                self._refuse("rows along two axes")
+        if any(len(shape) >= place and shape[-place] != 1 for shape in others if place):
+            self._refuse(ALONG_ROWS)
+        return most - place if place else None
 
     def _rows_of_product(self, left: Any, right: Any) -> int | None:
         """Return the axis of rows of a matrix product."""
@@ -345,7 +347,7 @@ def _along(self: Sealed, inputs: tuple[Any, ...], more: Mapping[str, Any]) -> in
 
 
 def _public(self: Sealed, inputs: tuple[Any, ...], more: Mapping[str, Any]) -> int | None:
-    for one in _leaves((inputs, tuple(more.values()))):
+    for one in _leaves((*inputs, *more.values())):
         one._not_of_rows()
     return None
 
@@ -375,26 +377,40 @@ _OF_ONE = {
 # Who opens ---------------------------------------------------------------------------------------
 
 
-def _leaves(value: Any) -> Iterator[Sealed]:
-    """Yield the sealed arrays of nested tuples and lists."""
-    if isinstance(value, Sealed):
-        yield value
-    elif isinstance(value, (tuple, list)):
-        for one in value:
-            yield from _leaves(one)
+# What is not sealed for certain: most of what is asked is, and this is the quickest way to see it.
+_PLAIN = frozenset({int, float, bool, str, type(None)})
+_OPEN = _PLAIN | {np.ndarray}
+
+
+def _leaves(values: Iterable[Any]) -> list[Sealed]:
+    """Return the sealed arrays among values, also in nested tuples and lists."""
+    found = []
+    for one in values:
+        if type(one) in _OPEN:
+            continue
+        if isinstance(one, Sealed):
+            found.append(one)
+        elif isinstance(one, (tuple, list)):
+            found += _leaves(one)
+    return found
 
 
 def open_values(value: Any) -> Any:
     """Return exact values, also in tuples and lists: for curators, kernels, parts and holders."""
+    if type(value) in _OPEN:
+        return value
     if isinstance(value, Sealed):
-        return value._array.item() if value.dtype == object else value._array
-    if isinstance(value, tuple) and hasattr(value, "_fields"):
-        return type(value)(*map(open_values, value))
-    return type(value)(map(open_values, value)) if isinstance(value, (tuple, list)) else value
+        return value._array.item() if value._array.dtype.hasobject else value._array
+    return _like(value, map(open_values, value)) if isinstance(value, (tuple, list)) else value
+
+
+def _like(value: Any, parts: Iterable[Any]) -> Any:
+    """Return a tuple or list of the same type."""
+    return type(value)(*parts) if hasattr(value, "_fields") else type(value)(parts)
 
 
 def _sealed_names(more: Mapping[str, Any]) -> list[str]:
-    return [name for name, value in more.items() if any(True for _ in _leaves(value))]
+    return [name for name, value in more.items() if _leaves((value,))]
 
 
 def _open_named(more: Mapping[str, Any]) -> dict[str, Any]:
@@ -412,8 +428,7 @@ def seal(value: Any, learner: str, rows: Any = None) -> Any:
     if not isinstance(value, (tuple, list)):
         return Sealed(value, learner, rows)
     axes = rows if isinstance(rows, tuple) else (rows,) * len(value)
-    each = [seal(one, learner, axis) for one, axis in zip(value, axes, strict=True)]
-    return type(value)(*each) if hasattr(value, "_fields") else type(value)(each)
+    return _like(value, [seal(one, learner, axis) for one, axis in zip(value, axes, strict=True)])
 
 
 def kernel(function: Any = None, rows: Any = None) -> Any:
@@ -436,9 +451,10 @@ def kernel(function: Any = None, rows: Any = None) -> Any:
 
     @wraps(function)
     def run(*given: Any, **more: Any) -> Any:
-        learner = _whose((given, tuple(more.values())))
-        if not learner:
+        sealed = _leaves((*given, *more.values()))
+        if not sealed:
             return function(*given, **more)
+        learner = sealed[0]._learner
         arguments = [_lent(one, learner) for one in given]
         named = {name: _lent(one, learner) for name, one in more.items()}
         return seal(_run(learner, function, arguments, named), learner, rows)
@@ -460,11 +476,11 @@ def mechanism(function: Any, released: Any = True, rows: Any = None) -> Any:
 
     @wraps(function)
     def run(*given: Any, **more: Any) -> Any:
-        everything = given, tuple(more.values())
-        learner = _whose(everything)
-        if not learner:
+        sealed = _leaves((*given, *more.values()))
+        if not sealed:
             return function(*given, **more)
-        if not any(isinstance(one, Noise) for one in _leaves(everything)):
+        learner = sealed[0]._learner
+        if not any(isinstance(one, Noise) for one in sealed):
             raise SealedError(learner, f"{function.__name__} without the curator's noise")
         result = _run(learner, function, open_values(given), _open_named(more))
         if not isinstance(released, tuple):
@@ -476,11 +492,6 @@ def mechanism(function: Any, released: Any = True, rows: Any = None) -> Any:
         )
 
     return run
-
-
-def _whose(value: Any) -> str:
-    first = next(_leaves(value), None)
-    return "" if first is None else first._learner
 
 
 def _run(learner: str, function: Any, given: Any, more: Mapping[str, Any]) -> Any:
@@ -505,15 +516,15 @@ def within(learner: str, function: Function) -> Function:
 
 def _lent(value: Any, learner: str) -> Any:
     """Return an argument of a kernel: sealed arrays open, copies of others."""
+    if type(value) in _PLAIN:
+        return value
     if isinstance(value, Sealed):
         return open_values(value)
     if isinstance(value, np.ndarray):
         return value.copy()
-    if isinstance(value, tuple) and hasattr(value, "_fields"):
-        return type(value)(*(_lent(one, learner) for one in value))
     if isinstance(value, (tuple, list)):
-        return type(value)(_lent(one, learner) for one in value)
-    if value is None or isinstance(value, (bool, int, float, str, np.generic)) or callable(value):
+        return _like(value, [_lent(one, learner) for one in value])
+    if isinstance(value, (int, float, str, np.generic)) or callable(value):
         return value
     raise SealedError(learner, f"a {type(value).__name__} handed to a kernel", "give it arrays")
 
@@ -564,18 +575,21 @@ def _find_held(value: Any) -> Sealed | None:
         one = left.pop()
         if isinstance(one, Sealed):
             return one
-        if id(one) in seen or type(one) in (str, bytes, int, float, bool):
+        if type(one) in _PLAIN or id(one) in seen:
+            continue
+        if isinstance(one, np.ndarray) and not one.dtype.hasobject:
             continue
         seen.add(id(one))
         if hasattr(one, "__dict__") and not isinstance(one, type):
             left += vars(one).values()
-        left += [cell.cell_contents for cell in getattr(one, "__closure__", None) or ()]
-        if isinstance(one, Mapping):
-            left += [*one.keys(), *one.values()]
-        elif isinstance(one, (tuple, list, set)):
-            left += one
+        if isinstance(one, (tuple, list, set)):
+            left += [part for part in one if type(part) not in _PLAIN]
         elif isinstance(one, np.ndarray):
-            left += one.ravel().tolist() if one.dtype == object else []
+            left += one.ravel().tolist()
+        elif isinstance(one, Mapping):
+            left += [*one.keys(), *one.values()]
+        else:
+            left += [cell.cell_contents for cell in getattr(one, "__closure__", None) or ()]
     return None
 
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from privcurve.coding import Floats, Records, Signs
+from privcurve.coding import Floats, Ints, Records, Signs
 from privcurve.kernels.arithmetic import log1ps
 from privcurve.kernels.dpboost import grow_tree
 from privcurve.kernels.trees.form import Ranges, Trees, add_trees, bin_codes
@@ -25,7 +26,7 @@ from privcurve.privacy.calibration.dpboost import (
 )
 from privcurve.privacy.curator import Call, Curator, call_of
 from privcurve.privacy.ledger import PrivacyStatement
-from privcurve.privacy.sealed import kernel, mechanism
+from privcurve.privacy.sealed import mechanism
 
 THRESHOLD = "threshold"
 
@@ -33,14 +34,21 @@ THRESHOLD = "threshold"
 SUREST = 0.9
 
 
-# A tree chooses by noise inside the loop; the sums of its leaves stay sealed.
-grown = mechanism(grow_tree, released=(False, False))
+Rows = tuple[NDArray[Any], Floats, Floats]  # bins, gradients, weights
 
 
-@kernel(rows=(0, 0, 0))
+def grow(rows: Rows, starts: Ints, depth: int, thresholds: bool, rest: float, *by: Any) -> Floats:
+    """Choose the splits of a tree; return its leaf values −S/(n + λ), λ being `rest`.
+
+    An empty leaf has S = 0, and so the value 0, also where λ = 0.
+    """
+    sums, totals = grow_tree(*rows, starts, depth, thresholds, rest, *by)
+    return -sums / np.where(totals > 0, totals + rest, 1.0)
+
+
 def chunk_of(
     bins: NDArray[Any], signs: Signs, start: int, stop: int, trees: Trees, values: Floats
-) -> tuple[NDArray[Any], Floats, Floats]:
+) -> Rows:
     """Return the bins, gradients and weights of a chunk of records after some trees.
 
     Records with too large a gradient are left out: each record's own one decides.
@@ -53,10 +61,11 @@ def chunk_of(
     return chunk[taken], gradients[taken], np.ones(np.count_nonzero(taken))
 
 
-@kernel
-def leaf_values(sums: Floats, totals: Floats, regularisation: float) -> Floats:
-    """Return −S/(n + λ); an empty leaf has S = 0, and so the value 0, also where λ = 0."""
-    return -sums / np.where(totals > 0, totals + regularisation, 1.0)
+# A tree chooses by noise inside the loop; the values of its leaves stay sealed.
+@partial(mechanism, released=False)
+def grow_on_chunk(chunk: tuple[Any, ...], bound: float, *growth: Any) -> Floats:
+    """Grow a tree on a chunk of records; return its leaf values, clipped to a bound."""
+    return np.clip(grow(chunk_of(*chunk), *growth), -bound, bound)
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -175,12 +184,10 @@ class DPBoostClassifier(TreeSumClassifier, PrivateClassifier):
                 *levels, of_leaves = calls[t // per_ensemble]
                 nodes = np.repeat(np.array(levels, dtype=object), 2 ** np.arange(len(levels)))
             start, earlier = ends[j - 1] if j else 0, self._tree_values()[:t]
-            bins, gradients, weights = chunk_of(
-                shuffled, shuffled_signs, start, ends[j], trees.some(0, t), earlier
-            )
+            chunk = shuffled, shuffled_signs, start, ends[j], trees.some(0, t), earlier
             noise = curator.noise(nodes, shape)
-            values = self._grow(bins, gradients, weights, t, levels[0].scale, noise, trees)
-            values = np.clip(values, -bounds[t], bounds[t])
+            growth = self._growth(t, levels[0].scale, noise, trees)
+            values = grow_on_chunk(chunk, bounds[t], *growth)
             assert of_leaves.entry is not None
             scale = float(sensitivities[t]) / of_leaves.entry.epsilon
             # A learning rate of 1 leaves nothing to later trees: 0 is all that they could say.
@@ -198,29 +205,18 @@ class DPBoostClassifier(TreeSumClassifier, PrivateClassifier):
         bins, scores, trees = bin_codes(codes, n_bins), np.zeros((len(signs), 1)), self._trees()
         weights, none = counts.astype(np.float64), np.empty((1, 0))
         for t in range(int(self.n_trees)):
-            values = self._grow(bins, scores[:, 0] - signs, weights, t, 0.0, none, trees)
+            rows = bins, scores[:, 0] - signs, weights
+            values = grow(rows, *self._growth(t, 0.0, none, trees))
             self.leaf_values_[t] = self.learning_rate * values
             add_trees(bins, trees.some(t, t + 1), self._tree_values()[t : t + 1], scores)
 
-    def _grow(
-        self,
-        bins: NDArray[Any],
-        gradients: Floats,
-        weights: Floats,
-        t: int,
-        scale: float,
-        noise: Floats,
-        trees: Trees,
-    ) -> Floats:
-        """Choose the splits of tree t; return its leaf values, unclipped."""
+    def _growth(self, t: int, scale: float, noise: Floats, trees: Trees) -> tuple[Any, ...]:
+        """Return what tree t is grown by."""
         questions = Ranges(*(part[t] for part in trees[:3]))
-        sums, totals = grown(
-            bins, gradients, weights, self._bin_starts(), int(self.max_depth),
-            self._thresholds(), float(self.regularisation), scale, noise, self.splits_[t],
-            questions,
+        return (
+            self._bin_starts(), int(self.max_depth), self._thresholds(),
+            float(self.regularisation), scale, noise, self.splits_[t], questions,
         )  # fmt: skip
-        values: Floats = leaf_values(sums, totals, float(self.regularisation))
-        return values
 
     def _link(self, scores: Floats) -> Floats:
         # With square loss a score is the mean label, 2q - 1.

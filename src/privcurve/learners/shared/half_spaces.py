@@ -41,11 +41,6 @@ class PrivateWeights:
         """The weight of a record of each row."""
         return self._each / self._unit
 
-    @property
-    def mass(self) -> Ints:
-        """The weight of all records of each row, in fixed point."""
-        return self._each * self._counts
-
     def estimate(self, wrong: Bools) -> float:
         """Return the exact weighted error (or edge) of a classifier, by the rows it gets wrong."""
         edge = self._noise.estimate == EDGE
@@ -60,7 +55,9 @@ class PrivateWeights:
         """
         edge = self._noise.estimate == EDGE
         unit = 2 * self._unit * self._noise.n
-        pieces: tuple[Floats, Floats] = _utility(self.mass, sums, positive, reach, edge, unit)
+        pieces: tuple[Floats, Floats] = _utility(
+            self._each, self._counts, sums, positive, reach, edge, unit
+        )
         return pieces
 
     def follow(self, alpha: float, wrong: Bools) -> None:
@@ -81,10 +78,10 @@ def _error(each: Ints, counts: Ints, wrong: Bools, edge: bool, unit: int) -> flo
 
 @kernel(rows=(0, 0))
 def _utility(
-    mass: Ints, sums: Floats, positive: Bools, reach: float, edge: bool, unit: int
+    each: Ints, counts: Ints, sums: Floats, positive: Bools, reach: float, edge: bool, unit: int
 ) -> tuple[Floats, Floats]:
     order = np.argsort(sums, kind="stable")
-    mass, positive = mass[order], positive[order]
+    mass, positive = (each * counts)[order], positive[order]
     # As the threshold passes a row, the row's side turns negative.
     turned = np.cumsum(np.where(positive, mass, -mass))
     missed = np.concatenate([[0], turned]) + mass[~positive].sum()

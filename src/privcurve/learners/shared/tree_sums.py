@@ -26,8 +26,13 @@ from privcurve.learners.shared.checks import all_between, check_complete, requir
 from privcurve.learners.shared.staged import StagedClassifier
 from privcurve.privacy.sealed import kernel
 
-ends = kernel(find_leaves, rows=1)
 by_leaf = kernel(Weighted.by_leaf)
+
+
+@kernel(rows=0)
+def leaves_in(bins: NDArray[Any], tree: Trees) -> Ints:
+    """Return the leaf of each row in a tree, from 0 on."""
+    return find_leaves(bins, tree)[0] - tree.column.shape[1]
 
 
 @kernel(rows=0)
@@ -87,18 +92,12 @@ class TreeSumClassifier(LinkedClassifier, StagedClassifier):
         """Say whether a question is "at most b?", or "is it b?"."""
         return True
 
-    def _trees(self) -> Trees:
-        """Return the trees as rows are asked."""
-        splits = self.splits_
+    def _trees(self, start: int = 0, stop: int | None = None) -> Trees:
+        """Return trees as rows are asked."""
+        splits = self.splits_[start:stop]
         if self._thresholds():
             splits = np.where(splits == NO_QUESTION, NO_QUESTION, splits + self.n_bins_.sum())
         return complete_trees(ranges(splits, self.n_bins_, EVERYBODY), yes=0)
-
-    def _leaves(self, bins: NDArray[Any], t: int) -> Ints:
-        """Return the leaf of each row in tree t, from 0 on."""
-        tree = self._trees().some(t, t + 1)
-        leaves: Ints = ends(bins, tree)[0] - self.splits_.shape[1]
-        return leaves
 
     def _scores(self, codes: Codes) -> Floats:
         scores = np.zeros((len(codes), 1))
