@@ -384,15 +384,15 @@ _OPEN = _PLAIN | {np.ndarray}
 
 def _leaves(values: Iterable[Any]) -> list[Sealed]:
     """Return the sealed arrays among values, also in nested tuples and lists."""
-    found = []
+    sealed = []
     for one in values:
         if type(one) in _OPEN:
             continue
         if isinstance(one, Sealed):
-            found.append(one)
+            sealed.append(one)
         elif isinstance(one, (tuple, list)):
-            found += _leaves(one)
-    return found
+            sealed += _leaves(one)
+    return sealed
 
 
 def open_values(value: Any) -> Any:
