@@ -91,7 +91,7 @@ def test_matrices_satisfy_what_defines_them(shape):
     factor = arithmetic.cholesky(square)
     np.testing.assert_allclose(factor.T @ factor, square, **near)
     np.testing.assert_array_equal(np.tril(factor, -1), 0)
-    np.testing.assert_allclose(square @ arithmetic.solved(factor, vector), vector, **near)
+    np.testing.assert_allclose(square @ arithmetic.cholesky_solve(factor, vector), vector, **near)
     uneven = square - 0.7 * square[0, 0] * np.eye(shape[1])[::-1]
     np.testing.assert_allclose(arithmetic.inverse(uneven) @ uneven, np.eye(shape[1]), atol=1e-9)
 

@@ -415,7 +415,7 @@ def test_a_fit_in_python_has_the_epsilon_of_persons(persons):
 def test_rows_that_train_are_those_of_a_release(persons):
     schema, frame = in_python()
     data = datasets.load("mine")
-    assert np.array_equal(schema.encode(frame)[schema.kept(frame)], data.X)
+    assert np.array_equal(schema.encode(frame)[schema.training_rows(frame)], data.X)
     model = registry.estimator_class("gradient_boosting")(schema=schema).fit(frame, frame.sick)
     other = registry.make("gradient_boosting", data.domain).fit(data.X, data.y)
     assert np.array_equal(

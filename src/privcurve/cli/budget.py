@@ -44,7 +44,7 @@ def run(arguments: argparse.Namespace) -> None:
     ledger = BudgetLedger(RELEASES / records)
     releases, n_comparisons = ledger.releases(), len(ledger.comparisons())
     spent = totals([one.price for one in releases], budget)
-    left = budget.left([one.price for one in releases])
+    left = budget.rest_after([one.price for one in releases])
     content = {
         "dataset": records,
         "ledger": str(ledger.path),

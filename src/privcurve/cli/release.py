@@ -201,7 +201,7 @@ def report(arguments: argparse.Namespace, released: Released) -> None:
     from privcurve.releases.budget_ledger import price_of
     from privcurve.releases.released import CARD, MODEL, PAGE
 
-    left = released.budget.left([*released.before, released.price])
+    left = released.budget.rest_after([*released.before, released.price])
     content = {
         "dataset": released.description.of_records,
         "release": released.release.number,

@@ -242,7 +242,7 @@ class Schema:
         unit = self._description.unit
         return None if unit is None else unit.at_most
 
-    def kept(self, frame: Any) -> np.ndarray[Any, np.dtype[np.intp]]:
+    def training_rows(self, frame: Any) -> np.ndarray[Any, np.dtype[np.intp]]:
         """Return the places of the rows of a raw frame that train: of each person some.
 
         Raises

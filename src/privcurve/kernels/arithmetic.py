@@ -54,14 +54,14 @@ def _power_of_two(k: int) -> float:
 
 
 @compiled
-def _scaled(y: float, k: int) -> float:
+def _times_power_of_two(y: float, k: int) -> float:
     """Return y · 2^k, |k| ≤ 2044; only what is too small for a full mantissa is rounded."""
     half = k >> 1
     return y * _power_of_two(half) * _power_of_two(k - half)
 
 
 @compiled
-def _reduced(x: float) -> tuple[int, float, float]:
+def _reduce(x: float) -> tuple[int, float, float]:
     """Return k, r and t with e^x = 2^k (1 + (r − t)), for x whose e^x is finite and above 0."""
     whole_part = math.floor(x * PER_LN2 + 0.5)
     high, low = x - whole_part * LN2_HIGH, whole_part * LN2_LOW
@@ -83,8 +83,8 @@ def exp(x: float) -> float:
         return 0.0
     if x != x:
         return np.nan
-    k, r, t = _reduced(x)
-    return _scaled(1.0 + (r - t), k)
+    k, r, t = _reduce(x)
+    return _times_power_of_two(1.0 + (r - t), k)
 
 
 @compiled
@@ -96,10 +96,10 @@ def expm1(x: float) -> float:
         return -1.0
     if x != x:
         return np.nan
-    k, r, t = _reduced(x)
+    k, r, t = _reduce(x)
     if k == 0:
         return r - t
-    return _scaled((1.0 - _power_of_two(-min(k, _ONE - 1)) + r) - t, k)
+    return _times_power_of_two((1.0 - _power_of_two(-min(k, _ONE - 1)) + r) - t, k)
 
 
 @compiled
@@ -111,12 +111,12 @@ def expit(x: float) -> float:
         return 1.0
     if x != x:
         return np.nan
-    k, r, t = _reduced(-x)
+    k, r, t = _reduce(-x)
     # e^−x, then what is added to it: each a number and what was rounded off it.
     change = r - t
     near = 1.0 + change
     left = ((1.0 - near) + change) + ((r - change) - t)
-    odds, rest = _scaled(near, k), _scaled(left, k)
+    odds, rest = _times_power_of_two(near, k), _times_power_of_two(left, k)
     if odds < 1.0:
         total = 1.0 + odds
         rest += (1.0 - total) + odds
@@ -490,7 +490,7 @@ def cholesky(matrix: Floats) -> Floats:
 
 
 @compiled
-def solved(factor: Floats, vector: Floats) -> Floats:
+def cholesky_solve(factor: Floats, vector: Floats) -> Floats:
     """Return x with RᵀR x = b, R being upper as of `cholesky`."""
     n = len(vector)
     x = vector.copy()

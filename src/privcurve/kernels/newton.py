@@ -81,7 +81,7 @@ def minimise_logistic(
         gradient = penalty * theta - weighted_sum(rows, weights * y * doubt) + tilt
         hessian = gram(rows, weights * doubt * (1.0 - doubt))
         hessian[np.diag_indices_from(hessian)] += penalty
-        step = arithmetic.solved(arithmetic.cholesky(hessian), gradient)
+        step = arithmetic.cholesky_solve(arithmetic.cholesky(hessian), gradient)
         if np.isnan(step).any():
             raise NoMinimumError("logistic regression: the curvature vanishes")
         if np.abs(step).max() <= LAST_STEP * np.abs(theta).max():

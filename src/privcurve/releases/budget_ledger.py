@@ -119,7 +119,7 @@ class Budget(Price):
         """Add prices up for the neighbours of the budget; BudgetError if one has none for them."""
         return total([one.for_neighbours(self.neighbours) for one in prices], self.neighbours)
 
-    def left(self, prices: Iterable[Price]) -> Price | None:
+    def rest_after(self, prices: Iterable[Price]) -> Price | None:
         """Return what is left after these are spent; None if there is no limit.
 
         Nothing is left if one of them has no price for the neighbours of the budget.

@@ -79,12 +79,12 @@ def train(study: str, seed: int | str, dataset: str, job: str, file: str, **term
     )
     made, base_seed = studies.load(Path(study)), seeds.resolve(seed)
     if not set(terms["methods"]) <= set(made.methods):
-        raise _changed(study)
+        raise _edit_error(study)
     # A description would be checked against its schema, which takes a tenth of a second.
-    coded = _coded(dataset, base_seed, terms.pop("records", None))
+    coded = _read_facts(dataset, base_seed, terms.pop("records", None))
     mine = find(made, coded, base_seed, **terms)
     if mine is None or mine.part != job:
-        raise _changed(study)
+        raise _edit_error(study)
     work(mine, STARTED, Path(file))
 
 
@@ -108,7 +108,7 @@ def output(
     plan = reading.of_one(path, seeds.resolve(seed), seconds_per_job, named)
     request = ask(OUTPUTS, plan.studies[path.stem], output, options, study)
     if plan.digest(request) != digest:
-        raise _changed(study)
+        raise _edit_error(study)
     context = plan.context(request)
     request.output.make(context)
     record.write(
@@ -189,7 +189,7 @@ def _jobs_of_studies(
     return {name: StudyJobs(study, seed, seconds) for name, study in loaded.items()}
 
 
-def _changed(study: str) -> StudyError:
+def _edit_error(study: str) -> StudyError:
     """Return the error for a study file that was edited while the workflow ran."""
     from privcurve.experiments.study import StudyError
 
@@ -209,7 +209,7 @@ class _Coded:
     n_test: int
 
 
-def _coded(name: str, seed: Seed, records: tuple[int, int] | None = None) -> _Coded:
+def _read_facts(name: str, seed: Seed, records: tuple[int, int] | None = None) -> _Coded:
     """Return what a curve needs to know of a coded dataset; refuse a seed that is not for it.
 
     `records` are the numbers that the description has: estimates of cost follow from them.

@@ -157,7 +157,7 @@ class Plan:
             "learner": learner,
             "dataset": self.audited_dataset,
             "seed": self.configuration["seed"],
-            "digest": self.audit_made_for(learner),
+            "digest": self.audit_terms_digest(learner),
         }
 
     def _of_study(self, study: str) -> dict[str, Any]:
@@ -284,7 +284,7 @@ class Plan:
         mine = [hashlib.sha256(content).hexdigest() for content in files]
         return " ".join([str(registry.entry(learner).version), code_digest(), *mine])
 
-    def audit_made_for(self, learner: str) -> str:
+    def audit_terms_digest(self, learner: str) -> str:
         """Return a digest of all that an audit depends on but the data."""
         named = seeds.public_name(self.seed)
         return canonical.digest([self.audit_digest(learner), named, self.audited_dataset])
@@ -293,7 +293,7 @@ class Plan:
         """Return whether the file of an audit is there, as made, and for what is asked for now."""
         return record.is_current(
             audit_record(learner),
-            self.audit_made_for(learner),
+            self.audit_terms_digest(learner),
             [AUDITS / f"{learner}.csv"],
             [self.audited_dataset],
         )
@@ -330,7 +330,7 @@ class Plan:
         where = str(self.files.get(study, study))
         return [*one.skipped, *studies.prices(one, where), *studies.notes(one, descriptions, where)]
 
-    def failed(self, since: float) -> list[str]:
+    def failure_remarks(self, since: float) -> list[str]:
         """Say which trainings have failed in a run that began then (:func:`failed.remarks`)."""
         return failed.remarks(
             (job for study in self._jobs.values() for job in study.jobs.values()), since

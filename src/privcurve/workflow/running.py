@@ -110,7 +110,7 @@ def run_alone(
                 elif not quiet:
                     progress.tell(n_done / n_steps, f"{n_done} of {n_steps} steps")
     progress.end()
-    print(*(f"{line}\n" for line in plan.failed(started)), sep="", end="", file=show)
+    print(*(f"{line}\n" for line in plan.failure_remarks(started)), sep="", end="", file=show)
 
 
 def _phases(plan: Plan, study: str) -> Iterator[list[tuple[str, Mapping[str, Any]]]]:

@@ -44,11 +44,11 @@ def main() -> None:
     print()
     for word, name in SAID.items():
         if word in outputs:
-            print(f"{name + ':':<8}{_shown(outputs[word].files.all)}")
+            print(f"{name + ':':<8}{_file_to_read(outputs[word].files.all)}")
     print(f"{'log:':<8}{log}")
 
 
-def _shown(paths: list[Path]) -> Path:
+def _file_to_read(paths: list[Path]) -> Path:
     """Return the file that a person reads."""
     return next((path for path in paths if path.suffix in (".md", ".png", ".html")), paths[0])
 

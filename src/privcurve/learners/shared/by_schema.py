@@ -70,4 +70,4 @@ def kept_rows(schema: Schema | None, X: Any, counts: Any) -> NDArray[np.intp] | 
         return slice(None)
     if counts is not None:
         raise ValueError("counts: with a unit in schema each row is one record; leave it out")
-    return schema.kept(X)
+    return schema.training_rows(X)
