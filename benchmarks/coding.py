@@ -29,12 +29,12 @@ from sklearn.metrics import accuracy_score, roc_auc_score
 from threadpoolctl import threadpool_limits
 
 from privcurve.coding import EQUAL, MIXED, towards_zero
-from privcurve.datasets import catalogue
+from privcurve.datasets import catalogue, reading
 from privcurve.datasets.coding import Coder, amounts, encode_frame
 from privcurve.datasets.columns import NUMERIC, Column, Label
 from privcurve.datasets.domain import Domain
 from privcurve.datasets.errors import Problems
-from privcurve.datasets.load import load, raw_tables
+from privcurve.datasets.load import load
 from privcurve.learners import registry
 from privcurve.learners.entries import by_rule
 
@@ -241,6 +241,14 @@ def rounded(bound: float) -> float:
     return math.copysign(10.0 ** math.ceil(math.log10(abs(bound)) - 1e-9), bound)
 
 
+def raw_tables(description: Any) -> Iterator[reading.RawTable]:
+    """Yield all records of a dataset's files, training and test parts, before any coding."""
+    problems, files = Problems(description.name), reading.fetch(description)
+    for part in description.read_parts:
+        for file in files.get(part, (None,)):
+            yield from reading.read(description, file, problems)
+
+
 def coded(description: Any, domain: Domain) -> tuple[Coded, Coded, Coded]:
     """Return all records of a dataset's files, those that train, and those of its test file."""
     coder = Coder(domain, description.path, Problems(description.name))
@@ -256,7 +264,7 @@ def raw_matrix(description: Any) -> tuple[Any, Sequence[bool]]:
     coder = Coder(domain, description.path, Problems(description.name))
     parts = []
     for table in raw_tables(description):
-        codes = coder.columns(table)[0].astype(float)
+        codes = coder.columns(table).astype(float)
         for j, column in enumerate(domain.columns):
             if column.kind == NUMERIC:
                 codes[:, j] = amounts(domain, column, table.columns[column.name])[0]

@@ -18,10 +18,10 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from privcurve.learners.privgam import PrivGAMClassifier
 from sklearn.metrics import roc_auc_score
 
 from privcurve.coding import of_each
+from privcurve.learners import PrivGAMClassifier
 from privcurve.privacy.budget import within_group
 
 AT_MOST = (1, 2, 5, 10, 20, 60)

@@ -73,8 +73,8 @@ def each_tree_has_all_records(patch):
     """The trees of an ensemble do not divide its records, but are charged as if."""
     patch.setattr(dpboost, "chunk_ends", lambda n, *_: np.array([n, 2 * n]))
 
-    shuffled = mistake(Curator, "shuffled")
-    shuffled(lambda own, self, places: kernel(lambda p: np.tile(p, 2), rows=0)(own(self, places)))(
+    shuffle = mistake(Curator, "shuffle")
+    shuffle(lambda own, self, places: kernel(lambda p: np.tile(p, 2), rows=0)(own(self, places)))(
         patch
     )
 

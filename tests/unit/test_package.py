@@ -5,8 +5,10 @@ import re
 import subprocess
 import sys
 import tomllib
+from importlib import import_module
 from pathlib import Path
 
+import pytest
 import yaml
 from packaging.requirements import Requirement
 from packaging.version import Version
@@ -106,6 +108,16 @@ def test_the_library_imports_what_it_asks_for_and_extras_only_where_they_are_use
     names = {requirement.name for requirement in LIBRARY}
     assert {installed_as(one) for one in core} <= names
     assert {installed_as(one) for one in later - set(EXTRAS)} <= names
+
+
+@pytest.mark.parametrize("folder", ["benchmarks", "examples"])
+def test_what_others_import_of_the_package_is_there(folder):
+    for path in (ROOT / folder).glob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("privcurve"):
+                module = import_module(node.module)
+                for name in {alias.name for alias in node.names} - set(dir(module)):
+                    import_module(f"{node.module}.{name}")
 
 
 def test_each_extra_has_what_messages_say_it_has():
