@@ -127,8 +127,12 @@ def _leaf_answers(
 
 
 _parted = kernel(part_node, rows=(0, 0))
-_values = kernel(split_values)
-_answers = kernel(answers)
+
+
+@kernel
+def _risks(totals: Floats, yes: Floats, criterion: int) -> Floats:
+    """Return −F of both sides of each question."""
+    return -split_values(totals - yes, yes, criterion)
 
 
 @kernel(rows=0)
@@ -148,6 +152,15 @@ def _table(
     table = np.empty((n_classes, width), dtype=np.int64)
     count_rows(bins, classes, counts, rows, table)
     return table
+
+
+@kernel
+def _sides(
+    rows: HolderRows, node: Ints, n_classes: int, starts: Ints, low: Ints, high: Ints
+) -> tuple[Floats, Floats]:
+    """Return the records of a node by class, and those that say yes to each question."""
+    table = _table(*rows, node, n_classes, int(starts[-1])).astype(np.float64)
+    return table[:, : starts[1]].sum(axis=1), answers(table, low, high)
 
 
 class LocalHolder:
@@ -188,7 +201,7 @@ class LocalHolder:
             scores = family_gains(family_counts(yes, totals), place)
             scale = published_scale(int(totals.sum()), ballot.criterion, ballot.rate)
         else:
-            scores = -_values(totals - yes, yes, place)
+            scores = _risks(totals, yes, place)
             # At a rate of 0 all questions are alike.
             scale = 1 / ballot.rate if ballot.rate else np.inf
         call = Call(ballot.mechanism, scale, what=ballot.what)
@@ -256,11 +269,13 @@ class LocalHolder:
     def _count(self, node: int) -> tuple[Floats, Floats]:
         """Return the records of a node by class, and those that say yes to each question."""
         if node not in self._kept:
-            questions, table = self.questions, self._table(node).astype(np.float64)
-            totals = table[:, : questions.starts[1]].sum(axis=1)
+            questions = self.questions
             while len(self._kept) >= KEPT:
                 del self._kept[next(iter(self._kept))]
-            self._kept[node] = totals, _answers(table, questions.low, questions.high)
+            self._kept[node] = _sides(
+                self.rows, self._nodes[node], self.n_classes,
+                questions.starts, questions.low, questions.high,
+            )  # fmt: skip
         return self._kept[node]
 
     def _table(self, node: int) -> Ints:

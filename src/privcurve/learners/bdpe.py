@@ -87,8 +87,18 @@ OF_SPLITS = "tree {}: splits of level {}, all nodes, " + IN_WEIGHTS
 OF_LEAVES = "tree {}: {} of all leaves, " + IN_WEIGHTS
 
 
-# Trees choose by noise inside the loop; the leaves of rows stay sealed.
-grown = mechanism(grow_tree, released=False, rows=0)
+# The leaf of each row, and the weights of positive and of negative rows in each leaf.
+Leaves = tuple[Ints, Floats, Floats]
+
+
+def grow(splits: Ints, data: Weighted, *given: Any) -> Leaves:
+    """Grow a whole tree."""
+    leaves = grow_tree(splits, data, *given)
+    return leaves, *data.by_leaf(leaves, len(splits) + 1)
+
+
+# Trees choose by noise inside the loop; what is in their leaves stays sealed.
+grown = mechanism(grow, released=(False, False, False), rows=(0, None, None))
 begun = kernel(begin_tree, rows=WHOLE)
 error = kernel(Growth.error)
 ended = kernel(leaves_of, rows=0)
@@ -102,18 +112,25 @@ def grown_level(splits: Ints, tree: Growth, level: int, *given: Any) -> None:
 
 
 @kernel(rows=0)
-def weigh_rows(scores: Floats, signs: Signs, counts: Ints, alpha: float, bound: float) -> Floats:
-    """Return the weight of all records of each row; that of one is no larger than its bound."""
+def weigh_rows(
+    scores: Floats,
+    votes: Floats,
+    leaves: Ints | None,
+    signs: Signs,
+    counts: Ints,
+    alpha: float,
+    bound: float,
+) -> Floats:
+    """Add the votes of the last leaves to scores; return the weight of all records of each row.
+
+    That of one record is no larger than its bound.
+    """
+    if leaves is not None:
+        scores += votes[leaves]
     weights = record_weights(scores, signs, alpha)
     if weights.max() > bound * (1 + 1e-12):
         raise AssertionError(f"a record weighs {weights.max()}, more than {bound}")
     return counts * weights
-
-
-@kernel
-def add_votes(scores: Floats, votes: Floats, leaves: Ints) -> None:
-    """Add the vote of each row's leaf to its score."""
-    scores += votes[leaves]
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -290,15 +307,15 @@ class BDPEClassifier(TreeSumClassifier, PrivateClassifier):
         self.leverages_ = np.zeros(n_trees)
         self.alphas_ = np.tile(self._level_alphas(), (n_trees, 1))
         scores, reach = np.zeros_like(signs, dtype=np.float64), 0.0
+        steps, leaves = np.zeros(0), None
         for t in range(n_trees):
             bound = ensemble_weight_bound(reach, alpha)
-            weights = weigh_rows(scores, signs, counts, alpha, bound)
+            weights = weigh_rows(scores, steps, leaves, signs, counts, alpha, bound)
             data = Weighted(bins, labels, weights, self._bin_starts())
-            leaves = self._grow(t, data, bound, curator)
-            positive, negative = by_leaf(data, leaves, 2**depth)
+            leaves, positive, negative = self._grow(t, data, bound, curator)
             votes, beta = self._vote(t, positive, negative, bound, curator)
             self.leaf_values_[t], self.leverages_[t] = votes, beta
-            add_votes(scores, beta * votes, leaves)
+            steps = beta * votes
             reach += abs(beta) * float(np.abs(votes).max())
         self._count_questions()
 
@@ -309,15 +326,15 @@ class BDPEClassifier(TreeSumClassifier, PrivateClassifier):
         # One record alone has a score of 0, whatever it is.
         return split_sensitivity(max(n, 2), "m_alpha", alpha)
 
-    def _grow(self, t: int, data: Weighted, weight_bound: float, curator: Curator) -> Ints:
-        """Choose the questions of tree t; return the leaf of each row."""
+    def _grow(self, t: int, data: Weighted, weight_bound: float, curator: Curator) -> Leaves:
+        """Choose the questions of tree t."""
         n, starts = self.n_records_, data.bin_starts
         splits, alphas = self.splits_[t], self.alphas_[t]
         restrict = self.calibration == CERTIFIED
         if self.splits == RANDOM:
             draw_tree(starts, restrict, curator.coins, splits)
             leaves: Ints = leaves_in(data.bins, self._trees(t, t + 1))
-            return leaves
+            return leaves, *by_leaf(data, leaves, len(splits) + 1)
         calls = self._node_calls(t, curator)
         coins, noise, chooses, slope = curator.coins, np.empty((1, 0)), BEST, 0.0
         if is_private(self.epsilon) and self.calibration == PUBLISHED:
@@ -330,10 +347,10 @@ class BDPEClassifier(TreeSumClassifier, PrivateClassifier):
         scales = np.array([calls[2**level - 1].scale * bound for level in range(len(alphas))])
         if self.calibrate_alpha != RELEASED:
             by_error = self.calibrate_alpha == EXACT
-            leaves = grown(
+            tree_leaves: Leaves = grown(
                 splits, data, restrict, alphas, by_error, chooses, scales, slope, noise, coins
             )
-            return leaves
+            return tree_leaves
         tree, root = begun(splits, data, restrict), 0.0
         for level in range(len(alphas)):
             call = curator.call(OF_ERROR.format(t + 1, level + 1)).rescale(weight_bound)
@@ -347,7 +364,7 @@ class BDPEClassifier(TreeSumClassifier, PrivateClassifier):
                 splits, tree, level, data, alpha, False, chooses, scale, slope, noise, coins
             )
         leaves = ended(tree)
-        return leaves
+        return leaves, *by_leaf(data, leaves, len(splits) + 1)
 
     def _node_calls(self, t: int, curator: Curator) -> list[Call]:
         """Return the call of each inner node of tree t."""
