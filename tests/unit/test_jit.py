@@ -3,6 +3,7 @@
 import importlib
 import os
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -49,31 +50,29 @@ def load(tmp_path, monkeypatch):
         sys.modules.pop(file.stem, None)
 
 
-def kept(tmp_path):
-    return sorted((tmp_path / "__pycache__").glob("*total*.nbc"))
+def kept(total):
+    return sorted(Path(total._cache.cache_path).glob("*total*.nbc"))
 
 
-def test_processes_that_compile_at_once_do_not_take_each_others_files(load, tmp_path, monkeypatch):
+def test_processes_that_compile_at_once_do_not_take_each_others_files(load, monkeypatch):
     """Each has looked at the folder before the other writes: Numba would number both 1."""
-    monkeypatch.delenv("NUMBA_CACHE_DIR", raising=False)
     values = np.arange(4.0)
     first, second = load(), load()
     for total in first, second:
         monkeypatch.setattr(total._cache._cache_file, "_load_index", dict)
     assert (first(values), second(values[::2])) == (12.0, 4.0)
-    assert len(kept(tmp_path)) == 2
+    assert len(kept(first)) == 2
     total = load()
     assert (total(values), total(values[::2])) == (12.0, 4.0)
     assert (sum(total.stats.cache_hits.values()), sum(total.stats.cache_misses.values())) == (2, 0)
 
 
-def test_a_changed_callee_and_a_file_cut_off_are_compiled_anew(load, tmp_path, monkeypatch):
-    monkeypatch.delenv("NUMBA_CACHE_DIR", raising=False)
+def test_a_changed_callee_and_a_file_cut_off_are_compiled_anew(load):
     values = np.arange(4.0)
     assert load()(values) == 12.0
     total = load(weight=5.0)
     assert (total(values), sum(total.stats.cache_misses.values())) == (30.0, 1)
-    (file,) = kept(tmp_path)
+    (file,) = kept(total)
     file.write_bytes(file.read_bytes()[:100])
     total = load(weight=5.0)
     assert (total(values), sum(total.stats.cache_misses.values())) == (30.0, 1)
