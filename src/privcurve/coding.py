@@ -172,20 +172,6 @@ def towards_zero(spacing: str, low: float, high: float) -> str:
     return MIXED_HIGH if spacing == MIXED and low < 0 and high <= 0 else spacing
 
 
-def are_wide(low: float, high: float, n_bins: int, spacing: str) -> bool:
-    """Return whether bins of equal ratio are so wide that :func:`edges` has nothing to refuse.
-
-    A plan, which describes all datasets, need not load compiled code to know that. Each edge is
-    above the one before by more than 1e-9 of itself, or of 1 where it is less: twelve digits tell
-    them apart. False says nothing.
-    """
-    shift = 1.0 if spacing == LOG1P else 0.0
-    first, last = float(low) + shift, float(high) + shift
-    if spacing not in (LOG, LOG1P) or not (0 < first < last and last / first < np.inf):
-        return False
-    return (last / first) ** (1 / n_bins) - 1 > 1e-9 / min(first, 1.0)
-
-
 def _lower_mixed_edges(low: float, high: float, n_bins: int, from_high: bool) -> Floats:
     """Return all edges of mixed bins but the highest."""
     width = high - low

@@ -1,6 +1,5 @@
 """One coder: a learner that is given bounds has the pipeline's codes, to the last bit."""
 
-import random
 from decimal import Decimal, localcontext
 
 import numpy as np
@@ -59,27 +58,6 @@ def test_bins_of_equal_ratio():
     # Round edges are round, so that a value on one belongs to the bin above it.
     assert edges.tolist() == [0.01, 0.1, 1, 10, 100, 1000]
     assert coding.edges(0, 2**30 - 1, 30, coding.LOG1P).tolist() == [2**k - 1 for k in range(31)]
-
-
-def test_bins_that_are_taken_for_wide_have_edges():
-    rng = random.Random(5)
-    refused = wide = 0
-    for spacing, shift in [(coding.LOG, 0.0), (coding.LOG1P, 1.0)] * 400:
-        n_bins = rng.choice([2, 3, 10, 255])
-        low = 10 ** rng.uniform(-14, 6) - shift
-        high = (low + shift) * (1 + 10 ** rng.uniform(-14, 3)) - shift
-        if coding.are_wide(low, high, n_bins, spacing):
-            wide += 1
-            coding.edges(low, high, n_bins, spacing)
-        else:
-            try:
-                coding.edges(low, high, n_bins, spacing)
-            except ValueError:
-                refused += 1
-    assert wide > 200
-    assert refused > 50
-    assert not coding.are_wide(1e-200, 1e200, 10, coding.LOG)
-    assert not coding.are_wide(0, 1, 10, coding.LOG)
 
 
 def test_one_hot_has_one_entry_a_column():

@@ -103,12 +103,6 @@ class Column:
             raise ValueError(f"leave {self.bins} bins less than a day each: give n_bins")
         return tuple(float(math.ceil(edge)) for edge in ends)
 
-    def check_edges(self) -> None:
-        """Raise ValueError where `edges` does, which takes longer."""
-        wide = self.bounds and coding.are_wide(*self.bounds, self.bins, self.spacing)
-        if self.dates or not wide:
-            _ = self.edges
-
     @cached_property
     def bin_names(self) -> tuple[str, ...]:
         """A readable condition for each code, such as ``13 <= education-num < 14.5``.
