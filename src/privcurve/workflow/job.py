@@ -2,9 +2,9 @@
 
 An expected error is one message and exit code 1. Imports are late: each job loads what it needs.
 
-Rules call it by ``shell:``. By ``script:`` the study `quickstart` takes about as much CPU time
-(61 and 65 s; by ``shell:`` 64 and 78 s, on a busy machine), but all of its 13 jobs run again when
-the file of the script is newer than what they made, as in a fresh checkout.
+Rules call it by ``shell:``. By ``script:`` the study `quickstart` takes about as much CPU time, but
+all of its 13 jobs run again when the file of the script is newer than what they made, as in a
+fresh checkout.
 """
 
 from __future__ import annotations
