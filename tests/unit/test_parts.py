@@ -57,6 +57,7 @@ SETTINGS = [
     {"epsilon": 20.0, "delta": 0.0},
     {"epsilon": 0.05, "delta": 0.0},
     {"delta": DELTA, "parameters": {"method": "cyclic", "pairs": "yes"}},
+    {"delta": DELTA, "parameters": {"method": "stumps", "n_steps": 9}},
     {"neighbours": ADD_REMOVE, "parameters": {"n_estimate": N}},
 ]
 

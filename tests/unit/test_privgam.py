@@ -7,6 +7,7 @@ from privcurve.coding import Records
 from privcurve.kernels.privgam import _along, _apart, smooth
 from privcurve.learners import registry
 from privcurve.learners.additive import rule
+from privcurve.learners.additive.fitting import Fit
 from privcurve.learners.additive.privgam import PrivGAMClassifier
 from privcurve.learners.additive.residuals import Residuals, bin_maps
 from privcurve.learners.entry import Facts
@@ -90,12 +91,13 @@ def facts(n, epsilon=0.1, delta=1e-5, ordered=(True,) * 14, n_classes=2):
 
 
 def test_the_rule_reads_public_facts_alone():
-    # Adult, δ = 1e-5: stumps at ε = 0.01, rounds at 0.1; it would be linear then.
-    assert rule.method_of(facts(32_561, 0.01)) == rule.STUMPS
+    # Adult, δ = 1e-5: stumps at ε = 0.01, rounds at 0.1; of more classes sooner.
     adult = facts(32_561)
     assert adult.per_column == pytest.approx(32_561 * 0.0325 / 14, rel=0.01)
     assert rule.method_of(adult) == rule.CYCLIC
-    assert not rule.extras_of(rule.CYCLIC, adult._replace(n=30_000)).linear
+    less = adult._replace(n=30_000)
+    assert rule.method_of(less) == rule.STUMPS
+    assert rule.method_of(less._replace(n_classes=3)) == rule.CYCLIC
     # Without δ there are no rounds, whatever the budget.
     assert rule.method_of(facts(10**9, 10.0, 0.0)) == rule.STUMPS
     assert rule.method_of(facts(100, np.inf, 0.0)) == rule.CYCLIC
@@ -158,7 +160,7 @@ def test_where_delta_is_not_used_a_fit_is_that_without_it(delta):
 @pytest.mark.parametrize("n_rounds", [1, 2, 10])
 def test_shares_of_rounds_add_up(n_rounds, linear, pairs, once):
     extras = rule.Extras(n_rounds, 16, linear, pairs, once)
-    total = 1.5 * rule.LINE_SHARE * linear + rule.PAIR_SHARE * pairs + once
+    total = rule.EXTRA_SHARE * (1.5 * linear + pairs) + once
     least = extras.least_share(rule.CYCLIC, 7)
     for t in range(1, n_rounds + 1):
         each = extras.round_share(t, 7)
@@ -350,23 +352,54 @@ def test_the_number_of_stumps_is_odd_and_grows_with_the_root_of_the_budget():
     assert rule.n_stumps(facts(1, np.inf)) == 299
 
 
-def test_stumps_follow_the_labels_and_nothing_else_is_released():
+def test_where_delta_pays_stumps_are_more_and_each_has_more():
+    of_adult = [facts(32_561, epsilon) for epsilon in (0.001, 0.01, 0.02, 0.1)]
+    counts = [rule.n_stumps(each) for each in of_adult]
+    without = [rule.n_stumps(each._replace(delta=0.0)) for each in of_adult]
+    assert (counts, without) == ([1, 3, 5, 13], [1, 3, 3, 9])
+    for each, count, few in zip(of_adult, counts, without, strict=True):
+        budget = rule.stump_budget(count, each)
+        assert budget.pure == (count == few)
+        amount = budget.of_choice(rule.stump_share(count, budget))
+        assert amount > 0.999 * each.epsilon / count
+    # It does not where it is tiny, or where columns are few.
+    for other in (facts(32_561, 0.02, 1e-30), facts(32_561, 0.02, ordered=(True,) * 7)):
+        assert rule.n_stumps(other) == 3
+        assert rule.stump_budget(3, other).pure
+
+
+@pytest.mark.parametrize(("n_steps", "delta"), [(3, 0.0), (13, 1e-5)])
+def test_stumps_follow_the_labels(n_steps, delta):
     X, y = problem(1_500)
-    fit = learner(epsilon=1.0, delta=1e-5, n_steps=5, method="stumps").fit(X, y)
+    fit = learner(epsilon=1.0, delta=1e-5, n_steps=n_steps, method="stumps").fit(X, y)
     said = fit.privacy_
-    assert (fit.method_, said.delta) == ("stumps", 0.0)
+    assert (fit.method_, said.delta) == ("stumps", delta)
     assert said.epsilon_spent == pytest.approx(1.0, rel=1e-9)
-    assert [(e.mechanism, e.noise_rate) for e in said.ledger] == [
-        ("permute_and_flip", pytest.approx(0.2 / 2))
-    ] * 5
+    choices = said.ledger[-n_steps:]
+    assert {e.mechanism for e in choices} == {"exponential" if delta else "permute_and_flip"}
+    assert sum(e.noise_rate for e in choices) > 0.499
+    # Where δ pays, labels by bin of all columns come first.
+    assert [e.mechanism for e in said.ledger[:-n_steps]] == ["gaussian"] * (delta > 0)
     assert (fit.predict(X) == y).mean() > 0.75
-    size = rule.STUMP_SIZE / np.sqrt(5)
+    size = rule.STUMP_SIZE / np.sqrt(n_steps)
     for shape in (*fit.model_.shapes, np.array([fit.model_.intercept])):
         steps = shape / size
-        assert steps == pytest.approx(np.rint(steps), abs=1e-6)
+        assert (steps == pytest.approx(np.rint(steps), abs=1e-6)) == (delta == 0 or len(shape) == 1)
     # They are chosen, and not estimated: no error is said.
     assert "±" not in str(fit.model_)
     assert "±" in str(learner(epsilon=9.0, delta=1e-5).fit(X, y).model_)
+
+
+def test_what_ranks_records_decides_none(monkeypatch):
+    """Values of all columns, asked at once, add up to less than one stump."""
+    X, y = problem(3_000)
+    made = {"epsilon": 1.0, "delta": 1e-5, "method": "stumps", "n_steps": 13}
+    scores = learner(**made).fit(X, y).model_.scores(X)
+    monkeypatch.setattr(Fit, "rank_within", lambda *_: None)
+    stumps = learner(**made).fit(X, y).model_.scores(X)
+    added = scores - stumps
+    assert 0.1 < np.abs(added).max() < np.abs(stumps).min()
+    assert added[y > 0].mean() > added[y < 0].mean() + 0.05
 
 
 @pytest.mark.parametrize(
@@ -407,26 +440,35 @@ TABLES = {
     "apart": ((5, 4, 3), False),
     "mixed": ((20, 4, 3), (True, False, False)),
 }
+# Where methods meet, and how often a table has its columns: of a few, stumps do not use δ.
+MEETINGS = {
+    "rounds": (lambda facts: rule.method_of(facts) == rule.STUMPS, 1),
+    "δ": (lambda facts: rule.stump_budget(rule.n_stumps(facts), facts).pure, 3),
+}
 
 
 @pytest.mark.parametrize("kind", TABLES)
-@pytest.mark.parametrize("least", [rule.ROUNDS_FROM * rule.LEAST_COLUMNS, rule.LINE_FROM * 3])
-def test_more_budget_is_not_worse_where_methods_meet(kind, least):
+@pytest.mark.parametrize("meeting", MEETINGS)
+def test_more_budget_is_not_worse_where_methods_meet(kind, meeting):
     """Within two standard errors of 24 fits on each side: seeds are fixed, so no false alarm."""
-    n_bins, ordered = TABLES[kind]
+    is_below, times = MEETINGS[meeting]
+    n_bins, ordered = np.tile(TABLES[kind][0], times), TABLES[kind][1]
+    ordered = ordered if isinstance(ordered, bool) else ordered * times
     rng = np.random.default_rng(3)
-    X = rng.integers(0, n_bins, (7_000, 3)).astype(np.uint8)
-    score = 3.0 * (X[:, 0] / n_bins[0] - 0.5) + 1.5 * (X[:, 1] == 2) - 0.4
+    X = rng.integers(0, n_bins, (7_000, 3 * times)).astype(np.uint8)
+    columns = zip(X[:, ::3].T, X[:, 1::3].T, strict=True)
+    parts = [3.0 * (one / n_bins[0] - 0.5) + 1.5 * (other == 2) - 0.4 for one, other in columns]
+    score = np.average(parts, axis=0, weights=range(times, 0, -1)) * times**0.5
     y = np.where(rng.random(7_000) < 1 / (1 + np.exp(-score)), 1, -1)
-    facts_of = rule.Facts(2_000, (True,) * 3, 2, 1.0, 1e-5, "replace-one")
+    facts_of = rule.Facts(2_000, (True,) * 3 * times, 2, 1.0, 1e-5, "replace-one")
     low, high = 0.01, 4.0
     for _ in range(40):
         middle = (low + high) / 2
-        below = facts_of._replace(epsilon=middle).scale < least
+        below = is_below(facts_of._replace(epsilon=middle))
         low, high = (middle, high) if below else (low, middle)
     scores = {}
     for side, epsilon in (("below", 0.98 * low), ("above", 1.02 * high)):
-        made = {"n_bins": n_bins, "ordered": ordered, "epsilon": epsilon, "delta": 1e-5}
+        made = {"n_bins": tuple(n_bins), "ordered": ordered, "epsilon": epsilon, "delta": 1e-5}
         fits = [learner(**made, random_state=k).fit(X[:2_000], y[:2_000]) for k in range(24)]
         right = [fit.predict(X[2_000:]) == y[2_000:] for fit in fits]
         scores[side] = np.array([np.mean(one) for one in right])

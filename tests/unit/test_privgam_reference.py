@@ -8,11 +8,13 @@ import pytest
 import privgam as reference
 from privcurve.coding import Records
 from privcurve.learners.additive import rule
+from privcurve.learners.additive.fitting import Fit
 from privcurve.learners.additive.linear_part import LinearPart
 from privcurve.learners.additive.privgam import PrivGAMClassifier
 from privcurve.learners.additive.residuals import Residuals, bin_maps
 from privcurve.parts import PartedRecords
-from privcurve.privacy.calibration.privgam import gaussian_budget
+from privcurve.privacy.calibration.privgam import gaussian_budget, mixed_budget
+from privcurve.privacy.curator import Curator
 
 N_BINS = (20, 4, 3, 6)
 ORDERED = (True, False, False, True)
@@ -122,3 +124,23 @@ def test_stumps_without_noise_are_those_of_the_plain_program(n_stumps):
     made = fitted(X, y, epsilon=np.inf, method="stumps", n_steps=n_stumps)
     plain = reference.stumps(X, y, N_BINS, ORDERED, n_stumps)
     assert made.model_.scores(X) == pytest.approx(plain, abs=1e-5)
+
+
+def test_values_of_all_columns_at_once_are_steps_from_the_margin():
+    """With hardly any noise: of few bins, smoothed, at the score that balances all records."""
+    X, y = problem()
+    budget = mixed_budget(1e6, 1e-5, "replace-one")
+    of_codes, of_bins = (bin_maps(np.array(N_BINS), ORDERED, most) for most in (max(N_BINS), 4))
+    signs = (2 * y - 1).astype(np.int8)
+    records = Records(X.astype(np.uint8), signs, np.ones(len(y), dtype=int), np.array(N_BINS))
+    residuals = Residuals(records, of_codes, budget.bits)
+    fit = Fit(residuals, ORDERED, budget, Curator(np.random.default_rng(1)))
+    odds = y.mean() / (1 - y.mean())
+    chance = odds / 2 if odds < 1 else 1 - 1 / (2 * odds)
+    for j, made in enumerate(fit.ask_ranks(4)):
+        bins = of_bins[j][X[:, j]]
+        up, down = (np.bincount(bins[y == label]) for label in (1, 0))
+        up, down = min(1 - chance, 0.5) * up, min(chance, 0.5) * down
+        half = (up + down) / 2
+        expected = reference.smooth((up - down) / half, 1 / half, ORDERED[j])
+        assert made == pytest.approx(expected[of_bins[j]], abs=1e-3)

@@ -76,6 +76,10 @@ CASES: tuple[Case, ...] = (
     Case(
         "privgam", {**STUMPS, **ESTIMATE, "ordered": False}, neighbours=ADD_REMOVE, sizes=(2, 3, 12)
     ),
+    Case("privgam", {**STUMPS, "delta": DELTA}),
+    Case(
+        "privgam", {**STUMPS, **ESTIMATE, "delta": DELTA}, neighbours=ADD_REMOVE, sizes=(2, 3, 12)
+    ),
     Case("privgam", CYCLIC),
     Case("privgam", {**CYCLIC, "pairs": "yes", "epsilon": 4.0}),
     Case("privgam", {**CYCLIC, **LINE, "pairs": "yes"}),

@@ -82,11 +82,10 @@ def _counts() -> Iterator[Claim]:
         yield hidden("noisy_bayes", STARTED, delta=delta)
     # On tiny data the rule would ask the intercept alone.
     stumps = {"method": "stumps", "n_steps": 3}
-    # Where δ is allowed, stumps are those without it; the rounds below use it.
     yield from recipe("privgam", [stumps], with_delta=[], n_trainings=200)
     yield worst("privgam", CERTIFIED, {"method": "stumps", "n_steps": 1})
     rounds = {"method": "cyclic", "n_rounds": 3}
-    for setting in (rounds, {**rounds, "ordered": True, "linear": "yes"}):
+    for setting in (stumps, rounds, {**rounds, "ordered": True, "linear": "yes"}):
         yield claim_by_fits("privgam", CERTIFIED, setting, 200, delta=DELTA)
     three = {"n_classes": 3}
     yield worst("privgam", CERTIFIED, three, of_three_classes)

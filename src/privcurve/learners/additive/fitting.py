@@ -18,7 +18,13 @@ from privcurve.kernels.privgam import smooth
 from privcurve.learners.additive import rule
 from privcurve.learners.additive.linear_part import LinearPart
 from privcurve.learners.additive.pairs import Crossing, crossings
-from privcurve.learners.additive.residuals import PLACE_BITS, SCORE_BITS, Residuals
+from privcurve.learners.additive.residuals import (
+    PLACE_BITS,
+    SCORE_BITS,
+    Residuals,
+    bin_maps,
+    summed,
+)
 from privcurve.privacy.calibration.privgam import CLIP, Budget
 from privcurve.privacy.curator import EXACT, Call, Curator
 from privcurve.privacy.ledger import LedgerEntry
@@ -66,6 +72,12 @@ class Running:
         return np.maximum(self.denominator, least)
 
 
+def balanced(others: float, own: float) -> Floats:
+    """Return the residuals, by label, at the intercept that balances so many records of each."""
+    chance = own / (2 * others) if own <= others else 1 - others / (2 * own)
+    return np.minimum(np.array([chance, 1 - chance]), CLIP)
+
+
 class Fit:
     """One fit: of rounds or of stumps."""
 
@@ -90,7 +102,9 @@ class Fit:
     def run(self, method: str, extras: rule.Extras, n_records: int) -> None:
         """Run a method; `n_records` as the rule takes it."""
         if method == rule.STUMPS and extras.n_steps:
+            ranks = [] if self.budget.pure else self.ask_ranks(extras.most_bins)
             self.stumps(extras.n_steps)
+            self.rank_within(ranks, rule.STUMP_SIZE / math.sqrt(extras.n_steps))
         elif method == rule.STUMPS:
             self.margin(n_records)
         else:
@@ -100,7 +114,7 @@ class Fit:
         """Ask each column once a round, and pairs of some of them in the end."""
         columns = range(self.intercept)
         if extras.linear:
-            self.start_line(rule.LINE_SHARE)
+            self.start_line(rule.EXTRA_SHARE)
         for t in range(1, extras.n_steps + 1):
             last = t == extras.n_steps
             share = extras.round_share(t, self.intercept)
@@ -111,7 +125,7 @@ class Fit:
             for k, j in enumerate(self._in_order(columns), 1):
                 self.release(j, share, weight, when)
                 self.curator.done((t - 1 + k / self.intercept) / extras.n_steps)
-            left = self.ask_pairs(rule.PAIR_SHARE) if last and extras.pairs else 0.0
+            left = self.ask_pairs(rule.EXTRA_SHARE) if last and extras.pairs else 0.0
             if last:
                 final = rule.INTERCEPT_WEIGHT * share + left
                 self.release(self.intercept, final, weight, when)
@@ -119,14 +133,54 @@ class Fit:
     def stumps(self, n_stumps: int) -> None:
         """Choose stumps one after another: what they add to scores is public, but for its sign."""
         size = rule.STUMP_SIZE / math.sqrt(n_stumps)
+        share = rule.stump_share(n_stumps, self.budget)
         for t in range(1, n_stumps + 1):
-            entry = self._spend(1 / n_stumps, self.budget.choice, f"step {t}: choice of a stump")
+            entry = self._spend(share, self.budget.choice, f"step {t}: choice of a stump")
             scores = self.records.stumps(self.ordered)
             place = self.curator.choose_exactly(self._call(entry), scores)
             j, values = self.records.stump(place, self.ordered)
             self._smooth[j] = self._smooth[j] + size * values
             self._set([j])
             self.curator.done(t / n_stumps)
+
+    def ask_ranks(self, most_bins: int) -> list[Floats]:
+        """Release the labels by bin of all columns at once; return values of the codes of each.
+
+        Nothing was asked before, so all residuals are the clip. What they are at the intercept of
+        these numbers, which is public then, follows from them, and so does a first Newton step.
+        """
+        widths = self.records.n_bins[:-1]
+        maps = bin_maps(widths, self.ordered[:-1], most_bins)
+        exact = [summed(self.records.sums(j), bins) for j, bins in enumerate(maps)]
+        what = "first: labels by bin of all columns"
+        sensitivity = self.budget.of_counts(len(maps))
+        flat = np.concatenate(exact, axis=1)
+        released, variance = self._noisy(flat, rule.EXTRA_SHARE, sensitivity, what)
+        ends = np.cumsum([each.shape[1] for each in exact])
+        columns = np.split(released / CLIP, ends[:-1], axis=1)
+        # Each column has all records: their numbers by label are a mean over columns.
+        precisions = np.array([1.0 / each.shape[1] for each in columns])
+        deviation = math.sqrt(variance / precisions.sum()) / CLIP
+        totals = np.sum([each.mean(axis=1) for each in columns], axis=0) / precisions.sum()
+        residuals = balanced(*np.maximum(totals, deviation))[:, None]
+        values = []
+        for j, (bins, counts) in enumerate(zip(maps, columns, strict=True)):
+            missing = (totals - counts.sum(axis=1)) / counts.shape[1]
+            sums = residuals * (counts + missing[:, None])
+            spread = variance * (residuals**2).mean() / CLIP**2
+            z, noise = Running(sums.shape[1]).add(sums, spread, np.zeros(sums.shape[1]), 1.0)
+            values.append(self._smoothed(j, z, noise)[0][bins])
+        return values
+
+    def rank_within(self, ranks: Sequence[Floats], size: float) -> None:
+        """Add to the scores values of columns, all of them together less than one stump.
+
+        As the number of stumps is odd, no record's label changes.
+        """
+        bound = sum(float(np.abs(values).max()) for values in ranks)
+        for j, values in enumerate(ranks):
+            self._smooth[j] = self._smooth[j] + values * size / (size + bound)
+        self._set(range(len(ranks)))
 
     def start_line(self, share: float) -> None:
         """Begin the linear part: its sums of products, with half of the share more, then steps."""

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from privcurve.coding import Codes, Floats, Records
+from privcurve.coding import MOST_CODES, Codes, Floats, Records
 from privcurve.learners.additive import rule
 from privcurve.learners.additive.class_model import ClassModel
 from privcurve.learners.additive.fitting import Fit
@@ -31,9 +31,10 @@ class PrivGAMClassifier(ChanceClassifier, PrivateClassifier):
 
     Where n·ε is small, and wherever δ = 0, a fit of two classes is of ``stumps``: each a noisy
     choice of a column, of a cut through its bins (of bins without an order: of one of them) and of
-    which side is positive, or of one label for all records. Nothing else is released, and δ is 0.
-    Its probabilities are a convention, as a stump's step is public. Where n·ε is smaller still,
-    the model is a noisy majority.
+    which side is positive, or of one label for all records. If they are few nothing else is
+    released, and δ is 0; more of them use δ, and the labels by bin of all columns, released at
+    once, rank the records of which stumps say the same. Probabilities are a convention, as a
+    stump's step is public. Where n·ε is smaller still, the model is a noisy majority.
 
     Else it is ``cyclic``: rounds, in each of which each column releases, by bin and label, the sums
     of the residuals :math:`\min(|y_i - p_i|, \frac12)`, with noise. All else is made of what was
@@ -74,8 +75,8 @@ class PrivGAMClassifier(ChanceClassifier, PrivateClassifier):
     epsilon : float
         ε, above 0; infinite: no noise, columns in turn.
     delta : float
-        0: of two classes stumps, of more Laplace noise. Above 0: Gaussian noise; of stumps and of
-        a noisy majority as with 0, which is then what the statement says.
+        0: of two classes stumps, of more Laplace noise. Above 0: Gaussian noise, and stumps that
+        use δ; few of them and a noisy majority are as with 0, which the statement then says.
     calibration : str
         ``certified``.
     n_bins, bounds, classes, random_state
@@ -137,7 +138,9 @@ class PrivGAMClassifier(ChanceClassifier, PrivateClassifier):
         facts = self._public(n, len(self.n_bins_), len(self.classes_))
         method, extras = self._plan(facts)
         budget = rule.budget_of(method, extras, facts)
-        maps = bin_maps(self.n_bins_, facts.ordered, extras.most_bins)
+        # A stump's cut is between codes.
+        most = MOST_CODES if method == rule.STUMPS else extras.most_bins
+        maps = bin_maps(self.n_bins_, facts.ordered, most)
         if facts.n_classes == 2:
             fit = Fit(Residuals(records, maps, budget.bits), facts.ordered, budget, curator)
         else:

@@ -54,6 +54,14 @@ def bin_maps(n_bins: Ints, ordered: Sequence[bool], most: int) -> list[Codes]:
     return merged_bins(n_bins, n_bins * np.array(ordered), most)
 
 
+def summed(of_codes: Ints, bins: NDArray[Any]) -> Ints:
+    """Add up what is of each code, along the last axis, in each bin; `bins` are of the codes."""
+    n_bins = int(bins[-1]) + 1
+    if n_bins == of_codes.shape[-1]:
+        return of_codes
+    return np.add.reduceat(of_codes, np.searchsorted(bins, np.arange(n_bins)), axis=-1)
+
+
 class Crossed(NamedTuple):
     """Two columns as one: the group of each code of either, and how many groups the second has."""
 
@@ -204,17 +212,9 @@ class BinSums:
         self.shapes[j] = np.rint(clipped * 2.0**SCORE_BITS).astype(np.int64)
         self._by_code[j] = self.shapes[j][..., self.maps[j]]
 
-    def _by_bin(self, j: int, of_codes: Ints) -> Ints:
-        """Add up what is of each code, along the last axis, in each bin of a column."""
-        n_bins = self.shapes[j].shape[-1]
-        if n_bins == of_codes.shape[-1]:
-            return of_codes
-        firsts = np.searchsorted(self.maps[j], np.arange(n_bins))
-        return np.add.reduceat(of_codes, firsts, axis=-1)
-
     def sums(self, j: int) -> Ints:
         """Sum the residuals by label and bin of a column."""
-        return self._by_bin(j, self.rows.of("sums", self.scores, j))
+        return summed(self.rows.of("sums", self.scores, j), self.maps[j])
 
     def each(self) -> Ints:
         """Return the clipped residuals of each row in one memory, for the audit: no release."""

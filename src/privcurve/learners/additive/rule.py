@@ -14,19 +14,22 @@ from privcurve.privacy.budget import is_private
 from privcurve.privacy.calibration.privgam import Budget, gaussian_budget, grid_bits, mixed_budget
 
 RULE = "rule"
-STUMPS = "stumps"  # of two classes; δ = 0
+STUMPS = "stumps"  # of two classes
 CYCLIC = "cyclic"  # rounds of all columns; δ > 0
 ONCE = "once"  # of more classes: all columns at once, and nothing else
 
-# Stumps are an odd number T, with √(n·ε) about STUMPS_ROOT times T; each moves scores by
-# STUMP_SIZE/√T. Below this n·ε there are none, but a noisy majority.
+# Stumps are an odd number T, with √(n·ε) about STUMPS_ROOT times T, or MIXED_ROOT times where δ
+# pays; each moves scores by STUMP_SIZE/√T. Below STUMPS_FROM of n·ε there are none, but a noisy
+# majority.
 STUMPS_FROM = 20.0
 STUMPS_ROOT = 6.0
+MIXED_ROOT = 4.0
 STUMP_SIZE = 2.0
 MOST_STUMPS = 300  # more gain nothing; without noise n·ε is infinite
-# Rounds: from this n·μ a column on, of so many columns at least; their number; what an intercept
-# has of a column's share.
-ROUNDS_FROM = 25.0
+# Rounds: from this n·μ a column on, of two classes and of more, and of so many columns at least,
+# from which on stumps use δ as well; their number; what an intercept has of a column's share.
+ROUNDS_FROM = 75.0
+CLASS_ROUNDS_FROM = 25.0
 LEAST_COLUMNS = 8
 ROUNDS = 10
 INTERCEPT_WEIGHT = 0.2
@@ -39,17 +42,17 @@ INTERCEPT_DEVIATION = 3.0
 # merged.
 PER_BIN = 10.0
 FEW_BINS = 4
-# The linear part: from this n·μ a column on; its share before the rounds, in so many steps; what
-# of the sums of products is its curvature; the deviation of its coefficients.
-LINE_FROM = 75.0
-LINE_SHARE = 0.15
+# The share of what is asked beside rounds or stumps: of a linear part, of pairs, of all columns at
+# once before stumps that use δ.
+EXTRA_SHARE = 0.15
+# The linear part, before the rounds: in so many steps; what of the sums of products is its
+# curvature; the deviation of its coefficients.
 LINE_STEPS = 6
 LINE_CURVATURE = 0.08
 LINE_DEVIATION = 10.0
-# Pairs, after the rounds: from this n·μ on; of so many columns; their share.
+# Pairs, after the rounds: from this n·μ on; of so many columns.
 PAIRS_FROM = 3000.0
 PAIR_COLUMNS = 4
-PAIR_SHARE = 0.2
 
 
 class Facts(NamedTuple):
@@ -85,7 +88,7 @@ class Extras(NamedTuple):
 
     def round_share(self, t: int, n_columns: int) -> float:
         """Return the share of each column in round t, of 1 up to `n_steps`: in proportion to √t."""
-        rest = 1.0 - 1.5 * LINE_SHARE * self.linear - PAIR_SHARE * self.pairs - self.once
+        rest = 1.0 - EXTRA_SHARE * (1.5 * self.linear + self.pairs) - self.once
         part = math.sqrt(t) / sum(math.sqrt(k) for k in range(1, self.n_steps + 1))
         return (
             rest * part / (n_columns + self.linear + INTERCEPT_WEIGHT * (1 + (t == self.n_steps)))
@@ -99,51 +102,75 @@ class Extras(NamedTuple):
     def least_share(self, method: str, n_columns: int) -> float:
         """Return a share that no call is below."""
         if method == STUMPS:
-            return 1.0 / max(self.n_steps, 1)
+            return min(EXTRA_SHARE, (1.0 - EXTRA_SHARE) / max(self.n_steps, 1))
         if self.once == 1.0:
             return self.once
         # The last round, which may be the first, has the intercept twice.
         shares = [INTERCEPT_WEIGHT * self.round_share(1, n_columns), self.once or 1.0]
-        shares += [LINE_SHARE / LINE_STEPS, PAIR_SHARE / math.comb(PAIR_COLUMNS, 2)]
+        shares += [EXTRA_SHARE / LINE_STEPS, EXTRA_SHARE / math.comb(PAIR_COLUMNS, 2)]
         return min(shares)
 
 
 def method_of(facts: Facts) -> str:
     """Return the method of a fit."""
     otherwise = STUMPS if facts.n_classes == 2 else ONCE
-    enough = facts.delta > 0 and facts.per_column >= ROUNDS_FROM
+    least = ROUNDS_FROM if facts.n_classes == 2 else CLASS_ROUNDS_FROM
+    enough = facts.delta > 0 and facts.per_column >= least
     return CYCLIC if enough or not is_private(facts.epsilon) else otherwise
 
 
 def extras_of(method: str, facts: Facts) -> Extras:
     """Return what a fit by this method has beside."""
     rounds, several = method == CYCLIC and facts.n_classes == 2, len(facts.ordered) > 1
-    line_from = LINE_FROM * len(facts.ordered)
     # Without noise n·μ is infinite.
     bins = min(facts.scale / (PER_BIN * facts.n_classes), MOST_CODES)
-    once = ROUNDS_FROM / (ROUNDS_FROM + facts.per_column) if method == CYCLIC else 1.0
+    least = CLASS_ROUNDS_FROM
+    once = least / (least + facts.per_column) if method == CYCLIC else 1.0
     return Extras(
-        n_steps={CYCLIC: ROUNDS, STUMPS: n_stumps(facts), ONCE: 1}[method],
-        most_bins=MOST_CODES if method == STUMPS else max(FEW_BINS, math.floor(bins)),
-        linear=rounds and several and all(facts.ordered) and facts.scale >= line_from,
+        n_steps=n_stumps(facts) if method == STUMPS else ROUNDS if method == CYCLIC else 1,
+        most_bins=max(FEW_BINS, math.floor(bins)),
+        linear=rounds and several and all(facts.ordered),
         pairs=rounds and several and facts.scale >= PAIRS_FROM,
         once=0.0 if facts.n_classes == 2 else once,
     )
 
 
 def budget_of(method: str, extras: Extras, facts: Facts) -> Budget:
-    """Return the budget of a fit: of stumps it is pure, as δ would gain next to nothing."""
-    pure = method == STUMPS or facts.delta == 0
-    find = mixed_budget if pure else gaussian_budget
-    budget = find(facts.epsilon, 0.0 if pure else facts.delta, facts.neighbours)
+    """Return the budget of a fit."""
+    if method == STUMPS:
+        budget = stump_budget(extras.n_steps, facts)
+    else:
+        find = gaussian_budget if facts.delta > 0 else mixed_budget
+        budget = find(facts.epsilon, facts.delta, facts.neighbours)
     budget = replace(budget, n_classes=facts.n_classes)
     least = extras.least_share(method, len(facts.ordered))
     return replace(budget, bits=grid_bits(budget, least, len(facts.ordered)))
 
 
+def stump_budget(n_stumps: int, facts: Facts) -> Budget:
+    """Return a budget that uses δ: of more stumps than without it, if each has more; else pure."""
+    pure, mixed = (
+        mixed_budget(facts.epsilon, delta, facts.neighbours) for delta in (0.0, facts.delta)
+    )
+    own, other = (each.of_choice(stump_share(n_stumps, each)) for each in (pure, mixed))
+    return mixed if n_stumps > _odd_root(facts, STUMPS_ROOT) and other > own else pure
+
+
+def stump_share(n_stumps: int, budget: Budget) -> float:
+    """Return the share of each stump."""
+    return (1.0 if budget.pure else 1.0 - EXTRA_SHARE) / max(n_stumps, 1)
+
+
 def n_stumps(facts: Facts) -> int:
     """Return how many stumps are chosen: an odd number, or none for a noisy majority."""
+    few, many = (_odd_root(facts, root) for root in (STUMPS_ROOT, MIXED_ROOT))
+    # A few stumps know a few columns.
+    pays = len(facts.ordered) >= LEAST_COLUMNS and not stump_budget(many, facts).pure
+    return many if pays else few
+
+
+def _odd_root(facts: Facts, root: float) -> int:
+    """Return the largest odd number up to √(n·ε)/root, at least 1; 0 of few records."""
     scale = facts.n * facts.epsilon
-    root = min(math.sqrt(scale) / STUMPS_ROOT, MOST_STUMPS)
-    odd = max(1, 2 * math.floor((root + 1) / 2) - 1)
-    return odd if scale >= STUMPS_FROM else 0
+    most = min(math.sqrt(scale) / root, MOST_STUMPS)
+    return max(1, 2 * math.floor((most + 1) / 2) - 1) if scale >= STUMPS_FROM else 0

@@ -215,7 +215,8 @@ def grid_bits(budget: Budget, least_share: float, n_columns: int) -> int:
     if not budget.private:
         return MOST_BITS
     largest = max(stump_range(budget.neighbours), budget.of_slopes(n_columns + 1))
-    largest = max(largest, budget.of_counts(n_columns)) if budget.n_classes > 2 else largest
+    if budget.n_classes > 2 or not budget.pure:
+        largest = max(largest, budget.of_counts(n_columns))
     room = arithmetic.log2(LARGEST_SCALE / 2 * budget.of_release(least_share) / largest)
     bits = min(MOST_BITS, math.floor(room))
     if bits < LEAST_BITS:
