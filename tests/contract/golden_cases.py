@@ -110,7 +110,7 @@ COMBINED = {
             for linear in ("yes", "no")
             for pairs in ("yes", "no")
         ),
-        {"method": "stumps", "n_steps": 3},
+        {"method": "stumps", "n_steps": 9},
     ),
     "tuned": TUNED,
 }  # fmt: skip

@@ -57,7 +57,7 @@ class PrivGAMClassifier(ChanceClassifier, PrivateClassifier):
     n_rounds : int
         Of a cyclic fit.
     n_steps : int or None
-        How many stumps; None: by the rule.
+        How many stumps; None: by the rule. More than without δ use it.
     linear : str
         Whether a cyclic fit has a linear part: ``rule``, ``yes`` (all columns are ordered, two
         classes) or ``no``.
