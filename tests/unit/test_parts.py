@@ -107,7 +107,8 @@ def test_parts_may_come_in_any_order_and_be_asked_at_the_same_time(big):
 
 
 def fitted(domain, records):
-    learner = registry.make("privgam", domain, {"epsilon": 2.0, "delta": DELTA})
+    rounds = {"epsilon": 2.0, "delta": DELTA, "method": "cyclic"}
+    learner = registry.make("privgam", domain, rounds)
     rng = np.random.Generator(np.random.PCG64(1))
     if isinstance(records, PartedRecords):
         (model,) = learner.fit_parts(records, [{}], [Curator(rng)])
