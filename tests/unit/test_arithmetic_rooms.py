@@ -79,10 +79,8 @@ def is_of_scipy(name):
 
 
 def is_exact(power):
-    """A square, a power of two, or one of whole numbers."""
-    base, exponent = power.left, power.right
-    if isinstance(exponent, ast.Constant) and exponent.value in (2, 0.5):
-        return True
+    """A power of two, or one of whole numbers. Python's squares of floats are of the C library."""
+    base = power.left
     return isinstance(base, ast.Constant) and (base.value == 2 or isinstance(base.value, int))
 
 
@@ -105,7 +103,7 @@ def test_what_is_stored_depends_on_own_arithmetic_alone():
         ("import scipy.linalg", "scipy.linalg"),
         ("self.coins.laplace(size=3)", "Generator.laplace"),
         ("order = np.argsort(x)", UNSTABLE),
-        ("x**3", POWER),
+        ("x**2", POWER),
         ("share**depth", POWER),
     ],
 )
@@ -114,7 +112,7 @@ def test_what_may_differ_is_seen(line, use):
 
 
 @pytest.mark.parametrize(
-    "line", ["x**2 + 2**k + 2.0**-k", "np.argsort(x, kind='stable')", "arithmetic.exp(x)"]
+    "line", ["2**k + 2.0**-k", "np.argsort(x, kind='stable')", "arithmetic.exp(x)"]
 )
 def test_what_is_exact_is_left_alone(line):
     assert not calls(ast.parse(line))

@@ -133,7 +133,7 @@ class _Coordinator:
         table = np.zeros((plan.n_classes, int(starts[-1])))
         table[:, np.concatenate([np.arange(starts[j], starts[j + 1]) for j in columns])] = total
         factor = 2.0 if plan.noise.mechanism == LAPLACE else 1.0
-        return table, factor * release.scale**2 * self.sums.excess
+        return table, factor * (release.scale * release.scale) * self.sums.excess
 
     def _release(self, level: int, n_columns: int) -> Release:
         """Return how counts of so many columns are sent."""
@@ -182,7 +182,7 @@ class _Coordinator:
         width = self.widths[questions.columns[counted[best]]]
         spread = variance * width * share[best] * (1 - share[best])
         sides = (
-            Estimate(no[best], spread + (1 - share[best]) ** 2 * node.variance),
-            Estimate(yes[best], spread + share[best] ** 2 * node.variance),
+            Estimate(no[best], spread + ((1 - share[best]) * (1 - share[best])) * node.variance),
+            Estimate(yes[best], spread + (share[best] * share[best]) * node.variance),
         )
         return int(counted[best]), *sides

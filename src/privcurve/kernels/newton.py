@@ -73,7 +73,7 @@ def minimise_logistic(
 
     def objective(margins: Floats, at: Floats) -> float:
         losses = dot(weights, arithmetic.softplus(-margins))
-        return float(losses + 0.5 * dot(penalty, at**2) + total(tilt * at))
+        return float(losses + 0.5 * dot(penalty, at * at) + total(tilt * at))
 
     margins = y * (offset + times(rows, theta))
     for _ in range(MAX_STEPS):

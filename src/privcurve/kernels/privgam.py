@@ -225,8 +225,8 @@ def smooth(
         for b in range(n_bins):
             for i in range(n):
                 mean[c, b] += weights[i] * means[i, c, b]
-                variance[c, b] += weights[i] * (squares[i, c, b] + means[i, c, b] ** 2)
-            variance[c, b] = max(0.0, variance[c, b] - mean[c, b] ** 2)
+                variance[c, b] += weights[i] * (squares[i, c, b] + means[i, c, b] * means[i, c, b])
+            variance[c, b] = max(0.0, variance[c, b] - mean[c, b] * mean[c, b])
 
 
 @jit
@@ -290,5 +290,5 @@ def _along(
             left = filtered[b] + back * back * (left - before[b + 1])
         v = 3.4641016151377544 * ((b + 0.5) / n - 0.5)
         mean[b] = last + slope * (v - last_v)
-        variance[b] = left + of_line * (v - last_v) ** 2
+        variance[b] = left + of_line * ((v - last_v) * (v - last_v))
     return likelihood

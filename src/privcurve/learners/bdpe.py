@@ -404,7 +404,7 @@ class BDPEClassifier(TreeSumClassifier, PrivateClassifier):
 
     def _leverage(self, votes: Floats, margins: Floats, n: int, clamp: float) -> float:
         """Return β = (a/m) Σ h(λ)(A − B), a = α/M²."""
-        return float(float(self.boost_alpha) / clamp**2 / n * dot(votes, margins))
+        return float(float(self.boost_alpha) / (clamp * clamp) / n * dot(votes, margins))
 
     def _votes(self) -> str:
         if self.votes is not None:

@@ -230,7 +230,9 @@ def selection_budget(
     if pure:
         run = solve(lambda each: chosen.epsilon(each) - epsilon, epsilon / 2) * SAFETY
     else:
-        guess = (epsilon / (2 + eta)) ** 2 / (4 * arithmetic.log(1 / delta) + 2 * epsilon)
+        guess = ((epsilon / (2 + eta)) * (epsilon / (2 + eta))) / (
+            4 * arithmetic.log(1 / delta) + 2 * epsilon
+        )
         run = solve(lambda rho: log_ratio(chosen.delta(rho, epsilon), delta), guess) * SAFETY
     # A score with scale s has ε = units/s, or ρ = (units/s)²/2.
     wanted = score_share * run if pure else math.sqrt(2 * score_share * run)
@@ -241,7 +243,7 @@ def selection_budget(
         )
     scale = math.ceil(UNITS / wanted)
     amount = UNITS / scale
-    score = amount if pure else amount**2 / 2
+    score = amount if pure else (amount * amount) / 2
     return SelectionBudget(epsilon, delta, chosen, pure, run - score, scale)
 
 

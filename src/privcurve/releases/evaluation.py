@@ -224,9 +224,9 @@ def _spread_of_area(area: float, n_positive: int, n: int) -> float:
     n_negative = n - n_positive
     if not n_positive * n_negative:
         return math.nan
-    one, two = area / (2 - area), 2 * area**2 / (1 + area)
+    one, two = area / (2 - area), 2 * (area * area) / (1 + area)
     spread = area * (1 - area)
-    spread += (n_positive - 1) * (one - area**2) + (n_negative - 1) * (two - area**2)
+    spread += (n_positive - 1) * (one - area * area) + (n_negative - 1) * (two - area * area)
     return math.sqrt(max(spread, 0.0) / (n_positive * n_negative))
 
 
@@ -323,11 +323,13 @@ def _measure_counts(name: str, counts: Floats, spread: float) -> Row:
             return NOTHING
         value = min(max(count / n, 0.0), 1.0)
         # The noise of a cell moves the part and the whole, or the whole alone.
-        moved = n_cells * (1 - value) ** 2 + (n_classes**2 - n_cells) * value**2
-        return value, math.sqrt(value * (1 - value) / n + moved * (spread / n) ** 2)
+        moved = n_cells * ((1 - value) * (1 - value)) + (n_classes * n_classes - n_cells) * (
+            value * value
+        )
+        return value, math.sqrt(value * (1 - value) / n + moved * ((spread / n) * (spread / n)))
 
     wrong = n - float(np.trace(counts))
-    row = Row(name, n, share(wrong, n_classes**2 - n_classes))
+    row = Row(name, n, share(wrong, n_classes * n_classes - n_classes))
     if n_classes > 2:
         return row
     actual, positive = share(float(counts[1].sum()), 2), share(float(counts[:, 1].sum()), 2)

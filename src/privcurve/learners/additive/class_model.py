@@ -86,7 +86,7 @@ class ClassModel:
         p = exps(logs)
         if self.norm == 1:
             return np.asarray(logs + log1ps(1.0 - 2.0 * np.minimum(p, 0.5)))
-        squares = 1 - 2 * p + np.cumsum(p**2, axis=1)[:, -1:]
+        squares = 1 - 2 * p + np.cumsum(p * p, axis=1)[:, -1:]
         return np.asarray(logs + 0.5 * logs_of(np.maximum(2 * squares, 1.0)))
 
     def in_words(

@@ -53,10 +53,10 @@ class Running:
         slope, curvature = sums[1] - sums[0], np.maximum(sums.sum(axis=0) / 2, 0.0)
         self.numerator += weight * (slope + curvature * shape)
         self.denominator += weight * curvature
-        self.variance += weight**2 * 2 * cell_variance
+        self.variance += (weight * weight) * 2 * cell_variance
         self.weight += weight
         down = self._down()
-        noise = np.minimum(MOST_NOISE, self.variance / down**2 + weight / down)
+        noise = np.minimum(MOST_NOISE, self.variance / (down * down) + weight / down)
         return self.numerator / down, noise
 
     def of_records(self) -> Floats:
@@ -167,7 +167,7 @@ class Fit:
         for j, (bins, counts) in enumerate(zip(maps, columns, strict=True)):
             missing = (totals - counts.sum(axis=1)) / counts.shape[1]
             sums = residuals * (counts + missing[:, None])
-            spread = variance * (residuals**2).mean() / CLIP**2
+            spread = variance * (residuals * residuals).mean() / (CLIP * CLIP)
             z, noise = Running(sums.shape[1]).add(sums, spread, np.zeros(sums.shape[1]), 1.0)
             values.append(self._smoothed(j, z, noise)[0][bins])
         return values
@@ -272,7 +272,7 @@ class Fit:
         """Smooth the shape function of a column anew, with what was released."""
         z, noise = self._running[j].add(sums, variance, self._smooth[j], weight)
         if j == self.intercept:
-            left = 1.0 / (1.0 + noise / rule.INTERCEPT_DEVIATION**2)
+            left = 1.0 / (1.0 + noise / (rule.INTERCEPT_DEVIATION * rule.INTERCEPT_DEVIATION))
             mean, spread = z * left, noise * left
         else:
             mean, spread = self._smoothed(j, z, noise)
@@ -330,4 +330,4 @@ class Fit:
             return released * unit, 0.0
         # Gaussian noise is rounded down.
         middle, times = (0.0, 2.0) if self.budget.pure else (0.5, 1.0)
-        return (released + middle) * unit, times * (call.scale * unit) ** 2
+        return (released + middle) * unit, times * ((call.scale * unit) * (call.scale * unit))

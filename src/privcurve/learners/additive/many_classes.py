@@ -63,8 +63,8 @@ def clipped_residuals(chances: Floats, norm: int) -> Floats:
     others = 1 - chances
     if norm == 1:
         return np.minimum(others, CLIP)
-    squares = (chances**2).sum() - chances**2
-    return np.minimum(others, others / np.sqrt(2 * (others**2 + squares)))
+    squares = (chances * chances).sum() - chances * chances
+    return np.minimum(others, others / np.sqrt(2 * (others * others + squares)))
 
 
 def chances_of(shares: Floats, norm: int) -> Floats:
@@ -167,7 +167,7 @@ class ClassFit(Fit):
         released, variance = self._noisy(exact, extras.once, sensitivity, what)
         widths = self.records.n_bins[:-1]
         counts = np.split(released / flat, np.cumsum(widths)[:-1], axis=1)
-        variance /= flat**2
+        variance /= flat * flat
         # Each column has all records: their number by class is a mean over columns.
         per_width = (1 / widths).sum()
         totals = np.sum([numbers.mean(axis=1) for numbers in counts], axis=0) / per_width
@@ -175,7 +175,7 @@ class ClassFit(Fit):
         chances = chances_of(np.maximum(totals, max(deviation, TINY)), norm)
         self._smooth[self.intercept] = self._centred(logs(chances)[:, None])
         weight = extras.once_weight()
-        self._take_counts(self.intercept, totals[:, None], chances, deviation**2, weight)
+        self._take_counts(self.intercept, totals[:, None], chances, deviation * deviation, weight)
         for j, width in zip(columns, widths.tolist(), strict=True):
             missing = (totals - counts[j].sum(axis=1)) / width
             self._take_counts(j, counts[j] + missing[:, None], chances, variance, weight)
@@ -189,8 +189,8 @@ class ClassFit(Fit):
         to_others = given[:, None] * counts
         own = residuals[:, None] * counts
         others = chances[:, None] * (to_others.sum(axis=0) - to_others)
-        of_others = chances**2 * ((given**2).sum() - given**2)
-        of_each = variance * (residuals**2 + of_others)[:, None] / 2
+        of_others = (chances * chances) * ((given * given).sum() - given * given)
+        of_each = variance * (residuals * residuals + of_others)[:, None] / 2
         super()._take(j, np.stack([others, own]), of_each, weight)
 
     def _take(self, j: int, sums: NDArray[Any], variance: float | Floats, weight: float) -> None:

@@ -50,7 +50,7 @@ def spread(shape: Floats, weights: Floats) -> float:
     if total <= 0 or len(shape) == 1:
         return 0.0
     middle = dot(weights, shape) / total
-    return float(np.sqrt(dot(weights, (shape - middle) ** 2) / total))
+    return float(np.sqrt(dot(weights, (shape - middle) * (shape - middle)) / total))
 
 
 def grouped(shape: Floats, weights: Floats, ordered: bool, most: int = GROUPS) -> Ints:

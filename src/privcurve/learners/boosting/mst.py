@@ -168,10 +168,10 @@ def agreeing(
     def dual(multipliers: Floats) -> tuple[float, Floats]:
         singles, crossed = tables(multipliers)
         squares = sum(
-            float((single**2 / column.variances).sum())
+            float(((single * single) / column.variances).sum())
             for single, column in zip(singles, columns, strict=True)
         )
-        squares += sum(float((table**2).sum()) for table in crossed) / variance
+        squares += sum(float((table * table).sum()) for table in crossed) / variance
         gaps = []
         for (a, b), table in zip(edges, crossed, strict=True):
             gaps += [table.sum(axis=1) - singles[a], table.sum(axis=0) - singles[b]]

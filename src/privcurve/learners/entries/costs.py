@@ -162,7 +162,7 @@ def mst(setting: Mapping[str, Any], n_rows: int, n_columns: int) -> float:
     """Return the cost of MST: counts of all pairs of columns, and boosting of what is drawn."""
     drawn = min(n_rows, int(setting["most_records"]))
     boosting = float(setting["n_rounds"]) * (5e-4 + 5e-9 * drawn * n_columns)
-    return 5e-2 + 3e-9 * n_rows * n_columns**2 + boosting
+    return 5e-2 + 3e-9 * n_rows * (n_columns * n_columns) + boosting
 
 
 def aim(setting: Mapping[str, Any], n_rows: int, n_columns: int) -> float:

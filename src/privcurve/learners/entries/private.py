@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import Any
 
@@ -51,8 +52,8 @@ BOOSTED_TREE = {
 
 HALF_SPACES = {
     "n_rounds": Parameter(25, int, low=1, size=True),
-    "largest": Parameter(2**0.5, float, low=1),
-    "smallest": Parameter(0.5**0.5, float, low=0, high=1, open_low=True),
+    "largest": Parameter(math.sqrt(2), float, low=1),
+    "smallest": Parameter(math.sqrt(0.5), float, low=0, high=1, open_low=True),
 }
 
 SHARED = ("noisy_counts", "local_rnm")

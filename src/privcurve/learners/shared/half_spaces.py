@@ -215,8 +215,8 @@ class HalfSpaceVoteClassifier(LinkedClassifier, StagedClassifier):
     _released: ClassVar[Mapping[str, Any]] = {"votes_": tuple[Vote, ...]}
 
     n_rounds: int = 25
-    largest: float = 2**0.5
-    smallest: float = 0.5**0.5
+    largest: float = math.sqrt(2)
+    smallest: float = math.sqrt(0.5)
     public_columns: Sequence[int] | None = None
     _roles: Roles = field(init=False)
 

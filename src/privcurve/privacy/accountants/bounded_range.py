@@ -110,7 +110,7 @@ def mixed_delta(bounded_range: float, n_calls: int, mu: float, epsilon: float) -
         raise ValueError(f"out of range: {bounded_range = }, {mu = }, {epsilon = }")
     if bounded_range + mu > 30:  # far beyond any use, and e^s would overflow
         return 1.0
-    middle = epsilon - mu**2 / 2
+    middle = epsilon - (mu * mu) / 2
     low, missed = middle - _REACH * mu, arithmetic.normal_cdf(-_REACH)
     # A step is at most ε₀/8, and fine enough for the Gaussian's loss as well. What has a short
     # range has a longer one too, for which a coarser grid will do. The grid is a fixed part of
@@ -135,7 +135,7 @@ def mixed_delta(bounded_range: float, n_calls: int, mu: float, epsilon: float) -
         values[math.ceil((played * bounded_range - start) / h) + 1 :] = 0.0
     s = low + h * np.arange(size)
     inside = np.diff(arithmetic.normal_cdfs((s - middle) / mu))
-    tilted = arithmetic.exp(epsilon) * np.diff(arithmetic.normal_cdfs((s - middle - mu**2) / mu))
+    tilted = arithmetic.exp(epsilon) * np.diff(arithmetic.normal_cdfs((s - middle - mu * mu) / mu))
     # Of each piece: the mean part of the way to its right end, in e^s.
     right = np.clip((tilted * arithmetic.exps(-s[:-1]) - inside) / arithmetic.expm1(h), 0.0, inside)
     delta = float(arithmetic.total((inside - right) * values[:-1] + right * values[1:]))

@@ -165,7 +165,9 @@ def _kinds(costs: Costs) -> set[str]:
 
 def _mu(costs: Costs) -> float:
     """Return μ of all Gaussian calls together."""
-    squares = (cost.count * cost.amount**2 for cost in costs if cost.kind == GAUSSIAN_KIND)
+    squares = (
+        cost.count * (cost.amount * cost.amount) for cost in costs if cost.kind == GAUSSIAN_KIND
+    )
     return math.sqrt(math.fsum(squares))
 
 

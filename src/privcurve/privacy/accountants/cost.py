@@ -41,12 +41,12 @@ class Cost:
     def rho(self) -> float:
         """Return ρ (zCDP) of one call: ε²/8 for bounded range (§0, L1), ε²/2 for pure ε (§g)."""
         if self.kind == BOUNDED_RANGE_KIND:
-            return self.amount**2 / 8.0
+            return (self.amount * self.amount) / 8.0
         if self.kind == LAPLACE_KIND:
             # Tight for one number (§g, cited); right for vectors too, as a Rényi divergence
             # is convex in the shift, so that one long shift is worst. See docs/proofs.md.
             return self.amount + arithmetic.expm1(-self.amount)
-        return self.amount**2 / 2.0
+        return (self.amount * self.amount) / 2.0
 
 
 Costs = Sequence[Cost]
@@ -116,7 +116,7 @@ def _between(growing: Callable[[float], float], low: Point, high: Point) -> floa
             return best
         along, up = (x1 - x2) / (x3 - x2), (f1 - f2) / (f3 - f2)
         t = 0.5
-        if up**2 < along and (1 - up) ** 2 < 1 - along:
+        if up * up < along and (1 - up) * (1 - up) < 1 - along:
             t = f1 / (f2 - f1) * f3 / (f2 - f3)
             t += (x3 - x1) / (x2 - x1) * f1 / (f3 - f1) * f2 / (f3 - f2)
         t = min(max(t, nearest), 1 - nearest)

@@ -139,7 +139,7 @@ def dpboost(
         for level in range(1, max_depth + 1):
             splits = Announced(
                 f"{trees}: the splits of level {level}",
-                score_range=gain_range * GRADIENT_BOUND**2,
+                score_range=gain_range * (GRADIENT_BOUND * GRADIENT_BOUND),
                 by=mechanism,
                 calls=(last - first) * 2 ** (level - 1),
                 parallel=PARALLEL,

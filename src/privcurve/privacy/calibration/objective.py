@@ -173,7 +173,7 @@ class Perturbation:
         the penalties: α + nΔ of a coefficient, and nΔ of an intercept.
         """
         extra = self.extra_penalty(epsilon)
-        change = self.n_columns * self.value**2 / (1 / self.C + extra)
+        change = self.n_columns * (self.value * self.value) / (1 / self.C + extra)
         if self.intercept:
             change += 1 / extra if extra > 0 else math.inf
         return self.noise_epsilon(epsilon) + arithmetic.log1p(CURVATURE * change)

@@ -68,7 +68,11 @@ def cells(neighbours: str, pure: bool, n_classes: int = 2) -> float:
     """
     if n_classes == 2:
         return (histogram_l1 if pure else histogram_l2)(neighbours, CLIP)
-    return 2 * histogram_l1(neighbours, CLIP) if pure else histogram_l2(neighbours, 2**0.5 * CLIP)
+    return (
+        2 * histogram_l1(neighbours, CLIP)
+        if pure
+        else histogram_l2(neighbours, math.sqrt(2) * CLIP)
+    )
 
 
 def stump_range(neighbours: str) -> float:
@@ -94,7 +98,7 @@ def products(size: int, neighbours: str) -> float:
     Its square is half of that of the matrix, k·size²/16 (k = 2 replace-one, 1 add/remove), and half
     of that of its diagonal, size/16. Source: docs/proofs.md, PrivGAM 3 (proved).
     """
-    return math.sqrt((per_change(neighbours) * size**2 + size) / 32)
+    return math.sqrt((per_change(neighbours) * (size * size) + size) / 32)
 
 
 @dataclass(frozen=True)

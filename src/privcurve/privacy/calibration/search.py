@@ -61,7 +61,7 @@ def _largest_scale(
         return epsilon / chosen.compose(costs, delta)
     # With ρ at scale 1 taken as growing like scale²: only a first guess.
     root = math.sqrt(arithmetic.log(1 / delta))
-    guess = (math.sqrt(root**2 + epsilon) - root) / math.sqrt(total_rho(costs))
+    guess = (math.sqrt(root * root + epsilon) - root) / math.sqrt(total_rho(costs))
     first_step = 0.1
     if chosen.slow:
         guess = calibrate(costs, epsilon, delta, (BASIC, ZCDP_CKS)).scale

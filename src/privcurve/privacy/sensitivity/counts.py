@@ -106,7 +106,7 @@ def ensemble_weight_bound(reach: float, alpha: float) -> float:
     the earlier rounds, which is released. ½ as long as reach ≤ 2(1 − α). Source: §f1 (proved).
     """
     beyond = max(reach / 2 - (1 - alpha), 0.0)
-    return 0.5 * (1 + beyond / math.sqrt(alpha**2 + beyond**2))
+    return 0.5 * (1 + beyond / math.sqrt(alpha * alpha + beyond * beyond))
 
 
 def residual_norm(n_classes: int) -> float:
@@ -115,7 +115,7 @@ def residual_norm(n_classes: int) -> float:
     ½ of the one score of two classes, 1/√2 of one score a class. Source: docs/proofs.md,
     "Distributed trees".
     """
-    return 0.5 if n_classes == 2 else 0.5**0.5
+    return 0.5 if n_classes == 2 else math.sqrt(0.5)
 
 
 def residual_sums_l2(n_classes: int) -> float:
