@@ -2,6 +2,7 @@
 
 import importlib
 import os
+import pickle
 import sys
 from pathlib import Path
 
@@ -76,3 +77,15 @@ def test_a_changed_callee_and_a_file_cut_off_are_compiled_anew(load):
     file.write_bytes(file.read_bytes()[:100])
     total = load(weight=5.0)
     assert (total(values), sum(total.stats.cache_misses.values())) == (30.0, 1)
+
+
+def test_what_older_code_left_is_compiled_anew_and_not_unpacked(load):
+    """It may name a class that is gone."""
+    values = np.arange(4.0)
+    total = load()
+    assert total(values) == 12.0
+    (file,) = kept(total)
+    version, _, packed = pickle.loads(file.read_bytes())
+    file.write_bytes(pickle.dumps((version, "of older code", packed[:9])))
+    total = load()
+    assert (total(values), sum(total.stats.cache_misses.values())) == (12.0, 1)

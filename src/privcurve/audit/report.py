@@ -82,7 +82,7 @@ def readable(frame: pd.DataFrame) -> pd.DataFrame:
     for column, title in SHOWN.items():
         text[title] = [_text(value) for value in rows[column]]
     text[SHOWN["found_epsilon"]] = [
-        _found_text(row) for row in rows[["method", "found_epsilon"]].to_dict("records")
+        _write_found(row) for row in rows[["method", "found_epsilon"]].to_dict("records")
     ]
     # Rounded down: it could refute no more.
     text[SHOWN["refutable_epsilon"]] = [
@@ -96,7 +96,7 @@ def readable(frame: pd.DataFrame) -> pd.DataFrame:
     return text
 
 
-def _found_text(row: dict[Any, Any]) -> str:
+def _write_found(row: dict[Any, Any]) -> str:
     if row["method"] == EXACT:
         return f"{row['found_epsilon']:.3f}"
     return f"≥ {row['found_epsilon']:.3f}" if row["found_epsilon"] > 0 else MISSING
@@ -111,7 +111,7 @@ def _describe_refutation(row: dict[Any, Any]) -> str:
     if row["neighbours"] != row["stated_neighbours"]:
         return (
             f"Beyond its statement: {row['learner']}, {row['calibration']}, does not have "
-            f"ε = {row['epsilon']:g} for {row['neighbours']} neighbours; {_found_text(row)} was "
+            f"ε = {row['epsilon']:g} for {row['neighbours']} neighbours; {_write_found(row)} was "
             f"found. It states {row['stated_neighbours']}."
         )
     why = "nothing in its statement excludes this; a proof or the program is wrong."
@@ -120,7 +120,7 @@ def _describe_refutation(row: dict[Any, Any]) -> str:
         why = f"its own statement makes a reservation ({row['not_covered']})."
     return (
         f"Refuted: {row['learner']}, {row['calibration']}, ε = {row['epsilon']:g} "
-        f"({row['method']}, {_found_text(row)} found): {why}"
+        f"({row['method']}, {_write_found(row)} found): {why}"
     )
 
 

@@ -180,9 +180,11 @@ class _Coordinator:
         if np.isinf(values[best]) or impurity == 0 or (last and values[best] >= impurity):
             return None
         width = self.widths[questions.columns[counted[best]]]
-        spread = variance * width * share[best] * (1 - share[best])
+        part = share[best]
+        rest = 1 - part
+        spread = variance * width * part * rest
         sides = (
-            Estimate(no[best], spread + ((1 - share[best]) * (1 - share[best])) * node.variance),
-            Estimate(yes[best], spread + (share[best] * share[best]) * node.variance),
+            Estimate(no[best], spread + rest * rest * node.variance),
+            Estimate(yes[best], spread + part * part * node.variance),
         )
         return int(counted[best]), *sides

@@ -264,7 +264,8 @@ def descend(
     trial = np.zeros(len(aims))
     tree = (starts, own, separated, parents, above_starts, above, items, item_starts, index)
     _write_marginals(*tree, theta, beliefs, tables)
-    loss = 0.5 * (weights * ((tables - aims) * (tables - aims))).sum()
+    apart = tables - aims
+    loss = 0.5 * (weights * (apart * apart)).sum()
     for _ in range(n_steps):
         gradient = weights * (tables - aims)
         done = True
@@ -272,7 +273,8 @@ def descend(
         for _ in range(HALVINGS):
             trial[:] = theta - step * gradient
             _write_marginals(*tree, trial, beliefs, others)
-            new = 0.5 * (weights * ((others - aims) * (others - aims))).sum()
+            apart = others - aims
+            new = 0.5 * (weights * (apart * apart)).sum()
             if loss - new >= ARMIJO * (gradient * (tables - others)).sum():
                 done = loss - new <= tolerance * loss
                 break

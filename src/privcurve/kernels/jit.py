@@ -25,14 +25,16 @@ class _Files(IndexDataCacheFile):
     """The files of a function, each by a name of its own."""
 
     def save(self, key: Any, data: Any) -> None:
-        self._save_data(self._name_of(key), (self._version, self._source_stamp, data))
+        # Data of older code may name what is gone: they stay packed until the stamp is compared.
+        self._save_data(self._name_of(key), (self._version, self._source_stamp, self._dump(data)))
 
     def load(self, key: Any) -> Any:
         try:
-            version, stamp, data = self._load_data(self._name_of(key))
+            version, stamp, packed = self._load_data(self._name_of(key))
+            is_current = (version, stamp) == (self._version, self._source_stamp)
+            return pickle.loads(packed) if is_current else None
         except (OSError, EOFError, ValueError, TypeError, pickle.UnpicklingError):
             return None  # there is none, or one that was cut off: it is compiled
-        return data if (version, stamp) == (self._version, self._source_stamp) else None
 
     def _name_of(self, key: Any) -> str:
         digest = hashlib.sha256(repr(key).encode()).hexdigest()

@@ -290,5 +290,6 @@ def _along(
             left = filtered[b] + back * back * (left - before[b + 1])
         v = 3.4641016151377544 * ((b + 0.5) / n - 0.5)
         mean[b] = last + slope * (v - last_v)
-        variance[b] = left + of_line * ((v - last_v) * (v - last_v))
+        change = v - last_v
+        variance[b] = left + of_line * (change * change)
     return likelihood

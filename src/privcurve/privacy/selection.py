@@ -230,9 +230,8 @@ def selection_budget(
     if pure:
         run = solve(lambda each: chosen.epsilon(each) - epsilon, epsilon / 2) * SAFETY
     else:
-        guess = ((epsilon / (2 + eta)) * (epsilon / (2 + eta))) / (
-            4 * arithmetic.log(1 / delta) + 2 * epsilon
-        )
+        own = epsilon / (2 + eta)
+        guess = own * own / (4 * arithmetic.log(1 / delta) + 2 * epsilon)
         run = solve(lambda rho: log_ratio(chosen.delta(rho, epsilon), delta), guess) * SAFETY
     # A score with scale s has ε = units/s, or ρ = (units/s)²/2.
     wanted = score_share * run if pure else math.sqrt(2 * score_share * run)

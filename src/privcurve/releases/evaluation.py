@@ -323,10 +323,10 @@ def _measure_counts(name: str, counts: Floats, spread: float) -> Row:
             return NOTHING
         value = min(max(count / n, 0.0), 1.0)
         # The noise of a cell moves the part and the whole, or the whole alone.
-        moved = n_cells * ((1 - value) * (1 - value)) + (n_classes * n_classes - n_cells) * (
-            value * value
-        )
-        return value, math.sqrt(value * (1 - value) / n + moved * ((spread / n) * (spread / n)))
+        rest, noise = 1 - value, spread / n
+        others = n_classes * n_classes - n_cells
+        moved = n_cells * (rest * rest) + others * (value * value)
+        return value, math.sqrt(value * rest / n + moved * (noise * noise))
 
     wrong = n - float(np.trace(counts))
     row = Row(name, n, share(wrong, n_classes * n_classes - n_classes))

@@ -53,7 +53,7 @@ class Running:
         slope, curvature = sums[1] - sums[0], np.maximum(sums.sum(axis=0) / 2, 0.0)
         self.numerator += weight * (slope + curvature * shape)
         self.denominator += weight * curvature
-        self.variance += (weight * weight) * 2 * cell_variance
+        self.variance += weight * weight * 2 * cell_variance
         self.weight += weight
         down = self._down()
         noise = np.minimum(MOST_NOISE, self.variance / (down * down) + weight / down)
@@ -330,4 +330,5 @@ class Fit:
             return released * unit, 0.0
         # Gaussian noise is rounded down.
         middle, times = (0.0, 2.0) if self.budget.pure else (0.5, 1.0)
-        return (released + middle) * unit, times * ((call.scale * unit) * (call.scale * unit))
+        scale = call.scale * unit
+        return (released + middle) * unit, times * (scale * scale)

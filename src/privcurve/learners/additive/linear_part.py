@@ -59,7 +59,7 @@ class LinearPart:
         target = times(self._axes, slopes) + self._curvature * times(self._axes, self.coefficients)
         self._numerator += weight * target
         self._weight += weight
-        self._variance += (weight * weight) * variance
+        self._variance += weight * weight * variance
         down = self._weight * self._curvature
         noise = (self._variance + weight * down) / (down * down)
         left = 1.0 / (1.0 + noise / (rule.LINE_DEVIATION * rule.LINE_DEVIATION))

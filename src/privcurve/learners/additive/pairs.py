@@ -49,8 +49,8 @@ def spread(shape: Floats, weights: Floats) -> float:
     total = weights.sum()
     if total <= 0 or len(shape) == 1:
         return 0.0
-    middle = dot(weights, shape) / total
-    return float(np.sqrt(dot(weights, (shape - middle) * (shape - middle)) / total))
+    apart = shape - dot(weights, shape) / total
+    return float(np.sqrt(dot(weights, apart * apart) / total))
 
 
 def grouped(shape: Floats, weights: Floats, ordered: bool, most: int = GROUPS) -> Ints:

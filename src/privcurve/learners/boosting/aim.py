@@ -197,7 +197,10 @@ def _call(announced: Announced, share: float, budget: Budget, curator: Curator) 
 
 def _part(call: Call, total: float) -> float:
     """Return the variance of a count's noise, as parts of all records; 1 where there is none."""
-    return (call.scale / total) * (call.scale / total) if call.private else 1.0
+    if not call.private:
+        return 1.0
+    deviation = call.scale / total
+    return deviation * deviation
 
 
 def tables_with_label(

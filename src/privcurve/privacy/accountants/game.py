@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from privcurve.coding import Floats, Ints
-from privcurve.kernels.jit import jit
+from privcurve.kernels.arithmetic import compiled
 from privcurve.lazy import arithmetic
 
 
@@ -43,7 +43,7 @@ def step_back(before: Floats, chance: Floats, bounded_range: float, size: int) -
     return after
 
 
-@jit(error_model="numpy")
+@compiled
 def _at_grid_points(before: Floats, chance: Floats, size: int) -> Floats:
     """Return the maxima over t at grid points."""
     steps = len(chance) - 1
@@ -59,7 +59,7 @@ def _at_grid_points(before: Floats, chance: Floats, size: int) -> Floats:
     return after
 
 
-@jit(error_model="numpy")
+@compiled
 def _pieces_with_peaks(
     before: Floats, steps: int, width: float, shrink: float
 ) -> tuple[Ints, Floats]:
@@ -86,7 +86,7 @@ def _pieces_with_peaks(
     return pieces[:n], ratios[:n]
 
 
-@jit(error_model="numpy")
+@compiled
 def _peaks(
     pieces: Ints, log_ratios: Floats, steps: int, bounded_range: float, size: int
 ) -> tuple[Ints, Ints, Floats, Floats]:
@@ -112,7 +112,7 @@ def _peaks(
     return inside[:n], points[:n], to_end[:n], to_range[:n]
 
 
-@jit(error_model="numpy")
+@compiled
 def _raise(
     after: Floats,
     before: Floats,
