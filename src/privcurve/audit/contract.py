@@ -407,7 +407,7 @@ def neighbours(case: Case, n_random: int, seed: int) -> Iterator[tuple[Records, 
             pairs = [_random_persons(case, n, rng) for _ in range(n_random)]
         elif n <= 2:
             tables = itertools.product(universe, repeat=n)
-            pairs = [(table, other) for table in tables for other in _neighbours(case, table)]
+            pairs = [(table, other) for table in tables for other in _neighbours_of(case, table)]
             pairs = [pairs[k] for k in rng.permutation(len(pairs))[: 4 * n_random]]
         else:
             pairs = [_random_pair(case, n, rng) for _ in range(n_random)]
@@ -421,7 +421,7 @@ def _random_pair(
     universe = case.universe
     pool = rng.integers(len(universe), size=rng.integers(1, 5))
     table = tuple(universe[k] for k in pool[rng.integers(len(pool), size=n)])
-    changed = list(_neighbours(case, table))
+    changed = list(_neighbours_of(case, table))
     return table, changed[rng.integers(len(changed))]
 
 
@@ -452,7 +452,7 @@ def _change_into(case: Case, old: Record, new: Record) -> Sequence[Record]:
     return ((old[0], *new[1:-1], old[-1]) if case.neighbours == PRIVATE_COLUMNS else new,)
 
 
-def _neighbours(case: Case, table: Sequence[Record]) -> Iterator[Sequence[Record]]:
+def _neighbours_of(case: Case, table: Sequence[Record]) -> Iterator[Sequence[Record]]:
     """Yield the neighbours of a table."""
     for k, old in enumerate(table):
         before, after = table[:k], table[k + 1 :]
