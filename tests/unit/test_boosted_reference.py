@@ -2,7 +2,9 @@
 
 It coded numbers in ten bins between the least and largest value of the file (no private coding, but
 probably the paper's), and gave means and standard deviations over 40 fits, four partitions into
-ten folds. Where none is given a standard deviation is taken to be 0.1.
+ten folds. Where none is given a standard deviation is taken to be 0.1. Its forests draw every
+question, also those that tell nothing apart, and so do ours here: on banknote they err at 0.24,
+and at 0.19 without such questions (120 fits each).
 """
 
 import math
@@ -13,7 +15,7 @@ import numpy as np
 import pytest
 
 from privcurve import datasets
-from privcurve.learners import registry
+from privcurve.learners import dp_forest, registry
 
 pytestmark = [
     pytest.mark.slow,
@@ -68,7 +70,11 @@ def coded():
 @pytest.mark.parametrize(
     ("dataset", "learner", "calibration", "setting", "epsilon", "mean", "sd"), CASES
 )
-def test_errors_of_fixed_settings(coded, dataset, learner, calibration, setting, epsilon, mean, sd):
+def test_errors_of_fixed_settings(
+    coded, monkeypatch, dataset, learner, calibration, setting, epsilon, mean, sd
+):
+    draw = dp_forest.draw_tree
+    monkeypatch.setattr(dp_forest, "draw_tree", lambda a, _, *b: draw(a, False, *b))
     X, n_bins, y = coded[dataset]
     errors = []
     for partition in range(FITS // 10):

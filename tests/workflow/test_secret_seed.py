@@ -53,5 +53,6 @@ def test_a_step_by_hand_refuses_too(private):
     project, seeds = private
     project.run("results/data/patients/encoded.npz", "--config", "seed=secret", **seeds)
     terms = {"study": "config/studies/tiny.yaml", "seed": 1, "dataset": "patients"}
-    said = project.job("train", **terms, job="x", methods=["boost~certified"])
+    file = "results/cells/tiny/patients/x.parquet"
+    said = project.job("train", **terms, job="x", file=file, methods=["boost~certified"])
     assert "are private" in said

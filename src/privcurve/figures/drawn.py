@@ -198,11 +198,12 @@ def draw_ranks(
 
 
 def _side(share: float) -> str:
-    return "left" if share < 0.5 else "right"
+    # A name that starts at its line has the width of the numbers too.
+    return "left" if share < 0.6 else "right"
 
 
 def _at(share: float) -> str:
-    return f"left:{share:.2%}" if share < 0.5 else f"right:{1 - share:.2%}"
+    return f"left:{share:.2%}" if _side(share) == "left" else f"right:{1 - share:.2%}"
 
 
 @dataclass(frozen=True)
