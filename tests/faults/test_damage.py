@@ -60,6 +60,7 @@ def test_a_file_of_runs_that_does_not_say_what_it_is_of_is_made_again(finished, 
     finished.check_right(undisturbed, kept)
 
 
+@pytest.mark.slow
 def test_a_damaged_file_of_runs_is_named(finished, undisturbed):
     """It says what it is of, and can't be read: a page of zeros, as a loss of power leaves it."""
     kept = finished.stored_ids()
@@ -111,7 +112,7 @@ def shift(folder, seconds):
             os.utime(path, (now.st_atime + seconds, now.st_mtime + seconds))
 
 
-@pytest.mark.parametrize("seconds", [DAY, -DAY])
+@pytest.mark.parametrize("seconds", [-DAY, pytest.param(DAY, marks=pytest.mark.slow)])
 def test_times_of_finished_files_do_not_matter(finished, undisturbed, seconds):
     shift(finished.folder / "results", seconds)
     finished.check_at_rest()

@@ -37,15 +37,18 @@ def named(value):
     return getattr(value, "__name__", str(value))
 
 
-# A setting of each learner at once; the others are slow.
-FIRST = {case.learner: case for case in reversed(CASES)}.values()
+def quick(cases, params):
+    """Mark as slow all but some cases."""
+    return [pytest.param(*one, marks=[pytest.mark.slow] * (one not in cases)) for one in params]
 
 
-@pytest.mark.parametrize(
-    "case",
-    [pytest.param(case, marks=[pytest.mark.slow] * (case not in FIRST)) for case in CASES],
-    ids=str,
-)
+# A setting of each learner at once, but of those that take seconds; the others are slow.
+FIRST = {case.learner: (case,) for case in reversed(CASES)}
+for learner in ("aim", "mst", "boosting_for_people", "tuned"):
+    del FIRST[learner]
+
+
+@pytest.mark.parametrize("case", quick(FIRST.values(), [(case,) for case in CASES]), ids=str)
 def test_learners_keep_it(case):
     assert str(check(case, n_random=25).breach or "") == ""
 
@@ -74,7 +77,16 @@ def test_of_persons_a_share_and_a_selection_are_needed(monkeypatch, learner, nam
     assert check(case, n_random=25).breach.point == point
 
 
-@pytest.mark.parametrize(("mistake", "case", "point"), MISTAKES, ids=named)
+# Each mistake once. To see less noise takes many draws: two learners stand for all.
+ONCE = {mistake: (mistake, case, point) for mistake, case, point in reversed(MISTAKES)}
+QUICK = [
+    (mistake, case, point)
+    for mistake, case, point in ONCE.values()
+    if point != NOISE or case.learner in ("noisy_majority", "noisy_bayes")
+]
+
+
+@pytest.mark.parametrize(("mistake", "case", "point"), quick(QUICK, MISTAKES), ids=named)
 def test_a_mistake_breaks_a_point(monkeypatch, mistake, case, point):
     mistake(monkeypatch)
     # Noise is drawn when all neighbours have been tried.

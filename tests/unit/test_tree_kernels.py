@@ -124,6 +124,7 @@ def test_criterion_is_concave_and_increasing(criterion):
         assert merged == pytest.approx(reference.impurity(a + c, b + d, criterion))
 
 
+@pytest.mark.slow
 def test_many_bins_need_wide_numbers():
     n_bins = np.array([40_000, 30_000, 3])
     rng = np.random.default_rng(0)

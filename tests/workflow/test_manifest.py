@@ -64,6 +64,7 @@ def test_a_manifest_counts_todays_jobs_alone(finished):
     assert (work["trained"], work["reused"]) == (0, finished.n_runs())
 
 
+@pytest.mark.slow
 def test_the_commit_is_told_and_whether_files_differ(finished):
     folder = finished.folder
     git = ["git", "-c", "user.name=a", "-c", "user.email=a@b.c", "-C", str(folder)]
@@ -99,6 +100,7 @@ def test_a_summary_always_runs_and_needs_no_lock(finished):
     assert summary(finished, "--nolock") == done
 
 
+@pytest.mark.slow
 def test_a_summary_of_a_half_finished_run(finished):
     before = hashlib.sha256(repr(finished.stored()).encode()).hexdigest()
     finished.write_study(epsilons=[0.5, 1, 2])

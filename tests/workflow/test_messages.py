@@ -40,6 +40,7 @@ def test_a_study_that_is_not_yaml_is_named_and_stops_no_other(project):
     assert "Make tiny_accuracy" in output
 
 
+@pytest.mark.slow
 def test_a_study_called_like_a_rule(project):
     tiny = project.folder / "config/studies/tiny.yaml"
     tiny.rename(tiny.with_name("summary.yaml"))
@@ -78,6 +79,7 @@ def test_a_missing_dataset_stops_before_training(project, tmp_path):
     )
 
 
+@pytest.mark.slow
 def test_an_altered_file_is_refused_by_name_and_checksum(project, tmp_path):
     project.write_study(datasets=["wdbc", "mushroom"])
     mirror = tmp_path / "mirror/mushroom"

@@ -81,6 +81,7 @@ def deployed(tmp_path):
     return deploy(tmp_path, json.dumps(str(ROOT / "workflow/Snakefile")))
 
 
+@pytest.mark.slow
 def test_a_workflow_that_snakedeploy_has_put_there_plans_a_study(deployed):
     said = deployed.run("--dry-run", "smoke")
     for rule in ("prepare", "train", "smoke_accuracy"):

@@ -114,6 +114,7 @@ def test_another_job_size_retrains_nothing_and_back(finished):
     assert "Nothing to be done" in finished.run("--config", f"seconds_per_job={sizes[-1]}")
 
 
+@pytest.mark.slow
 def test_one_figure_needs_only_its_study(finished):
     output = finished.run("--dry-run", "results/figures/quickstart.pdf", ok=False)
     assert "MissingRuleException" in output  # this copy has no such study

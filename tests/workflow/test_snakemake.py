@@ -33,6 +33,7 @@ def test_a_rule_of_a_user_is_a_target(finished):
     assert "No rule to produce my_cuont" in finished.run("my_cuont", ok=False)
 
 
+@pytest.mark.slow
 def test_rules_are_forced_stopped_at_and_left_out(finished):
     after = {"tiny_accuracy", "tiny_selected_settings", "tiny_learning_curves", "tiny"}
     force = ("--dry-run", "--forcerun", "train")
