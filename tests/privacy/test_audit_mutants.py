@@ -99,7 +99,7 @@ def mutant_of(c):
 
 RARE_OUTCOMES = audited.four_constant, large_balance
 
-# Of these a claim takes less than a second or two: all others are slow, and break in the same places.
+# A claim of these takes a second or two: all others are slow, and break in the same places.
 SHORT = {"noisy_majority", "noisy_bayes", "one_rule", "topdown"}
 # One claim of each of them and method. The others are slow: one of each learner, calibration and
 # method, and of the rest one of each kind of pairs and setting.
