@@ -78,8 +78,14 @@ _SCALARS = (bool, int, float, str)
 def alternatives(declared: Any) -> tuple[Any, ...]:
     """Return the types of a union, or the one type."""
     if get_origin(declared) in (Union, UnionType):
-        return get_args(declared)
-    return (NoneType,) if declared is None else (declared,)
+        return tuple(map(_meant, get_args(declared)))
+    return (NoneType,) if declared is None else (_meant(declared),)
+
+
+def _meant(kind: Any) -> Any:
+    """Return what an alias of a type stands for: NumPy 2.5's ``NDArray`` is one."""
+    value = getattr(get_origin(kind), "__value__", None)
+    return kind if value is None else value[get_args(kind)]
 
 
 def _alternative(declared: Any, fits: Any, value: Any, place: str) -> Any:
