@@ -264,7 +264,7 @@ ODD = [
         "the key 'n_rounds' stands twice",
     ),
     (f"{TUNED} --set 'settings=&a {{n_rounds: *a}}'", "an alias stands within"),
-    (f"{TUNED} --set {'settings=' + '[' * 9999}", "too deep"),
+    (f"{TUNED} --set {'settings=' + '[' * 9999}", "too deep|nesting depth"),
 ]
 
 CASES = [*DESCRIBE, *CHECKS, *CHOICES, *NUMBERS, *RELEASES, *ODD]

@@ -7,9 +7,10 @@ from pathlib import Path
 
 import numpy as np
 
-# What Windows has not, and what neither it nor macOS has, is hidden before anything is imported.
+# What Windows has not, and what neither it nor macOS has, is hidden before anything of ours is
+# imported. Python's own asyncio takes what the system has.
 HIDE = """\
-import os, sys
+import asyncio, os, sys
 for name in ("fcntl", "grp", "pwd", "resource", "termios"):
     sys.modules[name] = None
 for name in ("fork", "forkpty", "geteuid", "getuid", "sched_getaffinity", "sysconf"):
