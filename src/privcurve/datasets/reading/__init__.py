@@ -13,7 +13,6 @@ from importlib import import_module
 from privcurve.datasets.description import Description
 from privcurve.datasets.errors import Problems
 from privcurve.datasets.reading.cells import (
-    NoColumnError,
     as_read,
     clock_of_utc,
     count_cells,
@@ -33,34 +32,6 @@ from privcurve.datasets.reading.table import (
     unreadable,
 )
 from privcurve.datasets.reading.unlabelled import ENCODING, open_unlabelled
-
-__all__ = [
-    "DECIDED",
-    "ENCODING",
-    "ENCODINGS",
-    "FRAME",
-    "Format",
-    "NoColumnError",
-    "RawFile",
-    "RawTable",
-    "Unlabelled",
-    "arrow_table",
-    "as_read",
-    "clock_of_utc",
-    "count_cells",
-    "distinct",
-    "fetch",
-    "frame_column",
-    "frame_tables",
-    "is_plain_text",
-    "list_names",
-    "open_unlabelled",
-    "read",
-    "sha256_of",
-    "sniff",
-    "text_of",
-    "texts_of",
-]
 
 
 def read(
