@@ -15,7 +15,9 @@ from privcurve.figures import style
 from privcurve.lazy import Figure, pd, sns
 from privcurve.learners import registry
 from privcurve.outputs.base import Context, Option, OutputRequest
-from privcurve.outputs.thresholds import (
+from privcurve.tables.table import Table
+
+from .thresholds import (
     BUCKETS,
     DASHES,
     DOTS,
@@ -24,7 +26,6 @@ from privcurve.outputs.thresholds import (
     column_of,
     votes_frame,
 )
-from privcurve.tables.table import Table
 
 if TYPE_CHECKING:
     from privcurve.coding import Bools, Ints

@@ -46,7 +46,7 @@ class AdvantageAndMargins(Output):
         return Reads(data=(request.options["dataset"],), facts=versions)
 
     def make(self, context: Context) -> None:
-        from privcurve.experiments import models
+        from ._insides import round_by_round
 
         options = context.options
         methods = context.request.methods_of(options["learner"])
@@ -58,7 +58,7 @@ class AdvantageAndMargins(Output):
         runs = [(str(method.calibration), method, budget) for method in methods]
         frames = []
         for name, method, epsilon in [*runs, (WITHOUT_NOISE, methods[0], math.inf)]:
-            advantages, margins = models.round_by_round(
+            advantages, margins = round_by_round(
                 data, method, epsilon, setting, options["runs"], context.seed
             )
             frames.append(advantage_frame(name, advantages))

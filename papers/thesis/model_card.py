@@ -70,6 +70,8 @@ class ModelCard(Output):
     def make(self, context: Context) -> None:
         from privcurve.experiments import models
 
+        from ._insides import votes_of
+
         selected = context.read_selected()
         data = context.data(context.options["dataset"])
         methods = context.request.methods_of(context.options["learner"])
@@ -77,9 +79,9 @@ class ModelCard(Output):
         for method in methods:
             point = models.selected_point(method, selected, data.name, context.options["epsilon"])
             repeats = context.study.repeats
-            inspected = list(models.inspect(data, method, point, repeats, context.seed))
+            inspected = list(models.train_afresh(data, method, point, repeats, context.seed))
             votes = [
-                (model.repeat, model.accuracy(), model.votes(_bin_names(model, data.domain)))
+                (model.repeat, model.accuracy(), votes_of(model, _bin_names(model, data.domain)))
                 for model in inspected
             ]
             frames.append(votes_frame(str(method.calibration), point.epsilon, votes))
@@ -89,18 +91,20 @@ class ModelCard(Output):
         replace_text(context.request.files.others["votes"], text)
 
     def _card(self, context: Context, method: Method, point: Point, model: Inspection) -> None:
+        from ._insides import is_of_trees, votes_of
+
         domain = context.data(context.options["dataset"]).domain
-        card = votes_in_order(model.votes(_bin_names(model, domain)))
+        card = votes_in_order(votes_of(model, _bin_names(model, domain)))
         tested = model.unseen is not None
         # As the paper's card is headed; a study may give its method any title.
-        label = "LazyBB with 1-rules" if not model.of_trees else method.title
+        label = "LazyBB with 1-rules" if not is_of_trees(model) else method.title
         dataset = dataset_title(context.options["dataset"])
         accuracy = model.accuracy() if tested else None
         heading = headings(label, dataset, point.epsilon, accuracy)
         positive = f"{domain.label.column} {domain.label.positive}"
         notes = notes_of(
             *(positive, point.text, str(model.learner.privacy_)),
-            trees=model.of_trees,
+            trees=is_of_trees(model),
             tested=tested,
             left_out=max(0, len(card) - MOST_BARS),
         )

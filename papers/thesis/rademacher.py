@@ -47,6 +47,8 @@ class Rademacher(Output):
     def make(self, context: Context) -> None:
         from privcurve.experiments import models
 
+        from ._insides import margins_of
+
         selected, options = context.read_selected(), context.options
         rows = []
         for name in context.study.datasets:
@@ -58,8 +60,8 @@ class Rademacher(Output):
             for method in context.request.methods_of(options["learner"]):
                 point = models.selected_point(method, selected, name, options["epsilon"])
                 repeats = context.study.repeats
-                for model in models.inspect(data, method, point, repeats, context.seed):
-                    margins = model.margins(model.train)
+                for model in models.train_afresh(data, method, point, repeats, context.seed):
+                    margins = margins_of(model, model.train)
                     best = bound_of(margins, model.train.counts, complexity)
                     key = (name, method.name, method.calibration, point.epsilon)
                     rows.append(row_of(key, complexity, best))

@@ -8,12 +8,12 @@ from sklearn.base import clone
 from privcurve.datasets import distinct
 from privcurve.kernels.lazybb_rules import round_scores
 from privcurve.learners import LazyBBClassifier
-from privcurve.learners.lazybb import round_advantages
 from privcurve.learners.one_rule import VoteModel
 from privcurve.outputs.registry import paper_module
 
 margins = paper_module("thesis", "advantage_and_margins")
 rademacher = paper_module("thesis", "rademacher")
+round_advantages = paper_module("thesis", "_insides").round_advantages
 
 RNG = np.random.default_rng(4)
 ONES = np.ones(500, dtype=np.int64)

@@ -8,12 +8,13 @@ import pytest
 from small_study import study_of
 
 from privcurve import datasets
-from privcurve.experiments import models, study, train
+from privcurve.experiments import models, train
 from privcurve.experiments.results import IncompleteError
 from privcurve.experiments.splits import fresh_splits
 from privcurve.outputs.registry import paper_module
 
 model_card = paper_module("thesis", "model_card")
+insides = paper_module("thesis", "_insides")
 
 LEARNERS = {
     "boost": {"learner": "lazybb", "grid": {"n_rounds": [5, 9]}},
@@ -47,7 +48,7 @@ def selected(setting, epsilon=0.4):
 
 def test_models_are_those_of_the_fresh_trainings(tested, methods, tmp_path):
     point = methods[BOOST].points[0]
-    inspected = list(models.inspect(tested, methods[BOOST], point, 3, 7))
+    inspected = list(models.train_afresh(tested, methods[BOOST], point, 3, 7))
     trainer = train.Trainer(tested, methods[BOOST], 7, tmp_path)
     rows = trainer.run([(point, split) for split in fresh_splits(3, 3, True)])
     assert [model.accuracy() for model in inspected] == [row["accuracy"] for row in rows]
@@ -57,27 +58,22 @@ def test_models_are_those_of_the_fresh_trainings(tested, methods, tmp_path):
 
 
 def test_without_a_test_part_all_records_train_and_none_are_unseen(data, methods):
-    (model,) = models.inspect(data, methods[BOOST], methods[BOOST].points[0], 1, 7)
+    (model,) = models.train_afresh(data, methods[BOOST], methods[BOOST].points[0], 1, 7)
     assert model.unseen is None
     assert np.isnan(model.accuracy())
     assert model.learner.n_records_ == len(data.y)
 
 
-def test_other_learners_are_refused(data, methods):
-    with pytest.raises(study.StudyError, match="only LazyBB"):
-        next(models.inspect(data, methods["lr"], methods["lr"].points[0], 1, 7))
-
-
 def test_margins_and_rounds(tested, methods):
     setting = {"n_rounds": 30, "density": 0.5, "learning_rate": 0.1, "weak_learner": "one_rule"}
-    advantages, margins = models.round_by_round(tested, methods[BOOST], 1.0, setting, 2, 7)
+    advantages, margins = insides.round_by_round(tested, methods[BOOST], 1.0, setting, 2, 7)
     assert [len(run) for run in advantages] == [30, 30]
     assert set(margins) == {"train", "test"}
     values, counts = margins["test"][0]
     assert counts.sum() == 500
     assert np.abs(values).max() <= 1
     assert np.allclose(values * 15, np.round(values * 15))
-    alone, _ = models.round_by_round(tested, methods[BOOST], np.inf, setting, 2, 7)
+    alone, _ = insides.round_by_round(tested, methods[BOOST], np.inf, setting, 2, 7)
     assert len(alone) == 1
 
 
@@ -101,9 +97,9 @@ def test_nothing_selected_is_said(methods, setting, epsilon, dataset):
 def test_the_votes_alone_give_every_score(tested, methods):
     names = tested.domain.bin_names
     X = tested.X_test
-    for model in models.inspect(tested, methods[BOOST], methods[BOOST].points[1], 3, 7):
+    for model in models.train_afresh(tested, methods[BOOST], methods[BOOST].points[1], 3, 7):
         scores = np.zeros(len(X))
-        for votes, condition in model.votes(names):
+        for votes, condition in insides.votes_of(model, names):
             where = [
                 (j, c) for j, of in enumerate(names) for c, n in enumerate(of) if n == condition
             ]
@@ -125,7 +121,7 @@ def test_the_card_is_sorted():
 
 
 def test_the_notes_hold_the_statement(tested, methods):
-    (model,) = models.inspect(tested, methods[BOOST], methods[BOOST].points[0], 1, 7)
+    (model,) = models.train_afresh(tested, methods[BOOST], methods[BOOST].points[0], 1, 7)
     statement = str(model.learner.privacy_)
     notes = model_card.notes_of("sick", "{}", statement, trees=False, tested=True)
     assert any("epsilon = 0.4" in note and "Not covered" in note for note in notes)
@@ -144,13 +140,13 @@ def test_without_a_test_part_no_accuracy_is_told():
 def test_leaves_of_trees_give_every_score(tested, extra):
     fixed = {"weak_learner": "topdown", "depth": 2, "n_rounds": 5, **extra}
     method = study_of({"trees": {"learner": "lazybb", "fixed": fixed}}).methods["trees~certified"]
-    (model,) = models.inspect(tested, method, method.points[1], 1, 7)
+    (model,) = models.train_afresh(tested, method, method.points[1], 1, 7)
     names = tested.domain.bin_names
     places = {n: (j, c) for j, of in enumerate(names) for c, n in enumerate(of)}
-    assert model.of_trees
+    assert insides.is_of_trees(model)
     X = tested.X_test
     scores = np.zeros(len(X))
-    for votes, condition in model.votes(names):
+    for votes, condition in insides.votes_of(model, names):
         holds = np.ones(len(X), dtype=bool)
         for part in condition.split(" and ") if condition != "always" else []:
             word, _, name = part.rstrip("]").rpartition("[")

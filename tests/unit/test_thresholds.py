@@ -10,13 +10,13 @@ from made_up_study import LINE
 from privcurve import datasets
 from privcurve.experiments import models
 from privcurve.experiments.study import StudyError, from_mapping
-from privcurve.outputs import thresholds as drawing
 from privcurve.outputs.registry import paper_module
-from privcurve.outputs.thresholds import threshold_frame, votes_frame
 from privcurve.privacy.calibration.brc import BRCNoise
 from privcurve.workflow import plan
 
 flipped_labels = paper_module("partial", "flipped_labels")
+drawing = paper_module("partial", "thresholds")
+threshold_frame, votes_frame = drawing.threshold_frame, drawing.votes_frame
 
 BRC = LINE["learners"]["brc"]
 STUDY = {"title": "t", "folds": 2, "repeats": 2, **LINE}

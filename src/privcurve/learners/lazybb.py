@@ -9,7 +9,6 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from privcurve.coding import Codes, Floats, Ints, Records, Signs, code_type
-from privcurve.kernels.projection import fixed_point_bits, project, start_levels
 from privcurve.learners.base import PrivateClassifier, as_fitted
 from privcurve.learners.one_rule import ONE_RULES, VoteModel
 from privcurve.learners.shared.chances import cap_of, capped_weights
@@ -258,36 +257,3 @@ class LazyBBClassifier(VotingClassifier, PrivateClassifier):
             votes += last
             broken = -0.5 * last if self.ties_ == LAST_ROUND else 0.0
             yield np.where(votes == 0, broken, votes)
-
-
-def round_advantages(learner: LazyBBClassifier, codes: Codes, signs: Signs, counts: Ints) -> Floats:
-    """Return the advantage of the voter of each round over guessing, in [−1/2, 1/2].
-
-    The weight of the records that it gets right under the normalised distribution of its
-    round, less 1/2 (thesis, Definition 2.3.3), for the rows that the learner was trained on. Not
-    private: for the data owner.
-    """
-    positive = np.asarray(signs) > 0
-    n_rounds = learner.model_.n_rounds
-    unit = 1 << fixed_point_bits(int(counts.sum()))
-    level, spread, step = start_levels(learner._begin(codes, signs), len(positive))
-    weights = np.zeros(spread + step * n_rounds + 1, dtype=np.int64)
-    rate = learner.learning_rate / step
-    seen = learner._hide_columns(codes)
-    advantages = np.empty(n_rounds)
-    for t in range(n_rounds):
-        n_levels = spread + step * t + 1
-        histogram = _histogram(level, counts, n_levels)
-        project(histogram, n_levels - 1, learner.density, rate, unit, weights)
-        right = (learner.model_.tally(seen, t, t + 1) > 0) == positive
-        of_right = _histogram(level[right], counts[right], n_levels)
-        # Sums of fixed-point weights fit in 62 bits: exact.
-        own = weights[:n_levels]
-        share = int((own * of_right).sum()) / int((own * histogram).sum())
-        advantages[t] = share - 0.5
-        level += step * right
-    return advantages
-
-
-def _histogram(levels: Ints, counts: Ints, n_levels: int) -> Ints:
-    return np.bincount(levels, weights=counts, minlength=n_levels).astype(np.int64)

@@ -28,7 +28,6 @@ from privcurve.outputs.mean_ranks import MeanRanks
 from privcurve.outputs.price import Price, RawScores
 from privcurve.outputs.shapes import Shapes
 from privcurve.outputs.sweep import Sweep
-from privcurve.outputs.thresholds import Thresholds
 
 OWN = Path("outputs")
 
@@ -91,7 +90,6 @@ OUTPUTS: Mapping[str, Output] = _by_word(
     Ledgers(),
     Sweep(),
     Shapes(),
-    Thresholds(),
     Audit(),
     ErrorTable(),
     MeanRanks(),

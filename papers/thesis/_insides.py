@@ -1,0 +1,129 @@
+"""Models of LazyBB, and trees, that are looked into: votes, margins, advantages of rounds."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import numpy as np
+
+from privcurve.coding import Codes, Floats, Ints, Signs
+from privcurve.datasets import Dataset
+from privcurve.experiments import canonical
+from privcurve.experiments.methods import Method, Point
+from privcurve.experiments.models import Inspection, train_afresh
+from privcurve.experiments.splits import Part
+from privcurve.kernels.projection import fixed_point_bits, project, start_levels
+from privcurve.learners.lazybb import LazyBBClassifier
+from privcurve.privacy.seeds import Seed
+
+
+def is_of_trees(model: Inspection) -> bool:
+    """Return whether a model is made of trees."""
+    return hasattr(model.learner.model_, "forest")
+
+
+def margins_of(model: Inspection, part: Part) -> Floats:
+    """Return the normalised margin y·Σh/τ of each row of a part, in [−1, 1]."""
+    votes = model.learner.model_
+    return np.asarray(votes.tally(model.learner._code(part.X, fit=False)) * part.y / votes.n_rounds)
+
+
+def votes_of(model: Inspection, bin_names: tuple[tuple[str, ...], ...]) -> list[tuple[int, str]]:
+    """Return net votes and the condition they depend on, the heaviest first.
+
+    Of 1-rules a condition that does not hold subtracts its votes; of trees a condition is
+    all that leads to a leaf, and where it does not hold it is silent.
+    """
+    voters = model.learner.model_
+    if is_of_trees(model):
+        return _votes_of_trees(voters, bin_names)
+    votes = [(vote.votes, bin_names[vote.column][vote.code]) for vote in voters.votes]
+    return votes + ([(voters.constant, "always")] if voters.constant else [])
+
+
+def _votes_of_trees(model: Any, bin_names: tuple[tuple[str, ...], ...]) -> list[tuple[int, str]]:
+    """Return the votes of trees: of each leaf what leads to it; leaves that are alike add up."""
+    columns, values = model.columns.tolist(), model.values.tolist()
+    totals: Counter[str] = Counter()
+
+    def ask(question: int, answer: bool) -> str:
+        threshold, b = divmod(question, len(columns))
+        name = bin_names[columns[b]][values[b]]
+        if threshold:
+            return f"{'up to' if answer else 'above'} [{name}]"
+        return name if answer else f"not [{name}]"
+
+    def walk(tree: int, node: int, path: tuple[str, ...]) -> None:
+        child = int(model.forest.children[tree, node])
+        if child == 0:
+            totals[" and ".join(path) or "always"] += int(model.forest.labels[tree, node])
+            return
+        question = int(model.forest.splits[tree, node])
+        walk(tree, child + 1, (*path, ask(question, True)))
+        walk(tree, child, (*path, ask(question, False)))
+
+    for tree in range(len(model.forest.splits)):
+        walk(tree, 0, ())
+    votes = [(votes, condition) for condition, votes in totals.items() if votes]
+    return sorted(votes, key=lambda vote: (-abs(vote[0]), -vote[0], vote[1]))
+
+
+def round_by_round(
+    dataset: Dataset,
+    method: Method,
+    epsilon: float,
+    setting: dict[str, Any],
+    repeats: int,
+    seed: Seed,
+) -> tuple[list[Floats], dict[str, list[tuple[Floats, Any]]]]:
+    """Train a setting, which need not be in any grid, and look at its rounds and margins.
+
+    The method has learner, calibration and δ. Without noise (ε = ∞) all runs are the same: one is
+    made. Return the advantages of each run's rounds; and, for "train" and, where there is a test
+    part, "test", the margins and counts of each run.
+    """
+    point = Point(epsilon, setting, canonical.text(setting))
+    advantages = []
+    margins: dict[str, list[tuple[Floats, Any]]] = {}
+    n_runs = repeats if np.isfinite(epsilon) else 1
+    for model in train_afresh(dataset, method, point, n_runs, seed):
+        codes = model.learner._code(model.train.X, fit=False)
+        advantages.append(round_advantages(model.learner, codes, model.train.y, model.train.counts))
+        for name, part in (("train", model.train), ("test", model.unseen)):
+            if part is not None:
+                margins.setdefault(name, []).append((margins_of(model, part), part.counts))
+    return advantages, margins
+
+
+def round_advantages(learner: LazyBBClassifier, codes: Codes, signs: Signs, counts: Ints) -> Floats:
+    """Return the advantage of the voter of each round over guessing, in [−1/2, 1/2].
+
+    The weight of the records that it gets right under the normalised distribution of its
+    round, less 1/2 (thesis, Definition 2.3.3), for the rows that the learner was trained on. Not
+    private: for the data owner.
+    """
+    positive = np.asarray(signs) > 0
+    n_rounds = learner.model_.n_rounds
+    unit = 1 << fixed_point_bits(int(counts.sum()))
+    level, spread, step = start_levels(learner._begin(codes, signs), len(positive))
+    weights = np.zeros(spread + step * n_rounds + 1, dtype=np.int64)
+    rate = learner.learning_rate / step
+    seen = learner._hide_columns(codes)
+    advantages = np.empty(n_rounds)
+    for t in range(n_rounds):
+        n_levels = spread + step * t + 1
+        histogram = _histogram(level, counts, n_levels)
+        project(histogram, n_levels - 1, learner.density, rate, unit, weights)
+        right = (learner.model_.tally(seen, t, t + 1) > 0) == positive
+        of_right = _histogram(level[right], counts[right], n_levels)
+        # Sums of fixed-point weights fit in 62 bits: exact.
+        own = weights[:n_levels]
+        share = int((own * of_right).sum()) / int((own * histogram).sum())
+        advantages[t] = share - 0.5
+        level += step * right
+    return advantages
+
+
+def _histogram(levels: Ints, counts: Ints, n_levels: int) -> Ints:
+    return np.bincount(levels, weights=counts, minlength=n_levels).astype(np.int64)
