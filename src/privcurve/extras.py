@@ -12,7 +12,6 @@ EXTRAS = {
     "matplotlib": ("matplotlib", "workflow"),
     "seaborn": ("seaborn", "workflow"),
     "snakemake": ("snakemake", "workflow"),
-    "tqdm": ("tqdm", "workflow"),
 }
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 # Exit codes, the same for every command; argparse ends with USAGE too. Ctrl-C is STOPPED.
 DONE, FAILED, USAGE, SKIPPED, UNDECIDED, OVER_BUDGET = range(6)
 STOPPED = 130
@@ -25,3 +27,30 @@ class UsageError(CommandError):
     """A command line that contradicts itself, or whose words are not what they should be."""
 
     exit_code = USAGE
+
+
+PICTURES = (".svg", ".png", ".pdf")
+
+
+def check_output(path: Path | None, *inputs: Path | None) -> None:
+    """Refuse to write a file in place of a folder, or of what the command reads."""
+    if path is None:
+        return
+    if path.is_dir():
+        raise CommandError(f"{path} is a folder: name an output file")
+    for read in inputs:
+        if read is not None and path.exists() and read.exists() and read.samefile(path):
+            raise CommandError(f"{read} is an input: name another output file")
+
+
+def check_picture(path: Path | None, *inputs: Path | None) -> None:
+    """Refuse a picture of an unknown kind, beside what :func:`check_output` refuses."""
+    if path is not None and path.suffix.lower() not in PICTURES:
+        raise UsageError(f"--picture {path}: name a file in {', '.join(PICTURES)}")
+    check_output(path, *inputs)
+
+
+def check_separator(separator: str | None) -> None:
+    """Refuse what can't stand between fields."""
+    if separator is not None and len(separator) != 1:
+        raise UsageError(f"--separator {separator!r} is not one character")

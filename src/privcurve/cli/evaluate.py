@@ -11,7 +11,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from privcurve.cli import telling
-from privcurve.cli.errors import DONE, CommandError, UsageError
+from privcurve.cli.errors import (
+    DONE,
+    PICTURES,
+    UsageError,
+    check_output,
+    check_picture,
+    check_separator,
+)
 from privcurve.numerals import amount, count
 
 if TYPE_CHECKING:
@@ -31,7 +38,6 @@ With it they are made of counts by group, label and answer with noise: a release
 
 # A group of fewer records tells little.
 LEAST = 30
-PICTURES = (".svg", ".png", ".pdf")
 TITLES = {
     "error": "error",
     "auc": "AUC",
@@ -128,17 +134,9 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _check_epsilon(arguments: argparse.Namespace) -> float | None:
     """Return ε, None without noise; refuse options that contradict each other."""
-    for path in (arguments.csv, arguments.picture):
-        if path is not None and path.is_dir():
-            raise CommandError(f"{path} is a folder: name a file")
-        if path is not None and path.exists():
-            for read in (arguments.model, arguments.file):
-                if read.exists() and read.samefile(path):
-                    raise CommandError(f"{read} is an input: name another output file")
-    if arguments.picture is not None and arguments.picture.suffix.lower() not in PICTURES:
-        raise UsageError(f"--picture {arguments.picture}: name a file in {', '.join(PICTURES)}")
-    if arguments.separator is not None and len(arguments.separator) != 1:
-        raise UsageError(f"--separator {arguments.separator!r} is not one character")
+    check_output(arguments.csv, arguments.model, arguments.file)
+    check_picture(arguments.picture, arguments.model, arguments.file)
+    check_separator(arguments.separator)
     if arguments.least < 1:
         raise UsageError(f"--least {arguments.least} is not a number of records above 0")
     if (arguments.epsilon is None) != (arguments.dataset is None):

@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 
 from privcurve.cli import telling
-from privcurve.cli.errors import DONE, CommandError, UsageError
+from privcurve.cli.errors import DONE, PICTURES, UsageError, check_picture
 from privcurve.numerals import count
 
 HELP = "say what a model makes of each column, by its model.json alone"
@@ -20,7 +20,6 @@ record than it does.
 """
 
 COLUMNS = 5
-PICTURES = (".svg", ".png", ".pdf")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -46,10 +45,7 @@ def run(arguments: argparse.Namespace) -> int:
     picture, most = arguments.picture, arguments.columns
     if most < 0:
         raise UsageError(f"--columns {most} is negative")
-    if picture is not None and picture.suffix.lower() not in PICTURES:
-        raise UsageError(f"--picture {picture}: name a file that ends in {', '.join(PICTURES)}")
-    if picture is not None and picture.is_dir():
-        raise CommandError(f"{picture} is a folder: name a file")
+    check_picture(picture, arguments.model)
     explained = load(arguments.model).explain()
     content = {
         "importances": explained.importances,

@@ -6,7 +6,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from privcurve.cli.errors import DONE, CommandError, UsageError
+from privcurve.cli.errors import DONE, UsageError, check_output
 
 HELP = "write a model as a query of SQL, which answers as privcurve predict does"
 EXAMPLES = """\
@@ -41,10 +41,7 @@ def run(arguments: argparse.Namespace) -> int:
     output = None if arguments.output == Path("-") else arguments.output
     if not arguments.table or "\0" in arguments.table:
         raise UsageError(f"--table {arguments.table!r} is no name of a table")
-    if output is not None and output.is_dir():
-        raise CommandError(f"{output} is a folder: name an output file")
-    if output is not None and output.exists() and output.samefile(arguments.model):
-        raise CommandError(f"{output} is an input: name another output file")
+    check_output(output, arguments.model)
     text = query(load(arguments.model), arguments.table, arguments.proba)
     if output is None:
         sys.stdout.write(text)

@@ -14,7 +14,14 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 
 from privcurve.cli import telling
-from privcurve.cli.errors import DONE, SKIPPED, CommandError, UsageError
+from privcurve.cli.errors import (
+    DONE,
+    SKIPPED,
+    CommandError,
+    UsageError,
+    check_output,
+    check_separator,
+)
 
 if TYPE_CHECKING:
     from privcurve.datasets.coding import NewRecords, Part
@@ -86,16 +93,10 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.output == Path("-"):
         arguments.output = None
     output = arguments.output
-    if arguments.separator is not None and len(arguments.separator) != 1:
-        raise UsageError(f"--separator {arguments.separator!r} is not one character")
+    check_separator(arguments.separator)
     if arguments.json and output is None:
         raise UsageError("--json writes to standard output: name an output file for answers (-o)")
-    if output is not None and output.is_dir():
-        raise CommandError(f"{output} is a folder: name an output file")
-    if output is not None and output.exists():
-        for read in (arguments.model, arguments.file):
-            if read.exists() and read.samefile(output):
-                raise CommandError(f"{read} is an input: name another output file")
+    check_output(output, arguments.model, arguments.file)
     with telling.reading(arguments, str(arguments.file)) as watch:
         return _predict(arguments, watch)
 

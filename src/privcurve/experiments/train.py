@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import logging
-import sys
 import time
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
-from privcurve import extras
 from privcurve.datasets import Dataset, Domain, PartedDataset
 from privcurve.experiments.methods import Method, Point
 from privcurve.experiments.metrics import failure, score
@@ -129,7 +127,8 @@ class Trainer:
         )
         if missing:
             store.check()
-        with store, Progress(len(missing)) as progress:
+        progress = Progress(len(missing))
+        with store:
             for run, result in self._train(missing):
                 results[run.id] = result
                 if result["status"] == "ok":
@@ -204,32 +203,17 @@ class Trainer:
 
 
 class Progress:
-    """Tells how far a job is: as a bar in a terminal, else in the log, every few seconds."""
+    """Tells in the log how far a job is, every few seconds."""
 
     def __init__(self, total: int, every: float = 10.0) -> None:
         self._total = total
         self._every = every
         self._done = 0
         self._started = self._last = time.monotonic()
-        self._bar = None
-        if total and sys.stderr.isatty() and not extras.missing("tqdm", "progress"):
-            from tqdm import tqdm
-
-            self._bar = tqdm(total=total, unit="run", file=sys.stderr)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        if self._bar is not None:
-            self._bar.close()
 
     def step(self) -> None:
         """Count one run."""
         self._done += 1
-        if self._bar is not None:
-            self._bar.update()
-            return
         now = time.monotonic()
         if now - self._last >= self._every and self._done < self._total:
             self._last = now
