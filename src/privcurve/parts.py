@@ -15,7 +15,7 @@ from __future__ import annotations
 import hashlib
 import mmap
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -24,7 +24,7 @@ from importlib import metadata
 from operator import add
 from pathlib import Path
 from threading import Lock
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 from uuid import uuid4
 
 import numpy as np
@@ -170,19 +170,6 @@ def _give_back(mapped: NDArray[Any]) -> None:
         base.madvise(mmap.MADV_DONTNEED)
 
 
-class Engine(Protocol):
-    """Where parts are, and who asks them."""
-
-    def hold(self, parts: Sequence[Part | Chosen], make: Make) -> Sequence[Any]:
-        """Return what stands for each part, and what is made of it, in a question."""
-
-    def ask(self, held: Sequence[Any], question: str, arguments: tuple[Any, ...]) -> Iterable[Any]:
-        """Return the answers of all parts, in any order."""
-
-    def close(self) -> None:
-        """End what the engine has begun."""
-
-
 class Threads:
     """Asks parts in threads of this process, whose compiled loops run at the same time.
 
@@ -263,6 +250,10 @@ class Cluster:
         except self._lost as error:
             why = str(error).partition("\n")[0] or type(error).__name__
             raise PartError(f"Dask could not ask all parts: {why}") from None
+
+
+# Where parts are, and who asks them.
+Engine = Threads | Cluster
 
 
 @contextmanager

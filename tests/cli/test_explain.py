@@ -77,7 +77,12 @@ def test_a_picture_has_the_steps_and_bands_of_the_model(model, capsys):
 
 def test_what_can_not_be_explained_is_told(model, tmp_path, capsys, monkeypatch):
     refuse(tmp_path, capsys, "explain model.json --columns -1", "--columns -1 is negative")
-    refuse(tmp_path, capsys, "explain model.json --picture a.txt", r"name a file in \.svg, \.png, \.pdf")
+    refuse(
+        tmp_path,
+        capsys,
+        "explain model.json --picture a.txt",
+        r"name a file in \.svg, \.png, \.pdf",
+    )
     refuse(tmp_path, capsys, "explain new.json", "new.json can't be read")
     for other in (type(model), privcurve.load("model.json"), "model.json"):
         with pytest.raises(models.ModelError, match="can't be explained: give a fitted learner"):

@@ -31,8 +31,24 @@ _ARRAYS = "encoded.npz"
 _DOMAIN = "domain.json"
 
 
-@dataclass(frozen=True)
-class Dataset:
+@dataclass(frozen=True, kw_only=True)
+class _Dataset:
+    """What datasets in one memory and in parts have in common, see :class:`Dataset`."""
+
+    name: str
+    domain: Domain
+    checksum: str
+    n_clipped: int
+    n_clipped_test: int
+    clipped: Mapping[str, Mapping[str, float]]
+    sources: Mapping[str, str]
+    origin: Mapping[str, Any]
+    X_test: NDArray[np.unsignedinteger[Any]] | None = None
+    y_test: NDArray[np.int8] | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Dataset(_Dataset):
     """A coded dataset.
 
     Attributes
@@ -62,18 +78,8 @@ class Dataset:
         What it was made from: :func:`origin`.
     """
 
-    name: str
-    domain: Domain
     X: NDArray[np.unsignedinteger[Any]]
     y: NDArray[np.int8]
-    checksum: str
-    n_clipped: int
-    n_clipped_test: int
-    clipped: Mapping[str, Mapping[str, float]]
-    sources: Mapping[str, str]
-    origin: Mapping[str, Any]
-    X_test: NDArray[np.unsignedinteger[Any]] | None = None
-    y_test: NDArray[np.int8] | None = None
     persons: NDArray[np.int32] | None = None
     persons_test: NDArray[np.int32] | None = None
     at_most: int | None = None
@@ -126,8 +132,8 @@ def checksum(domain: Domain, arrays: Mapping[str, NDArray[Any]], at_most: int | 
     return digest.text
 
 
-@dataclass(frozen=True)
-class PartedDataset:
+@dataclass(frozen=True, kw_only=True)
+class PartedDataset(_Dataset):
     """A coded dataset whose training records are in parts on disk; its test part is in memory.
 
     Attributes
@@ -137,17 +143,7 @@ class PartedDataset:
         As of :class:`Dataset`; the checksum is that of the same records in one memory.
     """
 
-    name: str
-    domain: Domain
     parts: tuple[Part, ...]
-    checksum: str
-    n_clipped: int
-    n_clipped_test: int
-    clipped: Mapping[str, Mapping[str, float]]
-    sources: Mapping[str, str]
-    origin: Mapping[str, Any]
-    X_test: NDArray[np.unsignedinteger[Any]] | None = None
-    y_test: NDArray[np.int8] | None = None
     # Records of persons are in one memory.
     persons: ClassVar[None] = None
     persons_test: ClassVar[None] = None

@@ -6,7 +6,7 @@ import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,20 +34,13 @@ REFUSED = 0.5
 _DIGITS = 6
 
 
-def load(
-    name: str,
-    mirror: str | os.PathLike[str] | None = None,
-    watch: Callable[[RawTable], None] | None = None,
-) -> Dataset:
+def load(name: str, watch: Callable[[RawTable], None] | None = None) -> Dataset:
     """Fetch, parse and code a dataset.
 
     Parameters
     ----------
     name : str
         One of :func:`privcurve.datasets.names`.
-    mirror : path, optional
-        A folder laid out as ``<dataset>/<file>``; by default what the environment
-        variable ``PRIVCURVE_DATA`` names.
     watch : callable, optional
         Is given all records as they are read, before any coding.
 
@@ -61,17 +54,15 @@ def load(
         If the dataset is unknown, can't be had, or holds what its description does not
         allow. The message names the culprits and the fix: up to twenty, not the first alone.
     """
-    return load_rows(name, mirror, watch)[0]
+    return load_rows(name, watch)[0]
 
 
 def load_rows(
-    name: str,
-    mirror: str | os.PathLike[str] | None = None,
-    watch: Callable[[RawTable], None] | None = None,
+    name: str, watch: Callable[[RawTable], None] | None = None
 ) -> tuple[Dataset, NDArray[np.intp], NDArray[np.intp]]:
     """Return :func:`load`'s dataset, and which of all records that were read its two parts are."""
     description = describe(name)
-    coded = _load_parts(description, _Growing(description), mirror, watch)
+    coded = _load_parts(description, _Growing(description), watch)
     dataset = Dataset(**coded.common, X=coded.train.X, y=coded.train.y)
     return dataset, coded.train.rows, coded.test_rows
 
@@ -94,26 +85,10 @@ def prepare(
         save(dataset, folder)
         return dataset
     with PartWriter(description, Path(folder)) as writer:
-        coded = _load_parts(description, writer, None, watch)
+        coded = _load_parts(description, writer, watch)
         dataset = PartedDataset(**coded.common, parts=writer.keep(coded.common["checksum"]))
         save(dataset, folder)
     return dataset
-
-
-class Sink(Protocol):
-    """Where codes go, a piece at a time."""
-
-    n_rows: int
-
-    def add(self, piece: Coded) -> None:
-        """Add codes."""
-
-    @property
-    def coded(self) -> Coded:
-        """What was added: of parts, the labels alone."""
-
-    def checksum(self, domain: Domain, train: Coded, more: Mapping[str, NDArray[Any]]) -> str:
-        """Return the checksum of all codes and labels, and of further arrays."""
 
 
 class _Loaded(NamedTuple):
@@ -126,13 +101,12 @@ class _Loaded(NamedTuple):
 
 def _load_parts(
     description: Description,
-    sink: Sink,
-    mirror: str | os.PathLike[str] | None,
+    sink: _Growing | PartWriter,
     watch: Callable[[RawTable], None] | None,
 ) -> _Loaded:
     """Fetch, read, code and check; training records go to the sink."""
     name = description.name
-    files = fetch(description, mirror)
+    files = fetch(description)
     # What is read must be what is noted, whatever happens to a file meanwhile.
     made_from = origin(description)
     own = {Path(name): state["sha256"] for name, state in made_from["local"].items()}
@@ -214,7 +188,7 @@ def _read(
     files: Mapping[str, Sequence[RawFile]],
     parts: Sequence[str],
     problems: Problems,
-    codes: Sink,
+    codes: _Growing | PartWriter,
     first: int = 0,
     watch: Callable[[RawTable], None] | None = None,
 ) -> tuple[Coded, list[ColumnCounts]]:

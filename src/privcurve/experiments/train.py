@@ -95,11 +95,6 @@ class Trainer:
         self.training_seconds = 0.0
 
     @property
-    def has_test(self) -> bool:
-        """Whether the dataset has a test part."""
-        return self._dataset.X_test is not None
-
-    @property
     def facts(self) -> dict[str, Any]:
         """What is written beside the rows of a part: of which data they are, and its work."""
         return {

@@ -52,6 +52,11 @@ class Shape:
     importance: float
 
     @property
+    def spread(self) -> Floats:
+        """The errors; 0 where none are known."""
+        return np.zeros_like(self.values) if self.errors is None else self.errors
+
+    @property
     def titles(self) -> tuple[str, ...]:
         """Name the codes: conditions on numbers, values of categories."""
         return _titles(self.column)
@@ -59,7 +64,7 @@ class Shape:
     @property
     def reach(self) -> float:
         """How far values go from 0, one standard error included."""
-        return float((abs(self.values) + (0.0 if self.errors is None else self.errors)).max())
+        return float((abs(self.values) + self.spread).max())
 
     def merge(self) -> Shape:
         """Merge neighbouring bins of a numeric column that have the same numbers."""
@@ -471,8 +476,7 @@ def _draw(axes: Axes, shape: Shape, outputs: Sequence[str], reach: float) -> Non
     column = shape.column
     draw = _draw_steps if column.kind == NUMERIC else _draw_points
     for k, name in enumerate(outputs):
-        errors = np.zeros_like(shape.values[k]) if shape.errors is None else shape.errors[k]
-        draw(axes, column, shape.values[k], errors, f"C{k}", name)
+        draw(axes, column, shape.values[k], shape.spread[k], f"C{k}", name)
     (axes.set_ylim if column.kind == NUMERIC else axes.set_xlim)(-reach, reach)
     if column.spacing != EQUAL and not column.dates:
         axes.set_xscale("log" if column.spacing == LOG else "symlog")

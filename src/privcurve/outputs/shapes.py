@@ -5,8 +5,6 @@ from __future__ import annotations
 import itertools
 from typing import TYPE_CHECKING, Any, ClassVar
 
-import numpy as np
-
 from privcurve.figures import style
 from privcurve.lazy import pd
 from privcurve.learners import registry
@@ -100,9 +98,8 @@ def values_of(explanation: Explanation) -> pd.DataFrame:
         edges = column.edges if column.ordered else ()
         between = [*itertools.pairwise(edges)]
         between += [(none, none)] * (column.n_bins - len(between))
-        errors = np.zeros_like(shape.values) if shape.errors is None else shape.errors
         for k, name in enumerate(explanation.outputs):
-            each = zip(column.bin_names, between, shape.values[k], errors[k], strict=True)
+            each = zip(column.bin_names, between, shape.values[k], shape.spread[k], strict=True)
             for code, (condition, ends, value, error) in enumerate(each):
                 rows.append((column.name, name, code, condition, *ends, value, error))
     for pair in explanation.pairs:
@@ -118,13 +115,12 @@ def ends_of(explanation: Explanation) -> pd.DataFrame:
     """Return the importance of each column, its lowest and highest value, and where these are."""
     rows = []
     for shape in explanation.used:
-        errors = np.zeros_like(shape.values) if shape.errors is None else shape.errors
         row: list[Any] = [shape.column.name, shape.importance]
         for place in (int(shape.values.argmin()), int(shape.values.argmax())):
             k, code = divmod(place, shape.column.n_bins)
             whose = f", for {explanation.outputs[k]}" if len(explanation.outputs) > 1 else ""
             where = shape.column.bin_names[code] + whose
-            row += [shape.values.flat[place], errors.flat[place], where]
+            row += [shape.values.flat[place], shape.spread.flat[place], where]
         rows.append(row)
     return pd.DataFrame(rows, columns=END_COLUMNS)
 

@@ -12,8 +12,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
-
 from privcurve import __version__, models
 from privcurve.datasets.columns import NUMERIC, Column, format_value
 from privcurve.figures import drawn
@@ -303,7 +301,7 @@ def _pictures(explanation: Explanation) -> Iterator[Block]:
     if len(explanation.outputs) > 1:
         return
     shapes = [shape.merge() for shape in explanation.used[:MOST_SHAPES]]
-    reach = max((float((abs(s.values) + _errors(s)).max()) for s in shapes), default=1.0)
+    reach = max((float((abs(s.values) + s.spread).max()) for s in shapes), default=1.0)
     for shape in shapes:
         yield Picture(_drawing(shape, (-reach, reach)), title=shape.column.name)
     for pair in explanation.pairs[:MOST_SHAPES]:
@@ -311,13 +309,9 @@ def _pictures(explanation: Explanation) -> Iterator[Block]:
         yield Picture(_heat(pair), title=f"{names}, beside what each adds by itself")
 
 
-def _errors(shape: Shape) -> Any:
-    return np.zeros_like(shape.values) if shape.errors is None else shape.errors
-
-
 def _drawing(shape: Shape, ends: tuple[float, float]) -> str:
     column, values = shape.column, shape.values[0].tolist()
-    errors, titles = _errors(shape)[0].tolist(), shape.titles
+    errors, titles = shape.spread[0].tolist(), shape.titles
     if column.kind == NUMERIC:
         wide = NUMBERS if column.missing_bin else 1.0
         low, high = column.edges[0], column.edges[-1]
@@ -358,7 +352,7 @@ def _numbers(explanation: Explanation, released: Released) -> Iterator[Block]:
         yield Code(_words(released))
     for shape in explanation.used:
         merged = shape.merge()
-        errors = _errors(merged)
+        errors = merged.spread
         cells = [
             [_value(value, error) for value, error in zip(*rows, strict=True)]
             for rows in zip(merged.values.tolist(), errors.tolist(), strict=True)

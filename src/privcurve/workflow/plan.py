@@ -73,6 +73,11 @@ class Plan:
     files: Mapping[str, Path] = field(default_factory=dict)  # the file of each study
     # Whether it decides what is stale, or is the plan of a process that such a one has started.
     decides: bool = True
+    # What was worked out once: jobs and outputs of a study, files of jobs, digests of outputs.
+    _jobs: dict[str, StudyJobs] = field(init=False, default_factory=dict)
+    _requests: dict[str, list[OutputRequest]] = field(init=False, default_factory=dict)
+    _files: dict[Path, Path] = field(init=False, default_factory=dict)
+    _digests: dict[str, str] = field(init=False, default_factory=dict)
 
     @cached_property
     def seed(self) -> Seed:
@@ -392,22 +397,6 @@ class Plan:
             raise StudyError(self.refusals[study])
         for dataset in self.studies[study].datasets:
             self.local_files(dataset)
-
-    @cached_property
-    def _jobs(self) -> dict[str, StudyJobs]:
-        return {}
-
-    @cached_property
-    def _requests(self) -> dict[str, list[OutputRequest]]:
-        return {}
-
-    @cached_property
-    def _files(self) -> dict[Path, Path]:
-        return {}
-
-    @cached_property
-    def _digests(self) -> dict[str, str]:
-        return {}
 
 
 def _sure(is_current: Callable[[], bool]) -> bool:
