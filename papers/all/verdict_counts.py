@@ -8,14 +8,7 @@ from privcurve.lazy import pd
 from privcurve.outputs.base import OF, Context, Output, OutputRequest, Reads
 from privcurve.tables.table import Table
 
-from ._verdicts import (
-    FAILS,
-    HOLDS,
-    MIXED,
-    NOT_COMPARABLE,
-    UNDECIDED,
-    UNKNOWN,
-)
+from ._verdicts import FAILS, HOLDS, MIXED, NOT_COMPARABLE, UNDECIDED, UNKNOWN
 from .claims import Claims
 
 KINDS = (HOLDS, FAILS, MIXED, UNDECIDED, NOT_COMPARABLE, UNKNOWN)

@@ -17,15 +17,7 @@ from privcurve.learners import registry
 from privcurve.outputs.base import Context, Option, OutputRequest
 from privcurve.tables.table import Table
 
-from .thresholds import (
-    BUCKETS,
-    DASHES,
-    DOTS,
-    ROOM,
-    Thresholds,
-    column_of,
-    votes_frame,
-)
+from .thresholds import BUCKETS, DASHES, DOTS, ROOM, Thresholds, column_of, votes_frame
 
 if TYPE_CHECKING:
     from privcurve.coding import Bools, Ints

@@ -215,11 +215,7 @@ class Cluster:
                 f"no Dask workers at {where}: {error}. Start them: dask scheduler, and on each "
                 "machine dask worker tcp://…"
             ) from None
-        self._lost = (
-            OSError,
-            distributed.CancelledError,
-            distributed.scheduler.KilledWorker,
-        )
+        self._lost = (OSError, distributed.CancelledError, distributed.scheduler.KilledWorker)
 
     def close(self) -> None:
         """Leave the workers, and stop those that were started."""

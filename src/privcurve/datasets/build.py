@@ -7,12 +7,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from privcurve.coding import (
-    EQUAL,
-    MOST_CLASSES,
-    MOST_CODES,
-    towards_zero,
-)
+from privcurve.coding import EQUAL, MOST_CLASSES, MOST_CODES, towards_zero
 from privcurve.datasets.coding import ISO, days, pattern_faults, tells_days
 from privcurve.datasets.description import (
     DELIMITED,
@@ -31,15 +26,7 @@ from privcurve.datasets.description import (
     SourceFile,
     Unit,
 )
-from privcurve.datasets.domain import (
-    CATEGORICAL,
-    MISSING,
-    NUMERIC,
-    OTHER,
-    Column,
-    Domain,
-    Label,
-)
+from privcurve.datasets.domain import CATEGORICAL, MISSING, NUMERIC, OTHER, Column, Domain, Label
 from privcurve.datasets.errors import Problems
 from privcurve.schema import nearest
 

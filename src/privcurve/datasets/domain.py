@@ -8,15 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Self
 
 from privcurve.coding import MIXED, MIXED_HIGH
-from privcurve.datasets.columns import (
-    CATEGORICAL,
-    FAIL,
-    MISSING,
-    NUMERIC,
-    OTHER,
-    Column,
-    Label,
-)
+from privcurve.datasets.columns import CATEGORICAL, FAIL, MISSING, NUMERIC, OTHER, Column, Label
 
 __all__ = ["CATEGORICAL", "FAIL", "MISSING", "NUMERIC", "OTHER", "Column", "Domain", "Label"]
 

@@ -68,9 +68,7 @@ def load_rows(
 
 
 def prepare(
-    name: str,
-    folder: str | os.PathLike[str],
-    watch: Callable[[RawTable], None] | None = None,
+    name: str, folder: str | os.PathLike[str], watch: Callable[[RawTable], None] | None = None
 ) -> Dataset | PartedDataset:
     """Load a dataset and save it to a folder: in parts, if its description says so.
 
@@ -100,9 +98,7 @@ class _Loaded(NamedTuple):
 
 
 def _load_parts(
-    description: Description,
-    sink: _Growing | PartWriter,
-    watch: Callable[[RawTable], None] | None,
+    description: Description, sink: _Growing | PartWriter, watch: Callable[[RawTable], None] | None
 ) -> _Loaded:
     """Fetch, read, code and check; training records go to the sink."""
     name = description.name

@@ -406,10 +406,7 @@ def fit_seconds(method: Method, *shape: int) -> tuple[float, ...]:
 
 
 def curves(
-    study: Study,
-    seed: Seed,
-    seconds_per_job: float,
-    about: Callable[[str], About] = describe,
+    study: Study, seed: Seed, seconds_per_job: float, about: Callable[[str], About] = describe
 ) -> list[Curve]:
     """Return all curves of a study, dataset by dataset.
 

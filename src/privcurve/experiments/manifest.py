@@ -36,9 +36,7 @@ WORK = ("trained", "reused", "failed", "training_seconds")
 
 
 def manifest(
-    configuration: Mapping[str, Any],
-    studies: Mapping[str, StudyJobs],
-    benchmarks: Iterable[Path],
+    configuration: Mapping[str, Any], studies: Mapping[str, StudyJobs], benchmarks: Iterable[Path]
 ) -> dict[str, Any]:
     """Gather the facts of a finished run, below the working directory, as plain JSON.
 

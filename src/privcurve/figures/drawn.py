@@ -162,10 +162,7 @@ class Row:
 
 
 def draw_ranks(
-    rows: Iterable[Row],
-    levels: Sequence[tuple[str, float]],
-    ends: tuple[float, float],
-    title: str,
+    rows: Iterable[Row], levels: Sequence[tuple[str, float]], ends: tuple[float, float], title: str
 ) -> str:
     """Draw a row a value: a dot with its error, and levels as dashed lines through all rows."""
 

@@ -169,10 +169,7 @@ class DistributedTopDownClassifier(LinkedClassifier, PrivateClassifier):
         return as_dealt(self, len(holders), statement)
 
     def grow(
-        self,
-        holders: Sequence[Holder],
-        questions: Questions,
-        transcript: Transcript,
+        self, holders: Sequence[Holder], questions: Questions, transcript: Transcript
     ) -> tuple[GrownTree, PrivacyStatement]:
         """Coordinate parties, wherever they run."""
         sizes = [holder.size for holder in holders]

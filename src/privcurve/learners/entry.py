@@ -8,12 +8,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from privcurve.privacy.budget import (
-    CERTIFIED,
-    PRIVATE_COLUMNS,
-    REPLACE_ONE,
-    check_budget,
-)
+from privcurve.privacy.budget import CERTIFIED, PRIVATE_COLUMNS, REPLACE_ONE, check_budget
 
 # What counts rounds, trees, columns or records: more fit in no memory.
 MOST = 10**9

@@ -27,10 +27,7 @@ FORMAT = "privcurve model"
 FORMAT_VERSION = 1
 
 # Parameters that the domain gives, and a secret.
-NOT_WRITTEN = (
-    *("n_bins", "bounds", "classes", "schema", "random_state"),
-    "mixed_bins",
-)
+NOT_WRITTEN = (*("n_bins", "bounds", "classes", "schema", "random_state"), "mixed_bins")
 
 
 def key_of(attribute: str) -> str:

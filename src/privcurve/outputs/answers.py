@@ -61,10 +61,7 @@ MAJORITY = "majority_class"
 RAW = "raw"
 # The same model on the codes: the difference is what coding costs.
 CODES = "raw_codes"
-REFERENCES = {
-    RAW: "Raw columns (histogram boosting)",
-    CODES: "Histogram boosting on codes",
-}
+REFERENCES = {RAW: "Raw columns (histogram boosting)", CODES: "Histogram boosting on codes"}
 DIGITS = 3
 # From this share of one label on, accuracy says little of the other.
 RARE = 0.9

@@ -23,7 +23,7 @@ NOTES = (
 )
 MODEL = ["dataset", "arm", "learner", "calibration", "delta", "epsilon"]
 STATED = [
-    *("neighbours", "composition", "steps", "epsilon_spent", "delta_used", "status", "ledger"),
+    *("neighbours", "composition", "steps", "epsilon_spent", "delta_used", "status", "ledger")
 ]
 
 

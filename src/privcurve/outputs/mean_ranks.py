@@ -10,14 +10,7 @@ from privcurve.analysis import kinds, ranks
 from privcurve.analysis.measures import COSTS, NO_LOG_LOSS
 from privcurve.figures import style
 from privcurve.lazy import Axes, Figure, pd
-from privcurve.outputs.base import (
-    Context,
-    Option,
-    Output,
-    OutputRequest,
-    Reads,
-    check_name,
-)
+from privcurve.outputs.base import Context, Option, Output, OutputRequest, Reads, check_name
 from privcurve.outputs.error_table import ErrorTable, method_titles, private
 from privcurve.tables.table import Table
 

@@ -241,12 +241,7 @@ COLUMNS = [
 
 
 def _price(
-    study: Study,
-    means: pd.DataFrame,
-    runs: pd.DataFrame,
-    dataset: str,
-    epsilon: float,
-    metric: str,
+    study: Study, means: pd.DataFrame, runs: pd.DataFrame, dataset: str, epsilon: float, metric: str
 ) -> dict[str, Any] | None:
     place = ranking(means, dataset, epsilon, titles_of(study), metric)
     of_raw = place.free[place.free["learner"] == RAW]

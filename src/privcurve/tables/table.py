@@ -36,8 +36,7 @@ class Table:
         replace_text(stem.with_name(stem.name + ".csv"), csv)
         replace_text(stem.with_name(stem.name + ".md"), _markdown(texts, self.caption, self.notes))
         replace_text(
-            stem.with_name(stem.name + ".tex"),
-            _latex(texts, self.caption, stem.name, self.notes),
+            stem.with_name(stem.name + ".tex"), _latex(texts, self.caption, stem.name, self.notes)
         )
 
 

@@ -43,10 +43,8 @@ TUNED: Mapping[str, Mapping[str, Any]] = {
         "learner": "lazybb",
         "title": "LazyBB, trees of rules, tuned",
         "fixed": {**by_rule.TREES, "density": 0.3},
-        "tune": {
-            "grid": {"depth": [1, 2], "n_rounds": [9, 25], "learning_rate": [0.1, 0.25]},
-        },
-    },
+        "tune": {"grid": {"depth": [1, 2], "n_rounds": [9, 25], "learning_rate": [0.1, 0.25]}},
+    }
 }
 FREE: Mapping[str, Mapping[str, Any]] = {
     "lr": {"learner": "logistic_regression"},

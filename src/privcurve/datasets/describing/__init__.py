@@ -5,12 +5,7 @@
 """
 
 from privcurve.datasets.describing.columns import FINE, Proposal
-from privcurve.datasets.describing.decide import (
-    CardQuestion,
-    Question,
-    card_questions,
-    questions,
-)
+from privcurve.datasets.describing.decide import CardQuestion, Question, card_questions, questions
 from privcurve.datasets.describing.drafts import draft, look, name_of, proposals
 from privcurve.datasets.describing.label import LabelChoice
 from privcurve.datasets.describing.report import Report, Tally, check, finer

@@ -41,10 +41,7 @@ PAIRS = (
     (("absent",), ("present",)),
     (("control",), ("case",)),
 )
-_SEX = {
-    "female": ["f", "female", "w", "woman", "women"],
-    "male": ["m", "male", "man", "men"],
-}
+_SEX = {"female": ["f", "female", "w", "woman", "women"], "male": ["m", "male", "man", "men"]}
 _SEX_NAMES = re.compile(r"(^|[_\W])(sex|gender|geschlecht|sexe|sexo)($|[_\W])", re.IGNORECASE)
 _IDENTIFIER = re.compile(r"(^|[_\W])(id|ids|uuid|guid|key|index|nr|number|ssn)$", re.IGNORECASE)
 _CAMEL_IDENTIFIER = re.compile(r"[a-z]I[Dd]$")

@@ -166,10 +166,7 @@ def name_of(path: Path, given: str | None = None) -> str:
 
 
 def read(
-    path: Path,
-    how: Format,
-    problems: Problems,
-    watch: Callable[[RawTable], None] | None = None,
+    path: Path, how: Format, problems: Problems, watch: Callable[[RawTable], None] | None = None
 ) -> dict[str, Profile]:
     """Read a table whole, a piece at a time; return what its columns look like."""
     profiles = blank(how.fields)

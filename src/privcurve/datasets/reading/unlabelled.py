@@ -77,10 +77,7 @@ def open_unlabelled(
         raise DatasetError(f"{source} is empty: its first line has to name the columns")
     size = path.stat().st_size if isinstance(file, BufferedReader) and path != STDIN else 0
     described = Unlabelled(
-        domain,
-        Parser(DELIMITED, separator, header=True, encoding=encoding),
-        source,
-        copied=copied,
+        domain, Parser(DELIMITED, separator, header=True, encoding=encoding), source, copied=copied
     )
     is_json = start[0][1].lstrip()[:1] in ("{", "[")
     ignored = _unused_fields(described, fields, _JSON if is_json else "")

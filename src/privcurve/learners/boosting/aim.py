@@ -20,11 +20,7 @@ from privcurve.privacy.curator import EXACT, Call, Curator, call_of
 from privcurve.privacy.ledger import PrivacyStatement, state
 from privcurve.privacy.mechanisms import score_range
 from privcurve.privacy.noise import Announced
-from privcurve.privacy.sensitivity.counts import (
-    feature_histograms_l2,
-    histogram_l1,
-    histogram_l2,
-)
+from privcurve.privacy.sensitivity.counts import feature_histograms_l2, histogram_l1, histogram_l2
 
 COUNTS = "counts of each column by code, and of the labels"
 CHOICE = "round {}: choice of columns"

@@ -10,15 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.sparse import csr_array
 
-from privcurve.coding import (
-    Codes,
-    Floats,
-    Ints,
-    Records,
-    Signs,
-    bin_starts,
-    one_hot,
-)
+from privcurve.coding import Codes, Floats, Ints, Records, Signs, bin_starts, one_hot
 from privcurve.kernels.arithmetic import exps
 from privcurve.kernels.rows import gram, times, weighted_sum
 from privcurve.learners.shared.chances import whole_residuals
@@ -27,11 +19,7 @@ from privcurve.learners.shared.grouped import GroupedClassifier
 from privcurve.privacy.curator import Curator
 from privcurve.privacy.noise import Announced
 from privcurve.privacy.sealed import WHOLE, kernel
-from privcurve.privacy.sensitivity.counts import (
-    one_hot_gram_l2,
-    one_hot_slopes_l2,
-    residual_norm,
-)
+from privcurve.privacy.sensitivity.counts import one_hot_gram_l2, one_hot_slopes_l2, residual_norm
 
 GRAM = "Gram matrix of the coded columns"
 SLOPES = "slopes of step {}"

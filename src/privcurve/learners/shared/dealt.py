@@ -60,12 +60,7 @@ def deal_to_holders(
     parts = deal(codes, classes, counts, n_classes, n_holders, learner.placement, coins)
     bins = bin_codes(codes, np.diff(questions.starts))
     return [
-        make_holder(
-            HolderRows(bins[rows], classes[rows], of_rows),
-            questions,
-            n_classes,
-            door,
-        )
+        make_holder(HolderRows(bins[rows], classes[rows], of_rows), questions, n_classes, door)
         for (rows, of_rows), door in zip(parts, doors, strict=True)
     ]
 

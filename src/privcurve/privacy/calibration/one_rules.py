@@ -9,10 +9,7 @@ from functools import lru_cache
 import numpy as np
 
 from privcurve.coding import Floats
-from privcurve.privacy.accountants.compose import (
-    ADVANCED,
-    BASIC,
-)
+from privcurve.privacy.accountants.compose import ADVANCED, BASIC
 from privcurve.privacy.accountants.cost import BOUNDED_RANGE_KIND, PURE_KIND, Cost
 from privcurve.privacy.budget import PUBLISHED, check_budget
 from privcurve.privacy.calibration.search import Calibration, calibrate
