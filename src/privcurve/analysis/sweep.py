@@ -172,13 +172,10 @@ def _check_points(
     fixed = {"dataset", "calibration", "delta", "epsilon"}.union(*methods.values())
     fixed = fixed.union(*map(json.loads, twice["setting"])) - set(axes.keys)
     first = twice[(twice[place] == twice.iloc[0][place]).all(axis=1)]
-    differ = [name for name in map(str, frame) if name in fixed and _differ(first[name])]
+    # As texts: a parameter that one of two settings lacks tells them apart.
+    different = first.astype(str).nunique(dropna=False)
+    differ = [name for name in map(str, frame) if name in fixed and different[name] > 1]
     raise ValueError(
         f"a point has several results: {', '.join(differ)} vary too; make them lines or panels, or "
         "give 'at' a value of each"
     )
-
-
-def _differ(values: pd.Series) -> bool:
-    # A parameter that one of two settings lacks tells them apart.
-    return values.astype(str).nunique(dropna=False) > 1

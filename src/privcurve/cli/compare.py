@@ -169,14 +169,10 @@ def _rankings(made: Comparison) -> tuple[list[Ranking], Needed | None]:
     from privcurve.outputs.answers import rankings
     from privcurve.outputs.needed import needed_epsilon
 
-    places = rankings(made.outputs, made.study.datasets[0], _epsilons(made))
+    private = [method for method in made.study.methods.values() if method.relation]
+    epsilons = sorted({epsilon for method in private for epsilon in method.epsilons})
+    places = rankings(made.outputs, made.study.datasets[0], epsilons)
     return places, needed_epsilon(places, made.wish) if made.wish else None
-
-
-def _epsilons(made: Comparison) -> list[float]:
-    return sorted(
-        {e for method in made.study.methods.values() if method.relation for e in method.epsilons}
-    )
 
 
 def private_choice(arguments: argparse.Namespace) -> int:

@@ -75,6 +75,11 @@ class Column:
         return {value: code[title] for value, title in self.categories}
 
     @property
+    def code_names(self) -> tuple[str, ...]:
+        """What each code is called: conditions on numbers, titles of categories."""
+        return self.bin_names if self.kind == NUMERIC else self.titles
+
+    @property
     def closed(self) -> bool:
         """Whether groups of texts have one for those that fit none, and one for missing ones."""
         return not self.patterns or {MISSING, OTHER} <= set(self.titles)

@@ -316,8 +316,3 @@ def second(path: Path) -> Path:
     """
     stem = path.stem.removesuffix(AGAIN)
     return path.with_name((stem if stem != path.stem else stem + AGAIN) + path.suffix)
-
-
-def has_begun(study: str) -> bool:
-    """Whether something of a study was trained below the working directory."""
-    return (CELLS / study).is_dir()

@@ -179,21 +179,19 @@ def methods(label: str, spec: Mapping[str, Any], study: Mapping[str, Any]) -> It
         for method in _budgets(label, spec, study.get("epsilons"), chosen, settings, entry):
             for share in shares:
                 axes = {**varied, **({TRAIN_SHARE: share} if "train_shares" in study else {})}
+                words = {axis: _value(axis, value) for axis, value in axes.items()}
+                # The whole training part is what there is without the word.
+                named = [axis for axis in words if axis in varied or share < 1]
                 yield replace(
                     method,
-                    # The whole training part is what there is without the word.
-                    name=method.name + _suffix({**varied, **_below_one(share)}),
-                    title=", ".join([method.title, *map(_describe_value, axes, axes.values())]),
+                    name="~".join([method.name, *(f"{axis}={words[axis]}" for axis in named)]),
+                    title=", ".join([method.title, *map(" = ".join, words.items())]),
                     neighbours=None if entry.neighbours[0] == relation else relation,
                     train_share=share,
                     varied=axes,
                     base=method.name,
                     base_title=method.title,
                 )
-
-
-def _below_one(share: float) -> dict[str, float]:
-    return {TRAIN_SHARE: share} if share < 1 else {}
 
 
 def _relation(entry: LearnerEntry, own: str | None, study: str | None) -> str | None:
@@ -280,14 +278,6 @@ def _value(axis: str, value: Any) -> str:
             "digits, '_', '.' and '-'"
         )
     return text
-
-
-def _suffix(axes: Mapping[str, Any]) -> str:
-    return "".join(f"~{axis}={_value(axis, value)}" for axis, value in axes.items())
-
-
-def _describe_value(axis: str, value: Any) -> str:
-    return f"{axis} = {_value(axis, value)}"
 
 
 def _expand(

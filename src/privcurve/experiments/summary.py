@@ -10,7 +10,6 @@ import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -56,7 +55,7 @@ def progress(study: StudyJobs) -> Progress:
     facts = {name: job.facts for name, job in study.jobs.items()}
     total = Progress()
     unfinished: set[str] = set()
-    stored = cache(_stored_ids)
+    stored = cache(lambda folder: _short(Store(folder).ids()))
     for curve in study.curves.values():
         coded = datasets.facts(curve.data)
         checksum = None if coded is None else str(coded["checksum"])
@@ -125,11 +124,6 @@ def _to_do(
         n_done = min(job_part.n_runs, len(np.intersect1d(_short(due), stored)))
     left = 1 - n_done / job_part.n_runs
     return Progress(job_part.n_runs, n_done, 0, left * job_part.seconds * scale)
-
-
-def _stored_ids(folder: Path) -> NDArray[np.uint64]:
-    """Return the ids in a folder of the store."""
-    return _short(Store(folder).ids())
 
 
 def _short(ids: Iterable[str]) -> NDArray[np.uint64]:

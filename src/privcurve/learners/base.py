@@ -347,7 +347,7 @@ class CodedClassifier(Explained, merging.MergingClassifier, ClassifierMixin, Bas
         if self.schema is None:
             # Streams are those of before there were schemas.
             del parameters["schema"]
-        if not self._has_merged:
+        if self.mixed_bins is None:
             parameters = {key: own for key, own in parameters.items() if key not in MERGED}
         else:
             # Streams are those of when bins could be paid for, too.

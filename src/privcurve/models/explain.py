@@ -59,7 +59,7 @@ class Shape:
     @property
     def titles(self) -> tuple[str, ...]:
         """Name the codes: conditions on numbers, values of categories."""
-        return _titles(self.column)
+        return self.column.code_names
 
     @property
     def reach(self) -> float:
@@ -404,14 +404,9 @@ def _name_groups(column: Column, groups: Ints) -> tuple[str, ...]:
         # Missing values have a group of their own, or are in the last one.
         own = ["missing"] if len(ends) <= groups[-1] + 1 else []
         return (*(f"{low} to {high}" for low, high in itertools.pairwise(ends)), *own)
-    titles = np.array(_titles(column))
+    titles = np.array(column.code_names)
     names = [titles[groups == group] for group in range(groups.max() + 1)]
     return tuple(f"{each[0]} +{len(each) - 1}" if len(each) > 1 else each[0] for each in names)
-
-
-def _titles(column: Column) -> tuple[str, ...]:
-    """Name the codes of a column: conditions on numbers, values of categories."""
-    return column.bin_names if column.kind == NUMERIC else column.titles
 
 
 def _domain_of(estimator: CodedClassifier) -> Domain:

@@ -16,7 +16,6 @@ from privcurve.experiments.study import AUC, PRICE, Study
 from privcurve.lazy import pd
 from privcurve.outputs.accuracy import FRESH_NOTES, SCORES, all_curves, scores_as_text, spreads
 from privcurve.outputs.answers import (
-    BESIDE,
     CODES,
     DIGITS,
     LEDGERS,
@@ -26,7 +25,15 @@ from privcurve.outputs.answers import (
     titles_of,
     with_used_deltas,
 )
-from privcurve.outputs.base import Context, Files, Output, OutputRequest, Reads, about
+from privcurve.outputs.base import (
+    Context,
+    Files,
+    Output,
+    OutputRequest,
+    Reads,
+    about,
+    metric_name,
+)
 from privcurve.outputs.comparison import compare
 from privcurve.tables.table import Table, read_table, text_frame
 
@@ -287,7 +294,7 @@ def _of_splits(runs: pd.DataFrame, row: pd.Series, metric: str) -> pd.Series:
 def sentence(row: Mapping[str, Any], place: Ranking) -> str:
     """Say what coding and privacy cost, in one sentence without its full stop."""
     digits = DIGITS + (place.metric == ACCURACY and place.rare)
-    what = "" if place.metric == ACCURACY else f"{_metric_name(place.metric)} "
+    what = "" if place.metric == ACCURACY else f"{metric_name(place.metric)} "
     parts = [
         f"raw {what}{row['raw']:.{digits}f}",
         f"lost by coding {_difference(row, 'coding', digits)} "
@@ -307,7 +314,3 @@ def _difference(row: Mapping[str, Any], what: str, digits: int) -> str:
     # −0.000 is 0.000.
     text = f"{round(lost, digits) + 0.0:.{digits}f}".replace("-", "−")
     return f"{text}{spread}{', within noise' if row[f'{what}_in_noise'] else ''}"
-
-
-def _metric_name(metric: str) -> str:
-    return BESIDE["auc"] if metric == "auc" else metric.replace("_", " ")

@@ -15,7 +15,6 @@ import numpy as np
 from privcurve import datasets, extras
 from privcurve.coding import Bools, Floats, Ints, class_labels, decide
 from privcurve.datasets.coding import read_codes, warnings_of, without_point
-from privcurve.datasets.columns import NUMERIC, Column
 from privcurve.datasets.reading import RawTable
 from privcurve.experiments import canonical
 from privcurve.experiments.metrics import auc
@@ -146,7 +145,7 @@ def ask(
         tell(remark)
     every = np.concatenate(scores)
     if own is not None:
-        names, group = group_names(own), np.concatenate(codes)
+        names, group = own.code_names, np.concatenate(codes)
     elif by is not None:
         names, group = _group_rows(by, texts)
     else:
@@ -154,11 +153,6 @@ def ask(
     positions = np.array(labels)
     shares = np.concatenate(chances) if chances else None
     return Answers(names, group, positions, np.asarray(decide(every)), every, shares)
-
-
-def group_names(column: Column) -> tuple[str, ...]:
-    """Name the groups by a column of a model: public."""
-    return column.bin_names if column.kind == NUMERIC else column.titles
 
 
 def _group_rows(by: str, texts: Sequence[str]) -> tuple[tuple[str, ...], Ints]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from pathlib import Path
 
 from privcurve.experiments.jobs import Job
 
@@ -15,14 +14,11 @@ MOST = 10
 
 def remarks(jobs: Iterable[Job], since: float) -> list[str]:
     """Name the curves of which trainings have failed since a time (`time.time`)."""
-    lines = [line for job in jobs if _is_since(job.file, since) for line in _remarks(job)]
+    fresh = (job for job in jobs if job.file.exists() and job.file.stat().st_mtime >= since)
+    lines = [line for job in fresh for line in _remarks(job)]
     more = [f"and {len(lines) - MOST} more"] if len(lines) > MOST else []
     end = "tables leave these out, and name errors; once mended, the same command tries them again"
     return [f"{MARK}{line}" for line in (*lines[:MOST], *more, end)] if lines else []
-
-
-def _is_since(path: Path, since: float) -> bool:
-    return path.exists() and path.stat().st_mtime >= since
 
 
 def _remarks(job: Job) -> Iterator[str]:

@@ -172,7 +172,9 @@ def summary(config: str, configuration: Mapping[str, Any], cores: int) -> None:
 
     # What is configured, and what was asked for by name.
     below = studies_folder(configuration, Path(config))
-    begun = [path.stem for path in sorted(below.glob("*.yaml")) if jobs.has_begun(path.stem)]
+    begun = [
+        path.stem for path in sorted(below.glob("*.yaml")) if (jobs.CELLS / path.stem).is_dir()
+    ]
     names = dict.fromkeys([*configuration["studies"], *begun])
     studies = _jobs_of_studies(Path(config), configuration, names)
     print(summary.table({name: summary.progress(one) for name, one in studies.items()}, cores))

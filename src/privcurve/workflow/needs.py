@@ -43,7 +43,8 @@ def to_prepare(description: Description) -> Needs:
     """Return what it takes to read and code a dataset."""
     n_columns = len(description.domain.columns)
     n_values = sum(description.raw_sizes.values()) * (n_columns + 1)
-    n_bytes = n_values * (_code_bytes(description) + _is_sheet(description) * _BYTES_PER_CELL)
+    of_sheet = _BYTES_PER_CELL if description.parser.kind == EXCEL else 0.0
+    n_bytes = n_values * (_code_bytes(description) + of_sheet)
     return Needs(
         _mebibytes(PREPARING, n_bytes), _minutes(n_values * _SECONDS_PER_VALUE) + _DOWNLOAD
     )
@@ -79,10 +80,6 @@ def _on(learner: str, about: About) -> float:
 
 def _code_bytes(about: About) -> int:
     return np.dtype(code_type(about.domain.n_bins)).itemsize
-
-
-def _is_sheet(description: Description) -> bool:
-    return description.parser.kind == EXCEL
 
 
 def _mebibytes(start: int, n_bytes: float) -> int:

@@ -322,7 +322,11 @@ class Plan:
         """
         parts = {part for word in words for part in Path(word).parts}
         names = parts & set(self.studies)
-        names |= {one.study.name for one in self.outputs.values() if _is_asked(one, words)}
+        names |= {
+            one.study.name
+            for one in self.outputs.values()
+            if {one.target, *map(str, one.files.all)} & set(words)
+        }
         names |= set(self.papers if PAPERS in parts else ())
         names = names or set(self.configured)
         mine = [note for name in self.studies if name in names for note in self._notes(name)]
@@ -406,10 +410,6 @@ def _sure(is_current: Callable[[], bool]) -> bool:
     except (ValueError, OSError):
         logging.getLogger(__name__).debug("made again", exc_info=True)
         return False
-
-
-def _is_asked(request: OutputRequest, targets: Sequence[str]) -> bool:
-    return request.target in targets or any(str(path) in targets for path in request.files.all)
 
 
 def audit_record(learner: str) -> Path:

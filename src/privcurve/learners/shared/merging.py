@@ -56,10 +56,6 @@ class MergingClassifier:
     n_bins_: Ints = field(init=False)
     groups_: list[Codes] = field(init=False)
 
-    @property
-    def _has_merged(self) -> bool:
-        return self.mixed_bins is not None
-
     def _encode(self, X: Any, n_bins: Ints | None) -> Codes:
         raise NotImplementedError
 
