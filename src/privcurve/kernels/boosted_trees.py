@@ -100,32 +100,6 @@ def leaves_of(tree: Growth) -> Ints:
 
 
 @jit
-def grow_tree(
-    splits: Ints,
-    data: Weighted,
-    restrict: bool,
-    alphas: Floats,
-    by_error: bool,
-    chooses: int,
-    scales: Floats,
-    slope: float,
-    noise: Floats,
-    rng: np.random.Generator,
-) -> Ints:
-    """Grow a whole tree into `splits`, and return the leaf of each row.
-
-    `alphas` and `scales` are those of each level; `restrict` is as for :func:`draw_tree`, the rest
-    as for :func:`grow_level`.
-    """
-    tree = begin_tree(splits, data, restrict)
-    for level in range(len(alphas)):
-        grow_level(
-            tree, level, data, alphas[level], by_error, chooses, scales[level], slope, noise, rng
-        )
-    return leaves_of(tree)
-
-
-@jit
 def grow_level(
     tree: Growth,
     level: int,

@@ -20,7 +20,6 @@ from privcurve.kernels.boosted_trees import (
     begin_tree,
     draw_tree,
     grow_level,
-    grow_tree,
     leaves_of,
 )
 from privcurve.kernels.m_alpha import (
@@ -87,18 +86,7 @@ OF_SPLITS = "tree {}: splits of level {}, all nodes, " + IN_WEIGHTS
 OF_LEAVES = "tree {}: {} of all leaves, " + IN_WEIGHTS
 
 
-# The leaf of each row, and the weights of positive and of negative rows in each leaf.
-Leaves = tuple[Ints, Floats, Floats]
-
-
-def grow(splits: Ints, data: Weighted, *given: Any) -> Leaves:
-    """Grow a whole tree."""
-    leaves = grow_tree(splits, data, *given)
-    return leaves, *data.by_leaf(leaves, len(splits) + 1)
-
-
 # Trees choose by noise inside the loop; what is in their leaves stays sealed.
-grown = mechanism(grow, released=(False, False, False), rows=(0, None, None))
 begun = kernel(begin_tree, rows=WHOLE)
 error = kernel(Growth.error)
 ended = kernel(leaves_of, rows=0)
@@ -326,7 +314,9 @@ class BDPEClassifier(TreeSumClassifier, PrivateClassifier):
         # One record alone has a score of 0, whatever it is.
         return split_sensitivity(max(n, 2), "m_alpha", alpha)
 
-    def _grow(self, t: int, data: Weighted, weight_bound: float, curator: Curator) -> Leaves:
+    def _grow(
+        self, t: int, data: Weighted, weight_bound: float, curator: Curator
+    ) -> tuple[Ints, Floats, Floats]:
         """Choose the questions of tree t."""
         n, starts = self.n_records_, data.bin_starts
         splits, alphas = self.splits_[t], self.alphas_[t]
@@ -345,24 +335,18 @@ class BDPEClassifier(TreeSumClassifier, PrivateClassifier):
         # The published calls take weights to be at most 1.
         bound = weight_bound if chooses == NOISY else 1.0
         scales = np.array([calls[2**level - 1].scale * bound for level in range(len(alphas))])
-        if self.calibrate_alpha != RELEASED:
-            by_error = self.calibrate_alpha == EXACT
-            tree_leaves: Leaves = grown(
-                splits, data, restrict, alphas, by_error, chooses, scales, slope, noise, coins
-            )
-            return tree_leaves
+        by_error, released = self.calibrate_alpha == EXACT, self.calibrate_alpha == RELEASED
         tree, root = begun(splits, data, restrict), 0.0
         for level in range(len(alphas)):
-            call = curator.call(OF_ERROR.format(t + 1, level + 1)).rescale(weight_bound)
-            seen = curator.number(call, error(tree, level))
-            root = seen if level == 0 else root
-            if root > 0:
-                alphas[level] *= min(max(seen / root, 0.0), 1.0)
-            alpha = float(alphas[level])
-            scale = scales[level] * self._sensitivity(n, alpha)
-            grown_level(
-                splits, tree, level, data, alpha, False, chooses, scale, slope, noise, coins
-            )
+            if released:
+                call = curator.call(OF_ERROR.format(t + 1, level + 1)).rescale(weight_bound)
+                seen = curator.number(call, error(tree, level))
+                root = seen if level == 0 else root
+                if root > 0:
+                    alphas[level] *= min(max(seen / root, 0.0), 1.0)
+                scales[level] *= self._sensitivity(n, float(alphas[level]))
+            of_level = float(alphas[level]), by_error, chooses, scales[level], slope, noise, coins
+            grown_level(splits, tree, level, data, *of_level)
         leaves = ended(tree)
         return leaves, *by_leaf(data, leaves, len(splits) + 1)
 
