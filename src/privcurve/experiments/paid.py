@@ -36,8 +36,7 @@ def check(spec: Mapping[str, Any]) -> None:
 
 def grid_of(spec: Mapping[str, Any]) -> Mapping[str, Sequence[Any]]:
     """Return the grid that an entry chooses from; empty without the word."""
-    grid: Mapping[str, Sequence[Any]] = spec.get("tune", {}).get("grid", {})
-    return grid
+    return spec.get("tune", {}).get("grid", {})
 
 
 def setting(

@@ -281,5 +281,4 @@ class LocalHolder:
     def _table(self, node: int) -> Ints:
         """Return the counts of a node by class and bin."""
         rows, width = self.rows, int(self.questions.starts[-1])
-        table: Ints = _table(*rows, self._nodes[node], self.n_classes, width)
-        return table
+        return _table(*rows, self._nodes[node], self.n_classes, width)

@@ -54,8 +54,7 @@ class Transcript:
     def bits_sent(self) -> Ints:
         """Bits that each party sent, of all rounds."""
         table = np.array(self.sent, dtype=np.int64).reshape(-1, self.n_holders)
-        total: Ints = table.sum(axis=0)
-        return total
+        return table.sum(axis=0)
 
     def measures(self) -> dict[str, float]:
         """Return rounds, messages, and bytes: up of the busiest party, down of each, all."""

@@ -306,8 +306,7 @@ class CodedClassifier(Explained, merging.MergingClassifier, ClassifierMixin, Bas
     @cache
     def _get_param_names(cls) -> list[str]:
         # scikit-learn reads them off the signature, anew for each fit.
-        names: list[str] = super()._get_param_names()
-        return names
+        return super()._get_param_names()
 
     @staticmethod
     def _of_today(parameters: Mapping[str, Any], version: int) -> Mapping[str, Any]:

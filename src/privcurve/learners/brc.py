@@ -37,8 +37,7 @@ projected = kernel(project_rows, rows=1)
 @kernel(rows=0)
 def above(sums: Floats, t: int, intercept: float) -> Bools:
     """Return which rows are on the positive side of half-space t."""
-    positive: Bools = sums[t] + intercept > 0
-    return positive
+    return sums[t] + intercept > 0
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -227,8 +226,7 @@ def with_ones(points: Floats) -> Floats:
 @kernel(rows=0)
 def above_zero(rows: Floats, coefficients: Floats) -> Bools:
     """Return which rows have a score above 0."""
-    positive: Bools = times(rows, coefficients) > 0
-    return positive
+    return times(rows, coefficients) > 0
 
 
 @dataclass(kw_only=True, eq=False, repr=False)

@@ -188,8 +188,7 @@ class LazyBBClassifier(VotingClassifier, PrivateClassifier):
             return None
         votes = np.round(self.start_.of_rows(codes) / self._worth())
         kept = np.clip(votes, -LARGEST_START, LARGEST_START)
-        begin: Ints = signs * kept.astype(np.int64)
-        return begin
+        return signs * kept.astype(np.int64)
 
     def _adopt(self, released: Any, n: int, statement: PrivacyStatement) -> None:
         super()._adopt(released, n, statement)

@@ -149,11 +149,10 @@ class OneRules:
         """Pick a literal in each round."""
         calls = [call_of(entry, plan.noise.mechanism) for entry in plan.noise.statement.ledger]
         noise = curator.noise(calls, (len(calls), rows.n_literals)) if calls else None
-        picks: Ints = picked(
+        return picked(
             rows.packed, rows.positive, rows.counts, plan.density, plan.learning_rate,
             plan.noise.rates, plan.noise.normalise, noise, begin,
         )  # fmt: skip
-        return picks
 
     def attributes(self, released: Ints, n_bins: Ints) -> Mapping[str, Any]:
         """Return the picks and the model that they make."""

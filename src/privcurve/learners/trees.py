@@ -134,8 +134,7 @@ class TreeModel:
     @property
     def questions(self) -> Ints:
         """Distinct questions of the trees."""
-        questions: Ints = np.unique(self.forest.splits[self.forest.splits >= 0])
-        return questions
+        return np.unique(self.forest.splits[self.forest.splits >= 0])
 
     @property
     def n_features_used(self) -> int:
@@ -283,13 +282,12 @@ class TopDownTrees:
         self, rows: BinnedRows, plan: TreePlan, curator: Curator, begin: Ints | None = None
     ) -> Forest:
         """Grow a tree in each round."""
-        forest: Forest = grown(
+        return grown(
             rows, plan.density, plan.learning_rate,
             plan.depth, plan.n_splits, plan.thresholds, plan.criterion,
             plan.noise.rates, plan.noise.label_rates, plan.noise.rules, plan.noise.normalise,
             tree_noise(plan, int(rows.n_bins.sum()), curator), begin,
         )  # fmt: skip
-        return forest
 
     def attributes(self, released: Forest, n_bins: Ints) -> Mapping[str, Any]:
         """Return the model."""

@@ -226,8 +226,7 @@ class TunedClassifier(PrivateClassifier):
         return int(curator.whole_numbers(call, UNITS * exact)[0])
 
     def _scores(self, codes: Codes) -> Floats:
-        scores: Floats = self.best_.decision_function(codes)
-        return scores
+        return self.best_.decision_function(codes)
 
     @property
     def chances_by_link(self) -> bool:
@@ -242,16 +241,14 @@ class TunedClassifier(PrivateClassifier):
         return other, domain
 
     def _model_to_save(self) -> CodedClassifier:
-        kept: CodedClassifier = self.best_
-        return kept
+        return self.best_
 
     @available_if(_gives_chances)
     @as_fitted
     def predict_proba(self, X: ArrayLike) -> Floats:
         """Return the probability of each class, where the learner does."""
         check_is_fitted(self)
-        chances: Floats = self.best_.predict_proba(self._code(X, fit=False))
-        return chances
+        return self.best_.predict_proba(self._code(X, fit=False))
 
     @property
     def model_(self) -> Any:

@@ -318,8 +318,7 @@ class Effects:
         coins = np.random.default_rng(0)
 
         def draw(n: int) -> Codes:
-            drawn: Codes = coins.integers(n_bins, size=(n, len(n_bins))).astype(code_type(n_bins))
-            return drawn
+            return coins.integers(n_bins, size=(n, len(n_bins))).astype(code_type(n_bins))
 
         of_sum = cls._on(score, draw(1), n_bins)
         pairs = int(np.prod(np.sort(n_bins)[-2:]))

@@ -110,8 +110,7 @@ class Model:
             If the learner gives none.
         """
         self.check_probabilities()
-        chances: NDArray[np.float64] = self._estimator.predict_proba(self._encode(rows))
-        return chances
+        return self._estimator.predict_proba(self._encode(rows))
 
     def check_probabilities(self) -> None:
         """Refuse what :meth:`predict_proba` would refuse."""

@@ -36,8 +36,7 @@ class OneModel(Output):
 
     def dataset(self, request: OutputRequest) -> str:
         """Return the dataset that it is trained on."""
-        name: str = request.options["dataset"] or request.study.datasets[0]
-        return name
+        return request.options["dataset"] or request.study.datasets[0]
 
     def method(self, request: OutputRequest) -> Method:
         """Return the method that it is a model of: of several of one learner, the first."""

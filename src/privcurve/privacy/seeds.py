@@ -126,8 +126,7 @@ def starts(coins: np.random.Generator, n: int, size: int) -> list[Start]:
     """Draw what begins `n` further streams of the kind of `coins`: `size` numbers for PCG64."""
     if is_chacha(coins):
         return [coins.bytes(_SIZE) for _ in range(n)]
-    drawn: list[Start] = coins.integers(2**32, size=(n, size)).tolist()
-    return drawn
+    return coins.integers(2**32, size=(n, size)).tolist()
 
 
 def is_chacha(coins: np.random.Generator) -> bool:

@@ -81,14 +81,12 @@ class Released:
     @property
     def learner_name(self) -> str:
         """Whose model it is: of a choice, of the one that was kept."""
-        name: str = getattr(self.learner, "learner_", self.request.learner)
-        return name
+        return getattr(self.learner, "learner_", self.request.learner)
 
     @property
     def setting(self) -> Mapping[str, Any]:
         """Its hyperparameters, of a choice those of the one that was kept."""
-        setting: Mapping[str, Any] = getattr(self.learner, "setting_", self.request.parameters)
-        return setting
+        return getattr(self.learner, "setting_", self.request.parameters)
 
     @property
     def made(self) -> PrivacyStatement:

@@ -46,8 +46,7 @@ DEFAULT = "privgam"
 
 def title(spec: Mapping[str, Any]) -> str:
     """Return the name of a learner at its setting."""
-    suitable: str = spec.get("title", registry.entry(spec["learner"]).title)
-    return suitable
+    return spec.get("title", registry.entry(spec["learner"]).title)
 
 
 def name_of(learner: str, setting: Mapping[str, Any]) -> str:

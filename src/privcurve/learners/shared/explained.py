@@ -63,5 +63,4 @@ class Explained:
     @property
     def feature_importances_(self) -> Floats:
         """The importance of each column, in the order of X, see :func:`privcurve.explain`."""
-        importances: Floats = self.explain().feature_importances
-        return importances
+        return self.explain().feature_importances

@@ -44,8 +44,7 @@ class PrivateWeights:
     def estimate(self, wrong: Bools) -> float:
         """Return the exact weighted error (or edge) of a classifier, by the rows it gets wrong."""
         edge = self._noise.estimate == EDGE
-        exact: float = _error(self._each, self._counts, wrong, edge, 2 * self._unit * self._noise.n)
-        return exact
+        return _error(self._each, self._counts, wrong, edge, 2 * self._unit * self._noise.n)
 
     def utility(self, sums: Floats, positive: Bools, reach: float) -> tuple[Floats, Floats]:
         """Return pieces of [−R, R], and by how much thresholds on them are better than a coin.
@@ -55,10 +54,7 @@ class PrivateWeights:
         """
         edge = self._noise.estimate == EDGE
         unit = 2 * self._unit * self._noise.n
-        pieces: tuple[Floats, Floats] = _utility(
-            self._each, self._counts, sums, positive, reach, edge, unit
-        )
-        return pieces
+        return _utility(self._each, self._counts, sums, positive, reach, edge, unit)
 
     def follow(self, alpha: float, wrong: Bools) -> None:
         """Multiply the weights of wrong records by e^α, within the caps."""
@@ -257,8 +253,7 @@ class HalfSpaceVoteClassifier(LinkedClassifier, StagedClassifier):
     def _points(self, codes: Codes, public: bool) -> Floats:
         """Return scaled columns as the kernel takes them, a column after the other."""
         columns = list(self._columns(public))
-        points: Floats = places(codes[:, columns], self.n_bins_[columns])
-        return points
+        return places(codes[:, columns], self.n_bins_[columns])
 
     def _columns(self, public: bool) -> tuple[int, ...]:
         return (self._roles.public or ()) if public else self._roles.private

@@ -103,8 +103,7 @@ def fit(learners: Sequence[Any], records: Records, curators: Sequence[Curator]) 
 
 
 def _most_bins(learner: Any) -> int | None:
-    most: int | None = entry(learner._learner).most_bins(learner.get_params(deep=False))
-    return most
+    return entry(learner._learner).most_bins(learner.get_params(deep=False))
 
 
 def _see(learner: Any, records: Records, most: int) -> Records:

@@ -105,8 +105,7 @@ class PublicStart:
     def of_rows(self, codes: Codes) -> Floats:
         """Return the log-odds of rows of a coded matrix (all columns)."""
         own = codes[:, list(self.columns)]
-        scores: Floats = _log_odds(own, self.n_bins, self.coefficients, self.intercept)
-        return scores
+        return _log_odds(own, self.n_bins, self.coefficients, self.intercept)
 
 
 @kernel(rows=0)

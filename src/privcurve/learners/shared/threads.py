@@ -20,5 +20,4 @@ def _load_controller() -> Any:
 
 def one_thread() -> AbstractContextManager[Any]:
     """Return a context in which linear algebra has one thread."""
-    limits: AbstractContextManager[Any] = _load_controller().limit(limits=1)
-    return limits
+    return _load_controller().limit(limits=1)

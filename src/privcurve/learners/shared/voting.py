@@ -168,5 +168,4 @@ class VotingClassifier(LinkedClassifier, StagedClassifier):
             yield votes.astype(np.float64)
 
     def _measures(self) -> dict[str, float]:
-        sizes: dict[str, float] = self.model_.measures()
-        return sizes
+        return self.model_.measures()
