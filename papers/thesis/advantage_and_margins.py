@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from privcurve.figures import style
 from privcurve.lazy import Axes, Figure, pd
-from privcurve.learners import registry
 from privcurve.outputs.base import Context, Option, Output, OutputRequest, Reads
 
 WITHOUT_NOISE = "without noise"
@@ -42,7 +41,7 @@ class AdvantageAndMargins(Output):
 
     def reads(self, request: OutputRequest) -> Reads:
         methods = request.methods_of(request.options["learner"])
-        versions = [[method.name, registry.entry(method.learner).version] for method in methods]
+        versions = [[method.name, method.learner_entry.version] for method in methods]
         return Reads(data=(request.options["dataset"],), facts=versions)
 
     def make(self, context: Context) -> None:

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, ClassVar
 from privcurve.figures import style
 from privcurve.files import replace_text
 from privcurve.lazy import Figure, pd, ticker
-from privcurve.learners import registry
 from privcurve.outputs.base import (
     Context,
     Files,
@@ -59,11 +58,9 @@ class ModelCard(Output):
         return Files((request.table,), (request.figure,), {"votes": votes})
 
     def reads(self, request: OutputRequest) -> Reads:
-        methods, dataset = (
-            request.methods_of(request.options["learner"]),
-            request.options["dataset"],
-        )
-        versions = [registry.entry(method.learner).version for method in methods]
+        methods = request.methods_of(request.options["learner"])
+        dataset = request.options["dataset"]
+        versions = [method.learner_entry.version for method in methods]
         curves = tuple((dataset, method.name) for method in methods)
         return Reads(curves, data=(dataset,), facts=[dataset_title(dataset), versions])
 

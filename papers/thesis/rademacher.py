@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 
 from privcurve import datasets
 from privcurve.lazy import pd
-from privcurve.learners import registry
 from privcurve.outputs.base import Context, Option, Output, OutputRequest, Reads
 from privcurve.tables.table import Table
 
@@ -41,7 +40,7 @@ class Rademacher(Output):
             request.curves_of(methods),
             data=request.study.datasets,
             outputs=("accuracy",),
-            facts=[registry.entry(method.learner).version for method in methods],
+            facts=[method.learner_entry.version for method in methods],
         )
 
     def make(self, context: Context) -> None:

@@ -62,11 +62,8 @@ class ErrorTable(Output):
         return Reads(curves, data=read.data, facts=[read.facts, titles])
 
     def make(self, context: Context) -> None:
-        study, base, titles = (
-            context.study,
-            baseline(context.request),
-            method_titles(context.request),
-        )
+        study, base = context.study, baseline(context.request)
+        titles = method_titles(context.request)
         runs, methods = context.runs(), table_methods(context.request)
         parts = [
             error_frame(runs, study.datasets, methods, base, measure)
@@ -179,22 +176,10 @@ def error_frame(
             best = bool(method in private and error <= least + ROUNDING)
             spread = float(own.std(ddof=1, skipna=False))
             sure = spread * error_factor(len(own), share_held_out(own.index[0][0]))
-            rows.append(
-                [
-                    *(
-                        measure,
-                        float(epsilon),
-                        dataset,
-                        method,
-                        learners[method],
-                        error,
-                        spread,
-                        sure,
-                    ),
-                    *(len(own), int(own.isna().sum()), best, gain, gain_error, verdict),
-                    ranks.get(method, math.nan),
-                ]
-            )
+            place = (measure, float(epsilon), dataset, method, learners[method])
+            failed, compared = int(own.isna().sum()), (best, gain, gain_error, verdict)
+            scores = (error, spread, sure, len(own), failed)
+            rows.append((*place, *scores, *compared, ranks.get(method, math.nan)))
     return pd.DataFrame(rows, columns=COLUMNS)
 
 
