@@ -11,7 +11,6 @@ from privcurve import datasets
 from privcurve.experiments import train
 from privcurve.experiments.runs import RunIds
 from privcurve.experiments.splits import TEST, Split, Splitter, selection_splits
-from privcurve.experiments.train import Progress
 from privcurve.learners import lazybb, majority
 
 
@@ -193,15 +192,12 @@ def test_facts_say_what_a_job_did(dataset, method, tmp_path):
     assert 0 < facts["training_seconds"] <= wall
 
 
-def test_progress_is_lines_in_a_log(caplog):
+def test_the_log_says_how_far_a_job_is(dataset, method, tmp_path, monkeypatch, caplog):
+    monkeypatch.setattr(train, "SECONDS_PER_LINE", 0)
     caplog.set_level("INFO")
-    progress = Progress(3, every=0)
-    for _ in range(3):
-        progress.step()
-    assert [r.getMessage().partition(",")[0] for r in caplog.records] == [
-        "1 of 3 runs",
-        "2 of 3 runs",
-    ]
+    train.Trainer(dataset, method, 1, tmp_path).run(tasks(method)[:3])
+    lines = [record.getMessage().partition(",")[0] for record in caplog.records]
+    assert lines[-2:] == ["1 of 3 runs", "2 of 3 runs"]
 
 
 def test_one_mechanism_has_the_same_coins_whatever_delta_is_allowed(dataset, tmp_path):

@@ -25,6 +25,9 @@ logger = logging.getLogger(__name__)
 LARGEST_BATCH = 32
 SECONDS_PER_BATCH = 1.0
 
+# How often the log says how far a job is.
+SECONDS_PER_LINE = 10.0
+
 
 def fit_method(
     dataset: Dataset | PartedDataset,
@@ -122,16 +125,19 @@ class Trainer:
         )
         if missing:
             store.check()
-        progress = Progress(len(missing))
+        started = told = time.monotonic()
         with store:
-            for run, result in self._train(missing):
+            for done, (run, result) in enumerate(self._train(missing), start=1):
                 results[run.id] = result
                 if result["status"] == "ok":
                     self.n_trained += 1
                     store.add(run.id, result)
                 else:
                     self.n_failed += 1
-                progress.step()
+                now = time.monotonic()
+                if now - told >= SECONDS_PER_LINE and done < len(missing):
+                    told, left = now, (now - started) / done * (len(missing) - done)
+                    logger.info("%d of %d runs, about %.0f s left", done, len(missing), left)
         rows = [self._row(run, results[name]) for name, run in runs.items()]
         rows.sort(key=lambda r: (r["epsilon"], r["setting"], r["repeat"], r["fold"]))
         return rows
@@ -195,22 +201,3 @@ class Trainer:
             return [failure(error)]
         self.training_seconds += time.perf_counter() - started
         return scores
-
-
-class Progress:
-    """Tells in the log how far a job is, every few seconds."""
-
-    def __init__(self, total: int, every: float = 10.0) -> None:
-        self._total = total
-        self._every = every
-        self._done = 0
-        self._started = self._last = time.monotonic()
-
-    def step(self) -> None:
-        """Count one run."""
-        self._done += 1
-        now = time.monotonic()
-        if now - self._last >= self._every and self._done < self._total:
-            self._last = now
-            left = (now - self._started) / self._done * (self._total - self._done)
-            logger.info("%d of %d runs, about %.0f s left", self._done, self._total, left)
