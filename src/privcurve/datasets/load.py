@@ -6,7 +6,7 @@ import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,11 +20,8 @@ from privcurve.datasets.description import RANDOM, TEST, TRAIN, Description, Rec
 from privcurve.datasets.domain import Domain
 from privcurve.datasets.errors import DatasetError, Problems
 from privcurve.datasets.part_files import PartWriter
-from privcurve.datasets.reading import RawFile, fetch, sha256_of
+from privcurve.datasets.reading import RawFile, RawTable, fetch, sha256_of
 from privcurve.datasets.rows import balance_labels
-
-if TYPE_CHECKING:
-    from privcurve.datasets.reading import RawTable
 
 # Shares of a column's values outside its bounds: worth a word, and a mistake unless it is expected.
 NOTED = 0.05

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,13 +16,10 @@ from privcurve.datasets.catalogue import describe
 from privcurve.datasets.coding import Markers, amount_of, amounts, category_texts, without_point
 from privcurve.datasets.columns import NUMERIC, Column
 from privcurve.datasets.dataset import Dataset
+from privcurve.datasets.description import Description
 from privcurve.datasets.errors import DatasetError
 from privcurve.datasets.load import load_rows
-from privcurve.datasets.reading import distinct
-
-if TYPE_CHECKING:
-    from privcurve.datasets.description import Description
-    from privcurve.datasets.reading import RawTable
+from privcurve.datasets.reading import RawTable, distinct
 
 # What scikit-learn's histogram gradient boosting can tell apart in one column.
 MOST_CATEGORIES = 255

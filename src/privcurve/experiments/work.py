@@ -7,27 +7,22 @@ import itertools
 import time
 from collections.abc import Collection, Iterator, Mapping
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pandas as pd
+import pyarrow as pa
 
 from privcurve import datasets
 from privcurve.analysis import selection
 from privcurve.experiments import results
-from privcurve.experiments.curves import STORE
+from privcurve.experiments.curves import STORE, Curve, JobPart
 from privcurve.experiments.jobs import Job, second
+from privcurve.experiments.methods import Point
 from privcurve.experiments.splits import Splitter
 from privcurve.experiments.train import Trainer
+from privcurve.privacy.seeds import Seed
 from privcurve.tables.table import read_table
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    import pyarrow as pa
-
-    from privcurve.experiments.curves import Curve, JobPart
-    from privcurve.experiments.methods import Point
-    from privcurve.privacy.seeds import Seed
 
 
 def work(job: Job, started: float | None = None, file: Path | None = None) -> None:

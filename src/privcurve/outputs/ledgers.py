@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
+from privcurve.datasets import Dataset
 from privcurve.experiments.results import IncompleteError
+from privcurve.experiments.study import Method
 from privcurve.lazy import pd
 from privcurve.outputs.base import Context, Option, Output, OutputRequest, Reads
 from privcurve.tables.table import Table, text_frame
-
-if TYPE_CHECKING:
-    from privcurve.datasets import Dataset
-    from privcurve.experiments.study import Method
 
 CAPTION = "The ledger of each private learner"
 NOTES = (

@@ -19,8 +19,6 @@ from privcurve.schema import nearest
 if TYPE_CHECKING:
     from matplotlib.axes import Axes as Panel
 
-    from privcurve.analysis.sweep import Axes
-
 
 LOG = "log"
 SCALES = ("linear", LOG, "categories")
@@ -140,7 +138,7 @@ class Sweep(Output):
         context.draw(*self._draw_all(parts, label, options))
 
     def _draw_all(
-        self, parts: list[tuple[pd.DataFrame, Axes]], label: str, options: Mapping[str, Any]
+        self, parts: list[tuple[pd.DataFrame, sweep.Axes]], label: str, options: Mapping[str, Any]
     ) -> tuple[Figure, pd.DataFrame]:
         """Return the figure of trainings with an x, and of levels, and what it shows."""
         (frame, axes), *flat = parts
@@ -166,7 +164,7 @@ def _is_there(method: Method, name: str, wanted: Any) -> bool:
     return any(sweep.is_one_of(value, wanted) for value in own.get(name, settings))
 
 
-def _add_names(frame: pd.DataFrame, axes: Axes, context: Context) -> pd.DataFrame:
+def _add_names(frame: pd.DataFrame, axes: sweep.Axes, context: Context) -> pd.DataFrame:
     """Return trainings with their line, their panel, and the panels that this is compared with."""
     panels = _names(frame, axes.panels, frame, context)
     compared = context.options.get("compare", COMPARED[0])
@@ -181,10 +179,10 @@ def _add_names(frame: pd.DataFrame, axes: Axes, context: Context) -> pd.DataFram
 def _add_levels(
     runs: pd.DataFrame,
     methods: Mapping[str, Mapping[str, Any]],
-    axes: Axes,
+    axes: sweep.Axes,
     frame: pd.DataFrame,
     context: Context,
-) -> tuple[pd.DataFrame, Axes]:
+) -> tuple[pd.DataFrame, sweep.Axes]:
     """Return the trainings of learners that have no x, in each panel of their dataset."""
     telling = ("method", *(key for key in axes.lines if key != "method"))
     shared = tuple(key for key in axes.panels if key == "dataset")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,13 +13,11 @@ from privcurve.datasets.coding.counts import ColumnCounts
 from privcurve.datasets.coding.numbers import Amounts, read_dates, read_numbers, remove_grouping
 from privcurve.datasets.coding.texts import TextCodes
 from privcurve.datasets.columns import MISSING, NUMERIC, OTHER, Column
+from privcurve.datasets.description import Description, LabelSpec
+from privcurve.datasets.domain import Domain
 from privcurve.datasets.errors import Problems
 from privcurve.datasets.reading import RawTable, as_read, distinct, texts_of
 from privcurve.schema import nearest
-
-if TYPE_CHECKING:
-    from privcurve.datasets.description import Description, LabelSpec
-    from privcurve.datasets.domain import Domain
 
 
 class Coded(NamedTuple):

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import warnings
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from privcurve.coding import Codes, code_type
 from privcurve.datasets.coding.coder import Coder
 from privcurve.datasets.coding.counts import warnings_of
+from privcurve.datasets.description import Description
+from privcurve.datasets.domain import Domain
 from privcurve.datasets.errors import DatasetError, Problems
 from privcurve.datasets.reading import DECIDED, FRAME, RawTable, frame_column, frame_tables
 from privcurve.schema import nearest
-
-if TYPE_CHECKING:
-    from privcurve.datasets.description import Description
-    from privcurve.datasets.domain import Domain
 
 
 def encode_frame(domain: Domain, frame: Any) -> Codes:

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from privcurve.datasets.coding.numbers import Markers, amount_of
 from privcurve.datasets.columns import MISSING, OTHER, Column
-
-if TYPE_CHECKING:
-    from privcurve.datasets.domain import Domain
+from privcurve.datasets.domain import Domain
 
 # A column may hold as many texts as it has records: only so many are remembered.
 MOST_REMEMBERED = 100_000

@@ -14,16 +14,14 @@ import unicodedata
 from collections.abc import Collection, Iterator, Mapping, Sequence, Set
 from datetime import UTC, date, datetime
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from privcurve.datasets.columns import NUMERIC, Column
+from privcurve.datasets.domain import Domain
 from privcurve.datasets.errors import DatasetError
-
-if TYPE_CHECKING:
-    from privcurve.datasets.domain import Domain
 
 # Names of the types whose one value says that there is none; two of them are those of pandas.
 ABSENT = frozenset({"NoneType", "NAType", "NaTType"})

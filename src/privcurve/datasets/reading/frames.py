@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from datetime import date
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from privcurve.datasets.columns import Column
+from privcurve.datasets.domain import Domain
 from privcurve.datasets.errors import DatasetError
 from privcurve.datasets.reading.cells import (
     ABSENT,
@@ -19,9 +20,6 @@ from privcurve.datasets.reading.cells import (
     text_of,
 )
 from privcurve.datasets.reading.table import RawTable, at_once, lacking
-
-if TYPE_CHECKING:
-    from privcurve.datasets.domain import Domain
 
 FRAME = "the frame"
 

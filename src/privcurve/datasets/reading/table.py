@@ -9,14 +9,12 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
+from privcurve.datasets.description import Description, Parser
+from privcurve.datasets.domain import Domain
 from privcurve.datasets.errors import DatasetError, Problems
 from privcurve.schema import nearest
-
-if TYPE_CHECKING:
-    from privcurve.datasets.description import Description, Parser
-    from privcurve.datasets.domain import Domain
 
 # What is read and coded at once, so that a file of any length needs the same memory.
 MOST_RECORDS = 50_000
