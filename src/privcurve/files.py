@@ -39,10 +39,14 @@ def display_path(path: Path) -> Path:
         return path
 
 
-def cannot_write(path: Path, error: OSError) -> WriteError:
-    """Return the error for what can't be written: it names the place and says what to do."""
-    reason = _REASONS.get(error.errno or 0, f"{error.strerror or error}; mend it")
-    return WriteError(f"{path} can't be written: {reason}, then try again.")
+@contextmanager
+def write_errors(path: Path) -> Iterator[None]:
+    """Raise a WriteError for what can't be written: it names the place and says what to do."""
+    try:
+        yield
+    except OSError as error:
+        reason = _REASONS.get(error.errno or 0, f"{error.strerror or error}; mend it")
+        raise WriteError(f"{path} can't be written: {reason}, then try again.") from error
 
 
 def replace_file(path: Path, write: Callable[[Path], object]) -> None:
@@ -53,7 +57,7 @@ def replace_file(path: Path, write: Callable[[Path], object]) -> None:
     `write` is given the path to write to, which ends as `path` does, but for a link. Raises
     WriteError if the disk is full, for example; what was there before still is.
     """
-    try:
+    with write_errors(path):
         target = _target(path)
         if target is None:
             write(path)
@@ -71,8 +75,6 @@ def replace_file(path: Path, write: Callable[[Path], object]) -> None:
             temporary.replace(target)
         finally:
             temporary.unlink(missing_ok=True)
-    except OSError as error:
-        raise cannot_write(path, error) from error
 
 
 def _target(path: Path) -> Path | None:
@@ -101,12 +103,9 @@ def check_room(folder: Path, n_bytes: int) -> None:
 
     Raises WriteError.
     """
-    try:
-        with tempfile.TemporaryFile(dir=folder, buffering=0) as file:
-            append(file.fileno(), bytes(n_bytes))
-            os.fsync(file.fileno())
-    except OSError as error:
-        raise cannot_write(folder, error) from error
+    with write_errors(folder), tempfile.TemporaryFile(dir=folder, buffering=0) as file:
+        append(file.fileno(), bytes(n_bytes))
+        os.fsync(file.fileno())
 
 
 @contextmanager
@@ -118,10 +117,8 @@ def lock_folder(folder: Path) -> Iterator[None]:
     from filelock import FileLock  # slow to import, and few commands lock
 
     lock = FileLock(folder / LOCK, mode=0o600)
-    try:
+    with write_errors(folder / LOCK):
         lock.acquire()
-    except OSError as error:
-        raise cannot_write(folder / LOCK, error) from error
     try:
         yield
     finally:

@@ -19,7 +19,7 @@ from own_release import QUICK, ROWS, book, files_of, request, states
 
 from privcurve import datasets, models
 from privcurve.cli import main
-from privcurve.files import cannot_write
+from privcurve.files import write_errors
 from privcurve.learners import registry
 from privcurve.learners.entries import LEARNERS
 from privcurve.privacy import seeds
@@ -218,7 +218,8 @@ def test_what_fails_after_it_was_reserved_is_spent_and_that_is_said(mine, monkey
         raise ValueError("a record is strange.")
 
     def full(*_):
-        raise cannot_write(Path("x/model.json"), OSError(errno.ENOSPC, ""))
+        with write_errors(Path("x/model.json")):
+            raise OSError(errno.ENOSPC, "")
 
     with monkeypatch.context() as patch:
         patch.setattr(releasing, "_train", failing)

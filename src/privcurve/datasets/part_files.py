@@ -17,7 +17,7 @@ from privcurve.datasets.coding import Coded
 from privcurve.datasets.dataset import Checksum
 from privcurve.datasets.description import Description
 from privcurve.datasets.domain import Domain
-from privcurve.files import cannot_write, lock_folder, replace_file
+from privcurve.files import lock_folder, replace_file, write_errors
 from privcurve.parts import Part, digest_of, labels_of
 
 # Folders of parts, beside the other files of a coded dataset; one that is not finished has a point.
@@ -46,14 +46,12 @@ class PartWriter:
         self.n_rows = 0
 
     def __enter__(self) -> Self:
-        try:
+        with write_errors(self._folder):
             self._folder.mkdir(parents=True, exist_ok=True)
             self._lock = ExitStack()
             self._lock.enter_context(lock_folder(self._folder))
             self._remove(UNFINISHED)
             self._temporary = Path(tempfile.mkdtemp(prefix=UNFINISHED, dir=self._folder))
-        except OSError as error:
-            raise cannot_write(self._folder, error) from error
         return self
 
     def __exit__(self, *error: object) -> None:
@@ -113,12 +111,10 @@ class PartWriter:
         """Put all parts in their place, and return them; parts of earlier codings go."""
         place = self._folder / f"{PARTS}{checksum[:16]}"
         digests = [digest_of(self._file(number)) for number in range(len(self._sizes))]
-        try:
+        with write_errors(place):
             if place.exists():
                 shutil.rmtree(place)
             self._temporary.rename(place)
-        except OSError as error:
-            raise cannot_write(place, error) from error
         self._remove(PARTS, but=place.name)
         return tuple(
             Part(str(place / self._file(number).name), size, digest, self._domain.n_bins)

@@ -24,7 +24,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, Any, Self
 
-from privcurve.files import append, cannot_write
+from privcurve.files import append, write_errors
 
 logger = logging.getLogger(__name__)
 
@@ -79,17 +79,13 @@ class Store:
         """Append one finished run, plain JSON; if that fails, what was added before is kept."""
         text = json.dumps({"id": run_id, "result": result}, separators=(",", ":"))
         line = text.removesuffix("}").encode()
-        try:
+        with write_errors(self.folder):
             append(self._open().fileno(), line + CHECKSUM % zlib.crc32(line) + b"\n")
-        except OSError as error:
-            raise cannot_write(self.folder, error) from error
 
     def check(self) -> None:
         """Find out whether runs can be added, before they are trained."""
-        try:
+        with write_errors(self.folder):
             self._open()
-        except OSError as error:
-            raise cannot_write(self.folder, error) from error
 
     def _open(self) -> IO[bytes]:
         if self._file is not None:
@@ -105,14 +101,12 @@ class Store:
         if self._file is None:
             return
         file, self._file = self._file, None
-        try:
+        with write_errors(self.folder):
             try:
                 # A network file system may tell here, and not before, that its disk is full.
                 os.fsync(file.fileno())
             finally:
                 file.close()
-        except OSError as error:
-            raise cannot_write(self.folder, error) from error
 
     def __enter__(self) -> Self:
         return self

@@ -35,7 +35,7 @@ from privcurve import datasets
 from privcurve.datasets.description import Unit
 from privcurve.datasets.load import checksums
 from privcurve.datasets.reading import fetch
-from privcurve.files import append, cannot_write, lock_folder, open_private, sync
+from privcurve.files import append, lock_folder, open_private, sync, write_errors
 from privcurve.privacy.budget import ADD_REMOVE, NEIGHBOURS, REPLACE_ONE, implies, of_replacing
 from privcurve.releases.errors import BudgetError, LedgerError
 
@@ -334,15 +334,13 @@ class BudgetLedger:
         content = file.read()
         before = content[: content.rfind(b"\n") + 1]
         text = json.dumps({**line, "after": _digest(before)}, ensure_ascii=False, allow_nan=False)
-        try:
+        with write_errors(self.path):
             # What is torn was never begun: its process was killed while it wrote.
             file.truncate(len(before))
             file.seek(len(before))
             append(file.fileno(), text.encode() + b"\n")
             os.fsync(file.fileno())
             sync(self.path.parent)
-        except OSError as error:
-            raise cannot_write(self.path, error) from error
 
     def _content(self) -> _Content:
         try:
@@ -411,20 +409,16 @@ def alone(folder: Path) -> Iterator[None]:
 
 
 def _make(folder: Path) -> None:
-    try:
+    with write_errors(folder):
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    except OSError as error:
-        raise cannot_write(folder, error) from error
 
 
 @contextmanager
 def _open(path: Path) -> Iterator[IO[bytes]]:
     _make(path.parent)
     with lock_folder(path.parent):
-        try:
+        with write_errors(path):
             file = open_private(path, "a+b")
-        except OSError as error:
-            raise cannot_write(path, error) from error
         with file:
             file.seek(0)
             yield file
