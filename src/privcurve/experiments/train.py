@@ -125,7 +125,7 @@ class Trainer:
         )
         if missing:
             store.check()
-        started = told = time.monotonic()
+        started = logged = time.monotonic()
         with store:
             for done, (run, result) in enumerate(self._train(missing), start=1):
                 results[run.id] = result
@@ -135,8 +135,8 @@ class Trainer:
                 else:
                     self.n_failed += 1
                 now = time.monotonic()
-                if now - told >= SECONDS_PER_LINE and done < len(missing):
-                    told, left = now, (now - started) / done * (len(missing) - done)
+                if now - logged >= SECONDS_PER_LINE and done < len(missing):
+                    logged, left = now, (now - started) / done * (len(missing) - done)
                     logger.info("%d of %d runs, about %.0f s left", done, len(missing), left)
         rows = [self._row(run, results[name]) for name, run in runs.items()]
         rows.sort(key=lambda r: (r["epsilon"], r["setting"], r["repeat"], r["fold"]))
