@@ -1,11 +1,13 @@
 """PrivGAM's proofs: what one record moves, that budgets add up, and what a transcript tells."""
 
+import functools
 import itertools
 import math
 from collections import Counter
 
 import numpy as np
 import pytest
+from scipy.optimize import brentq
 from scipy.stats import norm
 
 from privcurve.audit.attacks.all import ATTACKS, COMPARISONS
@@ -14,6 +16,7 @@ from privcurve.audit.pairs import Target, records
 from privcurve.audit.run import STANDS, run
 from privcurve.audit.states import sample_canary_scores
 from privcurve.coding import Records
+from privcurve.learners.additive import rule
 from privcurve.learners.additive.linear_part import LinearPart
 from privcurve.learners.additive.privgam import PrivGAMClassifier
 from privcurve.learners.additive.residuals import PLACE_BITS, Residuals, bin_maps, residual_table
@@ -21,7 +24,11 @@ from privcurve.privacy.budget import ADD_REMOVE, REPLACE_ONE
 from privcurve.privacy.calibration import privgam as bounds
 from privcurve.privacy.calibration.privgam import CLIP, gaussian_budget
 from privcurve.privacy.curator import Curator
-from privcurve.privacy.mechanisms import PERMUTE_AND_FLIP, permute_and_flip_probabilities
+from privcurve.privacy.mechanisms import (
+    PERMUTE_AND_FLIP,
+    exponential_probabilities,
+    permute_and_flip_probabilities,
+)
 
 TARGET = Target("none", records([[0]], [1], [2]))
 BITS = 20
@@ -154,6 +161,63 @@ def test_no_choice_of_stumps_is_likelier_by_more_than_epsilon(n_bins, ordered, n
         if common == max(lengths) - 1 and len(lengths) == (1 if relation == REPLACE_ONE else 2):
             largest = max(largest, (logs[one] - logs[other]).max())
     assert 0.5 * epsilon < largest <= epsilon
+
+
+def chances_of_stumps(rows, budget, n_stumps):
+    """Return a function of the logarithms of all candidates' chances after some choices."""
+    codes = np.array([row[:1] for row in rows], dtype=np.uint8).reshape(-1, 1)
+    labels, ones = np.array([row[1] for row in rows]), np.ones(len(rows), dtype=np.int64)
+    made = Residuals(
+        Records(codes, labels, ones, np.array([2])), bin_maps(np.array([2]), (True,), 2), BITS
+    )
+    rate = budget.choice("", rule.stump_share(n_stumps, budget)).noise_rate / 2**BITS
+
+    @functools.cache
+    def logs(scores):
+        made.set_shape(0, np.array(scores) * rule.STUMP_SIZE / math.sqrt(n_stumps))
+        chances = exponential_probabilities(made.stumps([True, False]), rate)
+        says = [made.stump(place, [True, False])[1] for place in range(len(chances))]
+        return np.log(chances), [tuple(np.broadcast_to(each, 2).astype(int)) for each in says]
+
+    return logs
+
+
+def log_ratios_of_stumps(one, other, budget, n_stumps):
+    """Return the log-ratios of all that may be chosen, and their chances on the first side."""
+    sides = [chances_of_stumps(rows, budget, n_stumps) for rows in (one, other)]
+    ends = {((0, 0), 0.0): 1.0}
+    for _ in range(n_stumps):
+        after = Counter()
+        for (scores, ratio), chance in ends.items():
+            (left, says), (right, _) = (logs(scores) for logs in sides)
+            for p, q, what in zip(left.tolist(), right.tolist(), says, strict=True):
+                moved = tuple(a + b for a, b in zip(scores, what, strict=True))
+                after[moved, round(ratio + p - q, 10)] += chance * math.exp(p)
+        ends = after
+    ratios = np.array([ratio for _, ratio in ends])
+    return ratios, np.array(list(ends.values()))
+
+
+@pytest.mark.parametrize("relation", [REPLACE_ONE, ADD_REMOVE])
+def test_the_exact_profile_of_stumps_that_use_delta_reaches_two_thirds_of_epsilon(relation):
+    """All choices, and the release before them, of a record among 21 others of its bin."""
+    epsilon, delta, n_stumps = 1.0, 1e-6, 7
+    crowd = [(0, 1)] * 21
+    one, other = [*crowd, (0, -1)], [*crowd, (0, 1)] if relation == REPLACE_ONE else crowd
+    budget = rule.stump_budget(n_stumps, rule.Facts(2, (True,), 2, epsilon, delta, relation))
+    assert not budget.pure
+    mu = budget.of_release(rule.EXTRA_SHARE)
+
+    def excess(at, ratios, chances):
+        above, below = (norm.cdf((ratios - at) / mu + sign * mu / 2) for sign in (1, -1))
+        return (chances * (above - np.exp(at - ratios) * below)).sum() - delta
+
+    found = []
+    for sides in ((one, other), (other, one)):
+        losses = log_ratios_of_stumps(*sides, budget, n_stumps)
+        assert losses[1].sum() == pytest.approx(1.0)
+        found.append(brentq(excess, 0, 5, losses))
+    assert 2 / 3 * epsilon < max(found) <= epsilon
 
 
 def audited(some):

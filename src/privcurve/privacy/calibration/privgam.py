@@ -1,4 +1,4 @@
-"""Noise of PrivGAM, its ledger and its statement. Proofs: docs/privgam.md."""
+"""Noise of PrivGAM, its ledger and its statement. Proofs: docs/proofs.md."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def cells(neighbours: str, pure: bool, n_classes: int = 2) -> float:
 
     A record adds at most c to one cell: 2c and √2·c (replace-one), c (add/remove). Of more than
     two classes it adds c to one cell and c, in parts, to those of the others: twice that in L1,
-    √2 times in L2. Source: docs/privgam.md, proofs 1 and 8 (proved, attained).
+    √2 times in L2. Source: docs/proofs.md, PrivGAM 1 and 6 (proved, attained).
     """
     if n_classes == 2:
         return (histogram_l1 if pure else histogram_l2)(neighbours, CLIP)
