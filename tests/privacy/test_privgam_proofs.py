@@ -212,12 +212,12 @@ def test_the_exact_profile_of_stumps_that_use_delta_reaches_two_thirds_of_epsilo
         above, below = (norm.cdf((ratios - at) / mu + sign * mu / 2) for sign in (1, -1))
         return (chances * (above - np.exp(at - ratios) * below)).sum() - delta
 
-    found = []
+    reached = []
     for sides in ((one, other), (other, one)):
         losses = log_ratios_of_stumps(*sides, budget, n_stumps)
         assert losses[1].sum() == pytest.approx(1.0)
-        found.append(brentq(excess, 0, 5, losses))
-    assert 2 / 3 * epsilon < max(found) <= epsilon
+        reached.append(brentq(excess, 0, 5, losses))
+    assert 2 / 3 * epsilon < max(reached) <= epsilon
 
 
 def audited(some):
