@@ -186,8 +186,6 @@ class Sealed(np.lib.mixins.NDArrayOperatorsMixin):
     def __array_ufunc__(
         self, ufunc: np.ufunc, method: str, *inputs: Any, out: Any = None, **more: Any
     ) -> Any:
-        if out is not None and not all(isinstance(one, Sealed) for one in out):
-            self._refuse("a plain array as out")
         if ufunc is np.matmul:
             rows = self._rows_of_product(*inputs)
         elif method == "__call__":
@@ -203,16 +201,18 @@ class Sealed(np.lib.mixins.NDArrayOperatorsMixin):
         else:
             self._refuse(f"{ufunc.__name__}.{method}")
         if out is not None:
-            more["out"] = tuple(one._array for one in out)
-        if any(name not in ("where", "out", "initial") for name in _sealed_names(more)):
-            self._refuse(BY_VALUE)
+            if not all(isinstance(one, Sealed) for one in out):
+                self._refuse("a plain array as out")
+            more["out"] = out
+        if more:
+            if any(name not in ("where", "out", "initial") for name in _sealed_names(more)):
+                self._refuse(BY_VALUE)
+            more = _open_named(more)
         call = ufunc if method == "__call__" else getattr(ufunc, method)
-        result = _run(self._learner, call, open_values(inputs), _open_named(more))
+        result = _run(self._learner, call, _opened(inputs), more)
         if out is not None:
             return out[0] if len(out) == 1 else out
-        if isinstance(result, tuple):
-            return tuple(self._like(one, rows) for one in result)
-        return self._like(result, rows)
+        return seal(result, self._learner, rows)
 
     def __array_function__(
         self, function: Any, types: Any, inputs: tuple[Any, ...], more: dict[str, Any]
@@ -227,7 +227,7 @@ class Sealed(np.lib.mixins.NDArrayOperatorsMixin):
         rows = rule(self, inputs, more)
         if function in (np.shape, np.ndim, np.size):
             return getattr(self, function.__name__)
-        result = _run(self._learner, function, open_values(inputs), more)
+        result = _run(self._learner, function, _opened(inputs), more)
         return seal(result, self._learner, rows)
 
     # Where the rows of a result are -------------------------------------------------------
@@ -252,17 +252,21 @@ class Sealed(np.lib.mixins.NDArrayOperatorsMixin):
         for one in inputs:
             if type(one) in _PLAIN:
                 continue
-            shape = one._array.shape if isinstance(one, Sealed) else np.shape(open_values(one))
+            sealed = isinstance(one, Sealed)
+            shape = one._array.shape if sealed else np.asarray(open_values(one)).shape
             most = max(most, len(shape))
-            if not isinstance(one, Sealed) or one._rows is None:
+            if not sealed or one._rows is None:
                 others.append(shape)
             elif place in (0, len(shape) - one._rows):
                 place = len(shape) - one._rows
             else:
                 self._refuse("rows along two axes")
-        if any(len(shape) >= place and shape[-place] != 1 for shape in others if place):
-            self._refuse(ALONG_ROWS)
-        return most - place if place else None
+        if not place:
+            return None
+        for shape in others:
+            if len(shape) >= place and shape[-place] != 1:
+                self._refuse(ALONG_ROWS)
+        return most - place
 
     def _rows_of_product(self, left: Any, right: Any) -> int | None:
         """Return the axis of rows of a matrix product."""
@@ -401,12 +405,19 @@ def open_values(value: Any) -> Any:
         return value
     if isinstance(value, Sealed):
         return value._array.item() if value._array.dtype.hasobject else value._array
-    return _like(value, map(open_values, value)) if isinstance(value, (tuple, list)) else value
+    return _like(value, _opened(value)) if isinstance(value, (tuple, list)) else value
 
 
-def _like(value: Any, parts: Iterable[Any]) -> Any:
+def _opened(values: Iterable[Any]) -> list[Any]:
+    return [one if type(one) in _OPEN else open_values(one) for one in values]
+
+
+def _like(value: Any, parts: list[Any]) -> Any:
     """Return a tuple or list of the same type."""
-    return type(value)(*parts) if hasattr(value, "_fields") else type(value)(parts)
+    kind = type(value)
+    if kind is list:
+        return parts
+    return kind(*parts) if hasattr(kind, "_fields") else kind(parts)
 
 
 def _sealed_names(more: Mapping[str, Any]) -> list[str]:
@@ -451,11 +462,11 @@ def kernel(function: Any = None, rows: Any = None) -> Any:
 
     @wraps(function)
     def run(*given: Any, **more: Any) -> Any:
-        sealed = _leaves((*given, *more.values()))
+        sealed = _leaves(given) or _leaves(more.values())
         if not sealed:
             return function(*given, **more)
         learner = sealed[0]._learner
-        arguments = [_lent(one, learner) for one in given]
+        arguments = [one if type(one) in _PLAIN else _lent(one, learner) for one in given]
         named = {name: _lent(one, learner) for name, one in more.items()}
         return seal(_run(learner, function, arguments, named), learner, rows)
 
@@ -480,9 +491,9 @@ def mechanism(function: Any, released: Any = True, rows: Any = None) -> Any:
         if not sealed:
             return function(*given, **more)
         learner = sealed[0]._learner
-        if not any(isinstance(one, Noise) for one in sealed):
+        if Noise not in map(type, sealed):
             raise SealedError(learner, f"{function.__name__} without the curator's noise")
-        result = _run(learner, function, open_values(given), _open_named(more))
+        result = _run(learner, function, _opened(given), _open_named(more))
         if not isinstance(released, tuple):
             return result if released else seal(result, learner, rows)
         axes = rows if isinstance(rows, tuple) else (rows,) * len(released)
@@ -562,34 +573,37 @@ def sealed_records(records: Records, learner: str, n: int | None) -> SealedRecor
 
 def refuse_kept(model: Any, learner: str) -> None:
     """Refuse a fitted model on which a sealed value is left."""
-    for name, value in vars(model).items():
-        # Numbers of a statement were compared with those of the calls.
-        if name != "_fitted_statement" and (kept := _find_held(value)) is not None:
+    # Numbers of a statement were compared with those of the calls.
+    values = {name: one for name, one in vars(model).items() if name != "_fitted_statement"}
+    if _find_held(values) is None:
+        return
+    for name, value in values.items():
+        if (kept := _find_held(value)) is not None:
             raise SealedError(learner, f"{name} of the fitted model holds {kept.dtype} values")
 
 
 def _find_held(value: Any) -> Sealed | None:
     """Return a sealed value that something holds, also in attributes and containers; or None."""
-    left, seen = [value], set()
-    while left:
-        one = left.pop()
+    left: list[Any] = [value]
+    seen = set()
+    for one in left:
         if isinstance(one, Sealed):
             return one
-        if type(one) in _PLAIN or id(one) in seen:
-            continue
-        if isinstance(one, np.ndarray) and not one.dtype.hasobject:
+        if id(one) in seen:
             continue
         seen.add(id(one))
-        if hasattr(one, "__dict__") and not isinstance(one, type):
-            left += vars(one).values()
-        if isinstance(one, (tuple, list, set)):
-            left += [part for part in one if type(part) not in _PLAIN]
+        parts: Iterable[Any] = ()
+        if isinstance(one, (tuple, list, set, frozenset)):
+            parts = one
         elif isinstance(one, np.ndarray):
-            left += one.ravel().tolist()
+            parts = one.ravel().tolist() if one.dtype.hasobject else ()
         elif isinstance(one, Mapping):
-            left += [*one.keys(), *one.values()]
-        else:
-            left += [cell.cell_contents for cell in getattr(one, "__closure__", None) or ()]
+            parts = (*one.keys(), *one.values())
+        elif closure := getattr(one, "__closure__", None):
+            parts = [cell.cell_contents for cell in closure]
+        if hasattr(one, "__dict__") and not isinstance(one, type):
+            parts = (*parts, *vars(one).values())
+        left += [part for part in parts if type(part) not in _PLAIN]
     return None
 
 
