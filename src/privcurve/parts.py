@@ -32,7 +32,14 @@ from numpy.typing import NDArray
 
 from privcurve import extras
 from privcurve.coding import Records
-from privcurve.privacy.sealed import NUMBER, SealedError, open_values, seal, sealed_records, within
+from privcurve.privacy.sealed import (
+    NUMBER,
+    SealedError,
+    call_quietly,
+    open_values,
+    seal,
+    sealed_records,
+)
 
 LOCAL, DASK = "local", "dask"
 
@@ -304,7 +311,6 @@ class Totals:
     def __init__(self, records: Records | PartedRecords, make: Make) -> None:
         self._engine: Engine | None = None
         self._learner = records.learner
-        self._ask = within(records.learner, self._answer)
         if isinstance(records, PartedRecords):
             self._engine = records.engine
             self._held = self._engine.hold(records.parts, make)
@@ -313,8 +319,10 @@ class Totals:
 
     def of(self, question: str, *arguments: Any) -> Any:
         """Return the sum of all parts' answers to a question: a method by its name."""
-        answer = self._ask(question, *arguments)
-        return seal(answer, self._learner) if self._learner else answer
+        if not self._learner:
+            return self._answer(question, *arguments)
+        given = (question, *arguments)
+        return seal(call_quietly(self._learner, self._answer, given, {}), self._learner)
 
     def _answer(self, question: str, *arguments: Any) -> Any:
         if self._engine is None:

@@ -14,13 +14,11 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial, wraps
 from pathlib import Path
-from typing import Any, NoReturn, TypeVar, cast
+from typing import Any, NoReturn, cast
 
 import numpy as np
 
 from privcurve.coding import Records
-
-Function = TypeVar("Function", bound=Callable[..., Any])
 
 REMEDY = (
     "ask the curator (numbers, choose, signs), or compute with it in a kernel "
@@ -148,7 +146,7 @@ class Sealed(np.lib.mixins.NDArrayOperatorsMixin):
         if isinstance(index, Sealed):
             if index.dtype == bool or self._rows not in (None, 0):
                 self._refuse(BY_VALUE)
-            taken = _run(self._learner, self._array.__getitem__, (index._array,), {})
+            taken = call_quietly(self._learner, self._array.__getitem__, (index._array,), {})
             return self._like(taken, index._rows)
         return self._like(self._array[index], self._rows_at(index))
 
@@ -209,7 +207,7 @@ class Sealed(np.lib.mixins.NDArrayOperatorsMixin):
                 self._refuse(BY_VALUE)
             more = _open_named(more)
         call = ufunc if method == "__call__" else getattr(ufunc, method)
-        result = _run(self._learner, call, _opened(inputs), more)
+        result = call_quietly(self._learner, call, _opened(inputs), more)
         if out is not None:
             return out[0] if len(out) == 1 else out
         return seal(result, self._learner, rows)
@@ -227,7 +225,7 @@ class Sealed(np.lib.mixins.NDArrayOperatorsMixin):
         rows = rule(self, inputs, more)
         if function in (np.shape, np.ndim, np.size):
             return getattr(self, function.__name__)
-        result = _run(self._learner, function, _opened(inputs), more)
+        result = call_quietly(self._learner, function, _opened(inputs), more)
         return seal(result, self._learner, rows)
 
     # Where the rows of a result are -------------------------------------------------------
@@ -430,6 +428,8 @@ def _open_named(more: Mapping[str, Any]) -> dict[str, Any]:
 
 def seal(value: Any, learner: str, rows: Any = None) -> Any:
     """Seal arrays and numbers, also in tuples and lists; `rows` may then be one for each."""
+    if type(value) is np.ndarray and (rows is None or type(rows) is int):
+        return Sealed(value, learner, rows)
     if value is None or isinstance(value, Sealed):
         return value
     if rows == WHOLE:
@@ -468,7 +468,7 @@ def kernel(function: Any = None, rows: Any = None) -> Any:
         learner = sealed[0]._learner
         arguments = [one if type(one) in _PLAIN else _lent(one, learner) for one in given]
         named = {name: _lent(one, learner) for name, one in more.items()}
-        return seal(_run(learner, function, arguments, named), learner, rows)
+        return seal(call_quietly(learner, function, arguments, named), learner, rows)
 
     return run
 
@@ -493,7 +493,7 @@ def mechanism(function: Any, released: Any = True, rows: Any = None) -> Any:
         learner = sealed[0]._learner
         if Noise not in map(type, sealed):
             raise SealedError(learner, f"{function.__name__} without the curator's noise")
-        result = _run(learner, function, _opened(given), _open_named(more))
+        result = call_quietly(learner, function, _opened(given), _open_named(more))
         if not isinstance(released, tuple):
             return result if released else seal(result, learner, rows)
         axes = rows if isinstance(rows, tuple) else (rows,) * len(released)
@@ -505,7 +505,7 @@ def mechanism(function: Any, released: Any = True, rows: Any = None) -> Any:
     return run
 
 
-def _run(learner: str, function: Any, given: Any, more: Mapping[str, Any]) -> Any:
+def call_quietly(learner: str, function: Any, given: Any, more: Mapping[str, Any]) -> Any:
     """Call a function of open values; its errors and warnings do not tell of them."""
     with np.errstate(all="ignore"):
         try:
@@ -513,16 +513,6 @@ def _run(learner: str, function: Any, given: Any, more: Mapping[str, Any]) -> An
         except Exception as error:
             failed = f"{function.__name__} ends with {type(error).__name__}"
     raise SealedError(learner, failed, "with epsilon = inf, where nothing is, it is said")
-
-
-def within(learner: str, function: Function) -> Function:
-    """Return a function of open values whose errors and warnings do not tell of them."""
-
-    @wraps(function)
-    def run(*given: Any, **more: Any) -> Any:
-        return _run(learner, function, given, more) if learner else function(*given, **more)
-
-    return cast(Function, run)
 
 
 def _lent(value: Any, learner: str) -> Any:
@@ -589,7 +579,8 @@ def _find_held(value: Any) -> Sealed | None:
     for one in left:
         if isinstance(one, Sealed):
             return one
-        if id(one) in seen:
+        kind = type(one)
+        if (kind is np.ndarray and not one.dtype.hasobject) or id(one) in seen:
             continue
         seen.add(id(one))
         parts: Iterable[Any] = ()
@@ -601,9 +592,9 @@ def _find_held(value: Any) -> Sealed | None:
             parts = (*one.keys(), *one.values())
         elif closure := getattr(one, "__closure__", None):
             parts = [cell.cell_contents for cell in closure]
-        if hasattr(one, "__dict__") and not isinstance(one, type):
-            parts = (*parts, *vars(one).values())
         left += [part for part in parts if type(part) not in _PLAIN]
+        if hasattr(one, "__dict__") and not isinstance(one, type):
+            left += vars(one).values()
     return None
 
 

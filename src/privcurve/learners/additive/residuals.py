@@ -57,7 +57,7 @@ def bin_maps(n_bins: Ints, ordered: Sequence[bool], most: int) -> list[Codes]:
 def summed(of_codes: Ints, bins: NDArray[Any]) -> Ints:
     """Add up what is of each code, along the last axis, in each bin; `bins` are of the codes."""
     n_bins = int(bins[-1]) + 1
-    if n_bins == of_codes.shape[-1]:
+    if n_bins == len(bins):
         return of_codes
     return np.add.reduceat(of_codes, np.searchsorted(bins, np.arange(n_bins)), axis=-1)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from sys import getrefcount
 from typing import Any
 
 from privcurve.learners.registry import entry
@@ -38,11 +39,21 @@ def fit(learners: Sequence[Any], records: Any, curators: Sequence[Curator]) -> N
         if not private:
             merging.fit(chosen, records, doors)
             continue
+        own = _OfFit(name)
+        n_alone = getrefcount(own)
+        for door in doors:
+            door.sealed_for = own
+        merging.fit(chosen, seal_for(own, records, counted), doors)
         for door in doors:
             door.sealed_for = name
-        merging.fit(chosen, seal_for(name, records, counted), doors)
-        for learner in chosen:
-            refuse_kept(learner, name)
+        # Nearly always no sealed value is left, on a model or anywhere else.
+        if records.learner or getrefcount(own) > n_alone:
+            for learner in chosen:
+                refuse_kept(learner, name)
+
+
+class _OfFit(str):
+    """The name of the learner, as an object of one fit: each sealed value of it refers to it."""
 
 
 def seals(learner: Any) -> bool:
@@ -50,4 +61,4 @@ def seals(learner: Any) -> bool:
     name, facts = learner._learner, vars(learner)
     if entry(name).peer or not is_private(facts.get("epsilon", math.inf)):
         return False
-    return not {name, (name, facts["calibration"])} & {*NOT_SEALED}
+    return name not in NOT_SEALED and (name, facts["calibration"]) not in NOT_SEALED
