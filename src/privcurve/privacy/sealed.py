@@ -123,15 +123,6 @@ class Sealed(np.lib.mixins.NDArrayOperatorsMixin):
         """As of an array; `initial` is the answer where there are no rows."""
         return cast(Sealed, np.max(self, axis=axis, initial=initial))
 
-    def cumsum(self, axis: Any = None) -> Sealed:
-        """As of an array."""
-        return cast(Sealed, np.cumsum(self, axis=axis))
-
-    def diagonal(self) -> Sealed:
-        """As of an array."""
-        self._not_of_rows()
-        return self._like(self._array.diagonal(), None)
-
     def ravel(self) -> Sealed:
         """As of an array."""
         return self.reshape(-1)
