@@ -37,18 +37,12 @@ def named(value):
     return getattr(value, "__name__", str(value))
 
 
-def quick(cases, params):
-    """Mark as slow all but some cases."""
-    return [pytest.param(*one, marks=[pytest.mark.slow] * (one not in cases)) for one in params]
+# A setting of each learner, but of those that take seconds. All settings: `test_audit_table.py`.
+LONG = {"aim", "mst", "boosting_for_people", "tuned"}
+FIRST = {case.learner: case for case in reversed(CASES) if case.learner not in LONG}
 
 
-# A setting of each learner at once, but of those that take seconds; the others are slow.
-FIRST = {case.learner: (case,) for case in reversed(CASES)}
-for learner in ("aim", "mst", "boosting_for_people", "tuned"):
-    del FIRST[learner]
-
-
-@pytest.mark.parametrize("case", quick(FIRST.values(), [(case,) for case in CASES]), ids=str)
+@pytest.mark.parametrize("case", FIRST.values(), ids=str)
 def test_learners_keep_it(case):
     assert str(check(case, n_random=25).breach or "") == ""
 
@@ -77,16 +71,19 @@ def test_of_persons_a_share_and_a_selection_are_needed(monkeypatch, learner, nam
     assert check(case, n_random=25).breach.point == point
 
 
-# Each mistake once. To see less noise takes many draws: two learners stand for all.
-ONCE = {mistake: (mistake, case, point) for mistake, case, point in reversed(MISTAKES)}
-QUICK = [
-    (mistake, case, point)
-    for mistake, case, point in ONCE.values()
-    if point != NOISE or case.learner in ("noisy_majority", "noisy_bayes")
-]
+# Each mistake once; less noise, which takes many draws, with two learners. The others are slow.
+ONCE = {mistake: case for mistake, case, point in reversed(MISTAKES)}
+NOISY = ("noisy_majority", "noisy_bayes")
 
 
-@pytest.mark.parametrize(("mistake", "case", "point"), quick(QUICK, MISTAKES), ids=named)
+def with_mark(mistake, case, point):
+    quick = case is ONCE[mistake] and (point != NOISE or case.learner in NOISY)
+    return pytest.param(mistake, case, point, marks=[] if quick else [pytest.mark.slow])
+
+
+@pytest.mark.parametrize(
+    ("mistake", "case", "point"), [with_mark(*one) for one in MISTAKES], ids=named
+)
 def test_a_mistake_breaks_a_point(monkeypatch, mistake, case, point):
     mistake(monkeypatch)
     # Noise is drawn when all neighbours have been tried.
