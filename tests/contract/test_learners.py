@@ -20,6 +20,7 @@ from made_learners import (
     private_learners,
     problem,
     rngs,
+    small,
 )
 from sklearn.base import clone
 from sklearn.utils.estimator_checks import parametrize_with_checks
@@ -54,7 +55,8 @@ def check_instances(epsilon, names):
     budget = {} if epsilon is None else {"epsilon": epsilon}
     for name in names:
         if not missing_package(name):
-            yield estimator_class(name)(**DOMAIN, **budget, **needed_facts(name))
+            sizes = small(name) if name in SLOW else {}
+            yield estimator_class(name)(**DOMAIN, **budget, **needed_facts(name), **sizes)
 
 
 def scikit_learn_checks(*instances):
