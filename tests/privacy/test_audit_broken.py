@@ -19,7 +19,7 @@ from privcurve.audit.states import sample_states
 
 TARGET = Target("not used", records([[0]], [1], [2]))
 SEED = 7
-SEEDS = 5
+SEEDS = 2
 
 # What is broken, whose claims try it, and how many trainings are enough here.
 CASES = [
