@@ -322,7 +322,16 @@ class Totals:
         if not self._learner:
             return self._answer(question, *arguments)
         given = (question, *arguments)
-        return seal(call_quietly(self._learner, self._answer, given, {}), self._learner)
+        answer = call_quietly(self._learner, self._answer_or_fault, given, {})
+        if isinstance(answer, PartError):
+            raise answer
+        return seal(answer, self._learner)
+
+    def _answer_or_fault(self, question: str, *arguments: Any) -> Any:
+        try:
+            return self._answer(question, *arguments)
+        except PartError as error:
+            return error  # it tells of files and machines, and of no record
 
     def _answer(self, question: str, *arguments: Any) -> Any:
         if self._engine is None:
