@@ -22,3 +22,29 @@ from privcurve.datasets.errors import DatasetError
 from privcurve.datasets.load import clipping_notes, load, prepare
 from privcurve.datasets.reading import fetch
 from privcurve.datasets.rows import check_folds, distinct, stratified_folds
+
+__all__ = [
+    "Column",
+    "Dataset",
+    "DatasetError",
+    "Description",
+    "Domain",
+    "Label",
+    "PartedDataset",
+    "check_current",
+    "check_folds",
+    "clipping_notes",
+    "describe",
+    "distinct",
+    "facts",
+    "fetch",
+    "is_current",
+    "is_public",
+    "load",
+    "names",
+    "prepare",
+    "read",
+    "read_coded",
+    "save",
+    "stratified_folds",
+]

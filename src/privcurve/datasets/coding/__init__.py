@@ -26,3 +26,31 @@ from privcurve.datasets.coding.numbers import (
 )
 from privcurve.datasets.coding.texts import TextCodes, fits, pattern_faults, without_point
 from privcurve.datasets.coding.unlabelled import NewRecords, Part, read_codes
+
+__all__ = [
+    "FEW",
+    "ISO",
+    "Coded",
+    "Coder",
+    "ColumnCoder",
+    "ColumnCounts",
+    "Markers",
+    "NewRecords",
+    "Part",
+    "TextCodes",
+    "amount_of",
+    "amounts",
+    "category_texts",
+    "days",
+    "encode_frame",
+    "fits",
+    "labels",
+    "pattern_faults",
+    "persons_of",
+    "read_codes",
+    "read_numbers",
+    "remove_grouping",
+    "tells_days",
+    "warnings_of",
+    "without_point",
+]

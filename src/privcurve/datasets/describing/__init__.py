@@ -10,3 +10,22 @@ from privcurve.datasets.describing.drafts import draft, look, name_of, proposals
 from privcurve.datasets.describing.label import LabelChoice
 from privcurve.datasets.describing.report import Report, Tally, check, finer
 from privcurve.datasets.describing.text import Draft
+
+__all__ = [
+    "FINE",
+    "CardQuestion",
+    "Draft",
+    "LabelChoice",
+    "Proposal",
+    "Question",
+    "Report",
+    "Tally",
+    "card_questions",
+    "check",
+    "draft",
+    "finer",
+    "look",
+    "name_of",
+    "proposals",
+    "questions",
+]

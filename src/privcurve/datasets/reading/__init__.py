@@ -33,6 +33,33 @@ from privcurve.datasets.reading.table import (
 )
 from privcurve.datasets.reading.unlabelled import ENCODING, open_unlabelled
 
+__all__ = [
+    "DECIDED",
+    "ENCODING",
+    "ENCODINGS",
+    "FRAME",
+    "Format",
+    "RawFile",
+    "RawTable",
+    "Unlabelled",
+    "arrow_table",
+    "as_read",
+    "clock_of_utc",
+    "count_cells",
+    "distinct",
+    "fetch",
+    "frame_column",
+    "frame_tables",
+    "is_plain_text",
+    "list_names",
+    "open_unlabelled",
+    "read",
+    "sha256_of",
+    "sniff",
+    "text_of",
+    "texts_of",
+]
+
 
 def read(
     description: Description, file: RawFile | None, problems: Problems, most: int | None = None
