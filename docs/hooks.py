@@ -140,6 +140,21 @@ def _outputs() -> Iterator[str]:
         yield ""
 
 
+def _datasets() -> Iterator[str]:
+    """Yield the datasets that ship, with their sizes."""
+    from privcurve.datasets import describe
+
+    yield "# Datasets that ship\n\nFrom their descriptions, `resources/datasets/<name>.yaml`."
+    yield "[Datasets](../datasets.md) says what they are made for. *Codes* are the bins and"
+    yield "categories of all columns together.\n"
+    yield "| name | title | records | test | columns | codes |\n|---|---|---|---|---|---|"
+    for path in sorted((ROOT / "resources/datasets").glob("*.yaml")):
+        one = describe(path.stem)
+        sizes = (one.n_rows, one.n_test, len(one.domain.columns), sum(one.domain.n_bins))
+        cells = (f"`{path.stem}`", _cell(one.title), *(f"{size:,}" for size in sizes))
+        yield f"| {' | '.join(cells)} |"
+
+
 def _description() -> Iterator[str]:
     """Yield the words of a description of data, from the schema that checks it."""
     schema = yaml.safe_load((ROOT / "src/privcurve/datasets/dataset.schema.yaml").read_text())
@@ -165,5 +180,6 @@ GENERATED: dict[str, Callable[[], Iterator[str]]] = {
     "reference/commands.md": _commands,
     "reference/learners.md": _learners,
     "reference/outputs.md": _outputs,
+    "reference/datasets.md": _datasets,
     "reference/description.md": _description,
 }
