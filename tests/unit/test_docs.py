@@ -49,7 +49,7 @@ MOST_WORDS = {
     "docs/own_method.md": 1000,
     "docs/privacy.md": 1700,
     "docs/privgam.md": 1800,
-    "docs/releases.md": 1500,
+    "docs/releases.md": 1300,
     "docs/studies.md": 920,
     "docs/your_data.md": 1500,
     "papers/boosted_dp/README.md": 1200,
