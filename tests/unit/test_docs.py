@@ -51,7 +51,7 @@ MOST_WORDS = {
     "docs/privgam.md": 1800,
     "docs/releases.md": 1300,
     "docs/studies.md": 920,
-    "docs/your_data.md": 1500,
+    "docs/your_data.md": 1450,
     "papers/boosted_dp/README.md": 1200,
     "papers/distributed/README.md": 1200,
     "papers/partial/README.md": 1200,
