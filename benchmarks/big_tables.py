@@ -9,7 +9,7 @@ seconds and largest resident memory are printed. Up to --whole rows the same rel
 all records in one memory, and the two model.json have to be the same. With --dask it is made a
 third time, by a scheduler and two workers of one thread, of which the largest memory is printed.
 
-    python benchmarks/big_tables.py --draw docs/big_tables.md docs/figures/big_tables.png
+    python benchmarks/big_tables.py --draw docs/research/big_tables.md docs/figures/big_tables.png
 
 draws CPU seconds and memory by rows, of such lines on a page.
 """

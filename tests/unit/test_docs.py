@@ -39,7 +39,7 @@ MOST_WORDS = {
     "config/README.md": 1600,
     "docs/architecture.md": 1150,
     "docs/audit.md": 1200,
-    "docs/big_tables.md": 1200,
+    "docs/big_tables.md": 900,
     "docs/capabilities.md": 800,
     "docs/clusters.md": 1100,
     "docs/compare.md": 900,
