@@ -125,7 +125,10 @@ def score(
     # One class's scores of several records can be compared if they are shares of one whole.
     by_chance = values.ndim == 2 and hasattr(learner, "predict_proba")
     if by_chance or fits_log_odds(learner):
-        chances = learner.predict_proba(scored.X)
+        if hasattr(learner, "chances"):
+            chances = learner.chances(values)
+        else:
+            chances = learner.predict_proba(scored.X)
         ranked = chances if by_chance else values
         if fits_log_odds(learner):
             loss = log_loss(chances, scored.y, scored.counts)
