@@ -39,7 +39,6 @@ MOST_WORDS = {
     "docs/architecture.md": 1150,
     "docs/audit.md": 1100,
     "docs/big_tables.md": 900,
-    "docs/capabilities.md": 800,
     "docs/clusters.md": 1100,
     "docs/compare.md": 850,
     "docs/datasets.md": 2150,
