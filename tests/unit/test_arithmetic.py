@@ -85,6 +85,11 @@ def test_matrices_satisfy_what_defines_them(shape):
     np.testing.assert_allclose(arithmetic.product(rows.T.copy(), rows), rows.T @ rows, **near)
     square = arithmetic.gram(rows, weights)
     np.testing.assert_allclose(square, rows.T @ (weights[:, None] * rows), **near)
+    # Row after row: not only near.
+    one_by_one = np.zeros_like(square)
+    for row, weight in zip(rows, weights, strict=True):
+        one_by_one += np.outer(weight * row, row)
+    np.testing.assert_array_equal(np.triu(square), np.triu(one_by_one))
     assert arithmetic.norm(vector) == pytest.approx(np.linalg.norm(vector), rel=1e-14)
     assert arithmetic.total(vector) == pytest.approx(math.fsum(vector), rel=1e-13)
 

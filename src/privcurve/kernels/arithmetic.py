@@ -456,15 +456,21 @@ def product(a: Floats, b: Floats) -> Floats:
 
 @compiled
 def gram(rows: Floats, weights: Floats) -> Floats:
-    """Return Σ wᵢ xᵢxᵢᵀ over the rows x of a matrix."""
-    width = rows.shape[1]
+    """Return Σ wᵢ xᵢxᵢᵀ over the rows x of a matrix: row after row, four in one pass."""
+    n, width = rows.shape
     result = np.zeros((width, width))
-    for i in range(len(rows)):
+    for i in range(0, n - 3, 4):
         for j in range(width):
-            weight = weights[i] * rows[i, j]
-            if weight != 0.0:
+            a, b = weights[i] * rows[i, j], weights[i + 1] * rows[i + 1, j]
+            c, d = weights[i + 2] * rows[i + 2, j], weights[i + 3] * rows[i + 3, j]
+            if a != 0.0 or b != 0.0 or c != 0.0 or d != 0.0:
                 for k in range(j, width):
-                    result[j, k] += weight * rows[i, k]
+                    before = (result[j, k] + a * rows[i, k]) + b * rows[i + 1, k]
+                    result[j, k] = (before + c * rows[i + 2, k]) + d * rows[i + 3, k]
+    for i in range(n // 4 * 4, n):
+        for j in range(width):
+            for k in range(j, width):
+                result[j, k] += weights[i] * rows[i, j] * rows[i, k]
     for j in range(width):
         for k in range(j):
             result[j, k] = result[k, j]

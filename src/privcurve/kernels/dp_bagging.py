@@ -12,7 +12,7 @@ from privcurve.kernels.arithmetic import exp
 from privcurve.kernels.jit import jit
 
 
-@jit
+@jit(error_model="numpy")
 def add_votes(
     codes: NDArray[Any],
     signs: Signs,

@@ -220,7 +220,7 @@ def _adaboost(
 @kernel(rows=0)
 def with_ones(points: Floats) -> Floats:
     """Return points as rows, with a 1 at the end of each."""
-    return np.column_stack([points.T, np.ones(points.shape[1])])
+    return np.ascontiguousarray(np.column_stack([points.T, np.ones(points.shape[1])]))
 
 
 @kernel(rows=0)
