@@ -97,7 +97,7 @@ def test_odd_names_gaps_and_unknown_values_are_answered_alike():
     "learner",
     [
         PrivGAMClassifier(epsilon=2.0),
-        DPNewtonClassifier(epsilon=2.0, delta=1e-6),
+        pytest.param(DPNewtonClassifier(epsilon=2.0, delta=1e-6), marks=pytest.mark.slow),
         LazyBBClassifier(epsilon=2.0, n_rounds=5),
     ],
     ids=lambda learner: learner._learner,

@@ -118,7 +118,14 @@ def recorded(name):
     }
 
 
-@pytest.mark.parametrize("name", golden_cases.NAMES)
+# These take seconds; `test_golden.py` has fits of them that are quick.
+LONG = ("distributed_topdown", "tuned")
+
+
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(n, marks=[pytest.mark.slow] * (n in LONG)) for n in golden_cases.NAMES],
+)
 def test_statements_ledgers_and_models_are_as_recorded(name):
     expected = recorded(name)
     cases = {label: case for label, *case in golden_cases.cases(name)}

@@ -131,7 +131,14 @@ def test_so_it_does_with_every_setting(name, tmp_path):
         (tmp_path / "model.json").unlink(missing_ok=True)
 
 
-@pytest.mark.parametrize("name", for_more_classes())
+# Trees and additive models of three classes are compiled for seconds: these are slow.
+COMPILED = ("privgam", "distributed_topdown", "random_trees")
+
+
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(n, marks=[pytest.mark.slow] * (n in COMPILED)) for n in for_more_classes()],
+)
 def test_so_it_does_with_three_classes(name, tmp_path):
     if missing_package(name) or not estimator_class(name)._released:
         pytest.skip("no model that could be saved")

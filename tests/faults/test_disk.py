@@ -141,6 +141,7 @@ def test_a_read_only_store_is_found_before_training(project, undisturbed):
     project.check_right(undisturbed, [])
 
 
+@pytest.mark.slow
 def test_a_finished_study_needs_only_to_be_read(finished):
     with read_only(finished.folder / "results"):
         finished.check_at_rest()

@@ -100,7 +100,7 @@ def mutant_of(c):
 RARE_OUTCOMES = audited.four_constant, large_balance
 
 # A claim of these takes a second or two: all others are slow, and break in the same places.
-SHORT = {"noisy_majority", "noisy_bayes", "one_rule", "topdown"}
+SHORT = {"noisy_majority", "noisy_bayes", "one_rule"}
 # One claim of each of them and method. The others are slow: one of each learner, calibration and
 # method, and of the rest one of each kind of pairs and setting.
 EACH = {(c.learner, c.calibration, c.method): c for c in reversed(CLAIMS)}.values()

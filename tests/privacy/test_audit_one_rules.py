@@ -39,6 +39,10 @@ LEARNERS = [
 ]
 
 
+# One that takes a single choice, and one that boosts.
+QUICK = LEARNERS[0], LEARNERS[4]
+
+
 @pytest.mark.parametrize("learner", LEARNERS[::2], ids=str)
 def test_picks_are_those_of_fit_bit_for_bit(learner):
     rng = np.random.default_rng(3)
@@ -47,7 +51,11 @@ def test_picks_are_those_of_fit_bit_for_bit(learner):
     assert np.array_equal(picks, [model.chosen_ for model in fitted])
 
 
-@pytest.mark.parametrize("learner", LEARNERS, ids=str)
+@pytest.mark.parametrize(
+    "learner",
+    [pytest.param(one, marks=[pytest.mark.slow] * (one not in QUICK)) for one in LEARNERS],
+    ids=str,
+)
 def test_enumeration_is_what_sampling_gives(learner):
     """χ² of 15,000 trainings against exact probabilities; false alarm 1e-4 each."""
     exact = one_rule_distribution(learner, SIDE)
@@ -109,7 +117,8 @@ def searched(learner, pairs, *trainings, epsilon=1.0, delta=0.0, seed=1):
     return search_exact(pairs, functools.partial(one_rule_distribution, learner), epsilon, delta)
 
 
-@pytest.mark.parametrize("make", [OneRuleClassifier, pytest.param(BOOSTED, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("make", [OneRuleClassifier, BOOSTED])
 def test_certified_bound_is_nearly_used_up(make):
     """Exact and sampled: at least 0.45 ε on the best pair, at ε = 1, and never more than ε."""
     learner = make(epsilon=1.0, n_bins=[1], **CLASSES)
@@ -146,7 +155,7 @@ class TooLoud(OneRuleClassifier):
         return replace(true, noise=replace(true.noise, rates=2.5 * true.noise.rates))
 
 
-@pytest.mark.parametrize("delta", [0.0, 1e-3])
+@pytest.mark.parametrize("delta", [0.0, pytest.param(1e-3, marks=pytest.mark.slow)])
 def test_too_little_noise_is_flagged(delta):
     learner = TooLoud(epsilon=1.0, delta=delta, n_bins=[1], **CLASSES)
     pairs = [flipped_constant(4)]
@@ -157,7 +166,8 @@ def test_too_little_noise_is_flagged(delta):
     assert searched(learner, pairs, 15_000, delta=delta, seed=2).violated
 
 
-@pytest.mark.parametrize("n", [90, pytest.param(32561, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("n", [90, 32561])
 def test_as_many_records_as_a_real_dataset(n):
     """Labels that about balance leave the choice open: most of ε shows at any size."""
     target = Target("large", records([[0], [0]], [1, -1], [1], [1, n - 1]))

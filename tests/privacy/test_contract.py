@@ -51,7 +51,11 @@ def test_learners_keep_it(case):
 OF_PERSONS = {(case.learner, case.neighbours): case for case in reversed(CASES)}
 
 
-@pytest.mark.parametrize("key", OF_PERSONS, ids=str)
+@pytest.mark.parametrize(
+    "key",
+    [pytest.param(one, marks=[pytest.mark.slow] * (one[0] in LONG)) for one in OF_PERSONS],
+    ids=str,
+)
 def test_all_records_of_a_person_replaced_keep_it(key):
     case = replace(OF_PERSONS[key], at_most=2)
     assert str(check(replace(case, sizes=[max(6, *case.sizes)]), n_random=6).breach or "") == ""
@@ -71,13 +75,21 @@ def test_of_persons_a_share_and_a_selection_are_needed(monkeypatch, learner, nam
     assert check(case, n_random=25).breach.point == point
 
 
-# Each mistake once; less noise, which takes many draws, with two learners. The others are slow.
-ONCE = {mistake: case for mistake, case, point in reversed(MISTAKES)}
+# Each mistake once, but for those that take seconds; less noise, which takes many draws, with two
+# learners. The others are slow.
+SECONDS = {
+    "errors_of_chosen_thresholds",
+    "rows_that_are_not_scaled",
+    "sensitivity_of_another_alpha",
+}
+ONCE = {
+    mistake: case for mistake, case, point in reversed(MISTAKES) if named(mistake) not in SECONDS
+}
 NOISY = ("noisy_majority", "noisy_bayes")
 
 
 def with_mark(mistake, case, point):
-    quick = case is ONCE[mistake] and (point != NOISE or case.learner in NOISY)
+    quick = case is ONCE.get(mistake) and (point != NOISE or case.learner in NOISY)
     return pytest.param(mistake, case, point, marks=[] if quick else [pytest.mark.slow])
 
 

@@ -229,6 +229,7 @@ def crowded():
     return next(c for c in ATTACKS["privgam"] if c.pairs is in_crowds)
 
 
+@pytest.mark.slow
 def test_the_score_of_a_model_tells_nearly_all_that_was_released():
     """The distance of its means, in deviations, is nearly μ: 3,000 fits, so ± .04.
 

@@ -301,7 +301,15 @@ def defaults():
                 yield Case(name, parameters, neighbours=relation)
 
 
-@pytest.mark.parametrize("case", list(defaults()), ids=lambda case: f"{case}-{case.neighbours}")
+# These take a second each.
+LONG = {"aim", "dp_bagging", "mst", "tuned"}
+
+
+@pytest.mark.parametrize(
+    "case",
+    [pytest.param(one, marks=[pytest.mark.slow] * (one.learner in LONG)) for one in defaults()],
+    ids=lambda case: f"{case}-{case.neighbours}",
+)
 def test_learners_keep_control_and_post_processing_at_real_size(case):
     verdict = check_at_size(case)
     assert str(verdict.breach or "") == ""

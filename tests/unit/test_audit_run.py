@@ -41,6 +41,7 @@ def sampled(n_trainings=4000, of=pairs):
     return Claim("one_rule", "published", 1.0, of, **how)
 
 
+@pytest.mark.slow
 def test_a_row_a_configuration_the_same_in_any_company():
     together = run([exact(), sampled()], TARGET, 7, 2)
     assert tuple(together.columns) == COLUMNS

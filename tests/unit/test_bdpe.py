@@ -143,6 +143,7 @@ def test_the_exponent_of_published_splits_is_bounded(m, epsilon):
     assert bound < 0.1105 * max(epsilon, 1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("epsilon", [2.0, 60.0])
 @pytest.mark.parametrize("calibration", ["published", "certified"])
 def test_trees_are_drawn_by_their_chances(calibration, epsilon):

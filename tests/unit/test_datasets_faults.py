@@ -226,6 +226,7 @@ def test_bounds_that_leave_no_width(own: Any, bounds: list[float]) -> None:
     assert re.search("bounds of 'age' |columns.age.bounds", refused())
 
 
+@pytest.mark.slow
 def test_more_categories_than_codes(own: Any) -> None:
     many = [str(k) for k in range(70_000)]
     own(columns=[AGE, {**TOWN, "categories": many}])

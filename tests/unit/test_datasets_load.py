@@ -229,7 +229,9 @@ REAL = {
 
 
 @pytest.mark.skipif(not os.environ.get("PRIVCURVE_DATA"), reason="PRIVCURVE_DATA is not set")
-@pytest.mark.parametrize("name", REAL)
+@pytest.mark.parametrize(
+    "name", [pytest.param(one, marks=[pytest.mark.slow] * (one != "codrna")) for one in REAL]
+)
 def test_real_files(name: str, tmp_path: Path) -> None:
     n_rows, n_test, n_positive, n_distinct = REAL[name]
     dataset = datasets.load(name)

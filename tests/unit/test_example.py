@@ -10,15 +10,12 @@ import pytest
 EXAMPLE = Path(__file__).parents[2] / "examples/three_holders.py"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("words", "sent"),
     [
         (["--trust", "secure_sum"], "3 × counts"),
-        pytest.param(
-            ["--trust", "local", "--protocol", "local_rnm"],
-            "3 × vote, 3 × counts",
-            marks=pytest.mark.slow,
-        ),
+        (["--trust", "local", "--protocol", "local_rnm"], "3 × vote, 3 × counts"),
     ],
 )
 def test_three_processes_grow_the_tree_of_one(words, sent):

@@ -66,11 +66,17 @@ def draw(frame, datasets=DATASETS, titles=TITLES):
     return curves.draw(frame, titles, datasets)
 
 
+@pytest.fixture(scope="module")
+def figure():
+    """The curves of all methods on three datasets, to be looked at."""
+    return draw(accuracy())
+
+
 def line(panel, method):
     return next(curve for curve in panel.get_lines() if curve.get_label() == method)
 
 
-@pytest.mark.parametrize("n", [1, 2, 3, 4])
+@pytest.mark.parametrize("n", [1, 2, 4])
 def test_one_panel_a_dataset_and_one_line_an_method(n):
     datasets = dict(itertools.islice({**DATASETS, "wdbc": "WDBC"}.items(), n))
     figure = draw(accuracy(datasets), datasets)
@@ -92,8 +98,8 @@ def test_the_values_are_those_of_the_frame():
     np.testing.assert_array_equal(curve.get_ydata(), rows["accuracy"])
 
 
-def test_the_legend_names_every_curve_its_calibration_and_what_its_settings_cost():
-    (legend,) = draw(accuracy()).legends
+def test_the_legend_names_every_curve_its_calibration_and_what_its_settings_cost(figure):
+    (legend,) = figure.legends
     assert [text.get_text() for text in legend.get_texts()] == [
         "LazyBB, 1-rules (certified, best setting, not private)",
         "LazyBB, 1-rules (published, best setting, not private)",
@@ -102,8 +108,8 @@ def test_the_legend_names_every_curve_its_calibration_and_what_its_settings_cost
     ]
 
 
-def test_what_is_not_paid_for_is_thin_and_dashed():
-    panel = draw(accuracy()).axes[0]
+def test_what_is_not_paid_for_is_thin_and_dashed(figure):
+    panel = figure.axes[0]
     unpaid, rule = line(panel, "lazybb~certified"), line(panel, "one_rule~certified")
     assert unpaid.get_linestyle() == "--"
     assert rule.get_linestyle() == "-"
@@ -263,8 +269,7 @@ def test_baselines_are_named_on_the_line_and_no_name_covers_another(distance, ex
             assert box.x1 <= panel.bbox.x1
 
 
-def test_nothing_leaves_the_figure_and_the_panels_keep_clear_of_the_legend():
-    figure = draw(accuracy())
+def test_nothing_leaves_the_figure_and_the_panels_keep_clear_of_the_legend(figure):
     legend = figure.legends[0].get_window_extent()
     assert legend.x0 >= 0
     assert legend.x1 <= figure.bbox.x1
@@ -292,8 +297,8 @@ def test_a_few_curves_of_one_panel_are_named_at_their_ends():
         assert not one.overlaps(other)
 
 
-def test_axes_say_what_was_scored_and_label_round_budgets():
-    panels = draw(accuracy()).axes
+def test_axes_say_what_was_scored_and_label_round_budgets(figure):
+    panels = figure.axes
     labels = [panel.get_ylabel() for panel in panels]
     assert labels == ["Accuracy (test set)", "Accuracy (fresh folds)", ""]
     ticks = [text.get_text() for text in panels[0].get_xticklabels()]

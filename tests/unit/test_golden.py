@@ -51,7 +51,9 @@ def results(name):
     return sums
 
 
-@pytest.mark.parametrize("name", OWN)
+@pytest.mark.parametrize(
+    "name", [pytest.param(n, marks=[pytest.mark.slow] * (n == "aim")) for n in OWN]
+)
 def test_results_change_only_with_the_version(name):
     golden = json.loads(GOLDEN.read_text())
     assert name in golden, f"run python {Path(__file__).name} to add {name}"

@@ -103,7 +103,9 @@ def is_of_interpret(method):
     return method.learner == "dp_ebm"
 
 
-@pytest.mark.parametrize(("seconds_per_job", "column"), [(30, 2), (1200, 3)])
+@pytest.mark.parametrize(
+    ("seconds_per_job", "column"), [pytest.param(30, 2, marks=pytest.mark.slow), (1200, 3)]
+)
 def test_no_job_of_a_shipped_study_is_long_and_none_has_two_datasets(
     shipped, seconds_per_job, column
 ):
@@ -438,7 +440,7 @@ def test_other_runs_than_there_must_be_are_refused(settings, says):
         results.check_complete(frame, [("1", s, "1/1", 0) for s in settings], "f")
 
 
-@pytest.mark.parametrize("page", [64, 512, 4096])
+@pytest.mark.parametrize("page", [pytest.param(64, marks=pytest.mark.slow), 512, 4096])
 @pytest.mark.parametrize("fill", [b"\0", b"\xff"])
 def test_damage_is_named_wherever_it_is(tmp_path, page, fill):
     """Of accuracies that do not compress, too: they stand in the file as they are."""

@@ -140,6 +140,7 @@ def test_a_look_stops_at_its_line(mean_vote):
     assert re.sub(r"\\", "", said) in TUTORIAL.read_text()
 
 
+@pytest.mark.slow
 def test_a_mistake_that_acts_at_real_size_alone_is_refused(mean_vote, capsys):
     """A kernel is not watched inside: this one hands exact sums out, if there are enough rows."""
     right = mean_vote.read_text()

@@ -92,6 +92,7 @@ def test_the_page_of_private_records_warns_in_one_line_at_its_top(made, tmp_path
     assert leaderboard.OWNERS not in made.read_text("utf-8")
 
 
+@pytest.mark.slow
 def test_one_epsilon_is_a_ranking_of_dots_and_several_are_curves(made, tmp_path):
     assert '<div class="curves"' in made.read_text("utf-8")
     alone = make_page(tmp_path, epsilons=[1]).read_text("utf-8")

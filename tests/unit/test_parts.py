@@ -49,20 +49,26 @@ def first_release(setting, output):
 
 SETTINGS = [
     {"learner": "noisy_bayes"},
-    {"learner": "noisy_bayes", "parameters": {"n_columns": 2}},
     {"learner": "random_trees", "parameters": {"trust": "central", "n_trees": 12}},
-    {"delta": DELTA},
     {"delta": 0.0},
+    {"delta": DELTA, "parameters": {"method": "stumps", "n_steps": 9}},
+    {"neighbours": ADD_REMOVE, "parameters": {"n_estimate": N}},
+]
+OTHERS = [
+    {"learner": "noisy_bayes", "parameters": {"n_columns": 2}},
+    {"delta": DELTA},
     {"epsilon": 20.0, "delta": DELTA},
     {"epsilon": 20.0, "delta": 0.0},
     {"epsilon": 0.05, "delta": 0.0},
     {"delta": DELTA, "parameters": {"method": "cyclic", "pairs": "yes"}},
-    {"delta": DELTA, "parameters": {"method": "stumps", "n_steps": 9}},
-    {"neighbours": ADD_REMOVE, "parameters": {"n_estimate": N}},
 ]
 
 
-@pytest.mark.parametrize("setting", SETTINGS, ids=str)
+@pytest.mark.parametrize(
+    "setting",
+    [*SETTINGS, *(pytest.param(one, marks=pytest.mark.slow) for one in OTHERS)],
+    ids=str,
+)
 def test_a_release_in_parts_is_that_in_one_memory(big, setting):
     texts = set()
     for number, rows in enumerate((None, N, 100, 37), 1):
@@ -77,7 +83,7 @@ CLASSES = {"label": {"column": "town", "classes": ["Bergen", "Oslo", "?"]}}
 @pytest.mark.parametrize(
     "setting",
     [
-        {"delta": DELTA},
+        pytest.param({"delta": DELTA}, marks=pytest.mark.slow),
         {"delta": 0.0},
         {"learner": "random_trees", "parameters": {"trust": "central", "n_trees": 12}},
     ],

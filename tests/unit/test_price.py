@@ -214,6 +214,7 @@ def test_where_there_are_records_for_testing_these_are_scored(folder):
         assert row.accuracy == pytest.approx(accuracy, abs=1e-6)
 
 
+@pytest.mark.slow
 def test_more_than_two_classes(folder):
     table = shop()
     seconds = pd.to_numeric(table["seconds"], errors="coerce").fillna(0)

@@ -36,6 +36,7 @@ def facts(project):
     return json.loads((project.folder / TARGET).read_text())
 
 
+@pytest.mark.slow
 def test_coded_data_follow_what_they_are_made_from(project):
     describe(project)
     write_rows(project)

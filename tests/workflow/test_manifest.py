@@ -80,6 +80,7 @@ def test_the_commit_is_told_and_whether_files_differ(finished):
     assert manifest(finished)["commit"]["dirty"]
 
 
+@pytest.mark.slow
 def test_a_summary_of_a_fresh_folder_trains_nothing(project):
     runs = str(project.n_runs())
     assert summary(project) == [runs, "0", "0", runs, "0.0"]

@@ -29,6 +29,7 @@ def test_studies(project, changes, says):
     refused(project, "config/studies/tiny.yaml" if "datasets" not in changes else "", *says)
 
 
+@pytest.mark.slow
 def test_a_study_that_is_not_yaml_is_named_and_stops_no_other(project):
     (project.folder / "config/studies/mine.yaml").write_text("title: [")
     refused(project, "config/studies/mine.yaml is not valid YAML", arguments=["mine"])
@@ -55,6 +56,7 @@ def test_more_folds_than_records_of_a_class(project):
     refused(project, "config/studies/tiny.yaml", "wdbc", "use at most 212 folds")
 
 
+@pytest.mark.slow
 def test_configuration(project):
     path = project.folder / "config/config.yaml"
     content = yaml.safe_load(path.read_text())

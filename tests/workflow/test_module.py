@@ -63,6 +63,7 @@ def test_another_workflow_uses_ours_as_a_module(importer):
     assert "privcurve_tiny_learning_curves" in importer.run("--dry-run", "privcurve_tiny")
 
 
+@pytest.mark.slow
 def test_a_study_of_a_module_that_can_not_be_read_is_refused(importer):
     (importer.folder / "studies/tiny.yaml").write_text("title: [")
     assert "tiny.yaml is not valid YAML" in importer.run("privcurve_tiny", ok=False)

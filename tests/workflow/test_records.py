@@ -89,7 +89,8 @@ def test_results_of_two_seeds_stand_side_by_side(finished, reseeded_once):
     assert finished.outputs() == made
 
 
-@pytest.mark.parametrize("edit", [b"", pytest.param(b"x", marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("edit", [b"", b"x"])
 def test_an_output_that_was_edited_or_is_lost_is_made_again(finished, edit):
     stored, made = finished.stored(), finished.outputs()
     table = finished.folder / TABLES

@@ -132,6 +132,7 @@ if os.environ.get("OTHER_VERSION"):
 """
 
 
+@pytest.mark.slow
 def test_a_new_version_of_an_output_makes_that_output_again_and_no_other(finished):
     (finished.folder / "code").mkdir()
     (finished.folder / "code/sitecustomize.py").write_text(OTHER_VERSION)

@@ -87,6 +87,7 @@ def test_a_lock_is_removed_and_what_is_not_complete_is_made_again(finished):
     assert "Nothing to be done" in finished.run()
 
 
+@pytest.mark.slow
 def test_the_rule_graph_names_what_a_study_is_made_of(finished):
     graph = finished.run("--rulegraph", "--", "tiny")
     for rule in ("prepare", "datasets_ready", "train", "tiny_accuracy"):
