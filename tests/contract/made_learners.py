@@ -58,11 +58,12 @@ def rngs(*seeds):
     return [np.random.default_rng(seed) for seed in seeds]
 
 
-learners = pytest.mark.parametrize("name", LEARNERS)
-private_learners = pytest.mark.parametrize("name", [name for name in LEARNERS if private(name)])
+INSTALLED = [name for name in LEARNERS if not missing_package(name)]
+learners = pytest.mark.parametrize("name", INSTALLED)
+private_learners = pytest.mark.parametrize("name", [name for name in INSTALLED if private(name)])
 offered = pytest.mark.parametrize(
     ("name", "calibration"),
-    [(name, calibration) for name in LEARNERS for calibration in LEARNERS[name].calibrations],
+    [(name, calibration) for name in INSTALLED for calibration in LEARNERS[name].calibrations],
 )
 
 

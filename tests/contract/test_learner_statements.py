@@ -34,28 +34,30 @@ class NeverBegun:
 
 
 @offered
-@pytest.mark.parametrize("epsilon", [0.05, 1.0, 3.0])
-def test_statement_adds_up_to_epsilon(name, calibration, epsilon):
+def test_statement_adds_up_to_epsilon(name, calibration):
     X, y, n_bins = problem()
-    learner = make(name, n_bins=n_bins, epsilon=epsilon, calibration=calibration, random_state=0)
-    statement = learner.fit(X, y).privacy_
-    assert statement.learner == name
-    assert statement.epsilon == epsilon
-    assert statement.epsilon_spent == pytest.approx(epsilon, rel=1e-9)
-    assert statement.delta == learner.delta
-    assert (statement.delta == 0) == LEARNERS[name].pure
-    # A peer's ε is what its library claims, for neighbours of the library's choice.
-    assert statement.neighbours == entry(name).neighbours[0]
-    assert entry(name).peer == (statement.neighbours == "add-remove")
-    assert statement.calibration == calibration
-    assert statement.ledger
-    assert set(NOT_COVERED) - set(statement.exclusions) == COVERED.get(name, set())
-    # What is known of the generator is said of each: here of that of a public number.
-    assert "one stream of NumPy's PCG64" in str(statement)
-    assert "a number as seed is not private against whoever knows it" in str(statement)
-    assert "recovered from its output (Bouillaguet, Martinez and Sauvage" in str(statement)
-    assert type(statement).from_json(statement.to_json()) == statement
-    assert relation(statement.neighbours).change in str(statement)
+    for epsilon in (0.05, 1.0, 3.0):
+        learner = make(
+            name, n_bins=n_bins, epsilon=epsilon, calibration=calibration, random_state=0
+        )
+        statement = learner.fit(X, y).privacy_
+        assert statement.learner == name
+        assert statement.epsilon == epsilon
+        assert statement.epsilon_spent == pytest.approx(epsilon, rel=1e-9)
+        assert statement.delta == learner.delta
+        assert (statement.delta == 0) == LEARNERS[name].pure
+        # A peer's ε is what its library claims, for neighbours of the library's choice.
+        assert statement.neighbours == entry(name).neighbours[0]
+        assert entry(name).peer == (statement.neighbours == "add-remove")
+        assert statement.calibration == calibration
+        assert statement.ledger
+        assert set(NOT_COVERED) - set(statement.exclusions) == COVERED.get(name, set())
+        # What is known of the generator is said of each: here of that of a public number.
+        assert "one stream of NumPy's PCG64" in str(statement)
+        assert "a number as seed is not private against whoever knows it" in str(statement)
+        assert "recovered from its output (Bouillaguet, Martinez and Sauvage" in str(statement)
+        assert type(statement).from_json(statement.to_json()) == statement
+        assert relation(statement.neighbours).change in str(statement)
 
 
 @private_learners
@@ -161,16 +163,11 @@ def test_without_privacy_says_so(name):
 
 
 @private_learners
-@pytest.mark.parametrize("epsilon", [0, -1, float("nan"), "much"])
-def test_epsilon_is_checked(name, epsilon):
+def test_epsilon_delta_and_calibration_are_checked(name):
     X, y, n_bins = problem()
-    with pytest.raises(ValueError, match="epsilon"):
-        make(name, n_bins=n_bins, epsilon=epsilon).fit(X, y)
-
-
-@private_learners
-def test_delta_and_calibration_are_checked(name):
-    X, y, n_bins = problem()
+    for epsilon in (0, -1, float("nan"), "much"):
+        with pytest.raises(ValueError, match="epsilon"):
+            make(name, n_bins=n_bins, epsilon=epsilon).fit(X, y)
     with pytest.raises(ValueError, match="calibration"):
         make(name, n_bins=n_bins, calibration="hoped for").fit(X, y)
     with pytest.raises(ValueError, match="delta"):

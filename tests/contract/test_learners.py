@@ -23,7 +23,7 @@ from made_learners import (
     small,
 )
 from sklearn.base import clone
-from sklearn.utils.estimator_checks import parametrize_with_checks
+from sklearn.utils.estimator_checks import check_estimator
 
 from privcurve.learners import registry
 from privcurve.learners.entry import Facts
@@ -60,10 +60,8 @@ def check_instances(epsilon, names):
 
 
 def scikit_learn_checks(*instances):
-    return parametrize_with_checks(
-        list(instances),
-        expected_failed_checks=lambda learner: EXPECTED_FAILURES.get(learner._learner, {}),
-    )
+    ids = [f"{one._learner}-{getattr(one, 'epsilon', None)}" for one in instances]
+    return pytest.mark.parametrize("estimator", instances, ids=ids)
 
 
 COMMON = {
@@ -89,8 +87,9 @@ FAMILIES = ("lazybb", "noisy_bayes", "dp_logistic_regression")
 
 
 @scikit_learn_checks(*check_instances(ACCURATE, FAMILIES))
-def test_scikit_learn(estimator, check):
-    check(estimator)
+def test_scikit_learn(estimator):
+    expected = EXPECTED_FAILURES.get(estimator._learner)
+    check_estimator(estimator, expected_failed_checks=expected, on_skip=None)
 
 
 @pytest.mark.slow
@@ -99,14 +98,12 @@ def test_scikit_learn(estimator, check):
     *check_instances(np.inf, PRIVATE),
     *check_instances(None, OTHERS),
 )
-def test_scikit_learn_of_others_and_without_noise(estimator, check):
-    check(estimator)
+def test_scikit_learn_of_others_and_without_noise(estimator):
+    test_scikit_learn(estimator)
 
 
 @learners
 def test_defaults_and_public_facts_are_those_of_the_estimator(name):
-    if missing_package(name):
-        pytest.skip(missing_package(name))
     signature = estimator_class(name)().get_params()
     learner = entry(name)
     assert learner.defaults == {key: signature[key] for key in learner.parameters}
@@ -133,13 +130,15 @@ def test_cost_grows_with_each_size(name):
 
 @learners
 def test_made_from_public_facts(name):
-    if missing_package(name):
-        with pytest.raises(ImportError):
-            registry.make(name, Facts([2, 3]))
-        return
     facts = Facts([2, 3], ordered=[True, False], public_columns=(0,), public_label=True)
     made = registry.make(name, facts, {"random_state": 3}, entry(name).neighbours[0])
     assert (made.n_bins, made.classes, made.random_state) == ([2, 3], (-1, 1), 3)
+
+
+@pytest.mark.parametrize("name", [name for name in LEARNERS if missing_package(name)])
+def test_a_learner_whose_package_is_not_there_is_not_made(name):
+    with pytest.raises(ImportError):
+        registry.make(name, Facts([2, 3]))
 
 
 def test_a_fact_that_is_needed_must_be_given(monkeypatch):

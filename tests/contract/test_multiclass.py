@@ -93,8 +93,6 @@ def test_too_many_classes(name):
 @learners
 def test_the_pipelines_classes(name):
     facts = Facts([2, 3], ordered=[True, False], n_classes=4, public_columns=(0,), public_label=1)
-    if registry.missing_package(name):
-        return
     if entry(name).multiclass:
         assert registry.make(name, facts).classes == (0, 1, 2, 3)
         return
