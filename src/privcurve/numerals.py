@@ -57,8 +57,3 @@ def power(value: float) -> str:
         return digits
     ten = f"10{str(int(exponent)).translate(SUPERSCRIPT)}"
     return ten if digits == "1" else f"{digits}·{ten}"
-
-
-def in_brackets(error: float, form: str = ".2f") -> str:
-    """Return what stands behind a value of this standard error; nothing of one without."""
-    return f" (± {error:{form}})" if error > 0 else ""

@@ -9,7 +9,6 @@ from holder_process import Process
 from made_learners import problem
 
 from privcurve.holders.holder import NONE
-from privcurve.holders.sums import SecureSum
 from privcurve.holders.transcript import Transcript
 from privcurve.kernels.holder_counts import list_questions
 from privcurve.learners.entry import Facts
@@ -91,7 +90,7 @@ class Kept(Transcript):
     def collect(self, messages, sums, release):
         before = len(self.single)
         total = super().collect(messages, sums, release)
-        if isinstance(sums, SecureSum):
+        if sums.secure:
             del self.single[before:]
             self.sums.append(total)
         return total

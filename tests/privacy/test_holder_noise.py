@@ -11,7 +11,7 @@ from privcurve.holders.best_first import BestFirst, grow_best_first
 from privcurve.holders.boosting import Boosted, boost, draw_trees, stumps
 from privcurve.holders.by_levels import ByLevels, grow_by_levels
 from privcurve.holders.holder import HolderRows, LocalHolder, published_scale
-from privcurve.holders.sums import FINEST, LocalNoise, sums_of
+from privcurve.holders.sums import FINEST, Sums, sums_of
 from privcurve.holders.transcript import Transcript
 from privcurve.kernels.holder_counts import list_questions
 from privcurve.kernels.trees.form import bin_codes
@@ -126,7 +126,7 @@ def test_a_certified_vote_is_calibrated_to_its_own_holder():
         n_columns=2, epsilon=5.0, delta=0.0, trust="local", n_colluding=0,
     )  # fmt: skip
     plan = ByLevels(QUESTIONS, 2, 220, "gini", 2, noise)
-    grow_by_levels(holders, plan, LocalNoise(2), Transcript(2))
+    grow_by_levels(holders, plan, Sums(2), Transcript(2))
     # Of ε a half for either level, 0.4 of that for votes and the rest for histograms.
     for n, holder in zip(sizes, holders, strict=True):
         (first, *later) = holder.rates

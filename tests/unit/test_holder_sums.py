@@ -8,7 +8,7 @@ from scipy import stats
 
 from privcurve.holders.holder import Ballot, HolderRows, LocalHolder
 from privcurve.holders.placement import PLACEMENTS, deal
-from privcurve.holders.sums import LocalNoise, SecureSum, ring_unit, sums_of
+from privcurve.holders.sums import Sums, ring_unit, sums_of
 from privcurve.holders.tree import GrownTree
 from privcurve.kernels.holder_counts import (
     family_counts,
@@ -88,11 +88,11 @@ def messages_of(release, n_holders, exact=0.0, size=20_000):
 @pytest.mark.parametrize(
     ("sums", "excess"),
     [
-        (LocalNoise(4), 4),
-        (SecureSum(3), 1),
-        (SecureSum(3, 2), 3),
-        (SecureSum(40), 1),
-        (SecureSum(40, 2), 40 / 38),
+        (Sums(4), 4),
+        (Sums(3, True), 1),
+        (Sums(3, True, 2), 3),
+        (Sums(40, True), 1),
+        (Sums(40, True, 2), 40 / 38),
     ],
 )
 def test_noise_of_a_sum_is_that_of_the_holders_who_make_it_up(sums, excess):
@@ -103,7 +103,7 @@ def test_noise_of_a_sum_is_that_of_the_holders_who_make_it_up(sums, excess):
     assert sums.excess == pytest.approx(excess)
     assert total.mean() == pytest.approx(2 * sums.n_holders, abs=0.3)
     assert total.var() == pytest.approx(25 * excess, rel=0.08)
-    if isinstance(sums, LocalNoise):
+    if not sums.secure:
         assert messages[0].var() == pytest.approx(25, rel=0.08)
         assert sums_of("central", 9).excess == 1
     else:
@@ -124,7 +124,7 @@ def test_gamma_shares_add_up_to_laplace_noise(parts):
 
 
 def test_sums_in_the_ring_are_exact_and_negative_ones_too():
-    sums = SecureSum(3)
+    sums = Sums(3, True)
     release = sums.release("laplace", 0.0, 1000.0, 1.0)
     rng = np.random.default_rng(0)
     parts = [np.array([-700.0, 3.0]), np.array([0.5, 400.0]), np.array([20.0, 500.25])]
@@ -137,7 +137,7 @@ def test_sums_in_the_ring_are_exact_and_negative_ones_too():
 @pytest.mark.parametrize("mechanism", ["gaussian", "laplace"])
 def test_noise_of_many_holders_is_not_rounded_away(mechanism):
     """A hundredth of the noise is far below a unit of 32 bits for so many records."""
-    sums = SecureSum(100)
+    sums = Sums(100, True)
     release = sums.release(mechanism, 0.05, 2.0**24, 1.0)
     messages = messages_of(release, 100, 2.0**17)
     noise = sums.add_up(messages, release) - 100 * 2.0**17
@@ -157,13 +157,13 @@ def test_the_ring_is_the_first_that_is_fine_enough():
             assert np.log2(unit).is_integer()
     # Residuals are multiples of 2⁻¹⁰; with 2²² records the unit of 32 bits would be 2⁻⁸.
     for records, bits in ((2.0**22, 64), (2.0**19, 32)):
-        release = SecureSum(4).release("gaussian", 30.0, records, 2.0**-10)
+        release = Sums(4, True).release("gaussian", 30.0, records, 2.0**-10)
         assert release.bits == bits
         assert release.unit <= 2.0**-10
     with pytest.raises(ValueError, match=r"noise of scale 1e-12 from 4 parties, has no room in 64"):
-        SecureSum(4).release("laplace", 1e-12, 1e6, 1.0)
+        Sums(4, True).release("laplace", 1e-12, 1e6, 1.0)
     # Nothing is claimed of none.
-    assert SecureSum(4).release("laplace", 0.0, 1e6, 1.0).scale == 0
+    assert Sums(4, True).release("laplace", 0.0, 1e6, 1.0).scale == 0
 
 
 # Transcripts, trees, counts ---------------------------------------------------------------

@@ -9,7 +9,7 @@ import pytest
 from privcurve.coding import Records
 from privcurve.learners.additive import rule
 from privcurve.learners.additive.model import AdditiveModel
-from privcurve.learners.additive.pairs import GROUPS, crossings, grouped, spread
+from privcurve.learners.additive.pairs import GROUPS, crossings, group_bins, spread
 from privcurve.learners.additive.privgam import PrivGAMClassifier
 from privcurve.learners.additive.residuals import ScoredRows
 from privcurve.models import codec
@@ -21,18 +21,18 @@ CYCLIC = {"method": "cyclic", "pairs": "yes", "delta": 1e-5}
 def test_groups_are_neighbours_or_alike_and_about_as_heavy():
     shape = np.sin(np.arange(40))
     even = np.ones(40)
-    along = grouped(shape, even, True)
+    along = group_bins(shape, even, True)
     assert (np.diff(along) >= 0).all()
     assert np.bincount(along).tolist() == [5] * GROUPS
-    by_value = grouped(shape, even, False)
+    by_value = group_bins(shape, even, False)
     assert (np.diff(by_value[np.argsort(shape)]) >= 0).all()
     assert np.bincount(by_value).tolist() == [5] * GROUPS
     # A bin that is heavier than a group leaves the others fewer, and none is empty.
-    heavy = grouped(shape, np.where(np.arange(40) == 0, 100.0, 1.0), True)
+    heavy = group_bins(shape, np.where(np.arange(40) == 0, 100.0, 1.0), True)
     assert np.bincount(heavy).min() > 0
     assert heavy.max() + 1 < GROUPS
-    assert grouped(shape[:8], even[:8], False).tolist() == list(range(8))
-    assert (grouped(shape, 0 * even, True) == along).all()
+    assert group_bins(shape[:8], even[:8], False).tolist() == list(range(8))
+    assert (group_bins(shape, 0 * even, True) == along).all()
 
 
 def test_pairs_are_of_the_columns_that_matter_most():

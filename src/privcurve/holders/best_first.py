@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from privcurve.holders.holder import NONE, Ballot, Holder
-from privcurve.holders.sums import LocalNoise, Release
+from privcurve.holders.sums import Release, Sums
 from privcurve.holders.transcript import Transcript
 from privcurve.holders.tree import GrownTree
 from privcurve.kernels.holder_counts import Questions, family_gains
@@ -58,7 +58,7 @@ class _Coordinator:
     def __init__(self, holders: Sequence[Holder], plan: BestFirst, transcript: Transcript) -> None:
         self.holders, self.plan, self.transcript = holders, plan, transcript
         self.noise = plan.noise
-        self.sums = LocalNoise(len(holders))
+        self.sums = Sums(len(holders))
         self.place = CRITERIA.index(plan.criterion)
 
     def grow(self) -> GrownTree:

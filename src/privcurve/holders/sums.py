@@ -49,38 +49,16 @@ class Release(NamedTuple):
 
 
 @dataclass(frozen=True)
-class LocalNoise:
-    """Each party adds all of the noise: its messages are private by themselves.
+class Sums:
+    """How the messages of parties are added up.
 
-    With one party this is a trusted curator.
+    Each party adds all of the noise, so that its messages are private by themselves (with one party
+    this is a trusted curator). Or the sum is `secure`: the server sees nothing else, and parties
+    share the noise.
     """
 
     n_holders: int
-
-    @property
-    def excess(self) -> float:
-        """Variance of a sum's noise over that of the noise that the guarantee needs."""
-        return float(self.n_holders)
-
-    def release(
-        self, mechanism: str, scale: float, largest: float, step: float, what: str = ""
-    ) -> Release:
-        """Return how messages are made, see :meth:`SecureSum.release`."""
-        return Release(mechanism, scale, what=what)
-
-    def add_up(self, messages: Sequence[NDArray[Any]], release: Release) -> Floats:
-        """Add up messages, in the order of the parties."""
-        total = np.zeros(messages[0].shape)
-        for message in messages:
-            total += message
-        return total
-
-
-@dataclass(frozen=True)
-class SecureSum:
-    """A secure sum shows the server sums alone, so that parties share the noise."""
-
-    n_holders: int
+    secure: bool = False
     # At most so many other parties use or tell their shares of the noise: those that remain make up
     # the noise that the guarantee needs.
     n_colluding: int = 0
@@ -88,7 +66,7 @@ class SecureSum:
     @property
     def parts(self) -> int:
         """How many shares make up the noise."""
-        return self.n_holders - self.n_colluding
+        return self.n_holders - self.n_colluding if self.secure else 1
 
     @property
     def excess(self) -> float:
@@ -98,14 +76,17 @@ class SecureSum:
     def release(
         self, mechanism: str, scale: float, largest: float, step: float, what: str = ""
     ) -> Release:
-        """Return how messages are made: in the first ring in which rounding costs no privacy.
+        """Return how messages are made: of a secure sum, in the first ring that is fine enough.
 
-        `scale` is that of the noise that the guarantee needs, or 0; `largest` bounds a sum of
-        exact numbers, which are whole multiples of `step`, a power of two, and of any smaller one.
+        Rounding then costs no privacy. `scale` is that of the noise that the guarantee needs, or 0;
+        `largest` bounds a sum of exact numbers, which are whole multiples of `step`, a power of
+        two, and of any smaller one.
 
         Raises ValueError if a sum of rounded numbers would be less private than one of numbers that
         are not.
         """
+        if not self.secure:
+            return Release(mechanism, scale, what=what)
         coarsest = scale / (FINEST * math.sqrt(self.parts))
         for bits in RINGS:
             unit = ring_unit(largest + FAR * self.excess * scale, bits)
@@ -118,14 +99,13 @@ class SecureSum:
         )
 
     def add_up(self, messages: Sequence[NDArray[Any]], release: Release) -> Floats:
-        """Add up messages modulo 2**bits: any order gives the same."""
+        """Add up messages: in the order of the parties, or modulo 2**bits, where none matters."""
         total = np.zeros_like(messages[0])
         for message in messages:
             total += message
+        if not self.secure:
+            return total
         return total.astype(f"i{release.bits // 8}").astype(np.float64) * release.unit
-
-
-Sums = LocalNoise | SecureSum
 
 
 def ring_unit(largest: float, bits: int = 32) -> float:
@@ -145,5 +125,5 @@ def sums_of(trust: str, n_holders: int, n_colluding: int = 0) -> Sums:
                 f"n_colluding = {n_colluding} must be less than n_holders = {n_holders}: noise "
                 "that the server knows hides nothing"
             )
-        return SecureSum(n_holders, n_colluding)
-    return LocalNoise(1 if trust == CENTRAL else n_holders)
+        return Sums(n_holders, True, n_colluding)
+    return Sums(1 if trust == CENTRAL else n_holders)

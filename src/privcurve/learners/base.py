@@ -21,7 +21,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from privcurve.coding import Codes, Floats, Ints, Records, decide, equal_width
 from privcurve.learners.entry import LearnerEntry
-from privcurve.learners.registry import MERGED, check_parameters, entry
+from privcurve.learners.registry import check_parameters, entry
 from privcurve.learners.shared import merging, sealing
 from privcurve.learners.shared.by_schema import facts_for, kept_rows, labels_by, no_schema
 from privcurve.learners.shared.checks import (
@@ -347,7 +347,7 @@ class CodedClassifier(Explained, merging.MergingClassifier, ClassifierMixin, Bas
             # Streams are those of before there were schemas.
             del parameters["schema"]
         if self.mixed_bins is None:
-            parameters = {key: own for key, own in parameters.items() if key not in MERGED}
+            del parameters["mixed_bins"]
         else:
             # Streams are those of when bins could be paid for, too.
             paid = {"bin_share": 0.05} if isinstance(self, PrivateClassifier) else {}

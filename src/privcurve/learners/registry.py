@@ -23,9 +23,6 @@ from privcurve.schema import nearest
 # The learner that chooses others privately.
 TUNED = "tuned"
 
-# Public facts of a domain by which a learner merges codes before a fit.
-MERGED = ("mixed_bins",)
-
 
 def entry(name: str) -> LearnerEntry:
     """Return the entry of a learner."""
@@ -179,11 +176,10 @@ def make(
         raise ValueError(registered.refuses(neighbours=neighbours))
     if why := registered.refuses(facts=domain):
         raise ValueError(why)
-    facts |= {need: getattr(domain, need) for need in registered.needs}
-    given = dict(parameters or {})
-    public = {fact: getattr(domain, fact, None) for fact in registered.takes if fact not in given}
-    merged = {fact: getattr(domain, fact, None) for fact in MERGED if fact not in given}
-    public |= {fact: bins for fact, bins in merged.items() if bins is not None}
+    facts |= {fact: getattr(domain, fact) for fact in registered.needs}
+    facts |= {fact: getattr(domain, fact, None) for fact in registered.takes}
+    if (bins := getattr(domain, "mixed_bins", None)) is not None:
+        facts["mixed_bins"] = bins
     if neighbours == ADD_REMOVE and {REPLACE_ONE, ADD_REMOVE} <= set(registered.neighbours):
-        public["neighbours"] = ADD_REMOVE
-    return estimator_class(name)(**facts, **public, **given)
+        facts["neighbours"] = ADD_REMOVE
+    return estimator_class(name)(**{**facts, **(parameters or {})})

@@ -135,8 +135,8 @@ class TunedClassifier(PrivateClassifier):
 
     def _public(self) -> Facts:
         """Return the public facts that what is drawn is made by: each merges codes by itself."""
-        bins = {fact: getattr(self, fact) for fact in registry.MERGED}
-        return Facts(self.n_bins_, self.ordered, len(self.classes_), **bins)
+        n_classes = len(self.classes_)
+        return Facts(self.n_bins_, self.ordered, n_classes, mixed_bins=self.mixed_bins)
 
     def _names(self) -> list[str]:
         """Return the names of the learners that are drawn from, each once."""

@@ -195,7 +195,7 @@ class Curator(Account):
         self._charge_all(calls, shape)
         return self._as_noise(self._source.random(shape))
 
-    def whole_numbers(self, call: Call, exact: Ints, again: bool = False) -> Ints:
+    def whole_numbers(self, call: Call, exact: Ints) -> Ints:
         """Return whole numbers with exact whole noise (``privacy.discrete``).
 
         Gaussian noise is that of the real Gaussian, rounded down: its mean is −1/2.
@@ -205,12 +205,9 @@ class Curator(Account):
         call : Call
             Its scale is a whole number, from 1 up to `mechanisms.LARGEST_SCALE`.
         exact : ndarray of int64
-        again : bool
-            Whether these are further numbers of a vector whose first ones were released, with
-            noise of another scale: they are charged together.
         """
         values: Ints = public_rows(exact)
-        self._charge(call, again)
+        self._charge(call)
         return self._whole_numbers(call, values) if call.private else values.copy()
 
     def choose_exactly(self, call: Call, scores: Ints) -> int:

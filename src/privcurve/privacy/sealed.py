@@ -468,12 +468,12 @@ def kernel(function: Any = None, rows: Any = None) -> Any:
 take = kernel(np.take, rows=0)
 
 
-def mechanism(function: Any, released: Any = True, rows: Any = None) -> Any:
+def mechanism(function: Any, released: bool = True) -> Any:
     """Return a compiled loop that adds the curator's noise to its scores, and chooses by that.
 
-    What it returns is open (`released`, of a tuple one for each; the others are sealed), and so is
-    what it writes into public arrays. These are the few loops that the contract has to watch: it
-    reads in their noise what they added to it.
+    What it returns is open, or sealed if it is not `released`; what it writes into public arrays is
+    open. These are the few loops that the contract has to watch: it reads in their noise what they
+    added to it.
     """
 
     @wraps(function)
@@ -485,13 +485,7 @@ def mechanism(function: Any, released: Any = True, rows: Any = None) -> Any:
         if Noise not in map(type, sealed):
             raise SealedError(learner, f"{function.__name__} without the curator's noise")
         result = call_quietly(learner, function, _opened(given), _open_named(more))
-        if not isinstance(released, tuple):
-            return result if released else seal(result, learner, rows)
-        axes = rows if isinstance(rows, tuple) else (rows,) * len(released)
-        return tuple(
-            one if out else seal(one, learner, axis)
-            for one, out, axis in zip(result, released, axes, strict=True)
-        )
+        return result if released else seal(result, learner)
 
     return run
 

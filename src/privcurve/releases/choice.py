@@ -98,8 +98,7 @@ def choice(request: Request, description: Description) -> Choice:
         shape = (own["eta"], own["expected_runs"], own["score_share"])
         budget = tuning.budget_of(names, *request.of_record, *shape)
         domain = description.domain
-        bins = {fact: getattr(domain, fact) for fact in registry.MERGED}
-        facts = Facts(domain.n_bins, domain.ordered, n_classes, **bins)
+        facts = Facts(domain.n_bins, domain.ordered, n_classes, mixed_bins=domain.mixed_bins)
         terms = tuning.terms(candidates, budget, facts, description.n_rows)
     except (ValueError, ImportError) as error:
         raise ReleaseError(str(error)) from None

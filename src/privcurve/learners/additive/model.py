@@ -12,7 +12,6 @@ from privcurve.coding import Codes, Floats, Ints
 from privcurve.learners.additive.residuals import SCORE_BITS
 from privcurve.learners.shared.chances import whole_residuals
 from privcurve.learners.shared.checks import require
-from privcurve.numerals import in_brackets
 
 if TYPE_CHECKING:
     from privcurve.learners.additive.fitting import Fit
@@ -132,7 +131,7 @@ class AdditiveModel:
             Conditions on a column, by code, such as those of a domain.
         """
         lines = [
-            f"The score is {self.intercept:+.2f}{in_brackets(self.intercept_error)}, and to that "
+            f"The score is {with_error(self.intercept, self.intercept_error)}, and to that "
             "comes what follows; above 0 the label is the positive one:"
         ]
         named = names or [f"column {j}" for j in range(len(self.shapes))]
@@ -141,7 +140,7 @@ class AdditiveModel:
         for pair in self.pairs:
             first, second = (named[j] for j in pair.columns)
             ends = [
-                f"{pair.values.flat[k]:+.2f}{in_brackets(pair.errors.flat[k])}"
+                with_error(pair.values.flat[k], pair.errors.flat[k])
                 for k in (pair.values.argmin(), pair.values.argmax())
             ]
             lines.append(f"  {first} and {second} together: from {ends[0]} up to {ends[1]} more")
@@ -156,6 +155,11 @@ class AdditiveModel:
 
     def __str__(self) -> str:
         return self.words or self.in_words()
+
+
+def with_error(value: float, error: float) -> str:
+    """Write a value with its standard error; alone where that is 0."""
+    return f"{value:+.2f} (± {error:.2f})" if error > 0 else f"{value:+.2f}"
 
 
 def columns_in_words(
@@ -181,7 +185,7 @@ def columns_in_words(
             k, code = divmod(at, values.shape[-1])
             whose = f"for {classes[k]} " if classes else ""
             where = f"code {code}" if bin_names is None else bin_names[j][code]
-            error = in_brackets(errors[j].flat[at])
-            ends.append(f"{values.flat[at]:+.2f}{error} {whose}where {where}")
+            value = with_error(values.flat[at], errors[j].flat[at])
+            ends.append(f"{value} {whose}where {where}")
         lines.append(f"  {names[j]}: from {ends[0]} up to {ends[1]}")
     return lines, unused

@@ -40,7 +40,7 @@ def crossings(
     sizes = np.array([spread(*each) for each in zip(shapes, weights, strict=True)])
     first = np.argsort(-sizes, kind="stable")[: rule.PAIR_COLUMNS]
     some = sorted(int(j) for j in first if sizes[j] > 0)
-    groups = {j: grouped(shapes[j], weights[j], ordered[j]) for j in some}
+    groups = {j: group_bins(shapes[j], weights[j], ordered[j]) for j in some}
     return [Crossing((j, k), (groups[j], groups[k])) for j, k in itertools.combinations(some, 2)]
 
 
@@ -53,15 +53,15 @@ def spread(shape: Floats, weights: Floats) -> float:
     return float(np.sqrt(dot(weights, apart * apart) / total))
 
 
-def grouped(shape: Floats, weights: Floats, ordered: bool, most: int = GROUPS) -> Ints:
+def group_bins(shape: Floats, weights: Floats, ordered: bool) -> Ints:
     """Put bins into groups of about equal weight: neighbours along a column, or by their values."""
     n = len(shape)
-    if n <= most:
+    if n <= GROUPS:
         return np.arange(n)
     order = np.arange(n) if ordered else np.argsort(shape, kind="stable")
     mass = np.maximum(weights, 1e-9)[order]
     middles = (np.cumsum(mass) - mass / 2) / mass.sum()
     groups = np.empty(n, dtype=np.int64)
-    groups[order] = np.minimum(middles * most, most - 1).astype(np.int64)
+    groups[order] = np.minimum(middles * GROUPS, GROUPS - 1).astype(np.int64)
     # No group is empty.
     return np.unique(groups, return_inverse=True)[1].astype(np.int64)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import column_or_1d
 
-from privcurve.learners.registry import MERGED, entry
+from privcurve.learners.registry import entry
 from privcurve.learners.shared.checks import MOST_NAMED, check_unmasked
 from privcurve.privacy.budget import PRIVATE_COLUMNS, within_group
 
@@ -28,7 +28,7 @@ def facts_for(learner: Any, schema: Schema) -> dict[str, Any]:
             raise ValueError(f"{name} follows from the schema: leave out one of the two")
     domain, registered = schema.domain, entry(learner._learner)
     facts: dict[str, Any] = {"n_bins": domain.n_bins, "classes": schema.classes}
-    for fact in (*registered.needs, *registered.takes, *MERGED):
+    for fact in (*registered.needs, *registered.takes, "mixed_bins"):
         if getattr(learner, fact) is None:
             facts[fact] = getattr(domain, fact)
     if registered.neighbours == (PRIVATE_COLUMNS,) and learner.public_columns is None:

@@ -155,8 +155,8 @@ def terms(
     many (n) made-up ones tells it. Raises ValueError, naming it, if a candidate can't be trained.
     """
     ordered = None if facts.ordered is None else tuple(map(bool, facts.ordered))
-    merged = tuple(_whole(getattr(facts, fact)) for fact in registry.MERGED)
-    public = (_whole(facts.n_bins), ordered, merged, facts.n_classes, n)
+    mixed_bins = None if facts.mixed_bins is None else _plain(facts.mixed_bins)
+    public = (_plain(facts.n_bins), ordered, mixed_bins, facts.n_classes, n)
     guess = budget.training_epsilon
     terms: list[Terms] = []
     for one in candidates:
@@ -171,8 +171,8 @@ def terms(
     return terms
 
 
-def _whole(numbers: Any) -> Any:
-    return None if numbers is None else tuple(int(k) for k in numbers)
+def _plain(numbers: Iterable[Any]) -> tuple[int, ...]:
+    return tuple(int(k) for k in numbers)
 
 
 class _Fit(NamedTuple):
@@ -182,7 +182,7 @@ class _Fit(NamedTuple):
     setting: str
     n_bins: tuple[int, ...]
     ordered: tuple[bool, ...] | None
-    merged: tuple[tuple[int, ...] | None, ...]
+    mixed_bins: tuple[int, ...] | None
     n_classes: int
     n: int
     delta: float
@@ -211,8 +211,7 @@ def _terms(fit: _Fit, pure: bool, amount: float, guess: float) -> Terms:
 def _statement(fit: _Fit, epsilon: float) -> PrivacyStatement:
     """Return what a fit says of itself: on made-up records, of each class."""
     budget = {"epsilon": epsilon, "delta": fit.delta, "calibration": CERTIFIED}
-    bins: dict[str, Any] = dict(zip(registry.MERGED, fit.merged, strict=True))
-    facts = Facts(fit.n_bins, fit.ordered, fit.n_classes, **bins)
+    facts = Facts(fit.n_bins, fit.ordered, fit.n_classes, mixed_bins=fit.mixed_bins)
     learner = registry.make(fit.learner, facts, {**json.loads(fit.setting), **budget})
     labels = class_labels(fit.n_classes)[: fit.n]
     rows = np.zeros((len(labels), len(fit.n_bins)), dtype=np.int64)

@@ -32,13 +32,13 @@ def histogram_l2(neighbours: str = REPLACE_ONE, weight_bound: float = 1.0) -> fl
     return math.sqrt(per_change(neighbours)) * weight_bound
 
 
-def margins_l1(weight_bound: float = 1.0) -> float:
-    """L1 sensitivity 2w̄ of the margins n₊ − n₋ of all leaves of one tree together.
+def margins_l1() -> float:
+    """L1 sensitivity 2 of the margins n₊ − n₋ of all leaves of one tree together.
 
     A flipped label changes one margin by 2, a moved record two margins by 1 each.
     Replace-one. Source: §e (certified form), §f6 (proved).
     """
-    return 2 * weight_bound
+    return 2.0
 
 
 def answers_l1(n_answers: int, n_teachers: int) -> float:
@@ -90,13 +90,13 @@ def released_error(weight_bound: float) -> float:
     return weight_bound
 
 
-def margins_l2(weight_bound: float = 1.0) -> float:
-    """L2 sensitivity 2w̄ of the margins A − B of all leaves of one tree together.
+def margins_l2() -> float:
+    """L2 sensitivity 2 of the margins A − B of all leaves of one tree together.
 
-    A replaced record of another label in the same leaf changes one margin by 2w̄; in two
-    leaves it is √2·w̄ alone. Replace-one. Source: docs/proofs.md, boosted ensembles (proved).
+    A replaced record of another label in the same leaf changes one margin by 2; in two
+    leaves it is √2 alone. Replace-one. Source: docs/proofs.md, boosted ensembles (proved).
     """
-    return 2 * weight_bound
+    return 2.0
 
 
 def ensemble_weight_bound(reach: float, alpha: float) -> float:
