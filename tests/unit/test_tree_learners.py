@@ -50,15 +50,15 @@ def test_model_is_readable():
     X = np.array([[0, 0], [0, 1], [1, 0], [1, 1]], dtype=np.uint8)
     y = np.array([0, 0, 0, 1])
     tree = TopDownTreeClassifier(depth=2, epsilon=np.inf, n_bins=2).fit(X, y)
-    text = tree.model_.describe([["no", "yes"], ["low", "high"]], ["member", "income"])
+    text = tree.model_.describe([["guest", "member"], ["income low", "income high"]])
     assert text.splitlines() == [
-        "member = no?",
+        "guest?",
         "  yes:",
-        "    member = no?",
+        "    guest?",
         "      yes: -1",
         "      no: -1",
         "  no:",
-        "    income = low?",
+        "    income low?",
         "      yes: -1",
         "      no: +1",
     ]

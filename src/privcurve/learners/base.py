@@ -468,8 +468,12 @@ class CodedClassifier(Explained, merging.MergingClassifier, ClassifierMixin, Bas
 
     def _guarantee(self, n: int) -> PrivacyStatement:
         """Return what a fit on n records guarantees; overridden by published calibrations."""
+        return self._noise_of(self._calls(n))
+
+    def _noise_of(self, calls: Sequence[Announced], **more: Any) -> PrivacyStatement:
+        """Calibrate calls to the budget; `more` is as of :func:`noise_of`."""
         budget = {name: getattr(self, name) for name in BUDGET}
-        return noise_of(self._learner, tuple(self._calls(n)), **budget)
+        return noise_of(self._learner, tuple(calls), **budget, **more)
 
     def _calls(self, n: int) -> Sequence[Announced]:
         """Return the mechanism calls of a fit on n records, by public facts alone."""

@@ -29,7 +29,7 @@ from privcurve.kernels.m_alpha import (
     record_weights,
 )
 from privcurve.kernels.trees.form import bin_codes
-from privcurve.learners.base import BUDGET, PrivateClassifier
+from privcurve.learners.base import PrivateClassifier
 from privcurve.learners.shared.checks import require
 from privcurve.learners.shared.tree_sums import TreeSumClassifier, by_leaf, leaves_in, shrunk
 from privcurve.privacy.accountants.compose import ADAPTIVE, BASIC, GAUSSIAN, ZCDP_CKS
@@ -45,7 +45,7 @@ from privcurve.privacy.calibration.bdpe import (
 from privcurve.privacy.curator import Call, Curator
 from privcurve.privacy.ledger import PrivacyStatement
 from privcurve.privacy.mechanisms import EXPONENTIAL, NOISY_LABEL, PERMUTE_AND_FLIP
-from privcurve.privacy.noise import Announced, noise_of
+from privcurve.privacy.noise import Announced
 from privcurve.privacy.sealed import WHOLE, kernel, mechanism
 from privcurve.privacy.sensitivity.counts import (
     ensemble_weight_bound,
@@ -230,10 +230,9 @@ class BDPEClassifier(TreeSumClassifier, PrivateClassifier):
                     )
 
     def _guarantee(self, n: int) -> PrivacyStatement:
-        budget = {name: getattr(self, name) for name in BUDGET}
         if self.calibration == CERTIFIED:
-            calls, n_trees = tuple(self._tree_calls(n)), int(self.n_trees)
-            return noise_of(self._learner, calls, rounds=n_trees, **budget, accountants=ACCOUNTANTS)
+            shared = {"rounds": int(self.n_trees), "accountants": ACCOUNTANTS}
+            return self._noise_of(self._tree_calls(n), **shared)
         return published_noise(
             n_trees=int(self.n_trees),
             depth=int(self.depth),

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from privcurve.coding import Codes, Floats, Ints, Records, Signs
 from privcurve.kernels.arithmetic import logs, total, transposed_times
-from privcurve.learners.base import BUDGET, PrivateClassifier
+from privcurve.learners.base import PrivateClassifier
 from privcurve.learners.shared.chances import ChanceClassifier
 from privcurve.learners.shared.checks import require
 from privcurve.learners.shared.public_part import NO_START, PublicStart, started_roles
@@ -21,7 +21,7 @@ from privcurve.privacy.budget import REPLACE_ONE
 from privcurve.privacy.curator import Curator
 from privcurve.privacy.ledger import PrivacyStatement
 from privcurve.privacy.mechanisms import score_range
-from privcurve.privacy.noise import Announced, noise_of
+from privcurve.privacy.noise import Announced
 from privcurve.privacy.sensitivity.counts import feature_histograms_l1, feature_histograms_l2
 
 # What calls release.
@@ -97,9 +97,7 @@ class NoisyBayesClassifier(ChanceClassifier, PrivateClassifier):
     public_columns: Sequence[int] | None = None
 
     def _guarantee(self, n: int) -> PrivacyStatement:
-        budget = {name: getattr(self, name) for name in BUDGET}
-        public = self._roles().public
-        return noise_of(self._learner, self._calls(n), public=public, **budget)
+        return self._noise_of(self._calls(n), public=self._roles().public)
 
     def _calls(self, n: int) -> tuple[Announced, ...]:
         m, n_private = self._n_counted(), len(self._roles().private)

@@ -16,10 +16,10 @@ from numpy.typing import ArrayLike
 
 from privcurve.coding import Bools, Codes, Floats, Ints, Records, Signs, scale_codes
 from privcurve.kernels.arithmetic import log
-from privcurve.kernels.newton import minimise_logistic
 from privcurve.kernels.rows import times
 from privcurve.learners.base import PrivateClassifier
-from privcurve.learners.shared.chances import ChanceClassifier, only_label
+from privcurve.learners.shared.chances import ChanceClassifier
+from privcurve.learners.shared.log_odds import regress
 from privcurve.learners.shared.public_part import LinearScore, PublicClassifier
 from privcurve.learners.shared.roles import PublicRows, Roles, distinct_keys
 from privcurve.learners.shared.threads import one_thread
@@ -312,13 +312,6 @@ def _margins(rows: Floats, teachers: Floats) -> Floats:
 
 def _train_teachers(rows: Floats, signs: Signs, parts: Sequence[Ints]) -> Floats:
     """Train a logistic regression (C = 1, intercept not penalised) on each part of the records."""
-    penalty = np.ones(rows.shape[1])
-    penalty[-1] = 0.0
-    teachers = np.zeros((len(parts), rows.shape[1]))
-    for k, part in enumerate(parts):
-        label = only_label(signs[part])
-        if label is not None:
-            teachers[k, -1] = label
-        else:
-            teachers[k] = minimise_logistic(rows[part], signs[part], np.ones(len(part)), penalty)
-    return teachers
+    inputs = rows[:, :-1]
+    teachers = [regress(inputs[part], signs[part], np.ones(len(part))) for part in parts]
+    return np.array([[*coefficients, intercept] for coefficients, intercept in teachers])

@@ -45,7 +45,6 @@ class RandomTreesModel:
     def describe(
         self,
         bin_names: Sequence[Sequence[str]] | None = None,
-        column_names: Sequence[str] | None = None,
         class_names: Sequence[str] | None = None,
     ) -> str:
         """Write the trees as nested questions, see :func:`write_trees`."""
@@ -60,7 +59,7 @@ class RandomTreesModel:
                 texts = [f"{name} {text}" for name, text in zip(class_names, texts, strict=True)]
             return " ".join(texts)
 
-        return write_trees(self.questions, children, leaf, self.n_bins, bin_names, column_names)
+        return write_trees(self.questions, children, leaf, self.n_bins, bin_names)
 
     # What it is in words, with the names of a schema, where it was fitted by one.
     words: ClassVar[str] = ""

@@ -194,13 +194,12 @@ class TreeModel:
     def describe(
         self,
         bin_names: Sequence[Sequence[str]] | None = None,
-        column_names: Sequence[str] | None = None,
         class_names: Sequence[str] | None = None,
     ) -> str:
         """Write the trees as nested questions, see :func:`write_trees`."""
         splits, children, _ = self.forest
         leaf = partial(self._leaf, class_names=class_names)
-        return write_trees(splits, children, leaf, self.n_bins, bin_names, column_names)
+        return write_trees(splits, children, leaf, self.n_bins, bin_names)
 
     # What it is in words, with the names of a schema, where it was fitted by one.
     words: ClassVar[str] = ""
@@ -215,13 +214,12 @@ def write_trees(
     leaf: Callable[[int, int], str],
     n_bins: Ints,
     bin_names: Sequence[Sequence[str]] | None,
-    column_names: Sequence[str] | None,
 ) -> str:
     """Write trees as nested questions.
 
     `splits` and `children` are those of a :class:`privcurve.kernels.lazybb_trees.Forest`, and
     `leaf` says what the leaf at a node of a tree says. A name of `bin_names` is a condition, as in
-    ``dataset.domain.bin_names``; with `column_names` a value.
+    ``dataset.domain.bin_names``: 30 <= age < 40.
     """
     starts, width = np.cumsum(n_bins) - n_bins, int(n_bins.sum())
 
@@ -229,12 +227,9 @@ def write_trees(
         b = question % width
         column = int(np.searchsorted(starts, b, side="right")) - 1
         code = b - int(starts[column])
-        if bin_names is not None and column_names is None:
-            # Names of a domain's bins are conditions: 30 <= age < 40.
+        if bin_names is not None:
             return bin_names[column][code] + (" or below" if question >= width else "")
-        name = column_names[column] if column_names is not None else f"column {column}"
-        relation = "=" if question < width else "at most"
-        return f"{name} {relation} {bin_names[column][code] if bin_names is not None else code}"
+        return f"column {column} {'=' if question < width else 'at most'} {code}"
 
     def lines(tree: int, node: int, indent: str) -> Iterator[str]:
         child = int(children[tree, node])

@@ -8,12 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from privcurve.coding import Codes, merged_bins
-from privcurve.learners.base import BUDGET, PrivateClassifier
+from privcurve.learners.base import PrivateClassifier
 from privcurve.learners.shared.chances import ChanceClassifier
 from privcurve.learners.shared.checks import ordered_columns
 from privcurve.privacy.budget import REPLACE_ONE
 from privcurve.privacy.ledger import ASSUMED_ORDER, PrivacyStatement
-from privcurve.privacy.noise import noise_of
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -39,13 +38,8 @@ class GroupedClassifier(ChanceClassifier, PrivateClassifier):
     ordered: Sequence[bool] | bool | None = None
 
     def _guarantee(self, n: int) -> PrivacyStatement:
-        return noise_of(
-            self._learner,
-            tuple(self._calls(n)),
-            neighbours=self.neighbours,
-            assumptions=self._assumptions(),
-            **{name: getattr(self, name) for name in BUDGET},
-        )
+        words = {"neighbours": self.neighbours, "assumptions": self._assumptions()}
+        return self._noise_of(self._calls(n), **words)
 
     def _assumptions(self) -> tuple[str, ...]:
         """Return what is assumed public beside what always is."""

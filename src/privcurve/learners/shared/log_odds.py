@@ -67,6 +67,28 @@ def perturbed_logistic(
     )
 
 
+def regress(
+    rows: csr_array | Floats, signs: Signs, counts: Ints | Floats, C: float = 1.0
+) -> tuple[Floats, float]:
+    """Return the coefficients and intercept of a logistic regression without noise.
+
+    The objective is the sum of losses and ‖coefficients‖²/(2C). Of one label alone the intercept,
+    which is not penalised, would be infinite: it is `CERTAIN`.
+    """
+    width = rows.shape[1]
+    label = only_label(signs)
+    if label is not None:
+        return np.zeros(width), CERTAIN * label
+    ones = np.ones((len(signs), 1))
+    if isinstance(rows, np.ndarray):
+        inputs = np.column_stack([rows, ones])
+    else:
+        inputs = hstack([rows, csr_array(ones)], format="csr")
+    penalty = np.append(np.full(width, 1 / C), 0.0)
+    solution = minimise_logistic(inputs, signs, counts.astype(np.float64), penalty)
+    return solution[:-1], float(solution[-1])
+
+
 class OneHotClassifier(ChanceClassifier):
     """A learner whose score is linear in the one-hot coded columns.
 
@@ -107,20 +129,7 @@ class OneHotClassifier(ChanceClassifier):
 
     def _regress(self, codes: Codes, signs: Signs, counts: Ints) -> None:
         """Take the model of a logistic regression without noise."""
-        label = only_label(signs)
-        if label is not None:
-            # scikit-learn refuses one label: the unpenalised intercept would be infinite.
-            self.coef_ = np.zeros(self._width())
-            self.intercept_ = CERTAIN * label
-        else:
-            rows, ones = self._rows(codes), np.ones((len(codes), 1))
-            if isinstance(rows, np.ndarray):
-                inputs = np.column_stack([rows, ones])
-            else:
-                inputs = hstack([rows, csr_array(ones)], format="csr")
-            penalty = np.append(np.full(rows.shape[1], 1 / self.C), 0.0)
-            solution = minimise_logistic(inputs, signs, counts.astype(np.float64), penalty)
-            self.coef_, self.intercept_ = solution[:-1], float(solution[-1])
+        self.coef_, self.intercept_ = regress(self._rows(codes), signs, counts, self.C)
         self.n_features_used_ = int(np.count_nonzero(self.coef_))
 
     def _regress_classes(self, codes: Codes, labels: Ints, counts: Ints) -> None:

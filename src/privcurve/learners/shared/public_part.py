@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.sparse import csr_array, hstack
 
 from privcurve.coding import Bools, Codes, Floats, Ints, one_hot, scale_codes
 from privcurve.kernels.newton import minimise_logistic
 from privcurve.kernels.rows import times
 from privcurve.learners.shared.chances import CERTAIN, only_label
 from privcurve.learners.shared.checks import require
+from privcurve.learners.shared.log_odds import regress
 from privcurve.learners.shared.roles import PublicRows, Roles
 from privcurve.privacy.sealed import kernel
 
@@ -86,14 +86,8 @@ class PublicStart:
         """Fit a logistic regression (C = 1, intercept not penalised) to public columns."""
         public = tuple(roles.public or ())
         bins = n_bins[list(public)]
-        label = only_label(rows.signs)
-        if label is not None:
-            return cls(public, bins, np.zeros(int(bins.sum())), CERTAIN * label)
-        ones = csr_array(np.ones((len(rows.signs), 1)))
-        inputs = hstack([one_hot(rows.codes, bins), ones], format="csr") if public else ones
-        penalty = np.append(np.ones(int(bins.sum())), 0.0)
-        solution = minimise_logistic(inputs, rows.signs, rows.counts.astype(np.float64), penalty)
-        return cls(public, bins, solution[:-1], float(solution[-1]))
+        inputs = one_hot(rows.codes, bins) if public else np.zeros((len(rows.signs), 0))
+        return cls(public, bins, *regress(inputs, rows.signs, rows.counts))
 
     def check(self, columns: Sequence[int], n_bins: Ints) -> None:
         """Check what was read from a file."""
