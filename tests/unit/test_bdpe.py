@@ -79,7 +79,7 @@ def test_it_fits_what_trees_can_fit():
 @pytest.mark.parametrize("epsilon", [0.1, 25.0, np.inf])
 @pytest.mark.parametrize("clamp", [1.0, 10.0, 100.0])
 def test_small_alpha_boosts_nothing(epsilon, clamp):
-    """|H| ≤ T·b/2 ≤ 2(1 − b) for T ≤ 4(1 − b)/b, so all weights stay ½ (docs/proofs.md)."""
+    """|H| ≤ T·b/2 ≤ 2(1 − b) for T ≤ 4(1 − b)/b, so all weights stay ½ (research/boosted_dp.md)."""
     X, y = problem()
     model = fitted(
         X, y, n_trees=20, depth=3, alpha=0.1, boost_alpha=0.1, clamp=clamp, epsilon=epsilon,
@@ -116,7 +116,7 @@ def test_the_weight_bound_holds_for_rows_that_nobody_has(votes):
 
 
 def test_splits_of_matsushita_are_uniform_at_a_moderate_epsilon():
-    """The exponent at the root is at most β_tree·ε·√m/(8Td), here 0.04 (docs/proofs.md)."""
+    """The exponent at the root is at most β_tree·ε·√m/(8Td), here 0.04 (research/boosted_dp.md)."""
     X, y = problem(1200, seed=1)
     counts = np.zeros(sum(N_BINS))
     for seed in range(60):

@@ -31,7 +31,7 @@ COUNTS = "counts of {} columns by code and label"
 SOURCE = "docs/partial.md, P3"
 
 # Of Q_j = ½ Σ_c |Σ_i y_i [x_ij = c]|, how much a column tells of the label: a changed record moves
-# two of the inner sums by 1, or one by 2 (docs/partial.md, P3; enumerated in the tests).
+# two of the inner sums by 1, or one by 2 (docs/proofs.md, P3; enumerated in the tests).
 SCORE_SENSITIVITY = 1.0
 
 

@@ -173,7 +173,7 @@ class TunedClassifier(PrivateClassifier):
                 strict=True,
             ):  # fmt: skip
                 score = self._count_right(model, records, curator, score_call)
-                # Of equal scores the first: which is as good as any of them (docs/tuning.md, 1).
+                # Of equal scores the first, as good as any (docs/proofs.md, Private selection).
                 if best is None or score > best[0]:
                     best = score, place, model
         assert best is not None

@@ -138,7 +138,7 @@ def _box_vector(rng: Source, size: Shape, scale: float = 1.0) -> Floats:
     """Draw a vector whose density falls as e^{−‖b‖_∞/scale}.
 
     A Gamma(k + 1) number times a point of the cube [−1, 1]^k: the largest entry of the point
-    has the density k·u^{k−1}, so ‖b‖_∞ is Gamma(k) (docs/partial.md, P1).
+    has the density k·u^{k−1}, so ‖b‖_∞ is Gamma(k) (docs/proofs.md, P1).
     """
     from privcurve.privacy.draws import gamma
 
@@ -262,7 +262,7 @@ _TABLE = (
     Mechanism(
         OBJECTIVE_PERTURBATION, "objective", "with a random linear term", PURE_KIND, _norm_vector
     ),
-    # The same with the L∞ sensitivity (docs/partial.md, P1).
+    # The same with the L∞ sensitivity (docs/proofs.md, P1).
     Mechanism(
         BOX_PERTURBATION,
         "objective",

@@ -1,7 +1,7 @@
 """Noise of boosting random classifiers (BRC) and learned ones (Boosting for People), statements.
 
 Shen, Krishnaswamy, Kulkarni and Munagala, Classification with Partially Private Features.
-Proofs are in PRIVACY.md §d and docs/partial.md.
+Proofs are in PRIVACY.md §d and docs/proofs.md.
 """
 
 from __future__ import annotations

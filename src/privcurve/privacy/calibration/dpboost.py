@@ -1,6 +1,6 @@
 """Noise of DPBoost: its ledger, and the sensitivity of the leaves of each tree.
 
-Proofs are in docs/competitors.md, section DPBoost.
+Proofs are in docs/proofs.md, section DPBoost.
 """
 
 from __future__ import annotations

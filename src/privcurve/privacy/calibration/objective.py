@@ -1,7 +1,7 @@
 """Objective perturbation of logistic losses: how much noise, how much penalty.
 
-Minimised is Σ wᵢ ℓ(yᵢ(oᵢ + θ·xᵢ)) + (Λ/2)‖θ‖² + b·θ. Proofs: docs/partial.md, P1 (box noise);
-docs/proofs.md, Logistic regression (noise in a ball, diffprivlib's).
+Minimised is Σ wᵢ ℓ(yᵢ(oᵢ + θ·xᵢ)) + (Λ/2)‖θ‖² + b·θ. Proofs: docs/proofs.md, P1 (box noise);
+Logistic regression (noise in a ball, diffprivlib's).
 """
 
 from __future__ import annotations

@@ -70,7 +70,7 @@ def lazybb_one_rule(
         See :func:`~privcurve.privacy.mechanisms.resolve`.
     started : bool
         Whether margins begin at those of a public start: ζ = 1/(κn) in all rounds then
-        (docs/partial.md, P2).
+        (docs/proofs.md, P2).
 
     Raises
     ------

@@ -46,7 +46,7 @@ def answers_l1(n_answers: int, n_teachers: int) -> float:
 
     Q answers are about training records and scored rows. A changed record changes one of the K
     teachers, and so Q − 1 other margins by 2 at most; its own margin asks all teachers about
-    other codes: 2K. Private-columns. Source: docs/partial.md, PATE (proved).
+    other codes: 2K. Private-columns. Source: docs/proofs.md, PATE (proved).
     """
     return 2.0 * (n_answers - 1 + n_teachers)
 
