@@ -35,7 +35,7 @@ RESEARCH = ROOT / "docs/research"
 # What a page may have in words; another one has at most 700. Proofs are as long as they are.
 MOST_WORDS = {
     "README.md": 600,
-    "config/README.md": 1450,
+    "config/README.md": 1400,
     "docs/architecture.md": 1150,
     "docs/audit.md": 1100,
     "docs/big_tables.md": 900,
