@@ -86,18 +86,19 @@ def test_avazu_says_how_it_is_had(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert mine.X[0].tolist() == [2, 0, 1, 2, 63, 1, 0, 23, 0, 0, 5, 3]
 
 
-@pytest.mark.parametrize("name", WIDTHS)
-def test_a_shipped_description_is_complete(name: str) -> None:
-    description = datasets.describe(name)
-    domain = description.domain
-    names = [name for column in domain.bin_names for name in column]
-    assert domain.width == len(names) == len(set(names)) == WIDTHS[name]
-    assert set(description.bound_sources) == {c.name for c in domain.columns if c.ordered}
-    had = all(file.sha256 and file.urls for file in description.source_files())
-    # What no address gives, has a word on how it is had.
-    assert had or description.how_to_get
-    assert Domain.from_dict(domain.to_dict()) == domain
-    assert Domain.from_json(domain.to_json()).to_json() == domain.to_json()
+def test_a_shipped_description_is_complete() -> None:
+    for name, width in WIDTHS.items():
+        description = datasets.describe(name)
+        domain = description.domain
+        names = [word for column in domain.bin_names for word in column]
+        assert domain.width == len(names) == len(set(names)) == width, name
+        ordered = {column.name for column in domain.columns if column.ordered}
+        assert set(description.bound_sources) == ordered, name
+        had = all(file.sha256 and file.urls for file in description.source_files())
+        # What no address gives, has a word on how it is had.
+        assert had or description.how_to_get, name
+        assert Domain.from_dict(domain.to_dict()) == domain, name
+        assert Domain.from_json(domain.to_json()).to_json() == domain.to_json(), name
 
 
 def test_widths_are_of_all_that_ships() -> None:

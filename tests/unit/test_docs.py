@@ -7,7 +7,6 @@ import shlex
 from pathlib import Path
 
 import pandas as pd
-import pytest
 
 from privcurve.cli.main import _parser, main
 from privcurve.tables.table import read_table
@@ -65,25 +64,24 @@ def anchors(page):
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
-def test_links_lead_to_files_and_headings(page):
-    links = re.findall(r"\]\(([^)\s]+)\)", FENCED.sub("", page.read_text()))
-    for link in links:
-        if re.match(r"https?://", link):
-            continue
-        path, _, heading = link.partition("#")
-        there = (page.parent / path).resolve() if path else page
-        if there in MADE:
-            continue
-        assert there.exists(), link
-        assert not heading or heading in anchors(there), link
+def test_links_lead_to_files_and_headings():
+    for page in PAGES:
+        for link in re.findall(r"\]\(([^)\s]+)\)", FENCED.sub("", page.read_text())):
+            if re.match(r"https?://", link):
+                continue
+            path, _, heading = link.partition("#")
+            there = (page.parent / path).resolve() if path else page
+            if there in MADE:
+                continue
+            assert there.exists(), (page, link)
+            assert not heading or heading in anchors(there), (page, link)
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
-def test_a_page_is_read_to_its_end(page):
-    name = str(page.relative_to(ROOT))
-    if RESEARCH not in page.parents and name not in UNLIMITED:
-        assert len(page.read_text().split()) <= MOST_WORDS.get(name, 700)
+def test_a_page_is_read_to_its_end():
+    for page in PAGES:
+        name = str(page.relative_to(ROOT))
+        if RESEARCH not in page.parents and name not in UNLIMITED:
+            assert len(page.read_text().split()) <= MOST_WORDS.get(name, 700), name
 
 
 def test_the_pages_together_are_read_in_a_few_hours():
@@ -103,10 +101,10 @@ def test_the_site_leads_to_every_page():
     assert {docs / page for page in set(named) - pages} == MADE
 
 
-@pytest.mark.parametrize("notebook", NOTEBOOKS, ids=lambda path: path.stem)
-def test_links_of_notebooks_lead_to_files(notebook):
-    for link in re.findall(r"\]\(([^)\s#]+)", notebook.read_text()):
-        assert (notebook.parent / link).exists(), link
+def test_links_of_notebooks_lead_to_files():
+    for notebook in NOTEBOOKS:
+        for link in re.findall(r"\]\(([^)\s#]+)", notebook.read_text()):
+            assert (notebook.parent / link).exists(), (notebook, link)
 
 
 def test_the_pages_name_every_study():
@@ -123,11 +121,9 @@ def test_the_pages_name_every_study():
 ONE_VALUE = {"--cores", "--report", "--workflow-profile", "--executor"}
 
 
-@pytest.mark.parametrize(
-    "page", [*PAGES, ROOT / "workflow/Snakefile", ROOT / ".ci/run"], ids=lambda page: page.name
-)
-def test_targets_of_snakemake_come_before_its_options(page):
-    for command in re.findall(r"snakemake ((?:(?! {2})[^`\n#&|;])+)", page.read_text()):
+def test_targets_of_snakemake_come_before_its_options():
+    texts = [page.read_text() for page in (*PAGES, ROOT / "workflow/Snakefile", ROOT / ".ci/run")]
+    for command in re.findall(r"snakemake ((?:(?! {2})[^`\n#&|;])+)", "\n".join(texts)):
         words = command.split()
         options = [k for k, word in enumerate(words) if word.startswith("-")]
         for k in range(options[0] + 1 if options else len(words), len(words)):

@@ -60,10 +60,10 @@ def test_what_has_no_effect_may_stand_at_its_default():
     )
 
 
-@pytest.mark.parametrize("path", sorted(SHIPPED.glob("*.yaml")), ids=lambda path: path.stem)
-def test_shipped_studies_are_allowed(path):
-    made = study.load(path)
-    assert made.studies or made.methods
+def test_shipped_studies_are_allowed():
+    for path in SHIPPED.glob("*.yaml"):
+        made = study.load(path)
+        assert made.studies or made.methods, path
 
 
 def test_estimator_parameters_hold_the_budget_for_private_learners_only():
