@@ -44,12 +44,12 @@ def votes_of(model: Inspection, bin_names: tuple[tuple[str, ...], ...]) -> list[
 
 def _votes_of_trees(model: Any, bin_names: tuple[tuple[str, ...], ...]) -> list[tuple[int, str]]:
     """Return the votes of trees: of each leaf what leads to it; leaves that are alike add up."""
-    columns, values = model.columns.tolist(), model.values.tolist()
+    names = [bin_names[j][code] for j, n in enumerate(model.n_bins) for code in range(n)]
     totals: Counter[str] = Counter()
 
     def ask(question: int, answer: bool) -> str:
-        threshold, b = divmod(question, len(columns))
-        name = bin_names[columns[b]][values[b]]
+        threshold, b = divmod(question, len(names))
+        name = names[b]
         if threshold:
             return f"{'up to' if answer else 'above'} [{name}]"
         return name if answer else f"not [{name}]"

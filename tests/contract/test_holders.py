@@ -286,7 +286,7 @@ REFUSED = [
         for parameters, message in [
             ({"placement": "nearby"}, f"{name}: placement = 'nearby' is not one of"),
             ({"trust": "secure_sum", "n_colluding": 3}, "3 must be less than n_holders = 3"),
-            ({"ordered": (True,)}, "ordered has 1 entries, but X has 4 columns"),
+            ({"ordered": (True,)}, f"{name}: ordered must be True or False for each of 4 columns"),
         ]
     ),
 ]

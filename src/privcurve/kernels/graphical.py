@@ -7,6 +7,8 @@ cell). An index says for each cell of a clique which cell of a smaller table it 
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -18,6 +20,27 @@ Index = NDArray[np.int32]
 
 # Of a step's linear gain so much must be a gain of the loss; so often is a step halved until it is.
 ARMIJO, HALVINGS = 0.5, 30
+
+
+class CliqueCells(NamedTuple):
+    """Where the cells of the cliques of a junction tree are, and of their separators."""
+
+    starts: Ints  # (n_cliques + 1,): where each clique's cells begin
+    # (n_cells,): the cell of its clique's separator, for each cell; numbered through all separators
+    own: Index
+    separated: Ints  # (n_cliques + 1,): where the cells of each clique's separator begin
+    parents: Ints  # (n_cliques,): −1 for the root
+    # The same for the cells of each clique's parent: where the index of a clique begins.
+    above_starts: Ints
+    above: Index
+
+
+class TableCells(NamedTuple):
+    """Where the cells of measured tables are in cliques."""
+
+    cliques: Ints  # (n_tables,): a clique that has all columns of each table
+    starts: Ints  # (n_tables + 1,): where the places of each table begin
+    places: Index  # the cell of the table for each cell of that clique; numbered through all tables
 
 
 @jit
@@ -125,35 +148,18 @@ def sizes_with(adjacent: Bools, widths: Floats, most: float, candidates: Ints) -
 
 
 @jit
-def marginals(
-    starts: Ints,
-    own: Index,
-    separated: Ints,
-    parents: Ints,
-    above_starts: Ints,
-    above: Index,
-    potentials: Floats,
-    beliefs: Floats,
-) -> None:
+def marginals(tree: CliqueCells, potentials: Floats, beliefs: Floats) -> None:
     """Turn log potentials of cliques into their marginals, leaves to root and back.
 
     Parameters
     ----------
-    starts : ndarray of shape (n_cliques + 1,)
-        Where each clique's cells begin.
-    own : ndarray of shape (n_cells,)
-        The cell of its clique's separator, for each cell; numbered through all separators.
-    separated : ndarray of shape (n_cliques + 1,)
-        Where the cells of each clique's separator begin.
-    parents : ndarray of shape (n_cliques,)
-        −1 for the root.
-    above_starts, above
-        The same for the cells of each clique's parent: where the index of a clique begins.
+    tree : CliqueCells
     potentials : ndarray of shape (n_cells,)
         Messages are added in place.
     beliefs : ndarray of shape (n_cells,)
         Output; each clique's add up to 1.
     """
+    starts, own, separated, parents, above_starts, above = tree
     n = len(parents)
     largest = np.full(separated[n], -np.inf)
     sums = np.zeros(separated[n])
@@ -185,44 +191,27 @@ def marginals(
 
 @jit
 def _write_marginals(
-    starts: Ints,
-    own: Index,
-    separated: Ints,
-    parents: Ints,
-    above_starts: Ints,
-    above: Index,
-    items: Ints,
-    item_starts: Ints,
-    index: Index,
-    theta: Floats,
-    beliefs: Floats,
-    tables: Floats,
+    tree: CliqueCells, measured: TableCells, theta: Floats, beliefs: Floats, tables: Floats
 ) -> None:
     """Fill in the marginals of cliques and of measured tables, by the latter's parameters."""
+    cliques, starts, places = measured
     potentials = np.zeros(len(beliefs))
-    for m in range(len(items)):
-        first, shift = starts[items[m]], item_starts[m]
-        for i in range(item_starts[m + 1] - shift):
-            potentials[first + i] += theta[index[shift + i]]
-    marginals(starts, own, separated, parents, above_starts, above, potentials, beliefs)
+    for m in range(len(cliques)):
+        first, shift = tree.starts[cliques[m]], starts[m]
+        for i in range(starts[m + 1] - shift):
+            potentials[first + i] += theta[places[shift + i]]
+    marginals(tree, potentials, beliefs)
     tables[:] = 0.0
-    for m in range(len(items)):
-        first, shift = starts[items[m]], item_starts[m]
-        for i in range(item_starts[m + 1] - shift):
-            tables[index[shift + i]] += beliefs[first + i]
+    for m in range(len(cliques)):
+        first, shift = tree.starts[cliques[m]], starts[m]
+        for i in range(starts[m + 1] - shift):
+            tables[places[shift + i]] += beliefs[first + i]
 
 
 @jit
 def descend(
-    starts: Ints,
-    own: Index,
-    separated: Ints,
-    parents: Ints,
-    above_starts: Ints,
-    above: Index,
-    items: Ints,
-    item_starts: Ints,
-    index: Index,
+    tree: CliqueCells,
+    measured: TableCells,
     aims: Floats,
     weights: Floats,
     theta: Floats,
@@ -238,12 +227,8 @@ def descend(
 
     Parameters
     ----------
-    starts, own, separated, parents, above_starts, above
-        As of :func:`marginals`.
-    items : ndarray of shape (n_tables,)
-        A clique that has all columns of each measured table.
-    item_starts, index
-        The cell of the measured table for each cell of that clique; numbered through all tables.
+    tree : CliqueCells
+    measured : TableCells
     aims, weights : ndarray of shape (n_measured,)
     theta : ndarray of shape (n_measured,)
         Parameters; changed in place.
@@ -262,8 +247,7 @@ def descend(
     """
     tables, others = np.zeros(len(aims)), np.zeros(len(aims))
     trial = np.zeros(len(aims))
-    tree = (starts, own, separated, parents, above_starts, above, items, item_starts, index)
-    _write_marginals(*tree, theta, beliefs, tables)
+    _write_marginals(tree, measured, theta, beliefs, tables)
     apart = tables - aims
     loss = 0.5 * (weights * (apart * apart)).sum()
     for _ in range(n_steps):
@@ -272,7 +256,7 @@ def descend(
         step *= 2
         for _ in range(HALVINGS):
             trial[:] = theta - step * gradient
-            _write_marginals(*tree, trial, beliefs, others)
+            _write_marginals(tree, measured, trial, beliefs, others)
             apart = others - aims
             new = 0.5 * (weights * (apart * apart)).sum()
             if loss - new >= ARMIJO * (gradient * (tables - others)).sum():
@@ -281,7 +265,7 @@ def descend(
             step /= 2
         else:
             # No step gains anything: stay.
-            _write_marginals(*tree, theta, beliefs, tables)
+            _write_marginals(tree, measured, theta, beliefs, tables)
             return step, loss
         theta[:], tables[:], loss = trial, others, new
         if done:

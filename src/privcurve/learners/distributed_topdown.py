@@ -19,7 +19,8 @@ from privcurve.holders.tree import GrownTree
 from privcurve.kernels.holder_counts import Questions, list_questions
 from privcurve.learners.base import PrivateClassifier
 from privcurve.learners.shared.chances import LinkedClassifier
-from privcurve.learners.shared.dealt import as_dealt, check_ordered, deal_to_holders
+from privcurve.learners.shared.checks import ordered_columns
+from privcurve.learners.shared.dealt import as_dealt, deal_to_holders
 from privcurve.learners.trees import TopDownTreeClassifier, TreeModel
 from privcurve.privacy.budget import CERTIFIED, PUBLISHED
 from privcurve.privacy.calibration.holders import (
@@ -159,7 +160,9 @@ class DistributedTopDownClassifier(LinkedClassifier, PrivateClassifier):
         self.n_records_ = records.n
         if self.protocol == SINGLE and self.calibration == CERTIFIED:
             return self._fit_topdown(records, curator)
-        questions = list_questions(self.n_bins_, check_ordered(self.ordered, len(self.n_bins_)))
+        n_bins = self.n_bins_
+        ordered = ordered_columns(self._learner, self.ordered, True, len(n_bins))
+        questions = list_questions(n_bins, ordered)
         holders = deal_to_holders(self, questions, records, curator)
         transcript = Transcript(len(holders))
         tree, statement = self.grow(holders, questions, transcript)

@@ -20,8 +20,8 @@ from privcurve.kernels.random_trees import Stumps
 from privcurve.kernels.trees.form import add_trees, bin_codes
 from privcurve.learners.base import PrivateClassifier
 from privcurve.learners.shared.chances import LinkedClassifier, whole_residuals
-from privcurve.learners.shared.checks import all_between, check_complete, require
-from privcurve.learners.shared.dealt import as_dealt, check_ordered, deal_to_holders
+from privcurve.learners.shared.checks import all_between, check_complete, ordered_columns, require
+from privcurve.learners.shared.dealt import as_dealt, deal_to_holders
 from privcurve.learners.shared.staged import StagedClassifier
 from privcurve.learners.trees import write_trees
 from privcurve.parts import PartedRecords
@@ -151,7 +151,9 @@ class RandomTreesClassifier(LinkedClassifier, StagedClassifier, PrivateClassifie
 
     def _fit_one(self, records: Records | PartedRecords, curator: Curator) -> PrivacyStatement:
         self.n_records_ = records.n
-        questions = list_questions(self.n_bins_, check_ordered(self.ordered, len(self.n_bins_)))
+        n_bins = self.n_bins_
+        ordered = ordered_columns(self._learner, self.ordered, True, len(n_bins))
+        questions = list_questions(n_bins, ordered)
         holders = deal_to_holders(self, questions, records, curator)
         drawn = draw_trees(questions, int(self.n_trees), int(self.depth), curator.coins)
         self.transcript_ = Transcript(len(holders))

@@ -116,17 +116,6 @@ class TreeModel:
     n_bins: Ints  # (n_columns,)
 
     @property
-    def columns(self) -> Ints:
-        """The column of each bin."""
-        return np.repeat(np.arange(len(self.n_bins)), self.n_bins)
-
-    @property
-    def values(self) -> Ints:
-        """The code of each bin in its column."""
-        starts = np.cumsum(self.n_bins) - self.n_bins
-        return np.arange(int(self.n_bins.sum())) - np.repeat(starts, self.n_bins)
-
-    @property
     def n_rounds(self) -> int:
         """How many trees vote."""
         return len(self.forest.splits)

@@ -188,8 +188,7 @@ class Fit:
         exact = self.records.products(line.places)
         sensitivity = self.budget.of_products(line.size)
         what = "first: products of places along the columns"
-        entry = self._spend(share / 2, self.budget.release, what, sensitivity)
-        products, variance = self._with_noise(exact, entry, 2 * PLACE_BITS)
+        products, variance = self._noisy(exact, share / 2, sensitivity, what, 2 * PLACE_BITS)
         line.take_products(products, math.sqrt(variance * line.size))
         for k in range(1, rule.LINE_STEPS + 1):
             self.line_step(share / rule.LINE_STEPS, float(k), f"first, step {k}")
@@ -301,11 +300,22 @@ class Fit:
     # With what noise -----------------------------------------------------------------
 
     def _noisy(
-        self, exact: Ints, share: float, sensitivity: float, what: str
+        self, exact: Ints, share: float, sensitivity: float, what: str, bits: int | None = None
     ) -> tuple[NDArray[Any], float]:
-        """Release whole numbers; return them and the variance of their noise."""
+        """Release whole multiples of 2^-bits; return the numbers and the variance of their noise.
+
+        `bits` are those of the budget by default.
+        """
         entry = self._spend(share, self.budget.release, what, sensitivity)
-        return self._with_noise(exact, entry)
+        unit = 2.0 ** -(self.budget.bits if bits is None else bits)
+        call = self._call(entry, bits)
+        released = self.curator.whole_numbers(call, exact)
+        if entry is None:
+            return released * unit, 0.0
+        # Gaussian noise is rounded down.
+        middle, times = (0.0, 2.0) if self.budget.pure else (0.5, 1.0)
+        scale = call.scale * unit
+        return (released + middle) * unit, times * (scale * scale)
 
     def _spend(
         self, share: float, announce: Callable[..., LedgerEntry], what: str, *facts: float
@@ -319,16 +329,3 @@ class Fit:
         if entry is None:
             return EXACT
         return Call(entry.mechanism, self.budget.on_grid(entry.noise_rate, bits), entry)
-
-    def _with_noise(
-        self, exact: Ints, entry: LedgerEntry | None, bits: int | None = None
-    ) -> tuple[NDArray[Any], float]:
-        unit = 2.0 ** -(self.budget.bits if bits is None else bits)
-        call = self._call(entry, bits)
-        released = self.curator.whole_numbers(call, exact)
-        if entry is None:
-            return released * unit, 0.0
-        # Gaussian noise is rounded down.
-        middle, times = (0.0, 2.0) if self.budget.pure else (0.5, 1.0)
-        scale = call.scale * unit
-        return (released + middle) * unit, times * (scale * scale)

@@ -8,13 +8,21 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from privcurve.coding import Bools, Floats, Ints, bin_starts
-from privcurve.kernels.graphical import Index, carry, descend, sizes_with, triangulate
+from privcurve.kernels.graphical import (
+    CliqueCells,
+    Index,
+    TableCells,
+    carry,
+    descend,
+    sizes_with,
+    triangulate,
+)
 from privcurve.learners.boosting.synthetic import deal_places
 
 # A step that gains less than this part of the loss is the last.
@@ -87,18 +95,15 @@ class GraphicalModel:
         # The smallest clique will do.
         items = [self._clique_of(name) for name in names]
         index = [self._index(tree.cliques[k], name) for k, name in zip(items, names, strict=True)]
-        firsts = _starts(each.table.size for each in tables)
+        firsts = bin_starts([each.table.size for each in tables])
         aims, weights, theta = (
             np.concatenate([part.ravel() for part in parts]) for parts in zip(*tables, strict=True)
         )
-        arrays = self._arrays(tree)
-        starts = arrays[0]
-        beliefs = np.zeros(starts[-1])
+        cells, starts = self._cells_of(tree), bin_starts([*map(len, index)])
+        beliefs = np.zeros(cells.starts[-1])
         self._step, self.loss = descend(
-            *arrays,
-            np.array(items),
-            _starts(map(len, index)),
-            _join_indices(index, firsts),
+            cells,
+            TableCells(np.array(items), starts, _join_indices(index, firsts)),
             aims,
             # Steps are of the size of one where weights are about one.
             weights / weights.max(),
@@ -110,9 +115,9 @@ class GraphicalModel:
         )
         for name, each, values in zip(names, tables, np.split(theta, firsts[1:-1]), strict=True):
             self.measured[name] = each._replace(theta=values.reshape(each.table.shape))
-        tree.beliefs[:] = np.split(beliefs, starts[1:-1])
+        tree.beliefs[:] = np.split(beliefs, cells.starts[1:-1])
 
-    def _arrays(self, tree: Tree) -> tuple[Ints, Index, Ints, Ints, Ints, Index]:
+    def _cells_of(self, tree: Tree) -> CliqueCells:
         """Return the tree as the kernel's loops take it."""
         parts = self._separators(tree)
         own = [self._index(clique, part) for clique, part in zip(tree.cliques, parts, strict=True)]
@@ -120,13 +125,13 @@ class GraphicalModel:
             self._index(tree.cliques[parent], part)
             for parent, part in zip(tree.parents[1:], parts[1:], strict=True)
         ]
-        separated = _starts(math.prod(self.shape(part)) for part in parts)
-        return (
-            _starts(map(len, own)),
+        separated = bin_starts([math.prod(self.shape(part)) for part in parts])
+        return CliqueCells(
+            bin_starts([*map(len, own)]),
             _join_indices(own, separated),
             separated,
             tree.parents,
-            _starts([0, *map(len, above)]),
+            bin_starts([0, *map(len, above)]),
             _join_indices(above, separated[1:]),
         )
 
@@ -322,10 +327,6 @@ class GraphicalModel:
 
 def _common(one: Columns, other: Columns) -> Columns:
     return tuple(column for column in one if column in other)
-
-
-def _starts(sizes: Iterable[int]) -> Ints:
-    return np.concatenate([[0], np.cumsum(list(sizes), dtype=np.int64)]).astype(np.int64)
 
 
 def _join_indices(parts: Sequence[Index], firsts: Ints) -> Index:

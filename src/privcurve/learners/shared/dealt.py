@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, ClassVar, Protocol, cast
 
@@ -32,15 +31,6 @@ class Dealing(Protocol):
     classes_: NDArray[Any]
 
     def _trust(self) -> str: ...
-
-
-def check_ordered(ordered: Sequence[bool] | None, n_columns: int) -> Sequence[bool]:
-    """Return which columns have an order: by default all."""
-    if ordered is None:
-        return [True] * n_columns
-    if len(ordered) != n_columns:
-        raise ValueError(f"ordered has {len(ordered)} entries, but X has {n_columns} columns")
-    return [bool(one) for one in ordered]
 
 
 def deal_to_holders(
