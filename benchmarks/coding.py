@@ -28,7 +28,7 @@ from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.metrics import accuracy_score, roc_auc_score
 from threadpoolctl import threadpool_limits
 
-from privcurve.coding import EQUAL, MIXED, towards_zero
+from privcurve.coding import EQUAL, MIXED, spacing_towards_zero
 from privcurve.datasets import catalogue, reading
 from privcurve.datasets.coding import Coder, amounts, encode_frame
 from privcurve.datasets.columns import NUMERIC, Column, Label
@@ -228,7 +228,7 @@ def recoded(domain: Domain, spacing: str, factor: float) -> Domain:
                 if factor
                 else (rounded(min(low, 0)), rounded(high))
             )
-            own = towards_zero(spacing, *bounds)
+            own = spacing_towards_zero(spacing, *bounds)
             column = replace(column, bounds=bounds, spacing=own, bins=BINS[spacing])
         columns.append(column)
     return replace(domain, columns=tuple(columns))

@@ -103,13 +103,13 @@ def work() -> None:
     with suppress(ImportError):
         from privcurve.learners.shared import sealing
 
-        seals = sealing.seals
+        seals = sealing.sees_sealed
     _, X, y, n_bins = adult()
     rows, labels, counts = distinct_rows(X, y)
     for line in sys.stdin:
         name, *how = line.split()
         if OPEN in how:
-            sealing.seals = lambda learner: False
+            sealing.sees_sealed = lambda learner: False
         about = entry(name)
         delta = DELTA if about.approximate and name not in PURE else 0.0
         facts = {"public_columns": (0, 1)} if about.neighbours == ("private-columns",) else {}
@@ -120,7 +120,7 @@ def work() -> None:
         learner.fit(rows, labels, counts)
         times.append(time.process_time())
         if OPEN in how:
-            sealing.seals = seals
+            sealing.sees_sealed = seals
         if not getattr(learner, "scores_cost_answers", False):
             learner.decision_function(X)
         times.append(time.process_time())

@@ -20,9 +20,9 @@ from typing import Any
 import numpy as np
 from sklearn.metrics import roc_auc_score
 
-from privcurve.coding import of_each
+from privcurve.coding import limit_places
 from privcurve.learners import PrivGAMClassifier
-from privcurve.privacy.budget import within_group
+from privcurve.privacy.budget import budget_within_group
 
 AT_MOST = (1, 2, 5, 10, 20, 60)
 EPSILONS = (0.3, 1.0, 3.0)
@@ -43,12 +43,13 @@ def main() -> None:
     print("| at_most | kept | a record's ε, of 1 |", " | ".join(titles), "|")
     print("|---|---|---|" + "---|" * len(titles))
     for at_most in AT_MOST:
-        kept = [of_each(train[0], at_most, seed) for seed, (train, _) in enumerate(tables)]
+        kept = [limit_places(train[0], at_most, seed) for seed, (train, _) in enumerate(tables)]
         share = np.mean(
             [len(k) / len(train[0]) for k, (train, _) in zip(kept, tables, strict=True)]
         )
         cells = [
-            measured(tables, kept, *within_group(epsilon, DELTA, at_most)) for epsilon in EPSILONS
+            measured(tables, kept, *budget_within_group(epsilon, DELTA, at_most))
+            for epsilon in EPSILONS
         ]
         print(
             f"| {at_most} | {share:.0%} | {1 / at_most:.3g} |", " | ".join(cells), "|", flush=True

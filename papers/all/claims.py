@@ -81,7 +81,7 @@ def _printed_files(request: OutputRequest) -> dict[str, Path]:
 def _claims(request: OutputRequest) -> list[Mapping[str, Any]]:
     """Read the claims of the paper that are about the study; SchemaError names what is wrong."""
     path = _path(request)
-    claims = _all_claims(path, schema.state(path))
+    claims = _all_claims(path, schema.file_state(path))
     return [claim for claim in claims if claim["study"] == request.study.name]
 
 

@@ -72,7 +72,7 @@ class Panel(NamedTuple):
 def panels() -> list[Panel]:
     """Return the panels of the figure."""
     # Compiled code, which a plan of all outputs must not load.
-    from privcurve.kernels.m_alpha import bayes_weight, inverse, link
+    from privcurve.kernels.m_alpha import bayes_weight, inverse_link, link
 
     sensitivity = _each(lambda m, alpha: boosted_split_published(int(m), "m_alpha", alpha))
     risk = _each(lambda q, alpha: bayes_weight(q, 1 - q, alpha))
@@ -80,7 +80,7 @@ def panels() -> list[Panel]:
         Panel("Bayes risk L(q)", "q", SHARES, risk),
         Panel("Sensitivity Δ*(m), as published", "m", RECORDS, sensitivity),
         Panel("Link ψ(q)", "q", SHARES, _each(link)),
-        Panel("Inverse link ψ⁻¹(z)", "z", MARGINS, _each(inverse)),
+        Panel("Inverse link ψ⁻¹(z)", "z", MARGINS, _each(inverse_link)),
         Panel("Surrogate F(z)", "z", MARGINS, surrogate),
         Panel("Its second derivative F″(z)", "z", MARGINS, curvature),
     ]

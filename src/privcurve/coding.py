@@ -73,7 +73,7 @@ class Records(NamedTuple):
         )
 
 
-def of_each(persons: Sequence[str], at_most: int, seed: int) -> NDArray[np.intp]:
+def limit_places(persons: Sequence[str], at_most: int, seed: int) -> NDArray[np.intp]:
     """Return the places of at most so many records of each person, in order.
 
     Which ones follows from the person's name, how many records the person has, and the seed: not
@@ -164,7 +164,7 @@ def edges(low: float, high: float, n_bins: int, spacing: str = EQUAL) -> NDArray
     return ends
 
 
-def towards_zero(spacing: str, low: float, high: float) -> str:
+def spacing_towards_zero(spacing: str, low: float, high: float) -> str:
     """Return how mixed bins are spaced between bounds of which none is above 0: from the upper one.
 
     So they are finest where a number is near 0, on whichever side. Other spacings stay.
@@ -223,7 +223,7 @@ def code_type(n_bins: ArrayLike) -> type[np.uint8] | type[np.uint16]:
     return np.uint8 if most <= 256 else np.uint16
 
 
-def equal_width(
+def code_equal_width(
     X: NDArray[Any], bounds: tuple[ArrayLike, ArrayLike], n_bins: NDArray[np.int64]
 ) -> Codes:
     """Clip numbers to public bounds and cut them into bins of equal width.
@@ -242,7 +242,7 @@ def equal_width(
     return codes
 
 
-def merged_bins(n_bins: NDArray[np.int64], neighbours: ArrayLike, most: int) -> list[Codes]:
+def merge_bins(n_bins: NDArray[np.int64], neighbours: ArrayLike, most: int) -> list[Codes]:
     """Return the group of each code, by column: of neighbours evenly, in `most` groups at most.
 
     `neighbours` are how many of the first codes of each column may be merged: those that stand in

@@ -19,7 +19,7 @@ class MissingPackageError(ImportError):
     """A package that is not installed; the message names what needs it, and how to get it."""
 
 
-def missing(module: str, user: str) -> str | None:
+def explain_missing(module: str, user: str) -> str | None:
     """Say what is not installed, and how to get it; None if it is there.
 
     `module` is as it is imported; the message begins with `user`, what needs it.
@@ -32,5 +32,5 @@ def missing(module: str, user: str) -> str | None:
 
 def check(module: str, user: str) -> None:
     """Raise `MissingPackageError` if a package is not installed; import nothing."""
-    if fault := missing(module, user):
+    if fault := explain_missing(module, user):
         raise MissingPackageError(fault)

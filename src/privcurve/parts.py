@@ -97,7 +97,7 @@ class Part:
 
 
 @dataclass(frozen=True, eq=False)
-class Chosen:
+class PartSubset:
     """Some records of a part: of each, whether it is one of them."""
 
     part: Part
@@ -133,13 +133,13 @@ def digest_of(path: Path) -> str:
     return digest.hexdigest()
 
 
-class Held:
+class OpenPart:
     """A part, and what answers questions about it, where they are.
 
     It is sent, copied and stored as the recipe that it is made by: no record leaves its process.
     """
 
-    def __init__(self, part: Part | Chosen, make: Make, version: str = VERSION) -> None:
+    def __init__(self, part: Part | PartSubset, make: Make, version: str = VERSION) -> None:
         if version != VERSION:
             raise PartError(f"a worker has privcurve {VERSION}, and not {version}: install that")
         self._part, self._make = part, make
@@ -147,7 +147,7 @@ class Held:
         self._begun: tuple[Records, Any] | None = None
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Held, (self._part, self._make)
+        return OpenPart, (self._part, self._make)
 
     def __repr__(self) -> str:
         return f"Held({Path(self._part.path).name})"
@@ -186,11 +186,13 @@ class Threads:
     def __init__(self, n: int | None = None) -> None:
         self._pool = ThreadPoolExecutor(n or os.cpu_count())
 
-    def hold(self, parts: Sequence[Part | Chosen], make: Make) -> list[Held]:
+    def hold(self, parts: Sequence[Part | PartSubset], make: Make) -> list[OpenPart]:
         """Return the parts, which are opened when they are first asked."""
-        return [Held(part, make) for part in parts]
+        return [OpenPart(part, make) for part in parts]
 
-    def ask(self, held: Sequence[Held], question: str, arguments: tuple[Any, ...]) -> Iterator[Any]:
+    def ask(
+        self, held: Sequence[OpenPart], question: str, arguments: tuple[Any, ...]
+    ) -> Iterator[Any]:
         """Yield the answers of all parts."""
         yield from self._pool.map(lambda one: one.ask(question, arguments), held)
 
@@ -208,7 +210,7 @@ class Cluster:
     """
 
     def __init__(self, scheduler: str | None = None) -> None:
-        if fault := extras.missing("distributed", "engine: dask"):
+        if fault := extras.explain_missing("distributed", "engine: dask"):
             raise PartError(fault)
         import distributed
 
@@ -229,9 +231,9 @@ class Cluster:
         if hasattr(self, "_client"):
             self._client.close()
 
-    def hold(self, parts: Sequence[Part | Chosen], make: Make) -> list[Any]:
+    def hold(self, parts: Sequence[Part | PartSubset], make: Make) -> list[Any]:
         """Return what stands for each part on a worker."""
-        return [self._client.submit(Held, part, make, VERSION, pure=False) for part in parts]
+        return [self._client.submit(OpenPart, part, make, VERSION, pure=False) for part in parts]
 
     def ask(self, held: Sequence[Any], question: str, arguments: tuple[Any, ...]) -> Iterator[Any]:
         """Yield the answers of all parts."""
@@ -239,7 +241,7 @@ class Cluster:
             places = self._client.who_has(held)
             futures = [
                 self._client.submit(
-                    Held.ask,
+                    OpenPart.ask,
                     *(one, question, arguments),
                     pure=False,
                     key=f"ask-{uuid4().hex}",
@@ -260,7 +262,7 @@ Engine = Threads | Cluster
 
 
 @contextmanager
-def opened_engine(name: str = LOCAL, scheduler: str | None = None) -> Iterator[Engine]:
+def open_engine(name: str = LOCAL, scheduler: str | None = None) -> Iterator[Engine]:
     """Open an engine by its name, and close it in the end.
 
     Raises PartError if Dask is not installed, or none of its workers can be reached.
@@ -276,7 +278,7 @@ def opened_engine(name: str = LOCAL, scheduler: str | None = None) -> Iterator[E
 class PartedRecords:
     """Records in parts: what :class:`~privcurve.coding.Records` are in one memory."""
 
-    parts: tuple[Part | Chosen, ...]  # in any order
+    parts: tuple[Part | PartSubset, ...]  # in any order
     n_bins: NDArray[np.int64]  # (n_columns,)
     engine: Engine = field(default_factory=Threads)
     learner: str = ""  # in whose fit answers are sealed; empty: they are open
@@ -294,7 +296,7 @@ class PartedRecords:
         return self
 
 
-def seal_for(learner: str, records: Any, counted: bool) -> Any:
+def seal_records(learner: str, records: Any, counted: bool) -> Any:
     """Return records as the private fit of a learner sees them; `counted`: how many is public."""
     if isinstance(records, PartedRecords):
         return replace(records, learner=learner, counted=counted)

@@ -51,7 +51,7 @@ class SchemaError(ValueError):
     """Content that its schema does not allow; one line a fault."""
 
 
-def nearest(word: object, words: Iterable[str]) -> str:
+def suggestion(word: object, words: Iterable[str]) -> str:
     """End a sentence about an unknown word: ``"; did you mean 'x'?"``, or ``"."``.
 
     `words` are those that could have been meant.
@@ -64,7 +64,7 @@ def nearest(word: object, words: Iterable[str]) -> str:
     return f"; did you mean {spelt[near[0]]!r}?" if near else "."
 
 
-def strays(folder: Path) -> list[Path]:
+def misnamed_files(folder: Path) -> list[Path]:
     """Return the files of a folder that are YAML by another ending than the one that is read."""
     paths = folder.iterdir() if folder.is_dir() else ()
     return sorted(p for p in paths if p.suffix.lower() in (".yaml", ".yml") and p.suffix != ENDING)
@@ -95,7 +95,7 @@ def parse_yaml(text: str, where: str) -> Any:
     if faults:
         # YAML's readers say no word of it: they keep the last of two keys, and take 0150 for 104.
         raise SchemaError("\n".join(f"{where}: {fault}" for fault in faults))
-    yaml_nodes.texts(root)
+    yaml_nodes.make_texts(root)
     try:
         return loader.construct_document(root)
     except yaml.YAMLError as error:
@@ -119,7 +119,7 @@ def _compose(text: str, where: str) -> tuple[yaml.Node | None, Any]:
     # The compiled loader is ten times as fast, but not in every build of PyYAML.
     make_loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     try:
-        line = yaml_nodes.too_deep(yaml.parse(text, Loader=make_loader))
+        line = yaml_nodes.line_too_deep(yaml.parse(text, Loader=make_loader))
         if line is not None:
             raise SchemaError(f"{where}: line {line}: lists within lists, too deep to be meant")
         loader = make_loader(text)
@@ -149,7 +149,7 @@ def faults(content: Any, schema: Path) -> list[Fault]:
     """
     errors = [
         error
-        for error in _validator(schema, state(schema)).iter_errors(content)
+        for error in _validator(schema, file_state(schema)).iter_errors(content)
         if not _is_nan(error.instance)
     ]
     # Of one place, what may stand there is said by a schema and, more closely, by one within it.
@@ -188,7 +188,7 @@ def _n_types(error: Any) -> int:
 
 def _message(reason: str, places: list[Place], content: Any) -> str:
     if reason == _TRUTH:
-        names = [f"{_place(some, content)} ({_at(some, content)})" for some in places]
+        names = [f"{_place(some, content)} ({_value_at(some, content)})" for some in places]
     else:
         names = list(dict.fromkeys(_place(some, content) for some in places))
     more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
@@ -196,7 +196,7 @@ def _message(reason: str, places: list[Place], content: Any) -> str:
     return f"{where}: {reason}" if where else reason
 
 
-def _at(place: Place, content: Any) -> Any:
+def _value_at(place: Place, content: Any) -> Any:
     for step in place:
         content = content[step]
     return content
@@ -256,7 +256,7 @@ class Lines:
         return line
 
 
-def state(path: Path) -> tuple[int, ...]:
+def file_state(path: Path) -> tuple[int, ...]:
     """Return what changes when a file does, as a key of what was read of it: inode, time, size.
 
     Raises FileNotFoundError.
@@ -292,7 +292,7 @@ def _reason(error: Any) -> str:
     if unknown := _unknown(error):
         keys = list(error.schema.get("properties", {}))
         return " ".join(
-            f"unknown key {key!r}{nearest(key, keys)} Allowed: {', '.join(keys)}."
+            f"unknown key {key!r}{suggestion(key, keys)} Allowed: {', '.join(keys)}."
             for key in unknown
         )
     given, allowed = error.instance, error.validator_value

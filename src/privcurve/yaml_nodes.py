@@ -32,7 +32,7 @@ MOST_SHOWN = 40
 MOST_LINES = 9
 
 
-def too_deep(events: Iterator[yaml.Event]) -> int | None:
+def line_too_deep(events: Iterator[yaml.Event]) -> int | None:
     """Return the line on which lists and mappings are nested too deeply; None if they are not.
 
     Deeper ones would end the process, in the compiled loader.
@@ -74,7 +74,7 @@ def faults(root: yaml.Node, loader: Any) -> list[str]:
     ]
 
 
-def texts(root: yaml.Node) -> None:
+def make_texts(root: yaml.Node) -> None:
     """Make a text of each key and each day, in place: what is loaded is what stands in the file."""
     for node in _nodes(root)[0]:
         if isinstance(node, yaml.MappingNode):
@@ -137,14 +137,14 @@ def _misread_words(node: yaml.Node, loader: Any) -> Faults:
         try:
             value = _value(node, loader)
         except ValueError as error:
-            yield line, f"{_short(node.value)} can't be: {error}"
+            yield line, f"{_shorten(node.value)} can't be: {error}"
             return
         text = value.isoformat() if node.tag == _DAY else str(value)
         look = _LOOK.get(node.tag)
         if node.tag == _FLOAT and math.isinf(value) and "inf" not in node.value.lower():
-            yield line, f"{_short(node.value)} is too large for a number"
+            yield line, f"{_shorten(node.value)} is too large for a number"
         elif not (look.fullmatch(node.value) if look else node.value == text):
-            message = f"YAML reads {_short(node.value)} as {text}; put it in quotes, if it is "
+            message = f"YAML reads {_shorten(node.value)} as {text}; put it in quotes, if it is "
             yield line, f"{message}not meant so, or write {text}"
 
 
@@ -196,5 +196,5 @@ def _value(node: yaml.ScalarNode, loader: Any) -> Any:
     return loader.yaml_constructors[node.tag](loader, node)
 
 
-def _short(text: str) -> str:
+def _shorten(text: str) -> str:
     return text if len(text) <= MOST_SHOWN else f"{text[:MOST_SHOWN]}…"

@@ -104,7 +104,7 @@ def data():
         yield spacing, digest(coding.edges(0.3, 71.7, 23, spacing))
     numbers = np.random.default_rng(3).normal(size=(500, 3)) * [1, 10, 100]
     n_bins = np.array([8, 16, 32])
-    yield "codes", digest(coding.equal_width(numbers, (-40.0, 40.0), n_bins))
+    yield "codes", digest(coding.code_equal_width(numbers, (-40.0, 40.0), n_bins))
     yield "scaled", digest(coding.scale_codes(problem(100)[0], np.array(problem(100)[2])))
     made = datasets.load("toy-line")
     yield "made up", digest(made.X, made.y, made.domain.to_dict())

@@ -91,7 +91,7 @@ def test_half_spaces_of_a_secret_seed_are_outputs_of_chacha20():
     secret, digest = seeds.SecretSeed(bytes(range(32)), Path("a.seed")), "ab" * 32
     shown = []
     # By the same number PCG64 draws what was shown before.
-    for start in (seeds.number(secret, digest), None):
+    for start in (seeds.start_number(secret, digest), None):
         begun = [seeds.generator(secret, digest) if start is None else seeds.stream(start)]
         model = make("brc", n_bins=n_bins).fit_many(X, y, [{}], begun)[0]
         shown.append({number for vote in model.votes_ for number in vote.coefficients})

@@ -24,7 +24,7 @@ from privcurve.learners.additive import many_classes, residuals, rule
 from privcurve.learners.majority import MARGIN, NoisyMajorityClassifier
 from privcurve.privacy.budget import ADD_REMOVE
 from privcurve.privacy.calibration import privgam
-from privcurve.privacy.calibration.privgam import Budget, cells
+from privcurve.privacy.calibration.privgam import Budget, sums_sensitivity
 from privcurve.privacy.curator import Curator
 from privcurve.privacy.ledger import PrivacyStatement
 from privcurve.privacy.sealed import Noise, open_values
@@ -269,12 +269,12 @@ def noise_for_a_stump_of_an_added_record(own, neighbours):
 
 @mistake(Budget, "sensitivity", SENSITIVITY, CYCLIC)
 def noise_for_an_added_residual(own, self):
-    return cells(ADD_REMOVE, pure=False)
+    return sums_sensitivity(ADD_REMOVE, pure=False)
 
 
 @mistake(Budget, "sensitivity", SENSITIVITY, CYCLIC_CLASSES)
 def noise_of_two_classes(own, self):
-    return cells(self.neighbours, self.pure)
+    return sums_sensitivity(self.neighbours, self.pure)
 
 
 constant("classes_without_clip", many_classes, "CLIP", 1.0, SENSITIVITY, CLASSES)

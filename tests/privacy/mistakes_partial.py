@@ -116,7 +116,7 @@ def half_a_term(own, self, *given):
     return own(self, *given) / 2
 
 
-@mistake(log_odds, "minimised", POST_PROCESSING, PEOPLE, BOX)
+@mistake(log_odds, "minimise_kernel", POST_PROCESSING, PEOPLE, BOX)
 def classifier_without_noise(own, *posed, tilt, **more):
     """The linear term is drawn and left out."""
     return own(*posed)

@@ -65,8 +65,8 @@ def test_all_records_of_a_person_replaced_keep_it(key):
 @pytest.mark.parametrize(
     ("name", "wrong", "point"),
     [
-        ("within_group", lambda epsilon, delta, size: (epsilon, delta), CHARGE),
-        ("of_each", lambda persons, at_most, seed: range(len(persons)), SENSITIVITY),
+        ("budget_within_group", lambda epsilon, delta, size: (epsilon, delta), CHARGE),
+        ("limit_places", lambda persons, at_most, seed: range(len(persons)), SENSITIVITY),
     ],
 )
 def test_of_persons_a_share_and_a_selection_are_needed(monkeypatch, learner, name, wrong, point):

@@ -7,9 +7,9 @@ import pytest
 from scipy import stats
 from scipy.special import gamma, kv
 
-from privcurve.holders.best_first import BestFirst, grow_best_first
-from privcurve.holders.boosting import Boosted, boost, draw_trees, stumps
-from privcurve.holders.by_levels import ByLevels, grow_by_levels
+from privcurve.holders.best_first import BestFirstPlan, grow_best_first
+from privcurve.holders.boosting import BoostingPlan, boost, draw_trees, trees_of_questions
+from privcurve.holders.by_levels import LevelsPlan, grow_by_levels
 from privcurve.holders.holder import HolderRows, LocalHolder, published_scale
 from privcurve.holders.sums import FINEST, Sums, sums_of
 from privcurve.holders.transcript import Transcript
@@ -94,7 +94,7 @@ def test_what_published_noise_is_worth(protocol, budget, status, proved):
 def test_published_holders_are_asked_for_the_printed_noise(protocol):
     noise = published_holders(protocol=protocol, budget="decay", **{**SHARED, "n_splits": 2})
     holders = [Noted(60, 1), Noted(50, 2)]
-    plan = BestFirst(QUESTIONS, 2, 110, "gini", 2, 80, -math.inf, -math.inf, noise)
+    plan = BestFirstPlan(QUESTIONS, 2, 110, "gini", 2, 80, -math.inf, -math.inf, noise)
     grow_best_first(holders, plan, Transcript(2))
     n_questions = len(QUESTIONS.columns)
     for holder in holders:
@@ -125,7 +125,7 @@ def test_a_certified_vote_is_calibrated_to_its_own_holder():
         depth=2, votes=True, vote_share=0.4, budget="levels", criterion="gini", n=200,
         n_columns=2, epsilon=5.0, delta=0.0, trust="local", n_colluding=0,
     )  # fmt: skip
-    plan = ByLevels(QUESTIONS, 2, 220, "gini", 2, noise)
+    plan = LevelsPlan(QUESTIONS, 2, 220, "gini", 2, noise)
     grow_by_levels(holders, plan, Sums(2), Transcript(2))
     # Of ε a half for either level, 0.4 of that for votes and the rest for histograms.
     for n, holder in zip(sizes, holders, strict=True):
@@ -155,7 +155,7 @@ def test_residuals_are_in_fine_units_however_many_records_there_are():
     holder = Summed(40, 1)
     holder.n_classes = 3
     drawn = draw_trees(QUESTIONS, 2, 1, np.random.default_rng(0))
-    plan = Boosted(3, 2**24, stumps(QUESTIONS, drawn), 2, 1.0, 2.0)
+    plan = BoostingPlan(3, 2**24, trees_of_questions(QUESTIONS, drawn), 2, 1.0, 2.0)
     boost([holder], plan, sums_of("secure_sum", 1), Transcript(1))
     ((unit, of_ring),) = units
     assert of_ring <= unit == 2**-10

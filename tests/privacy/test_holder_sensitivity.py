@@ -6,7 +6,7 @@ import math
 import numpy as np
 import pytest
 
-from privcurve.kernels.holder_counts import impure
+from privcurve.kernels.holder_counts import weighted_impurity
 from privcurve.kernels.random_trees import residuals
 from privcurve.kernels.trees.choice import CRITERIA
 from privcurve.privacy.sensitivity.counts import (
@@ -28,9 +28,9 @@ def test_an_added_record_changes_f_by_at_most_f1_for_any_number_of_classes(crite
                 continue
             for c in range(n_classes):
                 more = np.array(counts, dtype=np.float64)
-                before = impure(more, place)
+                before = weighted_impurity(more, place)
                 more[c] += 1
-                change = impure(more, place) - before
+                change = weighted_impurity(more, place) - before
                 assert change >= -1e-12
                 largest = max(largest, change)
         # A new class beside records of one other: attained.

@@ -38,7 +38,9 @@ def test_stated_sensitivities_are_those_of_the_page():
     page |= {(ADD_REMOVE, True): 1.0, (ADD_REMOVE, False): 0.5**0.5}
     for (neighbours, pure), bound in page.items():
         for n_classes in (3, 10, 128):
-            assert bounds.cells(neighbours, pure, n_classes) == pytest.approx(bound, rel=1e-15)
+            assert bounds.sums_sensitivity(neighbours, pure, n_classes) == pytest.approx(
+                bound, rel=1e-15
+            )
 
 
 @pytest.mark.parametrize("norm", [1, 2])

@@ -69,11 +69,11 @@ def test_the_linear_parts_sensitivities_are_reached_at_the_ends_of_many_bins(nei
     slopes, products = one
     if neighbours == REPLACE_ONE:
         slopes, products = one[0] - other[0], one[1] - across[1]
-    assert np.linalg.norm(slopes) == pytest.approx(bounds.slopes(m, neighbours), rel=0.01)
+    assert np.linalg.norm(slopes) == pytest.approx(bounds.slopes_l2(m, neighbours), rel=0.01)
     # The upper triangle of two records at right angles is the same on its diagonal.
     short = m / 32 if neighbours == REPLACE_ONE else 0.0
     norm = np.linalg.norm(products) ** 2 + short
-    assert norm == pytest.approx(bounds.products(m, neighbours) ** 2, rel=0.02)
+    assert norm == pytest.approx(bounds.products_l2(m, neighbours) ** 2, rel=0.02)
 
 
 @pytest.mark.parametrize("neighbours", [REPLACE_ONE, ADD_REMOVE])
@@ -86,7 +86,7 @@ def test_no_two_records_move_the_products_further(neighbours):
         v[::3] = np.sign(v[::3]) / 2
         v *= neighbours == REPLACE_ONE
         apart = np.triu(u[:, :, None] * u[:, None, :] - v[:, :, None] * v[:, None, :])
-        bound = bounds.products(m, neighbours)
+        bound = bounds.products_l2(m, neighbours)
         assert 0.6 * bound < np.linalg.norm(apart, axis=(1, 2)).max() <= bound * (1 + 1e-12)
 
 

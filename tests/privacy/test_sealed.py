@@ -334,14 +334,14 @@ def mutant(owner, name, case, point=SEALED):
 @mutant(dp_newton, "noisy_gram", NEWTON)
 def eigenvalues_floored_by_the_exact_gram(own, rows, counts, curator):
     gram, deviation = own(rows, counts, curator)
-    largest = np.trace(joint.gram_of(rows, counts))
+    largest = np.trace(joint.gram_kernel(rows, counts))
     return gram, max(deviation, 0.1 * largest)
 
 
 @mutant(dp_newton, "noisy_gram", NEWTON)
 def a_ridge_of_the_exact_smallest_eigenvalue(own, rows, counts, curator):
     gram, deviation = own(rows, counts, curator)
-    return gram + np.linalg.eigvalsh(joint.gram_of(rows, counts))[0], deviation
+    return gram + np.linalg.eigvalsh(joint.gram_kernel(rows, counts))[0], deviation
 
 
 @mutant(dp_newton, "clipped_slopes", NEWTON)

@@ -18,16 +18,16 @@ from privcurve.audit import contract
 from privcurve.audit.contract import CHARGE, SENSITIVITY, BreachError, Case
 from privcurve.audit.pairs import Pair
 from privcurve.audit.worst_answers import worst_answers
-from privcurve.coding import Records, of_each
+from privcurve.coding import Records, limit_places
 from privcurve.experiments import study
 from privcurve.learners import base, registry
 from privcurve.learners.shared import by_schema
 from privcurve.privacy.budget import (
     ADD_REMOVE,
     REPLACE_ONE,
-    of_group,
-    of_replacing,
-    within_group,
+    budget_within_group,
+    group_guarantee,
+    replace_one_guarantee,
 )
 from privcurve.privacy.ledger import epsilon_of_ledger
 from privcurve.releases import request as requests
@@ -122,14 +122,16 @@ def test_a_study_trains_with_what_costs_epsilon_and_not_more(load):
 
 def test_without_the_division_a_person_is_not_protected(load, monkeypatch):
     left, right = records(load(SICK)), records(load("x,0,no"))
-    monkeypatch.setattr(requests, "within_group", lambda epsilon, delta, size: (epsilon, delta))
+    monkeypatch.setattr(
+        requests, "budget_within_group", lambda epsilon, delta, size: (epsilon, delta)
+    )
     loss = worst_answers(learner_of("noisy_majority", REPLACE_ONE), Pair("tiny", "a", left, right))
     assert loss >= 1.9 * EPSILON
 
 
 def test_with_all_of_a_persons_records_a_person_is_not_protected(load, monkeypatch):
     loading = import_module("privcurve.datasets.load")
-    monkeypatch.setattr(loading, "of_each", lambda persons, *_: np.arange(len(persons)))
+    monkeypatch.setattr(loading, "limit_places", lambda persons, *_: np.arange(len(persons)))
     monkeypatch.setattr(loading, "_check_kept", lambda *_, **__: None)
     left, right = records(load(SICK)), records(load("x,0,no"))
     loss = worst_answers(learner_of("noisy_majority", REPLACE_ONE), Pair("tiny", "a", left, right))
@@ -202,8 +204,8 @@ def tried(patch, name, more):
 @pytest.mark.parametrize(
     ("owner", "name", "wrong", "point"),
     [
-        (by_schema, "within_group", lambda epsilon, delta, size: (epsilon, delta), CHARGE),
-        (by_schema, "kept_rows", lambda schema, X, counts: slice(None), SENSITIVITY),
+        (by_schema, "budget_within_group", lambda epsilon, delta, size: (epsilon, delta), CHARGE),
+        (by_schema, "training_rows", lambda schema, X, counts: slice(None), SENSITIVITY),
     ],
 )
 def test_in_python_a_share_and_a_selection_are_needed(monkeypatch, owner, name, wrong, point):
@@ -238,12 +240,12 @@ def test_in_python_learners_keep_the_contract_for_persons(monkeypatch, name, mor
 @pytest.mark.parametrize("epsilon", [0.01, 1.0, 8.0])
 @pytest.mark.parametrize("size", [1, 2, 5, 50])
 def test_what_one_record_may_cost_is_what_a_group_has(epsilon, size):
-    each = within_group(epsilon, 1e-5, size)
-    assert of_group(*each, size) == pytest.approx((epsilon, 1e-5), rel=1e-12)
+    each = budget_within_group(epsilon, 1e-5, size)
+    assert group_guarantee(*each, size) == pytest.approx((epsilon, 1e-5), rel=1e-12)
     factor = math.expm1(epsilon) / math.expm1(epsilon / size)
     assert each == pytest.approx((epsilon / size, 1e-5 / factor), rel=1e-12)
-    assert within_group(epsilon, 0.0, size) == (epsilon / size, 0.0)
-    assert of_group(1.0, 0.3, 2) == of_replacing(1.0, 0.3)
+    assert budget_within_group(epsilon, 0.0, size) == (epsilon / size, 0.0)
+    assert group_guarantee(1.0, 0.3, 2) == replace_one_guarantee(1.0, 0.3)
 
 
 def hockey_stick(p, q, epsilon):
@@ -260,7 +262,7 @@ def test_the_delta_of_a_group_holds_and_is_reached():
     for p, q in pairwise(chain):
         assert hockey_stick(p, q, epsilon) == pytest.approx(delta)
         assert hockey_stick(q, p, epsilon) <= delta
-    together, of_all = of_group(epsilon, delta, size)
+    together, of_all = group_guarantee(epsilon, delta, size)
     reached = hockey_stick(chain[0], chain[-1], together)
     assert reached == pytest.approx(of_all)
     # Without the conversion of δ the statement would be false.
@@ -274,7 +276,9 @@ def test_gaussian_noise_has_epsilon_and_delta_for_all_records_of_a_person(
     """Two records move a Gaussian's mean twice as far: its exact ε at the persons' δ is in ε."""
     delta = 1e-4
     if not divided:
-        monkeypatch.setattr(requests, "within_group", lambda epsilon, delta, size: (epsilon, delta))
+        monkeypatch.setattr(
+            requests, "budget_within_group", lambda epsilon, delta, size: (epsilon, delta)
+        )
     data = load(SICK)
     unit = datasets.describe("visits").unit
     request = Request("visits", EPSILON, delta, "noisy_bayes", unit=unit)
@@ -293,15 +297,15 @@ def test_gaussian_noise_has_epsilon_and_delta_for_all_records_of_a_person(
 
 def test_a_person_keeps_the_same_records_whatever_others_have():
     own = ["a"] * 7
-    kept = of_each(own, 3, 0)
+    kept = limit_places(own, 3, 0)
     assert len(kept) == 3
     among = ["b", *own, *["c"] * 9, "d"]
-    assert [place - 1 for place in of_each(among, 3, 0) if 1 <= place <= 7] == kept.tolist()
-    assert len(of_each(among, 3, 0)) == 8
-    assert of_each(own, 7, 0).tolist() == list(range(7))
+    assert [place - 1 for place in limit_places(among, 3, 0) if 1 <= place <= 7] == kept.tolist()
+    assert len(limit_places(among, 3, 0)) == 8
+    assert limit_places(own, 7, 0).tolist() == list(range(7))
     # Coins, and not the first ones: over persons and seeds each record is kept as often.
     counts = np.zeros(5)
     for seed in range(300):
-        counts[of_each(["a"] * 5, 2, seed)] += 1
+        counts[limit_places(["a"] * 5, 2, seed)] += 1
     assert np.abs(counts / 300 - 0.4).max() < 0.12
-    assert of_each(own, 3, 1).tolist() != of_each(own, 3, 2).tolist()
+    assert limit_places(own, 3, 1).tolist() != limit_places(own, 3, 2).tolist()

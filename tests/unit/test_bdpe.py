@@ -4,7 +4,7 @@ import boosted_trees as reference
 import numpy as np
 import pytest
 
-from privcurve.kernels.m_alpha import inverse, record_weights
+from privcurve.kernels.m_alpha import inverse_link, record_weights
 from privcurve.learners.bdpe import BDPEClassifier
 from privcurve.learners.registry import check_parameters
 from privcurve.privacy.curator import Curator
@@ -100,7 +100,7 @@ def test_large_alpha_does_boost():
 
 def test_thirty_six_trees_are_the_limit():
     """At b = 0.1: |H| = T·b/2 is 2(1 − b) at T = 36; a step further a weight can move."""
-    assert inverse(36 * 0.05, 0.1) == 0.5 < inverse(37 * 0.05, 0.1)
+    assert inverse_link(36 * 0.05, 0.1) == 0.5 < inverse_link(37 * 0.05, 0.1)
 
 
 @pytest.mark.parametrize("votes", ["link", "shrunk", "sign"])

@@ -9,7 +9,7 @@ import pytest
 from privcurve.learners.lazybb import LazyBBClassifier
 from privcurve.learners.registry import check_parameters
 from privcurve.privacy.budget import NEIGHBOURS, check_budget, relation
-from privcurve.privacy.sensitivity.counts import per_change
+from privcurve.privacy.sensitivity.counts import touched_cells
 
 
 @pytest.mark.parametrize(
@@ -65,7 +65,7 @@ def test_a_learner_asks_the_same_check(epsilon):
 
 def test_relations():
     assert [one.name for one in NEIGHBOURS] == ["replace-one", "private-columns", "add-remove"]
-    assert [per_change(one.name) for one in NEIGHBOURS] == [2.0, 2.0, 1.0]
+    assert [touched_cells(one.name) for one in NEIGHBOURS] == [2.0, 2.0, 1.0]
     assert all(relation(one.name) is one and one.description for one in NEIGHBOURS)
     with pytest.raises(ValueError, match="'twins' is not one of: 'replace-one', "):
         relation("twins")

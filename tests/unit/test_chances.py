@@ -67,7 +67,7 @@ def test_links_of_other_losses():
     assert np.allclose(expit(chances.succession(np.array([-7.0, 0, 3]), 7)), [1 / 9, 0.5, 6 / 9])
     p = expit(scores)
     odds = np.where(p > 0.5, 1 / (2 * (1 - p)), 2 * p)
-    assert np.allclose(chances.whole_residuals(scores), np.log(odds))
+    assert np.allclose(chances.clipped_log_odds(scores), np.log(odds))
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,7 @@ def test_learners_and_pipeline_agree_at_every_edge(name):
         values = np.concatenate([edges, np.nextafter(edges, -np.inf), np.nextafter(edges, np.inf)])
         expected = ColumnCoder(domain, column).code(values).codes
         low, high = column.bounds
-        codes = coding.equal_width(values[:, None], (low, high), np.array([column.bins]))
+        codes = coding.code_equal_width(values[:, None], (low, high), np.array([column.bins]))
         assert np.array_equal(codes[:, 0], expected), column.name
         # An edge belongs to the bin above it, and a name of a bin says the truth.
         assert expected[: len(edges)].tolist() == [*range(column.bins), column.bins - 1]
@@ -36,7 +36,7 @@ def test_a_learner_with_bounds_is_the_pipelines_model_of_wdbc():
     ours = LazyBBClassifier(random_state=one, **common).fit(coded.X, coded.y)
     theirs = LazyBBClassifier(random_state=other, bounds=(low, high), **common)
     theirs.fit(numbers, coded.y)
-    assert np.array_equal(coding.equal_width(numbers, (low, high), ours.n_bins_), coded.X)
+    assert np.array_equal(coding.code_equal_width(numbers, (low, high), ours.n_bins_), coded.X)
     assert np.array_equal(theirs._code(numbers, fit=False), coded.X)
     assert np.array_equal(ours.decision_function(coded.X), theirs.decision_function(numbers))
 
@@ -46,7 +46,7 @@ def test_a_learner_with_bounds_is_the_pipelines_model_of_wdbc():
 )
 def test_bounds_without_a_finite_width_are_refused(low, high):
     with pytest.raises(ValueError, match=r"bounds .* of column 0 (must|leave)"):
-        coding.equal_width(np.zeros((2, 1)), (low, high), np.array([10]))
+        coding.code_equal_width(np.zeros((2, 1)), (low, high), np.array([10]))
 
 
 def test_bins_of_equal_ratio():

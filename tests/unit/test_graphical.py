@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from scipy.optimize import lsq_linear
 
-from privcurve.kernels.graphical import sizes_with
+from privcurve.kernels.graphical import triangulated_sizes
 from privcurve.learners.boosting.graphical import GraphicalModel
-from privcurve.learners.boosting.mst import agreeing
+from privcurve.learners.boosting.mst import nearest_tables
 from privcurve.learners.boosting.synthetic import Column
 
 # A circle of five columns with a chord, one column on a stalk, one alone; the last is the label.
@@ -87,12 +87,12 @@ def test_size_of_a_tree_is_that_of_its_cliques():
     before = circle.copy()
     widths = np.array([2.0, 5.0, 3.0, 7.0, 11.0])
     candidates = np.array([[0, 1, -1], [1, 3, -1], [0, 2, 4]])
-    sizes = sizes_with(circle, widths, math.inf, candidates)
+    sizes = triangulated_sizes(circle, widths, math.inf, candidates)
     # A chord 0–2 costs less than 1–3; the last column is alone, or with the chord.
     assert sizes.tolist() == [30 + 42 + 11, 70 + 105 + 11, 30 + 42 + 66]
     assert (circle == before).all()
     # Beyond the bound it only has to be seen that it is.
-    assert (sizes_with(circle, widths, 50.0, candidates) > 50).all()
+    assert (triangulated_sizes(circle, widths, 50.0, candidates) > 50).all()
 
 
 def test_candidates_are_allowed_by_the_size_of_their_tree_or_inside_a_clique():
@@ -142,7 +142,7 @@ def test_on_a_tree_it_is_the_model_of_mst():
     columns = [
         Column(np.arange(k), one, np.ones(k)) for k, one in zip(widths, singles, strict=True)
     ]
-    _, crossed = agreeing(columns, pairs, edges, total)
+    _, crossed = nearest_tables(columns, pairs, edges, total)
     model = GraphicalModel(widths)
     for c, single in enumerate(singles):
         model.measure((c,), single / total, 1.0)

@@ -13,10 +13,10 @@ from privcurve.holders.tree import GrownTree
 from privcurve.kernels.holder_counts import (
     family_counts,
     family_gains,
-    impure,
     list_questions,
+    weighted_impurity,
 )
-from privcurve.kernels.trees.choice import CRITERIA, impure_weight
+from privcurve.kernels.trees.choice import CRITERIA, two_class_impurity
 from privcurve.privacy.calibration.holders import level_holders
 from privcurve.privacy.curator import Curator
 from privcurve.privacy.mechanisms import EXPONENTIAL, draw_share
@@ -212,7 +212,9 @@ def test_noise_that_many_fits_share_cannot_be_changed(epsilon, votes):
 def test_two_classes_have_the_impurity_of_the_tree_of_one_machine(criterion):
     place = CRITERIA.index(criterion)
     for counts in ([0.0, 5.0], [3.0, 4.0], [1.0, 1.0], [0.0, 0.0], [7.0, 2.0]):
-        assert impure(np.array(counts), place) == pytest.approx(impure_weight(*counts, place))
+        assert weighted_impurity(np.array(counts), place) == pytest.approx(
+            two_class_impurity(*counts, place)
+        )
 
 
 def test_noisy_families_below_zero_count_as_zero():

@@ -111,7 +111,7 @@ def test_no_job_of_a_shipped_study_is_long_and_none_has_two_datasets(
 ):
     """And docs/research/jobs.md has their numbers (`benchmarks/job_counts.py`)."""
     rows = re.findall(r"^\| `(\w+)` \| (.*) \|$", PRINTED.read_text(), re.M)
-    has_diffprivlib = not extras.missing("diffprivlib", "peers")
+    has_diffprivlib = not extras.explain_missing("diffprivlib", "peers")
     printed = {name: [int(text) for text in cells.split(" | ")] for name, cells in rows}
     assert set(printed) == {made.name for made in shipped if made.datasets}
     for made in shipped:

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_breast_cancer
 
-from privcurve.coding import equal_width
+from privcurve.coding import code_equal_width
 from privcurve.learners import LazyBBClassifier, OneRuleClassifier
 from privcurve.learners.one_rule import VoteModel
 from privcurve.privacy.sealed import SealedError
@@ -15,7 +15,7 @@ RNG = np.random.default_rng
 @pytest.fixture(scope="module")
 def data():
     X, y = load_breast_cancer(return_X_y=True)
-    codes = equal_width(X, (X.min(axis=0), X.max(axis=0)), np.array(N_BINS))
+    codes = code_equal_width(X, (X.min(axis=0), X.max(axis=0)), np.array(N_BINS))
     return codes, np.where(y > 0, 1, -1)
 
 

@@ -6,7 +6,7 @@ import pytest
 from privcurve.kernels.m_alpha import (
     ZETA,
     bayes_weight,
-    inverse,
+    inverse_link,
     largest_link,
     link,
     link_of_leaves,
@@ -56,30 +56,32 @@ def test_the_link_is_the_slope_of_the_bayes_risk(alpha):
 @pytest.mark.parametrize("alpha", ALPHAS)
 def test_the_inverse_undoes_the_link(alpha):
     for q in SHARES:
-        assert inverse(link(q, alpha), alpha) == pytest.approx(q, abs=1e-9)
+        assert inverse_link(link(q, alpha), alpha) == pytest.approx(q, abs=1e-9)
     for z in np.linspace(-2 * (1 - alpha), 2 * (1 - alpha), 9):
-        assert inverse(z, alpha) == 0.5
+        assert inverse_link(z, alpha) == 0.5
     # A flipped label weighs what is left of 1.
     for z in (-7.0, -2.5, 0.3, 4.0):
-        assert inverse(z, alpha) + inverse(-z, alpha) == pytest.approx(1, abs=1e-12)
+        assert inverse_link(z, alpha) + inverse_link(-z, alpha) == pytest.approx(1, abs=1e-12)
 
 
 def test_without_alpha_the_inverse_is_a_step():
-    assert [inverse(z, 0.0) for z in (-2.01, -2.0, 0.0, 2.0, 2.01)] == [0, 0.5, 0.5, 0.5, 1]
+    assert [inverse_link(z, 0.0) for z in (-2.01, -2.0, 0.0, 2.0, 2.01)] == [0, 0.5, 0.5, 0.5, 1]
 
 
 @pytest.mark.parametrize("alpha", ALPHAS)
 def test_the_weight_bound_is_the_inverse_of_the_reach(alpha):
     for reach in (0.0, 0.3, 1.0, 2.0, 5.0, 40.0):
         assert ensemble_weight_bound(reach, alpha) == pytest.approx(
-            inverse(reach, alpha), abs=1e-12
+            inverse_link(reach, alpha), abs=1e-12
         )
 
 
 def test_weights_and_leaves():
     scores, signs = np.array([3.0, 3.0, -1.0]), np.array([1, -1, 1], dtype=np.int8)
     weights = record_weights(scores, signs, 1.0)
-    assert weights == pytest.approx([inverse(-3.0, 1.0), inverse(3.0, 1.0), inverse(1.0, 1.0)])
+    assert weights == pytest.approx(
+        [inverse_link(-3.0, 1.0), inverse_link(3.0, 1.0), inverse_link(1.0, 1.0)]
+    )
     assert weights[1] > 0.5 > weights[0]
     positive, negative = np.array([3.0, 2.0, 0.0, -4.0, 1.0]), np.array([1.0, 0.0, 0.0, -1.0, -2.0])
     values = link_of_leaves(positive, negative, 1.0)
@@ -97,8 +99,11 @@ def test_curves_of_the_surrogate_are_those_of_the_loss(alpha):
     assert m_alpha_curves.surrogate(margins, alpha) == pytest.approx(surrogate(margins, alpha))
     # Its slope is −ψ⁻¹(−z), and its second derivative that of the slope.
     step = 1e-6
-    slopes = [-inverse(-z, alpha) for z in margins]
-    bends = [(inverse(-z + step, alpha) - inverse(-z - step, alpha)) / (2 * step) for z in margins]
+    slopes = [-inverse_link(-z, alpha) for z in margins]
+    bends = [
+        (inverse_link(-z + step, alpha) - inverse_link(-z - step, alpha)) / (2 * step)
+        for z in margins
+    ]
     low, high = (m_alpha_curves.surrogate(margins + by, alpha) for by in (-step, step))
     assert (high - low) / (2 * step) == pytest.approx(slopes, abs=1e-6)
     assert m_alpha_curves.curvature(margins, alpha) == pytest.approx(bends, abs=1e-4)

@@ -10,7 +10,7 @@ import pytest
 
 import privcurve
 from privcurve import Schema
-from privcurve.coding import MIXED, MIXED_HIGH, merged_bins
+from privcurve.coding import MIXED, MIXED_HIGH, merge_bins
 from privcurve.datasets.domain import Domain
 from privcurve.learners import registry
 from privcurve.learners.registry import estimator_class
@@ -41,7 +41,7 @@ def fitted(name, table, spacing=MIXED, **parameters):
 
 
 def test_neighbours_are_merged_and_others_stay() -> None:
-    first, second, third = merged_bins(np.array([6, 3, 5]), [5, 0, 4], 2)
+    first, second, third = merge_bins(np.array([6, 3, 5]), [5, 0, 4], 2)
     assert first.tolist() == [0, 0, 0, 1, 1, 2]
     assert second.tolist() == [0, 1, 2]
     assert third.tolist() == [0, 0, 1, 1, 2]

@@ -11,9 +11,9 @@ from scipy.optimize import lsq_linear
 from scipy.sparse.csgraph import minimum_spanning_tree
 from sklearn.ensemble import HistGradientBoostingClassifier
 
-from privcurve.coding import merged_bins
+from privcurve.coding import merge_bins
 from privcurve.kernels.trees.form import add_trees, bin_codes
-from privcurve.learners.boosting.mst import MSTClassifier, agreeing, draw
+from privcurve.learners.boosting.mst import MSTClassifier, draw_records, nearest_tables
 from privcurve.learners.boosting.synthetic import Column, deal_places, trees_of
 
 N_BINS = (3, 40, 2, 5)
@@ -82,7 +82,7 @@ def test_fitted_tables_are_the_nearest_of_any_distribution(noise):
     tables = [
         pair.reshape([shape[c] for c in edge]) for edge, pair in zip(edges, pairs, strict=True)
     ]
-    singles, crossed = agreeing(columns, tables, edges, total)
+    singles, crossed = nearest_tables(columns, tables, edges, total)
 
     weights = [np.ones(2), np.ones(3), np.sqrt(1 / columns[2].variances)]
     rows = [w[:, None] * joint_operator(shape, (c,)) for c, w in enumerate(weights)]
@@ -125,7 +125,7 @@ def test_drawn_records_have_the_counts_of_the_tables_but_for_rounding():
     crossed[1] *= (crossed[0].sum(axis=0) / crossed[1].sum(axis=0))[None]
     singles = [crossed[0].sum(axis=1), crossed[0].sum(axis=0), crossed[1].sum(axis=1)]
     total = singles[0].sum()
-    drawn = draw(singles, crossed, [(0, 1), (2, 1)], 5000, rng)
+    drawn = draw_records(singles, crossed, [(0, 1), (2, 1)], 5000, rng)
     for (a, b), table in zip([(0, 1), (2, 1)], crossed, strict=True):
         counts = np.zeros(table.shape)
         np.add.at(counts, (drawn[a], drawn[b]), 1)
@@ -144,7 +144,7 @@ def test_rounding_is_fair():
 def test_trees_about_codes_score_as_those_of_scikit_learn_about_groups(records):
     X, y = records
     n_bins = np.array(N_BINS)
-    groups = merged_bins(n_bins, [0, 40, 0, 5], 16)
+    groups = merge_bins(n_bins, [0, 40, 0, 5], 16)
     merged = np.column_stack([group[X[:, j]] for j, group in enumerate(groups)])
     model = HistGradientBoostingClassifier(max_iter=7, early_stopping=False).fit(merged, y)
     trees, values = trees_of(model, groups, n_bins)

@@ -169,7 +169,7 @@ def test_a_part_that_is_lost_is_read_again(big, monkeypatch):
     data = datasets.prepare("mine", "coded")
     n_bins = np.array(data.domain.n_bins)
     kept = fitted(data.domain, PartedRecords(data.parts, n_bins))
-    ask, calls = parts.Held.ask, []
+    ask, calls = parts.OpenPart.ask, []
 
     def forgetful(held, question, arguments):
         calls.append(question)
@@ -178,7 +178,7 @@ def test_a_part_that_is_lost_is_read_again(big, monkeypatch):
             held.__dict__.update(make(*arguments_of).__dict__)
         return ask(held, question, arguments)
 
-    monkeypatch.setattr(parts.Held, "ask", forgetful)
+    monkeypatch.setattr(parts.OpenPart, "ask", forgetful)
     lost = fitted(data.domain, PartedRecords(data.parts, n_bins, Threads(1)))
     assert len(calls) > 100
     assert lost == kept
@@ -200,7 +200,7 @@ class Counting:
 def test_what_failed_half_way_answers_nothing_more(big):
     big(100)
     (part, *_) = datasets.prepare("mine", "coded").parts
-    held = parts.Held(part, Counting)
+    held = parts.OpenPart(part, Counting)
     assert [held.ask("count", (False,)) for _ in range(2)] == [1, 2]
     with pytest.raises(MemoryError):
         held.ask("count", (True,))

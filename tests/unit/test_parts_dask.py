@@ -125,7 +125,7 @@ def at_question(monkeypatch):
 
 def fail_on_workers(machines):
     """Ask what can't be answered, of which workers tell in their logs."""
-    with parts.opened_engine(parts.DASK, machines.address) as engine:
+    with parts.open_engine(parts.DASK, machines.address) as engine:
         held = engine.hold(
             datasets.read_coded("results/data/mine").parts, partial(ScoredRows, bits=20)
         )
@@ -205,9 +205,9 @@ def test_what_stands_for_a_part_is_sent_without_its_records(big):
 
     big(100)
     (part, *_) = datasets.prepare("mine", "coded").parts
-    held = parts.Held(part, partial(ScoredRows, bits=20))
+    held = parts.OpenPart(part, partial(ScoredRows, bits=20))
     assert held.ask("products", (np.ones((4, 300), dtype=np.int64),))[0] == 100
     assert len(cloudpickle.dumps(held)) < 1000
     assert repr(held) == "Held(00000.npy)"
     with pytest.raises(PartError, match="a worker has privcurve"):
-        parts.Held(part, partial(ScoredRows, bits=20), "0.0.0")
+        parts.OpenPart(part, partial(ScoredRows, bits=20), "0.0.0")

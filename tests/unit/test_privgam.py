@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from privcurve.coding import Records
-from privcurve.kernels.privgam import _along, _apart, smooth
+from privcurve.kernels.privgam import _smooth_along, _smooth_apart, smooth
 from privcurve.learners import registry
 from privcurve.learners.additive import rule
 from privcurve.learners.additive.fitting import Fit
@@ -49,7 +49,7 @@ def process(n_bins, size, step, line):
 def test_the_filter_is_the_posterior(n_bins, size, step, line):
     z, noise = values(n_bins)
     mean, variance = np.empty(n_bins), np.empty(n_bins)
-    smoothed = _along(z, noise, size, step, line, mean, variance)
+    smoothed = _smooth_along(z, noise, size, step, line, mean, variance)
     expected = posterior(z, noise, process(n_bins, size, step, line))
     for one, other in zip((mean, variance, smoothed), expected, strict=True):
         assert one == pytest.approx(other, abs=1e-12)
@@ -82,7 +82,7 @@ def test_smoothing_averages_by_marginal_likelihood(ordered):
 
 def test_a_lone_value_shrinks_to_nothing():
     mean, variance = np.empty(1), np.empty(1)
-    _apart(np.array([3.0]), np.array([1e6]), 1.0, mean, variance)
+    _smooth_apart(np.array([3.0]), np.array([1e6]), 1.0, mean, variance)
     assert abs(mean[0]) < 1e-5
 
 

@@ -20,7 +20,7 @@ from privcurve.figures.page import Page, Rows
 from privcurve.learners.additive.model import PairShape
 from privcurve.models.explain import explain
 from privcurve.privacy import seeds
-from privcurve.privacy.budget import ADD_REMOVE, REPLACE_ONE, most_right
+from privcurve.privacy.budget import ADD_REMOVE, REPLACE_ONE, most_right_guesses
 from privcurve.privacy.curator import Curator
 from privcurve.privacy.noise import PARTS, right_answers
 from privcurve.privacy.seeds import SecretSeed
@@ -176,7 +176,7 @@ def test_a_guess_gains_no_more_than_is_said_and_may_gain_that():
         first = np.array([delta, (1 - delta) * true, (1 - delta) * (1 - true), 0])
         second = first[::-1]
         best = np.maximum(first, second).sum() / 2
-        assert best == pytest.approx(most_right(epsilon, delta), rel=1e-12)
+        assert best == pytest.approx(most_right_guesses(epsilon, delta), rel=1e-12)
 
 
 def test_the_ledger_on_a_card_has_names_of_columns(gam):

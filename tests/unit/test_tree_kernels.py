@@ -5,7 +5,7 @@ import pytest
 import tree as reference
 
 from privcurve.kernels.lazybb_trees import TreeNoise, bin_rows, boost_trees
-from privcurve.kernels.trees.choice import CRITERIA, impure_weight
+from privcurve.kernels.trees.choice import CRITERIA, two_class_impurity
 from privcurve.kernels.trees.form import (
     Trees,
     add_trees,
@@ -118,9 +118,9 @@ def test_criterion_is_concave_and_increasing(criterion):
     place = CRITERIA.index(criterion)
     rng = np.random.default_rng(2)
     for a, b, c, d in rng.integers(0, 50, size=(200, 4)).astype(float):
-        merged = impure_weight(a + c, b + d, place)
-        assert merged >= impure_weight(a, b, place) + impure_weight(c, d, place) - 1e-9
-        assert merged == pytest.approx(impure_weight(b + d, a + c, place))
+        merged = two_class_impurity(a + c, b + d, place)
+        assert merged >= two_class_impurity(a, b, place) + two_class_impurity(c, d, place) - 1e-9
+        assert merged == pytest.approx(two_class_impurity(b + d, a + c, place))
         assert merged == pytest.approx(reference.impurity(a + c, b + d, criterion))
 
 

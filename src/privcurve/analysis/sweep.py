@@ -10,7 +10,7 @@ from typing import Any
 
 from privcurve.analysis.keys import NONE, near
 from privcurve.lazy import pd
-from privcurve.schema import nearest
+from privcurve.schema import suggestion
 
 # What tells one training from the others of its point.
 DRAW = ["repeat", "fold"]
@@ -75,7 +75,7 @@ def trainings(
     frame = describe_runs(runs, methods)
     for name in [*axes.keys, axes.y, *at]:
         if name not in frame:
-            hint = nearest(name, map(str, frame.columns))
+            hint = suggestion(name, map(str, frame.columns))
             raise ValueError(f"no result has {name!r}{hint}")
     for name, value in at.items():
         frame = frame[_is_at(frame[name], value)]

@@ -42,11 +42,11 @@ from privcurve.audit.replay_fits import (
 )
 from privcurve.audit.states import fitted_attributes, same
 from privcurve.audit.watched_fits import faults
-from privcurve.coding import Floats, Records, class_labels, of_each
+from privcurve.coding import Floats, Records, class_labels, limit_places
 from privcurve.learners import registry
 from privcurve.learners.base import CodedClassifier
 from privcurve.learners.entry import Facts
-from privcurve.privacy.budget import ADD_REMOVE, PRIVATE_COLUMNS, REPLACE_ONE, within_group
+from privcurve.privacy.budget import ADD_REMOVE, PRIVATE_COLUMNS, REPLACE_ONE, budget_within_group
 from privcurve.privacy.curator import ROUNDING, Curator, DoorError
 from privcurve.privacy.ledger import LedgerEntry, PrivacyStatement
 from privcurve.privacy.mechanisms import GAUSSIAN, OBJECTIVES
@@ -102,7 +102,7 @@ class Case:
             relation = PRIVATE_COLUMNS
         made: CodedClassifier = registry.make(self.learner, facts, parameters, relation)
         if self.at_most is not None:
-            epsilon, delta = within_group(made.epsilon, made.delta, self.at_most)
+            epsilon, delta = budget_within_group(made.epsilon, made.delta, self.at_most)
             made.set_params(epsilon=epsilon, delta=delta)
         return made
 
@@ -441,7 +441,7 @@ def _random_persons(
         ]
         names = [person for person, row in zip(persons, rows, strict=True) for _ in row]
         there = [record for row in rows for record in row]
-        sides.append([there[place] for place in of_each(names, case.group, seed=0)])
+        sides.append([there[place] for place in limit_places(names, case.group, seed=0)])
     return sides[0], sides[1]
 
 

@@ -86,7 +86,7 @@ def dataset_name(given: str) -> str:
     from privcurve.datasets import catalogue
 
     path = Path(given)
-    if path in schema.strays(path.parent):
+    if path in schema.misnamed_files(path.parent):
         raise CommandError(schema.explain_ending(path, path.parent))
     if path.suffix != schema.ENDING and path.name == given:
         return given

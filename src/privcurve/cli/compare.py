@@ -111,7 +111,7 @@ def run(arguments: argparse.Namespace) -> int:
     note_comparison(arguments.dataset, epsilons, arguments.delta)
     try:
         silent = arguments.quiet or arguments.json
-        if extras.missing("snakemake", "a comparison"):
+        if extras.explain_missing("snakemake", "a comparison"):
             cores = os.cpu_count() or 1 if arguments.cores == "all" else int(arguments.cores)
             name = made.study.name
             running.run_alone(made.plan, name, cores, log, verbose=arguments.verbose, quiet=silent)

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from privcurve.coding import EQUAL, MOST_CLASSES, MOST_CODES, towards_zero
+from privcurve.coding import EQUAL, MOST_CLASSES, MOST_CODES, spacing_towards_zero
 from privcurve.datasets.coding import ISO, days, pattern_faults, tells_days
 from privcurve.datasets.description import (
     DELIMITED,
@@ -28,7 +28,7 @@ from privcurve.datasets.description import (
 )
 from privcurve.datasets.domain import CATEGORICAL, MISSING, NUMERIC, OTHER, Column, Domain, Label
 from privcurve.datasets.errors import Problems
-from privcurve.schema import nearest
+from privcurve.schema import suggestion
 
 DEFAULT_BINS = 10
 
@@ -133,7 +133,7 @@ def _public_faults(content: Mapping[str, Any]) -> Iterator[str]:
         yield "public is said of columns one by one and in a list; keep one"
     for name in content.get("public", ()):
         if name not in names:
-            yield f"public: there is no column {name!r}{nearest(name, names).rstrip('.')}"
+            yield f"public: there is no column {name!r}{suggestion(name, names).rstrip('.')}"
 
 
 def _column_faults(entries: list[Mapping[str, Any]], columns: tuple[Column, ...]) -> Iterator[str]:
@@ -230,7 +230,7 @@ def _parser_faults(
         persons = [] if unit is None else [unit.column]
         for name in (*(column.name for column in columns), label.column, *persons):
             if name not in names:
-                yield f"parser: fields has no {name!r}{nearest(name, names).rstrip('.')}"
+                yield f"parser: fields has no {name!r}{suggestion(name, names).rstrip('.')}"
 
 
 def _file_faults(
@@ -271,7 +271,7 @@ def _column(entry: Mapping[str, Any], public_names: Collection[str]) -> Column:
     public = bool(entry.get("public", name in public_names))
     if kind in (NUMERIC, DATE):
         low, high = map(_day if kind == DATE else _float, entry["bounds"])
-        spacing = towards_zero(entry.get("spacing", EQUAL), low, high)
+        spacing = spacing_towards_zero(entry.get("spacing", EQUAL), low, high)
         return Column(
             name,
             NUMERIC,

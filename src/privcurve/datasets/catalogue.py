@@ -17,7 +17,7 @@ from privcurve.datasets.description import Description
 from privcurve.datasets.errors import DatasetError, Problems, UndecidedError
 from privcurve.datasets.variants import merge_content, write_out
 from privcurve.files import display_path
-from privcurve.schema import nearest
+from privcurve.schema import suggestion
 
 _PACKAGE = Path(__file__).resolve().parent
 _CHECKOUT = _PACKAGE.parents[2]
@@ -78,7 +78,7 @@ def describe(name: str) -> Description:
 def find(name: str) -> Path:
     """Return the file that describes a dataset; two of one name are refused."""
     if not NAME.fullmatch(name):
-        hint = nearest(Path(name[:MOST_LETTERS]).stem, names())
+        hint = suggestion(Path(name[:MOST_LETTERS]).stem, names())
         raise DatasetError(f"unknown dataset {name[:MOST_LETTERS]!r}{hint} {NAMED}.")
     paths = [path for folder in folders() if (path := folder / f"{name}{schema.ENDING}").is_file()]
     if not paths:
@@ -94,8 +94,8 @@ def find(name: str) -> Path:
 def _unknown(name: str) -> str:
     """Say what could have been meant: the user's own datasets, of which there are few."""
     folder = Path.cwd()
-    wanted = f"unknown dataset {name!r}{nearest(name, names())}"
-    for stray in schema.strays(folder / LOCAL):
+    wanted = f"unknown dataset {name!r}{suggestion(name, names())}"
+    for stray in schema.misnamed_files(folder / LOCAL):
         if stray.stem == name:
             return f"{wanted} {schema.explain_ending(stray, folder / LOCAL)}."
     own = sorted(path.stem for path in _files(folder / LOCAL))
@@ -171,7 +171,7 @@ def _as_dataset_errors() -> Iterator[None]:
 
 
 def _check(path: Path) -> dict[str, Any]:
-    return _write_out(path, deepcopy(_read(path, schema.state(path))))
+    return _write_out(path, deepcopy(_read(path, schema.file_state(path))))
 
 
 def _write_out(path: Path, content: dict[str, Any]) -> dict[str, Any]:

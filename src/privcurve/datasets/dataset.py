@@ -25,7 +25,7 @@ from privcurve.datasets.domain import Domain
 from privcurve.datasets.errors import DatasetError
 from privcurve.datasets.reading import sha256_of
 from privcurve.files import replace_file, replace_text
-from privcurve.parts import Chosen, Part, PartedRecords
+from privcurve.parts import Part, PartedRecords, PartSubset
 
 _ARRAYS = "encoded.npz"
 _DOMAIN = "domain.json"
@@ -170,7 +170,7 @@ class PartedDataset(_Dataset):
         for part, where in self._by_part(places):
             mask = np.zeros(part.n_rows, dtype=bool)
             mask[where] = True
-            chosen.append(Chosen(part, mask))
+            chosen.append(PartSubset(part, mask))
         return PartedRecords(tuple(chosen), np.array(self.domain.n_bins))
 
     def _by_part(self, places: NDArray[np.intp]) -> Iterator[tuple[Part, NDArray[np.intp]]]:

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from privcurve.coding import code_type, of_each
+from privcurve.coding import code_type, limit_places
 from privcurve.datasets.catalogue import describe
 from privcurve.datasets.coding import Coded, Coder, ColumnCounts
 from privcurve.datasets.columns import format_value
@@ -243,7 +243,7 @@ class _Growing:
     def coded(self) -> Coded:
         X, y, rows = self._X[: self.n_rows], self._y[: self.n_rows], np.arange(self.n_rows)
         if self._unit is not None:
-            rows = of_each(self._persons, self._unit.at_most, self._unit.seed)
+            rows = limit_places(self._persons, self._unit.at_most, self._unit.seed)
             X, y = X[rows], y[rows]
         return Coded(X, y, self.n_rows, rows, self._persons)
 

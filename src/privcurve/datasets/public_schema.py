@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from privcurve import schema
-from privcurve.coding import Codes, of_each
+from privcurve.coding import Codes, limit_places
 from privcurve.datasets.build import build
 from privcurve.datasets.catalogue import NO_FILES, SCHEMA, public_facts
 from privcurve.datasets.coding import Coder, encode_frame, persons_of
@@ -23,7 +23,7 @@ from privcurve.datasets.description import Description
 from privcurve.datasets.domain import Domain
 from privcurve.datasets.errors import DatasetError, Problems
 from privcurve.datasets.reading import FRAME, RawTable, arrow_table, as_read
-from privcurve.schema import nearest
+from privcurve.schema import suggestion
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -181,7 +181,7 @@ class Schema:
             self._set({**self._facts, "unit": _plain(given)}, self._values)
             return
         if name not in self.names:
-            raise KeyError(f"no column {name!r}{nearest(name, self.names)}")
+            raise KeyError(f"no column {name!r}{suggestion(name, self.names)}")
         place = self.names.index(name)
         drafted = self._facts["columns"][place]
         words = {key: word for key, word in drafted.items() if key in ("missing", "n_bins")}
@@ -253,7 +253,7 @@ class Schema:
         description = self._description
         assert description.unit is not None
         persons = persons_of(description, frame)
-        return of_each(persons, description.unit.at_most, description.unit.seed)
+        return limit_places(persons, description.unit.at_most, description.unit.seed)
 
     def encode(self, frame: Any) -> Codes:
         """Code the rows of a raw frame: columns by name, others are left out.

@@ -11,7 +11,7 @@ from typing import Any
 from privcurve.datasets.description import TRAIN
 from privcurve.datasets.domain import NUMERIC
 from privcurve.datasets.errors import Problems
-from privcurve.schema import nearest
+from privcurve.schema import suggestion
 
 _RANGE = re.compile(r"(?<!\\)\{(\d+)\.\.(\d+)\}")
 _NO_RANGE = re.compile(r"\\(\{\d+\.\.\d+\})")
@@ -126,7 +126,7 @@ def merge_content(
         n_bins = {key: n_bins for key, column in columns.items() if column.get("kind") == NUMERIC}
     for key in n_bins:
         if key not in columns:
-            problems.add(f"n_bins: {name} has no {key!r}{nearest(key, columns)}")
+            problems.add(f"n_bins: {name} has no {key!r}{suggestion(key, columns)}")
     result["columns"] = [
         {**column, "n_bins": n_bins[key]} if key in n_bins else column
         for key, column in columns.items()

@@ -15,7 +15,7 @@ from privcurve.experiments import alike, canonical, paid
 from privcurve.learners import registry
 from privcurve.learners.entry import LearnerEntry
 from privcurve.learners.shared import tuning
-from privcurve.privacy.budget import PRIVATE_COLUMNS, REPLACE_ONE, within_group
+from privcurve.privacy.budget import PRIVATE_COLUMNS, REPLACE_ONE, budget_within_group
 
 # The name of the axis that `train_shares` varies.
 TRAIN_SHARE = "train_share"
@@ -139,7 +139,7 @@ class Method:
         """
         parameters = dict(point.setting)
         if self.calibration is not None:
-            epsilon, delta = within_group(point.epsilon, self.delta, at_most or 1)
+            epsilon, delta = budget_within_group(point.epsilon, self.delta, at_most or 1)
             parameters |= {"epsilon": epsilon, "delta": delta, "calibration": self.calibration}
         return parameters
 

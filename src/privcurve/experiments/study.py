@@ -20,7 +20,7 @@ from privcurve.experiments.splits import (
     selection_splits,
 )
 from privcurve.learners import registry
-from privcurve.privacy.budget import PRIVATE_COLUMNS, within_group
+from privcurve.privacy.budget import PRIVATE_COLUMNS, budget_within_group
 
 __all__ = ["Finalists", "Method", "Point", "Study", "StudyError", "from_mapping", "load", "notes"]
 
@@ -292,7 +292,7 @@ def _check_unit(study: Study, about: Description, where: str) -> None:
     assert about.unit is not None
     for method in study.methods.values():
         for epsilon in method.epsilons if method.calibration else ():
-            of_record = within_group(epsilon, method.delta, about.unit.at_most)
+            of_record = budget_within_group(epsilon, method.delta, about.unit.at_most)
             each = dict(zip(("epsilon", "delta"), of_record, strict=True))
             if why := method.learner_entry.refuses(**each):
                 raise StudyError(

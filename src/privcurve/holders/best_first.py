@@ -18,7 +18,7 @@ from privcurve.privacy.calibration.holders import LOCAL_RNM, SINGLE, PublishedNo
 from privcurve.privacy.mechanisms import LAPLACE
 
 
-class BestFirst(NamedTuple):
+class BestFirstPlan(NamedTuple):
     """What is public of a tree grown best first, with at most `n_splits` splits and `depth` levels.
 
     A node is kept for splitting if its noisy share of the n records is at least
@@ -36,7 +36,7 @@ class BestFirst(NamedTuple):
     noise: PublishedNoise
 
 
-class Chosen(NamedTuple):
+class SplitChoice(NamedTuple):
     """A question for a node, and its noisy gain."""
 
     question: int
@@ -44,7 +44,7 @@ class Chosen(NamedTuple):
 
 
 def grow_best_first(
-    holders: Sequence[Holder], plan: BestFirst, transcript: Transcript
+    holders: Sequence[Holder], plan: BestFirstPlan, transcript: Transcript
 ) -> GrownTree:
     """Grow a tree by the messages of parties; ``single`` has one, the curator.
 
@@ -55,7 +55,9 @@ def grow_best_first(
 
 
 class _Coordinator:
-    def __init__(self, holders: Sequence[Holder], plan: BestFirst, transcript: Transcript) -> None:
+    def __init__(
+        self, holders: Sequence[Holder], plan: BestFirstPlan, transcript: Transcript
+    ) -> None:
         self.holders, self.plan, self.transcript = holders, plan, transcript
         self.noise = plan.noise
         self.sums = Sums(len(holders))
@@ -64,7 +66,7 @@ class _Coordinator:
     def grow(self) -> GrownTree:
         plan, tree = self.plan, GrownTree()
         n_questions = len(plan.questions.columns)
-        queue: list[tuple[float, int, int, Chosen]] = []
+        queue: list[tuple[float, int, int, SplitChoice]] = []
         if n_questions:
             self.transcript.begin_round()
             (root,) = self._choose([0], 1)
@@ -100,7 +102,7 @@ class _Coordinator:
         total = self.transcript.collect(messages, self.sums, release)
         return float(total[0]) / self.plan.n
 
-    def _choose(self, nodes: list[int], level: int) -> list[Chosen]:
+    def _choose(self, nodes: list[int], level: int) -> list[SplitChoice]:
         """Return a question for each node of a level: PrivateSplit."""
         plan, budget = self.plan, self.noise.split_budget(level)
         if self.noise.protocol == SINGLE:
@@ -117,14 +119,14 @@ class _Coordinator:
             families = self.transcript.collect(messages, self.sums, release)
             gains = family_gains(families, self.place)
             best = int(np.argmax(gains))
-            chosen.append(Chosen(int(questions[best]), float(gains[best])))
+            chosen.append(SplitChoice(int(questions[best]), float(gains[best])))
         return chosen
 
-    def _best(self, node: int, budget: float) -> Chosen:
+    def _best(self, node: int, budget: float) -> SplitChoice:
         (curator,) = self.holders
         named = curator.best(node, self.plan.criterion, budget)
         self.transcript.send(0, named)
-        return Chosen(int(named[0]), float(named[1]))
+        return SplitChoice(int(named[0]), float(named[1]))
 
     def _vote(self, node: int, budget: float) -> list[int]:
         """Return one candidate a party, repeated where several name the same."""

@@ -13,7 +13,7 @@ from privcurve.holders.holder import Holder
 from privcurve.holders.sums import Sums, ring_unit
 from privcurve.holders.transcript import Transcript
 from privcurve.kernels.holder_counts import Questions
-from privcurve.kernels.random_trees import Stumps
+from privcurve.kernels.random_trees import DrawnTrees
 from privcurve.kernels.trees.form import NO_QUESTION, ranges
 from privcurve.privacy.mechanisms import GAUSSIAN
 from privcurve.privacy.sensitivity.counts import LARGEST_UNIT
@@ -22,7 +22,7 @@ from privcurve.privacy.sensitivity.counts import LARGEST_UNIT
 LARGEST_VALUE = 2.0
 
 
-class Boosted(NamedTuple):
+class BoostingPlan(NamedTuple):
     """What is public of an ensemble of random trees, drawn without a look at any record.
 
     There are n records; `batch` trees make a round, σ of the noise of every number is `scale`, and
@@ -31,7 +31,7 @@ class Boosted(NamedTuple):
 
     n_classes: int
     n: int
-    trees: Stumps
+    trees: DrawnTrees
     batch: int
     learning_rate: float
     scale: float
@@ -52,15 +52,15 @@ def draw_trees(questions: Questions, n_trees: int, depth: int, rng: np.random.Ge
     return np.asarray(first[column] + np.floor(rng.random(shape) * number[column]).astype(np.int64))
 
 
-def stumps(questions: Questions, drawn: Ints) -> Stumps:
+def trees_of_questions(questions: Questions, drawn: Ints) -> DrawnTrees:
     """Return drawn trees as the kernels have them."""
     numbers = np.append(questions.numbers, NO_QUESTION)[drawn]
-    return Stumps(*ranges(numbers, np.diff(questions.starts)), LARGEST_UNIT)
+    return DrawnTrees(*ranges(numbers, np.diff(questions.starts)), LARGEST_UNIT)
 
 
 def boost(
     holders: Sequence[Holder],
-    plan: Boosted,
+    plan: BoostingPlan,
     sums: Sums,
     transcript: Transcript,
     done: Callable[[float], None] | None = None,
@@ -84,7 +84,9 @@ def boost(
         if plan.whats:
             release = release._replace(what=plan.whats[k])
         of_batch = slice(start, start + plan.batch)
-        chosen = Stumps(trees.columns[of_batch], trees.low[of_batch], trees.high[of_batch], unit)
+        chosen = DrawnTrees(
+            trees.columns[of_batch], trees.low[of_batch], trees.high[of_batch], unit
+        )
         transcript.begin_round()
         messages = (holder.leaves(chosen, release) for holder in holders)
         total = transcript.collect(messages, sums, release)

@@ -14,7 +14,7 @@ from privcurve.holders.transcript import Transcript
 from privcurve.holders.tree import GrownTree
 from privcurve.kernels.arithmetic import times
 from privcurve.kernels.arithmetic import total as sum_of
-from privcurve.kernels.holder_counts import Questions, impure, split_values
+from privcurve.kernels.holder_counts import Questions, split_values, weighted_impurity
 from privcurve.kernels.trees.choice import CRITERIA
 from privcurve.kernels.trees.form import answers
 from privcurve.privacy.calibration.holders import LevelNoise
@@ -26,7 +26,7 @@ LEAST_SIDE = 3.0
 ZERO_ONE = "zero_one"
 
 
-class ByLevels(NamedTuple):
+class LevelsPlan(NamedTuple):
     """What is public of a tree grown by levels: of n records, with `depth` levels of splits."""
 
     questions: Questions
@@ -45,7 +45,7 @@ class Estimate(NamedTuple):
 
 
 def grow_by_levels(
-    holders: Sequence[Holder], plan: ByLevels, sums: Sums, transcript: Transcript
+    holders: Sequence[Holder], plan: LevelsPlan, sums: Sums, transcript: Transcript
 ) -> GrownTree:
     """Grow a tree level by level, by the messages of parties.
 
@@ -59,7 +59,7 @@ def grow_by_levels(
 
 class _Coordinator:
     def __init__(
-        self, holders: Sequence[Holder], plan: ByLevels, sums: Sums, transcript: Transcript
+        self, holders: Sequence[Holder], plan: LevelsPlan, sums: Sums, transcript: Transcript
     ) -> None:
         self.holders, self.plan = holders, plan
         self.sums, self.transcript = sums, transcript
@@ -171,7 +171,7 @@ class _Coordinator:
         no = node.counts - yes
         last = level == plan.depth - 1
         place = CRITERIA.index(ZERO_ONE if last else plan.criterion)
-        impurity = impure(np.maximum(node.counts, 0.0), place)
+        impurity = weighted_impurity(np.maximum(node.counts, 0.0), place)
         values = split_values(no, yes, place)
         smaller = np.minimum(no.sum(axis=1), yes.sum(axis=1))
         values[(smaller < LEAST_SIDE * np.sqrt(variance)) | (smaller <= 0)] = np.inf

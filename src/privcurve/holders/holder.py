@@ -17,7 +17,7 @@ from privcurve.kernels.holder_counts import (
     part_node,
     split_values,
 )
-from privcurve.kernels.random_trees import Stumps, residuals, sum_leaves
+from privcurve.kernels.random_trees import DrawnTrees, residuals, sum_leaves
 from privcurve.kernels.trees.choice import CRITERIA
 from privcurve.kernels.trees.form import add_leaves, answers, count_rows, find_leaves
 from privcurve.privacy.curator import Call, Curator, party_of
@@ -73,7 +73,7 @@ class Holder(Protocol):
     def labels(self, node: int, release: Release) -> NDArray[Any]:
         """Count the records of a node by class."""
 
-    def leaves(self, trees: Stumps, release: Release) -> NDArray[Any]:
+    def leaves(self, trees: DrawnTrees, release: Release) -> NDArray[Any]:
         """Add up residuals in the leaves of trees: (n_trees, n_leaves, n_outputs + 1)."""
 
     def move(self, values: Floats) -> None:
@@ -101,7 +101,9 @@ def published_scale(size: int, criterion: str, rate: float) -> float:
     return 2 * distributed_split_published(max(size, 2), criterion) / rate
 
 
-def leaf_sums(rows: HolderRows, scores: Floats, trees: Stumps, n_classes: int) -> tuple[Ints, Ints]:
+def leaf_sums(
+    rows: HolderRows, scores: Floats, trees: DrawnTrees, n_classes: int
+) -> tuple[Ints, Ints]:
     """Return the leaves of rows, and their clipped residuals' sums in each, in the trees' units."""
     n_inner = trees.columns.shape[1]
     leaves = find_leaves(rows.bins, trees.trees())
@@ -116,7 +118,7 @@ def _leaf_answers(
     scores: Floats,
     leaves: Ints | None,
     values: Floats | None,
-    trees: Stumps,
+    trees: DrawnTrees,
     n_classes: int,
 ) -> tuple[Ints, Floats]:
     """Add the values of the last leaves to scores; return the next leaves, and sums in them."""
@@ -126,7 +128,7 @@ def _leaf_answers(
     return leaves, np.multiply(sums, trees.unit, dtype=np.float64)
 
 
-_parted = kernel(part_node, rows=(0, 0))
+_part_kernel = kernel(part_node, rows=(0, 0))
 
 
 @kernel
@@ -190,7 +192,7 @@ class LocalHolder:
     def split(self, node: int, question: int, left: int) -> None:
         """Split a node."""
         column, low, high = (part[question] for part in self.questions[:3])
-        parts = _parted(self.rows.bins, self._nodes.pop(node), column, low, high)
+        parts = _part_kernel(self.rows.bins, self._nodes.pop(node), column, low, high)
         self._nodes[left], self._nodes[left + 1] = parts
 
     def vote(self, node: int, ballot: Ballot) -> NDArray[Any]:
@@ -247,7 +249,7 @@ class LocalHolder:
         by_class = np.bincount(classes, weights=counts, minlength=self.n_classes)
         return self._say(by_class.astype(np.int64), release)
 
-    def leaves(self, trees: Stumps, release: Release) -> NDArray[Any]:
+    def leaves(self, trees: DrawnTrees, release: Release) -> NDArray[Any]:
         """Add up residuals in the leaves of trees, in units of the release."""
         rows = self.rows
         n_outputs = trees.n_outputs(self.n_classes)

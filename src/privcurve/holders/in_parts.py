@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from privcurve.coding import Floats, Ints, Records
 from privcurve.holders.holder import HolderRows, leaf_sums
 from privcurve.holders.sums import Release
-from privcurve.kernels.random_trees import Stumps
+from privcurve.kernels.random_trees import DrawnTrees
 from privcurve.kernels.trees.form import add_leaves, bin_codes, find_leaves
 from privcurve.parts import PartedRecords, Totals
 from privcurve.privacy.curator import Curator
@@ -23,7 +23,7 @@ CHUNK = 65_536
 class Round(NamedTuple):
     """Trees of a round, and what their leaves add to the scores."""
 
-    trees: Stumps
+    trees: DrawnTrees
     values: Floats
 
 
@@ -32,11 +32,11 @@ class LeafRows:
 
     def __init__(self, records: Records, n_classes: int) -> None:
         self._records, self._n_classes = records, n_classes
-        n_outputs = Stumps.n_outputs(n_classes)
+        n_outputs = DrawnTrees.n_outputs(n_classes)
         self._scores = np.zeros((len(records.labels), n_outputs))
         self._n_rounds = 0
 
-    def leaves(self, rounds: tuple[Round, ...], trees: Stumps) -> Ints:
+    def leaves(self, rounds: tuple[Round, ...], trees: DrawnTrees) -> Ints:
         """Add up residuals in the leaves of trees, in units of theirs, after some rounds."""
         codes, labels, counts, n_bins = self._records
         n_inner = trees.columns.shape[1]
@@ -65,7 +65,7 @@ class PartedHolder:
         self._rows = Totals(records, partial(LeafRows, n_classes=n_classes))
         self._rounds: list[Round] = []
 
-    def leaves(self, trees: Stumps, release: Release) -> NDArray[Any]:
+    def leaves(self, trees: DrawnTrees, release: Release) -> NDArray[Any]:
         """Add up residuals in the leaves of trees."""
         self._trees = trees
         exact = self._rows.of("leaves", tuple(self._rounds), trees)

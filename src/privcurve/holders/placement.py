@@ -54,7 +54,8 @@ def deal(
     records = rng.permutation(np.repeat(np.arange(len(counts)), counts))
     if placement == LABEL:
         dealt = [
-            _by_shares(records[classes[records] == c], n_holders, rng) for c in range(n_classes)
+            _split_by_shares(records[classes[records] == c], n_holders, rng)
+            for c in range(n_classes)
         ]
         parts = [np.concatenate(of_one) for of_one in zip(*dealt, strict=True)]
         return [_part(part, len(counts)) for part in parts]
@@ -74,7 +75,7 @@ def _ends(n: int, n_holders: int, placement: str) -> Ints:
     return ends.astype(np.int64)
 
 
-def _by_shares(records: Ints, n_holders: int, rng: np.random.Generator) -> list[Ints]:
+def _split_by_shares(records: Ints, n_holders: int, rng: np.random.Generator) -> list[Ints]:
     shares = dirichlet(rng, n_holders, CONCENTRATION)
     ends = np.rint(len(records) * np.cumsum(shares)[:-1]).astype(np.int64)
     return np.split(records, ends)

@@ -311,7 +311,7 @@ def _normal_cdfs(values: Floats) -> None:
         values[i] = normal_cdf(values[i])
 
 
-def _over(loop: Callable[[Floats], None], values: ArrayLike) -> Floats:
+def _apply(loop: Callable[[Floats], None], values: ArrayLike) -> Floats:
     """Return what a loop makes of a copy of numbers of any shape."""
     copy = np.array(values, dtype=np.float64, order="C")
     loop(copy.reshape(-1))
@@ -320,42 +320,42 @@ def _over(loop: Callable[[Floats], None], values: ArrayLike) -> Floats:
 
 def exps(values: ArrayLike) -> Floats:
     """Return e^x of each number."""
-    return _over(_exps, values)
+    return _apply(_exps, values)
 
 
 def expm1s(values: ArrayLike) -> Floats:
     """Return e^x − 1 of each number."""
-    return _over(_expm1s, values)
+    return _apply(_expm1s, values)
 
 
 def expits(values: ArrayLike) -> Floats:
     """Return 1/(1 + e^−x) of each number."""
-    return _over(_expits, values)
+    return _apply(_expits, values)
 
 
 def logs(values: ArrayLike) -> Floats:
     """Return ln x of each number."""
-    return _over(_logs, values)
+    return _apply(_logs, values)
 
 
 def log2s(values: ArrayLike) -> Floats:
     """Return the logarithm to base 2 of each number."""
-    return _over(_log2s, values)
+    return _apply(_log2s, values)
 
 
 def log1ps(values: ArrayLike) -> Floats:
     """Return ln(1 + x) of each number."""
-    return _over(_log1ps, values)
+    return _apply(_log1ps, values)
 
 
 def normal_cdfs(values: ArrayLike) -> Floats:
     """Return Φ(x) of each number."""
-    return _over(_normal_cdfs, values)
+    return _apply(_normal_cdfs, values)
 
 
 def softplus(values: ArrayLike) -> Floats:
     """Return ln(1 + e^x) of each number."""
-    return _over(_softplus, values)
+    return _apply(_softplus, values)
 
 
 def arcsinhs(values: ArrayLike) -> Floats:

@@ -45,7 +45,7 @@ def draw_tree(bin_starts: Ints, restrict: bool, rng: np.random.Generator, splits
             divide(possible[node], bin_starts, True, splits[node], possible, 2 * node + 1)
 
 
-class Weighted(NamedTuple):
+class WeightedRows(NamedTuple):
     """Rows with the weights that a tree is grown by."""
 
     bins: NDArray[Any]  # (n_rows, n_columns), unsigned
@@ -78,7 +78,7 @@ class Growth(NamedTuple):
 
 
 @jit
-def begin_tree(splits: Ints, data: Weighted, restrict: bool) -> Growth:
+def begin_tree(splits: Ints, data: WeightedRows, restrict: bool) -> Growth:
     """Return a tree that is its root alone; `splits` is written as it grows."""
     n_rows, n_nodes = len(data.bins), 2 * len(splits) + 1
     starts = np.zeros(len(splits) + 2, np.int64)
@@ -103,7 +103,7 @@ def leaves_of(tree: Growth) -> Ints:
 def grow_level(
     tree: Growth,
     level: int,
-    data: Weighted,
+    data: WeightedRows,
     alpha: float,
     by_error: bool,
     chooses: int,
@@ -213,11 +213,11 @@ def _score(
         for b in range(bin_starts[j], bin_starts[j + 1]):
             negative += histogram[0, b]
             positive += histogram[1, b]
-            scores[b] = -both_sides(positive, negative, of_node[1], of_node[0], alpha)
+            scores[b] = -split_risk(positive, negative, of_node[1], of_node[0], alpha)
 
 
 @jit(inline="always")
-def both_sides(
+def split_risk(
     positive: float, negative: float, all_positive: float, all_negative: float, alpha: float
 ) -> float:
     """Return Φ of a question whose first side has A and B, out of those of the node."""
@@ -243,7 +243,7 @@ def _draw_among(scores: Floats, candidates: Ints, scale: float, rng: np.random.G
 
 @jit
 def _draw_by_rejection(
-    data: Weighted,
+    data: WeightedRows,
     rows: Ints,
     of_node: Floats,
     alpha: float,
@@ -266,6 +266,6 @@ def _draw_by_rejection(
             weight = weights[row] if bins[row, j] <= b else 0.0
             positive += weight if labels[row] > 0 else 0.0
             negative += weight if labels[row] == 0 else 0.0
-        chance = exp(-both_sides(positive, negative, of_node[1], of_node[0], alpha) / scale)
+        chance = exp(-split_risk(positive, negative, of_node[1], of_node[0], alpha) / scale)
         if rng.random() < chance:
             return int(b)

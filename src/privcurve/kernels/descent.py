@@ -21,7 +21,7 @@ SHORTEST = 1e-12
 FARTHEST = 1e10
 
 
-def lowest(
+def find_lowest(
     function: Callable[[Floats], tuple[float, Floats]],
     start: Floats,
     tolerance: float,

@@ -44,7 +44,7 @@ class TableCells(NamedTuple):
 
 
 @jit
-def _size(adjacent: Bools, widths: Floats, left: Bools, v: int) -> float:
+def _clique_size(adjacent: Bools, widths: Floats, left: Bools, v: int) -> float:
     """Return the cells of a column's clique if it were eliminated now."""
     size = widths[v]
     for u in range(len(widths)):
@@ -82,7 +82,7 @@ def triangulate(
     places, members = np.zeros(n, np.int64), np.zeros(n, np.int64)
     sizes, now = np.zeros(n), np.zeros(n)
     for v in range(n):
-        now[v] = _size(adjacent, widths, left, v)
+        now[v] = _clique_size(adjacent, widths, left, v)
     cliques[:] = False
     for step in range(n):
         best = -1
@@ -102,7 +102,7 @@ def triangulate(
                         adjacent[u, w] = True
         for u in range(n):
             if cliques[step, u] and left[u]:
-                now[u] = _size(adjacent, widths, left, u)
+                now[u] = _clique_size(adjacent, widths, left, u)
     total = 0.0
     for step in range(n):
         if kept[step]:
@@ -120,7 +120,7 @@ def triangulate(
 
 
 @jit
-def sizes_with(adjacent: Bools, widths: Floats, most: float, candidates: Ints) -> Floats:
+def triangulated_sizes(adjacent: Bools, widths: Floats, most: float, candidates: Ints) -> Floats:
     """Return the cells of a triangulation if columns of one candidate more were in one table.
 
     Parameters

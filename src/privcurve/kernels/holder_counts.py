@@ -50,7 +50,7 @@ def list_questions(n_bins: Ints, ordered: Sequence[bool]) -> Questions:
 
 
 @jit
-def impure(counts: NDArray[Any], criterion: int) -> float:
+def weighted_impurity(counts: NDArray[Any], criterion: int) -> float:
     """Return F = n·G(shares of the classes), a criterion times the number of records.
 
     G is the entropy (base 2), 2(1 − Σp²), 2√(q(1 − q)) of two classes, or 2(1 − max p): at two
@@ -107,8 +107,8 @@ def split_values(no: Floats, yes: Floats, criterion: int) -> Floats:
     """
     values = np.empty(len(yes))
     for q in range(len(yes)):
-        values[q] = impure(np.maximum(no[q], 0.0), criterion)
-        values[q] += impure(np.maximum(yes[q], 0.0), criterion)
+        values[q] = weighted_impurity(np.maximum(no[q], 0.0), criterion)
+        values[q] += weighted_impurity(np.maximum(yes[q], 0.0), criterion)
     return values
 
 
@@ -154,7 +154,7 @@ def family_gains(families: Floats, criterion: int) -> Floats:
         if n <= 0.0 or sides <= 0.0:
             gains[q] = NO_GAIN
             continue
-        gain = impure(counts[2 * k : 3 * k], criterion) / n
+        gain = weighted_impurity(counts[2 * k : 3 * k], criterion) / n
         for side in range(2):
             share = counts[3 * k + side] / sides
             if share > 0.0:
@@ -162,7 +162,11 @@ def family_gains(families: Floats, criterion: int) -> Floats:
                 if of_side <= 0.0:
                     gain = NO_GAIN
                     break
-                gain -= share * impure(counts[side * k : (side + 1) * k], criterion) / of_side
+                gain -= (
+                    share
+                    * weighted_impurity(counts[side * k : (side + 1) * k], criterion)
+                    / of_side
+                )
         gains[q] = gain
     return gains
 

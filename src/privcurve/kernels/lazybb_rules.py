@@ -128,12 +128,12 @@ def _boost(
         _add_rows(rows.cells, state, counts, signed, sums)
         _sum_by_bin(sums, rows, bins)
         if np.isinf(rates[t]):
-            picks[t] = _least(bins, positive_weight, negative_weight)
+            picks[t] = _pick_least(bins, positive_weight, negative_weight)
         else:
             total = density * n * unit
             if normalise:
                 total = float(positive_weight + negative_weight)
-            picks[t] = _noisy_least(
+            picks[t] = _pick_noisy_least(
                 bins, positive_weight, negative_weight, rates[t] / total, noise[t]
             )
         _vote(rows, picks[t], state, counts, histogram, step)
@@ -168,7 +168,7 @@ def _sum_by_bin(sums: Ints, rows: PackedRows, bins: Ints) -> None:
 
 
 @jit
-def _noisy_least(
+def _pick_noisy_least(
     bins: Ints, positive_weight: int, negative_weight: int, rate: float, noise: Floats
 ) -> int:
     best = 0
@@ -182,7 +182,7 @@ def _noisy_least(
 
 
 @jit
-def _least(bins: Ints, positive_weight: int, negative_weight: int) -> int:
+def _pick_least(bins: Ints, positive_weight: int, negative_weight: int) -> int:
     best = 0
     best_error = literal_error(bins, positive_weight, negative_weight, 0)
     for literal in range(1, 2 * len(bins) + 2):

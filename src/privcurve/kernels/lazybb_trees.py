@@ -17,7 +17,7 @@ from privcurve.kernels.jit import jit
 from privcurve.kernels.projection import fixed_point_bits, project, start_levels
 from privcurve.kernels.trees.choice import CRITERIA
 from privcurve.kernels.trees.form import Ranges, bin_codes, ranges
-from privcurve.kernels.trees.growth import Growing, Weighed, grow_best_first, grow_by_levels
+from privcurve.kernels.trees.growth import GrowingTree, RoundRows, grow_best_first, grow_by_levels
 
 
 class BinnedRows(NamedTuple):
@@ -132,7 +132,7 @@ def boost_trees(
     n = int(rows.counts.sum())
     levels, spread, step = start_levels(begin, len(rows.counts))
     splits, children, labels, largest = _boost(
-        Weighed(rows.bins, rows.labels, np.empty_like(rows.counts), rows.questions(thresholds)),
+        RoundRows(rows.bins, rows.labels, np.empty_like(rows.counts), rows.questions(thresholds)),
         rows.counts, levels, spread, step, density, learning_rate / step,
         depth, n_splits, CRITERIA.index(criterion),
         rates, label_rates, rules, normalise, noise, 1 << fixed_point_bits(n),
@@ -142,7 +142,7 @@ def boost_trees(
 
 @jit
 def _boost(
-    rows: Weighed,
+    rows: RoundRows,
     counts: Ints,
     levels: Ints,
     spread: int,
@@ -193,7 +193,7 @@ def _boost(
             total = float(mass_of_all)
         for i in range(n_rows):
             mass[i] = weights[level[i]] * counts[i]
-        tree = Growing(
+        tree = GrowingTree(
             splits[t], children[t], labels[t], totals, borders, order, buffer, histograms
         )
         if depth > 0:

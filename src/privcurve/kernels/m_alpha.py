@@ -38,7 +38,7 @@ def link(q: float, alpha: float) -> float:
 
 
 @jit
-def inverse(margin: float, alpha: float) -> float:
+def inverse_link(margin: float, alpha: float) -> float:
     """Return ψ⁻¹(z), which is ½ for all |z| ≤ 2(1 − α); at α = 0 a step at |z| = 2."""
     beyond = abs(margin) / 2.0 - (1.0 - alpha)
     if beyond <= 0.0:
@@ -66,7 +66,7 @@ def record_weights(scores: Floats, signs: Signs, alpha: float) -> Floats:
     """Return ψ⁻¹(−y·H(x)) of each record."""
     weights = np.empty(len(scores))
     for i in range(len(scores)):
-        weights[i] = inverse(-signs[i] * scores[i], alpha)
+        weights[i] = inverse_link(-signs[i] * scores[i], alpha)
     return weights
 
 

@@ -16,7 +16,7 @@ from privcurve.kernels.arithmetic import exp, log, total
 from privcurve.kernels.jit import jit
 
 
-class Scored(NamedTuple):
+class RowsWithScores(NamedTuple):
     """Rows with their scores, and the residual by margin."""
 
     labels: NDArray[np.uint8]  # (n_rows,): 0 or 1
@@ -38,7 +38,7 @@ def _residual(margin: int, table: Ints, shift: int) -> int:
 
 
 @jit
-def residuals_of(rows: Scored) -> Ints:
+def residuals_of(rows: RowsWithScores) -> Ints:
     """Return the clipped residual of a record of each row, without its sign."""
     labels, _, scores, table, shift = rows
     residuals = np.empty(len(labels), dtype=np.int64)
@@ -77,7 +77,7 @@ def cross(
 
 
 @jit
-def residual_sums(column: NDArray[Any], n_bins: int, rows: Scored) -> Ints:
+def residual_sums(column: NDArray[Any], n_bins: int, rows: RowsWithScores) -> Ints:
     """Sum the clipped residuals by label and bin of a column: shape (2, n_bins)."""
     labels, counts, scores, table, shift = rows
     sums = np.zeros((2, n_bins), dtype=np.int64)
@@ -90,7 +90,7 @@ def residual_sums(column: NDArray[Any], n_bins: int, rows: Scored) -> Ints:
 
 @jit
 def stump_scores(
-    columns: NDArray[Any], starts: Ints, ordered: NDArray[np.bool_], rows: Scored
+    columns: NDArray[Any], starts: Ints, ordered: NDArray[np.bool_], rows: RowsWithScores
 ) -> Ints:
     """Sum the signed clipped residuals times what each stump says: +1 in its bins, −1 elsewhere.
 
@@ -142,7 +142,9 @@ def products_of_columns(columns: NDArray[Any], places: Ints, counts: Ints) -> In
 
 
 @jit
-def slopes_of_columns(columns: NDArray[Any], places: Ints, place_bits: int, rows: Scored) -> Ints:
+def slopes_of_columns(
+    columns: NDArray[Any], places: Ints, place_bits: int, rows: RowsWithScores
+) -> Ints:
     """Sum the signed clipped residuals times the place of the record in each column.
 
     `columns` is of shape (n_columns, n_rows). `places` has the place of each bin of a column, at
@@ -205,14 +207,14 @@ def smooth(
             for kind in range(kinds):
                 to, spread = means[i, c], squares[i, c]
                 if kinds == 1:
-                    logs[i] += _apart(z[c], noise[c], size, to, spread)
+                    logs[i] += _smooth_apart(z[c], noise[c], size, to, spread)
                 elif lengths[kind] > 0:
                     step = exp(-1.0 / (n_bins * lengths[kind]))
-                    logs[i] += _along(z[c], noise[c], size, step, 0.0, to, spread)
+                    logs[i] += _smooth_along(z[c], noise[c], size, step, 0.0, to, spread)
                 else:
                     step = exp(-1.0 / (n_bins * longest))
                     half = 0.5 * size
-                    logs[i] += _along(z[c], noise[c], half, step, half, to, spread)
+                    logs[i] += _smooth_along(z[c], noise[c], half, step, half, to, spread)
                 i += 1
     logs[0] += log(kinds)
     weights = np.empty(n)
@@ -230,7 +232,7 @@ def smooth(
 
 
 @jit
-def _apart(z: Floats, noise: Floats, size: float, mean: Floats, variance: Floats) -> float:
+def _smooth_apart(z: Floats, noise: Floats, size: float, mean: Floats, variance: Floats) -> float:
     """Independent bins of prior variance `size`: fill in the posterior, give the log likelihood."""
     likelihood = 0.0
     for b in range(len(z)):
@@ -242,7 +244,7 @@ def _apart(z: Floats, noise: Floats, size: float, mean: Floats, variance: Floats
 
 
 @jit
-def _along(
+def _smooth_along(
     z: Floats, noise: Floats, size: float, step: float, line: float, mean: Floats, variance: Floats
 ) -> float:
     """Fill in the posterior of a process along the bins, and return the log likelihood.

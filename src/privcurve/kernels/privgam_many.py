@@ -22,7 +22,7 @@ from privcurve.kernels.jit import jit
 DOWN = 1.0 - 2.0**-40
 
 
-class ScoredClasses(NamedTuple):
+class RowsWithClassScores(NamedTuple):
     """Rows with a score a class, and the weight of a class by how far it is behind."""
 
     labels: NDArray[np.uint8]  # (n_rows,): positions of classes
@@ -37,7 +37,7 @@ class ScoredClasses(NamedTuple):
 
 
 @jit
-def _share_out(i: int, rows: ScoredClasses, parts: Floats) -> int:
+def _share_out(i: int, rows: RowsWithClassScores, parts: Floats) -> int:
     """Return the clipped residual s of a row, and write what each other class has of it.
 
     s is 1 - p for the probability p of the row's own class, or less where s and the parts would be
@@ -85,7 +85,7 @@ def add_to_class_scores(column: NDArray[Any], change: Ints, scores: Ints) -> Non
 
 
 @jit
-def class_residual_sums(column: NDArray[Any], n_bins: int, rows: ScoredClasses) -> Ints:
+def class_residual_sums(column: NDArray[Any], n_bins: int, rows: RowsWithClassScores) -> Ints:
     """Sum residuals by class and bin: of records of other classes, then of those of the class.
 
     Returns an array of shape (2, n_classes, n_bins).
@@ -103,7 +103,7 @@ def class_residual_sums(column: NDArray[Any], n_bins: int, rows: ScoredClasses) 
 
 
 @jit
-def class_residuals(rows: ScoredClasses) -> Ints:
+def class_residuals(rows: RowsWithClassScores) -> Ints:
     """Return the residual of a record of each row by class: its own less what the others have."""
     n, n_classes = rows.scores.shape
     residuals = np.empty((n, n_classes), dtype=np.int64)

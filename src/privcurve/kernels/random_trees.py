@@ -15,7 +15,7 @@ from privcurve.kernels.jit import jit
 from privcurve.kernels.trees.form import Ranges, Trees, complete_trees
 
 
-class Stumps(NamedTuple):
+class DrawnTrees(NamedTuple):
     """Trees without values."""
 
     # (n_trees, 2**depth − 1) each: the range of bins that says yes.

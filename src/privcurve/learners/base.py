@@ -19,11 +19,16 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from privcurve.coding import Codes, Floats, Ints, Records, decide, equal_width
+from privcurve.coding import Codes, Floats, Ints, Records, code_equal_width, decide
 from privcurve.learners.entry import LearnerEntry
 from privcurve.learners.registry import check_parameters, entry
 from privcurve.learners.shared import merging, sealing
-from privcurve.learners.shared.by_schema import facts_for, kept_rows, labels_by, no_schema
+from privcurve.learners.shared.by_schema import (
+    explain_missing_schema,
+    schema_facts,
+    schema_labels,
+    training_rows,
+)
 from privcurve.learners.shared.checks import (
     RandomState,
     check_bounds,
@@ -63,7 +68,7 @@ OFFERED = (*BUDGET, "neighbours")
 Method = TypeVar("Method", bound=Callable[..., Any])
 
 
-def as_fitted(method: Method) -> Method:
+def with_fitted_parameters(method: Method) -> Method:
     """Run a public method with the parameters of the fit, whatever was set since.
 
     What the method calls sees them too. Parameters that are set later are for the next fit:
@@ -161,7 +166,7 @@ class CodedClassifier(Explained, merging.MergingClassifier, ClassifierMixin, Bas
         """Return this learner with the public facts that its schema says; itself without one."""
         if self.schema is None:
             return self
-        facts = facts_for(self, self.schema)
+        facts = schema_facts(self, self.schema)
         return type(self)(**{**self.get_params(deep=False), **facts})
 
     def fit_many(
@@ -208,7 +213,7 @@ class CodedClassifier(Explained, merging.MergingClassifier, ClassifierMixin, Bas
         warn_of_index(X, y)
         labels, targets = self._targets(y, codes.shape[0])
         weights = check_counts(counts, codes.shape[0])
-        rows = kept_rows(self.schema, X, counts)
+        rows = training_rows(self.schema, X, counts)
         records = Records(codes[rows], targets[rows], weights[rows], self.n_bins_)
         return self._fit_records(learners, settings, records, labels, curators)
 
@@ -333,7 +338,7 @@ class CodedClassifier(Explained, merging.MergingClassifier, ClassifierMixin, Bas
     def _targets(self, y: ArrayLike, n_rows: int) -> tuple[NDArray[Any], NDArray[Any]]:
         """Return the classes, and what :meth:`_fit_one` is told of them: signs, or positions."""
         if self.schema is not None:
-            y = labels_by(self.schema, y, n_rows)
+            y = schema_labels(self.schema, y, n_rows)
         labels, positions = check_labels(y, self.classes, n_rows, self._offer())
         many = entry(self._learner).multiclass
         return labels, positions if many else (2 * positions - 1).astype(np.int8)
@@ -355,7 +360,7 @@ class CodedClassifier(Explained, merging.MergingClassifier, ClassifierMixin, Bas
         version = entry(self._learner).version
         return {**parameters, "learner": self._learner, "version": version, "n": n}
 
-    @as_fitted
+    @with_fitted_parameters
     def decision_function(self, X: ArrayLike) -> Floats:
         """Score rows: of two classes, positive for ``classes_[1]``; of more, each class.
 
@@ -420,7 +425,7 @@ class CodedClassifier(Explained, merging.MergingClassifier, ClassifierMixin, Bas
         return False
 
     @property
-    @as_fitted
+    @with_fitted_parameters
     def measures_(self) -> dict[str, float]:
         """Sizes of the fitted model by name, such as nodes and leaves of a tree.
 
@@ -544,7 +549,7 @@ class CodedClassifier(Explained, merging.MergingClassifier, ClassifierMixin, Bas
             return codes
         if self.n_bins is None:
             if hasattr(X, "columns"):
-                raise ValueError(no_schema(type(self).__name__, list(X.columns)))
+                raise ValueError(explain_missing_schema(type(self).__name__, list(X.columns)))
             raise ValueError(
                 f"{type(self).__name__} needs n_bins=: how many codes each column has is public "
                 "knowledge and is never read from the rows. Give one int a column "
@@ -560,7 +565,7 @@ class CodedClassifier(Explained, merging.MergingClassifier, ClassifierMixin, Bas
         if n_bins is None:
             n_bins = self.n_bins_ = check_n_bins(self.n_bins, n_columns)
         if self.bounds is not None:
-            return equal_width(checked, check_bounds(self.bounds, n_columns), n_bins)
+            return code_equal_width(checked, check_bounds(self.bounds, n_columns), n_bins)
         return check_codes(checked, n_bins)
 
     def __sklearn_tags__(self) -> Any:

@@ -16,7 +16,7 @@ from privcurve.kernels.boosted_trees import (
     DRAWN,
     NOISY,
     Growth,
-    Weighted,
+    WeightedRows,
     begin_tree,
     draw_tree,
     grow_level,
@@ -31,7 +31,12 @@ from privcurve.kernels.m_alpha import (
 from privcurve.kernels.trees.form import bin_codes
 from privcurve.learners.base import PrivateClassifier
 from privcurve.learners.shared.checks import require
-from privcurve.learners.shared.tree_sums import TreeSumClassifier, by_leaf, leaves_in, shrunk
+from privcurve.learners.shared.tree_sums import (
+    TreeSumClassifier,
+    leaves_in,
+    shrunk_votes,
+    sum_by_leaf,
+)
 from privcurve.privacy.accountants.compose import ADAPTIVE, BASIC, GAUSSIAN, ZCDP_CKS
 from privcurve.privacy.budget import CERTIFIED, PUBLISHED, is_private
 from privcurve.privacy.calibration.bdpe import (
@@ -87,13 +92,13 @@ OF_LEAVES = "tree {}: {} of all leaves, " + IN_WEIGHTS
 
 
 # Trees choose by noise inside the loop; what is in their leaves stays sealed.
-begun = kernel(begin_tree, rows=WHOLE)
-error = kernel(Growth.error)
-ended = kernel(leaves_of, rows=0)
+begin_kernel = kernel(begin_tree, rows=WHOLE)
+error_kernel = kernel(Growth.error)
+leaves_kernel = kernel(leaves_of, rows=0)
 
 
 @mechanism
-def grown_level(splits: Ints, tree: Growth, level: int, *given: Any) -> None:
+def grow_released_level(splits: Ints, tree: Growth, level: int, *given: Any) -> None:
     """Grow a level of a tree; its questions are released."""
     grow_level(tree, level, *given)
     splits[:] = tree.splits
@@ -298,7 +303,7 @@ class BDPEClassifier(TreeSumClassifier, PrivateClassifier):
         for t in range(n_trees):
             bound = ensemble_weight_bound(reach, alpha)
             weights = weigh_rows(scores, steps, leaves, signs, counts, alpha, bound)
-            data = Weighted(bins, labels, weights, self._bin_starts())
+            data = WeightedRows(bins, labels, weights, self._bin_starts())
             leaves, positive, negative = self._grow(t, data, bound, curator)
             votes, beta = self._vote(t, positive, negative, bound, curator)
             self.leaf_values_[t], self.leverages_[t] = votes, beta
@@ -314,7 +319,7 @@ class BDPEClassifier(TreeSumClassifier, PrivateClassifier):
         return split_sensitivity(max(n, 2), "m_alpha", alpha)
 
     def _grow(
-        self, t: int, data: Weighted, weight_bound: float, curator: Curator
+        self, t: int, data: WeightedRows, weight_bound: float, curator: Curator
     ) -> tuple[Ints, Floats, Floats]:
         """Choose the questions of tree t."""
         n, starts = self.n_records_, data.bin_starts
@@ -323,7 +328,7 @@ class BDPEClassifier(TreeSumClassifier, PrivateClassifier):
         if self.splits == RANDOM:
             draw_tree(starts, restrict, curator.coins, splits)
             leaves: Ints = leaves_in(data.bins, self._trees(t, t + 1))
-            return leaves, *by_leaf(data, leaves, len(splits) + 1)
+            return leaves, *sum_by_leaf(data, leaves, len(splits) + 1)
         calls = self._node_calls(t, curator)
         coins, noise, chooses, slope = curator.coins, np.empty((1, 0)), BEST, 0.0
         if is_private(self.epsilon) and self.calibration == PUBLISHED:
@@ -335,19 +340,19 @@ class BDPEClassifier(TreeSumClassifier, PrivateClassifier):
         bound = weight_bound if chooses == NOISY else 1.0
         scales = np.array([calls[2**level - 1].scale * bound for level in range(len(alphas))])
         by_error, released = self.calibrate_alpha == EXACT, self.calibrate_alpha == RELEASED
-        tree, root = begun(splits, data, restrict), 0.0
+        tree, root = begin_kernel(splits, data, restrict), 0.0
         for level in range(len(alphas)):
             if released:
                 call = curator.call(OF_ERROR.format(t + 1, level + 1)).rescale(weight_bound)
-                seen = curator.number(call, error(tree, level))
+                seen = curator.number(call, error_kernel(tree, level))
                 root = seen if level == 0 else root
                 if root > 0:
                     alphas[level] *= min(max(seen / root, 0.0), 1.0)
                 scales[level] *= self._sensitivity(n, float(alphas[level]))
             of_level = float(alphas[level]), by_error, chooses, scales[level], slope, noise, coins
-            grown_level(splits, tree, level, data, *of_level)
-        leaves = ended(tree)
-        return leaves, *by_leaf(data, leaves, len(splits) + 1)
+            grow_released_level(splits, tree, level, data, *of_level)
+        leaves = leaves_kernel(tree)
+        return leaves, *sum_by_leaf(data, leaves, len(splits) + 1)
 
     def _node_calls(self, t: int, curator: Curator) -> list[Call]:
         """Return the call of each inner node of tree t."""
@@ -380,7 +385,7 @@ class BDPEClassifier(TreeSumClassifier, PrivateClassifier):
             return np.where(curator.signs(call, positive - negative), 1.0, -1.0), step
         if kind != LINK:
             margins = curator.numbers(call, positive - negative)
-            return np.sign(margins) if kind == SIGN else shrunk(margins, call.scale, n), step
+            return np.sign(margins) if kind == SIGN else shrunk_votes(margins, call.scale, n), step
         positive, negative = curator.numbers(call, np.stack([positive, negative]))
         votes = np.clip(link_of_leaves(positive, negative, alpha), -clamp, clamp)
         return votes, max(0.0, self._leverage(votes, positive - negative, n, clamp))

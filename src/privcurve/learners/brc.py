@@ -31,11 +31,11 @@ from privcurve.privacy.sealed import kernel
 # Algorithm 1's error, kept where its logarithm is finite.
 SMALLEST_ERROR = 1e-9
 
-projected = kernel(project_rows, rows=1)
+project_kernel = kernel(project_rows, rows=1)
 
 
 @kernel(rows=0)
-def above(sums: Floats, t: int, intercept: float) -> Bools:
+def positive_side(sums: Floats, t: int, intercept: float) -> Bools:
     """Return which rows are on the positive side of half-space t."""
     return sums[t] + intercept > 0
 
@@ -173,7 +173,7 @@ class _RandomHalfSpaces:
         drawn = learner.intercept in ("uniform", "threshold")
         self._intercepts = coins.uniform(-1, 1, shape[0]) if drawn else np.zeros(shape[0])
         if self._chooses:
-            self._sums = projected(points, self._coefficients)
+            self._sums = project_kernel(points, self._coefficients)
         else:
             self._sides = sides(points, self._coefficients, self._intercepts)
 
@@ -187,7 +187,7 @@ class _RandomHalfSpaces:
         """Return the half-space of round t."""
         intercept = float(self._intercepts[t])
         chosen = self._chooses
-        positive = above(self._sums, t, intercept) if chosen else self._sides[t]
+        positive = positive_side(self._sums, t, intercept) if chosen else self._sides[t]
         return HalfSpace(self._coefficients[t], intercept, positive)
 
     def _choose(self, t: int, call: Call, weights: PrivateWeights) -> float:
@@ -218,13 +218,13 @@ def _adaboost(
 
 
 @kernel(rows=0)
-def with_ones(points: Floats) -> Floats:
+def append_ones(points: Floats) -> Floats:
     """Return points as rows, with a 1 at the end of each."""
     return np.ascontiguousarray(np.column_stack([points.T, np.ones(points.shape[1])]))
 
 
 @kernel(rows=0)
-def above_zero(rows: Floats, coefficients: Floats) -> Bools:
+def positive_scores(rows: Floats, coefficients: Floats) -> Bools:
     """Return which rows have a score above 0."""
     return times(rows, coefficients) > 0
 
@@ -281,7 +281,7 @@ class _LearnedHalfSpaces:
         self, noise: PeopleNoise, points: Floats, signs: Signs, counts: Ints, curator: Curator
     ) -> None:
         self._noise = noise
-        self._rows = with_ones(points)
+        self._rows = append_ones(points)
         self._signs = signs
         self._counts = counts
         self._curator = curator
@@ -297,7 +297,7 @@ class _LearnedHalfSpaces:
             weights=released,
             penalty=self._penalty,
         )
-        positive = above_zero(self._rows, coefficients)
+        positive = positive_scores(self._rows, coefficients)
         return HalfSpace(coefficients[:-1], float(coefficients[-1]), positive)
 
     def _row_weights(self, t: int, weights: Floats) -> Floats:

@@ -9,8 +9,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from privcurve.coding import Codes, Floats, Records
-from privcurve.holders.best_first import BestFirst, grow_best_first
-from privcurve.holders.by_levels import ByLevels, grow_by_levels
+from privcurve.holders.best_first import BestFirstPlan, grow_best_first
+from privcurve.holders.by_levels import LevelsPlan, grow_by_levels
 from privcurve.holders.holder import Holder
 from privcurve.holders.placement import RANDOM
 from privcurve.holders.sums import CENTRAL, LOCAL, sums_of
@@ -20,7 +20,7 @@ from privcurve.kernels.holder_counts import Questions, list_questions
 from privcurve.learners.base import PrivateClassifier
 from privcurve.learners.shared.chances import LinkedClassifier
 from privcurve.learners.shared.checks import ordered_columns
-from privcurve.learners.shared.dealt import as_dealt, deal_to_holders
+from privcurve.learners.shared.dealt import deal_to_holders, restate_dealt
 from privcurve.learners.trees import TopDownTreeClassifier, TreeModel
 from privcurve.privacy.budget import CERTIFIED, PUBLISHED
 from privcurve.privacy.calibration.holders import (
@@ -169,7 +169,7 @@ class DistributedTopDownClassifier(LinkedClassifier, PrivateClassifier):
         model = TreeModel if len(self.classes_) == 2 else ClassTree
         forest = tree.forest(questions, len(self.classes_))
         self._adopt(model(forest, self.n_bins_), transcript)
-        return as_dealt(self, len(holders), statement)
+        return restate_dealt(self, len(holders), statement)
 
     def grow(
         self, holders: Sequence[Holder], questions: Questions, transcript: Transcript
@@ -197,7 +197,7 @@ class DistributedTopDownClassifier(LinkedClassifier, PrivateClassifier):
             trust=self._trust(),
             n_colluding=int(self.n_colluding),
         )
-        plan = ByLevels(*shape, depth, noise)
+        plan = LevelsPlan(*shape, depth, noise)
         return grow_by_levels(holders, plan, sums, transcript), noise.statement
 
     def _grow_published(
@@ -223,7 +223,7 @@ class DistributedTopDownClassifier(LinkedClassifier, PrivateClassifier):
         )
         depth = MOST_LEVELS if self.depth is None else int(self.depth)
         least = float(self.smallest_weight), float(self.smallest_gain)
-        plan = BestFirst(*shape, n_splits, depth, *least, noise)
+        plan = BestFirstPlan(*shape, n_splits, depth, *least, noise)
         return grow_best_first(holders, plan, transcript), noise.statement
 
     def _fit_topdown(self, records: Records, curator: Curator) -> PrivacyStatement:

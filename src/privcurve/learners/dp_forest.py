@@ -7,11 +7,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from privcurve.coding import Codes, Floats, Ints, Records, Signs
-from privcurve.kernels.boosted_trees import Weighted, draw_tree
+from privcurve.kernels.boosted_trees import WeightedRows, draw_tree
 from privcurve.kernels.trees.form import Trees, bin_codes
 from privcurve.learners.base import PrivateClassifier
 from privcurve.learners.shared.chances import succession
-from privcurve.learners.shared.tree_sums import TreeSumClassifier, leaves_in, shrunk
+from privcurve.learners.shared.tree_sums import TreeSumClassifier, leaves_in, shrunk_votes
 from privcurve.privacy.budget import ADD_REMOVE, CERTIFIED, PUBLISHED
 from privcurve.privacy.curator import Call, Curator
 from privcurve.privacy.mechanisms import NOISY_LABEL
@@ -35,7 +35,7 @@ def label_weights(
 ) -> Floats:
     """Return the weights of positive and of negative records in the leaves of each tree."""
     bins, labels = bin_codes(codes, n_bins), (signs > 0).astype(np.uint8)
-    data = Weighted(bins, labels, counts.astype(np.float64), starts)
+    data = WeightedRows(bins, labels, counts.astype(np.float64), starts)
     n_leaves = trees.column.shape[1] + 1
     each = (leaves_in(bins, trees.some(t, t + 1)) for t in range(len(trees.column)))
     return np.array([data.by_leaf(leaves, n_leaves) for leaves in each])
@@ -144,7 +144,7 @@ class DPForestClassifier(TreeSumClassifier, PrivateClassifier):
             margins = curator.numbers(call, margins)
         if self.votes == SIGN:
             return np.sign(margins)
-        return shrunk(margins, call.scale, self.n_records_)
+        return shrunk_votes(margins, call.scale, self.n_records_)
 
     def _link(self, scores: Floats) -> Floats:
         return succession(scores, len(self.splits_))

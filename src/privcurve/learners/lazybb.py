@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from privcurve.coding import Codes, Floats, Ints, Records, Signs, code_type
-from privcurve.learners.base import PrivateClassifier, as_fitted
+from privcurve.learners.base import PrivateClassifier, with_fitted_parameters
 from privcurve.learners.one_rule import ONE_RULES, VoteModel
 from privcurve.learners.shared.chances import cap_of, capped_weights
 from privcurve.learners.shared.checks import require
@@ -203,7 +203,7 @@ class LazyBBClassifier(VotingClassifier, PrivateClassifier):
         super()._restore()
 
     @property
-    @as_fitted
+    @with_fitted_parameters
     def cap_(self) -> float | None:
         """Where weights stop to grow, for probabilities alone (docs/probabilities.md); or None.
 

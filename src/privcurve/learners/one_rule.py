@@ -20,8 +20,8 @@ from privcurve.privacy.curator import Curator, call_of
 from privcurve.privacy.sealed import WHOLE, kernel
 
 # How columns are packed follows from the records.
-packed = kernel(pack, rows=WHOLE)
-picked = with_weight_check(boost)
+pack_kernel = kernel(pack, rows=WHOLE)
+pick_literals = with_weight_check(boost)
 
 
 class Vote(NamedTuple):
@@ -137,7 +137,7 @@ class OneRules:
     def prepare(self, records: Records) -> RuleRows:
         """Pack the rows."""
         codes, signs, counts, n_bins = records
-        return RuleRows(packed(codes, n_bins), signs > 0, counts, 2 * int(n_bins.sum()) + 2)
+        return RuleRows(pack_kernel(codes, n_bins), signs > 0, counts, 2 * int(n_bins.sum()) + 2)
 
     def plan(self, learner: Any, setting: Mapping[str, Any]) -> RulePlan:
         """Calibrate."""
@@ -149,7 +149,7 @@ class OneRules:
         """Pick a literal in each round."""
         calls = [call_of(entry, plan.noise.mechanism) for entry in plan.noise.statement.ledger]
         noise = curator.noise(calls, (len(calls), rows.n_literals)) if calls else None
-        return picked(
+        return pick_literals(
             rows.packed, rows.positive, rows.counts, plan.density, plan.learning_rate,
             plan.noise.rates, plan.noise.normalise, noise, begin,
         )  # fmt: skip

@@ -10,18 +10,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privcurve.coding import Codes, Floats, Ints, Records
-from privcurve.holders.boosting import Boosted, boost, draw_trees, stumps
+from privcurve.holders.boosting import BoostingPlan, boost, draw_trees, trees_of_questions
 from privcurve.holders.holder import Holder
 from privcurve.holders.placement import RANDOM
 from privcurve.holders.sums import SECURE_SUM, sums_of
 from privcurve.holders.transcript import Transcript
 from privcurve.kernels.holder_counts import Questions, list_questions
-from privcurve.kernels.random_trees import Stumps
+from privcurve.kernels.random_trees import DrawnTrees
 from privcurve.kernels.trees.form import add_trees, bin_codes
 from privcurve.learners.base import PrivateClassifier
-from privcurve.learners.shared.chances import LinkedClassifier, whole_residuals
+from privcurve.learners.shared.chances import LinkedClassifier, clipped_log_odds
 from privcurve.learners.shared.checks import all_between, check_complete, ordered_columns, require
-from privcurve.learners.shared.dealt import as_dealt, deal_to_holders
+from privcurve.learners.shared.dealt import deal_to_holders, restate_dealt
 from privcurve.learners.shared.staged import StagedClassifier
 from privcurve.learners.trees import write_trees
 from privcurve.parts import PartedRecords
@@ -37,7 +37,7 @@ class RandomTreesModel:
     # (n_trees, 2**depth − 1): as `privcurve.kernels.trees.choice` numbers them; −1 where a domain
     # has none. The children of node i are 2i + 1 (no) and 2i + 2 (yes).
     questions: Ints
-    trees: Stumps
+    trees: DrawnTrees
     values: Floats  # (n_trees, 2**depth, n_outputs)
     batch: int  # trees of a round
     n_bins: Ints  # (n_columns,)
@@ -79,7 +79,7 @@ class RandomTreesModel:
         inside = same_columns and all_between(self.trees.columns, 0, len(n_bins))
         inside = inside and all_between(questions, -1, 2 * int(n_bins.sum()))
         require(inside, "its trees are of other columns")
-        leaves = shape[0], shape[1] + 1, Stumps.n_outputs(n_classes)
+        leaves = shape[0], shape[1] + 1, DrawnTrees.n_outputs(n_classes)
         require(self.values.shape == leaves, "its leaves are not those of its trees and classes")
         require(self.batch > 0, "a round has no trees")
 
@@ -162,7 +162,7 @@ class RandomTreesClassifier(LinkedClassifier, StagedClassifier, PrivateClassifie
         )
         numbers = np.unique(self.model_.questions)
         self.n_features_used_ = int((numbers >= 0).sum())
-        return as_dealt(self, len(holders), statement)
+        return restate_dealt(self, len(holders), statement)
 
     def grow(
         self,
@@ -190,9 +190,11 @@ class RandomTreesClassifier(LinkedClassifier, StagedClassifier, PrivateClassifie
             n_colluding=int(self.n_colluding),
         )
         n = sum(holder.size for holder in holders)
-        trees = stumps(questions, drawn)
+        trees = trees_of_questions(questions, drawn)
         whats = tuple(entry.what for entry in noise.statement.ledger)
-        plan = Boosted(n_classes, n, trees, batch, float(self.learning_rate), noise.scale, whats)
+        plan = BoostingPlan(
+            n_classes, n, trees, batch, float(self.learning_rate), noise.scale, whats
+        )
         values = boost(holders, plan, sums, transcript, done)
         numbers = np.append(questions.numbers, -1)[drawn]
         model = RandomTreesModel(numbers, trees, values, batch, self.n_bins_)
@@ -218,7 +220,7 @@ class RandomTreesClassifier(LinkedClassifier, StagedClassifier, PrivateClassifie
             yield self._of_classes(scores.copy())
 
     def _link(self, scores: Floats) -> Floats:
-        return whole_residuals(scores) if scores.ndim == 1 else scores
+        return clipped_log_odds(scores) if scores.ndim == 1 else scores
 
     def _of_classes(self, scores: Floats) -> Floats:
         return scores[:, 0] if len(self.classes_) == 2 else scores

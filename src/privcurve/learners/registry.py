@@ -18,7 +18,7 @@ from privcurve.learners import own
 from privcurve.learners.entries import LEARNERS
 from privcurve.learners.entry import LearnerEntry
 from privcurve.privacy.budget import ADD_REMOVE, PRIVATE_COLUMNS, REPLACE_ONE
-from privcurve.schema import nearest
+from privcurve.schema import suggestion
 
 # The learner that chooses others privately.
 TUNED = "tuned"
@@ -31,7 +31,7 @@ def entry(name: str) -> LearnerEntry:
     if name in own.names():
         return own.entry(name)
     every = names()
-    hint = nearest(name, every)
+    hint = suggestion(name, every)
     raise ValueError(f"unknown learner {name!r}{hint} There are: {', '.join(every)}.")
 
 
@@ -75,7 +75,7 @@ def check_parameters(name: str, parameters: Mapping[str, Any]) -> None:
     registered = entry(name).parameters
     for key, value in parameters.items():
         if key not in registered:
-            hint = nearest(key, registered)
+            hint = suggestion(key, registered)
             allowed = ", ".join(registered) or "none"
             raise ValueError(f"{name} has no parameter {key!r}{hint} Its parameters: {allowed}.")
         if not registered[key].admits(value):
@@ -109,7 +109,7 @@ def check_proved(name: str, parameters: Mapping[str, Any]) -> None:
 def missing_package(name: str) -> str | None:
     """Say what a learner needs that is not installed, and how to get it; None if nothing."""
     requires = entry(name).requires
-    return extras.missing(requires, name) if requires else None
+    return extras.explain_missing(requires, name) if requires else None
 
 
 def estimator_class(name: str) -> type[Any]:

@@ -28,7 +28,7 @@ from privcurve.privacy.curator import Curator, call_of
 
 EQUALITY = "equality"
 
-grown = with_weight_check(boost_trees)
+grow_trees = with_weight_check(boost_trees)
 
 
 @dataclass(frozen=True)
@@ -266,7 +266,7 @@ class TopDownTrees:
         self, rows: BinnedRows, plan: TreePlan, curator: Curator, begin: Ints | None = None
     ) -> Forest:
         """Grow a tree in each round."""
-        return grown(
+        return grow_trees(
             rows, plan.density, plan.learning_rate,
             plan.depth, plan.n_splits, plan.thresholds, plan.criterion,
             plan.noise.rates, plan.noise.label_rates, plan.noise.rules, plan.noise.normalise,

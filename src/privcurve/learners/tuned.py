@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from privcurve.coding import Codes, Floats, Ints, Records, decide
 from privcurve.learners import registry
-from privcurve.learners.base import CodedClassifier, PrivateClassifier, as_fitted
+from privcurve.learners.base import CodedClassifier, PrivateClassifier, with_fitted_parameters
 from privcurve.learners.entry import Facts, LearnerEntry
 from privcurve.learners.shared.tuning import NAME, Candidate, budget_of, candidates_of, terms
 from privcurve.privacy.budget import CERTIFIED, is_private
@@ -28,7 +28,7 @@ from privcurve.privacy.selection import UNITS, SelectionBudget, runs
 _BATCH = 32
 
 
-def _gives_chances(learner: TunedClassifier) -> bool:
+def _has_probabilities(learner: TunedClassifier) -> bool:
     if hasattr(learner, "best_"):
         return hasattr(learner.best_, "predict_proba")
     kinds = map(registry.estimator_class, learner._names())
@@ -243,8 +243,8 @@ class TunedClassifier(PrivateClassifier):
     def _model_to_save(self) -> CodedClassifier:
         return self.best_
 
-    @available_if(_gives_chances)
-    @as_fitted
+    @available_if(_has_probabilities)
+    @with_fitted_parameters
     def predict_proba(self, X: ArrayLike) -> Floats:
         """Return the probability of each class, where the learner does."""
         check_is_fitted(self)

@@ -26,7 +26,7 @@ from privcurve.models.document import FORMAT, FORMAT_VERSION, NOT_WRITTEN, key_o
 from privcurve.models.errors import ModelError
 from privcurve.models.explain import Explanation, explain
 from privcurve.privacy.ledger import PrivacyStatement
-from privcurve.schema import nearest
+from privcurve.schema import suggestion
 
 if TYPE_CHECKING:
     from privcurve.learners.base import CodedClassifier
@@ -171,7 +171,7 @@ def load(path: str | os.PathLike[str]) -> Model:
 def _restore_model(content: Mapping[str, Any]) -> Model:
     name = content["learner"]
     if name not in LEARNERS:
-        raise ValueError(f"unknown learner {name!r}{nearest(name, LEARNERS)}")
+        raise ValueError(f"unknown learner {name!r}{suggestion(name, LEARNERS)}")
     missing = missing_package(name)
     if missing:
         raise ImportError(missing)
@@ -211,7 +211,7 @@ def _estimator(
     kind = estimator_class(name)
     declared = set(kind().get_params(deep=False)) - set(NOT_WRITTEN)
     for key in parameters.keys() - declared:
-        raise ValueError(f"{name} has no parameter {key!r}{nearest(key, declared)}")
+        raise ValueError(f"{name} has no parameter {key!r}{suggestion(key, declared)}")
     estimator: CodedClassifier = kind(**parameters, n_bins=list(domain.n_bins), classes=classes)
     estimator._check_parameters()
     if len(classes) != domain.n_classes or len(set(map(str, classes))) < len(classes):
@@ -222,7 +222,7 @@ def _estimator(
     estimator.classes_ = np.asarray(classes)
     attributes = {key_of(attribute): attribute for attribute in kind._released}
     for key in released.keys() - attributes.keys():
-        raise ValueError(f"{name} releases no {key!r}{nearest(key, attributes)}")
+        raise ValueError(f"{name} releases no {key!r}{suggestion(key, attributes)}")
     for key, attribute in attributes.items():
         inner = kind._released[attribute]
         if key in released:

@@ -11,7 +11,7 @@ from privcurve.coding import Floats
 from privcurve.datasets.coding import Markers, TextCodes
 from privcurve.datasets.columns import NUMERIC, Column, format_day
 from privcurve.datasets.domain import Domain
-from privcurve.learners.shared.chances import whole_residuals
+from privcurve.learners.shared.chances import clipped_log_odds
 from privcurve.models.errors import ModelError
 from privcurve.models.explain import Explanation
 from privcurve.models.model import Model
@@ -161,10 +161,10 @@ def _link(model: Model) -> str:
     links = {
         f"1 / (1 + EXP(-{SCORE}))": SOME,
         f"CASE WHEN {SCORE} > 0 THEN (1 + EXP({SCORE})) / (3 + EXP({SCORE})) "
-        f"ELSE 2 / (3 + EXP(-{SCORE})) END": whole_residuals(SOME),
+        f"ELSE 2 / (3 + EXP(-{SCORE})) END": clipped_log_odds(SOME),
     }
     # What PrivGAM answers are log-odds already.
-    scores = whole_residuals(SOME) if _is_whole(model) else SOME
+    scores = clipped_log_odds(SOME) if _is_whole(model) else SOME
     if len(model.labels) == 2:
         chances = model._estimator.chances(scores)[:, 1]
         for formula, odds in links.items():

@@ -30,7 +30,7 @@ from privcurve.home import home
 from privcurve.lazy import Figure, pd
 from privcurve.privacy import seeds
 from privcurve.privacy.seeds import Seed
-from privcurve.schema import nearest
+from privcurve.schema import suggestion
 from privcurve.tables.table import Table, read_table
 
 TABLES = Path("results/tables")
@@ -174,7 +174,7 @@ def check_name(what: str, name: str, names: Iterable[str]) -> None:
     listed = list(names)
     if name not in listed:
         there = ", ".join(listed)
-        raise ValueError(f"{what} {name!r}{nearest(name, listed)} There are: {there}.")
+        raise ValueError(f"{what} {name!r}{suggestion(name, listed)} There are: {there}.")
 
 
 def studies_of(names: Iterable[str]) -> list[str]:
@@ -298,7 +298,7 @@ class Context:
     @property
     def shuffles(self) -> int:
         """The seed of what is random but no noise; a public one is that of the run."""
-        return self.seed if isinstance(self.seed, int) else seeds.number(self.seed, "")
+        return self.seed if isinstance(self.seed, int) else seeds.start_number(self.seed, "")
 
     @property
     def study(self) -> Study:
@@ -436,13 +436,13 @@ def ask(
     """
     place = f"{where}: outputs"
     if word not in outputs:
-        hint = nearest(word, outputs)
+        hint = suggestion(word, outputs)
         raise StudyError(f"{place}: unknown output {word!r}{hint} There are: {', '.join(outputs)}.")
     output = outputs[word]
     options = {NAME_KEY: NAME, **output.options}
     for key, value in given.items():
         if key not in options:
-            hint = nearest(key, options)
+            hint = suggestion(key, options)
             allowed = ", ".join(options)
             raise StudyError(f"{place}: {word} has no option {key!r}{hint} It has: {allowed}.")
         if not options[key].admits(value):

@@ -14,7 +14,7 @@ from privcurve.experiments.study import ALL, Method
 from privcurve.figures import style
 from privcurve.lazy import Figure, pd, sns, ticker
 from privcurve.outputs.base import Context, Option, Output, OutputRequest, Reads, dataset_title
-from privcurve.schema import nearest
+from privcurve.schema import suggestion
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes as Panel
@@ -86,7 +86,7 @@ class Sweep(Output):
         methods = [method for method in shown if method_of(method.base) not in levels]
         names = {name for method in methods for name in (*method.varied, *method.settings[0])}
         if x != "epsilon" and x not in names:
-            hint = nearest(x, names)
+            hint = suggestion(x, names)
             raise ValueError(f"no learner of it has {x!r} under 'vary' or 'fixed'{hint}")
         for method in methods:
             values = {str(setting.get(x)) for setting in method.settings}
@@ -109,7 +109,7 @@ class Sweep(Output):
             if name not in words:
                 raise ValueError(
                     f"{option}: {name!r} is none of {', '.join(TELLING[:5])}, and no learner of it "
-                    f"has it under 'vary' or 'fixed'{nearest(name, words)}"
+                    f"has it under 'vary' or 'fixed'{suggestion(name, words)}"
                 )
 
     def reads(self, request: OutputRequest) -> Reads:

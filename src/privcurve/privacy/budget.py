@@ -87,15 +87,15 @@ def implies(stated: str, wanted: str) -> bool:
     return stated == wanted or (stated, wanted) == (REPLACE_ONE, PRIVATE_COLUMNS)
 
 
-def of_replacing(epsilon: float, delta: float) -> tuple[float, float]:
+def replace_one_guarantee(epsilon: float, delta: float) -> tuple[float, float]:
     """Return the guarantee for ``replace-one`` neighbours of what has one for ``add-remove``.
 
     To replace a record is to leave one out and to add one: a group of two changes.
     """
-    return of_group(epsilon, delta, 2)
+    return group_guarantee(epsilon, delta, 2)
 
 
-def of_group(epsilon: float, delta: float, size: int) -> tuple[float, float]:
+def group_guarantee(epsilon: float, delta: float, size: int) -> tuple[float, float]:
     """Return the guarantee for `size` changes one after another of what has (ε, δ) for one.
 
     Each change multiplies by e^ε and adds δ: after k of them p is at most
@@ -116,7 +116,7 @@ def exp(x: float) -> float:
     return float(_DIGITS.exp(Decimal(x)))
 
 
-def most_right(epsilon: float, delta: float) -> float:
+def most_right_guesses(epsilon: float, delta: float) -> float:
     """Return the largest share of right guesses about one record, of two that are as likely.
 
     Let a and b be the probabilities of guessing right if it is the first, and if it is the second.
@@ -126,10 +126,11 @@ def most_right(epsilon: float, delta: float) -> float:
     return min(1.0, (1 + delta * odds) / (1 + odds))
 
 
-def within_group(epsilon: float, delta: float, size: int) -> tuple[float, float]:
-    """Return what one change may cost so that `size` of them have (ε, δ): undo :func:`of_group`.
+def budget_within_group(epsilon: float, delta: float, size: int) -> tuple[float, float]:
+    """Return what one change may cost so that `size` of them have (ε, δ).
 
-    δ may be too small to compute with then, which :func:`check_budget` refuses.
+    That undoes :func:`group_guarantee`. δ may be too small to compute with then, which
+    :func:`check_budget` refuses.
     """
     each = epsilon / size
     return each, delta / _group_factor(each, size) if delta else 0.0

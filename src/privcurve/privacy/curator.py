@@ -86,13 +86,13 @@ class Curator(Account):
     @cached_property
     def coins(self) -> np.random.Generator:
         """Public coins, which may end up in a model: another stream than that of noise."""
-        (start,) = seeds.starts(self._source, 1, SEED)
+        (start,) = seeds.stream_starts(self._source, 1, SEED)
         return seeds.stream(start)
 
     @property
     def not_covered(self) -> str:
         """What a statement says of the generator."""
-        return seeds.not_covered(self._source)
+        return seeds.generator_exclusion(self._source)
 
     # Answers -------------------------------------------------------------------------
 
@@ -232,7 +232,7 @@ class Curator(Account):
 
         `call` is what a run is charged to.
         """
-        for start in seeds.starts(self._source, n, 2 * SEED):
+        for start in seeds.stream_starts(self._source, n, 2 * SEED):
             self._charge(call)
             self.inners.append(self._inner(start))
             self.inners[-1].paid = call.entry
@@ -254,7 +254,7 @@ class Curator(Account):
 
     def party(self, n: int) -> list[Curator]:
         """Return the curators of so many data holders: each with a stream of its own."""
-        for start in seeds.starts(self._source, n, SEED):
+        for start in seeds.stream_starts(self._source, n, SEED):
             self.parties.append(self._holder(start))
             self.parties[-1].sealed_for = self.sealed_for
         return self.parties[-n:]

@@ -25,12 +25,12 @@ from privcurve.privacy.budget import (
     PRIVATE_COLUMNS,
     PUBLISHED,
     REPLACE_ONE,
+    budget_within_group,
     exp,
+    group_guarantee,
     is_private,
-    of_group,
     relation,
     round_up,
-    within_group,
 )
 from privcurve.privacy.mechanisms import MECHANISMS
 from privcurve.privacy.seeds import ANY_GENERATOR, OF_NUMBER
@@ -218,17 +218,17 @@ class PrivacyStatement:
         if not self.private:
             return math.inf
         size = self.at_most or 1
-        near, delta = within_group(self.epsilon, self.delta, size)
+        near, delta = budget_within_group(self.epsilon, self.delta, size)
         return size * epsilon_of_ledger(self.composition, self.ledger, delta, near=near)
 
     def of_persons(self, at_most: int) -> Self:
         """Return the statement for persons of up to so many records each, of one about records.
 
-        Group privacy: what one record has, as many have together (:func:`budget.of_group`).
+        Group privacy: what one record has, as many have together (:func:`budget.group_guarantee`).
         """
         if not self.private:
             return self
-        epsilon, delta = of_group(self.epsilon, self.delta, at_most)
+        epsilon, delta = group_guarantee(self.epsilon, self.delta, at_most)
         proved = self.proved_epsilon
         assumed = self.assumptions
         if self.neighbours != ADD_REMOVE:
@@ -352,7 +352,7 @@ class PrivacyStatement:
             + (f", but for a probability of {self.delta:g}." if self.delta > 0 else ".")
         ]
         if self.at_most is not None:
-            each, delta = within_group(self.epsilon, self.delta, self.at_most)
+            each, delta = budget_within_group(self.epsilon, self.delta, self.at_most)
             level = f"epsilon = {each:.6g}" + (f" and delta = {delta:.3g}" if delta else "")
             parts.append(
                 f"(Each single record has {level}, from which this follows by group privacy; the "

@@ -193,7 +193,7 @@ def _flip_chances(scores: ArrayLike, rate: float) -> Floats:
     return arithmetic.exps(rate * gaps)
 
 
-def _positive(wrong: Callable[[Floats], Floats]) -> Callable[[ArrayLike, float], Floats]:
+def _label_probabilities(wrong: Callable[[Floats], Floats]) -> Callable[[ArrayLike, float], Floats]:
     """Turn P(noise > x), x ≥ 0, of symmetric noise into the probability of + for each margin."""
 
     def probabilities(margins: ArrayLike, rate: float) -> Floats:
@@ -204,9 +204,9 @@ def _positive(wrong: Callable[[Floats], Floats]) -> Callable[[ArrayLike, float],
     return probabilities
 
 
-_laplace_labels = _positive(lambda x: arithmetic.exps(-x) / 2)
-_two_laplace_labels = _positive(lambda x: arithmetic.exps(-x) * (1 + x / 2) / 2)
-_logistic_labels = _positive(lambda x: 1 / (1 + arithmetic.exps(x)))
+_laplace_labels = _label_probabilities(lambda x: arithmetic.exps(-x) / 2)
+_two_laplace_labels = _label_probabilities(lambda x: arithmetic.exps(-x) * (1 + x / 2) / 2)
+_logistic_labels = _label_probabilities(lambda x: 1 / (1 + arithmetic.exps(x)))
 
 # The table -----------------------------------------------------------------------------
 

@@ -307,7 +307,7 @@ def right_answers(epsilon: float) -> Call:
     return noisy_counts(what, 1.0, epsilon, "releases.accuracy.measured")
 
 
-def frozen(array: Floats) -> Floats:
+def freeze(array: Floats) -> Floats:
     """Return an array that no one can write into: one that a cache hands out again."""
     array.flags.writeable = False
     return array

@@ -198,7 +198,7 @@ class Sealed(np.lib.mixins.NDArrayOperatorsMixin):
                 self._refuse(BY_VALUE)
             more = _open_named(more)
         call = ufunc if method == "__call__" else getattr(ufunc, method)
-        result = call_quietly(self._learner, call, _opened(inputs), more)
+        result = call_quietly(self._learner, call, _open_each(inputs), more)
         if out is not None:
             return out[0] if len(out) == 1 else out
         return seal(result, self._learner, rows)
@@ -216,7 +216,7 @@ class Sealed(np.lib.mixins.NDArrayOperatorsMixin):
         rows = rule(self, inputs, more)
         if function in (np.shape, np.ndim, np.size):
             return getattr(self, function.__name__)
-        result = call_quietly(self._learner, function, _opened(inputs), more)
+        result = call_quietly(self._learner, function, _open_each(inputs), more)
         return seal(result, self._learner, rows)
 
     # Where the rows of a result are -------------------------------------------------------
@@ -394,10 +394,10 @@ def open_values(value: Any) -> Any:
         return value
     if isinstance(value, Sealed):
         return value._array.item() if value._array.dtype.hasobject else value._array
-    return _like(value, _opened(value)) if isinstance(value, (tuple, list)) else value
+    return _like(value, _open_each(value)) if isinstance(value, (tuple, list)) else value
 
 
-def _opened(values: Iterable[Any]) -> list[Any]:
+def _open_each(values: Iterable[Any]) -> list[Any]:
     return [one if type(one) in _OPEN else open_values(one) for one in values]
 
 
@@ -457,8 +457,8 @@ def kernel(function: Any = None, rows: Any = None) -> Any:
         if not sealed:
             return function(*given, **more)
         learner = sealed[0]._learner
-        arguments = [one if type(one) in _PLAIN else _lent(one, learner) for one in given]
-        named = {name: _lent(one, learner) for name, one in more.items()}
+        arguments = [one if type(one) in _PLAIN else _lend(one, learner) for one in given]
+        named = {name: _lend(one, learner) for name, one in more.items()}
         return seal(call_quietly(learner, function, arguments, named), learner, rows)
 
     return run
@@ -484,7 +484,7 @@ def mechanism(function: Any, released: bool = True) -> Any:
         learner = sealed[0]._learner
         if Noise not in map(type, sealed):
             raise SealedError(learner, f"{function.__name__} without the curator's noise")
-        result = call_quietly(learner, function, _opened(given), _open_named(more))
+        result = call_quietly(learner, function, _open_each(given), _open_named(more))
         return result if released else seal(result, learner)
 
     return run
@@ -500,7 +500,7 @@ def call_quietly(learner: str, function: Any, given: Any, more: Mapping[str, Any
     raise SealedError(learner, failed, "with epsilon = inf, where nothing is, it is said")
 
 
-def _lent(value: Any, learner: str) -> Any:
+def _lend(value: Any, learner: str) -> Any:
     """Return an argument of a kernel: sealed arrays open, copies of others."""
     if type(value) in _PLAIN:
         return value
@@ -509,7 +509,7 @@ def _lent(value: Any, learner: str) -> Any:
     if isinstance(value, np.ndarray):
         return value.copy()
     if isinstance(value, (tuple, list)):
-        return _like(value, [_lent(one, learner) for one in value])
+        return _like(value, [_lend(one, learner) for one in value])
     if isinstance(value, (int, float, str, np.generic)) or callable(value):
         return value
     raise SealedError(learner, f"a {type(value).__name__} handed to a kernel", "give it arrays")

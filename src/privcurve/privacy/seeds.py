@@ -90,7 +90,7 @@ def public_name(seed: Seed) -> int | str:
     return seed.name if isinstance(seed, SecretSeed) else seed
 
 
-def number(seed: Seed, digest: str) -> int:
+def start_number(seed: Seed, digest: str) -> int:
     """Return the number that a random stream begins with.
 
     The digest, in hex, is of all that the stream is for, the seed's name (:func:`public_name`) too.
@@ -102,8 +102,8 @@ def number(seed: Seed, digest: str) -> int:
 
 
 def generator(seed: Seed, digest: str) -> np.random.Generator:
-    """Return the random stream that :func:`number` begins: of a secret seed it is the key."""
-    first = number(seed, digest)
+    """Return the random stream that :func:`start_number` begins: of a secret seed it is the key."""
+    first = start_number(seed, digest)
     return stream(first.to_bytes(_SIZE, "big") if isinstance(seed, SecretSeed) else first)
 
 
@@ -117,12 +117,12 @@ def stream(start: Start) -> np.random.Generator:
     return np.random.default_rng(np.random.SeedSequence(numbers))
 
 
-def fresh() -> np.random.Generator:
+def fresh_stream() -> np.random.Generator:
     """Return a stream of ChaCha20 under a key of the system's entropy, which nothing keeps."""
     return stream(secrets.token_bytes(_SIZE))
 
 
-def starts(coins: np.random.Generator, n: int, size: int) -> list[Start]:
+def stream_starts(coins: np.random.Generator, n: int, size: int) -> list[Start]:
     """Draw what begins `n` further streams of the kind of `coins`: `size` numbers for PCG64."""
     if is_chacha(coins):
         return [coins.bytes(_SIZE) for _ in range(n)]
@@ -135,7 +135,7 @@ def is_chacha(coins: np.random.Generator) -> bool:
     return isinstance(bits, ChaCha) and bits.state["state"]["rounds"] >= 20
 
 
-def not_covered(coins: np.random.Generator) -> str:
+def generator_exclusion(coins: np.random.Generator) -> str:
     """Return what a statement says of the generator of a fit."""
     if is_chacha(coins):
         return OF_CHACHA

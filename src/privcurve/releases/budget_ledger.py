@@ -36,7 +36,13 @@ from privcurve.datasets.description import Unit
 from privcurve.datasets.load import checksums
 from privcurve.datasets.reading import fetch
 from privcurve.files import append, lock_folder, open_private, sync, write_errors
-from privcurve.privacy.budget import ADD_REMOVE, NEIGHBOURS, REPLACE_ONE, implies, of_replacing
+from privcurve.privacy.budget import (
+    ADD_REMOVE,
+    NEIGHBOURS,
+    REPLACE_ONE,
+    implies,
+    replace_one_guarantee,
+)
 from privcurve.releases.errors import BudgetError, LedgerError
 
 # The folder of all ledgers, from the working folder; kept out of git.
@@ -72,7 +78,7 @@ class Price:
         if implies(self.neighbours, wanted):
             return Price(self.epsilon, self.delta, wanted, self.unit)
         if self.neighbours == ADD_REMOVE and implies(REPLACE_ONE, wanted):
-            return Price(*of_replacing(self.epsilon, self.delta), wanted, self.unit)
+            return Price(*replace_one_guarantee(self.epsilon, self.delta), wanted, self.unit)
         return None
 
     @property

@@ -242,7 +242,7 @@ def in_words(price: Price) -> str:
 
 
 def _guesses(price: Price) -> str:
-    most = math.ceil(100 * words.most_right(price.epsilon, price.delta) - 1e-9)
+    most = math.ceil(100 * words.most_right_guesses(price.epsilon, price.delta) - 1e-9)
     if most < 100:
         return f"at most {most} times in 100"
     return "perhaps more than 99 times in 100: so large an epsilon promises next to nothing"

@@ -22,7 +22,7 @@ from privcurve.experiments import canonical
 from privcurve.experiments.curves import CODED
 from privcurve.files import WriteError, check_room, replace_text
 from privcurve.learners import registry
-from privcurve.parts import DASK, LOCAL, Engine, PartedRecords, PartError, opened_engine
+from privcurve.parts import DASK, LOCAL, Engine, PartedRecords, PartError, open_engine
 from privcurve.privacy import seeds
 from privcurve.privacy.accountants.compose import NONE
 from privcurve.privacy.curator import Curator
@@ -304,7 +304,7 @@ def _parts_by(
     """
     if not description.part_rows:
         engine, scheduler = LOCAL, None
-    opened = partial(opened_engine, engine or (DASK if scheduler else LOCAL), scheduler)
+    opened = partial(open_engine, engine or (DASK if scheduler else LOCAL), scheduler)
     try:
         with opened():
             return opened

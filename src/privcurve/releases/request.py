@@ -19,7 +19,7 @@ from privcurve.learners.shared.tuning import NAME as TUNED
 from privcurve.models.document import document
 from privcurve.models.errors import ModelError
 from privcurve.privacy import budget as words
-from privcurve.privacy.budget import within_group
+from privcurve.privacy.budget import budget_within_group
 from privcurve.privacy.ledger import PrivacyStatement
 from privcurve.privacy.noise import right_answers
 from privcurve.releases.budget_ledger import Price
@@ -69,7 +69,7 @@ class Request:
         """ε and δ that one record has, with which the learner is trained."""
         if self.unit is None:
             return self.epsilon, self.delta
-        return within_group(self.epsilon, self.delta, self.unit.at_most)
+        return budget_within_group(self.epsilon, self.delta, self.unit.at_most)
 
     def statement_of(self, statement: PrivacyStatement) -> PrivacyStatement:
         """Return the statement of a release: its fit's, of persons where these are the unit."""

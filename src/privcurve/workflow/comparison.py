@@ -124,7 +124,7 @@ def prepare(
         "outputs": [
             *OUTPUTS,
             {"leaderboard": {"want": str(wish)}} if wish else "leaderboard",
-            *([] if extras.missing("matplotlib", "a figure") else [FIGURE]),
+            *([] if extras.explain_missing("matplotlib", "a figure") else [FIGURE]),
         ],
     }
     configuration = {

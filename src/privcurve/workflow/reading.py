@@ -40,10 +40,12 @@ def read(configuration: Mapping[str, Any], root: Path, *, decides: bool = True) 
     found_paths = sorted(folder.glob(f"*{schema.ENDING}"))
     paths = {path.stem: Path(os.path.relpath(path)) for path in found_paths}
     shown = configuration.get(STUDIES_FOLDER) or "config/studies"
-    strays = {path.name: schema.explain_ending(path, shown) for path in schema.strays(folder)}
+    strays = {
+        path.name: schema.explain_ending(path, shown) for path in schema.misnamed_files(folder)
+    }
     unknown = [name for name in configuration["studies"] if name not in paths]
     if unknown:
-        hint = schema.nearest(unknown[0], paths)
+        hint = schema.suggestion(unknown[0], paths)
         raise StudyError(
             f"configuration: there is no study {unknown[0]!r}{hint} There are: {', '.join(paths)}"
             + "".join(f". {fault}" for fault in strays.values())
@@ -147,7 +149,7 @@ def _check_elsewhere(
         if name in broken:
             raise StudyError(f"{place}: {broken[name]}")
         if name not in studies:
-            hint = schema.nearest(name, studies)
+            hint = schema.suggestion(name, studies)
             raise StudyError(f"{where}: {key}: there is no study {name!r}{hint}")
         if studies[name].studies:
             raise StudyError(f"{place} puts tables of others together itself: name those")

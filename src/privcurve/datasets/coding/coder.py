@@ -17,7 +17,7 @@ from privcurve.datasets.description import Description, LabelSpec
 from privcurve.datasets.domain import Domain
 from privcurve.datasets.errors import Problems
 from privcurve.datasets.reading import RawTable, as_read, distinct, texts_of
-from privcurve.schema import nearest
+from privcurve.schema import suggestion
 
 
 class Coded(NamedTuple):
@@ -152,7 +152,7 @@ class Coder:
         self._problems.refuse(
             line,
             f"{where}: {column.name!r} is {text!r}, which is not one of its "
-            f"categories{nearest(text, column.codes)}",
+            f"categories{suggestion(text, column.codes)}",
             "Correct the file; or decide from what is public (a codebook, a list of "
             "towns), not from the records, which values there can be: list all of them in "
             f"{path}, or set unknown: other there and list the category 'other'.",
@@ -168,7 +168,7 @@ class Coder:
         for row, cell in self._without_code(unknown, places):
             text = cells[cell]
             if label.classes:
-                which = f"none of its classes ({', '.join(label.names)}){nearest(text, codes)}"
+                which = f"none of its classes ({', '.join(label.names)}){suggestion(text, codes)}"
             else:
                 negative, positive = label.names
                 which = f"neither {positive} (positive) nor {negative} (negative)."

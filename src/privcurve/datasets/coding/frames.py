@@ -14,7 +14,7 @@ from privcurve.datasets.description import Description
 from privcurve.datasets.domain import Domain
 from privcurve.datasets.errors import DatasetError, Problems
 from privcurve.datasets.reading import DECIDED, FRAME, RawTable, frame_column, frame_tables
-from privcurve.schema import nearest
+from privcurve.schema import suggestion
 
 
 def encode_frame(domain: Domain, frame: Any) -> Codes:
@@ -75,7 +75,7 @@ def persons_of(description: Description, frame: Any) -> list[str]:
     if cells is None:
         raise DatasetError(
             f"{FRAME} has no column {name!r}, by which the schema tells persons apart (unit)"
-            f"{nearest(name, names)}"
+            f"{suggestion(name, names)}"
         )
     problems = Problems(FRAME, is_file=True)
     table = RawTable(FRAME, {name: cells}, range(len(cells)), "row")

@@ -26,7 +26,7 @@ from privcurve.datasets.reading import (
     list_names,
     sniff,
 )
-from privcurve.schema import nearest
+from privcurve.schema import suggestion
 
 
 def draft(
@@ -76,7 +76,7 @@ def draft(
         raise DatasetError(f"the label {label.column!r} holds lists or objects, not one value each")
     if label.column not in how.fields:
         raise DatasetError(
-            f"{path} has no column {label.column!r}{nearest(label.column, how.fields)} Its "
+            f"{path} has no column {label.column!r}{suggestion(label.column, how.fields)} Its "
             f"columns: {list_names(how.fields)}."
         )
     if len(how.fields) < 2:

@@ -11,7 +11,7 @@ from privcurve.datasets.coding import amount_of
 from privcurve.datasets.describing.columns import PAIRS, word
 from privcurve.datasets.describing.profile import Profile
 from privcurve.datasets.errors import DatasetError
-from privcurve.schema import nearest
+from privcurve.schema import suggestion
 
 # From so many numbers on a label is an amount rather than a class.
 _AMOUNTS = 20
@@ -55,7 +55,7 @@ def classes(choice: LabelChoice, profile: Profile, public: bool) -> Classes:
     for value in (*choice.positive, *choice.negative):
         if value not in counts and not profile.more:
             raise DatasetError(
-                f"no record has the label {value!r}{nearest(value, counts)} "
+                f"no record has the label {value!r}{suggestion(value, counts)} "
                 f"{choice.column!r} holds {_shares(counts)}"
             )
     _refuse_others(choice, profile, counts, [text for text in absent if text])

@@ -29,7 +29,7 @@ from privcurve.datasets.errors import DatasetError, Problems
 from privcurve.datasets.load import REFUSED, checksums, load
 from privcurve.datasets.reading import RawTable, count_cells, fetch, texts_of
 from privcurve.datasets.variants import names_of, write_out
-from privcurve.schema import MOST_NAMED, Lines, nearest
+from privcurve.schema import MOST_NAMED, Lines, suggestion
 
 Done = TypeVar("Done")
 
@@ -455,7 +455,7 @@ def _faults(tally: Tally) -> Iterator[tuple[str, str]]:
                 "kind",
             )
         else:
-            near = nearest(next(iter(tally.refused)), column.codes)
+            near = suggestion(next(iter(tally.refused)), column.codes)
             hint = "" if near == "." else near
             yield (
                 f"{column.name!r} holds what is none of its categories: {values}{hint}. List all "

@@ -26,7 +26,7 @@ from privcurve.datasets.reading.table import (
     subject,
     unreadable,
 )
-from privcurve.schema import nearest
+from privcurve.schema import suggestion
 
 # Row, position of the column, and why a cell is empty that has a value for who looks at it.
 Empty = tuple[int, int, str]
@@ -206,7 +206,7 @@ def _titles(cells: Sequence[Any], decimal: str = ".") -> list[str]:
 
 
 def _no_sheet(wanted: str, names: list[str]) -> str:
-    return f"has no sheet {wanted!r}{nearest(wanted, names)} Its sheets: {', '.join(names)}."
+    return f"has no sheet {wanted!r}{suggestion(wanted, names)} Its sheets: {', '.join(names)}."
 
 
 def _cells(description: Described, file: RawFile) -> tuple[Any, list[list[Any]]]:

@@ -14,7 +14,7 @@ from typing import Any, TypeAlias, TypeVar
 from privcurve.datasets.description import Description, Parser
 from privcurve.datasets.domain import Domain
 from privcurve.datasets.errors import DatasetError, Problems
-from privcurve.schema import nearest
+from privcurve.schema import suggestion
 
 # What is read and coded at once, so that a file of any length needs the same memory.
 MOST_RECORDS = 50_000
@@ -121,13 +121,13 @@ def lacking(
         several = f"columns {list_names(list(map(repr, missing)))}, which the model asks for."
         if len(missing) == 1:
             several = (
-                f"column {missing[0]!r}, which the model asks for{nearest(missing[0], fields)}"
+                f"column {missing[0]!r}, which the model asks for{suggestion(missing[0], fields)}"
             )
         return DatasetError(f"{source} has no {several} Its columns: {list_names(fields)}.")
     for name in copied:
         if not counts[name]:
             return DatasetError(
-                f"{source} has no column {name!r}{nearest(name, fields)} Its columns: "
+                f"{source} has no column {name!r}{suggestion(name, fields)} Its columns: "
                 f"{list_names(fields)}."
             )
     twice = [name for name in (*domain.names, *copied) if counts[name] > 1]
@@ -156,7 +156,7 @@ def positions(
     for name in wanted:
         if not counts[name]:
             problems.add(
-                f"{source} has no column {name!r}{nearest(name, fields)} Its columns: "
+                f"{source} has no column {name!r}{suggestion(name, fields)} Its columns: "
                 f"{list_names(fields)}. Correct the name in {description.path}."
             )
         elif counts[name] > 1:

@@ -18,7 +18,7 @@ GINI, ENTROPY, ROOT_GINI = 0, 1, 2
 
 
 @jit
-def impure_weight(positive: float, negative: float, criterion: int) -> float:
+def two_class_impurity(positive: float, negative: float, criterion: int) -> float:
     """Return F(a, b) = (a + b)·G(a / (a + b)), the criterion times the weight of a node.
 
     `criterion` is a place in `CRITERIA`; F is 0 for a pure or empty node.
@@ -44,9 +44,9 @@ def split_values(yes: Ints, totals: Ints, criterion: int, values: Floats) -> Non
     """
     for q in range(len(values)):
         negative, positive = yes[q, 0], yes[q, 1]
-        values[q] = impure_weight(
+        values[q] = two_class_impurity(
             float(totals[1] - positive), float(totals[0] - negative), criterion
-        ) + impure_weight(float(positive), float(negative), criterion)
+        ) + two_class_impurity(float(positive), float(negative), criterion)
 
 
 @jit

@@ -15,16 +15,16 @@ from numpy.typing import NDArray
 from privcurve.coding import Floats, Ints, Signs
 from privcurve.kernels.jit import jit
 from privcurve.kernels.trees.choice import (
-    impure_weight,
     pick_gain,
     pick_least,
     pick_rule,
     split_values,
+    two_class_impurity,
 )
 from privcurve.kernels.trees.form import Ranges, answers, count_rows
 
 
-class Weighed(NamedTuple):
+class RoundRows(NamedTuple):
     """Rows with their weights in one round."""
 
     bins: NDArray[Any]  # (n_rows, n_columns), unsigned
@@ -33,7 +33,7 @@ class Weighed(NamedTuple):
     questions: Ranges  # what may be asked
 
 
-class Growing(NamedTuple):
+class GrowingTree(NamedTuple):
     """A tree while it grows: all of it is output or work space."""
 
     splits: Ints  # (n_nodes,): the number of each node's question (−1: leaf)
@@ -47,7 +47,7 @@ class Growing(NamedTuple):
 
 
 @jit
-def _part_rows(rows: Weighed, question: int, tree: Growing, start: int, stop: int) -> int:
+def _part_rows(rows: RoundRows, question: int, tree: GrowingTree, start: int, stop: int) -> int:
     """Bring the rows of a node that say no before those that say yes; return the border."""
     order, buffer = tree.order, tree.buffer
     column, low, high = rows.questions
@@ -67,7 +67,7 @@ def _part_rows(rows: Weighed, question: int, tree: Growing, start: int, stop: in
 
 
 @jit
-def _fill_children(rows: Weighed, tree: Growing, node: int, left: int) -> None:
+def _fill_children(rows: RoundRows, tree: GrowingTree, node: int, left: int) -> None:
     """Make the histograms of the two children of a node."""
     start, border, stop = tree.borders[left, 0], tree.borders[left, 1], tree.borders[node, 1]
     fewer, more = left, left + 1
@@ -81,7 +81,7 @@ def _fill_children(rows: Weighed, tree: Growing, node: int, left: int) -> None:
 
 
 @jit
-def _split_node(rows: Weighed, tree: Growing, node: int, question: int, left: int) -> None:
+def _split_node(rows: RoundRows, tree: GrowingTree, node: int, question: int, left: int) -> None:
     """Turn a leaf into an internal node with the children `left` and `left + 1`."""
     totals, borders = tree.totals, tree.borders
     tree.splits[node] = question
@@ -97,7 +97,7 @@ def _split_node(rows: Weighed, tree: Growing, node: int, question: int, left: in
 
 
 @jit
-def _plant(rows: Weighed, tree: Growing) -> None:
+def _plant(rows: RoundRows, tree: GrowingTree) -> None:
     """Start with a root that holds all rows."""
     tree.children[:] = 0
     tree.splits[:] = -1
@@ -113,8 +113,8 @@ def _plant(rows: Weighed, tree: Growing) -> None:
 
 @jit
 def grow_by_levels(
-    rows: Weighed,
-    tree: Growing,
+    rows: RoundRows,
+    tree: GrowingTree,
     depth: int,
     criterion: int,
     scale: float,
@@ -174,8 +174,8 @@ def grow_by_levels(
 
 @jit
 def grow_best_first(
-    rows: Weighed,
-    tree: Growing,
+    rows: RoundRows,
+    tree: GrowingTree,
     n_splits: int,
     criterion: int,
     scale: float,
@@ -206,7 +206,7 @@ def grow_best_first(
         for leaf in fresh:
             yes = answers(histograms[leaf], low, high)
             split_values(yes, totals[leaf], criterion, gains[leaf])
-            value = impure_weight(float(totals[leaf, 1]), float(totals[leaf, 0]), criterion)
+            value = two_class_impurity(float(totals[leaf, 1]), float(totals[leaf, 0]), criterion)
             for q in range(len(low)):
                 gains[leaf, q] = value - gains[leaf, q]
         left = 2 * k + 1

@@ -23,7 +23,7 @@ from privcurve.learners.additive.residuals import (
     SCORE_BITS,
     Residuals,
     bin_maps,
-    summed,
+    sum_bins,
 )
 from privcurve.privacy.calibration.privgam import CLIP, Budget
 from privcurve.privacy.curator import EXACT, Call, Curator
@@ -36,7 +36,7 @@ LEAST_CURVATURE = 1e-3
 MOST_NOISE = 1e6
 
 
-class Running:
+class RunningSums:
     """Running sums of what was released of one column; see :meth:`add`."""
 
     def __init__(self, shape: int | tuple[int, ...]) -> None:
@@ -72,7 +72,7 @@ class Running:
         return np.maximum(self.denominator, least)
 
 
-def balanced(others: float, own: float) -> Floats:
+def balanced_residuals(others: float, own: float) -> Floats:
     """Return the residuals, by label, at the intercept that balances so many records of each."""
     chance = own / (2 * others) if own <= others else 1 - others / (2 * own)
     return np.minimum(np.array([chance, 1 - chance]), CLIP)
@@ -93,7 +93,7 @@ class Fit:
         # smoothing leaves of the spread of records. Approximate; 0 of stumps, whose values are no
         # estimates.
         self.errors = [np.zeros(width) for width in widths]
-        self._running = [Running(width) for width in widths]
+        self._running = [RunningSums(width) for width in widths]
         self._smooth = [np.zeros(width) for width in widths]
         self._line: LinearPart | None = None
 
@@ -151,7 +151,7 @@ class Fit:
         """
         widths = self.records.n_bins[:-1]
         maps = bin_maps(widths, self.ordered[:-1], most_bins)
-        exact = [summed(self.records.sums(j), bins) for j, bins in enumerate(maps)]
+        exact = [sum_bins(self.records.sums(j), bins) for j, bins in enumerate(maps)]
         what = "first: labels by bin of all columns"
         sensitivity = self.budget.of_counts(len(maps))
         flat = np.concatenate(exact, axis=1)
@@ -162,13 +162,13 @@ class Fit:
         precisions = np.array([1.0 / each.shape[1] for each in columns])
         deviation = math.sqrt(variance / precisions.sum()) / CLIP
         totals = np.sum([each.mean(axis=1) for each in columns], axis=0) / precisions.sum()
-        residuals = balanced(*np.maximum(totals, deviation))[:, None]
+        residuals = balanced_residuals(*np.maximum(totals, deviation))[:, None]
         values = []
         for j, (bins, counts) in enumerate(zip(maps, columns, strict=True)):
             missing = (totals - counts.sum(axis=1)) / counts.shape[1]
             sums = residuals * (counts + missing[:, None])
             spread = variance * (residuals * residuals).mean() / (CLIP * CLIP)
-            z, noise = Running(sums.shape[1]).add(sums, spread, np.zeros(sums.shape[1]), 1.0)
+            z, noise = RunningSums(sums.shape[1]).add(sums, spread, np.zeros(sums.shape[1]), 1.0)
             values.append(self._smoothed(j, z, noise)[0][bins])
         return values
 
@@ -210,7 +210,7 @@ class Fit:
         self.crossings.append(crossing)
         self.ordered.append(False)
         self.errors.append(np.zeros(width))
-        self._running.append(Running(width))
+        self._running.append(RunningSums(width))
         self._smooth.append(np.zeros(width))
         return j
 

@@ -19,13 +19,13 @@ from privcurve.coding import Codes, Floats, Ints, Records
 from privcurve.kernels.arithmetic import exps, logs
 from privcurve.kernels.privgam import add_to_all
 from privcurve.kernels.privgam_many import (
-    ScoredClasses,
+    RowsWithClassScores,
     add_to_class_scores,
     class_residual_sums,
     class_residuals,
 )
 from privcurve.learners.additive import rule
-from privcurve.learners.additive.fitting import Fit, Running
+from privcurve.learners.additive.fitting import Fit, RunningSums
 from privcurve.learners.additive.residuals import (
     LARGEST_MARGIN,
     SCORE_BITS,
@@ -84,7 +84,7 @@ class ClassRows(CodedRows):
 
     def __init__(self, records: Records, n_classes: int, bits: int, norm: int) -> None:
         super().__init__(records)
-        self.rows = ScoredClasses(
+        self.rows = RowsWithClassScores(
             records.labels.astype(np.uint8),
             records.counts,
             np.zeros((len(records.labels), n_classes), dtype=np.int64),
@@ -142,7 +142,7 @@ class ClassFit(Fit):
         # They answer what a fit asks of `Residuals`.
         super().__init__(cast(Any, records), ordered, budget, curator)
         shapes = [each.shape for each in records.shapes]
-        self._running = [Running(shape) for shape in shapes]
+        self._running = [RunningSums(shape) for shape in shapes]
         self._smooth = [np.zeros(shape) for shape in shapes]
         self.errors = [np.zeros(shape) for shape in shapes]
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from privcurve.coding import Codes, Floats, Ints
 from privcurve.learners.additive.residuals import SCORE_BITS
-from privcurve.learners.shared.chances import whole_residuals
+from privcurve.learners.shared.chances import clipped_log_odds
 from privcurve.learners.shared.checks import require
 
 if TYPE_CHECKING:
@@ -116,7 +116,7 @@ class AdditiveModel:
 
     def log_odds(self, codes: Codes) -> Floats:
         """Return the log-odds of the positive label, ±(ln(1 + e^{|score|}) − ln 2), of rows."""
-        return whole_residuals(self.scores(codes))
+        return clipped_log_odds(self.scores(codes))
 
     def in_words(
         self, names: Sequence[str] | None = None, bin_names: Sequence[Sequence[str]] | None = None

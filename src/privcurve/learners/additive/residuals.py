@@ -10,10 +10,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from privcurve.coding import Bools, Codes, Floats, Ints, Records, bin_starts, merged_bins
+from privcurve.coding import Bools, Codes, Floats, Ints, Records, bin_starts, merge_bins
 from privcurve.kernels.arithmetic import expits
 from privcurve.kernels.privgam import (
-    Scored,
+    RowsWithScores,
     add_to_all,
     add_to_scores,
     cross,
@@ -51,10 +51,10 @@ def residual_table(bits: int) -> Ints:
 
 def bin_maps(n_bins: Ints, ordered: Sequence[bool], most: int) -> list[Codes]:
     """Return the bin of each code of each column: neighbours together, if ordered, in so many."""
-    return merged_bins(n_bins, n_bins * np.array(ordered), most)
+    return merge_bins(n_bins, n_bins * np.array(ordered), most)
 
 
-def summed(of_codes: Ints, bins: NDArray[Any]) -> Ints:
+def sum_bins(of_codes: Ints, bins: NDArray[Any]) -> Ints:
     """Add up what is of each code, along the last axis, in each bin; `bins` are of the codes."""
     n_bins = int(bins[-1]) + 1
     if n_bins == len(bins):
@@ -62,7 +62,7 @@ def summed(of_codes: Ints, bins: NDArray[Any]) -> Ints:
     return np.add.reduceat(of_codes, np.searchsorted(bins, np.arange(n_bins)), axis=-1)
 
 
-class Crossed(NamedTuple):
+class CrossedColumns(NamedTuple):
     """Two columns as one: the group of each code of either, and how many groups the second has."""
 
     columns: tuple[int, int]
@@ -76,7 +76,7 @@ class Scores(NamedTuple):
     # What each code of each column adds, then the intercept, then crossed columns; of several
     # scores with an axis for these before that of codes.
     shapes: tuple[Ints, ...]
-    crossed: tuple[Crossed, ...]
+    crossed: tuple[CrossedColumns, ...]
 
 
 class CodedRows:
@@ -138,7 +138,7 @@ class ScoredRows(CodedRows):
         super().__init__(records)
         labels = (records.labels > 0).astype(np.uint8)
         scores = np.zeros(len(labels), dtype=np.int64)
-        self.rows = Scored(
+        self.rows = RowsWithScores(
             labels, records.counts, scores, residual_table(bits), SCORE_BITS - STEP_BITS
         )
 
@@ -198,7 +198,7 @@ class BinSums:
         self._by_code = [
             shape[..., bins] for shape, bins in zip(self.shapes, self.maps, strict=True)
         ]
-        self._crossed: list[Crossed] = []
+        self._crossed: list[CrossedColumns] = []
         self.rows = Totals(records, make)
 
     @property
@@ -214,7 +214,7 @@ class BinSums:
 
     def sums(self, j: int) -> Ints:
         """Sum the residuals by label and bin of a column."""
-        return summed(self.rows.of("sums", self.scores, j), self.maps[j])
+        return sum_bins(self.rows.of("sums", self.scores, j), self.maps[j])
 
     def each(self) -> Ints:
         """Return the clipped residuals of each row in one memory, for the audit: no release."""
@@ -258,7 +258,7 @@ class Residuals(BinSums):
             for j, groups in zip(crossing.columns, crossing.groups, strict=True)
         )
         n_groups = crossing.shape
-        self._crossed.append(Crossed(crossing.columns, (first, second), n_groups[1]))
+        self._crossed.append(CrossedColumns(crossing.columns, (first, second), n_groups[1]))
         self.maps.append(np.arange(n_groups[0] * n_groups[1]))
         self.shapes.append(np.zeros(n_groups[0] * n_groups[1], dtype=np.int64))
         self._by_code.append(self.shapes[-1])

@@ -20,8 +20,8 @@ from privcurve.kernels.graphical import (
     TableCells,
     carry,
     descend,
-    sizes_with,
     triangulate,
+    triangulated_sizes,
 )
 from privcurve.learners.boosting.synthetic import deal_places
 
@@ -168,7 +168,7 @@ class GraphicalModel:
     def _separators(self, tree: Tree) -> list[Columns]:
         """Return what each clique has in common with its parent; of the root it is nothing."""
         return [
-            () if parent < 0 else _common(clique, tree.cliques[parent])
+            () if parent < 0 else _common_columns(clique, tree.cliques[parent])
             for clique, parent in zip(tree.cliques, tree.parents.tolist(), strict=True)
         ]
 
@@ -182,7 +182,7 @@ class GraphicalModel:
         for row, columns in zip(others, candidates, strict=True):
             row[: len(columns)] = columns
         sizes = np.zeros(len(candidates))
-        sizes[beyond] = sizes_with(self.tree.adjacent, self._sizes, most, others[beyond])
+        sizes[beyond] = triangulated_sizes(self.tree.adjacent, self._sizes, most, others[beyond])
         return np.flatnonzero(sizes <= most).tolist()
 
     def _clique_of(self, columns: Columns) -> int:
@@ -243,7 +243,7 @@ class GraphicalModel:
         for k, clique in enumerate(cliques):
             for following in neighbours[k]:
                 if a in clique and a not in cliques[following]:
-                    common = _common(clique, cliques[following])
+                    common = _common_columns(clique, cliques[following])
                     index = self._index(clique, (*common, a))
                     joint = self._sum_cells(cells[k], index, (*common, a)).reshape(-1, width)
                     ways.append((k, following, joint))
@@ -252,7 +252,7 @@ class GraphicalModel:
             clique = cliques[k]
             below = joint.sum(axis=1, keepdims=True)
             ratios = np.divide(joint, below, out=np.zeros_like(joint), where=below > 0)
-            start = self._index(clique, _common(clique, cliques[before]))
+            start = self._index(clique, _common_columns(clique, cliques[before]))
 
             for b in clique[:-1]:
                 name = (a, b, label)
@@ -261,7 +261,7 @@ class GraphicalModel:
                     tables[name] = table.T.reshape(self.shape(name))
             for following in neighbours[k]:
                 if following != before:
-                    common = _common(clique, cliques[following])
+                    common = _common_columns(clique, cliques[following])
                     table = self._carry_table(ratios, cells[k], start, clique, common)
                     ways.append((k, following, table))
 
@@ -325,7 +325,7 @@ class GraphicalModel:
         return [drawn[column] for column in range(len(self.widths))]
 
 
-def _common(one: Columns, other: Columns) -> Columns:
+def _common_columns(one: Columns, other: Columns) -> Columns:
     return tuple(column for column in one if column in other)
 
 

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from privcurve.coding import Floats, Ints, Records
-from privcurve.kernels.descent import lowest
+from privcurve.kernels.descent import find_lowest
 from privcurve.learners.boosting.synthetic import (
     Column,
     SyntheticClassifier,
@@ -103,8 +103,8 @@ class MSTClassifier(SyntheticClassifier):
         self.edges_: Ints = np.array(edges, dtype=np.int64)
 
         with one_thread():
-            singles, crossed = agreeing(columns, measured, edges, total)
-            drawn = draw(singles, crossed, edges, self._n_drawn(total), curator.coins)
+            singles, crossed = nearest_tables(columns, measured, edges, total)
+            drawn = draw_records(singles, crossed, edges, self._n_drawn(total), curator.coins)
             self._boost_drawn(columns, drawn, curator.coins)
 
     def _restore(self) -> None:
@@ -133,7 +133,7 @@ def spanning_tree(
     return edges
 
 
-def agreeing(
+def nearest_tables(
     columns: Sequence[Column], measured: Sequence[Floats], edges: Sequence[Pair], total: float
 ) -> tuple[list[Floats], list[Floats]]:
     """Return the tables of columns and of the edges of a tree that are nearest to noisy ones.
@@ -178,10 +178,10 @@ def agreeing(
         slope = np.concatenate([*gaps, [singles[0].sum() - 1]])
         return squares / 2 - float(multipliers[-1]), slope
 
-    return tables(lowest(dual, np.zeros(cuts[-1] + 1), TOLERANCE, MOST_STEPS)[0])
+    return tables(find_lowest(dual, np.zeros(cuts[-1] + 1), TOLERANCE, MOST_STEPS)[0])
 
 
-def draw(
+def draw_records(
     singles: Sequence[Floats],
     crossed: Sequence[Floats],
     edges: Sequence[Pair],

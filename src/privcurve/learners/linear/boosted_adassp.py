@@ -29,7 +29,7 @@ RIDGE = 1.96
 LEAST_CHANCE = 1e-6
 
 
-scored = kernel(times_rows, rows=0)
+score_kernel = kernel(times_rows, rows=0)
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -79,7 +79,7 @@ class BoostedAdaSSPClassifier(JointClassifier):
         model = np.zeros(width)
         for k in range(1, self.n_rounds + 1):
             # A label is ±½, so that its residual is clipped as that of a probability is.
-            slopes = clipped_slopes(rows, signs / 2 - scored(rows, model), counts)
+            slopes = clipped_slopes(rows, signs / 2 - score_kernel(rows, model), counts)
             model += times(solved, curator.numbers(SLOPES.format(k), slopes))
         return model
 

@@ -13,7 +13,7 @@ from scipy.sparse import csr_array
 from privcurve.coding import Codes, Floats, Ints, Records, Signs, bin_starts, one_hot
 from privcurve.kernels.arithmetic import exps
 from privcurve.kernels.rows import gram, times, weighted_sum
-from privcurve.learners.shared.chances import whole_residuals
+from privcurve.learners.shared.chances import clipped_log_odds
 from privcurve.learners.shared.checks import require
 from privcurve.learners.shared.grouped import GroupedClassifier
 from privcurve.privacy.curator import Curator
@@ -26,7 +26,7 @@ SLOPES = "slopes of step {}"
 
 SOURCE = "docs/proofs.md, joint Newton steps"
 
-gram_of = kernel(gram)
+gram_kernel = kernel(gram)
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -61,7 +61,7 @@ class JointClassifier(GroupedClassifier):
         return times(one_hot(codes, self.n_bins_), self.coef_) + self.intercept_
 
     def _log_odds(self, scores: Floats) -> Floats:
-        return whole_residuals(scores)
+        return clipped_log_odds(scores)
 
 
 @kernel(rows=WHOLE)
@@ -101,7 +101,7 @@ def noisy_gram(rows: csr_array, counts: Ints, curator: Curator) -> tuple[Floats,
 
     Beside the diagonal it is σ/√2.
     """
-    sums = gram_of(rows, counts)
+    sums = gram_kernel(rows, counts)
     width = len(sums)
     upper = np.triu_indices(width, 1)
     call = curator.call(GRAM)

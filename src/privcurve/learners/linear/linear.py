@@ -15,7 +15,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from privcurve.coding import Codes, Floats, Records, one_hot, scale_codes
 from privcurve.kernels.arithmetic import dot
-from privcurve.kernels.descent import lowest
+from privcurve.kernels.descent import find_lowest
 from privcurve.learners.base import PrivateClassifier
 from privcurve.learners.shared.log_odds import OneHotClassifier, logistic_loss, perturbed_logistic
 from privcurve.learners.shared.public_part import (
@@ -31,7 +31,7 @@ from privcurve.privacy.calibration.objective import (
     COEFFICIENTS,
     Objective,
     Perturbation,
-    box,
+    box_objective,
     box_statement,
 )
 from privcurve.privacy.curator import Curator
@@ -284,7 +284,7 @@ class DPLogisticRegressionClassifier(LinearClassifier, PrivateClassifier):
 
     def _objective(self) -> Objective:
         """Return what is minimised with box noise."""
-        return box(
+        return box_objective(
             n_columns=len(self._read()),
             C=float(self.C),
             epsilon=float(self.epsilon),
@@ -341,7 +341,7 @@ def _minimum(
             value += dot(linear, model) / n + 0.5 * extra * dot(model, model)
             return value, slope + (linear / n + extra * model)
 
-        model, near = lowest(perturbed_loss, np.zeros(dimension), TOLERANCE, MAX_ITERATIONS)
+        model, near = find_lowest(perturbed_loss, np.zeros(dimension), TOLERANCE, MAX_ITERATIONS)
         if not near:
             warnings.warn(
                 f"logistic regression: no minimum after {MAX_ITERATIONS} steps; the guarantee "

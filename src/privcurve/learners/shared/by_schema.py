@@ -10,13 +10,13 @@ from sklearn.utils.validation import column_or_1d
 
 from privcurve.learners.registry import entry
 from privcurve.learners.shared.checks import MOST_NAMED, check_unmasked
-from privcurve.privacy.budget import PRIVATE_COLUMNS, within_group
+from privcurve.privacy.budget import PRIVATE_COLUMNS, budget_within_group
 
 if TYPE_CHECKING:
     from privcurve.datasets.public_schema import Schema
 
 
-def facts_for(learner: Any, schema: Schema) -> dict[str, Any]:
+def schema_facts(learner: Any, schema: Schema) -> dict[str, Any]:
     """Return the parameters of a learner that its schema decides.
 
     Of persons the learner is told the ε and δ that one row may cost.
@@ -34,12 +34,12 @@ def facts_for(learner: Any, schema: Schema) -> dict[str, Any]:
     if registered.neighbours == (PRIVATE_COLUMNS,) and learner.public_columns is None:
         facts["public_columns"] = domain.public_columns
     if schema.at_most is not None and registered.private:
-        epsilon, delta = within_group(learner.epsilon, learner.delta, schema.at_most)
+        epsilon, delta = budget_within_group(learner.epsilon, learner.delta, schema.at_most)
         facts |= {"epsilon": epsilon, "delta": delta}
     return facts
 
 
-def no_schema(learner: str, names: list[Any]) -> str:
+def explain_missing_schema(learner: str, names: list[Any]) -> str:
     """Say what to give beside a raw frame, whose columns have these names."""
     some = ", ".join(f"{name!r}: …" for name in names[:MOST_NAMED])
     more = ", …" if len(names) > MOST_NAMED else ""
@@ -51,7 +51,7 @@ def no_schema(learner: str, names: list[Any]) -> str:
     )
 
 
-def labels_by(schema: Schema, y: Any, n_rows: int) -> NDArray[Any]:
+def schema_labels(schema: Schema, y: Any, n_rows: int) -> NDArray[Any]:
     """Return the class of each label, in one spelling."""
     if y is None:
         raise ValueError("requires y to be passed, but the target y is None")
@@ -64,7 +64,7 @@ def labels_by(schema: Schema, y: Any, n_rows: int) -> NDArray[Any]:
     return np.asarray(schema.classes)[positions]
 
 
-def kept_rows(schema: Schema | None, X: Any, counts: Any) -> NDArray[np.intp] | slice:
+def training_rows(schema: Schema | None, X: Any, counts: Any) -> NDArray[np.intp] | slice:
     """Return which rows train: of each person some, where the schema has a unit."""
     if schema is None or schema.at_most is None:
         return slice(None)

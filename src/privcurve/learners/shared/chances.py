@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from privcurve.coding import Floats, Ints, Signs
 from privcurve.kernels.arithmetic import exp, expits, exps, log, log_softmax, logs, softplus, total
-from privcurve.learners.base import CodedClassifier, as_fitted
+from privcurve.learners.base import CodedClassifier, with_fitted_parameters
 
 # A link may be flat; what is decided is the label of the larger probability all the same.
 SLOPE = 1e-9
@@ -51,7 +51,7 @@ class ChanceClassifier(CodedClassifier):
         """
         return self.chances(self.decision_function(X))
 
-    @as_fitted
+    @with_fitted_parameters
     def chances(self, scores: Floats) -> Floats:
         """Return what :meth:`predict_proba` does, of scores that `decision_function` gave."""
         odds: NDArray[Any] = self._log_odds(scores)
@@ -83,7 +83,7 @@ class LinkedClassifier(ChanceClassifier):
         return scores
 
 
-def whole_residuals(scores: Floats) -> Floats:
+def clipped_log_odds(scores: Floats) -> Floats:
     """Return the log-odds that a fit to clipped residuals means: ±(ln(1 + e^{|score|}) − ln 2).
 
     See :class:`privcurve.learners.additive.model.AdditiveModel`.

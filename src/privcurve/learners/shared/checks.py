@@ -17,7 +17,7 @@ from sklearn.utils.validation import column_or_1d
 from privcurve.coding import MOST_CLASSES, MOST_CODES, Codes, Floats, Ints, code_type
 from privcurve.learners.entry import LearnerEntry
 from privcurve.privacy.budget import ADD_REMOVE
-from privcurve.privacy.seeds import fresh, stream
+from privcurve.privacy.seeds import fresh_stream, stream
 
 RandomState = int | np.random.Generator | np.random.RandomState | None
 
@@ -39,7 +39,7 @@ def generator_of(random_state: object, facts: Mapping[str, Any]) -> np.random.Ge
     if isinstance(random_state, np.random.Generator):
         return random_state
     if random_state is None:
-        return fresh()
+        return fresh_stream()
     if isinstance(random_state, np.random.RandomState):
         seed = random_state.randint(2**32, size=4, dtype=np.uint32).tolist()
     elif isinstance(random_state, Integral) and int(random_state) >= 0:

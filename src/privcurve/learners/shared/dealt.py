@@ -55,7 +55,9 @@ def deal_to_holders(
     ]
 
 
-def as_dealt(learner: Dealing, n_holders: int, statement: PrivacyStatement) -> PrivacyStatement:
+def restate_dealt(
+    learner: Dealing, n_holders: int, statement: PrivacyStatement
+) -> PrivacyStatement:
     """Return what a statement is worth after `deal_to_holders`: records may have moved.
 
     Proofs are about a replaced record that stays with its party. Where records are dealt by

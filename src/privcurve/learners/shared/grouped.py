@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from privcurve.coding import Codes, merged_bins
+from privcurve.coding import Codes, merge_bins
 from privcurve.learners.base import PrivateClassifier
 from privcurve.learners.shared.chances import ChanceClassifier
 from privcurve.learners.shared.checks import ordered_columns
@@ -49,4 +49,4 @@ class GroupedClassifier(ChanceClassifier, PrivateClassifier):
         """Return the group of each code, by column: neighbouring codes of ordered columns."""
         by_default = self.bounds is not None
         ordered = ordered_columns(self._learner, self.ordered, by_default, len(self.n_bins_))
-        return merged_bins(self.n_bins_, self.n_bins_ * np.array(ordered), self.n_groups)
+        return merge_bins(self.n_bins_, self.n_bins_ * np.array(ordered), self.n_groups)

@@ -23,8 +23,8 @@ from privcurve.privacy.sealed import kernel
 # Of L-BFGS, which takes some hundreds.
 MOST_STEPS = 5_000
 
-gradient = kernel(logistic_gradient)
-minimised = kernel(minimise_logistic)
+gradient_kernel = kernel(logistic_gradient)
+minimise_kernel = kernel(minimise_logistic)
 
 
 def logistic_loss(
@@ -62,8 +62,8 @@ def perturbed_logistic(
     return curator.objective(
         call,
         len(penalty),
-        lambda theta: gradient(theta, *posed, offset=offset),
-        lambda tilt: minimised(*posed, offset=offset, tilt=tilt),
+        lambda theta: gradient_kernel(theta, *posed, offset=offset),
+        lambda tilt: minimise_kernel(*posed, offset=offset, tilt=tilt),
     )
 
 

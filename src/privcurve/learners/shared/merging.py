@@ -12,14 +12,14 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from privcurve.coding import Codes, Ints, Records, code_type, merged_bins
+from privcurve.coding import Codes, Ints, Records, code_type, merge_bins
 from privcurve.learners.registry import entry
 from privcurve.privacy.curator import Curator
 from privcurve.privacy.sealed import kernel
 
 
 @kernel(rows=0)
-def in_groups(codes: Codes, groups: Sequence[Codes]) -> Codes:
+def merge_codes(codes: Codes, groups: Sequence[Codes]) -> Codes:
     """Return the group of each code, by `groups`: that of each code by column; they rise."""
     seen = np.empty(codes.shape, dtype=code_type(_sizes(groups)))
     for j, group in enumerate(groups):
@@ -64,7 +64,7 @@ class MergingClassifier:
         if fit:
             return self._encode(X, None)
         codes, groups = self._encode(X, self._n_codes), getattr(self, "groups_", None)
-        return codes if groups is None else in_groups(codes, groups)
+        return codes if groups is None else merge_codes(codes, groups)
 
     @property
     def _n_codes(self) -> Ints:
@@ -99,16 +99,18 @@ def fit(learners: Sequence[Any], records: Records, curators: Sequence[Curator]) 
         return
     for learner, curator in zip(learners, curators, strict=True):
         few = _most_bins(learner)
-        learner._fit_batch([learner], _see(learner, records, few) if few else records, [curator])
+        learner._fit_batch(
+            [learner], _merge_records(learner, records, few) if few else records, [curator]
+        )
 
 
 def _most_bins(learner: Any) -> int | None:
     return entry(learner._learner).most_bins(learner.get_params(deep=False))
 
 
-def _see(learner: Any, records: Records, most: int) -> Records:
+def _merge_records(learner: Any, records: Records, most: int) -> Records:
     """Return records merged into so many bins at most, by groups that stay with the learner."""
-    learner.groups_ = merged_bins(records.n_bins, learner.mixed_bins, most)
+    learner.groups_ = merge_bins(records.n_bins, learner.mixed_bins, most)
     learner.n_bins_ = _sizes(learner.groups_)
-    codes = in_groups(records.codes, learner.groups_)
+    codes = merge_codes(records.codes, learner.groups_)
     return records._replace(codes=codes, n_bins=learner.n_bins_)

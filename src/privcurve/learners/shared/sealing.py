@@ -9,7 +9,7 @@ from typing import Any
 
 from privcurve.learners.registry import entry
 from privcurve.learners.shared import merging
-from privcurve.parts import seal_for
+from privcurve.parts import seal_records
 from privcurve.privacy.budget import ADD_REMOVE, PUBLISHED, is_private
 from privcurve.privacy.curator import Curator
 from privcurve.privacy.sealed import refuse_kept
@@ -32,7 +32,7 @@ def fit(learners: Sequence[Any], records: Any, curators: Sequence[Curator]) -> N
     groups: dict[tuple[bool, bool], list[int]] = {}
     for k, learner in enumerate(learners):
         counted = learner._neighbours() != ADD_REMOVE
-        groups.setdefault((seals(learner), counted), []).append(k)
+        groups.setdefault((sees_sealed(learner), counted), []).append(k)
     for (private, counted), places in groups.items():
         chosen, doors = [learners[k] for k in places], [curators[k] for k in places]
         name = chosen[0]._learner
@@ -43,7 +43,7 @@ def fit(learners: Sequence[Any], records: Any, curators: Sequence[Curator]) -> N
         n_alone = getrefcount(own)
         for door in doors:
             door.sealed_for = own
-        merging.fit(chosen, seal_for(own, records, counted), doors)
+        merging.fit(chosen, seal_records(own, records, counted), doors)
         for door in doors:
             door.sealed_for = name
         # Nearly always no sealed value is left, on a model or anywhere else.
@@ -56,7 +56,7 @@ class _OfFit(str):
     """The name of the learner, as an object of one fit: each sealed value of it refers to it."""
 
 
-def seals(learner: Any) -> bool:
+def sees_sealed(learner: Any) -> bool:
     """Return whether a fit sees sealed records."""
     name, facts = learner._learner, vars(learner)
     if entry(name).peer or not is_private(facts.get("epsilon", math.inf)):

@@ -8,13 +8,13 @@ from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from privcurve.coding import Codes, Floats
-from privcurve.learners.base import CodedClassifier, as_fitted
+from privcurve.learners.base import CodedClassifier, with_fitted_parameters
 
 
 class StagedClassifier(CodedClassifier):
     """A learner with `staged_decision_function`; a subclass says what a stage is (`_stages`)."""
 
-    @as_fitted
+    @with_fitted_parameters
     def staged_decision_function(self, X: ArrayLike) -> Iterator[Floats]:
         """Score rows by the first round alone, by the first two, and so on."""
         check_is_fitted(self)

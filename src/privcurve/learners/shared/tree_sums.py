@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privcurve.coding import Codes, Floats, Ints, bin_starts
-from privcurve.kernels.boosted_trees import Weighted
+from privcurve.kernels.boosted_trees import WeightedRows
 from privcurve.kernels.trees.form import (
     EVERYBODY,
     NO_QUESTION,
@@ -26,7 +26,7 @@ from privcurve.learners.shared.checks import all_between, check_complete, requir
 from privcurve.learners.shared.staged import StagedClassifier
 from privcurve.privacy.sealed import kernel
 
-by_leaf = kernel(Weighted.by_leaf)
+sum_by_leaf = kernel(WeightedRows.by_leaf)
 
 
 @kernel(rows=0)
@@ -41,7 +41,7 @@ def places_of(counts: Ints) -> Ints:
     return np.repeat(np.arange(len(counts)), counts)
 
 
-def shrunk(margins: Floats, scale: float, n: int) -> Floats:
+def shrunk_votes(margins: Floats, scale: float, n: int) -> Floats:
     """Return votes D/(|D| + 2 · scale + n/(8 · leaves)), in (−1, 1), of the margins D of leaves.
 
     The scale of the noise says how far a margin is to be trusted; n is the number of records.

@@ -53,12 +53,12 @@ def pld_delta(costs: Costs, epsilon: float) -> float:
     return float(total.get_delta_for_epsilon(epsilon))
 
 
-def basic(costs: Costs) -> float:
+def basic_epsilon(costs: Costs) -> float:
     """Sum the pure ε's (infinite if a call has none)."""
     return math.fsum(cost.count * cost.epsilon for cost in costs)
 
 
-def advanced(epsilon_each: float, n_calls: int, delta: float) -> float:
+def advanced_epsilon(epsilon_each: float, n_calls: int, delta: float) -> float:
     """Compose as in the thesis: √(2k ln 1/δ) ε₀ + k ε₀ (e^{ε₀} − 1) (Theorem 2.5.3)."""
     if epsilon_each > 700:
         return math.inf
@@ -141,7 +141,7 @@ class Accountant:
         assert self.delta is not None
         if self.delta(costs, 0.0) <= delta:
             return 0.0
-        ceiling = min(basic(costs), zcdp_simple(total_rho(costs), delta))
+        ceiling = min(basic_epsilon(costs), zcdp_simple(total_rho(costs), delta))
         return solve(
             lambda epsilon: -self.excess(costs, epsilon, delta),
             near if near is not None and near > 0 else ceiling,
@@ -180,8 +180,8 @@ ACCOUNTANTS = (
     Accountant(
         BASIC,
         "basic composition (the sum of the epsilons)",
-        fits=lambda costs: math.isfinite(basic(costs)),
-        epsilon=lambda costs, delta: basic(costs),
+        fits=lambda costs: math.isfinite(basic_epsilon(costs)),
+        epsilon=lambda costs, delta: basic_epsilon(costs),
         pure=True,
         needs_delta=False,
     ),
@@ -189,7 +189,7 @@ ACCOUNTANTS = (
         ADVANCED,
         "advanced composition, as the thesis states it (Theorem 2.5.3)",
         fits=_equal_and_pure,
-        epsilon=lambda costs, delta: advanced(costs[0].epsilon, costs[0].count, delta),
+        epsilon=lambda costs, delta: advanced_epsilon(costs[0].epsilon, costs[0].count, delta),
         pure=True,
         best=False,
     ),
@@ -249,14 +249,14 @@ ACCOUNTANTS = (
 )
 
 
-def of_selection(runs: selection.Runs) -> Accountant:
+def selection_accountant(runs: selection.Runs) -> Accountant:
     """Return the accountant of private selection: the costs are those of one run.
 
     The ε's of a run add up; or, for δ > 0, their ρ's, if that is less (docs/tuning.md).
     """
 
     def epsilon(costs: Costs, delta: float) -> float:
-        each, rho = basic(costs), total_rho(costs)
+        each, rho = basic_epsilon(costs), total_rho(costs)
         pure = runs.epsilon(each) if math.isfinite(each) else math.inf
         if delta == 0:
             return pure
@@ -279,7 +279,7 @@ def accountant(name: str) -> Accountant:
     if name in by_name:
         return by_name[name]
     if runs := selection.runs_of(name):
-        return of_selection(runs)
+        return selection_accountant(runs)
     raise ValueError(f"unknown accountant {name!r}. There are: {', '.join(by_name)}")
 
 

@@ -114,7 +114,7 @@ class BRCNoise:
         """Return Δ_t of the round after those whose α are given."""
         if self.calibration == PUBLISHED:
             return brc_delta_published(self.n, 1 / self.smallest, self.largest)
-        return _of_round(self, tuple(alphas))
+        return _round_sensitivity(self, tuple(alphas))
 
     def alpha(self, released: float, alphas: Sequence[float]) -> float:
         """Return α of a released estimate.
@@ -180,7 +180,7 @@ class BRCNoise:
 
 
 @lru_cache(maxsize=4096)
-def _of_round(noise: BRCNoise, alphas: tuple[float, ...]) -> float:
+def _round_sensitivity(noise: BRCNoise, alphas: tuple[float, ...]) -> float:
     # Asked for more than once in a round.
     if noise.estimate == EDGE:
         return float(brc_edge_rounds(noise.n, noise.largest, alphas)[-1])

@@ -15,7 +15,7 @@ from privcurve.privacy.budget import CERTIFIED, PUBLISHED, check_budget, is_priv
 from privcurve.privacy.calibration.search import calibrate
 from privcurve.privacy.ledger import NOT_PROVED, REFUTED, LedgerEntry, PrivacyStatement, state
 from privcurve.privacy.mechanisms import EXPONENTIAL, GAUSSIAN, LAPLACE
-from privcurve.privacy.noise import Announced, frozen
+from privcurve.privacy.noise import Announced, freeze
 from privcurve.privacy.sensitivity.counts import (
     feature_histograms_l1,
     feature_histograms_l2,
@@ -120,7 +120,7 @@ def level_holders(
     mechanism = LAPLACE if delta == 0 else GAUSSIAN
     share = vote_share if votes else 0.0
     if not is_private(epsilon):
-        no_noise, no_votes = frozen(np.full(depth, math.inf)), frozen(np.zeros(depth))
+        no_noise, no_votes = freeze(np.full(depth, math.inf)), freeze(np.zeros(depth))
         statement = PrivacyStatement.not_private("distributed_topdown")
         return LevelNoise(no_noise if votes else no_votes, no_noise, mechanism, statement)
     weights = np.ones(depth) if budget == LEVELS else 2.0 ** -np.arange(depth)
@@ -160,7 +160,7 @@ def level_holders(
     statement = holders_statement(
         "distributed_topdown", epsilon, delta, accountant, ledger, trust, n_colluding
     )
-    return LevelNoise(frozen(ranges), frozen(amounts), mechanism, statement)
+    return LevelNoise(freeze(ranges), freeze(amounts), mechanism, statement)
 
 
 def holders_statement(

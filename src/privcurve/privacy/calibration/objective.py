@@ -85,7 +85,7 @@ def perturb_objective(
     return Objective(mechanism, 2 * gradient, 2 * gradient / for_noise, penalty, epsilon)
 
 
-def box(*, n_columns: int, C: float, epsilon: float, curvature_share: float) -> Objective:
+def box_objective(*, n_columns: int, C: float, epsilon: float, curvature_share: float) -> Objective:
     """Calibrate box noise for rows [x, 1] with all entries in [−1, 1]; the penalty is at least 1/C.
 
     ‖[x, 1]‖₂² is d + 1 at most, for d scaled columns and for one-hot ones.

@@ -15,7 +15,7 @@ from privcurve.privacy.budget import PUBLISHED, check_budget
 from privcurve.privacy.calibration.search import Calibration, calibrate
 from privcurve.privacy.ledger import LedgerEntry, PrivacyStatement, state
 from privcurve.privacy.mechanisms import MECHANISMS, resolve
-from privcurve.privacy.noise import frozen
+from privcurve.privacy.noise import freeze
 from privcurve.privacy.sensitivity import lazybb as sensitivity
 
 
@@ -83,7 +83,7 @@ def lazybb_one_rule(
     zeta = sensitivity.lazybb_zeta_rounds(n, density, learning_rate, n_rounds)
     published = calibration == PUBLISHED
     if math.isinf(epsilon):
-        rates = frozen(np.full(n_rounds, np.inf))
+        rates = freeze(np.full(n_rounds, np.inf))
         return OneRuleNoise(rates, mechanism, published, PrivacyStatement.not_private(learner))
     sensitivity.check_lazybb_rounding(n, density, normalise=published)
     each, accountant_name = _each_round(n_rounds, epsilon, delta, published)
@@ -95,7 +95,7 @@ def lazybb_one_rule(
     else:
         factor = sensitivity.ONE_RULE_CERTIFIED
         source = "docs/partial.md, P2" if started else "PRIVACY.md §a (free refinement), §b"
-    rates = frozen(each / (factor * zeta))
+    rates = freeze(each / (factor * zeta))
     # The range of the log-ratio is 2ηζ whatever the paper charges for it (§b).
     spread = MECHANISMS[mechanism].bounded_range(sensitivity.ONE_RULE_CERTIFIED / factor * each)
     ledger = tuple(

@@ -24,7 +24,7 @@ from privcurve.privacy.ledger import (
 )
 from privcurve.privacy.mechanisms import LARGEST_SCALE, score_range
 from privcurve.privacy.noise import Announced
-from privcurve.privacy.sensitivity.counts import histogram_l1, histogram_l2, per_change
+from privcurve.privacy.sensitivity.counts import histogram_l1, histogram_l2, touched_cells
 
 SOURCE = "docs/privgam.md"
 
@@ -59,7 +59,7 @@ ASSUMED_RULE = (
 ASSUMED_SETTINGS = "the settings, which were given"
 
 
-def cells(neighbours: str, pure: bool, n_classes: int = 2) -> float:
+def sums_sensitivity(neighbours: str, pure: bool, n_classes: int = 2) -> float:
     """Sensitivity of the sums of residuals by (bin, label): L1 if pure, else L2.
 
     A record adds at most c to one cell: 2c and √2·c (replace-one), c (add/remove). Of more than
@@ -81,24 +81,24 @@ def stump_range(neighbours: str) -> float:
     Each moves by the record's residual, up for some stumps and down for others. Source:
     docs/proofs.md, PrivGAM 2 (proved).
     """
-    return score_range(cells(neighbours, True), neighbours)
+    return score_range(sums_sensitivity(neighbours, True), neighbours)
 
 
-def slopes(size: int, neighbours: str) -> float:
+def slopes_l2(size: int, neighbours: str) -> float:
     """L2 sensitivity of `size` sums of residual times place: a record adds c·√(size/4) at most.
 
     Source: docs/proofs.md, PrivGAM 3 (proved).
     """
-    return per_change(neighbours) * CLIP * math.sqrt(size / 4)
+    return touched_cells(neighbours) * CLIP * math.sqrt(size / 4)
 
 
-def products(size: int, neighbours: str) -> float:
+def products_l2(size: int, neighbours: str) -> float:
     """L2 sensitivity of the upper triangle of Σ uuᵀ, |u_i| ≤ 1/2.
 
     Its square is half of that of the matrix, k·size²/16 (k = 2 replace-one, 1 add/remove), and half
     of that of its diagonal, size/16. Source: docs/proofs.md, PrivGAM 3 (proved).
     """
-    return math.sqrt((per_change(neighbours) * (size * size) + size) / 32)
+    return math.sqrt((touched_cells(neighbours) * (size * size) + size) / 32)
 
 
 @dataclass(frozen=True)
@@ -143,7 +143,7 @@ class Budget:
 
     def sensitivity(self) -> float:
         """Return the sensitivity of the sums of a column, in the norm of the noise."""
-        return cells(self.neighbours, self.pure, self.n_classes)
+        return sums_sensitivity(self.neighbours, self.pure, self.n_classes)
 
     @property
     def flat_residual(self) -> float:
@@ -158,11 +158,11 @@ class Budget:
 
     def of_slopes(self, size: int) -> float:
         """Return the sensitivity of the slopes of a linear part."""
-        return slopes(size, self.neighbours)
+        return slopes_l2(size, self.neighbours)
 
     def of_products(self, size: int) -> float:
         """Return the sensitivity of its sums of products."""
-        return products(size, self.neighbours)
+        return products_l2(size, self.neighbours)
 
     def entry(self, announced: Announced, share: float) -> LedgerEntry:
         """Return the ledger's entry of a release or a choice that has a share."""

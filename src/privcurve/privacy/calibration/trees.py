@@ -15,7 +15,7 @@ from privcurve.privacy.budget import CERTIFIED, PUBLISHED, check_budget, check_c
 from privcurve.privacy.calibration.search import calibrate
 from privcurve.privacy.ledger import LedgerEntry, PrivacyStatement, state
 from privcurve.privacy.mechanisms import AUTO, EXPONENTIAL, LAPLACE, LOGISTIC, TWO_LAPLACE, resolve
-from privcurve.privacy.noise import Announced, frozen
+from privcurve.privacy.noise import Announced, freeze
 from privcurve.privacy.sensitivity import lazybb as sensitivity
 
 # What the last level of splits leads to.
@@ -170,7 +170,7 @@ def lazybb_trees(
     label_rates = last / sensitivity.lazybb_margins_l1(1.0) / zeta
     label_noise = LAPLACE if pure else LOGISTIC
     return TreeNoiseRates(
-        frozen(level / spread), frozen(label_rates), mechanism, label_noise, rules, False, statement
+        freeze(level / spread), freeze(label_rates), mechanism, label_noise, rules, False, statement
     )
 
 
@@ -230,7 +230,7 @@ def _published_noise(learner: str, zeta: Floats, n_splits: int, epsilon: float) 
         learner, epsilon=epsilon, delta=0.0, calibration=PUBLISHED, composition=BASIC, ledger=ledger
     )
     return TreeNoiseRates(
-        frozen(rates), frozen(label_rates), EXPONENTIAL, TWO_LAPLACE, False, True, statement
+        freeze(rates), freeze(label_rates), EXPONENTIAL, TWO_LAPLACE, False, True, statement
     )
 
 

@@ -21,7 +21,7 @@ def histogram_l1(neighbours: str = REPLACE_ONE, weight_bound: float = 1.0) -> fl
     Times the largest weight. It covers all cells together: Lap(2/ε) on each. Source: §0,
     L4, §f5 (proved).
     """
-    return per_change(neighbours) * weight_bound
+    return touched_cells(neighbours) * weight_bound
 
 
 def histogram_l2(neighbours: str = REPLACE_ONE, weight_bound: float = 1.0) -> float:
@@ -29,7 +29,7 @@ def histogram_l2(neighbours: str = REPLACE_ONE, weight_bound: float = 1.0) -> fl
 
     Source: §e, certified form (proved).
     """
-    return math.sqrt(per_change(neighbours)) * weight_bound
+    return math.sqrt(touched_cells(neighbours)) * weight_bound
 
 
 def margins_l1() -> float:
@@ -64,7 +64,7 @@ def feature_histograms_l1(n_features: int, neighbours: str = REPLACE_ONE) -> flo
 
     Replace-one; half of it for add/remove. Source: §e4 (proved).
     """
-    return per_change(neighbours) * n_features
+    return touched_cells(neighbours) * n_features
 
 
 def feature_histograms_l2(n_features: int, neighbours: str = REPLACE_ONE) -> float:
@@ -73,10 +73,10 @@ def feature_histograms_l2(n_features: int, neighbours: str = REPLACE_ONE) -> flo
     Replace-one; add/remove without the 2. It holds for all nodes of a tree's level together, for
     a record that moves leaves one cell a feature and enters one. Source: §e4 (proved).
     """
-    return math.sqrt(per_change(neighbours) * n_features)
+    return math.sqrt(touched_cells(neighbours) * n_features)
 
 
-def per_change(neighbours: str) -> float:
+def touched_cells(neighbours: str) -> float:
     """How many of a partition's cells a change of one record may touch: 2, or 1."""
     return relation(neighbours).touched
 
@@ -136,7 +136,7 @@ def one_hot_slopes_l2(n_ones: int, neighbours: str = REPLACE_ONE) -> float:
     Attained by a record whose residual changes its sign. Add/remove c√m. Source: docs/proofs.md,
     "Joint Newton steps" (proved).
     """
-    return per_change(neighbours) * residual_norm(2) * math.sqrt(n_ones)
+    return touched_cells(neighbours) * residual_norm(2) * math.sqrt(n_ones)
 
 
 def one_hot_gram_l2(n_ones: int, neighbours: str = REPLACE_ONE) -> float:
@@ -145,4 +145,4 @@ def one_hot_gram_l2(n_ones: int, neighbours: str = REPLACE_ONE) -> float:
     m: one of each column, and one for the intercept. ‖uuᵀ − vvᵀ‖² = 2m² − 2(u·v)². Add/remove m.
     Source: docs/proofs.md, "Joint Newton steps" (proved).
     """
-    return math.sqrt(per_change(neighbours)) * n_ones
+    return math.sqrt(touched_cells(neighbours)) * n_ones
