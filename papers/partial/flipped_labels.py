@@ -142,7 +142,7 @@ def vote_on_flipped_labels(
             return HalfSpace(np.ones(1), -float(borders[cut]), codes >= cut)
 
     rounds = Rounds(noise, Flipped(), positive, np.ones(len(codes), dtype=np.int64), Curator(rng))
-    rounds.private()
+    rounds.run_private()
     return rounds.votes
 
 

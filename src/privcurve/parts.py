@@ -319,7 +319,7 @@ class Totals:
         else:
             self._state = make(Records(*open_values(tuple(records))))
 
-    def of(self, question: str, *arguments: Any) -> Any:
+    def ask(self, question: str, *arguments: Any) -> Any:
         """Return the sum of all parts' answers to a question: a method by its name."""
         if not self._learner:
             return self._answer(question, *arguments)

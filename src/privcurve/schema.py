@@ -238,7 +238,7 @@ class Lines:
     def __init__(self, path: Path) -> None:
         self._root, _ = _compose(_text(path), str(path))
 
-    def of(self, *place: str | int) -> int:
+    def line_of(self, *place: str | int) -> int:
         """Return the line of a place, or of the nearest that is there on the way to it."""
         node, line = self._root, 1
         for step in place:

@@ -11,7 +11,7 @@ import zlib
 import numpy as np
 from made_learners import needed, needed_facts, problem
 
-from privcurve.learners.registry import LEARNERS, entry, estimator_class, for_more_classes
+from privcurve.learners.registry import LEARNERS, entry, estimator_class, multiclass_names
 from privcurve.privacy.budget import ADD_REMOVE, PRIVATE_COLUMNS, REPLACE_ONE
 
 NAMES = [name for name in LEARNERS if entry(name).private and not entry(name).peer]
@@ -149,7 +149,7 @@ def offers(name, default):
     """What a learner offers whatever its parameters: rows, ε, δ, calibration, public facts."""
     learner = entry(name)
     deltas = [0.0] * learner.pure + [DELTA] * learner.approximate
-    kinds = ["two", "three"] if name in for_more_classes() else ["two"]
+    kinds = ["two", "three"] if name in multiclass_names() else ["two"]
     facts = [FACTS[relation] if default else FACTS[relation][:1] for relation in learner.neighbours]
     budgets = itertools.product(learner.calibrations, deltas, EPSILONS)
     for calibration, delta, epsilon in budgets:

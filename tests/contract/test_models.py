@@ -13,8 +13,8 @@ from privcurve.datasets.domain import NUMERIC, Domain, Label
 from privcurve.learners.registry import (
     LEARNERS,
     estimator_class,
-    for_more_classes,
     missing_package,
+    multiclass_names,
 )
 from privcurve.models.sql import query
 from privcurve.privacy.budget import CERTIFIED
@@ -137,7 +137,7 @@ COMPILED = ("privgam", "distributed_topdown", "random_trees")
 
 @pytest.mark.parametrize(
     "name",
-    [pytest.param(n, marks=[pytest.mark.slow] * (n in COMPILED)) for n in for_more_classes()],
+    [pytest.param(n, marks=[pytest.mark.slow] * (n in COMPILED)) for n in multiclass_names()],
 )
 def test_so_it_does_with_three_classes(name, tmp_path):
     if missing_package(name) or not estimator_class(name)._released:

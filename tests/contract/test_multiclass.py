@@ -12,7 +12,7 @@ from privcurve.learners.entry import Facts
 from privcurve.learners.registry import LEARNERS, entry
 
 NAMES = ("left", "middle", "right")
-multiclass = pytest.mark.parametrize("name", registry.for_more_classes())
+multiclass = pytest.mark.parametrize("name", registry.multiclass_names())
 binary = pytest.mark.parametrize("name", [n for n in LEARNERS if not entry(n).multiclass])
 
 

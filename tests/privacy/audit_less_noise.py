@@ -29,8 +29,10 @@ def calls_with(patch, noise):
 
 def additive_with(patch, noise):
     """That of sums and of choices."""
-    scale = Budget.on_grid
-    patch.setattr(Budget, "on_grid", lambda self, *given: max(1, int(noise * scale(self, *given))))
+    scale = Budget.grid_scale
+    patch.setattr(
+        Budget, "grid_scale", lambda self, *given: max(1, int(noise * scale(self, *given)))
+    )
 
 
 def calibrated(owner, name, *rates, scales=()):

@@ -281,7 +281,7 @@ constant("classes_without_clip", many_classes, "CLIP", 1.0, SENSITIVITY, CLASSES
 constant("classes_clipped_in_another_norm", Budget, "norm", 2, SENSITIVITY, CLASSES)
 
 
-@mistake(Budget, "of_counts", SENSITIVITY, CLASSES, CYCLIC_CLASSES)
+@mistake(Budget, "counts_sensitivity", SENSITIVITY, CLASSES, CYCLIC_CLASSES)
 def noise_of_one_column_for_all(own, self, n_columns):
     return own(self, 1)
 

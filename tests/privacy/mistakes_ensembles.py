@@ -107,7 +107,7 @@ def noise_before_the_clamp(own, self, t, positive, negative, weight_bound, curat
     """Leaves are links with noise for a range of 2M, clamped afterwards."""
     links = kernel(link_of_leaves)(positive, negative, float(self.boost_alpha))
     # The scale of weights, whose sensitivity is 2.
-    call = curator.call(bdpe.OF_LEAVES.format(t + 1, self._of_leaves())).rescale(self.clamp)
+    call = curator.call(bdpe.OF_LEAVES.format(t + 1, self._leaf_words())).rescale(self.clamp)
     return np.clip(curator.numbers(call, links), -self.clamp, self.clamp), 1.0
 
 

@@ -13,7 +13,7 @@ from privcurve.privacy.mechanisms import MECHANISMS, OBJECTIVE_PERTURBATION
 @pytest.mark.parametrize("calibration", [PUBLISHED, CERTIFIED])
 @pytest.mark.parametrize("epsilon", [0.01, 1.0, 30.0, math.inf])
 def test_noise_is_diffprivlibs_bit_for_bit(epsilon, calibration):
-    posed = Perturbation.of(0.7, 14, calibration)
+    posed = Perturbation.from_calibration(0.7, 14, calibration)
     dimension, n = 6, 50
     mechanism = pytest.importorskip("diffprivlib.mechanisms").Vector(
         epsilon=epsilon,
@@ -37,7 +37,7 @@ def test_noise_is_diffprivlibs_bit_for_bit(epsilon, calibration):
 @pytest.mark.parametrize("C", [1e-3, 1.0, 1e3])
 @pytest.mark.parametrize("epsilon", [0.01, 0.5, 2.0, 20.0])
 def test_certified_noise_is_enough(epsilon, C, n_columns):
-    posed = Perturbation.of(C, n_columns, CERTIFIED)
+    posed = Perturbation.from_calibration(C, n_columns, CERTIFIED)
     assert posed.norm == pytest.approx(posed.value * math.sqrt(n_columns))
     assert not posed.intercept
     assert 0 < posed.proved_epsilon(epsilon) <= epsilon
@@ -45,7 +45,7 @@ def test_certified_noise_is_enough(epsilon, C, n_columns):
 
 def test_published_noise_is_not_enough_on_adult():
     """ε = 1: by hand, R = √15, α + nΔ = (R/4)/(e^¼ - 1), and 1/2 + ln(1 + …)."""
-    posed = Perturbation.of(1.0, 14, PUBLISHED)
+    posed = Perturbation.from_calibration(1.0, 14, PUBLISHED)
     penalty = math.sqrt(15) / 4 / math.expm1(0.25)
     by_hand = 0.5 + math.log(1 + 0.25 * (14 / penalty + 1 / (penalty - 1)))
     assert posed.proved_epsilon(1.0) == pytest.approx(by_hand)
@@ -77,7 +77,7 @@ def test_published_is_refuted_by_three_records():
 
     At scores t in bin 0 and 0 in bin 1, the log-ratio is t less a constant: no ε is enough.
     """
-    posed = Perturbation.of(1.0, 1, PUBLISHED)
+    posed = Perturbation.from_calibration(1.0, 1, PUBLISHED)
     before = np.array([[1.0, 0.0, 1.0]] * 3)
     after = before.copy()
     after[2] = [0.0, 1.0, 1.0]

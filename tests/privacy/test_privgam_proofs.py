@@ -206,7 +206,7 @@ def test_the_exact_profile_of_stumps_that_use_delta_reaches_two_thirds_of_epsilo
     one, other = [*crowd, (0, -1)], [*crowd, (0, 1)] if relation == REPLACE_ONE else crowd
     budget = rule.stump_budget(n_stumps, rule.Facts(2, (True,), 2, epsilon, delta, relation))
     assert not budget.pure
-    mu = budget.of_release(rule.EXTRA_SHARE)
+    mu = budget.release_cost(rule.EXTRA_SHARE)
 
     def excess(at, ratios, chances):
         above, below = (norm.cdf((ratios - at) / mu + sign * mu / 2) for sign in (1, -1))

@@ -41,7 +41,9 @@ def test_a_table_weighs_the_columns_that_it_shares_with_the_workload(n_columns):
         some for s in workload for k in (1, 2, 3) for some in itertools.combinations(s, k)
     }
     tables = tables_with_label(
-        [Column.of(np.ones(2), 0.0)] * n_columns, [np.zeros(4, dtype=int)] * n_columns, np.ones(4)
+        [Column.merge_rare(np.ones(2), 0.0)] * n_columns,
+        [np.zeros(4, dtype=int)] * n_columns,
+        np.ones(4),
     )
     assert set(closure(tables)) == candidates
     for some in candidates:
@@ -53,7 +55,7 @@ def test_smaller_tables_are_sums():
     rng = np.random.default_rng(4)
     places = [rng.integers(0, k, 50) for k in (2, 3, 2)]
     counts = rng.integers(1, 4, 50)
-    columns = [Column.of(np.ones(k), 0.0) for k in (2, 3, 2)]
+    columns = [Column.merge_rare(np.ones(k), 0.0) for k in (2, 3, 2)]
     for some, table in closure(tables_with_label(columns, places, counts)).items():
         plain = np.zeros(table.shape)
         np.add.at(plain, tuple(places[c] for c in some), counts)

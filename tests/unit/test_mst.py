@@ -108,7 +108,7 @@ def test_counts_of_one_column_are_the_nearest_with_their_sum():
 
 
 def test_rare_codes_share_a_place_and_come_back_alike():
-    column = Column.of(np.array([50.0, -2.0, 80.0, 4.0, 7.0]), 10.0)
+    column = Column.merge_rare(np.array([50.0, -2.0, 80.0, 4.0, 7.0]), 10.0)
     assert column.places.tolist() == [0, 2, 1, 2, 2]
     assert column.counts.tolist() == [50, 80, 9]
     assert column.variances.tolist() == [1, 1, 3]

@@ -40,7 +40,7 @@ def test_votes_of_a_started_lazybb_ask_for_private_columns_alone(weak_learner):
         ).fit(X, y)
         other = X.copy()
         other[:, [0, 2]] = 0
-        shift = model.start_.of_rows(X) - model.start_.of_rows(other)
+        shift = model.start_.log_odds(X) - model.start_.log_odds(other)
         scores = model.decision_function(X) - model.decision_function(other)
         assert scores == pytest.approx(shift)
     assert model.privacy_.neighbours == "private-columns"
@@ -58,7 +58,7 @@ def test_what_a_vote_is_worth():
         model = LazyBBClassifier(
             **options, n_rounds=rounds, vote_worth=worth, random_state=seeded()
         )
-        scores = model.fit(X, y).decision_function(X) - model.start_.of_rows(X)
+        scores = model.fit(X, y).decision_function(X) - model.start_.log_odds(X)
         votes = scores / expected
         assert votes == pytest.approx(np.round(votes), abs=1e-9)
         assert np.abs(votes).max() <= rounds + 1e-9

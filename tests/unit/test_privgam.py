@@ -182,7 +182,7 @@ def test_noise_without_room_is_refused():
     with pytest.raises(ValueError, match="epsilon = 1e-12 is so small"):
         grid_bits(mixed_budget(1e-12, 0.0, "replace-one"), 1e-3, 9)
     with pytest.raises(ValueError, match="epsilon = 1 is so small"):
-        mixed_budget(1.0, 0.0, "replace-one").on_grid(1e-6)
+        mixed_budget(1.0, 0.0, "replace-one").grid_scale(1e-6)
 
 
 def test_sums_and_scores_can_not_overflow():
@@ -204,7 +204,7 @@ def test_noise_on_the_grid_is_rounded_up(rate):
     budget = mixed_budget(1.0, 0.0, "replace-one")
     for bits in (None, 20):
         steps = 2 ** (30 if bits is None else bits)
-        scale = budget.on_grid(rate, bits)
+        scale = budget.grid_scale(rate, bits)
         assert steps / scale <= rate
         assert scale == 1 or steps / (scale - 1) > rate
 
@@ -360,7 +360,7 @@ def test_where_delta_pays_stumps_are_more_and_each_has_more():
     for each, count, few in zip(of_adult, counts, without, strict=True):
         budget = rule.stump_budget(count, each)
         assert budget.pure == (count == few)
-        amount = budget.of_choice(rule.stump_share(count, budget))
+        amount = budget.choice_cost(rule.stump_share(count, budget))
         assert amount > 0.999 * each.epsilon / count
     # It does not where it is tiny, or where columns are few.
     for other in (facts(32_561, 0.02, 1e-30), facts(32_561, 0.02, ordered=(True,) * 7)):

@@ -17,12 +17,12 @@ def test_scaled_ends_and_one_bin():
 
 
 def test_positions():
-    roles = Roles.of("x", [3, 0], 4)
+    roles = Roles.from_positions("x", [3, 0], 4)
     assert (roles.public, roles.private) == ((0, 3), (1, 2))
     assert roles.columns("public").tolist() == [0, 3]
     assert roles.columns("private").tolist() == [1, 2]
     assert roles.columns("all").tolist() == [0, 1, 2, 3]
-    assert Roles.of("x", (), 2).private == (0, 1)
+    assert Roles.from_positions("x", (), 2).private == (0, 1)
 
 
 @pytest.mark.parametrize(
@@ -38,12 +38,12 @@ def test_positions():
 )
 def test_positions_are_checked(public, message):
     with pytest.raises(ValueError, match=f"brc: .*{message}"):
-        Roles.of("brc", public, 4)
+        Roles.from_positions("brc", public, 4)
 
 
 def test_columns_without_public_ones():
     with pytest.raises(ValueError, match="neighbours: private-columns"):
-        Roles.of("x", None, 4).columns("private")
+        Roles.from_positions("x", None, 4).columns("private")
 
 
 def test_public_rows_do_not_see_the_order():
@@ -53,16 +53,16 @@ def test_public_rows_do_not_see_the_order():
     counts = rng.integers(1, 4, 40)
     n_bins = np.array([3, 3])
     codes = codes[:, [0, 2]]
-    first = PublicRows.of(codes, signs, counts, n_bins)
+    first = PublicRows.gather(codes, signs, counts, n_bins)
     rows = list(zip(map(tuple, codes), signs, strict=True))
     for row, sign, count in zip(first.codes, first.signs, first.counts, strict=True):
         same = [each == (tuple(row), sign) for each in rows]
         assert counts[same].sum() == count
     order = rng.permutation(40)
-    again = PublicRows.of(codes[order], signs[order], counts[order], n_bins)
+    again = PublicRows.gather(codes[order], signs[order], counts[order], n_bins)
     expanded = np.repeat(np.arange(40), counts)
     single = np.ones(len(expanded), dtype=np.int64)
-    spread = PublicRows.of(codes[expanded], signs[expanded], single, n_bins)
+    spread = PublicRows.gather(codes[expanded], signs[expanded], single, n_bins)
     for model in (again, spread):
         for name in ("codes", "signs", "counts"):
             assert np.array_equal(getattr(model, name), getattr(first, name))

@@ -188,7 +188,7 @@ def _read(path: Path, changed: tuple[int, ...]) -> Any:
     faults = schema.faults(content, SCHEMA)
     if faults:
         lines = schema.Lines(path)
-        messages = sorted((lines.of(*fault.places[0]), fault.message) for fault in faults)
+        messages = sorted((lines.line_of(*fault.places[0]), fault.message) for fault in faults)
         parts = [f"{display_path(path)}: line {line}: {message}" for line, message in messages]
         undecided = blanks(content)
         if path.parent.name == LOCAL:

@@ -199,7 +199,7 @@ class InParts:
 
     def n_right(self, learner: Any) -> int:
         """Count the records that a fitted learner decides right."""
-        return int(Totals(self.records, partial(RightRows, learner=learner)).of("n_right"))
+        return int(Totals(self.records, partial(RightRows, learner=learner)).ask("n_right"))
 
 
 class RightRows:

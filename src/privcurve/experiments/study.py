@@ -308,7 +308,7 @@ def _check_parts(study: Study, about: Description, where: str) -> None:
         for setting in method.settings:
             if why := entry.refuses(setting=setting, in_parts=True, facts=about.domain):
                 raise StudyError(
-                    f"{where}: {about.name}: {method.name}: {why}. {registry.others_for_parts()}"
+                    f"{where}: {about.name}: {method.name}: {why}. {registry.hint_parts()}"
                 )
 
 
@@ -330,7 +330,7 @@ def _check_classes(study: Study, about: Description, where: str) -> None:
             f"{where}: {'; '.join(refused)}; {about.name} has {n_classes} (label: classes in "
             f"{about.path}). Leave the dataset out or make it one of two{instead}: based_on: "
             f"{about.name} with another label; or take learners for more classes: "
-            f"{', '.join(registry.for_more_classes())}"
+            f"{', '.join(registry.multiclass_names())}"
         )
 
 

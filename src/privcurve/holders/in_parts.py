@@ -68,7 +68,7 @@ class PartedHolder:
     def leaves(self, trees: DrawnTrees, release: Release) -> NDArray[Any]:
         """Add up residuals in the leaves of trees."""
         self._trees = trees
-        exact = self._rows.of("leaves", tuple(self._rounds), trees)
+        exact = self._rows.ask("leaves", tuple(self._rounds), trees)
         return release.message(exact * trees.unit, self.curator)
 
     def move(self, values: Floats) -> None:

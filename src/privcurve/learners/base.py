@@ -109,7 +109,7 @@ class CodedClassifier(Explained, merging.MergingClassifier, ClassifierMixin, Bas
     # `privcurve.models.codec`; with None: it may be absent). All of it is released: the ledger
     # pays for it. Empty where a model can't be handed over, and why.
     _released: ClassVar[Mapping[str, Any]] = {}
-    _kept_back: ClassVar[str] = "what it learns is not written down in a form of its own"
+    _why_kept_back: ClassVar[str] = "what it learns is not written down in a form of its own"
 
     # How many records sums are exact of.
     _most_records: ClassVar[float] = float("inf")
@@ -208,7 +208,7 @@ class CodedClassifier(Explained, merging.MergingClassifier, ClassifierMixin, Bas
         counts: ArrayLike | None,
     ) -> list[Self]:
         """Train; without curators each learner has one with the stream of its random_state."""
-        learners = self._with(settings)
+        learners = self._copies_with(settings)
         codes = self._code(X, fit=True)
         warn_of_index(X, y)
         labels, targets = self._targets(y, codes.shape[0])
@@ -244,7 +244,7 @@ class CodedClassifier(Explained, merging.MergingClassifier, ClassifierMixin, Bas
         ValueError
             If the learner sees more of records than sums over parts: see `LearnerEntry.in_parts`.
         """
-        for learner in self._with(settings):
+        for learner in self._copies_with(settings):
             terms = {"setting": learner._setting(), "in_parts": True, "facts": learner}
             if why := entry(self._learner).refuses(**terms):
                 raise ValueError(why)
@@ -256,10 +256,10 @@ class CodedClassifier(Explained, merging.MergingClassifier, ClassifierMixin, Bas
         """Train on records that are coded and checked, also where they are sealed already."""
         self.n_bins_ = check_n_bins(cast(Any, self.n_bins), len(records.n_bins))
         self.n_features_in_ = len(self.n_bins_)
-        labels, learners = np.asarray(self.classes), self._with(settings)
+        labels, learners = np.asarray(self.classes), self._copies_with(settings)
         return self._fit_records(learners, settings, records, labels, curators)
 
-    def _with(self, settings: Sequence[Mapping[str, Any]]) -> list[Self]:
+    def _copies_with(self, settings: Sequence[Mapping[str, Any]]) -> list[Self]:
         """Return copies of this learner with other parameters, checked."""
         learners = []
         for setting in settings:
@@ -297,7 +297,7 @@ class CodedClassifier(Explained, merging.MergingClassifier, ClassifierMixin, Bas
         sealing.fit(learners, records, curators)
         for learner, curator in zip(learners, curators, strict=True):
             curator.check(learner._fitted_statement, entry(self._learner).peer)
-            statement = learner._fitted_statement.with_generator(curator.not_covered)
+            statement = learner._fitted_statement.with_generator(curator.generator_exclusion)
             sealed = bool(curator.sealed_for)
             learner._fitted_statement = replace(statement, sealed=sealed)
         # Copies, for a list or an array may be changed in place; and no seed, which is a secret.
@@ -314,7 +314,7 @@ class CodedClassifier(Explained, merging.MergingClassifier, ClassifierMixin, Bas
         return super()._get_param_names()
 
     @staticmethod
-    def _of_today(parameters: Mapping[str, Any], version: int) -> Mapping[str, Any]:
+    def _upgrade_parameters(parameters: Mapping[str, Any], version: int) -> Mapping[str, Any]:
         """Return the parameters of a model in a file that this version of the learner made."""
         return parameters
 

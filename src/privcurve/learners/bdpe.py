@@ -285,7 +285,7 @@ class BDPEClassifier(TreeSumClassifier, PrivateClassifier):
                     calls=2**level, parallel=NODES, source="PRIVACY.md §f1, §f2, §0 L3",
                 ))  # fmt: skip
         calls.append(Announced(
-            OF_LEAVES.format("{}", self._of_leaves()), of_leaves, **sensitivity,
+            OF_LEAVES.format("{}", self._leaf_words()), of_leaves, **sensitivity,
             calls=2**depth * (2 if votes == LINK else 1), parallel=LEAVES,
             source="PRIVACY.md §f5; docs/proofs.md, boosted ensembles",
         ))  # fmt: skip
@@ -380,7 +380,7 @@ class BDPEClassifier(TreeSumClassifier, PrivateClassifier):
             votes = np.clip(votes, -clamp, clamp) if is_private(self.epsilon) else votes
             exact = self._leverage(votes, positive - negative, n, clamp)
             return votes, exact if self.leverage != CONSTANT else alpha / (2 * clamp)
-        call = curator.call(OF_LEAVES.format(t + 1, self._of_leaves())).rescale(weight_bound)
+        call = curator.call(OF_LEAVES.format(t + 1, self._leaf_words())).rescale(weight_bound)
         if call.mechanism == NOISY_LABEL:
             return np.where(curator.signs(call, positive - negative), 1.0, -1.0), step
         if kind != LINK:
@@ -402,7 +402,7 @@ class BDPEClassifier(TreeSumClassifier, PrivateClassifier):
     def _level_alphas(self) -> Floats:
         return np.asarray(float(self.alpha) * powers(float(self.alpha_decay), int(self.depth)))
 
-    def _of_leaves(self) -> str:
+    def _leaf_words(self) -> str:
         """Return what is released of certified leaves."""
         return "weights by label" if self._votes() == LINK else "margins"
 

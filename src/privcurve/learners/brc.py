@@ -129,7 +129,7 @@ class BRCClassifier(HalfSpaceVoteClassifier, PrivateClassifier):
 
     def _fit_one(self, records: Records, curator: Curator) -> PrivacyStatement:
         codes, signs, counts, _ = records
-        self._roles = self._roles_read()
+        self._roles = self._read_roles()
         n = records.n
         noise = self._noise(n)
         points = self._points(codes, public=False)
@@ -140,10 +140,10 @@ class BRCClassifier(HalfSpaceVoteClassifier, PrivateClassifier):
         rounds = self._boost(noise, spaces, records, curator)
         return noise.statement(rounds.alphas, self._roles.public)
 
-    def _roles_read(self) -> Roles:
+    def _read_roles(self) -> Roles:
         ignored = self.algorithm == "private" or self.weights == "adaboost"
         public = None if ignored else self.public_columns
-        return Roles.of(self._learner, public, self.n_features_in_)
+        return Roles.from_positions(self._learner, public, self.n_features_in_)
 
     def _n_voting(self) -> int:
         return int(self.n_rounds if self.n_kept is None else self.n_kept)
@@ -179,11 +179,11 @@ class _RandomHalfSpaces:
 
     def propose(self, t: int, alphas: Sequence[float], weights: PrivateWeights) -> HalfSpace:
         if self._chooses:
-            call = self._noise.of_choice(alphas)
+            call = self._noise.choice_call(alphas)
             self._intercepts[t] = -self._choose(t, call, weights)
-        return self.of(t)
+        return self.half_space(t)
 
-    def of(self, t: int) -> HalfSpace:
+    def half_space(self, t: int) -> HalfSpace:
         """Return the half-space of round t."""
         intercept = float(self._intercepts[t])
         chosen = self._chooses
@@ -204,7 +204,7 @@ def _adaboost(
     votes = []
     weights = np.ones(len(counts))
     for t in range(n_rounds):
-        space = spaces.of(t)
+        space = spaces.half_space(t)
         wrong = space.positive != positive
         mass = weights * counts
         error = float(total(mass[wrong]) / total(mass))
@@ -258,7 +258,7 @@ class BoostingForPeopleClassifier(HalfSpaceVoteClassifier, PrivateClassifier):
 
     def _fit_one(self, records: Records, curator: Curator) -> PrivacyStatement:
         codes, signs, counts, _ = records
-        self._roles = self._roles_read()
+        self._roles = self._read_roles()
         noise = people_noise(
             n=records.n,
             n_columns=len(self._roles.private),
@@ -291,7 +291,7 @@ class _LearnedHalfSpaces:
         released = self._row_weights(t, weights.each)
         coefficients = perturbed_logistic(
             curator=self._curator,
-            call=self._noise.of_classifier(t),
+            call=self._noise.classifier_call(t),
             rows=self._rows,
             signs=self._signs,
             weights=released,
@@ -304,7 +304,7 @@ class _LearnedHalfSpaces:
         """Return the total weight of each row, its records' weights with noise if published."""
         if self._noise.weight_scale == 0:
             return weights * self._counts
-        call = self._noise.of_weights(t)
+        call = self._noise.weights_call(t)
         each = self._curator.numbers(call, np.repeat(weights, self._counts))
         caps = self._noise.error.smallest, self._noise.error.largest
         starts = np.cumsum(self._counts) - self._counts

@@ -161,7 +161,7 @@ class LazyBBClassifier(VotingClassifier, PrivateClassifier):
     def _roles(self) -> Roles:
         return started_roles(self._learner, self.start, self.public_columns, self.n_features_in_)
 
-    def _hidden(self) -> tuple[int, ...]:
+    def _hidden_columns(self) -> tuple[int, ...]:
         return self._roles().public or ()
 
     def _fit_batch(
@@ -172,8 +172,8 @@ class LazyBBClassifier(VotingClassifier, PrivateClassifier):
             roles = learner._roles()
             if roles.public is not None:
                 if roles.public not in starts:
-                    rows = curator.public(roles.public, PublicRows.of, records)
-                    start = PublicStart.of(rows, roles, learner.n_bins_)
+                    rows = curator.public(roles.public, PublicRows.gather, records)
+                    start = PublicStart.fit(rows, roles, learner.n_bins_)
                     starts[roles.public] = start
                 learner.start_ = starts[roles.public]
         super()._fit_batch(learners, records, curators)
@@ -186,7 +186,7 @@ class LazyBBClassifier(VotingClassifier, PrivateClassifier):
     def _begin(self, codes: Codes, signs: Signs) -> Ints | None:
         if self.start != PUBLIC_START:
             return None
-        votes = np.round(self.start_.of_rows(codes) / self._worth())
+        votes = np.round(self.start_.log_odds(codes) / self._worth())
         kept = np.clip(votes, -LARGEST_START, LARGEST_START)
         return signs * kept.astype(np.int64)
 
@@ -237,7 +237,7 @@ class LazyBBClassifier(VotingClassifier, PrivateClassifier):
 
     def _scores(self, codes: Codes) -> Floats:
         if self.start == PUBLIC_START:
-            return self.start_.of_rows(codes) + self._worth() * super()._scores(codes)
+            return self.start_.log_odds(codes) + self._worth() * super()._scores(codes)
         votes = self.model_.tally(codes)
         scores: Floats = votes.astype(np.float64)
         tied = votes == 0
@@ -247,7 +247,7 @@ class LazyBBClassifier(VotingClassifier, PrivateClassifier):
 
     def _stages(self, codes: Codes) -> Iterator[Floats]:
         if self.start == PUBLIC_START:
-            start = self.start_.of_rows(codes)
+            start = self.start_.log_odds(codes)
             yield from (start + self._worth() * votes for votes in super()._stages(codes))
             return
         votes = np.zeros(len(codes), dtype=np.int64)

@@ -117,7 +117,7 @@ class NoisyBayesClassifier(ChanceClassifier, PrivateClassifier):
     def _release(self, records: Records | PartedRecords, curator: Curator) -> None:
         n_bins = records.n_bins
         roles, m = self._roles(), self._n_counted()
-        counted = Totals(records, CountedRows).of("tables", roles.private)
+        counted = Totals(records, CountedRows).ask("tables", roles.private)
         ends = np.cumsum(n_bins[list(roles.private)])
         tables = dict(zip(roles.private, np.split(counted, ends[:-1]), strict=True))
         chosen = _choose(tables, m, curator)
@@ -130,9 +130,9 @@ class NoisyBayesClassifier(ChanceClassifier, PrivateClassifier):
             self.prior_: float | PublicStart = float(rates[1] - rates[0])
         else:
             # With public columns records are in one memory.
-            rows = curator.public(roles.public, PublicRows.of, cast(Records, records))
+            rows = curator.public(roles.public, PublicRows.gather, cast(Records, records))
             totals = np.array([rows.counts[rows.signs * s > 0].sum() for s in (-1, 1)], dtype=float)
-            self.prior_ = PublicStart.of(rows, roles, n_bins)
+            self.prior_ = PublicStart.fit(rows, roles, n_bins)
         self.columns_ = np.array(chosen)
         self.log_ratios_ = [self._log_ratios(table, totals, call.scale) for table in noisy]
         self.n_features_used_ = m + len(roles.public or ())
@@ -166,7 +166,7 @@ class NoisyBayesClassifier(ChanceClassifier, PrivateClassifier):
 
     def _scores(self, codes: Codes) -> Floats:
         prior, n = self.prior_, len(codes)
-        scores = prior.of_rows(codes) if isinstance(prior, PublicStart) else np.full(n, prior)
+        scores = prior.log_odds(codes) if isinstance(prior, PublicStart) else np.full(n, prior)
         for column, ratios in zip(self.columns_, self.log_ratios_, strict=True):
             scores += ratios[codes[:, column]]
         return scores

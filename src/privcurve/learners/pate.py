@@ -93,7 +93,7 @@ class _OwnRows:
     def __setstate__(self, state: Mapping[str, Any]) -> None:
         self.answered, self._given = state["asked"], None
 
-    def are(self, X: Any) -> bool:
+    def matches(self, X: Any) -> bool:
         given = self._given() if self._given else None
         arrays = isinstance(given, np.ndarray) and isinstance(X, np.ndarray)
         return given is not None and (X is given or (arrays and np.shares_memory(X, given)))
@@ -144,7 +144,7 @@ class PATEClassifier(ChanceClassifier, PrivateClassifier):
     """
 
     _learner = "pate"
-    _kept_back = (
+    _why_kept_back = (
         "its teachers are trained without noise and stay with the data owner, who answers "
         "with noise; only answers are private"
     )
@@ -161,7 +161,9 @@ class PATEClassifier(ChanceClassifier, PrivateClassifier):
 
     def check_answers(self, n_records: int, codes: Codes) -> None:
         """Refuse fewer answers than a training and its scores take."""
-        private = list(Roles.of(self._learner, self.public_columns, codes.shape[1]).private)
+        private = list(
+            Roles.from_positions(self._learner, self.public_columns, codes.shape[1]).private
+        )
         n_rows = len(np.unique(codes[:, private], axis=0))
         if self.n_answers is not None and self.n_answers < n_records + n_rows:
             raise ValueError(
@@ -188,7 +190,7 @@ class PATEClassifier(ChanceClassifier, PrivateClassifier):
         As of :class:`~privcurve.learners.base.CodedClassifier`; each new row costs an answer.
         """
         scores = super().decision_function(X)
-        if self._own_rows.are(X) and self.privacy_.private:
+        if self._own_rows.matches(X) and self.privacy_.private:
             warnings.warn(
                 f"pate: {ASKED_AGAIN}. The statement of this model is refuted from here on; score "
                 "rows of others.",
@@ -212,7 +214,7 @@ class PATEClassifier(ChanceClassifier, PrivateClassifier):
                 "pate needs public_columns=, the positions of public columns (in a study: "
                 "neighbours: private-columns)"
             )
-        roles = Roles.of(self._learner, self.public_columns, self.n_features_in_)
+        roles = Roles.from_positions(self._learner, self.public_columns, self.n_features_in_)
         assert roles.public is not None
         n = records.n
         answers = 2 * n if self.n_answers is None else int(self.n_answers)
@@ -264,7 +266,7 @@ class PATEClassifier(ChanceClassifier, PrivateClassifier):
         inputs = np.column_stack([codes[:, public], positive.astype(codes.dtype)])
         bins = np.append(self.n_bins_[public], 2)
         ones = np.ones(len(signs), dtype=np.int64)
-        rows = PublicRows.of(inputs, signs, ones, bins)
+        rows = PublicRows.gather(inputs, signs, ones, bins)
         return PublicClassifier(rows, bins).fit(np.ones(len(rows.signs)))
 
     def _scores(self, codes: Codes) -> Floats:
@@ -272,7 +274,7 @@ class PATEClassifier(ChanceClassifier, PrivateClassifier):
         inputs = np.column_stack(
             [scale_codes(codes[:, public], self.n_bins_[public]), self._ask(codes)]
         )
-        return self.student_.of(inputs)
+        return self.student_.score(inputs)
 
     def _ask(self, codes: Codes) -> Floats:
         """Return the answers about scored rows, −1 or +1, and charge those that are new."""

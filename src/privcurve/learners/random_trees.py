@@ -87,7 +87,7 @@ class RandomTreesModel:
         self, scores: Floats, bins: NDArray[Any], start: int = 0, stop: int | None = None
     ) -> None:
         """Add the trees from `start` to before `stop` to the scores of rows of bins."""
-        add_trees(bins, self.trees.trees().some(start, stop), self.values[start:stop], scores)
+        add_trees(bins, self.trees.trees().subset(start, stop), self.values[start:stop], scores)
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -158,7 +158,7 @@ class RandomTreesClassifier(LinkedClassifier, StagedClassifier, PrivateClassifie
         drawn = draw_trees(questions, int(self.n_trees), int(self.depth), curator.coins)
         self.transcript_ = Transcript(len(holders))
         self.model_, statement = self.grow(
-            holders, questions, drawn, self.transcript_, curator.done
+            holders, questions, drawn, self.transcript_, curator.report
         )
         numbers = np.unique(self.model_.questions)
         self.n_features_used_ = int((numbers >= 0).sum())
@@ -210,19 +210,19 @@ class RandomTreesClassifier(LinkedClassifier, StagedClassifier, PrivateClassifie
         bins = bin_codes(codes, self.n_bins_)
         scores = np.zeros((len(bins), self.model_.values.shape[2]))
         self.model_.add_to(scores, bins)
-        return self._of_classes(scores)
+        return self._class_scores(scores)
 
     def _stages(self, codes: Codes) -> Iterator[Floats]:
         bins = bin_codes(codes, self.n_bins_)
         scores = np.zeros((len(bins), self.model_.values.shape[2]))
         for start in range(0, len(self.model_.values), self.model_.batch):
             self.model_.add_to(scores, bins, start, start + self.model_.batch)
-            yield self._of_classes(scores.copy())
+            yield self._class_scores(scores.copy())
 
     def _link(self, scores: Floats) -> Floats:
         return clipped_log_odds(scores) if scores.ndim == 1 else scores
 
-    def _of_classes(self, scores: Floats) -> Floats:
+    def _class_scores(self, scores: Floats) -> Floats:
         return scores[:, 0] if len(self.classes_) == 2 else scores
 
     def _measures(self) -> dict[str, float]:

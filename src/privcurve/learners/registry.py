@@ -45,19 +45,19 @@ def names() -> list[str]:
     return [*LEARNERS, *own.names()]
 
 
-def for_more_classes() -> list[str]:
+def multiclass_names() -> list[str]:
     """Return the names of all learners that take more than two classes."""
     # Of what is tuned, the learner that is chosen decides.
     return [name for name in names() if entry(name).multiclass and name != TUNED]
 
 
-def others_for_more_classes() -> str:
+def hint_multiclass() -> str:
     """Name the certified learners of this project that take more than two classes."""
-    more = [name for name in for_more_classes() if name in LEARNERS and LEARNERS[name].certified]
+    more = [name for name in multiclass_names() if name in LEARNERS and LEARNERS[name].certified]
     return f"Of those that take more there are: {', '.join(more)}."
 
 
-def others_for_parts() -> str:
+def hint_parts() -> str:
     """Name the certified learners that can be trained on records in parts."""
     some = [name for name, one in LEARNERS.items() if one.in_parts is not None and one.certified]
     return (
@@ -163,7 +163,7 @@ def make(
     registered = entry(name)
     n_classes = getattr(domain, "n_classes", 2)
     if why := registered.refuses(n_classes=n_classes):
-        raise ValueError(f"{why}. {others_for_more_classes()}")
+        raise ValueError(f"{why}. {hint_multiclass()}")
     facts: dict[str, Any] = {"n_bins": domain.n_bins, "classes": class_labels(n_classes)}
     if neighbours == PRIVATE_COLUMNS and not getattr(domain, "public_label", None):
         raise ValueError(

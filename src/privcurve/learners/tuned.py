@@ -119,7 +119,7 @@ class TunedClassifier(PrivateClassifier):
         """Refuse learners to choose from that take fewer classes."""
         for name in self._names():
             if why := registry.entry(name).refuses(n_classes=n_classes):
-                raise ValueError(f"{NAME}: {why}. {registry.others_for_more_classes()}")
+                raise ValueError(f"{NAME}: {why}. {registry.hint_multiclass()}")
 
     def _offer(self) -> LearnerEntry:
         try:
@@ -133,7 +133,7 @@ class TunedClassifier(PrivateClassifier):
             self._names(), self.epsilon, self.delta, self.eta, self.expected_runs, self.score_share
         )
 
-    def _public(self) -> Facts:
+    def _public_facts(self) -> Facts:
         """Return the public facts that what is drawn is made by: each merges codes by itself."""
         n_classes = len(self.classes_)
         return Facts(self.n_bins_, self.ordered, n_classes, mixed_bins=self.mixed_bins)
@@ -148,7 +148,7 @@ class TunedClassifier(PrivateClassifier):
         self.n_records_ = records.n
         if is_private(self.epsilon):
             budget = self._budget()
-            facts = self._public()
+            facts = self._public_facts()
             stated = terms(candidates, budget, facts, self.n_records_)
             epsilons = [one.epsilon for one in stated]
             statement = selection_statement(
@@ -183,7 +183,7 @@ class TunedClassifier(PrivateClassifier):
         self.score_ = score / (UNITS * self.n_records_)
         self.n_features_used_ = int(self.best_.n_features_used_)
         # What the training alone would promise is not promised of a training that was chosen.
-        own = statement.with_generator(curator.not_covered)
+        own = statement.with_generator(curator.generator_exclusion)
         self.best_._fitted_statement = replace(own, sealed=bool(curator.sealed_for))
         return statement
 
@@ -205,7 +205,7 @@ class TunedClassifier(PrivateClassifier):
                 continue
             delta = registry.entry(name).delta_passed(self.delta)
             budget = {"delta": delta, "calibration": CERTIFIED}
-            base = registry.make(name, self._public(), budget)
+            base = registry.make(name, self._public_facts(), budget)
             settings = [
                 {**candidates[drawn[k]].setting, "epsilon": epsilons[drawn[k]]} for k in own
             ]

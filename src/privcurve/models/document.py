@@ -97,7 +97,7 @@ def document(
     estimator = estimator._as_fitted()
     chosen = estimator._model_to_save()._as_fitted()
     if not chosen._released:
-        raise ModelError(f"{chosen._learner} can't be saved: {chosen._kept_back}")
+        raise ModelError(f"{chosen._learner} can't be saved: {chosen._why_kept_back}")
     _check_columns(estimator, domain)
     chosen, domain = chosen._on_groups(domain)
     stated = estimator.privacy_ if statement is None else statement

@@ -277,7 +277,7 @@ def explain(estimator: CodedClassifier, domain: Domain | None = None) -> Explana
     fitted = estimator._as_fitted()
     chosen = fitted._model_to_save()._as_fitted()
     if not chosen._released:
-        raise ModelError(f"{chosen._learner} can't be explained: {chosen._kept_back}")
+        raise ModelError(f"{chosen._learner} can't be explained: {chosen._why_kept_back}")
     if domain is None:
         domain = _domain_of(fitted) if fitted.schema is None else fitted.schema.domain
     if list(domain.n_bins) != fitted._n_codes.tolist():

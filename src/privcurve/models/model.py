@@ -185,7 +185,7 @@ def _restore_model(content: Mapping[str, Any]) -> Model:
     if any(fields[key] != content[key] for key in ("epsilon", "delta", "calibration")):
         raise ValueError("its statement is not about its epsilon, delta and calibration")
     parameters = {key: _number(value) for key, value in content["parameters"].items()}
-    today = estimator_class(name)._of_today(parameters, content["made_with"]["learner"])
+    today = estimator_class(name)._upgrade_parameters(parameters, content["made_with"]["learner"])
     estimator = _estimator(name, today, content["classes"], domain, content["model"])
     estimator._fitted_statement, estimator._labels_from_rows = statement, False
     return Model(

@@ -46,7 +46,7 @@ class Shapes(OneModel):
         method = self.method(request)
         kind = registry.estimator_class(method.learner)
         if not kind._released:
-            raise ValueError(f"{method.name} can't be explained: {kind._kept_back}")
+            raise ValueError(f"{method.name} can't be explained: {kind._why_kept_back}")
         if of_part(method):
             needed = "shapes are of one setting, trained on all records"
             raise ValueError(f"{method.name} has a grid or a share of the records: {needed}")

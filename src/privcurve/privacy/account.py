@@ -129,7 +129,7 @@ class Account:
         if self._spent > 1 + ROUNDING:
             raise DoorError(f"{what}: more than the budget, {self._spent:.6g} of it")
 
-    def done(self, share: float) -> None:
+    def report(self, share: float) -> None:
         """Say how much of a fit is done, by public facts and the answers of calls alone.
 
         Runs of a private selection tell nothing: how many there are is not released.
@@ -169,7 +169,7 @@ class Account:
         if not call.scale > 0:
             raise DoorError(f"charged, but answered without noise: {call.entry.what}")
         if self._n_announced:
-            self.done(len(self._made) / self._n_announced)
+            self.report(len(self._made) / self._n_announced)
         self._made.append(call.entry)
         return call
 

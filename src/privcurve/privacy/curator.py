@@ -57,7 +57,7 @@ class Curator(Account):
     party : bool
         Whether it is one data holder's, who is told what a call is charged to, and has no ledger.
     watch : callable, optional
-        Is told what :meth:`done` is.
+        Is told what :meth:`report` is.
 
     Attributes
     ----------
@@ -90,7 +90,7 @@ class Curator(Account):
         return seeds.stream(start)
 
     @property
-    def not_covered(self) -> str:
+    def generator_exclusion(self) -> str:
         """What a statement says of the generator."""
         return seeds.generator_exclusion(self._source)
 

@@ -93,7 +93,7 @@ def choice(request: Request, description: Description) -> Choice:
         for one in candidates:
             kind = registry.estimator_class(one.learner)
             if not kind._released:
-                raise ReleaseError(f"{one.learner} can't be handed over: {kind._kept_back}")
+                raise ReleaseError(f"{one.learner} can't be handed over: {kind._why_kept_back}")
         names = dict.fromkeys(one.learner for one in candidates)
         shape = (own["eta"], own["expected_runs"], own["score_share"])
         budget = tuning.budget_of(names, *request.of_record, *shape)

@@ -170,7 +170,7 @@ def release(
 
         identity = (request, data.checksum, run_seed, begun.number, token)
         curator = Curator(_stream("release", *identity), watch=progress)
-        curator.done(0.0)
+        curator.report(0.0)
         learner = _train(estimator, data, curator, parts)
         statement = _statement(request, learner, run_seed)
         accuracy = None

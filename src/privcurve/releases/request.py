@@ -117,7 +117,7 @@ def make_estimator(request: Request, domain: Domain) -> Any:
             )
         kind = registry.estimator_class(name)
         if not (kind._released or name == TUNED):
-            raise ValueError(f"{name} can't be handed over: {kind._kept_back}")
+            raise ValueError(f"{name} can't be handed over: {kind._why_kept_back}")
         if request.epsilon == math.inf:
             raise ValueError("epsilon = inf is a model without privacy: give a finite epsilon")
         epsilon, delta = request.of_record
@@ -137,7 +137,7 @@ def check_parts(learner: str, parameters: Mapping[str, Any], description: Descri
     terms = {"setting": parameters, "facts": description.domain}
     why = registry.entry(learner).refuses(**terms, in_parts=True)
     if description.part_rows and why:
-        raise ReleaseError(f"{description.name}: {why}. {registry.others_for_parts()}")
+        raise ReleaseError(f"{description.name}: {why}. {registry.hint_parts()}")
 
 
 def _check_sample(request: Request, description: Description) -> None:

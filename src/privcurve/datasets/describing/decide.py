@@ -77,7 +77,7 @@ class Question:
     @property
     def line(self) -> int:
         """Its line in the file as it is now: an answer may have taken some out."""
-        return Lines(self.path).of(*self.blank.place)
+        return Lines(self.path).line_of(*self.blank.place)
 
     def _lines(self) -> list[str]:
         return self.path.read_bytes().decode("utf-8").splitlines(keepends=True)
@@ -106,7 +106,8 @@ class Question:
             edits = {key: (key, self._value(key, text))}
         self._check(edits)
         lines = self._lines()
-        places = {each: Lines(self.path).of(*self.blank.place[:-1], each) - 1 for each in edits}
+        of_file = Lines(self.path)
+        places = {each: of_file.line_of(*self.blank.place[:-1], each) - 1 for each in edits}
         for each, edit in edits.items():
             lines[places[each]] = self._edit(lines[places[each]], each, edit)
         replace_text(self.path, "".join(lines))

@@ -225,7 +225,7 @@ class _Check:
         self.label_decided = True
 
     def add(self, message: str, *place: str | int) -> None:
-        self.report.faults.append(Fault(self.lines.of(*place), message))
+        self.report.faults.append(Fault(self.lines.line_of(*place), message))
 
     def add_all(self, messages: Any, *place: str | int) -> None:
         """Add faults that are told elsewhere: those of a column, or of a key, at its line."""
@@ -337,7 +337,9 @@ class _Check:
             left = [place for place in places if place not in blank_places]
             if not left:
                 continue
-            others = sorted({self.lines.of(*place) for place in left} - {self.lines.of(*left[0])})
+            others = sorted(
+                {self.lines.line_of(*place) for place in left} - {self.lines.line_of(*left[0])}
+            )
             also = f" (also line {', '.join(map(str, others))})" if others else ""
             self.add(f"{message.removesuffix('.')}{also}.", *left[0])
             for place in left:

@@ -42,7 +42,7 @@ class Trees(NamedTuple):
     child: Ints
     yes: int = 1  # which child those who say yes go to: 0, the first, or 1, the second
 
-    def some(self, start: int, stop: int | None) -> Trees:
+    def subset(self, start: int, stop: int | None) -> Trees:
         """Return the trees from `start` to before `stop`."""
         one = slice(start, stop)
         return Trees(self.column[one], self.low[one], self.high[one], self.child[one], self.yes)

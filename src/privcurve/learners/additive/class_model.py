@@ -38,7 +38,7 @@ class ClassModel:
     norm: int  # in which residuals were clipped: 1 or 2
 
     @classmethod
-    def of(cls, fit: Fit, maps: Sequence[Codes]) -> Self:
+    def from_fit(cls, fit: Fit, maps: Sequence[Codes]) -> Self:
         """Return the model of a fit, for codes and not for merged bins."""
         values = [shape / 2.0**SCORE_BITS for shape in fit.records.shapes]
         return cls(

@@ -59,7 +59,7 @@ class RunningSums:
         noise = np.minimum(MOST_NOISE, self.variance / (down * down) + weight / down)
         return self.numerator / down, noise
 
-    def of_records(self) -> Floats:
+    def record_variance(self) -> Floats:
         """Return about the variance that the mean would have without noise, from records alone.
 
         A residual of a bin has the variance 1/4 at most, and their sum falls with the score by
@@ -114,17 +114,17 @@ class Fit:
         """Ask each column once a round, and pairs of some of them in the end."""
         columns = range(self.intercept)
         if extras.linear:
-            self.start_line(rule.EXTRA_SHARE)
+            self.begin_linear_part(rule.EXTRA_SHARE)
         for t in range(1, extras.n_steps + 1):
             last = t == extras.n_steps
             share = extras.round_share(t, self.intercept)
             when, weight = f"round {t}", math.sqrt(t)
             self.release(self.intercept, rule.INTERCEPT_WEIGHT * share, weight, when)
             if extras.linear:
-                self.line_step(share, rule.LINE_STEPS + t, when)
-            for k, j in enumerate(self._in_order(columns), 1):
+                self.step_linear_part(share, rule.LINE_STEPS + t, when)
+            for k, j in enumerate(self._column_order(columns), 1):
                 self.release(j, share, weight, when)
-                self.curator.done((t - 1 + k / self.intercept) / extras.n_steps)
+                self.curator.report((t - 1 + k / self.intercept) / extras.n_steps)
             left = self.ask_pairs(rule.EXTRA_SHARE) if last and extras.pairs else 0.0
             if last:
                 final = rule.INTERCEPT_WEIGHT * share + left
@@ -141,7 +141,7 @@ class Fit:
             j, values = self.records.stump(place, self.ordered)
             self._smooth[j] = self._smooth[j] + size * values
             self._set([j])
-            self.curator.done(t / n_stumps)
+            self.curator.report(t / n_stumps)
 
     def ask_ranks(self, most_bins: int) -> list[Floats]:
         """Release the labels by bin of all columns at once; return values of the codes of each.
@@ -153,7 +153,7 @@ class Fit:
         maps = bin_maps(widths, self.ordered[:-1], most_bins)
         exact = [sum_bins(self.records.sums(j), bins) for j, bins in enumerate(maps)]
         what = "first: labels by bin of all columns"
-        sensitivity = self.budget.of_counts(len(maps))
+        sensitivity = self.budget.counts_sensitivity(len(maps))
         flat = np.concatenate(exact, axis=1)
         released, variance = self._noisy(flat, rule.EXTRA_SHARE, sensitivity, what)
         ends = np.cumsum([each.shape[1] for each in exact])
@@ -169,7 +169,7 @@ class Fit:
             sums = residuals * (counts + missing[:, None])
             spread = variance * (residuals * residuals).mean() / (CLIP * CLIP)
             z, noise = RunningSums(sums.shape[1]).add(sums, spread, np.zeros(sums.shape[1]), 1.0)
-            values.append(self._smoothed(j, z, noise)[0][bins])
+            values.append(self._posterior(j, z, noise)[0][bins])
         return values
 
     def rank_within(self, ranks: Sequence[Floats], size: float) -> None:
@@ -182,16 +182,16 @@ class Fit:
             self._smooth[j] = self._smooth[j] + values * size / (size + bound)
         self._set(range(len(ranks)))
 
-    def start_line(self, share: float) -> None:
+    def begin_linear_part(self, share: float) -> None:
         """Begin the linear part: its sums of products, with half of the share more, then steps."""
         line = self._line = LinearPart(self.records.n_bins)
         exact = self.records.products(line.places)
-        sensitivity = self.budget.of_products(line.size)
+        sensitivity = self.budget.products_sensitivity(line.size)
         what = "first: products of places along the columns"
         products, variance = self._noisy(exact, share / 2, sensitivity, what, 2 * PLACE_BITS)
         line.take_products(products, math.sqrt(variance * line.size))
         for k in range(1, rule.LINE_STEPS + 1):
-            self.line_step(share / rule.LINE_STEPS, float(k), f"first, step {k}")
+            self.step_linear_part(share / rule.LINE_STEPS, float(k), f"first, step {k}")
 
     def ask_pairs(self, share: float) -> float:
         """Ask the pairs of the columns that matter most; return what is left of the share."""
@@ -199,7 +199,7 @@ class Fit:
         shapes = [shape / 2.0**SCORE_BITS for shape in self.records.shapes[:n]]
         weights = [running.denominator for running in self._running[:n]]
         pairs = [self._cross(one) for one in crossings(shapes, weights, self.ordered[:n])]
-        for j in self._in_order(pairs):
+        for j in self._column_order(pairs):
             self.release(j, share / len(pairs), 1.0, "pairs")
         return 0.0 if pairs else share
 
@@ -214,7 +214,7 @@ class Fit:
         self._smooth.append(np.zeros(width))
         return j
 
-    def _in_order(self, columns: Sequence[int]) -> list[int]:
+    def _column_order(self, columns: Sequence[int]) -> list[int]:
         """Return columns in an order of public coins; as they are where nothing is private."""
         if not self.budget.private:
             return list(columns)
@@ -249,12 +249,12 @@ class Fit:
             self.intercept, np.stack([half - slope / 2, half + slope / 2]), variance / 2, 1.0
         )
 
-    def line_step(self, share: float, weight: float, when: str) -> None:
+    def step_linear_part(self, share: float, weight: float, when: str) -> None:
         """Release the slopes along all columns with noise, for one Newton step."""
         line = self._line
         assert line is not None
         exact = self.records.slopes(line.places)
-        sensitivity = self.budget.of_slopes(line.size)
+        sensitivity = self.budget.slopes_sensitivity(line.size)
         what = f"{when}: residuals along the columns"
         slopes, variance = self._noisy(exact, share, sensitivity, what)
         line.take_slopes(slopes, variance, weight)
@@ -274,16 +274,16 @@ class Fit:
             left = 1.0 / (1.0 + noise / (rule.INTERCEPT_DEVIATION * rule.INTERCEPT_DEVIATION))
             mean, spread = z * left, noise * left
         else:
-            mean, spread = self._smoothed(j, z, noise)
-        self._smooth[j] = self._centred(mean)
+            mean, spread = self._posterior(j, z, noise)
+        self._smooth[j] = self._centre(mean)
         # What smoothing leaves of the noise it leaves of the spread of records as well.
-        self.errors[j] = np.sqrt(spread * (1.0 + self._running[j].of_records() / noise))
+        self.errors[j] = np.sqrt(spread * (1.0 + self._running[j].record_variance() / noise))
         self._set([j])
 
-    def _centred(self, mean: Floats) -> Floats:
+    def _centre(self, mean: Floats) -> Floats:
         return mean
 
-    def _smoothed(self, j: int, z: Floats, noise: Floats) -> tuple[Floats, Floats]:
+    def _posterior(self, j: int, z: Floats, noise: Floats) -> tuple[Floats, Floats]:
         """Return the posterior means and variances of a column's values, of one score or more."""
         scores, noises = np.atleast_2d(z), np.atleast_2d(noise)
         mean, spread = np.empty(scores.shape), np.empty(scores.shape)
@@ -328,4 +328,4 @@ class Fit:
         """Return the call of an entry, its scale in units of the grid."""
         if entry is None:
             return EXACT
-        return Call(entry.mechanism, self.budget.on_grid(entry.noise_rate, bits), entry)
+        return Call(entry.mechanism, self.budget.grid_scale(entry.noise_rate, bits), entry)

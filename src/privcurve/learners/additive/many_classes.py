@@ -163,7 +163,7 @@ class ClassFit(Fit):
         flat, norm = self.budget.flat_residual, self.budget.norm
         exact = np.concatenate([self.records.sums(j)[1] for j in columns], axis=1)
         what = "first: numbers of records by class and bin of all columns"
-        sensitivity = self.budget.of_counts(len(columns))
+        sensitivity = self.budget.counts_sensitivity(len(columns))
         released, variance = self._noisy(exact, extras.once, sensitivity, what)
         widths = self.records.n_bins[:-1]
         counts = np.split(released / flat, np.cumsum(widths)[:-1], axis=1)
@@ -173,7 +173,7 @@ class ClassFit(Fit):
         totals = np.sum([numbers.mean(axis=1) for numbers in counts], axis=0) / per_width
         deviation = math.sqrt(variance / per_width)
         chances = chances_of(np.maximum(totals, max(deviation, TINY)), norm)
-        self._smooth[self.intercept] = self._centred(logs(chances)[:, None])
+        self._smooth[self.intercept] = self._centre(logs(chances)[:, None])
         weight = extras.once_weight()
         self._take_counts(self.intercept, totals[:, None], chances, deviation * deviation, weight)
         for j, width in zip(columns, widths.tolist(), strict=True):
@@ -201,5 +201,5 @@ class ClassFit(Fit):
         even = sums + np.stack([total, -total])[:, None]
         super()._take(j, even, variance * (1 - 1 / n_classes), weight)
 
-    def _centred(self, mean: Floats) -> Floats:
+    def _centre(self, mean: Floats) -> Floats:
         return mean - mean.mean(axis=0)

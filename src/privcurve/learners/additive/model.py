@@ -66,7 +66,7 @@ class AdditiveModel:
     pairs: tuple[PairShape, ...] = ()
 
     @classmethod
-    def of(cls, fit: Fit, maps: Sequence[Codes]) -> Self:
+    def from_fit(cls, fit: Fit, maps: Sequence[Codes]) -> Self:
         """Return the model of a fit, for codes and not for merged bins."""
         values = [shape / 2.0**SCORE_BITS for shape in fit.records.shapes]
         apart = fit.intercept

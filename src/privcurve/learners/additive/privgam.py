@@ -121,21 +121,21 @@ class PrivGAMClassifier(ChanceClassifier, PrivateClassifier):
     ordered: Sequence[bool] | bool | None = None
 
     def _fit_one(self, records: Records | PartedRecords, curator: Curator) -> PrivacyStatement:
-        method, fit, maps = self._fitted(records, curator)
+        method, fit, maps = self._run_fit(records, curator)
         kind = ClassModel if isinstance(fit, ClassFit) else AdditiveModel
-        self.model_ = kind.of(fit, maps)
+        self.model_ = kind.from_fit(fit, maps)
         self.method_ = method
         self.n_features_used_ = self.model_.n_used
         if self.neighbours != ADD_REMOVE:
             self.n_records_ = records.n
-        return statement(fit.budget, curator.ledger, self._by_rule())
+        return statement(fit.budget, curator.ledger, self._is_by_rule())
 
-    def _fitted(
+    def _run_fit(
         self, records: Records | PartedRecords, curator: Curator
     ) -> tuple[str, Fit, list[Codes]]:
         """Run the fit; its transcript is not kept on the model."""
         n = 0 if self.n_estimate is not None else records.n
-        facts = self._public(n, len(self.n_bins_), len(self.classes_))
+        facts = self._public_facts(n, len(self.n_bins_), len(self.classes_))
         method, extras = self._plan(facts)
         budget = rule.budget_of(method, extras, facts)
         # A stump's cut is between codes.
@@ -149,11 +149,11 @@ class PrivGAMClassifier(ChanceClassifier, PrivateClassifier):
         fit.run(method, extras, facts.n)
         return method, fit, maps
 
-    def _public(self, n: int, n_columns: int, n_classes: int) -> rule.Facts:
+    def _public_facts(self, n: int, n_columns: int, n_classes: int) -> rule.Facts:
         """Return what is public of a fit on n records."""
         return rule.Facts(
             n if self.n_estimate is None else int(self.n_estimate),
-            self._ordered(n_columns),
+            self._ordered_columns(n_columns),
             n_classes,
             float(self.epsilon),
             float(self.delta),
@@ -176,14 +176,14 @@ class PrivGAMClassifier(ChanceClassifier, PrivateClassifier):
 
     def delta_used(self, n: int, n_columns: int, n_classes: int) -> float:
         """Return the δ of the guarantee of a fit with these public facts: 0 of stumps."""
-        facts = self._public(n, n_columns, n_classes)
+        facts = self._public_facts(n, n_columns, n_classes)
         return rule.budget_of(*self._plan(facts), facts).delta
 
     def _facts(self, n: int) -> dict[str, Any]:
         used = self.delta_used(n, len(self.n_bins_), len(self.classes_))
         return {**super()._facts(n), "delta": used}
 
-    def _by_rule(self) -> bool:
+    def _is_by_rule(self) -> bool:
         """Whether the rule decides all settings."""
         free = self.method == self.linear == self.pairs == rule.RULE
         return free and self.n_rounds == rule.ROUNDS and self.n_steps is None
@@ -219,7 +219,7 @@ class PrivGAMClassifier(ChanceClassifier, PrivateClassifier):
                 "leave it out"
             )
 
-    def _ordered(self, n_columns: int) -> tuple[bool, ...]:
+    def _ordered_columns(self, n_columns: int) -> tuple[bool, ...]:
         by_default = self.bounds is not None
         ordered = ordered_columns(self._learner, self.ordered, by_default, n_columns)
         if self.linear == "yes" and not all(ordered):
@@ -227,7 +227,7 @@ class PrivGAMClassifier(ChanceClassifier, PrivateClassifier):
         return ordered
 
     @staticmethod
-    def _of_today(parameters: Mapping[str, Any], version: int) -> Mapping[str, Any]:
+    def _upgrade_parameters(parameters: Mapping[str, Any], version: int) -> Mapping[str, Any]:
         if version > 6:
             return parameters
         # Up to version 6 there were other bins, and rounds at δ = 0 that a linear part might have.

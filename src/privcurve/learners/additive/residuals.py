@@ -214,11 +214,11 @@ class BinSums:
 
     def sums(self, j: int) -> Ints:
         """Sum the residuals by label and bin of a column."""
-        return sum_bins(self.rows.of("sums", self.scores, j), self.maps[j])
+        return sum_bins(self.rows.ask("sums", self.scores, j), self.maps[j])
 
     def each(self) -> Ints:
         """Return the clipped residuals of each row in one memory, for the audit: no release."""
-        residuals: Ints = self.rows.of("each", self.scores)
+        residuals: Ints = self.rows.ask("each", self.scores)
         return residuals
 
 
@@ -235,7 +235,7 @@ class Residuals(BinSums):
         elsewhere. Those that begin with + come first, by column and bin; the intercept's is one for
         all records. Bins are codes.
         """
-        follows: Ints = self.rows.of("stumps", self.scores, np.array(ordered))
+        follows: Ints = self.rows.ask("stumps", self.scores, np.array(ordered))
         return follows
 
     def stump(self, place: int, ordered: Sequence[bool]) -> tuple[int, Floats]:
@@ -269,15 +269,15 @@ class Residuals(BinSums):
 
         `places` are of bins: see :class:`~privcurve.learners.additive.linear_part.LinearPart`.
         """
-        slopes: Ints = self.rows.of("slopes", self.scores, self._of_codes(places))
+        slopes: Ints = self.rows.ask("slopes", self.scores, self._code_places(places))
         return slopes
 
     def products(self, places: Ints) -> Ints:
         """Sum the products of the places of records in each two columns: the upper triangle."""
-        products: Ints = self.rows.of("products", self._of_codes(places))
+        products: Ints = self.rows.ask("products", self._code_places(places))
         return products
 
-    def _of_codes(self, places: Ints) -> Ints:
+    def _code_places(self, places: Ints) -> Ints:
         """Return the places of codes, by those of bins."""
         maps = self.maps[: len(self.n_bins)]
         of_codes = np.zeros((len(places), max(map(len, maps))), dtype=np.int64)

@@ -152,7 +152,7 @@ def stump_budget(n_stumps: int, facts: Facts) -> Budget:
     pure, mixed = (
         mixed_budget(facts.epsilon, delta, facts.neighbours) for delta in (0.0, facts.delta)
     )
-    own, other = (each.of_choice(stump_share(n_stumps, each)) for each in (pure, mixed))
+    own, other = (each.choice_cost(stump_share(n_stumps, each)) for each in (pure, mixed))
     return mixed if n_stumps > _odd_root(facts, STUMPS_ROOT) and other > own else pure
 
 

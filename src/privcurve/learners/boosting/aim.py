@@ -141,7 +141,7 @@ class Rounds:
         chosen: list[Columns] = []
         # An exact table that is asked again tells nothing: then it is the last.
         while self.left > 0 and (self.budget.private or len({*chosen}) == len(chosen)):
-            self.curator.done(1 - self.left)
+            self.curator.report(1 - self.left)
             if self.left <= 2 * self.share:
                 self.share = self.left
             self.left -= self.share

@@ -140,7 +140,7 @@ class DPBoostClassifier(TreeSumClassifier, PrivateClassifier):
     def _guarantee(self, n: int) -> PrivacyStatement:
         return dpboost(
             n_trees=int(self.n_trees),
-            trees_per_ensemble=self._per_ensemble(),
+            trees_per_ensemble=self._ensemble_size(),
             max_depth=int(self.max_depth),
             learning_rate=float(self.learning_rate),
             regularisation=float(self.regularisation),
@@ -169,7 +169,7 @@ class DPBoostClassifier(TreeSumClassifier, PrivateClassifier):
         """Grow all trees, each on its chunk of an ensemble's random order of the records."""
         codes, signs, counts, n_bins = records
         all_bins = bin_codes(codes, n_bins)
-        n_trees, per_ensemble = int(self.n_trees), self._per_ensemble()
+        n_trees, per_ensemble = int(self.n_trees), self._ensemble_size()
         places = places_of(counts)
         ends = chunk_ends(records.n, per_ensemble, self.learning_rate, self.chunks)
         bounds = leaf_bounds(n_trees, self.learning_rate)
@@ -184,7 +184,7 @@ class DPBoostClassifier(TreeSumClassifier, PrivateClassifier):
                 *levels, of_leaves = calls[t // per_ensemble]
                 nodes = np.repeat(np.array(levels, dtype=object), 2 ** np.arange(len(levels)))
             start, earlier = ends[j - 1] if j else 0, self._tree_values()[:t]
-            chunk = shuffled, shuffled_signs, start, ends[j], trees.some(0, t), earlier
+            chunk = shuffled, shuffled_signs, start, ends[j], trees.subset(0, t), earlier
             noise = curator.noise(nodes, shape)
             growth = self._growth(t, levels[0].scale, noise, trees)
             values = grow_on_chunk(chunk, bounds[t], *growth)
@@ -195,7 +195,7 @@ class DPBoostClassifier(TreeSumClassifier, PrivateClassifier):
             answers = curator.numbers(call, values)
             self.leaf_values_[t] = self.learning_rate * answers if scale else 0.0
 
-    def _per_ensemble(self) -> int:
+    def _ensemble_size(self) -> int:
         """Return the trees of an ensemble: at most all, so that no chunk stays unused."""
         return min(int(self.trees_per_ensemble), int(self.n_trees))
 
@@ -208,7 +208,7 @@ class DPBoostClassifier(TreeSumClassifier, PrivateClassifier):
             rows = bins, scores[:, 0] - signs, weights
             values = grow(rows, *self._growth(t, 0.0, none, trees))
             self.leaf_values_[t] = self.learning_rate * values
-            add_trees(bins, trees.some(t, t + 1), self._tree_values()[t : t + 1], scores)
+            add_trees(bins, trees.subset(t, t + 1), self._tree_values()[t : t + 1], scores)
 
     def _growth(self, t: int, scale: float, noise: Floats, trees: Trees) -> tuple[Any, ...]:
         """Return what tree t is grown by."""

@@ -87,7 +87,7 @@ class GraphicalModel:
 
     def fit(self, n_steps: int) -> None:
         """Come nearer to what was measured, from where the model is now."""
-        tree = self.tree = self._grown()
+        tree = self.tree = self._junction_tree()
         label = (len(self.widths) - 1,)
         there = {*tree.cliques, *(clique + label for clique in tree.cliques)}
         self._indices = {key: own for key, own in self._indices.items() if key[0] in there}
@@ -142,7 +142,7 @@ class GraphicalModel:
             self._indices[key] = index_of(columns, some, self.widths)
         return self._indices[key]
 
-    def _grown(self) -> Tree:
+    def _junction_tree(self) -> Tree:
         """Return the junction tree of what was measured, by a greedy triangulation."""
         n = len(self.widths)
         adjacent = np.zeros((n, n), dtype=bool)
@@ -208,7 +208,7 @@ class GraphicalModel:
     def tables_with_label(self) -> dict[Columns, Floats]:
         """Return the joint tables of all pairs of columns with the label, and of each column."""
         label = len(self.widths) - 1
-        cliques, cells = self._with_label()
+        cliques, cells = self._add_label()
         tables: dict[Columns, Floats] = {}
         for clique, own in zip(cliques, cells, strict=True):
             for size in (1, 2):
@@ -272,7 +272,7 @@ class GraphicalModel:
         carry(ratios, cells, start, self._index(clique, some), table)
         return table
 
-    def _with_label(self) -> tuple[list[Columns], list[Floats]]:
+    def _add_label(self) -> tuple[list[Columns], list[Floats]]:
         """Return the cliques with the label put into each, and their tables."""
         label = len(self.widths) - 1
         cliques: list[Columns] = []

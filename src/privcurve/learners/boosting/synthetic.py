@@ -69,7 +69,7 @@ class SyntheticClassifier(GroupedClassifier):
         exact = [table_of(code, counts, k) for code, k in zip(merged, widths, strict=True)]
         released = curator.numbers(call, np.concatenate(exact))
         noisy = np.split(released, np.cumsum(widths)[:-1])
-        columns = [Column.of(table, least) for table in noisy]
+        columns = [Column.merge_rare(table, least) for table in noisy]
         places = [take(column.places, code) for column, code in zip(columns, merged, strict=True)]
         return columns, places, self._total(records, noisy)
 
@@ -134,7 +134,7 @@ class Column(NamedTuple):
     variances: Floats  # of the noise of each, in units of that of one code
 
     @classmethod
-    def of(cls, noisy: Floats, least: float) -> Column:
+    def merge_rare(cls, noisy: Floats, least: float) -> Column:
         """Put together the codes with noisy counts below `least`."""
         rare = noisy < least
         places = np.where(rare, np.count_nonzero(~rare), np.cumsum(~rare) - 1)

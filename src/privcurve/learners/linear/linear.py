@@ -55,17 +55,17 @@ class LinearClassifier(OneHotClassifier):
     encoding: str
     public_columns: Sequence[int] | None
 
-    def _read(self) -> NDArray[np.intp]:
+    def _read_columns(self) -> NDArray[np.intp]:
         """Return the positions of the columns that are read."""
-        roles = Roles.of(self._learner, self.public_columns, self.n_features_in_)
+        roles = Roles.from_positions(self._learner, self.public_columns, self.n_features_in_)
         return roles.columns(self.columns)
 
     def _width(self) -> int:
-        columns = self._read()
+        columns = self._read_columns()
         return len(columns) if self.encoding == SCALED else int(self.n_bins_[columns].sum())
 
     def _rows(self, codes: Codes, value: float = 1.0) -> csr_array | Floats:
-        columns = self._read()
+        columns = self._read_columns()
         if self.encoding == SCALED:
             return value * scale_codes(codes[:, columns], self.n_bins_[columns])
         if not len(columns):
@@ -116,7 +116,7 @@ class LogisticRegressionClassifier(LinearClassifier):
 
     def _fit_one(self, records: Records, curator: Curator) -> PrivacyStatement:
         codes, labels, counts, _ = records
-        read = self._read()
+        read = self._read_columns()
         signs = (2 * labels - 1).astype(np.int8)
         if len(self.classes_) > 2:
             self._regress_classes(codes, labels, counts)
@@ -125,8 +125,8 @@ class LogisticRegressionClassifier(LinearClassifier):
         else:
             self.coef_, self.n_features_used_ = np.zeros(0), 0
             none = Roles(codes.shape[1], ())
-            rows = PublicRows.of(codes[:, []], signs, counts, self.n_bins_[[]])
-            self.intercept_ = PublicStart.of(rows, none, self.n_bins_).intercept
+            rows = PublicRows.gather(codes[:, []], signs, counts, self.n_bins_[[]])
+            self.intercept_ = PublicStart.fit(rows, none, self.n_bins_).intercept
         if self.columns == PUBLIC:
             return state_public(self._learner, read.tolist())
         return PrivacyStatement.not_private(self._learner)
@@ -235,8 +235,8 @@ class DPLogisticRegressionClassifier(LinearClassifier, PrivateClassifier):
         return self.encoding == SCALED and self.calibration == CERTIFIED
 
     def _perturbation(self) -> Perturbation:
-        n_columns = len(self._read()) + self._constant
-        return Perturbation.of(float(self.C), n_columns, self.calibration)
+        n_columns = len(self._read_columns()) + self._constant
+        return Perturbation.from_calibration(float(self.C), n_columns, self.calibration)
 
     def _release_ball(self, records: Records, curator: Curator) -> None:
         posed = self._perturbation()
@@ -264,9 +264,9 @@ class DPLogisticRegressionClassifier(LinearClassifier, PrivateClassifier):
         dense = self._inputs(codes, 1.0, True, True)
         offset: Floats | float = 0.0
         if roles.public is not None:
-            public = curator.public(roles.public, PublicRows.of, records)
-            self.start_ = PublicStart.of(public, roles, n_bins)
-            offset = self.start_.of_rows(codes)
+            public = curator.public(roles.public, PublicRows.gather, records)
+            self.start_ = PublicStart.fit(public, roles, n_bins)
+            offset = self.start_.log_odds(codes)
         solution = perturbed_logistic(
             curator=curator,
             call=curator.call(COEFFICIENTS),
@@ -285,7 +285,7 @@ class DPLogisticRegressionClassifier(LinearClassifier, PrivateClassifier):
     def _objective(self) -> Objective:
         """Return what is minimised with box noise."""
         return box_objective(
-            n_columns=len(self._read()),
+            n_columns=len(self._read_columns()),
             C=float(self.C),
             epsilon=float(self.epsilon),
             curvature_share=float(self.curvature_share),
@@ -303,7 +303,7 @@ class DPLogisticRegressionClassifier(LinearClassifier, PrivateClassifier):
 
     def _scores(self, codes: Codes) -> Floats:
         solution = super()._scores(codes)
-        return solution + self.start_.of_rows(codes) if self.start == PUBLIC_START else solution
+        return solution + self.start_.log_odds(codes) if self.start == PUBLIC_START else solution
 
 
 @kernel(rows=WHOLE)

@@ -108,7 +108,7 @@ class DPExplainableBoostingClassifier(ChanceClassifier, PrivateClassifier):
         self.n_features_used_ = int(sum(used))
         return self._statement()
 
-    def _common(self) -> dict[str, Any]:
+    def _common_parameters(self) -> dict[str, Any]:
         return {
             "feature_types": ["continuous"] * self.n_features_in_,
             "learning_rate": float(self.learning_rate),
@@ -122,7 +122,7 @@ class DPExplainableBoostingClassifier(ChanceClassifier, PrivateClassifier):
 
     def _private_model(self, rng: np.random.Generator) -> Any:
         return privacy.DPExplainableBoostingClassifier(
-            **self._common(),
+            **self._common_parameters(),
             epsilon=min(float(self.epsilon), LARGEST_EPSILON),
             delta=float(self.delta),
             composition=self.composition,
@@ -135,7 +135,7 @@ class DPExplainableBoostingClassifier(ChanceClassifier, PrivateClassifier):
 
     def _plain_model(self) -> Any:
         return ExplainableBoostingClassifier(
-            **self._common(),
+            **self._common_parameters(),
             interactions=0,
             inner_bags=0,
             greedy_ratio=0.0,

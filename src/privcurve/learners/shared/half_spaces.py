@@ -138,12 +138,12 @@ class Rounds:
         self._weights = PrivateWeights(counts, noise)
         self._curator = curator
 
-    def private(self) -> None:
+    def run_private(self) -> None:
         """Algorithm 3 of Shen et al.: private classifiers alone."""
         for t in range(self._noise.n_rounds):
             self._take(*self._private_round(t))
 
-    def partial(self, public: PublicClassifier, rows: PublicRows) -> None:
+    def run_partial(self, public: PublicClassifier, rows: PublicRows) -> None:
         """Algorithm 2: the public classifier votes in a round where its α is the larger one.
 
         It is a function of public columns, labels, and the estimates that were released.
@@ -170,7 +170,7 @@ class Rounds:
         space = self._proposer.propose(t, self.alphas, self._weights)
         wrong = space.positive != self._positive
         exact = self._weights.estimate(wrong)
-        call = self._noise.of_estimate(self.alphas)
+        call = self._noise.estimate_call(self.alphas)
         released = self._curator.number(call, exact)
         return space, self._noise.alpha(released, self.alphas), wrong
 
@@ -216,12 +216,12 @@ class HalfSpaceVoteClassifier(LinkedClassifier, StagedClassifier):
     public_columns: Sequence[int] | None = None
     _roles: Roles = field(init=False)
 
-    def _roles_read(self) -> Roles:
+    def _read_roles(self) -> Roles:
         """Return which columns are public, by the parameters."""
-        return Roles.of(self._learner, self.public_columns, self.n_features_in_)
+        return Roles.from_positions(self._learner, self.public_columns, self.n_features_in_)
 
     def _restore(self) -> None:
-        self._roles = self._roles_read()
+        self._roles = self._read_roles()
         require(0 < self._n_voting() <= len(self.votes_), "it has fewer votes than rounds")
         widths = [len(vote.coefficients) == len(self._columns(vote.public)) for vote in self.votes_]
         require(all(widths), "its half-spaces are of other columns")
@@ -237,10 +237,10 @@ class HalfSpaceVoteClassifier(LinkedClassifier, StagedClassifier):
         rounds = Rounds(noise, proposer, records.labels > 0, records.counts, curator)
         public = self._roles.public
         if public is None:
-            rounds.private()
+            rounds.run_private()
         else:
-            rows = curator.public(public, PublicRows.of, records)
-            rounds.partial(PublicClassifier(rows, self.n_bins_[list(public)]), rows)
+            rows = curator.public(public, PublicRows.gather, records)
+            rounds.run_partial(PublicClassifier(rows, self.n_bins_[list(public)]), rows)
         self._adopt(rounds.votes, records.n)
         return rounds
 

@@ -25,7 +25,7 @@ class LinearScore:
     coefficients: Floats  # (n_inputs,)
     intercept: float
 
-    def of(self, rows: Floats) -> Floats:
+    def score(self, rows: Floats) -> Floats:
         """Score rows."""
         return times(rows, self.coefficients) + self.intercept
 
@@ -61,7 +61,7 @@ class PublicClassifier:
 
     def wrong(self, score: LinearScore) -> Bools:
         """Say which rows a score gets wrong (0 counts as negative)."""
-        return (score.of(self._inputs[:, :-1]) > 0) != (self._rows.signs > 0)
+        return (score.score(self._inputs[:, :-1]) > 0) != (self._rows.signs > 0)
 
 
 NO_START = "none"
@@ -82,7 +82,7 @@ class PublicStart:
     intercept: float
 
     @classmethod
-    def of(cls, rows: PublicRows, roles: Roles, n_bins: Ints) -> PublicStart:
+    def fit(cls, rows: PublicRows, roles: Roles, n_bins: Ints) -> PublicStart:
         """Fit a logistic regression (C = 1, intercept not penalised) to public columns."""
         public = tuple(roles.public or ())
         bins = n_bins[list(public)]
@@ -96,7 +96,7 @@ class PublicStart:
         fits = self.coefficients.shape == (int(bins.sum()),)
         require(same and fits, "its start is of other public columns")
 
-    def of_rows(self, codes: Codes) -> Floats:
+    def log_odds(self, codes: Codes) -> Floats:
         """Return the log-odds of rows of a coded matrix (all columns)."""
         own = codes[:, list(self.columns)]
         return _log_odds(own, self.n_bins, self.coefficients, self.intercept)
@@ -114,13 +114,13 @@ def started_roles(
 ) -> Roles:
     """Return the roles that a learner with a `start` parameter reads."""
     if start == NO_START:
-        return Roles.of(learner, None, n_columns)
+        return Roles.from_positions(learner, None, n_columns)
     if public_columns is None:
         raise ValueError(
             f"{learner}: start = {start!r} needs public_columns=, the positions of public "
             "columns (in a study: neighbours: private-columns)"
         )
-    return Roles.of(learner, public_columns, n_columns)
+    return Roles.from_positions(learner, public_columns, n_columns)
 
 
 def check_start(learner: Any, roles: Roles) -> None:

@@ -28,7 +28,7 @@ class Roles:
     public: tuple[int, ...] | None
 
     @classmethod
-    def of(cls, learner: str, public: Sequence[int] | None, n_columns: int) -> Roles:
+    def from_positions(cls, learner: str, public: Sequence[int] | None, n_columns: int) -> Roles:
         """Check positions of public columns; `learner` is named in messages."""
         if public is None:
             return cls(n_columns, None)
@@ -84,7 +84,7 @@ class PublicRows:
     counts: Ints  # (n_distinct,): records of each
 
     @classmethod
-    def of(cls, codes: Codes, signs: Signs, counts: Ints, n_bins: Ints) -> PublicRows:
+    def gather(cls, codes: Codes, signs: Signs, counts: Ints, n_bins: Ints) -> PublicRows:
         """Gather the rows of a coded matrix of public columns, and labels."""
         keys, row_of = distinct_keys(codes, signs, n_bins)
         first = np.full(len(keys), len(signs), dtype=np.int64)

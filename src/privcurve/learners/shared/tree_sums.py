@@ -108,7 +108,7 @@ class TreeSumClassifier(LinkedClassifier, StagedClassifier):
         bins, trees, values = bin_codes(codes, self.n_bins_), self._trees(), self._tree_values()
         scores = np.zeros((len(codes), 1))
         for t in range(len(values)):
-            add_trees(bins, trees.some(t, t + 1), values[t : t + 1], scores)
+            add_trees(bins, trees.subset(t, t + 1), values[t : t + 1], scores)
             yield scores[:, 0].copy()
 
     def _restore(self) -> None:

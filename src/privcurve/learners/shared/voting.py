@@ -99,22 +99,22 @@ class VotingClassifier(LinkedClassifier, StagedClassifier):
         """Return the margins of rows before the first round, in votes; None: 0 for all."""
         return None
 
-    def _hidden(self) -> tuple[int, ...]:
+    def _hidden_columns(self) -> tuple[int, ...]:
         """Return the columns that no voter may ask for."""
         return ()
 
     def _hide_columns(self, codes: Codes) -> Codes:
         """Return the codes as voters see them: a hidden column has one code alone."""
-        if not self._hidden():
+        if not self._hidden_columns():
             return codes
         codes = codes.copy()
-        codes[:, list(self._hidden())] = 0
+        codes[:, list(self._hidden_columns())] = 0
         return codes
 
     def _visible_bins(self) -> Ints:
         """Return how many codes of each column voters see."""
         bins = self.n_bins_.copy()
-        bins[list(self._hidden())] = 1
+        bins[list(self._hidden_columns())] = 1
         return bins
 
     def _plan(self, n: int) -> Any:
@@ -136,7 +136,7 @@ class VotingClassifier(LinkedClassifier, StagedClassifier):
         n = records.n
         prepared: dict[tuple[WeakLearner, tuple[int, ...]], Any] = {}
         for learner, curator in zip(learners, curators, strict=True):
-            weak, hidden = learner._weak, learner._hidden()
+            weak, hidden = learner._weak, learner._hidden_columns()
             if (weak, hidden) not in prepared:
                 codes = learner._hide_columns(records.codes)
                 seen = records._replace(codes=codes, n_bins=learner._visible_bins())

@@ -129,7 +129,7 @@ class BRCNoise:
             released = min(max(released, low), high)
         return released if edge else 0.5 - released
 
-    def of_choice(self, alphas: Sequence[float]) -> Call:
+    def choice_call(self, alphas: Sequence[float]) -> Call:
         """Return the call of the next round's threshold, by |½ − error| or |edge|."""
         if not is_private(self.epsilon) or self.choice_share == 0:
             return EXACT
@@ -138,7 +138,7 @@ class BRCNoise:
         choice = Announced(what, score_range=spread, by=EXPONENTIAL, source="PRIVACY.md §d iii")
         return call_of(choice.entries(self._amounts()[1], self._pure)[0])
 
-    def of_estimate(self, alphas: Sequence[float]) -> Call:
+    def estimate_call(self, alphas: Sequence[float]) -> Call:
         """Return the call of the next round's estimate."""
         if not is_private(self.epsilon):
             return EXACT
@@ -167,7 +167,7 @@ class BRCNoise:
         if not is_private(self.epsilon):
             return PrivacyStatement.not_private(self.learner)
         rounds = [alphas[:t] for t in range(self.n_rounds)]
-        calls = [call for t in rounds for call in (self.of_choice(t), self.of_estimate(t))]
+        calls = [call for t in rounds for call in (self.choice_call(t), self.estimate_call(t))]
         return state(
             self.learner,
             epsilon=self.epsilon,
@@ -209,7 +209,7 @@ class PeopleNoise:
     epsilon: float
     calibration: str
 
-    def of_weights(self, t: int) -> Call:
+    def weights_call(self, t: int) -> Call:
         """Return the call that releases all weights, for the classifier of round t from 0."""
         if self.weight_scale == 0:
             return EXACT
@@ -224,7 +224,7 @@ class PeopleNoise:
         )
         return call_of(entry)
 
-    def of_classifier(self, t: int) -> Call:
+    def classifier_call(self, t: int) -> Call:
         """Return the call that releases the classifier of round t from 0."""
         if not is_private(self.epsilon):
             return EXACT
@@ -236,7 +236,7 @@ class PeopleNoise:
             call
             for t in range(self.error.n_rounds)
             for call in (
-                self.of_weights(t), self.of_classifier(t), self.error.of_estimate(alphas[:t])
+                self.weights_call(t), self.classifier_call(t), self.error.estimate_call(alphas[:t])
             )
         ]  # fmt: skip
         return state(

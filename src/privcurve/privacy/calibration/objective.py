@@ -138,7 +138,7 @@ class Perturbation:
     calibration: str
 
     @classmethod
-    def of(cls, C: float, n_columns: int, calibration: str) -> Perturbation:
+    def from_calibration(cls, C: float, n_columns: int, calibration: str) -> Perturbation:
         """Return the objective of a calibration."""
         if calibration == PUBLISHED:
             return cls(n_columns, 1.0, C, True, math.sqrt(n_columns + 1), PUBLISHED)

@@ -133,11 +133,11 @@ class Budget:
         """The norm of its noise, in which residuals of more than two classes are clipped."""
         return 1 if self.pure else 2
 
-    def of_release(self, share: float) -> float:
+    def release_cost(self, share: float) -> float:
         """Return what a release costs that has a share: ε, or sensitivity/σ."""
         return share * self.amount if self.pure else math.sqrt(share) * self.amount
 
-    def of_choice(self, share: float) -> float:
+    def choice_cost(self, share: float) -> float:
         """Return what a choice costs that has a share: ε, or the length of its range."""
         return share * self.amount if self.pure else 2 * math.sqrt(share) * self.amount
 
@@ -150,23 +150,23 @@ class Budget:
         """The residual where all of several classes have one probability."""
         return CLIP if self.pure else math.sqrt((self.n_classes - 1) / (2 * self.n_classes))
 
-    def of_counts(self, n_columns: int) -> float:
+    def counts_sensitivity(self, n_columns: int) -> float:
         """Return that of all columns' sums of records' own residuals, before anything is asked."""
         if self.pure:
             return n_columns * histogram_l1(self.neighbours, self.flat_residual)
         return math.sqrt(n_columns) * histogram_l2(self.neighbours, self.flat_residual)
 
-    def of_slopes(self, size: int) -> float:
+    def slopes_sensitivity(self, size: int) -> float:
         """Return the sensitivity of the slopes of a linear part."""
         return slopes_l2(size, self.neighbours)
 
-    def of_products(self, size: int) -> float:
+    def products_sensitivity(self, size: int) -> float:
         """Return the sensitivity of its sums of products."""
         return products_l2(size, self.neighbours)
 
     def entry(self, announced: Announced, share: float) -> LedgerEntry:
         """Return the ledger's entry of a release or a choice that has a share."""
-        amount = self.of_choice(share) if announced.score_range else self.of_release(share)
+        amount = self.choice_cost(share) if announced.score_range else self.release_cost(share)
         return announced.entries(amount, self.pure)[0]
 
     def release(self, what: str, share: float, sensitivity: float) -> LedgerEntry:
@@ -179,7 +179,7 @@ class Budget:
         scores = Announced(what, score_range=stump_range(self.neighbours), source=SOURCE)
         return self.entry(scores, share)
 
-    def on_grid(self, rate: float, bits: int | None = None) -> int:
+    def grid_scale(self, rate: float, bits: int | None = None) -> int:
         """Return the scale of noise, 1/rate, on the grid, or on another one: rounded up.
 
         Raises ValueError if it has no room there: of a linear part of very many columns at a tiny
@@ -218,10 +218,10 @@ def grid_bits(budget: Budget, least_share: float, n_columns: int) -> int:
     """
     if not budget.private:
         return MOST_BITS
-    largest = max(stump_range(budget.neighbours), budget.of_slopes(n_columns + 1))
+    largest = max(stump_range(budget.neighbours), budget.slopes_sensitivity(n_columns + 1))
     if budget.n_classes > 2 or not budget.pure:
-        largest = max(largest, budget.of_counts(n_columns))
-    room = arithmetic.log2(LARGEST_SCALE / 2 * budget.of_release(least_share) / largest)
+        largest = max(largest, budget.counts_sensitivity(n_columns))
+    room = arithmetic.log2(LARGEST_SCALE / 2 * budget.release_cost(least_share) / largest)
     bits = min(MOST_BITS, math.floor(room))
     if bits < LEAST_BITS:
         raise ValueError(_no_room(budget.epsilon))
