@@ -150,7 +150,7 @@ def synthesise(grid: list[Job]) -> None:
     for job in grid:
         (job_part,) = job.job_parts
         method = job_part.curve.method
-        ids = runs.RunIds(DATASET, facts["checksum"], method, SEED)
+        ids = runs.RunIds(job_part.curve.dataset, facts["checksum"], method, SEED)
         rows = []
         with Store(STORE / DATASET / method.learner) as store:
             for row, result in made_up(job_part, ids, rng):

@@ -14,10 +14,9 @@ import pytest
 import yaml
 
 from privcurve import extras
-from privcurve.analysis import kinds
 from privcurve.cli import compare, main
 from privcurve.datasets.reading.downloads import sha256_of
-from privcurve.experiments import study
+from privcurve.experiments import kinds, study
 from privcurve.outputs.answers import ranking, with_used_deltas
 from privcurve.outputs.needed import Wish
 from privcurve.progress import Progress

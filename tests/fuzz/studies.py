@@ -119,7 +119,7 @@ def message_of(folder: Path) -> str:
     if max(study.folds, study.repeats) <= MANY:
         for dataset in study.datasets:
             for method in study.methods.values():
-                assert plan.curve("mine", dataset, method.name).job_parts
+                assert plan.jobs("mine").curves[dataset, method.name].job_parts
     return ""
 
 

@@ -2,6 +2,7 @@
 
 import shutil
 from pathlib import Path
+from types import SimpleNamespace
 
 import yaml
 
@@ -32,6 +33,12 @@ def content(learners, **changes):
 def study_of(learners, **changes):
     """Return a study of some learners."""
     return study.from_mapping(content(learners, **changes), "t", "t.yaml")
+
+
+def public_facts(name, mixed=False, n_classes=2):
+    """Return what ids take of a dataset, its name and domain."""
+    domain = SimpleNamespace(mixed_bins=64 if mixed else None, n_classes=n_classes)
+    return SimpleNamespace(name=name, domain=domain)
 
 
 def read(folder, configured=("good",), **studies):

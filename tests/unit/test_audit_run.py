@@ -207,12 +207,3 @@ def test_what_all_statements_exclude_is_no_excuse(frame):
     sound = flawed.set_params(calibration="certified").fit([[0], [1], [0]], [1, -1, -1])
     assert "tolerance" in str(sound.privacy_)
     assert not_covered(sound.privacy_) == ""
-
-
-def test_bad_parts_are_named(frame):
-    with pytest.raises(ValueError, match="twice: one_rule"):
-        report.table([frame, frame])
-    with pytest.raises(ValueError, match="not the rows of an audit"):
-        report.table([frame.iloc[:0]])
-    with pytest.raises(ValueError, match="not the rows of an audit"):
-        report.table([frame.drop(columns="delta")])

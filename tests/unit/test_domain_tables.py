@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 from made_up_study import BOOST, GRID, STUDY
 
-from privcurve.analysis import kinds, measures, ranks
-from privcurve.experiments import study
+from privcurve.analysis import measures, ranks
+from privcurve.experiments import kinds, study
 from privcurve.outputs import error_table as domains
 from privcurve.outputs import mean_ranks
 from privcurve.outputs.base import ask

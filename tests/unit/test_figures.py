@@ -11,8 +11,7 @@ import pytest
 import yaml
 from matplotlib.text import Annotation
 
-from privcurve.analysis import kinds
-from privcurve.experiments import study
+from privcurve.experiments import kinds, study
 from privcurve.figures import style
 from privcurve.learners.entries import by_rule
 from privcurve.numerals import power

@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from small_study import public_facts
 
 from privcurve.experiments import study
 from privcurve.experiments.curves import curves
@@ -34,7 +35,7 @@ def ids(made, method):
         *made.fresh_splits(has_test=False)[:1],
         *made.fresh_splits(has_test=True)[:1],
     ]
-    maker = RunIds(made.datasets[0], "checksum", method, SEED)
+    maker = RunIds(public_facts(made.datasets[0]), "checksum", method, SEED)
     return sha256(name for point in method.points for name in maker.names(point, splits))
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from privcurve.analysis import kinds
+from privcurve.experiments import kinds
 from privcurve.experiments.study import from_mapping, load
 from privcurve.outputs.base import about, dataset_title, rule_notes, set_the_rule
 from privcurve.outputs.learning_curves import MARK, panel_title

@@ -78,7 +78,7 @@ def test_another_file_has_other_runs(folder):
         forget()
         own._version.cache_clear()
         raw = {**STUDY, "learners": {"mine": {"learner": "noisy_label"}}}
-        ids[key] = study.from_mapping(raw, "t", "t.yaml").method("mine~certified").version
+        ids[key] = study.from_mapping(raw, "t", "t.yaml").methods["mine~certified"].version
     assert ids["first"] == ids["back"] != ids["changed"]
 
 

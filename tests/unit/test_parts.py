@@ -17,7 +17,7 @@ from privcurve.coding import Records
 from privcurve.datasets import DatasetError, PartedDataset
 from privcurve.datasets.description import MOST_VALUES
 from privcurve.experiments import ready, study
-from privcurve.experiments.splits import selection_splits
+from privcurve.experiments.splits import fold_splits
 from privcurve.experiments.train import Trainer
 from privcurve.learners import registry
 from privcurve.parts import PartedRecords, PartError, Threads
@@ -369,7 +369,7 @@ def test_a_study_has_the_same_results_in_parts(big, tmp_path):
         data = datasets.read_coded(f"coded-{rows}")
         ready.check(made, data)
         for method in made.methods.values():
-            tasks = itertools.product(method.points, selection_splits(3))
+            tasks = itertools.product(method.points, fold_splits(3))
             trainer = Trainer(data, method, 1, tmp_path / f"store-{rows}")
             for row in trainer.run(tasks):
                 assert (row.pop("status"), row.pop("fit_seconds") >= 0) == ("ok", True)

@@ -4,10 +4,11 @@ import dataclasses
 
 import numpy as np
 import pytest
+from small_study import public_facts, study_of
 
 from privcurve.experiments import canonical, runs, study
 from privcurve.experiments.curves import curves
-from privcurve.experiments.splits import Split, fresh_splits, partition_generator, selection_splits
+from privcurve.experiments.splits import Split, fold_splits, partition_generator
 from privcurve.learners import registry
 
 METHOD = study.Method(
@@ -20,10 +21,11 @@ METHOD = study.Method(
     settings=tuple({"n_rounds": n, "density": d} for n in (5, 9, 15) for d in (0.25, 0.5)),
 )
 SPLIT = Split("1/5", 0)
+WDBC, MIXED = public_facts("wdbc"), public_facts("wdbc", mixed=True)
 
 
 def ids(method=METHOD, dataset="wdbc", checksum="c", seed=1, splits=(SPLIT,)):
-    maker = runs.RunIds(dataset, checksum, method, seed)
+    maker = runs.RunIds(public_facts(dataset), checksum, method, seed)
     return {maker.run(point, split).id for point in method.points for split in splits}
 
 
@@ -62,27 +64,27 @@ def test_an_id_is_the_digest_of_its_key():
             "fold": "1/5",
             "repeat": 0,
         }
-        assert runs.RunIds("wdbc", "c", method, 1).run(point, SPLIT).id == canonical.digest(key)
+        assert runs.RunIds(WDBC, "c", method, 1).run(point, SPLIT).id == canonical.digest(key)
 
 
 def test_ids_of_merged_mixed_bins_hold_how_many_there_are(monkeypatch):
     """Results of before few-bin learners merged them are of other models."""
-    on_equal = runs.RunIds("wdbc", "c", METHOD, 1)
-    on_mixed = runs.RunIds("wdbc", "c", METHOD, 1, mixed=True)
+    on_equal = runs.RunIds(WDBC, "c", METHOD, 1)
+    on_mixed = runs.RunIds(MIXED, "c", METHOD, 1)
     for point in METHOD.points:
         assert on_equal.run(point, SPLIT).id != on_mixed.run(point, SPLIT).id
     first = on_mixed.run(METHOD.points[0], SPLIT).id
     fewer = dataclasses.replace(registry.entry("lazybb"), few_bins=4)
     monkeypatch.setitem(registry.LEARNERS, "lazybb", fewer)
-    assert runs.RunIds("wdbc", "c", METHOD, 1, mixed=True).run(METHOD.points[0], SPLIT).id != first
-    assert runs.RunIds("wdbc", "c", METHOD, 1).run(METHOD.points[0], SPLIT).id == (
+    assert runs.RunIds(MIXED, "c", METHOD, 1).run(METHOD.points[0], SPLIT).id != first
+    assert runs.RunIds(WDBC, "c", METHOD, 1).run(METHOD.points[0], SPLIT).id == (
         on_equal.run(METHOD.points[0], SPLIT).id
     )
     # A learner that sees all of them has the id that it had.
     fine = dataclasses.replace(METHOD, learner="privgam", settings=({},))
     ids = [
-        runs.RunIds("wdbc", "c", fine, 1, mixed=mixed).run(fine.points[0], SPLIT).id
-        for mixed in (True, False)
+        runs.RunIds(dataset, "c", fine, 1).run(fine.points[0], SPLIT).id
+        for dataset in (MIXED, WDBC)
     ]
     assert ids[0] == ids[1]
 
@@ -93,8 +95,8 @@ def test_ids_of_more_classes_hold_the_version_of_such_fits():
     for method, told in ((METHOD, {}), (gam, {"privgam": own})):
         assert method.class_versions(method.settings[0]) == told
         ids = [
-            runs.RunIds("wdbc", "c", method, 1, many=many).run(method.points[0], SPLIT).id
-            for many in (True, False)
+            runs.RunIds(dataset, "c", method, 1).run(method.points[0], SPLIT).id
+            for dataset in (public_facts("wdbc", n_classes=3), WDBC)
         ]
         assert (ids[0] == ids[1]) == (not told)
 
@@ -134,15 +136,16 @@ def test_many_classes_cost_more_where_the_registry_says_so():
 
 
 def test_fresh_splits_use_new_partitions():
-    splits = fresh_splits(5, 10, has_test=False)
+    made = study_of({"m": {"learner": "majority_class"}}, folds=5, repeats=10)
+    splits = made.fresh_splits(has_test=False)
     assert [s.partition for s in splits] == [1] * 5 + [2] * 5
     assert [s.fold_number for s in splits] == [0, 1, 2, 3, 4] * 2
-    assert {s.partition for s in selection_splits(5)} == {0}
-    assert {s.fold for s in fresh_splits(5, 10, has_test=True)} == {"test"}
+    assert {s.partition for s in fold_splits(5)} == {0}
+    assert {s.fold for s in made.fresh_splits(has_test=True)} == {"test"}
 
 
 def test_streams_differ_between_runs_and_repeat_for_the_same():
-    maker = runs.RunIds("wdbc", "c", METHOD, 1)
+    maker = runs.RunIds(WDBC, "c", METHOD, 1)
     first = maker.run(METHOD.points[0], SPLIT)
     second = maker.run(METHOD.points[1], SPLIT)
     assert runs.generator(first).random() == runs.generator(first).random()

@@ -15,10 +15,11 @@ import pytest
 import yaml
 from randomgen import ChaCha
 from scipy import stats
+from small_study import public_facts
 
 from privcurve.experiments import runs, study
 from privcurve.experiments.curves import Curve
-from privcurve.experiments.splits import partition_generator, selection_splits
+from privcurve.experiments.splits import fold_splits, partition_generator
 from privcurve.privacy import discrete, seeds
 from privcurve.privacy.seeds import SecretSeed, SeedError
 
@@ -138,8 +139,8 @@ def test_what_a_configuration_may_say(tmp_path, folder):
 def quickstart(seed):
     made = study.load(ROOT / "config/studies/quickstart.yaml")
     method = next(iter(made.methods.values()))
-    ids = runs.RunIds("wdbc", "checksum", method, seed)
-    return [ids.run(method.points[0], split) for split in selection_splits(3)]
+    ids = runs.RunIds(public_facts("wdbc"), "checksum", method, seed)
+    return [ids.run(method.points[0], split) for split in fold_splits(3)]
 
 
 def test_the_ids_of_a_public_seed_are_what_streams_follow_from():

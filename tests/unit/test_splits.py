@@ -9,8 +9,7 @@ from privcurve.experiments.splits import (
     Split,
     Splitter,
     draw_held_out,
-    fresh_holdouts,
-    selection_holdouts,
+    holdout_splits,
     sub_sample,
 )
 
@@ -36,7 +35,7 @@ def rows(part):
 
 
 def test_hold_outs_are_distinct_and_selecting_ones_are_not_fresh_ones():
-    selecting, fresh = selection_holdouts(0.1, 3), fresh_holdouts(0.1, 3)
+    selecting, fresh = (holdout_splits(0.1, 3, fresh=fresh) for fresh in (False, True))
     partitions = [split.partition for split in (*selecting, *fresh)]
     assert partitions == [-1, -2, -3, 1, 2, 3]
     # Finalists train with other noise on what selected.
@@ -46,15 +45,15 @@ def test_hold_outs_are_distinct_and_selecting_ones_are_not_fresh_ones():
 @pytest.mark.parametrize("share", [0.1, 0.25, 0.5])
 def test_a_hold_out_takes_its_share_of_each_label(dataset, share):
     splitter = Splitter(dataset, 1)
-    parts = [splitter.parts(split) for split in fresh_holdouts(share, 3)]
+    parts = [splitter.parts(split) for split in holdout_splits(share, 3, fresh=True)]
     for train, scored in parts:
         assert size(train) + size(scored) == len(dataset.y)
         assert size(scored) == pytest.approx(share * len(dataset.y), abs=1.5)
         assert label_share(scored) == pytest.approx(np.mean(dataset.y > 0), abs=0.01)
     assert rows(parts[0][1]) != rows(parts[1][1])
-    again = Splitter(dataset, 1).parts(fresh_holdouts(share, 3)[1])
+    again = Splitter(dataset, 1).parts(Split(f"2@{share}", 2))
     assert rows(again[1]) == rows(parts[1][1])
-    other = Splitter(dataset, 2).parts(fresh_holdouts(share, 3)[1])
+    other = Splitter(dataset, 2).parts(Split(f"2@{share}", 2))
     assert rows(other[1]) != rows(parts[1][1])
 
 

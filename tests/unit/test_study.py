@@ -46,16 +46,16 @@ def two(name="other", **changes):
 def test_methods_and_points_are_the_whole_product():
     made = study.from_mapping(content(), "s", "s.yaml")
     assert list(made.methods) == ["boost~certified", "boost~published", "majority"]
-    assert len(made.method("boost~certified").points) == 2 * 2 * 3
-    assert made.method("majority").epsilons == (math.inf,)
-    assert made.method("majority").calibration is None
-    assert all(s["weak_learner"] == "one_rule" for s in made.method("boost~published").settings)
+    assert len(made.methods["boost~certified"].points) == 2 * 2 * 3
+    assert made.methods["majority"].epsilons == (math.inf,)
+    assert made.methods["majority"].calibration is None
+    assert all(s["weak_learner"] == "one_rule" for s in made.methods["boost~published"].settings)
     assert made.figure == "s"
 
 
 def test_what_has_no_effect_may_stand_at_its_default():
     made = study.from_mapping(boost(fixed={"depth": 3, "leaves": "labels"}), "s", "s.yaml")
-    assert made.method("boost~certified").settings == (
+    assert made.methods["boost~certified"].settings == (
         {"depth": 3, "leaves": "labels", "n_rounds": 5},
     )
 
@@ -68,11 +68,11 @@ def test_shipped_studies_are_allowed():
 
 def test_estimator_parameters_hold_the_budget_for_private_learners_only():
     made = study.from_mapping(content(), "s", "s.yaml")
-    method = made.method("boost~published")
+    method = made.methods["boost~published"]
     parameters = method.estimator_parameters(method.points[0], None)
     assert parameters["epsilon"] == 0.5
     assert parameters["calibration"] == "published"
-    majority = made.method("majority")
+    majority = made.methods["majority"]
     assert majority.estimator_parameters(majority.points[0], None) == {}
 
 

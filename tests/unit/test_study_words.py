@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+from small_study import public_facts
 
 from privcurve import datasets
 from privcurve.experiments import ready, study
@@ -39,9 +40,9 @@ def jobs(one, method=None):
 
 
 def ids(one, method):
-    maker = RunIds("toy-line", "c", one.method(method), 1)
+    maker = RunIds(public_facts("toy-line"), "c", one.methods[method], 1)
     return {
-        name for p in one.method(method).points for name in maker.names(p, one.selection_splits)
+        name for p in one.methods[method].points for name in maker.names(p, one.selection_splits)
     }
 
 
@@ -176,7 +177,7 @@ def test_what_is_varied_is_an_method_of_its_own():
     assert len(one.methods) == 2 * 2 * 2
     base = "boost~certified~delta=1e-05"
     name = f"{base}~learning_rate=0.25~mechanism=exponential"
-    all_rows, part = one.method(name), one.method(f"{name}~train_share=0.1")
+    all_rows, part = one.methods[name], one.methods[f"{name}~train_share=0.1"]
     assert {method.base for method in one.methods.values()} == {base}
     assert {method.base_title for method in one.methods.values()} == {"LazyBB, 1-rules"}
     axes = {"learning_rate": 0.25, "mechanism": "exponential"}
@@ -203,7 +204,7 @@ def test_a_relation_reaches_the_learner_and_the_id_where_it_is_not_the_default(m
         (PRIVATE_COLUMNS, PRIVATE_COLUMNS),
     ):
         one = made(neighbours=relation)
-        method = one.method("boost~certified")
+        method = one.methods["boost~certified"]
         assert method.relation == (relation or REPLACE_ONE)
         assert method.claim == (relation or REPLACE_ONE)
         assert (ids(one, method.name) == plain) == (expected is None)
@@ -211,8 +212,8 @@ def test_a_relation_reaches_the_learner_and_the_id_where_it_is_not_the_default(m
 
 def test_a_learner_without_privacy_is_told_what_is_public():
     learners = {"boost": BOOST, "lr": {"learner": "logistic_regression"}}
-    assert made(learners).method("lr").claim == REPLACE_ONE
-    method = made(learners, neighbours=PRIVATE_COLUMNS).method("lr")
+    assert made(learners).methods["lr"].claim == REPLACE_ONE
+    method = made(learners, neighbours=PRIVATE_COLUMNS).methods["lr"]
     assert (method.claim, method.relation) == (PRIVATE_COLUMNS, None)
     with pytest.raises(study.StudyError, match="takes no 'neighbours'"):
         made({"lr": {"learner": "logistic_regression", "neighbours": PRIVATE_COLUMNS}})
@@ -221,17 +222,17 @@ def test_a_learner_without_privacy_is_told_what_is_public():
 def test_a_learner_that_promises_more_than_is_asked_runs_as_it_is():
     learners = {"boost": BOOST, "bag": {"learner": "dp_bagging"}, "pate": {"learner": "pate"}}
     one = made(learners, neighbours=PRIVATE_COLUMNS)
-    assert one.method("boost~certified").relation == PRIVATE_COLUMNS
-    assert one.method("bag~certified").relation == REPLACE_ONE
+    assert one.methods["boost~certified"].relation == PRIVATE_COLUMNS
+    assert one.methods["bag~certified"].relation == REPLACE_ONE
     # Its own relation is no other: it stands in no id, and is told all the same.
-    assert one.method("pate~certified").neighbours is None
-    assert one.method("pate~certified").claim == PRIVATE_COLUMNS
+    assert one.methods["pate~certified"].neighbours is None
+    assert one.methods["pate~certified"].claim == PRIVATE_COLUMNS
 
 
 def test_a_learner_that_promises_less_than_is_asked_is_refused():
     pytest.importorskip("diffprivlib")
     peer = {"tree": {"learner": "dpl_decision_tree"}}
-    assert made(peer, neighbours=ADD_REMOVE).method("tree~published").relation == ADD_REMOVE
+    assert made(peer, neighbours=ADD_REMOVE).methods["tree~published"].relation == ADD_REMOVE
     for relation in (REPLACE_ONE, PRIVATE_COLUMNS):
         with pytest.raises(
             study.StudyError, match="dpl_decision_tree offers neighbours = 'add-remove', not"
@@ -321,7 +322,7 @@ def test_public_columns_of_a_learner_need_the_relation():
         with pytest.raises(study.StudyError, match="lazybb needs to know for start = 'public'"):
             made({"boost": {**boosted, **changes}})
     one = made({"lr": regression, "boost": boosted}, neighbours=PRIVATE_COLUMNS)
-    assert one.method("boost~certified").relation == PRIVATE_COLUMNS
+    assert one.methods["boost~certified"].relation == PRIVATE_COLUMNS
 
 
 def test_answers_that_are_not_paid_for_are_told_before_training():

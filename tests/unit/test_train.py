@@ -10,7 +10,7 @@ from small_study import study_of
 from privcurve import datasets
 from privcurve.experiments import train
 from privcurve.experiments.runs import RunIds
-from privcurve.experiments.splits import TEST, Split, Splitter, selection_splits
+from privcurve.experiments.splits import TEST, Split, Splitter, fold_splits
 from privcurve.learners import lazybb, majority
 
 
@@ -22,11 +22,11 @@ def dataset():
 @pytest.fixture(scope="module")
 def method():
     grid = {"n_rounds": [3, 7, 9], "density": [0.5, 1]}
-    return study_of({"b": {"learner": "lazybb", "grid": grid}}).method("b~certified")
+    return study_of({"b": {"learner": "lazybb", "grid": grid}}).methods["b~certified"]
 
 
 def tasks(method):
-    return list(itertools.product(method.points, selection_splits(3)))
+    return list(itertools.product(method.points, fold_splits(3)))
 
 
 def without_time(rows):
@@ -63,7 +63,7 @@ def test_where_a_record_is_added_a_learner_is_told_about_how_many_there_are(data
     part, _ = Splitter(dataset, 1).parts(Split("1/3", 1))
     estimates = []
     for method in methods.values():
-        ids = RunIds.on(dataset, dataset.checksum, method, 1)
+        ids = RunIds(dataset, dataset.checksum, method, 1)
         runs = [ids.run(point, Split("1/3", 1)) for point in method.points]
         (model,) = train.fit_method(dataset, method, runs, part, ids)
         estimates.append(model.n_estimate)
@@ -124,7 +124,7 @@ def test_a_run_that_cannot_be_scored_takes_no_other_with_it(dataset, method, tmp
 
 
 def test_a_fit_that_writes_into_its_records_changes_no_other(dataset, tmp_path, monkeypatch):
-    method = study_of({"m": {"learner": "noisy_majority"}}).method("m~certified")
+    method = study_of({"m": {"learner": "noisy_majority"}}).methods["m~certified"]
     right = train.Trainer(dataset, method, 1, tmp_path / "right").run(tasks(method))
     original = majority.NoisyMajorityClassifier._fit_one
 
@@ -136,10 +136,10 @@ def test_a_fit_that_writes_into_its_records_changes_no_other(dataset, tmp_path, 
 
     monkeypatch.setattr(majority.NoisyMajorityClassifier, "_fit_one", careless)
     splitter = Splitter(dataset, 1)
-    before = [part.X.copy() for part in splitter.parts(selection_splits(3)[0])]
+    before = [part.X.copy() for part in splitter.parts(fold_splits(3)[0])]
     rows = train.Trainer(dataset, method, 1, tmp_path / "store", splitter).run(tasks(method))
     assert without_time(rows) == without_time(right)
-    after = [part.X for part in splitter.parts(selection_splits(3)[0])]
+    after = [part.X for part in splitter.parts(fold_splits(3)[0])]
     assert all((one == other).all() for one, other in zip(before, after, strict=True))
 
 
@@ -154,7 +154,7 @@ def test_scores_of_a_wrong_shape_are_a_failed_run(dataset, method, tmp_path, mon
 
 def test_a_setting_that_the_proof_does_not_cover_is_a_failed_run(dataset, tmp_path):
     grid = {"n_rounds": [3], "density": [1e-20, 0.35]}
-    method = study_of({"b": {"learner": "lazybb", "grid": grid}}).method("b~certified")
+    method = study_of({"b": {"learner": "lazybb", "grid": grid}}).methods["b~certified"]
     rows = train.Trainer(dataset, method, 1, tmp_path).run(tasks(method))
     failed = [row for row in rows if row["status"] == "failed"]
     assert 0 < len(failed) == len(rows) // 2

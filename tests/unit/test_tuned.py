@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 
 from privcurve import models
-from privcurve.analysis import kinds
 from privcurve.audit.states import fitted_attributes, numbers
 from privcurve.datasets.domain import NUMERIC, Column, Domain, Label
-from privcurve.experiments import paid, study
+from privcurve.experiments import kinds, paid, study
 from privcurve.learners import TunedClassifier, registry
 from privcurve.learners.lazybb import LazyBBClassifier
 from privcurve.learners.linear.linear import DPLogisticRegressionClassifier
@@ -213,13 +212,13 @@ def test_the_word_makes_a_curve_of_its_own():
 
 def test_another_version_of_the_learner_is_another_run(monkeypatch):
     """Of the one whose settings are chosen, and of the one that chooses."""
-    before = made().method("x~certified").version
+    before = made().methods["x~certified"].version
     for learner, step in (("lazybb", 1), ("tuned", 1000)):
         entry = registry.entry(learner)
         raised = dataclasses.replace(entry, version=entry.version + 1)
         with monkeypatch.context() as patched:
             patched.setitem(registry.LEARNERS, learner, raised)
-            assert made().method("x~certified").version == before + step
+            assert made().methods["x~certified"].version == before + step
 
 
 @pytest.mark.parametrize(

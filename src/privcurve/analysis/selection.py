@@ -6,7 +6,6 @@ import json
 import math
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
 from statistics import stdev
 from typing import Any
 
@@ -99,10 +98,7 @@ def select_only(key: Key, carried: tuple[Any, ...], setting: str) -> Candidate:
 
 
 def rank(
-    parts: Iterable[pd.DataFrame],
-    n_best: int = 1,
-    metric: str = ACCURACY,
-    folds: Sequence[str] | None = None,
+    parts: Iterable[pd.DataFrame], n_best: int, metric: str, folds: Sequence[str]
 ) -> list[Candidate]:
     """Rank the settings of all parts together, with one part in memory at a time.
 
@@ -113,14 +109,14 @@ def rank(
     Parameters
     ----------
     parts : iterable of DataFrame
-        One row a run of the cross-validation, with the columns of :func:`cell_columns`: setting is
-        canonical JSON, fold is "k/n". No setting is in two parts.
+        One row a run that selects, with the columns of :func:`run_columns`: setting is canonical
+        JSON. No setting is in two parts.
     n_best : int
         How many settings to keep at each ε.
     metric : str
         The column that selects.
-    folds : sequence of str, optional
-        Those that each setting must have; by default k/n for k = 1 … n.
+    folds : sequence of str
+        Those that each setting must have.
 
     Returns
     -------
@@ -130,13 +126,11 @@ def rank(
     Raises
     ------
     ValueError
-        If a fold is not of a cross-validation, a method has different numbers of folds, or a
-        run appears twice.
+        If a run appears twice.
     """
     candidates: dict[Key, Candidate] = {}
-    names: dict[tuple[str, str], Sequence[str]] = {}
     for part in parts:
-        for candidate in _candidates(part, names, n_best, metric, folds):
+        for candidate in _candidates(part, n_best, metric, folds):
             other = candidates.get(candidate.key)
             candidates[candidate.key] = other.merge(candidate, n_best) if other else candidate
     return [candidates[key] for key in sorted(candidates)]
@@ -219,13 +213,9 @@ def _value_key(value: Any) -> tuple[int, float, str]:
 
 
 def _candidates(
-    cv: pd.DataFrame,
-    names: dict[tuple[str, str], Sequence[str]],
-    n_best: int,
-    metric: str,
-    folds: Sequence[str] | None,
+    cv: pd.DataFrame, n_best: int, metric: str, folds: Sequence[str]
 ) -> Iterator[Candidate]:
-    """Return what a part says of each ε; `names` keeps the folds of each method across parts."""
+    """Yield what a part says of each ε."""
     runs: dict[Key, dict[str, dict[str, tuple[Any, ...]]]] = {}
     carried: dict[Key, tuple[Any, ...]] = {}
     # A loop over plain values: a part of a large grid has few runs of many settings and ε.
@@ -239,24 +229,8 @@ def _candidates(
         if fold in of_setting:
             raise ValueError(f"a run appears twice: setting {setting}, fold {fold}")
         of_setting[fold] = (value, status, error)
-        if folds is not None:
-            names[dataset, method] = folds
-            continue
-        own = _folds_like(fold, f"{dataset}, {method}")
-        first = names.setdefault((dataset, method), own)
-        if own != first:
-            counts = sorted({len(own), len(first)})
-            raise ValueError(f"{dataset}, {method}: runs with {counts} folds can't be compared")
     for key, by_setting in runs.items():
-        yield _candidate(key, carried[key], by_setting, names[key[:2]], n_best, metric)
-
-
-@cache
-def _folds_like(fold: str, what: str) -> tuple[str, ...]:
-    number, _, count = fold.partition("/")
-    if not (number.isdigit() and count.isdigit() and 1 <= int(number) <= int(count)):
-        raise ValueError(f"{what}: {fold!r} is not a fold of a cross-validation, like '1/5'")
-    return tuple(f"{k}/{count}" for k in range(1, int(count) + 1))
+        yield _candidate(key, carried[key], by_setting, folds, n_best, metric)
 
 
 def _candidate(

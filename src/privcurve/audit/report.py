@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 
 from privcurve.audit.claim import EXACT
-from privcurve.audit.run import COLUMNS, VIOLATED
+from privcurve.audit.run import VIOLATED
 from privcurve.audit.search import REPORTED_ERROR, VERDICT_ERROR
 
 MISSING = "–"
@@ -37,18 +37,7 @@ def table(parts: Sequence[pd.DataFrame]) -> pd.DataFrame:
     """Put the rows that :func:`privcurve.audit.run.run` returns of each learner into one frame.
 
     `found_delta` has three digits, and is 0 where it is rounding alone.
-
-    Raises ValueError if a part has other columns or no rows, or a learner comes twice.
     """
-    learners: list[str] = []
-    for part in parts:
-        if tuple(part.columns) != COLUMNS or part.empty:
-            raise ValueError(
-                f"not the rows of an audit: {part.shape[0]} rows, {list(part.columns)}"
-            )
-        learners += part["learner"].unique().tolist()
-    if len(set(learners)) < len(learners):
-        raise ValueError(f"a learner was audited twice: {', '.join(sorted(learners))}")
     frame = pd.concat(parts, ignore_index=True)
     deltas = [
         None if d != d else (0.0 if d < 1e-13 else float(f"{d:.3g}")) for d in frame["found_delta"]

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 
-from privcurve.analysis import kinds
-from privcurve.experiments import alike
+from privcurve.experiments import alike, kinds
 from privcurve.experiments.methods import Method
 
 # Of the name of a curve: folders may have 255, and files in it are named after it.

@@ -80,7 +80,7 @@ def train_afresh(
     unseen = None
     if dataset.X_test is not None and dataset.y_test is not None:
         unseen = Part(*distinct(dataset.X_test, dataset.y_test))
-    ids = RunIds.on(dataset, dataset.checksum, method, seed)
+    ids = RunIds(dataset, dataset.checksum, method, seed)
     for repeat in range(1, repeats + 1):
         run = ids.run(point, Split(WHOLE if unseen is None else TEST, repeat))
         (learner,) = fit_method(dataset, method, [run], train, ids)

@@ -130,7 +130,7 @@ def expected_keys(tasks: Iterable[tuple[Point, Split]]) -> list[Key]:
 
 
 def check_complete(frame: pd.DataFrame, expected: Iterable[Key], what: str) -> None:
-    """Refuse rows of other runs than there must be, no fewer and no others, naming up to five."""
+    """Refuse rows of other runs than there must be, no fewer and no others."""
     keys = zip(
         map(canonical.number, frame["epsilon"]),
         frame["setting"],
@@ -139,18 +139,9 @@ def check_complete(frame: pd.DataFrame, expected: Iterable[Key], what: str) -> N
         strict=True,
     )
     rows, due = set(keys), set(expected)
-    missing = sorted(due - rows)
-    if missing:
-        named = "; ".join(map(_describe_key, missing[:5]))
-        more = f" and {len(missing) - 5} more" if len(missing) > 5 else ""
-        raise IncompleteError(f"{what}: {len(missing)} runs are missing: {named}{more}; {ANEW}")
-    if rows - due:
-        raise IncompleteError(
-            f"{what}: runs that the study does not ask for, such as "
-            f"{_describe_key(min(rows - due))}; {ANEW}"
-        )
-
-
-def _describe_key(key: Key) -> str:
-    epsilon, setting, fold, repeat = key
-    return f"ε={epsilon} {setting} fold {fold} repeat {repeat}"
+    wrong = {"missing": due - rows, "not asked for": rows - due}
+    for how, some in wrong.items():
+        if some:
+            epsilon, setting, fold, repeat = min(some)
+            first = f"ε = {epsilon}, {setting}, fold {fold}, repeat {repeat}"
+            raise IncompleteError(f"{what}: {len(some)} runs are {how}, such as {first}; {ANEW}")

@@ -42,24 +42,16 @@ class Named(Protocol):
 class RunIds:
     """The runs of one method on one dataset, whose coded form has this checksum.
 
-    Of a secret base seed ids hold the name. Where the dataset has `mixed` bins, ids hold to how
-    many of them a learner merges a column's; where it has `many` classes, more than two, the
-    version of its fits to these.
+    Of a secret base seed ids hold the name. Where the dataset has mixed bins, ids hold to how many
+    of them a learner merges a column's; where it has more than two classes, the version of its fits
+    to these.
     """
 
-    def __init__(
-        self,
-        dataset: str,
-        checksum: str,
-        method: Method,
-        seed: Seed,
-        mixed: bool = False,
-        many: bool = False,
-    ) -> None:
+    def __init__(self, dataset: Named, checksum: str, method: Method, seed: Seed) -> None:
         facts = {
             "calibration": method.calibration,
             "checksum": checksum,
-            "dataset": dataset,
+            "dataset": dataset.name,
             "delta": method.delta,
         }
         # The key is canonical JSON, put together from parts: a study may have a million runs.
@@ -67,19 +59,12 @@ class RunIds:
         # What a study need not say stands in the key only where it says something else.
         self._relation = {} if method.neighbours is None else {"neighbours": method.neighbours}
         share = {} if method.train_share == 1 else {"train_share": method.train_share}
-        self._method, self._mixed, self._many = method, mixed, many
-        self._key = (dataset, checksum, seed, mixed, many)
+        self._dataset, self._checksum, self._method, self._base = dataset, checksum, method, seed
+        domain = dataset.domain
+        self._is_mixed, self._has_many = domain.mixed_bins is not None, domain.n_classes > 2
         self._plain = self._learner({})
-        self._base = seed
         self._seed = canonical.text({"seed": seeds.public_name(seed)})[1:-1]
         self._version = canonical.text({**share, "version": method.version})[1:-1]
-
-    @classmethod
-    def on(cls, dataset: Named, checksum: str, method: Method, seed: Seed) -> RunIds:
-        """Return the runs of a method on a dataset, by its name and domain."""
-        domain = dataset.domain
-        mixed, many = domain.mixed_bins is not None, domain.n_classes > 2
-        return cls(dataset.name, checksum, method, seed, mixed, many)
 
     def _learner(self, added: Mapping[str, Any]) -> str:
         return canonical.text({"learner": self._method.learner, **added, **self._relation})[1:-1]
@@ -96,15 +81,15 @@ class RunIds:
         """
         if delta == self._method.delta:
             return generator(run)
-        dataset, checksum, seed, mixed, many = self._key
-        alike = RunIds(dataset, checksum, replace(self._method, delta=delta), seed, mixed, many)
+        method = replace(self._method, delta=delta)
+        alike = RunIds(self._dataset, self._checksum, method, self._base)
         return generator(alike.run(run.point, run.split))
 
     def names(self, point: Point, splits: Iterable[Split]) -> Iterator[str]:
         """Return the ids of the runs of a point."""
         epsilon, setting = canonical.text(point.epsilon), canonical.text(point.text)
-        few = self._method.few_bins(point.setting) if self._mixed else ()
-        versions = self._method.class_versions(point.setting) if self._many else {}
+        few = self._method.few_bins(point.setting) if self._is_mixed else ()
+        versions = self._method.class_versions(point.setting) if self._has_many else {}
         terms = {"learner_of_classes": versions, "merged_to": few}
         used = {key: value for key, value in terms.items() if value}
         learner = self._learner(used) if used else self._plain

@@ -66,38 +66,15 @@ class Split:
         return 0 if self.repeat <= 0 else 1 + (self.repeat - 1) // self.n_folds
 
 
-def selection_splits(n_folds: int) -> list[Split]:
-    """Return the splits of the cross-validation that selects settings."""
+def fold_splits(n_folds: int) -> list[Split]:
+    """Return the folds of the cross-validation that selects settings."""
     return [Split(f"{k}/{n_folds}", 0) for k in range(1, n_folds + 1)]
 
 
-def selection_holdouts(share: float, repeats: int) -> list[Split]:
-    """Return the hold-outs that select settings."""
-    return [Split(f"{k}@{canonical.number(share)}", 0) for k in range(1, repeats + 1)]
-
-
-def final_splits(selection: Sequence[Split], draws: int) -> list[Split]:
-    """Return the splits of the finalists: those of the selection, once a draw of noise."""
-    return [Split(split.fold, -draw) for draw in range(1, draws + 1) for split in selection]
-
-
-def fresh_splits(n_folds: int, repeats: int, has_test: bool) -> list[Split]:
-    """Return the splits of the fresh trainings.
-
-    On a dataset with a test part each repeat trains on all of the training part. On the
-    others, repeat r scores one fold of a fresh partition: the first `n_folds` repeats are
-    the folds of one new partition, the next ones of another.
-    """
-    if has_test:
-        return [Split(TEST, repeat) for repeat in range(1, repeats + 1)]
-    return [
-        Split(f"{(repeat - 1) % n_folds + 1}/{n_folds}", repeat) for repeat in range(1, repeats + 1)
-    ]
-
-
-def fresh_holdouts(share: float, repeats: int) -> list[Split]:
-    """Return the hold-outs of the fresh trainings: none of them selects."""
-    return [Split(f"{k}@{canonical.number(share)}", k) for k in range(1, repeats + 1)]
+def holdout_splits(share: float, repeats: int, *, fresh: bool) -> list[Split]:
+    """Return the hold-outs that select settings, or those of the fresh trainings."""
+    text = canonical.number(share)
+    return [Split(f"{k}@{text}", k if fresh else 0) for k in range(1, repeats + 1)]
 
 
 def partition_generator(

@@ -11,14 +11,7 @@ from privcurve import schema
 from privcurve.datasets import Description, describe, names
 from privcurve.experiments import alike, legends, paid
 from privcurve.experiments.methods import Method, Point, methods
-from privcurve.experiments.splits import (
-    Split,
-    final_splits,
-    fresh_holdouts,
-    fresh_splits,
-    selection_holdouts,
-    selection_splits,
-)
+from privcurve.experiments.splits import TEST, Split, fold_splits, holdout_splits
 from privcurve.learners import registry
 from privcurve.privacy.budget import PRIVATE_COLUMNS, budget_within_group
 
@@ -80,10 +73,6 @@ class Study:
     # Of a study that trains nothing: those whose tables its outputs put together.
     studies: tuple[str, ...] = ()
 
-    def method(self, name: str) -> Method:
-        """Return a method by name."""
-        return self.methods[name]
-
     @property
     def resampling(self) -> int | tuple[int | float | str, ...]:
         """What decides whether a dataset can be trained on and scored."""
@@ -104,20 +93,27 @@ class Study:
     def selection_splits(self) -> list[Split]:
         """The splits that select a setting."""
         if self.holdout:
-            return selection_holdouts(self.holdout, self.repeats)
-        return selection_splits(self.folds)
+            return holdout_splits(self.holdout, self.repeats, fresh=False)
+        return fold_splits(self.folds)
 
     def final_splits(self, draws: int) -> list[Split]:
         """Return the splits of the finalists: those of the selection, once a draw of noise."""
-        return final_splits(self.selection_splits, draws)
+        repeats = range(-1, -1 - draws, -1)
+        return [Split(split.fold, repeat) for repeat in repeats for split in self.selection_splits]
 
     def fresh_splits(self, has_test: bool) -> list[Split]:
-        """Return the splits whose runs are the results of a setting."""
+        """Return the splits whose runs are the results of a setting.
+
+        On a dataset with a test part each repeat trains on all of the training part. On the
+        others, repeat r scores one fold of a fresh partition: the first `folds` repeats are the
+        folds of one new partition, the next ones of another.
+        """
+        n, repeats = self.folds, range(1, self.repeats + 1)
         if self.holdout:
-            return fresh_holdouts(self.holdout, self.repeats)
-        if not self.repeats:
-            return selection_splits(self.folds)
-        return fresh_splits(self.folds, self.repeats, has_test)
+            return holdout_splits(self.holdout, self.repeats, fresh=True)
+        if not repeats:
+            return fold_splits(n)
+        return [Split(TEST if has_test else f"{(r - 1) % n + 1}/{n}", r) for r in repeats]
 
 
 def load(path: Path) -> Study:

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import astuple, dataclass, replace
 from functools import cache
+from operator import add
 from typing import Any
 
 import numpy as np
@@ -38,13 +39,7 @@ class Progress:
         return self.runs - self.done - self.failed
 
     def __add__(self, other: Progress) -> Progress:
-        return Progress(
-            self.runs + other.runs,
-            self.done + other.done,
-            self.failed + other.failed,
-            self.seconds_left + other.seconds_left,
-            self.jobs_left + other.jobs_left,
-        )
+        return Progress(*map(add, astuple(self), astuple(other)))
 
 
 def progress(study: StudyJobs) -> Progress:
@@ -60,9 +55,7 @@ def progress(study: StudyJobs) -> Progress:
         coded = datasets.facts(curve.data)
         checksum = None if coded is None else str(coded["checksum"])
         ids = (
-            None
-            if checksum is None
-            else RunIds.on(curve.dataset, checksum, curve.method, curve.seed)
+            None if checksum is None else RunIds(curve.dataset, checksum, curve.method, curve.seed)
         )
         mine = stored(STORE / curve.dataset.name / curve.method.learner) if ids else None
         measured = estimated = 0.0

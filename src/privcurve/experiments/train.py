@@ -90,7 +90,7 @@ class Trainer:
         self._dataset = dataset
         self._method = method
         self._scores = scores
-        self._ids = RunIds.on(dataset, dataset.checksum, method, seed)
+        self._ids = RunIds(dataset, dataset.checksum, method, seed)
         self._splitter = splitter or Splitter(dataset, seed, method.train_share)
         self._folder = store / dataset.name / method.learner
         self._version = method.version

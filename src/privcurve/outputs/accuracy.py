@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar
 
-from privcurve.analysis import kinds
 from privcurve.analysis.keys import mean, short
 from privcurve.analysis.measures import MEASURES, NO_LOG_LOSS, error_factor, share_held_out
 from privcurve.analysis.selection import ACCURACY
+from privcurve.experiments import kinds
 from privcurve.experiments.results import IncompleteError
 from privcurve.experiments.study import Study
 from privcurve.lazy import pd

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from privcurve.analysis.kinds import SHORT, UNPAID
 from privcurve.analysis.measures import TEST
 from privcurve.analysis.selection import ACCURACY, LOSSES
+from privcurve.experiments.kinds import SHORT, UNPAID
 from privcurve.experiments.study import Study
 from privcurve.lazy import pd
 from privcurve.numerals import power

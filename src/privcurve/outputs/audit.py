@@ -34,10 +34,9 @@ class Audit(Output):
 
     def learners(self, request: OutputRequest) -> list[str]:
         """Return the learners whose audits are shown."""
-        of_study = dict.fromkeys(method.learner for method in request.study.methods.values())
-        return request.options["learners"] or [
-            name for name in of_study if name in audited_learners()
-        ]
+        of_study = [method.learner for method in request.study.methods.values()]
+        audited = [name for name in of_study if name in audited_learners()]
+        return list(dict.fromkeys(request.options["learners"] or audited))
 
     def reads(self, request: OutputRequest) -> Reads:
         learners = tuple(self.learners(request))

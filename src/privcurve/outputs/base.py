@@ -177,18 +177,10 @@ def check_name(what: str, name: str, names: Iterable[str]) -> None:
         raise ValueError(f"{what} {name!r}{suggestion(name, listed)} There are: {there}.")
 
 
-def studies_of(names: Iterable[str]) -> list[str]:
-    """Return the other studies that outputs are of, by their names as :class:`Reads` has them."""
+def of_other_studies(names: Iterable[str]) -> list[tuple[str, str]]:
+    """Return study and word (or name) of those outputs, named as in `Reads`, that are of others."""
     parts = (name.partition(OF) for name in names)
-    return list(dict.fromkeys(study for study, slash, _ in parts if study and slash))
-
-
-def elsewhere(reads: Reads) -> Iterator[tuple[str, str]]:
-    """Return the studies and the words or names of outputs that are read of other studies."""
-    for name in reads.outputs:
-        study, slash, word = name.partition(OF)
-        if study and slash:
-            yield study, word
+    return [(study, word) for study, slash, word in parts if study and slash]
 
 
 @dataclass(frozen=True, eq=False)

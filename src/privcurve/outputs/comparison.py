@@ -8,9 +8,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from privcurve.analysis import kinds, ranks
+from privcurve.analysis import ranks
 from privcurve.analysis.keys import method_of
-from privcurve.analysis.kinds import UNPAID
 from privcurve.analysis.measures import (
     ACCURACY,
     COSTS,
@@ -23,6 +22,8 @@ from privcurve.analysis.measures import (
     share_held_out,
     with_errors,
 )
+from privcurve.experiments import kinds
+from privcurve.experiments.kinds import UNPAID
 from privcurve.figures import style
 from privcurve.lazy import Axes, Figure, pd, stats, ticker
 from privcurve.outputs.base import (

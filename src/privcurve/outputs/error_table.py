@@ -7,7 +7,6 @@ import math
 from collections.abc import Sequence
 from typing import ClassVar
 
-from privcurve.analysis import kinds
 from privcurve.analysis.keys import mean, short
 from privcurve.analysis.measures import (
     ACCURACY,
@@ -18,6 +17,7 @@ from privcurve.analysis.measures import (
     share_held_out,
     with_errors,
 )
+from privcurve.experiments import kinds
 from privcurve.lazy import pd
 from privcurve.numerals import power
 from privcurve.outputs.accuracy import FRESH_NOTES, SELECTION_NOTES, all_curves

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
-from privcurve.analysis import kinds
 from privcurve.analysis.measures import MEASURES
 from privcurve.analysis.selection import LOSSES
+from privcurve.experiments import kinds
 from privcurve.figures import drawn
 from privcurve.figures.page import Block, Heading, Links, Page, Part, Picture, Points, Rows, Text
 from privcurve.figures.style import COLOURS

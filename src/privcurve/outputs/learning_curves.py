@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from privcurve.analysis import kinds
 from privcurve.analysis.keys import method_of
 from privcurve.analysis.measures import MEASURES, check_measures
 from privcurve.analysis.selection import ACCURACY, LOSSES
+from privcurve.experiments import kinds
 from privcurve.experiments.study import Study
 from privcurve.figures import style
 from privcurve.figures.labels import label_ends, label_lines, move_apart

@@ -6,8 +6,9 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
-from privcurve.analysis import kinds, ranks
+from privcurve.analysis import ranks
 from privcurve.analysis.measures import COSTS, NO_LOG_LOSS
+from privcurve.experiments import kinds
 from privcurve.figures import style
 from privcurve.lazy import Axes, Figure, pd
 from privcurve.outputs.base import Context, Option, Output, OutputRequest, Reads, check_name

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from privcurve.analysis import kinds
 from privcurve.analysis.keys import mean
 from privcurve.analysis.selection import ACCURACY, LOSSES
+from privcurve.experiments import kinds
 from privcurve.experiments.splits import TEST, Splitter
 from privcurve.experiments.study import AUC, PRICE, Study
 from privcurve.lazy import pd

@@ -102,13 +102,13 @@ def output(
 ) -> None:
     """Make one output of a study: a table, a figure, or both."""
     from privcurve.outputs import record
-    from privcurve.outputs.base import ask, studies_of
+    from privcurve.outputs.base import ask, of_other_studies
     from privcurve.outputs.registry import OUTPUTS
     from privcurve.privacy import seeds
     from privcurve.workflow import reading
 
     path = Path(study)
-    named = studies_of(options.get("tables") or ())
+    named = [name for name, _ in of_other_studies(options.get("tables") or ())]
     plan = reading.of_one(path, seeds.resolve(seed), seconds_per_job, named)
     request = ask(OUTPUTS, plan.studies[path.stem], output, options, study)
     if plan.digest(request) != digest:

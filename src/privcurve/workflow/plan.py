@@ -20,7 +20,7 @@ from privcurve.audit.digest import code_digest
 from privcurve.datasets import Description
 from privcurve.experiments import canonical
 from privcurve.experiments import study as studies
-from privcurve.experiments.curves import CODED, Curve
+from privcurve.experiments.curves import CODED
 from privcurve.experiments.jobs import AGAIN, Job, StudyJobs, second
 from privcurve.experiments.study import Study, StudyError
 from privcurve.files import replace_text
@@ -36,7 +36,7 @@ from privcurve.outputs.base import (
     OutputRequest,
     about,
     ask,
-    elsewhere,
+    of_other_studies,
 )
 from privcurve.outputs.leaderboard import RUN_AUDIT, page_tables
 from privcurve.outputs.learning_curves import LearningCurves
@@ -92,10 +92,6 @@ class Plan:
             per_job = self.configuration["seconds_per_job"]
             self._jobs[study] = StudyJobs(self.studies[study], self.seed, per_job, self.describe)
         return self._jobs[study]
-
-    def curve(self, study: str, dataset: str, method: str) -> Curve:
-        """Return a method of a study on a dataset."""
-        return self.jobs(study).curves[dataset, method]
 
     def job(self, study: str, name: str) -> Job:
         """Return a job by one of the two names of its file."""
@@ -248,7 +244,7 @@ class Plan:
     def context(self, request: OutputRequest) -> Context:
         """Return what an output has at hand."""
         mine = _by_name(self.of_study(request.study.name))
-        for study, word in elsewhere(request.reads):
+        for study, word in of_other_studies(request.reads.outputs):
             mine[f"{study}{OF}{word}"] = _by_name(self.of_study(study))[word]
         if RUN_AUDIT in request.reads.outputs and self.audit is not None:
             mine[RUN_AUDIT] = self.audit

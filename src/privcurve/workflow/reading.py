@@ -11,7 +11,7 @@ from privcurve import schema
 from privcurve.datasets import DatasetError
 from privcurve.experiments import study as studies
 from privcurve.experiments.study import Study, StudyError
-from privcurve.outputs.base import OutputRequest, about, elsewhere
+from privcurve.outputs.base import OutputRequest, about, of_other_studies
 from privcurve.privacy import seeds
 from privcurve.privacy.seeds import Seed
 from privcurve.workflow.plan import RULES, Plan, outputs_of
@@ -142,7 +142,7 @@ def _check_elsewhere(
     where: str,
 ) -> None:
     """Check that what outputs read of other studies is there."""
-    read = [(one, *names) for one in request for names in elsewhere(one.reads)]
+    read = [(one, *names) for one in request for names in of_other_studies(one.reads.outputs)]
     for one, name, word in read:
         key = "studies" if one.study.studies else f"outputs: {one.output.word}"
         place = f"{where}: {key}: {name}"

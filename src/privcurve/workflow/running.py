@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from graphlib import TopologicalSorter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, Any
 
 from privcurve import extras
 from privcurve.datasets import is_current
@@ -32,24 +32,15 @@ class RunError(RuntimeError):
     """A run that has failed; the message says why, and where all of its log is."""
 
 
-def run(
-    arguments: Sequence[str],
-    log: Path,
-    *,
-    verbose: bool = False,
-    quiet: bool = False,
-    show: TextIO | None = None,
-) -> None:
+def run(arguments: Sequence[str], log: Path, *, verbose: bool = False, quiet: bool = False) -> None:
     """Run Snakemake in the working folder, with the arguments of its command line.
 
-    `log` takes all that it says; `verbose` shows that too, in place of the line of progress, which
-    goes to `show`, by default standard error; `quiet` leaves it out. Raises `RunError` if it fails.
+    `log` takes all that it says; `verbose` shows that too, in place of the line of progress on
+    standard error; `quiet` leaves that line out. Raises `RunError` if it fails.
     """
     extras.check("snakemake", "a study")
     command = [sys.executable, "-m", "snakemake", *arguments]
-    show = show or sys.stderr
-    progress = Progress(show=show)
-    remarks = []
+    progress, remarks = Progress(), []
     log.parent.mkdir(parents=True, exist_ok=True)
     with (
         log.open("w", encoding="utf-8") as file,
@@ -72,27 +63,18 @@ def run(
         progress.end()
     if process.returncode:
         raise RunError(_why(log))
-    print(*remarks, sep="", end="", file=show)
+    print(*remarks, sep="", end="", file=sys.stderr)
 
 
 def run_alone(
-    plan: Plan,
-    study: str,
-    cores: int,
-    log: Path,
-    *,
-    verbose: bool = False,
-    quiet: bool = False,
-    show: TextIO | None = None,
+    plan: Plan, study: str, cores: int, log: Path, *, verbose: bool = False, quiet: bool = False
 ) -> None:
     """Do for one study what Snakemake does, where that is not installed.
 
     The jobs of the rules are done in their order, up to `cores` at a time. What is there, and
     made for what is asked for now, stays. The other arguments, and `RunError`, are those of `run`.
     """
-    started = time.time()
-    show = show or sys.stderr
-    progress = Progress(show=show)
+    started, progress = time.time(), Progress()
     n_steps, n_done = sum(map(len, _phases(plan, study))), 0
     log.parent.mkdir(parents=True, exist_ok=True)
     with log.open("w", encoding="utf-8") as file, ThreadPoolExecutor(cores) as pool:
@@ -110,7 +92,8 @@ def run_alone(
                 elif not quiet:
                     progress.tell(n_done / n_steps, f"{n_done} of {n_steps} steps")
     progress.end()
-    print(*(f"{line}\n" for line in plan.failure_remarks(started)), sep="", end="", file=show)
+    for line in plan.failure_remarks(started):
+        print(line, file=sys.stderr)
 
 
 def _phases(plan: Plan, study: str) -> Iterator[list[tuple[str, Mapping[str, Any]]]]:

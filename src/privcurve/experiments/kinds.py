@@ -10,10 +10,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Protocol
 
-if TYPE_CHECKING:
-    import pandas as pd
+from privcurve.experiments.methods import Method
+from privcurve.lazy import pd
 
 RULE = "rule"
 TUNED = "tuned, paid"
@@ -34,23 +33,7 @@ NOTES = (
 )
 
 
-class HasSettings(Protocol):
-    """What the kind of a curve follows from; a method of a study is one.
-
-    Without privacy there is no calibration; with `tune` its setting is chosen by private selection.
-    """
-
-    @property
-    def calibration(self) -> str | None: ...  # noqa: D102
-
-    @property
-    def settings(self) -> tuple[Any, ...]: ...  # noqa: D102
-
-    @property
-    def tune(self) -> Any: ...  # noqa: D102
-
-
-def kind(method: HasSettings, epsilon: float | None = None, *, selected: bool = True) -> str:
+def kind(method: Method, epsilon: float | None = None, *, selected: bool = True) -> str:
     """Return the kind of a curve, or of its point at an ε: at infinity any learner is not private.
 
     `selected` is false where no setting is taken for the best, as with ``select: all``.
@@ -62,7 +45,7 @@ def kind(method: HasSettings, epsilon: float | None = None, *, selected: bool = 
     return UNPAID if selected and len(method.settings) > 1 else RULE
 
 
-def with_kinds(frame: pd.DataFrame, methods: Mapping[str, HasSettings], after: str) -> pd.DataFrame:
+def with_kinds(frame: pd.DataFrame, methods: Mapping[str, Method], after: str) -> pd.DataFrame:
     """Return a table of methods and ε with the kind of each row in a column behind another one."""
     pairs = zip(frame["arm"], frame["epsilon"], strict=True)
     table = frame.copy()
