@@ -230,9 +230,7 @@ def test_what_is_read_is_in_the_digest(tiny):
 
 def make(made, request):
     request.output.make(made.context(request))
-    record.write(
-        request.record, made.digest(request), request.files.all, record.datasets_of(request)
-    )
+    record.output_record(request).write(made.digest(request))
 
 
 def test_a_record_says_whether_files_are_what_is_wanted(tiny):

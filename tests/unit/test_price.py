@@ -160,8 +160,7 @@ def make(plan, *words):
     for request in plan.of_study("tiny"):
         if request.output.word in words:
             request.output.make(plan.context(request))
-            written = (request.files.all, record.datasets_of(request))
-            record.write(request.record, plan.digest(request), *written, raw=request.reads.raw)
+            record.output_record(request).write(plan.digest(request))
     return {request.output.word: request for request in plan.of_study("tiny")}
 
 

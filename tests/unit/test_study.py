@@ -85,7 +85,7 @@ def test_estimator_parameters_hold_the_budget_for_private_learners_only():
         (boost(grid={"n_rounds": [2.5]}), "n_rounds = 2.5 is not a whole number"),
         (boost(grid={"n_rounds": [math.inf]}), "n_rounds = inf is not a whole number"),
         (boost(grid={"n_rounds": []}), "axis 'n_rounds' has no value"),
-        (boost(grid={"n_rounds": [5, 5.0]}), "names a setting twice"),
+        (boost(grid={"n_rounds": [5, 5.0]}), "n_rounds = 5 stands twice"),
         (boost(fixed={"n_rounds": 5}), "under both 'fixed' and 'grid'"),
         (boost(epsilons=[-1]), "lazybb: epsilon = -1.0 is not a number above 0"),
         (boost(epsilons=[math.nan]), "lazybb: epsilon = nan is not a number above 0"),

@@ -116,7 +116,7 @@ def test_words_that_contradict_each_other_are_named(changes, says):
     ("changes", "says"),
     [
         ({"grid": {"density": [0.5, math.nan]}}, "density = nan is not a number in (0, 1]"),
-        ({"grid": {"n_rounds": [5, 9, 5]}}, 'names a setting twice: {"n_rounds":5}'),
+        ({"grid": {"n_rounds": [5, 9, 5]}}, "n_rounds = 5 stands twice; keep one"),
         ({"epsilons": [1, 0.5, 1.0]}, "epsilon = 1 stands twice; keep one"),
         ({"deltas": [1e-5, 1e-5]}, "delta = 1e-05 stands twice; keep one"),
         ({"vary": {"density": []}}, "vary: axis 'density' has no value"),

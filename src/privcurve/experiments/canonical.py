@@ -1,12 +1,17 @@
-"""One way to write a number, a setting and a key, so that equal things are equal texts."""
+"""One way to write a number, a title, a setting and a key, so that equal things are equal texts."""
 
 from __future__ import annotations
 
 import hashlib
+import itertools
 import json
 import math
-from collections.abc import Mapping, Sequence
+import unicodedata
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
+
+# Numbers that differ by less differ in rounding alone: 0.3 and 0.1 + 0.2.
+_ROUNDING = 1e-9
 
 
 def number(value: float) -> str:
@@ -23,6 +28,26 @@ def real(value: float) -> float:
         return float(value)
     except OverflowError:
         raise ValueError(f"{str(value)[:20]}… is too large for a number") from None
+
+
+def check_distinct(what: str, values: Iterable[object]) -> None:
+    """Refuse a number that stands twice among values, or differs from one in rounding alone."""
+    given = [value for value in values if isinstance(value, (int, float)) and value == value]
+    try:
+        numbers = sorted(map(real, given))
+    except ValueError as error:
+        raise ValueError(f"{what}: {error}") from None
+    for one, other in itertools.pairwise(numbers):
+        if one == other:
+            raise ValueError(f"{what} = {number(one)} stands twice; keep one")
+        if math.isclose(one, other, rel_tol=_ROUNDING):
+            both = f"{number(one)} and {number(other)} are one number but for rounding"
+            raise ValueError(f"{what} = {both}; keep one")
+
+
+def title(words: str) -> str:
+    """Write a title in one line, and in one form of Unicode."""
+    return " ".join(unicodedata.normalize("NFC", words).split())
 
 
 def _plain(value: Any) -> Any:

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 
-from privcurve.experiments import alike, kinds
+from privcurve.experiments import canonical, kinds
 from privcurve.experiments.methods import Method
 
 # Of the name of a curve: folders may have 255, and files in it are named after it.
 MOST_LETTERS = 200
 
 
-def check_curves(methods: Sequence[Method], before: Iterable[Method], *, selected: bool) -> None:
+def check_curves(methods: Sequence[Method], before: Sequence[Method], *, selected: bool) -> None:
     """Check that the curves of a learner can be told from those of the learners before it."""
     legends = {_legend(method, selected): method for method in before}
     names = {method.name.casefold(): method for method in before}
-    epsilons = {epsilon for method in before for epsilon in method.epsilons}
+    epsilons = {epsilon for method in (*before, *methods) for epsilon in method.epsilons}
+    canonical.check_distinct("epsilon", epsilons)
     for method in methods:
         if len(method.name) > MOST_LETTERS:
             raise ValueError(
@@ -31,12 +32,6 @@ def check_curves(methods: Sequence[Method], before: Iterable[Method], *, selecte
         twin = names.get(method.name.casefold())
         if twin is not None:
             raise ValueError(f"{twin.name} differs from it in case alone; give it another name")
-        for epsilon in method.epsilons:
-            for other in epsilons:
-                if epsilon != other and alike.is_rounding(epsilon, other):
-                    raise ValueError(
-                        alike.but_for_rounding("epsilon", other, epsilon) + "; write one for both"
-                    )
 
 
 def notes_on_titles(methods: Iterable[Method], *, selected: bool) -> Iterator[str]:
@@ -51,7 +46,7 @@ def notes_on_titles(methods: Iterable[Method], *, selected: bool) -> Iterator[st
 
 
 def _is_named_by_learner(method: Method) -> bool:
-    return method.base_title == alike.one_line(method.entry.title)
+    return method.base_title == canonical.title(method.entry.title)
 
 
 def _legend(method: Method, selected: bool) -> Hashable:

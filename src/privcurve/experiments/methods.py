@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
-from privcurve.experiments import alike, canonical, paid
+from privcurve.experiments import canonical, paid
 from privcurve.learners import registry
 from privcurve.learners.entry import LearnerEntry
 from privcurve.learners.shared import tuning
@@ -161,7 +161,7 @@ def methods(label: str, spec: Mapping[str, Any], study: Mapping[str, Any]) -> It
     chosen = registry.entry(tuning.NAME) if "tune" in spec else entry
     relation = _relation(chosen, spec.get("neighbours"), study.get("neighbours"))
     shares = [*map(canonical.real, study.get("train_shares", [1]))]
-    alike.check_numbers(TRAIN_SHARE, shares)
+    canonical.check_distinct(TRAIN_SHARE, shares)
     bad = [share for share in shares if not 0 < share <= 1]
     if bad:
         raise ValueError(f"train_shares: {bad[0]:g} is not in (0, 1]")
@@ -220,7 +220,7 @@ def _budgets(
 ) -> Iterator[Method]:
     """Return a method for each calibration and δ."""
     tune = spec.get("tune")
-    title = alike.one_line(spec.get("title", method.title))
+    title = canonical.title(spec.get("title", method.title))
     if not entry.private:
         for key in ("calibrations", "deltas", "epsilons"):
             if key in spec:
@@ -233,9 +233,9 @@ def _budgets(
     for epsilon in own:
         if why := entry.refuses(epsilon=epsilon):
             raise ValueError(why)
-    alike.check_numbers("epsilon", own)
+    canonical.check_distinct("epsilon", own)
     deltas = [*map(canonical.real, spec.get("deltas", [0]))]
-    alike.check_numbers("delta", deltas)
+    canonical.check_distinct("delta", deltas)
     for calibration, delta in itertools.product(
         spec.get("calibrations", [entry.calibrations[-1]]), deltas
     ):
@@ -254,7 +254,7 @@ def _combinations(vary: Mapping[str, Sequence[Any]]) -> Iterator[dict[str, Any]]
         twice = [text for place, text in enumerate(texts) if text in texts[:place]]
         if twice:
             raise ValueError(f"vary: {axis} = {twice[0]} stands twice; keep one")
-        alike.check_rounding(f"vary: {axis}", values)
+        canonical.check_distinct(f"vary: {axis}", values)
     _check_size("vary: ", vary.values())
     for values in itertools.product(*vary.values()):
         yield dict(zip(vary, values, strict=True))
@@ -291,7 +291,7 @@ def _expand(
         raise ValueError(f"the grid is empty: axis {empty[0]!r} has no value")
     _check_size("the grid: ", grid.values())
     for axis, values in grid.items():
-        alike.check_rounding(axis, values)
+        canonical.check_distinct(axis, values)
     settings = [
         {**fixed, **dict(zip(grid, values, strict=True))}
         for values in itertools.product(*grid.values())

@@ -9,7 +9,7 @@ from typing import Any
 
 from privcurve import schema
 from privcurve.datasets import Description, describe, names
-from privcurve.experiments import alike, legends, paid
+from privcurve.experiments import canonical, legends, paid
 from privcurve.experiments.methods import Method, Point, methods
 from privcurve.experiments.splits import TEST, Split, fold_splits, holdout_splits
 from privcurve.learners import registry
@@ -156,7 +156,7 @@ def from_mapping(raw: Mapping[str, Any], name: str, where: str) -> Study:
     splits = raw.get("splits", raw)
     return Study(
         name=name,
-        title=alike.one_line(raw["title"]),
+        title=canonical.title(raw["title"]),
         datasets=tuple(raw["datasets"]),
         folds=splits.get("folds", 0),
         repeats=splits.get("repeats", 0),
@@ -185,7 +185,7 @@ def _of_studies(raw: Mapping[str, Any], name: str) -> Study:
         raise ValueError("'studies' needs 'outputs': the default ones are of results of its own")
     return Study(
         name=name,
-        title=alike.one_line(raw["title"]),
+        title=canonical.title(raw["title"]),
         datasets=(),
         folds=0,
         repeats=0,

@@ -9,14 +9,15 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from privcurve.experiments import canonical
 from privcurve.experiments.curves import Curve, coded_checksum, raw_checksums
 from privcurve.files import replace_text
-from privcurve.outputs.base import OutputRequest
+from privcurve.outputs.base import AUDITS, MADE, OutputRequest
 from privcurve.privacy import seeds
 from privcurve.privacy.seeds import Seed
 
@@ -52,58 +53,59 @@ def digest(
     )
 
 
-def write(
-    path: Path,
-    made_for: str,
-    files: Iterable[Path],
-    datasets: Iterable[str],
-    *,
-    raw: Iterable[str] = (),
-    complete: bool = True,
-) -> None:
-    """Say what some files, which stand there now, were made for, and of which data.
+@dataclass(frozen=True)
+class Record:
+    """The small file at `path` that says what some files were made for, and of which data.
 
-    `made_for` is the digest of all that they depend on but the data. Of the datasets in `raw` the
-    raw files were read too: another file with the same codes counts. Not `complete`: a training
-    that they are made from has failed, and will be tried again.
+    Of the datasets in `raw` the raw files were read too: another file with the same codes counts.
     """
-    content: dict[str, Any] = {
-        "digest": made_for,
-        "complete": complete,
-        "data": {name: coded_checksum(name) for name in datasets},
-        "raw": {name: raw_checksums(name) for name in raw},
-        "files": {str(file): _sum(file) for file in files},
-    }
-    replace_text(path, json.dumps(content, indent=1) + "\n")
+
+    path: Path
+    files: Sequence[Path]
+    datasets: Sequence[str]
+    raw: Sequence[str] = ()
+
+    def write(self, made_for: str, *, complete: bool = True) -> None:
+        """Say that the files, which stand there now, were made for a digest.
+
+        It is of all that they depend on but the data. Not `complete`: a training that they are made
+        from has failed, and will be tried again.
+        """
+        content: dict[str, Any] = {
+            "digest": made_for,
+            "complete": complete,
+            "data": {name: coded_checksum(name) for name in self.datasets},
+            "raw": {name: raw_checksums(name) for name in self.raw},
+            "files": {str(file): _sum(file) for file in self.files},
+        }
+        replace_text(self.path, json.dumps(content, indent=1) + "\n")
+
+    def is_current(self, wanted: str) -> bool:
+        """Return whether the files are there, as made, and for what is wanted now."""
+        try:
+            made: dict[str, Any] = json.loads(self.path.read_text("utf-8"))
+        except (OSError, ValueError):
+            return False
+        data, sources = made.get("data", {}), made.get("raw", {})
+        return (
+            made.get("digest") == wanted
+            and made.get("complete", True)
+            and made.get("files") == {str(file): _sum(file) for file in self.files}
+            and all(coded_checksum(name) in (None, data.get(name)) for name in self.datasets)
+            and all(raw_checksums(name) in (None, sources.get(name)) for name in self.raw)
+        )
 
 
-def is_current(
-    path: Path,
-    wanted: str,
-    files: Iterable[Path],
-    datasets: Iterable[str],
-    *,
-    raw: Iterable[str] = (),
-) -> bool:
-    """Return whether files are there, as made, and for what is wanted now (:func:`write`)."""
-    try:
-        made: dict[str, Any] = json.loads(path.read_text("utf-8"))
-    except (OSError, ValueError):
-        return False
-    data, sources = made.get("data", {}), made.get("raw", {})
-    return (
-        made.get("digest") == wanted
-        and made.get("complete", True)
-        and made.get("files") == {str(file): _sum(file) for file in files}
-        and all(coded_checksum(name) in (None, data.get(name)) for name in datasets)
-        and all(raw_checksums(name) in (None, sources.get(name)) for name in raw)
-    )
-
-
-def datasets_of(request: OutputRequest) -> list[str]:
-    """Return the datasets that an output is made from."""
+def output_record(request: OutputRequest) -> Record:
+    """Return the record of an output."""
     reads = request.reads
-    return sorted({*reads.data, *(dataset for dataset, _ in reads.curves)})
+    datasets = sorted({*reads.data, *(dataset for dataset, _ in reads.curves)})
+    return Record(request.record, request.files.all, datasets, reads.raw)
+
+
+def audit_record(learner: str, dataset: str) -> Record:
+    """Return the record of the audit of a learner, whose canaries go into a dataset."""
+    return Record(MADE / f"audit~{learner}.json", [AUDITS / f"{learner}.csv"], [dataset])
 
 
 def _sum(path: Path) -> str | None:

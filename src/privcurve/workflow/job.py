@@ -115,14 +115,7 @@ def output(
         raise _edit_error(study)
     context = plan.context(request)
     request.output.make(context)
-    record.write(
-        request.record,
-        digest,
-        request.files.all,
-        record.datasets_of(request),
-        raw=request.reads.raw,
-        complete=context.is_complete,
-    )
+    record.output_record(request).write(digest, complete=context.is_complete)
 
 
 def audit(learner: str, dataset: str, seed: int | str, digest: str) -> None:
@@ -138,7 +131,6 @@ def audit(learner: str, dataset: str, seed: int | str, digest: str) -> None:
     from privcurve.outputs import record
     from privcurve.outputs.base import AUDITS
     from privcurve.privacy import seeds
-    from privcurve.workflow.plan import audit_record
 
     claims = {**ATTACKS, **own.claims()}
     if learner not in claims:
@@ -150,7 +142,7 @@ def audit(learner: str, dataset: str, seed: int | str, digest: str) -> None:
     file = AUDITS / f"{learner}.csv"
     # Twelve digits: the last bits of an exponential differ between machines.
     replace_file(file, lambda path: frame.to_csv(path, index=False, float_format="%.12g"))
-    record.write(audit_record(learner), digest, [file], [data.name])
+    record.audit_record(learner, data.name).write(digest)
     print(frame["verdict"].value_counts().to_string())
 
 

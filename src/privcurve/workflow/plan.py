@@ -29,7 +29,6 @@ from privcurve.outputs import record
 from privcurve.outputs.audit import audited_learners
 from privcurve.outputs.base import (
     AUDITS,
-    MADE,
     NAME_KEY,
     OF,
     Context,
@@ -292,22 +291,12 @@ class Plan:
 
     def audit_is_current(self, learner: str) -> bool:
         """Return whether the file of an audit is there, as made, and for what is asked for now."""
-        return record.is_current(
-            audit_record(learner),
-            self.audit_terms_digest(learner),
-            [AUDITS / f"{learner}.csv"],
-            [self.audited_dataset],
-        )
+        made = record.audit_record(learner, self.audited_dataset)
+        return made.is_current(self.audit_terms_digest(learner))
 
     def is_current(self, request: OutputRequest) -> bool:
         """Return whether the files of an output are there, as made, and for what is asked now."""
-        return record.is_current(
-            request.record,
-            self.digest(request),
-            request.files.all,
-            record.datasets_of(request),
-            raw=request.reads.raw,
-        )
+        return record.output_record(request).is_current(self.digest(request))
 
     # Targets
 
@@ -406,11 +395,6 @@ def _sure(is_current: Callable[[], bool]) -> bool:
     except (ValueError, OSError):
         logging.getLogger(__name__).debug("made again", exc_info=True)
         return False
-
-
-def audit_record(learner: str) -> Path:
-    """Return the file that says what the audit of a learner was made for."""
-    return MADE / f"audit~{learner}.json"
 
 
 def benchmark(request: OutputRequest) -> str:
