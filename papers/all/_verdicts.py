@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from privcurve.analysis.keys import mean, short
+from privcurve.analysis.keys import mean, short_text
 from privcurve.analysis.ranks import holm
 from privcurve.lazy import pd, stats
 
@@ -59,22 +59,22 @@ def verdicts(
         table = tables[claim.get("table", "accuracy")]
         prints = (printed or {}).get(claim.get("less_printed", ""))
         try:
-            rows += [_verdict(one, table, prints) for one in _each(claim, table)]
+            rows += [_verdict(one, table, prints) for one in _expand_claim(claim, table)]
         except KeyError as error:
             raise ValueError(f"claim {claim['name']}: its table has no column {error}") from None
     paired = any(claim.get("table") == RUNS for claim in claims)
-    return pd.DataFrame(rows, columns=columns(paired))
+    return pd.DataFrame(rows, columns=verdict_columns(paired))
 
 
-def columns(paired: bool) -> list[str]:
+def verdict_columns(paired: bool) -> list[str]:
     """Return the columns of the table, with a standard error where runs are paired."""
     return [*COLUMNS[:9], STANDARD_ERROR, *COLUMNS[9:]] if paired else COLUMNS
 
 
-def _each(claim: Mapping[str, Any], table: pd.DataFrame) -> list[dict[str, Any]]:
+def _expand_claim(claim: Mapping[str, Any], table: pd.DataFrame) -> list[dict[str, Any]]:
     """Return a claim once for each value of the columns under `each`, in the table's order."""
     names = list(claim.get("each", []))
-    rows = select(table, claim["where"])[names].drop_duplicates()
+    rows = select_rows(table, claim["where"])[names].drop_duplicates()
     if not names or rows.empty:
         return [dict(claim)]
     return [
@@ -102,7 +102,7 @@ def _verdict(
     row = {
         **{name: claim.get(name) for name in ("name", "quote", "claim", "source", "printed")},
         **{name: claim.get(name) for name in ("changed", "commit")},
-        "criterion": f"{_compare(claim)} {text.format(*np.atleast_1d(bound))} in {places}",
+        "criterion": f"{_describe_value(claim)} {text.format(*np.atleast_1d(bound))} in {places}",
         **{"n_places": len(values), "n_pass": sum(passes.values()), "why": why},
         "verdict": NOT_COMPARABLE if why else UNKNOWN,
     }
@@ -113,30 +113,32 @@ def _verdict(
     sides: list[int] | None = None
     # A place that is reached has no standard error: leaving out a split moves it by whole steps.
     if claim.get("table") == RUNS and claim.get("statistic") != "reached":
-        row[STANDARD_ERROR] = jackknife(_means(left_out, values))
+        row[STANDARD_ERROR] = jackknife(_means_left_out(left_out, values))
         moved = [{key: margin_of(value, bound) for key, value in one.items()} for one in left_out]
-        sides = _sides(margins, passes, moved)
+        sides = _judge_places(margins, passes, moved)
         row |= {"n_for": sides.count(1), "n_against": sides.count(-1)}
     if why:
         return row
     if share < 1:
-        return {**row, "verdict": _of_share(passes, share)}
+        return {**row, "verdict": _judge_share(passes, share)}
     if sides is None:
-        return {**row, "verdict": _by_values(list(passes.values()), bool(claim.get("every")))}
+        return {**row, "verdict": _judge_values(list(passes.values()), bool(claim.get("every")))}
     middle = mean(margins.values())
     alone: Key = ()
-    of_means = [{alone: one} for one in _means(moved, values)]
-    (side,) = _sides({alone: middle}, {alone: middle >= 0}, of_means)
+    of_means = [{alone: one} for one in _means_left_out(moved, values)]
+    (side,) = _judge_places({alone: middle}, {alone: middle >= 0}, of_means)
     every = bool(claim.get("every"))
-    return {**row, "verdict": _by_sides(sides, side, every, all(passes.values()))}
+    return {**row, "verdict": _judge_sides(sides, side, every, all(passes.values()))}
 
 
-def _means(left_out: Sequence[Mapping[Key, float]], values: Mapping[Key, float]) -> list[float]:
+def _means_left_out(
+    left_out: Sequence[Mapping[Key, float]], values: Mapping[Key, float]
+) -> list[float]:
     """Return the mean over all places without each split; NaN where a place goes with it."""
     return [mean(one.get(key, math.nan) for key in values) for one in left_out]
 
 
-def _sides(
+def _judge_places(
     margins: Mapping[Key, float],
     passes: Mapping[Key, bool],
     left_out: Sequence[Mapping[Key, float]],
@@ -160,7 +162,7 @@ def _sides(
     return [(inside.get(key, 1.0) < level) - (outside.get(key, 1.0) < level) for key in margins]
 
 
-def _by_sides(sides: Sequence[int], of_mean: int, every: bool, all_pass: bool) -> str:
+def _judge_sides(sides: Sequence[int], of_mean: int, every: bool, all_pass: bool) -> str:
     """Judge places by the side on which they are beyond two standard errors, and their mean's."""
     if -1 in sides:
         return MIXED if 1 in sides and not every else FAILS
@@ -169,14 +171,14 @@ def _by_sides(sides: Sequence[int], of_mean: int, every: bool, all_pass: bool) -
     return HOLDS if 0 not in sides or on_average else UNDECIDED
 
 
-def _by_values(passes: Sequence[bool], every: bool) -> str:
+def _judge_values(passes: Sequence[bool], every: bool) -> str:
     """Judge places without standard errors."""
     if all(passes):
         return HOLDS
     return MIXED if any(passes) and not every else FAILS
 
 
-def _of_share(passes: Mapping[Key, bool], share: float) -> str:
+def _judge_share(passes: Mapping[Key, bool], share: float) -> str:
     """Judge the share of places that pass; its standard error is over datasets, the first key."""
     by_dataset: dict[str, list[bool]] = {}
     for key, passed in passes.items():
@@ -190,7 +192,7 @@ def _of_share(passes: Mapping[Key, bool], share: float) -> str:
     return HOLDS if mean(shares) > share else FAILS
 
 
-def _compare(claim: Mapping[str, Any]) -> str:
+def _describe_value(claim: Mapping[str, Any]) -> str:
     value = claim.get("value", "accuracy")
     value = f"standard deviation of {value}" if claim.get("of_runs") == "std" else value
     if "base" in claim:
@@ -220,14 +222,14 @@ def values_of(
     One a row that the claim is about, by its keys; with a statistic one for each value of the
     columns of `by` that are not under `over`.
     """
-    table = _from_base(table, claim) if "base" in claim else table
+    table = _subtract_base(table, claim) if "base" in claim else table
     value, keys = claim.get("value", "accuracy"), list(claim.get("by", KEYS))
-    rows = _rows(table, claim, "where", keys)
+    rows = _claimed_rows(table, claim, "where", keys)
     frame = rows[keys].assign(value=rows[value].astype(float))
     if "less" in claim:
-        frame["value"] -= _theirs(claim, frame, table, value, keys)
+        frame["value"] -= _compared_values(claim, frame, table, value, keys)
     elif printed is not None:
-        frame["value"] -= _theirs(claim, frame, printed, value, keys)
+        frame["value"] -= _compared_values(claim, frame, printed, value, keys)
     if "statistic" not in claim:
         return dict(zip(_texts(frame, keys), frame["value"], strict=True))
     rest = [name for name in keys if name not in claim["over"]]
@@ -241,11 +243,11 @@ def _texts(frame: pd.DataFrame, keys: Sequence[str]) -> list[Key]:
     return [tuple(map(key_text, row)) for row in rows]
 
 
-def _from_base(table: pd.DataFrame, claim: Mapping[str, Any]) -> pd.DataFrame:
+def _subtract_base(table: pd.DataFrame, claim: Mapping[str, Any]) -> pd.DataFrame:
     """Take off each value that of the row which differs from it by the values of `base` alone."""
     value, base = claim.get("value", "accuracy"), claim["base"]
     rest = [name for name in _telling_columns(claim) if name not in base]
-    rows = select(table, base)
+    rows = select_rows(table, base)
     bases = dict(zip(_texts(rows, rest), rows[value], strict=True))
     gaps = [
         number - bases.get(key, math.nan)
@@ -274,22 +276,22 @@ def _statistic(claim: Mapping[str, Any], part: pd.DataFrame) -> float:
     return float(min(over[values >= 0], default=math.inf))
 
 
-def _rows(
+def _claimed_rows(
     table: pd.DataFrame, claim: Mapping[str, Any], where: str, keys: Sequence[str]
 ) -> pd.DataFrame:
-    rows = select(table, claim.get(where, {}))
+    rows = select_rows(table, claim.get(where, {}))
     if keys and rows.duplicated(list(keys)).any():
         same = f"several rows have the same {' and '.join(keys)}"
         raise ValueError(f"claim {claim['name']}: {same}; say more under 'where'")
     return rows
 
 
-def _theirs(
+def _compared_values(
     claim: Mapping[str, Any], frame: pd.DataFrame, table: pd.DataFrame, value: str, keys: list[str]
 ) -> list[float]:
     """Return what is taken off each row: the rows that a claim compares with, by their keys."""
     matched, best = list(claim.get("less_by", keys)), claim.get("against")
-    others = _rows(table, claim, "less", [] if best else matched)
+    others = _claimed_rows(table, claim, "less", [] if best else matched)
     taken = others[claim.get("less_value", value)].astype(float)
     if "less_plus" in claim:
         taken += others[claim["less_plus"]].astype(float)
@@ -309,7 +311,7 @@ def _theirs(
     return numbers
 
 
-def select(table: pd.DataFrame, where: Mapping[str, Any]) -> pd.DataFrame:
+def select_rows(table: pd.DataFrame, where: Mapping[str, Any]) -> pd.DataFrame:
     """Return the rows that have the values, or one of a list of values, that are asked for."""
     for column, value in where.items():
         wanted = [key_text(one) for one in (value if isinstance(value, list) else [value])]
@@ -326,7 +328,7 @@ def average_splits(runs: pd.DataFrame, claim: Mapping[str, Any]) -> list[pd.Data
     value, columns = claim.get("value", "accuracy"), _telling_columns(claim)
     parts = [claim[one] for one in ("where", "less") if one in claim]
     parts += [{**part, **claim["base"]} for part in parts if "base" in claim]
-    mine = pd.concat([select(runs, part) for part in parts])
+    mine = pd.concat([select_rows(runs, part) for part in parts])
     mine = mine[~mine.index.duplicated()]
     # A key may lack a value, such as the parameter of another method.
     keyed = {name: mine[name].astype(object).where(mine[name].notna(), "") for name in columns}
@@ -357,4 +359,4 @@ def jackknife(left_out: Sequence[float]) -> float:
 
 def key_text(value: Any) -> str:
     """Write a value of a key: a file may have moved the last bit of a number."""
-    return short(value) if isinstance(value, (int, float)) else str(value)
+    return short_text(value) if isinstance(value, (int, float)) else str(value)

@@ -11,10 +11,10 @@ from typing import Any, ClassVar
 
 from privcurve import schema
 from privcurve.lazy import pd
-from privcurve.outputs.base import OF, PAPER, Context, Output, OutputRequest, Reads
+from privcurve.outputs.base import PAPER, SLASH, Context, Output, OutputRequest, Reads
 from privcurve.tables.table import MISSING, Table, decimals, of_all, read_table
 
-from ._verdicts import NOT_COMPARABLE, RUNS, STANDARD_ERROR, columns, verdicts
+from ._verdicts import NOT_COMPARABLE, RUNS, STANDARD_ERROR, verdict_columns, verdicts
 
 SCHEMA = Path(__file__).with_name("claims.schema.yaml")
 
@@ -47,7 +47,7 @@ class Claims(Output):
 
     def reads(self, request: OutputRequest) -> Reads:
         if request.study.studies:
-            return Reads(outputs=tuple(f"{one}{OF}{self.word}" for one in request.study.studies))
+            return Reads(outputs=tuple(f"{one}{SLASH}{self.word}" for one in request.study.studies))
         words = list(dict.fromkeys(claim.get("table", "accuracy") for claim in _claims(request)))
         curves = request.curves_of(request.study.methods.values()) if RUNS in words else ()
         resources = (_path(request), *_printed_files(request).values())
@@ -57,7 +57,7 @@ class Claims(Output):
     def make(self, context: Context) -> None:
         tables = {word: context.table_of(word) for word in context.others}
         if context.study.studies:
-            frame = together(dict(zip(context.study.studies, tables.values(), strict=True)))
+            frame = gather_verdicts(dict(zip(context.study.studies, tables.values(), strict=True)))
         else:
             if context.curves:
                 tables[RUNS] = context.described_runs()
@@ -65,7 +65,7 @@ class Claims(Output):
                 name: read_table(path) for name, path in _printed_files(context.request).items()
             }
             frame = verdicts(_claims(context.request), tables, printed)
-        context.write(Table(frame, CAPTION, NOTES, readable(frame)))
+        context.write(Table(frame, CAPTION, NOTES, format_table(frame)))
 
 
 def _path(request: OutputRequest) -> Path:
@@ -115,20 +115,22 @@ NOTES: tuple[str, ...] = (
 )
 
 
-def together(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
+def gather_verdicts(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
     """Put the verdicts of several studies into one table, by their names: C2 is before C10."""
     frame = pd.concat([table.assign(study=study) for study, table in tables.items()])
-    order = sorted(range(len(frame)), key=lambda i: _natural(str(frame["name"].iloc[i])))
-    return frame[[*columns(STANDARD_ERROR in frame), STUDY]].iloc[order].reset_index(drop=True)
+    order = sorted(range(len(frame)), key=lambda i: _natural_key(str(frame["name"].iloc[i])))
+    return (
+        frame[[*verdict_columns(STANDARD_ERROR in frame), STUDY]].iloc[order].reset_index(drop=True)
+    )
 
 
-def _natural(name: str) -> list[tuple[int, int, str]]:
+def _natural_key(name: str) -> list[tuple[int, int, str]]:
     """Return a key that orders names with numbers in them by these numbers."""
     parts = re.split(r"(\d+)", name)
     return [(0, int(part), "") if part.isdigit() else (1, 0, part) for part in parts]
 
 
-def readable(frame: pd.DataFrame) -> pd.DataFrame:
+def format_table(frame: pd.DataFrame) -> pd.DataFrame:
     """Return the table as a reader wants it."""
 
     def write_column(column: str) -> list[str]:

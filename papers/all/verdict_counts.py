@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from privcurve.lazy import pd
-from privcurve.outputs.base import OF, Context, Output, OutputRequest, Reads
+from privcurve.outputs.base import SLASH, Context, Output, OutputRequest, Reads
 from privcurve.tables.table import Table
 
 from ._verdicts import FAILS, HOLDS, MIXED, NOT_COMPARABLE, UNDECIDED, UNKNOWN
@@ -26,7 +26,7 @@ class VerdictCounts(Output):
     selects: ClassVar[bool] = False
 
     def reads(self, request: OutputRequest) -> Reads:
-        others = tuple(f"{one}{OF}{Claims.word}" for one in request.study.studies)
+        others = tuple(f"{one}{SLASH}{Claims.word}" for one in request.study.studies)
         return Reads(outputs=others or (Claims.word,))
 
     def make(self, context: Context) -> None:

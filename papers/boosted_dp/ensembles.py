@@ -161,7 +161,7 @@ class EnsembleAlphas(_Ensembles):
     )
 
     def frame(self, errors: pd.DataFrame, context: Context) -> pd.DataFrame:
-        return best_alphas(errors, self.theirs(context), context.shuffles)
+        return best_alphas(errors, self.theirs(context), context.shuffle_seed)
 
 
 class EnsembleSizes(_Ensembles):
@@ -216,7 +216,7 @@ class EnsembleWins(_Ensembles):
             raise ValueError(f"the study has no learner {FOREST} to win against")
 
     def frame(self, errors: pd.DataFrame, context: Context) -> pd.DataFrame:
-        return dataset_wins(duels(errors), self.theirs(context))
+        return dataset_wins(compare_with_forests(errors), self.theirs(context))
 
 
 class EnsembleWinsOverall(EnsembleWins):
@@ -229,7 +229,7 @@ class EnsembleWinsOverall(EnsembleWins):
     )
 
     def frame(self, errors: pd.DataFrame, context: Context) -> pd.DataFrame:
-        return overall_wins(duels(errors), self.theirs(context))
+        return overall_wins(compare_with_forests(errors), self.theirs(context))
 
 
 def fold_errors(
@@ -284,13 +284,13 @@ def _setting(learner: str, given: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def published_booster(frame: pd.DataFrame) -> pd.DataFrame:
+def keep_published(frame: pd.DataFrame) -> pd.DataFrame:
     """Keep the published booster: β exact, one clamp M."""
     kept = (frame["learner"] == BOOSTED) & (frame["leverage"] == EXACT)
     return frame[kept & ((frame["clamp"] == CLAMP) | np.isinf(frame["epsilon"]))]
 
 
-def of_paper(frame: pd.DataFrame) -> pd.DataFrame:
+def keep_paper(frame: pd.DataFrame) -> pd.DataFrame:
     """Keep the ε of the paper."""
     return frame[np.isfinite(frame["epsilon"]) & (frame["epsilon"] >= LEAST_EPSILON)]
 
@@ -329,7 +329,7 @@ def best_alphas(frame: pd.DataFrame, printed: pd.DataFrame, seed: int) -> pd.Dat
     columns = printed[["epsilon", "alpha", "n_domains_best"]].itertuples(index=False)
     theirs = {(float(e), str(a)): n for e, a, n in columns}
     rows = []
-    for epsilon, part in of_paper(published_booster(frame)).groupby("epsilon", sort=True):
+    for epsilon, part in keep_paper(keep_published(frame)).groupby("epsilon", sort=True):
         alphas = [a for a in ALPHAS if a in set(part["alpha"])]
         errors = _by_alpha(part, alphas)
         counts = _counts(errors, len(alphas))
@@ -382,7 +382,7 @@ def best_sizes(frame: pd.DataFrame, printed: pd.DataFrame) -> pd.DataFrame:
         theirs.setdefault(our_name(domain), f"{depth} d, {n_trees} T")
     names = ["dataset", "error", "epsilon", "alpha", "depth", "n_trees", "tree_share"]
     rows = []
-    for dataset, part in of_paper(published_booster(frame)).groupby("dataset", sort=False):
+    for dataset, part in keep_paper(keep_published(frame)).groupby("dataset", sort=False):
         row = part.sort_values("error", kind="stable").iloc[0]
         depth = "small" if row["depth"] <= SMALL_DEPTH else "big"
         n_trees = "small" if row["n_trees"] <= SMALL_TREES else "big"
@@ -402,7 +402,7 @@ def domains(
     (Td ≤ log m), and Td of the least private error.
     """
     theirs = {our_name(str(row["domain"])): row for row in printed.to_dict("records")}
-    mine = of_paper(published_booster(frame))
+    mine = keep_paper(keep_published(frame))
     rows = []
     for dataset, part in mine.groupby("dataset", sort=False):
         m, n = shapes[str(dataset)]
@@ -432,7 +432,7 @@ LEVEL = 0.01
 DEPTHS = (2, 4, 6)
 
 
-def duels(frame: pd.DataFrame) -> pd.DataFrame:
+def compare_with_forests(frame: pd.DataFrame) -> pd.DataFrame:
     """Compare each boosted setting with each forest of its depth, by Student's paired t-test.
 
     `gain` is the forest's error less the booster's; a duel is `significant` at `LEVEL`, and `won`.

@@ -18,7 +18,7 @@ from privcurve.outputs.base import (
     OutputRequest,
     Reads,
     dataset_title,
-    source,
+    source_of,
 )
 from privcurve.tables.table import Table
 
@@ -67,12 +67,12 @@ class ErrorProfiles(Output):
         return Reads(data=request.study.datasets, outputs=(ensembles.WORD,), facts=titles)
 
     def make(self, context: Context) -> None:
-        frame = ensembles.published_booster(ensembles.read_errors(context))
+        frame = ensembles.keep_published(ensembles.read_errors(context))
         stems = {stem.name: stem for stem in context.request.files.figures}
         for name, part in frame.groupby("dataset", sort=False):
             majority = _majority(context, str(name))
             for kind, panels_of in KINDS.items():
-                curves = _curves(panels_of(_in_order(part)))
+                curves = _curves(panels_of(_sort_by_alpha(part)))
                 figure = draw(curves, dataset_title(str(name)), majority)
                 style.save(figure, curves, stems[f"{name}{kind}"])
 
@@ -94,7 +94,7 @@ class BinProfiles(Output):
         for few, more in request.options["pairs"].items():
             for name in (few, more):
                 request.check_dataset(name)
-            if source(few) != source(more):
+            if source_of(few) != source_of(more):
                 raise ValueError(f"pairs: {few} and {more} are not of the same records")
 
     def files(self, request: OutputRequest) -> Files:
@@ -107,12 +107,12 @@ class BinProfiles(Output):
         return Reads(data=names, outputs=(ensembles.WORD,), facts=titles)
 
     def make(self, context: Context) -> None:
-        frame = ensembles.of_paper(ensembles.published_booster(ensembles.read_errors(context)))
+        frame = ensembles.keep_paper(ensembles.keep_published(ensembles.read_errors(context)))
         pairs: Mapping[str, str] = context.options["pairs"]
         for stem, pair in zip(context.request.files.figures, pairs.items(), strict=True):
             titles = {name: dataset_title(name) for name in pair}
             part = pd.concat([frame[frame["dataset"] == name] for name in pair])
-            curves = _curves(_pair_panels(_in_order(part), titles))
+            curves = _curves(_pair_panels(_sort_by_alpha(part), titles))
             figure = draw(curves, titles[pair[0]], _majority(context, pair[0]))
             style.save(figure, curves, stem)
 
@@ -123,7 +123,7 @@ def _majority(context: Context, name: str) -> float:
     return min(share, 1 - share)
 
 
-def _in_order(frame: pd.DataFrame) -> pd.DataFrame:
+def _sort_by_alpha(frame: pd.DataFrame) -> pd.DataFrame:
     """Return the rows in the order of the paper's α."""
     order = {alpha: place for place, alpha in enumerate(ensembles.ALPHAS)}
     return frame.sort_values("alpha", key=lambda names: names.map(order), kind="stable")
@@ -140,7 +140,7 @@ def _by_alpha(frame: pd.DataFrame) -> pd.Series:
 
 def _main_panels(frame: pd.DataFrame) -> list[pd.DataFrame]:
     """Return the profiles by α without and with privacy, and those of each α by ε."""
-    free, private = frame[np.isinf(frame["epsilon"])], ensembles.of_paper(frame)
+    free, private = frame[np.isinf(frame["epsilon"])], ensembles.keep_paper(frame)
     parts = [profile(free, "without privacy", _by_alpha(free))] if len(free) else []
     for end in ("", CROPPED):
         parts.append(profile(private, f"private, all ε{end}", _by_alpha(private)))
@@ -156,7 +156,7 @@ def _main_panels(frame: pd.DataFrame) -> list[pd.DataFrame]:
 
 def _epsilon_panels(frame: pd.DataFrame) -> list[pd.DataFrame]:
     """Return the profiles by α at each ε, all of them in full and then cropped."""
-    groups = list(ensembles.of_paper(frame).groupby("epsilon", sort=True))
+    groups = list(ensembles.keep_paper(frame).groupby("epsilon", sort=True))
     return [
         profile(part, f"ε = {epsilon:g}{end}", _by_alpha(part))
         for end in ("", CROPPED)
@@ -166,9 +166,9 @@ def _epsilon_panels(frame: pd.DataFrame) -> list[pd.DataFrame]:
 
 def _size_panels(frame: pd.DataFrame) -> list[pd.DataFrame]:
     """Return depth and leaves of the runs with an error up to x, without and with privacy."""
-    free, private = frame[np.isinf(frame["epsilon"])], ensembles.of_paper(frame)
+    free, private = frame[np.isinf(frame["epsilon"])], ensembles.keep_paper(frame)
     return [
-        running(part, f"{what}, {kind}", _by_alpha(part), name)
+        running_means(part, f"{what}, {kind}", _by_alpha(part), name)
         for kind, part in (("without privacy", free), ("private", private))
         if len(part)
         for what, name in (("expected depth", "expected_depth"), ("leaves", "n_leaves"))
@@ -202,10 +202,13 @@ def profile_shares(frame: pd.DataFrame, majority: dict[str, float], at: float) -
     runs with an error up to `at`, the least, median and largest error, and that of the majority.
     """
     rows = []
-    for (dataset, alpha), part in ensembles.published_booster(frame).groupby(
+    for (dataset, alpha), part in ensembles.keep_published(frame).groupby(
         ["dataset", "alpha"], sort=False
     ):
-        kinds = {"none": part[np.isinf(part["epsilon"])], "private": ensembles.of_paper(part)}
+        kinds = {
+            "none": part[np.isinf(part["epsilon"])],
+            "private": ensembles.keep_paper(part),
+        }
         for privacy, own in kinds.items():
             for n_trees, runs in [(ensembles.ALL, own), *own.groupby("n_trees", sort=True)]:
                 errors = runs["error"]
@@ -236,7 +239,7 @@ def profile(frame: pd.DataFrame, panel: str, lines: pd.Series) -> pd.DataFrame:
     return pd.concat(parts, ignore_index=True).assign(panel=panel, value_std=np.nan)
 
 
-def running(frame: pd.DataFrame, panel: str, lines: pd.Series, name: str) -> pd.DataFrame:
+def running_means(frame: pd.DataFrame, panel: str, lines: pd.Series, name: str) -> pd.DataFrame:
     """Return the mean and standard deviation of a measure over runs with an error up to x."""
     parts = []
     for line, part in frame.groupby(lines.to_numpy(), sort=False):

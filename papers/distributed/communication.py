@@ -7,7 +7,7 @@ import math
 from collections.abc import Mapping
 from typing import ClassVar
 
-from privcurve.analysis.keys import mean, method_of, near
+from privcurve.analysis.keys import is_near, mean, method_of
 from privcurve.experiments.study import Method
 from privcurve.lazy import pd
 from privcurve.outputs.base import Context, Option, Output, OutputRequest, Reads, dataset_title
@@ -43,10 +43,10 @@ class Communication(Output):
     def make(self, context: Context) -> None:
         frame = communication(context.described_runs(), context.options["epsilon"])
         titles = {method_of(curve.method.base): curve.method.base_title for curve in context.curves}
-        context.write(Table(frame, CAPTION, NOTES, readable(frame, titles)))
+        context.write(Table(frame, CAPTION, NOTES, format_table(frame, titles)))
 
 
-def readable(frame: pd.DataFrame, titles: Mapping[str, str]) -> pd.DataFrame:
+def format_table(frame: pd.DataFrame, titles: Mapping[str, str]) -> pd.DataFrame:
     """Return the table as a reader wants it: titles in place of names, whole bytes."""
     texts = pd.DataFrame({"dataset": [dataset_title(name) for name in frame["dataset"]]})
     texts["method"] = frame["method"].map(titles)
@@ -94,7 +94,7 @@ def communication(runs: pd.DataFrame, epsilon: float) -> pd.DataFrame:
     row of which a run has failed has no means.
     """
     absent = {name: math.nan for name in MESSAGES if name not in runs}
-    there = runs[[near(one, epsilon) for one in runs["epsilon"]]].assign(**absent)
+    there = runs[[is_near(one, epsilon) for one in runs["epsilon"]]].assign(**absent)
     groups = [part for _, part in there.groupby(["dataset", "arm", "setting"], sort=False)]
     about = pd.concat([part[list(ABOUT)].head(1) for part in groups], ignore_index=True)
     # Of any kind: a whole number is written as one where other methods lack the parameter.

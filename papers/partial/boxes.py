@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 from privcurve.analysis.sweep import Axes
 from privcurve.figures import style
 from privcurve.lazy import Figure, pd, sns
-from privcurve.outputs.sweep import Sweep, complete
+from privcurve.outputs.sweep import Sweep, drop_incomplete_points
 
 
 class Boxes(Sweep):
@@ -40,7 +40,7 @@ def draw(frame: pd.DataFrame, x: str, y: str, label: str) -> Figure:
     lines = list(dict.fromkeys(frame["line"]))
     order = sorted(set(frame[x])) if pd.api.types.is_numeric_dtype(frame[x]) else None
     looks = style.method_looks(lines)
-    frame = complete(frame, y, ["panel", "line", x])
+    frame = drop_incomplete_points(frame, y, ["panel", "line", x])
     with style.paper():
         figure, panels = style.panels(len(titles), ["compared"] * len(titles))
         for panel, title in zip(panels, titles, strict=True):

@@ -10,8 +10,8 @@ import numpy as np
 from privcurve.coding import scale_codes
 from privcurve.figures import style
 from privcurve.lazy import Figure, pd, sns
-from privcurve.outputs.base import Context, Option, OutputRequest, about, dataset_title
-from privcurve.outputs.one_model import OPTIONS, OneModel, of_part
+from privcurve.outputs.base import Context, Option, OutputRequest, dataset_title, description_of
+from privcurve.outputs.one_model import OPTIONS, OneModel, is_partial
 from privcurve.privacy.budget import PRIVATE_COLUMNS
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ class Thresholds(OneModel):
 
     def check(self, request: OutputRequest) -> None:
         super().check(request)
-        column = column_of(self.method(request), about(self.dataset(request)).domain)
+        column = column_of(self.method(request), description_of(self.dataset(request)).domain)
         boundary = request.options["boundary"]
         if boundary is not None and not column.edges[0] <= boundary <= column.edges[-1]:
             raise ValueError(
@@ -67,7 +67,7 @@ def column_of(method: Method, domain: Domain) -> Column:
     setting = method.settings[0]
     if method.learner != "brc" or setting.get("intercept") != "threshold":
         raise ValueError(f"{method.name} is not brc with intercept: threshold, and {KIND}")
-    if of_part(method):
+    if is_partial(method):
         raise ValueError(f"{method.name} has a grid or a share of the records, and {KIND}")
     # As the learner itself takes it: it draws from the columns that are not public to it.
     blind = setting.get("algorithm") == "private" or setting.get("weights") == "adaboost"

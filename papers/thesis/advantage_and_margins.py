@@ -212,7 +212,7 @@ def _draw_advantages(
     panel.annotate(f"γ = {required:g}", (0.015, required), xycoords=axes, **place)
     panel.set_xscale("log")
     panel.set_xlim(1, frame["round"].max())
-    style.plain(panel.xaxis)
+    style.write_ticks(panel.xaxis)
     panel.set_xlabel("Round of boosting")
     panel.set_ylabel("Advantage over guessing")
     panel.legend(loc="lower left", bbox_to_anchor=(0, 1), borderaxespad=0.2, handlelength=2.4)

@@ -105,7 +105,7 @@ class ModelCard(Output):
             tested=tested,
             left_out=max(0, len(card) - MOST_BARS),
         )
-        context.write(Table(card, "A model card: " + "; ".join(heading), notes, readable(card)))
+        context.write(Table(card, "A model card: " + "; ".join(heading), notes, format_table(card)))
         context.draw(draw(card.head(MOST_BARS), "\n".join(heading), positive), card)
 
 
@@ -123,7 +123,7 @@ def votes_in_order(votes: Sequence[tuple[int, str]]) -> pd.DataFrame:
     return pd.DataFrame(ordered, columns=["votes", "condition"])
 
 
-def readable(card: pd.DataFrame) -> pd.DataFrame:
+def format_table(card: pd.DataFrame) -> pd.DataFrame:
     """Return the card with signs on the votes."""
     return card.assign(votes=[f"{votes:+d}" for votes in card["votes"]])
 

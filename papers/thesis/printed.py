@@ -13,7 +13,7 @@ from pathlib import Path
 from statistics import stdev
 from typing import Any, ClassVar
 
-from privcurve.analysis.keys import mean, short
+from privcurve.analysis.keys import mean, short_text
 from privcurve.lazy import pd
 from privcurve.outputs.base import PAPERS, Context, Option, Output, OutputRequest, Reads
 from privcurve.tables.table import MISSING, Table
@@ -55,7 +55,7 @@ class Printed(Output):
         selected, files = context.read_selected(), _files(context.request)
 
         def read_printed(name: str) -> pd.DataFrame:
-            return comparable(pd.read_csv(files[name], dtype="str"), selected)
+            return keep_comparable(pd.read_csv(files[name], dtype="str"), selected)
 
         parts = []
         if "sparsity" in files:
@@ -71,10 +71,10 @@ class Printed(Output):
             )
         if "settings" in files:
             settings, runs = read_printed("settings"), context.grids(RUN_COLUMNS)
-            kept = pd.concat(of_settings(part, settings, selected) for part in runs)
+            kept = pd.concat(keep_settings(part, settings, selected) for part in runs)
             parts.append(compare_settings(settings, selected, kept))
-        frame = in_order(parts)
-        context.write(Table(frame, CAPTION, NOTES, readable(frame)))
+        frame = join_in_order(parts)
+        context.write(Table(frame, CAPTION, NOTES, format_table(frame)))
 
 
 def _files(request: OutputRequest) -> dict[str, Path]:
@@ -115,14 +115,16 @@ def rounding(printed: str) -> float:
     return 10.0**-decimals / math.sqrt(12)
 
 
-def comparable(printed: pd.DataFrame, selected: pd.DataFrame) -> pd.DataFrame:
+def keep_comparable(printed: pd.DataFrame, selected: pd.DataFrame) -> pd.DataFrame:
     """Keep the printed rows of datasets and ε that our study has, with both calibrations."""
     ours = {
-        calibration: {(d, short(e)) for d, e in zip(one["dataset"], one["epsilon"], strict=True)}
+        calibration: {
+            (d, short_text(e)) for d, e in zip(one["dataset"], one["epsilon"], strict=True)
+        }
         for calibration, one in selected.groupby("calibration")
     }
     both = set.intersection(*(ours.get(calibration, set()) for calibration in CALIBRATIONS))
-    keys = zip(printed["dataset"], printed["epsilon"].map(short), strict=True)
+    keys = zip(printed["dataset"], printed["epsilon"].map(short_text), strict=True)
     return printed[[key in both for key in keys]]
 
 
@@ -134,35 +136,38 @@ def compare_sparsity(printed: pd.DataFrame, ours: pd.DataFrame) -> pd.DataFrame:
     standard deviations √((s₁² + s₂²)/(2(n − 1))).
     """
     rows = []
-    for row, mine in _beside(printed, ours):
+    for row, mine in _pair_rows(printed, ours):
         for quantity in ("features_mean", "features_std", "features_percent"):
             errors = {
                 c: _sparsity_error(quantity, float(row["features_std"]), one)
                 for c, one in mine.items()
             }
-            values = {c: _ours(one[quantity], row[quantity], errors[c]) for c, one in mine.items()}
+            values = {
+                c: _compare_number(one[quantity], row[quantity], errors[c])
+                for c, one in mine.items()
+            }
             rows.append(_row(row, quantity, float(row[quantity]), values))
     return _frame(rows)
 
 
-def _ours(value: float, printed: str, error: float) -> Ours:
+def _compare_number(value: float, printed: str, error: float) -> Ours:
     """Compare a number of standard error `error` with a printed one, which is rounded too."""
     error = math.hypot(error, rounding(printed))
     return value, error, difference(value, float(printed), error)
 
 
-def _ours_of_one(values: Mapping[str, Any], quantity: str, n: str, printed: str) -> Ours:
+def _compare_with_one(values: Mapping[str, Any], quantity: str, n: str, printed: str) -> Ours:
     """Compare a mean of n trainings with a printed number that is of one training."""
     error = values[f"{quantity}_std"] * math.sqrt(1 + 1 / values[n])
-    return _ours(values[quantity], printed, error)
+    return _compare_number(values[quantity], printed, error)
 
 
-def _beside(
+def _pair_rows(
     printed: pd.DataFrame, ours: pd.DataFrame
 ) -> Iterator[tuple[dict[Any, Any], dict[str, Any]]]:
     """Return each printed row with ours of both calibrations."""
     for row in printed.to_dict("records"):
-        yield row, {c: _one(ours, row, calibration=c) for c in CALIBRATIONS}
+        yield row, {c: _our_row(ours, row, calibration=c) for c in CALIBRATIONS}
 
 
 def _sparsity_error(quantity: str, printed_std: float, mine: Mapping[str, Any]) -> float:
@@ -184,11 +189,11 @@ def compare_settings(
     """
     folds = _fold_accuracies(runs)
     rows = []
-    for row, mine in _beside(printed, selected):
+    for row, mine in _pair_rows(printed, selected):
         settings = {c: json.loads(one["setting"]) for c, one in mine.items()}
         losses = {}
         for c, one in mine.items():
-            at = (row["dataset"], c, short(one["epsilon"]))
+            at = (row["dataset"], c, short_text(one["epsilon"]))
             theirs = folds.get((*at, _setting_key(row)))
             losses[c] = _loss(folds[(*at, _setting_key(settings[c]))], theirs)
         for name in SETTINGS:
@@ -197,7 +202,9 @@ def compare_settings(
     return _frame(rows)
 
 
-def of_settings(runs: pd.DataFrame, printed: pd.DataFrame, selected: pd.DataFrame) -> pd.DataFrame:
+def keep_settings(
+    runs: pd.DataFrame, printed: pd.DataFrame, selected: pd.DataFrame
+) -> pd.DataFrame:
     """Keep what :func:`compare_settings` needs of the runs: selected and printed settings."""
     keys = {_setting_key(json.loads(text)) for text in selected["setting"].dropna()}
     keys |= {_setting_key(row) for row in printed.to_dict("records")}
@@ -211,7 +218,7 @@ def _fold_accuracies(runs: pd.DataFrame) -> dict[tuple[str, ...], dict[str, floa
     accuracies: dict[tuple[str, ...], dict[str, float]] = {}
     good = runs.loc[runs["status"] == "ok", RUN_COLUMNS[:-1]]
     for dataset, calibration, epsilon, setting, fold, accuracy in good.itertuples(index=False):
-        key = (dataset, calibration, short(epsilon), keys[setting])
+        key = (dataset, calibration, short_text(epsilon), keys[setting])
         accuracies.setdefault(key, {})[fold] = accuracy
     return accuracies
 
@@ -231,9 +238,11 @@ def compare_rademacher(printed: pd.DataFrame, ours: pd.DataFrame) -> pd.DataFram
     The thesis does not say over how many trainings: a printed number counts as one.
     """
     rows = []
-    for row, mine in _beside(printed, ours):
+    for row, mine in _pair_rows(printed, ours):
         for quantity, n in (("bound", "n_models"), ("accuracy", "n_repeats")):
-            values = {c: _ours_of_one(one, quantity, n, row[quantity]) for c, one in mine.items()}
+            values = {
+                c: _compare_with_one(one, quantity, n, row[quantity]) for c, one in mine.items()
+            }
             rows.append(_row(row, quantity, float(row[quantity]), values))
     return _frame(rows)
 
@@ -248,17 +257,17 @@ def compare_card(
     rows = []
     for row in printed.to_dict("records"):
         values = {}
-        for calibration, models in _models(ours, row):
+        for calibration, models in _models_of(ours, row):
             of_bin = models[models["condition"] == row["nearest_bin"]]
             votes = of_bin.groupby("repeat")["votes"].sum()
             votes = votes.reindex(models["repeat"].unique(), fill_value=0)
-            values[calibration] = _ours_of_one(_describe(votes), "mean", "n", row["votes"])
+            values[calibration] = _compare_with_one(_describe(votes), "mean", "n", row["votes"])
         rows.append(_row(row, f"votes: {row['condition']}", float(row["votes"]), values))
     for row in printed_accuracy.to_dict("records"):
         values = {}
-        for calibration, models in _models(ours, row):
+        for calibration, models in _models_of(ours, row):
             accuracy = _describe(models.drop_duplicates("repeat")["accuracy"])
-            values[calibration] = _ours_of_one(accuracy, "mean", "n", row["accuracy"])
+            values[calibration] = _compare_with_one(accuracy, "mean", "n", row["accuracy"])
         rows.append(_row(row, "accuracy", float(row["accuracy"]), values))
     return _frame(rows)
 
@@ -267,13 +276,13 @@ def _describe(values: pd.Series) -> dict[str, Any]:
     return {"mean": values.mean(), "mean_std": values.std(ddof=1), "n": len(values)}
 
 
-def in_order(frames: Sequence[pd.DataFrame]) -> pd.DataFrame:
+def join_in_order(frames: Sequence[pd.DataFrame]) -> pd.DataFrame:
     """Put comparisons together, in the order of the thesis' tables."""
     frame = pd.concat(frames, ignore_index=True)
     return frame.sort_values("table", kind="stable", ignore_index=True)
 
 
-def readable(frame: pd.DataFrame) -> pd.DataFrame:
+def format_table(frame: pd.DataFrame) -> pd.DataFrame:
     """Return the table as a reader wants it."""
     texts = frame[["table", "dataset"]].copy()
     texts["ε"] = [f"{value:g}" for value in frame["epsilon"]]
@@ -286,18 +295,18 @@ def readable(frame: pd.DataFrame) -> pd.DataFrame:
     return texts
 
 
-def _models(ours: pd.DataFrame, row: Mapping[Any, Any]) -> Iterator[tuple[str, pd.DataFrame]]:
+def _models_of(ours: pd.DataFrame, row: Mapping[Any, Any]) -> Iterator[tuple[str, pd.DataFrame]]:
     for calibration in CALIBRATIONS:
-        same = ours["epsilon"].map(short) == short(row["epsilon"])
+        same = ours["epsilon"].map(short_text) == short_text(row["epsilon"])
         yield calibration, ours[(ours["calibration"] == calibration) & same]
 
 
-def _one(frame: pd.DataFrame, row: Mapping[Any, Any], calibration: str) -> dict[Any, Any]:
+def _our_row(frame: pd.DataFrame, row: Mapping[Any, Any], calibration: str) -> dict[Any, Any]:
     """Return our one row for a printed one."""
     mine = frame[
         (frame["dataset"] == row["dataset"])
         & (frame["calibration"] == calibration)
-        & (frame["epsilon"].map(short) == short(row["epsilon"]))
+        & (frame["epsilon"].map(short_text) == short_text(row["epsilon"]))
     ]
     if len(mine) != 1:
         where = f"{row['dataset']}, {calibration}, ε = {row['epsilon']}"
@@ -306,7 +315,7 @@ def _one(frame: pd.DataFrame, row: Mapping[Any, Any], calibration: str) -> dict[
 
 
 def _setting_key(setting: Mapping[Any, Any]) -> str:
-    return " ".join(short(_value(setting, name)) for name in SETTINGS)
+    return " ".join(short_text(_value(setting, name)) for name in SETTINGS)
 
 
 def _value(setting: Mapping[Any, Any], name: str) -> float:

@@ -65,7 +65,7 @@ class Rademacher(Output):
                     key = (name, method.name, method.calibration, point.epsilon)
                     rows.append(row_of(key, complexity, best))
         frame = bound_table(pd.DataFrame(rows), context.table_of("accuracy"))
-        context.write(Table(frame, CAPTION, notes_of(frame), readable(frame)))
+        context.write(Table(frame, CAPTION, notes_of(frame), format_table(frame)))
 
 
 CONFIDENCE = 0.95
@@ -193,7 +193,7 @@ def bound_table(bounds: pd.DataFrame, accuracy: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def readable(frame: pd.DataFrame) -> pd.DataFrame:
+def format_table(frame: pd.DataFrame) -> pd.DataFrame:
     """Return the table as a reader wants it."""
     forms = {
         "Rademacher complexity": "{complexity:.5f} ± {standard_error:.5f}",

@@ -26,7 +26,7 @@ class Sparsity(Output):
     def make(self, context: Context) -> None:
         widths = {name: context.data(name).domain.width for name in context.study.datasets}
         frame = feature_table(context.runs(), widths)
-        context.write(Table(frame, CAPTION, NOTES, readable(frame)))
+        context.write(Table(frame, CAPTION, NOTES, format_table(frame)))
 
 
 # As many as the thesis has.
@@ -72,7 +72,7 @@ def feature_table(
     return pd.DataFrame(rows)
 
 
-def readable(frame: pd.DataFrame) -> pd.DataFrame:
+def format_table(frame: pd.DataFrame) -> pd.DataFrame:
     """Return the table as the thesis prints it."""
     texts = frame[["dataset", "calibration"]].copy()
     texts["ε"] = decimals(frame["epsilon"], 2)

@@ -17,8 +17,8 @@ from privcurve import extras
 from privcurve.cli import compare, main
 from privcurve.datasets.reading.downloads import sha256_of
 from privcurve.experiments import kinds, study
-from privcurve.outputs.answers import ranking, with_used_deltas
-from privcurve.outputs.needed import Wish
+from privcurve.outputs.answers import ranking, set_used_deltas
+from privcurve.outputs.wishes import Wish
 from privcurve.progress import Progress
 from privcurve.workflow import comparison, running
 
@@ -92,7 +92,7 @@ def test_one_mechanism_is_one_row():
     assert len(ranking(rows, "d", 1, titles).private) == 3
     # What a ledger says was used is the δ that is shown.
     used = pd.DataFrame({"dataset": "d", "arm": "b~certified", "epsilon": 1.0, "delta_used": [0.0]})
-    told = ranking(with_used_deltas(TABLE, used), "d", 1, TITLES)
+    told = ranking(set_used_deltas(TABLE, used), "d", 1, TITLES)
     assert "B  " in told.lines()[1]
 
 
@@ -419,7 +419,7 @@ def library_alone(monkeypatch, tmp_path_factory):
 
 def test_without_what_draws_it_there_is_no_figure(folder, library_alone):
     made = comparison.prepare("wdbc", [1])
-    words = [request.output.word for request in made.plan.of_study(made.study.name)]
+    words = [request.output.word for request in made.plan.study_outputs(made.study.name)]
     assert words == ["accuracy", "selected_settings", "raw", "price", "ledgers", "leaderboard"]
     with pytest.raises(extras.MissingPackageError, match=r"snakemake: pip install 'privcurve\[w"):
         running.run(made.arguments("1"), Path("log"))
@@ -449,4 +449,4 @@ def test_without_snakemake_too_a_step_that_fails_says_why(folder, mine, library_
     made = comparison.prepare("mine", [1])
     Path("mine.csv").write_text("colour,label\ngreen,no\n")
     with pytest.raises(running.RunError, match="green"):
-        running.run_alone(made.plan, made.study.name, 1, Path("logs/log"))
+        running.run_jobs(made.plan, made.study.name, 1, Path("logs/log"))

@@ -9,7 +9,7 @@ from privcurve.audit.attacks import all as attacks
 from privcurve.audit.attacks.all import ATTACKS, COMPARISONS, gather
 from privcurve.audit.attacks.pairs import hidden_few, several
 from privcurve.audit.pairs import Target, check_pair, records
-from privcurve.audit.run import missing
+from privcurve.audit.run import no_attack_message
 from privcurve.audit.states import sample_states
 from privcurve.learners import registry
 from privcurve.privacy.budget import ADD_REMOVE, PRIVATE_COLUMNS
@@ -31,7 +31,7 @@ def check_attacks(attacks, learners):
         if not registry.entry(name).private or registry.entry(name).peer:
             continue
         if not attacks.get(name):
-            problems.append(missing(name))
+            problems.append(no_attack_message(name))
             continue
         # What is tried beyond a statement is not the claim.
         claims = [c for c in attacks[name] if c.stated == c.neighbours]

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom, chi2, norm
 
-from privcurve.audit.attacks.tuned import CLAIMS, MAJORITY, beyond, one_sided
+from privcurve.audit.attacks.tuned import CLAIMS, MAJORITY, one_sided, tail_probability
 from privcurve.audit.claim import DENSITY
 from privcurve.audit.fits import fits
 from privcurve.audit.pairs import Target, records
@@ -291,7 +291,10 @@ def test_the_densities_of_the_attack_are_those_of_fits():
     positive = 1 - p if plus > minus else p
     for at in (-4, 2, 5, 9, 16):
         units = np.array([at * UNITS + 1])
-        above = [beyond(units - UNITS * number, budget.score_scale)[0] for number in (plus, minus)]
+        above = [
+            tail_probability(units - UNITS * number, budget.score_scale)[0]
+            for number in (plus, minus)
+        ]
         worse = 1 - (positive * above[0] + (1 - positive) * above[1])
         wanted = sum(q * worse**k for k, q in enumerate(budget.runs.chances(400), 1))
         seen = sum(round(model.score_ * side.n * UNITS) <= at * UNITS for model in models)

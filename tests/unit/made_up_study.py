@@ -165,7 +165,7 @@ def lay_out(folder, **changes):
     for name, text in PRINTED.items():
         (paper / f"printed/{name}.csv").write_text(text)
     (paper / "claims.yaml").write_text(yaml.safe_dump(CLAIMS))
-    made = reading.of_one(Path("config/studies/tiny.yaml"), 1, 30)
+    made = reading.read_one(Path("config/studies/tiny.yaml"), 1, 30)
     for name in made.studies["tiny"].datasets:
         datasets.save(datasets.load(name), folder / "results/data" / name)
     for job in made.jobs("tiny").jobs.values():

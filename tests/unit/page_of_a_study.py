@@ -30,7 +30,7 @@ def make_page(folder, outputs=OUTPUTS, epsilons=(0.5, 2, 1)):
             learners=LEARNERS,
             outputs=outputs,
         )
-        for request in plan.of_study("tiny"):
+        for request in plan.study_outputs("tiny"):
             request.output.make(plan.context(request))
     finally:
         os.chdir(back)

@@ -10,11 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from privcurve.analysis import selection
-from privcurve.analysis.selection import final, select_only, table, tie_key
+from privcurve.analysis.selection import choose_finalists, select_only, table, tie_key
 
 
 def rank(parts, n_best=1, metric="accuracy", folds=("1/2", "2/2")):
-    return selection.rank(parts, n_best, metric, folds)
+    return selection.rank_settings(parts, n_best, metric, folds)
 
 
 def select(cv):
@@ -152,7 +152,7 @@ def test_finalists_are_compared_by_their_further_trainings_alone():
     again = finalists(
         [{lucky: [0.8, 0.7], good: [0.9, 0.86]}, {lucky: [0.7, 0.8], good: [0.8, 0.84]}], 2
     )
-    chosen = table(final(best, again)).iloc[0]
+    chosen = table(choose_finalists(best, again)).iloc[0]
     assert chosen["setting"] == good
     assert chosen["cv_accuracy"] == pytest.approx(0.85)
     # Of the means of the folds over the draws: both are 0.85.
@@ -164,10 +164,10 @@ def test_a_finalist_that_fails_is_out():
     first = {setting(5): [0.9, 0.9], setting(9): [0.8, 0.8]}
     best = rank([runs(first)], 2)
     again = finalists([{setting(5): [0.9, None], setting(9): [0.7, 0.7]}], 1)
-    chosen = table(final(best, again)).iloc[0]
+    chosen = table(choose_finalists(best, again)).iloc[0]
     assert (chosen["setting"], chosen["n_failed_settings"]) == (setting(9), 1)
     nobody = finalists([{setting(5): [0.9, None], setting(9): [None, 0.7]}], 1)
-    chosen = table(final(best, nobody)).iloc[0]
+    chosen = table(choose_finalists(best, nobody)).iloc[0]
     assert (chosen["status"], chosen["n_failed_settings"]) == ("failed", 2)
     assert "broke" in chosen["error"]
 
@@ -223,7 +223,7 @@ def test_a_metric_selects_and_a_loss_the_smaller_way(metric, best, mean):
     assert row["cv_std"] == pytest.approx(0.1 * math.sqrt(2))
     # The second round is by the same metric.
     again = pd.concat([frame, frame])
-    (row,) = table(final(candidates, again, metric), metric).to_dict("records")
+    (row,) = table(choose_finalists(candidates, again, metric), metric).to_dict("records")
     assert (row["setting"], row[f"cv_{metric}"]) == (setting(best), pytest.approx(mean))
 
 

@@ -16,8 +16,8 @@ from privcurve.audit.pairs import Pair, Target, flipped_constant, records
 from privcurve.audit.run import (
     COLUMNS,
     n_comparisons,
-    not_covered,
     refutable_epsilon,
+    reservations_of,
     run,
     verdict,
 )
@@ -71,7 +71,7 @@ def test_a_row_says_the_largest_claim_that_it_could_refute():
         rng = np.random.default_rng(0)
         seen = search_sampled([flipped_constant(3)], sides, 120, epsilon, 0.0, rng, 352)
         assert seen.violated == (epsilon < largest[1])
-    shown = report.readable(report.table([rows.iloc[:2]]))
+    shown = report.format_table(report.table([rows.iloc[:2]]))
     assert shown["could refute ε up to"].tolist() == ["any", "1.20"]
     assert any("The least of all is 1.20." in note for note in report.notes(rows))
     blind = rows.assign(epsilon=[5.0, 5.0, 1.0])
@@ -149,7 +149,7 @@ def test_a_reader_sees_the_worst_of_each_learner_calibration_and_delta(frame):
         found_epsilon=[0.9, 2.0, 0.5, -0.25],
         verdict=["stands", "stands", "violated", "found nothing"],
     )
-    shown = report.readable(report.table([more]))
+    shown = report.format_table(report.table([more]))
     assert shown["claimed δ"].tolist() == ["0", "0.01", "0"]
     # 0.9 of 1 is worse than 2 of 5.
     assert shown["worst found ε"].tolist() == ["0.900", "0.500", "–"]
@@ -158,7 +158,7 @@ def test_a_reader_sees_the_worst_of_each_learner_calibration_and_delta(frame):
     assert shown["verdict"].tolist() == ["stands", "violated", "found nothing"]
     # At δ > 0 a claim can be refuted by δ alone: a violation is worse than any share of ε.
     rows = frame.iloc[[0, 0]].assign(found_epsilon=[0.9, 0.8], verdict=["stands", "violated"])
-    assert report.worst(report.table([rows]))["verdict"].tolist() == ["violated"]
+    assert report.worst_rows(report.table([rows]))["verdict"].tolist() == ["violated"]
 
 
 def test_a_refuted_claim_is_named_with_what_its_own_statement_says(frame):
@@ -192,7 +192,7 @@ def test_a_violation_beyond_the_statement_refutes_nothing(frame):
         "Beyond its statement: one_rule, certified, does not have ε = 1 for add-remove "
         "neighbours; ≥ 6.930 was found. It states replace-one."
     )
-    assert report.readable(table)["neighbours"].tolist() == [
+    assert report.format_table(table)["neighbours"].tolist() == [
         "add-remove (not claimed)",
         "replace-one",
     ]
@@ -202,8 +202,8 @@ def test_what_all_statements_exclude_is_no_excuse(frame):
     assert set(frame["not_covered"]) == {""}
     flawed = DPLogisticRegressionClassifier(n_bins=2, calibration="published", classes=(-1, 1))
     fitted = flawed.set_params(random_state=0).fit([[0], [1], [0]], [1, -1, -1])
-    assert not_covered(fitted.privacy_).startswith("refuted: a flaw of the published noise")
-    assert "seed" not in not_covered(fitted.privacy_)
+    assert reservations_of(fitted.privacy_).startswith("refuted: a flaw of the published noise")
+    assert "seed" not in reservations_of(fitted.privacy_)
     sound = flawed.set_params(calibration="certified").fit([[0], [1], [0]], [1, -1, -1])
     assert "tolerance" in str(sound.privacy_)
-    assert not_covered(sound.privacy_) == ""
+    assert reservations_of(sound.privacy_) == ""

@@ -15,8 +15,8 @@ from privcurve.audit.states import (
     ABSENT,
     SCORE,
     States,
+    is_same,
     numbers,
-    same,
     sample_canary_scores,
     sample_states,
 )
@@ -67,9 +67,9 @@ def test_anything_becomes_numbers():
     ],
 )
 def test_what_differs_in_a_bit_is_not_the_same(one, other):
-    assert not same(one, other)
-    assert same(one, copy.deepcopy(one))
-    assert same(float("nan"), float("nan"))
+    assert not is_same(one, other)
+    assert is_same(one, copy.deepcopy(one))
+    assert is_same(float("nan"), float("nan"))
 
 
 def test_states_of_unequal_length_are_filled_up():

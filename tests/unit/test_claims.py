@@ -72,12 +72,12 @@ def test_claims_of_studies_are_in_the_order_of_their_names():
         )
         for study, names in {"one": ["C10", "C2 R"], "two": ["C2 F", "C1", "C10"]}.items()
     }
-    table = claims.together(tables)
+    table = claims.gather_verdicts(tables)
     assert table[["name", "study"]].to_numpy().tolist() == [
         ["C1", "two"], ["C2 F", "two"], ["C2 R", "one"], ["C10", "one"], ["C10", "two"]
     ]  # fmt: skip
-    assert list(claims.readable(table)["study"]) == list(table["study"])
-    assert "study" not in claims.readable(tables["one"])
+    assert list(claims.format_table(table)["study"]) == list(table["study"])
+    assert "study" not in claims.format_table(tables["one"])
 
 
 def test_verdicts_of_each_paper_are_counted_and_our_own_questions_apart():
@@ -134,7 +134,7 @@ def test_differences_of_runs_are_paired_by_their_split():
     each = of_runs({**claim, "each": ["dataset"], "statistic": "mean", "over": ["epsilon"]}, table)
     assert each["name"].tolist() == ["C, a", "C, b"]
     assert each["mean"].tolist() == pytest.approx([0.04 / 3 + 0.001] * 2)
-    assert "± 0.001" in claims.readable(each)["ours"][0]
+    assert "± 0.001" in claims.format_table(each)["ours"][0]
 
 
 def test_one_split_gives_no_standard_error():
@@ -235,7 +235,9 @@ def test_a_place_counts_beyond_two_standard_errors_with_holms_correction(
     row = of_places(*errors, **({"every": True} if every else {}))
     assert (row["n_for"], row["n_against"]) == sides
     assert row["verdict"] == expected
-    assert f"{sides[0]} for, {sides[1]} against" in claims.readable(row.to_frame().T)["beyond"][0]
+    assert (
+        f"{sides[0]} for, {sides[1]} against" in claims.format_table(row.to_frame().T)["beyond"][0]
+    )
 
 
 def test_a_margin_around_a_number_is_judged_from_both_sides():
@@ -264,7 +266,7 @@ def test_the_share_of_places_that_pass_has_an_error_of_its_own():
 def test_what_was_not_built_refutes_nothing():
     row = of_places(-9, every=True, not_comparable="its combiner is not built", changed="the bar")
     assert row["verdict"] == judge.NOT_COMPARABLE
-    (texts,) = claims.readable(row.to_frame().T).to_dict("records")
+    (texts,) = claims.format_table(row.to_frame().T).to_dict("records")
     assert texts["verdict"] == "not comparable: its combiner is not built"
     assert (texts["changed"], texts["“”"[:0]]) == ("the bar", "C")
 

@@ -48,10 +48,10 @@ def test_what_our_study_lacks_is_not_compared():
         [("adult", c, e) for c in BOTH for e in (0.05, 1)] + [("codrna", "certified", 1.0)],
         columns=["dataset", "calibration", "epsilon"],
     )
-    kept = comparison.comparable(printed("sparsity"), ours)
+    kept = comparison.keep_comparable(printed("sparsity"), ours)
     assert set(kept["dataset"]) == {"adult"}
     assert set(kept["epsilon"].astype(float)) == {0.05, 1}
-    assert comparison.comparable(printed("sparsity"), ours.iloc[:2]).empty
+    assert comparison.keep_comparable(printed("sparsity"), ours.iloc[:2]).empty
 
 
 def test_a_difference_is_in_standard_errors():
@@ -199,7 +199,7 @@ def test_nearest_bins_are_bins_of_adult():
 
 def test_the_order_is_that_of_the_thesis():
     frames = [pd.DataFrame({"table": [t, t]}) for t in ("A.2", "5.4", "B.1", "5.2")]
-    assert comparison.in_order(frames)["table"].tolist()[::2] == ["5.2", "5.4", "A.2", "B.1"]
+    assert comparison.join_in_order(frames)["table"].tolist()[::2] == ["5.2", "5.4", "A.2", "B.1"]
 
 
 def test_what_is_shown():
@@ -207,5 +207,5 @@ def test_what_is_shown():
         [["5.4", "adult", 1.0, "bound", 0.37, 0.5, 0.01, 13.0, math.nan, math.nan, math.nan]],
         columns=comparison.COLUMNS,
     )
-    shown = comparison.readable(ours).iloc[0].tolist()
+    shown = comparison.format_table(ours).iloc[0].tolist()
     assert shown == ["5.4", "adult", "1", "bound", "0.37", "0.5", "+13.0", "–", "–"]

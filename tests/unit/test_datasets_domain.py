@@ -17,7 +17,7 @@ from own_dataset import DESCRIPTION
 from privcurve import datasets
 from privcurve.datasets import Column, DatasetError, Domain, Label
 from privcurve.datasets.build import DEFAULT_BINS
-from privcurve.datasets.catalogue import read_description
+from privcurve.datasets.catalogue import description_of
 from privcurve.datasets.coding.coder import ColumnCoder
 from privcurve.datasets.coding.numbers import ISO
 from privcurve.datasets.description import WITH_FILES, Parser
@@ -176,7 +176,7 @@ def test_broken_description_is_refused(case: str, tmp_path: Path) -> None:
     path = tmp_path / "mine.yaml"
     path.write_text(yaml.safe_dump(content))
     with pytest.raises(DatasetError, match=message) as caught:
-        read_description(path)
+        description_of(path)
     assert "mine.yaml" in str(caught.value)
 
 
@@ -213,7 +213,7 @@ def test_broken_bins_are_refused(changes: dict[str, Any], message: str, tmp_path
     content = {"title": "t", "based_on": "adult", "n_bins": {"age": 5}} | changes
     path.write_text(yaml.safe_dump(content))
     with pytest.raises(DatasetError, match=message):
-        read_description(path)
+        description_of(path)
 
 
 def test_a_description_based_on_itself(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -222,7 +222,7 @@ def test_a_description_based_on_itself(tmp_path: Path, monkeypatch: pytest.Monke
     path.parent.mkdir(parents=True)
     path.write_text("{title: t, based_on: mine, n_bins: {age: 5}}")
     with pytest.raises(DatasetError, match="mine is itself based on 'mine'"):
-        read_description(path)
+        description_of(path)
 
 
 def test_what_a_description_may_say_is_declared_once() -> None:

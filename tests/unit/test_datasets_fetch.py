@@ -12,7 +12,7 @@ import requests
 import yaml
 
 from privcurve.datasets import DatasetError, fetch
-from privcurve.datasets.catalogue import read_description
+from privcurve.datasets.catalogue import description_of
 from privcurve.datasets.description import Description
 from privcurve.datasets.reading.downloads import RawFile
 
@@ -68,7 +68,7 @@ def tiny(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Description:
     }
     path = tmp_path / "tiny.yaml"
     path.write_text(yaml.safe_dump(content))
-    return read_description(path)
+    return description_of(path)
 
 
 def _mirror(tmp_path: Path, content: bytes) -> Path:

@@ -73,7 +73,7 @@ def test_wins_are_paired_and_by_two_standard_errors():
 
 
 def test_wins_and_mean_ranks_are_counted():
-    counts = domains.wins(table(runs())).set_index("arm")
+    counts = domains.count_wins(table(runs())).set_index("arm")
     assert counts.loc["good", ["wins", "ties", "losses"]].tolist() == [1, 1, 0]
     assert counts.loc["odd", ["wins", "ties", "losses"]].tolist() == [0, 1, 1]
     # On the first, base and odd share ranks 2 and 3.
@@ -156,7 +156,7 @@ def test_without_privacy_there_is_neither_rank_nor_rival():
     assert math.isnan(only["rank"])
     assert not only["best"]
     titles = {method: method.title() for method in ("base", "good", "odd", "free")}
-    shown = domains.readable(frame, titles, "base")
+    shown = domains.format_table(frame, titles, "base")
     assert shown["measure"].tolist() == ["error"] * 4
     assert shown["Free"].tolist() == ["0.000 ± 0.000", "0.000 ± 0.000", "–", "–"]
     # Folds of a quarter overlap: √(1/4 + (1/4)/(3/4)) of 0.0577 and of 0.05.
@@ -199,25 +199,25 @@ def many(gaps):
 
 def test_pairs_that_always_differ_are_told_apart_from_those_that_do_not():
     frame = many(lambda i: {"a": 0.0, "b": 0.001 * (-1) ** i, "c": 0.05 + 0.001 * i})
-    tests = ranks.pairs(frame).set_index(["arm", "other"])
+    tests = ranks.compare_pairs(frame).set_index(["arm", "other"])
     assert tests["friedman_p"].iloc[0] < 1e-4
     told = {frozenset(pair): differs for pair, differs in tests["differs"].items()}
     assert told[frozenset("ac")]
     assert told[frozenset("bc")]
     assert not told[frozenset("ab")]
-    assert [sorted(group) for group in ranks.groups(tests.reset_index())] == [["a", "b"]]
+    assert [sorted(group) for group in ranks.groups_of_equals(tests.reset_index())] == [["a", "b"]]
 
 
 def test_equal_methods_do_not_differ():
-    frame = ranks.pairs(many(lambda _: {"a": 0.0, "b": 0.0, "c": 0.0}))
+    frame = ranks.compare_pairs(many(lambda _: {"a": 0.0, "b": 0.0, "c": 0.0}))
     assert frame["p_value"].tolist() == [1.0, 1.0, 1.0]
     assert frame["mean_rank"].tolist() == [2.0, 2.0, 2.0]
-    assert ranks.groups(frame) == [["a", "b", "c"]]
+    assert ranks.groups_of_equals(frame) == [["a", "b", "c"]]
 
 
 def test_ranks_need_two_of_each():
     with pytest.raises(ValueError, match="two datasets"):
-        ranks.pairs(many(lambda _: {"a": 0.0}))
+        ranks.compare_pairs(many(lambda _: {"a": 0.0}))
 
 
 def test_ranks_are_of_the_datasets_that_are_named(monkeypatch):

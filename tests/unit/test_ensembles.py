@@ -105,7 +105,7 @@ def test_duels_are_students_paired():
         boosted(LOW, close),
         boosted({**OC, "leverage": "constant"}, forest),
     )
-    table = ensembles.duels(frame)
+    table = ensembles.compare_with_forests(frame)
     assert set(table["depth"]) == {2}
     from scipy import stats
 
@@ -137,7 +137,7 @@ def test_a_duel_is_significant_at_the_level_of_the_paper():
         runs("dp_forest", {"n_trees": 21, "depth": 2}, [0.3] * 10),
         *(boosted(m, 0.3 - gaps[n]) for n, m in (("O.C.", OC), ("0.1", LOW))),
     )
-    table = ensembles.duels(frame).set_index("alpha")
+    table = ensembles.compare_with_forests(frame).set_index("alpha")
     assert table["p_value"].to_dict() == pytest.approx({"O.C.": 0.0287, "0.1": 0.0092}, rel=0.01)
     assert table["won"].to_dict() == {"O.C.": False, "0.1": True}
 
@@ -152,7 +152,7 @@ def test_folds_that_failed_on_either_side_do_not_count():
     parts[1].loc[[3, 7], "status"] = "failed"
     # One fold alone is no sample.
     parts[2].loc[1:, "status"] = "failed"
-    (row,) = ensembles.duels(errors_of(*parts)).to_dict("records")
+    (row,) = ensembles.compare_with_forests(errors_of(*parts)).to_dict("records")
     from scipy import stats
 
     kept = [k for k in range(10) if k not in (3, 7)]

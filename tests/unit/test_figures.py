@@ -370,11 +370,11 @@ def of_many(n_certified, n_published):
 def test_certified_curves_come_first_and_of_these_the_best():
     frame = of_many(n_certified=7, n_published=2)
     methods = sorted(set(frame["arm"]))
-    first = curves.leading(frame, methods, "accuracy")
+    first = curves.best_curves(frame, methods, "accuracy")
     assert first == [f"m{place}~certified" for place in range(2, 8)]
     # Of a loss the least is best.
     losses = frame.rename(columns={"accuracy": "log_loss"})
-    assert "m8~certified" in curves.leading(losses, methods, "log_loss")
+    assert "m8~certified" in curves.best_curves(losses, methods, "log_loss")
 
 
 def test_each_part_of_the_curves_has_panels_and_the_legend_what_is_shown():

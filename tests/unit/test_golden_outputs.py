@@ -65,7 +65,9 @@ def make_study(folder, changes):
         sums = {}
         try:
             # Those that others read come first.
-            for request in sorted(plan.of_study("tiny"), key=lambda one: len(one.reads.outputs)):
+            for request in sorted(
+                plan.study_outputs("tiny"), key=lambda one: len(one.reads.outputs)
+            ):
                 request.output.make(plan.context(request))
                 sums[request.output.word] = digest(request, drawn)
         finally:

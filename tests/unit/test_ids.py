@@ -9,7 +9,7 @@ import pytest
 from small_study import public_facts
 
 from privcurve.experiments import study
-from privcurve.experiments.curves import curves
+from privcurve.experiments.curves import curves_of
 from privcurve.experiments.runs import RunIds
 from privcurve.learners import registry
 
@@ -51,5 +51,7 @@ def test_a_shipped_study_has_the_ids_and_digests_that_it_had(name, monkeypatch):
     # Before it stand the number and the digests of the parts that jobs were cut into at first
     # (null of curves that came later).
     stored = {curve: digest for curve, (_, _, digest) in STORED[name]["digests"].items()}
-    digests = {str(one.name): sha256([one.digest]) for one in curves(made, SEED, SECONDS_PER_JOB)}
+    digests = {
+        str(one.name): sha256([one.digest]) for one in curves_of(made, SEED, SECONDS_PER_JOB)
+    }
     assert digests == stored

@@ -26,8 +26,8 @@ def test_a_job_that_can_not_write_says_that_nothing_trained_is_lost(tmp_path):
 
 def test_a_description_that_was_changed_during_a_run_is_named(own):
     with pytest.raises(datasets.DatasetError, match="'mine' is not coded in results/data/mine"):
-        job._read_facts("mine", 1)
+        job._read_coded("mine", 1)
     datasets.save(datasets.load("mine"), "results/data/mine")
     own(missing="-")
     with pytest.raises(datasets.DatasetError, match=r"from another description of 'mine' than"):
-        job._read_facts("mine", 1)
+        job._read_coded("mine", 1)

@@ -22,7 +22,7 @@ from privcurve.experiments.jobs import StudyJobs
 from privcurve.experiments.results import IncompleteError
 from privcurve.experiments.work import work
 from privcurve.learners import lazybb, registry
-from privcurve.workflow import failed
+from privcurve.workflow import failures
 from privcurve.workflow import job as program
 
 SEED = 1
@@ -198,7 +198,7 @@ def test_a_process_finds_its_job_by_what_it_is_told(changes, share):
         assert terms.pop("job") == job.part
         assert terms.get("records", [2000, 0]) == [about.n_rows, about.n_test]
         terms.pop("records", None)
-        same = jobs.find(made, about, SEED, **terms)
+        same = jobs.find_job(made, about, SEED, **terms)
         assert same.part == job.part
         assert [one.name for one in same.reads] == [one.name for one in job.reads]
 
@@ -370,17 +370,17 @@ def test_trainings_that_failed_are_named_and_tried_again(monkeypatch, capsys):
     n_trained, _, n_failed = said(capsys)
     assert n_failed == 2 * 4
     assert not job.is_done
-    (first, end) = failed.remarks([job], job.file.stat().st_mtime)
+    (first, end) = failures.remarks([job], job.file.stat().st_mtime)
     assert first.startswith("failed: t: 8 of 8 trainings of boost~certified on toy-line: Arith")
     assert "tries them again" in end
-    assert failed.remarks([job], job.file.stat().st_mtime + 1) == []
+    assert failures.remarks([job], job.file.stat().st_mtime + 1) == []
     # Where no setting is complete, nothing is trained afresh.
     assert len(read(study_jobs)) == 2 * 2
     progress = summary.progress(study_jobs)
     assert (progress.failed, progress.done) == (8, n_trained)
     run(study_jobs)
     assert job.is_done
-    assert failed.remarks([job], 0) == []
+    assert failures.remarks([job], 0) == []
 
 
 @pytest.mark.usefixtures("coded")

@@ -7,7 +7,7 @@ import pytest
 
 from privcurve.experiments import kinds
 from privcurve.experiments.study import from_mapping, load
-from privcurve.outputs.base import about, dataset_title, rule_notes, set_the_rule
+from privcurve.outputs.base import dataset_title, datasets_of_rule, description_of, rule_notes
 from privcurve.outputs.learning_curves import MARK, panel_title
 from privcurve.privacy.calibration.privgam import SET_ON
 
@@ -50,8 +50,8 @@ def test_datasets_that_set_a_rule_are_told_from_those_that_did_not():
     shown = load(SHIPPED / "three_kinds.yaml")
     seen = [f"{name}-fine" for name in ("adult", "bank", "creditcard", "codrna")]
     seen += ["mushroom", "magic-bounds"]
-    assert set_the_rule(shown) == seen
-    assert {about(name).source for name in seen} <= set(SET_ON)
+    assert datasets_of_rule(shown) == seen
+    assert {description_of(name).source for name in seen} <= set(SET_ON)
     others = [name for name in shown.datasets if name not in seen]
     assert len(others) >= 3
     titles = {name: panel_title(shown, name) for name in shown.datasets}
@@ -63,5 +63,5 @@ def test_datasets_that_set_a_rule_are_told_from_those_that_did_not():
 def test_no_rule_is_spoken_of_where_none_is_followed():
     shown = load(SHIPPED / "approximate_fixed.yaml")
     assert "adult" in shown.datasets
-    assert rule_notes(shown) == set_the_rule(shown) == []
+    assert rule_notes(shown) == datasets_of_rule(shown) == []
     assert panel_title(shown, "adult") == dataset_title("adult")

@@ -16,7 +16,7 @@ from small_study import content
 
 from privcurve import datasets
 from privcurve.datasets import DatasetError, Domain
-from privcurve.experiments import metrics, ready, study
+from privcurve.experiments import metrics, readiness, study
 from privcurve.experiments.curves import Curve
 from privcurve.experiments.splits import Split, Splitter
 from privcurve.experiments.store import Store
@@ -267,12 +267,12 @@ def test_a_setting_for_fewer_classes_is_told_before_training(
     monkeypatch.setattr(LogisticRegressionClassifier, "check_classes", check_classes)
     mine = datasets.load("mine")
     linear = {"learner": "logistic_regression", "grid": {"C": [0.5, 1]}}
-    ready.check(made(learners={"linear": linear}), mine)
+    readiness.check(made(learners={"linear": linear}), mine)
     wide = {**linear, "grid": {"C": [0.5, 2]}}
     with pytest.raises(ValueError, match="C = 2 is for two classes, not 3"):
-        ready.check(made(learners={"linear": wide}), mine)
+        readiness.check(made(learners={"linear": wide}), mine)
     binary = dataclasses.replace(mine, domain=datasets.describe("wdbc").domain)
-    ready.check(made(learners={"linear": wide}), binary)
+    readiness.check(made(learners={"linear": wide}), binary)
     learner = LogisticRegressionClassifier(C=2, n_bins=mine.domain.n_bins, classes=(0, 1, 2))
     with pytest.raises(ValueError, match="C = 2 is for two classes, not 3"):
         learner.fit(mine.X, mine.y)

@@ -117,7 +117,7 @@ def test_the_card_is_sorted():
     card = model_card.votes_in_order(VOTES)
     assert card["votes"].tolist() == [-3, 2, 1, -1]
     assert card["condition"].tolist() == ["b", "c", "a", "d"]
-    assert model_card.readable(card)["votes"].tolist() == ["-3", "+2", "+1", "-1"]
+    assert model_card.format_table(card)["votes"].tolist() == ["-3", "+2", "+1", "-1"]
 
 
 def test_the_notes_hold_the_statement(tested, methods):

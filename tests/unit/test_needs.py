@@ -48,13 +48,13 @@ def cut(about, learner="lazybb", seconds_per_job=1e9, **spec):
 def test_a_table_of_20_million_records_asks_for_what_it_uses(learner, low, high):
     """From what so many have used to 1.5 times that; of BRC, ten times what 2 million have used."""
     (one,) = cut(of_size(20_000_000, 30), learner)
-    assert low <= needs.to_train(one).memory <= high
+    assert low <= needs.training_needs(one).memory <= high
 
 
 def test_a_small_table_asks_for_little():
     (one,) = cut(of_size(5_000, 8))
-    assert needs.to_train(one).memory == 500
-    assert needs.to_prepare(describe("adult")).memory == 400
+    assert needs.training_needs(one).memory == 500
+    assert needs.preparing_needs(describe("adult")).memory == 400
 
 
 def used(learner, n_rows, n_columns, folder):
@@ -91,15 +91,19 @@ def test_estimates_are_what_a_training_uses(learner, n_columns, tmp_path):
 
 def test_more_is_asked_for_what_takes_more():
     (one,), (twice,) = cut(of_size(10**7, 20)), cut(of_size(2 * 10**7, 20))
-    assert needs.to_train(twice).memory > 1.7 * needs.to_train(one).memory
+    assert needs.training_needs(twice).memory > 1.7 * needs.training_needs(one).memory
     wide = of_size(10**7, 20)
     columns = tuple(replace(column, bins=1000) for column in wide.domain.columns)
     (wide,) = cut(replace(wide, domain=replace(wide.domain, columns=columns)))
-    assert needs.to_train(wide).memory > 1.5 * needs.to_train(one).memory
+    assert needs.training_needs(wide).memory > 1.5 * needs.training_needs(one).memory
     description, other = of_size(10**7, 20), of_rows(10**7, "wdbc")
-    assert needs.to_prepare(other).memory > needs.to_prepare(of_rows(10**6, "wdbc")).memory
-    assert needs.to_audit("lazybb", description) > needs.to_audit("lazybb", of_size(10**5, 20))
-    assert needs.to_make(1000, [description]) > needs.to_make(1000, []) == 1000
+    assert (
+        needs.preparing_needs(other).memory > needs.preparing_needs(of_rows(10**6, "wdbc")).memory
+    )
+    assert needs.audit_memory("lazybb", description) > needs.audit_memory(
+        "lazybb", of_size(10**5, 20)
+    )
+    assert needs.output_memory(1000, [description]) > needs.output_memory(1000, []) == 1000
 
 
 def test_a_learner_that_nobody_has_measured_is_taken_for_the_largest():
@@ -113,7 +117,7 @@ def test_a_choice_of_settings_takes_what_the_learner_takes():
     (tuned,) = cut(of_size(10**7, 30), "lazybb", tune=tune)
     (plain,) = cut(of_size(10**7, 30), "lazybb")
     assert tuned.job_parts[0].curve.method.learner == "tuned"
-    assert needs.to_train(tuned).memory == needs.to_train(plain).memory
+    assert needs.training_needs(tuned).memory == needs.training_needs(plain).memory
 
 
 def test_methods_that_share_a_start_ask_for_what_the_largest_takes():
@@ -123,11 +127,11 @@ def test_methods_that_share_a_start_ask_for_what_the_largest_takes():
 
 
 def memory_of(*jobs):
-    return needs.to_train(Job(tuple(p for job in jobs for p in job.job_parts))).memory
+    return needs.training_needs(Job(tuple(p for job in jobs for p in job.job_parts))).memory
 
 
 def test_time_limits_are_near_the_estimate():
     (one,) = cut(of_size(10**6, 30), grid={"n_rounds": list(range(300))[1:]})
     estimate = one.seconds / 60
     assert estimate > 20
-    assert 1.5 * estimate < needs.to_train(one).minutes < 1.5 * estimate + 12
+    assert 1.5 * estimate < needs.training_needs(one).minutes < 1.5 * estimate + 12

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from page_of_a_study import make_page, texts
 
-from privcurve.figures import drawn, page, style
+from privcurve.figures import page, pictures, style
 from privcurve.outputs import leaderboard
 from privcurve.outputs.answers import full_sentence, rankings
 from privcurve.privacy.budget import LOOKED
@@ -47,8 +47,8 @@ def test_one_small_file_that_names_no_other_and_runs_no_program(made):
 def test_the_page_says_what_the_terminal_says(made, monkeypatch):
     """One function writes the sentences: at every ε, with the models on the codes among them."""
     monkeypatch.chdir(made.parents[2])
-    plan = reading.of_one(Path("config/studies/tiny.yaml"), 1, 30)
-    outputs = {one.output.word: one for one in plan.of_study("tiny")}
+    plan = reading.read_one(Path("config/studies/tiny.yaml"), 1, 30)
+    outputs = {one.output.word: one for one in plan.study_outputs("tiny")}
     said = words(made)
     for dataset in plan.studies["tiny"].datasets:
         for place in rankings(outputs, dataset, [0.5, 1, 2]):
@@ -111,12 +111,12 @@ def test_one_epsilon_is_a_ranking_of_dots_and_several_are_curves(made, tmp_path)
 
 def test_names_beside_curves_are_apart_and_near_their_ends():
     places = [0.0, 0.01, 0.02, 0.5, 0.52, 0.99, 1.0]
-    moved = drawn._apart(places)
+    moved = pictures._spread_names(places)
     gaps = [b - a for a, b in itertools.pairwise(moved)]
-    assert min(gaps) >= drawn.NAME_HEIGHT - 1e-9
+    assert min(gaps) >= pictures.NAME_HEIGHT - 1e-9
     assert moved[0] >= 0
     assert moved[-1] <= 1
-    assert moved[3] == pytest.approx(0.51 - drawn.NAME_HEIGHT / 2)
+    assert moved[3] == pytest.approx(0.51 - pictures.NAME_HEIGHT / 2)
 
 
 COLOUR = re.compile(r"#\w{6}")

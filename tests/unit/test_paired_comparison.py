@@ -38,7 +38,7 @@ def shifted(*gaps):
 
 def test_differences_are_paired_by_repeat_whatever_the_order():
     frame = runs({"d": {"base": BASE, "a": shifted(0.01, 0.03, 0.01, 0.03)}})
-    table = comparison.by_dataset(frame.sample(frac=1, random_state=2), "base", ["a"])
+    table = comparison.compare_by_dataset(frame.sample(frac=1, random_state=2), "base", ["a"])
     (row,) = table.to_dict("records")
     # s = .011547, over √4: the trainings themselves differ by far more.
     assert row["difference"] == pytest.approx(0.02)
@@ -53,7 +53,7 @@ def test_differences_are_paired_by_repeat_whatever_the_order():
 )
 def test_intervals_are_wider_where_repeats_share_records(fold, factor):
     frame = runs({"d": {"base": BASE, "a": shifted(0.01, 0.03, 0.01, 0.03)}}, fold)
-    (row,) = comparison.by_dataset(frame, "base", ["a"]).to_dict("records")
+    (row,) = comparison.compare_by_dataset(frame, "base", ["a"]).to_dict("records")
     assert row["standard_error"] == pytest.approx(0.0115470 * math.sqrt(factor), rel=1e-4)
     assert row["scored_on"] == ("test" if fold == "test" else "folds")
 
@@ -62,13 +62,13 @@ def test_of_a_loss_less_is_ahead_and_those_that_lack_it_are_left_out():
     frame = runs({name: {"base": BASE, "a": BASE, "votes": BASE} for name in ("one", "two")})
     frame["log_loss"] = 0.5 - frame["arm"].eq("a") * frame["repeat"] / 100
     frame.loc[frame["arm"] == "votes", "log_loss"] = math.nan
-    each = comparison.by_dataset(frame, "base", ["a", "votes"], "log_loss")
+    each = comparison.compare_by_dataset(frame, "base", ["a", "votes"], "log_loss")
     assert each["arm"].tolist() == ["a", "a"]
     assert each["difference"].tolist() == pytest.approx([0.025] * 2)
     assert each["log_loss"].tolist() == pytest.approx([0.475] * 2)
     assert each["reference_log_loss"].tolist() == pytest.approx([0.5] * 2)
-    both = [each, comparison.by_dataset(frame, "base", ["a", "votes"])]
-    table = comparison.overall(pd.concat(both), "base").set_index(["measure", "arm"])
+    both = [each, comparison.compare_by_dataset(frame, "base", ["a", "votes"])]
+    table = comparison.compare_over_datasets(pd.concat(both), "base").set_index(["measure", "arm"])
     assert table.index.tolist() == [("accuracy", "a"), ("accuracy", "votes"), ("log_loss", "a")]
     assert table.loc[("log_loss", "a"), ["mean_rank", "reference_mean_rank"]].tolist() == [1, 2]
     assert table.loc[("accuracy", "a"), "mean_rank"] == 2
@@ -77,7 +77,7 @@ def test_of_a_loss_less_is_ahead_and_those_that_lack_it_are_left_out():
 def test_holm_corrects_for_the_arms_of_a_dataset():
     same = shifted(0, 0, 0, 0)
     frame = runs({"d": {"base": BASE, "a": shifted(0.01, 0.02, 0.03, 0.04), "b": same}})
-    table = comparison.by_dataset(frame, "base", ["a", "b"]).set_index("arm")
+    table = comparison.compare_by_dataset(frame, "base", ["a", "b"]).set_index("arm")
     # All signs alike, of four: W = 0 with mean 5 and variance 7.5.
     assert table.loc["a", "p_value"] == pytest.approx(0.06789, abs=1e-5)
     assert table.loc["a", "p_holm"] == pytest.approx(2 * 0.06789, abs=1e-4)
@@ -90,11 +90,11 @@ def test_a_failed_training_makes_its_dataset_count_for_no_method():
         "two": {"base": BASE, "a": shifted(0.03, 0.03, 0.03, 0.03)},
         "three": {"base": BASE, "a": [0.9, None, 0.9, 0.9]},
     }
-    each = comparison.by_dataset(runs(values), "base", ["a"])
+    each = comparison.compare_by_dataset(runs(values), "base", ["a"])
     failed = each[each["dataset"] == "three"].iloc[0]
     assert failed["n_failed"] == 1
     assert pd.isna(failed[["difference", "low", "p_value"]].astype(float)).all()
-    (row,) = comparison.overall(each, "base").to_dict("records")
+    (row,) = comparison.compare_over_datasets(each, "base").to_dict("records")
     assert row["n_datasets"] == 2
     assert row["difference"] == pytest.approx(0.02)
     # Of two datasets: s/√2 = .01, and an interval that knows how little two are.
@@ -113,8 +113,8 @@ def test_over_datasets_each_counts_once_and_tests_are_corrected_for_the_methods(
         }
         for i, gap in enumerate(gaps)
     }
-    each = comparison.by_dataset(runs(values), "base", ["a", "b"])
-    table = comparison.overall(each, "base").set_index("arm")
+    each = comparison.compare_by_dataset(runs(values), "base", ["a", "b"])
+    table = comparison.compare_over_datasets(each, "base").set_index("arm")
     # W = 0 of six: mean 10.5, variance 22.75; and W = 9, of alternating signs.
     assert table.loc["a", "p_value"] == pytest.approx(0.02771, abs=1e-5)
     assert table.loc["a", "p_holm"] == pytest.approx(0.05542, abs=1e-5)
@@ -132,7 +132,7 @@ def test_over_datasets_each_counts_once_and_tests_are_corrected_for_the_methods(
 def test_runs_of_other_splits_are_not_paired():
     frame = pd.concat([runs({"d": {"base": BASE}}), runs({"d": {"a": BASE[:3]}})])
     with pytest.raises(ValueError, match="a: its runs are not of the splits"):
-        comparison.by_dataset(frame, "base", ["a"])
+        comparison.compare_by_dataset(frame, "base", ["a"])
 
 
 def request_of(options, **changes):
@@ -167,7 +167,7 @@ def test_the_text_says_what_an_interval_covers(tmp_path, monkeypatch):
     outputs = [{"comparison": {"arm": "boost~certified"}}]
     learners = {"boost": BOOST, "rule": {"learner": "one_rule"}}
     plan = lay_out(tmp_path, learners=learners, outputs=outputs)
-    (made,) = plan.of_study("tiny")
+    (made,) = plan.study_outputs("tiny")
     made.output.make(plan.context(made))
     (stem,) = made.files.tables
     text = stem.with_suffix(".md").read_text(encoding="utf-8")
@@ -180,8 +180,8 @@ def test_the_text_says_what_an_interval_covers(tmp_path, monkeypatch):
 def test_the_figure_marks_differences_in_points():
     values = {"one": {"base": BASE, "a": shifted(0.01, 0.03, 0.01, 0.03)}}
     values["two"] = {"base": BASE, "a": shifted(-0.01, 0.01, 0.03, 0.01)}
-    each = comparison.by_dataset(runs(values), "base", ["a"])
-    table = comparison.overall(each, "base").assign(kind=["rule"])
+    each = comparison.compare_by_dataset(runs(values), "base", ["a"])
+    table = comparison.compare_over_datasets(each, "base").assign(kind=["rule"])
     (panel,) = comparison.draw(table, each, {"a": "A method"}, "the base").axes
     dots = next(line for line in panel.get_lines() if line.get_marker() == ".")
     assert dots.get_xdata() == pytest.approx([2, 1])

@@ -16,7 +16,7 @@ from privcurve.cli import main
 from privcurve.coding import Records
 from privcurve.datasets import DatasetError, PartedDataset
 from privcurve.datasets.description import MOST_VALUES
-from privcurve.experiments import ready, study
+from privcurve.experiments import readiness, study
 from privcurve.experiments.splits import fold_splits
 from privcurve.experiments.train import Trainer
 from privcurve.learners import registry
@@ -367,7 +367,7 @@ def test_a_study_has_the_same_results_in_parts(big, tmp_path):
         big(rows)
         datasets.prepare("mine", f"coded-{rows}")
         data = datasets.read_coded(f"coded-{rows}")
-        ready.check(made, data)
+        readiness.check(made, data)
         for method in made.methods.values():
             tasks = itertools.product(method.points, fold_splits(3))
             trainer = Trainer(data, method, 1, tmp_path / f"store-{rows}")

@@ -199,8 +199,8 @@ def tiny(tmp_path, monkeypatch):
 
 
 def digests():
-    made = reading.of_one(Path("config/studies/tiny.yaml"), 1, 30)
-    return {one.key: made.digest(one) for one in made.of_study("tiny")}
+    made = reading.read_one(Path("config/studies/tiny.yaml"), 1, 30)
+    return {one.key: made.digest(one) for one in made.study_outputs("tiny")}
 
 
 def changed(before):
@@ -234,11 +234,11 @@ def make(made, request):
 
 
 def test_a_record_says_whether_files_are_what_is_wanted(tiny):
-    request = tiny.of_study("tiny")[0]
+    request = tiny.study_outputs("tiny")[0]
     assert not tiny.is_current(request)
     make(tiny, request)
     assert tiny.is_current(request)
-    assert not reading.of_one(Path("config/studies/tiny.yaml"), 2, 30).is_current(request)
+    assert not reading.read_one(Path("config/studies/tiny.yaml"), 2, 30).is_current(request)
     # Of trainings that failed: these are tried again.
     written = json.loads(request.record.read_text())
     request.record.write_text(json.dumps({**written, "complete": False}))
@@ -258,7 +258,7 @@ def test_a_record_says_whether_files_are_what_is_wanted(tiny):
 
 def test_what_is_there_and_stale_is_asked_for_again(tiny):
     run = replace(tiny, decides=True)
-    request = run.of_study("tiny")[0]
+    request = run.study_outputs("tiny")[0]
     # What is not there needs no request, nor what is current.
     run.ask_again()
     make(run, request)
@@ -303,8 +303,8 @@ def test_a_job_that_is_not_done_is_due_under_its_second_name(tiny):
 
 def test_runs_of_something_else_are_no_results(tiny):
     for other, says in (((2, 30), "is missing"), ((1, 1e-9), "is missing")):
-        made = reading.of_one(Path("config/studies/tiny.yaml"), *other)
-        request = made.of_study("tiny")[0]
+        made = reading.read_one(Path("config/studies/tiny.yaml"), *other)
+        request = made.study_outputs("tiny")[0]
         with pytest.raises(IncompleteError, match=says):
             request.output.make(made.context(request))
 
@@ -326,7 +326,7 @@ def test_claims_of_other_studies_come_together(tiny, tmp_path):
     assert run.broken == {}
     request = run.outputs["all_claims"]
     assert run.inputs(request) == ["results/tables/tiny/claims.csv"]
-    for one in (*tiny.of_study("tiny"), request):
+    for one in (*tiny.study_outputs("tiny"), request):
         if one.output.word in ("accuracy", "claims"):
             one.output.make(run.context(one))
     table = pd.read_csv("results/tables/all_claims.csv")
@@ -336,13 +336,13 @@ def test_claims_of_other_studies_come_together(tiny, tmp_path):
         == pd.read_csv("results/tables/tiny/claims.csv")["verdict"].tolist()
     )
     # A job, which sees its own study and what that names, wants the same as the run.
-    job = reading.of_one(Path("config/studies/whole.yaml"), 1, 30)
+    job = reading.read_one(Path("config/studies/whole.yaml"), 1, 30)
     before = run.digest(request)
-    assert job.digest(job.of_study("whole")[0]) == before
+    assert job.digest(job.study_outputs("whole")[0]) == before
     claimed = Path("papers/tiny/claims.yaml")
     claimed.write_text(claimed.read_text().replace("above: 0", "above: 1"))
-    job = reading.of_one(Path("config/studies/whole.yaml"), 1, 30)
-    assert job.digest(job.of_study("whole")[0]) != before
+    job = reading.read_one(Path("config/studies/whole.yaml"), 1, 30)
+    assert job.digest(job.study_outputs("whole")[0]) != before
 
 
 @pytest.mark.parametrize(

@@ -157,11 +157,11 @@ def made(folder, table, **changes):
 
 
 def make(plan, *words):
-    for request in plan.of_study("tiny"):
+    for request in plan.study_outputs("tiny"):
         if request.output.word in words:
             request.output.make(plan.context(request))
             record.output_record(request).write(plan.digest(request))
-    return {request.output.word: request for request in plan.of_study("tiny")}
+    return {request.output.word: request for request in plan.study_outputs("tiny")}
 
 
 def direct(X, y, train, scored, seed):
@@ -254,8 +254,8 @@ def test_another_file_with_the_same_codes_and_another_description_are_seen(folde
 
     _about.cache_clear()
     write(table, public_benchmark=True, missing=["", "NA", "none"])
-    again = reading.of_one(Path("config/studies/tiny.yaml"), 1, 30)
-    (mine,) = [one for one in again.of_study("tiny") if one.output.word == "raw"]
+    again = reading.read_one(Path("config/studies/tiny.yaml"), 1, 30)
+    (mine,) = [one for one in again.study_outputs("tiny") if one.output.word == "raw"]
     assert again.digest(mine) != plan.digest(outputs["raw"])
 
 

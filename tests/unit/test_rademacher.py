@@ -129,7 +129,7 @@ def test_the_table_has_means_over_models_beside_the_accuracy():
     assert table["bound"].tolist() == pytest.approx([0.5, 0.5])
     assert table["bound_std"].tolist() == pytest.approx([0.02**0.5] * 2)
     assert table["accuracy"].tolist() == [0.8, 0.8]
-    assert "0.500 ± 0.141" in rademacher.readable(table).to_string()
+    assert "0.500 ± 0.141" in rademacher.format_table(table).to_string()
     assert "100 drawn" in rademacher.notes_of(table)[0]
 
 

@@ -7,7 +7,7 @@ import pytest
 from small_study import public_facts, study_of
 
 from privcurve.experiments import canonical, runs, study
-from privcurve.experiments.curves import curves
+from privcurve.experiments.curves import curves_of
 from privcurve.experiments.splits import Split, fold_splits, partition_generator
 from privcurve.learners import registry
 
@@ -109,7 +109,7 @@ def test_files_of_merged_mixed_bins_are_not_those_of_before(own):
     digests = []
     for more in ({}, {"spacing": "equal"}):
         own(columns=[{"name": "age", "kind": "numeric", **bounds, **more}])
-        digests.append([curve.digest for curve in curves(one, 1, 30)])
+        digests.append([curve.digest for curve in curves_of(one, 1, 30)])
     (rules, gam), (rules_before, gam_before) = digests
     assert rules != rules_before
     assert rules == f"2 merged to 8 bins {rules_before.removeprefix('2 ')}"

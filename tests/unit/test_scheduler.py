@@ -12,7 +12,7 @@ from snakemake.exceptions import WorkflowError
 from snakemake.scheduling.job_scheduler import JobScheduler
 from snakemake_interface_executor_plugins.settings import SharedFSUsage
 
-from privcurve.workflow.snakemake import needs_shared_files, one_timer
+from privcurve.workflow.snakemake import check_shared_files, keep_one_timer
 
 ROOT = Path(__file__).parents[2]
 DELAY = 0.2
@@ -45,7 +45,7 @@ def scheduler(monkeypatch):
 @pytest.mark.parametrize(("mended", "low", "high"), [(False, 150, 10_000), (True, 52, 60)])
 def test_passes_do_not_grow_with_the_jobs_that_end(scheduler, mended, low, high):
     if mended:
-        one_timer()
+        keep_one_timer()
     Scheduler._schedule_reevalutation = JobScheduler._schedule_reevalutation
     for _ in range(50):  # jobs that end
         scheduler._open_jobs.release()
@@ -54,7 +54,7 @@ def test_passes_do_not_grow_with_the_jobs_that_end(scheduler, mended, low, high)
 
 
 def test_a_shorter_delay_comes_first_and_none_is_lost(scheduler):
-    one_timer()
+    keep_one_timer()
     Scheduler._schedule_reevalutation = JobScheduler._schedule_reevalutation
     scheduler._schedule_reevalutation(60)
     scheduler._schedule_reevalutation(0.05)
@@ -67,7 +67,7 @@ def test_a_shorter_delay_comes_first_and_none_is_lost(scheduler):
 def test_a_scheduler_of_another_form_is_left_as_it_is(scheduler, monkeypatch, caplog, method):
     monkeypatch.setattr(JobScheduler, "_schedule_reevalutation", method)
     with caplog.at_level("INFO"):
-        one_timer()
+        keep_one_timer()
     assert JobScheduler._schedule_reevalutation is method
     assert len(caplog.messages) == 1
 
@@ -78,9 +78,9 @@ def test_an_executor_without_shared_files_is_refused():
     def workflow(*usage):
         return SimpleNamespace(storage_settings=SimpleNamespace(shared_fs_usage=set(usage)))
 
-    needs_shared_files(workflow(*SharedFSUsage.all()))
+    check_shared_files(workflow(*SharedFSUsage.all()))
     with pytest.raises(WorkflowError, match="a file system that all jobs see"):
-        needs_shared_files(workflow(SharedFSUsage.SOURCES))
+        check_shared_files(workflow(SharedFSUsage.SOURCES))
 
 
 def test_one_range_of_versions_is_allowed_everywhere():

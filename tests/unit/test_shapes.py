@@ -69,10 +69,10 @@ def test_ends_are_the_lowest_and_the_highest_value_of_each_column(told):
         ["kind", -1.0, 0.06, f"kind = {'a' * 30}", 0.75, 0.05, "kind = x"],
         ["size", -0.5, 0.2, "1 <= size < 10", 0.25, 0.3, "10 <= size <= 100"],
     ]
-    texts = shapes.readable(rows)
+    texts = shapes.format_table(rows)
     assert texts["lowest"].tolist() == ["−1.00 ± 0.06", "−0.50 ± 0.20"]
     # Stumps are no estimates: nothing is said to be ± 0.00.
-    bare = shapes.readable(rows.assign(error_lowest=0.0))
+    bare = shapes.format_table(rows.assign(error_lowest=0.0))
     assert bare["lowest"].tolist() == ["−1.00", "−0.50"]
 
 

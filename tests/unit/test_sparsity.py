@@ -43,7 +43,7 @@ def test_statistics_are_those_that_the_thesis_prints():
     assert first["features_percent"] == pytest.approx(2.8395, abs=1e-4)
     assert len(table) == 8
     assert list(table["dataset"].unique()) == ["adult", "codrna"]
-    assert "2.84 %" in sparsity.readable(table).to_string()
+    assert "2.84 %" in sparsity.format_table(table).to_string()
 
 
 @pytest.mark.parametrize("how", ["failed", "missing"])
@@ -59,7 +59,7 @@ def test_nothing_is_averaged_over_what_happens_to_be_there(how):
     columns = ["features_mean", "features_std", "features_percent"]
     assert np.isnan(table.loc[gone, columns]).all(axis=None)
     assert not np.isnan(table.loc[~gone, columns]).any(axis=None)
-    assert "–" in sparsity.readable(table).to_string()
+    assert "–" in sparsity.format_table(table).to_string()
 
 
 def test_a_repeat_twice_or_an_unknown_width_is_an_error():

@@ -10,8 +10,8 @@ import yaml
 from small_study import public_facts
 
 from privcurve import datasets
-from privcurve.experiments import ready, study
-from privcurve.experiments.curves import curves
+from privcurve.experiments import readiness, study
+from privcurve.experiments.curves import curves_of
 from privcurve.experiments.runs import RunIds
 from privcurve.learners import registry
 from privcurve.privacy.budget import ADD_REMOVE, PRIVATE_COLUMNS, REPLACE_ONE
@@ -35,7 +35,7 @@ def made(learners=None, name="s", **changes):
 
 
 def jobs(one, method=None):
-    by_method = {each.method.name: each for each in curves(one, 1, 30)}
+    by_method = {each.method.name: each for each in curves_of(one, 1, 30)}
     return by_method[method or next(iter(one.methods))]
 
 
@@ -300,15 +300,15 @@ def test_estimates_are_of_the_rows_that_a_share_leaves():
 def test_too_few_records_and_missing_probabilities_are_told_before_training():
     data = datasets.load("toy-line")
     for changes in ({}, {"splits": HOLDOUTS}, {"metric": "auc"}):
-        ready.check(made(**changes), data)
+        readiness.check(made(**changes), data)
     one_positive = dataclasses.replace(data, y=data.y.copy())
     one_positive.y[:] = -1
     one_positive.y[0] = 1
     with pytest.raises(ValueError, match="toy-line: to hold records out, each label needs two"):
-        ready.check(made(splits=HOLDOUTS), one_positive)
+        readiness.check(made(splits=HOLDOUTS), one_positive)
     with pytest.raises(ValueError, match=r"which lazybb \(boost~certified\) does not give"):
-        ready.check(made(metric="log_loss"), data)
-    ready.check(made({"lr": {"learner": "logistic_regression"}}, metric="log_loss"), data)
+        readiness.check(made(metric="log_loss"), data)
+    readiness.check(made({"lr": {"learner": "logistic_regression"}}, metric="log_loss"), data)
 
 
 def test_public_columns_of_a_learner_need_the_relation():
@@ -333,6 +333,6 @@ def test_answers_that_are_not_paid_for_are_told_before_training():
         return made({"pate": pate}, datasets=["toy-line-fine"], neighbours=PRIVATE_COLUMNS, folds=4)
 
     # 1,500 records to train on, and 500 points to score, no two alike.
-    ready.check(study_of(2000), data)
+    readiness.check(study_of(2000), data)
     with pytest.raises(ValueError, match="pate: n_answers = 1999 is less than the 1500 training"):
-        ready.check(study_of(1999), data)
+        readiness.check(study_of(1999), data)

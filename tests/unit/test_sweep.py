@@ -167,7 +167,7 @@ def drawn(folder, monkeypatch, **options):
     plan = lay_out(folder, **changes, learners=LEARNERS, outputs=[{"sweep": options}])
     frames = {}
     monkeypatch.setattr(style, "save", lambda figure, frame, stem: frames.update({figure: frame}))
-    (request,) = plan.of_study("tiny")
+    (request,) = plan.study_outputs("tiny")
     request.output.make(plan.context(request))
     ((figure, frame),) = frames.items()
     (legend,) = figure.legends

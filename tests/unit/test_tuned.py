@@ -8,7 +8,7 @@ import pytest
 from privcurve import models
 from privcurve.audit.states import fitted_attributes, numbers
 from privcurve.datasets.domain import NUMERIC, Column, Domain, Label
-from privcurve.experiments import kinds, paid, study
+from privcurve.experiments import kinds, study, tune
 from privcurve.learners import TunedClassifier, registry
 from privcurve.learners.lazybb import LazyBBClassifier
 from privcurve.learners.linear.linear import DPLogisticRegressionClassifier
@@ -205,7 +205,7 @@ def test_the_word_makes_a_curve_of_its_own():
     axes = {"density": [0.5], "ties": ["negative"], "n_rounds": [3, 5]}
     assert pure.settings == ({"learner": "lazybb", "settings": axes},)
     assert pure.version == 1000 * registry.version("tuned") + registry.version("lazybb")
-    assert "leaves 0.64 for a training (5 runs expected)" in paid.price(
+    assert "leaves 0.64 for a training (5 runs expected)" in tune.price(
         approximate.settings[0], approximate.epsilons, approximate.delta
     )
 

@@ -21,7 +21,7 @@ from privcurve.cli.main import main
 from privcurve.datasets import DatasetError
 from privcurve.datasets.coding.coder import ColumnCoder
 from privcurve.datasets.raw import raw_columns
-from privcurve.experiments import ready, study
+from privcurve.experiments import readiness, study
 from privcurve.experiments.models import train_afresh
 from privcurve.experiments.splits import Split, Splitter
 from privcurve.experiments.train import Trainer
@@ -319,7 +319,7 @@ def test_a_study_has_the_epsilon_of_persons(persons, tmp_path):
         "of a person's train or score"
     )
     data = datasets.load("mine")
-    ready.check(one, data)
+    readiness.check(one, data)
     method, free = one.methods.values()
     (row, *_) = Trainer(data, method, 1, tmp_path).run([(method.points[0], Split("1/3", 0))])
     assert (row["status"], row["epsilon"]) == ("ok", 1.0)
@@ -365,10 +365,10 @@ def test_persons_who_train_test_no_model(persons):
     }
     persons(files=files, n_test=KEPT)
     with pytest.raises(ValueError, match="30 persons have records in the training part"):
-        ready.check(study_of(), datasets.load("mine"))
+        readiness.check(study_of(), datasets.load("mine"))
     others = [f"Q{row[1:]}" for row in rows]
     Path("data/test.csv").write_text("\n".join([header, *others]) + "\n")
-    ready.check(study_of(), datasets.load("mine"))
+    readiness.check(study_of(), datasets.load("mine"))
 
 
 @pytest.mark.parametrize("balance", [None, "random"])

@@ -18,14 +18,14 @@ rule audit_learner:
     wildcard_constraints:
         learner="|".join(plan.audited_learners()),
     resources:
-        mem_mb=growing(
-            lambda wildcards: needs.to_audit(
+        mem_mb=grow_by_attempt(
+            lambda wildcards: needs.audit_memory(
                 wildcards.learner, PLAN.describe(PLAN.audited_dataset)
             )
         ),
-        runtime=growing(30),
+        runtime=grow_by_attempt(30),
     params:
-        terms=lambda wildcards: json.dumps(PLAN.of_audit(wildcards.learner)),
+        terms=lambda wildcards: json.dumps(PLAN.audit_terms(wildcards.learner)),
     message:
         "Audit {wildcards.learner}"
     shell:

@@ -11,15 +11,15 @@ from snakemake.logging import logger
 
 from privcurve import datasets
 from privcurve.workflow import needs, plan, reading, snakemake as ours
-from privcurve.workflow.snakemake import growing
+from privcurve.workflow.snakemake import grow_by_attempt
 
 # Where this workflow is, whoever imports it as a module.
 HOME = ours.home_of(workflow.current_basedir)
 
 STARTED = time.time()
 
-ours.one_timer()
-ours.same_python()
+ours.keep_one_timer()
+ours.use_this_python()
 
 if config.get("data_mirror"):
     os.environ.update(PRIVCURVE_DATA=str(config["data_mirror"]))
@@ -37,7 +37,7 @@ if workflow.is_main_process:
 
 
 MANIFEST = plan.MANIFEST
-RUN_OUTPUTS = [str(path) for request in PLAN.run for path in request.files.all]
+RUN_OUTPUTS = [str(path) for request in PLAN.run_outputs for path in request.files.all]
 
 # Where raw files may be found is no parameter of a job: checksums tell what they are,
 # so that another place is no reason to read them again.
@@ -60,17 +60,17 @@ def job(wildcards):
 
 def to_prepare(wildcards):
     """Return what it takes to code a dataset."""
-    return needs.to_prepare(PLAN.describe(wildcards.dataset))
+    return needs.preparing_needs(PLAN.describe(wildcards.dataset))
 
 
 def to_train(wildcards):
     """Return what it takes to do a job."""
-    return needs.to_train(job(wildcards))
+    return needs.training_needs(job(wildcards))
 
 
 def local_files(wildcards):
     """Return the user's own files of a dataset, before anything is trained that needs them."""
-    ours.needs_shared_files(workflow)
+    ours.check_shared_files(workflow)
     try:
         return PLAN.local_files(wildcards.dataset)
     except ValueError as error:
@@ -79,12 +79,12 @@ def local_files(wildcards):
 
 def memory(needed):
     """Return the memory that jobs ask for, by what they need."""
-    return growing(lambda wildcards: needed(wildcards).memory)
+    return grow_by_attempt(lambda wildcards: needed(wildcards).memory)
 
 
 def minutes(needed):
     """Return the time limit that jobs ask for, by what they need."""
-    return growing(lambda wildcards: needed(wildcards).minutes)
+    return grow_by_attempt(lambda wildcards: needed(wildcards).minutes)
 
 
 def requests(pattern):

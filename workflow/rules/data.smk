@@ -29,7 +29,7 @@ rule prepare:
 
 
 # Training starts when every dataset of the study is there and has been coded without
-# a fault: a missing file is terms before the first hour of training, not after it.
+# a fault: a missing file is reported before the first hour of training, not after it.
 rule datasets_ready:
     input:
         coded=per_dataset("results/data/{dataset}/encoded.npz"),
@@ -41,8 +41,8 @@ rule datasets_ready:
     priority: 100
     localrule: PLAN.is_local("data")
     resources:
-        mem_mb=growing(1000),
-        runtime=growing(10),
+        mem_mb=grow_by_attempt(1000),
+        runtime=grow_by_attempt(10),
     params:
         terms=lambda wildcards: json.dumps({"study": str(PLAN.files[wildcards.study])}),
         # What decides whether a dataset will do.

@@ -31,14 +31,14 @@ for request in PLAN.outputs.values():
         priority: 2
         localrule: request.output.local and PLAN.is_local("outputs")
         resources:
-            mem_mb=growing(
-                lambda wildcards, request=request: needs.to_make(
+            mem_mb=grow_by_attempt(
+                lambda wildcards, request=request: needs.output_memory(
                     request.output.memory, map(PLAN.describe, request.reads.data)
                 )
             ),
-            runtime=growing(10),
+            runtime=grow_by_attempt(10),
         params:
-            terms=lambda wildcards, request=request: json.dumps(PLAN.of_output(request)),
+            terms=lambda wildcards, request=request: json.dumps(PLAN.output_terms(request)),
         message:
             f"Make {request.target}"
         shell:
@@ -52,4 +52,4 @@ for name in dict.fromkeys([*PLAN.studies, *PLAN.refusals]):
             name:
                 name
             input:
-                ours.unless(PLAN.refusals, name, PLAN.files_of([name])),
+                ours.files_or_refusal(PLAN.refusals, name, PLAN.files_of([name])),

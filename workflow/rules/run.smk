@@ -3,15 +3,15 @@
 
 rule manifest:
     input:
-        ours.unless(PLAN.refusals, "manifest", RUN_OUTPUTS),
+        ours.files_or_refusal(PLAN.refusals, "manifest", RUN_OUTPUTS),
     output:
         MANIFEST,
     log:
         "logs/manifest.log",
     localrule: True
     resources:
-        mem_mb=growing(1000),
-        runtime=growing(10),
+        mem_mb=grow_by_attempt(1000),
+        runtime=grow_by_attempt(10),
     params:
         terms=json.dumps({**OF_RUN, "benchmarks": PLAN.run_benchmarks}),
     message:

@@ -14,14 +14,14 @@ def method_of(method: str) -> str:
     return method.partition("~")[0]
 
 
-def short(value: float | str) -> str:
+def short_text(value: float | str) -> str:
     """Write a number, or one that a file has as text, by twelve digits: these a file keeps."""
     return f"{float(value):.12g}"
 
 
-def near(value: float, other: float) -> bool:
+def is_near(value: float, other: float) -> bool:
     """Return whether two numbers have the same twelve digits."""
-    return short(value) == short(other)
+    return short_text(value) == short_text(other)
 
 
 def mean(values: Iterable[float]) -> float:

@@ -28,7 +28,7 @@ def cost(values: pd.DataFrame | pd.Series, measure: str) -> Any:
     return values if measure in LOSSES else 1 - values
 
 
-def with_errors(runs: pd.DataFrame, measure: str) -> pd.DataFrame:
+def add_errors(runs: pd.DataFrame, measure: str) -> pd.DataFrame:
     """Return runs with a measure as a cost, in a column ``error``; NaN where a training failed.
 
     Methods that lack the measure on a dataset are left out there: those that fit votes have no log

@@ -20,13 +20,13 @@ COLUMNS = [
 ]
 
 
-def everywhere(table: pd.DataFrame) -> pd.DataFrame:
+def keep_complete_methods(table: pd.DataFrame) -> pd.DataFrame:
     """Return the rows of those methods that an ε has on all of its datasets."""
     n_datasets = table.groupby(["epsilon", "arm"])["dataset"].transform("nunique")
     return table[n_datasets == n_datasets.groupby(table["epsilon"]).transform("max")]
 
 
-def pairs(table: pd.DataFrame) -> pd.DataFrame:
+def compare_pairs(table: pd.DataFrame) -> pd.DataFrame:
     """Test all pairs of methods, at each ε, by epsilon, dataset, arm, error and rank of a table.
 
     Return one row a pair, the method of the smaller mean rank first, with the columns `COLUMNS`. A
@@ -115,14 +115,14 @@ def critical_difference(n_methods: int, n_datasets: int, level: float = LEVEL) -
 
 
 def mean_ranks(pairs_at: pd.DataFrame) -> dict[str, float]:
-    """Return the mean ranks of methods, best first, from rows of one ε as of :func:`pairs`."""
+    """Return the mean ranks of methods, best first, by rows of one ε of :func:`compare_pairs`."""
     # Each method but the last is the first of some pair.
     last = pairs_at.iloc[-1]
     means = dict(zip(pairs_at["arm"], pairs_at["mean_rank"], strict=True))
     return {**means, last["other"]: last["other_mean_rank"]}
 
 
-def groups(pairs_at: pd.DataFrame) -> list[list[str]]:
+def groups_of_equals(pairs_at: pd.DataFrame) -> list[list[str]]:
     """Return the largest runs of neighbouring ranks, of one ε, of which no pair differs.
 
     They are of two methods or more, none within another.

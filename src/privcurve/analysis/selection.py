@@ -80,14 +80,14 @@ class Candidate:
         return {
             **result,
             "setting": setting,
-            mean: _sign(metric) * cost,
+            mean: _cost_sign(metric) * cost,
             "cv_std": stdev(values) if len(values) > 1 else math.nan,
             "status": "ok",
             "error": None,
         }
 
 
-def _sign(metric: str) -> int:
+def _cost_sign(metric: str) -> int:
     """Return what turns a metric into a cost, and back."""
     return 1 if metric in LOSSES else -1
 
@@ -97,7 +97,7 @@ def select_only(key: Key, carried: tuple[Any, ...], setting: str) -> Candidate:
     return Candidate(key, carried, 1, 0, ((math.nan, tie_key(setting), ()),), None)
 
 
-def rank(
+def rank_settings(
     parts: Iterable[pd.DataFrame], n_best: int, metric: str, folds: Sequence[str]
 ) -> list[Candidate]:
     """Rank the settings of all parts together, with one part in memory at a time.
@@ -152,7 +152,7 @@ def table(candidates: Iterable[Candidate], metric: str = ACCURACY) -> pd.DataFra
     return frame.astype({"setting": object, "error": object})
 
 
-def final(
+def choose_finalists(
     candidates: Iterable[Candidate], trainings: pd.DataFrame, metric: str = ACCURACY
 ) -> list[Candidate]:
     """Choose among the best settings by further trainings of each.
@@ -171,10 +171,11 @@ def final(
         if status != "ok" or pd.isna(accuracy):
             errors.setdefault(of, f"{setting}: fold {fold}: {error}")
         accuracies.setdefault(of, {}).setdefault(fold, []).append(accuracy)
-    return [_final(candidate, accuracies, errors, _sign(metric)) for candidate in candidates]
+    sign = _cost_sign(metric)
+    return [_choose_finalist(candidate, accuracies, errors, sign) for candidate in candidates]
 
 
-def _final(
+def _choose_finalist(
     candidate: Candidate,
     accuracies: Mapping[tuple[Key, str], Mapping[str, list[float]]],
     errors: Mapping[tuple[Key, str], str],
@@ -247,7 +248,7 @@ def _candidate(
         values, error = _fold_values(runs, folds, metric)
         if error is None:
             mean = round(math.fsum(values) / len(folds), TIE_DIGITS)
-            good.append((_sign(metric) * mean, tie_key(setting), tuple(values)))
+            good.append((_cost_sign(metric) * mean, tie_key(setting), tuple(values)))
         else:
             bad.append((tie_key(setting), f"{setting}: {error}"))
     return Candidate(

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from privcurve.analysis.keys import NONE, near
+from privcurve.analysis.keys import NONE, is_near
 from privcurve.lazy import pd
 from privcurve.schema import suggestion
 
@@ -153,12 +153,12 @@ def _is_at(values: pd.Series, wanted: Any) -> pd.Series:
 
 def is_one_of(value: Any, wanted: Any) -> bool:
     """Return whether a value is the one that is wanted, or in a list of them."""
+    listed = wanted if isinstance(wanted, (list, tuple)) else [wanted]
+    if not isinstance(value, (int, float)):
+        return value in listed
     # A file may have moved the last bit of a number.
-    return any(
-        value == one
-        or (isinstance(value, (int, float)) and isinstance(one, (int, float)) and near(value, one))
-        for one in (wanted if isinstance(wanted, (list, tuple)) else [wanted])
-    )
+    numbers = [one for one in listed if isinstance(one, (int, float))]
+    return any(value == one or is_near(value, one) for one in numbers)
 
 
 def _check_points(

@@ -40,7 +40,7 @@ from privcurve.audit.replay_fits import (
     Event,
     Replay,
 )
-from privcurve.audit.states import fitted_attributes, same
+from privcurve.audit.states import fitted_attributes, is_same
 from privcurve.audit.watched_fits import faults
 from privcurve.coding import Floats, Records, class_labels, limit_places
 from privcurve.learners import registry
@@ -223,10 +223,10 @@ def _replay(
 ) -> tuple[Replay, Replay, CodedClassifier] | None:
     """Train both sides with the same answers, and check what follows; None if both are refused."""
     case, first = verdict.case, Replay(seed)
-    one = _train(case, tables[0], first)
+    one = _try_training(case, tables[0], first)
     # What was refused before a side could follow must be refused on the other side too.
     second = Replay(seed, None if isinstance(one, Exception) else first)
-    other = _train(case, tables[1], second)
+    other = _try_training(case, tables[1], second)
     if isinstance(one, Exception) or isinstance(other, Exception):
         verdict.refusal = _refusal(one, other)
         return None
@@ -244,7 +244,7 @@ def _replay(
     return first, second, one
 
 
-def _train(case: Case, side: Records, curator: Replay) -> CodedClassifier | Exception:
+def _try_training(case: Case, side: Records, curator: Replay) -> CodedClassifier | Exception:
     """Return a trained model, or why there is none: a refusal, or a fault of the learner."""
     try:
         model = train(case, side, curator)
@@ -324,7 +324,7 @@ def _check_costs(first: Replay, second: Replay, verdict: Verdict) -> None:
             if not factor <= paid * (1 + TOLERANCE) + TOLERANCE:
                 why = f"the Jacobians differ by e^{factor:.6g}, paid for is e^{paid:.6g}"
                 raise BreachError(SENSITIVITY, f"{call.entry.what}: {why}")
-    spent = _spent(stated)
+    spent = _epsilon_spent(stated)
     if spent > stated.epsilon * (1 + ROUNDING):
         raise BreachError(CHARGE, f"the calls add up to epsilon = {spent}, not {stated.epsilon}")
     for run, follower in zip(first.runs, second.runs, strict=True):
@@ -349,7 +349,7 @@ def _changes_of(
 
 
 @lru_cache(maxsize=64)
-def _spent(stated: PrivacyStatement) -> float:
+def _epsilon_spent(stated: PrivacyStatement) -> float:
     return stated.epsilon_spent
 
 
@@ -381,7 +381,7 @@ def _differences(left: CodedClassifier, right: CodedClassifier) -> list[str]:
         else:
             state["its scores"] = model._scores(_domain(model))
     names = dict.fromkeys([*states[0], *states[1]])
-    return [name for name in names if not same(*(state.get(name) for state in states))]
+    return [name for name in names if not is_same(*(state.get(name) for state in states))]
 
 
 def _domain(model: CodedClassifier) -> NDArray[Any]:

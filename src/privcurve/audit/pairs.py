@@ -200,7 +200,7 @@ def cross_columns() -> Pair:
     return replace_record(name, ((0, 1), -1), ((1, 0), -1), [((0, 0), 1)], (2, 2))
 
 
-def alone(n_codes: int = 2) -> Pair:
+def lone_record(n_codes: int = 2) -> Pair:
     """Return one positive record, which differs in its code: the first, or the last.
 
     What is unknown to a learner is negative for it: a teacher of bagging votes + on the

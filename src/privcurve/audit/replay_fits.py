@@ -169,7 +169,7 @@ class Replay(Curator):
         place = len(self.events)
         self.events.append(event)
         if self._leader is not None:
-            first = _next(self._leader.events, place, f"a call more: {_describe(event)}")
+            first = _leader_next(self._leader.events, place, f"a call more: {_describe(event)}")
             same = (first.kind, first.shape) == (kind, event.shape)
             if not (same and np.array_equal(first.calls, event.calls)):
                 why = f"{_describe(first)}, and on the other side {_describe(event)}"
@@ -238,12 +238,13 @@ class Replay(Curator):
 
     def _holder(self, start: Start) -> Curator:
         k = len(self.parties)
-        leader = self._leader and _next(self._leader.holders, k, "a party more")
+        leader = self._leader and _leader_next(self._leader.holders, k, "a party more")
         return Replay([*self._seed, 1000 + k], leader, self._script, (*self.path, k))
 
     def _inner(self, start: Start) -> Curator:
         k = len(self.inners)
-        return Replay([*self._seed, k], self._leader and _next(self._leader.runs, k, "a run more"))
+        leader = self._leader and _leader_next(self._leader.runs, k, "a run more")
+        return Replay([*self._seed, k], leader)
 
     def _threshold(self, call: Call, ends: Floats, scores: Floats) -> float:
         points = np.linspace(ends[0], ends[-1], POINTS + 2)[1:-1]
@@ -313,7 +314,7 @@ class Replay(Curator):
         return noise
 
 
-def _next(leaders: Sequence[Any], place: int, more: str) -> Any:
+def _leader_next(leaders: Sequence[Any], place: int, more: str) -> Any:
     """Return what comes next on the first side, or say that there is no more."""
     if place >= len(leaders):
         raise BreachError(CONTROL, more)

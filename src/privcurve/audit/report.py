@@ -51,7 +51,7 @@ def rows_of_claims(frame: pd.DataFrame) -> pd.DataFrame:
     return frame[frame["neighbours"] == frame["stated_neighbours"]]
 
 
-def worst(frame: pd.DataFrame) -> pd.DataFrame:
+def worst_rows(frame: pd.DataFrame) -> pd.DataFrame:
     """Return the worst row of each learner, calibration, relation and δ; `n_tried`: of how many.
 
     That is a violation, if there is any, and else the largest share of the claimed ε.
@@ -64,9 +64,9 @@ def worst(frame: pd.DataFrame) -> pd.DataFrame:
     return frame.assign(n_tried=counted).loc[sorted(chosen)].reset_index(drop=True)
 
 
-def readable(frame: pd.DataFrame) -> pd.DataFrame:
+def format_table(frame: pd.DataFrame) -> pd.DataFrame:
     """Return what a reader wants of the table: the worst rows, no more digits than are known."""
-    rows = worst(frame)
+    rows = worst_rows(frame)
     text = pd.DataFrame(index=rows.index)
     for column, title in SHOWN.items():
         text[title] = [_text(value) for value in rows[column]]
@@ -113,7 +113,7 @@ def _describe_refutation(row: dict[Any, Any]) -> str:
     )
 
 
-def _too_few(frame: pd.DataFrame) -> str:
+def _note_blind_claims(frame: pd.DataFrame) -> str:
     """Say how many claims are larger than what their trainings could refute."""
     blind = int((frame["epsilon"] >= frame["refutable_epsilon"]).sum())
     least = frame["refutable_epsilon"].min()
@@ -125,7 +125,7 @@ def _too_few(frame: pd.DataFrame) -> str:
 def notes(frame: pd.DataFrame) -> tuple[str, ...]:
     """Say how the numbers came about, and how many claims were refuted."""
     refuted = rows_of_claims(frame)["verdict"] == VIOLATED
-    violations = worst(frame[frame["verdict"] == VIOLATED]).to_dict("records")
+    violations = worst_rows(frame[frame["verdict"] == VIOLATED]).to_dict("records")
     return (
         f"{len(frame)} claims tried, {int(refuted.sum())} refuted; each row is the worst of those "
         "tried, and the CSV has all of them. An audit can refute a claim; that a claim stands is "
@@ -140,7 +140,7 @@ def notes(frame: pd.DataFrame) -> tuple[str, ...]:
         "δ > 0 from (p − δ)/q). A dash: no evidence that ε is above 0.",
         "A sampled row could refute claims up to the ε in its column and no larger ones: that is "
         "the verdict's bound for an event of all trainings on one side and of none on the other. "
-        f"{_too_few(frame)}",
+        f"{_note_blind_claims(frame)}",
         "A sampled claim counts as violated only if its bound at a confidence that leaves the "
         f"whole audit a chance of {VERDICT_ERROR:g} of any false alarm is above the claimed ε; "
         "an exact one with δ > 0, if its exact δ at the claimed ε is above the claimed δ.",

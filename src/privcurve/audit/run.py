@@ -110,12 +110,12 @@ def _row(c: Claim, worst: Worst, comparisons: int) -> dict[str, Any]:
         "found_epsilon": worst.epsilon,
         "found_delta": worst.delta,
         "verdict": verdict(worst),
-        "not_covered": not_covered(statement),
+        "not_covered": reservations_of(statement),
         "event": worst.event,
     }
 
 
-def not_covered(statement: PrivacyStatement) -> str:
+def reservations_of(statement: PrivacyStatement) -> str:
     """Return what a published statement excludes beyond what all statements do.
 
     A refutation of it is what its own statement warns of; nothing excuses that of a certified one.
@@ -132,7 +132,7 @@ def verdict(worst: Worst) -> str:
     return STANDS if worst.epsilon > 0 else FOUND_NOTHING
 
 
-def missing(learner: str) -> str:
+def no_attack_message(learner: str) -> str:
     """Return the message for a learner that is not audited."""
     return (
         f"the learner {learner!r} has no attack: add a file to src/privcurve/audit/attacks "

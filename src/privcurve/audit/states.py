@@ -107,12 +107,13 @@ def _leaves(value: Any) -> Iterator[Any]:
 _VALUES = (np.ndarray, bool, int, float, str, bytes, np.generic, PrivacyStatement)
 
 
-def same(one: Any, other: Any) -> bool:
+def is_same(one: Any, other: Any) -> bool:
     """Return whether two values are the same, bit for bit, shapes, types and order included."""
-    return all(itertools.starmap(_same, itertools.zip_longest(_leaves(one), _leaves(other))))
+    pairs = itertools.zip_longest(_leaves(one), _leaves(other))
+    return all(itertools.starmap(_is_same_leaf, pairs))
 
 
-def _same(one: Any, other: Any) -> bool:
+def _is_same_leaf(one: Any, other: Any) -> bool:
     if type(one) is not type(other):
         return False
     if isinstance(one, (np.ndarray, float, np.floating)):

@@ -196,7 +196,7 @@ def faults(fit: Callable[[Watch], Any], seed: int) -> str:
             return f"{law} noise is not distributed as announced (p = {p:.2g})"
         if len(np.unique(levels)) < len(levels):
             return f"a number of {law} noise serves twice"
-    return _together(fits)
+    return _correlated_draws(fits)
 
 
 def _p_of_spread(levels: Floats) -> float:
@@ -207,7 +207,7 @@ def _p_of_spread(levels: Floats) -> float:
     return float(2 * min(law.cdf(total), law.sf(total)))
 
 
-def _together(fits: Sequence[Floats]) -> str:
+def _correlated_draws(fits: Sequence[Floats]) -> str:
     """Say whether two draws of a fit go together, which are the same or opposite ones at worst."""
     width = min(map(len, fits), default=0)
     if width < 2:

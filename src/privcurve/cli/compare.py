@@ -15,7 +15,7 @@ from privcurve.privacy.budget import LOOKED
 
 if TYPE_CHECKING:
     from privcurve.outputs.answers import Ranking
-    from privcurve.outputs.needed import Needed, Wish
+    from privcurve.outputs.wishes import Needed, Wish
     from privcurve.workflow.comparison import Comparison
 
 HELP = "find the private classifier to use at an ε, and what the privacy costs"
@@ -114,7 +114,7 @@ def run(arguments: argparse.Namespace) -> int:
         if extras.explain_missing("snakemake", "a comparison"):
             cores = os.cpu_count() or 1 if arguments.cores == "all" else int(arguments.cores)
             name = made.study.name
-            running.run_alone(made.plan, name, cores, log, verbose=arguments.verbose, quiet=silent)
+            running.run_jobs(made.plan, name, cores, log, verbose=arguments.verbose, quiet=silent)
         else:
             line = made.arguments(arguments.cores)
             running.run(line, log, verbose=arguments.verbose, quiet=silent)
@@ -131,7 +131,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _wish(arguments: argparse.Namespace) -> Wish | None:
     """Read the score that is wanted, if one is."""
-    from privcurve.outputs.needed import METRICS, Wish
+    from privcurve.outputs.wishes import METRICS, Wish
 
     if arguments.want is None and arguments.within is None:
         return None
@@ -142,7 +142,7 @@ def _wish(arguments: argparse.Namespace) -> Wish | None:
     if text is None:
         text = f"{arguments.metric or METRICS[0]} within {arguments.within}"
     try:
-        wish = Wish.of(text)
+        wish = Wish.parse(text)
     except ValueError as error:
         raise UsageError(f"{word}: {error}") from None
     if arguments.metric not in (None, wish.metric):
@@ -167,7 +167,7 @@ def _content(made: Comparison) -> dict[str, Any]:
 def _rankings(made: Comparison) -> tuple[list[Ranking], Needed | None]:
     """Return the rankings, and the ε that is needed where one was asked for."""
     from privcurve.outputs.answers import rankings
-    from privcurve.outputs.needed import needed_epsilon
+    from privcurve.outputs.wishes import needed_epsilon
 
     private = [method for method in made.study.methods.values() if method.relation]
     epsilons = sorted({epsilon for method in private for epsilon in method.epsilons})

@@ -72,7 +72,7 @@ def describe(name: str) -> Description:
     DatasetError
         If there is no such dataset, or its description is not valid.
     """
-    return read_description(find(name))
+    return description_of(find(name))
 
 
 def find(name: str) -> Path:
@@ -108,7 +108,7 @@ def _unknown(name: str) -> str:
     )
 
 
-def read_description(path: Path) -> Description:
+def description_of(path: Path) -> Description:
     """Read one YAML file; tell all that is wrong with it, each with its key and what is allowed."""
     content = _check(path)
     if "based_on" not in content:

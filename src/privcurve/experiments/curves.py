@@ -17,7 +17,7 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 from privcurve.datasets import check_current, describe, facts
 from privcurve.experiments import canonical
 from privcurve.experiments.methods import Method, Point
-from privcurve.experiments.runs import Named
+from privcurve.experiments.runs import NamedData
 from privcurve.experiments.splits import Split
 from privcurve.experiments.study import ALL, AUC, BEST, DEFAULT_METRIC, Finalists, Study
 from privcurve.privacy import seeds
@@ -35,24 +35,24 @@ def coded_checksum(dataset: str) -> str | None:
 
     None too where it was coded from another description: it is going to be coded anew.
     """
-    coded = _facts_of(dataset)
+    coded = _coded_facts(dataset)
     return None if coded is None else str(coded["checksum"])
 
 
 def raw_checksums(dataset: str) -> dict[str, str] | None:
     """Return the checksums of the raw files that a dataset was coded from; None as above."""
-    coded = _facts_of(dataset)
+    coded = _coded_facts(dataset)
     return None if coded is None else dict(coded["sources"])
 
 
-def _facts_of(dataset: str) -> dict[str, Any] | None:
+def _coded_facts(dataset: str) -> dict[str, Any] | None:
     try:
         return facts(CODED / dataset)
     except ValueError:
         return None
 
 
-class About(Named, Protocol):
+class CurveData(NamedData, Protocol):
     """What a curve knows of its dataset: a description, or facts of the coded data."""
 
     @property
@@ -69,7 +69,7 @@ class Curve:
     """A method of a study on a dataset: what is asked for, without a look at results."""
 
     study: Study
-    dataset: About
+    dataset: CurveData
     method: Method
     seed: Seed  # base seed of the run
     most: float = math.inf  # seconds that a part may take by estimate, unless it is one fit
@@ -90,7 +90,7 @@ class Curve:
         return self.study.select == BEST
 
     @property
-    def is_lone(self) -> bool:
+    def has_lone_setting(self) -> bool:
         """Whether its one setting is taken as selected: hold-outs say so.
 
         A study with folds has its cross-validated accuracy in its tables, of lone settings too.
@@ -102,18 +102,18 @@ class Curve:
         """The parts, those together that select from a grid at some ε and train this grid."""
         each = sum(one.seconds for one in self._job_parts_at(self.method.epsilons[:1]))
         together = fill(sorted(self.method.epsilons), lambda _: each, self.most)
-        return [self.at(tuple(epsilons)) for epsilons in together]
+        return [self.parts_at(tuple(epsilons)) for epsilons in together]
 
-    def at(self, epsilons: tuple[float, ...]) -> list[JobPart]:
+    def parts_at(self, epsilons: tuple[float, ...]) -> list[JobPart]:
         """Return the parts at some ε that are in one job, or at one that is cut further."""
-        if epsilons not in self._at:
+        if epsilons not in self._parts_at:
             job_parts = self._job_parts_at(epsilons)
             is_long = len(epsilons) == 1 and sum(one.seconds for one in job_parts) > self.most
-            self._at[epsilons] = self._cut(*epsilons) if is_long else job_parts
-        return self._at[epsilons]
+            self._parts_at[epsilons] = self._cut(*epsilons) if is_long else job_parts
+        return self._parts_at[epsilons]
 
     @cached_property
-    def _at(self) -> dict[tuple[float, ...], list[JobPart]]:
+    def _parts_at(self) -> dict[tuple[float, ...], list[JobPart]]:
         return {}
 
     def _job_parts_at(self, epsilons: tuple[float, ...]) -> list[JobPart]:
@@ -121,7 +121,7 @@ class Curve:
         points = tuple(p for p in self.method.points if p.epsilon in epsilons)
         grid = JobPart(self, epsilons, (Block(points, tuple(self.splits)),))
         best = JobPart(self, epsilons, fresh=tuple(self.fresh_splits))
-        return [*([] if self.is_lone else [grid]), *([best] if self.selects else [])]
+        return [*([] if self.has_lone_setting else [grid]), *([best] if self.selects else [])]
 
     def _cut(self, epsilon: float) -> list[JobPart]:
         """Return what there is to train at one ε, cut."""
@@ -148,7 +148,7 @@ class Curve:
     def _blocks(self, epsilon: float) -> Iterator[Block]:
         """Yield the runs of the grid at an ε: together what shares costly work, if it is short."""
         splits = tuple(self.splits)
-        for points in () if self.is_lone else _groups(self.method, epsilon):
+        for points in () if self.has_lone_setting else _groups(self.method, epsilon):
             if self.seconds_of(Block(points, splits)) <= self.most:
                 yield Block(points, splits)
             elif self.seconds_of(Block(points, splits[:1])) <= self.most:
@@ -307,11 +307,11 @@ class JobPart:
     @cached_property
     def name(self) -> str:
         """Its name in the study: ``adult/boost~certified/eps=0.1~3-of-8``, or ``…~best``."""
-        last = "~".join(filter(None, (self.at, self.part)))
+        last = "~".join(filter(None, (self.epsilon_text, self.part)))
         return f"{self.curve.dataset.name}/{self.curve.method.name}/{last}"
 
     @property
-    def at(self) -> str:
+    def epsilon_text(self) -> str:
         """Its ε, as a part of a file's name; nothing where these are all."""
         if len(self.epsilons) == len(self.curve.method.epsilons):
             return ""
@@ -334,14 +334,14 @@ class JobPart:
     @property
     def selects(self) -> bool:
         """Whether it selects; the other parts that train afresh take what the first selected."""
-        return self.is_best and (self.place == 0 or self.curve.is_lone)
+        return self.is_best and (self.place == 0 or self.curve.has_lone_setting)
 
     @property
     def reads(self) -> list[JobPart]:
         """The parts that it needs: of the grid, or the first that has selected from it."""
-        if not self.is_best or self.curve.is_lone:
+        if not self.is_best or self.curve.has_lone_setting:
             return []
-        mine = self.curve.at(self.epsilons)
+        mine = self.curve.parts_at(self.epsilons)
         best = [one for one in mine if one.is_best]
         return [one for one in mine if not one.is_best] if self.selects else best[:1]
 
@@ -405,8 +405,8 @@ def fit_seconds(method: Method, *shape: int) -> tuple[float, ...]:
     return tuple(cost(setting, *shape) for setting in method.settings)
 
 
-def curves(
-    study: Study, seed: Seed, seconds_per_job: float, about: Callable[[str], About] = describe
+def curves_of(
+    study: Study, seed: Seed, seconds_per_job: float, about: Callable[[str], CurveData] = describe
 ) -> list[Curve]:
     """Return all curves of a study, dataset by dataset.
 

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 from privcurve.datasets import describe
 from privcurve.experiments import canonical, results
-from privcurve.experiments.curves import About, Curve, JobPart, coded_checksum, curves, fill
+from privcurve.experiments.curves import Curve, CurveData, JobPart, coded_checksum, curves_of, fill
 from privcurve.experiments.results import IncompleteError
 from privcurve.experiments.study import Study
 from privcurve.privacy.seeds import Seed
@@ -78,13 +78,14 @@ class Job:
             return [SMALL]
         first = self.job_parts[0]
         part = first.part if self._is_part else ""
-        return [self.methods[0][:MOST_LETTERS], *filter(None, (first.at, part))]
+        return [self.methods[0][:MOST_LETTERS], *filter(None, (first.epsilon_text, part))]
 
     @property
     def _is_part(self) -> bool:
         """Whether it is a part of what there is to train at its ε."""
         first = self.job_parts[0]
-        return len(self.methods) == 1 and len(self.job_parts) < len(first.curve.at(first.epsilons))
+        n_parts = len(first.curve.parts_at(first.epsilons))
+        return len(self.methods) == 1 and len(self.job_parts) < n_parts
 
     @property
     def stage(self) -> int:
@@ -95,7 +96,7 @@ class Job:
 
     @property
     def terms(self) -> dict[str, Any]:
-        """What a process must be told of it, beside study and seed: plain JSON (:func:`find`)."""
+        """What a process needs to find it (:func:`find_job`), beside study and seed: plain JSON."""
         first = self.job_parts[0]
         about = first.curve.dataset
         terms: dict[str, Any] = {"dataset": self.dataset, "methods": self.methods, "job": self.part}
@@ -114,12 +115,12 @@ class Job:
     @property
     def file(self) -> Path:
         """The file that it has written, or is to write: a row a run."""
-        names = [name for name in (self.first_file, second(self.first_file)) if name.exists()]
+        names = [name for name in (self.first_file, other_name(self.first_file)) if name.exists()]
         return max(names, key=lambda name: name.stat().st_mtime_ns, default=self.first_file)
 
     @property
     def first_file(self) -> Path:
-        """The first of the two names of its file (:func:`second`)."""
+        """The first of the two names of its file (:func:`other_name`)."""
         return CELLS / self.study / f"{self.name}.parquet"
 
     @property
@@ -198,7 +199,7 @@ class Job:
         """Return what the file says of a part; refuse it if it is not of these data."""
         facts = self.facts
         if facts is None:
-            raise results.unusable(self.file)
+            raise results.unusable_file(self.file)
         (one,) = (one for one in facts if one["name"] == job_part.name)
         if checksum not in (None, one["checksum"]):
             raise IncompleteError(
@@ -208,9 +209,9 @@ class Job:
         return one
 
 
-def find(
+def find_job(
     study: Study,
-    about: About,
+    about: CurveData,
     seed: Seed,
     methods: Sequence[str],
     epsilons: Sequence[str] = (),
@@ -220,10 +221,8 @@ def find(
     """Return a job by what `Job.terms` says of it; None if there is no such part."""
     curves = [Curve(study, about, study.methods[name], seed, most) for name in methods]
     at = tuple(map(float, epsilons))
-    job_parts = [
-        one for curve in curves for one in curve.at(at or tuple(sorted(curve.method.epsilons)))
-    ]
-    mine = tuple(one for one in job_parts if part in ("", one.part))
+    parts_of = [curve.parts_at(at or tuple(sorted(curve.method.epsilons))) for curve in curves]
+    mine = tuple(one for parts in parts_of for one in parts if part in ("", one.part))
     return Job(mine) if mine else None
 
 
@@ -238,9 +237,9 @@ class StudyJobs:
         study: Study,
         seed: Seed,
         seconds_per_job: float,
-        about: Callable[[str], About] = describe,
+        about: Callable[[str], CurveData] = describe,
     ) -> None:
-        all_curves = curves(study, seed, seconds_per_job, about)
+        all_curves = curves_of(study, seed, seconds_per_job, about)
         # By dataset and method, in the study's order.
         self.curves = {(one.dataset.name, one.method.name): one for one in all_curves}
 
@@ -250,19 +249,19 @@ class StudyJobs:
         by_dataset: dict[str, list[Curve]] = {}
         for curve in self.curves.values():
             by_dataset.setdefault(curve.dataset.name, []).append(curve)
-        return {job.name: job for some in by_dataset.values() for job in together(some)}
+        return {job.name: job for some in by_dataset.values() for job in group_jobs(some)}
 
-    def of(self, job_part: JobPart) -> Job:
+    def job_of(self, job_part: JobPart) -> Job:
         """Return the job that trains a part."""
-        return self._job_of[job_part.name]
+        return self._job_by_part[job_part.name]
 
     @cached_property
-    def _job_of(self) -> dict[str, Job]:
+    def _job_by_part(self) -> dict[str, Job]:
         return {one.name: job for job in self.jobs.values() for one in job.job_parts}
 
-    def all_of(self, job_parts: Iterable[JobPart]) -> list[Job]:
+    def jobs_of(self, job_parts: Iterable[JobPart]) -> list[Job]:
         """Return the jobs that train some parts."""
-        return list({job.name: job for job in map(self.of, job_parts)}.values())
+        return list({job.name: job for job in map(self.job_of, job_parts)}.values())
 
     def grid(self, curve: Curve, columns: list[str]) -> Iterator[pd.DataFrame]:
         """Read the grid of a curve a part at a time: memory does not grow with the study.
@@ -285,17 +284,17 @@ class StudyJobs:
         Raises IncompleteError if the file is missing, damaged, or of other data.
         """
         first = [one for one in curve.best if one.place == 0]
-        return [str(self.of(one).check(one, curve.checksum)["selected"]) for one in first]
+        return [str(self.job_of(one).check(one, curve.checksum)["selected"]) for one in first]
 
     def _read(
         self, curve: Curve, job_parts: list[JobPart], columns: list[str]
     ) -> Iterator[pd.DataFrame]:
         checksum = curve.checksum
         for job_part in job_parts:
-            yield self.of(job_part).read(job_part, columns, checksum)
+            yield self.job_of(job_part).read(job_part, columns, checksum)
 
 
-def together(curves: Sequence[Curve]) -> Iterator[Job]:
+def group_jobs(curves: Sequence[Curve]) -> Iterator[Job]:
     """Return the jobs of curves on one dataset: short curves together, longer ones alone."""
     short = [one for one in curves if one.seconds < SHORT * one.most]
     for curve in curves:
@@ -308,7 +307,7 @@ def together(curves: Sequence[Curve]) -> Iterator[Job]:
         yield Job(tuple(job_part for curve in some for job_part in curve.job_parts))
 
 
-def second(path: Path) -> Path:
+def other_name(path: Path) -> Path:
     """Return the other one of the two names of a job's file.
 
     What is there but is not done is made anew under the name that it has not: so a name that is

@@ -45,7 +45,7 @@ def kind(method: Method, epsilon: float | None = None, *, selected: bool = True)
     return UNPAID if selected and len(method.settings) > 1 else RULE
 
 
-def with_kinds(frame: pd.DataFrame, methods: Mapping[str, Method], after: str) -> pd.DataFrame:
+def add_kinds(frame: pd.DataFrame, methods: Mapping[str, Method], after: str) -> pd.DataFrame:
     """Return a table of methods and ε with the kind of each row in a column behind another one."""
     pairs = zip(frame["arm"], frame["epsilon"], strict=True)
     table = frame.copy()

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
-from privcurve.experiments import canonical, paid
+from privcurve.experiments import canonical, tune
 from privcurve.learners import registry
 from privcurve.learners.entry import LearnerEntry
 from privcurve.learners.shared import tuning
@@ -153,7 +153,7 @@ def methods(label: str, spec: Mapping[str, Any], study: Mapping[str, Any]) -> It
     """
     entry = registry.entry(spec["learner"])
     if "tune" in spec:
-        paid.check(spec)
+        tune.check(spec)
     elif entry.name == tuning.NAME:
         raise ValueError(
             "a study gives the learner whose settings are chosen, and 'tune': {grid: …} beside it"
@@ -170,9 +170,9 @@ def methods(label: str, spec: Mapping[str, Any], study: Mapping[str, Any]) -> It
         if both:
             raise ValueError(f"{both[0]!r} stands under 'vary' and under 'fixed' or 'grid'")
         fixed = {**spec.get("fixed", {}), **varied}
-        settings = _expand(entry, fixed, {**spec.get("grid", {}), **paid.grid_of(spec)})
+        settings = _expand(entry, fixed, {**spec.get("grid", {}), **tune.grid_of(spec)})
         if "tune" in spec:
-            settings = (paid.setting(entry, fixed, spec["tune"]),)
+            settings = (tune.setting(entry, fixed, spec["tune"]),)
         for setting in settings:
             if why := chosen.refuses(neighbours=relation, setting=setting):
                 raise ValueError(why)

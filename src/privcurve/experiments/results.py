@@ -111,10 +111,10 @@ def read_job_part(path: Path, place: int, columns: list[str]) -> pd.DataFrame:
     except (FileNotFoundError, PermissionError):
         raise
     except (OSError, pa.ArrowInvalid, KeyError) as error:
-        raise unusable(path) from error
+        raise unusable_file(path) from error
 
 
-def unusable(path: Path) -> IncompleteError:
+def unusable_file(path: Path) -> IncompleteError:
     """Return the error for a file of runs that is missing, or whose content can't be right."""
     if not path.exists():
         return IncompleteError(f"{path} is missing; {_AGAIN}")

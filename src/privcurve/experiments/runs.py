@@ -27,7 +27,7 @@ class Run:
     seed: Seed = field(repr=False, compare=False)
 
 
-class Named(Protocol):
+class NamedData(Protocol):
     """A dataset, or what is known of one."""
 
     @property
@@ -47,7 +47,7 @@ class RunIds:
     to these.
     """
 
-    def __init__(self, dataset: Named, checksum: str, method: Method, seed: Seed) -> None:
+    def __init__(self, dataset: NamedData, checksum: str, method: Method, seed: Seed) -> None:
         facts = {
             "calibration": method.calibration,
             "checksum": checksum,

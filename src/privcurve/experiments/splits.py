@@ -109,7 +109,7 @@ def draw_held_out(y: Any, share: float, rng: np.random.Generator) -> Any:
     return chosen
 
 
-def sub_sample(y: Any, rows: Any, order: Any, share: float) -> Any:
+def draw_share(y: Any, rows: Any, order: Any, share: float) -> Any:
     """Take a share of some rows: of each label the rounded share, at least one."""
     taken = []
     for label in np.unique(y[rows]):
@@ -120,7 +120,7 @@ def sub_sample(y: Any, rows: Any, order: Any, share: float) -> Any:
     return np.sort(np.concatenate(taken))
 
 
-def labels_to_deal(dataset: Dataset | PartedDataset) -> tuple[Any, Any]:
+def labels_for_folds(dataset: Dataset | PartedDataset) -> tuple[Any, Any]:
     """Return the labels of what folds are drawn from, and the place of each record among these.
 
     These are the records themselves; or persons, whose records never part. A person has the
@@ -259,7 +259,7 @@ class Splitter:
         return trained, self._part(scored)
 
     def _rows_to_score(self, split: Split) -> Any:
-        labels, places = labels_to_deal(self._dataset)
+        labels, places = labels_for_folds(self._dataset)
         if split.holdout:
             # Not kept: each is of one split.
             rng = self._stream(split, holdout=split.holdout)
@@ -274,7 +274,7 @@ class Splitter:
         data = self._dataset
         if self._share < 1:
             order = self._stream(split, order=split.fold).permutation(len(data.y))
-            rows = sub_sample(data.y, rows, order, self._share)
+            rows = draw_share(data.y, rows, order, self._share)
         return rows
 
     def _part(self, rows: Any) -> Part:

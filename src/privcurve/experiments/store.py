@@ -148,10 +148,10 @@ def _lines(path: Path) -> Iterator[tuple[str, bytes]]:
             first,
         )
     if n_unchecked:
-        _tell_of_unchecked(path.parent)
+        _log_unchecked(path.parent)
 
 
 @cache
-def _tell_of_unchecked(folder: Path) -> None:
+def _log_unchecked(folder: Path) -> None:
     """Say once that a folder has lines whose damage can't be noticed."""
     logger.info("%s: lines of an earlier version have no checksum and are believed", folder)

@@ -9,7 +9,7 @@ from typing import Any
 
 from privcurve import schema
 from privcurve.datasets import Description, describe, names
-from privcurve.experiments import canonical, legends, paid
+from privcurve.experiments import canonical, legends, tune
 from privcurve.experiments.methods import Method, Point, methods
 from privcurve.experiments.splits import TEST, Split, fold_splits, holdout_splits
 from privcurve.learners import registry
@@ -129,7 +129,7 @@ def from_mapping(raw: Mapping[str, Any], name: str, where: str) -> Study:
     """Build a study from the content of its file, which messages call `where` (:func:`load`)."""
     try:
         if "studies" in raw:
-            return _of_studies(raw, name)
+            return _gathering_study(raw, name)
         _check_words(raw)
     except ValueError as error:
         raise StudyError(f"{where}: {error}") from None
@@ -173,7 +173,7 @@ def from_mapping(raw: Mapping[str, Any], name: str, where: str) -> Study:
     )
 
 
-def _of_studies(raw: Mapping[str, Any], name: str) -> Study:
+def _gathering_study(raw: Mapping[str, Any], name: str) -> Study:
     """Build a study that puts the tables of others together."""
     idle = [key for key in raw if key not in ("title", "paper", "studies", "outputs")]
     if idle:
@@ -243,7 +243,7 @@ def prices(study: Study, where: str) -> Iterator[str]:
     for method in study.methods.values():
         if method.tune is not None:
             try:
-                left = paid.price(method.settings[0], method.epsilons, method.delta)
+                left = tune.price(method.settings[0], method.epsilons, method.delta)
             except ValueError as error:
                 raise StudyError(f"{where}: learners: {method.name}: {error}") from None
             yield f"{where}: {method.name}: {left}"

@@ -50,7 +50,7 @@ def progress(study: StudyJobs) -> Progress:
     facts = {name: job.facts for name, job in study.jobs.items()}
     total = Progress()
     unfinished: set[str] = set()
-    stored = cache(lambda folder: _short(Store(folder).ids()))
+    stored = cache(lambda folder: _short_ids(Store(folder).ids()))
     for curve in study.curves.values():
         coded = datasets.facts(curve.data)
         checksum = None if coded is None else str(coded["checksum"])
@@ -61,24 +61,24 @@ def progress(study: StudyJobs) -> Progress:
         measured = estimated = 0.0
         left = []
         for job_part in curve.job_parts:
-            job = study.of(job_part)
-            done = _facts_of(job_part, facts[job.name], checksum)
+            job = study.job_of(job_part)
+            done = _current_facts(job_part, facts[job.name], checksum)
             if done is None:
                 unfinished.add(job.name)
                 left.append(job_part)
                 continue
-            total += _of_facts(done)
+            total += _progress_of(done)
             if not job_part.is_best and done["rows"]:
                 measured += done["training_seconds"]
                 estimated += job_part.seconds * done["trained"] / done["rows"]
         # How much longer than estimated the runs took that were measured.
         scale = measured / estimated if estimated else 1.0
         for job_part in left:
-            total += _to_do(job_part, left, ids, mine, scale)
+            total += _unfinished(job_part, left, ids, mine, scale)
     return replace(total, jobs_left=len(unfinished))
 
 
-def _facts_of(
+def _current_facts(
     job_part: JobPart, facts: Sequence[Mapping[str, Any]] | None, checksum: str | None
 ) -> Mapping[str, Any] | None:
     """Return what the file of a job says of a part, if it is of the data as they are now."""
@@ -88,13 +88,13 @@ def _facts_of(
     return mine[0] if mine and mine[0]["checksum"] == checksum else None
 
 
-def _of_facts(facts: Mapping[str, Any]) -> Progress:
+def _progress_of(facts: Mapping[str, Any]) -> Progress:
     # Of what was selected there is no row for a finalist: count what was worked on.
     good = facts["trained"] + facts["reused"]
     return Progress(good + facts["failed"], good, facts["failed"])
 
 
-def _to_do(
+def _unfinished(
     job_part: JobPart,
     unfinished: Collection[JobPart],
     ids: RunIds | None,
@@ -114,12 +114,12 @@ def _to_do(
         due = (
             name for block in blocks for p in block.points for name in ids.names(p, block.splits)
         )
-        n_done = min(job_part.n_runs, len(np.intersect1d(_short(due), stored)))
+        n_done = min(job_part.n_runs, len(np.intersect1d(_short_ids(due), stored)))
     left = 1 - n_done / job_part.n_runs
     return Progress(job_part.n_runs, n_done, 0, left * job_part.seconds * scale)
 
 
-def _short(ids: Iterable[str]) -> NDArray[np.uint64]:
+def _short_ids(ids: Iterable[str]) -> NDArray[np.uint64]:
     """Shorten ids to eight bytes: a million runs in little memory, and no two alike."""
     return np.fromiter((int(name[:16], 16) for name in ids), np.uint64)
 

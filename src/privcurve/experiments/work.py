@@ -17,7 +17,7 @@ from privcurve import datasets
 from privcurve.analysis import selection
 from privcurve.experiments import results
 from privcurve.experiments.curves import STORE, Curve, JobPart
-from privcurve.experiments.jobs import Job, second
+from privcurve.experiments.jobs import Job, other_name
 from privcurve.experiments.methods import Point
 from privcurve.experiments.splits import Splitter
 from privcurve.experiments.train import Trainer
@@ -65,7 +65,7 @@ def work(job: Job, started: float | None = None, file: Path | None = None) -> No
         )
     file = file or job.file
     # First: of two that are there nobody would know which one counts.
-    second(file).unlink(missing_ok=True)
+    other_name(file).unlink(missing_ok=True)
     results.write(file, list(tables.values()), facts)
 
 
@@ -81,16 +81,16 @@ def select(job_part: JobPart, trainer: Trainer, trained: Mapping[str, pa.Table])
     """
     curve = job_part.curve
     metric, finalists = curve.study.metric, curve.finalists
-    if curve.is_lone:
+    if curve.has_lone_setting:
         return selection.table(_take_lone(job_part), metric)
     columns = selection.run_columns(metric)
     n_best = finalists.settings if finalists else 1
     folds = [split.fold for split in curve.splits]
-    best = selection.rank(_grid(job_part, columns, trained), n_best, metric, folds)
+    best = selection.rank_settings(_grid(job_part, columns, trained), n_best, metric, folds)
     if finalists:
         ranked = {(one.key[2], setting) for one in best for setting in one.settings}
         again = trainer.run(itertools.product(_points(curve, ranked), curve.final_splits))
-        best = selection.final(best, pd.DataFrame(again, columns=columns), metric)
+        best = selection.choose_finalists(best, pd.DataFrame(again, columns=columns), metric)
     return selection.table(best, metric)
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from tabulate import tabulate
 
-from privcurve.figures import drawn
+from privcurve.figures import pictures
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ class Rows:
 
 @dataclass(frozen=True)
 class Picture:
-    """A picture of :mod:`privcurve.figures.drawn`; what it shows stands in words elsewhere."""
+    """A picture of :mod:`privcurve.figures.pictures`; what it shows stands in words elsewhere."""
 
     html: str
     caption: str = ""
@@ -105,7 +105,7 @@ class Page:
             "style-src 'unsafe-inline'; img-src data:\">\n"
             '<meta name="color-scheme" content="light dark">\n'
             f'<title>{title}</title>\n<link rel="icon" href="data:,">\n'
-            f"<style>{_STYLE}{drawn.STYLE}</style>\n</head>\n<body>\n<main>\n"
+            f"<style>{_STYLE}{pictures.STYLE}</style>\n</head>\n<body>\n<main>\n"
             f"<h1>{title}</h1>\n{body}\n</main>\n</body>\n</html>\n"
         )
 

@@ -266,12 +266,12 @@ def legend_below(figure: Figure, handles: Sequence[Artist | tuple[Artist, ...]])
     figure.set_size_inches(width, height + box.height)
 
 
-def plain(axis: Axis) -> None:
+def write_ticks(axis: Axis) -> None:
     """Write the ticks of an axis as people do: 0.05, not 5·10⁻², but 10⁻⁶."""
     axis.set_major_formatter(ticker.FuncFormatter(lambda value, _: power(value)))
 
 
-def apart(places: Sequence[float], share: float, logarithmic: bool) -> list[float]:
+def choose_labels(places: Sequence[float], share: float, logarithmic: bool) -> list[float]:
     """Choose the places to label: the outermost, then in order those with room around them.
 
     Room is a share of the way between the outermost.

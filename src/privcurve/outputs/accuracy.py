@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar
 
-from privcurve.analysis.keys import mean, short
+from privcurve.analysis.keys import mean, short_text
 from privcurve.analysis.measures import MEASURES, NO_LOG_LOSS, error_factor, share_held_out
 from privcurve.analysis.selection import ACCURACY
 from privcurve.experiments import kinds
@@ -48,7 +48,7 @@ class Accuracy(Output):
         return all_curves(request)
 
     def make(self, context: Context) -> None:
-        table = accuracy_of(context.study, complete(context), context.runs())
+        table = accuracy_of(context.study, read_all_selected(context), context.runs())
         context.write(replace(table, notes=(*table.notes, *context.data_notes())))
 
 
@@ -56,9 +56,9 @@ def accuracy_of(study: Study, selected: pd.DataFrame, refits: pd.DataFrame) -> T
     """Return the table of accuracy of a study from its selected settings and fresh trainings."""
     order = study.datasets, list(study.methods)
     frame = accuracy_table(selected, refits, study.repeats, *order, study.metric)
-    frame = kinds.with_kinds(frame, study.methods, after="epsilon")
+    frame = kinds.add_kinds(frame, study.methods, after="epsilon")
     notes = (*SELECTION_NOTES, *kinds.NOTES, *FRESH_NOTES)
-    texts = readable(frame, study.metric)
+    texts = format_table(frame, study.metric)
     return Table(frame, "Accuracy of each learner at each ε", notes, texts)
 
 
@@ -69,7 +69,7 @@ def all_curves(request: OutputRequest) -> Reads:
     return Reads(request.curves_of(study.methods.values()), data=study.datasets, facts=facts)
 
 
-def complete(context: Context) -> pd.DataFrame:
+def read_all_selected(context: Context) -> pd.DataFrame:
     """Return the selected settings of all curves of a study."""
     selected = context.read_selected()
     curves = set(zip(selected["dataset"], selected["arm"], strict=True))
@@ -79,10 +79,10 @@ def complete(context: Context) -> pd.DataFrame:
     return selected
 
 
-def readable(frame: pd.DataFrame, metric: str) -> pd.DataFrame:
+def format_table(frame: pd.DataFrame, metric: str) -> pd.DataFrame:
     """Return the table as a reader wants it: fewer columns, four decimals."""
     texts = text_frame(frame[["dataset", "arm", "epsilon", "kind"]])
-    cv = optimistic(metric)
+    cv = optimistic_column(metric)
     texts[f"CV {metric_name(metric)} (optimistic)"] = plus_minus(frame[cv], frame[f"{cv}_std"])
     texts = texts.assign(**scores_as_text(frame))
     texts["features used"] = decimals(frame["n_features_used"], 1)
@@ -109,7 +109,7 @@ class SelectedSettings(Output):
         return all_curves(request)
 
     def make(self, context: Context) -> None:
-        context.write(settings_of(context.study, complete(context)))
+        context.write(settings_of(context.study, read_all_selected(context)))
 
 
 def settings_of(study: Study, selected: pd.DataFrame) -> Table:
@@ -124,16 +124,16 @@ METRICS = (*SCORES, "n_features_used")
 METHOD = ["dataset", "arm", "learner", "calibration", "delta", "epsilon"]
 
 
-def optimistic(metric: str = ACCURACY) -> str:
+def optimistic_column(metric: str = ACCURACY) -> str:
     """Name the column of the cross-validated score that selected a setting."""
     return f"cv_{metric}_selected_optimistic"
 
 
-def columns(metric: str = ACCURACY) -> list[str]:
+def table_columns(metric: str = ACCURACY) -> list[str]:
     """Return the columns of the table; measures and what selects have their spread, too."""
     spread = [name for name in spread_scores(metric) if name != ACCURACY]
     return [
-        *(*METHOD, "scored_on", optimistic(metric), f"{optimistic(metric)}_std"),
+        *(*METHOD, "scored_on", optimistic_column(metric), f"{optimistic_column(metric)}_std"),
         *(ACCURACY, f"{ACCURACY}_std", *METRICS[1:]),
         *(f"{name}_std" for name in spread),
         *(f"{name}_error" for name in spread_scores(metric)),
@@ -177,21 +177,21 @@ def accuracy_table(
     """
     scored_on = _scoring_sets(refits)
     # ε as text: a file of the selected settings may have moved its last bit.
-    keys = ["dataset", "arm", refits["epsilon"].map(short), "setting"]
+    keys = ["dataset", "arm", refits["epsilon"].map(short_text), "setting"]
     groups = dict(list(refits.groupby(keys)))
     rows = []
     for row in _sort(selected, datasets, methods).to_dict("records"):
-        key = (row["dataset"], row["arm"], short(row["epsilon"]), row["setting"])
+        key = (row["dataset"], row["arm"], short_text(row["epsilon"]), row["setting"])
         rows.append(
             {
                 **{name: row[name] for name in METHOD},
                 "scored_on": scored_on.get(row["dataset"]),
-                optimistic(metric): row[f"cv_{metric}"],
-                f"{optimistic(metric)}_std": row["cv_std"],
-                **_fresh(row, groups.get(key, refits.iloc[:0]), n_repeats, metric),
+                optimistic_column(metric): row[f"cv_{metric}"],
+                f"{optimistic_column(metric)}_std": row["cv_std"],
+                **_fresh_scores(row, groups.get(key, refits.iloc[:0]), n_repeats, metric),
             }
         )
-    return pd.DataFrame(rows, columns=columns(metric))
+    return pd.DataFrame(rows, columns=table_columns(metric))
 
 
 def selected_settings_table(
@@ -235,7 +235,7 @@ def _sort(frame: pd.DataFrame, datasets: Sequence[str], methods: Sequence[str]) 
     )
 
 
-def _fresh(
+def _fresh_scores(
     row: Mapping[Any, Any], fresh: pd.DataFrame, n_repeats: int, metric: str
 ) -> dict[str, Any]:
     """Return the means over the fresh trainings of a setting, and what is missing of them."""

@@ -18,7 +18,7 @@ from privcurve.experiments.kinds import SHORT, UNPAID
 from privcurve.experiments.study import Study
 from privcurve.lazy import pd
 from privcurve.numerals import power
-from privcurve.outputs.base import OutputRequest, about, metric_name
+from privcurve.outputs.base import OutputRequest, description_of, metric_name
 from privcurve.tables.table import MISSING, read_table
 
 LEDGERS = "ledgers"
@@ -40,8 +40,8 @@ def rankings(
     study, others = request.study, [outputs[word] for word in (RAW,) if word in outputs]
     frame = read_table(*(one.files.frames[0] for one in (request, *others)))
     if LEDGERS in outputs:
-        frame = with_used_deltas(frame, read_table(outputs[LEDGERS].files.frames[0]))
-    shared = (titles_of(study), metric or study.metric, about(dataset).n_rows)
+        frame = set_used_deltas(frame, read_table(outputs[LEDGERS].files.frames[0]))
+    shared = (titles_of(study), metric or study.metric, description_of(dataset).n_rows)
     return [ranking(frame, dataset, epsilon, *shared) for epsilon in epsilons]
 
 
@@ -73,7 +73,7 @@ LEVEL = 2.0
 MOST_LEVEL = 3
 
 
-def with_used_deltas(accuracy: pd.DataFrame, ledgers: pd.DataFrame) -> pd.DataFrame:
+def set_used_deltas(accuracy: pd.DataFrame, ledgers: pd.DataFrame) -> pd.DataFrame:
     """Return a table of accuracy with the δ that models use, where ledgers say it."""
     place = ["dataset", "arm", "epsilon"]
     of_models = ledgers[[*place, "delta_used"]].astype({"epsilon": float})
@@ -81,7 +81,7 @@ def with_used_deltas(accuracy: pd.DataFrame, ledgers: pd.DataFrame) -> pd.DataFr
     return accuracy.assign(delta=used.set_axis(accuracy.index).fillna(accuracy["delta"]))
 
 
-def one_each(accuracy: pd.DataFrame) -> pd.DataFrame:
+def drop_twins(accuracy: pd.DataFrame) -> pd.DataFrame:
     """Return a table of accuracy with one row a mechanism.
 
     A method that was given a δ and uses none is the one without δ, with the same random numbers:
@@ -114,7 +114,7 @@ class Ranking:
         return full_name(self.titles[row["arm"]], row["calibration"], row["delta"])
 
     @property
-    def sound(self) -> pd.DataFrame:
+    def eligible(self) -> pd.DataFrame:
         """The learners that may be recommended.
 
         Noise as proved, and settings that were not chosen on the records for nothing; where there
@@ -136,7 +136,7 @@ class Ranking:
         return self.free[~self.free["learner"].isin([MAJORITY, RAW])]
 
     @property
-    def rare(self) -> bool:
+    def has_rare_label(self) -> bool:
         """Return whether one label is so frequent that accuracy says little of the other."""
         return self.majority is not None and bool(self.majority[ACCURACY] >= RARE)
 
@@ -145,7 +145,7 @@ class Ranking:
         at = f"at ε = {self.epsilon:g}"
         if self.private.empty:
             return f"{at} nothing was trained that is complete"
-        best, n = self.sound.iloc[0], len(self.sound)
+        best, n = self.eligible.iloc[0], len(self.eligible)
         if self.majority is not None and self._is_level(best, self.majority):
             return f"{at} {self._nothing(best, self.majority)}"
         flattered = f", the best of {n} and so a little flattered" if n > 1 else ""
@@ -155,7 +155,7 @@ class Ranking:
             parts.append(f"without privacy {self._number(self.on_codes.iloc[0])}")
         if self.majority is not None:
             parts.append(f"always the most frequent label {self._number(self.majority)}")
-        level = [self.name(row) for _, row in self.sound.iloc[1:].iterrows()
+        level = [self.name(row) for _, row in self.eligible.iloc[1:].iterrows()
                  if self._is_level(best, row)]  # fmt: skip
         if level:
             more = len(level) - MOST_LEVEL
@@ -167,14 +167,14 @@ class Ranking:
     def _nothing(self, best: pd.Series, majority: pd.Series) -> str:
         """Say that no learner is better than a constant answer, and what could change that."""
         of = "" if self.n_records is None else f"with {self.n_records:,} records "
-        n = len(self.sound)
+        n = len(self.eligible)
         who = f"{self.name(best)}, the best of {n}," if n > 1 else self.name(best)
         parts = [
             f"{of}nothing is better than always giving the most frequent label "
             f"({self._number(majority)}): {who} has {self.score(best)}"
         ]
-        if self.metric != "auc" and self.sound.get("auc", pd.Series(dtype=float)).notna().any():
-            ranks = self.sound.sort_values("auc", ascending=False, kind="stable").iloc[0]
+        if self.metric != "auc" and self.eligible.get("auc", pd.Series(dtype=float)).notna().any():
+            ranks = self.eligible.sort_values("auc", ascending=False, kind="stable").iloc[0]
             parts.append(
                 f"the best AUC is {ranks['auc']:.{DIGITS}f} ({self.name(ranks)}; guessing has 0.5)"
             )
@@ -199,7 +199,7 @@ class Ranking:
         """Return a line a learner, best first, then those without privacy."""
         private = self.private if most is None else self.private.iloc[:most]
         rows = [
-            (f"{place}.", f"{self.name(row)}{price_of(row)}", self._scores(row))
+            (f"{place}.", f"{self.name(row)}{unpaid_mark(row)}", self._scores(row))
             for place, (_, row) in enumerate(private.iterrows(), 1)
         ]
         rows += [
@@ -211,7 +211,7 @@ class Ranking:
 
     def remark(self) -> str:
         """Say that accuracy tells little, where one label is rare; otherwise nothing."""
-        if self.majority is None or not self.rare or self.metric != ACCURACY:
+        if self.majority is None or not self.has_rare_label or self.metric != ACCURACY:
             return ""
         return (
             f"{self.majority[ACCURACY]:.2%} of the records have one label: to give it always has "
@@ -221,7 +221,7 @@ class Ranking:
     @property
     def _digits(self) -> int:
         # Where a label is rare, learners differ in later ones.
-        return DIGITS + (self.metric == ACCURACY and self.rare)
+        return DIGITS + (self.metric == ACCURACY and self.has_rare_label)
 
     def _number(self, row: pd.Series) -> str:
         return f"{row[self.metric]:.{self._digits}f}"
@@ -237,11 +237,11 @@ class Ranking:
 
     def _scores(self, row: pd.Series) -> str:
         """Write what ranks and, where a label is rare, what tells more."""
-        others = [name for name in (ACCURACY, *BESIDE) if name != self.metric and self.rare]
+        others = (ACCURACY, *BESIDE) if self.has_rare_label else ()
         beside = [
             f"{short_metric_name(name)} {row[name]:.{DIGITS + (name == ACCURACY)}f}"
             for name in others
-            if name in row
+            if name in row and name != self.metric
         ]
         return "  ".join([self.score(row), *beside])
 
@@ -262,7 +262,7 @@ def ranking(
     n_records: int | None = None,
 ) -> Ranking:
     """Rank the learners of a dataset at an ε, without those whose score is missing."""
-    mine = one_each(accuracy[(accuracy["dataset"] == dataset) & accuracy[metric].notna()])
+    mine = drop_twins(accuracy[(accuracy["dataset"] == dataset) & accuracy[metric].notna()])
     mine = mine.assign(error=mine.get(f"{metric}_error", math.nan))
     best = mine.sort_values(metric, ascending=metric in LOSSES, kind="stable")
     at = np.isclose(best["epsilon"], epsilon, rtol=1e-9, atol=0)
@@ -292,7 +292,7 @@ def _unpaid(frame: pd.DataFrame) -> pd.Series:
     return frame.get("kind", pd.Series("", frame.index)) == UNPAID
 
 
-def price_of(row: pd.Series) -> str:
+def unpaid_mark(row: pd.Series) -> str:
     """Say of a learner that it was tuned outside the budget."""
     return f" ({SHORT[UNPAID]})" if row.get("kind") == UNPAID else ""
 

@@ -47,7 +47,7 @@ class Audit(Output):
 
         learners = context.request.reads.audits
         frame = report.table([pd.read_csv(AUDITS / f"{name}.csv") for name in learners])
-        context.write(Table(frame, report.CAPTION, report.notes(frame), report.readable(frame)))
+        context.write(Table(frame, report.CAPTION, report.notes(frame), report.format_table(frame)))
         titles = {name: registry.entry(name).title for name in learners}
         claims = report.rows_of_claims(frame)
         context.draw(draw(claims, titles), claims)
@@ -179,6 +179,6 @@ def _finish(
     panel.set_xlabel("Claimed ε")
     panel.set_ylabel("Found ε (exact, or lower bound)")
     panel.xaxis.set_major_locator(ticker.FixedLocator(list(claims)))
-    style.plain(panel.xaxis)
-    style.plain(panel.yaxis)
+    style.write_ticks(panel.xaxis)
+    style.write_ticks(panel.yaxis)
     panel.xaxis.set_minor_locator(ticker.NullLocator())

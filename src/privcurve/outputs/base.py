@@ -166,7 +166,7 @@ class Output(ABC):
 
 
 # Between a study and one of its outputs.
-OF = "/"
+SLASH = "/"
 
 
 def check_name(what: str, name: str, names: Iterable[str]) -> None:
@@ -177,9 +177,9 @@ def check_name(what: str, name: str, names: Iterable[str]) -> None:
         raise ValueError(f"{what} {name!r}{suggestion(name, listed)} There are: {there}.")
 
 
-def of_other_studies(names: Iterable[str]) -> list[tuple[str, str]]:
+def foreign_outputs(names: Iterable[str]) -> list[tuple[str, str]]:
     """Return study and word (or name) of those outputs, named as in `Reads`, that are of others."""
-    parts = (name.partition(OF) for name in names)
+    parts = (name.partition(SLASH) for name in names)
     return [(study, word) for study, slash, word in parts if study and slash]
 
 
@@ -288,7 +288,7 @@ class Context:
     seed: Seed  # base seed
 
     @property
-    def shuffles(self) -> int:
+    def shuffle_seed(self) -> int:
         """The seed of what is random but no noise; a public one is that of the run."""
         return self.seed if isinstance(self.seed, int) else seeds.start_number(self.seed, "")
 
@@ -311,7 +311,7 @@ class Context:
     def is_complete(self) -> bool:
         """Whether no training that it may read has failed."""
         job_parts = [job_part for curve in self.curves for job_part in curve.job_parts]
-        jobs = {job.name: job for job in map(self.jobs.of, job_parts)}
+        jobs = {job.name: job for job in map(self.jobs.job_of, job_parts)}
         return all(job.is_done for job in jobs.values())
 
     def results(self, columns: list[str] | None = None) -> Iterator[pd.DataFrame]:
@@ -375,7 +375,7 @@ def _about(dataset: str, folder: Path) -> Description:
     return describe(dataset)
 
 
-def about(dataset: str) -> Description:
+def description_of(dataset: str) -> Description:
     """Return the description of a dataset, read once: a run sees one state of its file."""
     return _about(dataset, Path.cwd())
 
@@ -387,15 +387,15 @@ def metric_name(metric: str) -> str:
 
 def dataset_title(name: str) -> str:
     """Return the short title of a dataset: what stands before the colon."""
-    return about(name).title.partition(":")[0]
+    return description_of(name).title.partition(":")[0]
 
 
-def source(name: str) -> str:
+def source_of(name: str) -> str:
     """Return the dataset whose raw files one is made from: of the same records, panels compare."""
-    return about(name).source
+    return description_of(name).source
 
 
-def set_the_rule(study: Study) -> list[str]:
+def datasets_of_rule(study: Study) -> list[str]:
     """Return the datasets of a study on whose records constants of PrivGAM's rule were set.
 
     Empty where no curve follows the rule. There its settings are not apart from the records.
@@ -404,12 +404,12 @@ def set_the_rule(study: Study) -> list[str]:
 
     if all(method.learner != "privgam" for method in study.methods.values()):
         return []
-    return [name for name in study.datasets if about(name).source in SET_ON]
+    return [name for name in study.datasets if description_of(name).source in SET_ON]
 
 
 def rule_notes(study: Study) -> list[str]:
     """Return what tables say of those datasets."""
-    names = ", ".join(set_the_rule(study))
+    names = ", ".join(datasets_of_rule(study))
     if not names:
         return []
     return [

@@ -16,11 +16,11 @@ from privcurve.analysis.measures import (
     MEASURES,
     NO_LOG_LOSS,
     TEST,
+    add_errors,
     check_measures,
     cost,
     error_factor,
     share_held_out,
-    with_errors,
 )
 from privcurve.experiments import kinds
 from privcurve.experiments.kinds import UNPAID
@@ -36,7 +36,7 @@ from privcurve.outputs.base import (
     Reads,
     check_name,
 )
-from privcurve.outputs.error_table import method_titles, private
+from privcurve.outputs.error_table import method_titles, private_methods
 from privcurve.tables.table import MISSING, Table, decimals, of_all, text_frame
 
 PAIRED = (
@@ -79,12 +79,12 @@ class Comparison(Output):
 
     def check(self, request: OutputRequest) -> None:
         check_measures(request.options["measures"])
-        methods = private(request)
+        methods = private_methods(request)
         for method in (request.options["arm"], *(request.options["others"] or ())):
             check_name("no method that has an ε is called", method, methods)
         if request.options["arm"] in (request.options["others"] or ()):
             raise ValueError(f"others: {request.options['arm']} is not compared with itself")
-        if not others(request):
+        if not compared_methods(request):
             raise ValueError("a comparison needs two methods that have an ε")
 
     def files(self, request: OutputRequest) -> Files:
@@ -94,7 +94,7 @@ class Comparison(Output):
         return Files(tables=tuple(tables), figures=(request.figure,))
 
     def reads(self, request: OutputRequest) -> Reads:
-        methods = [request.options["arm"], *others(request)]
+        methods = [request.options["arm"], *compared_methods(request)]
         titles = [list(method_titles(request).items()), request.dataset_titles()]
         curves = request.curves_of(request.study.methods[name] for name in methods)
         return Reads(curves, facts=[methods, titles])
@@ -103,28 +103,30 @@ class Comparison(Output):
         request, methods = context.request, context.study.methods
         titles = method_titles(request)
         runs, method = context.runs(), request.options["arm"]
-        parts = [by_dataset(runs, method, others(request), m) for m in request.options["measures"]]
+        others = compared_methods(request)
+        parts = [compare_by_dataset(runs, method, others, m) for m in request.options["measures"]]
         each = pd.concat([part for part in parts if len(part)] or parts[:1], ignore_index=True)
         reference = titles[method]
-        table = kinds.with_kinds(each, methods, after="arm")
+        table = kinds.add_kinds(each, methods, after="arm")
         notes = (PAIRED.format(reference=reference), *_coverage_notes(each), *kinds.NOTES)
         caption = f"Learners beside {reference}, on each dataset"
-        detail = Table(table, caption, (*notes, OVER_REPEATS), readable(table, titles))
+        detail = Table(table, caption, (*notes, OVER_REPEATS), format_table(table, titles))
         if len(request.files.tables) == 1:
             context.write(detail)
             context.draw(draw(table, None, titles, reference), table)
             return
         detail.write(request.files.tables[1])
-        frame = kinds.with_kinds(overall(each, method), methods, after="arm")
+        frame = kinds.add_kinds(compare_over_datasets(each, method), methods, after="arm")
         caption = f"Learners beside {reference}, over {len(context.study.datasets)} datasets"
-        context.write(Table(frame, caption, (*notes, OVER_DATASETS), readable(frame, titles)))
+        context.write(Table(frame, caption, (*notes, OVER_DATASETS), format_table(frame, titles)))
         context.draw(draw(frame, each, titles, reference), frame)
 
 
-def others(request: OutputRequest) -> list[str]:
+def compared_methods(request: OutputRequest) -> list[str]:
     """Return the methods that are compared, in the order of the study; unpaid ones come last."""
-    wanted, methods = request.options["others"] or private(request), request.study.methods
-    names = [name for name in private(request) if name in wanted and name != request.options["arm"]]
+    reference, methods = request.options["arm"], request.study.methods
+    wanted = request.options["others"] or methods
+    names = [name for name in private_methods(request) if name in wanted and name != reference]
     return sorted(names, key=lambda name: kinds.kind(methods[name]) == UNPAID)
 
 
@@ -137,7 +139,7 @@ def _coverage_notes(each: pd.DataFrame) -> list[str]:
     return [text.format(datasets=", ".join(mine)) for text, mine in names.items() if len(mine)]
 
 
-def readable(frame: pd.DataFrame, titles: Mapping[str, str]) -> pd.DataFrame:
+def format_table(frame: pd.DataFrame, titles: Mapping[str, str]) -> pd.DataFrame:
     """Return either table as a reader wants it."""
     texts = text_frame(frame[[name for name in ("epsilon", "dataset") if name in frame]])
     texts.insert(0, "measure", [COSTS[measure] for measure in frame["measure"]])
@@ -179,7 +181,7 @@ OVERALL_COLUMNS = [
 ]
 
 
-def by_dataset(
+def compare_by_dataset(
     runs: pd.DataFrame, reference: str, methods: Sequence[str], measure: str = ACCURACY
 ) -> pd.DataFrame:
     """Compare methods with one of them on each dataset, at each ε at which both were trained.
@@ -191,7 +193,7 @@ def by_dataset(
     an ε and dataset. A method with a failed training lacks all of this; one that lacks the measure
     has no row.
     """
-    runs = with_errors(runs[runs["epsilon"].map(math.isfinite)], measure)
+    runs = add_errors(runs[runs["epsilon"].map(math.isfinite)], measure)
     rows: list[dict[str, Any]] = []
     for (epsilon, dataset), part in runs.groupby(["epsilon", "dataset"], sort=False):
         splits = {
@@ -212,8 +214,8 @@ def by_dataset(
     return frame.sort_values("epsilon", kind="stable", ignore_index=True)
 
 
-def overall(table: pd.DataFrame, reference: str) -> pd.DataFrame:
-    """Compare methods with one of them over all datasets of :func:`by_dataset`, at each ε.
+def compare_over_datasets(table: pd.DataFrame, reference: str) -> pd.DataFrame:
+    """Compare methods with one of them over all datasets of :func:`compare_by_dataset`, at each ε.
 
     The interval is Student's over the mean differences of the datasets, the p-values are of
     Wilcoxon's test over them, with Holm's correction for the methods of a measure and ε. Ranks are
@@ -225,7 +227,7 @@ def overall(table: pd.DataFrame, reference: str) -> pd.DataFrame:
     rows: list[dict[str, Any]] = []
     order = table["measure"].map(list(COSTS).index)
     for (_, epsilon), rows_at in table.groupby([order, "epsilon"], sort=True):
-        part, measure = ranks.everywhere(rows_at), str(rows_at["measure"].iloc[0])
+        part, measure = ranks.keep_complete_methods(rows_at), str(rows_at["measure"].iloc[0])
         gaps = part.pivot(index="dataset", columns="arm", values="difference").dropna()
         if len(gaps) < 2:
             raise ValueError(f"at ε = {epsilon:g} there are no two datasets that have all methods")
@@ -332,8 +334,8 @@ def draw(
                 look = {"color": colour, "marker": marker}
                 look |= {"markerfacecolor": "white"} if method in unpaid else {}
                 if each is not None:
-                    _draw_dots(panel, _at(each, measure, epsilon, method), y, colour)
-                _draw_interval(panel, _at(frame, measure, epsilon, method), y, look)
+                    _draw_dots(panel, _rows_of(each, measure, epsilon, method), y, colour)
+                _draw_interval(panel, _rows_of(frame, measure, epsilon, method), y, look)
             _finish(panel, [titles[method] for method in methods[measure]])
             panel.set_title(f"ε = {epsilon:g}, {COSTS[measure]}")
         _label_sizes(panels[0])
@@ -341,7 +343,7 @@ def draw(
     return figure
 
 
-def _at(frame: pd.DataFrame, measure: str, epsilon: float, method: str) -> pd.DataFrame:
+def _rows_of(frame: pd.DataFrame, measure: str, epsilon: float, method: str) -> pd.DataFrame:
     rows = frame["measure"].eq(measure) & frame["epsilon"].eq(epsilon) & frame["arm"].eq(method)
     return frame[rows]
 

@@ -7,15 +7,15 @@ import math
 from collections.abc import Sequence
 from typing import ClassVar
 
-from privcurve.analysis.keys import mean, short
+from privcurve.analysis.keys import mean, short_text
 from privcurve.analysis.measures import (
     ACCURACY,
     COSTS,
     NO_LOG_LOSS,
+    add_errors,
     check_measures,
     error_factor,
     share_held_out,
-    with_errors,
 )
 from privcurve.experiments import kinds
 from privcurve.lazy import pd
@@ -49,10 +49,10 @@ class ErrorTable(Output):
         given, methods = request.options["baseline"], request.study.methods
         if given is not None:
             check_name("baseline: no method", given, methods)
-        claims = {methods[name].claim for name in private(request)}
+        claims = {methods[name].claim for name in private_methods(request)}
         if request.options["neighbours"] is not None:
             check_name("neighbours: no method's ε is for", request.options["neighbours"], claims)
-        if baseline(request) not in private(request):
+        if baseline(request) not in private_methods(request):
             raise ValueError(f"baseline: {baseline(request)} has no ε: others have nothing to beat")
 
     def reads(self, request: OutputRequest) -> Reads:
@@ -71,7 +71,7 @@ class ErrorTable(Output):
         ]
         there = [part for part in parts if len(part)] or parts[:1]
         frame = pd.concat(there, ignore_index=True)
-        frame = kinds.with_kinds(frame, study.methods, after="learner")
+        frame = kinds.add_kinds(frame, study.methods, after="learner")
         notes = (
             f"Wins, ties and losses are against {titles[base]}, by two standard errors of the "
             "difference, paired by fold and repeat; the least private error of a row is in bold; "
@@ -80,7 +80,7 @@ class ErrorTable(Output):
             *(*SELECTION_NOTES[1:], *kinds.NOTES, *FRESH_NOTES[1:], *context.data_notes()),
         )
         caption = "Error of each learner on each dataset, at each ε"
-        context.write(Table(frame, caption, notes, readable(frame, titles, base)))
+        context.write(Table(frame, caption, notes, format_table(frame, titles, base)))
 
 
 def baseline(request: OutputRequest) -> str:
@@ -93,11 +93,11 @@ def table_methods(request: OutputRequest) -> list[str]:
     methods, relation = request.study.methods, request.options["neighbours"]
     if relation is None:
         return list(methods)
-    alike = [name for name in private(request) if methods[name].claim == relation]
+    alike = [name for name in private_methods(request) if methods[name].claim == relation]
     return [name for name in methods if name in (*alike, baseline(request))]
 
 
-def private(request: OutputRequest) -> list[str]:
+def private_methods(request: OutputRequest) -> list[str]:
     """Return the methods that have an ε."""
     return [
         name for name, method in request.study.methods.items() if method.calibration is not None
@@ -143,7 +143,7 @@ def error_frame(
 ) -> pd.DataFrame:
     """Compare the errors of all methods on all datasets, at each ε, by a measure.
 
-    Methods that lack the measure on a dataset have no row there (:func:`.measures.with_errors`).
+    Methods that lack the measure on a dataset have no row there (:func:`.measures.add_errors`).
     One fold and repeat of a dataset has the same records in all methods. `gain` is by how much the
     error is below the baseline's, paired by fold and repeat; it is a win or a loss if it is beyond
     `STANDARD_ERRORS` of its standard errors, and `best` is the least mean error of an ε and
@@ -151,8 +151,8 @@ def error_frame(
     ranks. A method with a failed training lacks its error, and with it gain and rank; a method
     without privacy (ε = ∞) has neither rank nor rival.
     """
-    errors = with_errors(runs, measure)
-    errors["epsilon"] = errors["epsilon"].map(short)
+    errors = add_errors(runs, measure)
+    errors["epsilon"] = errors["epsilon"].map(short_text)
     of_point = {
         key: group.set_index(["fold", "repeat"])["error"]
         for key, group in errors.groupby(["epsilon", "dataset", "arm"], sort=False)
@@ -183,7 +183,7 @@ def error_frame(
     return pd.DataFrame(rows, columns=COLUMNS)
 
 
-def wins(table: pd.DataFrame) -> pd.DataFrame:
+def count_wins(table: pd.DataFrame) -> pd.DataFrame:
     """Count wins, ties and losses of each ranked method against the baseline; add its mean rank."""
     ranked = table[table["epsilon"].map(math.isfinite)]
     counts = {
@@ -196,7 +196,7 @@ def wins(table: pd.DataFrame) -> pd.DataFrame:
     return sums.assign(mean_rank=groups["rank"].mean()).reset_index()
 
 
-def readable(table: pd.DataFrame, titles: dict[str, str], baseline: str) -> pd.DataFrame:
+def format_table(table: pd.DataFrame, titles: dict[str, str], baseline: str) -> pd.DataFrame:
     """Return the table as a reader wants it: a row a measure, dataset and ε, a column a method.
 
     Errors have standard errors, the least of a row is in bold; below the rows of an ε are
@@ -206,12 +206,12 @@ def readable(table: pd.DataFrame, titles: dict[str, str], baseline: str) -> pd.D
     fixed = table["epsilon"].map(math.isinf)
     free = _cells(table[fixed])
     keys = ("measure", "epsilon", "arm")
-    counts = {tuple(row[key] for key in keys): row for row in wins(table).to_dict("records")}
+    counts = {tuple(row[key] for key in keys): row for row in count_wins(table).to_dict("records")}
     rows = []
     order = table["measure"].map(list(COSTS).index)
     for (_, epsilon), part in table[~fixed].groupby([order[~fixed], "epsilon"], sort=True):
         measure = part["measure"].iloc[0]
-        at, cells = [COSTS[measure], short(str(epsilon))], free | _cells(part)
+        at, cells = [COSTS[measure], short_text(str(epsilon))], free | _cells(part)
         for dataset in dict.fromkeys(part["dataset"]):
             of_methods = [cells.get((measure, dataset, method), MISSING) for method in methods]
             rows.append([*at, dataset, *of_methods])

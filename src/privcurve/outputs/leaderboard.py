@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 from privcurve.analysis.measures import MEASURES
 from privcurve.analysis.selection import LOSSES
 from privcurve.experiments import kinds
-from privcurve.figures import drawn
+from privcurve.figures import pictures
 from privcurve.figures.page import Block, Heading, Links, Page, Part, Picture, Points, Rows, Text
 from privcurve.figures.style import COLOURS
 from privcurve.files import replace_text
@@ -24,23 +24,23 @@ from privcurve.outputs.answers import (
     Ranking,
     errors_key,
     full_sentence,
-    price_of,
     rankings,
     short_metric_name,
+    unpaid_mark,
 )
 from privcurve.outputs.base import (
-    OF,
+    SLASH,
     Context,
     Files,
     Option,
     Output,
     OutputRequest,
     Reads,
-    about,
     dataset_title,
+    description_of,
     metric_name,
 )
-from privcurve.outputs.needed import Needed, Wish, needed_epsilon
+from privcurve.outputs.wishes import Needed, Wish, needed_epsilon
 from privcurve.privacy.budget import LOOKED
 from privcurve.privacy.ledger import PROVED
 from privcurve.tables.table import MISSING, read_table
@@ -51,7 +51,7 @@ ACCURACY, SETTINGS, PRICE = "accuracy", "selected_settings", "price"
 TABLES = (ACCURACY, SETTINGS, LEDGERS, RAW, PRICE)
 AUDIT = "audit"
 # That of all learners, which is no study's.
-RUN_AUDIT = f"{OF}{AUDIT}"
+RUN_AUDIT = f"{SLASH}{AUDIT}"
 TITLE = "Privacy and accuracy"
 OWNERS = "Exact statistics of private records: for those who may see the records, and nobody else."
 AUDIT_NOTE = (
@@ -97,15 +97,15 @@ class Leaderboard(Output):
     def check(self, request: OutputRequest) -> None:
         names = request.options["tables"] or ()
         for name in names:
-            study, slash, word = str(name).partition(OF)
+            study, slash, word = str(name).partition(SLASH)
             if name == RUN_AUDIT:
                 continue
             if not (study and slash and word in TABLES):
                 raise ValueError(f"tables: {name!r} is not <study>/<{' or '.join(TABLES)}>")
-            first = f"{study}{OF}{ACCURACY}"
+            first = f"{study}{SLASH}{ACCURACY}"
             if first not in names:
                 raise ValueError(f"tables: without {first} nothing of {study} is shown; add it")
-        wish = request.options["want"] and Wish.of(request.options["want"])
+        wish = request.options["want"] and Wish.parse(request.options["want"])
         if wish and wish.metric != request.study.metric:
             raise ValueError(f"want: {wish} is not of the study's metric, {request.study.metric}")
 
@@ -124,16 +124,16 @@ class Leaderboard(Output):
                 outputs[ACCURACY].study.name,
                 outputs[ACCURACY].study.title,
                 {name: method.title for name, method in outputs[ACCURACY].study.methods.items()},
-                {name: about(name).title for name in outputs[ACCURACY].study.datasets},
+                {name: description_of(name).title for name in outputs[ACCURACY].study.datasets},
             ]
             for outputs in _studies(context)
-        ] + _private(context)
+        ] + _private_datasets(context)
 
     def make(self, context: Context) -> None:
         audits = [context.others[name] for name in (RUN_AUDIT, AUDIT) if name in context.others]
-        worst = _worst(audits[0].files.frames[0]) if audits else None
-        wish = context.options["want"] and Wish.of(context.options["want"])
-        page = page_of(_studies(context), bool(_private(context)), worst, wish or None)
+        worst = _worst_findings(audits[0].files.frames[0]) if audits else None
+        wish = context.options["want"] and Wish.parse(context.options["want"])
+        page = page_of(_studies(context), bool(_private_datasets(context)), worst, wish or None)
         replace_text(context.request.files.others["page"], page.html())
 
 
@@ -143,19 +143,18 @@ Audit = Mapping[tuple[str, str, str, bool], str]
 
 def _studies(context: Context) -> list[Outputs]:
     """Return the outputs of each study on the page, by their words."""
-    prefixes = [
-        name.removesuffix(ACCURACY) for name in context.others if name.rpartition(OF)[2] == ACCURACY
-    ]
+    names = [name for name in context.others if name.rpartition(SLASH)[2] == ACCURACY]
+    prefixes = [name.removesuffix(ACCURACY) for name in names]
     return [
         {word: context.others[p + word] for word in TABLES if p + word in context.others}
         for p in prefixes
     ]
 
 
-def _private(context: Context) -> list[str]:
+def _private_datasets(context: Context) -> list[str]:
     """Return the datasets on the page whose records are private."""
     shown = [name for outputs in _studies(context) for name in outputs[ACCURACY].study.datasets]
-    return [name for name in dict.fromkeys(shown) if not about(name).public_benchmark]
+    return [name for name in dict.fromkeys(shown) if not description_of(name).public_benchmark]
 
 
 def page_tables(outputs: Iterable[OutputRequest]) -> list[str]:
@@ -258,15 +257,15 @@ def _picture(
     last = places[-1]
     metric = last.metric
     levels = [(name, float(row[metric])) for name, row in _levels(last)]
-    rows = pd.concat([place.sound for place in places])
+    rows = pd.concat([place.eligible for place in places])
     error = max(rows["error"][rows["arm"].isin(named)].dropna(), default=0.0)
-    ends = _ends(rows[metric].tolist(), error, levels, metric)
+    ends = _axis_ends(rows[metric].tolist(), error, levels, metric)
     name = metric_name(metric)
     title = f"{name[0].upper()}{name[1:]}{' (less is better)' * (metric in LOSSES)}"
     if len(places) == 1:
         dots = [
-            drawn.Row(
-                f"{last.name(row)}{price_of(row)}",
+            pictures.Row(
+                f"{last.name(row)}{unpaid_mark(row)}",
                 _point(last, row, metric),
                 last.score(row),
                 named.get(row["arm"]),
@@ -274,25 +273,25 @@ def _picture(
             for _, row in last.private.iterrows()
         ]
         caption = f"± one standard error.{GREY * any(dot.colour is None for dot in dots)}"
-        return Picture(drawn.draw_ranks(dots, levels, ends, title), caption)
+        return Picture(pictures.draw_ranks(dots, levels, ends, title), caption)
     lines = []
     for method in {method: None for place in places for method in place.private["arm"]}:
         mine = [(place, row) for place in places for _, row in place.private.iterrows()
                 if row["arm"] == method]  # fmt: skip
         at, row = mine[-1]
         points = tuple(_point(place, row, metric) for place, row in mine)
-        lines.append(drawn.Line(f"{at.name(row)}{price_of(row)}", points, named.get(method)))
+        lines.append(pictures.Line(f"{at.name(row)}{unpaid_mark(row)}", points, named.get(method)))
     lines.sort(key=lambda line: line.colour is not None)
-    mark = want and drawn.Mark("wanted", want.target, want.epsilon, want.low, want.high)
+    mark = want and pictures.Mark("wanted", want.target, want.epsilon, want.low, want.high)
     caption = f"Bands: ± one standard error.{GREY * any(line.colour is None for line in lines)}"
     axes = ("privacy budget ε", title)
-    return Picture(drawn.curves(lines, levels, ends, axes, mark or None), caption)
+    return Picture(pictures.curves(lines, levels, ends, axes, mark or None), caption)
 
 
-def _point(place: Ranking, row: pd.Series, metric: str) -> drawn.Point:
+def _point(place: Ranking, row: pd.Series, metric: str) -> pictures.Point:
     hint = f"{place.name(row)}, ε = {place.epsilon:g}: {place.score(row)}"
     error = float(row["error"]) if row["error"] > 0 else 0.0
-    return drawn.Point(place.epsilon, float(row[metric]), error, hint)
+    return pictures.Point(place.epsilon, float(row[metric]), error, hint)
 
 
 def _levels(place: Ranking) -> Iterator[tuple[str, pd.Series]]:
@@ -307,13 +306,13 @@ def _colours(places: Sequence[Ranking]) -> dict[str, int]:
     """Return the methods that have a colour: of the sound ones those that rank best over all ε."""
     ranks: dict[str, list[float]] = {}
     for place in places:
-        for k, method in enumerate(place.sound["arm"]):
+        for k, method in enumerate(place.eligible["arm"]):
             ranks.setdefault(method, []).append(k)
     best = sorted(ranks, key=lambda method: sum(ranks[method]) / len(ranks[method]))
     return {method: k % len(COLOURS) for k, method in enumerate(best[:MOST_CURVES])}
 
 
-def _ends(
+def _axis_ends(
     scores: Sequence[float], error: float, levels: Sequence[tuple[str, float]], metric: str
 ) -> tuple[float, float]:
     """Return the ends of the axis of scores, a little beyond what matters, by the largest error."""
@@ -339,7 +338,7 @@ def _scores(places: Sequence[Ranking]) -> Iterator[Block]:
 def _table(title: str, place: Ranking, rows: pd.DataFrame) -> Iterator[Block]:
     if rows.empty:
         return
-    names = [f"{place.name(row)}{price_of(row)}" for _, row in rows.iterrows()]
+    names = [f"{place.name(row)}{unpaid_mark(row)}" for _, row in rows.iterrows()]
     others = [name for name in SCORES if name != place.metric and name in rows]
     shown = (place.metric, *others)
     columns = [[place.score(row, name) for _, row in rows.iterrows()] for name in shown]
@@ -358,7 +357,7 @@ def _details(outputs: Outputs, places: Sequence[Ranking], audit: Audit | None) -
                 word: frame[frame[PLACE].eq(row[PLACE]).all(axis=1)]
                 for word, frame in frames.items()
             }
-            cells = [f"{place.name(row)}{price_of(row)}", f"{place.epsilon:g}"]
+            cells = [f"{place.name(row)}{unpaid_mark(row)}", f"{place.epsilon:g}"]
             for word, written in ((SETTINGS, _setting), (LEDGERS, _ledger)):
                 texts = [written(one) for _, one in mine.get(word, pd.DataFrame()).iterrows()]
                 cells.append("".join(texts) or MISSING)
@@ -388,13 +387,13 @@ def _ledger(row: pd.Series) -> str:
     return str(row["ledger"]).removeprefix("The model is made of ") + status
 
 
-def _worst(audit: Path) -> Audit:
+def _worst_findings(audit: Path) -> Audit:
     """Return the worst that was found against each claim of a learner, in words."""
     from privcurve.audit import report
 
     stated = report.rows_of_claims(pd.read_csv(audit))
     worst = {}
-    for _, row in report.worst(stated).iterrows():
+    for _, row in report.worst_rows(stated).iterrows():
         key = (row["learner"], row["calibration"], row["neighbours"], row["delta"] > 0)
         delta = f", δ = {row['delta']:g}" if row["delta"] > 0 else ""
         largest = f"{row['found_epsilon']:.3f}" if row["found_epsilon"] > 0 else "none"

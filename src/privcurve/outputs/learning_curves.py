@@ -18,7 +18,7 @@ from privcurve.figures import style
 from privcurve.figures.labels import label_ends, label_lines, move_apart
 from privcurve.lazy import Axes, Figure, pd, ticker
 from privcurve.numerals import power
-from privcurve.outputs.answers import RAW, REFERENCES, one_each
+from privcurve.outputs.answers import RAW, REFERENCES, drop_twins
 from privcurve.outputs.base import (
     FIGURES,
     Context,
@@ -29,9 +29,9 @@ from privcurve.outputs.base import (
     Reads,
     check_name,
     dataset_title,
+    datasets_of_rule,
     metric_name,
-    set_the_rule,
-    source,
+    source_of,
 )
 
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ class LearningCurves(Output):
 
     def reads(self, request: OutputRequest) -> Reads:
         titles = [[method.name, method.title] for method in request.study.methods.values()]
-        named = [[name, dataset_title(name), source(name)] for name in request.study.datasets]
+        named = [[name, dataset_title(name), source_of(name)] for name in request.study.datasets]
         # Of what was learned from raw columns a line is drawn where the study has it.
         raw = (RAW,) if RAW in dict(request.study.outputs) else ()
         return Reads(outputs=("accuracy", *raw), facts=[titles, named, request.study.metric])
@@ -120,16 +120,16 @@ def figures(
     """
     names, measures = datasets or study.datasets, measures or (study.metric,)
     own = accuracy.groupby(["dataset", "arm"]).ngroup()
-    accuracy = accuracy[own.isin(own[one_each(accuracy).index])]
+    accuracy = accuracy[own.isin(own[drop_twins(accuracy).index])]
     titles = {method.name: method.title for method in study.methods.values()} | {
         RAW: REFERENCES[RAW]
     }
     panel_titles = {name: panel_title(study, name) for name in names}
-    groups = {name: source(name) for name in names}
+    groups = {name: source_of(name) for name in names}
     methods = _curves(study)
     first = [method for method in methods if labels is None or method_of(method) in labels]
     if len(first) > MOST:
-        first = leading(accuracy, first, study.metric)
+        first = best_curves(accuracy, first, study.metric)
     rest = [method for method in methods if method not in first]
     for parts in ([first], [rest[k : k + MOST] for k in range(0, len(rest), MOST)]):
         yield draw(accuracy, titles, panel_titles, groups, measures, parts)
@@ -142,7 +142,7 @@ def _curves(study: Study) -> list[str]:
     ]
 
 
-def leading(accuracy: pd.DataFrame, methods: Collection[str], metric: str) -> list[str]:
+def best_curves(accuracy: pd.DataFrame, methods: Collection[str], metric: str) -> list[str]:
     """Return the curves that rank best in the mean over datasets and ε, certified ones first."""
     mine = accuracy[accuracy["arm"].isin(list(methods)) & np.isfinite(accuracy["epsilon"])]
     places = mine.groupby(["dataset", "epsilon"])[metric].rank(
@@ -156,7 +156,7 @@ def leading(accuracy: pd.DataFrame, methods: Collection[str], metric: str) -> li
 
 def panel_title(study: Study, name: str) -> str:
     """Return the title of a dataset's panel: a mark says where a rule was set on its records."""
-    return dataset_title(name) + (f" {MARK}" if name in set_the_rule(study) else "")
+    return dataset_title(name) + (f" {MARK}" if name in datasets_of_rule(study) else "")
 
 
 # More curves of one panel can't be told apart at a glance.
@@ -218,7 +218,7 @@ def draw(
             for some in ([curves] if parts is None else parts)
             for measure in measures
             for name in datasets
-            if not (part := _of_panel(frame, name, measure)).empty
+            if not (part := _panel_rows(frame, name, measure)).empty
         ]
         placed = [one for one in placed if one[2]] or placed
         figure, panels = style.panels(
@@ -250,7 +250,7 @@ def draw(
         if any(title.endswith(MARK) for title in datasets.values()):
             handles.append(style.key_line(MARK_NOTE, linestyle="none"))
         style.legend_below(figure, handles)
-        ends = {_line(panels[0], method): name for method, name in names.items()} if at_ends else {}
+        ends = {_curve_of(panels[0], method): name for method, name in names.items() if at_ends}
         labels = label_ends(panels[0], ends)
         figure.draw_without_rendering()
         figure.set_layout_engine("none")  # labels are placed by the layout as it now stands
@@ -260,7 +260,7 @@ def draw(
     return figure
 
 
-def _of_panel(frame: pd.DataFrame, dataset: str, measure: str) -> pd.DataFrame:
+def _panel_rows(frame: pd.DataFrame, dataset: str, measure: str) -> pd.DataFrame:
     """Return the rows of a dataset with their score, by ε, without methods that lack the measure.
 
     Where a training has failed, the accuracy is missing, too.
@@ -270,7 +270,7 @@ def _of_panel(frame: pd.DataFrame, dataset: str, measure: str) -> pd.DataFrame:
     return part.assign(score=part[measure], score_std=part[f"{measure}_std"])
 
 
-def _line(panel: Axes, method: str) -> Line2D:
+def _curve_of(panel: Axes, method: str) -> Line2D:
     """Return the curve of a method."""
     return next(line for line in panel.get_lines() if line.get_label() == method)
 
@@ -353,7 +353,7 @@ def _finish(panel: Axes, part: pd.DataFrame, title: str) -> None:
     pad = (epsilons[-1] / epsilons[0]) ** 0.05 if len(epsilons) > 1 else 2.0
     panel.set_xlim(epsilons[0] / pad, epsilons[-1] * pad)
     panel.xaxis.set_major_locator(ticker.FixedLocator(_ticks(epsilons)))
-    style.plain(panel.xaxis)
+    style.write_ticks(panel.xaxis)
     panel.xaxis.set_minor_locator(ticker.FixedLocator(epsilons))
     panel.xaxis.set_minor_formatter(ticker.NullFormatter())
     panel.margins(y=0.13)
@@ -367,7 +367,7 @@ def _ticks(epsilons: Sequence[float]) -> list[float]:
         digits = f"{epsilon:.12e}".partition("e")[0].rstrip("0").rstrip(".")
         return NICE_DIGITS.index(digits) if digits in NICE_DIGITS else len(NICE_DIGITS)
 
-    return style.apart(sorted(epsilons, key=rank), 0.1, logarithmic=True)
+    return style.choose_labels(sorted(epsilons, key=rank), 0.1, logarithmic=True)
 
 
 def _label_axes(panels: Sequence[Axes], shown: Sequence[tuple[str, pd.DataFrame]]) -> None:

@@ -12,7 +12,7 @@ from privcurve.experiments import kinds
 from privcurve.figures import style
 from privcurve.lazy import Axes, Figure, pd
 from privcurve.outputs.base import Context, Option, Output, OutputRequest, Reads, check_name
-from privcurve.outputs.error_table import ErrorTable, method_titles, private
+from privcurve.outputs.error_table import ErrorTable, method_titles, private_methods
 from privcurve.tables.table import Table
 
 CAPTION = "Which learners' ranks differ over the datasets"
@@ -45,7 +45,7 @@ class MeanRanks(Output):
     def check(self, request: OutputRequest) -> None:
         for name in request.options["datasets"] or ():
             check_name("datasets: the study has no", name, request.study.datasets)
-        of_kinds = [kinds.kind(request.study.methods[name]) for name in private(request)]
+        of_kinds = [kinds.kind(request.study.methods[name]) for name in private_methods(request)]
         n_paid = sum(kind in kinds.WHOLE for kind in of_kinds)
         if len(datasets_of(request)) < 2 or max(n_paid, len(of_kinds) - n_paid) < 2:
             raise ValueError("ranks need at least two private methods and two datasets")
@@ -63,17 +63,18 @@ class MeanRanks(Output):
 def rank_by_kind(table: pd.DataFrame) -> pd.DataFrame:
     """Test all pairs of methods whose settings ε covers, and all pairs of the others.
 
-    As :func:`.ranks.pairs`, by each measure, with columns ``ranked``, which says which they are,
-    and ``measure``.
+    As :func:`.ranks.compare_pairs`, by each measure, with the columns ``measure`` and ``ranked``,
+    which says which of the two they are.
     """
     paid, parts = table["kind"].isin(kinds.WHOLE), []
     for name, some in ((PAID, table[paid]), (UNPAID, table[~paid])):
         for measure, part in some.groupby("measure", sort=False):
-            ranked = ranks.everywhere(part)
+            ranked = ranks.keep_complete_methods(part)
             ranked = ranked[ranked["rank"].notna()]
             many = ranked.groupby("epsilon")["arm"].transform("nunique") > 1
             if many.any():
-                parts.append(ranks.pairs(ranked[many]).assign(ranked=name, measure=str(measure)))
+                tests = ranks.compare_pairs(ranked[many])
+                parts.append(tests.assign(ranked=name, measure=str(measure)))
     return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=ranks.COLUMNS)
 
 
@@ -101,7 +102,7 @@ def draw(frame: pd.DataFrame, titles: Mapping[str, str]) -> Figure:
     order = frame["measure"].map(list(COSTS).index)
     parts = [part for _, part in frame.groupby(["ranked", order, "epsilon"], sort=True)]
     parts.sort(key=lambda part: part["ranked"].iloc[0] == UNPAID)
-    joined = [ranks.groups(part) for part in parts]
+    joined = [ranks.groups_of_equals(part) for part in parts]
     counts = [len(set(part["arm"]) | set(part["other"])) for part in parts]
     heights = [
         ABOVE + BAR * len(bars) + math.ceil(count / 2) + 0.6

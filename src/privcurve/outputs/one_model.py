@@ -70,6 +70,6 @@ class OneModel(Output):
         return list(models.train_afresh(data, method, point, repeats, context.seed))
 
 
-def of_part(method: Method) -> bool:
+def is_partial(method: Method) -> bool:
     """Return whether a method has several settings, or a part of the records: no single model."""
     return len(method.settings) > 1 or method.train_share < 1

@@ -22,8 +22,8 @@ from privcurve.outputs.answers import (
     RAW,
     Ranking,
     ranking,
+    set_used_deltas,
     titles_of,
-    with_used_deltas,
 )
 from privcurve.outputs.base import (
     Context,
@@ -31,7 +31,7 @@ from privcurve.outputs.base import (
     Output,
     OutputRequest,
     Reads,
-    about,
+    description_of,
     metric_name,
 )
 from privcurve.outputs.comparison import compare
@@ -82,9 +82,10 @@ class RawScores(Output):
     def reads(self, request: OutputRequest) -> Reads:
         study = request.study
         splits = [[s.fold, s.repeat] for name in study.datasets for s in _splits(study, name)]
-        meant = [[name, about(name).digest] for name in study.datasets]
+        meant = [[name, description_of(name).digest] for name in study.datasets]
         facts = [meant, splits, study.metric]
-        if study.shows_auc and any(about(name).domain.n_classes > 2 for name in study.datasets):
+        many = any(description_of(name).domain.n_classes > 2 for name in study.datasets)
+        if study.shows_auc and many:
             # Until AUC was defined for more than two classes there was none.
             facts.append(AUC)
         return Reads(data=study.datasets, raw=study.datasets, facts=facts)
@@ -129,7 +130,7 @@ class Price(Output):
         runs = pd.concat([context.runs(), splits.assign(epsilon=math.inf)], ignore_index=True)
         means = pd.concat([context.table_of("accuracy"), context.table_of(RAW)], ignore_index=True)
         if LEDGERS in context.others:
-            means = with_used_deltas(means, context.table_of(LEDGERS))
+            means = set_used_deltas(means, context.table_of(LEDGERS))
         frame = prices(context.study, means, runs)
         texts = text_frame(frame[["dataset", "metric", "epsilon", "sentence"]])
         notes = (LEARNER, *PRICE_NOTES)
@@ -144,7 +145,7 @@ def sentences(price: OutputRequest, dataset: str, metric: str) -> dict[float, st
 
 
 def _splits(study: Study, dataset: str) -> list[Split]:
-    return study.fresh_splits(about(dataset).n_test > 0)
+    return study.fresh_splits(description_of(dataset).n_test > 0)
 
 
 def _all_scores(context: Context) -> Iterator[dict[str, Any]]:
@@ -261,21 +262,22 @@ def _price(
     row = {
         **{"dataset": dataset, "epsilon": epsilon, "metric": metric, "raw": float(raw[metric])},
         **{"coded_by": place.name(coded), "coded": float(coded[metric])},
-        **_lost("coding", raw, coded, runs, metric),
+        **_loss("coding", raw, coded, runs, metric),
     }
     if len(sound):
         best = sound.iloc[0]
         row |= {"private_by": place.name(best), "private": float(best[metric])}
-        row |= _lost("privacy", coded, best, runs, metric)
+        row |= _loss("privacy", coded, best, runs, metric)
     return {**row, "sentence": sentence(row, place)}
 
 
-def _lost(
+def _loss(
     what: str, before: pd.Series, after: pd.Series, runs: pd.DataFrame, metric: str
 ) -> dict[str, Any]:
     """Return by how much one model is worse than another on the same splits."""
-    own, base = (_of_splits(runs, row, metric) for row in (before, after))
-    gap = compare(-own, -base, metric) if metric in LOSSES else compare(own, base, metric)
+    own, base = (_scores_by_split(runs, row, metric) for row in (before, after))
+    sign = -1 if metric in LOSSES else 1
+    gap = compare(sign * own, sign * base, metric)
     return {
         what: gap.get("difference", math.nan),
         f"{what}_error": gap.get("standard_error", math.nan),
@@ -283,7 +285,7 @@ def _lost(
     }
 
 
-def _of_splits(runs: pd.DataFrame, row: pd.Series, metric: str) -> pd.Series:
+def _scores_by_split(runs: pd.DataFrame, row: pd.Series, metric: str) -> pd.Series:
     """Return the scores of a row's model by split."""
     mine = runs["dataset"].eq(row["dataset"]) & runs["arm"].eq(row["arm"])
     at = np.isclose(runs["epsilon"], row["epsilon"], rtol=1e-9, atol=0)
@@ -293,7 +295,7 @@ def _of_splits(runs: pd.DataFrame, row: pd.Series, metric: str) -> pd.Series:
 
 def sentence(row: Mapping[str, Any], place: Ranking) -> str:
     """Say what coding and privacy cost, in one sentence without its full stop."""
-    digits = DIGITS + (place.metric == ACCURACY and place.rare)
+    digits = DIGITS + (place.metric == ACCURACY and place.has_rare_label)
     what = "" if place.metric == ACCURACY else f"{metric_name(place.metric)} "
     parts = [
         f"raw {what}{row['raw']:.{digits}f}",

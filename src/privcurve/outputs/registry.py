@@ -37,7 +37,7 @@ def paper_module(paper: str, name: str) -> ModuleType:
     return own.module(home() / PAPERS / paper / f"{name}.py", f"privcurve_papers_{paper}")
 
 
-def _beside_the_package() -> Iterator[Output]:
+def _outputs_outside_the_package() -> Iterator[Output]:
     """Yield the outputs of papers, and of the folder where the run is started.
 
     A folder ``papers/<paper>`` there takes the place of the shipped one. No golden test tells when
@@ -48,7 +48,7 @@ def _beside_the_package() -> Iterator[Output]:
     for folder in (*papers.values(), OWN.resolve()):
         for path in sorted(folder.glob("[!_]*.py")):
             package = "own" if folder.name not in papers else f"papers_{folder.name}"
-            outputs = list(_of_file(own.module(path, f"privcurve_{package}")))
+            outputs = list(_outputs_of_file(own.module(path, f"privcurve_{package}")))
             if not outputs:
                 raise ValueError(f"{path} has no output: a class on privcurve.outputs.base.Output")
             for output in outputs:
@@ -58,7 +58,7 @@ def _beside_the_package() -> Iterator[Output]:
                 yield output
 
 
-def _of_file(module: ModuleType) -> Iterator[Output]:
+def _outputs_of_file(module: ModuleType) -> Iterator[Output]:
     """Yield an output of each class that a file defines in full."""
     for kind in vars(module).values():
         if not (inspect.isclass(kind) and issubclass(kind, Output)):
@@ -94,5 +94,5 @@ OUTPUTS: Mapping[str, Output] = _by_word(
     ErrorTable(),
     MeanRanks(),
     Comparison(),
-    *_beside_the_package(),
+    *_outputs_outside_the_package(),
 )

@@ -10,7 +10,7 @@ from privcurve.lazy import pd
 from privcurve.learners import registry
 from privcurve.numerals import power
 from privcurve.outputs.base import Context, Option, OutputRequest, dataset_title
-from privcurve.outputs.one_model import OPTIONS, OneModel, of_part
+from privcurve.outputs.one_model import OPTIONS, OneModel, is_partial
 from privcurve.tables.table import Table
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ class Shapes(OneModel):
         kind = registry.estimator_class(method.learner)
         if not kind._released:
             raise ValueError(f"{method.name} can't be explained: {kind._why_kept_back}")
-        if of_part(method):
+        if is_partial(method):
             needed = "shapes are of one setting, trained on all records"
             raise ValueError(f"{method.name} has a grid or a share of the records: {needed}")
 
@@ -82,7 +82,7 @@ class Shapes(OneModel):
         )
         ends = ends_of(explanation)
         caption = "Shape functions: " + title.replace("\n", "; ")
-        context.write(Table(ends, caption, notes, readable(ends)))
+        context.write(Table(ends, caption, notes, format_table(ends)))
         with style.paper():
             figure, panels = style.panels(n_panels)
             explanation.plot(MOST_PANELS, panels)
@@ -125,7 +125,7 @@ def ends_of(explanation: Explanation) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=END_COLUMNS)
 
 
-def readable(ends: pd.DataFrame) -> pd.DataFrame:
+def format_table(ends: pd.DataFrame) -> pd.DataFrame:
     """Return the frame of :func:`ends_of` as a reader sees it: values with their errors."""
     texts = ends[["column"]].assign(importance=[f"{value:.2f}" for value in ends["importance"]])
     for end in ("lowest", "highest"):

@@ -94,7 +94,7 @@ class Sweep(Output):
                 raise ValueError(f"{method.name} selects its {x} from a grid; put it under 'vary'")
         self._check_telling(request.options, shown)
         at = request.options["at"]
-        if not any(all(_is_there(method, name, at[name]) for name in at) for method in methods):
+        if not any(all(_may_have(method, name, at[name]) for name in at) for method in methods):
             raise ValueError(f"at = {dict(at)}: no curve has these values")
 
     def _check_telling(self, options: Mapping[str, Any], methods: list[Method]) -> None:
@@ -152,7 +152,7 @@ class Sweep(Output):
         return figure, pd.concat(points, ignore_index=True)
 
 
-def _is_there(method: Method, name: str, wanted: Any) -> bool:
+def _may_have(method: Method, name: str, wanted: Any) -> bool:
     """Return whether trainings of a method may have a value that `at` wants."""
     own: dict[str, Sequence[Any]] = {
         **{"method": (method_of(method.base),), "calibration": (method.calibration,)},
@@ -309,7 +309,7 @@ def _draw(
 ) -> None:
     # seaborn leaves out what is missing: a point that lacks one training must lack its mean.
     sns.lineplot(
-        complete(frame, y, ["line", x]),
+        drop_incomplete_points(frame, y, ["line", x]),
         x=x,
         y=y,
         hue="line",
@@ -326,7 +326,7 @@ def _draw(
     )
 
 
-def complete(frame: pd.DataFrame, y: str, keys: list[str]) -> pd.DataFrame:
+def drop_incomplete_points(frame: pd.DataFrame, y: str, keys: list[str]) -> pd.DataFrame:
     """Return trainings without the scores of points of which one has failed."""
     failed = frame[y].isna().groupby([frame[key] for key in keys]).transform("any")
     return frame.assign(**{y: frame[y].where(~failed)})
@@ -374,6 +374,7 @@ def _ticks(panel: Panel, places: Sequence[float], texts: Sequence[str], scale: s
         panel.set_xscale("log")
     names: dict[float, Any] = dict(zip(places, texts, strict=True))
     room = max(0.07, LETTER * max(map(len, texts)))
-    panel.xaxis.set_major_locator(ticker.FixedLocator(style.apart(places, room, scale == LOG)))
+    labelled = style.choose_labels(places, room, scale == LOG)
+    panel.xaxis.set_major_locator(ticker.FixedLocator(labelled))
     panel.xaxis.set_major_formatter(ticker.FuncFormatter(lambda value, _: names.get(value, "")))
     panel.xaxis.set_minor_locator(ticker.NullLocator())

@@ -14,7 +14,7 @@ from typing import Any
 
 from privcurve import __version__, models
 from privcurve.datasets.columns import NUMERIC, Column, format_value
-from privcurve.figures import drawn
+from privcurve.figures import pictures
 from privcurve.figures.page import Block, Code, Heading, Page, Part, Picture, Points, Rows, Text
 from privcurve.learners import registry
 from privcurve.learners.shared.tuning import candidates_of
@@ -318,20 +318,20 @@ def _drawing(shape: Shape, ends: tuple[float, float]) -> str:
         shares = [wide * (edge - low) / (high - low) for edge in column.edges]
         places = [*itertools.pairwise(shares), *([(MISSING, 1.0)] if column.missing_bin else [])]
         bins = [
-            drawn.Bin(title, place, value, error)
+            pictures.Bin(title, place, value, error)
             for title, place, value, error in zip(titles, places, values, errors, strict=True)
         ]
         last = " | missing" if column.missing_bin else ""
         below = (format_value(low, column.dates), f"{format_value(high, column.dates)}{last}")
-        return drawn.steps(bins, below, ends)
+        return pictures.steps(bins, below, ends)
     chosen = sorted(sorted(range(len(values)), key=lambda k: -abs(values[k]))[:MOST_ROWS])
     rows = [
-        drawn.Row(
-            titles[k], drawn.Point(0.0, values[k], errors[k]), _value(values[k], errors[k]), 0
+        pictures.Row(
+            titles[k], pictures.Point(0.0, values[k], errors[k]), _value(values[k], errors[k]), 0
         )
         for k in chosen
     ]
-    return drawn.draw_ranks(rows, [("", 0.0)], ends, "")
+    return pictures.draw_ranks(rows, [("", 0.0)], ends, "")
 
 
 def _value(value: float, error: float) -> str:
@@ -343,7 +343,7 @@ def _heat(pair: Pair) -> str:
         [_value(value, error) for value, error in zip(*rows, strict=True)]
         for rows in zip(pair.values.tolist(), pair.errors.tolist(), strict=True)
     ]
-    return drawn.heat(pair.titles, pair.values.tolist(), cells)
+    return pictures.heat(pair.titles, pair.values.tolist(), cells)
 
 
 def _numbers(explanation: Explanation, released: Released) -> Iterator[Block]:

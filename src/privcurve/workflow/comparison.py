@@ -19,7 +19,7 @@ from privcurve.home import home
 from privcurve.learners import registry
 from privcurve.learners.entries import by_rule
 from privcurve.outputs.base import OutputRequest
-from privcurve.outputs.needed import METRICS, Wish
+from privcurve.outputs.wishes import METRICS, Wish
 from privcurve.privacy.budget import check_budget
 from privcurve.privacy.seeds import SECRET
 from privcurve.workflow import reading
@@ -77,7 +77,7 @@ class Comparison:
     @property
     def outputs(self) -> dict[str, OutputRequest]:
         """Its outputs, by their words."""
-        return {one.output.word: one for one in self.plan.of_study(self.study.name)}
+        return {one.output.word: one for one in self.plan.study_outputs(self.study.name)}
 
     @property
     def page(self) -> Path:

@@ -52,7 +52,7 @@ def prepare(dataset: str) -> None:
 def ready(study: str) -> None:
     """Check that a study can be trained on its coded datasets, before any training."""
     from privcurve import datasets
-    from privcurve.experiments import ready
+    from privcurve.experiments import readiness
     from privcurve.experiments import study as studies
     from privcurve.experiments.curves import CODED
     from privcurve.files import replace_text
@@ -62,7 +62,7 @@ def ready(study: str) -> None:
     for name in made.datasets:
         data = datasets.read_coded(CODED / name)
         try:
-            ready.check(made, data)
+            readiness.check(made, data)
         except ValueError as error:
             faults.append(f"{study}: {data.name}: {error}")
         lines.append(f"{data.name} {data.checksum}\n")
@@ -74,7 +74,7 @@ def ready(study: str) -> None:
 def train(study: str, seed: int | str, dataset: str, job: str, file: str, **terms: Any) -> None:
     """Train parts of a study's curves on a dataset, and write their file."""
     from privcurve.experiments import study as studies
-    from privcurve.experiments.jobs import find
+    from privcurve.experiments.jobs import find_job
     from privcurve.experiments.work import work
     from privcurve.privacy import seeds
 
@@ -85,8 +85,8 @@ def train(study: str, seed: int | str, dataset: str, job: str, file: str, **term
     if not set(terms["methods"]) <= set(made.methods):
         raise _edit_error(study)
     # A description would be checked against its schema, which takes a tenth of a second.
-    coded = _read_facts(dataset, base_seed, terms.pop("records", None))
-    mine = find(made, coded, base_seed, **terms)
+    coded = _read_coded(dataset, base_seed, terms.pop("records", None))
+    mine = find_job(made, coded, base_seed, **terms)
     if mine is None or mine.part != job:
         raise _edit_error(study)
     work(mine, STARTED, Path(file))
@@ -102,14 +102,14 @@ def output(
 ) -> None:
     """Make one output of a study: a table, a figure, or both."""
     from privcurve.outputs import record
-    from privcurve.outputs.base import ask, of_other_studies
+    from privcurve.outputs.base import ask, foreign_outputs
     from privcurve.outputs.registry import OUTPUTS
     from privcurve.privacy import seeds
     from privcurve.workflow import reading
 
     path = Path(study)
-    named = [name for name, _ in of_other_studies(options.get("tables") or ())]
-    plan = reading.of_one(path, seeds.resolve(seed), seconds_per_job, named)
+    named = [name for name, _ in foreign_outputs(options.get("tables") or ())]
+    plan = reading.read_one(path, seeds.resolve(seed), seconds_per_job, named)
     request = ask(OUTPUTS, plan.studies[path.stem], output, options, study)
     if plan.digest(request) != digest:
         raise _edit_error(study)
@@ -134,7 +134,7 @@ def audit(learner: str, dataset: str, seed: int | str, digest: str) -> None:
 
     claims = {**ATTACKS, **own.claims()}
     if learner not in claims:
-        raise StudyError(run.missing(learner))
+        raise StudyError(run.no_attack_message(learner))
     data, base_seed = datasets.read(CODED / dataset), seeds.resolve(seed)
     seeds.check(base_seed, data.name, datasets.is_public(data.name, data.origin))
     target = Target(data.name, records(data.X, data.y, data.domain.n_bins))
@@ -207,7 +207,7 @@ class _Coded:
     n_test: int
 
 
-def _read_facts(name: str, seed: Seed, records: tuple[int, int] | None = None) -> _Coded:
+def _read_coded(name: str, seed: Seed, records: tuple[int, int] | None = None) -> _Coded:
     """Return what a curve needs to know of a coded dataset; refuse a seed that is not for it.
 
     `records` are the numbers that the description has: estimates of cost follow from them.

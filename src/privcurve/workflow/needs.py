@@ -15,7 +15,7 @@ import numpy as np
 from privcurve.coding import code_type
 from privcurve.datasets import Description
 from privcurve.datasets.description import EXCEL
-from privcurve.experiments.curves import About, Curve
+from privcurve.experiments.curves import Curve, CurveData
 from privcurve.experiments.jobs import Job
 from privcurve.learners.entries.memory import training_bytes
 
@@ -39,7 +39,7 @@ class Needs(NamedTuple):
     minutes: int
 
 
-def to_prepare(description: Description) -> Needs:
+def preparing_needs(description: Description) -> Needs:
     """Return what it takes to read and code a dataset."""
     n_columns = len(description.domain.columns)
     n_values = sum(description.raw_sizes.values()) * (n_columns + 1)
@@ -50,35 +50,35 @@ def to_prepare(description: Description) -> Needs:
     )
 
 
-def to_train(job: Job) -> Needs:
+def training_needs(job: Job) -> Needs:
     """Return what it takes to do a job."""
-    peak = max(_training(job_part.curve) for job_part in job.job_parts)
+    peak = max(_curve_bytes(job_part.curve) for job_part in job.job_parts)
     return Needs(_mebibytes(TRAINING, peak), _minutes(job.seconds))
 
 
-def to_audit(learner: str, about: About) -> int:
+def audit_memory(learner: str, about: CurveData) -> int:
     """Return the MiB that the audit of a learner takes on a dataset."""
-    return _mebibytes(AUDITING, _on(learner, about))
+    return _mebibytes(AUDITING, _learner_bytes(learner, about))
 
 
-def to_make(memory: int, datasets: Iterable[About]) -> int:
+def output_memory(memory: int, datasets: Iterable[CurveData]) -> int:
     """Return the MiB of an output that trains on some datasets, by what it takes without them."""
-    return _mebibytes(memory, max((_on("", about) for about in datasets), default=0.0))
+    return _mebibytes(memory, max((_learner_bytes("", about) for about in datasets), default=0.0))
 
 
-def _training(curve: Curve) -> float:
+def _curve_bytes(curve: Curve) -> float:
     # Of a learner that chooses another one's settings, what that one takes.
     names = {str(setting.get("learner", curve.method.learner)) for setting in curve.method.settings}
-    return max(_on(name, curve.dataset) for name in names)
+    return max(_learner_bytes(name, curve.dataset) for name in names)
 
 
-def _on(learner: str, about: About) -> float:
+def _learner_bytes(learner: str, about: CurveData) -> float:
     domain, n_rows = about.domain, about.n_rows + about.n_test
     width = _code_bytes(about)
     return training_bytes(learner, n_rows, len(domain.columns), domain.n_classes, width)
 
 
-def _code_bytes(about: About) -> int:
+def _code_bytes(about: CurveData) -> int:
     return np.dtype(code_type(about.domain.n_bins)).itemsize
 
 

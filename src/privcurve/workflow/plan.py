@@ -21,7 +21,7 @@ from privcurve.datasets import Description
 from privcurve.experiments import canonical
 from privcurve.experiments import study as studies
 from privcurve.experiments.curves import CODED
-from privcurve.experiments.jobs import AGAIN, Job, StudyJobs, second
+from privcurve.experiments.jobs import AGAIN, Job, StudyJobs, other_name
 from privcurve.experiments.study import Study, StudyError
 from privcurve.files import replace_text
 from privcurve.learners import own, registry
@@ -30,19 +30,19 @@ from privcurve.outputs.audit import audited_learners
 from privcurve.outputs.base import (
     AUDITS,
     NAME_KEY,
-    OF,
+    SLASH,
     Context,
     OutputRequest,
-    about,
     ask,
-    of_other_studies,
+    description_of,
+    foreign_outputs,
 )
 from privcurve.outputs.leaderboard import RUN_AUDIT, page_tables
 from privcurve.outputs.learning_curves import LearningCurves
 from privcurve.outputs.registry import OUTPUTS
 from privcurve.privacy import seeds
 from privcurve.privacy.seeds import SecretSeed, Seed
-from privcurve.workflow import failed
+from privcurve.workflow import failures
 
 # The workflow's own targets and rules: a study or an output may not be called like one.
 EVERYTHING = ("all", "manifest")
@@ -102,7 +102,7 @@ class Plan:
         if job.first_file not in self._files:
             name = job.file
             is_due = self.decides and name.exists() and not job.is_done
-            self._files[job.first_file] = second(name) if is_due else name
+            self._files[job.first_file] = other_name(name) if is_due else name
         return self._files[job.first_file]
 
     def ask_again(self) -> None:
@@ -125,7 +125,7 @@ class Plan:
         request = REQUESTS / f"{name}.json"
         times = [path.stat().st_mtime_ns for path in files if path.exists()]
         is_asked = request.exists() and request.stat().st_mtime_ns > max(times, default=0)
-        if times and not is_asked and not _sure(is_current):
+        if times and not is_asked and not _is_surely(is_current):
             # With the time: a file of the same content is no news to Snakemake.
             replace_text(request, json.dumps({"again": name, "asked": time.time()}) + "\n")
 
@@ -136,22 +136,22 @@ class Plan:
 
     # What the program of a rule is told, as plain JSON: of a secret seed where it is.
 
-    def of_job(self, job: Job, part: str) -> dict[str, Any]:
+    def job_terms(self, job: Job, part: str) -> dict[str, Any]:
         """Return what a training job is told; `part` is the one of its names to write to."""
         file = job.first_file.with_name(f"{part}{job.first_file.suffix}")
-        return {**self._of_study(job.study), **job.terms, "file": str(file)}
+        return {**self._study_terms(job.study), **job.terms, "file": str(file)}
 
-    def of_output(self, request: OutputRequest) -> dict[str, Any]:
+    def output_terms(self, request: OutputRequest) -> dict[str, Any]:
         """Return what the job of an output is told."""
         return {
-            **self._of_study(request.study.name),
+            **self._study_terms(request.study.name),
             "output": request.output.word,
             "options": dict(request.options),
             "seconds_per_job": self.configuration["seconds_per_job"],
             "digest": self.digest(request),
         }
 
-    def of_audit(self, learner: str) -> dict[str, Any]:
+    def audit_terms(self, learner: str) -> dict[str, Any]:
         """Return what the audit of a learner is told."""
         return {
             "learner": learner,
@@ -160,7 +160,7 @@ class Plan:
             "digest": self.audit_terms_digest(learner),
         }
 
-    def _of_study(self, study: str) -> dict[str, Any]:
+    def _study_terms(self, study: str) -> dict[str, Any]:
         return {"study": str(self.files[study]), "seed": self.configuration["seed"]}
 
     def is_local(self, what: str) -> bool:
@@ -169,7 +169,7 @@ class Plan:
 
     def describe(self, dataset: str) -> Description:
         """Return the public description of a dataset."""
-        return about(dataset)
+        return description_of(dataset)
 
     def local_files(self, dataset: str) -> list[str]:
         """Return the user's own files of a dataset: what is fetched has a checksum instead.
@@ -188,10 +188,10 @@ class Plan:
     @cached_property
     def outputs(self) -> Mapping[str, OutputRequest]:
         """All outputs of all studies, and those of the whole run, by their targets."""
-        of_studies = [one for name in self.studies for one in self.of_study(name)]
+        of_studies = [one for name in self.studies for one in self.study_outputs(name)]
         return {one.target: one for one in (*of_studies, self.audit, self.leaderboard) if one}
 
-    def of_study(self, study: str) -> list[OutputRequest]:
+    def study_outputs(self, study: str) -> list[OutputRequest]:
         """Return the outputs of a study."""
         if study not in self._requests:
             where = str(self.files.get(study, study))
@@ -211,9 +211,9 @@ class Plan:
     def leaderboard(self) -> OutputRequest | None:
         """The page of the configured studies, and of the audit where the run has it."""
         tables = [
-            f"{study}{OF}{word}"
-            for study in self.configured
-            for word in page_tables(self.of_study(study))
+            f"{study}{SLASH}{word}"
+            for study in self.configured_studies
+            for word in page_tables(self.study_outputs(study))
         ]
         if self.audit is None or not tables:
             return None
@@ -242,9 +242,9 @@ class Plan:
 
     def context(self, request: OutputRequest) -> Context:
         """Return what an output has at hand."""
-        mine = _by_name(self.of_study(request.study.name))
-        for study, word in of_other_studies(request.reads.outputs):
-            mine[f"{study}{OF}{word}"] = _by_name(self.of_study(study))[word]
+        mine = _by_name(self.study_outputs(request.study.name))
+        for study, word in foreign_outputs(request.reads.outputs):
+            mine[f"{study}{SLASH}{word}"] = _by_name(self.study_outputs(study))[word]
         if RUN_AUDIT in request.reads.outputs and self.audit is not None:
             mine[RUN_AUDIT] = self.audit
         others = {word: mine[word] for word in request.reads.outputs}
@@ -269,7 +269,7 @@ class Plan:
             for curve in context.curves
             for job_part in (curve.job_parts if request.reads.grids else curve.results)
         ]
-        paths = [self.file(job) for job in context.jobs.all_of(job_parts)]
+        paths = [self.file(job) for job in context.jobs.jobs_of(job_parts)]
         for dataset in request.reads.data:
             paths += [CODED / dataset / name for name in ("encoded.npz", "domain.json")]
         for one in context.others.values():
@@ -312,8 +312,8 @@ class Plan:
             for one in self.outputs.values()
             if {one.target, *map(str, one.files.all)} & set(words)
         }
-        names |= set(self.papers if PAPERS in parts else ())
-        names = names or set(self.configured)
+        names |= set(self.paper_studies if PAPERS in parts else ())
+        names = names or set(self.configured_studies)
         mine = [note for name in self.studies if name in names for note in self._notes(name)]
         secret = [f"seed: {self.seed}"] if isinstance(self.seed, SecretSeed) else []
         return [*secret, *(f"left out: {why}" for why in self.broken.values()), *mine]
@@ -325,41 +325,42 @@ class Plan:
         return [*one.skipped, *studies.prices(one, where), *studies.notes(one, descriptions, where)]
 
     def failure_remarks(self, since: float) -> list[str]:
-        """Say which trainings have failed in a run that began then (:func:`failed.remarks`)."""
-        return failed.remarks(
+        """Say which trainings have failed in a run that began then (:func:`failures.remarks`)."""
+        return failures.remarks(
             (job for study in self._jobs.values() for job in study.jobs.values()), since
         )
 
     def files_of(self, names: Iterable[str]) -> list[str]:
         """Return all files of all outputs of those studies that can be read."""
-        requests = [one for name in names if name in self.studies for one in self.of_study(name)]
-        return [str(path) for one in requests for path in one.files.all]
+        requests = [self.study_outputs(name) for name in names if name in self.studies]
+        return [str(path) for some in requests for one in some for path in one.files.all]
 
     @property
-    def papers(self) -> list[str]:
+    def paper_studies(self) -> list[str]:
         """The studies that say of which paper they are."""
         return [name for name, one in self.studies.items() if one.paper]
 
     @property
-    def configured(self) -> list[str]:
+    def configured_studies(self) -> list[str]:
         """The configured studies that can be read."""
         return [name for name in self.configuration["studies"] if name in self.studies]
 
     @property
-    def run(self) -> list[OutputRequest]:
+    def run_outputs(self) -> list[OutputRequest]:
         """The outputs of a plain ``snakemake``."""
-        outputs = [one for name in self.configured for one in self.of_study(name)]
+        outputs = [one for name in self.configured_studies for one in self.study_outputs(name)]
         audit = self.audit if self.configuration["audit"] else None
         return [*outputs, *(one for one in (audit, self.leaderboard) if one)]
 
     @property
     def run_benchmarks(self) -> list[str]:
         """Benchmark files of a plain ``snakemake``; of training there are too many to name."""
-        prepared = sorted({d for name in self.configured for d in self.studies[name].datasets})
+        studies = [self.studies[name] for name in self.configured_studies]
+        prepared = sorted({dataset for study in studies for dataset in study.datasets})
         audits = audited_learners() if self.configuration["audit"] else []
         return [
             *(f"benchmarks/prepare/{dataset}.tsv" for dataset in prepared),
-            *(benchmark(one) for one in self.run),
+            *(benchmark(one) for one in self.run_outputs),
             *(f"benchmarks/audit_learner/{learner}.tsv" for learner in audits),
         ]
 
@@ -376,7 +377,7 @@ class Plan:
         if self.leaderboard is None:
             reasons[LEADERBOARD] = (
                 f"{LEADERBOARD}: no configured study has the output accuracy, which it shows: "
-                f"{', '.join(self.configured)}"
+                f"{', '.join(self.configured_studies)}"
             )
         return reasons
 
@@ -388,7 +389,7 @@ class Plan:
             self.local_files(dataset)
 
 
-def _sure(is_current: Callable[[], bool]) -> bool:
+def _is_surely(is_current: Callable[[], bool]) -> bool:
     """Return whether something is current; what can't be judged is not, and its job says why."""
     try:
         return is_current()
@@ -408,7 +409,7 @@ def outputs_of(study: Study, where: str) -> list[OutputRequest]:
     Raises `StudyError` if one is unknown or can't be made, comes twice, or lacks another that it
     reads; or if a word of the study is of none.
     """
-    idle = _idle(study)
+    idle = _idle_word(study)
     if idle:
         raise StudyError(f"{where}: {idle}; leave it out.")
     outputs: dict[str, OutputRequest] = {}
@@ -421,7 +422,7 @@ def outputs_of(study: Study, where: str) -> list[OutputRequest]:
         outputs[one.key] = one
     names = _by_name(outputs.values())
     for one in outputs.values():
-        lacking = [name for name in one.reads.outputs if OF not in name and name not in names]
+        lacking = [name for name in one.reads.outputs if SLASH not in name and name not in names]
         if lacking:
             raise StudyError(
                 f"{where}: outputs: {one.output.word} is made from {lacking[0]}; add that to them."
@@ -429,7 +430,7 @@ def outputs_of(study: Study, where: str) -> list[OutputRequest]:
     return list(outputs.values())
 
 
-def _idle(study: Study) -> str | None:
+def _idle_word(study: Study) -> str | None:
     """Name a word of a study that would have no effect."""
     word = LearningCurves.word
     curves = [options for one, options in study.outputs if one == word]

@@ -11,7 +11,7 @@ from privcurve import schema
 from privcurve.datasets import DatasetError
 from privcurve.experiments import study as studies
 from privcurve.experiments.study import Study, StudyError
-from privcurve.outputs.base import OutputRequest, about, of_other_studies
+from privcurve.outputs.base import OutputRequest, description_of, foreign_outputs
 from privcurve.privacy import seeds
 from privcurve.privacy.seeds import Seed
 from privcurve.workflow.plan import RULES, Plan, outputs_of
@@ -59,10 +59,10 @@ def read(configuration: Mapping[str, Any], root: Path, *, decides: bool = True) 
     for name in dict.fromkeys([*configuration["studies"], *paths]):
         where = f"{shown}/{name}.yaml"
         try:
-            one = _study(paths[name], where, schemas)
+            one = _read_study(paths[name], where, schemas)
             _check_seed(one, seed)
             request[name] = outputs_of(one, where)
-            _claim(owners, where, [name, *_claims(request[name])])
+            _claim(owners, where, [name, *_claims_of(request[name])])
         except (ValueError, DatasetError, OSError) as error:
             broken[name] = str(error) if where in str(error) else f"{where}: {error}"
         else:
@@ -73,7 +73,7 @@ def read(configuration: Mapping[str, Any], root: Path, *, decides: bool = True) 
         n_found = len(studies_read)
         for name in list(studies_read):
             try:
-                _check_elsewhere(request[name], studies_read, broken, f"{shown}/{name}.yaml")
+                _check_other_studies(request[name], studies_read, broken, f"{shown}/{name}.yaml")
             except StudyError as error:
                 broken[name] = str(error)
                 del studies_read[name]
@@ -86,7 +86,7 @@ def studies_folder(configuration: Mapping[str, Any], config: Path) -> Path:
     return Path(configuration.get(STUDIES_FOLDER) or config / "studies")
 
 
-def of_one(path: Path, seed: Seed, seconds_per_job: float, names: Iterable[str] = ()) -> Plan:
+def read_one(path: Path, seed: Seed, seconds_per_job: float, names: Iterable[str] = ()) -> Plan:
     """Return the plan of one study and of those that it reads (`names` too), as a job sees it.
 
     Raises `SeedError` if a dataset is private and the seed is not secret.
@@ -105,21 +105,21 @@ def of_one(path: Path, seed: Seed, seconds_per_job: float, names: Iterable[str] 
     return Plan(configuration, loaded, files={one.name: path, **others}, decides=False)
 
 
-def _study(path: Path, where: str, schemas: Path) -> Study:
+def _read_study(path: Path, where: str, schemas: Path) -> Study:
     content = schema.read_yaml(path)
     schema.check(content, schemas / "study.schema.yaml", where)
     one = studies.from_mapping(content, path.stem, where)
     # What they say is repeated when the study is asked for; what it refuses, is told now.
-    list(studies.notes(one, {name: about(name) for name in one.datasets}, where))
+    list(studies.notes(one, {name: description_of(name) for name in one.datasets}, where))
     return one
 
 
 def _check_seed(study: Study, seed: Seed) -> None:
     for dataset in study.datasets:
-        seeds.check(seed, dataset, about(dataset).public_benchmark)
+        seeds.check(seed, dataset, description_of(dataset).public_benchmark)
 
 
-def _claims(request: Iterable[OutputRequest]) -> list[str]:
+def _claims_of(request: Iterable[OutputRequest]) -> list[str]:
     """Return the targets and the files that outputs take for themselves."""
     return [text for one in request for text in (one.target, *map(str, one.files.all))]
 
@@ -135,14 +135,14 @@ def _claim(owners: dict[str, str], where: str, mine: Sequence[str]) -> None:
     owners.update(dict.fromkeys(mine, where))
 
 
-def _check_elsewhere(
+def _check_other_studies(
     request: Iterable[OutputRequest],
     studies: Mapping[str, Study],
     broken: Mapping[str, str],
     where: str,
 ) -> None:
     """Check that what outputs read of other studies is there."""
-    read = [(one, *names) for one in request for names in of_other_studies(one.reads.outputs)]
+    read = [(one, *names) for one in request for names in foreign_outputs(one.reads.outputs)]
     for one, name, word in read:
         key = "studies" if one.study.studies else f"outputs: {one.output.word}"
         place = f"{where}: {key}: {name}"

@@ -18,7 +18,7 @@ from privcurve import extras
 from privcurve.datasets import is_current
 from privcurve.experiments.curves import CODED
 from privcurve.progress import Progress
-from privcurve.workflow import failed
+from privcurve.workflow import failures
 
 if TYPE_CHECKING:
     from privcurve.workflow.plan import Plan
@@ -58,15 +58,15 @@ def run(arguments: Sequence[str], log: Path, *, verbose: bool = False, quiet: bo
                 if not quiet:
                     done, n_steps = map(int, steps.groups())
                     progress.tell(done / n_steps, f"{done} of {n_steps} steps")
-            elif line.startswith(failed.MARK):
+            elif line.startswith(failures.MARK):
                 remarks.append(line)
         progress.end()
     if process.returncode:
-        raise RunError(_why(log))
+        raise RunError(_explain_failure(log))
     print(*remarks, sep="", end="", file=sys.stderr)
 
 
-def run_alone(
+def run_jobs(
     plan: Plan, study: str, cores: int, log: Path, *, verbose: bool = False, quiet: bool = False
 ) -> None:
     """Do for one study what Snakemake does, where that is not installed.
@@ -85,7 +85,7 @@ def run_alone(
                 if step.returncode:
                     pool.shutdown(cancel_futures=True)
                     progress.end()
-                    raise RunError(_why(log))
+                    raise RunError(_explain_failure(log))
                 n_done += 1
                 if verbose:
                     print(step.stdout, end="", flush=True)
@@ -105,18 +105,18 @@ def _phases(plan: Plan, study: str) -> Iterator[list[tuple[str, Mapping[str, Any
     yield [("ready", {"study": str(plan.files[study])})]
     for stage in range(3):
         yield [
-            ("train", plan.of_job(job, plan.file(job).stem))
+            ("train", plan.job_terms(job, plan.file(job).stem))
             for job in plan.jobs(study).jobs.values()
             if job.stage == stage and not plan.file(job).exists()
         ]
-    outputs = {one.key: one for one in plan.of_study(study)}
+    outputs = {one.key: one for one in plan.study_outputs(study)}
     reads = {
         key: [other.key for other in plan.context(one).others.values()]
         for key, one in outputs.items()
     }
     for one in map(outputs.__getitem__, TopologicalSorter(reads).static_order()):
         if not plan.is_current(one):
-            yield [("output", plan.of_output(one))]
+            yield [("output", plan.output_terms(one))]
 
 
 def _run_step(step: tuple[str, Mapping[str, Any]]) -> subprocess.CompletedProcess[str]:
@@ -133,7 +133,7 @@ def _run_step(step: tuple[str, Mapping[str, Any]]) -> subprocess.CompletedProces
     )
 
 
-def _why(log: Path) -> str:
+def _explain_failure(log: Path) -> str:
     """Return what jobs said of their failures, or how the log ends."""
     lines = log.read_text("utf-8").splitlines()
     if any("cannot be locked" in line or "LockException" in line for line in lines):

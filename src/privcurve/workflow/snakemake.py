@@ -1,10 +1,9 @@
 """What the Snakefile takes of Snakemake beside its rules.
 
-Nothing private is read or replaced, but for one thing that is left as it is where it is not found:
-the scheduler wakes more often with each job that ends (:func:`one_timer`). Seen in Snakemake 9.27:
-each pass of the scheduler starts a timer that starts another pass a second later, and so does
-the pass that follows the end of a job. Timers only become more: after 200 jobs there are 200
-passes and threads a second, after 2,000 the scheduler takes a core of its own
+One private method of its scheduler is replaced, if it has the known form (:func:`keep_one_timer`).
+In Snakemake 9.27 each pass of the scheduler starts a timer that starts another pass a second later,
+and so does the pass that follows the end of a job. Timers only become more: after 200 jobs there
+are 200 passes and threads a second, after 2,000 the scheduler takes a core of its own
 (snakemake/snakemake#3804 shows the threads running out). With 600 jobs of 0.3 s on two cores it
 takes 20.8 s of CPU time, and with one waiting timer 6.0 s.
 """
@@ -52,7 +51,7 @@ class _OneTimer:
         self._start_pass()
 
 
-def one_timer() -> None:
+def keep_one_timer() -> None:
     """Let Snakemake's scheduler start one timer at a time, where it has the known form."""
     try:
         owner: Any = import_module("snakemake.scheduling.job_scheduler").JobScheduler
@@ -70,7 +69,7 @@ def one_timer() -> None:
     owner._schedule_reevalutation = schedule
 
 
-def same_python() -> None:
+def use_this_python() -> None:
     """Let rules that call ``python -m …`` use the Python that runs Snakemake."""
     folder = str(Path(sys.executable).parent)
     os.environ["PATH"] = os.pathsep.join([folder, *os.get_exec_path()])
@@ -91,7 +90,7 @@ def jobs_at_once(workflow: Any) -> int:
     return int(workflow.cores or 1) if in_queue == sys.maxsize else int(in_queue)
 
 
-def needs_shared_files(workflow: Any) -> None:
+def check_shared_files(workflow: Any) -> None:
     """Refuse to run where jobs do not see the working folder.
 
     They read and write files there that no rule declares, such as the store: Snakemake would not
@@ -107,7 +106,7 @@ def needs_shared_files(workflow: Any) -> None:
         )
 
 
-def unless(
+def files_or_refusal(
     refusals: Mapping[str, str], target: str, files: list[str]
 ) -> Callable[[Any], list[str]]:
     """Return an input function: the files of a target, or an error that says why there are none."""
@@ -122,7 +121,7 @@ def unless(
     return files_or_error
 
 
-def growing(amount: int | Callable[[Any], int]) -> Callable[[Any, int], int]:
+def grow_by_attempt(amount: int | Callable[[Any], int]) -> Callable[[Any, int], int]:
     """Return a resource that grows with the attempts at a job: what ran out, gets more."""
 
     def of_attempt(wildcards: Any, attempt: int) -> int:

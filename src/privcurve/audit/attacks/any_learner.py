@@ -17,7 +17,7 @@ Settings = Sequence[Mapping[str, Any]]
 DELTA = 1e-2
 
 
-def worst(
+def claim_by_answers(
     learner: str,
     calibration: str,
     setting: Mapping[str, Any],
@@ -74,7 +74,7 @@ def recipe(
             continue
         for setting in settings if offered.pure else ():
             if answers:
-                yield worst(learner, calibration, setting, epsilon=epsilon)
+                yield claim_by_answers(learner, calibration, setting, epsilon=epsilon)
             yield claim_by_fits(learner, calibration, setting, n_trainings, epsilon=epsilon)
     for setting in with_delta if offered.approximate else ():
         # With δ nothing but real fits shows anything.

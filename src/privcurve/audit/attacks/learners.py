@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-from privcurve.audit.attacks.any_learner import DELTA, claim_by_fits, recipe, worst
+from privcurve.audit.attacks.any_learner import DELTA, claim_by_answers, claim_by_fits, recipe
 from privcurve.audit.attacks.pairs import (
     flipped_among_many,
     flipped_label,
@@ -32,14 +32,14 @@ PARTIAL = {"public_columns": (1,)}
 STARTED = {**PARTIAL, "start": "public"}
 
 
-def hidden(
+def claim_private_columns(
     learner: str, setting: dict[str, Any], n: int = 300, delta: float = 0.0, by: str = CERTIFIED
 ) -> Claim:
     """Audit real fits on neighbours that differ in private columns alone."""
     return claim_by_fits(learner, by, setting, n, hidden_few, delta, neighbours=PRIVATE_COLUMNS)
 
 
-def _partial() -> Iterator[Claim]:
+def _partly_private() -> Iterator[Claim]:
     """Boosting of half-spaces."""
     three: dict[str, Any] = {"n_rounds": 3}
     yield from recipe("brc", [three], [three], canary=False)
@@ -49,17 +49,17 @@ def _partial() -> Iterator[Claim]:
     two: dict[str, Any] = {"n_rounds": 2}
     yield from recipe("boosting_for_people", [two], [two], answers=False, canary=False)
     for calibration in (CERTIFIED, PUBLISHED):
-        yield hidden("brc", {**three, **PARTIAL}, by=calibration)
-        yield hidden("boosting_for_people", {**two, **PARTIAL}, by=calibration)
+        yield claim_private_columns("brc", {**three, **PARTIAL}, by=calibration)
+        yield claim_private_columns("boosting_for_people", {**two, **PARTIAL}, by=calibration)
         # Of PATE the answers to training records are claimed, and no more.
         five = {"n_teachers": 5, "public_columns": ()}
-        yield worst("pate", calibration, five, own_answer, neighbours=PRIVATE_COLUMNS)
+        yield claim_by_answers("pate", calibration, five, own_answer, neighbours=PRIVATE_COLUMNS)
 
 
 def _linear() -> Iterator[Claim]:
     name, box = "dp_logistic_regression", {"noise": "box", "encoding": "scaled"}
     yield from recipe(name, [{"C": 0.1}, box], [{"C": 0.1}], n_trainings=150, answers=False)
-    yield hidden(name, {**box, **STARTED, "columns": "private"})
+    yield claim_private_columns(name, {**box, **STARTED, "columns": "private"})
     yield from recipe("dp_newton", [{"n_steps": 2}])
     yield from recipe("dp_gradient_descent", [{"n_steps": 2}])
     yield from recipe("boosted_adassp", [{"n_rounds": 2}])
@@ -79,16 +79,16 @@ def _counts() -> Iterator[Claim]:
     yield from recipe("noisy_majority")
     yield from recipe("noisy_bayes")
     for delta in (0.0, DELTA):
-        yield hidden("noisy_bayes", STARTED, delta=delta)
+        yield claim_private_columns("noisy_bayes", STARTED, delta=delta)
     # On tiny data the rule would ask the intercept alone.
     stumps = {"method": "stumps", "n_steps": 3}
     yield from recipe("privgam", [stumps], with_delta=[], n_trainings=200)
-    yield worst("privgam", CERTIFIED, {"method": "stumps", "n_steps": 1})
+    yield claim_by_answers("privgam", CERTIFIED, {"method": "stumps", "n_steps": 1})
     rounds = {"method": "cyclic", "n_rounds": 3}
     for setting in (stumps, rounds, {**rounds, "ordered": True, "linear": "yes"}):
         yield claim_by_fits("privgam", CERTIFIED, setting, 200, delta=DELTA)
     three = {"n_classes": 3}
-    yield worst("privgam", CERTIFIED, three, of_three_classes)
+    yield claim_by_answers("privgam", CERTIFIED, three, of_three_classes)
     yield claim_by_fits("privgam", CERTIFIED, three, 200, of_three_classes, DELTA)
     # From the model alone: the score of the canary, which adds up the columns' values.
     once = {"method": "cyclic", "n_rounds": 1, "linear": "no", "pairs": "no"}
@@ -99,14 +99,14 @@ def _counts() -> Iterator[Claim]:
 def _trees() -> Iterator[Claim]:
     one: dict[str, Any] = {"depth": 1}
     yield from recipe("topdown", [one, {"depth": 2, "leaves": "rules"}], [one])
-    yield worst("topdown", CERTIFIED, {"depth": 1, "split_share": 0.99}, torn_columns)
+    yield claim_by_answers("topdown", CERTIFIED, {"depth": 1, "split_share": 0.99}, torn_columns)
     trees = {"weak_learner": "topdown", "depth": 1, "n_rounds": 3, "density": 0.75}
     yield from recipe("lazybb", [trees], [trees], canary=False)
     # Few records tell little of their labels: a vote is worth so little that many are begun with.
     far = {"n_rounds": 2, "density": 0.25, "learning_rate": 0.5, "vote_worth": 0.05, **STARTED}
     for calibration in (CERTIFIED, PUBLISHED):
-        yield hidden("lazybb", {**STARTED, "n_rounds": 3}, by=calibration)
-        yield worst(
+        yield claim_private_columns("lazybb", {**STARTED, "n_rounds": 3}, by=calibration)
+        yield claim_by_answers(
             "lazybb", calibration, far, misleading_public_column, neighbours=PRIVATE_COLUMNS
         )
 
@@ -123,7 +123,7 @@ def _ensembles() -> Iterator[Claim]:
     published = [{**oc, "calibrate_alpha": "exact"}]
     yield from recipe("bdpe", certified, published)
     constant = {"n_trees": 1, "depth": 1, "alpha": 1.0, "leverage": "constant"}
-    yield worst("bdpe", PUBLISHED, constant)
+    yield claim_by_answers("bdpe", PUBLISHED, constant)
     leaves = [{**two, "leaves": "laplace"}, {**two, "leaves": "exponential"}]
     yield from recipe("dp_forest", [*leaves, {**two, "votes": "shrunk"}], leaves)
     teachers = {"n_teachers": 2, "n_partitions": 2, "n_queries": 2}
@@ -135,10 +135,12 @@ def _gradient() -> Iterator[Claim]:
     two = {**one, "n_trees": 2, "trees_per_ensemble": 2, "learning_rate": 0.5, "chunks": "equal"}
     # So many that noise of single precision shows.
     yield from recipe(name, [two], [two], n_trainings=1_000, epsilon=2.0)
-    yield worst(name, PUBLISHED, one)
+    yield claim_by_answers(name, PUBLISHED, one)
     # The published noise is for adding or removing a record; but that changes the chunks.
     fifty = {"n_trees": 50, "max_depth": 1, "chunks": "geometric"}
-    yield worst(name, PUBLISHED, fifty, one_more, neighbours=ADD_REMOVE, stated=REPLACE_ONE)
+    yield claim_by_answers(
+        name, PUBLISHED, fifty, one_more, neighbours=ADD_REMOVE, stated=REPLACE_ONE
+    )
 
 
 def _holders() -> Iterator[Claim]:
@@ -148,19 +150,19 @@ def _holders() -> Iterator[Claim]:
     votes = {"protocol": "local_rnm", "trust": "secure_sum"}
     yield from recipe(name, [deep, {**votes, **deep}], [small])
     for setting in (deep, {**votes, **deep}):
-        yield worst(name, CERTIFIED, setting, moved_between_leaves)
+        yield claim_by_answers(name, CERTIFIED, setting, moved_between_leaves)
     voted = {"protocol": "local_rnm", "depth": 1, "vote_share": 0.99, "n_holders": 1}
-    yield worst(name, CERTIFIED, voted, torn_columns)
-    yield worst(name, PUBLISHED, small, moved_between_leaves)
+    yield claim_by_answers(name, CERTIFIED, voted, torn_columns)
+    yield claim_by_answers(name, PUBLISHED, small, moved_between_leaves)
     yield claim_by_fits(name, PUBLISHED, {**small, "protocol": "local_rnm"}, 300)
     alone = {"protocol": "single", "n_splits": 2, "criterion": "entropy"}
-    yield worst(name, PUBLISHED, alone, moved_among_few)
+    yield claim_by_answers(name, PUBLISHED, alone, moved_among_few)
     forest = {"n_trees": 4, "batch": 2, "depth": 1, **two}
     yield from recipe("random_trees", [{**forest, "trust": t} for t in ("secure_sum", "local")])
 
 
 CLAIMS = tuple(
     claim
-    for some in (_partial, _linear, _counts, _trees, _ensembles, _gradient, _holders)
+    for some in (_partly_private, _linear, _counts, _trees, _ensembles, _gradient, _holders)
     for claim in some()
 )

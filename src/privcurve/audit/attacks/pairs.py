@@ -14,10 +14,10 @@ from privcurve.audit.pairs import (
     Target,
     add_record,
     all_neighbours,
-    alone,
     cross_columns,
     flipped_balance,
     flipped_constant,
+    lone_record,
     records,
     replace_record,
 )
@@ -33,7 +33,8 @@ def several(c: Claim, target: Target) -> list[Pair]:
     A record alone among three codes; two in columns that change places; labels that
     balance; a training error that is 0 on one side only; three codes, all rows distinct.
     """
-    return [alone(3), cross_columns(), flipped_balance(9, 0), flipped_constant(6), three_codes()]
+    flips = flipped_balance(9, 0), flipped_constant(6)
+    return [lone_record(3), cross_columns(), *flips, three_codes()]
 
 
 def three_codes() -> Pair:

@@ -32,7 +32,7 @@ DELTAS = (1e-5, 1e-2)
 MAJORITY = {"learner": "noisy_majority"}
 
 
-def beyond(score: Ints, scale: int) -> Floats:
+def tail_probability(score: Ints, scale: int) -> Floats:
     """Return the probability that discrete Laplace noise is above a score, or at it for half."""
     # P(noise > k) = e^{-k/s}/(e^{1/s} + 1) for k >= 0, and the noise is symmetric.
     far = np.exp(-np.abs(score) / scale) / (np.exp(1 / scale) + 1)
@@ -62,8 +62,8 @@ def kept_loss(learner: TunedClassifier, pair: Pair) -> float:
         # The margin is positive, or not.
         p = np.exp(-rate * abs(plus - minus)) / 2
         positive = 1 - p if plus > minus else p
-        above = positive * beyond(units - UNITS * plus, budget.score_scale)
-        above += (1 - positive) * beyond(units - UNITS * minus, budget.score_scale)
+        above = positive * tail_probability(units - UNITS * plus, budget.score_scale)
+        above += (1 - positive) * tail_probability(units - UNITS * minus, budget.score_scale)
         gamma = budget.runs.gamma
         slope = -(1 + budget.runs.eta) * np.log(gamma + (1 - gamma) * above)
         for margin, right in ((widest, plus), (-widest, minus)):

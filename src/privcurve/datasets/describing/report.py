@@ -293,7 +293,7 @@ class _Check:
     def _build(self) -> Description | None:
         """Make a description of all that is as it should be; None if that is too little."""
         if "based_on" in self.content:
-            description = self._attempt(lambda: catalogue.read_description(self.report.path))
+            description = self._attempt(lambda: catalogue.description_of(self.report.path))
             if description is None:
                 return None
             self.positions = dict.fromkeys(description.domain.names, 0)

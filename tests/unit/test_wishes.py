@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 from privcurve.outputs.answers import ranking
-from privcurve.outputs.needed import Wish, needed_epsilon
+from privcurve.outputs.wishes import Wish, needed_epsilon
 
 TITLES = {"gam": "PrivGAM", "lucky": "Lucky", "free": "Free"}
 
@@ -27,37 +27,39 @@ RISING = {0.1: 0.6, 1.0: 0.8, 10.0: 0.9}
 
 
 def test_it_is_interpolated_along_the_logarithm_of_epsilon():
-    told = needed_epsilon(places(RISING), Wish.of("auc>=0.7"))
+    told = needed_epsilon(places(RISING), Wish.parse("auc>=0.7"))
     assert told.epsilon == pytest.approx(10**-0.5)
     assert told.low == told.high == told.epsilon
     assert told.sentence == "for an AUC of 0.7 you need ε ≈ 0.32 (0.32 to 0.32) with PrivGAM"
 
 
 def test_its_range_is_by_two_standard_errors():
-    told = needed_epsilon(places(RISING, 0.025), Wish.of("auc>=0.7"))
+    told = needed_epsilon(places(RISING, 0.025), Wish.parse("auc>=0.7"))
     assert told.low == pytest.approx(10 ** (-1 + 0.05 / 0.2))
     assert told.high == pytest.approx(10 ** (-1 + 0.15 / 0.2))
-    wide = needed_epsilon(places(RISING, 0.1), Wish.of("auc>=0.75"))
+    wide = needed_epsilon(places(RISING, 0.1), Wish.parse("auc>=0.75"))
     assert (wide.low, wide.high) == (0, math.inf)
     assert "(below 0.1 to above 10)" in wide.sentence
 
 
 def test_what_no_epsilon_reaches_is_said_and_what_the_least_one_reaches():
-    never = needed_epsilon(places(RISING), Wish.of("auc within 0.02"))
+    never = needed_epsilon(places(RISING), Wish.parse("auc within 0.02"))
     assert math.isinf(never.epsilon)
     assert never.target == pytest.approx(0.93)
     assert never.sentence == (
         "an AUC within 0.02 of no privacy is not reachable up to ε = 10: PrivGAM has 0.900 ± 0.000 "
         "there"
     )
-    perhaps = needed_epsilon(places(RISING, 0.02), Wish.of("auc within 0.02"))
+    perhaps = needed_epsilon(places(RISING, 0.02), Wish.parse("auc within 0.02"))
     assert perhaps.sentence.endswith("within two standard errors from ε ≈ 7.9 on")
-    least = needed_epsilon(places(RISING), Wish.of("auc>=0.5"))
+    least = needed_epsilon(places(RISING), Wish.parse("auc>=0.5"))
     assert least.sentence == "for an AUC of 0.5 ε = 0.1 is enough, the smallest that was compared"
 
 
 def test_a_curve_that_falls_by_noise_is_made_monotone():
-    told = needed_epsilon(places({0.1: 0.6, 1.0: 0.8, 3.0: 0.76, 10.0: 0.9}), Wish.of("auc>=0.79"))
+    told = needed_epsilon(
+        places({0.1: 0.6, 1.0: 0.8, 3.0: 0.76, 10.0: 0.9}), Wish.parse("auc>=0.79")
+    )
     # The two in the middle have 0.78 together.
     assert 3 < told.epsilon < 10
 
@@ -76,10 +78,12 @@ def test_a_curve_that_falls_by_noise_is_made_monotone():
 )
 def test_a_wish_that_makes_no_sense_is_refused(text, says):
     with pytest.raises(ValueError, match=says):
-        Wish.of(text)
+        Wish.parse(text)
 
 
 def test_a_wish_is_read_as_people_write_it():
-    assert Wish.of("AUC ≥ .9") == Wish("auc", 0.9, within=False)
-    assert Wish.of("Balanced accuracy within 0.02") == Wish("balanced_accuracy", 0.02, within=True)
-    assert Wish.of(str(Wish("auc", 0.02, within=True))) == Wish("auc", 0.02, within=True)
+    assert Wish.parse("AUC ≥ .9") == Wish("auc", 0.9, within=False)
+    assert Wish.parse("Balanced accuracy within 0.02") == Wish(
+        "balanced_accuracy", 0.02, within=True
+    )
+    assert Wish.parse(str(Wish("auc", 0.02, within=True))) == Wish("auc", 0.02, within=True)

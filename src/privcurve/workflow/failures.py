@@ -15,13 +15,13 @@ MOST = 10
 def remarks(jobs: Iterable[Job], since: float) -> list[str]:
     """Name the curves of which trainings have failed since a time (`time.time`)."""
     fresh = (job for job in jobs if job.file.exists() and job.file.stat().st_mtime >= since)
-    lines = [line for job in fresh for line in _remarks(job)]
+    lines = [line for job in fresh for line in _job_remarks(job)]
     more = [f"and {len(lines) - MOST} more"] if len(lines) > MOST else []
     end = "tables leave these out, and name errors; once mended, the same command tries them again"
     return [f"{MARK}{line}" for line in (*lines[:MOST], *more, end)] if lines else []
 
 
-def _remarks(job: Job) -> Iterator[str]:
+def _job_remarks(job: Job) -> Iterator[str]:
     """Yield a line for each curve of a job of which trainings have failed."""
     from privcurve.experiments.results import read_job_part
 

@@ -112,7 +112,7 @@ def curves(
 def _names(named: Sequence[tuple[str, str, float]]) -> str:
     """Write names beside a picture, apart from each other, with a line from each to its place."""
     order = sorted(named, key=lambda one: one[2])
-    places = _apart([min(max(y, 0.0), 1.0) for _, _, y in order])
+    places = _spread_names([min(max(y, 0.0), 1.0) for _, _, y in order])
     leads, texts = [], []
     for (kind, name, y), place in zip(order, places, strict=True):
         start = min(max(y, 0.0), 1.0)
@@ -124,7 +124,7 @@ def _names(named: Sequence[tuple[str, str, float]]) -> str:
     )
 
 
-def _apart(places: Sequence[float]) -> list[float]:
+def _spread_names(places: Sequence[float]) -> list[float]:
     """Move places that stand too near each other, as little as that takes: groups share it.
 
     All stay between 0 and 1, as far as there is room.
@@ -172,7 +172,7 @@ def draw_ranks(
     rules = "".join(f'<i class="rule" style="left:{across(y):.2%}"></i>' for _, y in levels)
     # One above the other, as lines may be near each other.
     heads = "".join(
-        f'<b class="{_side(across(y))}" style="{_at(across(y))};bottom:{1.2 * k:g}rem">'
+        f'<b class="{_side(across(y))}" style="{_style_at(across(y))};bottom:{1.2 * k:g}rem">'
         f"{_text(name)}</b>"
         for k, (name, y) in enumerate(levels)
     )
@@ -199,7 +199,7 @@ def _side(share: float) -> str:
     return "left" if share < 0.6 else "right"
 
 
-def _at(share: float) -> str:
+def _style_at(share: float) -> str:
     return f"left:{share:.2%}" if _side(share) == "left" else f"right:{1 - share:.2%}"
 
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from privcurve.datasets import Dataset, PartedDataset, check_folds
 from privcurve.experiments.metrics import fits_log_odds
-from privcurve.experiments.splits import Splitter, labels_to_deal
+from privcurve.experiments.splits import Splitter, labels_for_folds
 from privcurve.experiments.study import Study
 from privcurve.learners import registry
 
@@ -33,7 +33,7 @@ def check(study: Study, dataset: Dataset | PartedDataset) -> None:
     """
     try:
         if study.folds:
-            check_folds(labels_to_deal(dataset)[0], study.folds)
+            check_folds(labels_for_folds(dataset)[0], study.folds)
         _check_persons(dataset)
         train, scored = Splitter(dataset, 0).parts(study.selection_splits[0])
     except ValueError as error:

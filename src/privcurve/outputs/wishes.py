@@ -29,7 +29,7 @@ class Wish:
     within: bool
 
     @classmethod
-    def of(cls, text: str) -> Wish:
+    def parse(cls, text: str) -> Wish:
         """Read ``auc >= 0.9`` or ``auc within 0.02``; ValueError says what is wrong."""
         match = _WISH.fullmatch(text)
         if match is None:
@@ -77,7 +77,7 @@ def needed_epsilon(places: Sequence[Ranking], wish: Wish) -> Needed | None:
     ε would be flattered.
     """
     rows = [
-        (place, place.sound[place.sound["learner"] == by_rule.DEFAULT].iloc[:1])
+        (place, place.eligible[place.eligible["learner"] == by_rule.DEFAULT].iloc[:1])
         for place in sorted(places, key=lambda one: one.epsilon)
     ]
     curve = [(place, row.iloc[0]) for place, row in rows if len(row)]
@@ -91,9 +91,8 @@ def needed_epsilon(places: Sequence[Ranking], wish: Wish) -> Needed | None:
         free = last[0].on_codes.iloc[0]
         target = float(free[wish.metric]) - wish.number
         errors = np.hypot(errors, np.nan_to_num(float(free["error"])))
-    epsilon, low, high = (
-        _crossing(epsilons, _monotone(means + side * LEVEL * errors), target) for side in (0, 1, -1)
-    )
+    curves = [_make_monotone(means + side * LEVEL * errors) for side in (0, 1, -1)]
+    epsilon, low, high = (_crossing(epsilons, one, target) for one in curves)
     name = last[0].name(last[1])
     reached = f"{name} has {last[0].score(last[1])} there"
     if math.isinf(epsilon):
@@ -108,7 +107,7 @@ def needed_epsilon(places: Sequence[Ranking], wish: Wish) -> Needed | None:
     return Needed(target, epsilon, low, high, sentence)
 
 
-def _monotone(means: np.ndarray) -> list[float]:
+def _make_monotone(means: np.ndarray) -> list[float]:
     from sklearn.isotonic import isotonic_regression
 
     return [float(mean) for mean in isotonic_regression(means)]
