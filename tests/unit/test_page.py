@@ -77,10 +77,10 @@ def test_settings_ledgers_and_the_worst_that_the_audit_found(made):
 
 
 def test_the_page_of_private_records_warns_in_one_line_at_its_top(made, tmp_path, monkeypatch):
-    describe = leaderboard.about
+    describe = leaderboard.description_of
     monkeypatch.setattr(
         leaderboard,
-        "about",
+        "description_of",
         lambda name: replace(describe(name), public_benchmark=name != "toy-line-fine"),
     )
     text = make_page(tmp_path).read_text("utf-8")

@@ -334,9 +334,11 @@ def test_terminal_page_and_figure_show_it(folder, monkeypatch):
     drawn = []
     monkeypatch.setattr(style, "save", lambda figure, frame, stem: drawn.append(figure))
     plan = made(folder, table)
-    describe = leaderboard.about
+    describe = leaderboard.description_of
     private = {"public_benchmark": False}
-    monkeypatch.setattr(leaderboard, "about", lambda name: replace(describe(name), **private))
+    monkeypatch.setattr(
+        leaderboard, "description_of", lambda name: replace(describe(name), **private)
+    )
     outputs = make(plan, *OUTPUTS)
     means = read_table(outputs["raw"].files.frames[0]).set_index("arm")["accuracy"]
     sentences = price.sentences(outputs["price"], "shop", "accuracy")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 
-# Stands for the value of what a line or a panel of a figure lacks.
+# The value of a key that a line or panel of a figure lacks.
 NONE = "none"
 
 

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 MEASURES = (ACCURACY, "auc", "log_loss")
-# What a measure is called where less is better, and 0 is best.
+# Names of measures turned so that less is better and 0 is best.
 COSTS = {ACCURACY: "error", "auc": "1 − AUC", "log_loss": "log loss"}
 NO_LOG_LOSS = "Learners that fit votes, not log-odds, have no log loss."
 TEST = "test"

@@ -46,7 +46,7 @@ def compare_pairs(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def _pairs_at(epsilon: float, errors: pd.DataFrame) -> list[dict[str, Any]]:
-    # What differs by rounding alone is equal.
+    # Errors that differ only in rounding are equal.
     errors = errors.round(9)
     n, k = errors.shape
     means = errors.rank(axis=1).mean().sort_values(kind="stable")
@@ -87,7 +87,7 @@ def wilcoxon(gaps: Sequence[float]) -> float:
     """
     if not any(gaps):
         return 1.0
-    # By the normal limit, "asymptotic" since SciPy 1.15: with ties and zeros there is no exact one.
+    # The normal limit ("asymptotic" since SciPy 1.15): with ties and zeros there is no exact test.
     return float(stats.wilcoxon(gaps, zero_method="zsplit", method="approx").pvalue)
 
 

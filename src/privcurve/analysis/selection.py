@@ -14,7 +14,7 @@ from privcurve.lazy import pd
 KEY = ["dataset", "arm", "epsilon"]
 CARRIED = ["learner", "calibration", "delta"]
 ACCURACY = "accuracy"
-# Of these less is better.
+# Metrics of which less is better.
 LOSSES = ("log_loss",)
 
 # Hyperparameters that measure the size of a model: among equals the smallest model wins.
@@ -219,7 +219,7 @@ def _candidates(
     """Yield what a part says of each ε."""
     runs: dict[Key, dict[str, dict[str, tuple[Any, ...]]]] = {}
     carried: dict[Key, tuple[Any, ...]] = {}
-    # A loop over plain values: a part of a large grid has few runs of many settings and ε.
+    # A loop over plain values is fast enough: a part has few runs of many settings and ε.
     for *row, setting, fold, value, status, error in zip(
         *(cv[name] for name in run_columns(metric)), strict=True
     ):

@@ -12,7 +12,7 @@ from privcurve.analysis.keys import NONE, is_near
 from privcurve.lazy import pd
 from privcurve.schema import suggestion
 
-# What tells one training from the others of its point.
+# Columns that tell the trainings of a point apart.
 DRAW = ["repeat", "fold"]
 
 
@@ -79,7 +79,7 @@ def trainings(
             raise ValueError(f"no result has {name!r}{hint}")
     for name, value in at.items():
         frame = frame[_is_at(frame[name], value)]
-    # Methods that have no such parameter have no place on the axis.
+    # Methods without this parameter have no place on the axis.
     frame = frame[frame[axes.x].notna()]
     if frame.empty:
         raise ValueError(f"no result is at {dict(at)}")
@@ -145,7 +145,7 @@ def points(frame: pd.DataFrame, axes: Axes) -> pd.DataFrame:
 
 
 def _is_at(values: pd.Series, wanted: Any) -> pd.Series:
-    # Null stands for those that have no value.
+    # None selects rows without a value.
     listed = wanted if isinstance(wanted, (list, tuple)) else [wanted]
     at = values.map(lambda value: is_one_of(value, listed)).astype(bool)
     return at | values.isna() if None in listed else at
@@ -156,7 +156,7 @@ def is_one_of(value: Any, wanted: Any) -> bool:
     listed = wanted if isinstance(wanted, (list, tuple)) else [wanted]
     if not isinstance(value, (int, float)):
         return value in listed
-    # A file may have moved the last bit of a number.
+    # A file may have changed the last bit of a number.
     numbers = [one for one in listed if isinstance(one, (int, float))]
     return any(value == one or is_near(value, one) for one in numbers)
 
@@ -168,11 +168,11 @@ def _check_points(
     twice = frame[frame.duplicated(place, keep=False)]
     if twice.empty:
         return
-    # Scores and times differ too, but nobody could give 'at' a value of them.
+    # Scores and times differ too, but can't be fixed by 'at'.
     fixed = {"dataset", "calibration", "delta", "epsilon"}.union(*methods.values())
     fixed = fixed.union(*map(json.loads, twice["setting"])) - set(axes.keys)
     first = twice[(twice[place] == twice.iloc[0][place]).all(axis=1)]
-    # As texts: a parameter that one of two settings lacks tells them apart.
+    # As texts, so that a parameter which only one setting has counts as different.
     different = first.astype(str).nunique(dropna=False)
     differ = [name for name in map(str, frame) if name in fixed and different[name] > 1]
     raise ValueError(

@@ -10,7 +10,7 @@ import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-# Numbers that differ by less differ in rounding alone: 0.3 and 0.1 + 0.2.
+# Numbers that differ by less than this differ only in rounding, as 0.3 and 0.1 + 0.2 do.
 _ROUNDING = 1e-9
 
 
@@ -51,7 +51,7 @@ def title(words: str) -> str:
 
 
 def _plain(value: Any) -> Any:
-    # First what is most frequent, by far, in a study of a million runs: texts, and pairs of them.
+    # The most frequent values of a large study first: texts, and pairs of texts.
     if isinstance(value, str):
         return value
     if isinstance(value, (list, tuple)):

@@ -126,7 +126,7 @@ class Curve:
     def _cut(self, epsilon: float) -> list[JobPart]:
         """Return what there is to train at one ε, cut."""
         grid = fill(self._blocks(epsilon), self.seconds_of, self.most)
-        # The first part that trains afresh has the second round of the selection too.
+        # The first part that trains afresh also does the second round of the selection.
         first, mean = self.fresh_splits[:1], self.mean_seconds
         n_final = self.n_fresh - len(self.fresh_splits)
         best = fill(
@@ -262,7 +262,7 @@ class Curve:
 
     @cached_property
     def _costs(self) -> dict[int, float]:
-        # By identity: the settings of a method are the same objects in all its points.
+        # Keyed by identity: all points of a method share its setting objects.
         each = fit_seconds(self.method, *self.shape)
         return dict(zip(map(id, self.method.settings), each, strict=True))
 

@@ -34,11 +34,11 @@ CELLS = Path("results/cells")
 SMALL = "small"
 # A curve that takes less than this share of the longest job is short.
 SHORT = 0.05
-# The end of a file's second name.
+# Suffix of a file's second name.
 AGAIN = "~again"
-# Digits of a digest in the name of a file: the rest of the name says most of it.
+# Digits of the digest in a file's name.
 DIGITS = 8
-# Letters of a method in the name of a file, which may have 255.
+# Most letters of a method in a file's name, which may have 255.
 MOST_LETTERS = 150
 
 
@@ -240,7 +240,7 @@ class StudyJobs:
         about: Callable[[str], CurveData] = describe,
     ) -> None:
         all_curves = curves_of(study, seed, seconds_per_job, about)
-        # By dataset and method, in the study's order.
+        # Keyed by dataset and method, in the study's order.
         self.curves = {(one.dataset.name, one.method.name): one for one in all_curves}
 
     @cached_property

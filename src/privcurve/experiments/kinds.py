@@ -19,12 +19,12 @@ TUNED = "tuned, paid"
 UNPAID = "best setting, not private"
 NOT_PRIVATE = "not private"
 KINDS = (RULE, TUNED, UNPAID, NOT_PRIVATE)
-# Without a price on top: ε is that of the whole way.
+# Kinds whose ε covers everything from the records to the model.
 WHOLE = (RULE, TUNED)
-# Where there is little room.
+# Short names, where there is little room.
 SHORT: Mapping[str, str] = {TUNED: "paid", UNPAID: "unpaid"}
 
-# What tables say of them.
+# Note below tables.
 NOTES = (
     f"Kind '{RULE}': settings that were fixed before and apart from the records, so that ε covers "
     f"the whole way from records to model. '{TUNED}': chosen on the records by private selection, "

@@ -7,7 +7,7 @@ from collections.abc import Hashable, Iterable, Iterator, Sequence
 from privcurve.experiments import canonical, kinds
 from privcurve.experiments.methods import Method
 
-# Of the name of a curve: folders may have 255, and files in it are named after it.
+# Most letters in the name of a curve: folders may have 255, and files are named after it.
 MOST_LETTERS = 200
 
 

@@ -18,7 +18,7 @@ from privcurve.experiments.curves import CODED
 from privcurve.experiments.jobs import StudyJobs
 from privcurve.experiments.results import read_facts
 
-# Those that a result or its speed may depend on.
+# Packages that a result or its speed may depend on.
 PACKAGES = (
     "privcurve",
     "diffprivlib",
@@ -136,7 +136,7 @@ def _times(benchmarks: Iterable[Path]) -> dict[str, Any]:
         if path.exists():
             with path.open(newline="") as lines:
                 row = next(csv.DictReader(lines, delimiter="\t"), None)
-            # Snakemake does not wait for the disk: a loss of power may leave an empty file.
+            # Snakemake does not flush these files: a loss of power may leave an empty one.
             if row is None or None in row.values():
                 continue
             jobs += 1
@@ -152,7 +152,7 @@ def _times(benchmarks: Iterable[Path]) -> dict[str, Any]:
 
 
 def _number(text: str) -> float:
-    # Snakemake writes NA for what it could not measure: of jobs that are very short.
+    # Snakemake writes NA if a job was too short to measure.
     return float(text) if text not in ("NA", "-") else 0.0
 
 

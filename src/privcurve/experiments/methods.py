@@ -20,10 +20,10 @@ from privcurve.privacy.budget import PRIVATE_COLUMNS, REPLACE_ONE, budget_within
 # The name of the axis that `train_shares` varies.
 TRAIN_SHARE = "train_share"
 
-# Of a grid, and of what is varied.
+# Most combinations of a grid, and of the axes under `vary`.
 MOST_COMBINATIONS = 1_000_000
 
-# What may stand in the name of a folder.
+# Text that may be part of a folder's name.
 _WORD = re.compile(r"[A-Za-z0-9_.-]+")
 
 
@@ -180,7 +180,7 @@ def methods(label: str, spec: Mapping[str, Any], study: Mapping[str, Any]) -> It
             for share in shares:
                 axes = {**varied, **({TRAIN_SHARE: share} if "train_shares" in study else {})}
                 words = {axis: _value(axis, value) for axis, value in axes.items()}
-                # The whole training part is what there is without the word.
+                # A share of 1 is what a study without `train_shares` has: it is not in the name.
                 named = [axis for axis in words if axis in varied or share < 1]
                 yield replace(
                     method,
@@ -200,12 +200,12 @@ def _relation(entry: LearnerEntry, own: str | None, study: str | None) -> str | 
     if not entry.private:
         if own:
             raise ValueError(f"{entry.name} is not private: it takes no 'neighbours'")
-        # It promises nothing, but may be asked to read public columns alone.
+        # It promises nothing, but may be told to read only public columns.
         return PRIVATE_COLUMNS if study == PRIVATE_COLUMNS in entry.neighbours else None
     if relation is None or relation in entry.neighbours:
         return relation
     if own is None and relation == PRIVATE_COLUMNS and REPLACE_ONE in entry.neighbours:
-        # Neighbours there are neighbours here too: what it promises is more than is asked.
+        # Neighbours under private-columns are also neighbours under replace-one: it promises more.
         return None
     raise ValueError(entry.refuses(neighbours=relation))
 
@@ -297,9 +297,9 @@ def _expand(
         for values in itertools.product(*grid.values())
     ]
     for setting in settings:
-        # First, whether it can be written at all: NaN can't.
+        # Checked first: NaN can't be written as canonical JSON.
         registry.check_parameters(entry.name, setting)
-    # Settings are alike where all of their values are: only then is each of them looked at.
+    # Two settings can be equal only if an axis has equal values: else the check is skipped.
     axes = [*grid.values(), *([value] for value in fixed.values())]
     if any(len(set(map(canonical.text, values))) < len(values) for values in axes):
         times = Counter(map(canonical.text, settings))

@@ -51,7 +51,7 @@ def _area(scores: Array, positive: Array, counts: Array) -> float:
     Scores of a vote need no sorting: this is many times faster than a general
     routine, and is called once a run.
     """
-    # A broken tie is half a vote.
+    # A broken tie counts as half a vote.
     halves = 2 * scores
     rounded = halves.astype(np.int64)
     if np.array_equal(rounded, halves) and np.ptp(rounded) < 2**17:
@@ -63,7 +63,7 @@ def _area(scores: Array, positive: Array, counts: Array) -> float:
     pairs = above.sum() * below.sum()
     if pairs == 0:
         return float("nan")
-    # Of whole numbers and halves: exact.
+    # Exact: all numbers are whole or halves.
     return float((above * (np.cumsum(below) - below / 2)).sum() / pairs)
 
 
@@ -71,7 +71,7 @@ def log_loss(probabilities: Array, labels: Array, counts: Array) -> float:
     """Mean negative log-likelihood of the labels, in nats; `probabilities` (n_rows, n_classes)."""
     columns = np.searchsorted(class_labels(probabilities.shape[1]), labels)
     chances = probabilities[np.arange(len(labels)), columns]
-    # As scikit-learn does: a probability of 0 is the least that float64 tells beside 1.
+    # As in scikit-learn, probabilities are clipped to the float64 precision.
     near = np.finfo(np.float64).eps
     losses = -arithmetic.logs(np.clip(chances, near, 1 - near))
     return float(arithmetic.dot(counts.astype(np.float64), losses) / counts.sum())
@@ -101,7 +101,7 @@ def measures(learner: Any) -> str | None:
 
 
 def _is_within(epsilon: float, delta: float, budget: tuple[float, float]) -> bool:
-    # A ledger adds up to ε but for rounding, and for where a search for its noise ended.
+    # A ledger adds up to ε up to rounding and the tolerance of the search for its noise.
     return epsilon <= budget[0] * (1 + 1e-6) and delta <= budget[1] * (1 + 1e-6)
 
 
@@ -122,7 +122,7 @@ def score(
     if not np.isfinite(values).all():
         return failure(FloatingPointError("the model gives scores that are not finite"))
     loss, ranked = None, values
-    # One class's scores of several records can be compared if they are shares of one whole.
+    # For AUC a class's scores must be comparable between records, as probabilities are.
     by_chance = values.ndim == 2 and hasattr(learner, "predict_proba")
     if by_chance or fits_log_odds(learner):
         if hasattr(learner, "chances"):
@@ -132,7 +132,7 @@ def score(
         ranked = chances if by_chance else values
         if fits_log_odds(learner):
             loss = log_loss(chances, scored.y, scored.counts)
-    # Of a learner whose every answer costs privacy, records of training are not asked again.
+    # If each answer costs privacy, training records are not scored.
     train_accuracy = None
     if not getattr(learner, "scores_cost_answers", False):
         train_accuracy = train.n_right(learner) / train.n

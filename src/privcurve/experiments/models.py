@@ -24,7 +24,7 @@ from privcurve.experiments.train import fit_method
 from privcurve.privacy import seeds
 from privcurve.privacy.seeds import Seed
 
-# Stands for the fold of a model that is trained on a dataset without a test part.
+# The fold of a model on a dataset without a test part.
 WHOLE = "whole"
 
 

@@ -40,7 +40,7 @@ def check(study: Study, dataset: Dataset | PartedDataset) -> None:
         raise ValueError(f"{dataset.name}: {error}") from None
     for method in study.methods.values():
         by_loss = study.metric == "log_loss"
-        # Its class is imported only for a question that the registry can't answer.
+        # The learner's class is imported only if the registry does not suffice.
         answers = "n_answers" in method.learner_entry.parameters
         n_classes = dataset.domain.n_classes
         if not (by_loss or answers or method.learner_entry.needs or n_classes > 2):

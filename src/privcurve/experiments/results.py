@@ -48,11 +48,11 @@ SCHEMA = pa.schema(
         ("measures", pa.string()),
     ]
 )
-# What tells a run from the others of its method and dataset, and the texts that stand for it.
+# Columns that identify a run within its method and dataset, and their values as texts.
 KEY_COLUMNS = ["epsilon", "setting", "fold", "repeat"]
 Key = tuple[str, str, str, int]
 
-# Where a file's schema keeps its facts.
+# Key of the facts in a file's metadata.
 FACTS = b"privcurve"
 
 _AGAIN = "run the same command again. What is trained is kept."
@@ -78,7 +78,7 @@ def write(
     schema = SCHEMA.with_metadata({FACTS: json.dumps(list(facts))})
 
     def write(temporary: Path) -> None:
-        # Without checksums a page of zeros, as a loss of power leaves it, may read as numbers.
+        # Without checksums a page of zeros, left by a loss of power, could be read as numbers.
         with pq.ParquetWriter(
             temporary, schema, compression="zstd", write_page_checksum=True
         ) as file:
@@ -106,7 +106,7 @@ def read_job_part(path: Path, place: int, columns: list[str]) -> pd.DataFrame:
     """
     try:
         with pq.ParquetFile(path, page_checksum_verification=True) as file:
-            # A column that a damaged footer does not know is left out without a word.
+            # `columns=` silently drops names that a damaged footer lacks; `select` raises.
             return file.read_row_group(place, columns=columns).select(columns).to_pandas()
     except (FileNotFoundError, PermissionError):
         raise

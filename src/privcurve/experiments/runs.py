@@ -54,9 +54,9 @@ class RunIds:
             "dataset": dataset.name,
             "delta": method.delta,
         }
-        # The key is canonical JSON, put together from parts: a study may have a million runs.
+        # The key is canonical JSON, assembled from parts: a study may have a million runs.
         self._first = canonical.text(facts)[1:-1]
-        # What a study need not say stands in the key only where it says something else.
+        # Optional words of a study are in the key only if they differ from the default.
         self._relation = {} if method.neighbours is None else {"neighbours": method.neighbours}
         share = {} if method.train_share == 1 else {"train_share": method.train_share}
         self._dataset, self._checksum, self._method, self._base = dataset, checksum, method, seed

@@ -19,14 +19,14 @@ from privcurve.privacy.seeds import Seed
 
 TEST = "test"
 
-# Parts that a splitter remembers may take about so many bytes: to find the distinct rows again, for
-# each repeat and each method, costs more than many a fit.
+# Bytes of parts that a splitter keeps: finding the distinct rows again for each repeat and method
+# can take longer than a fit.
 REMEMBERED = 2**27
 
-# Rows of a part that are decided at a time.
+# Rows that are scored at a time.
 AT_ONCE = 65_536
 
-# Of a share of fewer records, one of each label is another share.
+# Least expected number of held-out records: one record of each label is held out in any case.
 LEAST_HELD_OUT = 0.1
 
 
@@ -261,7 +261,7 @@ class Splitter:
     def _rows_to_score(self, split: Split) -> Any:
         labels, places = labels_for_folds(self._dataset)
         if split.holdout:
-            # Not kept: each is of one split.
+            # Not kept: each hold-out belongs to one split.
             rng = self._stream(split, holdout=split.holdout)
             return draw_held_out(labels, split.holdout, rng)[places]
         key = (split.n_folds, split.partition)

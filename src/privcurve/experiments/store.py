@@ -103,7 +103,7 @@ class Store:
         file, self._file = self._file, None
         with write_errors(self.folder):
             try:
-                # A network file system may tell here, and not before, that its disk is full.
+                # A network file system may report a full disk only here.
                 os.fsync(file.fileno())
             finally:
                 file.close()
@@ -126,7 +126,7 @@ def _lines(path: Path) -> Iterator[tuple[str, bytes]]:
     with path.open("rb") as lines:
         for number, raw in enumerate(lines, start=1):
             line = raw.rstrip(b"\n")
-            # From the last start: before it may be a torn line without an end, or NUL bytes.
+            # From the last start on: a torn line or NUL bytes may come before it.
             start = line.rfind(START)
             text = line[start:]
             if text.endswith(END):

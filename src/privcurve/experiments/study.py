@@ -17,11 +17,11 @@ from privcurve.privacy.budget import PRIVATE_COLUMNS, budget_within_group
 
 __all__ = ["Finalists", "Method", "Point", "Study", "StudyError", "from_mapping", "load", "notes"]
 
-# What selects: a column of a run.
+# The column of a run by which settings are selected.
 DEFAULT_METRIC = "accuracy"
-# Results of more than two classes that were stored by earlier versions lack it.
+# Missing in results of more than two classes that earlier versions stored.
 AUC = "auc"
-# The output of a comparison, which says of each measure what is lost.
+# The output of a comparison that needs all measures.
 PRICE = "price"
 
 BEST, ALL = "best", "all"
@@ -51,26 +51,25 @@ class Study:
     title: str
     datasets: tuple[str, ...]
     folds: int  # folds of the stratified cross-validation; 0 with hold-outs
-    # Fresh trainings of a selected setting, or hold-outs; 0 where the folds are all runs.
+    # Fresh trainings of a selected setting, or hold-outs; 0 if the folds are all runs.
     repeats: int
     figure: str  # file name of its figure, without ending
     methods: Mapping[str, Method]
     # None: the best of the cross-validation is selected as it is.
     finalists: Finalists | None = None
     paper: str | None = None  # the paper whose figures it makes
-    # For each entry whose learner needs a package that is not installed: which it is, and how to
-    # get it.
+    # A message for each entry whose learner needs a package that is not installed.
     skipped: tuple[str, ...] = ()
     holdout: float = 0.0  # the share of the records that a hold-out scores; 0 with folds
     metric: str = DEFAULT_METRIC  # what selects: a column of a run
     # `best`: at each ε one setting; `all`: nothing is selected, all runs are results.
     select: str = BEST
     neighbours: str | None = None  # the relation that the study asks for; None: each learner's own
-    # What is made of its results, in the order of the file: word and options.
+    # Its outputs, in the order of the file: word and options.
     outputs: tuple[tuple[str, Mapping[str, Any]], ...] = field(
         default=tuple((name, {}) for name in DEFAULT_OUTPUTS)
     )
-    # Of a study that trains nothing: those whose tables its outputs put together.
+    # Studies whose tables it combines, if it trains nothing itself.
     studies: tuple[str, ...] = ()
 
     @property
@@ -138,7 +137,7 @@ def from_mapping(raw: Mapping[str, Any], name: str, where: str) -> Study:
     all_methods: list[Method] = []
     try:
         for label, spec in raw["learners"].items():
-            # Checked in any case: a file is right or wrong whatever is installed.
+            # Checked even if the package is missing: a file's validity does not depend on it.
             checked = {method.name: method for method in methods(label, spec, raw)}
             legends.check_curves(
                 [*checked.values()], all_methods, selected=raw.get("select") != ALL

@@ -71,7 +71,7 @@ def progress(study: StudyJobs) -> Progress:
             if not job_part.is_best and done["rows"]:
                 measured += done["training_seconds"]
                 estimated += job_part.seconds * done["trained"] / done["rows"]
-        # How much longer than estimated the runs took that were measured.
+        # Measured time over estimated time, where runs were measured.
         scale = measured / estimated if estimated else 1.0
         for job_part in left:
             total += _unfinished(job_part, left, ids, mine, scale)
@@ -89,7 +89,7 @@ def _current_facts(
 
 
 def _progress_of(facts: Mapping[str, Any]) -> Progress:
-    # Of what was selected there is no row for a finalist: count what was worked on.
+    # Finalists have no row, so the runs that were worked on are counted.
     good = facts["trained"] + facts["reused"]
     return Progress(good + facts["failed"], good, facts["failed"])
 
@@ -104,7 +104,7 @@ def _unfinished(
     """Return the progress of a part that is not finished: by the store."""
     curve, blocks = job_part.curve, job_part.blocks
     if job_part.is_best:
-        # Which points it trains is not known here: runs of an earlier selection count too.
+        # Which points it will train is not known yet: runs of an earlier selection count too.
         points = tuple(p for p in curve.method.points if p.epsilon in job_part.epsilons)
         splits = (*(curve.final_splits if job_part.selects else ()), *job_part.fresh)
         is_early = any(one in unfinished for one in job_part.reads)

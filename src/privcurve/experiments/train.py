@@ -20,12 +20,12 @@ from privcurve.privacy.seeds import Seed
 
 logger = logging.getLogger(__name__)
 
-# Runs that are trained in one call of a learner: enough to share the work on the data,
-# few enough that a killed job loses about a second at most.
+# Most runs in one call of a learner: enough to share work on the data, few enough that a killed
+# job loses about a second.
 LARGEST_BATCH = 32
 SECONDS_PER_BATCH = 1.0
 
-# How often the log says how far a job is.
+# Seconds between two lines of progress in the log.
 SECONDS_PER_LINE = 10.0
 
 
@@ -43,8 +43,8 @@ def fit_method(
     template = registry.make(method.learner, dataset.domain, neighbours=method.claim)
     public: dict[str, Any] = {}
     if "n_estimate" in method.learner_entry.parameters and method.claim == ADD_REMOVE:
-        # Studies take it that the number of training records is public to one digit, as the
-        # statement says that the estimate is.
+        # A study treats the first digit of the number of training records as public, and the
+        # statement says so.
         public["n_estimate"] = int(float(f"{train.n:.0e}"))
     settings = [
         {**public, **method.estimator_parameters(run.point, dataset.at_most)} for run in runs
@@ -162,7 +162,7 @@ class Trainer:
         for split in sorted({run.split for run in runs}, key=lambda s: (s.repeat, s.fold)):
             train, scored = self._splitter.parts(split)
             mine = [run for run in runs if run.split == split]
-            # Neighbours in this order share most: a kernel trains equal settings together.
+            # Sorted so that neighbours share work: a kernel trains equal settings together.
             mine.sort(key=lambda run: (run.point.text, run.point.epsilon))
             while mine:
                 size = self._batch_size(mine[0], train)
@@ -194,7 +194,7 @@ class Trainer:
             ]
         except Exception as error:
             if len(runs) > 1:
-                # One bad setting must not take its neighbours with it.
+                # One bad setting must not fail the others of its batch.
                 return [self._fit([run], train, scored)[0] for run in runs]
             logger.exception("a run failed: %s", runs[0])
             self.training_seconds += time.perf_counter() - started

@@ -12,7 +12,7 @@ from privcurve.learners.entry import LearnerEntry
 from privcurve.learners.shared import tuning
 from privcurve.privacy.budget import CERTIFIED
 
-# Words of `tune` that are parameters of the learner that chooses.
+# Words of `tune` that are parameters of the selecting learner.
 _OWN = ("eta", "expected_runs", "score_share")
 
 

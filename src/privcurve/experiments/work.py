@@ -34,7 +34,7 @@ def work(job: Job, started: float | None = None, file: Path | None = None) -> No
     IncompleteError if a file that it selects from is missing, damaged, or of other data; WriteError
     if the store or the file can't be written.
     """
-    # Parts on the same data have the same splits, most of them.
+    # Most parts on the same data share their splits.
     read, splitter_of = cache(datasets.read_coded), cache(_splitter)
     last = time.perf_counter() if started is None else started
     tables: dict[str, pa.Table] = {}
@@ -64,7 +64,7 @@ def work(job: Job, started: float | None = None, file: Path | None = None) -> No
             f"failed {trainer.n_failed}"
         )
     file = file or job.file
-    # First: of two that are there nobody would know which one counts.
+    # Removed first: if both were there, nobody would know which one counts.
     other_name(file).unlink(missing_ok=True)
     results.write(file, list(tables.values()), facts)
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 FONT_SIZE = 6.5
 LONGEST_NAME = 22  # letters of a line of a curve's name
 GAP = 1.2  # points between a line and its name
-# Places along the panel, and steps of a name's height away from the line: the first free wins.
+# Positions along the panel and distances from the line, in heights of a name: the first free wins.
 PLACES = (
     (0.985, "right"),
     (0.015, "left"),
@@ -43,7 +43,7 @@ def label_lines(panel: Axes, lines: Sequence[tuple[Line2D, str]]) -> None:
     lines = _join_near(panel, lines)
     heights = [_height(panel, line) for line, _ in lines]
     taken: list[Bbox] = []
-    # From the outermost line: it has a side to itself.
+    # Outermost lines first: they have one side to themselves.
     middle = float(np.mean(heights)) if heights else 0.0
     for i in sorted(range(len(lines)), key=lambda i: (-abs(heights[i] - middle), i)):
         line, name = lines[i]

@@ -127,7 +127,7 @@ def _markdown(block: Block) -> str:
             return ""
 
 
-# What means something to Markdown; names of columns have some of it.
+# Characters with a meaning in Markdown; names of columns may contain them.
 _SPECIAL = str.maketrans({sign: f"\\{sign}" for sign in "\\`*_<[]"} | {"\n": " "})
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from privcurve.figures.style import COLOURS, DARK
 
-# Of a picture's height: what a name beside it needs.
+# Height of a name beside a picture, as a share of the picture's height.
 NAME_HEIGHT = 0.064
 
 
@@ -170,7 +170,7 @@ def draw_ranks(
         return min(max((value - ends[0]) / (ends[1] - ends[0]), 0.0), 1.0)
 
     rules = "".join(f'<i class="rule" style="left:{across(y):.2%}"></i>' for _, y in levels)
-    # One above the other, as lines may be near each other.
+    # Names are stacked, as their lines may be near each other.
     heads = "".join(
         f'<b class="{_side(across(y))}" style="{_style_at(across(y))};bottom:{1.2 * k:g}rem">'
         f"{_text(name)}</b>"
@@ -195,7 +195,7 @@ def draw_ranks(
 
 
 def _side(share: float) -> str:
-    # A name that starts at its line has the width of the numbers too.
+    # A name to the right of its line may extend over the column of numbers.
     return "left" if share < 0.6 else "right"
 
 

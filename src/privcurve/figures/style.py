@@ -38,8 +38,8 @@ DARK = dict(
 )
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "h")
 
-# A method looks the same in all figures: colour and marker by what a study calls it, or by the
-# learner's name. What is not here gets its look by its name too (:func:`method_looks`).
+# Colour and marker of a method, by its name in a study or its learner's name: a method looks the
+# same in all figures. Other names get a look from a hash (:func:`method_looks`).
 LOOKS: Mapping[str, tuple[int, int]] = {
     **{"lazybb_1r": (0, 0), "lazybb": (0, 0), "lazybb_trees": (1, 2)},
     **{"lazybb_trees_best": (4, 5), "lazybb_trees_rule": (1, 7), "lazybb_trees_tuned": (0, 3)},
@@ -201,7 +201,7 @@ def curve_styles(
             linestyle = (0, (3.2, 1.4)) if published or method in thin else "-"
         look = looks[method_of(method)]
         styles[method] = CurveStyle(*look, linestyle, not published, method in thin)
-    # Curves of one method that differ in a parameter: each has a look of its own.
+    # Curves of one method that differ in a parameter get a look each.
     shared = [method for method in methods if list(styles.values()).count(styles[method]) > 1]
     for method, look in method_looks(shared).items():
         styles[method] = replace(styles[method], colour=look[0], marker=look[1])
@@ -300,7 +300,7 @@ def key_patch(label: str, **look: Any) -> Artist:
     return Patch(label=label, **look)
 
 
-# On a dark page lightness is turned round, and colours stay what they are.
+# On a dark page lightness is inverted and hues are kept.
 _DARK = "@media (prefers-color-scheme: dark) { svg { filter: invert(1) hue-rotate(180deg) } }"
 
 
@@ -327,6 +327,6 @@ def save(figure: Figure, frame: pd.DataFrame, stem: Path) -> None:
     replace_text(stem.with_name(f"{stem.name}.svg"), svg(figure))
     replace_file(
         stem.with_name(stem.name + ".csv"),
-        # Twelve digits: what CSV can't carry exactly, it does not pretend to.
+        # Twelve digits: CSV does not carry floats exactly.
         lambda path: frame.to_csv(path, index=False, float_format="%.12g", lineterminator="\n"),
     )

@@ -176,7 +176,7 @@ def accuracy_table(
     repeats, `error` names them.
     """
     scored_on = _scoring_sets(refits)
-    # ε as text: a file of the selected settings may have moved its last bit.
+    # ε as text: the file of selected settings may have changed its last bit.
     keys = ["dataset", "arm", refits["epsilon"].map(short_text), "setting"]
     groups = dict(list(refits.groupby(keys)))
     rows = []

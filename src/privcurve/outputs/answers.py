@@ -30,11 +30,10 @@ def rankings(
     epsilons: Sequence[float],
     metric: str | None = None,
 ) -> list[Ranking]:
-    """Rank the learners of a study on a dataset, at each ε, by its outputs that are there.
+    """Rank the learners of a study on a dataset at each ε, by the study's metric or another one.
 
-    They are ranked by the study's metric, or by another one.
-    Its table of accuracy is; those of `raw`, whose models stand beside the study's, and `ledgers`,
-    which say what δ was used, may be.
+    Its table of accuracy is read and, if they are there, those of `raw`, for models on raw columns,
+    and `ledgers`, for the δ that was used.
     """
     request = outputs[ACCURACY]
     study, others = request.study, [outputs[word] for word in (RAW,) if word in outputs]
@@ -57,24 +56,24 @@ def titles_of(study: Study) -> dict[str, str]:
 
 
 MAJORITY = "majority_class"
-# Of the raw columns: what nothing on codes can be compared with (outputs/price.py).
+# A model on the raw columns; no model on codes is compared with it (outputs/price.py).
 RAW = "raw"
-# The same model on the codes: the difference is what coding costs.
+# The same kind of model on the codes: the difference is the cost of coding.
 CODES = "raw_codes"
 REFERENCES = {RAW: "Raw columns (histogram boosting)", CODES: "Histogram boosting on codes"}
 DIGITS = 3
-# From this share of one label on, accuracy says little of the other.
+# If one label has at least this share of the records, accuracy says little about the other.
 RARE = 0.9
-# What stands beside the accuracy then.
+# Scores that are shown beside the accuracy in that case.
 BESIDE = {"balanced_accuracy": "balanced", "auc": "AUC"}
-# Scores are level where they differ by less than so many standard errors of the difference.
+# Scores count as level if they differ by at most this many standard errors of the difference.
 LEVEL = 2.0
-# So many that are level with the best are named.
+# At most this many learners that are level with the best are named.
 MOST_LEVEL = 3
 
 
 def set_used_deltas(accuracy: pd.DataFrame, ledgers: pd.DataFrame) -> pd.DataFrame:
-    """Return a table of accuracy with the δ that models use, where ledgers say it."""
+    """Return a table of accuracy with the δ that models use, as far as ledgers say it."""
     place = ["dataset", "arm", "epsilon"]
     of_models = ledgers[[*place, "delta_used"]].astype({"epsilon": float})
     used = accuracy[place].merge(of_models, "left", place)["delta_used"]
@@ -82,10 +81,10 @@ def set_used_deltas(accuracy: pd.DataFrame, ledgers: pd.DataFrame) -> pd.DataFra
 
 
 def drop_twins(accuracy: pd.DataFrame) -> pd.DataFrame:
-    """Return a table of accuracy with one row a mechanism.
+    """Return a table of accuracy with one row per mechanism.
 
-    A method that was given a δ and uses none is the one without δ, with the same random numbers:
-    so all its scores are the same, and its row is left out.
+    A method that is given a δ and uses none is the method without δ, with the same random numbers:
+    all its scores are the same, and its row is dropped.
     """
     scores = accuracy.select_dtypes("number").drop(columns="delta", errors="ignore").round(9)
     method = accuracy["arm"].map(lambda name: re.sub("~delta=[^~]*", "", name))
@@ -117,8 +116,8 @@ class Ranking:
     def eligible(self) -> pd.DataFrame:
         """The learners that may be recommended.
 
-        Noise as proved, and settings that were not chosen on the records for nothing; where there
-        is no such learner, noise as proved; where there is none, all.
+        Those with certified noise and settings that ε covers; if there are none, those with
+        certified noise; if there are none either, all.
         """
         proved = self.private[self.private["calibration"] == "certified"]
         covered = proved[~_unpaid(proved)]
@@ -126,7 +125,7 @@ class Ranking:
 
     @property
     def majority(self) -> pd.Series | None:
-        """What is reached by always giving the most frequent label."""
+        """The row of the classifier that always gives the most frequent label."""
         rows = self.free[self.free["learner"] == MAJORITY]
         return rows.iloc[0] if len(rows) else None
 
@@ -159,13 +158,13 @@ class Ranking:
                  if self._is_level(best, row)]  # fmt: skip
         if level:
             more = len(level) - MOST_LEVEL
-            # Some titles have a comma.
+            # Joined by "and": some titles contain a comma.
             named = " and ".join([*level[:MOST_LEVEL], *([f"{more} more"] if more > 0 else [])])
             parts.append(f"level with it within two standard errors: {named}")
         return "; ".join([*parts, *self._reservations(best)])
 
     def _nothing(self, best: pd.Series, majority: pd.Series) -> str:
-        """Say that no learner is better than a constant answer, and what could change that."""
+        """Say that no learner is better than a constant answer, and what may change that."""
         of = "" if self.n_records is None else f"with {self.n_records:,} records "
         n = len(self.eligible)
         who = f"{self.name(best)}, the best of {n}," if n > 1 else self.name(best)
@@ -182,7 +181,7 @@ class Ranking:
         return "; ".join([*parts, f"a larger ε{delta} more records could change that"])
 
     def _reservations(self, best: pd.Series) -> list[str]:
-        """Say what stands behind the best learner's ε, where that is less than a proof."""
+        """Say in what way the best learner's ε is less than proved."""
         if best.get("kind") == UNPAID:
             return ["its setting was chosen on the records, which ε does not cover"]
         if best["calibration"] == "published":
@@ -210,7 +209,7 @@ class Ranking:
         return [f"{place:>4} {name:<{wide}}  {score}" for place, name, score in rows]
 
     def remark(self) -> str:
-        """Say that accuracy tells little, where one label is rare; otherwise nothing."""
+        """Return a warning that accuracy says little if a label is rare; else an empty text."""
         if self.majority is None or not self.has_rare_label or self.metric != ACCURACY:
             return ""
         return (
@@ -220,7 +219,7 @@ class Ranking:
 
     @property
     def _digits(self) -> int:
-        # Where a label is rare, learners differ in later ones.
+        # If a label is rare, learners differ only in later digits.
         return DIGITS + (self.metric == ACCURACY and self.has_rare_label)
 
     def _number(self, row: pd.Series) -> str:
@@ -236,7 +235,7 @@ class Ranking:
         return f"{row[name]:.{digits}f}" + ("" if pd.isna(error) else f" ± {error:.{digits}f}")
 
     def _scores(self, row: pd.Series) -> str:
-        """Write what ranks and, where a label is rare, what tells more."""
+        """Write the score that ranks and, if a label is rare, the scores that say more."""
         others = (ACCURACY, *BESIDE) if self.has_rare_label else ()
         beside = [
             f"{short_metric_name(name)} {row[name]:.{DIGITS + (name == ACCURACY)}f}"
@@ -246,7 +245,7 @@ class Ranking:
         return "  ".join([self.score(row), *beside])
 
     def _is_level(self, best: pd.Series, other: pd.Series) -> bool:
-        """Return whether the best is not better than another by two standard errors."""
+        """Return whether the best is ahead of another by no more than two standard errors."""
         sign = -1 if self.metric in LOSSES else 1
         gap = sign * (best[self.metric] - other[self.metric])
         errors = np.nan_to_num([best["error"], other["error"]])
@@ -293,7 +292,7 @@ def _unpaid(frame: pd.DataFrame) -> pd.Series:
 
 
 def unpaid_mark(row: pd.Series) -> str:
-    """Say of a learner that it was tuned outside the budget."""
+    """Return the mark of a learner that was tuned outside the budget; else an empty text."""
     return f" ({SHORT[UNPAID]})" if row.get("kind") == UNPAID else ""
 
 

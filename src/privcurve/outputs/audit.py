@@ -61,8 +61,8 @@ def audited_learners() -> list[str]:
 
 HEIGHT = 2.9
 
-# Methods by shape, calibrations by filling (as in the learning curves). Learners beyond the
-# number of colours have the next shapes.
+# Shape shows the method, filling the calibration (as in the learning curves). When the colours
+# are used up, learners get the next shapes.
 EXACT, SAMPLED = ("o", "s", "P", "h"), ("^", "D", "X", "<")
 NOTHING = "v"
 GREY = "0.35"
@@ -72,24 +72,24 @@ RING: dict[str, Any] = {
 }
 CURVE = ["learner", "calibration"]
 
-# Points of one claim are set side by side: so far apart, in powers of ten, and together no
-# wider than this share of the way to the next claim.
+# Points of one claim are drawn side by side: this far apart, in powers of ten, and together at
+# most this share of the distance to the next claim.
 STEP = 0.042
 BAND = 0.8
 
-# Room on both sides of the claims, a factor.
+# Room on both sides of the claims, as a factor.
 MARGIN = 1.5
 
-# Where points go that show nothing: this far below the smallest claim.
+# Points where nothing was found are drawn this factor below the smallest claim.
 DEPTH = 50.0
 
 
 def draw(frame: pd.DataFrame, titles: Mapping[str, str]) -> Figure:
     """Draw what was found against what is claimed, log-log, with the diagonal.
 
-    The points of one claim are set side by side, and the diagonal is level across them: what is
-    below it stands. Violations have a ring; a sampled search that found nothing is drawn on the
-    floor. The order of the titles settles colours.
+    The points of one claim are drawn side by side, and the diagonal is level across them: claims
+    below it stand. Violations have a ring; a sampled search that found nothing is drawn at the
+    bottom. Colours follow the order of the titles.
     """
     style.check_any(frame)
     claims = sorted(set(frame["epsilon"]))

@@ -39,7 +39,7 @@ MADE = Path("results/made")
 AUDITS = Path("results/audit")
 TABLE_ENDINGS = (".csv", ".md", ".tex")
 FIGURE_ENDINGS = (".pdf", ".png", ".svg", ".csv")
-# A folder a paper: its studies, outputs, printed numbers and claims.
+# One folder per paper: its studies, outputs, printed numbers and claims.
 PAPERS = Path("papers")
 
 REQUIRED: Any = object()
@@ -106,14 +106,14 @@ class Reads:
     curves: tuple[tuple[str, str], ...] = ()  # whose selected settings and fresh trainings are read
     grids: bool = False  # whether the cross-validation of these curves is read too
     data: tuple[str, ...] = ()  # datasets whose coded records or domain are read
-    # Those of them whose raw files are read too: another file with the same codes counts.
+    # Datasets whose raw files are read too: a changed file counts even if its codes are the same.
     raw: tuple[str, ...] = ()
-    # Other outputs of the study, by their words or names; of another study, that study's name, a
-    # slash, and the word or name; of no study but the whole run, a slash and its name.
+    # Other outputs by word or name: `word` of this study, `study/word` of another one, `/word` of
+    # the whole run.
     outputs: tuple[str, ...] = ()
     resources: tuple[Path, ...] = ()  # files of the project, such as printed numbers
     audits: tuple[str, ...] = ()  # learners whose audits are read
-    # What else its bytes depend on, as plain JSON: titles, an order, versions of learners.
+    # Other facts that its bytes depend on, as plain JSON: titles, an order, versions of learners.
     facts: Any = None
 
 
@@ -121,23 +121,23 @@ class Output(ABC):
     """A kind of output."""
 
     word: ClassVar[str]  # what a study calls it
-    # Raise it when its bytes change: all of them are then made again, and nothing else.
-    # `tests/unit/test_golden_outputs.py` fails until that is done.
+    # Raise it when its bytes change: all outputs of this kind are then made again, no others.
+    # `tests/unit/test_golden_outputs.py` fails until this is done.
     version: ClassVar[int] = 1
     options: ClassVar[Mapping[str, Option]] = {}  # beside `name`, which each has
-    # "table", "figure" or both; `files` says more where there is more to say.
+    # "table", "figure" or both; override `files` to write other files.
     writes: ClassVar[tuple[str, ...]] = ("table",)
-    # Whether it can put together what other studies have of its kind.
+    # Whether it can combine the outputs of its kind of other studies.
     gathers: ClassVar[bool] = False
-    # Whether it is about selected settings, which a study with `select: all` has not.
+    # Whether it is about selected settings, which a study with `select: all` does not have.
     selects: ClassVar[bool] = True
-    # Whether it takes seconds, so that it should not wait in a cluster's queue.
+    # Whether it takes only seconds and should not wait in a cluster's queue.
     local: ClassVar[bool] = True
     memory: ClassVar[int] = 1000  # MiB that making it may take
 
     @property
     def report_text(self) -> Path | None:
-        """What the report says of it: a file beside its own, or with the workflow's."""
+        """The file of its caption in the report: beside its own module, or in the workflow."""
         beside = Path(inspect.getfile(type(self))).with_name(f"{self.word}.rst")
         shipped = home() / f"workflow/report/{self.word}.rst"
         return next((path for path in (beside, shipped) if path.is_file()), None)
@@ -157,7 +157,7 @@ class Output(ABC):
         """Return what is read."""
 
     def facts(self, context: Context) -> Any:
-        """Return what else of other studies the bytes depend on, as plain JSON; or None."""
+        """Return facts of other studies that the bytes depend on, as plain JSON; or None."""
         return None
 
     @abstractmethod
@@ -165,7 +165,7 @@ class Output(ABC):
         """Write the files."""
 
 
-# Between a study and one of its outputs.
+# Separates a study from its output in a name.
 SLASH = "/"
 
 
@@ -193,7 +193,7 @@ class OutputRequest:
 
     @property
     def key(self) -> str:
-        """What tells it from the other outputs of its study."""
+        """Its name within its study."""
         return self.options[NAME_KEY] or self.output.word
 
     @property
@@ -218,7 +218,7 @@ class OutputRequest:
 
     @property
     def paper(self) -> Path:
-        """The folder of the paper that is asked for, or else the study's: a user's own first."""
+        """The folder of the paper in the options, or of the study's; a user's own folder first."""
         name = self.options["paper"] or self.study.paper or ""
         own = PAPERS / name
         return own if own.is_dir() else Path(os.path.relpath(home() / own))
@@ -282,14 +282,13 @@ class Context:
 
     request: OutputRequest
     jobs: StudyJobs  # of its study
-    # The outputs that it reads, by their words or names; those of other studies with the study's
-    # name and a slash before.
+    # The outputs that it reads, by name as in `Reads.outputs`.
     others: Mapping[str, OutputRequest]
     seed: Seed  # base seed
 
     @property
     def shuffle_seed(self) -> int:
-        """The seed of what is random but no noise; a public one is that of the run."""
+        """The seed of shuffles, which are not noise: that of the run, if it is public."""
         return self.seed if isinstance(self.seed, int) else seeds.start_number(self.seed, "")
 
     @property
@@ -309,13 +308,13 @@ class Context:
 
     @property
     def is_complete(self) -> bool:
-        """Whether no training that it may read has failed."""
+        """Whether none of the trainings that it reads has failed."""
         job_parts = [job_part for curve in self.curves for job_part in curve.job_parts]
         jobs = {job.name: job for job in map(self.jobs.job_of, job_parts)}
         return all(job.is_done for job in jobs.values())
 
     def results(self, columns: list[str] | None = None) -> Iterator[pd.DataFrame]:
-        """Read the results of the curves, a part at a time; refuses those of something else."""
+        """Read the results of the curves, a part at a time; refuse those of other data or runs."""
         for curve in self.curves:
             yield from self.jobs.results(curve, columns)
 
@@ -324,7 +323,7 @@ class Context:
         return pd.concat(list(self.results()), ignore_index=True)
 
     def described_runs(self) -> pd.DataFrame:
-        """Return the runs with a column for whatever tells them apart, and what was measured."""
+        """Return the runs with a column for each parameter and each measure."""
         return sweep.describe_runs(self.runs(), self.methods())
 
     def methods(self) -> dict[str, dict[str, Any]]:
@@ -335,7 +334,7 @@ class Context:
         }
 
     def read_selected(self) -> pd.DataFrame:
-        """Read the selected settings of the curves; refuses those of something else."""
+        """Read the selected settings of the curves; refuse those of other data."""
         texts = (text for curve in self.curves for text in self.jobs.read_selected(curve))
         return read_table(*map(io.StringIO, texts))
 
@@ -349,16 +348,13 @@ class Context:
         return datasets.read(CODED / dataset)
 
     def data_notes(self) -> tuple[str, ...]:
-        """Return what readers must know of the datasets.
-
-        What bounds have cut off, and on which of them a rule's constants were set.
-        """
+        """Return notes on the datasets: values cut off by bounds, and constants set on them."""
         facts = [datasets.facts(CODED / name) for name in self.request.reads.data]
         notes = [note for one in facts if one for note in datasets.clipping_notes(one)]
         return (*notes, *rule_notes(self.study))
 
     def table_of(self, word: str) -> pd.DataFrame:
-        """Read the table of another output that is read, or what its figure shows."""
+        """Read the table of another output, or the frame of its figure."""
         return read_table(self.others[word].files.frames[0])
 
     def write(self, table: Table) -> None:
@@ -391,14 +387,14 @@ def dataset_title(name: str) -> str:
 
 
 def source_of(name: str) -> str:
-    """Return the dataset whose raw files one is made from: of the same records, panels compare."""
+    """Return the dataset whose raw files one is made from: panels of the same records compare."""
     return description_of(name).source
 
 
 def datasets_of_rule(study: Study) -> list[str]:
     """Return the datasets of a study on whose records constants of PrivGAM's rule were set.
 
-    Empty where no curve follows the rule. There its settings are not apart from the records.
+    Settings by the rule depend on their records. Empty if no curve follows the rule.
     """
     from privcurve.privacy.calibration.privgam import SET_ON
 
@@ -408,7 +404,7 @@ def datasets_of_rule(study: Study) -> list[str]:
 
 
 def rule_notes(study: Study) -> list[str]:
-    """Return what tables say of those datasets."""
+    """Return the note of tables on these datasets."""
     names = ", ".join(datasets_of_rule(study))
     if not names:
         return []
@@ -421,7 +417,7 @@ def rule_notes(study: Study) -> list[str]:
 def ask(
     outputs: Mapping[str, Output], study: Study, word: str, given: Mapping[str, Any], where: str
 ) -> OutputRequest:
-    """Check what a study asks for, and return it; `where` is what messages call the file.
+    """Return a checked request for an output; `where` is what messages call the study's file.
 
     Raises StudyError if there is no such output or option (naming the nearest), a value is of a
     wrong kind or missing, or the study lacks what the output needs.

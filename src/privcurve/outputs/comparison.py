@@ -297,9 +297,9 @@ def _holm(p_values: Iterator[float]) -> list[float]:
 
 
 LINE = 0.2  # inches
-# Below so many points the axis is linear, above it logarithmic.
+# The axis is linear up to this many points and logarithmic beyond.
 LINEAR = 1.0
-# Powers of ten up to here have room for a label each.
+# Up to here each power of ten has room for a label.
 MANY = 200
 
 

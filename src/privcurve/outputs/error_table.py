@@ -128,9 +128,9 @@ COLUMNS = [
     *("n_repeats", "n_failed", "best", "gain", "gain_standard_error", "verdict", "rank"),
 ]
 WIN, TIE, LOSS = "win", "tie", "loss"
-# A gain counts from so many standard errors on.
+# A gain counts if it is beyond this many standard errors.
 STANDARD_ERRORS = 2.0
-# Means of the same errors in another order differ by so little.
+# Means of the same errors, added in another order, differ by less than this.
 ROUNDING = 1e-9
 
 

@@ -46,11 +46,11 @@ from privcurve.privacy.ledger import PROVED
 from privcurve.tables.table import MISSING, read_table
 
 RESULTS = Path("results")
-# Of each study the page needs the first, and has the others where the study has them.
+# The page needs the first of each study, and shows the others if the study has them.
 ACCURACY, SETTINGS, PRICE = "accuracy", "selected_settings", "price"
 TABLES = (ACCURACY, SETTINGS, LEDGERS, RAW, PRICE)
 AUDIT = "audit"
-# That of all learners, which is no study's.
+# The audit of all learners, which belongs to no study.
 RUN_AUDIT = f"{SLASH}{AUDIT}"
 TITLE = "Privacy and accuracy"
 OWNERS = "Exact statistics of private records: for those who may see the records, and nobody else."
@@ -62,15 +62,15 @@ NOT_AUDITED = (
     "No audit is shown: it attacks learners, not these data. In a checkout of privcurve “snakemake "
     "--cores all audit” attacks each of them (docs/audit.md)."
 )
-# More curves of one picture can't be told apart; the others are grey.
+# More curves than this can't be told apart in one picture: the others are grey.
 MOST_CURVES = 5
 GREY = " Grey: learners that rank lower, or whose ε is not proved or not that of choosing settings."
-# Answers of more ε than these are folded away, but for the one nearest to 1.
+# With more ε than this, only the answer for the ε nearest to 1 is unfolded.
 MOST_ANSWERS = 3
-# What is much worse than always giving the most frequent label is not in a picture.
+# The axis ends this share of the range below the score of the most frequent label.
 BELOW_MAJORITY = 0.15
 PLACE = ["dataset", "arm", "epsilon"]
-# Columns of the table of settings that are no hyperparameters.
+# Columns of the table of settings that are not hyperparameters.
 NO_SETTING = {
     *("dataset", "arm", "learner", "calibration", "delta", "epsilon", "kind"),
     *("n_settings", "n_failed_settings", "status", "error"),
@@ -118,7 +118,7 @@ class Leaderboard(Output):
         return Reads(outputs=tuple(names))
 
     def facts(self, context: Context) -> Any:
-        """Return the titles that stand on the page, of all studies, and whose records it shows."""
+        """Return the titles on the page, and the datasets on it whose records are private."""
         return [
             [
                 outputs[ACCURACY].study.name,
@@ -158,7 +158,7 @@ def _private_datasets(context: Context) -> list[str]:
 
 
 def page_tables(outputs: Iterable[OutputRequest]) -> list[str]:
-    """Return the words of a study's outputs that a page shows; none without its accuracy."""
+    """Return the words of the outputs that a page shows; none if accuracy is not among them."""
     words = [one.output.word for one in outputs]
     return [word for word in TABLES if word in words] if ACCURACY in words else []
 
@@ -204,12 +204,12 @@ def _scoring_sets(studies: Sequence[Outputs]) -> set[str]:
 def _section(
     outputs: Outputs, dataset: str, audit: Audit | None, wish: Wish | None
 ) -> Iterator[Block]:
-    """Yield what is shown of a dataset."""
+    """Yield the blocks about a dataset."""
     study = outputs[ACCURACY].study
     epsilons = sorted(
         {e for method in study.methods.values() for e in method.epsilons if math.isfinite(e)}
     )
-    # Of a study without privacy the references alone are ranked.
+    # In a study without privacy only the references are ranked.
     places = rankings(outputs, dataset, epsilons or [math.inf])
     want = needed_epsilon(places, wish) if wish else None
     if want is not None:
@@ -303,7 +303,7 @@ def _levels(place: Ranking) -> Iterator[tuple[str, pd.Series]]:
 
 
 def _colours(places: Sequence[Ranking]) -> dict[str, int]:
-    """Return the methods that have a colour: of the sound ones those that rank best over all ε."""
+    """Return the colours of the eligible methods that rank best over all ε."""
     ranks: dict[str, list[float]] = {}
     for place in places:
         for k, method in enumerate(place.eligible["arm"]):
@@ -315,7 +315,7 @@ def _colours(places: Sequence[Ranking]) -> dict[str, int]:
 def _axis_ends(
     scores: Sequence[float], error: float, levels: Sequence[tuple[str, float]], metric: str
 ) -> tuple[float, float]:
-    """Return the ends of the axis of scores, a little beyond what matters, by the largest error."""
+    """Return the ends of the axis of scores, with room for the largest error."""
     heights = [*scores, *(height for _, height in levels)] or [0.0, 1.0]
     low, high = min(heights), max(heights)
     if levels and levels[-1][0] == "most frequent label":
@@ -329,7 +329,7 @@ def _axis_ends(
 
 
 def _scores(places: Sequence[Ranking]) -> Iterator[Block]:
-    """Yield every score: a table an ε, and one of what has no privacy."""
+    """Yield a table of all scores for each ε, and one without privacy."""
     for place in places:
         yield from _table(f"ε = {place.epsilon:g}", place, place.private)
     yield from _table("Without privacy", places[0], places[0].free)
@@ -382,13 +382,13 @@ def _setting(row: pd.Series) -> str:
 
 
 def _ledger(row: pd.Series) -> str:
-    """Write what a model is made of; with its status, where that is not a proof."""
+    """Write a model's ledger, with its status unless the claim is proved."""
     status = "" if row["status"] == PROVED else f" (claim: {row['status']})"
     return str(row["ledger"]).removeprefix("The model is made of ") + status
 
 
 def _worst_findings(audit: Path) -> Audit:
-    """Return the worst that was found against each claim of a learner, in words."""
+    """Return the worst finding against each claim of a learner, in words."""
     from privcurve.audit import report
 
     stated = report.rows_of_claims(pd.read_csv(audit))

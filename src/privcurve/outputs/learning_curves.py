@@ -79,7 +79,7 @@ class LearningCurves(Output):
             raise ValueError(f"learners: they have {n_curves} curves; a panel has {MOST} at most")
 
     def files(self, request: OutputRequest) -> Files:
-        # Its place is older than the options: the study's `figure`.
+        # The study's `figure` names the file; it is older than the option `name`.
         first = FIGURES / (request.options["name"] or request.study.figure)
         curves, labels = _curves(request.study), request.options["learners"]
         if labels is not None:
@@ -90,7 +90,7 @@ class LearningCurves(Output):
     def reads(self, request: OutputRequest) -> Reads:
         titles = [[method.name, method.title] for method in request.study.methods.values()]
         named = [[name, dataset_title(name), source_of(name)] for name in request.study.datasets]
-        # Of what was learned from raw columns a line is drawn where the study has it.
+        # If the study has a model on raw columns, its score is a horizontal line.
         raw = (RAW,) if RAW in dict(request.study.outputs) else ()
         return Reads(outputs=("accuracy", *raw), facts=[titles, named, request.study.metric])
 
@@ -114,9 +114,9 @@ def figures(
 ) -> Iterator[Figure]:
     """Yield the figure of the curves of some learners, or of those that rank best; then the rest.
 
-    `accuracy` is the study's table; what was learned from raw columns may stand in it, too. There
-    is a panel for each of some datasets and measures; by default all datasets of the study, and its
-    metric. A curve that is another one, point by point, is left out.
+    `accuracy` is the study's table, with the model on raw columns if the study has it. There is a
+    panel for each dataset and measure, by default for all datasets and the study's metric. A curve
+    that equals another one point by point is left out.
     """
     names, measures = datasets or study.datasets, measures or (study.metric,)
     own = accuracy.groupby(["dataset", "arm"]).ngroup()
@@ -155,25 +155,25 @@ def best_curves(accuracy: pd.DataFrame, methods: Collection[str], metric: str) -
 
 
 def panel_title(study: Study, name: str) -> str:
-    """Return the title of a dataset's panel: a mark says where a rule was set on its records."""
+    """Return the title of a dataset's panel, marked if a rule was set on its records."""
     return dataset_title(name) + (f" {MARK}" if name in datasets_of_rule(study) else "")
 
 
-# More curves of one panel can't be told apart at a glance.
+# More curves than this can't be told apart in one panel.
 MOST = 6
-# So many have room for their names at their right ends.
+# Up to this many curves have their names at their right ends.
 MOST_NAMED = 4
 MARK = "†"
 MARK_NOTE = f"{MARK} constants of PrivGAM's rule were set on this dataset"
-# What stands behind the name of the figure that has the others.
+# Suffix of the figure with the remaining curves.
 REST = "_supplement"
 
 SCORED_ON = {"test": "test set", "folds": "fresh folds"}
 
-# How long a line of a panel's title may be, in letters.
+# Longest line of a panel's title, in letters.
 TITLE = 30
 
-# Leading digits of ε in the order in which they are labelled while there is room.
+# Leading digits of ε, in the order in which they get a label while there is room.
 NICE_DIGITS = ("1", "5", "2", "3")
 
 
@@ -187,15 +187,16 @@ def draw(
 ) -> Figure:
     """Draw scores against ε with a band of one standard deviation over repeats.
 
-    Each of `parts` names the curves of a panel a dataset and measure; by default there is one part,
-    of all. Methods that lack a measure are not in its panels, and what has no curve has no panel.
+    Each of `parts` lists the curves of its panels, one panel per dataset and measure; by default
+    one part has all curves. Methods without a measure are not in its panels; a panel without
+    curves is left out.
 
     A curve joins a method's finite ε. A method at ε = ∞ is a horizontal line with its name on it:
-    grey if it is there alone, of the curve's colour if it is a private learner's own limit. A
+    grey if the method has no other ε, in its curve's colour if it is a private learner's limit. A
     missing accuracy is a gap in the curve and a cross on the ε axis; a missing horizontal line is
-    named below its panel. What is selected without paying for it is thin and dashed, and named so.
-    Panels of one group share their y axis; the order of the titles settles colours and the legend.
-    A few curves of a single panel have their names at their right ends, and no legend.
+    named below its panel. Curves of settings tuned outside the budget are thin and dashed. Panels
+    of one group share their y axis; colours and legend follow the order of the titles. A few
+    curves of a single panel have their names at their right ends, and no legend.
     """
     frame = accuracy[accuracy["arm"].isin(list(titles))]
     for dataset in datasets:
@@ -263,7 +264,7 @@ def draw(
 def _panel_rows(frame: pd.DataFrame, dataset: str, measure: str) -> pd.DataFrame:
     """Return the rows of a dataset with their score, by ε, without methods that lack the measure.
 
-    Where a training has failed, the accuracy is missing, too.
+    Rows of failed trainings, which lack the accuracy too, are kept.
     """
     part = frame[frame["dataset"] == dataset].sort_values("epsilon")
     part = part[part[measure].notna() | part[ACCURACY].isna()]
@@ -278,7 +279,7 @@ def _curve_of(panel: Axes, method: str) -> Line2D:
 def _level_looks(
     methods: Sequence[str], styles: Mapping[str, style.CurveStyle], endless: Collection[str]
 ) -> dict[str, dict[str, Any]]:
-    """Return the looks of private learners without noise, one a method, and of what has no ε."""
+    """Return the looks of private learners without noise and of methods without privacy."""
     limits = {method_of(method): method for method in reversed(list(styles)) if method in endless}
     dashes = style.baseline_dashes(method for method in methods if method not in styles)
     return {
@@ -315,7 +316,7 @@ def _draw_levels(
 
 
 def _name(title: str, calibration: str | None, delta: float, kind: str) -> str:
-    """Return the name in the legend: how the noise was calibrated, and what settings have cost."""
+    """Return the name in the legend, with calibration, δ and how settings were chosen."""
     parts = [] if calibration is None or calibration in title else [calibration]
     if delta > 0:
         parts.append(f"δ = {power(delta)}")
@@ -334,7 +335,7 @@ def _draw_curves(panel: Axes, part: pd.DataFrame, styles: Mapping[str, style.Cur
         epsilon, mean, std = rows[names].to_numpy(dtype=float).T
         look: Any = {"color": curve.colour, "alpha": 0.16, "linewidth": 0}
         panel.fill_between(epsilon, mean - std, mean + std, zorder=1.5, **look)
-        # What is thin would be hidden below what is not.
+        # Thin curves are drawn on top of thick ones.
         level = 3 + curve.thin - 0.01 * order
         panel.plot(epsilon, mean, label=method, zorder=level, **curve.line())
         missing = epsilon[np.isnan(mean)]

@@ -86,7 +86,7 @@ def datasets_of(request: OutputRequest) -> list[str]:
 # Heights in units of a line of text.
 LINE = 0.165  # inches
 ABOVE, BAR = 2.6, 0.45
-# Smaller p-values are not told apart.
+# Smaller p-values are written as "below" this one.
 LEAST_P = 0.001
 
 

@@ -1,4 +1,4 @@
-"""What outputs that show one model have in common: it is trained for them alone."""
+"""Outputs about one model, which is trained only for them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from privcurve.experiments.models import Inspection
     from privcurve.experiments.study import Method
 
-# Beside the option `learner`, whose meaning each says itself.
+# Options beside `learner`, which each output describes itself.
 OPTIONS: Mapping[str, Option] = {
     "epsilon": Option("the budget of the model, above 0", float),
     "dataset": Option("a dataset of the study; by default its first", str, None),
@@ -39,13 +39,13 @@ class OneModel(Output):
         return request.options["dataset"] or request.study.datasets[0]
 
     def method(self, request: OutputRequest) -> Method:
-        """Return the method that it is a model of: of several of one learner, the first."""
+        """Return its method: the first, if the learner has several."""
         return request.methods_of(request.options["learner"])[0]
 
     def reads(self, request: OutputRequest) -> Reads:
         method, dataset = self.method(request), self.dataset(request)
         version = method.learner_entry.version
-        # Nothing of the study is read: what the model hangs on is said here.
+        # No result of the study is read, so these facts say what the model depends on.
         budget = [method.calibration, method.delta, method.claim]
         settings = [canonical.text(setting) for setting in method.settings]
         titles = [method.title, dataset_title(dataset)]
@@ -60,7 +60,7 @@ class OneModel(Output):
     def trainings(
         self, context: Context, data: Dataset, epsilon: float, repeats: int
     ) -> list[Inspection]:
-        """Train some models of one ε, each with noise of its own."""
+        """Train several models at one ε, each with its own noise."""
         from privcurve.experiments import models
         from privcurve.experiments.study import Point
 

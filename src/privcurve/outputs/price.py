@@ -1,4 +1,4 @@
-"""What coding costs, and what privacy costs after that: raw columns, codes, private models."""
+"""The cost of coding and of privacy: models on raw columns, on codes, and private ones."""
 
 from __future__ import annotations
 
@@ -55,13 +55,13 @@ PRICE_NOTES = (
     "Which model is best is seen from these scores. All of them are exact statistics of the "
     "records: ε covers none.",
 )
-# What a reader of the sentences is told once.
+# Explains the sentences; shown once.
 KEY = """\
 Raw: scikit-learn's HistGradientBoostingClassifier on the columns as they stand in the file, without
 privacy. Lost by coding: the drop from there to the best model on the codes. Lost by privacy: the
 further drop to the best private learner by rule. ± is the standard error of such a difference.\
 """
-# A validation part is drawn with a record of each label, and so is what remains.
+# Early stopping needs a record of each label in the validation part and in the rest.
 _FEWEST_TO_STOP_EARLY = 2
 
 
@@ -86,12 +86,12 @@ class RawScores(Output):
         facts = [meant, splits, study.metric]
         many = any(description_of(name).domain.n_classes > 2 for name in study.datasets)
         if study.shows_auc and many:
-            # Until AUC was defined for more than two classes there was none.
+            # Earlier versions had no AUC for more than two classes.
             facts.append(AUC)
         return Reads(data=study.datasets, raw=study.datasets, facts=facts)
 
     def make(self, context: Context) -> None:
-        # Its threads are looked for when they are limited: they must have been loaded.
+        # Loaded first: threadpoolctl limits only thread pools that are already loaded.
         import sklearn.ensemble  # noqa: F401
         from threadpoolctl import threadpool_limits
 
@@ -138,7 +138,7 @@ class Price(Output):
 
 
 def sentences(price: OutputRequest, dataset: str, metric: str) -> dict[float, str]:
-    """Read what the table says of a dataset in words, by ε."""
+    """Read the sentences of the table about a dataset, by ε."""
     frame = read_table(price.files.frames[0])
     mine = frame[frame["dataset"].eq(dataset) & frame["metric"].eq(metric)]
     return dict(zip(mine["epsilon"].astype(float), mine["sentence"], strict=True))
@@ -162,7 +162,7 @@ def _all_scores(context: Context) -> Iterator[dict[str, Any]]:
 def scores(
     data: Dataset, columns: Columns, splitter: Splitter, splits: list[Split]
 ) -> Iterator[dict[str, Any]]:
-    """Yield what a model on some columns scores, of each split, as plain values."""
+    """Yield the scores of a model on some columns, split by split, as plain values."""
     for split in splits:
         train, scored = splitter.rows(split)
         X, y = columns.X, data.y
@@ -193,7 +193,7 @@ def score_records(model: Any, X: Any, y: Any, n_classes: int) -> dict[str, float
 
     counts = np.ones(len(y), dtype=np.int64)
     proba = model.predict_proba(X)
-    # Of a label that no record of a training has, the model says nothing.
+    # The model has no column for a label that no training record has.
     chances = np.zeros((len(y), n_classes))
     chances[:, np.searchsorted(class_labels(n_classes), model.classes_)] = proba
     two = n_classes == len((False, True))
@@ -226,9 +226,9 @@ def levels(detail: pd.DataFrame, metric: str) -> pd.DataFrame:
 def prices(study: Study, means: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
     """Return what is lost by coding and by privacy: a row a dataset, ε and metric.
 
-    From the tables of accuracy and of `raw`, and the scores of each split of all of these models.
-    `coding` and `privacy` are differences of which more is worse, each with its standard error, and
-    whether it is within noise; `sentence` says it all. What can't be had has no row.
+    `means` are the tables of accuracy and of `raw`, `runs` their models' scores on each split.
+    `coding` and `privacy` are losses, with standard errors and whether they are within noise;
+    `sentence` puts them in words. There is no row without a model on raw columns and one on codes.
     """
     epsilons = sorted(e for e in set(means["epsilon"]) if math.isfinite(e))
     rows = [
@@ -289,7 +289,7 @@ def _scores_by_split(runs: pd.DataFrame, row: pd.Series, metric: str) -> pd.Seri
     """Return the scores of a row's model by split."""
     mine = runs["dataset"].eq(row["dataset"]) & runs["arm"].eq(row["arm"])
     at = np.isclose(runs["epsilon"], row["epsilon"], rtol=1e-9, atol=0)
-    # To as many digits as tables have, whether they come from one or not.
+    # Rounded to the digits of tables, whether the scores come from one or not.
     return runs[mine & at].set_index(["fold", "repeat"])[metric].astype(float).round(6)
 
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from privcurve.experiments.study import Method
     from privcurve.models.explain import Explanation
 
-# A figure has room for so many columns, and for as many pairs; its CSV has all.
+# Most columns, and most pairs, that a figure shows; its CSV has all.
 MOST_PANELS = 12
 BIN_COLUMNS = ["column", "class", "code", "condition", "low", "high", "value", "error"]
 END_COLUMNS = ["column", "importance"]

@@ -24,7 +24,7 @@ LOG = "log"
 SCALES = ("linear", LOG, "categories")
 COMPARED = ("all", "dataset", "none")
 NAMES = {"epsilon": "ε", "delta": "δ", "n_kept": "rounds"}
-# What tells trainings apart beside parameters and shares.
+# Columns that tell trainings apart, beside parameters and shares.
 TELLING = (
     *("method", "calibration", "delta", "epsilon", "dataset", "neighbours"),
     *("arm", "learner", "setting", "fold", "repeat"),
@@ -98,7 +98,7 @@ class Sweep(Output):
             raise ValueError(f"at = {dict(at)}: no curve has these values")
 
     def _check_telling(self, options: Mapping[str, Any], methods: list[Method]) -> None:
-        """Refuse words under lines, panels and at that tell no trainings of these methods apart."""
+        """Refuse names under lines, panels and at by which no trainings of these methods differ."""
         words = [
             *TELLING,
             *(name for method in methods for name in (*method.varied, *method.settings[0])),
@@ -128,7 +128,7 @@ class Sweep(Output):
         frame = _add_names(frame, axes, context)
         parts = [(frame, axes)]
         if options.get("scale") == LOG and axes.x == "epsilon":
-            # Without noise there is no place on the axis: a level of the same line.
+            # ε = ∞ has no place on a log axis: it is drawn as a level of the same line.
             endless = frame["epsilon"].map(math.isinf)
             if 0 < endless.sum() < len(endless):
                 parts = [(part.reset_index(drop=True), axes) for _, part in frame.groupby(endless)]
@@ -140,11 +140,11 @@ class Sweep(Output):
     def _draw_all(
         self, parts: list[tuple[pd.DataFrame, sweep.Axes]], label: str, options: Mapping[str, Any]
     ) -> tuple[Figure, pd.DataFrame]:
-        """Return the figure of trainings with an x, and of levels, and what it shows."""
+        """Return the figure of curves and levels, and the points that it shows."""
         (frame, axes), *flat = parts
         levels = pd.concat([part for part, _ in flat], ignore_index=True) if flat else None
         figure = draw(frame, axes.x, axes.y, label, options["scale"], levels)
-        # A level may stand in several panels.
+        # A level may be drawn in several panels.
         points = [
             sweep.points(part.drop(columns=["panel", "group"]).drop_duplicates(), its)
             for part, its in parts
@@ -165,12 +165,12 @@ def _may_have(method: Method, name: str, wanted: Any) -> bool:
 
 
 def _add_names(frame: pd.DataFrame, axes: sweep.Axes, context: Context) -> pd.DataFrame:
-    """Return trainings with their line, their panel, and the panels that this is compared with."""
+    """Return trainings with the names of their line, their panel, and its group of panels."""
     panels = _names(frame, axes.panels, frame, context)
     compared = context.options.get("compare", COMPARED[0])
     groups = {"none": panels, "dataset": frame.get("dataset")}.get(compared)
     names = _names(frame, axes.lines, frame, context)
-    # Where nothing tells lines apart, each is of its method.
+    # Lines that no key tells apart are named after their methods.
     methods = _names(frame, ("method",), frame, context)
     lines = [name or method for name, method in zip(names, methods, strict=True)]
     return frame.assign(line=lines, panel=panels, group=compared if groups is None else groups)
@@ -183,12 +183,12 @@ def _add_levels(
     frame: pd.DataFrame,
     context: Context,
 ) -> tuple[pd.DataFrame, sweep.Axes]:
-    """Return the trainings of learners that have no x, in each panel of their dataset."""
+    """Return the trainings of learners without x, repeated for each panel of their dataset."""
     telling = ("method", *(key for key in axes.lines if key != "method"))
     shared = tuple(key for key in axes.panels if key == "dataset")
     own = sweep.Axes(axes.x, axes.y, telling, shared).without_x()
     levels, own = sweep.levels(runs, methods, own, context.options["at"])
-    # That a level is without noise, its dotted line says.
+    # The dotted line already says that a level is without noise.
     shown = levels.replace({"epsilon": math.inf}, NONE) if "epsilon" in own.lines else levels
     lines = _names(shown, own.lines, frame, context)
     panels = frame[[*shared, "panel", "group"]].drop_duplicates()
@@ -199,17 +199,17 @@ def _add_levels(
 def _names(
     frame: pd.DataFrame, keys: tuple[str, ...], every: pd.DataFrame, context: Context
 ) -> list[str]:
-    """Name each row's line or panel, without what is the same in `every` row."""
+    """Name each row's line or panel by the keys that vary in `every`."""
     titles = {method_of(curve.method.base): curve.method.base_title for curve in context.curves}
     telling = [key for key in keys if every[key].nunique() > 1 or key in ("method", "dataset")]
     return [
-        # What a method lacks is not said of it.
+        # A key that the method lacks is left out of its name.
         ", ".join(
             _name(key, value, titles)
             for key, value in zip(telling, row, strict=True)
             if key == "method" or value != NONE
         )
-        # Of no columns too there is a row for each.
+        # Converted to objects: a frame without columns still gives one row each.
         for row in frame[telling].to_numpy(object).tolist()
     ]
 
@@ -227,16 +227,16 @@ def _name(key: str, value: Any, titles: Mapping[str, str]) -> str:
 
 CATEGORIES = "categories"
 DASHES = (3.2, 1.4)
-# Letters of a title that have room above a panel.
+# Longest line of a panel's title, in letters.
 LONGEST_TITLE = 32
-# Of a panel's width, what a letter below its axis takes.
+# Width of a letter below the axis, as a share of the panel's width.
 LETTER = 0.026
-# What any classifier must be above: as in curves, a grey line.
+# The method that is drawn in grey, as in the learning curves: any classifier must beat it.
 MAJORITY = "majority"
 SCORE_NAMES = {"n_nodes": "number of nodes"}
 ENDLESS = "the same without noise"
 LEVEL: Any = {"linestyle": (0, (1, 1)), "linewidth": 1.0}
-# Levels that lie on each other share a line: this much of it is of each, in turn.
+# Levels at the same height share one line, in alternating dashes of this length.
 TURN = 4.0
 
 
@@ -257,7 +257,7 @@ def draw(
     titles = list(groups)
     both = frame if levels is None else pd.concat([frame, levels])
     if levels is not None:
-        # A mean that lacks a training is missing, and draws nothing.
+        # If a training is missing, so is the mean, and nothing is drawn.
         means = levels.groupby(["panel", "line"], sort=False)[y]
         heights = means.agg(lambda values: values.mean(skipna=False)).dropna()
     drawn = set(frame.loc[frame[y].notna(), "line"])
@@ -290,7 +290,7 @@ def draw(
 def _place_ticks(
     frame: pd.DataFrame, x: str, scale: str
 ) -> tuple[pd.DataFrame, list[float], list[str]]:
-    """Return numbers for the x axis, where its ticks are and what stands there."""
+    """Return the frame with numbers as x, and the places and texts of the ticks."""
     values = list(dict.fromkeys(frame[x]))
     numeric = all(isinstance(v, (int, float)) and not isinstance(v, bool) for v in values)
     if scale == CATEGORIES or not numeric or not all(map(math.isfinite, values)):
@@ -307,7 +307,7 @@ def _place_ticks(
 def _draw(
     panel: Panel, frame: pd.DataFrame, x: str, y: str, looks: Mapping[str, style.CurveStyle]
 ) -> None:
-    # seaborn leaves out what is missing: a point that lacks one training must lack its mean.
+    # seaborn skips missing values, but a point with a failed training must not have a mean.
     sns.lineplot(
         drop_incomplete_points(frame, y, ["line", x]),
         x=x,
@@ -327,7 +327,7 @@ def _draw(
 
 
 def drop_incomplete_points(frame: pd.DataFrame, y: str, keys: list[str]) -> pd.DataFrame:
-    """Return trainings without the scores of points of which one has failed."""
+    """Return trainings with missing scores at points where a training has failed."""
     failed = frame[y].isna().groupby([frame[key] for key in keys]).transform("any")
     return frame.assign(**{y: frame[y].where(~failed)})
 
@@ -342,7 +342,7 @@ def _draw_levels(panel: Panel, heights: pd.Series, looks: Mapping[str, style.Cur
 
 
 def _looks(frame: pd.DataFrame) -> dict[str, style.CurveStyle]:
-    """Return the look of each line: its method's, or its own where the method has several lines."""
+    """Return the look of each line: its method's, or its own if the method has several lines."""
     lines = frame.drop_duplicates("line").set_index("line")
     methods = style.method_looks(map(str, lines["method"]))
     own = style.method_looks(map(str, lines.index))

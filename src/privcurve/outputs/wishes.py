@@ -1,4 +1,4 @@
-"""Which ε is needed for a wanted score: by interpolation between those that were compared."""
+"""The ε that is needed for a wanted score, interpolated between the compared ones."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from privcurve.learners.entries import by_rule
 from privcurve.outputs.answers import LEVEL, Ranking
 from privcurve.outputs.base import metric_name
 
-# Scores of which more is better, from 0 to 1.
+# Scores from 0 to 1 of which more is better.
 METRICS = (ACCURACY, "balanced_accuracy", "auc")
 _WISH = re.compile(r"\s*([a-z_ 0-9]+?)\s*(>=|≥|within)\s*([0-9.eE+-]+)\s*", re.IGNORECASE)
 WITHIN = "within"
@@ -71,10 +71,9 @@ class Needed:
 def needed_epsilon(places: Sequence[Ranking], wish: Wish) -> Needed | None:
     """Return the ε that the learner of a release needs for a wish; None if it has no curve.
 
-    Between compared ε its means are interpolated along log ε, made monotone before: more ε is not
-    worse but for noise. ``low`` and ``high`` come from means two standard errors above and below.
-    It is one learner's curve, chosen before and apart from the scores: the best of several at each
-    ε would be flattered.
+    Its means are made monotone, as more ε is worse only by noise, and interpolated along log ε.
+    ``low`` and ``high`` come from means two standard errors above and below. The learner is fixed
+    before the scores are seen: the best of several at each ε would be optimistic.
     """
     rows = [
         (place, place.eligible[place.eligible["learner"] == by_rule.DEFAULT].iloc[:1])

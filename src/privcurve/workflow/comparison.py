@@ -25,19 +25,19 @@ from privcurve.privacy.seeds import SECRET
 from privcurve.workflow import reading
 from privcurve.workflow.plan import Plan
 
-# Below the working folder; a study's own results are named after it.
+# The study's file is below the working folder.
 FOLDER = Path("results/comparisons")
 PREFIX = "compare_"
-# Of public benchmarks.
+# Seed for public benchmarks.
 SEED = 20210
 HOLDOUT = 0.2
 SECONDS_PER_JOB = 30
-# Without --epsilon, and where an ε is looked for.
+# The default ε, and those with --want or --within.
 EPSILONS, WIDE = (0.3, 1.0, 3.0), (0.1, 0.3, 1.0, 3.0, 10.0)
-# A standard error is shown.
+# A standard error needs two repeats.
 LEAST_REPEATS = 2
 
-# Settings chosen on the records, at a price that is in ε.
+# Settings chosen on the records, paid for out of ε.
 TUNED: Mapping[str, Mapping[str, Any]] = {
     "lazybb_tuned": {
         "learner": "lazybb",

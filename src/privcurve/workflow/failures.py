@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator
 
 from privcurve.experiments.jobs import Job
 
-# What its lines begin with, which tells them from others of a log.
+# Prefix that tells these lines from others of a log.
 MARK = "failed: "
-# So many curves are named.
+# Most curves that are named.
 MOST = 10
 
 

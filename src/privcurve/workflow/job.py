@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from privcurve.experiments.study import StudyError
     from privcurve.privacy.seeds import Seed
 
-# When this process began: before this line it has done nothing but compute.
+# When this process began, as it only computed until here.
 STARTED = time.perf_counter() - time.process_time()
 
 
@@ -84,7 +84,7 @@ def train(study: str, seed: int | str, dataset: str, job: str, file: str, **term
     made, base_seed = studies.load(Path(study)), seeds.resolve(seed)
     if not set(terms["methods"]) <= set(made.methods):
         raise _edit_error(study)
-    # A description would be checked against its schema, which takes a tenth of a second.
+    # Not from the description: checking its schema takes a tenth of a second.
     coded = _read_coded(dataset, base_seed, terms.pop("records", None))
     mine = find_job(made, coded, base_seed, **terms)
     if mine is None or mine.part != job:
@@ -162,7 +162,7 @@ def summary(config: str, configuration: Mapping[str, Any], cores: int) -> None:
     from privcurve.experiments import jobs, summary
     from privcurve.workflow.reading import studies_folder
 
-    # What is configured, and what was asked for by name.
+    # The configured studies, and those that were started by name.
     below = studies_folder(configuration, Path(config))
     begun = [
         path.stem for path in sorted(below.glob("*.yaml")) if (jobs.CELLS / path.stem).is_dir()
@@ -218,7 +218,7 @@ def _read_coded(name: str, seed: Seed, records: tuple[int, int] | None = None) -
 
     notes = datasets.facts(CODED / name)
     if notes is None:
-        # Where it is coded, its description was changed meanwhile.
+        # Raises if the dataset is coded but its description has changed.
         datasets.check_current(CODED / name)
         raise datasets.DatasetError(f"dataset {name!r} is not coded in {CODED / name}")
     seeds.check(seed, name, datasets.is_public(name, notes.get("origin", {})))

@@ -19,16 +19,16 @@ from privcurve.experiments.curves import Curve, CurveData
 from privcurve.experiments.jobs import Job
 from privcurve.learners.entries.memory import training_bytes
 
-# MiB of a job before it has read a record: Python, imports, kernels that are compiled.
+# MiB of a job before it reads a record: Python, imports, compiled kernels.
 PREPARING, TRAINING, AUDITING = 300, 400, 2000
-# What is asked for beside the estimate: it was measured on one machine.
+# Factors on the estimates, which were measured on one machine.
 _MEMORY_SLACK, _TIME_SLACK = 1.1, 1.5
-# Minutes for the start of a job, and for file systems that are slow.
+# Minutes for the start of a job and slow file systems.
 _START = 10
 
-# A value of a sheet is an object; of other files a piece at a time is read.
+# Each value of a sheet is an object in memory; other files are read in pieces.
 _BYTES_PER_CELL = 125.0
-# Values that are read and coded one after another, and a download.
+# Seconds to read and code a value, and minutes for a download.
 _SECONDS_PER_VALUE, _DOWNLOAD = 2.5e-6, 20
 
 
@@ -67,7 +67,7 @@ def output_memory(memory: int, datasets: Iterable[CurveData]) -> int:
 
 
 def _curve_bytes(curve: Curve) -> float:
-    # Of a learner that chooses another one's settings, what that one takes.
+    # A learner that selects settings takes what the selected learner takes.
     names = {str(setting.get("learner", curve.method.learner)) for setting in curve.method.settings}
     return max(_learner_bytes(name, curve.dataset) for name in names)
 

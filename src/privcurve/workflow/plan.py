@@ -44,7 +44,7 @@ from privcurve.privacy import seeds
 from privcurve.privacy.seeds import SecretSeed, Seed
 from privcurve.workflow import failures
 
-# The workflow's own targets and rules: a study or an output may not be called like one.
+# The workflow's own targets and rules: no study or output may have such a name.
 EVERYTHING = ("all", "manifest")
 PAPERS = "papers"
 AUDIT = "audit"
@@ -54,7 +54,7 @@ RULES = (
     *("prepare", "datasets_ready", "train"),
 )
 
-# They run where Snakemake runs: nodes may have no internet, and some jobs take but seconds.
+# Jobs that run where Snakemake runs: nodes may lack internet, and some jobs take only seconds.
 LOCAL_JOBS = ("data", "outputs")
 
 REQUESTS = Path("results/requests")
@@ -70,9 +70,9 @@ class Plan:
     studies: Mapping[str, Study]  # all that can be read, whether they are configured or not
     broken: Mapping[str, str] = field(default_factory=dict)  # studies that can't be read, and why
     files: Mapping[str, Path] = field(default_factory=dict)  # the file of each study
-    # Whether it decides what is stale, or is the plan of a process that such a one has started.
+    # Whether this process decides what is stale; processes that it starts do not.
     decides: bool = True
-    # What was worked out once: jobs and outputs of a study, files of jobs, digests of outputs.
+    # Caches: jobs and outputs of a study, files of jobs, digests of outputs.
     _jobs: dict[str, StudyJobs] = field(init=False, default_factory=dict)
     _requests: dict[str, list[OutputRequest]] = field(init=False, default_factory=dict)
     _files: dict[Path, Path] = field(init=False, default_factory=dict)
@@ -126,7 +126,7 @@ class Plan:
         times = [path.stat().st_mtime_ns for path in files if path.exists()]
         is_asked = request.exists() and request.stat().st_mtime_ns > max(times, default=0)
         if times and not is_asked and not _is_surely(is_current):
-            # With the time: a file of the same content is no news to Snakemake.
+            # With the time, as Snakemake ignores a file whose content is the same.
             replace_text(request, json.dumps({"again": name, "asked": time.time()}) + "\n")
 
     def requests(self, name: str) -> list[str]:
@@ -134,7 +134,7 @@ class Plan:
         request = REQUESTS / f"{name}.json"
         return [str(request)] if request.exists() else []
 
-    # What the program of a rule is told, as plain JSON: of a secret seed where it is.
+    # Arguments of the programs of rules, as plain JSON; for a secret seed, the path of its file.
 
     def job_terms(self, job: Job, part: str) -> dict[str, Any]:
         """Return what a training job is told; `part` is the one of its names to write to."""

@@ -16,7 +16,7 @@ from privcurve.privacy import seeds
 from privcurve.privacy.seeds import Seed
 from privcurve.workflow.plan import RULES, Plan, outputs_of
 
-# Of the configuration.
+# Key of the configuration.
 STUDIES_FOLDER = "studies_folder"
 
 
@@ -29,7 +29,7 @@ def read(configuration: Mapping[str, Any], root: Path, *, decides: bool = True) 
     configuration is not allowed, its seed can't be used, or it names a study that is not there.
     """
     schemas = root / "workflow/schemas"
-    # Snakemake has read it too, and keeps the last of repeated keys without a word.
+    # Read again, as Snakemake silently keeps the last of repeated keys.
     written = Path(os.path.relpath(root / "config/config.yaml"))
     if written.exists():
         schema.read_yaml(written)
@@ -55,7 +55,7 @@ def read(configuration: Mapping[str, Any], root: Path, *, decides: bool = True) 
     broken: dict[str, str] = dict(strays)
     request: dict[str, list[OutputRequest]] = {}
     owners: dict[str, str] = dict.fromkeys(RULES, "the workflow itself")
-    # Configured ones first: of two that claim the same, the other one has to give way.
+    # Configured studies first: they win if two studies claim the same name.
     for name in dict.fromkeys([*configuration["studies"], *paths]):
         where = f"{shown}/{name}.yaml"
         try:
@@ -67,7 +67,7 @@ def read(configuration: Mapping[str, Any], root: Path, *, decides: bool = True) 
             broken[name] = str(error) if where in str(error) else f"{where}: {error}"
         else:
             studies_read[name] = one
-    # Who reads a study that falls out, falls out too.
+    # A study that reads a broken study is broken too.
     n_found = 0
     while n_found != len(studies_read):
         n_found = len(studies_read)
@@ -109,7 +109,7 @@ def _read_study(path: Path, where: str, schemas: Path) -> Study:
     content = schema.read_yaml(path)
     schema.check(content, schemas / "study.schema.yaml", where)
     one = studies.from_mapping(content, path.stem, where)
-    # What they say is repeated when the study is asked for; what it refuses, is told now.
+    # Run for its errors; the notes are shown when the study is asked for.
     list(studies.notes(one, {name: description_of(name) for name in one.datasets}, where))
     return one
 

@@ -141,7 +141,7 @@ def _explain_failure(log: Path) -> str:
             "this folder is locked. If no other run works here (one was killed, or the power "
             "failed), unlock it: remove the files in .snakemake/locks. What is trained is kept."
         )
-    # With the lines below it, where an error lists several.
+    # An error may have indented lines below it.
     of_error = [False]
     for line in lines:
         of_error.append(line.startswith("error: ") or (of_error[-1] and line.startswith("  ")))

@@ -9,9 +9,9 @@ from pathlib import Path
 from privcurve.numerals import amount
 from privcurve.workflow import job
 
-# Learners of a ranking.
+# Learners that a ranking shows.
 SHOWN = 3
-# Outputs whose files are named, and how.
+# Outputs whose files are printed, and what they are called.
 SAID = {"accuracy": "table", "learning_curves": "figure", "leaderboard": "page"}
 
 
