@@ -13,6 +13,8 @@ from privcurve.figures import style
 from privcurve.lazy import Axes, Figure, pd
 from privcurve.outputs.base import Context, Option, Output, OutputRequest, Reads
 
+from ._checks import check_one_rules
+
 WITHOUT_NOISE = "without noise"
 
 
@@ -36,7 +38,7 @@ class AdvantageAndMargins(Output):
     }
 
     def check(self, request: OutputRequest) -> None:
-        request.check_one_rules(request.options["learner"])
+        check_one_rules(request)
         request.check_dataset(request.options["dataset"])
 
     def reads(self, request: OutputRequest) -> Reads:

@@ -18,6 +18,8 @@ from privcurve.lazy import pd
 from privcurve.outputs.base import Context, Option, Output, OutputRequest, Reads
 from privcurve.tables.table import Table
 
+from ._checks import check_one_rules
+
 
 class Rademacher(Output):
     """Table ``rademacher``: estimate, bound and accuracy of boosted 1-rules at one ε."""
@@ -31,7 +33,7 @@ class Rademacher(Output):
     }
 
     def check(self, request: OutputRequest) -> None:
-        request.check_one_rules(request.options["learner"])
+        check_one_rules(request)
         request.check_epsilon(request.options["learner"], request.options["epsilon"])
 
     def reads(self, request: OutputRequest) -> Reads:

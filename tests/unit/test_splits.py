@@ -9,8 +9,8 @@ from privcurve.experiments.splits import (
     Split,
     Splitter,
     draw_held_out,
-    draw_share,
     holdout_splits,
+    take_share,
 )
 
 
@@ -115,5 +115,5 @@ def test_parts_are_remembered_while_there_is_room(dataset, monkeypatch):
 
 def test_a_sub_sample_has_a_record_of_each_label():
     y = np.array([1, *[-1] * 99])
-    taken = draw_share(y, np.arange(100), np.random.default_rng(0).permutation(100), 0.02)
+    taken = take_share(y, np.arange(100), np.random.default_rng(0).permutation(100), 0.02)
     assert sorted(y[taken]) == [-1, -1, 1]

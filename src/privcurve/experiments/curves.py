@@ -1,7 +1,7 @@
-"""A curve, a method of a study on a dataset: the runs that are asked for, in parts for jobs.
+"""A curve, a method of a study on a dataset: its runs, in parts for jobs.
 
-A curve is cut by ε, and at an ε by settings, splits and repeats, in the order of the study, so that
-what is added to a study at its end leaves the parts before it as they are.
+A curve is cut by ε, and at an ε by settings, splits and repeats, in the order of the study: what is
+appended to a study leaves earlier parts unchanged.
 """
 
 from __future__ import annotations
@@ -31,16 +31,16 @@ T = TypeVar("T")
 
 
 def coded_checksum(dataset: str) -> str | None:
-    """Return the checksum of a coded dataset; None if there is none that can be read.
+    """Return the checksum of a coded dataset; None if it can't be read or will be coded anew.
 
-    None too where it was coded from another description: it is going to be coded anew.
+    It will be if its description has changed.
     """
     coded = _coded_facts(dataset)
     return None if coded is None else str(coded["checksum"])
 
 
 def raw_checksums(dataset: str) -> dict[str, str] | None:
-    """Return the checksums of the raw files that a dataset was coded from; None as above."""
+    """Return the checksums of the raw files of a coded dataset; None as of the coded one."""
     coded = _coded_facts(dataset)
     return None if coded is None else dict(coded["sources"])
 
@@ -53,7 +53,7 @@ def _coded_facts(dataset: str) -> dict[str, Any] | None:
 
 
 class CurveData(NamedData, Protocol):
-    """What a curve knows of its dataset: a description, or facts of the coded data."""
+    """What a curve needs of its dataset: a description, or facts of the coded data."""
 
     @property
     def n_rows(self) -> int:
@@ -66,7 +66,7 @@ class CurveData(NamedData, Protocol):
 
 @dataclass(frozen=True)
 class Curve:
-    """A method of a study on a dataset: what is asked for, without a look at results."""
+    """A method of a study on a dataset: what is to be trained, whatever results are there."""
 
     study: Study
     dataset: CurveData
@@ -86,26 +86,26 @@ class Curve:
 
     @property
     def selects(self) -> bool:
-        """Whether a setting is selected and trained afresh; else every setting is a result."""
+        """Whether a setting is selected and trained afresh; if not, all runs are results."""
         return self.study.select == BEST
 
     @property
     def has_lone_setting(self) -> bool:
-        """Whether its one setting is taken as selected: hold-outs say so.
+        """Whether its one setting is taken as selected without training its grid.
 
-        A study with folds has its cross-validated accuracy in its tables, of lone settings too.
+        Only with hold-outs: tables of a study with folds show the cross-validated accuracy.
         """
         return self.selects and bool(self.study.holdout) and len(self.method.settings) == 1
 
     @cached_property
     def chunks(self) -> list[list[JobPart]]:
-        """The parts, those together that select from a grid at some ε and train this grid."""
+        """The parts, grouped: parts of a grid with the parts that select from it."""
         each = sum(one.seconds for one in self._job_parts_at(self.method.epsilons[:1]))
         together = fill(sorted(self.method.epsilons), lambda _: each, self.most)
         return [self.parts_at(tuple(epsilons)) for epsilons in together]
 
     def parts_at(self, epsilons: tuple[float, ...]) -> list[JobPart]:
-        """Return the parts at some ε that are in one job, or at one that is cut further."""
+        """Return the parts at some ε: in one job, or of one ε that is cut further."""
         if epsilons not in self._parts_at:
             job_parts = self._job_parts_at(epsilons)
             is_long = len(epsilons) == 1 and sum(one.seconds for one in job_parts) > self.most
@@ -117,14 +117,14 @@ class Curve:
         return {}
 
     def _job_parts_at(self, epsilons: tuple[float, ...]) -> list[JobPart]:
-        """Return what there is to train at some ε, the grid in one part."""
+        """Return the parts at some ε, with the grid in one part."""
         points = tuple(p for p in self.method.points if p.epsilon in epsilons)
         grid = JobPart(self, epsilons, (Block(points, tuple(self.splits)),))
         best = JobPart(self, epsilons, fresh=tuple(self.fresh_splits))
         return [*([] if self.has_lone_setting else [grid]), *([best] if self.selects else [])]
 
     def _cut(self, epsilon: float) -> list[JobPart]:
-        """Return what there is to train at one ε, cut."""
+        """Return the parts at one ε, cut to at most `most` seconds each."""
         grid = fill(self._blocks(epsilon), self.seconds_of, self.most)
         # The first part that trains afresh also does the second round of the selection.
         first, mean = self.fresh_splits[:1], self.mean_seconds
@@ -146,7 +146,7 @@ class Curve:
         ]
 
     def _blocks(self, epsilon: float) -> Iterator[Block]:
-        """Yield the runs of the grid at an ε: together what shares costly work, if it is short."""
+        """Yield the runs of the grid at an ε; short ones that share costly work stay together."""
         splits = tuple(self.splits)
         for points in () if self.has_lone_setting else _groups(self.method, epsilon):
             if self.seconds_of(Block(points, splits)) <= self.most:
@@ -158,7 +158,7 @@ class Curve:
 
     @property
     def job_parts(self) -> list[JobPart]:
-        """All that jobs train of it."""
+        """All of its parts."""
         return list(itertools.chain(*self.chunks))
 
     @property
@@ -190,7 +190,7 @@ class Curve:
 
     @property
     def finalists(self) -> Finalists | None:
-        """The second round of its selection; a learner without noise needs none."""
+        """The second round of its selection; None for a learner without noise or a choice."""
         return (
             self.study.finalists
             if self.method.calibration and len(self.method.settings) > 1
@@ -205,18 +205,18 @@ class Curve:
 
     @property
     def n_fresh(self) -> int:
-        """How many runs follow the cross-validation at each ε: finalists and fresh ones."""
+        """Number of runs after the cross-validation at each ε: finalists and fresh ones."""
         second = self.finalists
         n_finalists = min(second.settings, len(self.method.settings)) if second else 0
         return self.study.repeats + n_finalists * len(self.final_splits)
 
     @cached_property
     def digest(self) -> str:
-        """A digest of all that its results depend on but the data."""
+        """A digest of all that its results depend on, except the data."""
         return self.digest_at(self.method.epsilons)
 
     def digest_at(self, epsilons: tuple[float, ...]) -> str:
-        """Return a digest of all that its results at some ε depend on but the data."""
+        """Return a digest of all that its results at some ε depend on, except the data."""
         study, second = self.study, self.finalists
         final = f"{second.settings} of {second.draws} " if second else ""
         metric = "" if study.metric == DEFAULT_METRIC else f"by {study.metric} "
@@ -225,10 +225,7 @@ class Curve:
 
     @cached_property
     def dataset_terms(self) -> str:
-        """What its results depend on on this dataset, which other datasets have not.
-
-        As of a study's words, nothing where it is as it always was.
-        """
+        """Terms of the digest that only some datasets have; empty for others."""
         words = [f"with {score} of classes " for score in self.scores]
         if self.dataset.domain.mixed_bins is not None:
             merged = {few for one in self.method.settings for few in self.method.few_bins(one)}
@@ -243,14 +240,14 @@ class Curve:
     def scores(self) -> tuple[str, ...]:
         """The scores without which a stored result is trained again.
 
-        Until AUC was defined for more than two classes, their results were stored without it.
+        Earlier versions stored no AUC for more than two classes.
         """
         many = self.dataset.domain.n_classes > 2
         return (AUC,) if many and self.study.shows_auc else ()
 
     @property
     def shape(self) -> tuple[int, int, int]:
-        """About how many rows a fit takes, how many columns and classes: for estimates of cost."""
+        """Rows of a fit, about, columns and classes: for estimates of cost."""
         rows = round(self.dataset.n_rows * self.method.train_share)
         domain = self.dataset.domain
         return max(1, rows), len(domain.columns), domain.n_classes
@@ -277,9 +274,9 @@ class Curve:
 
     @property
     def checksum(self) -> str | None:
-        """Of the coded dataset as it is now; None if there is none.
+        """The checksum of the coded dataset as it is now; None if there is none.
 
-        Raises DatasetError if it was coded from another description than there is now.
+        Raises DatasetError if it was coded from another description.
         """
         check_current(self.data)
         coded = facts(self.data)
@@ -295,7 +292,7 @@ class Block(NamedTuple):
 
 @dataclass(frozen=True)
 class JobPart:
-    """What one job trains of a curve at some ε: a part of its grid, or what is best in that."""
+    """What one job trains of a curve at some ε: a part of its grid, or the selected settings."""
 
     curve: Curve
     epsilons: tuple[float, ...]
@@ -312,7 +309,7 @@ class JobPart:
 
     @property
     def epsilon_text(self) -> str:
-        """Its ε, as a part of a file's name; nothing where these are all."""
+        """Its ε, as a part of a file's name; empty if these are all of the method."""
         if len(self.epsilons) == len(self.curve.method.epsilons):
             return ""
         ends = dict.fromkeys((self.epsilons[0], self.epsilons[-1]))
@@ -320,7 +317,7 @@ class JobPart:
 
     @property
     def part(self) -> str:
-        """Which part of the grid it is, or of what trains afresh."""
+        """Which part of the grid it is, or of the fresh trainings."""
         number = f"{self.place + 1}-of-{self.n_parts}"
         if self.is_best:
             return "best" if self.n_parts == 1 else f"best~{number}"
@@ -333,12 +330,12 @@ class JobPart:
 
     @property
     def selects(self) -> bool:
-        """Whether it selects; the other parts that train afresh take what the first selected."""
+        """Whether it selects; later parts of the fresh trainings use the first one's selection."""
         return self.is_best and (self.place == 0 or self.curve.has_lone_setting)
 
     @property
     def reads(self) -> list[JobPart]:
-        """The parts that it needs: of the grid, or the first that has selected from it."""
+        """The parts that it needs: those of the grid, or the first part that has selected."""
         if not self.is_best or self.curve.has_lone_setting:
             return []
         mine = self.curve.parts_at(self.epsilons)
@@ -352,7 +349,7 @@ class JobPart:
 
     @property
     def n_runs(self) -> int:
-        """How many runs it trains, those of a second round of the selection too."""
+        """Number of runs that it trains, including a second round of the selection."""
         if not self.is_best:
             return sum(len(points) * len(splits) for points, splits in self.blocks)
         n_final = self.curve.n_fresh - len(self.curve.fresh_splits) if self.selects else 0
@@ -360,7 +357,7 @@ class JobPart:
 
     @property
     def digest(self) -> str:
-        """A digest of all that it is asked for, but the data."""
+        """A digest of all that it depends on, except the data."""
         curve = self.curve
         if self.is_best:
             part = [(one.fold, one.repeat) for one in self.fresh] if self.n_parts > 1 else ""
@@ -385,7 +382,7 @@ class JobPart:
 
 
 def fill(items: Iterable[T], seconds: Callable[[T], float], most: float) -> list[list[T]]:
-    """Put items together in their order, as many as take `most` seconds; at least one."""
+    """Group items in their order, each group of at most `most` seconds or one item."""
     groups: list[list[T]] = []
     total = 0.0
     for item in items:
@@ -410,7 +407,7 @@ def curves_of(
 ) -> list[Curve]:
     """Return all curves of a study, dataset by dataset.
 
-    Of each, what is estimated to take more than twice `seconds_per_job` is cut.
+    Parts that are estimated to take more than twice `seconds_per_job` are cut.
     """
     return [
         Curve(study, dataset, method, seed, 2 * seconds_per_job)
@@ -420,7 +417,7 @@ def curves_of(
 
 
 def _groups(method: Method, epsilon: float) -> Iterable[tuple[Point, ...]]:
-    """Return the points at an ε, those together that share costly work."""
+    """Return the points at an ε, grouped by the costly work that they share."""
     shared = method.learner_entry.shared
     groups: dict[str, list[Point]] = {}
     for point in method.points:
@@ -431,10 +428,7 @@ def _groups(method: Method, epsilon: float) -> Iterable[tuple[Point, ...]]:
 
 
 def _resampling(study: Study) -> tuple[int, tuple[float, int] | None, int | None]:
-    """Return what a digest has of folds, hold-outs and repeats.
-
-    What a study need not say stands in it only where it says something else.
-    """
+    """Return the terms of a digest for folds, hold-outs and repeats; None for a default."""
     runs = study.repeats if study.select == ALL and not study.holdout else None
     holdouts = (study.holdout, study.repeats) if study.holdout else None
     return study.folds, holdouts, runs
@@ -442,7 +436,7 @@ def _resampling(study: Study) -> tuple[int, tuple[float, int] | None, int | None
 
 @cache
 def _digest_at(method: Method, epsilons: tuple[float, ...], *terms: Any) -> str:
-    """Return a digest of a method's grid at some ε; on each dataset it is the same."""
+    """Return a digest of a method's grid at some ε, which is the same on each dataset."""
     return _digest_of(
         method, [point for point in method.points if point.epsilon in epsilons], *terms
     )

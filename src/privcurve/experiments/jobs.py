@@ -1,13 +1,11 @@
 """A job: parts of a study's curves on one dataset that one process trains, and its one file.
 
-Short curves come together, whole: their grids, what is selected in them, and the fresh trainings of
-that. A longer curve is a job of its own, or several: one for some of its ε, or for a part of what
-there is to train at one ε.
+Several short curves make one job: their grids, selections and fresh trainings. A longer curve is a
+job of its own, or several: one for some of its ε, or for a part of the runs at one ε.
 
-The file is named after method and ε, and by a digest of all that the job is asked for. So a file
-that is there was made for what is asked for now, whatever has happened meanwhile, but for the data
-and for trainings that failed: these it says itself (`is_done`), and is then made anew under its
-second name.
+The file's name has method, ε, and a digest of all that the job depends on, except the data. So a
+file that is there fits the study as it is now, unless data have changed or trainings have failed:
+the file says so itself (`is_done`), and is then made anew under its second name.
 """
 
 from __future__ import annotations
@@ -65,10 +63,7 @@ class Job:
 
     @cached_property
     def part(self) -> str:
-        """Which part of the study it is on its dataset: method, ε, and part of these; or `SMALL`.
-
-        With a digest of all that it is asked for, but the data.
-        """
+        """Its name on its dataset: method, ε and part, or `SMALL`; and a digest of these."""
         digest = canonical.digest([[one.name, one.digest] for one in self.job_parts])
         return "~".join((*self._words, digest[:DIGITS]))
 
@@ -82,14 +77,14 @@ class Job:
 
     @property
     def _is_part(self) -> bool:
-        """Whether it is a part of what there is to train at its ε."""
+        """Whether it has only a part of the runs at its ε."""
         first = self.job_parts[0]
         n_parts = len(first.curve.parts_at(first.epsilons))
         return len(self.methods) == 1 and len(self.job_parts) < n_parts
 
     @property
     def stage(self) -> int:
-        """After how many others it can be done: the grid, what selects from it, and the rest."""
+        """0 for a grid, 1 if it selects from a grid, 2 if it uses the selection of another job."""
         if not self.reads:
             return 0
         return 1 if self.job_parts[0].selects else 2
@@ -114,7 +109,7 @@ class Job:
 
     @property
     def file(self) -> Path:
-        """The file that it has written, or is to write: a row a run."""
+        """The file that it has written, or is to write, with a row per run."""
         names = [name for name in (self.first_file, other_name(self.first_file)) if name.exists()]
         return max(names, key=lambda name: name.stat().st_mtime_ns, default=self.first_file)
 
@@ -143,7 +138,7 @@ class Job:
 
     @property
     def reads(self) -> list[Job]:
-        """The jobs that it selects from, or that have selected for it."""
+        """The jobs whose grid or selection it reads."""
         mine = {one.name for one in self.job_parts}
         return [
             Job((other,)) for one in self.job_parts for other in one.reads if other.name not in mine
@@ -156,7 +151,7 @@ class Job:
 
     @property
     def facts(self) -> list[dict[str, Any]] | None:
-        """What its file says of each of its parts; None if it is not there or of others."""
+        """The facts of its file about each of its parts; None if the file does not fit."""
         facts = results.read_facts(self.file)
         names = [[one.name, one.digest] for one in self.job_parts]
         if facts is None or [[one.get("name"), one.get("digest")] for one in facts] != names:
@@ -165,11 +160,11 @@ class Job:
 
     @property
     def is_done(self) -> bool:
-        """Whether its file is of the data as they are coded now, and no training failed.
+        """Whether its file is of the data as they are coded now, and no training has failed.
 
-        Nor one of the grid that was selected from: the grid is trained again, and a job of an
-        earlier run may write its selection after that. Data that are not coded, or are going to
-        be coded anew, speak against no file.
+        This includes trainings of the grid that was selected from: the grid is trained again, and a
+        job of an earlier run may write its selection after that. Data that are not coded, or are
+        going to be coded anew, do not matter.
         """
         facts = self.facts
         if facts is None:
@@ -183,8 +178,7 @@ class Job:
     def read(self, job_part: JobPart, columns: list[str], checksum: str | None) -> pd.DataFrame:
         """Read the rows of a part, if they are of the data with this checksum.
 
-        Raises IncompleteError if the file is missing, damaged, or of other data; or has other runs
-        than it must.
+        Raises IncompleteError if the file is missing, damaged, or has other data or runs.
         """
         self.check(job_part, checksum)
         place = next(k for k, one in enumerate(self.job_parts) if one.name == job_part.name)
@@ -196,7 +190,7 @@ class Job:
         return frame
 
     def check(self, job_part: JobPart, checksum: str | None) -> dict[str, Any]:
-        """Return what the file says of a part; refuse it if it is not of these data."""
+        """Return the file's facts about a part; refuse them if they are of other data."""
         facts = self.facts
         if facts is None:
             raise results.unusable_file(self.file)
@@ -218,7 +212,7 @@ def find_job(
     part: str = "",
     most: float = math.inf,
 ) -> Job | None:
-    """Return a job by what `Job.terms` says of it; None if there is no such part."""
+    """Return the job with some `Job.terms`; None if there is no such part."""
     curves = [Curve(study, about, study.methods[name], seed, most) for name in methods]
     at = tuple(map(float, epsilons))
     parts_of = [curve.parts_at(at or tuple(sorted(curve.method.epsilons))) for curve in curves]
@@ -266,8 +260,7 @@ class StudyJobs:
     def grid(self, curve: Curve, columns: list[str]) -> Iterator[pd.DataFrame]:
         """Read the grid of a curve a part at a time: memory does not grow with the study.
 
-        Raises IncompleteError if a file is missing, damaged, of other data, or has other runs than
-        it must.
+        Raises IncompleteError if a file is missing, damaged, or has other data or runs.
         """
         return self._read(curve, curve.grid, columns)
 
@@ -295,7 +288,7 @@ class StudyJobs:
 
 
 def group_jobs(curves: Sequence[Curve]) -> Iterator[Job]:
-    """Return the jobs of curves on one dataset: short curves together, longer ones alone."""
+    """Yield the jobs of curves on one dataset: short curves share one, longer ones do not."""
     short = [one for one in curves if one.seconds < SHORT * one.most]
     for curve in curves:
         for chunk in curve.chunks if curve not in short else ():
@@ -310,8 +303,8 @@ def group_jobs(curves: Sequence[Curve]) -> Iterator[Job]:
 def other_name(path: Path) -> Path:
     """Return the other one of the two names of a job's file.
 
-    What is there but is not done is made anew under the name that it has not: so a name that is
-    missing says what is to be done, to whoever knows nothing but names.
+    A file that is not done is made anew under its other name: so for Snakemake, which only knows
+    names, a missing file is to be made.
     """
     stem = path.stem.removesuffix(AGAIN)
     return path.with_name((stem if stem != path.stem else stem + AGAIN) + path.suffix)

@@ -1,9 +1,9 @@
-"""Three kinds of curve: what the choice of its settings has cost, beside the noise of a training.
+"""Three kinds of curve, by how the settings were chosen.
 
-The ε of a curve is that of a training. Whether it is also that of the whole way from the records
-to the model follows from how its settings were chosen: by a public rule, which costs nothing; on
-the records, at a price that is in ε; or on the records and for nothing. The last kind is an upper
-end of what a learner could reach, not something that anyone may release.
+The ε of a curve is that of a training. It covers everything from the records to the model if
+settings follow a public rule, or were selected on the records within ε. If they were selected on
+the records outside the budget, it does not: such a curve is an upper bound of what a learner could
+reach, and no such model may be released.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ NOTES = (
 
 
 def kind(method: Method, epsilon: float | None = None, *, selected: bool = True) -> str:
-    """Return the kind of a curve, or of its point at an ε: at infinity any learner is not private.
+    """Return the kind of a curve, or of its point at an ε: not private at infinity.
 
-    `selected` is false where no setting is taken for the best, as with ``select: all``.
+    `selected` is False if no best setting is taken, as with ``select: all``.
     """
     if method.calibration is None or epsilon == math.inf:
         return NOT_PRIVATE
@@ -46,7 +46,7 @@ def kind(method: Method, epsilon: float | None = None, *, selected: bool = True)
 
 
 def add_kinds(frame: pd.DataFrame, methods: Mapping[str, Method], after: str) -> pd.DataFrame:
-    """Return a table of methods and ε with the kind of each row in a column behind another one."""
+    """Return a table of methods and ε with a column of kinds after a named column."""
     pairs = zip(frame["arm"], frame["epsilon"], strict=True)
     table = frame.copy()
     table.insert(

@@ -1,4 +1,4 @@
-"""What readers of a study could not tell apart: curves of one title or name."""
+"""Refuse curves that readers of a study could not tell apart: equal titles or names."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def check_curves(methods: Sequence[Method], before: Sequence[Method], *, selecte
 
 
 def notes_on_titles(methods: Iterable[Method], *, selected: bool) -> Iterator[str]:
-    """Name curves that have no title of their own, and so the one of their learner together."""
+    """Yield a note for curves that share their learner's title, having none of their own."""
     together: dict[Hashable, list[Method]] = {}
     for method in methods:
         together.setdefault(_legend(method, selected), []).append(method)
@@ -50,7 +50,7 @@ def _is_named_by_learner(method: Method) -> bool:
 
 
 def _legend(method: Method, selected: bool) -> Hashable:
-    """Return what a legend says of a curve."""
+    """Return all that a legend shows about a curve."""
     return (
         method.title.casefold(),
         method.calibration,

@@ -18,13 +18,13 @@ Array = NDArray[Any]
 
 
 def accuracy(scores: Array, labels: Array, counts: Array) -> float:
-    """Share of records that are decided right; see :func:`right_answers`."""
+    """Return the share of records that are classified correctly; see :func:`right_answers`."""
     right = right_answers(scores, labels)
     return float(counts[right].sum() / counts.sum())
 
 
 def balanced_accuracy(scores: Array, labels: Array, counts: Array) -> float:
-    """Mean of the classes' shares of right answers, of those classes that are there."""
+    """Return the mean over the classes that occur of the share of right answers."""
     right = right_answers(scores, labels)
     shares = [
         counts[right & (labels == label)].sum() / counts[labels == label].sum()
@@ -34,10 +34,10 @@ def balanced_accuracy(scores: Array, labels: Array, counts: Array) -> float:
 
 
 def auc(scores: Array, labels: Array, counts: Array) -> float:
-    """Area under the ROC curve, ties counted half; NaN if there is one class only.
+    """Return the area under the ROC curve, ties counted half; NaN if only one class occurs.
 
-    Of more than two classes, with a column of scores each, it is the mean over the classes that
-    are there of each against all others (one against the rest, macro).
+    For more than two classes, with a column of scores each, it is the mean over the classes that
+    occur of one against the rest (macro).
     """
     if scores.ndim == 1:
         return _area(scores, labels > 0, counts)
@@ -48,8 +48,7 @@ def auc(scores: Array, labels: Array, counts: Array) -> float:
 def _area(scores: Array, positive: Array, counts: Array) -> float:
     """Return the area of one class against the rest.
 
-    Scores of a vote need no sorting: this is many times faster than a general
-    routine, and is called once a run.
+    Scores of a vote need no sorting, which is many times faster than a general routine.
     """
     # A broken tie counts as half a vote.
     halves = 2 * scores
@@ -68,7 +67,7 @@ def _area(scores: Array, positive: Array, counts: Array) -> float:
 
 
 def log_loss(probabilities: Array, labels: Array, counts: Array) -> float:
-    """Mean negative log-likelihood of the labels, in nats; `probabilities` (n_rows, n_classes)."""
+    """Return the mean negative log-likelihood in nats; `probabilities` (n_rows, n_classes)."""
     columns = np.searchsorted(class_labels(probabilities.shape[1]), labels)
     chances = probabilities[np.arange(len(labels)), columns]
     # As in scikit-learn, probabilities are clipped to the float64 precision.
@@ -78,7 +77,7 @@ def log_loss(probabilities: Array, labels: Array, counts: Array) -> float:
 
 
 def fits_log_odds(learner: Any) -> bool:
-    """Whether a learner has a log-loss: its probabilities are what it fits, not a link of votes."""
+    """Return whether a learner has a log loss: it fits probabilities, and not only votes."""
     linked = getattr(learner, "chances_by_link", False)
     return hasattr(learner, "predict_proba") and not linked
 
@@ -89,9 +88,9 @@ def failure(error: Exception) -> dict[str, Any]:
 
 
 def measures(learner: Any) -> str | None:
-    """Write what a fitted learner measured of itself (``measures_``) as JSON; None if nothing.
+    """Write the measures of a fitted learner (``measures_``) as JSON; None if it has none.
 
-    A flat mapping of numbers, such as nodes or rounds; what is not a number becomes null.
+    A flat mapping of numbers, such as nodes or rounds; NaN becomes null.
     """
     own = getattr(learner, "measures_", None)
     if not own:
@@ -115,8 +114,8 @@ def score(
 ) -> dict[str, Any]:
     """Return the result columns of a run, plain JSON values: the scores of a fitted learner.
 
-    The fit took `seconds`. If it was private, its statement must name the neighbour relation or
-    imply it, and it and its ledger may not pass the budget (ε, δ); else the run has failed.
+    The fit took `seconds`. The statement of a private fit must imply the neighbour relation, and
+    neither it nor its ledger may exceed the budget (ε, δ); otherwise the run has failed.
     """
     values = learner.decision_function(scored.X)
     if not np.isfinite(values).all():

@@ -1,4 +1,4 @@
-"""What can be known before any training: whether a study can be trained on a coded dataset."""
+"""Check before any training whether a study can be trained on a coded dataset."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from privcurve.learners import registry
 
 
 def _check_persons(dataset: Dataset | PartedDataset) -> None:
-    """Refuse records to test by of persons whose other records train."""
+    """Refuse a test part with records of persons whose other records train."""
     if dataset.persons is None or dataset.persons_test is None:
         return
     both = np.intersect1d(dataset.persons, dataset.persons_test).size
@@ -25,11 +25,11 @@ def _check_persons(dataset: Dataset | PartedDataset) -> None:
 
 
 def check(study: Study, dataset: Dataset | PartedDataset) -> None:
-    """Refuse a study that cannot be trained and scored on a dataset.
+    """Raise ValueError if a study cannot be trained and scored on a dataset.
 
-    A label has too few records, a learner has no probabilities for the log loss, needs a public
-    fact that the dataset lacks, takes fewer classes with a setting, or has paid for fewer answers
-    than a training and its scores take.
+    That is so if a label has too few records, or a learner has no probabilities for the log loss,
+    needs a public fact that the dataset lacks, supports fewer classes, or pays for fewer answers
+    than its training and scores need.
     """
     try:
         if study.folds:

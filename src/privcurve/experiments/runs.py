@@ -28,7 +28,7 @@ class Run:
 
 
 class NamedData(Protocol):
-    """A dataset, or what is known of one."""
+    """The name and the domain of a dataset."""
 
     @property
     def name(self) -> str:
@@ -42,9 +42,9 @@ class NamedData(Protocol):
 class RunIds:
     """The runs of one method on one dataset, whose coded form has this checksum.
 
-    Of a secret base seed ids hold the name. Where the dataset has mixed bins, ids hold to how many
-    of them a learner merges a column's; where it has more than two classes, the version of its fits
-    to these.
+    Ids contain the public name of a secret base seed. If the dataset has mixed bins, they contain
+    the number of bins to which a learner merges them; if it has more than two classes, the version
+    of the learner's fits to these.
     """
 
     def __init__(self, dataset: NamedData, checksum: str, method: Method, seed: Seed) -> None:
@@ -75,9 +75,9 @@ class RunIds:
         return Run(point, split, name, self._base)
 
     def stream(self, run: Run, delta: float) -> np.random.Generator:
-        """Return the random stream of a run that uses this δ of its method's.
+        """Return the random stream of a run that uses this δ, its method's or 0.
 
-        Where it uses none it is that of the method without δ, which is the same mechanism.
+        With 0 it is the stream of the method without δ, which is the same mechanism.
         """
         if delta == self._method.delta:
             return generator(run)
@@ -102,5 +102,5 @@ class RunIds:
 
 
 def generator(run: Run) -> np.random.Generator:
-    """Return the random stream of a run, of all that its id says."""
+    """Return the random stream of a run, which follows from its id and the seed."""
     return seeds.generator(run.seed, run.id)

@@ -93,7 +93,7 @@ def partition_generator(
 
 
 def draw_held_out(y: Any, share: float, rng: np.random.Generator) -> Any:
-    """Draw records of each label: the rounded share, at least one, never all of them."""
+    """Draw the rounded share of the records of each label, at least one and never all."""
     chosen = np.zeros(len(y), dtype=bool)
     labels = np.unique(y)
     if share * len(y) < LEAST_HELD_OUT:
@@ -109,8 +109,8 @@ def draw_held_out(y: Any, share: float, rng: np.random.Generator) -> Any:
     return chosen
 
 
-def draw_share(y: Any, rows: Any, order: Any, share: float) -> Any:
-    """Take a share of some rows: of each label the rounded share, at least one."""
+def take_share(y: Any, rows: Any, order: Any, share: float) -> Any:
+    """Return the rounded share of the rows of each label, at least one: the first in `order`."""
     taken = []
     for label in np.unique(y[rows]):
         mine = rows[y[rows] == label]
@@ -121,10 +121,10 @@ def draw_share(y: Any, rows: Any, order: Any, share: float) -> Any:
 
 
 def labels_for_folds(dataset: Dataset | PartedDataset) -> tuple[Any, Any]:
-    """Return the labels of what folds are drawn from, and the place of each record among these.
+    """Return the labels of the units that folds are drawn from, and the unit of each record.
 
-    These are the records themselves; or persons, whose records never part. A person has the
-    rarest label of all that its records have, so that each fold has its share of that one.
+    Units are records or persons, whose records stay together. A person has the rarest label of its
+    records, so that each fold has its share of rare labels.
     """
     if dataset.persons is None:
         return dataset.y, slice(None)
@@ -161,7 +161,7 @@ class Part:
 
 @dataclass(frozen=True)
 class InParts:
-    """Training records in parts: what :class:`Part` is of those in one memory."""
+    """Training records in parts that are not all in memory; see :class:`Part`."""
 
     records: PartedRecords
 
@@ -180,13 +180,13 @@ class InParts:
 
 
 class RightRows:
-    """Rows of one part, to be decided by a fitted learner."""
+    """Rows of one part, and a fitted learner that scores them."""
 
     def __init__(self, records: Records, learner: Any) -> None:
         self._records, self._learner = records, learner
 
     def n_right(self) -> int:
-        """Count the records that are decided right, some rows at a time."""
+        """Count the records that are classified correctly, some rows at a time."""
         codes, labels, counts, _ = self._records
         total = 0
         for start in range(0, len(labels), AT_ONCE):
@@ -197,10 +197,10 @@ class RightRows:
 
 
 def right_answers(scores: Any, labels: Any) -> Any:
-    """Say which rows are decided right, by scores of shape (n_rows,) or (n_rows, n_classes).
+    """Return which rows are right, by scores of shape (n_rows,) or (n_rows, n_classes).
 
-    Zero counts as negative; of equal scores of classes the first one counts. Labels are −1 and +1;
-    of more than two classes 0, 1, ….
+    Zero counts as negative; of classes with equal scores the first one counts. Labels are −1 and
+    +1, or 0, 1, … for more than two classes.
     """
     if scores.ndim == 2:
         return np.asarray(scores.argmax(axis=1) == labels)
@@ -208,9 +208,9 @@ def right_answers(scores: Any, labels: Any) -> Any:
 
 
 class Splitter:
-    """Cuts a dataset into training and scoring parts, remembering partitions.
+    """Cuts a dataset into training and scoring parts, and caches partitions.
 
-    Of the training part a share trains; sub-samples of one split are nested.
+    A share of the training part trains; shares of one split are nested.
     """
 
     def __init__(
@@ -223,7 +223,7 @@ class Splitter:
         self._parts: dict[tuple[str, int], tuple[Part | InParts, Part]] = {}
 
     def parts(self, split: Split) -> tuple[Part | InParts, Part]:
-        """Return the training and the scoring part of a split: remembered, if not too many."""
+        """Return the training and the scoring part of a split, from the cache if possible."""
         partition = self._partition(split)
         key = (split.fold, 0 if split.fold == TEST and self._share == 1 else partition)
         if key not in self._parts:
@@ -238,7 +238,7 @@ class Splitter:
     def rows(self, split: Split) -> tuple[Any, Any]:
         """Return the places of the records that train and of those that score.
 
-        Of the split `TEST` the latter are places in the dataset's test part, all of them.
+        For the split `TEST` the latter are all places of the dataset's test part.
         """
         data = self._dataset
         if split.fold == TEST:
@@ -274,7 +274,7 @@ class Splitter:
         data = self._dataset
         if self._share < 1:
             order = self._stream(split, order=split.fold).permutation(len(data.y))
-            rows = draw_share(data.y, rows, order, self._share)
+            rows = take_share(data.y, rows, order, self._share)
         return rows
 
     def _part(self, rows: Any) -> Part:

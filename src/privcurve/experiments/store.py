@@ -1,9 +1,9 @@
-"""What is already trained: append-only files of finished runs, by run id.
+"""The store of finished runs: append-only files, by run id.
 
-Every job appends to a file of its own, so nothing is shared between writers: twins,
-killed jobs and network file systems do no harm. A line is a whole JSON object with a checksum and
-is written at once; one that is torn (a killed writer, a loss of power) or that does not have its
-checksum (a damaged disk) is skipped. Earlier versions wrote no checksums; their lines are read.
+Every job appends to a file of its own, so writers share nothing: duplicate jobs, killed jobs and
+network file systems do no harm. A line is a JSON object with a checksum, written at once; torn
+lines (a killed writer, a loss of power) and lines with a wrong checksum (a damaged disk) are
+skipped. Lines of earlier versions, without checksums, are read.
 
 A job reads all files of its folder and keeps its own runs: a second for each million lines.
 """
@@ -47,9 +47,8 @@ class Store:
     def read(self, ids: Container[str], scores: Collection[str] = ()) -> dict[str, dict[str, Any]]:
         """Return the stored results of those of the named runs that are there, by id.
 
-        If a run was trained twice, both have the same result but for timings; the file name that
-        sorts first is used. A result that lacks one of `scores`, which it was stored without by an
-        earlier version, does not count.
+        If a run was trained twice, both results differ only in timings; the first file by name is
+        used. A result without one of `scores`, stored by an earlier version, does not count.
         """
         stored: dict[str, dict[str, Any]] = {}
         for path in self._paths():
@@ -65,10 +64,7 @@ class Store:
         return stored
 
     def ids(self) -> Iterator[str]:
-        """Return the ids of all runs, some of them twice.
-
-        Results are not looked at, so this is quick.
-        """
+        """Yield the ids of all runs, some of them twice; quickly, without parsing results."""
         for path in self._paths():
             yield from (name for name, _ in _lines(path))
 
@@ -76,14 +72,14 @@ class Store:
         return sorted(self.folder.glob("*.jsonl"))
 
     def add(self, run_id: str, result: dict[str, Any]) -> None:
-        """Append one finished run, plain JSON; if that fails, what was added before is kept."""
+        """Append one finished run, plain JSON; if that fails, earlier runs are kept."""
         text = json.dumps({"id": run_id, "result": result}, separators=(",", ":"))
         line = text.removesuffix("}").encode()
         with write_errors(self.folder):
             append(self._open().fileno(), line + CHECKSUM % zlib.crc32(line) + b"\n")
 
     def check(self) -> None:
-        """Find out whether runs can be added, before they are trained."""
+        """Raise WriteError if runs can't be added, before they are trained."""
         with write_errors(self.folder):
             self._open()
 
@@ -97,7 +93,7 @@ class Store:
         return self._file
 
     def close(self) -> None:
-        """Close the file that was appended to; its system may find only now that it is not kept."""
+        """Close the file; raise WriteError if the file system reports only now that it failed."""
         if self._file is None:
             return
         file, self._file = self._file, None
@@ -153,5 +149,5 @@ def _lines(path: Path) -> Iterator[tuple[str, bytes]]:
 
 @cache
 def _log_unchecked(folder: Path) -> None:
-    """Say once that a folder has lines whose damage can't be noticed."""
+    """Log once that a folder has lines without checksums."""
     logger.info("%s: lines of an earlier version have no checksum and are believed", folder)

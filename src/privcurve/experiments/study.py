@@ -36,7 +36,7 @@ class StudyError(ValueError):
 class Finalists:
     """A second round of the selection, for learners whose noise differs from fit to fit.
 
-    Of the cross-validation at an ε the best `settings` are trained again, `draws` times a fold.
+    The best `settings` of the cross-validation at an ε are trained again, `draws` times per fold.
     """
 
     settings: int
@@ -74,14 +74,14 @@ class Study:
 
     @property
     def resampling(self) -> int | tuple[int | float | str, ...]:
-        """What decides whether a dataset can be trained on and scored."""
+        """The words on which it depends whether a dataset can be trained on and scored."""
         if not self.holdout and self.metric == DEFAULT_METRIC:
             return self.folds
         return (self.folds, self.holdout, self.metric)
 
     @property
     def shows_auc(self) -> bool:
-        """Whether the AUC selects, or an output needs it: a comparison, or one that names it."""
+        """Whether the AUC selects settings, or an output needs it."""
         shown = any(
             word == PRICE or AUC in (*options.values(), *(options.get("measures") or ()))
             for word, options in self.outputs
@@ -173,7 +173,7 @@ def from_mapping(raw: Mapping[str, Any], name: str, where: str) -> Study:
 
 
 def _gathering_study(raw: Mapping[str, Any], name: str) -> Study:
-    """Build a study that puts the tables of others together."""
+    """Build a study that combines the tables of others."""
     idle = [key for key in raw if key not in ("title", "paper", "studies", "outputs")]
     if idle:
         raise ValueError(
@@ -235,9 +235,9 @@ def _output(given: str | Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
 
 
 def prices(study: Study, where: str) -> Iterator[str]:
-    """Say what private selection leaves for a training; a tenth of a second a method.
+    """Yield what private selection leaves for a training, in a tenth of a second per method.
 
-    Raises `StudyError` if a budget is so small that nothing is left.
+    Raises `StudyError` if nothing is left.
     """
     for method in study.methods.values():
         if method.tune is not None:
@@ -249,10 +249,10 @@ def prices(study: Study, where: str) -> Iterator[str]:
 
 
 def notes(study: Study, datasets: Mapping[str, Description], where: str) -> Iterator[str]:
-    """Check a study against its datasets' descriptions; yield what its user should know.
+    """Check a study against its datasets' descriptions; yield notes for its user.
 
     Raises `StudyError` if a relation of neighbours has no meaning on a dataset, or a dataset has
-    more classes than its learners take.
+    more classes than a learner supports.
     """
     partial = [method for method in study.methods.values() if method.claim == PRIVATE_COLUMNS]
     if study.neighbours == PRIVATE_COLUMNS and not partial:
@@ -283,7 +283,7 @@ def notes(study: Study, datasets: Mapping[str, Description], where: str) -> Iter
 
 
 def _check_unit(study: Study, about: Description, where: str) -> None:
-    """Refuse ε and δ of persons whose share for one record a learner can't have."""
+    """Refuse ε and δ of persons if a learner can't have those that remain for one record."""
     assert about.unit is not None
     for method in study.methods.values():
         for epsilon in method.epsilons if method.calibration else ():
@@ -297,7 +297,7 @@ def _check_unit(study: Study, about: Description, where: str) -> None:
 
 
 def _check_parts(study: Study, about: Description, where: str) -> None:
-    """Refuse learners that need all records in one memory, where these are in parts."""
+    """Refuse learners that need all records in memory, if these are in parts."""
     for method in study.methods.values() if about.part_rows else ():
         entry = method.learner_entry
         for setting in method.settings:

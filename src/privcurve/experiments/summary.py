@@ -1,7 +1,7 @@
-"""How far a study is: runs that are done, failed and to do, and the time that is left.
+"""Progress of a study: runs that are done, failed and to do, and the time that is left.
 
-Nothing is read but what is small: facts of finished jobs, and ids of stored runs where a job
-is not finished. So this may look at a run while it goes on.
+Only facts of finished jobs, and ids of stored runs of others, are read: quickly, and also while a
+run goes on.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ def progress(study: StudyJobs) -> Progress:
 def _current_facts(
     job_part: JobPart, facts: Sequence[Mapping[str, Any]] | None, checksum: str | None
 ) -> Mapping[str, Any] | None:
-    """Return what the file of a job says of a part, if it is of the data as they are now."""
+    """Return the facts of a job's file about a part, if they are of the current data."""
     if checksum is None:
         return None
     mine = [one for one in facts or () if one["name"] == job_part.name]
@@ -120,14 +120,14 @@ def _unfinished(
 
 
 def _short_ids(ids: Iterable[str]) -> NDArray[np.uint64]:
-    """Shorten ids to eight bytes: a million runs in little memory, and no two alike."""
+    """Shorten ids to eight bytes: little memory for a million runs, and still distinct."""
     return np.fromiter((int(name[:16], 16) for name in ids), np.uint64)
 
 
 def table(studies: Mapping[str, Progress], cores: int) -> str:
     """Write the progress of studies as a table, with a line for all of them.
 
-    `cores` share what is left to do: of a cluster, the jobs that run at once.
+    `cores` work at once; on a cluster, so many jobs.
     """
     from tabulate import tabulate
 

@@ -36,9 +36,9 @@ def fit_method(
     train: Part | InParts,
     ids: RunIds,
 ) -> list[Any]:
-    """Train a method on a part of a dataset: a learner for each run, with the stream of its own.
+    """Train a method on a part of a dataset; return a learner for each run, by its own stream.
 
-    Of a dataset of persons ε and δ of a point are theirs, and so are those of the statement.
+    On a dataset of persons ε and δ, and those of the statement, are those of persons.
     """
     template = registry.make(method.learner, dataset.domain, neighbours=method.claim)
     public: dict[str, Any] = {}
@@ -73,9 +73,9 @@ def _delta_used(
 class Trainer:
     """Trains the runs of one method on one dataset.
 
-    Results are kept in a folder of `store`. Other trainers may use the same `splitter`: that of the
-    dataset, the seed and the method's share. A stored result without one of the `scores` (see
-    `Curve.scores`) is trained again. Counts, and the seconds in fits and scores, are those so far.
+    Results go to a folder of `store`. Trainers of the same dataset, seed and share may use one
+    `splitter`. A stored result without one of the `scores` (see `Curve.scores`) is trained again.
+    Counts and seconds are those so far.
     """
 
     def __init__(
@@ -99,7 +99,7 @@ class Trainer:
 
     @property
     def facts(self) -> dict[str, Any]:
-        """What is written beside the rows of a part: of which data they are, and its work."""
+        """Facts that are stored with the rows of a part: its data's checksum, and its work."""
         return {
             "checksum": self._dataset.checksum,
             "trained": self.n_trained,
@@ -109,7 +109,7 @@ class Trainer:
         }
 
     def run(self, tasks: Iterable[tuple[Point, Split]]) -> list[dict[str, Any]]:
-        """Train what is not in the store; return one row a run, by ε, setting, repeat and fold."""
+        """Train what is not in the store; return a row per run, by ε, setting, repeat and fold."""
         runs = {run.id: run for run in (self._ids.run(*task) for task in tasks)}
         store = Store(self._folder)
         results = store.read(runs, self._scores)
@@ -170,7 +170,7 @@ class Trainer:
                 yield from zip(batch, self._fit(batch, train, scored), strict=True)
 
     def _budget(self, point: Point) -> tuple[float, float] | None:
-        """Return ε and δ that a point's statement may not pass; None without privacy."""
+        """Return the ε and δ that a point's statement may not exceed; None without privacy."""
         return (point.epsilon, self._method.delta) if self._method.calibration else None
 
     def _batch_size(self, run: Run, train: Part | InParts) -> int:

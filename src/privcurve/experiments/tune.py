@@ -1,4 +1,4 @@
-"""The word `tune` of a study: settings that each training chooses privately, and pays for."""
+"""The word `tune` of a study: each training selects its setting privately, within its ε."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ def check(spec: Mapping[str, Any]) -> None:
 
 
 def grid_of(spec: Mapping[str, Any]) -> Mapping[str, Sequence[Any]]:
-    """Return the grid that an entry chooses from; empty without the word."""
+    """Return the grid under `tune`; empty without the word."""
     return spec.get("tune", {}).get("grid", {})
 
 
 def setting(
     entry: LearnerEntry, fixed: Mapping[str, Any], tune: Mapping[str, Any]
 ) -> Mapping[str, Any]:
-    """Return the one setting of the learner that chooses: `tune` is what the word holds."""
+    """Return the one setting of the selecting learner; `tune` is the content of the word."""
     axes = {**{name: [value] for name, value in fixed.items()}, **tune["grid"]}
     own = {word: tune[word] for word in _OWN if word in tune}
     content = {"learner": entry.name, "settings": axes, **own}
@@ -55,7 +55,7 @@ def setting(
 
 
 def price(chosen: Mapping[str, Any], epsilons: Iterable[float], delta: float) -> str:
-    """Say what is left for a training; refuse a budget of which nothing is."""
+    """Say what is left for a training; raise ValueError if nothing is."""
     parameters = registry.entry(tuning.NAME).complete(chosen)
     shape = [parameters[word] for word in _OWN]
     finite = [epsilon for epsilon in epsilons if math.isfinite(epsilon)]

@@ -26,13 +26,13 @@ from privcurve.tables.table import read_table
 
 
 def work(job: Job, started: float | None = None, file: Path | None = None) -> None:
-    """Train what a job is asked for, but for what the store has, and write its file.
+    """Train the runs of a job that are not in the store, and write its file.
 
-    `started` is when its process began, by `time.perf_counter`; now by default. `file` is the one
-    of its two names to write to, by default the one that is there; the other is removed. Raises
-    DatasetError if a dataset is not coded, or from another description than there is now;
-    IncompleteError if a file that it selects from is missing, damaged, or of other data; WriteError
-    if the store or the file can't be written.
+    `started` is when its process began, by `time.perf_counter`; now by default. `file` is one of
+    the job's two file names, by default the existing one; the other file is removed. Raises
+    DatasetError if a dataset is not coded, or from another description; IncompleteError if a file
+    that it selects from is missing, damaged, or of other data; WriteError if the store or the file
+    can't be written.
     """
     # Most parts on the same data share their splits.
     read, splitter_of = cache(datasets.read_coded), cache(_splitter)
@@ -74,10 +74,10 @@ def _splitter(read: Any, folder: Path, seed: Seed, share: float) -> Splitter:
 
 
 def select(job_part: JobPart, trainer: Trainer, trained: Mapping[str, pa.Table]) -> pd.DataFrame:
-    """Select at each ε, in a second round too where the study has one; a row an ε.
+    """Return the selected settings, a row per ε, after a second round if the study has one.
 
-    `trained` are parts of the grid that this job has trained, by name; others are read from their
-    files.
+    `trained` has the parts of the grid that this job has trained, by name; others are read from
+    their files.
     """
     curve = job_part.curve
     metric, finalists = curve.study.metric, curve.finalists
@@ -97,7 +97,7 @@ def select(job_part: JobPart, trainer: Trainer, trained: Mapping[str, pa.Table])
 def _grid(
     job_part: JobPart, columns: list[str], trained: Mapping[str, pa.Table]
 ) -> Iterator[pd.DataFrame]:
-    """Return the parts of a grid that is selected from, those together that share settings.
+    """Yield the runs of a grid in pieces, with all runs of a setting in one piece.
 
     Memory does not grow with the study.
     """
@@ -119,7 +119,7 @@ def _grid(
 
 
 def _take_lone(job_part: JobPart) -> list[selection.Candidate]:
-    """Take a lone setting as selected at each ε."""
+    """Return the one setting as selected at each ε."""
     method = job_part.curve.method
     carried = (method.learner, method.calibration, method.delta)
     dataset, (setting,) = job_part.curve.dataset.name, {point.text for point in method.points}

@@ -72,7 +72,6 @@ ALL_MEASURES = Option(
     measures.MEASURES,
 )
 
-SUBJECT = "this output is about them alone"
 NAME_KEY = "name"
 
 
@@ -261,13 +260,6 @@ class OutputRequest:
     def check_dataset(self, dataset: str) -> None:
         """Raise ValueError if the study has no such dataset."""
         check_name("the study has no dataset", dataset, self.study.datasets)
-
-    def check_one_rules(self, learner: str) -> None:
-        """Raise ValueError if an entry of the learners is anything but LazyBB with 1-rules."""
-        for method in self.methods_of(learner):
-            weak = {setting.get("weak_learner", "one_rule") for setting in method.settings}
-            if method.learner != "lazybb" or weak != {"one_rule"}:
-                raise ValueError(f"{method.name} is not LazyBB with 1-rules, and {SUBJECT}")
 
     def check_epsilon(self, learner: str, epsilon: float) -> None:
         """Raise ValueError if a method of a learner is not trained at an ε."""
