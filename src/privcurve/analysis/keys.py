@@ -1,4 +1,4 @@
-"""Names and numbers that tell rows of a table apart: a file may have moved a number's last bit."""
+"""Keys of rows in tables: a file may have changed the last bit of a number."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def method_of(method: str) -> str:
 
 
 def short_text(value: float | str) -> str:
-    """Write a number, or one that a file has as text, by twelve digits: these a file keeps."""
+    """Write a number, or the text of one, with twelve digits: a file keeps these."""
     return f"{float(value):.12g}"
 
 

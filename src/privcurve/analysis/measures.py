@@ -1,4 +1,4 @@
-"""What a classifier is measured by, and how sure the mean of a measure over repeats is."""
+"""Measures of classifiers, and the standard error of their means over repeats."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ TEST = "test"
 
 
 def check_measures(names: object) -> None:
-    """Raise ValueError if a list names what is none of `MEASURES`, or names nothing."""
+    """Raise ValueError unless a list is not empty and names only `MEASURES`."""
     if not (isinstance(names, list | tuple) and names and set(names) <= set(MEASURES)):
         raise ValueError(f"measures: {names!r} is not a list of some of: {', '.join(MEASURES)}")
 
@@ -31,8 +31,8 @@ def cost(values: pd.DataFrame | pd.Series, measure: str) -> Any:
 def add_errors(runs: pd.DataFrame, measure: str) -> pd.DataFrame:
     """Return runs with a measure as a cost, in a column ``error``; NaN where a training failed.
 
-    Methods that lack the measure on a dataset are left out there: those that fit votes have no log
-    loss, and of a scored part with one label there is no AUC.
+    Methods without the measure on a dataset are left out there: those that fit votes have no log
+    loss, and a scored part with one label has no AUC.
     """
     good = runs["status"].eq("ok") & runs[ACCURACY].notna()
     values = runs[measure].astype(float).where(good)

@@ -1,7 +1,7 @@
 """Mean ranks of several learners over many datasets, and whether they differ (Demšar, JMLR 2006).
 
-Friedman's test asks whether any do. If so, Wilcoxon's signed-rank test of each pair says which,
-with Holm's correction; Nemenyi's critical difference is there to be drawn beside.
+Friedman's test says whether any differ. If so, Wilcoxon's signed-rank test of each pair says which,
+with Holm's correction. Nemenyi's critical difference is for figures.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ COLUMNS = [
 
 
 def keep_complete_methods(table: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows of those methods that an ε has on all of its datasets."""
+    """Return the rows of methods that are there on all datasets of their ε."""
     n_datasets = table.groupby(["epsilon", "arm"])["dataset"].transform("nunique")
     return table[n_datasets == n_datasets.groupby(table["epsilon"]).transform("max")]
 
@@ -92,9 +92,9 @@ def wilcoxon(gaps: Sequence[float]) -> float:
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
-    """Correct p-values of several tests, Holm's way, in the order given.
+    """Return p-values of several tests with Holm's correction, in the order given.
 
-    To reject those below a level errs anywhere with that probability at most.
+    Rejecting those below a level makes any error with at most that probability.
     """
     order = sorted(range(len(p_values)), key=p_values.__getitem__)
     corrected = [1.0] * len(p_values)
@@ -123,9 +123,9 @@ def mean_ranks(pairs_at: pd.DataFrame) -> dict[str, float]:
 
 
 def groups_of_equals(pairs_at: pd.DataFrame) -> list[list[str]]:
-    """Return the largest runs of neighbouring ranks, of one ε, of which no pair differs.
+    """Return the largest groups of neighbouring ranks at one ε in which no pair differs.
 
-    They are of two methods or more, none within another.
+    Groups have two methods or more, and none is within another.
     """
     means = mean_ranks(pairs_at)
     order = list(means)

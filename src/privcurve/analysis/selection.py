@@ -35,7 +35,7 @@ Rank = tuple[float, tuple[Any, ...], tuple[float, ...]]
 
 @dataclass(frozen=True)
 class Candidate:
-    """What a part of the runs of a method says of the selection at one ε."""
+    """The best settings of a method at one ε, by a part of its runs."""
 
     key: Key  # dataset, method and ε
     carried: tuple[Any, ...]  # the columns `CARRIED`
@@ -53,7 +53,7 @@ class Candidate:
         return [setting for _, (*_, setting), _ in self.best]
 
     def merge(self, other: Candidate, n_best: int) -> Candidate:
-        """Return what this part and another one say together."""
+        """Return the candidate of this part and another one."""
         return Candidate(
             self.key,
             self.carried,
@@ -88,7 +88,7 @@ class Candidate:
 
 
 def _cost_sign(metric: str) -> int:
-    """Return what turns a metric into a cost, and back."""
+    """Return the factor that turns a metric into a cost, and back."""
     return 1 if metric in LOSSES else -1
 
 
@@ -140,9 +140,8 @@ def table(candidates: Iterable[Candidate], metric: str = ACCURACY) -> pd.DataFra
     """Return the table of the selected settings, one row for each dataset, method and ε.
 
     The method's columns, the setting, its mean metric ``cv_<metric>`` and the standard deviation
-    over folds (n - 1 in the denominator), and how many settings there were and failed. Where no
-    setting is complete, the setting is None, the status "failed", and the error the first that was
-    met.
+    over folds (n - 1 in the denominator), and the numbers of settings and of failed ones. If no
+    setting is complete, the setting is None, the status "failed", and the error the first one.
     """
     rows = [candidate.row(metric) for candidate in candidates]
     counts = ["n_settings", "n_failed_settings"]
@@ -216,7 +215,7 @@ def _value_key(value: Any) -> tuple[int, float, str]:
 def _candidates(
     cv: pd.DataFrame, n_best: int, metric: str, folds: Sequence[str]
 ) -> Iterator[Candidate]:
-    """Yield what a part says of each ε."""
+    """Yield the candidate of a part at each ε."""
     runs: dict[Key, dict[str, dict[str, tuple[Any, ...]]]] = {}
     carried: dict[Key, tuple[Any, ...]] = {}
     # A loop over plain values is fast enough: a part has few runs of many settings and ε.
@@ -264,7 +263,7 @@ def _candidate(
 def _fold_values(
     runs: Mapping[str, tuple[Any, ...]], folds: Sequence[str], metric: str
 ) -> tuple[list[float], str | None]:
-    """Return the metric of each fold in order, or what is wrong with the first bad one."""
+    """Return the metric of each fold in order, or the error of the first bad fold."""
     values = []
     for fold in folds:
         if fold not in runs:

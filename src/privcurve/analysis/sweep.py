@@ -18,9 +18,9 @@ DRAW = ["repeat", "fold"]
 
 @dataclass(frozen=True)
 class Axes:
-    """What goes where: columns of x and y, and those whose values tell lines and panels apart.
+    """The columns of x and y, and those whose values tell lines and panels apart.
 
-    `y` is a score of a run, or what its learner measured.
+    `y` is a score of a run, or a measure of its learner.
     """
 
     x: str
@@ -34,16 +34,16 @@ class Axes:
         return list(dict.fromkeys([*self.panels, *self.lines, self.x]))
 
     def without_x(self) -> Axes:
-        """Return the axes of what has no x of its own: a point a line and panel."""
+        """Return the axes of trainings without x: one point per line and panel."""
         return replace(self, x=[*self.lines, *self.panels][0])
 
 
 def describe_runs(runs: pd.DataFrame, methods: Mapping[str, Mapping[str, Any]]) -> pd.DataFrame:
-    """Return runs with a column for whatever their methods, settings and measures say.
+    """Return runs with a column for each key of their methods, settings and measures.
 
-    Of two things with one name the first of these counts: a column of the runs, what varies between
-    `methods` (of each its name in the study, `method`, and what varies under that), a parameter, a
-    measure. Null where a run has none.
+    If two have the same name, the first of these counts: a column of the runs, a key of `methods`
+    (the name in the study, `method`, and what varies), a parameter, a measure. Null if a run has
+    none.
     """
     frame = runs.reset_index(drop=True)
     measured = frame["measures"] if "measures" in frame else [None] * len(frame)
@@ -64,11 +64,11 @@ def describe_runs(runs: pd.DataFrame, methods: Mapping[str, Mapping[str, Any]]) 
 def trainings(
     runs: pd.DataFrame, methods: Mapping[str, Mapping[str, Any]], axes: Axes, at: Mapping[str, Any]
 ) -> pd.DataFrame:
-    """Return one row a fresh training, what varies as columns; `y` is NaN where one has failed.
+    """Return one row per fresh training, with varied keys as columns; failed ones have y = NaN.
 
-    Rows with other values than `at` has are left out; None stands for no value. ValueError if there
-    are no runs, a column is unknown (naming the nearest), nothing is left, `y` is no number, or a
-    point has two trainings of one repeat: something else varies too.
+    Only rows with the values of `at` are kept; None stands for no value. Raises ValueError if there
+    are no runs, a column is unknown (naming the nearest), nothing is left, `y` is not a number, or
+    a point has two trainings of one repeat, so that something else varies too.
     """
     if runs.empty:
         raise ValueError("there is no result: every training has failed")
@@ -99,11 +99,11 @@ def trainings(
 def levels(
     runs: pd.DataFrame, methods: Mapping[str, Mapping[str, Any]], axes: Axes, at: Mapping[str, Any]
 ) -> tuple[pd.DataFrame, Axes]:
-    """Return the trainings of learners that have no x, those of one level each, and their axes.
+    """Return the trainings of learners without x, each line of which is one level, and their axes.
 
-    What a learner lacks, a parameter or a finite ε, leaves none of its rows out. The axes are
-    without what makes no difference to these learners: the majority class is the same whatever
-    share of the records is trained on.
+    A value of `at` that a learner lacks, a parameter or a finite ε, drops none of its rows. Keys
+    that make no difference to these learners are dropped from the axes: the majority class is the
+    same whatever share of the records is trained on.
     """
     frame = describe_runs(runs, methods)
     frame = frame.assign(**{name: None for name in axes.lines if name not in frame})
@@ -127,8 +127,8 @@ def levels(
 def points(frame: pd.DataFrame, axes: Axes) -> pd.DataFrame:
     """Return the mean and standard deviation of each point, by :func:`trainings`.
 
-    The columns of `axes` with `<y>_std`, `n_repeats` and `n_failed`. A point of which a training
-    has failed lacks its mean; nothing is averaged over the rest.
+    The columns of `axes` with `<y>_std`, `n_repeats` and `n_failed`. A point with a failed training
+    has no mean.
     """
     rows = []
     for key, group in frame.groupby(axes.keys, sort=False, dropna=False):
@@ -152,7 +152,7 @@ def _is_at(values: pd.Series, wanted: Any) -> pd.Series:
 
 
 def is_one_of(value: Any, wanted: Any) -> bool:
-    """Return whether a value is the one that is wanted, or in a list of them."""
+    """Return whether a value is the wanted one, or in a list of wanted ones."""
     listed = wanted if isinstance(wanted, (list, tuple)) else [wanted]
     if not isinstance(value, (int, float)):
         return value in listed

@@ -23,7 +23,7 @@ NOT_SEEN = (
     "of PATE, answers about scored rows, whose noise follows from a key."
 )
 
-# Around the table in docs/research/audit.md.
+# Marks around the table in docs/research/audit.md.
 MARKS = ("<!-- largest changes -->", "<!-- end -->")
 
 
@@ -75,7 +75,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _check_all(cases: Sequence[Case], processes: int, tell: bool) -> Iterable[Verdict]:
-    # A learner of one's own is a module of its file, which other processes have not read.
+    # Other processes have not imported the file of a user's own learner.
     alone = processes < 2 or len(cases) < 2 or {case.learner for case in cases} & set(own.names())
     if alone:
         yield from (_report(_check(case), tell) for case in cases)
@@ -88,7 +88,7 @@ def _check(case: Case) -> Verdict:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         verdict = check(case)
-        # Those of this project are tried at real size by a test.
+        # Learners of this project are tried at real size by a test.
         if not verdict.breach and case.learner in own.names():
             at_size = check_at_size(case)
             verdict.breach = at_size.breach
@@ -112,7 +112,7 @@ def _report(verdict: Verdict, tell: bool) -> Verdict:
 def table(verdicts: Iterable[Verdict]) -> str:
     """Return a Markdown table of each learner's calls: the largest change of their exact values.
 
-    Of the settings of a learner the one counts that uses most of what it announces.
+    Of a learner's settings, the one counts that uses most of its announced sensitivity.
     """
     rows: dict[tuple[str, str], tuple[float, str]] = {}
     for verdict in verdicts:

@@ -34,7 +34,7 @@ def _one_way(p: Floats, q: Floats, delta: float) -> float:
         return math.log(ratio.max())
     order = np.argsort(-ratio, kind="stable")
     above = np.cumsum(p[order]) - delta
-    # An event of just δ shows nothing: what is left of it is rounding.
+    # An event of probability δ shows nothing: the difference is rounding.
     some = above > 1e-12 * delta
     with np.errstate(divide="ignore"):
         return float(np.log(above[some] / np.cumsum(q[order])[some]).max(initial=-np.inf))
@@ -55,7 +55,7 @@ def exact_delta(p: ArrayLike, q: ArrayLike, epsilon: float) -> float:
 def clopper_pearson(hits: ArrayLike, n: int, error: float) -> tuple[Floats, Floats]:
     """Bound probabilities from counts, each side with its own error."""
     k = np.asarray(hits, dtype=np.float64)
-    # The inverse wants positive parameters; the ends are known.
+    # The inverse needs positive parameters; the ends are known.
     lower = np.where(k > 0, betaincinv(np.maximum(k, 1), n - np.maximum(k, 1) + 1, error), 0.0)
     less = np.minimum(k, n - 1)
     upper = np.where(k < n, betaincinv(less + 1, n - less, 1 - error), 1.0)

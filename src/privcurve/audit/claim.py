@@ -1,4 +1,4 @@
-"""What is audited, as data: claims of learners, and how each is tried."""
+"""Claims of learners that are audited, and how each is tried."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ EXACT = "exact"
 DENSITY = "density"
 SAMPLED = "sampled"
 
-# Of a setting, what is no hyperparameter: public facts, that the learner is told.
+# Keys of a setting that are public facts and not hyperparameters.
 PUBLIC_COLUMNS = "public_columns"
 ORDERED = "ordered"
 N_CLASSES = "n_classes"
@@ -63,8 +63,8 @@ class Claim:
     n_trainings: int = 0  # on each side of each pair
     n_pairs: int = 1  # how many pairs a sampled claim has
     neighbours: str = REPLACE_ONE  # the relation that is tried: that of all pairs
-    # The relation of the learner's own statement; by default the same. Of a learner that is tried
-    # beyond its statement a violation refutes nothing, and is no surprise.
+    # The relation of the learner's own statement; by default the same. If they differ, the learner
+    # is tried beyond its statement, and a violation refutes nothing.
     stated: str = ""
 
     def __post_init__(self) -> None:
@@ -86,7 +86,7 @@ class Claim:
 
     @property
     def name(self) -> str:
-        """What tells this claim from the others of its learner, and seeds it."""
+        """A text that identifies this claim, and seeds it."""
         how = self.distribution or self.loss or self.sample
         parts = [self.learner, self.calibration, self.epsilon, self.delta, dict(self.setting)]
         parts += [_name(self.pairs), _name(how), self.n_trainings, self.neighbours]
@@ -108,7 +108,7 @@ class Claim:
         return made
 
     def statement(self, side: Records) -> PrivacyStatement:
-        """Return what the learner says of itself after a fit, if that is the claim."""
+        """Return the statement of a fitted learner; ValueError if it is not the claim."""
         rng = generator(self.name, 0)
         learner = self.estimator(side.n_bins)
         (fitted,) = learner.fit_many(side.codes, side.labels, [{}], [rng], side.counts)

@@ -52,26 +52,26 @@ from privcurve.privacy.ledger import LedgerEntry, PrivacyStatement
 from privcurve.privacy.mechanisms import GAUSSIAN, OBJECTIVES
 from privcurve.privacy.sealed import SealedError
 
-# What a sum of rounded numbers may exceed its bound by.
+# By how much a sum of rounded numbers may exceed its bound.
 TOLERANCE = 1e-6
 
-# Of the columns of all tables; the first is public where columns are, and the label with it.
+# Bins of the columns of all tables; if columns are public, the first one and the label are.
 BINS = (2, 3)
 
 # A record: its codes and its class.
 Record = tuple[int, ...]
 
-# Of tables of persons.
+# Most persons in a table.
 PERSONS = 3
 
-# At real size: columns, every other one with an order; and records by ε, at which noise is larger
-# than what it hides, and smaller.
+# At real size: bins of columns, every other one ordered; and numbers of records at two ε, at which
+# noise is larger, or smaller, than what it hides.
 REAL_BINS = (16, 12, 9, 5, 3, 2)
 REAL_SIZES = {1.0: 60, 100.0: 200}
-# Rows of the domain that models are compared on, where there are too many to take all.
+# Most rows of the domain on which models are compared.
 MOST_ROWS = 2_000
 
-# Tables of which one must be good for real fits.
+# Tables that are tried for real fits: one of them must do.
 MOST_TABLES = 5
 
 
@@ -149,7 +149,7 @@ class Verdict:
 def check(case: Case, n_random: int = 60, seed: int = 0) -> Verdict:
     """Try the five points on one setting of a learner; stop at the first that is broken.
 
-    So many random pairs of each size above 2 are tried, and at most 4 times that of the others.
+    `n_random` pairs of each size above 2 are tried, and at most 4 times as many of other sizes.
     """
     verdict = Verdict(case)
     tables: tuple[Records, ...] = ()
@@ -162,10 +162,10 @@ def check(case: Case, n_random: int = 60, seed: int = 0) -> Verdict:
         tables = ()
         if not verdict.n_pairs:
             raise BreachError(CHARGE, f"no neighbours could be trained: {verdict.refusal}")
-        # Where no call of a fit can be reached, its bound is not idle but untried.
+        # A bound that no script can reach is not idle but untried.
         if verdict.unseen:
             raise BreachError(CHARGE, verdict.unseen)
-        # Of persons it is that of as many records, with which the bound was tried.
+        # With persons, changes of several records were compared with a bound for as many.
         for name, (part, entry) in verdict.largest.items() if case.at_most is None else ():
             if part < 0.5 and name not in case.idle:
                 why = (
@@ -197,7 +197,7 @@ def check_at_size(case: Case, seed: int = 0) -> Verdict:
 
 
 def _real_pair(case: Case, n: int, rng: np.random.Generator) -> tuple[Records, Records]:
-    """Return two tables whose labels have to do with their codes; a record of one is another's."""
+    """Return two tables that differ in one record, with labels that depend on the codes."""
     codes = rng.integers(case.bins, size=(n, len(case.bins)))
     share = codes[:, 0] / case.bins[0] + codes[:, 3] / case.bins[3]
     labels = (share * case.n_classes / 2 + rng.random(n) / 2).astype(int) % case.n_classes
@@ -221,10 +221,10 @@ def _check_pair(tables: Sequence[Records], seed: Sequence[int], verdict: Verdict
 def _replay(
     verdict: Verdict, tables: Sequence[Records], seed: Sequence[int]
 ) -> tuple[Replay, Replay, CodedClassifier] | None:
-    """Train both sides with the same answers, and check what follows; None if both are refused."""
+    """Train both sides with the same answers and compare them; None if both are refused."""
     case, first = verdict.case, Replay(seed)
     one = _try_training(case, tables[0], first)
-    # What was refused before a side could follow must be refused on the other side too.
+    # If the first side is refused there is nothing to follow: the second must be refused too.
     second = Replay(seed, None if isinstance(one, Exception) else first)
     other = _try_training(case, tables[1], second)
     if isinstance(one, Exception) or isinstance(other, Exception):
@@ -238,14 +238,14 @@ def _replay(
         why = f"the fitted models can't be compared: {_describe(error)}"
         raise BreachError(POST_PROCESSING, why) from error
     if apart:
-        # Then it may be the choices in that loop that differ, as they may.
+        # Then the difference may come from choices in that loop, which may differ.
         but = f"; but {first.all_unseen}" if first.all_unseen else ""
         raise BreachError(POST_PROCESSING, f"{', '.join(apart)} differ{but}")
     return first, second, one
 
 
 def _try_training(case: Case, side: Records, curator: Replay) -> CodedClassifier | Exception:
-    """Return a trained model, or why there is none: a refusal, or a fault of the learner."""
+    """Return a trained model, or the exception: a refusal, or a fault of the learner."""
     try:
         model = train(case, side, curator)
     except BreachError:
@@ -265,7 +265,7 @@ def _describe(error: Exception) -> str:
 
 
 def _refusal(*sides: CodedClassifier | Exception) -> str:
-    """Return why both sides were refused, which must be alike and meant."""
+    """Return why both sides were refused, which must be for the same reason, a ValueError."""
     errors = [side for side in sides if isinstance(side, Exception)]
     endings = list(dict.fromkeys(map(_describe, errors)))
     if len(errors) == 1:
@@ -278,7 +278,7 @@ def _refusal(*sides: CodedClassifier | Exception) -> str:
 
 
 def _check_stated(case: Case, model: Any) -> None:
-    """Hold a statement to promise no less than was asked for."""
+    """Check that a statement promises at least the requested privacy."""
     stated = model._fitted_statement
     if case.at_most is not None:
         stated = stated.of_persons(case.at_most)
@@ -301,11 +301,11 @@ def _check_costs(first: Replay, second: Replay, verdict: Verdict) -> None:
     events = list(zip(first.all_events, second.all_events, strict=True))
     for entry, apart in _changes_of(stated, events).items():
         loss = float(np.linalg.norm(apart) if entry.mechanism == GAUSSIAN else apart.sum())
-        # Equal calls, each of which is charged; of a private selection, in each run.
+        # Equal calls are each charged, and in each run of a private selection.
         times = 1 if entry.parallel else max(1, len(first.runs)) * stated.ledger.count(entry)
         announced = announced_loss(entry) * (times**0.5 if entry.mechanism == GAUSSIAN else times)
         announced *= verdict.case.group
-        # What is not a number is no small change.
+        # Written so that NaN is a breach.
         if not loss <= announced * (1 + TOLERANCE) + 1e-9:
             factor = loss / announced
             raise BreachError(
@@ -334,10 +334,10 @@ def _check_costs(first: Replay, second: Replay, verdict: Verdict) -> None:
 def _changes_of(
     stated: PrivacyStatement, events: Sequence[tuple[Event, Event]]
 ) -> dict[LedgerEntry, Floats]:
-    """Return the changes of exact values by what they are charged to, in units of the noise."""
+    """Return the changes of exact values by ledger entry, in units of the noise."""
     named = {entry.what: entry for entry in stated.ledger}
     changes: dict[LedgerEntry, list[Floats]] = {}
-    # A record is behind one holder's door: what all of them say of it adds up.
+    # Only one holder has the record, so the losses of all holders add up to its.
     for one, other in events:
         for key, apart in one.losses(other).items():
             if key:
@@ -356,7 +356,7 @@ def _epsilon_spent(stated: PrivacyStatement) -> float:
 def announced_loss(entry: LedgerEntry) -> float:
     """Return what an entry charges, in units of the noise: sensitivity over scale, or a range."""
     if entry.mechanism in (GAUSSIAN, *OBJECTIVES):
-        # Of an objective the rest of its ε pays for the Jacobian.
+        # The rest of an objective's ε pays for the Jacobian.
         return entry.noise_rate * entry.sensitivity
     return min(entry.epsilon, math.inf if entry.bounded_range is None else entry.bounded_range)
 
@@ -370,13 +370,13 @@ def train(case: Case, side: Records, curator: Curator) -> CodedClassifier:
 
 
 def _differences(left: CodedClassifier, right: CodedClassifier) -> list[str]:
-    """Return the names of what two fits left on their models and is not the same, bit for bit."""
+    """Return the names of fitted attributes and scores of two models that differ in any bit."""
     states = [dict(fitted_attributes(model)) for model in (left, right)]
     for state, model in zip(states, (left, right), strict=True):
         state["measures_"] = model.measures_
         held = getattr(model, "_held", ())
         if held:
-            # Scores are asked of what stays with the holder: they have noise of their own.
+            # Attributes that stay with the holder answer scores with noise of their own.
             state.update(dict.fromkeys(held))
         else:
             state["its scores"] = model._scores(_domain(model))
@@ -398,7 +398,7 @@ def _domain(model: CodedClassifier) -> NDArray[Any]:
 
 
 def neighbours(case: Case, n_random: int, seed: int) -> Iterator[tuple[Records, Records]]:
-    """Generate neighbouring tables: all of one and two records, and random larger ones."""
+    """Yield neighbouring tables: all of one and two records, and random larger ones."""
     rng = np.random.default_rng([seed, 7])
     pairs: list[Any]
     universe = case.universe
@@ -417,7 +417,7 @@ def neighbours(case: Case, n_random: int, seed: int) -> Iterator[tuple[Records, 
 def _random_pair(
     case: Case, n: int, rng: np.random.Generator
 ) -> tuple[Sequence[Record], Sequence[Record]]:
-    # Few distinct records: the largest changes are those of tables that agree.
+    # Few distinct records: tables of equal records change most.
     universe = case.universe
     pool = rng.integers(len(universe), size=rng.integers(1, 5))
     table = tuple(universe[k] for k in pool[rng.integers(len(pool), size=n)])
@@ -446,7 +446,7 @@ def _random_persons(
 
 
 def _change_into(case: Case, old: Record, new: Record) -> Sequence[Record]:
-    """Return what becomes of a record that changes to another one as far as it may."""
+    """Return the records in place of `old`: none, or `new` with the public columns of `old`."""
     if case.neighbours == ADD_REMOVE:
         return ()
     return ((old[0], *new[1:-1], old[-1]) if case.neighbours == PRIVATE_COLUMNS else new,)
@@ -469,7 +469,7 @@ def _neighbours_of(case: Case, table: Sequence[Record]) -> Iterator[Sequence[Rec
 
 
 def _check_noise(case: Case, seed: int) -> None:
-    """Train for real on a table that is not refused, and hold the noise to what is announced."""
+    """Train for real on a table that is not refused, and compare noise with what is announced."""
     rng = np.random.default_rng([seed, 11])
     universe, why = case.universe, ""
     for _ in range(MOST_TABLES):

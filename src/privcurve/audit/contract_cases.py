@@ -1,4 +1,4 @@
-"""What the contract is tried on: settings of each learner that reach all of its mechanism calls."""
+"""Settings of each learner that reach all of its mechanism calls, for the contract."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ FOREST = {"n_trees": 2, "batch": 1, "depth": 1, "delta": DELTA, "n_holders": 3}
 TWO = {"n_trees": 2, "depth": 2}
 GRADIENT = {"n_trees": 4, "trees_per_ensemble": 2, "max_depth": 2, "learning_rate": 0.5}
 TEACHERS = {"n_teachers": 3, "n_partitions": 2, "n_queries": 3}
-# The gain of a split changes by half of its bound where a tree has ten records.
+# The gain of a split changes by half of its bound in a tree of ten records.
 MANY = (1, 2, 3, 40)
 
 CASES: tuple[Case, ...] = (
@@ -124,7 +124,7 @@ CASES: tuple[Case, ...] = (
     Case("bdpe", {**TWO, "alpha": 0.7, "alpha_decay": 0.5, "votes": "link", "clamp": 3.0}),
     Case("bdpe", {**TWO, "alpha": 1.0, "calibrate_alpha": "released", "votes": "sign"}),
     Case("bdpe", {**TWO, "splits": "random", "votes": "link"}),
-    # Splits that have no part of the budget are noise alone.
+    # Splits without a part of the budget are pure noise.
     Case("bdpe", {**TWO, "tree_share": 0.0}),
     Case("bdpe", {**TWO, "delta": DELTA, "alpha": 0.7, "votes": "link"}),
     Case("bdpe", {**TWO, "delta": DELTA, "alpha": 1.0, "calibrate_alpha": "released"}),

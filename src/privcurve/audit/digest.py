@@ -1,4 +1,4 @@
-"""What the auditor is: a digest of its code, so that an audit is made again when it changes."""
+"""A digest of the auditor's code: audits are made again when it changes."""
 
 from __future__ import annotations
 
@@ -12,18 +12,9 @@ _DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 
 @cache
 def code_digest(folder: Path = Path(__file__).parent) -> str:
-    """Return a digest of what the modules of a folder do.
+    """Return the SHA-256, in hex, of the code in a folder, by default that of the audit.
 
-    Parameters
-    ----------
-    folder : Path
-        By default that of the audit.
-
-    Returns
-    -------
-    str
-        SHA-256, in hex. Comments, docstrings and the layout of the code are not in it: an audit
-        takes minutes, and they change nothing that it finds.
+    Comments, docstrings and layout are left out: they change no result, and an audit takes minutes.
     """
     digest = hashlib.sha256()
     for path in sorted(folder.rglob("*.py")):

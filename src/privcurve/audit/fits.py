@@ -13,7 +13,7 @@ from privcurve.learners.base import CodedClassifier
 from privcurve.privacy.curator import Curator
 from privcurve.privacy.ledger import PrivacyStatement
 
-# Fitted models held at once.
+# Fitted models in memory at once.
 BATCH = 500
 
 
@@ -22,9 +22,8 @@ def fits(
 ) -> Iterator[Any]:
     """Train n times with one stream: yield the models of `fit_many`, bit for bit.
 
-    Records are open, and no statement says that they were sealed.
-    Parameters and records are checked once and not n times, which on tiny data is most of
-    the time of a fit. What draws the noise and uses it is the learner's own code.
+    Records are not sealed. Parameters and records are checked once and not n times, which is most
+    of the time of a fit on tiny data. The learner's own code draws and uses the noise.
     """
     checked = copy_untrained(learner, side)
     codes = checked._code(side.codes, fit=False)

@@ -21,8 +21,8 @@ class Pair:
 
     dataset: str  # `tiny`, or the name of the dataset that the canary was put into
     name: str  # says what the pair is
-    # The first row is the record that differs. It stands for one record; or, where a record is
-    # added, the first row of the larger side has it.
+    # The first row is the record that differs, and stands for one record. If a record is added, it
+    # is in the first row of the larger side.
     left: Records
     right: Records
     # `replace-one`; `add-remove`: one side has a record more; or `private-columns`: the record
@@ -33,14 +33,14 @@ class Pair:
 
     @property
     def canaries(self) -> NDArray[np.unsignedinteger[Any]]:
-        """The codes of the record, on the left and on the right; once if it is added."""
+        """The codes of the record on the left and on the right; one row if it is added."""
         if self.neighbours == ADD_REMOVE:
             return self.larger.codes[:1]
         return np.stack([self.left.codes[0], self.right.codes[0]])
 
     @property
     def labels(self) -> Floats:
-        """What the scores of the canaries are multiplied by, so that the left has more."""
+        """The factors of the canaries' scores that make the left side's larger."""
         if self.neighbours == ADD_REMOVE:
             side = 1 if self.larger is self.left else -1
             return np.array([side * self.larger.labels[0]], dtype=float)
@@ -53,7 +53,7 @@ class Pair:
 
 
 def check_pair(pair: Pair) -> None:
-    """Check that the two sides are neighbours in the way that the pair says."""
+    """Raise ValueError unless the two sides are neighbours by the relation of the pair."""
     left, right = pair.left, pair.right
     if not np.array_equal(left.n_bins, right.n_bins):
         raise ValueError(f"the pair '{pair.name}' has two domains")
@@ -102,7 +102,7 @@ def records(
     n_bins: Sequence[int] | NDArray[Any],
     counts: Sequence[int] | NDArray[Any] | None = None,
 ) -> Records:
-    """Make records from lists or arrays; each row stands for one unless `counts` says else."""
+    """Make records from lists or arrays; each row stands for one, or for its count."""
     bins = np.asarray(n_bins, dtype=np.int64)
     table: NDArray[np.unsignedinteger[Any]] = np.ascontiguousarray(
         codes, dtype=np.uint8 if bins.max() <= 256 else np.uint16
@@ -113,7 +113,7 @@ def records(
 
 
 def sort_rows(side: Records) -> Records:
-    """Return the same records in an order that only depends on which they are."""
+    """Return the same records in an order that does not depend on theirs."""
     order = np.lexsort([side.counts, side.labels, *side.codes.T])
     return Records(side.codes[order], side.labels[order], side.counts[order], side.n_bins)
 
@@ -201,10 +201,10 @@ def cross_columns() -> Pair:
 
 
 def lone_record(n_codes: int = 2) -> Pair:
-    """Return one positive record, which differs in its code: the first, or the last.
+    """Return one positive record, whose code is the first one, or the last.
 
-    What is unknown to a learner is negative for it: a teacher of bagging votes + on the
-    left for the code 0 alone, and on the right for the last code alone.
+    Learners call unknown codes negative: a teacher of bagging votes + only for code 0 on the left,
+    and only for the last code on the right.
     """
     name = f"one record alone, in one of {n_codes} bins"
     return replace_record(name, ((0,), 1), ((n_codes - 1,), 1), [], (n_codes,))

@@ -1,8 +1,8 @@
-"""A curator whose answers follow a script: the same fit again, and what its records changed.
+"""A curator whose answers follow a script, to train two neighbours with the same answers.
 
-Two neighbours are trained with the same answers. Whatever differs between them but the exact
-values of their calls is a leak, and by how much those differ is the privacy loss of the answers.
-The contract (`contract`) tries that with drawn answers, an attack (`worst_answers`) with bad ones.
+Any difference between the two fits, other than in the exact values of their calls, is a leak; the
+differences of exact values give the privacy loss of the answers. The contract (`contract`) draws
+the answers, an attack (`worst_answers`) looks for the worst ones.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from privcurve.privacy.ledger import LedgerEntry
 from privcurve.privacy.mechanisms import BOX_PERTURBATION, MECHANISMS, OBJECTIVES, SELECTIONS
 from privcurve.privacy.seeds import Start
 
-# The points of the contract, after which comes what is made impossible.
+# The points of the contract, and reading sealed values, which is made impossible.
 CONTROL = "control"
 POST_PROCESSING = "post-processing"
 SENSITIVITY = "sensitivity"
@@ -28,17 +28,17 @@ NOISE = "noise"
 CHARGE = "charge"
 SEALED = "sealed"
 
-# How far the script's answers to a compiled loop are from 0 and from each other: no score outweighs
-# it, and what the loop adds can still be read off to eight digits.
+# Distance of the script's answers to a compiled loop from 0 and from each other: larger than any
+# score, and small enough that what the loop adds can be read off to eight digits.
 FAR = 2.0**22
 
-# The script's numbers are exact ones of the first side and noise of so many scales.
+# Noise of the script's numbers, around the exact ones of the first side, in scales.
 SPREADS = (0.0, 0.3, 1.0, 10.0)
 
-# Sizes of the script's minima, a number each: where losses are flat, and where they are not.
+# Sizes of the script's minima: where losses are flat, and where they are not.
 MINIMA = (0.3, 1.0, 10.0)
 
-# How far a solver may end from the minimum that the script says, as a share of it.
+# Tolerance of a solver around the script's minimum, as a share of it.
 SOLVED = 1e-4
 
 # The kind of an event that has a Jacobian.
@@ -48,7 +48,7 @@ OBJECTIVE = "objective"
 POINTS = 500
 
 
-# An event: its place among those of its curator, after the way to that.
+# An event: the path to its curator, and its place among the curator's events.
 Place = tuple[int, ...]
 
 
@@ -76,11 +76,11 @@ class Event:
 
     kind: str  # the method of the curator
     calls: NDArray[Any]  # one, or one for each place along the first axes
-    # What noise is added to, in units of the noise's scale; written when the fit has ended where a
-    # compiled loop adds to the noise.
+    # What noise is added to, in units of its scale; filled in after the fit if a compiled loop adds
+    # to the noise.
     exact: Floats
     answer: NDArray[Any] = field(default_factory=lambda: np.empty(0))
-    # Of an objective: the log-determinant of how its gradient changes, at the answer.
+    # The log-determinant of the Jacobian of an objective's gradient, at the answer.
     log_jacobian: float = 0.0
 
     @property
@@ -89,10 +89,10 @@ class Event:
         return self.exact.shape
 
     def losses(self, other: Event) -> dict[LedgerEntry | str, Floats]:
-        """Return how far the two sides are apart by entry, or its word, in units of the noise.
+        """Return the distances between the two sides by entry, or its name, in units of the noise.
 
-        Of numbers and labels the differences, of choices the range of the differences of a call's
-        scores, of objectives the mechanism's norm of the difference of gradients.
+        For numbers and labels these are differences, for choices the range of the differences of a
+        call's scores, for objectives the mechanism's norm of the difference of gradients.
         """
         apart = self.exact - other.exact
         by_entry: dict[LedgerEntry | str, list[Floats]] = {}
@@ -117,9 +117,9 @@ def norms(mechanism: str, vectors: Floats) -> Floats:
 class Replay(Curator):
     """A curator whose answers follow a script.
 
-    Public coins, which are the same on both sides, and answers come of `seed`. The answers of a
-    `leader`, the replay of the first side, are given again; `script` answers some events. Of a
-    holder `path` is its place among all, which stands before those of its events.
+    Public coins, the same on both sides, and answers follow from `seed`. The answers of a `leader`,
+    the replay of the first side, are repeated; `script` answers some events. `path` is the place of
+    a holder among all.
     """
 
     def __init__(
@@ -129,7 +129,7 @@ class Replay(Curator):
         script: Mapping[Place, NDArray[Any]] | None = None,
         path: Place = (),
     ) -> None:
-        # How much of the fit was done, each time that it was told.
+        # The progress that the fit has reported.
         self.progress: list[float] = []
         super().__init__(
             np.random.default_rng([*seed, 0]), party=bool(path), watch=self.progress.append
@@ -138,7 +138,7 @@ class Replay(Curator):
         self._answers = np.random.default_rng([*seed, 1])
         self._handed: list[tuple[Event, Floats]] = []
         self.events: list[Event] = []
-        self.unseen = ""  # what of the fit no script can answer
+        self.unseen = ""  # a part of the fit that no script can answer
 
     @property
     def runs(self) -> list[Replay]:
@@ -157,14 +157,14 @@ class Replay(Curator):
 
     @property
     def all_unseen(self) -> str:
-        """Return what of the fit, of its runs and of its holders no script can answer."""
+        """A part of the fit, its runs or its holders that no script can answer; or empty."""
         others = (other.all_unseen for other in (*self.runs, *self.holders))
         return self.unseen or next(filter(None, others), "")
 
     def _event(
         self, kind: str, calls: Any, exact: Floats, draw: Callable[[], NDArray[Any]]
     ) -> Event:
-        """Note a call; its answer is the first side's, the script's, or drawn."""
+        """Record a call; its answer is the first side's, the script's, or drawn."""
         event = Event(kind, np.asarray(calls, dtype=object), exact)
         place = len(self.events)
         self.events.append(event)
@@ -191,7 +191,7 @@ class Replay(Curator):
                 raise BreachError(CONTROL, "a run less")
             if len(self.parties) < len(self._leader.parties):
                 raise BreachError(CONTROL, "a party less")
-            # What is drawn in a loop may be drawn by rejection.
+            # A loop that no script sees may draw by rejection.
             states = (each.coins.bit_generator.state for each in (self, self._leader))
             if not self.unseen and next(states) != next(states):
                 raise BreachError(CONTROL, "another number of public coins")
@@ -265,7 +265,7 @@ class Replay(Curator):
         minimise: Callable[[Floats], Floats],
         old: bool,
     ) -> Floats:
-        """Answer with a minimum, which other noise has made on the other side."""
+        """Answer with a minimum; on the other side, other noise leads to the same one."""
         event = self._event(
             OBJECTIVE, call, np.zeros(dimension),
             lambda: self._answers.choice(MINIMA) * self._answers.standard_normal(dimension),
@@ -282,28 +282,28 @@ class Replay(Curator):
         return at
 
     def uniform(self, calls: Call | Sequence[Any], shape: tuple[int, ...]) -> Floats:
-        """Return uniform numbers, and note that what is drawn by them is not seen."""
+        """Return uniform numbers, and note that what a loop draws with them is unseen."""
         self.unseen = "choices are drawn in a compiled loop, whose scores no script sees"
         return super().uniform(calls, shape)
 
     def generator(self, calls: Sequence[Call]) -> np.random.Generator:
-        """Return the stream of noise, and note that what is drawn from it is not seen."""
+        """Return the stream of noise, and note that what a loop draws from it is unseen."""
         self.unseen = "noise is drawn in a compiled loop, to which no script can answer"
         return super().generator(calls)
 
     def leave(self) -> None:
-        """Note that a holder's calls are not seen."""
+        """Note that a holder's calls are unseen."""
         super().leave()
         self.unseen = "a party answers in another process, for which no script can answer"
 
     def _shuffle(self, records: Ints) -> Ints:
-        # In whatever order they come in.
+        # Sorted first, as their order may differ between the sides.
         return super()._shuffle(np.sort(records))
 
     def _noise(self, calls: NDArray[Any], shape: tuple[int, ...]) -> Floats:
         def draw() -> Floats:
             if calls.size and calls.flat[0].mechanism in SELECTIONS:
-                # An order of the candidates: the first that is allowed will be chosen.
+                # An order of the candidates: the first allowed one will be chosen.
                 places = np.broadcast_to(np.arange(shape[-1]), shape)
                 return -FAR * self._answers.permuted(places, axis=-1)
             return np.where(self._answers.random(shape) < 0.5, -FAR, FAR)
@@ -315,7 +315,7 @@ class Replay(Curator):
 
 
 def _leader_next(leaders: Sequence[Any], place: int, more: str) -> Any:
-    """Return what comes next on the first side, or say that there is no more."""
+    """Return the first side's item at a place; if there is none, control is broken."""
     if place >= len(leaders):
         raise BreachError(CONTROL, more)
     return leaders[place]

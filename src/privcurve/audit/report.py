@@ -15,8 +15,8 @@ from privcurve.audit.search import REPORTED_ERROR, VERDICT_ERROR
 MISSING = "–"
 CAPTION = "Audit: privacy found against privacy claimed"
 
-# What Markdown and LaTeX show, and under which name: one row of each of `GROUP`, its worst.
-# The CSV has all rows and all columns.
+# Columns of Markdown and LaTeX, and their titles; of each `GROUP` only the worst row is shown. The
+# CSV has all rows and columns.
 SHOWN = {
     "learner": "learner",
     "calibration": "calibration",
@@ -47,14 +47,14 @@ def table(parts: Sequence[pd.DataFrame]) -> pd.DataFrame:
 
 
 def rows_of_claims(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows of what learners state: not what is tried beyond their statements."""
+    """Return the rows of stated claims, without those tried beyond a statement."""
     return frame[frame["neighbours"] == frame["stated_neighbours"]]
 
 
 def worst_rows(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return the worst row of each learner, calibration, relation and δ; `n_tried`: of how many.
+    """Return the worst row of each learner, calibration, relation and δ, of `n_tried` rows.
 
-    That is a violation, if there is any, and else the largest share of the claimed ε.
+    It is a violation, if there is one, or else the largest share of the claimed ε.
     """
     order = frame.assign(
         share=frame["found_epsilon"] / frame["epsilon"], violated=frame["verdict"] == VIOLATED
@@ -65,7 +65,7 @@ def worst_rows(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def format_table(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return what a reader wants of the table: the worst rows, no more digits than are known."""
+    """Return the table for readers: the worst rows, with no more digits than are known."""
     rows = worst_rows(frame)
     text = pd.DataFrame(index=rows.index)
     for column, title in SHOWN.items():
@@ -73,7 +73,7 @@ def format_table(frame: pd.DataFrame) -> pd.DataFrame:
     text[SHOWN["found_epsilon"]] = [
         _write_found(row) for row in rows[["method", "found_epsilon"]].to_dict("records")
     ]
-    # Rounded down: it could refute no more.
+    # Rounded down, as it could not refute more.
     text[SHOWN["refutable_epsilon"]] = [
         "any" if most == math.inf else f"{math.floor(100 * most) / 100:.2f}"
         for most in rows["refutable_epsilon"]
@@ -96,7 +96,7 @@ def _text(value: object) -> str:
 
 
 def _describe_refutation(row: dict[Any, Any]) -> str:
-    """Say that a claim was refuted, and what the learner's own statement says of it."""
+    """Say that a claim was refuted, with the reservations of the learner's own statement."""
     if row["neighbours"] != row["stated_neighbours"]:
         return (
             f"Beyond its statement: {row['learner']}, {row['calibration']}, does not have "
@@ -114,7 +114,7 @@ def _describe_refutation(row: dict[Any, Any]) -> str:
 
 
 def _note_blind_claims(frame: pd.DataFrame) -> str:
-    """Say how many claims are larger than what their trainings could refute."""
+    """Say how many claims are too large to be refuted by their trainings."""
     blind = int((frame["epsilon"] >= frame["refutable_epsilon"]).sum())
     least = frame["refutable_epsilon"].min()
     if blind:
@@ -123,7 +123,7 @@ def _note_blind_claims(frame: pd.DataFrame) -> str:
 
 
 def notes(frame: pd.DataFrame) -> tuple[str, ...]:
-    """Say how the numbers came about, and how many claims were refuted."""
+    """Return notes on how the numbers were found, and how many claims were refuted."""
     refuted = rows_of_claims(frame)["verdict"] == VIOLATED
     violations = worst_rows(frame[frame["verdict"] == VIOLATED]).to_dict("records")
     return (

@@ -1,4 +1,4 @@
-"""The audit of a list of claims: a row of each."""
+"""The audit of a list of claims, with a row for each."""
 
 from __future__ import annotations
 
@@ -34,15 +34,14 @@ def n_comparisons(claims: Iterable[Claim]) -> int:
 
 
 def run(claims: Sequence[Claim], target: Target, seed: Seed, comparisons: int) -> pd.DataFrame:
-    """Audit: return one row a claim, with the columns `COLUMNS`.
+    """Audit claims; return a row for each, with the columns `COLUMNS`.
 
-    Canaries are put into the dataset `target`; `comparisons` are the sampled pairs of the whole
-    run, all learners together (:func:`n_comparisons`). `epsilon` and `delta` are claimed;
-    `found_epsilon` is exact, or a lower bound: certain (density), or at 95 % over the row's pairs
-    (sampled); `found_delta` is the exact δ at the claimed ε. `refutable_epsilon` is the largest
-    claim that so many trainings could call violated, whatever they had found; infinite where
-    nothing is sampled. Raises ValueError if a learner does not state the claim, or a pair is none
-    of the claim's relation.
+    Canaries are put into the dataset `target`; `comparisons` is the number of sampled pairs of the
+    whole run (:func:`n_comparisons`). `epsilon` and `delta` are claimed; `found_epsilon` is exact,
+    or a lower bound: certain (density), or at 95 % over the row's pairs (sampled); `found_delta` is
+    the exact δ at the claimed ε. `refutable_epsilon` is the largest claim that this number of
+    trainings could refute; infinite if nothing is sampled. Raises ValueError if a learner does not
+    state the claim, or a pair is not of the claim's relation.
     """
     rows = [_row(c, _search(c, target, seed, comparisons), comparisons) for c in claims]
     return pd.DataFrame(rows, columns=list(COLUMNS))
@@ -116,9 +115,9 @@ def _row(c: Claim, worst: Worst, comparisons: int) -> dict[str, Any]:
 
 
 def reservations_of(statement: PrivacyStatement) -> str:
-    """Return what a published statement excludes beyond what all statements do.
+    """Return the reservations of a published statement; empty for a certified one.
 
-    A refutation of it is what its own statement warns of; nothing excuses that of a certified one.
+    A published claim may be refuted as its statement warns; for a certified one nothing does.
     """
     if statement.calibration != PUBLISHED:
         return ""

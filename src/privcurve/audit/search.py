@@ -20,23 +20,23 @@ from privcurve.coding import Bools, Floats, Ints, Records
 Distribution = Callable[[Records], Floats]
 Sampler = Callable[[Pair, Records, int, np.random.Generator], NDArray[Any] | States]
 
-# What counts as chance that a reported bound is too high.
+# Probability that a reported bound is too high.
 REPORTED_ERROR = 0.05
-# Chance that a whole run of the audit calls any true claim violated.
+# Probability that a whole run of the audit calls any true claim violated.
 VERDICT_ERROR = 1e-4
 
-# Thresholds tried on a score, so many on each tail, evenly and from the far end.
+# Thresholds tried on a score: this many evenly, and as many towards each end.
 N_THRESHOLDS = 64
 
-# Of fitted states: a column of at most so many values, and so few for the trainings that
-# choose, is taken as outcomes, others as scores; and so many columns are looked at closely.
+# A column of fitted states with at most this many values, and at least this many trainings per
+# value, is taken as outcomes, others as scores; the most promising columns are searched in full.
 MOST_OUTCOMES = 2000
 PER_OUTCOME = 5
 MOST_COLUMNS = 6
 
 # Rounding of exact probabilities.
 TOLERANCE = 1e-9
-# And of losses, of which a replay reads some digits only.
+# Rounding of losses, of which a replay reads only some digits.
 LOSS_TOLERANCE = 1e-6
 
 
@@ -104,7 +104,7 @@ def search_losses(pairs: Iterable[Pair], loss: Callable[[Pair], float], epsilon:
 
 @dataclass(frozen=True)
 class Event:
-    """A set of outputs, said by what `holds` of them; `forward` if it is the left side's."""
+    """A set of outputs, given by a predicate; `forward` if the left side has more of it."""
 
     holds: Callable[[NDArray[Any]], Bools]
     forward: bool
@@ -210,7 +210,7 @@ def _bits_of(values: Floats) -> Ints:
 
 
 def _promise(left: NDArray[Any], right: NDArray[Any], delta: float) -> float:
-    """Return roughly the bound that a column could give, for a fraction of the time."""
+    """Return a rough estimate of the bound that a column could give, quickly."""
     most = -math.inf
     for _, _, p, q in _candidates(left, right):
         above = p - 4 * np.sqrt(p) - delta * len(left)
@@ -219,7 +219,7 @@ def _promise(left: NDArray[Any], right: NDArray[Any], delta: float) -> float:
     return most
 
 
-# The i-th of some growing sets of outputs, in words too.
+# Returns the i-th of some growing sets of outputs, and its description.
 _EventOf = Callable[[int], tuple[Callable[[NDArray[Any]], Bools], str]]
 
 
@@ -251,7 +251,7 @@ def _outcome_sets(left: NDArray[Any], right: NDArray[Any]) -> Iterator[tuple[_Ev
 
 def _tails(left: NDArray[Any], right: NDArray[Any]) -> Iterator[tuple[_EventOf, Ints, Ints]]:
     values = np.unique(np.concatenate([left, right]))
-    # Even steps over the values, and ever smaller ones towards both ends.
+    # Even steps over the values, and smaller ones towards both ends.
     even = np.linspace(0, len(values) - 1, N_THRESHOLDS)
     near = np.geomspace(1, len(values), N_THRESHOLDS) - 1
     ranks = np.unique(np.concatenate([even, near, len(values) - 1 - near]).astype(np.int64))

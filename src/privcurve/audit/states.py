@@ -1,4 +1,4 @@
-"""The whole fitted state of a model, as numbers: whatever a fit leaves on it is released."""
+"""The whole fitted state of a model as numbers: all that a fit leaves on it is released."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from privcurve.privacy.ledger import PrivacyStatement
 # The score of the canary, beside the attributes.
 SCORE = "score of the canary"
 
-# Stands for what a fit did not leave, while another did.
+# The value of a number that this fit did not leave, but another did.
 ABSENT = -1e30
 
 
@@ -32,8 +32,8 @@ class States:
     # (n_fits, n_numbers): the numbers of each attribute, `ABSENT` where a fit left fewer than
     # another.
     columns: Mapping[str, Floats]
-    # Of noise that is added to numbers (Laplace, Gaussian), as the statement says: a number times
-    # its rate is in the unit that the noise was drawn in.
+    # Rates of noise added to numbers (Laplace, Gaussian), by the statement: a number times its rate
+    # is in the unit in which the noise was drawn.
     rates: tuple[float, ...] = ()
 
     @classmethod
@@ -60,7 +60,7 @@ class States:
 
 
 def fitted_attributes(model: Any) -> dict[str, Any]:
-    """Return all attributes that a fit left on a model: parameters are none of them."""
+    """Return all attributes that a fit left on a model, without its parameters."""
     parameters = _parameters(type(model))  # type: ignore[arg-type]
     return {name: value for name, value in vars(model).items() if name not in parameters}
 
@@ -71,7 +71,7 @@ def _parameters(kind: Any) -> frozenset[str]:
 
 
 class _Holder(NamedTuple):
-    """What holds other values: its kind, how many parts it has, and its shape or their names."""
+    """A container: its type, its number of parts, and its shape or the names of its parts."""
 
     kind: type
     n_parts: int
@@ -79,7 +79,7 @@ class _Holder(NamedTuple):
 
 
 def _leaves(value: Any) -> Iterator[Any]:
-    """Yield what is in anything that a model may hold: values, each container before its parts.
+    """Yield the values in anything that a model may hold, each container before its parts.
 
     Values are arrays, numbers, texts, statements and None.
     """
@@ -126,7 +126,7 @@ def _is_same_leaf(one: Any, other: Any) -> bool:
 def numbers(value: Any) -> Floats:
     """Turn anything that a model may hold into numbers, in one dimension.
 
-    Of a container that is the number of its parts; texts and statements become a checksum.
+    A container gives the number of its parts; texts and statements give a checksum.
     """
     return np.concatenate([np.zeros(0), *map(_number, _leaves(value))])
 
@@ -153,9 +153,9 @@ def _checksum(statement: PrivacyStatement) -> int:
 def sample_states(
     learner: CodedClassifier, pair: Pair, side: Records, n: int, rng: np.random.Generator
 ) -> States:
-    """Train n times, and take all that each fit leaves on the model, and the canary's score.
+    """Train n times; return all that each fit leaves on the model, and the canary's score.
 
-    The recipe for any learner: no insight into it is needed.
+    This works for any learner, without insight into it.
     """
     before = fitted_attributes(copy_untrained(learner, side))
     always = {name: numbers(value) for name, value in before.items()}
@@ -184,7 +184,7 @@ def sample_canary_scores(
 ) -> Floats:
     """Train n times, and score the canary: the event that needs no insight."""
     with warnings.catch_warnings():
-        # A fit that warns is part of what is audited.
+        # Fits that warn are audited too.
         warnings.simplefilter("ignore")
         return np.array([canary_score(model, pair) for model in fits(learner, side, n, rng)])
 
@@ -193,7 +193,7 @@ def canary_score(model: Any, pair: Pair) -> float:
     """Return the score of the record that differs, with its left label less with its right one."""
     scores = model._scores(pair.canaries)
     if scores.ndim == 2:
-        # Of more than two classes each side's record has the score of its own.
+        # With more than two classes, each side's record has the score of its own class.
         left, right = int(pair.left.labels[0]), int(pair.right.labels[0])
         return float(scores[0, left] - scores[1, right])
     return float(scores @ pair.labels)

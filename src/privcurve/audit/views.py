@@ -17,17 +17,17 @@ from numpy.typing import NDArray
 from privcurve.audit.states import ABSENT, States
 from privcurve.coding import Floats
 
-# Differences are taken of so many numbers of an attribute, and no more.
+# Most numbers of an attribute whose differences are taken.
 MOST_PAIRED = 8
 # Digits that differences and checksums keep: further ones are rounding.
 DIGITS = 9
-# Numbers of one attribute that are looked at one by one.
+# Most numbers of an attribute that are looked at one by one.
 MOST_NUMBERS = 64
 # Cells of a number for the ratio of the two sides.
 N_CELLS = 12
 
-# A number of single precision, but for the rounding of a product or two; and not one of
-# few digits, which may be exact.
+# A number counts as single precision within the rounding of a product or two, unless it has few
+# digits and may be exact.
 _ROUNDING = 2.0**-50
 _FEW_DIGITS = 2.0**-16
 _BITS = 48
@@ -41,7 +41,7 @@ def views(left: States, right: States, n_learning: int) -> tuple[Floats, Floats,
     names: list[str] = []
     for name in tables[0]:
         both = [table[name] for table in tables]
-        # Both sides are looked at alike, also when only one happens to have whole numbers.
+        # Both sides get the same views, even if only one happens to have whole numbers.
         no_fraction = all((values == np.round(values)).all() for values in both)
         sides = [_columns(values, name, () if no_fraction else rates) for values in both]
         for column in sides[0]:
@@ -67,7 +67,7 @@ def views(left: States, right: States, n_learning: int) -> tuple[Floats, Floats,
 
 
 def _round(values: Floats) -> Floats:
-    # Adding 0 makes one of the two zeros.
+    # Adding 0 turns −0 into 0.
     return np.ascontiguousarray(np.round(values, DIGITS) + 0.0)
 
 
@@ -91,7 +91,7 @@ def _columns(values: Floats, name: str, rates: Collection[float]) -> Mapping[str
 
 
 def _single(values: Floats) -> Floats:
-    """Say which numbers of each row a float32 could hold, and need most of one: a bit each."""
+    """Return bits: which numbers of each row fit into a float32, and have many digits."""
     near = np.abs(values.astype(np.float32) - values) <= _ROUNDING * np.abs(values)
     scaled = values / (_FEW_DIGITS * np.exp2(np.floor(np.log2(np.abs(values) + 1e-300))))
     long = np.abs(scaled - np.round(scaled)) > _FEW_DIGITS

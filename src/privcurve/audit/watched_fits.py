@@ -1,7 +1,7 @@
-"""A curator that draws real noise and notes it, and what is wrong with the noise of some fits.
+"""A curator that draws real noise and records it, and tests of the noise of several fits.
 
-Each draw is noted as its level, the probability of a smaller one under the announced law: if that
-law is true, levels are uniform, and those of one fit have nothing to do with each other.
+Each draw is recorded as its level, the probability of a smaller one under the announced law. If the
+law is true, levels are uniform, and those of one fit are independent.
 """
 
 from __future__ import annotations
@@ -47,31 +47,31 @@ LAWS: dict[str, Callable[[Floats], Floats]] = {
     GAUSSIAN: stats.norm.cdf,
 }
 
-# Real fits: at least so many, and until each law has drawn so many numbers that half of its noise
-# would show.
+# Real fits: at least this many, and more until each law has drawn enough numbers to see noise of
+# half the scale.
 REAL_FITS = 60
 MOST_FITS = 200
 ENOUGH = 200
 
-# Noise that a float32 holds as it is: too few digits hide no exact number. One in 30,000 does so.
+# Noise that a float32 holds exactly has too few digits to hide a number. By chance 1 in 30,000 is.
 SINGLE = " of single precision"
 
-# Of a fit's draws so many are compared with each other.
+# Most draws of a fit that are compared with each other.
 COMPARED = 60
 
-# Of each claim about noise; they are shared out over the claims of a case.
+# Probability of a false alarm, of each claim about noise.
 FALSE_ALARM = 1e-6
 
-# Of these a fit may draw one alone, and that one tells much: so many fits are enough.
+# Laws of which a fit may draw only one number, which says much: `REAL_FITS` are enough.
 TELLING = ("choice", "threshold", *OBJECTIVES)
 
 
 class Watch(Curator):
-    """A curator that draws real noise, and notes the level of each draw.
+    """A curator that draws real noise, and records the level of each draw.
 
-    The law and the levels of each draw go to `drawn`: of parties and of runs with the others. A
-    level of whole numbers or of a choice is a point drawn uniformly, by `within`, from the interval
-    of probabilities that belongs to the answer.
+    The law and the levels of each draw go to `drawn`, also those of parties and runs. The level of
+    a whole number or a choice is drawn uniformly, by `within`, from the answer's interval of
+    probabilities.
     """
 
     def __init__(
@@ -87,8 +87,8 @@ class Watch(Curator):
         self._within = within
 
     def close(self) -> None:
-        """Note what shares of noise add up to: of so many parties as make up the noise."""
-        # All parties are asked the same, in one order.
+        """Record the sum of shares of noise, of as many parties as make up the noise."""
+        # All parties get the same requests in the same order.
         for shares in zip(*(p._shares for p in self.parties if isinstance(p, Watch)), strict=True):
             call, parts, _ = shares[0]
             some = self._within.permutation(len(shares))[:parts]
@@ -128,7 +128,7 @@ class Watch(Curator):
     def _note_choice(self, call: Call, scores: NDArray[Any], chosen: int) -> int:
         probabilities = MECHANISMS[call.mechanism].probabilities
         assert probabilities is not None
-        # A point of the interval of the candidate's probabilities.
+        # A point of the candidate's interval of probabilities.
         chances = probabilities(scores, 1 / call.scale)
         level = float(chances[:chosen].sum()) + self._within.random() * float(chances[chosen])
         self.drawn.append(("choice", np.array([level / float(chances.sum())])))
@@ -145,7 +145,7 @@ class Watch(Curator):
 
     def _tilt(self, call: Call, dimension: int, old: bool) -> Floats:
         tilt = super()._tilt(call, dimension, old)
-        # The norm has Gamma's distribution.
+        # The norm has a Gamma distribution.
         levels = gammainc(dimension, norms(call.mechanism, tilt[None]) / call.scale)
         self.drawn.append((call.mechanism, levels))
         return tilt
@@ -167,14 +167,14 @@ def _chance_below(call: Call, noise: Floats) -> Floats:
     """Return the probability of whole noise below a whole number."""
     if call.mechanism == GAUSSIAN:
         return np.asarray(stats.norm.cdf(noise / call.scale))
-    # Of noise k the probability is (1 - q)/(1 + q) · q^|k|, with q = e^(-1/scale).
+    # The probability of noise k is (1 - q)/(1 + q) · q^|k|, with q = e^(-1/scale).
     q = np.exp(-1 / call.scale)
     tail = np.exp(-np.where(noise > 0, noise, 1 - noise) / call.scale) / (1 + q)
     return np.asarray(np.where(noise > 0, 1 - tail, tail))
 
 
 def faults(fit: Callable[[Watch], Any], seed: int) -> str:
-    """Train for real, many times, and say what is wrong with the noise; empty if nothing is."""
+    """Train for real many times; return what is wrong with the noise, or an empty text."""
     drawn: dict[str, list[Floats]] = {}
     fits = []
     for k in range(MOST_FITS):
@@ -200,7 +200,7 @@ def faults(fit: Callable[[Watch], Any], seed: int) -> str:
 
 
 def _p_of_spread(levels: Floats) -> float:
-    """Return the p-value of how far levels are from the middle: noise of another scale shows."""
+    """Return the p-value of the levels' distances from the middle, which show another scale."""
     outside = np.clip(1 - np.abs(2 * levels - 1), 1e-300, 1)
     law = stats.gamma(len(levels))
     total = -np.log(outside).sum()
@@ -208,7 +208,7 @@ def _p_of_spread(levels: Floats) -> float:
 
 
 def _correlated_draws(fits: Sequence[Floats]) -> str:
-    """Say whether two draws of a fit go together, which are the same or opposite ones at worst."""
+    """Return a message if two draws of a fit are correlated; else an empty text."""
     width = min(map(len, fits), default=0)
     if width < 2:
         return ""

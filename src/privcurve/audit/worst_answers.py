@@ -1,9 +1,9 @@
-"""The worst answers to a fit: exactly how much more likely one of two neighbours makes them.
+"""The worst answers to a fit: their exact log ratio of probabilities on two neighbours.
 
 A learner is trained on one side of a pair by a script, and on the other with the same answers
-(`replay_fits`). One after another, each answer about which the sides differ becomes the one whose
-probabilities differ most. The logarithms of all ratios add up to a loss that is reached: a certain
-lower bound on ε of all that the fit is told about its records.
+(`replay_fits`). One after another, each answer on which the sides differ becomes the one whose
+probabilities differ most. The log ratios add up to a privacy loss that is reached: a certain lower
+bound on the ε of all answers of the fit.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from privcurve.privacy.mechanisms import LAPLACE, MECHANISMS, SELECTIONS
 NUMBERS = ("numbers", "whole numbers")
 HANDED = "noise"
 
-# A part of an event: of noise for a compiled loop each choice or label.
+# A part of an event: each choice or label, if a compiled loop adds to the noise.
 Part = tuple[int, ...]
 
 
@@ -102,7 +102,7 @@ def _loss(one: Event, other: Event, part: Part) -> tuple[float, Any]:
             return np.nan_to_num(np.log(chances(left, 1.0)) - np.log(chances(right, 1.0)), nan=0.0)
 
     if not choice:
-        # The chance of − is that of + for the opposite margin: no digits of a rare one are lost.
+        # P(−) is P(+) of the opposite margin, which keeps the digits of small probabilities.
         plus, minus = ratios(left, right), ratios(-left, -right)
         far = FAR if one.kind == HANDED else 0.5
         likely = np.where(plus > minus, far, -far)
@@ -111,7 +111,7 @@ def _loss(one: Event, other: Event, part: Part) -> tuple[float, Any]:
     if one.kind == "choose":
         losses = ratios(left, right)
         return float(losses[answer[0]]), np.argmax(losses)
-    # What the loop did not write to is no candidate, or has a score of 0: the less counts.
+    # What the loop left at 0 is no candidate, or has a score of 0: the smaller loss counts.
     scored = (left != 0) | (right != 0)
     losses = np.full(len(left), -np.inf)
     losses[scored] = np.minimum(ratios(left[scored], right[scored]), ratios(left, right)[scored])

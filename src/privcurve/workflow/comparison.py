@@ -1,4 +1,4 @@
-"""The study that ``privcurve compare`` asks for: certified learners, each at one public setting."""
+"""The study behind ``privcurve compare``: certified learners, each with one public setting."""
 
 from __future__ import annotations
 
@@ -57,10 +57,10 @@ FIGURE = "learning_curves"
 
 @dataclass(frozen=True)
 class Comparison:
-    """A comparison that was checked, and is written down for the workflow.
+    """A comparison that was checked and written for the workflow.
 
-    `left_out` says which learners this dataset or δ is not for, and why; `configuration` is the
-    file that Snakemake reads.
+    `left_out` says which learners do not support the dataset or δ, and why; `configuration` is
+    Snakemake's configuration file.
     """
 
     plan: Plan
@@ -103,12 +103,11 @@ def prepare(
     metric: str = METRICS[0],
     wish: Wish | None = None,
 ) -> Comparison:
-    """Check what is asked for, and write the study and the configuration.
+    """Check a request, and write the study and the configuration; nothing is trained.
 
-    `tune` says whether settings that are chosen on the records, and paid for, are compared too;
-    `repeats` are hold-outs, `metric`, of `METRICS`, is what learners are ranked by, and `wish` a
-    score whose ε is said. Raises
-    DatasetError, StudyError or SchemaError if it can't be run; nothing was trained.
+    With `tune`, settings that are chosen on the records and paid for are compared too. `repeats` is
+    the number of hold-outs, `metric`, one of `METRICS`, ranks learners, and `wish` is a score whose
+    ε is wanted. Raises DatasetError, StudyError or SchemaError if it can't be run.
     """
     about = describe(dataset)
     _check(epsilons, delta, repeats)
@@ -145,7 +144,7 @@ def prepare(
 
 
 def _check(epsilons: Sequence[float], delta: float, repeats: int) -> None:
-    """Refuse what a study would refuse, in the words of who asks: its file is made, not written."""
+    """Refuse what a study would refuse, but name the options of the command line."""
     try:
         for epsilon in epsilons:
             check_budget(epsilon, 0.0, "--epsilon")

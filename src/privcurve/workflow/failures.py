@@ -1,4 +1,4 @@
-"""What a run says at its end of trainings that failed: its jobs have ended well all the same."""
+"""Remarks at the end of a run on trainings that failed, as their jobs have not."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ MOST = 10
 
 
 def remarks(jobs: Iterable[Job], since: float) -> list[str]:
-    """Name the curves of which trainings have failed since a time (`time.time`)."""
+    """Return lines that name curves with trainings that failed since a time (`time.time`)."""
     fresh = (job for job in jobs if job.file.exists() and job.file.stat().st_mtime >= since)
     lines = [line for job in fresh for line in _job_remarks(job)]
     more = [f"and {len(lines) - MOST} more"] if len(lines) > MOST else []
@@ -22,7 +22,7 @@ def remarks(jobs: Iterable[Job], since: float) -> list[str]:
 
 
 def _job_remarks(job: Job) -> Iterator[str]:
-    """Yield a line for each curve of a job of which trainings have failed."""
+    """Yield a line for each curve of a job with failed trainings."""
     from privcurve.experiments.results import read_job_part
 
     facts = job.facts or []

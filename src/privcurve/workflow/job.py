@@ -1,4 +1,4 @@
-"""What rules do: ``python -m privcurve.workflow.job <what> <what the rule knows, as JSON>``.
+"""The jobs of the rules: ``python -m privcurve.workflow.job <job> <arguments as JSON>``.
 
 An expected error is one message and exit code 1. Imports are late: each job loads what it needs.
 
@@ -208,9 +208,9 @@ class _Coded:
 
 
 def _read_coded(name: str, seed: Seed, records: tuple[int, int] | None = None) -> _Coded:
-    """Return what a curve needs to know of a coded dataset; refuse a seed that is not for it.
+    """Return what a curve needs of a coded dataset; refuse a public seed for private data.
 
-    `records` are the numbers that the description has: estimates of cost follow from them.
+    `records` are the numbers in the description: estimates of cost follow from them.
     """
     from privcurve import datasets
     from privcurve.experiments.curves import CODED
@@ -232,13 +232,13 @@ JOBS: Mapping[str, Callable[..., None]] = {
 
 
 def main(arguments: Sequence[str]) -> None:
-    """Do what the arguments say: a word and JSON."""
+    """Run the job that the arguments name, with its arguments as JSON."""
     what, terms = arguments
     run(partial(JOBS[what], **json.loads(terms)))
 
 
 def run(work: Callable[[], None]) -> None:
-    """Do some work; an expected error becomes one message and exit code 1."""
+    """Call a function; an expected error becomes one message and exit code 1."""
     from privcurve.datasets import DatasetError
     from privcurve.experiments.results import IncompleteError
     from privcurve.experiments.study import StudyError

@@ -1,7 +1,7 @@
-"""What jobs ask a cluster for, memory and time: by public facts and estimates, never by records.
+"""Memory and time that jobs request on a cluster: by public facts and estimates, not by records.
 
-Nothing of it matters on one machine, and a job that needs more than it asked for is tried again
-with more: rules multiply both by the attempt.
+They do not matter on one machine. A job that needs more than it requested is tried again with more:
+rules multiply both by the attempt.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ _SECONDS_PER_VALUE, _DOWNLOAD = 2.5e-6, 20
 
 
 class Needs(NamedTuple):
-    """What the first attempt of a job asks for: MiB of memory, and minutes."""
+    """MiB of memory and minutes that the first attempt of a job requests."""
 
     memory: int
     minutes: int
 
 
 def preparing_needs(description: Description) -> Needs:
-    """Return what it takes to read and code a dataset."""
+    """Return the needs of reading and coding a dataset."""
     n_columns = len(description.domain.columns)
     n_values = sum(description.raw_sizes.values()) * (n_columns + 1)
     of_sheet = _BYTES_PER_CELL if description.parser.kind == EXCEL else 0.0
@@ -51,7 +51,7 @@ def preparing_needs(description: Description) -> Needs:
 
 
 def training_needs(job: Job) -> Needs:
-    """Return what it takes to do a job."""
+    """Return the needs of a training job."""
     peak = max(_curve_bytes(job_part.curve) for job_part in job.job_parts)
     return Needs(_mebibytes(TRAINING, peak), _minutes(job.seconds))
 
@@ -62,7 +62,7 @@ def audit_memory(learner: str, about: CurveData) -> int:
 
 
 def output_memory(memory: int, datasets: Iterable[CurveData]) -> int:
-    """Return the MiB of an output that trains on some datasets, by what it takes without them."""
+    """Return the MiB of an output, `memory` without the datasets that it trains on."""
     return _mebibytes(memory, max((_learner_bytes("", about) for about in datasets), default=0.0))
 
 

@@ -1,6 +1,6 @@
-"""What a run is asked for: configuration and studies in; curves, outputs, files, digests out.
+"""The plan of a run: from configuration and studies to curves, outputs, files and digests.
 
-Nothing here knows Snakemake, and nothing trains.
+Pure planning: no Snakemake, no training.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ PAGE = "results/leaderboard.html"
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """All that a run may be asked for."""
+    """All that a run may make."""
 
     configuration: Mapping[str, Any]
     studies: Mapping[str, Study]  # all that can be read, whether they are configured or not
@@ -106,11 +106,11 @@ class Plan:
         return self._files[job.first_file]
 
     def ask_again(self) -> None:
-        """Write a request for whatever has a name for people, is there, and is stale.
+        """Write a request for each stale file that has a name for people.
 
-        A request is newer than what it asks for, and an input of it (:meth:`requests`): so that is
-        made again. Nothing else would say so where other options, learners or descriptions are
-        meant, or a file was damaged, and Snakemake's own record is lost or never was.
+        A request is an input of what it asks for (:meth:`requests`), and newer: so Snakemake makes
+        that again. Snakemake itself would not see that options, learners or descriptions have
+        changed, or that a file was damaged, if its own record is lost.
         """
         for folder in CODED.glob("*/"):
             files = [folder / name for name in ("encoded.npz", "domain.json")]
@@ -130,19 +130,19 @@ class Plan:
             replace_text(request, json.dumps({"again": name, "asked": time.time()}) + "\n")
 
     def requests(self, name: str) -> list[str]:
-        """Return the file that asks for something to be made again, if there is one."""
+        """Return the request for something, if there is one."""
         request = REQUESTS / f"{name}.json"
         return [str(request)] if request.exists() else []
 
     # Arguments of the programs of rules, as plain JSON; for a secret seed, the path of its file.
 
     def job_terms(self, job: Job, part: str) -> dict[str, Any]:
-        """Return what a training job is told; `part` is the one of its names to write to."""
+        """Return the arguments of a training job; `part` is the name that it writes to."""
         file = job.first_file.with_name(f"{part}{job.first_file.suffix}")
         return {**self._study_terms(job.study), **job.terms, "file": str(file)}
 
     def output_terms(self, request: OutputRequest) -> dict[str, Any]:
-        """Return what the job of an output is told."""
+        """Return the arguments of the job of an output."""
         return {
             **self._study_terms(request.study.name),
             "output": request.output.word,
@@ -152,7 +152,7 @@ class Plan:
         }
 
     def audit_terms(self, learner: str) -> dict[str, Any]:
-        """Return what the audit of a learner is told."""
+        """Return the arguments of the audit of a learner."""
         return {
             "learner": learner,
             "dataset": self.audited_dataset,
@@ -172,9 +172,9 @@ class Plan:
         return description_of(dataset)
 
     def local_files(self, dataset: str) -> list[str]:
-        """Return the user's own files of a dataset: what is fetched has a checksum instead.
+        """Return the user's own files of a dataset, without files that are fetched.
 
-        Raises StudyError if one is not there.
+        Raises StudyError if one is missing.
         """
         description = self.describe(dataset)
         paths = [one.local for one in description.source_files() if one.local]
@@ -200,7 +200,7 @@ class Plan:
 
     @cached_property
     def audit(self) -> OutputRequest | None:
-        """The audit of all learners: canaries go into the first dataset of the first study."""
+        """The audit of all learners, with canaries in the first dataset of the first study."""
         first = self._audited
         if first not in self.studies:
             return None
@@ -209,7 +209,7 @@ class Plan:
 
     @cached_property
     def leaderboard(self) -> OutputRequest | None:
-        """The page of the configured studies, and of the audit where the run has it."""
+        """The page of the configured studies, with the audit if the run has it."""
         tables = [
             f"{study}{SLASH}{word}"
             for study in self.configured_studies
@@ -241,7 +241,7 @@ class Plan:
         )
 
     def context(self, request: OutputRequest) -> Context:
-        """Return what an output has at hand."""
+        """Return the context in which an output is made."""
         mine = _by_name(self.study_outputs(request.study.name))
         for study, word in foreign_outputs(request.reads.outputs):
             mine[f"{study}{SLASH}{word}"] = _by_name(self.study_outputs(study))[word]
@@ -251,7 +251,7 @@ class Plan:
         return Context(request, self.jobs(request.study.name), others, self.seed)
 
     def digest(self, request: OutputRequest) -> str:
-        """Return the digest of all that an output is made for."""
+        """Return the digest of all that an output depends on, except the data."""
         if request.target not in self._digests:
             context = self.context(request)
             others = {word: self.digest(one) for word, one in context.others.items()}
@@ -279,31 +279,31 @@ class Plan:
         return [str(path) for path in dict.fromkeys(paths)]
 
     def audit_digest(self, learner: str) -> str:
-        """Return a digest of the auditor and what it audits, but the data."""
+        """Return a digest of the auditor and the learner, without the data."""
         files = [own.path_of(learner).read_bytes()] if learner in own.names() else []
         mine = [hashlib.sha256(content).hexdigest() for content in files]
         return " ".join([str(registry.entry(learner).version), code_digest(), *mine])
 
     def audit_terms_digest(self, learner: str) -> str:
-        """Return a digest of all that an audit depends on but the data."""
+        """Return a digest of all that an audit depends on, except the data."""
         named = seeds.public_name(self.seed)
         return canonical.digest([self.audit_digest(learner), named, self.audited_dataset])
 
     def audit_is_current(self, learner: str) -> bool:
-        """Return whether the file of an audit is there, as made, and for what is asked for now."""
+        """Return whether the file of an audit is there, unchanged, and made for this plan."""
         made = record.audit_record(learner, self.audited_dataset)
         return made.is_current(self.audit_terms_digest(learner))
 
     def is_current(self, request: OutputRequest) -> bool:
-        """Return whether the files of an output are there, as made, and for what is asked now."""
+        """Return whether the files of an output are there, unchanged, and made for this plan."""
         return record.output_record(request).is_current(self.digest(request))
 
     # Targets
 
     def notes(self, words: Sequence[str]) -> list[str]:
-        """Name a secret seed, and what is left out: studies, and learners of those asked for.
+        """Return notes on a secret seed, on studies that are left out, and on requested studies.
 
-        `words` are those of a command line: targets are among them, or none for a plain run.
+        `words` are those of a command line, with targets, or without for a plain run.
         """
         parts = {part for word in words for part in Path(word).parts}
         names = parts & set(self.studies)
@@ -325,7 +325,7 @@ class Plan:
         return [*one.skipped, *studies.prices(one, where), *studies.notes(one, descriptions, where)]
 
     def failure_remarks(self, since: float) -> list[str]:
-        """Say which trainings have failed in a run that began then (:func:`failures.remarks`)."""
+        """Return remarks on trainings that failed since a time (:func:`failures.remarks`)."""
         return failures.remarks(
             (job for study in self._jobs.values() for job in study.jobs.values()), since
         )
@@ -337,7 +337,7 @@ class Plan:
 
     @property
     def paper_studies(self) -> list[str]:
-        """The studies that say of which paper they are."""
+        """The studies of papers."""
         return [name for name, one in self.studies.items() if one.paper]
 
     @property
@@ -366,7 +366,7 @@ class Plan:
 
     @cached_property
     def refusals(self) -> Mapping[str, str]:
-        """Why targets can't be built: studies that can't be read, and what needs one of these."""
+        """Why targets can't be built: broken studies, and targets that need one of them."""
         broken = [name for name in self.configuration["studies"] if name in self.broken]
         reasons = dict(self.broken)
         reasons |= dict.fromkeys(EVERYTHING, self.broken[broken[0]]) if broken else {}
@@ -382,7 +382,7 @@ class Plan:
         return reasons
 
     def refuse(self, study: str) -> None:
-        """Raise StudyError if a study can't be read, or a file of the user's own is not there."""
+        """Raise StudyError if a study can't be read, or one of the user's own files is missing."""
         if study in self.refusals:
             raise StudyError(self.refusals[study])
         for dataset in self.studies[study].datasets:
@@ -390,7 +390,7 @@ class Plan:
 
 
 def _is_surely(is_current: Callable[[], bool]) -> bool:
-    """Return whether something is current; what can't be judged is not, and its job says why."""
+    """Return whether something is current; not if that can't be judged: its job will say why."""
     try:
         return is_current()
     except (ValueError, OSError):
@@ -406,8 +406,8 @@ def benchmark(request: OutputRequest) -> str:
 def outputs_of(study: Study, where: str) -> list[OutputRequest]:
     """Return the outputs of a study.
 
-    Raises `StudyError` if one is unknown or can't be made, comes twice, or lacks another that it
-    reads; or if a word of the study is of none.
+    Raises `StudyError` if one is unknown, can't be made, comes twice, or reads one that is missing;
+    or if a word of the study has no effect.
     """
     idle = _idle_word(study)
     if idle:
@@ -431,7 +431,7 @@ def outputs_of(study: Study, where: str) -> list[OutputRequest]:
 
 
 def _idle_word(study: Study) -> str | None:
-    """Name a word of a study that would have no effect."""
+    """Return a message about a word of a study that would have no effect; or None."""
     word = LearningCurves.word
     curves = [options for one, options in study.outputs if one == word]
     if study.figure != study.name and not any("name" not in one for one in curves):

@@ -23,10 +23,10 @@ STUDIES_FOLDER = "studies_folder"
 def read(configuration: Mapping[str, Any], root: Path, *, decides: bool = True) -> Plan:
     """Read and check the configuration and all study files, before anything runs.
 
-    `root` is the folder of the workflow. A process that another one has started `decides` nothing:
-    it makes no secret seed, of which another node of a cluster would make another one. A study that
-    can't be read does not stop the others. Raises SchemaError, SeedError or StudyError if the
-    configuration is not allowed, its seed can't be used, or it names a study that is not there.
+    `root` is the folder of the workflow. Only the process that `decides` makes a secret seed: nodes
+    of a cluster would each make their own. A study that can't be read does not stop the others.
+    Raises SchemaError, SeedError or StudyError if the configuration is not allowed, its seed can't
+    be used, or it names a study that does not exist.
     """
     schemas = root / "workflow/schemas"
     # Read again, as Snakemake silently keeps the last of repeated keys.
@@ -82,12 +82,12 @@ def read(configuration: Mapping[str, Any], root: Path, *, decides: bool = True) 
 
 
 def studies_folder(configuration: Mapping[str, Any], config: Path) -> Path:
-    """Return the folder of the study files; `config` is the workflow's own folder of it."""
+    """Return the folder of the study files; `config` is the workflow's folder of configuration."""
     return Path(configuration.get(STUDIES_FOLDER) or config / "studies")
 
 
 def read_one(path: Path, seed: Seed, seconds_per_job: float, names: Iterable[str] = ()) -> Plan:
-    """Return the plan of one study and of those that it reads (`names` too), as a job sees it.
+    """Return the plan of one study, and of those that it or `names` read, for a job.
 
     Raises `SeedError` if a dataset is private and the seed is not secret.
     """
@@ -120,12 +120,12 @@ def _check_seed(study: Study, seed: Seed) -> None:
 
 
 def _claims_of(request: Iterable[OutputRequest]) -> list[str]:
-    """Return the targets and the files that outputs take for themselves."""
+    """Return the targets and the files of outputs."""
     return [text for one in request for text in (one.target, *map(str, one.files.all))]
 
 
 def _claim(owners: dict[str, str], where: str, mine: Sequence[str]) -> None:
-    """Take names and files; refuse those that are taken."""
+    """Claim names and files for a study; refuse those that are taken."""
     for place, text in enumerate(mine):
         if text in owners or text in mine[:place]:
             raise StudyError(
@@ -141,7 +141,7 @@ def _check_other_studies(
     broken: Mapping[str, str],
     where: str,
 ) -> None:
-    """Check that what outputs read of other studies is there."""
+    """Check that the outputs exist that are read of other studies."""
     read = [(one, *names) for one in request for names in foreign_outputs(one.reads.outputs)]
     for one, name, word in read:
         key = "studies" if one.study.studies else f"outputs: {one.output.word}"

@@ -1,4 +1,4 @@
-"""Run a study with one line of progress: by Snakemake, whose own words go to a log, or without."""
+"""Run a study with one line of progress, by Snakemake or without it; details go to a log."""
 
 from __future__ import annotations
 
@@ -69,10 +69,10 @@ def run(arguments: Sequence[str], log: Path, *, verbose: bool = False, quiet: bo
 def run_jobs(
     plan: Plan, study: str, cores: int, log: Path, *, verbose: bool = False, quiet: bool = False
 ) -> None:
-    """Do for one study what Snakemake does, where that is not installed.
+    """Run the jobs of one study without Snakemake, where it is not installed.
 
-    The jobs of the rules are done in their order, up to `cores` at a time. What is there, and
-    made for what is asked for now, stays. The other arguments, and `RunError`, are those of `run`.
+    Jobs run in the order of the rules, up to `cores` at a time. Files that are current are kept.
+    The other arguments, and `RunError`, are those of `run`.
     """
     started, progress = time.time(), Progress()
     n_steps, n_done = sum(map(len, _phases(plan, study))), 0
@@ -97,7 +97,7 @@ def run_jobs(
 
 
 def _phases(plan: Plan, study: str) -> Iterator[list[tuple[str, Mapping[str, Any]]]]:
-    """Yield the jobs that can run at once, and what they are told, when those before are done."""
+    """Yield lists of jobs that can run at once, with arguments, after those of earlier lists."""
     folders = {name: CODED / name for name in plan.studies[study].datasets}
     yield [
         ("prepare", {"dataset": name}) for name, folder in folders.items() if not is_current(folder)
@@ -120,7 +120,7 @@ def _phases(plan: Plan, study: str) -> Iterator[list[tuple[str, Mapping[str, Any
 
 
 def _run_step(step: tuple[str, Mapping[str, Any]]) -> subprocess.CompletedProcess[str]:
-    """Run a job in a process of its own, and return what it has said."""
+    """Run a job in a process of its own, and return its output."""
     what, terms = step
     command = [sys.executable, "-m", "privcurve.workflow.job", what, json.dumps(terms)]
     return subprocess.run(
@@ -134,7 +134,7 @@ def _run_step(step: tuple[str, Mapping[str, Any]]) -> subprocess.CompletedProces
 
 
 def _explain_failure(log: Path) -> str:
-    """Return what jobs said of their failures, or how the log ends."""
+    """Return the errors of jobs from the log, or its last lines."""
     lines = log.read_text("utf-8").splitlines()
     if any("cannot be locked" in line or "LockException" in line for line in lines):
         return (

@@ -1,4 +1,4 @@
-"""What the Snakefile takes of Snakemake beside its rules.
+"""What the Snakefile needs of Snakemake beside rules.
 
 One private method of its scheduler is replaced, if it has the known form (:func:`keep_one_timer`).
 In Snakemake 9.27 each pass of the scheduler starts a timer that starts another pass a second later,
@@ -52,7 +52,7 @@ class _OneTimer:
 
 
 def keep_one_timer() -> None:
-    """Let Snakemake's scheduler start one timer at a time, where it has the known form."""
+    """Make Snakemake's scheduler start one timer at a time, if it has the known form."""
     try:
         owner: Any = import_module("snakemake.scheduling.job_scheduler").JobScheduler
         method = owner._schedule_reevalutation
@@ -78,7 +78,7 @@ def use_this_python() -> None:
 def home_of(rules: object) -> Path:
     """Return the folder of our workflow, by the place of its rules.
 
-    What Snakemake reads from a web address has no schemas beside it: the installed package has.
+    Rules from a web address have no schemas beside them: then it is that of the installed package.
     """
     folder = Path(str(rules)).parents[1]
     return folder if (folder / "workflow/schemas").is_dir() else home()
@@ -91,10 +91,10 @@ def jobs_at_once(workflow: Any) -> int:
 
 
 def check_shared_files(workflow: Any) -> None:
-    """Refuse to run where jobs do not see the working folder.
+    """Refuse to run if jobs do not share the working folder.
 
     They read and write files there that no rule declares, such as the store: Snakemake would not
-    bring them.
+    transfer them.
     """
     if "INPUT_OUTPUT" not in {one.name for one in workflow.storage_settings.shared_fs_usage}:
         from snakemake.exceptions import WorkflowError
@@ -122,7 +122,7 @@ def files_or_refusal(
 
 
 def grow_by_attempt(amount: int | Callable[[Any], int]) -> Callable[[Any, int], int]:
-    """Return a resource that grows with the attempts at a job: what ran out, gets more."""
+    """Return a resource that grows with the attempts at a job."""
 
     def of_attempt(wildcards: Any, attempt: int) -> int:
         return attempt * (amount(wildcards) if callable(amount) else amount)

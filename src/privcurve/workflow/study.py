@@ -1,4 +1,4 @@
-"""Run a study quietly, and say with which learner to start: what ``make quickstart`` calls."""
+"""Run a study quietly, and print which learner to start with: for ``make quickstart``."""
 
 from __future__ import annotations
 

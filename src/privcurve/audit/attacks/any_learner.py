@@ -1,4 +1,4 @@
-"""What an audit of any learner is made of: worst answers, whole fitted states, scores."""
+"""Claims that work for any learner: worst answers, whole fitted states, scores."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def recipe(
                 yield claim_by_answers(learner, calibration, setting, epsilon=epsilon)
             yield claim_by_fits(learner, calibration, setting, n_trainings, epsilon=epsilon)
     for setting in with_delta if offered.approximate else ():
-        # With δ nothing but real fits shows anything.
+        # With δ, only real fits can show a violation.
         yield claim_by_fits(learner, CERTIFIED, setting, 3 * n_trainings, delta=DELTA)
     if canary:
         delta = 0.0 if offered.pure else DELTA

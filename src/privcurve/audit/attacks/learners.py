@@ -1,4 +1,4 @@
-"""What is tried on each learner, and what its fits leave on the model.
+"""The claims of most learners: by worst answers, and by what fits leave on the model.
 
 1-rules (``one_rules.py``) and private selection (``tuned.py``) have more of their own.
 """
@@ -51,7 +51,7 @@ def _partly_private() -> Iterator[Claim]:
     for calibration in (CERTIFIED, PUBLISHED):
         yield claim_private_columns("brc", {**three, **PARTIAL}, by=calibration)
         yield claim_private_columns("boosting_for_people", {**two, **PARTIAL}, by=calibration)
-        # Of PATE the answers to training records are claimed, and no more.
+        # PATE claims only the answers to training records.
         five = {"n_teachers": 5, "public_columns": ()}
         yield claim_by_answers("pate", calibration, five, own_answer, neighbours=PRIVATE_COLUMNS)
 
@@ -63,11 +63,11 @@ def _linear() -> Iterator[Claim]:
     yield from recipe("dp_newton", [{"n_steps": 2}])
     yield from recipe("dp_gradient_descent", [{"n_steps": 2}])
     yield from recipe("boosted_adassp", [{"n_rounds": 2}])
-    # Of few records all codes are rare, and nothing of them is left.
+    # With few records all codes are rare, and nothing of them is kept.
     yield claim_by_fits("mst", CERTIFIED, {"n_rounds": 2}, 900, flipped_among_many, DELTA)
     canary = rare_in_part, DELTA, sample_canary_scores
     yield claim_by_fits("mst", CERTIFIED, {"n_rounds": 2}, 300, *canary)
-    # Two of its fits are hardly ever alike: their scores tell more.
+    # Two of its fits are hardly ever equal: scores tell more.
     for sample in (sample_canary_scores, sample_states):
         many = flipped_among_many, DELTA, sample
         yield claim_by_fits("aim", CERTIFIED, {"n_rounds": 2}, 900, *many)
@@ -80,7 +80,7 @@ def _counts() -> Iterator[Claim]:
     yield from recipe("noisy_bayes")
     for delta in (0.0, DELTA):
         yield claim_private_columns("noisy_bayes", STARTED, delta=delta)
-    # On tiny data the rule would ask the intercept alone.
+    # On tiny data the rule would fit only an intercept.
     stumps = {"method": "stumps", "n_steps": 3}
     yield from recipe("privgam", [stumps], with_delta=[], n_trainings=200)
     yield claim_by_answers("privgam", CERTIFIED, {"method": "stumps", "n_steps": 1})
@@ -90,7 +90,7 @@ def _counts() -> Iterator[Claim]:
     three = {"n_classes": 3}
     yield claim_by_answers("privgam", CERTIFIED, three, of_three_classes)
     yield claim_by_fits("privgam", CERTIFIED, three, 200, of_three_classes, DELTA)
-    # From the model alone: the score of the canary, which adds up the columns' values.
+    # By the canary's score, which adds up the columns' values.
     once = {"method": "cyclic", "n_rounds": 1, "linear": "no", "pairs": "no"}
     scores = sample_canary_scores
     yield claim_by_fits("privgam", CERTIFIED, once, 6_000, in_crowds, DELTA, scores, epsilon=2.0)
@@ -102,7 +102,7 @@ def _trees() -> Iterator[Claim]:
     yield claim_by_answers("topdown", CERTIFIED, {"depth": 1, "split_share": 0.99}, torn_columns)
     trees = {"weak_learner": "topdown", "depth": 1, "n_rounds": 3, "density": 0.75}
     yield from recipe("lazybb", [trees], [trees], canary=False)
-    # Few records tell little of their labels: a vote is worth so little that many are begun with.
+    # With a low worth of a vote, few records start with many votes.
     far = {"n_rounds": 2, "density": 0.25, "learning_rate": 0.5, "vote_worth": 0.05, **STARTED}
     for calibration in (CERTIFIED, PUBLISHED):
         yield claim_private_columns("lazybb", {**STARTED, "n_rounds": 3}, by=calibration)
@@ -133,7 +133,7 @@ def _ensembles() -> Iterator[Claim]:
 def _gradient() -> Iterator[Claim]:
     name, one = "dpboost", {"n_trees": 1, "trees_per_ensemble": 1, "max_depth": 1}
     two = {**one, "n_trees": 2, "trees_per_ensemble": 2, "learning_rate": 0.5, "chunks": "equal"}
-    # So many that noise of single precision shows.
+    # Enough trainings to see noise of single precision.
     yield from recipe(name, [two], [two], n_trainings=1_000, epsilon=2.0)
     yield claim_by_answers(name, PUBLISHED, one)
     # The published noise is for adding or removing a record; but that changes the chunks.

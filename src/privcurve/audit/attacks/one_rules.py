@@ -113,7 +113,7 @@ def _lazybb() -> Iterator[Claim]:
     name = "lazybb"
     dense = {"n_rounds": 3, "learning_rate": 0.45, "density": 1.0}
     steep = {"n_rounds": 4, "learning_rate": 1.0, "density": 0.2}
-    # Weights that move from round to round: else numbers that are used twice don't show.
+    # Weights that change from round to round: else noise that serves twice does not show.
     moving = {"n_rounds": 3, "learning_rate": 1.0, "density": 0.35}
     for calibration, setting in itertools.product(BOTH, (dense, steep)):
         for mechanism, epsilon in itertools.product(MECHANISMS, (1.0, 5.0)):

@@ -23,7 +23,7 @@ from privcurve.audit.pairs import (
 )
 from privcurve.coding import Records
 
-# Records of the target that a slow learner is trained on.
+# Records of the target on which slow learners are trained.
 SMALL = 200
 
 
@@ -119,7 +119,7 @@ def torn_columns(c: Claim, target: Target) -> list[Pair]:
     return [replace_record(name, (one, -1), (one, 1), others, [2] * 31, [1000, 1000])]
 
 
-# Of learners with data holders: each row of a pair but one stands for so many records.
+# Records for which each other row of a pair stands, for learners with data holders.
 COPIES = 400
 
 
@@ -196,5 +196,5 @@ def own_answer(c: Claim, target: Target) -> list[Pair]:
     ]
 
 
-# How many pairs each has, if more than one: of sampled claims it must be known beforehand.
+# Number of pairs, if more than one: for sampled claims it must be known beforehand.
 N_PAIRS: dict[MakePairs, int] = {several: 5, hidden_few: 3}

@@ -24,7 +24,7 @@ from privcurve.privacy.budget import CERTIFIED
 from privcurve.privacy.selection import UNITS
 from privcurve.privacy.sensitivity.counts import margins_l1
 
-# Scores at which densities are looked at.
+# Number of scores at which densities are compared.
 _SCORES = 400
 
 DELTAS = (1e-5, 1e-2)
