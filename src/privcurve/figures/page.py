@@ -9,10 +9,14 @@ import html
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from tabulate import tabulate
 
 from privcurve.figures import pictures
+
+# The look of pages, and of the pictures on them.
+CSS = Path(__file__).with_name("page.css")
 
 
 @dataclass(frozen=True)
@@ -105,7 +109,7 @@ class Page:
             "style-src 'unsafe-inline'; img-src data:\">\n"
             '<meta name="color-scheme" content="light dark">\n'
             f'<title>{title}</title>\n<link rel="icon" href="data:,">\n'
-            f"<style>{_STYLE}{pictures.STYLE}</style>\n</head>\n<body>\n<main>\n"
+            f"<style>\n{CSS.read_text('utf-8')}{pictures.palette()}</style>\n</head>\n<body>\n<main>\n"
             f"<h1>{title}</h1>\n{body}\n</main>\n</body>\n</html>\n"
         )
 
@@ -177,35 +181,3 @@ def _html(block: Block) -> str:
                 f'<div class="wide" tabindex="0"><table><thead><tr>{head}</tr></thead>'
                 f"<tbody>{body}</tbody></table></div>"
             )
-
-
-_STYLE = """
-:root { color-scheme: light dark; --ground: #ffffff; --text: #1b1b1b; --faint: #595959;
-  --line: #c8c8c8; --grid: #e8e8e8; --soft: #f4f4f2; --mark: #b3261e; --strong: #0b5cad; }
-@media screen and (prefers-color-scheme: dark) { :root { --ground: #16181b; --text: #ececec;
-  --faint: #b0b0b0; --line: #55595f; --grid: #2c2f34; --soft: #212429; --mark: #ff8a80;
-  --strong: #7cb8f5; } }
-body { font: 16px/1.5 system-ui, "DejaVu Sans", sans-serif; margin: 0; color: var(--text);
-  background: var(--ground); }
-main { max-width: 56rem; margin: 0 auto; padding: 1rem; }
-h1 { font-size: 1.6rem; line-height: 1.25; } h2 { font-size: 1.2rem; margin-top: 2rem; }
-h3 { font-size: 1.05rem; margin-top: 1.5rem; } h4 { margin: 1rem 0 .5rem; }
-a { color: var(--strong); }
-p, li, td { overflow-wrap: break-word; }
-.wide { overflow-x: auto; margin-bottom: 1rem; }
-table { border-collapse: collapse; font-size: 0.9rem; }
-th, td { text-align: left; vertical-align: top; padding: 0.2rem 0.7rem 0.2rem 0;
-  border-bottom: 1px solid var(--line); }
-td { font-variant-numeric: tabular-nums; min-width: 3.5rem; }
-td:nth-child(2):last-child { overflow-wrap: anywhere; }
-figure { margin: 1rem 0; } figcaption { font-size: .85rem; color: var(--faint); }
-details { border-top: 1px solid var(--line); margin-top: 1rem; }
-summary { cursor: pointer; padding: .4rem 0; }
-summary h2, summary h3 { display: inline; margin: 0; }
-pre { background: var(--soft); padding: 0.7rem; overflow-x: auto; white-space: pre-wrap; }
-.warning { border-left: 4px solid var(--mark); padding-left: 0.7rem; font-weight: 600; }
-.answer { border-left: 4px solid var(--strong); background: var(--soft); padding: .6rem .8rem; }
-@media print { details::details-content { content-visibility: visible; display: block; }
-  figure, tr { break-inside: avoid; } html { font-size: 12px; } body { font-size: 1rem; }
-  i { print-color-adjust: exact; -webkit-print-color-adjust: exact; } }
-"""

@@ -288,60 +288,8 @@ def _attribute(text: str) -> str:
     return html.escape(text)
 
 
-def _palette() -> str:
+def palette() -> str:
+    """Return the colours of curves and dots as CSS, for light pages and dark ones."""
     light = "".join(f".c{k}{{--c:{colour}}}" for k, colour in enumerate(COLOURS))
     dark = "".join(f".c{k}{{--c:{DARK[colour]}}}" for k, colour in enumerate(COLOURS))
     return f"{light}@media screen and (prefers-color-scheme:dark){{{dark}}}"
-
-
-STYLE = """
-.other { --c: var(--line); } .level { --c: var(--faint); } .wanted { --c: var(--mark); }
-.curves { position: relative; height: 20rem; margin: 2.6rem 14rem 3rem 2.6rem; font-size: .85rem; }
-.curves svg, .steps svg { position: absolute; inset: 0; width: 100%; height: 100%; }
-.curves .leads { left: 100%; width: 1.2rem; }
-path { fill: none; vector-effect: non-scaling-stroke; stroke: var(--c); stroke-width: 2px; }
-path.grid { stroke: var(--grid); stroke-width: 1px; } path.lead { stroke-width: 1px; }
-path.level, path.wanted { stroke-dasharray: 5 4; stroke-width: 1.5px; }
-path.level { stroke: var(--faint); } path.wanted { stroke: var(--mark); }
-path.band, path.wanted-range { stroke: none; fill: var(--c); opacity: .16; }
-path.wanted-range { fill: var(--mark); opacity: .1; } .other path { stroke-width: 1px; }
-path.thin { stroke-width: 1px; }
-.curves b, .ranked .head b, .steps b { position: absolute; font-weight: 400; color: var(--faint); }
-.curves .x { top: 100%; translate: -50% .2rem; } .curves .y { right: 100%; translate: -.4rem -50%; }
-.curves .title { bottom: 100%; left: -2.6rem; translate: 0 -.5rem; }
-.curves .below { top: 100%; right: 0; translate: 0 1.4rem; }
-.curves .name { left: calc(100% + 1.4rem); translate: 0 -50%; white-space: nowrap; line-height: 1.3;
-  max-width: 12.5rem; overflow: hidden; text-overflow: ellipsis; color: var(--text); }
-.curves .name::before { content: ""; display: inline-block; width: .6rem; height: .6rem;
-  border-radius: 50%; margin-right: .3rem; background: var(--c); }
-.curves .level.name::before, .curves .wanted.name::before { height: 2px; border-radius: 0;
-  vertical-align: middle; }
-.dot { position: absolute; width: .6rem; height: .6rem; margin: -.3rem; border-radius: 50%;
-  background: var(--c); } .dot.other { width: .35rem; height: .35rem; margin: -.175rem; }
-.ranked { margin: 1rem 0; } .row { display: grid; align-items: center; font-size: .9rem;
-  grid-template-columns: 14rem minmax(0, 1fr) 7.5rem; column-gap: .8rem; }
-.row > b { font-weight: 400; } .row span { font-variant-numeric: tabular-nums; }
-.track { position: relative; height: 1.7rem; background: var(--soft); }
-.track .dot { top: 50%; } .track .error { position: absolute; top: calc(50% - 1px); height: 2px;
-  background: var(--c); } .rule { position: absolute; top: 0; bottom: 0; border-left: 2px dashed
-  var(--faint); translate: -1px 0; } .row.other { --c: var(--faint); }
-.ranked .head b { position: static; } .head .track { background: none; height: 2.4rem; }
-.ranked .head .track b { position: absolute; font-size: .8rem; white-space: nowrap; }
-.head .track .right { text-align: right; }
-.steps { position: relative; height: 6.5rem; margin: .3rem 0 2rem 3rem; font-size: .8rem; }
-.steps > i { position: absolute; top: 0; bottom: 0; }
-.steps > i:hover { background: var(--soft); }
-.steps .low { top: 100%; left: 0; } .steps .high { top: 100%; right: 0; }
-.steps .top { right: 100%; top: -.5rem; translate: -.4rem 0; }
-.steps .bottom { right: 100%; bottom: -.5rem; translate: -.4rem 0; }
-.heat td { position: relative; padding: .3rem .5rem; white-space: nowrap; }
-.heat i { position: absolute; inset: 0; background: var(--c); z-index: -1; }
-@media (max-width: 40rem) {
-  .curves { height: 18rem; margin-right: 9.6rem; font-size: .75rem; }
-  .curves .name { max-width: 8.3rem; font-size: .7rem; left: calc(100% + 1.1rem); }
-  .curves .leads { width: .9rem; }
-  .row { grid-template-columns: minmax(0, 1fr) 6.5rem; } .row > b { grid-column: 1 / 3; }
-  .row .track { height: 1.1rem; } .row { margin-bottom: .35rem; }
-  .row.head .track { height: 2.4rem; }
-}
-""" + _palette()
