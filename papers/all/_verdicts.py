@@ -1,4 +1,4 @@
-"""Verdicts: the rows that a claim of a paper names, put to its criterion.
+"""Verdicts on the claims of papers: the rows that a claim names, compared with its criterion.
 
 The rule: docs/claims.md.
 """
@@ -15,12 +15,12 @@ from privcurve.analysis.keys import mean, short_text
 from privcurve.analysis.ranks import holm
 from privcurve.lazy import pd, stats
 
-# What a claim calls single runs, in place of a table.
+# Name of single runs in a claim, in place of a table.
 RUNS = "runs"
-# What tells one run from the others of its setting: the splits are the same for all curves.
+# The column that tells runs of a setting apart: all curves have the same splits.
 SPLIT = "repeat"
 KEYS = ["dataset", "epsilon"]
-# Of a mean over places, by leaving out each split in turn.
+# The column of the standard error of a mean over places, by leaving out each split in turn.
 STANDARD_ERROR = "standard_error"
 COLUMNS = [
     *("name", "quote", "claim", "source", "printed", "criterion", "least", "mean", "largest"),
@@ -28,11 +28,11 @@ COLUMNS = [
 ]
 HOLDS, FAILS, MIXED = "holds", "fails", "mixed"
 UNDECIDED, UNKNOWN, NOT_COMPARABLE = "not decided", "not computed", "not comparable"
-# So many standard errors decide.
+# Number of standard errors that decide.
 BEYOND = 2.0
-# Tables have six decimals; differences of them have the rounding of floats.
+# Tables have six decimals, and differences of them the rounding of floats.
 ROUNDING = 1e-9
-# By how much a value is inside the criterion, and whether the bound itself is outside.
+# Text, whether the bound itself is outside, and how far a value is inside.
 _CRITERIA: Mapping[str, tuple[str, bool, Callable[[float, Any], float]]] = {
     "above": ("> {:g}", True, lambda value, bound: value - bound),
     "at_least": ("≥ {:g}", False, lambda value, bound: value - bound),
@@ -51,8 +51,8 @@ def verdicts(
 ) -> pd.DataFrame:
     """Return the verdict of each claim, or of each value of what it names under `each`.
 
-    Tables are those that claims name, by their outputs' words or names; under `RUNS` single runs,
-    with a column for whatever tells them apart, which give standard errors too.
+    `tables` has the tables that claims name, by their outputs' words or names, and under `RUNS`
+    single runs with a column for each parameter, which give standard errors too.
     """
     rows = []
     for claim in claims:
@@ -72,7 +72,7 @@ def verdict_columns(paired: bool) -> list[str]:
 
 
 def _expand_claim(claim: Mapping[str, Any], table: pd.DataFrame) -> list[dict[str, Any]]:
-    """Return a claim once for each value of the columns under `each`, in the table's order."""
+    """Return one claim for each value of the columns under `each`, in the table's order."""
     names = list(claim.get("each", []))
     rows = select_rows(table, claim["where"])[names].drop_duplicates()
     if not names or rows.empty:
@@ -143,10 +143,10 @@ def _judge_places(
     passes: Mapping[Key, bool],
     left_out: Sequence[Mapping[Key, float]],
 ) -> list[int]:
-    """Return 1 for each place that is beyond two standard errors inside the criterion, −1 outside.
+    """Return 1 for places more than two standard errors inside the criterion, −1 outside, else 0.
 
-    0 of all others, and of those without a standard error. By Student's t, with Holm's correction
-    for all places on a side: of a single place this is two standard errors.
+    By Student's t with Holm's correction for all places on a side; two standard errors is the limit
+    for a single place. Places without a standard error have 0.
     """
     tails: dict[Key, float] = {}
     freedom = len(left_out) - 1
@@ -163,10 +163,10 @@ def _judge_places(
 
 
 def _judge_sides(sides: Sequence[int], of_mean: int, every: bool, all_pass: bool) -> str:
-    """Judge places by the side on which they are beyond two standard errors, and their mean's."""
+    """Judge places by their sides of the criterion, and by that of their mean."""
     if -1 in sides:
         return MIXED if 1 in sides and not every else FAILS
-    # Places that do not pass, within their errors, do not refute "every", nor bear it out.
+    # Places that fail within their errors neither refute nor confirm "every".
     on_average = of_mean > 0 and (all_pass or not every)
     return HOLDS if 0 not in sides or on_average else UNDECIDED
 
@@ -217,9 +217,9 @@ def _describe_value(claim: Mapping[str, Any]) -> str:
 def values_of(
     claim: Mapping[str, Any], table: pd.DataFrame, printed: pd.DataFrame | None = None
 ) -> dict[Key, float]:
-    """Return the numbers that a claim's criterion is put to; NaN where something is missing.
+    """Return the numbers that are compared with a claim's criterion; NaN if a value is missing.
 
-    One a row that the claim is about, by its keys; with a statistic one for each value of the
+    There is one for each row of the claim, by its keys; with a statistic, one for each value of the
     columns of `by` that are not under `over`.
     """
     table = _subtract_base(table, claim) if "base" in claim else table
@@ -244,7 +244,7 @@ def _texts(frame: pd.DataFrame, keys: Sequence[str]) -> list[Key]:
 
 
 def _subtract_base(table: pd.DataFrame, claim: Mapping[str, Any]) -> pd.DataFrame:
-    """Take off each value that of the row which differs from it by the values of `base` alone."""
+    """Subtract from each value that of the row which differs only in the values of `base`."""
     value, base = claim.get("value", "accuracy"), claim["base"]
     rest = [name for name in _telling_columns(claim) if name not in base]
     rows = select_rows(table, base)
@@ -289,7 +289,7 @@ def _claimed_rows(
 def _compared_values(
     claim: Mapping[str, Any], frame: pd.DataFrame, table: pd.DataFrame, value: str, keys: list[str]
 ) -> list[float]:
-    """Return what is taken off each row: the rows that a claim compares with, by their keys."""
+    """Return what is subtracted from each row: the rows of the comparison, by their keys."""
     matched, best = list(claim.get("less_by", keys)), claim.get("against")
     others = _claimed_rows(table, claim, "less", [] if best else matched)
     taken = others[claim.get("less_value", value)].astype(float)
@@ -312,7 +312,7 @@ def _compared_values(
 
 
 def select_rows(table: pd.DataFrame, where: Mapping[str, Any]) -> pd.DataFrame:
-    """Return the rows that have the values, or one of a list of values, that are asked for."""
+    """Return the rows with the wanted values, or one of a list of values."""
     for column, value in where.items():
         wanted = [key_text(one) for one in (value if isinstance(value, list) else [value])]
         table = table[table[column].map(key_text).isin(wanted)]
@@ -320,10 +320,10 @@ def select_rows(table: pd.DataFrame, where: Mapping[str, Any]) -> pd.DataFrame:
 
 
 def average_splits(runs: pd.DataFrame, claim: Mapping[str, Any]) -> list[pd.DataFrame]:
-    """Average single runs over their splits: over all, then, if there are several, all but each.
+    """Average single runs over all splits and then, if there are several, without each in turn.
 
-    Each table has a row for each value of the columns that the claim names. A row of which a run
-    has failed has no value.
+    Each table has a row for each value of the columns that the claim names. A row with a failed run
+    has no value.
     """
     value, columns = claim.get("value", "accuracy"), _telling_columns(claim)
     parts = [claim[one] for one in ("where", "less") if one in claim]
@@ -335,7 +335,7 @@ def average_splits(runs: pd.DataFrame, claim: Mapping[str, Any]) -> list[pd.Data
     numbers = pd.to_numeric(mine[value]).where(mine["status"] == "ok")
     mine = mine.assign(**keyed).assign(**{value: numbers})
     splits = sorted(mine[SPLIT].unique())
-    # Without its only split nothing is left.
+    # Without the only split nothing would be left.
     tables = []
     for part in [mine, *(mine[mine[SPLIT] != split] for split in splits if len(splits) > 1)]:
         groups = part.groupby(columns, sort=False)[value]
@@ -347,8 +347,8 @@ def average_splits(runs: pd.DataFrame, claim: Mapping[str, Any]) -> list[pd.Data
 def jackknife(left_out: Sequence[float]) -> float:
     """Return the standard error of a statistic, by its values when one split is left out.
 
-    Of a mean over independent splits it is the usual standard error; of a difference of two
-    curves, that of the paired difference; NaN of fewer than two, or if one is not finite.
+    For a mean over independent splits it is the usual standard error; for a difference of two
+    curves that of the paired difference; NaN for fewer than two splits, or if one is not finite.
     """
     n = len(left_out)
     if n < 2 or not all(map(math.isfinite, left_out)):
@@ -358,5 +358,5 @@ def jackknife(left_out: Sequence[float]) -> float:
 
 
 def key_text(value: Any) -> str:
-    """Write a value of a key: a file may have moved the last bit of a number."""
+    """Write a value of a key: a file may have changed the last bit of a number."""
     return short_text(value) if isinstance(value, (int, float)) else str(value)

@@ -29,7 +29,7 @@ ERRORS = "errors"
 RUN_COLUMNS = [
     *("dataset", "learner", "epsilon", "setting", "fold", "status", "accuracy", "measures")
 ]
-# What tells a setting from others; of a forest the first alone.
+# Columns that tell settings apart; a forest has only the first.
 SETTING = ["forest", "alpha", "leverage", "clamp", "n_trees", "depth", "tree_share"]
 KEYS = ["dataset", "learner", "epsilon", *SETTING]
 CALIBRATED = "O.C."
@@ -39,14 +39,14 @@ BOOSTED, FOREST = LEARNERS = "bdpe", "dp_forest"
 EXACT = "exact"
 # The paper's clamp M.
 CLAMP = 10.0
-# Errors of a fold are multiples of one over its records: what differs by less is rounding.
+# Errors of a fold are multiples of 1/n: smaller differences are rounding.
 ROUNDING = 1e-9
 # The least ε of the paper; below it, the study looks for a leak.
 LEAST_EPSILON = 0.01
 SMALL_DEPTH, SMALL_TREES = 3, 5
 ALL, NOTHING = "all", "-"
 SHUFFLES = 200
-# Those of the paper: its counts are of so many.
+# Number of domains in the paper, of which its counts are.
 DOMAINS = 19
 RUNS = (
     "Errors are means over the ten folds of one partition, and the best of a grid on the folds "
@@ -99,7 +99,7 @@ def read_errors(context: Context) -> pd.DataFrame:
 
 
 class _Ensembles(Output):
-    """A table that is made from the errors of all settings, and from printed ones."""
+    """A table made from the errors of all settings, and from printed numbers."""
 
     selects: ClassVar[bool] = False
     options: ClassVar = {"paper": PAPER}
@@ -278,7 +278,7 @@ def _setting(learner: str, given: Mapping[str, Any]) -> dict[str, Any]:
         "alpha": CALIBRATED if calibrated else f"{float(given['alpha']):.1f}",
         "leverage": given["leverage"] or EXACT,
         "clamp": float(given["clamp"]),
-        # A half is what the learner takes by itself.
+        # The learner's default is a half.
         "tree_share": 0.5 if given["tree_share"] is None else float(given["tree_share"]),
         **sizes,
     }
@@ -374,8 +374,8 @@ def _counts(errors: Sequence[NDArray[np.float64]], n_alphas: int) -> NDArray[np.
 def best_sizes(frame: pd.DataFrame, printed: pd.DataFrame) -> pd.DataFrame:
     """Return the depth and number of trees of the least private error of each dataset (Table 3).
 
-    A depth up to `SMALL_DEPTH`, `SMALL_TREES` trees are small; beside them the printed sizes, and
-    whether they are the same (1 or 0).
+    Depths up to `SMALL_DEPTH` and `SMALL_TREES` trees are small. Beside them are the printed sizes,
+    and whether they are the same (1 or 0).
     """
     theirs: dict[str, str] = {}
     for depth, n_trees, domain in printed[["depth", "n_trees", "domain"]].itertuples(index=False):
@@ -453,7 +453,7 @@ def compare_with_forests(frame: pd.DataFrame) -> pd.DataFrame:
     gain = np.nanmean(gaps, axis=1)
     with np.errstate(invalid="ignore", divide="ignore"):
         t = gain / (np.nanstd(gaps, axis=1, ddof=1) / np.sqrt(n_pairs))
-    # Where all folds are equal there is no difference; where all gaps are, there is no doubt.
+    # No difference if all folds are equal; certainty if all gaps are.
     p_value = np.where(np.isnan(t), 1.0, 2 * stats.t.sf(np.abs(t), n_pairs - 1))
     fights = both[[*keys, "alpha", "leverage", "n_trees", "tree_share", "forest"]]
     fights = fights.assign(gain=gain, p_value=p_value, significant=p_value < LEVEL)

@@ -187,7 +187,7 @@ def _pair_panels(frame: pd.DataFrame, titles: Mapping[str, str]) -> list[pd.Data
 
 
 CROPPED = " (cropped)"
-# What stands behind a dataset's name in the names of its figures.
+# Suffixes of the names of a dataset's figures.
 KINDS: Mapping[str, Callable[[pd.DataFrame], list[pd.DataFrame]]] = {
     "": _main_panels,
     "_by_epsilon": _epsilon_panels,
@@ -196,9 +196,9 @@ KINDS: Mapping[str, Callable[[pd.DataFrame], list[pd.DataFrame]]] = {
 
 
 def profile_shares(frame: pd.DataFrame, majority: dict[str, float], at: float) -> pd.DataFrame:
-    """Say how errors are spread over a grid: what a profile shows, in numbers.
+    """Return the spread of errors over a grid: a profile in numbers.
 
-    Of ``private`` (all ε of the paper) and ``none``, by α and n_trees (or ``all``): the share of
+    For ``private`` (all ε of the paper) and ``none``, by α and n_trees (or ``all``): the share of
     runs with an error up to `at`, the least, median and largest error, and that of the majority.
     """
     rows = []

@@ -1,4 +1,4 @@
-"""What parties send in each protocol of a study, and how good the models are."""
+"""The messages of each protocol of a study, and the accuracy of its models."""
 
 from __future__ import annotations
 
@@ -68,10 +68,10 @@ def _methods(request: OutputRequest) -> list[Method]:
     ]
 
 
-# What a learner measures of its messages; the largest over parties, but for the total.
+# Measures of messages: those of the party with the largest, except for the total.
 MESSAGES = ("rounds", "messages", "bytes_per_holder", "bytes_down_per_holder", "bytes_total")
 ABOUT = ("dataset", "method", "calibration", "delta", "epsilon")
-# What is always told of a protocol.
+# Parameters of a protocol that are always shown.
 HOLDERS = ("protocol", "trust", "n_holders")
 SCORES = ("accuracy", "accuracy_std", *MESSAGES, "n_repeats", "n_failed")
 
@@ -97,7 +97,7 @@ def communication(runs: pd.DataFrame, epsilon: float) -> pd.DataFrame:
     there = runs[[is_near(one, epsilon) for one in runs["epsilon"]]].assign(**absent)
     groups = [part for _, part in there.groupby(["dataset", "arm", "setting"], sort=False)]
     about = pd.concat([part[list(ABOUT)].head(1) for part in groups], ignore_index=True)
-    # Of any kind: a whole number is written as one where other methods lack the parameter.
+    # As objects, so that whole numbers stay whole if other methods lack the parameter.
     settings = [{**_share(part), **json.loads(part["setting"].iloc[0])} for part in groups]
     parameters = pd.DataFrame(settings).astype(object)
     methods = [about["dataset"], about["method"]]
@@ -110,7 +110,7 @@ def communication(runs: pd.DataFrame, epsilon: float) -> pd.DataFrame:
 def _scores(runs: pd.DataFrame) -> dict[str, float]:
     """Return means over the runs of a protocol; none if one has failed."""
     good = runs["status"] == "ok"
-    # Rounds alone are those of a booster, of which nobody hears.
+    # A booster has rounds, but sends no messages.
     silent = not good.all() or bool(runs[list(MESSAGES)].isna().any(axis=None))
     scores = runs["accuracy"] if good.all() else runs["accuracy"].iloc[:0]
     return {

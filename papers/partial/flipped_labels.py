@@ -133,7 +133,7 @@ def vote_on_flipped_labels(
     from privcurve.privacy.curator import Curator
 
     places = scale_codes(np.arange(n_bins, dtype=np.uint32)[:, None], np.array([n_bins]))[:, 0]
-    # Borders between neighbouring bins, and one beyond either end.
+    # Borders between neighbouring bins, and one beyond each end.
     borders = np.concatenate([[places[0] - 1], (places[1:] + places[:-1]) / 2, [places[-1] + 1]])
 
     class Flipped:
@@ -153,10 +153,10 @@ def summary(
     bounds: tuple[float, float],
     boundary: float,
 ) -> pd.DataFrame:
-    """Return, for either kind and each tenth of the line, its thresholds and their mean α.
+    """Return the thresholds and their mean α for each kind and tenth of the line.
 
-    With what the models of a kind have in common: how much more thresholds of the middle half
-    weigh, and the accuracy of the vote on points with these values and labels.
+    With facts about the models of a kind: how much more thresholds in the middle half weigh, and
+    the accuracy of the vote on points with these values and labels.
     """
     width = bounds[1] - bounds[0]
     rows = []

@@ -63,13 +63,13 @@ class Thresholds(OneModel):
 
 
 def column_of(method: Method, domain: Domain) -> Column:
-    """Return the one column that all thresholds of a method are of; ValueError if there is none."""
+    """Return the only column of a method's thresholds; ValueError if there is none."""
     setting = method.settings[0]
     if method.learner != "brc" or setting.get("intercept") != "threshold":
         raise ValueError(f"{method.name} is not brc with intercept: threshold, and {KIND}")
     if is_partial(method):
         raise ValueError(f"{method.name} has a grid or a share of the records, and {KIND}")
-    # As the learner itself takes it: it draws from the columns that are not public to it.
+    # As the learner does: it draws from the columns that are not public to it.
     blind = setting.get("algorithm") == "private" or setting.get("weights") == "adaboost"
     public = domain.public_columns if method.claim == PRIVATE_COLUMNS and not blind else ()
     columns = [column for j, column in enumerate(domain.columns) if j not in public]
@@ -107,7 +107,7 @@ def threshold_frame(
 
 
 BUCKETS = 10
-ROOM = 0.02  # beside the bounds, for marks that stand on them
+ROOM = 0.02  # beside the bounds, for marks on them
 SIGNS = {True: "α ≥ 0: above is positive", False: "α < 0: above is negative"}
 COLOURS = {SIGNS[True]: style.COLOURS[0], SIGNS[False]: style.COLOURS[3]}
 MARKS = {SIGNS[True]: "o", SIGNS[False]: "X"}

@@ -1,4 +1,4 @@
-"""Models of LazyBB, and trees, that are looked into: votes, margins, advantages of rounds."""
+"""Votes, margins and advantages of rounds of LazyBB models and trees."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ def margins_of(model: Inspection, part: Part) -> Floats:
 
 
 def votes_of(model: Inspection, bin_names: tuple[tuple[str, ...], ...]) -> list[tuple[int, str]]:
-    """Return net votes and the condition they depend on, the heaviest first.
+    """Return net votes and their conditions, the heaviest first.
 
-    Of 1-rules a condition that does not hold subtracts its votes; of trees a condition is
-    all that leads to a leaf, and where it does not hold it is silent.
+    The votes of a 1-rule are subtracted if its condition does not hold. The condition of a tree is
+    the path to a leaf, and adds nothing if it does not hold.
     """
     voters = model.learner.model_
     if is_of_trees(model):
@@ -43,7 +43,7 @@ def votes_of(model: Inspection, bin_names: tuple[tuple[str, ...], ...]) -> list[
 
 
 def _votes_of_trees(model: Any, bin_names: tuple[tuple[str, ...], ...]) -> list[tuple[int, str]]:
-    """Return the votes of trees: of each leaf what leads to it; leaves that are alike add up."""
+    """Return the votes of trees, with the path to each leaf; equal paths add up."""
     names = [bin_names[j][code] for j, n in enumerate(model.n_bins) for code in range(n)]
     totals: Counter[str] = Counter()
 

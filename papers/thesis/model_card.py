@@ -1,4 +1,4 @@
-"""One private model, whole: what it asks, how good it is, what it guarantees.
+"""One private model: its conditions, its accuracy, its privacy statement.
 
 The statement on the card is about its one model. The CSV of votes is for the comparison with
 printed models: it holds the models of all repeats of all methods, whose budgets add up.

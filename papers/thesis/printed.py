@@ -18,7 +18,7 @@ from privcurve.lazy import pd
 from privcurve.outputs.base import PAPERS, Context, Option, Output, OutputRequest, Reads
 from privcurve.tables.table import MISSING, Table
 
-# What can be compared: the file of printed numbers, and the output that has ours.
+# Files of printed numbers, and the outputs with ours.
 TABLES = {"sparsity": "sparsity", "rademacher": "rademacher", "model_card": "model_card"}
 
 
@@ -319,7 +319,7 @@ def _setting_key(setting: Mapping[Any, Any]) -> str:
 
 
 def _value(setting: Mapping[Any, Any], name: str) -> float:
-    # A study of one's own may leave one at its default.
+    # A user's study may leave one at its default.
     return float(setting.get(name, math.nan))
 
 

@@ -29,7 +29,7 @@ class Sparsity(Output):
         context.write(Table(frame, CAPTION, NOTES, format_table(frame)))
 
 
-# As many as the thesis has.
+# As in the thesis.
 REPEATS = 5
 
 CAPTION = "Features used by LazyBB with 1-rules"
