@@ -120,7 +120,7 @@ def test_names_beside_curves_are_apart_and_near_their_ends():
 
 
 COLOUR = re.compile(r"#\w{6}")
-LIGHT, _, DARK = page._STYLE.partition("@media screen")
+LIGHT, _, DARK = page.CSS.read_text("utf-8").partition("@media screen")
 
 
 def test_text_can_be_read_in_the_light_and_in_the_dark():

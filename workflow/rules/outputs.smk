@@ -38,7 +38,9 @@ for request in PLAN.outputs.values():
             ),
             runtime=grow_by_attempt(10),
         params:
-            terms=lambda wildcards, request=request: json.dumps(PLAN.output_terms(request)),
+            terms=lambda wildcards, request=request: json.dumps(
+                PLAN.output_terms(request)
+            ),
         message:
             f"Make {request.target}"
         shell:

@@ -21,7 +21,9 @@ rule train:
         mem_mb=memory(to_train),
         runtime=minutes(to_train),
     params:
-        terms=lambda wildcards: json.dumps(PLAN.job_terms(job(wildcards), wildcards.part)),
+        terms=lambda wildcards: json.dumps(
+            PLAN.job_terms(job(wildcards), wildcards.part)
+        ),
         title=lambda wildcards: job(wildcards).title,
     message:
         "Train {params.title}"
