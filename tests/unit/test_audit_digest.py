@@ -2,7 +2,7 @@
 
 import pytest
 
-from privcurve.audit.digest import code_digest
+from privcurve.outputs.record import code_digest
 
 CODE = '''"""An attack."""
 

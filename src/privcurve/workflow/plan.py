@@ -15,8 +15,7 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
-from privcurve import datasets
-from privcurve.audit.digest import code_digest
+from privcurve import audit, datasets
 from privcurve.datasets import Description
 from privcurve.experiments import canonical
 from privcurve.experiments import study as studies
@@ -282,7 +281,8 @@ class Plan:
         """Return a digest of the auditor and the learner, without the data."""
         files = [own.path_of(learner).read_bytes()] if learner in own.names() else []
         mine = [hashlib.sha256(content).hexdigest() for content in files]
-        return " ".join([str(registry.entry(learner).version), code_digest(), *mine])
+        code = record.code_digest(Path(audit.__file__).parent)
+        return " ".join([str(registry.entry(learner).version), code, *mine])
 
     def audit_terms_digest(self, learner: str) -> str:
         """Return a digest of all that an audit depends on, except the data."""
