@@ -268,8 +268,8 @@ REFUSED = [
     (TREE, {"delta": 1e-5, "calibration": "published"}, "delta = 0 alone"),
     (TREE, {"budget": "levels", "calibration": "published"}, "budget = 'levels' is for"),
     (TREE, {"budget": "uniform"}, "budget = 'uniform' is for"),
-    (TREE, {"n_splits": 5}, "n_splits = 5 is for calibration='published'"),
-    (TREE, {"smallest_gain": 0.5}, "smallest_gain = 0.5 is for calibration='published'"),
+    (TREE, {"n_splits": 5}, "n_splits = 5 is for calibration = 'published'"),
+    (TREE, {"smallest_gain": 0.5}, "smallest_gain = 0.5 is for calibration = 'published'"),
     (TREE, {"protocol": "single", "leaf_share": 0.3}, "leaf_share = 0.3 is for"),
     (TREE, {"protocol": "single", "trust": "central"}, "trust = 'central' has no effect"),
     (

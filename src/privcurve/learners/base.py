@@ -531,7 +531,7 @@ class CodedClassifier(Explained, merging.MergingClassifier, ClassifierMixin, Bas
     def _check_parameters(self) -> None:
         registered = entry(self._learner)
         given = self.get_params(deep=False)
-        check_parameters(self._learner, self._setting())
+        check_parameters(self._learner, self._setting(), given.get("calibration"))
         offered = {key: given[key] for key in OFFERED if key in given}
         if why := registered.refuses(**offered):
             raise ValueError(why)

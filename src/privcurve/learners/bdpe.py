@@ -212,28 +212,6 @@ class BDPEClassifier(TreeSumClassifier, PrivateClassifier):
     step: float = 1.0
     leverage: str | None = None
 
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        only = {
-            CERTIFIED: [
-                self.splits == RANDOM and "splits = 'random'",
-                self.votes in (SHRUNK, SIGN) and f"votes = {self.votes!r}",
-                self.alpha_decay != 1 and f"alpha_decay = {self.alpha_decay:g}",
-                self.calibrate_alpha == RELEASED and "calibrate_alpha = 'released'",
-            ],
-            PUBLISHED: [
-                self.calibrate_alpha == EXACT and "calibrate_alpha = 'exact'",
-                self.leverage is not None and f"leverage = {self.leverage!r}",
-            ],
-        }
-        for calibration, given in only.items():
-            for words in filter(None, given):
-                if self.calibration != calibration:
-                    raise ValueError(
-                        f"bdpe: {words} is of calibration = {calibration!r} alone, not of "
-                        f"{self.calibration!r}: leave it out, or change the calibration"
-                    )
-
     def _guarantee(self, n: int) -> PrivacyStatement:
         if self.calibration == CERTIFIED:
             shared = {"rounds": int(self.n_trees), "accountants": ACCOUNTANTS}

@@ -181,7 +181,6 @@ class DistributedTopDownClassifier(LinkedClassifier, PrivateClassifier):
             raise ValueError("criterion = 'root_gini' is for two classes: use 'gini' or 'entropy'")
         if self.calibration == PUBLISHED:
             return self._grow_published(holders, shape, transcript)
-        self._refuse_published()
         depth = LEVELS_OF_SPLITS if self.depth is None else int(self.depth)
         sums = sums_of(self._trust(), len(holders), int(self.n_colluding))
         noise = level_holders(
@@ -233,7 +232,6 @@ class DistributedTopDownClassifier(LinkedClassifier, PrivateClassifier):
                 f"the certified protocol 'single' takes two classes, not {len(self.classes_)}: "
                 "use protocol='noisy_counts' with trust='central'"
             )
-        self._refuse_published()
         if self.budget not in (None, LEVELS):
             raise ValueError(f"budget = {self.budget!r}: the certified topdown has equal levels")
         tree = TopDownTreeClassifier(
@@ -249,17 +247,6 @@ class DistributedTopDownClassifier(LinkedClassifier, PrivateClassifier):
         tree._fit_batch([tree], records._replace(labels=signs), [curator])
         self._adopt(tree.model_, Transcript(1))
         return replace(tree._fitted_statement, learner=self._learner)
-
-    def _refuse_published(self) -> None:
-        """Raise ValueError if a parameter of published trees alone is given."""
-        unused = {"n_splits": None, "leaf_share": None, "smallest_weight": SMALLEST_WEIGHT,
-                  "smallest_gain": SMALLEST_GAIN}  # fmt: skip
-        for name, default in unused.items():
-            if getattr(self, name) != default:
-                raise ValueError(
-                    f"{self._learner}: {name} = {getattr(self, name)!r} is for "
-                    f"calibration={PUBLISHED!r}: leave it out"
-                )
 
     def _trust(self) -> str:
         if self.protocol == SINGLE:

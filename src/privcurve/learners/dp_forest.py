@@ -89,14 +89,6 @@ class DPForestClassifier(TreeSumClassifier, PrivateClassifier):
     leaves: str = LAPLACE_LEAVES
     votes: str = SIGN
 
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        if self.votes == SHRUNK and self.calibration != CERTIFIED:
-            raise ValueError(
-                "dp_forest: votes = 'shrunk' is of calibration = 'certified' alone: leave it out, "
-                "or change the calibration"
-            )
-
     def _calls(self, n: int) -> tuple[Announced, ...]:
         published, drawn = self.calibration == PUBLISHED, self.leaves == EXPONENTIAL_LEAVES
         n_leaves = 2 ** int(self.depth)

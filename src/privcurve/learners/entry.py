@@ -13,6 +13,9 @@ from privcurve.privacy.budget import CERTIFIED, PRIVATE_COLUMNS, REPLACE_ONE, ch
 # What counts rounds, trees, columns or records: more fit in no memory.
 MOST = 10**9
 
+# Of a parameter: every value but its default.
+ANY = "any value"
+
 
 @dataclass(frozen=True)
 class Parameter:
@@ -37,6 +40,8 @@ class Parameter:
     used_with : mapping of str to tuple
         Other parameters and their values with which alone this one has a meaning. With any
         other value it must stay at its default.
+    only : mapping of str to str
+        Values (or `ANY`) that one calibration alone has, and which.
     with_public : tuple of str
         Values that have a meaning only where it is known which columns are public.
     unproved : mapping of str to str
@@ -56,6 +61,7 @@ class Parameter:
     choices: tuple[str, ...] = ()
     size: bool = False
     used_with: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
+    only: Mapping[str, str] = field(default_factory=dict)
     with_public: tuple[str, ...] = ()
     unproved: Mapping[str, str] = field(default_factory=dict)
     structure: str = ""

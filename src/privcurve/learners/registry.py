@@ -16,7 +16,7 @@ from privcurve import extras
 from privcurve.coding import class_labels
 from privcurve.learners import own
 from privcurve.learners.entries import LEARNERS
-from privcurve.learners.entry import LearnerEntry
+from privcurve.learners.entry import ANY, LearnerEntry
 from privcurve.privacy.budget import ADD_REMOVE, PRIVATE_COLUMNS, REPLACE_ONE
 from privcurve.schema import suggestion
 
@@ -66,11 +66,14 @@ def hint_parts() -> str:
     )
 
 
-def check_parameters(name: str, parameters: Mapping[str, Any]) -> None:
+def check_parameters(
+    name: str, parameters: Mapping[str, Any], calibration: str | None = None
+) -> None:
     """Check hyperparameters of a learner, others at their defaults, by what the registry allows.
 
     Raises ValueError naming the parameter, its value, and what is allowed: a value that is out of
-    range, or one (other than the default) that is never used beside the others.
+    range, or one (other than the default) that is never used beside the others, or that the
+    calibration, where it is given, does not have.
     """
     registered = entry(name).parameters
     for key, value in parameters.items():
@@ -89,6 +92,12 @@ def check_parameters(name: str, parameters: Mapping[str, Any]) -> None:
                 raise ValueError(
                     f"{name}: {key} = {value!r} has no effect with {other} = {completed[other]!r}: "
                     f"leave it out, or give {other} = {' or '.join(map(repr, values))}."
+                )
+        for of, only in registered[key].only.items():
+            if of in (ANY, value) and calibration not in (None, only):
+                raise ValueError(
+                    f"{name}: {key} = {value!r} is for calibration = {only!r} alone, not "
+                    f"{calibration!r}: leave it out, or change the calibration."
                 )
 
 

@@ -22,7 +22,6 @@ from privcurve.kernels.trees.form import Trees, add_trees, bin_codes, ranges
 from privcurve.learners.base import PrivateClassifier
 from privcurve.learners.shared.checks import all_between, require
 from privcurve.learners.shared.voting import VotingClassifier, with_weight_check
-from privcurve.privacy.budget import PUBLISHED
 from privcurve.privacy.calibration.trees import TreeNoiseRates, lazybb_trees
 from privcurve.privacy.curator import Curator, call_of
 
@@ -52,17 +51,6 @@ class TreePlan:
 
         Raises ValueError if the calibration does not offer what is asked for.
         """
-        learner, published = setting["learner"], setting["calibration"] == PUBLISHED
-        if n_splits is not None and not published:
-            raise ValueError(
-                f"{learner}: n_splits = {n_splits} is for calibration='published', which grows "
-                "trees best first; certified trees grow by levels: give depth"
-            )
-        if splits != EQUALITY and published:
-            raise ValueError(
-                f"{learner}: splits = {splits!r} is for calibration='certified'; published trees "
-                "ask for one code of a column"
-            )
         t = 2**depth - 1 if n_splits is None else n_splits
         noise = lazybb_trees(depth=depth, n_splits=t, **setting)
         return cls(

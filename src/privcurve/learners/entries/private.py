@@ -7,10 +7,11 @@ from dataclasses import replace
 from typing import Any
 
 from privcurve.learners.entries import costs
-from privcurve.learners.entry import LearnerEntry, Parameter
+from privcurve.learners.entry import ANY, LearnerEntry, Parameter
 from privcurve.privacy.budget import ADD_REMOVE, CERTIFIED, PRIVATE_COLUMNS, PUBLISHED, REPLACE_ONE
 
 BOTH = (PUBLISHED, CERTIFIED)
+OF_PUBLISHED, OF_CERTIFIED = {ANY: PUBLISHED}, {ANY: CERTIFIED}
 
 # Mixed bins of a column that are best where single ones are asked for, and where each has a number
 # of its own, by public tables (docs/research/coding.md).
@@ -30,9 +31,9 @@ def share(default: float | None, **more: Any) -> Parameter:
 MECHANISM = Parameter("auto", choices=("auto", "permute_and_flip", "exponential"))
 TREE = {
     "depth": Parameter(3, int, low=1, high=10, size=True, used_with={"n_splits": (None,)}),
-    "n_splits": Parameter(None, int, low=1, high=255),
+    "n_splits": Parameter(None, int, low=1, high=255, only=OF_PUBLISHED),
     "criterion": Parameter("gini", choices=("gini", "entropy", "root_gini", "zero_one")),
-    "splits": Parameter("equality", choices=("equality", "threshold")),
+    "splits": Parameter("equality", choices=("equality", "threshold"), only=OF_CERTIFIED),
     "leaves": Parameter("labels", choices=("labels", "rules")),
     "split_share": share(None),
 }
@@ -176,7 +177,7 @@ ENTRIES: tuple[LearnerEntry, ...] = (
         parameters={
             "C": C,
             **INPUTS,
-            "noise": Parameter("ball", choices=("ball", "box")),
+            "noise": Parameter("ball", choices=("ball", "box"), only=OF_CERTIFIED),
             "start": replace(START, used_with={"noise": ("box",)}),
             "curvature_share": share(0.1, used_with={"noise": ("box",)}),
         },
@@ -260,12 +261,12 @@ ENTRIES: tuple[LearnerEntry, ...] = (
             **HOLDERS,
             "criterion": Parameter("gini", choices=("gini", "entropy", "root_gini", "zero_one")),
             "budget": Parameter(None, choices=("decay", "uniform", "levels")),
-            "leaf_share": share(None),
-            "n_splits": Parameter(None, int, low=1, high=10_000),
+            "leaf_share": share(None, only=OF_PUBLISHED),
+            "n_splits": Parameter(None, int, low=1, high=10_000, only=OF_PUBLISHED),
             "depth": Parameter(None, int, low=1, high=80),
             "vote_share": share(0.4, used_with={"protocol": ("local_rnm",)}),
-            "smallest_weight": Parameter(0.1, float, low=0),
-            "smallest_gain": Parameter(0.01, float, low=0),
+            "smallest_weight": Parameter(0.1, float, low=0, only=OF_PUBLISHED),
+            "smallest_gain": Parameter(0.01, float, low=0, only=OF_PUBLISHED),
         },
         seconds=costs.distributed_topdown,
         needs=("ordered",),
@@ -311,17 +312,25 @@ ENTRIES: tuple[LearnerEntry, ...] = (
                 high=1,
                 open_low=True,
                 used_with={**_CHOSEN, "calibrate_alpha": ("no",)},
+                only=OF_CERTIFIED,
             ),
             "calibrate_alpha": Parameter(
-                "no", choices=("no", "exact", "released"), used_with=_CHOSEN
+                "no",
+                choices=("no", "exact", "released"),
+                used_with=_CHOSEN,
+                only={"exact": PUBLISHED, "released": CERTIFIED},
             ),
             "boost_alpha": Parameter(1.0, float, low=0, high=1, open_low=True),
             "tree_share": Parameter(None, float, low=0, high=1, open_high=True, used_with=_CHOSEN),
             "clamp": positive(10.0, used_with={"votes": (None, "link")}),
-            "splits": Parameter("chosen", choices=("chosen", "random")),
-            "votes": Parameter(None, choices=("link", "shrunk", "sign")),
+            "splits": Parameter("chosen", choices=("chosen", "random"), only=OF_CERTIFIED),
+            "votes": Parameter(
+                None,
+                choices=("link", "shrunk", "sign"),
+                only={"shrunk": CERTIFIED, "sign": CERTIFIED},
+            ),
             "step": positive(1.0, used_with={"votes": (None, "shrunk", "sign")}),
-            "leverage": Parameter(None, choices=("exact", "constant")),
+            "leverage": Parameter(None, choices=("exact", "constant"), only=OF_PUBLISHED),
         },
         seconds=costs.boosted_ensemble,
     ),
@@ -336,7 +345,10 @@ ENTRIES: tuple[LearnerEntry, ...] = (
             "depth": Parameter(4, int, low=1, high=10, size=True),
             "leaves": Parameter("laplace", choices=("laplace", "exponential")),
             "votes": Parameter(
-                "sign", choices=("sign", "shrunk"), used_with={"leaves": ("laplace",)}
+                "sign",
+                choices=("sign", "shrunk"),
+                used_with={"leaves": ("laplace",)},
+                only=OF_CERTIFIED,
             ),
         },
         seconds=costs.random_forest,

@@ -249,14 +249,6 @@ class DPLogisticRegressionClassifier(LinearClassifier, PrivateClassifier):
             self.intercept_ = float(solution[-1] * posed.value)
         self.n_features_used_ = int(np.count_nonzero(self.coef_))
 
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        if self.noise == "box" and self.calibration != CERTIFIED:
-            raise ValueError(
-                f"{self._learner}: noise = 'box' is not a published noise: take "
-                f"calibration = {CERTIFIED!r}, or noise = 'ball'"
-            )
-
     def _release_box(self, records: Records, curator: Curator) -> None:
         codes, signs, counts, n_bins = records
         roles = self._start_roles()
