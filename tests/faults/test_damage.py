@@ -43,7 +43,7 @@ def test_a_damaged_store(finished, undisturbed):
     # The declared files are there, and tell all that the tables need.
     finished.check_at_rest()
     # Without them, the store must tell it.
-    for part in ("cells", "tables", "figures"):
+    for part in ("cells", "tables"):
         shutil.rmtree(finished.folder / "results" / part)
     finished.forget_logs()
     finished.run()

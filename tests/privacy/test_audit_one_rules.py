@@ -155,7 +155,8 @@ class TooLoud(OneRuleClassifier):
         return replace(true, noise=replace(true.noise, rates=2.5 * true.noise.rates))
 
 
-@pytest.mark.parametrize("delta", [0.0, pytest.param(1e-3, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("delta", [0.0, 1e-3])
 def test_too_little_noise_is_flagged(delta):
     learner = TooLoud(epsilon=1.0, delta=delta, n_bins=[1], **CLASSES)
     pairs = [flipped_constant(4)]

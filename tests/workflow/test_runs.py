@@ -7,7 +7,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 import yaml
-from checkout import STUDY, TABLES, slow
+from checkout import STUDY, TABLES
 
 pytestmark = pytest.mark.workflow
 
@@ -44,11 +44,12 @@ GROWN_AXIS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "changes",
     [
         {"learners": GROWN_AXIS},
-        slow({"datasets": ["toy-line", "wdbc"], "epsilons": [0.5, 1, 2], "repeats": 4}),
+        {"datasets": ["toy-line", "wdbc"], "epsilons": [0.5, 1, 2], "repeats": 4},
     ],
 )
 def test_a_grown_study_trains_the_new_runs_and_nothing_else(finished, changes):
