@@ -63,17 +63,25 @@ def modules():
 
 
 MODULES = modules()
-TREES = {name: ast.parse(path.read_text()) for name, path in MODULES.items()}
+
+
+def nodes_of(text):
+    return list(ast.walk(ast.parse(text)))
+
+
+@cache
+def nodes(module):
+    return nodes_of(MODULES[module].read_text())
 
 
 @cache
 def imported(module, types=False, text=True):
     """Modules that one imports, at its top or inside functions, for types alone, or by a path."""
-    tree, names, for_types = TREES[module], [], set()
-    for node in ast.walk(tree):
-        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
+    names, for_types = [], set()
+    for node in nodes(module):
+        if isinstance(node, ast.If) and getattr(node.test, "id", "") == "TYPE_CHECKING":
             for_types |= {id(inner) for inner in ast.walk(node)}
-    for node in ast.walk(tree):
+    for node in nodes(module):
         if id(node) in for_types and not types:
             continue
         if isinstance(node, ast.Import):
@@ -212,10 +220,10 @@ HANDED_A_STREAM = {
 OPENS = {"privacy.curator", "parts", "learners.shared.dealt"}
 
 
-def made(tree):
+def made(nodes):
     """What a file makes of noise, ledgers and streams: the names that it calls."""
     names = set()
-    for node in ast.walk(tree):
+    for node in nodes:
         if isinstance(node, ast.Call):
             called = node.func
             name = called.attr if isinstance(called, ast.Attribute) else getattr(called, "id", "")
@@ -225,20 +233,20 @@ def made(tree):
     return names & (NOISE | LEDGERS | STREAMS)
 
 
-OUTSIDE = {name: tree for name, tree in TREES.items() if room_of(name) != "privacy"}
+OUTSIDE = [name for name in MODULES if room_of(name) != "privacy"]
 
 
 def test_noise_ledgers_and_streams_are_made_behind_the_door_alone():
-    makers = {(name, what) for name, tree in OUTSIDE.items() for what in made(tree)}
+    makers = {(name, what) for name in OUTSIDE for what in made(nodes(name))}
     assert not makers - set(EXCEPTIONS), "go through privacy.curator, or say here why not"
     assert not set(EXCEPTIONS) - makers, "no exception any more"
 
 
 def test_what_draws_noise_is_imported_behind_the_door_alone():
     """Under another name a sampler could be called unseen."""
-    for name, tree in OUTSIDE.items():
+    for name in OUTSIDE:
         assert "privacy.discrete" not in imported(name), name
-        for node in ast.walk(tree):
+        for node in nodes(name):
             if isinstance(node, ast.ImportFrom):
                 renamed = {alias.name for alias in node.names if alias.asname}
                 drawn = {alias.name for alias in node.names} & NOISE
@@ -247,11 +255,11 @@ def test_what_draws_noise_is_imported_behind_the_door_alone():
 
 def test_compiled_loops_draw_nothing_but_where_it_is_said():
     """A kernel gets noise as an array; one that gets a stream is named, and so is its caller."""
-    kernels = {name: tree for name, tree in TREES.items() if room_of(name) == "kernels"}
     drawing = {
         name
-        for name, tree in kernels.items()
-        for node in ast.walk(tree)
+        for name in MODULES
+        if room_of(name) == "kernels"
+        for node in nodes(name)
         if isinstance(node, ast.arg) and node.arg in ("rng", "coins", "random")
     }
     assert drawing == set(DRAWING_KERNELS)
@@ -267,7 +275,7 @@ def test_sealed_values_are_opened_by_a_short_list():
 def imported_from(module, source):
     return {
         alias.name
-        for node in ast.walk(TREES[module])
+        for node in nodes(module)
         if isinstance(node, ast.ImportFrom) and node.module == f"privcurve.{source}"
         for alias in node.names
     }
@@ -283,8 +291,8 @@ def imported_from(module, source):
     ],
 )
 def test_what_is_drawn_beside_the_door_is_seen(line):
-    assert made(ast.parse(f"def _fit_one(self, rng, np, MECHANISMS, name):\n    {line}\n"))
-    assert not made(ast.parse(f"# {line}\ntext = 'default_rng(3)'\n"))
+    assert made(nodes_of(f"def _fit_one(self, rng, np, MECHANISMS, name):\n    {line}\n"))
+    assert not made(nodes_of(f"# {line}\ntext = 'default_rng(3)'\n"))
 
 
 def test_every_folder_is_in_the_map():
@@ -338,26 +346,26 @@ OF_THE_HOUSE = {"told", "said", "here"}
 NAMED_BY = {ast.Name: "id", ast.arg: "arg", ast.Attribute: "attr", ast.FunctionDef: "name"}
 
 
-def wrong_names(tree, words=SAY_NOTHING):
-    names = {
-        (getattr(n, NAMED_BY[type(n)]), n.lineno) for n in ast.walk(tree) if type(n) in NAMED_BY
-    }
-    return sorted((line, name) for name, line in names if name in words)
+def wrong_names(nodes, words=SAY_NOTHING):
+    named = [node for node in nodes if type(node) in NAMED_BY]
+    names = {(node.lineno, getattr(node, NAMED_BY[type(node)])) for node in named}
+    return sorted((line, name) for line, name in names if name in words)
 
 
 def test_names_are_nouns():
-    texts = {str(path): path.read_text() for path in TEST_FILES}
-    spelt = {name: t for name, t in texts.items() if SAY_NOTHING & set(re.findall(r"\w+", t))}
-    trees = {**TREES, **{name: ast.parse(text) for name, text in spelt.items()}}
-    wrong = {name: words for name, tree in trees.items() if (words := wrong_names(tree))}
+    words = SAY_NOTHING | OF_THE_HOUSE
+    wrong = {name: names for name in MODULES if (names := wrong_names(nodes(name), words))}
+    for path in TEST_FILES:
+        text = path.read_text()
+        if SAY_NOTHING & set(re.findall(r"\w+", text)) and (names := wrong_names(nodes_of(text))):
+            wrong[str(path)] = names
     assert not wrong
-    assert not {name: w for name, tree in TREES.items() if (w := wrong_names(tree, OF_THE_HOUSE))}
 
 
 def test_names_that_say_nothing_are_seen():
     code = "def whole(asked, *found):\n    known = asked.known\n    return known.finder, 'whole'\n"
-    assert len(wrong_names(ast.parse(code))) == 6
-    assert not wrong_names(ast.parse("unknown = words['found'](wholes)"))
+    assert len(wrong_names(nodes_of(code))) == 6
+    assert not wrong_names(nodes_of("unknown = words['found'](wholes)"))
 
 
 def test_docstrings_say_what_happens():

@@ -32,6 +32,7 @@ def test_settings_keep_the_contract_and_their_rows_are_those_of_the_docs(learner
     assert rows == [row for row in ROWS if row.startswith(f"| {learner} |")]
 
 
+@pytest.mark.slow
 def test_a_row_is_the_worst_setting_of_a_call(tmp_path, capsys):
     path = tmp_path / "table.md"
     path.write_text("before\n<!-- largest changes -->\nold\n<!-- end -->\nafter\n")
