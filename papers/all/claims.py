@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 from privcurve import schema
 from privcurve.lazy import pd
 from privcurve.outputs.base import PAPER, SLASH, Context, Output, OutputRequest, Reads
-from privcurve.tables.table import MISSING, Table, decimals, of_all, read_table
+from privcurve.tables.table import MISSING, Table, format_counts, format_decimals, read_table
 
 from ._verdicts import NOT_COMPARABLE, RUNS, STANDARD_ERROR, verdict_columns, verdicts
 
@@ -143,14 +143,14 @@ def format_table(frame: pd.DataFrame) -> pd.DataFrame:
         + ("" if error == MISSING else f" ± {error}")
         + ("" if n <= 1 else f" ({least} to {largest})")
         for n, middle, error, least, largest in zip(
-            frame["n_places"], *(decimals(one, 3) for one in numbers), strict=True
+            frame["n_places"], *(format_decimals(one, 3) for one in numbers), strict=True
         )
     ]
     quotes = [f"“{text}”" if isinstance(text, str) else "(ours)" for text in frame["quote"]]
     texts = pd.DataFrame({"": frame["name"], "quote": quotes, "source": frame["source"]})
     texts["printed"], texts["asked"] = write_column("printed"), frame["claim"]
     texts["criterion"], texts["ours"] = frame["criterion"], ours
-    texts["places"] = of_all(frame["n_pass"], frame["n_places"])
+    texts["places"] = format_counts(frame["n_pass"], frame["n_places"])
     texts["beyond"] = [
         MISSING if pd.isna(n) else f"{n:.0f} for, {m:.0f} against"
         for n, m in zip(frame["n_for"], frame["n_against"], strict=True)

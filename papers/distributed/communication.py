@@ -11,7 +11,7 @@ from privcurve.analysis.keys import is_near, mean, method_of
 from privcurve.experiments.study import Method
 from privcurve.lazy import pd
 from privcurve.outputs.base import Context, Option, Output, OutputRequest, Reads, dataset_title
-from privcurve.tables.table import Table, decimals, plus_minus, text_frame
+from privcurve.tables.table import Table, format_decimals, format_means, text_frame
 
 
 class Communication(Output):
@@ -53,9 +53,9 @@ def format_table(frame: pd.DataFrame, titles: Mapping[str, str]) -> pd.DataFrame
     texts["calibration"] = frame["calibration"]
     texts["δ"] = [f"{delta:g}" for delta in frame["delta"]]
     texts = texts.join(text_frame(frame[[name for name in frame if name not in (*ABOUT, *SCORES)]]))
-    texts["accuracy"] = plus_minus(frame["accuracy"], frame["accuracy_std"])
+    texts["accuracy"] = format_means(frame["accuracy"], frame["accuracy_std"])
     for name in MESSAGES:
-        texts[name.replace("_", " ")] = decimals(frame[name], 0)
+        texts[name.replace("_", " ")] = format_decimals(frame[name], 0)
     return texts
 
 

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from privcurve.lazy import pd
 from privcurve.outputs.base import Context, Option, Output, OutputRequest, Reads
-from privcurve.tables.table import MISSING, Table, decimals
+from privcurve.tables.table import MISSING, Table, format_decimals
 
 
 class Sparsity(Output):
@@ -75,9 +75,9 @@ def feature_table(
 def format_table(frame: pd.DataFrame) -> pd.DataFrame:
     """Return the table as the thesis prints it."""
     texts = frame[["dataset", "calibration"]].copy()
-    texts["ε"] = decimals(frame["epsilon"], 2)
-    texts["features, mean"] = decimals(frame["features_mean"], 1)
-    texts["std"] = decimals(frame["features_std"], 3)
-    percent = decimals(frame["features_percent"], 2)
+    texts["ε"] = format_decimals(frame["epsilon"], 2)
+    texts["features, mean"] = format_decimals(frame["features_mean"], 1)
+    texts["std"] = format_decimals(frame["features_std"], 3)
+    percent = format_decimals(frame["features_percent"], 2)
     texts["of all"] = [text if text == MISSING else f"{text} %" for text in percent]
     return texts

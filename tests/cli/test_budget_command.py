@@ -12,7 +12,7 @@ import pytest
 from own_table import DESCRIPTION
 from refusals import refuse
 
-from privcurve.cli import main, telling
+from privcurve.cli import console, main
 from privcurve.progress import Progress
 from privcurve.releases.budget_ledger import BudgetLedger, Price
 
@@ -41,7 +41,7 @@ def told(capsys, command):
 def test_a_training_that_takes_long_is_told_how_far_it_is(folder, capsys, monkeypatch, option):
     """Every look at the clock is four seconds later."""
     clock = itertools.count(0, 4)
-    monkeypatch.setattr(telling, "Progress", partial(Progress, clock=lambda: next(clock)))
+    monkeypatch.setattr(console, "Progress", partial(Progress, clock=lambda: next(clock)))
     steps = f"release patients --learner privgam --set n_steps=4 --epsilon 1{option}"
     code, _, err = told(capsys, steps)
     assert code == 0
@@ -58,7 +58,7 @@ def test_on_a_terminal_reading_and_training_have_a_line_each(folder, monkeypatch
     terminal, clock = io.StringIO(), itertools.count(0, 6)
     monkeypatch.setattr(terminal, "isatty", lambda: True)
     shown = partial(Progress, show=terminal, clock=lambda: next(clock))
-    monkeypatch.setattr(telling, "Progress", shown)
+    monkeypatch.setattr(console, "Progress", shown)
     assert main.main(f"{RELEASE} 1".split()) == 0
     lines = terminal.getvalue().split("\n")
     assert [line.rpartition("\r")[2].partition(" (")[0].rstrip() for line in lines] == [
@@ -81,11 +81,11 @@ def test_the_budget_is_shown_before_and_after_releases(folder, capsys):
     _, out, _ = told(capsys, "budget patients")
     lines = out.splitlines()
     assert lines[0].endswith("2 releases of patients")
-    assert "noisy_majority: epsilon = 0.5 (replace-one)  releases/patients/2" in lines[2]
+    assert "noisy_majority: epsilon = 0.5 (replace-one neighbours)  releases/patients/2" in lines[2]
     assert lines[3].startswith("1 comparison of these records")
     assert lines[-3:] == [
-        "spent:  epsilon = 1 (replace-one)",
-        "budget: epsilon = 1.5, delta = 1e-06 (replace-one)",
+        "spent:  epsilon = 1 (replace-one neighbours)",
+        "budget: epsilon = 1.5, delta = 1e-06 (replace-one neighbours)",
         "left:   epsilon = 0.5, delta = 1e-06",
     ]
     code, out, err = told(capsys, f"{RELEASE} 0.6")

@@ -10,7 +10,7 @@ from own_table import DESCRIPTION, TABLE
 
 from privcurve import datasets
 from privcurve.cli import main
-from privcurve.datasets.describing import check, finer
+from privcurve.datasets.describing import check, propose_bins
 
 PATH = Path("descriptions/patients.yaml")
 
@@ -128,7 +128,7 @@ def test_a_dataset_of_another_can_be_checked_too(folder):
         "title: less\nbased_on: patients\ncolumns: [{name: age, n_bins: 4}]\n"
     )
     report = check("less")
-    assert report.ready
+    assert report.is_ready
     assert [tally.column.n_bins for tally in report.tallies] == [5, 4, 11]
 
 
@@ -136,7 +136,7 @@ def test_blanks_at_the_ends_of_listed_values_mean_nothing(folder):
     plain = datasets.load("patients")
     blanks = ("[Oslo, Bergen]", '[" Oslo", "Bergen "]'), ('"yes"', '"yes "'), ("NA]", '" NA"]')
     PATH.write_text(changed(DESCRIPTION, *blanks))
-    assert check("patients").ready
+    assert check("patients").is_ready
     again = datasets.load("patients")
     assert (again.X == plain.X).all()
     assert (again.y == plain.y).all()
@@ -216,12 +216,16 @@ def test_bins_that_are_finer_follow_from_public_facts_alone():
         return datasets.Column("x", "numeric", (0.0, high), bins, spacing=spacing, dates=dates)
 
     mixed = "Write spacing: mixed, n_bins: 64."
-    assert [finer(column(10, word)) for word in ("equal", "log", "log1p")] == [mixed] * 3
+    assert [propose_bins(column(10, word)) for word in ("equal", "log", "log1p")] == [mixed] * 3
     narrower = "Give narrower bounds, if such are public."
-    assert finer(column(64, "mixed")) == finer(column(64, "mixed-high")) == narrower
+    assert propose_bins(column(64, "mixed")) == propose_bins(column(64, "mixed-high")) == narrower
     # A bin of a date is a day or more.
-    assert finer(column(10, dates="iso")) == "Write n_bins: 64."
-    assert finer(column(10, dates="iso", high=50)) == finer(column(64, dates="iso")) == narrower
+    assert propose_bins(column(10, dates="iso")) == "Write n_bins: 64."
+    assert (
+        propose_bins(column(10, dates="iso", high=50))
+        == propose_bins(column(64, dates="iso"))
+        == narrower
+    )
 
 
 def test_categories_that_are_all_other_are_not_ready(folder):

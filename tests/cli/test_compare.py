@@ -237,7 +237,7 @@ def test_a_comparison_of_private_records_is_noted_and_their_cards_say_so(
     # It spends nothing, and the ledger is whole.
     assert [entry["release"] for entry in entries if "release" in entry] == [1, 1, 2, 2]
     said = capsys.readouterr()
-    assert "together epsilon = 2 (replace-one)" in said.out
+    assert "together epsilon = 2 (replace-one neighbours)" in said.out
     assert "last comparison" not in said.err
     # What is compared is what is released, or it is said.
     for more in (["--delta", "1e-6", "--learner", "privgam"], ["--learner", "noisy_majority"]):

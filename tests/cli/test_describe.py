@@ -209,8 +209,8 @@ def test_numbers_that_may_stand_for_nothing_are_asked_about(folder, values, mark
     for public in (False, True):
         described, made = column(values, public=public)
         question = f"; if {markers} stands for a missing value, add it to missing"
-        assert (question in made.columns["x"].seen) == (markers is not None)
-        assert ("stands for a missing" in made.columns["x"].seen) == (markers is not None)
+        assert (question in made.columns["x"].summary) == (markers is not None)
+        assert ("stands for a missing" in made.columns["x"].summary) == (markers is not None)
         # What was seen is in no draft of private records.
         noted = markers is not None and f"if {markers} is no value" in made.text
         assert noted == (public and markers is not None)
@@ -249,7 +249,7 @@ def test_each_text_of_a_public_file_fits_one_group(folder, texts):
     lines = ["x,k,sick", *(f"{texts[k % len(texts)]},{k * 1.5},{k % 2}" for k in range(30))]
     DRAFT.write_text(drafted(lines, public=True)[1].text)
     report = checked("t")
-    assert report.ready
+    assert report.is_ready
     assert next(t for t in report.tallies if t.column.name == "x").counts.other == 0
 
 
@@ -495,7 +495,7 @@ def test_a_column_of_many_values_needs_no_more_memory(folder, monkeypatch):
     monkeypatch.setattr(profile, "MOST_VALUES", 60)
     entry, made = column([k / 7 for k in range(200)])
     assert entry["kind"] == "numeric"
-    assert "over 60 numbers" in made.columns["x"].seen
+    assert "over 60 numbers" in made.columns["x"].summary
     # What tells records apart does so among the first ones too; a few words do not.
     assert column([f"name {k}" for k in range(200)])[0] is None
     assert column([f"name {k % 70}" for k in range(1000)])[0]["kind"] == "text"
@@ -503,7 +503,7 @@ def test_a_column_of_many_values_needs_no_more_memory(folder, monkeypatch):
     # The wider a table, the less is remembered of a column.
     for most, names, each in ((1000, "ab", 500), (1000, "abcdefghij", 200), (10**9, "ab", 999)):
         monkeypatch.setattr(profile, "MOST_TOGETHER", most)
-        assert {some.most for some in profile.blank(names).values()} == {each}
+        assert {some.most for some in profile.empty_profiles(names).values()} == {each}
 
 
 # The label ------------------------------------------------------------------------
@@ -560,7 +560,7 @@ def test_more_classes(folder, values, question, classes):
     if classes is not None:
         DRAFT.write_text(made.text)
         decide("[0, 30]")
-        assert checked("t").ready
+        assert checked("t").is_ready
 
 
 def test_three_classes_from_a_raw_table_to_predictions(folder, capsys, monkeypatch):

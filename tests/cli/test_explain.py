@@ -101,6 +101,6 @@ def test_what_can_not_be_explained_is_told(model, tmp_path, capsys, monkeypatch)
 def test_what_two_rare_codes_do_together_makes_it_no_sum():
     sizes = np.array([41, 16, 2])
     for a, b in ((1, 1), (40, 15), (17, 4)):
-        both = Effects.of(lambda X, a=a, b=b: 1.0 * (X[:, [0]] == a) * (X[:, [1]] == b), sizes)
+        both = Effects.measure(lambda X, a=a, b=b: 1.0 * (X[:, [0]] == a) * (X[:, [1]] == b), sizes)
         assert not both.is_sum
         assert min(both.importances[:2]) > 0 == both.importances[2]

@@ -49,7 +49,7 @@ def check_saved(model, X, domain, path):
         assert np.array_equal(loaded.predict(rows), model.predict(rows))
         if hasattr(model, "predict_proba"):
             assert loaded.predict_proba(rows).tobytes() == model.predict_proba(rows).tobytes()
-            labels, chances = loaded.predict_with_chances(rows)
+            labels, chances = loaded.predict_with_probabilities(rows)
             assert np.array_equal(labels, loaded.predict_names(rows))
             assert chances.tobytes() == loaded.predict_proba(rows).tobytes()
     assert loaded.has_probabilities == hasattr(model, "predict_proba")

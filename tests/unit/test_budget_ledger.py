@@ -31,7 +31,7 @@ from privcurve.releases.budget_ledger import (
     Budget,
     BudgetLedger,
     Price,
-    claim,
+    format_claim,
     totals,
 )
 from privcurve.releases.errors import LedgerError
@@ -131,7 +131,7 @@ def test_laplace_noise_attains_the_price_of_a_replacement():
 
 
 def test_all_releases_count_for_each_relation_where_there_is_no_budget(book):
-    unlimited = Budget.of({})
+    unlimited = Budget.from_description({})
     for price in (ONE, Price(1.0, 0.0, PRIVATE_COLUMNS), ONE, Price(math.inf, 0.0, REPLACE_ONE)):
         book.reserve(unlimited, price, {})
     prices = [one.price for one in book.releases()]
@@ -167,12 +167,12 @@ def test_card_terminal_and_ledger_state_one_total_for_each_relation(mine, capsys
         ledger = {one["neighbours"]: one["epsilon"] for one in json.loads(lines[-2])["together"]}
         counted = [(2 if n == ADD_REMOVE else 1) * epsilon for epsilon, n in order[:number]]
         replaced = f"epsilon = {sum(counted):g}"
-        assert f"together {replaced} (replace-one); " in terminal
+        assert f"together {replaced} (replace-one neighbours); " in terminal
         assert f"<li>Together, for replace-one neighbours: {replaced}.</li>" in card
         assert ledger.pop(REPLACE_ONE) == sum(counted)
         if FOUR[1] in order[:number]:
             added = "epsilon = 1" if number == 1 else NOTHING
-            assert f"(replace-one); {added} (add-remove); " in terminal
+            assert f"(replace-one neighbours); {added} (add-remove neighbours); " in terminal
             assert f"<li>Together, for add-remove neighbours: {added}.</li>" in card
             assert ledger.pop(ADD_REMOVE) == (1 if number == 1 else "inf")
         assert not ledger
@@ -220,7 +220,7 @@ def test_what_nothing_is_guaranteed_for_is_said():
     )
     ones = [added, partial, replaced]
     said = {one.neighbours: one for one in totals(ones, Budget())}
-    assert claim(said[ADD_REMOVE]) == claim(said[REPLACE_ONE]) == NOTHING
+    assert format_claim(said[ADD_REMOVE]) == format_claim(said[REPLACE_ONE]) == NOTHING
     # A change of private columns alone is a replacement.
     assert said[PRIVATE_COLUMNS].epsilon == 4
     assert said[PRIVATE_COLUMNS].delta == pytest.approx(1e-6 * (1 + math.e) + 2e-6)
@@ -228,7 +228,7 @@ def test_what_nothing_is_guaranteed_for_is_said():
     assert [one.neighbours for one in totals([added], Budget(neighbours=ADD_REMOVE))] == [
         ADD_REMOVE
     ]
-    assert claim(totals([Price(1.0, 0.5, REPLACE_ONE)] * 3, Budget())[0]).endswith(
+    assert format_claim(totals([Price(1.0, 0.5, REPLACE_ONE)] * 3, Budget())[0]).endswith(
         "delta = 1: nothing is guaranteed"
     )
 
@@ -365,9 +365,11 @@ def test_what_a_description_may_say_of_a_budget(own):
     own(budget={"epsilon": 3, "delta": 1e-6})
     # It codes nothing anew.
     assert datasets.describe("mine").digest == plain
-    assert Budget.of(datasets.describe("mine").budget) == Budget(3.0, 1e-6, REPLACE_ONE)
+    assert Budget.from_description(datasets.describe("mine").budget) == Budget(
+        3.0, 1e-6, REPLACE_ONE
+    )
     own(budget={"epsilon": 3, "neighbours": "add-remove"})
-    assert Budget.of(datasets.describe("mine").budget) == Budget(3.0, 0.0, ADD_REMOVE)
+    assert Budget.from_description(datasets.describe("mine").budget) == Budget(3.0, 0.0, ADD_REMOVE)
     for wrong in ({"epsilon": 0}, {"delta": 0.1}, {"epsilon": 1, "delta": 1}, {"epsilons": 1}, 3):
         own(budget=wrong)
         with pytest.raises(DatasetError, match="budget"):
@@ -379,11 +381,11 @@ def test_a_variant_shares_the_records_and_the_budget_of_what_it_is_based_on(own,
     path = tmp_path / "resources/datasets/other.yaml"
     other = {"title": "finer", "based_on": "mine", "n_bins": 4}
     path.write_text(yaml.safe_dump(other))
-    assert datasets.describe("other").of_records == "mine"
+    assert datasets.describe("other").records_name == "mine"
     assert datasets.describe("other").budget == {"epsilon": 3}
     path.write_text(yaml.safe_dump({**other, "budget": {"epsilon": 30}}))
     with pytest.raises(DatasetError, match="budget: the records are those of mine"):
         datasets.describe("other")
     path.write_text(yaml.safe_dump({**other, "files": {"train": {"local": "data/other.csv"}}}))
-    assert datasets.describe("other").of_records == "other"
+    assert datasets.describe("other").records_name == "other"
     assert not datasets.describe("other").budget

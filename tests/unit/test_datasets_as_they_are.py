@@ -15,7 +15,7 @@ from own_dataset import refused
 
 from privcurve import datasets
 from privcurve.datasets import DatasetError, Domain
-from privcurve.datasets.coding.numbers import days
+from privcurve.datasets.coding.numbers import read_day
 
 NUMBER = {"name": "x", "kind": "numeric", "bounds": [0, 10], "missing": "bin"}
 DAY = {"name": "x", "kind": "date", "bounds": [date(2000, 1, 1), date(2000, 1, 11)]}
@@ -177,9 +177,9 @@ def test_messages_write_dates_as_dates(own: Any, tmp_path: Path) -> None:
 
 
 def test_times_are_those_of_utc() -> None:
-    assert days("1970-01-02") == 1
-    assert days("1970-01-02T00:30:00+01:00") == 0
-    assert days("1969-12-31 23:00:00.123456") == -1
+    assert read_day("1970-01-02") == 1
+    assert read_day("1970-01-02T00:30:00+01:00") == 0
+    assert read_day("1969-12-31 23:00:00.123456") == -1
 
 
 @pytest.mark.parametrize(

@@ -284,7 +284,7 @@ def test_advice_is_to_decide_never_to_copy_a_value(own: Any) -> None:
 
 def test_a_name_twice_in_a_header(own: Any) -> None:
     own([LINES[0].replace("note", "age"), *LINES[1:]])
-    assert "data/mine.csv has 2 columns named 'age': which one is meant?" in refused()
+    assert "data/mine.csv has 2 columns 'age': which one is meant?" in refused()
     own([LINES[0].replace("town", "note"), *LINES[1:]], columns=[AGE])
     assert len(datasets.load("mine").y) == 4  # nobody asks for it
 
@@ -292,8 +292,8 @@ def test_a_name_twice_in_a_header(own: Any) -> None:
 def test_a_file_without_any_of_the_columns_is_one_fault(own: Any) -> None:
     own([line.replace(",", ";") for line in LINES])
     message = refused()
-    assert "data/mine.csv has no column 'age', nor any other that " in message
-    assert "where it should name its 1. Correct parser (separator or " in message
+    assert "data/mine.csv has no columns 'age', 'town', 'sick', nor any other" in message
+    assert "where it should name its 1. Correct the names, there or in " in message
     assert len(message.splitlines()) == 1
 
 

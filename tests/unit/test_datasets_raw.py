@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 import pytest
 from own_dataset import DESCRIPTION, LINES, refused
-from raw_files import compressed, idx, workbook
+from raw_files import idx, workbook
 
 from privcurve import datasets
 from privcurve.datasets import Column, DatasetError, Domain, Label
 from privcurve.datasets.coding.unlabelled import read_codes
 from privcurve.datasets.reading import files
-from privcurve.datasets.reading.downloads import _AtMost
+from privcurve.datasets.reading.downloads import _BoundedFile
 
 AGE, TOWN = DESCRIPTION["columns"]
 
@@ -106,17 +106,6 @@ def test_an_index_stands_once_in_a_record(own: Any) -> None:
     assert "line 2 of data/mine.csv has the index 1 twice" in refused()
 
 
-def test_a_file_that_counts_from_one_is_not_read_as_one_that_counts_from_zero(own: Any) -> None:
-    from_one = ["1 1:35", "-1 1:40", "-1 1:10", "1"]
-    own(from_one, **LIBSVM)
-    assert "data/mine.csv nowhere has the index 0" in refused()
-    own(from_one, **{**LIBSVM, "parser": {**LIBSVM["parser"], "zero_based": False}})
-    assert datasets.load("mine").X.tolist() == [[3, 0], [4, 0], [1, 0], [0, 0]]
-    # What is not taken tells as well.
-    own([*from_one[:3], "1 00:0"], **LIBSVM, records={"first": 2}, n_rows=2)
-    assert datasets.load("mine").X.tolist() == [[0, 3], [0, 4]]
-
-
 def test_categories_of_many_digits_are_told_apart(own: Any) -> None:
     codes = {"name": "p", "kind": "categorical", "categories": [12345678901, 12345678902]}
     lines = ["1 0:12345678901", "-1 0:12345678902 1:1", "-1 0:12345678902", "1 0:12345678901.0"]
@@ -157,44 +146,14 @@ def test_an_idx_file_ends_where_it_says(own: Any, longer: str) -> None:
 # Packed files ------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("bits", [9, 10, 12, 16])
-@pytest.mark.parametrize("letters", [1, 3, 256])
-def test_what_compress_packs_is_unpacked(tmp_path: Path, bits: int, letters: int) -> None:
-    rng = np.random.default_rng(bits + letters)
-    path = tmp_path / "x.Z"
-    for size in (0, 1, 2, 700, 20_000):
-        data = rng.integers(0, letters, size, dtype=np.uint8).tobytes()
-        for clear in (0, 300):
-            path.write_bytes(compressed(data, bits, clear))
-            with files.open_raw(path) as stream:
-                assert stream.read() == data
-
-
-def test_damaged_files_of_compress_are_refused(tmp_path: Path) -> None:
-    path = tmp_path / "x.Z"
-    for data in (
-        b"",
-        b"\x1f\x9d",
-        b"\x1f\x9d\x08abc",
-        b"\x1f\x9d\xf0abc",
-        b"\x1f\x9d\x90\xff\xff\xff",
-    ):
-        path.write_bytes(data)
-        with files.open_raw(path) as stream, pytest.raises(ValueError, match=r"compress|damaged"):
-            stream.read()
-    path.write_bytes(compressed(b"a table" * 99)[:-5])
-    with files.open_raw(path) as stream:
-        assert stream.read() != b"a table" * 99
-
-
-@pytest.mark.parametrize("ending", ["csv.gz", "csv.Z", "csv"])
+@pytest.mark.parametrize("ending", ["csv.gz", "csv"])
 def test_what_unpacks_to_too_much_is_no_table(
     own: Any, monkeypatch: pytest.MonkeyPatch, ending: str
 ) -> None:
     monkeypatch.setattr(files, "MOST_UNPACKED", 100_000)
     monkeypatch.setattr(files, "MOST_TIMES", 5)
     text = "\n".join([LINES[0], *LINES[1:] * 5000]).encode()
-    data = compressed(text) if ending == "csv.Z" else gzip.compress(text)
+    data = gzip.compress(text)
     assert len(data) * files.MOST_TIMES < len(text)
     own(files={"train": {"local": f"data/mine.{ending}"}})
     Path(f"data/mine.{ending}").write_bytes(data)
@@ -224,7 +183,7 @@ def test_a_workbook_that_unpacks_to_too_much_is_not_read(
 
 def test_a_download_ends_where_the_file_should(tmp_path: Path) -> None:
     with (tmp_path / "x").open("wb") as stream:
-        target = _AtMost(stream, 5)
+        target = _BoundedFile(stream, 5)
         target.write(b"12345")
         with pytest.raises(ValueError, match="larger than the 5 bytes that it should have"):
             target.write(b"6")

@@ -12,7 +12,7 @@ from own_dataset import DESCRIPTION, LINES, refused
 
 from privcurve import datasets
 from privcurve.datasets import Domain
-from privcurve.datasets.variants import as_pattern, names_of
+from privcurve.datasets.variants import escape_name, names_of
 
 AGE, TOWN = DESCRIPTION["columns"]
 
@@ -212,7 +212,7 @@ def test_patterns_of_names() -> None:
     assert names_of("{0..1}a{1..2}") == ["0a1", "0a2", "1a1", "1a2"]
     assert names_of(r"a\{1..3}{1..2}") == ["a{1..3}1", "a{1..3}2"]
     for name in ("a{1..3}", r"a\{1..3}", r"\\{2..1}{0..1}", "a{x}", "a\\b"):
-        assert names_of(as_pattern(name)) == [name]
+        assert names_of(escape_name(name)) == [name]
     for pattern in ("x{3..2}", "x{0..70000}"):
         with pytest.raises(ValueError, match="names, not 1 to"):
             names_of(pattern)

@@ -117,5 +117,5 @@ def test_merged_edges_of_a_file_must_rise(tmp_path, table) -> None:
 
 def test_grouped_domain_is_the_same_without_groups() -> None:
     domain = schema().domain
-    assert domain.in_groups([np.arange(k) for k in domain.n_bins]) == domain
+    assert domain.merge_bins([np.arange(k) for k in domain.n_bins]) == domain
     assert replace(domain.columns[0], merged=(0.0, 1.0), bins=1).edges == (0.0, 1.0)

@@ -222,7 +222,7 @@ def test_a_draft_takes_any_frame_or_says_why_not_and_shows_no_value(table) -> No
 def test_days_and_units_of_a_schema() -> None:
     days = (date(2020, 1, 1), pd.Timestamp("2020-12-31"))
     (column,) = Schema({"day": days}, ["n", "y"]).domain.columns
-    assert (column.dates, column.ends()) == ("iso", ("2020-01-01", "2020-12-31"))
+    assert (column.dates, column.format_bounds()) == ("iso", ("2020-01-01", "2020-12-31"))
     with pytest.raises(DatasetError, match="unit = 'who' must be a mapping"):
         Schema({"a": (0, 1)}, ["n", "y"], unit="who")
 

@@ -165,8 +165,10 @@ def test_a_card_begins_with_who_when_and_what_for(mine):
 )
 def test_what_an_epsilon_means_is_what_a_guess_gains(epsilon, delta, said):
     for neighbours in (REPLACE_ONE, ADD_REMOVE):
-        assert said in cards.in_words(Price(epsilon, delta, neighbours))
-    assert "those of one patient" in cards.in_words(Price(epsilon, delta, REPLACE_ONE, "patient"))
+        assert said in cards.explain_price(Price(epsilon, delta, neighbours))
+    assert "those of one patient" in cards.explain_price(
+        Price(epsilon, delta, REPLACE_ONE, "patient")
+    )
 
 
 def test_a_guess_gains_no_more_than_is_said_and_may_gain_that():
@@ -181,9 +183,9 @@ def test_a_guess_gains_no_more_than_is_said_and_may_gain_that():
 
 def test_the_ledger_on_a_card_has_names_of_columns(gam):
     names = gam.domain.names
-    assert cards.with_names("3: values of column 1", names) == "3: values of column town"
-    assert cards.with_names("columns 1 and 0, again", names) == "columns town and age, again"
-    assert cards.with_names("noisy histograms of 2 columns", names).endswith("of 2 columns")
+    assert cards.name_columns("3: values of column 1", names) == "3: values of column town"
+    assert cards.name_columns("columns 1 and 0, again", names) == "columns town and age, again"
+    assert cards.name_columns("noisy histograms of 2 columns", names).endswith("of 2 columns")
     assert not re.search(r"\bcolumns? \d", gam.path(PAGE).read_text())
 
 
@@ -221,7 +223,10 @@ def test_a_sum_that_never_changes_its_sign_says_so(mine, constant, label):
     released = release(request(learner="privgam"))
     shapes = [0 * values for values in released.learner.model_.shapes]
     shapes[0][0], shapes[0][1] = -1.25, 0.75
-    said = [text.text for text in cards._always(told(released, intercept=constant, shapes=shapes))]
+    said = [
+        text.text
+        for text in cards._warn_if_constant(told(released, intercept=constant, shapes=shapes))
+    ]
     assert len(said) == (label is not None)
     assert not said or f"the label it gives is always {label}." in said[0]
 
@@ -229,7 +234,7 @@ def test_a_sum_that_never_changes_its_sign_says_so(mine, constant, label):
 def test_a_model_that_no_column_counts_in_is_not_said_to_tell_records_apart(mine):
     released = release(request(learner="privgam"))
     nothing = [0 * values for values in released.learner.model_.shapes]
-    (only,) = cards._always(told(released, intercept=-0.5, shapes=nothing, pairs=()))
+    (only,) = cards._warn_if_constant(told(released, intercept=-0.5, shapes=nothing, pairs=()))
     assert only.text == "It always says that sick is no: no column counts."
     assert only.warning
 

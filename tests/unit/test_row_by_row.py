@@ -248,19 +248,19 @@ def by_road(road, parser, most):
         return "not of this encoding"
     except (DatasetError, csv.Error) as error:
         return str(error)
-    return records, problems.messages, problems.lost
+    return records, problems.messages, problems.n_unread
 
 
 @pytest.mark.parametrize("n", [100, pytest.param(1200, marks=pytest.mark.slow)])
 def test_arrow_reads_what_the_exact_road_reads(n, monkeypatch):
     by_arrow = []
-    together = delimited._by_arrow
+    together = delimited._read_by_arrow
 
     def noted(*arguments):
         by_arrow.append(together(*arguments))
         return by_arrow[-1]
 
-    monkeypatch.setattr(delimited, "_by_arrow", noted)
+    monkeypatch.setattr(delimited, "_read_by_arrow", noted)
 
     @settings(max_examples=n, suppress_health_check=list(HealthCheck))
     @given(raw_texts(), st.sampled_from([None, None, 1, 4]))
@@ -311,7 +311,7 @@ NUMERALS = st.one_of(
 @given(st.lists(NUMERALS, max_size=3), st.sampled_from([".", ","]))
 def test_numbers_of_arrow_are_those_of_python(cells, decimal):
     markers = numbers.Markers(("NA", "-9"), decimal)
-    exact = numbers._one_by_one(cells, lambda text: numbers._number(text, markers, decimal))
+    exact = numbers._read_each(cells, lambda text: numbers._number(text, markers, decimal))
     for values in (cells, pyarrow.array(cells, pyarrow.string())):
         result = numbers.read_numbers(values, ("NA", "-9"), decimal)
         np.testing.assert_array_equal(result[0].view(np.uint64), exact[0].view(np.uint64))

@@ -265,7 +265,7 @@ def test_of_neighbours_who_are_added_the_card_says_persons(persons):
     assert "all records of any one who are added or left out; the number of persons" in text
     assert "training records, at most 2 of each who; their number is not public" in text
     # Of a budget for replace-one neighbours it is twice: one left out, another added.
-    assert [(one.neighbours, one.epsilon) for one in released.together] == [
+    assert [(one.neighbours, one.epsilon) for one in released.totals] == [
         (REPLACE_ONE, 1.0),
         (ADD_REMOVE, 0.5),
     ]

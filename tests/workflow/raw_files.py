@@ -11,52 +11,6 @@ from xml.sax.saxutils import escape
 import numpy as np
 
 
-def compressed(data: bytes, bits: int = 16, clear: int = 0) -> bytes:
-    """Write what Unix `compress` might, with codes of so many bits at the most.
-
-    With `clear`, a full table is begun anew after each so many codes.
-    """
-    out = bytearray([0x1F, 0x9D, 0x80 | bits])
-    group: list[int] = []
-    width, widest, n_codes = 9, max(bits, 10), 0
-    fresh = {bytes([byte]): byte for byte in range(256)}
-    table, free, word = dict(fresh), 257, b""
-
-    def end_group(n_bytes: int) -> None:
-        out.extend(
-            sum(code << width * k for k, code in enumerate(group)).to_bytes(n_bytes, "little")
-        )
-        group.clear()
-
-    def put(code: int) -> None:
-        group.append(code)
-        if len(group) == 8:
-            end_group(width)
-
-    for byte in data:
-        longer = word + bytes([byte])
-        if longer in table:
-            word = longer
-            continue
-        put(table[word])
-        n_codes += 1
-        if free < 1 << widest:
-            table[longer] = free
-            if free >= 1 << width and width < widest:
-                end_group(width if group else 0)
-                width += 1
-            free += 1
-        elif clear and not n_codes % clear:
-            put(256)
-            end_group(width if group else 0)
-            width, table, free = 9, dict(fresh), 257
-        word = bytes([byte])
-    if word:
-        put(table[word])
-    end_group((width * len(group) + 7) // 8)
-    return bytes(out)
-
-
 def workbook(path: Path, sheets: dict[str, list[list[Any]]], merged: Sequence[str] = ()) -> None:
     """Write a small .xlsx by hand: cells of merged ranges, such as ``A1:A2``, in each sheet."""
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from privcurve.cli import telling
+from privcurve.cli import console
 from privcurve.cli.check import dataset_name
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ examples:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the sub-command's arguments."""
     parser.add_argument("name", help="name of the dataset; its file is descriptions/<name>.yaml")
-    telling.add_arguments(parser)
+    console.add_arguments(parser)
 
 
 def run(arguments: argparse.Namespace) -> None:
@@ -34,66 +34,61 @@ def run(arguments: argparse.Namespace) -> None:
         RELEASES,
         BudgetLedger,
         budget_of,
-        level,
-        price_of,
+        encode_price,
+        format_price,
         totals,
     )
 
-    records = datasets.describe(dataset_name(arguments.name)).of_records
+    records = datasets.describe(dataset_name(arguments.name)).records_name
     budget = budget_of(records)
     ledger = BudgetLedger(RELEASES / records)
     releases, n_comparisons = ledger.releases(), len(ledger.comparisons())
     spent = totals([one.price for one in releases], budget)
-    left = budget.rest_after([one.price for one in releases])
+    left = budget.subtract([one.price for one in releases])
     content = {
         "dataset": records,
         "ledger": str(ledger.path),
         "releases": [_entry(one) for one in releases],
         "n_comparisons": n_comparisons,
-        "spent": [price_of(one) for one in spent],
-        "budget": price_of(budget) if left else None,
-        "left": price_of(left) if left else None,
+        "spent": [encode_price(one) for one in spent],
+        "budget": encode_price(budget) if left else None,
+        "left": encode_price(left) if left else None,
     }
 
     def lines() -> Iterator[str]:
         n = len(releases)
         yield f"{ledger.path}: {n or 'no'} release{'' if n == 1 else 's'} of {records}"
         for one in releases:
-            yield from _release_lines(one, level(one.price))
+            yield from _release_lines(one, format_price(one.price))
         if n_comparisons:
             some = "1 comparison" if n_comparisons == 1 else f"{n_comparisons} comparisons"
             yield f"{some} of these records, for their owner: not private, and nothing is spent"
-        yield from _sums(spent, budget, left)
+        yield from _sum_lines(spent, budget, left)
 
-    telling.tell(arguments, lines(), content)
-
-
-def whom(price: Price) -> str:
-    """Say for which neighbours a price is; where they differ in a person's records, that too."""
-    return price.whom if price.unit else price.neighbours
+    console.print_result(arguments, lines(), content)
 
 
-def _sums(spent: list[Price], budget: Budget, left: Price | None) -> Iterator[str]:
-    from privcurve.releases.budget_ledger import claim, level
+def _sum_lines(spent: list[Price], budget: Budget, left: Price | None) -> Iterator[str]:
+    from privcurve.releases.budget_ledger import format_claim, format_price
 
     for one in spent:
-        yield f"spent:  {claim(one)} ({whom(one)})"
+        yield f"spent:  {format_claim(one)} ({one.neighbours_text})"
     if left is None:
         yield "budget: none is set (budget: {epsilon: …} in the description)"
         return
-    yield f"budget: {level(budget)} ({whom(budget)})"
-    yield f"left:   {level(left)}"
+    yield f"budget: {format_price(budget)} ({budget.neighbours_text})"
+    yield f"left:   {format_price(left)}"
 
 
 def _entry(one: Release) -> dict[str, Any]:
     """Return what is told of a release to machines; nothing by which its noise could be told."""
-    from privcurve.releases.budget_ledger import price_of
+    from privcurve.releases.budget_ledger import encode_price
 
     facts = ("at", "dataset", "learner", "what", "folder", "kept", "error")
     return {
         "release": one.number,
         "state": one.state,
-        **price_of(one.price),
+        **encode_price(one.price),
         **{key: one.facts[key] for key in facts if key in one.facts},
     }
 
@@ -102,7 +97,7 @@ def _release_lines(one: Release, price: str) -> Iterator[str]:
     from privcurve.releases.budget_ledger import DONE
 
     facts = one.facts
-    what = f"{facts.get('learner', facts.get('what', '?'))}: {price} ({whom(one.price)})"
+    what = f"{facts.get('learner', facts.get('what', '?'))}: {price} ({one.price.neighbours_text})"
     where = str(Path(facts["folder"])) if "folder" in facts else ""
     state = where if one.state == DONE else f"{one.state}; spent all the same"
     yield f"  {one.number}  {facts.get('at', '')}  {what}  {state}"

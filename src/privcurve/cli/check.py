@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from privcurve.cli import telling
+from privcurve.cli import console
 from privcurve.cli.errors import DONE, FAILED, UNDECIDED, CommandError
 
 if TYPE_CHECKING:
@@ -23,16 +23,16 @@ examples:
 
 # Larger shares get a mark: clipped or other values are not told apart.
 _NOTED = {"clipped": 0.05, "other": 0.5, "missing": 0.5}
-# How many columns with all values in one bin are named.
+# The most columns with all values in one bin that are named.
 _NAMED = 5
-# Of further columns only those with a mark have a line.
+# Beyond so many columns only those with a mark have a line.
 MOST_SHOWN = 60
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the sub-command's arguments."""
     parser.add_argument("name", help="name of the dataset; its file is descriptions/<name>.yaml")
-    telling.add_arguments(parser)
+    console.add_arguments(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -41,20 +41,20 @@ def run(arguments: argparse.Namespace) -> int:
     from privcurve.files import display_path
 
     name = dataset_name(arguments.name)
-    with telling.reading(arguments, name) as watch:
+    with console.show_reading(arguments, name) as watch:
         report = check(name, watch)
     where = display_path(report.path)
-    lines = [*_shares(report), ""] if report.tallies else []
-    if report.ready:
+    lines = [*_share_lines(report), ""] if report.tallies else []
+    if report.is_ready:
         lines.append(f"ready: privcurve compare {name}")
-    telling.tell(arguments, lines, _content(report))
-    if report.ready:
+    console.print_result(arguments, lines, _content(report))
+    if report.is_ready:
         return DONE
     n = len(report.faults)
     faults = "\n".join(f"  line {fault.line}: {fault.message}" for fault in report.faults)
     print(f"privcurve: {where}: {n} problem{'s' * (n > 1)}\n{faults}", file=sys.stderr)
     if report.n_blanks:
-        telling.remark(arguments, f"privcurve decide {name} asks for what is blank.")
+        console.remark(arguments, f"privcurve decide {name} asks for what is blank.")
     return UNDECIDED if report.n_blanks else FAILED
 
 
@@ -63,7 +63,7 @@ def _content(report: Report) -> dict[str, Any]:
     return {
         "dataset": report.name,
         "file": str(report.path),
-        "ready": report.ready,
+        "ready": report.is_ready,
         "n_undecided": report.n_blanks,
         "n_records": report.n_rows,
         "problems": [fault._asdict() for fault in report.faults],
@@ -105,29 +105,25 @@ def dataset_name(given: str) -> str:
     return path.stem
 
 
-def _shares(report: Report) -> Iterator[str]:
+def _share_lines(report: Report) -> Iterator[str]:
     yield f"{report.name}: {report.n_rows:,} records. Their shares are for their owner only."
     yield ""
     width = min(max(len(tally.column.name) for tally in report.tallies), 24)
-    header = f"  {'column':<{width}}   codes  clipped    other  missing"
-    left: list[bool] = []
-    n_shown = 0
-    for tally in report.tallies:
-        cells = "  ".join(_cells(tally)).rstrip()
-        is_whole = not (tally.counts.clipped or tally.counts.other or tally.counts.missing)
-        if is_whole or (n_shown >= MOST_SHOWN and "!" not in cells):
-            left.append(is_whole)
-            continue
-        if not n_shown:
-            yield header
-        n_shown += 1
-        yield f"  {tally.column.name:<{width}}  {tally.column.n_bins:>6}  {cells}"
-    if left:
-        some = f"… and {len(left)} more" if n_shown else f"{len(left)}"
-        s, few = "s" * (len(left) > 1), "no" if all(left) else "few"
-        yield f"  {some} column{s} with {few} clipped, other or missing values"
-    alike = [tally.column.name for tally in report.tallies if tally.in_one_bin]
-    if alike and report.ready:
+    lines = [
+        f"  {tally.column.name:<{width}}  {tally.column.n_bins:>6}  {'  '.join(_cells(tally))}"
+        for tally in report.tallies
+        if tally.counts.clipped or tally.counts.other or tally.counts.missing
+    ]
+    shown = [line for k, line in enumerate(lines) if k < MOST_SHOWN or "!" in line]
+    if shown:
+        yield f"  {'column':<{width}}   codes  clipped    other  missing"
+        yield from map(str.rstrip, shown)
+    if n_left := len(report.tallies) - len(shown):
+        more = f"… and {n_left} more" if shown else f"{n_left}"
+        few = "no" if shown == lines else "few"
+        yield f"  {more} column{'s' * (n_left > 1)} with {few} clipped, other or missing values"
+    alike = [tally.column.name for tally in report.tallies if tally.is_in_one_bin]
+    if alike and report.is_ready:
         names = ", ".join(map(repr, alike[:_NAMED]))
         more = f" and {len(alike) - _NAMED} more" if len(alike) > _NAMED else ""
         yield ""
@@ -139,9 +135,9 @@ def _shares(report: Report) -> Iterator[str]:
 def _name_crowded(report: Report) -> Iterator[str]:
     """Name the columns of which one bin hides most of the values, and what to write instead."""
     from privcurve.datasets.columns import format_value
-    from privcurve.datasets.describing import finer
+    from privcurve.datasets.describing import propose_bins
 
-    full = [(tally, tally.crowded) for tally in report.tallies if not tally.in_one_bin]
+    full = [(tally, tally.crowded_bin) for tally in report.tallies if not tally.is_in_one_bin]
     crowded = [(tally, bin_) for tally, bin_ in full if bin_ is not None]
     if not crowded:
         return
@@ -150,7 +146,8 @@ def _name_crowded(report: Report) -> Iterator[str]:
     for tally, (code, share, often) in crowded[:_NAMED]:
         value = "" if often is None else format_value(often, tally.column.dates)
         others = f" of those that are not {value}" if value else ""
-        yield f"    {tally.column.bin_names[code]}: {share:.1%}{others}. {finer(tally.column)}"
+        advice = propose_bins(tally.column)
+        yield f"    {tally.column.bin_names[code]}: {share:.1%}{others}. {advice}"
     if len(crowded) > _NAMED:
         yield f"    … and {len(crowded) - _NAMED} more columns"
     yield "  The proposal follows from the public bounds alone. It can win back what privcurve"

@@ -8,7 +8,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from privcurve import extras
-from privcurve.cli import telling
+from privcurve.cli import console
 from privcurve.cli.errors import DONE, CommandError, UsageError
 from privcurve.numerals import amount, count
 from privcurve.privacy.budget import LOOKED
@@ -79,7 +79,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     option("--repeats", type=count, help="number of hold-outs (default: 10)")
     option("--cores", default="all", help="number of cores (default: all)")
     option("-v", "--verbose", action="store_true", help="show all that the run says")
-    telling.add_arguments(parser)
+    console.add_arguments(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -94,7 +94,7 @@ def run(arguments: argparse.Namespace) -> int:
         raise UsageError(f"--cores {arguments.cores}: give a number above 0, or all")
     if arguments.verbose and (arguments.json or arguments.quiet):
         raise UsageError("--verbose prints everything: leave it out, or --json and --quiet")
-    wish = _wish(arguments)
+    wish = _read_wish(arguments)
     epsilons = arguments.epsilon or (comparison.WIDE if wish else comparison.EPSILONS)
     made = comparison.prepare(
         arguments.dataset,
@@ -106,7 +106,7 @@ def run(arguments: argparse.Namespace) -> int:
         wish=wish,
     )
     for note in (*made.plan.notes([made.study.name]), *(f"left out: {w}" for w in made.left_out)):
-        telling.remark(arguments, note)
+        console.remark(arguments, note)
     log = running.LOGS / f"{made.study.name}.log"
     note_comparison(arguments.dataset, epsilons, arguments.delta)
     try:
@@ -121,15 +121,15 @@ def run(arguments: argparse.Namespace) -> int:
     except running.RunError as error:
         raise CommandError(str(error)) from None
     if arguments.json:
-        telling.tell(arguments, (), {**_content(made), "log": str(log)})
+        console.print_result(arguments, (), {**_content(made), "log": str(log)})
     else:
         default = by_rule.name_of(by_rule.DEFAULT, {})
         first = f"Without --learner, privcurve release takes {default} (docs/compare.md)."
-        telling.tell(arguments, (first, report(made), f"log:   {log}"), {})
+        console.print_result(arguments, (first, report(made), f"log:   {log}"), {})
     return DONE
 
 
-def _wish(arguments: argparse.Namespace) -> Wish | None:
+def _read_wish(arguments: argparse.Namespace) -> Wish | None:
     """Read the score that is wanted, if one is."""
     from privcurve.outputs.wishes import METRICS, Wish
 
@@ -201,9 +201,9 @@ def private_choice(arguments: argparse.Namespace) -> int:
     chosen = choice(request, description)
     check_budget(chosen.request, description)
     for line in chosen.lines():
-        telling.remark(arguments, line)
+        console.remark(arguments, line)
     delta = f", delta = {arguments.delta:g}" if arguments.delta else ""
-    telling.remark(
+    console.remark(
         arguments,
         f"this is a release of {request.dataset}: it spends epsilon = {epsilon:g}{delta}, for the "
         "choice and the model together",

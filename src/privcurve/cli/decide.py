@@ -48,9 +48,9 @@ def run(arguments: argparse.Namespace) -> int:
         print(f"{display_path(path)}: nothing is left to be decided.")
     try:
         for number, question in enumerate(remaining, start=1):
-            print(f"\n{number} of {len(remaining)}, line {question.line}: {question.blank.of}")
+            print(f"\n{number} of {len(remaining)}, line {question.line}: {question.blank.subject}")
             print(f"  {question.remark}")
-            _ask(question, f"{question.blank.key} of {question.blank.of}")
+            _ask(question, f"{question.blank.key} of {question.blank.subject}")
         for place, about in enumerate(card_questions(path) if sys.stdin is not None else ()):
             if not place:
                 print("\nFor the card of each release, in your words and public; Enter skips one.")

@@ -8,8 +8,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from privcurve.cli import telling
-from privcurve.cli.errors import DONE, USAGE, CommandError
+from privcurve.cli import console
+from privcurve.cli.errors import DONE, USAGE, CommandError, check_output
 
 if TYPE_CHECKING:
     from privcurve.datasets.describing import Draft, Proposal
@@ -52,7 +52,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "-o", "--output", type=Path, help="where to write it (default: descriptions/<name>.yaml)"
     )
     option("--force", action="store_true", help="overwrite a description")
-    telling.add_arguments(parser)
+    console.add_arguments(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -65,17 +65,15 @@ def run(arguments: argparse.Namespace) -> int:
         return _show_columns(arguments)
     name = name_of(arguments.file, arguments.name)
     path = arguments.output or Path(catalogue.LOCAL, f"{name}.yaml")
-    for read in filter(None, (arguments.file, arguments.test)):
-        if read.exists() and path.exists() and read.samefile(path):
-            raise CommandError(f"{read} is an input: name another output file")
+    check_output(path, arguments.file, arguments.test)
     # To a pipe or a terminal it is written as it is.
-    if (path.is_file() or path.is_dir()) and not arguments.force:
+    if path.is_file() and not arguments.force:
         raise CommandError(
             f"{path} exists already: check it with privcurve check {path.stem}, draft another with "
             "--name, or overwrite it with --force"
         )
     label = LabelChoice(arguments.label, arguments.positive, arguments.negative, arguments.classes)
-    with telling.reading(arguments, str(arguments.file)) as watch:
+    with console.show_reading(arguments, str(arguments.file)) as watch:
         result = draft(
             arguments.file,
             label,
@@ -98,23 +96,23 @@ def run(arguments: argparse.Namespace) -> int:
         move = "" if path.absolute() == there.absolute() else f"move it to {there}, and "
         yield f"Then: {move}privcurve check {name}"
 
-    telling.tell(arguments, lines(), {"description": str(path), **_content(result)})
+    console.print_result(arguments, lines(), {"description": str(path), **_content(result)})
     return DONE
 
 
 def _show_columns(arguments: argparse.Namespace) -> int:
     """Print the columns of a table of which nobody has said what is predicted."""
-    from privcurve.datasets.describing import look, proposals
+    from privcurve.datasets.describing import profile_table, proposals
     from privcurve.datasets.errors import Problems
 
     problems = Problems(str(arguments.file), is_file=True)
-    with telling.reading(arguments, str(arguments.file)) as watch:
-        how, profiles = look(
+    with console.show_reading(arguments, str(arguments.file)) as watch:
+        how, profiles = profile_table(
             arguments.file, not arguments.no_header, arguments.sheet, problems, watch
         )
     columns = proposals(how, profiles)
     shares = {key: profile.missing.total() / profile.n for key, profile in profiles.items()}
-    telling.tell(arguments, _lines_of(columns, shares), {"columns": list(columns)})
+    console.print_result(arguments, _column_lines(columns, shares), {"columns": list(columns)})
     print("privcurve: say which column is to be predicted: --label <column>", file=sys.stderr)
     return USAGE
 
@@ -149,11 +147,11 @@ def _table_lines(file: Path, draft: Draft) -> Iterator[str]:
             written += f", the sheet {sheets[0]}; not read: {', '.join(sheets[1:])} (--sheet)"
     yield f"{file}: {draft.n_read:,} records, {len(draft.columns) + 1} columns; {written}"
     yield "The following describes the records: for their owner, not for the description.\n"
-    yield from _lines_of(draft.columns, draft.shares)
+    yield from _column_lines(draft.columns, draft.shares)
     words = ", ".join(word for word in draft.missing if word)
     if words:
         yield f"\nTreated as missing, besides empty cells: {words}. Remove what has a meaning."
-    yield f"\nThe label holds {draft.classes.seen}."
+    yield f"\nThe label holds {draft.classes.summary}."
     if draft.classes.n_missing:
         n = draft.classes.n_missing
         yield (
@@ -165,9 +163,9 @@ def _table_lines(file: Path, draft: Draft) -> Iterator[str]:
         yield from (f"  {fault}" for fault in draft.faults)
 
 
-def _lines_of(columns: Mapping[str, Proposal], shares: Mapping[str, float]) -> Iterator[str]:
+def _column_lines(columns: Mapping[str, Proposal], shares: Mapping[str, float]) -> Iterator[str]:
     """Yield a line a column: what it may be described as, and what was seen of it."""
     width = min(max(map(len, columns)), 24)
     for name, column in columns.items():
         gaps = f"{share:.1%} missing; " if (share := shares.get(name)) else ""
-        yield f"  {name:<{width}}  {column.kind or 'not used':<11}  {gaps}{column.seen}"
+        yield f"  {name:<{width}}  {column.kind or 'not used':<11}  {gaps}{column.summary}"

@@ -1,4 +1,4 @@
-"""What a command ends with: its exit code, and the one error that is shown as a message alone."""
+"""Exit codes, and the errors of commands that are shown as one message."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from privcurve.cli import telling
+from privcurve.cli import console
 from privcurve.cli.errors import (
     DONE,
     PICTURES,
@@ -62,12 +62,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     option("--csv", type=Path, metavar="FILE", help="write the table as CSV too")
     option("--picture", type=Path, metavar="FILE", help=f"draw it too ({', '.join(PICTURES)})")
-    option("--epsilon", help="release noisy counts in place of exact numbers, at this price")
+    option("--epsilon", type=amount, help="release noisy counts, not exact numbers, at this price")
     option("--dataset", help="with --epsilon: whose budget pays")
     option("--separator", help="the character between fields (default: found by the column names)")
     option("--encoding", help="encoding of a text table (default: utf-8)")
     option("--sheet", default="", help="sheet of an Excel file (default: the first)")
-    telling.add_arguments(parser)
+    console.add_arguments(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -78,7 +78,8 @@ def run(arguments: argparse.Namespace) -> int:
     from privcurve.models import load
     from privcurve.releases import evaluation
 
-    epsilon = _check_epsilon(arguments)
+    _check_options(arguments)
+    epsilon = arguments.epsilon
     if arguments.picture is not None:
         extras.check("matplotlib", "a picture of an evaluation")
     model = load(arguments.model)
@@ -87,12 +88,12 @@ def run(arguments: argparse.Namespace) -> int:
             f"--by {arguments.by} is no column of the model, so its groups are not public: with "
             f"--epsilon name one of {', '.join(model.domain.names)}"
         )
-    with telling.reading(arguments, str(arguments.file)) as watch:
+    with console.show_reading(arguments, str(arguments.file)) as watch:
         answers = evaluation.ask(
             model,
             arguments.file,
             arguments.by,
-            lambda remark: telling.remark(arguments, f"privcurve: {remark}"),
+            lambda remark: console.remark(arguments, f"privcurve: {remark}"),
             watch,
             separator=arguments.separator,
             encoding=arguments.encoding or ENCODING,
@@ -111,10 +112,10 @@ def run(arguments: argparse.Namespace) -> int:
             answers, arguments.model, arguments.file, arguments.dataset, arguments.by, epsilon
         )
         notes = [
-            f"Noisy counts: epsilon = {epsilon:g} for {begun.price.whom}; errors are of the noise "
-            f"too. Budget ledger: {ledger}, release {begun.number}."
+            f"Noisy counts: epsilon = {epsilon:g} for {begun.price.neighbours_text}; errors are of "
+            f"the noise too. Budget ledger: {ledger}, release {begun.number}."
         ]
-    names = [name for name in TITLES if evaluation.has(rows, name)]
+    names = [name for name in TITLES if evaluation.is_measured(rows, name)]
     content = {
         "private": epsilon is not None,
         "groups": [row._asdict() for row in rows],
@@ -122,7 +123,7 @@ def run(arguments: argparse.Namespace) -> int:
         "by": arguments.by,
     }
     # First, so that what is paid for is not lost with a file that can't be written.
-    telling.tell(arguments, _lines(rows, names, notes), content)
+    console.print_result(arguments, _lines(rows, names, notes), content)
     if arguments.csv is not None:
         replace_text(arguments.csv, _csv(rows, names))
     if arguments.picture is not None:
@@ -132,8 +133,8 @@ def run(arguments: argparse.Namespace) -> int:
     return DONE
 
 
-def _check_epsilon(arguments: argparse.Namespace) -> float | None:
-    """Return ε, None without noise; refuse options that contradict each other."""
+def _check_options(arguments: argparse.Namespace) -> None:
+    """Refuse options that are not possible, or contradict each other."""
     check_output(arguments.csv, arguments.model, arguments.file)
     check_picture(arguments.picture, arguments.model, arguments.file)
     check_separator(arguments.separator)
@@ -141,15 +142,8 @@ def _check_epsilon(arguments: argparse.Namespace) -> float | None:
         raise UsageError(f"--least {arguments.least} is not a number of records above 0")
     if (arguments.epsilon is None) != (arguments.dataset is None):
         raise UsageError("--epsilon and --dataset belong together: noisy counts are paid for")
-    if arguments.epsilon is None:
-        return None
-    try:
-        epsilon = amount(arguments.epsilon)
-    except argparse.ArgumentTypeError as error:
-        raise UsageError(f"--epsilon {error}") from None
-    if not 0 < epsilon < math.inf:
+    if arguments.epsilon is not None and not 0 < arguments.epsilon < math.inf:
         raise UsageError(f"--epsilon {arguments.epsilon} is not a finite number above 0")
-    return epsilon
 
 
 def _lines(rows: Sequence[Row], names: Sequence[str], notes: Sequence[str]) -> Iterator[str]:

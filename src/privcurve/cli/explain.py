@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from privcurve.cli import telling
+from privcurve.cli import console
 from privcurve.cli.errors import DONE, PICTURES, UsageError, check_picture
 from privcurve.numerals import count
 
@@ -34,7 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help=f"how many columns, the most important first (default: {COLUMNS})",
     )
     option("--picture", type=Path, metavar="FILE", help=f"draw them too ({', '.join(PICTURES)})")
-    telling.add_arguments(parser)
+    console.add_arguments(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -66,5 +66,5 @@ def run(arguments: argparse.Namespace) -> int:
         figure = explained.plot(most)[0].figure
         kind = picture.suffix.lower().removeprefix(".")
         replace_file(picture, lambda path: figure.savefig(path, format=kind))
-    telling.tell(arguments, explained.lines(most), content)
+    console.print_result(arguments, explained.lines(most), content)
     return DONE

@@ -43,7 +43,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         parser.print_help()
         return DONE
     try:
-        return int(_command(arguments.command).run(arguments) or DONE)
+        return int(_import_command(arguments.command).run(arguments) or DONE)
     except BrokenPipeError:
         # The reader (head, less) has seen enough; nothing more may be written at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -53,10 +53,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         return STOPPED
     except _expected_errors() as error:
         print(f"privcurve: {error}", file=sys.stderr)
-        return _code(error)
+        return _exit_code(error)
 
 
-def _code(error: Exception) -> int:
+def _exit_code(error: Exception) -> int:
     """Return the exit code for an expected error."""
     from privcurve.datasets.errors import UndecidedError
     from privcurve.releases.errors import BudgetError
@@ -68,7 +68,7 @@ def _code(error: Exception) -> int:
     return getattr(error, "exit_code", FAILED)
 
 
-def _command(name: str) -> Any:
+def _import_command(name: str) -> Any:
     """Import the module of a sub-command."""
     return import_module(f"privcurve.cli.{name}")
 
@@ -83,7 +83,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"privcurve {__version__}")
     below = parser.add_subparsers(dest="command", metavar="COMMAND")
     for name in COMMANDS:
-        command = _command(name)
+        command = _import_command(name)
         command.add_arguments(
             below.add_parser(
                 name,

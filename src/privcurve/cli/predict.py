@@ -9,11 +9,11 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from tempfile import SpooledTemporaryFile
-from typing import TYPE_CHECKING, Protocol
+from typing import IO, TYPE_CHECKING
 
 import numpy as np
 
-from privcurve.cli import telling
+from privcurve.cli import console
 from privcurve.cli.errors import (
     DONE,
     SKIPPED,
@@ -85,7 +85,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     option("--separator", help="the character between fields (default: found by the column names)")
     option("--encoding", help="encoding of a text table (default: utf-8)")
     option("--sheet", default="", help="sheet of an Excel file (default: the first)")
-    telling.add_arguments(parser)
+    console.add_arguments(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -97,7 +97,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.json and output is None:
         raise UsageError("--json writes to standard output: name an output file for answers (-o)")
     check_output(output, arguments.model, arguments.file)
-    with telling.reading(arguments, str(arguments.file)) as watch:
+    with console.show_reading(arguments, str(arguments.file)) as watch:
         return _predict(arguments, watch)
 
 
@@ -126,7 +126,7 @@ def _predict(arguments: argparse.Namespace, watch: Callable[[RawTable], None]) -
         watch=watch if output is not None else None,
     )
     if records.ignored:
-        telling.remark(arguments, f"privcurve: ignored {list_names([*map(repr, records.ignored)])}")
+        console.remark(arguments, f"privcurve: ignored {list_names([*map(repr, records.ignored)])}")
     if probabilities:
         model.check_probabilities()
     answers = _Answers(model, probabilities, to_stdout=output is None)
@@ -173,7 +173,7 @@ def _report(arguments: argparse.Namespace, answers: _Answers, records: NewRecord
         more = answers.model.has_probabilities > answers.probabilities
         remarks.append(f"all {n:,} answers are {label!r}" + "; --proba may tell them apart" * more)
     for text in remarks:
-        telling.remark(arguments, f"privcurve: {text}")
+        console.remark(arguments, f"privcurve: {text}")
     if answers.n_skipped:
         of = n + answers.n_skipped
         print(f"privcurve: {answers.n_skipped:,} of {of:,} records have no answer", file=sys.stderr)
@@ -185,12 +185,8 @@ def _report(arguments: argparse.Namespace, answers: _Answers, records: NewRecord
         "ignored": list(records.ignored),
         "remarks": remarks,
     }
-    telling.tell(arguments, (), content)
+    console.print_result(arguments, (), content)
     return SKIPPED if answers.n_skipped else DONE
-
-
-class _Writable(Protocol):
-    def write(self, text: str, /) -> object: ...
 
 
 class _Answers:
@@ -201,7 +197,7 @@ class _Answers:
         self.counts: Counter[str] = Counter()
         self.n_skipped = 0
 
-    def write(self, parts: Iterable[Part], target: _Writable, header: list[str]) -> None:
+    def write(self, parts: Iterable[Part], target: IO[str], header: list[str]) -> None:
         """Write them part after part, nothing before there is one; probabilities to six digits."""
         out = csv.writer(target, lineterminator="\n")
         written = False
@@ -227,7 +223,7 @@ class _Answers:
         ]
         if len(part.codes):
             if self.probabilities:
-                answers, chances = self.model.predict_with_chances(part.codes)
+                answers, chances = self.model.predict_with_probabilities(part.codes)
                 columns[1:] = [[f"{p:.6g}" for p in column] for column in chances.T]
             else:
                 answers = self.model.predict_names(part.codes)

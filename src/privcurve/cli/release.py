@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from privcurve.cli import telling
+from privcurve.cli import console
 from privcurve.cli.errors import CommandError, UsageError
 from privcurve.numerals import amount, number
 
@@ -34,8 +34,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments."""
     option = parser.add_argument
     option("dataset", help="name of the dataset; its file is descriptions/<name>.yaml")
-    option("--epsilon", required=True, help="privacy budget of this model")
-    option("--delta", default="0", help="default: 0, pure differential privacy")
+    option("--epsilon", type=amount, required=True, help="privacy budget of this model")
+    option("--delta", type=amount, default=0.0, help="default: 0, pure differential privacy")
     option("--learner", default="auto", help="default: auto, which is privgam; choose: see below")
     option(
         "--set",
@@ -52,7 +52,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     option(
         "--accuracy",
-        default="0",
+        type=amount,
+        default=0.0,
         help="extra epsilon for a noisy accuracy on the test part (default: none)",
     )
     option(
@@ -77,7 +78,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="who adds up the parts of a big table: local (the default), or dask",
     )
     option("--scheduler", metavar="tcp://…", help="of dask; by default workers are started here")
-    telling.add_arguments(parser)
+    console.add_arguments(parser)
 
 
 def run(arguments: argparse.Namespace) -> None:
@@ -89,17 +90,19 @@ def run(arguments: argparse.Namespace) -> None:
     learner = DEFAULT if arguments.learner == "auto" else arguments.learner
     request = Request(
         arguments.dataset,
-        _number("--epsilon", arguments.epsilon),
-        _number("--delta", arguments.delta),
+        arguments.epsilon,
+        arguments.delta,
         learner,
         _parameters(learner, arguments.parameters),
         arguments.neighbours,
-        _number("--accuracy", arguments.accuracy),
+        arguments.accuracy,
     )
-    for note in (*_engine_notes(arguments), *_not_compared(request)):
-        telling.remark(arguments, note)
-    reading, training = telling.reading(arguments, request.dataset), telling.training(arguments)
-    with reading as watch, training as progress:
+    for note in (*_engine_notes(arguments), *_comparison_notes(request)):
+        console.remark(arguments, note)
+    with (
+        console.show_reading(arguments, request.dataset) as watch,
+        console.show_progress(arguments, "of the training done") as progress,
+    ):
         released = release(
             request,
             seed=arguments.seed,
@@ -127,12 +130,12 @@ def _engine_notes(arguments: argparse.Namespace) -> Iterator[str]:
         )
 
 
-def _not_compared(request: Request) -> Iterator[str]:
+def _comparison_notes(request: Request) -> Iterator[str]:
     """Say where the last comparison of these records was of another ε or δ."""
     from privcurve import datasets
     from privcurve.releases.budget_ledger import RELEASES, BudgetLedger
 
-    records = datasets.describe(request.dataset).of_records
+    records = datasets.describe(request.dataset).records_name
     for last in BudgetLedger(RELEASES / records).comparisons()[-1:]:
         compared = last["models"]
         if request.delta != compared["delta"] or request.epsilon not in compared["epsilons"]:
@@ -150,13 +153,6 @@ def _folder(text: str) -> Path:
     if not text:
         raise argparse.ArgumentTypeError("its name is empty")
     return Path(text)
-
-
-def _number(word: str, text: str) -> float:
-    try:
-        return amount(text)
-    except argparse.ArgumentTypeError as error:
-        raise UsageError(f"{word} {error}") from None
 
 
 def _parameters(learner: str, given: list[str]) -> dict[str, Any]:
@@ -198,32 +194,31 @@ def _value(text: str, kind: type) -> Any:
 
 def report(arguments: argparse.Namespace, released: Released) -> None:
     """Tell which learner it is, what was written, and what all releases have spent."""
-    from privcurve.releases.budget_ledger import price_of
+    from privcurve.releases.budget_ledger import encode_price
     from privcurve.releases.released import CARD, MODEL, PAGE
 
-    left = released.budget.rest_after([*released.before, released.price])
+    left = released.budget.subtract([*released.earlier_prices, released.price])
     content = {
-        "dataset": released.description.of_records,
+        "dataset": released.description.records_name,
         "release": released.release.number,
         "model": str(released.path(MODEL)),
         "cards": [str(released.path(CARD)), str(released.path(PAGE))],
         "learner": released.learner_name,
-        **price_of(released.price),
-        "spent": [price_of(one) for one in released.together],
-        "left": left and price_of(left),
+        **encode_price(released.price),
+        "spent": [encode_price(one) for one in released.totals],
+        "left": left and encode_price(left),
         "ledger": str(released.ledger),
     }
-    for sentence, large in released.deltas():
+    for sentence, large in released.delta_remarks():
         if large:
             print(f"warning: {sentence}", file=sys.stderr)
-    telling.tell(arguments, _lines(released), content)
+    console.print_result(arguments, _lines(released), content)
 
 
 def _lines(released: Released) -> Iterator[str]:
-    from privcurve.cli.budget import whom
     from privcurve.learners.entries import by_rule
     from privcurve.privacy.seeds import SecretSeed
-    from privcurve.releases.budget_ledger import claim, level
+    from privcurve.releases.budget_ledger import format_claim, format_price
     from privcurve.releases.choice import closing_sentence, is_choice
     from privcurve.releases.released import CARD, MODEL, PAGE
 
@@ -231,7 +226,7 @@ def _lines(released: Released) -> Iterator[str]:
         yield closing_sentence(released)
     else:
         yield f"learner: {by_rule.name_of(released.learner_name, released.setting)}"
-    yield f"{released.path(MODEL)}: the model ({level(released.price)})"
+    yield f"{released.path(MODEL)}: the model ({format_price(released.price)})"
     yield f"{released.path(CARD)}, {released.path(PAGE)}: its card"
     if released.price.delta < released.request.delta:
         yield (
@@ -242,11 +237,11 @@ def _lines(released: Released) -> Iterator[str]:
         yield f"seed: {released.seed}"
     else:
         yield f"seed: {released.seed}, a public number: epsilon is infinite for whoever knows it"
-    together = "; ".join(f"{claim(one)} ({whom(one)})" for one in released.together)
+    together = "; ".join(f"{format_claim(one)} ({one.neighbours_text})" for one in released.totals)
     budget = released.budget
     limit = (
-        f"of a budget of {level(budget)}"
-        if budget.limited
+        f"of a budget of {format_price(budget)}"
+        if budget.is_limited
         else "no budget is set (budget: {epsilon: …} in the description)"
     )
     number = released.release.number

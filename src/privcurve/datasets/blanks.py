@@ -1,4 +1,4 @@
-"""What a draft leaves blank: the keys of which a person has to decide what is public."""
+"""The keys that a draft leaves blank: a person has to decide what is public."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ WANTED = {
     "counts those that are kept); or none",
     "classes": "a list of all classes that there can be, or each value with its class",
 }
-_OF_LABEL = ("positive", "negative", "classes")
+_LABEL_KEYS = ("positive", "negative", "classes")
 
 
 class Blank(NamedTuple):
     """A key without a value."""
 
     place: Place  # in the description
-    of: str  # the column, or the label, as a message names it
+    subject: str  # the column, or the label, as a message names it
 
     @property
     def key(self) -> str:
@@ -35,8 +35,8 @@ class Blank(NamedTuple):
 
     @property
     def message(self) -> str:
-        """What is to be decided."""
-        return f"decide on {self.key} of {self.of}: {WANTED[self.key]}."
+        """The decision to make, as a message."""
+        return f"decide on {self.key} of {self.subject}: {WANTED[self.key]}."
 
 
 def blanks(content: Mapping[str, Any]) -> list[Blank]:
@@ -45,7 +45,7 @@ def blanks(content: Mapping[str, Any]) -> list[Blank]:
     label = content.get("label")
     entries = columns if isinstance(columns, list) else []
     sides = label if isinstance(label, Mapping) else {}
-    of_records = [Blank(("unit",), "the records")] if content.get("unit", "") is None else []
+    unit = [Blank(("unit",), "the records")] if content.get("unit", "") is None else []
     of_columns = [
         Blank(("columns", k, key), repr(entry.get("name")))
         for k, entry in enumerate(entries)
@@ -56,6 +56,6 @@ def blanks(content: Mapping[str, Any]) -> list[Blank]:
     of_label = [
         Blank(("label", key), "the label")
         for key, value in sides.items()
-        if key in _OF_LABEL and value is None
+        if key in _LABEL_KEYS and value is None
     ]
-    return of_records + of_columns + of_label
+    return unit + of_columns + of_label

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from privcurve.coding import EQUAL, MOST_CLASSES, MOST_CODES, spacing_towards_zero
-from privcurve.datasets.coding import ISO, days, pattern_faults, tells_days
+from privcurve.datasets.coding import ISO, is_day_format, pattern_faults, read_day
 from privcurve.datasets.description import (
     DELIMITED,
     EXCEL,
@@ -63,15 +64,16 @@ def build(
     public = set(content.get("public", ()))
     columns = tuple(_column(entry, public) for entry in entries)
     label = _label(content["label"])
-    parser = Parser(**_with_tuples(content["parser"], "fields"))
+    parser = Parser(**_freeze_list(content["parser"], "fields"))
     files = {part: _files(given) for part, given in content.get("files", {}).items()}
-    records = Records(**_with_tuples(content.get("records", {}), "parts"))
+    records = Records(**_freeze_list(content.get("records", {}), "parts"))
     unit = Unit(**content["unit"]) if isinstance(content.get("unit"), Mapping) else None
     n_test = int(content.get("n_test", 0))
     for fault in (
         *_mark_faults(content),
         *_public_faults(content),
-        *_column_faults(entries, columns),
+        *column_faults(columns),
+        *itertools.chain(*map(_entry_faults, entries, columns)),
         *_label_faults(label, columns),
         *_unit_faults(unit, columns, label, parser),
         *_parser_faults(parser, columns, label, unit),
@@ -116,7 +118,7 @@ def build(
 # What is wrong ----------------------------------------------------------------------------
 
 
-def _twice(names: Iterable[str]) -> list[str]:
+def _duplicates(names: Iterable[str]) -> list[str]:
     """Return the names that are there more than once."""
     return [name for name, count in Counter(names).items() if count > 1]
 
@@ -136,40 +138,44 @@ def _public_faults(content: Mapping[str, Any]) -> Iterator[str]:
             yield f"public: there is no column {name!r}{suggestion(name, names).rstrip('.')}"
 
 
-def _column_faults(entries: list[Mapping[str, Any]], columns: tuple[Column, ...]) -> Iterator[str]:
-    for name in _twice(column.name for column in columns):
+def column_faults(columns: Sequence[Column]) -> Iterator[str]:
+    """Yield why values can't be coded by some columns."""
+    for name in _duplicates(column.name for column in columns):
         yield f"the column {name!r} is described twice; keep one"
-    for entry, column in zip(entries, columns, strict=True):
+    for column in columns:
         if column.kind == NUMERIC:
-            if column.dates and not tells_days(column.dates):
+            if column.dates and not is_day_format(column.dates):
                 yield (
                     f"format of {column.name!r}, {column.dates!r}, does not tell year, month and "
                     "day in the words of Python's strptime, such as %d.%m.%Y"
                 )
             try:
-                _ = column.edges
+                column.format_bounds()
             except (ValueError, OverflowError) as error:
                 yield f"bounds of {column.name!r} {error}"
         else:
-            for value in _twice(value for value, _ in column.categories)[:1]:
+            for value in _duplicates(value for value, _ in column.categories)[:1]:
                 yield f"a category of {column.name!r}, {value!r}, is listed twice; keep one"
-            if column.patterns:
-                yield from pattern_faults(column)
-                listed = entry["groups"] if isinstance(entry["groups"], list) else []
-                for text in _twice(map(str, listed)):
-                    yield f"groups of {column.name!r}: {text!r} is listed twice; keep one"
-            if not column.closed:
+            if not column.is_complete:
                 yield (
                     f"groups of {column.name!r}: {OTHER} and {MISSING} are groups of their own, "
                     "for what fits no pattern and what is missing; take them out of the others"
                 )
-            if "n_bins" in entry:
-                yield f"n_bins of {column.name!r} follows from its categories; drop it"
         if column.n_bins > MOST_CODES:
             yield (
                 f"{column.name!r} has {column.n_bins:,} codes, more than {MOST_CODES:,}: "
                 "let values share a title (categories: {value: title}), or leave the column out"
             )
+
+
+def _entry_faults(entry: Mapping[str, Any], column: Column) -> Iterator[str]:
+    if column.patterns:
+        yield from pattern_faults(column)
+        listed = entry["groups"] if isinstance(entry["groups"], list) else []
+        for text in _duplicates(map(str, listed)):
+            yield f"groups of {column.name!r}: {text!r} is listed twice; keep one"
+    if column.kind != NUMERIC and "n_bins" in entry:
+        yield f"n_bins of {column.name!r} follows from its categories; drop it"
 
 
 def _label_faults(label: LabelSpec, columns: tuple[Column, ...]) -> Iterator[str]:
@@ -178,7 +184,7 @@ def _label_faults(label: LabelSpec, columns: tuple[Column, ...]) -> Iterator[str
         yield f"{label.column!r} is the label and a column too; drop it from columns"
     for value in sorted(set(label.positive) & set(label.negative)):
         yield f"the label {value!r} is positive and negative; keep one"
-    for value in _twice(value for value, _ in label.classes):
+    for value in _duplicates(value for value, _ in label.classes):
         yield f"the label {value!r} stands twice in classes; keep one"
     if label.classes and n_classes < 3:
         yield (
@@ -221,11 +227,11 @@ def _parser_faults(
         yield "parser needs the list fields: names of the numbers, in their order"
     if is_numbered and label.column != LABEL:
         yield f"the label of {parser.kind} files has no name: write label: column: label"
-    for key, kinds in parser.misplaced.items():
+    for key, kinds in parser.misplaced_keys.items():
         yield f"parser: {key} is for kind: {' or '.join(kinds)}; drop it"
     if parser.fields:
         names = dict.fromkeys(fields := (*parser.fields, *[LABEL] * is_numbered))
-        for name in _twice(fields):
+        for name in _duplicates(fields):
             yield f"parser: fields has {name!r} twice; give each a name of its own"
         persons = [] if unit is None else [unit.column]
         for name in (*(column.name for column in columns), label.column, *persons):
@@ -253,7 +259,7 @@ def _file_faults(
             yield f"files: {file.name} needs labels, the file of its labels"
         if file.labels is not None and parser.kind != IDX:
             yield f"files: labels of {file.name} is for kind: idx; drop it"
-    for place in _twice(file.local or file.name for file in every):
+    for place in _duplicates(file.local or file.name for file in every):
         yield f"files: {place} is given twice: its records would be there twice"
 
 
@@ -309,14 +315,14 @@ def _texts(given: Any) -> tuple[str, ...]:
     return tuple(str(v).strip() for v in (given if isinstance(given, list) else [given]))
 
 
-def _with_tuples(entry: Mapping[str, Any], key: str) -> dict[str, Any]:
+def _freeze_list(entry: Mapping[str, Any], key: str) -> dict[str, Any]:
     """Return the keys of an entry, one of which is a list, as a frozen record takes them."""
     return {**entry, key: tuple(entry.get(key, ()))}
 
 
 def _day(bound: str) -> float:
     try:
-        return float(days(bound))
+        return float(read_day(bound))
     except ValueError:  # the 31st of February
         return float("nan")
 

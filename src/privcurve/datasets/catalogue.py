@@ -23,10 +23,10 @@ _PACKAGE = Path(__file__).resolve().parent
 _CHECKOUT = _PACKAGE.parents[2]
 SCHEMA = _PACKAGE / "dataset.schema.yaml"
 
-# Where a user's own descriptions are, in the working folder; git ignores it.
+# The folder of a user's own descriptions, in the working folder; git ignores it.
 LOCAL = "descriptions"
 
-# What datasets may be called: their names are those of folders and targets too.
+# Names of datasets: folders and targets have them too.
 # One that begins with - would be an option of a command.
 MOST_LETTERS = 100
 NAME = re.compile(rf"[A-Za-z0-9_][A-Za-z0-9_-]{{0,{MOST_LETTERS - 1}}}")
@@ -82,7 +82,7 @@ def find(name: str) -> Path:
         raise DatasetError(f"unknown dataset {name[:MOST_LETTERS]!r}{hint} {NAMED}.")
     paths = [path for folder in folders() if (path := folder / f"{name}{schema.ENDING}").is_file()]
     if not paths:
-        raise DatasetError(_unknown(name))
+        raise DatasetError(_explain_unknown(name))
     if len(paths) > 1 and paths[0].parent == Path.cwd() / LOCAL:
         raise DatasetError(
             f"{paths[0]} has the name of another dataset, {paths[1]}: which one is meant? Give "
@@ -91,7 +91,7 @@ def find(name: str) -> Path:
     return paths[0]
 
 
-def _unknown(name: str) -> str:
+def _explain_unknown(name: str) -> str:
     """Say what could have been meant: the user's own datasets, of which there are few."""
     folder = Path.cwd()
     wanted = f"unknown dataset {name!r}{suggestion(name, names())}"
@@ -110,20 +110,20 @@ def _unknown(name: str) -> str:
 
 def description_of(path: Path) -> Description:
     """Read one YAML file; tell all that is wrong with it, each with its key and what is allowed."""
-    content = _check(path)
+    content = _load_content(path)
     if "based_on" not in content:
         return build(path.stem, path, content)
-    name, base_path, base, variant = _variant(path, content)
+    name, base_path, base, variant = _merge_variant(path, content)
     return build(
         path.stem, path, variant, build(name, base_path, base), frozenset(content.get("files", ()))
     )
 
 
-def _variant(path: Path, content: dict[str, Any]) -> tuple[str, Path, dict[str, Any], Any]:
+def _merge_variant(path: Path, content: dict[str, Any]) -> tuple[str, Path, dict[str, Any], Any]:
     """Return name, file and content of what a variant is based on, and all that it then says."""
     name = content["based_on"]
     base_path = find(name)
-    base = _check(base_path)
+    base = _load_content(base_path)
     if "based_on" in base:
         raise DatasetError(
             f"{path}: based_on: {name} is itself based on {base['based_on']!r}; name that one"
@@ -131,7 +131,7 @@ def _variant(path: Path, content: dict[str, Any]) -> tuple[str, Path, dict[str, 
     problems = Problems(path.stem)
     variant = merge_content(base, content, problems)
     problems.check()
-    with _as_dataset_errors():
+    with _dataset_errors():
         schema.check(variant, SCHEMA, f"{path} (with what it takes from {name})")
     return name, base_path, base, variant
 
@@ -143,16 +143,16 @@ def public_facts(path: Path) -> dict[str, Any]:
     """
     content = content_of(path)
     if not content.keys() & {"based_on", "files", "parser", "n_rows"}:
-        with _as_dataset_errors():
+        with _dataset_errors():
             schema.check({**NO_FILES, **content}, SCHEMA, str(path))
         return _write_out(path, content)
-    content = _check(path)
-    return _variant(path, content)[3] if "based_on" in content else content
+    content = _load_content(path)
+    return _merge_variant(path, content)[3] if "based_on" in content else content
 
 
 def content_of(path: Path) -> dict[str, Any]:
     """Read one YAML file, and check nothing but that it is one of keys."""
-    with _as_dataset_errors():
+    with _dataset_errors():
         content = schema.read_yaml(path)
     if not isinstance(content, dict):
         raise DatasetError(
@@ -162,7 +162,7 @@ def content_of(path: Path) -> dict[str, Any]:
 
 
 @contextmanager
-def _as_dataset_errors() -> Iterator[None]:
+def _dataset_errors() -> Iterator[None]:
     """Tell of a fault of YAML as one of a dataset."""
     try:
         yield
@@ -170,7 +170,7 @@ def _as_dataset_errors() -> Iterator[None]:
         raise DatasetError(str(error)) from None
 
 
-def _check(path: Path) -> dict[str, Any]:
+def _load_content(path: Path) -> dict[str, Any]:
     return _write_out(path, deepcopy(_read(path, schema.file_state(path))))
 
 

@@ -17,7 +17,7 @@ CATEGORICAL = "categorical"
 MISSING = "?"
 OTHER = "other"
 
-# What may be said of a category that is not listed.
+# The word for refusing categories that are not listed.
 FAIL = "fail"
 
 # Columns of dates hold days since then.
@@ -47,17 +47,16 @@ class Column:
     # of equal title share a bin.
     categories: tuple[tuple[str, str], ...] = ()
     public: bool = False  # whether the column is public in studies of partially private features
-    # Of a numeric column, see `privcurve.coding.edges`.
+    # Spacing of the bins of a numeric column, see `privcurve.coding.edges`.
     spacing: str = coding.EQUAL
     # Whether a numeric column has one more code, the last, for missing values.
     missing_bin: bool = False
-    # Of a numeric column whose values are dates, as days since 1970-01-01: how the file writes
-    # them, `iso` or a format of `strptime`.
+    # The format of dates, `iso` or one of `strptime`; they are coded as days since 1970-01-01.
     dates: str = ""
     # Whether the values of a categorical column are patterns, of which the first that fits a text
     # counts: `*` is any text, and case does not matter. What fits none is `other`.
     patterns: bool = False
-    # Of a numeric column whose bins are neighbours of others, merged: their `bins + 1` edges.
+    # The `bins + 1` edges of a numeric column whose neighbouring bins were merged.
     merged: tuple[float, ...] = ()
 
     @cached_property
@@ -76,11 +75,11 @@ class Column:
 
     @property
     def code_names(self) -> tuple[str, ...]:
-        """What each code is called: conditions on numbers, titles of categories."""
+        """The name of each code: conditions on numbers, titles of categories."""
         return self.bin_names if self.kind == NUMERIC else self.titles
 
     @property
-    def closed(self) -> bool:
+    def is_complete(self) -> bool:
         """Whether groups of texts have one for those that fit none, and one for missing ones."""
         return not self.patterns or {MISSING, OTHER} <= set(self.titles)
 
@@ -125,7 +124,7 @@ class Column:
         )
         return (*between, f"{self.name} is missing") if self.missing_bin else between
 
-    def in_groups(self, groups: Sequence[int]) -> Column:
+    def merge_bins(self, groups: Sequence[int]) -> Column:
         """Return a numeric column whose bins are merged by the group of each of its codes."""
         starts = [k for k in range(1, self.bins) if groups[k] != groups[k - 1]]
         if len(starts) == self.bins - 1:
@@ -133,7 +132,7 @@ class Column:
         edges = tuple(self.edges[k] for k in (0, *starts, self.bins))
         return replace(self, bins=len(starts) + 1, merged=edges)
 
-    def ends(self, digits: int = 10) -> tuple[str, str]:
+    def format_bounds(self, digits: int = 10) -> tuple[str, str]:
         """Write the bounds of a numeric column; of dates, those of its days."""
         low, high = (format_value(end, self.dates, digits) for end in self.edges[:: self.bins])
         return low, high

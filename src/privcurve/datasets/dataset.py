@@ -33,7 +33,7 @@ _DOMAIN = "domain.json"
 
 @dataclass(frozen=True, kw_only=True)
 class _Dataset:
-    """What datasets in one memory and in parts have in common, see :class:`Dataset`."""
+    """The fields that all datasets share, in one memory or in parts; see :class:`Dataset`."""
 
     name: str
     domain: Domain
@@ -70,7 +70,7 @@ class Dataset(_Dataset):
     n_clipped, n_clipped_test : int
         Values that lay outside a bound and were clipped to it, of all records that were read.
     clipped : mapping of str to mapping of str to float
-        By part (``train``, ``test``), the share of clipped values of each column that has any.
+        The share of clipped values of each column that has any, for ``train`` and ``test``.
     sources : mapping of str to str
         SHA-256 of each raw file that was read. For the holder of the data: like
         `checksum` and `n_clipped`, not a private output.
@@ -119,7 +119,7 @@ class Checksum:
 
     @property
     def text(self) -> str:
-        """In hex."""
+        """The digest, in hex."""
         return self._digest.hexdigest()
 
 
@@ -161,19 +161,19 @@ class PartedDataset(_Dataset):
 
     def rows(self, places: NDArray[np.intp]) -> tuple[NDArray[Any], NDArray[np.int8]]:
         """Return codes and labels of some training records; `places` are in increasing order."""
-        codes = [part.records().codes[where] for part, where in self._by_part(places)]
+        codes = [part.records().codes[where] for part, where in self._split_by_part(places)]
         return np.concatenate(codes), self.y[places]
 
-    def some(self, places: NDArray[np.intp]) -> PartedRecords:
+    def select(self, places: NDArray[np.intp]) -> PartedRecords:
         """Return some training records in their parts; `places` are in increasing order."""
         chosen = []
-        for part, where in self._by_part(places):
+        for part, where in self._split_by_part(places):
             mask = np.zeros(part.n_rows, dtype=bool)
             mask[where] = True
             chosen.append(PartSubset(part, mask))
         return PartedRecords(tuple(chosen), np.array(self.domain.n_bins))
 
-    def _by_part(self, places: NDArray[np.intp]) -> Iterator[tuple[Part, NDArray[np.intp]]]:
+    def _split_by_part(self, places: NDArray[np.intp]) -> Iterator[tuple[Part, NDArray[np.intp]]]:
         """Yield each part with the places of the records in it."""
         ends = np.cumsum([part.n_rows for part in self.parts])
         starts = np.concatenate([[0], ends[:-1]])
@@ -192,7 +192,11 @@ def save(dataset: Dataset | PartedDataset, folder: str | os.PathLike[str]) -> No
     more: dict[str, Any] = {}
     if isinstance(dataset, PartedDataset):
         more["parts"] = [
-            {"file": str(Path(part.path).relative_to(folder.absolute())), **_size(part)}
+            {
+                "file": str(Path(part.path).relative_to(folder.absolute())),
+                "n_rows": part.n_rows,
+                "sha256": part.sha256,
+            }
             for part in dataset.parts
         ]
     else:
@@ -218,22 +222,18 @@ def save(dataset: Dataset | PartedDataset, folder: str | os.PathLike[str]) -> No
     replace_text(folder / _DOMAIN, json.dumps(facts, indent=1) + "\n")
 
 
-def _size(part: Part) -> dict[str, Any]:
-    return {"n_rows": part.n_rows, "sha256": part.sha256}
-
-
 def facts(folder: str | os.PathLike[str]) -> dict[str, Any] | None:
     """Return what :func:`save` wrote of a dataset beside its arrays: checksum, sources, sizes.
 
     None if no dataset was saved there, or one of another description than there is now.
     """
-    notes = _writer(Path(folder))
+    notes = _read_facts(Path(folder))
     if notes is None or not _same_description(notes):
         return None
     return notes
 
 
-def _writer(folder: Path) -> dict[str, Any] | None:
+def _read_facts(folder: Path) -> dict[str, Any] | None:
     path = folder / _DOMAIN
     if not path.exists():
         return None
@@ -262,7 +262,7 @@ def check_current(folder: str | os.PathLike[str]) -> None:
 
     Raises DatasetError if it was not.
     """
-    notes = _writer(Path(folder))
+    notes = _read_facts(Path(folder))
     if notes is not None and not _same_description(notes):
         raise DatasetError(
             f"{folder} was coded from another description of {notes['name']!r} than "
@@ -298,15 +298,13 @@ def read_coded(folder: str | os.PathLike[str]) -> Dataset | PartedDataset:
         with np.load(folder / _ARRAYS, allow_pickle=False) as archive:
             arrays = {key: archive[key] for key in archive.files}
         domain = Domain.from_dict(notes["domain"])
-        if "unknown" not in notes["domain"]:  # coded before domains said it
-            domain = describe(notes["name"]).domain
         common = {
             "name": notes["name"],
             "domain": domain,
             **arrays,
             "checksum": notes["checksum"],
-            **{key: notes[key] for key in ("n_clipped", "n_clipped_test", "sources")},
-            **{key: notes.get(key, {}) for key in ("clipped", "origin")},
+            **{key: notes[key] for key in ("n_clipped", "n_clipped_test", "clipped")},
+            **{key: notes[key] for key in ("sources", "origin")},
             **({"at_most": notes["at_most"]} if "at_most" in notes else {}),
         }
         dataset: Dataset | PartedDataset
@@ -346,7 +344,7 @@ def origin(description: Description) -> dict[str, Any]:
         "yaml": {path.stem: sha256_of(path) for path in description.paths},
         "public_benchmark": description.public_benchmark,
         "local": {
-            local: {**_state(Path(local)), "sha256": sha256_of(Path(local))} for local in own
+            local: {**_file_state(Path(local)), "sha256": sha256_of(Path(local))} for local in own
         },
     }
 
@@ -389,14 +387,14 @@ def _same_files(made_from: Mapping[str, Any]) -> bool:
     """
     for name, was in made_from.get("local", {}).items():
         path = Path(name)
-        if not path.is_file() or _state(path).items() <= was.items():
+        if not path.is_file() or _file_state(path).items() <= was.items():
             continue
         if sha256_of(path) != was["sha256"]:
             return False
     return True
 
 
-def _state(path: Path) -> dict[str, int]:
+def _file_state(path: Path) -> dict[str, int]:
     stat = path.stat()
     return {
         "size": stat.st_size,

@@ -40,7 +40,7 @@ CODING = 2
 FIRST_CODING = 1
 
 
-def _of(default: Any, *kinds: str) -> Any:
+def _parser_key(default: Any, *kinds: str) -> Any:
     """Declare a key of parsers of some kinds."""
     return field(default=default, metadata={"kinds": kinds})
 
@@ -69,22 +69,22 @@ class Parser:
     """
 
     kind: str
-    separator: str = _of(",", DELIMITED)
-    header: bool = _of(False, DELIMITED, EXCEL, PARQUET)
+    separator: str = _parser_key(",", DELIMITED)
+    header: bool = _parser_key(False, DELIMITED, EXCEL, PARQUET)
     fields: tuple[str, ...] = ()
-    extra_fields: str = _of("fail", DELIMITED, EXCEL)
-    comment: str = _of("", DELIMITED, LIBSVM)
-    skip_rows: int = _of(0, DELIMITED, LIBSVM, EXCEL)
-    encoding: str = _of("utf-8-sig", DELIMITED, LIBSVM)
-    zero_based: bool = _of(False, LIBSVM)
-    sheet: str = _of("", EXCEL)
-    rows: int = _of(0, EXCEL)
-    blocks: int = _of(1, IDX)
-    loader: str = _of("", SKLEARN, GENERATED)
-    seed: int = _of(0, GENERATED)
+    extra_fields: str = _parser_key("fail", DELIMITED, EXCEL)
+    comment: str = _parser_key("", DELIMITED, LIBSVM)
+    skip_rows: int = _parser_key(0, DELIMITED, LIBSVM, EXCEL)
+    encoding: str = _parser_key("utf-8-sig", DELIMITED, LIBSVM)
+    zero_based: bool = _parser_key(False, LIBSVM)
+    sheet: str = _parser_key("", EXCEL)
+    rows: int = _parser_key(0, EXCEL)
+    blocks: int = _parser_key(1, IDX)
+    loader: str = _parser_key("", SKLEARN, GENERATED)
+    seed: int = _parser_key(0, GENERATED)
 
     @property
-    def misplaced(self) -> dict[str, tuple[str, ...]]:
+    def misplaced_keys(self) -> dict[str, tuple[str, ...]]:
         """Keys that are for other kinds, with these."""
         return {
             key.name: key.metadata["kinds"]
@@ -128,7 +128,7 @@ def _join_values(values: Iterable[str]) -> str:
 class LabelSpec:
     """Where the label is and which values mean what: ``label`` in dataset.schema.yaml.
 
-    Of more than two `classes` these are values, each with the title of its class.
+    `classes`, where there are more than two, are values, each with the title of its class.
     """
 
     column: str
@@ -146,7 +146,7 @@ class LabelSpec:
 
     @cached_property
     def codes(self) -> Mapping[str, int]:
-        """What each value is coded as: −1 or +1; of more classes, 0, 1, …."""
+        """The code of each value: −1 or +1; with more classes 0, 1, …."""
         if self.classes:
             code = {title: k for k, title in enumerate(self.names)}
             return {value: code[title] for value, title in self.classes}
@@ -154,7 +154,7 @@ class LabelSpec:
 
     @property
     def meaning(self) -> dict[str, Any]:
-        """What codes follow from."""
+        """The facts that codes follow from."""
         content = asdict(self)
         if not self.classes:
             # The key is younger than the first coded data, which are not to be coded again.
@@ -182,11 +182,11 @@ class Description:
     about: Mapping[str, str] = field(default_factory=dict)
     public_benchmark: bool = False
     budget: Mapping[str, Any] = field(default_factory=dict)
-    # Of a variant, the parts whose files are not those of what it is based on.
+    # The parts for which a variant has files of its own.
     own_files: frozenset[str] = frozenset()
     n_rows: int = 0
     n_test: int = 0
-    # How many records the files of a part hold, where this is known.
+    # Number of records in the files of each part, where known.
     raw_sizes: Mapping[str, int] = field(default_factory=dict)
     files: Mapping[str, tuple[SourceFile, ...]] = field(default_factory=dict)
     records: Records = Records()
@@ -194,7 +194,7 @@ class Description:
     # Where the bounds of each numeric column come from.
     bound_sources: Mapping[str, str] = field(default_factory=dict)
     clipped: frozenset[str] = frozenset()  # columns of which most values may lie outside the bounds
-    # Of records that are coded in parts whatever their number; 0: they never are.
+    # Records in each coded part; 0 for a table that is never coded in parts.
     rows_per_part: int | None = None
 
     @property
@@ -228,12 +228,12 @@ class Description:
                 yield from (file, file.labels) if file.labels else (file,)
 
     @property
-    def of_records(self) -> str:
+    def records_name(self) -> str:
         """The dataset whose records these are: itself, or what it is based on."""
         base = self.paths[-1].stem
         return self.name if TRAIN in self.own_files else base
 
-    def lacks(self, local: str) -> str:
+    def explain_missing(self, local: str) -> str:
         """Say that one of the user's own files is missing, and what to do."""
         advice = (
             f"Correct files: local in {self.path} (a path from the working folder, which is "

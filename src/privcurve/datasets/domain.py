@@ -25,14 +25,14 @@ class Domain:
     columns : tuple of Column
     label : Label
     missing : tuple of str
-        What raw data hold for a missing value, beside nothing at all.
+        Words for a missing value in raw data, beside an empty cell.
     unknown : str
         ``fail``; or ``other``: unknown categories go to the category ``other`` of each column
         that has it.
     decimal : str
-        What raw data write between a number's units and tenths.
+        The mark before tenths in raw data.
     thousands : str
-        What they may write between thousands; ``""`` for nothing.
+        The mark between thousands; ``""`` for none.
     """
 
     columns: tuple[Column, ...]
@@ -91,13 +91,13 @@ class Domain:
         )
         return bins if any(bins) else None
 
-    def in_groups(self, groups: Sequence[Sequence[int]]) -> Self:
+    def merge_bins(self, groups: Sequence[Sequence[int]]) -> Self:
         """Return the domain whose codes are groups of these: of numbers neighbours, merged.
 
         `groups` has the group of each code, by column.
         """
         columns = tuple(
-            column.in_groups(own) if column.kind == NUMERIC else column
+            column.merge_bins(own) if column.kind == NUMERIC else column
             for column, own in zip(self.columns, groups, strict=True)
         )
         return replace(self, columns=columns)
@@ -105,9 +105,9 @@ class Domain:
     def to_json(self) -> str:
         """Write the domain in its one canonical form (sorted keys, no blanks).
 
-        What is as it is by default is left out where it came later than the first datasets:
-        their text, and so their checksums, stay. So is how raw values are read (`missing`,
-        `unknown`, `decimal`, `thousands`), on which no code depends: see :meth:`to_dict`.
+        Keys that are younger than the first datasets are left out where they have their defaults,
+        so that the checksums of those datasets stay. Left out too is how raw values are read
+        (`missing`, `unknown`, `decimal`, `thousands`), on which no code depends: :meth:`to_dict`.
         """
         columns = []
         for column in self.columns:

@@ -1,11 +1,11 @@
-"""What is wrong with a dataset: the one error that is raised, and faults that are told together."""
+"""Errors of datasets, and lists of faults that are told in one message."""
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from typing import NoReturn
 
-# Who mends one fault a run has a long day; who reads hundreds mends none.
+# Faults in one message: enough to mend several at a time, and few enough to read.
 MOST = 20
 
 
@@ -26,7 +26,7 @@ class UndecidedError(DatasetError):
 
 
 class Problems:
-    """What is wrong with a dataset's description or its files.
+    """Faults of a dataset's description or files.
 
     A `dataset` may be the name of a file or a frame instead (`is_file`), which each message has
     anyway.
@@ -37,13 +37,13 @@ class Problems:
         self.is_file = is_file
         # Messages, each with how often its fault is there.
         self._faults: dict[Hashable, tuple[str, int]] = {}
-        self.lost = 0  # how many records could not be read, for one who counts them
+        self.n_unread = 0  # how many records could not be read, for one who counts them
 
     def add(self, message: str, key: Hashable = None, count: int = 1) -> None:
         """Note a fault, which is there `count` times.
 
-        Of faults with equal keys the first is told, the others are counted. By default the key is
-        the message itself.
+        Faults with equal keys are counted, and only the first is told. By default the key is the
+        message itself.
         """
         key = message if key is None else key
         if key in self._faults or not self.full:
@@ -71,7 +71,7 @@ class Problems:
 
     @property
     def messages(self) -> tuple[str, ...]:
-        """What is said of each problem."""
+        """One message for each problem."""
         return tuple(
             message + (f" ({n - 1} more like it)" if n > 1 else "")
             for message, n in self._faults.values()
@@ -89,11 +89,11 @@ class Problems:
 
 
 class Skipped(Problems):
-    """What is wrong with a file of which records with faults are skipped: these are no problems."""
+    """Faults of a file whose faulty records are skipped: these are no problems."""
 
     def __init__(self, dataset: str, *, is_file: bool = False) -> None:
         super().__init__(dataset, is_file=is_file)
-        # By the line of each such record, what is wrong with it.
+        # The faults of each skipped record, by its line.
         self.rows: dict[int, list[str]] = {}
 
     def refuse(self, line: int, fault: str, remedy: str, key: Hashable = None) -> None:

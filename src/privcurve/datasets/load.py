@@ -1,4 +1,4 @@
-"""From a dataset's description to its codes: fetched, read, coded and sampled."""
+"""Make the codes of a dataset by its description: fetch, read, code and sample."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 from privcurve.coding import code_type, limit_places
 from privcurve.datasets.catalogue import describe
 from privcurve.datasets.coding import Coded, Coder, ColumnCounts
-from privcurve.datasets.columns import format_value
 from privcurve.datasets.dataset import Dataset, PartedDataset, checksum, origin, save
 from privcurve.datasets.description import RANDOM, TEST, TRAIN, Description, Records
 from privcurve.datasets.domain import Domain
@@ -27,7 +26,7 @@ from privcurve.datasets.rows import balance_labels
 NOTED = 0.05
 REFUSED = 0.5
 
-# Of bounds, in messages.
+# Digits of bounds in messages.
 _DIGITS = 6
 
 
@@ -59,7 +58,7 @@ def load_rows(
 ) -> tuple[Dataset, NDArray[np.intp], NDArray[np.intp]]:
     """Return :func:`load`'s dataset, and which of all records that were read its two parts are."""
     description = describe(name)
-    coded = _load_parts(description, _Growing(description), watch)
+    coded = _load_parts(description, _GrowingArrays(description), watch)
     dataset = Dataset(**coded.common, X=coded.train.X, y=coded.train.y)
     return dataset, coded.train.rows, coded.test_rows
 
@@ -95,12 +94,14 @@ class _Loaded(NamedTuple):
 
 
 def _load_parts(
-    description: Description, sink: _Growing | PartWriter, watch: Callable[[RawTable], None] | None
+    description: Description,
+    sink: _GrowingArrays | PartWriter,
+    watch: Callable[[RawTable], None] | None,
 ) -> _Loaded:
     """Fetch, read, code and check; training records go to the sink."""
     name = description.name
     files = fetch(description)
-    # What is read must be what is noted, whatever happens to a file meanwhile.
+    # Note the state of files before reading: they may change meanwhile.
     made_from = origin(description)
     own = {Path(name): state["sha256"] for name, state in made_from["local"].items()}
     sources = checksums(files, own)
@@ -109,12 +110,12 @@ def _load_parts(
     train, counts = _read(description, files, description.parts, problems, sink, first, watch)
     test, test_counts = None, list[ColumnCounts]()
     if description.n_test:
-        growing = _Growing(description, (TEST,))
+        growing = _GrowingArrays(description, (TEST,))
         test, test_counts = _read(description, files, (TEST,), problems, growing, watch=watch)
         _check_kept(description, test, problems, test=True)
-    clipped = {TRAIN: _share_clipped(description, TRAIN, counts, problems)}
+    clipped = {TRAIN: _clipped_shares(description, TRAIN, counts, problems)}
     if test is not None:
-        clipped[TEST] = _share_clipped(description, TEST, test_counts, problems)
+        clipped[TEST] = _clipped_shares(description, TEST, test_counts, problems)
     train = _sample(description, train, problems)
     problems.check()
     more: dict[str, Any] = {} if test is None else {"X_test": test.X, "y_test": test.y}
@@ -126,7 +127,7 @@ def _load_parts(
         "domain": description.domain,
         **more,
         **({} if unit is None else {"at_most": unit.at_most}),
-        "checksum": sink.checksum(description.domain, train, more),
+        "checksum": sink.checksum(train, more),
         "n_clipped": sum(one.clipped for one in counts),
         "n_clipped_test": sum(one.clipped for one in test_counts),
         "clipped": clipped,
@@ -181,19 +182,19 @@ def _read(
     files: Mapping[str, Sequence[RawFile]],
     parts: Sequence[str],
     problems: Problems,
-    codes: _Growing | PartWriter,
+    codes: _GrowingArrays | PartWriter,
     first: int = 0,
     watch: Callable[[RawTable], None] | None = None,
 ) -> tuple[Coded, list[ColumnCounts]]:
     """Read and code the files of some parts one after another, up to so many records.
 
-    Of each person those that the unit of the description keeps are returned.
+    With a unit, only the records that it keeps of each person are returned.
     """
     from privcurve.datasets import reading
 
     coder = Coder(description.domain, description.path, problems)
     for part in parts:
-        before = codes.n_rows + problems.lost
+        before = codes.n_rows + problems.n_unread
         # A dataset without files is read too.
         for file in files.get(part, (None,)):
             most = min(first - codes.n_rows, sys.maxsize) if first else None
@@ -205,7 +206,7 @@ def _read(
                     return codes.coded, coder.counts
             if first and codes.n_rows == first:
                 return codes.coded, coder.counts
-        _check_size(description, part, codes.n_rows + problems.lost - before, problems)
+        _check_size(description, part, codes.n_rows + problems.n_unread - before, problems)
     if first:
         problems.add(
             f"records: first is {first}, but there are {codes.n_rows} (in {description.path})"
@@ -213,11 +214,11 @@ def _read(
     return codes.coded, coder.counts
 
 
-class _Growing:
+class _GrowingArrays:
     """Codes that are added a piece at a time, to arrays no longer than is expected of them."""
 
     def __init__(self, description: Description, parts: Sequence[str] | None = None) -> None:
-        domain = description.domain
+        self._domain = domain = description.domain
         self.n_rows = 0
         sizes = [description.raw_sizes.get(part, 0) for part in parts or description.parts]
         self._expected = (0 if parts else description.records.first) or sum(sizes)
@@ -231,7 +232,7 @@ class _Growing:
         self._persons += piece.persons
         end = self.n_rows + len(piece.y)
         if end > len(self._y):
-            # What is expected is said in the description, and may be any number.
+            # The expected number comes from the description and may be wrong.
             room = max(end, 2 * self.n_rows)
             room = min(room, self._expected) if end <= self._expected else room
             self._X.resize((room, self._X.shape[1]), refcheck=False)
@@ -247,10 +248,10 @@ class _Growing:
             X, y = X[rows], y[rows]
         return Coded(X, y, self.n_rows, rows, self._persons)
 
-    def checksum(self, domain: Domain, train: Coded, more: Mapping[str, NDArray[Any]]) -> str:
+    def checksum(self, train: Coded, more: Mapping[str, NDArray[Any]]) -> str:
         """Return the checksum of all arrays."""
         at_most = None if self._unit is None else self._unit.at_most
-        return checksum(domain, {"X": train.X, "y": train.y, **more}, at_most)
+        return checksum(self._domain, {"X": train.X, "y": train.y, **more}, at_most)
 
 
 def _check_size(description: Description, part: str, n_read: int, problems: Problems) -> None:
@@ -259,14 +260,20 @@ def _check_size(description: Description, part: str, n_read: int, problems: Prob
     if not n_read:
         problems.add(f"{source} holds no records")
         return
-    expected = description.raw_sizes.get(part, n_read)
-    if n_read != expected:
+    if n_read != (expected := description.raw_sizes.get(part, n_read)):
         key = "n_test" if part == TEST else "n_rows"
-        problems.add(
-            f"{source} holds {n_read} records, but {description.path} says {key}: {expected}. If "
-            "it is not the file that is meant, replace it. The number of records is taken to be "
-            f"public: decide whether it may be known, before you change {key}."
-        )
+        _add_wrong_number(description, f"{source} holds {n_read} records", key, expected, problems)
+
+
+def _add_wrong_number(
+    description: Description, what: str, key: str, expected: int, problems: Problems
+) -> None:
+    """Tell of a number of records that is another than the description says."""
+    problems.add(
+        f"{what}, but {description.path} says {key}: {expected}. If it is not the file that is "
+        "meant, replace it. The number of records is taken to be public: decide whether it may be "
+        f"known, before you change {key}."
+    )
 
 
 def _sample(description: Description, coded: Coded, problems: Problems) -> Coded:
@@ -290,11 +297,8 @@ def _sample(description: Description, coded: Coded, problems: Problems) -> Coded
     if description.unit is not None and not records.balance:
         _check_kept(description, coded, problems, test=False)
     elif records != Records() and len(coded.y) != description.n_rows:
-        problems.add(
-            f"records leaves {len(coded.y)} records, but {description.path} says n_rows: "
-            f"{description.n_rows}, which is their number after it. It is taken to be public: "
-            "decide whether it may be known, before you change n_rows."
-        )
+        what = f"records leaves {len(coded.y)} records"
+        _add_wrong_number(description, what, "n_rows", description.n_rows, problems)
     return coded
 
 
@@ -303,15 +307,12 @@ def _check_kept(description: Description, coded: Coded, problems: Problems, test
     unit = description.unit
     key, expected = ("n_test", description.n_test) if test else ("n_rows", description.n_rows)
     if unit is not None and not problems.any and len(coded.y) != expected:
-        problems.add(
-            f"unit keeps {len(coded.y)} of {coded.n_read} records (at most {unit.at_most} of each "
-            f"{unit.column}), but {description.path} says {key}: {expected}, which is their number "
-            "after it. It is taken to be public: decide whether it may be known, before you change "
-            f"{key}."
-        )
+        each = f"at most {unit.at_most} of each {unit.column}"
+        what = f"unit keeps {len(coded.y)} of {coded.n_read} records ({each})"
+        _add_wrong_number(description, what, key, expected, problems)
 
 
-def _share_clipped(
+def _clipped_shares(
     description: Description, part: str, counts: Sequence[ColumnCounts], problems: Problems
 ) -> dict[str, float]:
     """Return the share of clipped values of each column that has any.
@@ -325,7 +326,7 @@ def _share_clipped(
             continue
         share = shares[column.name] = one.share(one.clipped)
         if share > REFUSED and column.name not in description.clipped:
-            bounds = " to ".join(column.ends(_DIGITS))
+            bounds = " to ".join(column.format_bounds(_DIGITS))
             problems.add(
                 f"{share:.0%} of the values of {column.name!r} ({part}) lie outside its bounds, "
                 f"{bounds}: check their unit, and decide on bounds from what is public, "
@@ -340,13 +341,8 @@ def clipping_notes(facts: Mapping[str, Any]) -> list[str]:
 
     `facts` are those of :func:`privcurve.datasets.facts`.
     """
-    ends = {
-        column["name"]: [
-            format_value(end, column.get("dates", ""), _DIGITS) for end in column["bounds"]
-        ]
-        for column in facts["domain"]["columns"]
-        if "bounds" in column
-    }
+    columns = Domain.from_dict(facts["domain"]).columns
+    ends = {column.name: column.format_bounds(_DIGITS) for column in columns if column.bounds}
     return [
         f"{facts['name']}: {share:.0%} of the values of {name!r} ({part}) lay outside the bounds "
         f"{ends[name][0]} to {ends[name][1]} and were clipped to them."

@@ -6,6 +6,7 @@ import shutil
 import tempfile
 from collections.abc import Mapping
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from typing import Any, Self
 
@@ -16,7 +17,6 @@ from privcurve.coding import code_type
 from privcurve.datasets.coding import Coded
 from privcurve.datasets.dataset import Checksum
 from privcurve.datasets.description import Description
-from privcurve.datasets.domain import Domain
 from privcurve.files import lock_folder, replace_file, write_errors
 from privcurve.parts import Part, digest_of, labels_of
 
@@ -82,7 +82,7 @@ class PartWriter:
         """Write a part: its codes, and of the labels those that no part has yet."""
         codes = np.ascontiguousarray(self._buffer[:, : self._n_buffered])
         path = self._file(len(self._sizes))
-        replace_file(path, lambda place: np.save(place, codes, allow_pickle=False))
+        replace_file(path, partial(np.save, arr=codes, allow_pickle=False))
         self._sizes.append(self._n_buffered)
         self._n_buffered = 0
 
@@ -98,12 +98,12 @@ class PartWriter:
         none = np.empty((0, len(self._buffer)), dtype=self._buffer.dtype)
         return Coded(none, y, self.n_rows, np.empty(0, dtype=np.intp))
 
-    def checksum(self, domain: Domain, train: Coded, more: Mapping[str, NDArray[Any]]) -> str:
+    def checksum(self, train: Coded, more: Mapping[str, NDArray[Any]]) -> str:
         """Return the checksum that the same records have in one memory."""
         self._checksum.add_all({"y": train.y, **more})
         ends = np.cumsum(self._sizes)
         for number, labels in enumerate(np.split(train.y, ends[:-1])):
-            write = _writer(labels)
+            write = partial(np.save, arr=labels, allow_pickle=False)
             replace_file(labels_of(self._file(number)), write)
         return self._checksum.text
 
@@ -120,7 +120,3 @@ class PartWriter:
             Part(str(place / self._file(number).name), size, digest, self._domain.n_bins)
             for number, (size, digest) in enumerate(zip(self._sizes, digests, strict=True))
         )
-
-
-def _writer(array: NDArray[Any]) -> Any:
-    return lambda place: np.save(place, array, allow_pickle=False)

@@ -1,4 +1,4 @@
-"""What is public about a raw table, said in Python: the way in for a DataFrame."""
+"""The public facts of a raw table, given in Python: the way in for a DataFrame."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from privcurve.datasets.describing import FINE
 from privcurve.datasets.description import Description
 from privcurve.datasets.domain import Domain
 from privcurve.datasets.errors import DatasetError, Problems
-from privcurve.datasets.reading import FRAME, RawTable, arrow_table, as_read
+from privcurve.datasets.reading import FRAME, RawTable, arrow_table, convert_cells
 from privcurve.schema import suggestion
 
 if TYPE_CHECKING:
@@ -34,12 +34,12 @@ FAIL = "fail"
 _MARKS = ("missing", "unknown", "decimal", "thousands")
 _PUBLIC = ("columns", "label", "unit", *_MARKS, "public", "public_label")
 
-# What has to be decided of each kind of column.
+# The key that has to be decided for each kind of column.
 _DECIDED = {NUMERIC: "bounds", "date": "bounds", CATEGORICAL: "categories", "text": "groups"}
 
 
 class Schema:
-    """What is public about a raw table: its columns, what they can hold, and the classes.
+    """The public facts of a raw table: its columns, what they can hold, and the classes.
 
     Nothing here may be taken from private records: bounds and categories go into every model.
 
@@ -99,9 +99,9 @@ class Schema:
                     '{"column": "patient_id", "at_most": 5}'
                 )
             facts["unit"] = dict(unit)
-        self._set(facts, _values_of(label))
+        self._set_facts(facts, _values_of(label))
 
-    def _set(self, facts: dict[str, Any], values: list[Any]) -> None:
+    def _set_facts(self, facts: dict[str, Any], values: list[Any]) -> None:
         self._facts, self._values = facts, values
         if not self.undecided:
             _ = self._description
@@ -124,14 +124,14 @@ class Schema:
         DatasetError
             If the file can't be read, or is not valid; each fault with its line.
         """
-        return cls._of(public_facts(Path(path)))
+        return cls._from_content(public_facts(Path(path)))
 
     @classmethod
-    def _of(cls, content: Mapping[str, Any]) -> Self:
+    def _from_content(cls, content: Mapping[str, Any]) -> Self:
         """Make a schema of what a description says of columns and label."""
         made = cls.__new__(cls)
         facts = {key: content[key] for key in _PUBLIC if key in content}
-        made._set(facts, _values_of(facts.get("label", {})))
+        made._set_facts(facts, _values_of(facts.get("label", {})))
         return made
 
     @classmethod
@@ -169,16 +169,16 @@ class Schema:
                 raise DatasetError(str(error).replace(str(path), FRAME)) from None
             drafted = Path(folder, "draft.yaml")
             drafted.write_text(text, encoding="utf-8")
-            return cls._of(schema.read_yaml(drafted))
+            return cls._from_content(schema.read_yaml(drafted))
 
     def __setitem__(self, name: str, given: Any) -> None:
         """Decide what a column can hold: a pair of bounds, a list of categories, or a mapping.
 
-        By the name ``unit``: whose records they are, as for a new schema; or ``none``.
+        The name ``unit`` stands for whose records they are, as in a new schema; or ``none``.
         """
         if name == "unit" and name in self._facts:
             self.__dict__.pop("_description", None)
-            self._set({**self._facts, "unit": _plain(given)}, self._values)
+            self._set_facts({**self._facts, "unit": _yaml_value(given)}, self._values)
             return
         if name not in self.names:
             raise KeyError(f"no column {name!r}{suggestion(name, self.names)}")
@@ -192,7 +192,7 @@ class Schema:
         entries = [*self._facts["columns"]]
         entries[place] = decided
         self.__dict__.pop("_description", None)
-        self._set({**self._facts, "columns": entries}, self._values)
+        self._set_facts({**self._facts, "columns": entries}, self._values)
 
     @property
     def names(self) -> list[str]:
@@ -276,7 +276,9 @@ class Schema:
         description = self._description
         label = description.label
         problems = Problems("y", is_file=True)
-        cells = as_read(list(np.asarray(y, dtype=object)), self.domain, None, tuple(label.codes))
+        cells = convert_cells(
+            list(np.asarray(y, dtype=object)), self.domain, None, tuple(label.codes)
+        )
         table = RawTable("y", {label.column: cells}, range(len(cells)), "row")
         codes = Coder(self.domain, "the schema", problems).labels(description, table)
         problems.check()
@@ -310,20 +312,19 @@ def _entry(
         kinds = [kind for kind, key in _DECIDED.items() if key in given and kind != "date"]
         kind = {"kind": kinds[0]} if kinds and "kind" not in given else {}
         plain = kind.get("kind", given.get("kind")) == NUMERIC
-        return {"name": name, **kind, **(numbers if plain else {}), **_plain(given)}
-    if isinstance(given, tuple) and all(_is_number(bound) for bound in given):
+        return {"name": name, **kind, **(numbers if plain else {}), **_yaml_value(given)}
+    are_dates = isinstance(given, tuple) and all(isinstance(day, date) for day in given)
+    if are_dates or (isinstance(given, tuple) and all(map(_is_number, given))):
         if len(given) != 2:
             raise DatasetError(
-                f"Schema: {name!r} has {len(given)} numbers; a pair (lowest, highest) is meant, "
+                f"Schema: {name!r} has {len(given)} bounds; a pair (lowest, highest) is meant, "
                 "or a list of categories"
             )
-        more = {"missing": BIN} if gaps else {}
-        return {"name": name, "kind": NUMERIC, "bounds": _plain(given), **numbers, **more}
-    if isinstance(given, tuple) and given and all(isinstance(day, date) for day in given):
-        more = {"missing": BIN} if gaps else {}
-        return {"name": name, "kind": "date", "bounds": _plain(given), **more}
+        more = ({} if are_dates else numbers) | ({"missing": BIN} if gaps else {})
+        word = "date" if are_dates else NUMERIC
+        return {"name": name, "kind": word, "bounds": _yaml_value(given), **more}
     if isinstance(given, (list, tuple)):
-        listed = _plain(given)
+        listed = _yaml_value(given)
         own = [word for word, is_in in ((OTHER, others), (MISSING, gaps)) if is_in]
         listed += [word for word in own if word not in listed]
         return {"name": name, "kind": CATEGORICAL, "categories": listed}
@@ -335,10 +336,10 @@ def _entry(
 
 def _label(given: Any) -> dict[str, Any]:
     if isinstance(given, Mapping):
-        return {"column": "label", **_plain(given)}
+        return {"column": "label", **_yaml_value(given)}
     if isinstance(given, str) or not hasattr(given, "__iter__"):
         raise DatasetError(f"Schema: label = {given!r} must be the list of classes")
-    classes = [str(value) if isinstance(value, bool) else value for value in _plain(given)]
+    classes = [str(value) if isinstance(value, bool) else value for value in _yaml_value(given)]
     if len(classes) == 2:
         return {"column": "label", "negative": classes[0], "positive": classes[1]}
     return {"column": "label", "classes": classes}
@@ -347,7 +348,7 @@ def _label(given: Any) -> dict[str, Any]:
 def _values_of(label: Any) -> list[Any]:
     """Return the classes as they were given; none where several values are one class."""
     if not isinstance(label, Mapping):
-        return list(_plain(label))
+        return list(_yaml_value(label))
     if "classes" in label:
         return list(label["classes"]) if isinstance(label["classes"], list) else []
     sides = [label.get("negative"), label.get("positive")]
@@ -359,14 +360,14 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, Real) and not isinstance(value, (bool, np.bool_))
 
 
-def _plain(value: Any) -> Any:
+def _yaml_value(value: Any) -> Any:
     """Return a value as YAML has it: lists, and numbers of Python."""
     if isinstance(value, Mapping):
-        return {key: _plain(entry) for key, entry in value.items()}
+        return {key: _yaml_value(entry) for key, entry in value.items()}
     if isinstance(value, np.ndarray) or hasattr(value, "tolist"):
-        return _plain(value.tolist())
+        return _yaml_value(value.tolist())
     if isinstance(value, (list, tuple)):
-        return [_plain(entry) for entry in value]
+        return [_yaml_value(entry) for entry in value]
     if isinstance(value, date):
         return f"{value:%Y-%m-%d}"
     return value

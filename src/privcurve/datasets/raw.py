@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privcurve.datasets.catalogue import describe
-from privcurve.datasets.coding import Markers, amount_of, amounts, category_texts, without_point
+from privcurve.datasets.coding import Markers, amount_of, category_texts, read_amounts, strip_point
 from privcurve.datasets.columns import NUMERIC, Column
 from privcurve.datasets.dataset import Dataset
 from privcurve.datasets.description import Description
@@ -21,7 +21,7 @@ from privcurve.datasets.errors import DatasetError
 from privcurve.datasets.load import load_rows
 from privcurve.datasets.reading import RawTable, distinct
 
-# What scikit-learn's histogram gradient boosting can tell apart in one column.
+# scikit-learn's histogram gradient boosting takes no more categories in one column.
 MOST_CATEGORIES = 255
 
 Matrix = NDArray[np.float64]
@@ -66,7 +66,7 @@ def coded_columns(dataset: Dataset) -> Columns:
         for j, column in enumerate(columns):
             if column.kind != NUMERIC:
                 counts = np.bincount(dataset.X[:, j], minlength=column.n_bins)
-                X[:, j] = _few(X[:, j], dict(enumerate(counts.tolist())))
+                X[:, j] = _merge_rare(X[:, j], dict(enumerate(counts.tolist())))
             elif column.missing_bin:
                 X[X[:, j] == column.bins, j] = np.nan
         return X
@@ -82,7 +82,7 @@ class _Pieces:
     def __init__(self, description: Description) -> None:
         self._description = description
         self._pieces: list[Matrix] = []
-        # By position of a column of categories: numbers of its texts, and how often each is there.
+        # For each column of categories, by its position: a number for each text, and its count.
         self._numbers: dict[int, dict[str, int]] = {}
         self._counts: dict[int, Counter[int]] = {}
         self._markers = Markers(description.domain.missing, description.domain.decimal)
@@ -94,7 +94,7 @@ class _Pieces:
         for j, column in enumerate(domain.columns):
             values = table.columns[column.name]
             if column.kind == NUMERIC:
-                X[:, j] = amounts(domain, column, values)[0]
+                X[:, j] = read_amounts(domain, column, values)[0]
             else:
                 X[:, j] = self._categories(j, column, values)
         self._pieces.append(X)
@@ -107,7 +107,7 @@ class _Pieces:
         for k, cell in enumerate(cells):
             text = (cell or "").strip()
             if text and (text in column.codes or not self._is_missing(text)):
-                each[k] = numbers.setdefault(without_point(text, domain.decimal), len(numbers))
+                each[k] = numbers.setdefault(strip_point(text, domain.decimal), len(numbers))
         values = each[places]
         there = values[~np.isnan(values)].astype(np.int64)
         self._counts.setdefault(j, Counter()).update(there.tolist())
@@ -123,11 +123,11 @@ class _Pieces:
         X = np.concatenate(self._pieces)
         self._pieces = []
         for j, counts in self._counts.items():
-            X[:, j] = _few(X[:, j], counts)
+            X[:, j] = _merge_rare(X[:, j], counts)
         return X
 
 
-def _few(values: Matrix, counts: Mapping[int, int]) -> Matrix:
+def _merge_rare(values: Matrix, counts: Mapping[int, int]) -> Matrix:
     """Return the numbers of categories, from the most frequent on if the rarest share one."""
     if len(counts) <= MOST_CATEGORIES:
         return values

@@ -39,7 +39,7 @@ def names_of(pattern: str) -> list[str]:
     ]
 
 
-def as_pattern(name: str) -> str:
+def escape_name(name: str) -> str:
     """Write a name as the pattern that stands for it alone."""
     return re.sub(r"(\{\d+\.\.\d+\})", r"\\\1", name)
 
@@ -51,7 +51,7 @@ def write_out(content: Mapping[str, Any]) -> dict[str, Any]:
     looks alike is alike.
     """
     # Names of files are bytes to the system: they stay as they are.
-    result = {key: value if key == "files" else _nfc(value) for key, value in content.items()}
+    result = {key: value if key == "files" else _compose(value) for key, value in content.items()}
     if "columns" in result:
         result["columns"] = [
             {**entry, "name": name}
@@ -73,13 +73,13 @@ def _all_names(patterns: Iterable[str]) -> list[str]:
     return [name for pattern in patterns for name in names_of(pattern)]
 
 
-def _nfc(value: Any) -> Any:
+def _compose(value: Any) -> Any:
     if isinstance(value, str):
         return unicodedata.normalize("NFC", value)
     if isinstance(value, Mapping):
-        return {_nfc(key): _nfc(entry) for key, entry in value.items()}
+        return {_compose(key): _compose(entry) for key, entry in value.items()}
     if isinstance(value, list):
-        return [_nfc(entry) for entry in value]
+        return [_compose(entry) for entry in value]
     return value
 
 

@@ -252,7 +252,7 @@ class Splitter:
         data = self._dataset
         train, scored = self.rows(split)
         trained = (
-            InParts(data.some(train)) if isinstance(data, PartedDataset) else self._part(train)
+            InParts(data.select(train)) if isinstance(data, PartedDataset) else self._part(train)
         )
         if split.fold == TEST and data.X_test is not None and data.y_test is not None:
             return trained, Part(*distinct(data.X_test, data.y_test))

@@ -1,4 +1,4 @@
-"""What a model is made of as plain JSON, and back: the types that a learner declares, no others.
+"""Attributes of a model as plain JSON, and back: the types that a learner declares, no others.
 
 A learner says of each attribute that it releases what type it has (`CodedClassifier._released`).
 Both ways go by that declaration alone: a file holds no names of classes, and nothing of it is
@@ -30,7 +30,7 @@ def encode(value: Any, declared: Any, place: str) -> Any:
     or a union. ValueError, which names the place, if the value is not of that type, or a number is
     not finite.
     """
-    kind = _alternative(declared, lambda each: _is_a(value, each), value, place)
+    kind = _find_type(declared, lambda each: _has_type(value, each), value, place)
     if kind is NoneType:
         return None
     if kind in _SCALARS:
@@ -40,11 +40,11 @@ def encode(value: Any, declared: Any, place: str) -> Any:
             raise ValueError(f"{place} holds a number that is not finite")
         return value.tolist()
     if get_origin(kind) is tuple:
-        each = _items(kind, len(value), place)
+        each = _item_types(kind, len(value), place)
         return [encode(item, each[i], f"{place}[{i}]") for i, item in enumerate(value)]
     return {
         name: encode(getattr(value, name), inner, f"{place}.{name}")
-        for name, inner in _fields(kind).items()
+        for name, inner in _field_types(kind).items()
     }
 
 
@@ -54,7 +54,7 @@ def decode(plain: Any, declared: Any, place: str) -> Any:
     An array has the declared dtype; a list comes back as a tuple. ValueError, which names the
     place, if it is not of the declared type or not finite.
     """
-    kind = _alternative(declared, lambda each: _may_be(plain, each), plain, place)
+    kind = _find_type(declared, lambda each: _matches_type(plain, each), plain, place)
     if kind is NoneType:
         return None
     if kind in _SCALARS:
@@ -62,48 +62,45 @@ def decode(plain: Any, declared: Any, place: str) -> Any:
     if get_origin(kind) is np.ndarray:
         return _array(plain, _dtype(kind), place)
     if get_origin(kind) is tuple:
-        each = _items(kind, len(plain), place)
+        each = _item_types(kind, len(plain), place)
         return tuple(decode(item, each[i], f"{place}[{i}]") for i, item in enumerate(plain))
     return kind(
         **{
             name: decode(plain[name], inner, f"{place}.{name}")
-            for name, inner in _fields(kind).items()
+            for name, inner in _field_types(kind).items()
         }
     )
 
 
 _SCALARS = (bool, int, float, str)
+_NUMBERS = {bool: (bool, np.bool_), int: (int, np.integer), float: (float, np.floating)}
 
 
 def alternatives(declared: Any) -> tuple[Any, ...]:
     """Return the types of a union, or the one type."""
     if get_origin(declared) in (Union, UnionType):
-        return tuple(map(_meant, get_args(declared)))
-    return (NoneType,) if declared is None else (_meant(declared),)
+        return tuple(map(_resolve_alias, get_args(declared)))
+    return (NoneType,) if declared is None else (_resolve_alias(declared),)
 
 
-def _meant(kind: Any) -> Any:
+def _resolve_alias(kind: Any) -> Any:
     """Return what an alias of a type stands for: NumPy 2.5's ``NDArray`` is one."""
     value = getattr(get_origin(kind), "__value__", None)
     return kind if value is None else value[get_args(kind)]
 
 
-def _alternative(declared: Any, fits: Any, value: Any, place: str) -> Any:
+def _find_type(declared: Any, fits: Any, value: Any, place: str) -> Any:
     for each in alternatives(declared):
         if fits(each):
             return each
     words = " or ".join(map(_name_of, alternatives(declared)))
-    raise ValueError(f"{place} is {_short(value)}, not {words}")
+    raise ValueError(f"{place} is {_shorten(value)}, not {words}")
 
 
-def _is_a(value: Any, kind: Any) -> bool:
+def _has_type(value: Any, kind: Any) -> bool:
     """Whether a value of a fitted model has a type."""
-    if kind is bool:
-        return isinstance(value, (bool, np.bool_))
-    if kind is int:
-        return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
-    if kind is float:
-        return isinstance(value, (float, np.floating))
+    if kind in _NUMBERS:
+        return isinstance(value, _NUMBERS[kind]) and (kind is bool or not isinstance(value, bool))
     if get_origin(kind) is np.ndarray:
         return isinstance(value, np.ndarray) and value.dtype == _dtype(kind)
     if get_origin(kind) is tuple:
@@ -111,22 +108,18 @@ def _is_a(value: Any, kind: Any) -> bool:
     return isinstance(value, kind)
 
 
-def _may_be(plain: Any, kind: Any) -> bool:
+def _matches_type(plain: Any, kind: Any) -> bool:
     """Whether JSON may be what is left of a type."""
-    if kind is bool:
-        return isinstance(plain, bool)
-    if kind is int:
-        return isinstance(plain, int) and not isinstance(plain, bool)
-    if kind is float:
-        return isinstance(plain, (int, float)) and not isinstance(plain, bool)
-    if kind in (str, NoneType):
+    if kind in (int, float):
+        return isinstance(plain, (int, kind)) and not isinstance(plain, bool)
+    if kind in (bool, str, NoneType):
         return isinstance(plain, kind)
     if get_origin(kind) in (np.ndarray, tuple):
         return isinstance(plain, list)
-    return isinstance(plain, Mapping) and plain.keys() == _fields(kind).keys()
+    return isinstance(plain, Mapping) and plain.keys() == _field_types(kind).keys()
 
 
-def _items(kind: Any, length: int, place: str) -> tuple[Any, ...]:
+def _item_types(kind: Any, length: int, place: str) -> tuple[Any, ...]:
     """Return the types of the items of a tuple of some length."""
     inner = get_args(kind)
     if inner[-1] is Ellipsis:
@@ -137,7 +130,7 @@ def _items(kind: Any, length: int, place: str) -> tuple[Any, ...]:
 
 
 @cache
-def _fields(kind: type) -> Mapping[str, Any]:
+def _field_types(kind: type) -> Mapping[str, Any]:
     """Return the declared types of the fields of a dataclass or a named tuple."""
     hints = get_type_hints(kind)
     names = [f.name for f in fields(kind)] if is_dataclass(kind) else getattr(kind, "_fields", ())
@@ -181,7 +174,7 @@ def _name_of(kind: Any) -> str:
     return "a list" if get_origin(kind) is tuple else f"a {kind.__name__}"
 
 
-def _short(value: Any) -> str:
+def _shorten(value: Any) -> str:
     if isinstance(value, Mapping):
         return f"an object with {', '.join(map(str, value)) or 'nothing'}"[:80]
     return f"{type(value).__name__} {value!r}"[:60]

@@ -103,7 +103,7 @@ def document(
     stated = estimator.privacy_ if statement is None else statement
     fields = json.loads(stated.to_json())
     parameters = {
-        key: _plain(value, key)
+        key: _encode_parameter(value, key)
         for key, value in chosen.get_params(deep=False).items()
         if key not in NOT_WRITTEN
     }
@@ -190,7 +190,7 @@ def _classes(estimator: CodedClassifier, domain: Domain) -> list[Any]:
     return classes
 
 
-def _plain(value: Any, key: str) -> Any:
+def _encode_parameter(value: Any, key: str) -> Any:
     """Return a parameter as plain JSON; infinity is the text ``inf``."""
     if isinstance(value, (np.ndarray, np.generic)):
         value = value.tolist()
@@ -205,7 +205,7 @@ def _plain(value: Any, key: str) -> Any:
         if number == float("inf"):
             return "inf"
     if isinstance(value, (tuple, list)):
-        return [_plain(item, key) for item in value]
+        return [_encode_parameter(item, key) for item in value]
     raise ModelError(f"{key} = {value!r} can't be written as JSON")
 
 

@@ -1,4 +1,4 @@
-"""What a fitted model makes of each column: importances, shapes with error bands, and pairs.
+"""Explain a fitted model: importances of columns, shapes with error bands, and pairs.
 
 All of it is found by asking the model, which is released, on cells of its domain, which are public:
 nothing is learned of any record.
@@ -48,7 +48,7 @@ class Shape:
     column: Column
     values: Floats  # (n_outputs, n_bins): a row a class, or one of two classes
     errors: Floats | None  # their standard errors; None where the model has none
-    # How far a score moves, on average over all codes, from its mean over the column's codes.
+    # Mean distance of the score from its mean over the column's codes, all codes alike.
     importance: float
 
     @property
@@ -63,7 +63,7 @@ class Shape:
 
     @property
     def reach(self) -> float:
-        """How far values go from 0, one standard error included."""
+        """The largest distance from 0, one standard error included."""
         return float((abs(self.values) + self.spread).max())
 
     def merge(self) -> Shape:
@@ -77,7 +77,7 @@ class Shape:
         groups[bins:] = groups[bins - 1] + 1
         starts = np.unique(groups, return_index=True)[1]
         errors = None if self.errors is None else self.errors[:, starts]
-        merged = column.in_groups(groups.tolist())
+        merged = column.merge_bins(groups.tolist())
         return replace(self, column=merged, values=self.values[:, starts], errors=errors)
 
 
@@ -122,7 +122,7 @@ class Explanation:
 
     @property
     def outputs(self) -> tuple[str, ...]:
-        """What scores are for: the positive class of two, or each class."""
+        """The classes that scores are for: the positive one of two, or each."""
         return self.label.classes or (self.label.positive,)
 
     @property
@@ -157,7 +157,8 @@ class Explanation:
             yield f"Without effect of their own: {', '.join(rest)}."
         for shape in used[:most]:
             yield ""
-            yield _table(*_of_shape(shape.merge(), self.outputs))
+            header, lines = table_of(shape.merge(), self.outputs)
+            yield _table(lines, header)
         for pair in self.pairs[:most]:
             yield ""
             first, second = pair.names
@@ -236,8 +237,6 @@ class Explanation:
         return panels
 
 
-_ENDS = ("negative", "positive")
-
 # Asking ------------------------------------------------------------------------------------------
 
 
@@ -294,9 +293,9 @@ def explain(estimator: CodedClassifier, domain: Domain | None = None) -> Explana
         # Stumps are no estimates.
         errors = [e[None] for e in model.errors] if model.intercept_error > 0 else None
         constant, values = np.array([model.intercept]), [shape[None] for shape in model.shapes]
-        pairs = tuple(_pair(pair, domain) for pair in model.pairs)
+        pairs = tuple(_make_pair(pair, domain) for pair in model.pairs)
         return _explanation(domain, constant, values, errors, pairs=pairs)
-    effects = Effects.of(_centre(chosen), np.array(domain.n_bins))
+    effects = Effects.measure(_centre(chosen), np.array(domain.n_bins))
     moves = effects.importances
     return _explanation(
         domain, effects.constant, effects.values, None, moves, is_sum=effects.is_sum
@@ -313,14 +312,14 @@ class Effects:
     is_sum: bool
 
     @classmethod
-    def of(cls, score: Callable[[Codes], Floats], n_bins: Ints) -> Effects:
+    def measure(cls, score: Callable[[Codes], Floats], n_bins: Ints) -> Effects:
         """Ask a score, of shape (n_rows, n_outputs): on one cell if it is a sum, else on many."""
         coins = np.random.default_rng(0)
 
         def draw(n: int) -> Codes:
             return coins.integers(n_bins, size=(n, len(n_bins))).astype(code_type(n_bins))
 
-        of_sum = cls._on(score, draw(1), n_bins)
+        of_sum = cls._measure_on(score, draw(1), n_bins)
         pairs = int(np.prod(np.sort(n_bins)[-2:]))
         n_probes = min(max(PROBES_A_PAIR * pairs, LEAST_PROBES), MOST_PROBES)
         probes = draw(n_probes)
@@ -333,17 +332,19 @@ class Effects:
         n_cells = max(min(MOST_SCORES // int(n_bins.sum()), MOST_CELLS), LEAST_CELLS)
         few = math.prod(n_bins.tolist()) <= n_cells
         cells = np.indices(n_bins.tolist()).reshape(len(n_bins), -1).T if few else draw(n_cells)
-        return replace(cls._on(score, cells.astype(code_type(n_bins)), n_bins), is_sum=False)
+        return replace(
+            cls._measure_on(score, cells.astype(code_type(n_bins)), n_bins), is_sum=False
+        )
 
     @classmethod
-    def _on(cls, score: Callable[[Codes], Floats], cells: Codes, n_bins: Ints) -> Effects:
+    def _measure_on(cls, score: Callable[[Codes], Floats], cells: Codes, n_bins: Ints) -> Effects:
         constant, values, importances = score(cells).mean(axis=0), [], []
         for j, width in enumerate(n_bins.tolist()):
             rows = np.repeat(cells, width, axis=0)
             rows[:, j] = np.tile(np.arange(width), len(cells))
             scores = score(rows).reshape(len(cells), width, -1)
             moved = scores - scores.mean(axis=1, keepdims=True)
-            # Of a column without effect rounding would leave a trace.
+            # Without this, rounding would leave an effect of columns that have none.
             moved = np.where(np.ptp(scores, axis=1, keepdims=True) > 1e-12, moved, 0.0)
             values.append(moved.mean(axis=0).T)
             importances.append(float(np.abs(moved).mean()))
@@ -383,7 +384,7 @@ def _explanation(
     return Explanation(domain.label, domain.names, constant, tuple(shapes), tuple(by_size), is_sum)
 
 
-def _pair(pair: PairShape, domain: Domain) -> Pair:
+def _make_pair(pair: PairShape, domain: Domain) -> Pair:
     columns = [domain.columns[j] for j in pair.columns]
     first, second = (
         _name_groups(column, groups) for column, groups in zip(columns, pair.groups, strict=True)
@@ -398,7 +399,7 @@ def _name_groups(column: Column, groups: Ints) -> tuple[str, ...]:
     """Name groups of codes: by the range of numbers, or by the first value and how many more."""
     if column.kind == NUMERIC and (np.diff(groups) >= 0).all():
         ends = [
-            format_value(end, column.dates, 6) for end in column.in_groups(groups.tolist()).edges
+            format_value(end, column.dates, 6) for end in column.merge_bins(groups.tolist()).edges
         ]
         # Missing values have a group of their own, or are in the last one.
         own = ["missing"] if len(ends) <= groups[-1] + 1 else []
@@ -438,15 +439,16 @@ def _table(rows: Sequence[Sequence[str]], header: Sequence[str]) -> str:
     return tabulate(rows, header, tablefmt="simple", disable_numparse=True)
 
 
-def _of_shape(shape: Shape, outputs: Sequence[str]) -> tuple[list[tuple[str, ...]], list[str]]:
+def table_of(shape: Shape, outputs: Sequence[str]) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+    """Return the header and the rows of a table: what each code adds to each output."""
     cells = [[f"{value:+.3g}" for value in row] for row in shape.values]
     if shape.errors is not None:
         cells = [
             [f"{cell} ± {error:.2g}" for cell, error in zip(row, errors, strict=True)]
             for row, errors in zip(cells, shape.errors, strict=True)
         ]
-    header = [shape.column.name, *(outputs if len(cells) > 1 else ["adds"])]
-    return list(zip(shape.titles, *cells, strict=True)), header
+    header = (shape.column.name, *(outputs if len(cells) > 1 else ["adds"]))
+    return header, list(zip(shape.titles, *cells, strict=True))
 
 
 def _panels(n: int) -> Any:
@@ -508,18 +510,18 @@ def _draw_steps(
 def _draw_points(
     axes: Axes, column: Column, values: Floats, errors: Floats, colour: str, name: str
 ) -> None:
-    # Of many categories those that matter, in the order of the domain.
+    # The categories that matter most, in the order of the domain.
     some = np.sort(np.argsort(-np.abs(values), kind="stable")[:MOST_CATEGORIES])
     places = np.arange(len(some))
     axes.errorbar(values[some], places, xerr=errors[some], fmt="o", color=colour, label=name)
-    axes.set_yticks(places, [_cut(column.titles[k]) for k in some], fontsize="small")
+    axes.set_yticks(places, [_shorten(column.titles[k]) for k in some], fontsize="small")
     axes.set_ylim(len(some) - 0.5, -0.5)
     axes.axvline(0, color="0.7", linewidth=0.8, zorder=0)
     if more := len(values) - len(some):
         axes.set_xlabel(f"and {more} others nearer to 0", fontsize="small")
 
 
-def _cut(name: str) -> str:
+def _shorten(name: str) -> str:
     return name if len(name) <= LONGEST_NAME else f"{name[: LONGEST_NAME - 1]}…"
 
 
@@ -528,6 +530,6 @@ def _draw_pair(axes: Axes, pair: Pair) -> None:
     image = axes.imshow(pair.values, cmap="PuOr", vmin=-reach, vmax=reach, aspect="auto")
     axes.figure.colorbar(image, ax=axes)
     for set_ticks, titles in zip((axes.set_yticks, axes.set_xticks), pair.titles, strict=True):
-        set_ticks(range(len(titles)), [*map(_cut, titles)], fontsize="x-small")
+        set_ticks(range(len(titles)), [*map(_shorten, titles)], fontsize="x-small")
     axes.tick_params(axis="x", rotation=90)
     axes.set_title(f"{pair.names[0]} and {pair.names[1]}", fontsize="medium")

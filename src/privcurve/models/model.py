@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from privcurve import __version__, schema
-from privcurve.coding import code_type, decide
-from privcurve.datasets.coding import encode_frame, tells_days
-from privcurve.datasets.columns import MISSING, NUMERIC, OTHER, format_value
+from privcurve.coding import decide
+from privcurve.datasets.build import column_faults
+from privcurve.datasets.coding import encode_frame
 from privcurve.datasets.domain import Domain
 from privcurve.learners.registry import LEARNERS, estimator_class, missing_package
 from privcurve.models import text
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 _SCHEMA = Path(__file__).with_name("model.schema.yaml")
 
-# What is raised by content that is not of a model.
+# Exceptions of content that is no model.
 _UNUSABLE = (ValueError, TypeError, KeyError, OverflowError, ImportError, RecursionError)
 
 
@@ -52,7 +52,7 @@ class Model:
 
     @property
     def classes(self) -> NDArray[Any]:
-        """What :meth:`predict` answers: the classes that the learner was fitted with."""
+        """The answers of :meth:`predict`: the classes that the learner was fitted with."""
         return np.asarray(self._estimator.classes_)
 
     @cached_property
@@ -91,7 +91,9 @@ class Model:
         """Predict the name of the class of each row of a coded matrix."""
         return self.labels[decide(self.decision_function(codes))]
 
-    def predict_with_chances(self, codes: ArrayLike) -> tuple[NDArray[Any], NDArray[np.float64]]:
+    def predict_with_probabilities(
+        self, codes: ArrayLike
+    ) -> tuple[NDArray[Any], NDArray[np.float64]]:
         """Return what :meth:`predict_names` and :meth:`predict_proba` do; score each row once."""
         self.check_probabilities()
         scores = self.decision_function(codes)
@@ -184,9 +186,9 @@ def _restore_model(content: Mapping[str, Any]) -> Model:
     str(statement)
     if any(fields[key] != content[key] for key in ("epsilon", "delta", "calibration")):
         raise ValueError("its statement is not about its epsilon, delta and calibration")
-    parameters = {key: _number(value) for key, value in content["parameters"].items()}
+    parameters = {key: _read_number(value) for key, value in content["parameters"].items()}
     today = estimator_class(name)._upgrade_parameters(parameters, content["made_with"]["learner"])
-    estimator = _estimator(name, today, content["classes"], domain, content["model"])
+    estimator = _restore_estimator(name, today, content["classes"], domain, content["model"])
     estimator._fitted_statement, estimator._labels_from_rows = statement, False
     return Model(
         learner=name,
@@ -200,7 +202,7 @@ def _restore_model(content: Mapping[str, Any]) -> Model:
     )
 
 
-def _estimator(
+def _restore_estimator(
     name: str,
     parameters: Mapping[str, Any],
     classes: list[Any],
@@ -235,30 +237,15 @@ def _estimator(
 
 def _check_domain(domain: Domain) -> None:
     """Refuse a domain by which nothing can be coded."""
-    if len(set(domain.names)) < len(domain.names):
-        raise ValueError("its domain names a column twice")
-    code_type(domain.n_bins)
     for column in domain.columns:
-        if column.kind == NUMERIC:
-            merged = column.merged
-            if merged and (len(merged) <= column.bins or sorted(set(merged)) != list(merged)):
-                raise ValueError(f"merged bins of the column {column.name!r} have other edges")
-            try:
-                for edge in column.edges[:: column.bins]:
-                    format_value(edge, column.dates)
-            except (ValueError, OverflowError) as error:
-                raise ValueError(f"bounds of the column {column.name!r} {error}") from None
-            if column.dates and not tells_days(column.dates):
-                raise ValueError(f"format of the column {column.name!r} does not tell days")
-        elif len(column.codes) < len(column.categories):
-            raise ValueError(f"the column {column.name!r} has a category twice")
-        elif not column.closed:
-            raise ValueError(
-                f"the column {column.name!r} has groups, but not {MISSING!r} and {OTHER!r}"
-            )
+        merged = column.merged
+        if merged and (len(merged) <= column.bins or sorted(set(merged)) != list(merged)):
+            raise ValueError(f"merged bins of the column {column.name!r} have other edges")
+    for fault in column_faults(domain.columns):
+        raise ValueError(fault)
     if len(set(domain.label.names)) < domain.n_classes:
         raise ValueError("its classes have the same name")
 
 
-def _number(value: Any) -> Any:
+def _read_number(value: Any) -> Any:
     return float("inf") if value == "inf" else value

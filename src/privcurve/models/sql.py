@@ -17,12 +17,12 @@ from privcurve.models.explain import Explanation
 from privcurve.models.model import Model
 
 SCORE = "privcurve_score"
-# What lies outside is no number, or no date: in SQLite a column may hold texts beside numbers.
+# Values outside are no numbers, or no dates: in SQLite a column may hold texts beside numbers.
 NUMBERS, DATES = ("-1.7e308", "1.7e308"), ("'0001-01-01'", "'9999-12-31'")
 # Values that are not PrivGAM's are differences of scores, whose rounding is far below this.
 DIGITS = 12
 # Scores by which a link is known.
-SOME = np.linspace(-4, 4, 9)
+PROBES = np.linspace(-4, 4, 9)
 
 
 def query(model: Model, table: str, probabilities: bool = False) -> str:
@@ -62,14 +62,16 @@ def query(model: Model, table: str, probabilities: bool = False) -> str:
         f"{_sum(explanation, domain, k, _is_whole(model))} AS {name}"
         for k, name in enumerate(names)
     ]
-    answers = [f"{_decision(label.names, names)} AS {_name(f'predicted_{label.column}')}"]
+    answers = [f"{_decision(label.names, names)} AS {_quote_name(f'predicted_{label.column}')}"]
     if probabilities:
-        answers.append(f"{_link(model)} AS {_name(f'probability of {label.names[-1]}')}")
+        answers.append(
+            f"{_probability(model)} AS {_quote_name(f'probability of {label.names[-1]}')}"
+        )
     statement = model.statement
     return (
         f"-- {model.learner}: epsilon = {statement.epsilon:g}, delta = {statement.delta:g}\n"
         f"SELECT t.*,\n  {_join_lines(answers)}\nFROM (\n"
-        f"  SELECT t.*,\n  {_join_lines(sums)}\n  FROM {_name(table)} AS t\n) AS t;\n"
+        f"  SELECT t.*,\n  {_join_lines(sums)}\n  FROM {_quote_name(table)} AS t\n) AS t;\n"
     )
 
 
@@ -106,12 +108,14 @@ def _numbers(values: Floats) -> list[str]:
 
 def _case(domain: Domain, column: Column, values: Sequence[str]) -> str:
     """Return what stands for each code of a column; NULL for a value that has no code."""
-    place = f"t.{_name(column.name)}"
-    whens = _of_numbers if column.kind == NUMERIC else _of_texts
+    place = f"t.{_quote_name(column.name)}"
+    whens = _number_cases if column.kind == NUMERIC else _text_cases
     return f"CASE {' '.join(whens(domain, column, values, place))} END"
 
 
-def _of_numbers(domain: Domain, column: Column, values: Sequence[str], place: str) -> Iterator[str]:
+def _number_cases(
+    domain: Domain, column: Column, values: Sequence[str], place: str
+) -> Iterator[str]:
     missing = values[column.bins] if column.missing_bin else "NULL"
     yield f"WHEN {place} IS NULL THEN {missing}"
     markers = () if column.dates else sorted(Markers(domain.missing, domain.decimal).amounts)
@@ -126,17 +130,19 @@ def _of_numbers(domain: Domain, column: Column, values: Sequence[str], place: st
     yield f"ELSE {values[column.bins - 1]}"
 
 
-def _of_texts(domain: Domain, column: Column, values: Sequence[str], place: str) -> Iterator[str]:
+def _text_cases(domain: Domain, column: Column, values: Sequence[str], place: str) -> Iterator[str]:
     codes = TextCodes(domain, column)
     words = dict.fromkeys([*column.codes, "", *domain.missing])
     # A whole number may be stored with a point.
     words |= dict.fromkeys(f"{word}.0" for word in words if word.lstrip("+-").isdigit())
     texts: dict[str, list[str]] = {}
-    for word, code in zip(words, codes.of([*words]), strict=True):
+    for word, code in zip(words, codes.code_all([*words]), strict=True):
         if code >= 0:
-            texts.setdefault(values[code], []).append(_text(word))
+            texts.setdefault(values[code], []).append(_quote_text(word))
     # No text is listed here.
-    nothing, other = (values[code] if code >= 0 else "NULL" for code in codes.of([None, "\0"]))
+    nothing, other = (
+        values[code] if code >= 0 else "NULL" for code in codes.code_all([None, "\0"])
+    )
     yield f"WHEN {place} IS NULL THEN {nothing}"
     for value, own in texts.items():
         yield f"WHEN TRIM(CAST({place} AS TEXT)) IN ({', '.join(own)}) THEN {value}"
@@ -145,7 +151,7 @@ def _of_texts(domain: Domain, column: Column, values: Sequence[str], place: str)
 
 def _decision(labels: Sequence[str], scores: Sequence[str]) -> str:
     """Return the label of the largest score, of equal ones the first; of one score by its sign."""
-    names = [_text(label) for label in labels]
+    names = [_quote_text(label) for label in labels]
     if len(scores) == 1:
         return f"CASE WHEN {SCORE} > 0 THEN {names[1]} WHEN {SCORE} <= 0 THEN {names[0]} END"
     whens = [
@@ -155,16 +161,16 @@ def _decision(labels: Sequence[str], scores: Sequence[str]) -> str:
     return f"CASE {' '.join(whens)} END"
 
 
-def _link(model: Model) -> str:
+def _probability(model: Model) -> str:
     """Return the probability of the positive class by its score."""
     model.check_probabilities()
     links = {
-        f"1 / (1 + EXP(-{SCORE}))": SOME,
+        f"1 / (1 + EXP(-{SCORE}))": PROBES,
         f"CASE WHEN {SCORE} > 0 THEN (1 + EXP({SCORE})) / (3 + EXP({SCORE})) "
-        f"ELSE 2 / (3 + EXP(-{SCORE})) END": clipped_log_odds(SOME),
+        f"ELSE 2 / (3 + EXP(-{SCORE})) END": clipped_log_odds(PROBES),
     }
-    # What PrivGAM answers are log-odds already.
-    scores = clipped_log_odds(SOME) if _is_whole(model) else SOME
+    # PrivGAM's scores are log-odds already.
+    scores = clipped_log_odds(PROBES) if _is_whole(model) else PROBES
     if len(model.labels) == 2:
         chances = model._estimator.chances(scores)[:, 1]
         for formula, odds in links.items():
@@ -176,9 +182,9 @@ def _link(model: Model) -> str:
     )
 
 
-def _name(name: str) -> str:
+def _quote_name(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
-def _text(text: str) -> str:
+def _quote_text(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"

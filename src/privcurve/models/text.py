@@ -31,7 +31,7 @@ def seal_of(content: dict[str, Any]) -> str:
 
 def write(path: Path, content: dict[str, Any]) -> None:
     """Write a document with its seal, never half of it."""
-    replace_text(path, _laid_out({**content, SEAL: seal_of(content)}) + "\n")
+    replace_text(path, _format_json({**content, SEAL: seal_of(content)}) + "\n")
 
 
 def read(path: Path) -> dict[str, Any]:
@@ -49,7 +49,7 @@ def read(path: Path) -> dict[str, Any]:
         ) from None
     try:
         content = json.loads(
-            text, object_pairs_hook=_once, parse_constant=_refuse, parse_float=_float
+            text, object_pairs_hook=_make_object, parse_constant=_refuse, parse_float=_read_float
         )
         # JSON can spell half a letter, which nothing can write.
         json.dumps(content, ensure_ascii=False).encode("utf-8")
@@ -69,7 +69,7 @@ def read(path: Path) -> dict[str, Any]:
     return content
 
 
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _make_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """Make an object of pairs; readers of JSON differ in which of two equal keys they keep."""
     mapping = dict(pairs)
     if len(mapping) < len(pairs):
@@ -77,7 +77,7 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return mapping
 
 
-def _float(text: str) -> float:
+def _read_float(text: str) -> float:
     number = float(text)
     return number if math.isfinite(number) else _refuse(text)
 
@@ -86,7 +86,7 @@ def _refuse(constant: str) -> NoReturn:
     raise ValueError(f"{constant} is not a number of JSON")
 
 
-def _laid_out(value: Any, level: int = 0) -> str:
+def _format_json(value: Any, level: int = 0) -> str:
     """Write JSON for people: outer levels over several lines, what is inside on one."""
     is_object = isinstance(value, dict)
     nested = is_object or (
@@ -94,7 +94,7 @@ def _laid_out(value: Any, level: int = 0) -> str:
     )
     if level == BROKEN_LEVELS or not value or not nested:
         return json.dumps(value, ensure_ascii=False, allow_nan=False)
-    inner = [_laid_out(item, level + 1) for item in (value.values() if is_object else value)]
+    inner = [_format_json(item, level + 1) for item in (value.values() if is_object else value)]
     if is_object:
         keys = [json.dumps(key, ensure_ascii=False) for key in value]
         inner = [f"{key}: {item}" for key, item in zip(keys, inner, strict=True)]

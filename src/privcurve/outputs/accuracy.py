@@ -15,7 +15,7 @@ from privcurve.experiments.results import IncompleteError
 from privcurve.experiments.study import Study
 from privcurve.lazy import pd
 from privcurve.outputs.base import Context, Output, OutputRequest, Reads, metric_name
-from privcurve.tables.table import Table, decimals, of_all, plus_minus, text_frame
+from privcurve.tables.table import Table, format_counts, format_decimals, format_means, text_frame
 
 SELECTION_NOTES = (
     "The cross-validated accuracy of the selected setting is optimistic: it is the best of "
@@ -83,19 +83,19 @@ def format_table(frame: pd.DataFrame, metric: str) -> pd.DataFrame:
     """Return the table as a reader wants it: fewer columns, four decimals."""
     texts = text_frame(frame[["dataset", "arm", "epsilon", "kind"]])
     cv = optimistic_column(metric)
-    texts[f"CV {metric_name(metric)} (optimistic)"] = plus_minus(frame[cv], frame[f"{cv}_std"])
+    texts[f"CV {metric_name(metric)} (optimistic)"] = format_means(frame[cv], frame[f"{cv}_std"])
     texts = texts.assign(**scores_as_text(frame))
-    texts["features used"] = decimals(frame["n_features_used"], 1)
-    texts["repeats"] = of_all(frame["n_repeats"] - frame["n_failed"], frame["n_repeats"])
+    texts["features used"] = format_decimals(frame["n_features_used"], 1)
+    texts["repeats"] = format_counts(frame["n_repeats"] - frame["n_failed"], frame["n_repeats"])
     return texts
 
 
 def scores_as_text(frame: pd.DataFrame) -> dict[str, list[str]]:
     """Return the means of each score by its name, with standard errors where there are any."""
     return {
-        metric_name(name): plus_minus(frame[name], frame[f"{name}_error"])
+        metric_name(name): format_means(frame[name], frame[f"{name}_error"])
         if f"{name}_error" in frame
-        else decimals(frame[name], 4)
+        else format_decimals(frame[name], 4)
         for name in SCORES
     }
 

@@ -37,7 +37,7 @@ from privcurve.outputs.base import (
     check_name,
 )
 from privcurve.outputs.error_table import method_titles, private_methods
-from privcurve.tables.table import MISSING, Table, decimals, of_all, text_frame
+from privcurve.tables.table import MISSING, Table, format_counts, format_decimals, text_frame
 
 PAIRED = (
     "A difference is by how much a learner's error is below that of {reference}, by each measure, "
@@ -147,21 +147,21 @@ def format_table(frame: pd.DataFrame, titles: Mapping[str, str]) -> pd.DataFrame
     texts["kind"] = list(frame["kind"])
     if ACCURACY in frame:
         of_rows = zip(frame["measure"], frame.to_dict("records"), strict=True)
-        texts["score"] = decimals(pd.Series([row[measure] for measure, row in of_rows]), 4)
+        texts["score"] = format_decimals(pd.Series([row[measure] for measure, row in of_rows]), 4)
     texts["difference"] = [
         MISSING if mean != mean else f"{mean:+.4f} [{low:+.4f}, {high:+.4f}]"
         for mean, low, high in zip(frame["difference"], frame["low"], frame["high"], strict=True)
     ]
     for name, column in (("p (Wilcoxon)", "p_value"), ("p (Holm)", "p_holm")):
-        values = decimals(frame[column], 4)
+        values = format_decimals(frame[column], 4)
         texts[name] = ["< 0.0001" if text == "0.0000" else text for text in values]
     if "mean_rank" not in frame:
-        texts["repeats"] = of_all(frame["n_repeats"] - frame["n_failed"], frame["n_repeats"])
+        texts["repeats"] = format_counts(frame["n_repeats"] - frame["n_failed"], frame["n_repeats"])
         return texts
-    texts["mean rank"] = decimals(frame["mean_rank"], 2)
-    texts["that of the other"] = decimals(frame["reference_mean_rank"], 2)
-    texts["critical difference"] = decimals(frame["critical_difference"], 2)
-    below = of_all(frame["n_below"], frame["n_datasets"])
+    texts["mean rank"] = format_decimals(frame["mean_rank"], 2)
+    texts["that of the other"] = format_decimals(frame["reference_mean_rank"], 2)
+    texts["critical difference"] = format_decimals(frame["critical_difference"], 2)
+    below = format_counts(frame["n_below"], frame["n_datasets"])
     sides = zip(frame["n_above"], below, strict=True)
     texts["datasets above / below 0"] = [f"{above} / {rest}" for above, rest in sides]
     return texts

@@ -62,7 +62,7 @@ TOLERANCE = 1e-9
 
 @dataclass(frozen=True)
 class Price:
-    """What a release costs, for neighbours of one relation (a word of ``privacy.budget``).
+    """The price of a release, for neighbours of one relation (a word of ``privacy.budget``).
 
     `unit` is the column that names persons, where neighbours differ in all records of one person;
     empty where they differ in one record.
@@ -82,7 +82,7 @@ class Price:
         return None
 
     @property
-    def whom(self) -> str:
+    def neighbours_text(self) -> str:
         """The neighbours in words, persons among them."""
         differ = f" that differ in {protection(self.unit)}" if self.unit else ""
         return f"{self.neighbours} neighbours{differ}"
@@ -101,14 +101,14 @@ class Price:
 
 @dataclass(frozen=True)
 class Budget(Price):
-    """What all releases of a dataset may cost together; infinite where there is no limit."""
+    """The most that all releases of a dataset may cost together; infinite without a limit."""
 
     epsilon: float = math.inf
     delta: float = 1.0
     neighbours: str = REPLACE_ONE
 
     @classmethod
-    def of(cls, content: Mapping[str, Any], unit: Unit | None = None) -> Budget:
+    def from_description(cls, content: Mapping[str, Any], unit: Unit | None = None) -> Budget:
         """Return the budget of a description, by its content and unit; empty for none."""
         column = "" if unit is None else unit.column
         if not content:
@@ -117,7 +117,7 @@ class Budget(Price):
         return cls(float(content["epsilon"]), float(content.get("delta", 0.0)), neighbours, column)
 
     @property
-    def limited(self) -> bool:
+    def is_limited(self) -> bool:
         """Whether there is a limit."""
         return math.isfinite(self.epsilon)
 
@@ -125,16 +125,16 @@ class Budget(Price):
         """Add prices up for the neighbours of the budget; BudgetError if one has none for them."""
         return total([one.for_neighbours(self.neighbours) for one in prices], self.neighbours)
 
-    def rest_after(self, prices: Iterable[Price]) -> Price | None:
+    def subtract(self, prices: Iterable[Price]) -> Price | None:
         """Return what is left after these are spent; None if there is no limit.
 
         Nothing is left if one of them has no price for the neighbours of the budget.
         """
-        if not self.limited:
+        if not self.is_limited:
             return None
         spent = total(list(prices), self.neighbours)
         epsilon, delta = self.epsilon - spent.epsilon, self.delta - spent.delta
-        # What is left of 0.3 after 0.1 and 0.2 is nothing.
+        # Rounding: nothing is left of 0.3 after 0.1 and 0.2.
         return Price(
             epsilon if epsilon > TOLERANCE * self.epsilon else 0.0,
             delta if delta > TOLERANCE * self.delta else 0.0,
@@ -178,16 +178,16 @@ def protection(unit: str) -> str:
     return f"all records of one {unit}" if unit else "single records"
 
 
-def level(price: Price) -> str:
+def format_price(price: Price) -> str:
     """Write a price in words."""
     delta = f", delta = {price.delta:.6g}" if price.delta else ""
     return f"epsilon = {price.epsilon:.6g}{delta}"
 
 
-def claim(price: Price) -> str:
+def format_claim(price: Price) -> str:
     """Write in words what releases guarantee together."""
     vacuous = math.isinf(price.epsilon) or price.delta >= 1
-    return f"{level(price)}: nothing is guaranteed" if vacuous else level(price)
+    return f"{format_price(price)}: nothing is guaranteed" if vacuous else format_price(price)
 
 
 # The ledger ------------------------------------------------------------------------
@@ -207,7 +207,7 @@ class Release:
 
 @dataclass
 class _Content:
-    """What the lines of a ledger say; `heads` are the digests of its beginnings, line by line."""
+    """The content of a ledger; `heads` are the digests of its beginnings, line by line."""
 
     releases: dict[int, Release] = field(default_factory=dict)
     comparisons: list[Mapping[str, Any]] = field(default_factory=list)
@@ -273,8 +273,8 @@ class BudgetLedger:
             line = {
                 "release": release.number,
                 "state": RESERVED,
-                **price_of(price),
-                "together": [price_of(one) for one in totals(prices, budget)],
+                **encode_price(price),
+                "together": [encode_price(one) for one in totals(prices, budget)],
                 **facts,
             }
             self._append(file, line)
@@ -302,7 +302,7 @@ class BudgetLedger:
     ) -> None:
         prices = [*(one.price for one in before), price]
         others = [one.unit for one in prices if one.unit != price.unit]
-        if budget.limited:
+        if budget.is_limited:
             others = [budget.unit] if budget.unit != price.unit else others
         if others:
             raise LedgerError(
@@ -318,7 +318,7 @@ class BudgetLedger:
                 "nothing. Nothing was trained. Give a smaller delta; or, if that is meant, "
                 "--allow-large-delta."
             )
-        if not budget.limited:
+        if not budget.is_limited:
             return
         spent = budget.total(prices[:-1])
         if not budget.admits(budget.total(prices)):
@@ -327,8 +327,8 @@ class BudgetLedger:
             if own.epsilon != price.epsilon:
                 doubled = f" for {budget.neighbours} neighbours (of {price.neighbours} ones, half)"
             raise BudgetError(
-                f"this release would cost {level(own)}{doubled}, but {level(spent)} of the budget, "
-                f"{level(budget)}, is spent by "
+                f"this release would cost {format_price(own)}{doubled}, but {format_price(spent)} "
+                f"of the budget, {format_price(budget)}, is spent by "
                 f"{len(before)} release{'' if len(before) == 1 else 's'} ({self.path}). "
                 "Nothing was trained. Release less, or decide in the description on a larger "
                 "budget: a decision about the people in the records, not about the model."
@@ -341,7 +341,7 @@ class BudgetLedger:
         before = content[: content.rfind(b"\n") + 1]
         text = json.dumps({**line, "after": _digest(before)}, ensure_ascii=False, allow_nan=False)
         with write_errors(self.path):
-            # What is torn was never begun: its process was killed while it wrote.
+            # A half line is of a release that never began: its process was killed meanwhile.
             file.truncate(len(before))
             file.seek(len(before))
             append(file.fileno(), text.encode() + b"\n")
@@ -383,7 +383,7 @@ class BudgetLedger:
 def budget_of(records: str) -> Budget:
     """Return the budget of a dataset whose records they are."""
     description = datasets.describe(records)
-    return Budget.of(description.budget, description.unit)
+    return Budget.from_description(description.budget, description.unit)
 
 
 def note_comparison(dataset: str, epsilons: Sequence[float], delta: float) -> None:
@@ -403,25 +403,25 @@ def note_comparison(dataset: str, epsilons: Sequence[float], delta: float) -> No
         "sources": checksums(fetch(description)),
         "models": {"epsilons": list(epsilons), "delta": delta},
     }
-    BudgetLedger(RELEASES / description.of_records).note_comparison(facts)
+    BudgetLedger(RELEASES / description.records_name).note_comparison(facts)
 
 
 @contextmanager
-def alone(folder: Path) -> Iterator[None]:
+def lock_releases(folder: Path) -> Iterator[None]:
     """Let no other release begin meanwhile, whatever ledger below a folder it is written in."""
-    _make(folder)
+    _make_folder(folder)
     with lock_folder(folder):
         yield
 
 
-def _make(folder: Path) -> None:
+def _make_folder(folder: Path) -> None:
     with write_errors(folder):
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
 
 
 @contextmanager
 def _open(path: Path) -> Iterator[IO[bytes]]:
-    _make(path.parent)
+    _make_folder(path.parent)
     with lock_folder(path.parent):
         with write_errors(path):
             file = open_private(path, "a+b")
@@ -434,7 +434,7 @@ def _digest(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
 
 
-def price_of(price: Price) -> dict[str, Any]:
+def encode_price(price: Price) -> dict[str, Any]:
     """Write a price as JSON has it."""
     epsilon = "inf" if math.isinf(price.epsilon) else price.epsilon
     unit = {"unit": price.unit} if price.unit else {}

@@ -18,15 +18,15 @@ from privcurve.figures import pictures
 from privcurve.figures.page import Block, Code, Heading, Page, Part, Picture, Points, Rows, Text
 from privcurve.learners import registry
 from privcurve.learners.shared.tuning import candidates_of
-from privcurve.models.explain import Explanation, Pair, Shape, explain
+from privcurve.models.explain import Explanation, Pair, Shape, explain, table_of
 from privcurve.privacy import budget as words
 from privcurve.privacy.ledger import LedgerEntry
 from privcurve.privacy.mechanisms import MECHANISMS
 from privcurve.privacy.seeds import OF_CHACHA, SecretSeed
-from privcurve.releases.budget_ledger import Price, claim, level
+from privcurve.releases.budget_ledger import Price, format_claim, format_price
 from privcurve.releases.choice import is_choice, titles
 from privcurve.releases.released import MODEL, Released
-from privcurve.releases.request import plain
+from privcurve.releases.request import format_parameter
 
 ABOUT = "made by privcurve release; its card, beside it, says what it guarantees and what not"
 
@@ -35,13 +35,13 @@ MOST_STEPS = 40
 MOST_LINES = 120
 MOST_CATEGORIES = 8
 # Shapes and pairs that are drawn; the others are tables. Of a shape with many categories those that
-# matter are drawn.
+# matter are pictures.
 MOST_SHAPES = 5
 MOST_ROWS = 12
-# Of the width of a picture, where the bin of missing values begins, beside those of numbers.
+# Shares of a picture's width: the end of the bins of numbers, the start of that of missing values.
 NUMBERS, MISSING = 0.9, 0.93
 
-# Of a description's `about`, and what each stands under.
+# Keys of a description's `about`, and their titles on the card.
 ABOUT_WHOM = {
     "owner": "who",
     "contact": "contact",
@@ -80,13 +80,13 @@ def card(released: Released, checksum: str) -> Page:
     explanation = explain(released.learner, released.domain)
     in_full: list[Block] = [
         Heading("What it is", 3),
-        *_what(released),
+        *_model_rows(released),
         Heading("What it guarantees", 3),
         *_guarantee(released),
         Heading("What it was made of", 3),
         *_steps(released),
         Heading("What adds up", 3),
-        *_adds_up(released),
+        *_total_blocks(released),
         Heading("What was taken to be public", 3),
         Text(
             "Columns, their bins and categories, and the names of the classes come from the "
@@ -94,7 +94,7 @@ def card(released: Released, checksum: str) -> Page:
         ),
         Rows(
             ("column", "kind", "codes", "values", "source"),
-            [_fact(column, released) for column in released.domain.columns],
+            [_column_row(column, released) for column in released.domain.columns],
         ),
     ]
     blocks = [
@@ -102,10 +102,10 @@ def card(released: Released, checksum: str) -> Page:
         Heading("How private it is"),
         *_meaning(released),
         Heading("How good it is"),
-        *_always(explanation),
+        *_warn_if_constant(explanation),
         Text(_accuracy(released)),
         Heading("What is not covered"),
-        Points(tuple(_not_covered(released))),
+        Points(tuple(_exclusions(released))),
         Heading("What it makes of each column"),
         *_importances(explanation),
         *_pictures(explanation),
@@ -130,7 +130,7 @@ def _front(released: Released, checksum: str) -> Rows:
         ("predicts", f"{label.column}: {names}"),
         ("from", f"{len(released.domain.columns)} columns: {_list_names(released.domain.names)}"),
         ("trained on", _records_text(released)),
-        ("privacy", _level(released)),
+        ("privacy", _format_privacy(released)),
         ("file", f"{MODEL}, SHA-256 {checksum}"),
     ]
     return Rows(("", "this model"), rows)
@@ -141,10 +141,10 @@ def _list_names(names: Sequence[str]) -> str:
     return ", ".join(names[:MOST_CATEGORIES]) + more
 
 
-def _what(released: Released) -> Iterator[Block]:
+def _model_rows(released: Released) -> Iterator[Block]:
     name = released.learner_name
     entry = registry.entry(name)
-    settings = [f"{k} = {plain(v)}" for k, v in entry.complete(released.setting).items()]
+    settings = [f"{k} = {format_parameter(v)}" for k, v in entry.complete(released.setting).items()]
     rows = [
         ("learner", f"{entry.title} ({name}, version {entry.version})"),
         ("settings", "; ".join(settings) or "none"),
@@ -186,19 +186,21 @@ def _choice_rows(released: Released) -> Iterator[tuple[str, str]]:
     )
 
 
-def _level(released: Released) -> str:
+def _format_privacy(released: Released) -> str:
     pure = ", pure" if released.statement.private and not released.price.delta else ""
     paid = released.request.accuracy
-    return level(released.price) + pure + (f", {paid:g} of it for the accuracy" if paid else "")
+    return (
+        format_price(released.price) + pure + (f", {paid:g} of it for the accuracy" if paid else "")
+    )
 
 
 def _records_text(released: Released) -> str:
     unit = released.request.unit
-    of_each = "" if unit is None else f", at most {unit.at_most} of each {unit.column}"
+    at_most = "" if unit is None else f", at most {unit.at_most} of each {unit.column}"
     if released.request.relation == words.ADD_REMOVE:
-        return f"all training records{of_each}; their number is not public, and stands nowhere here"
+        return f"all training records{at_most}; their number is not public, and stands nowhere here"
     n = released.description.n_rows
-    return f"all {n:,} training records{of_each}; their number is public"
+    return f"all {n:,} training records{at_most}; their number is public"
 
 
 def _meaning(released: Released) -> Iterator[Block]:
@@ -212,18 +214,19 @@ def _meaning(released: Released) -> Iterator[Block]:
         )
         return
     price = released.price
-    yield Text(f"{in_words(price)} That is what {level(price)} mean{'' if price.delta else 's'}.")
-    (together,) = [one for one in released.together if one.neighbours == price.neighbours]
+    means = "mean" if price.delta else "means"
+    yield Text(f"{explain_price(price)} That is what {format_price(price)} {means}.")
+    (together,) = [one for one in released.totals if one.neighbours == price.neighbours]
     if together != price:
         yield Text(
             "With this model and the earlier releases of these records together, they guess right "
-            f"{_guesses(together)}."
+            f"{_format_guess(together)}."
         )
-    for sentence, large in released.deltas():
+    for sentence, large in released.delta_remarks():
         yield Text(sentence, warning=large)
 
 
-def in_words(price: Price) -> str:
+def explain_price(price: Price) -> str:
     """Say what a guarantee means to someone who has never heard of ε: what a guess can gain."""
     whose = f"those of one {price.unit}" if price.unit else "one, say yours"
     them, are = ("them", "those are") if price.unit else ("it", "it is")
@@ -237,11 +240,11 @@ def in_words(price: Price) -> str:
     return (
         f"An example. Someone knows all of these records but {whose}. {doubt} By a coin toss they "
         "guess right 50 times in 100; with this model, whatever they do with it, "
-        f"{_guesses(price)}. Perfect privacy keeps it at 50; no privacy makes it 100."
+        f"{_format_guess(price)}. Perfect privacy keeps it at 50; no privacy makes it 100."
     )
 
 
-def _guesses(price: Price) -> str:
+def _format_guess(price: Price) -> str:
     most = math.ceil(100 * words.most_right_guesses(price.epsilon, price.delta) - 1e-9)
     if most < 100:
         return f"at most {most} times in 100"
@@ -252,9 +255,8 @@ def _guarantee(released: Released) -> Iterator[Block]:
     if released.statement.private:
         yield Text(name_pages(str(released.statement)))
     else:
-        yield Text(
-            name_pages(f"With a secret seed it would be: {released.made.with_generator(OF_CHACHA)}")
-        )
+        secret = released.fit_statement.with_generator(OF_CHACHA)
+        yield Text(name_pages(f"With a secret seed it would be: {secret}"))
 
 
 def name_pages(text: str) -> str:
@@ -301,15 +303,15 @@ def _pictures(explanation: Explanation) -> Iterator[Block]:
     if len(explanation.outputs) > 1:
         return
     shapes = [shape.merge() for shape in explanation.used[:MOST_SHAPES]]
-    reach = max((float((abs(s.values) + s.spread).max()) for s in shapes), default=1.0)
+    reach = max((shape.reach for shape in shapes), default=1.0)
     for shape in shapes:
-        yield Picture(_drawing(shape, (-reach, reach)), title=shape.column.name)
+        yield Picture(_draw_shape(shape, (-reach, reach)), title=shape.column.name)
     for pair in explanation.pairs[:MOST_SHAPES]:
         names = " and ".join(pair.names)
-        yield Picture(_heat(pair), title=f"{names}, beside what each adds by itself")
+        yield Picture(_draw_pair(pair), title=f"{names}, beside what each adds by itself")
 
 
-def _drawing(shape: Shape, ends: tuple[float, float]) -> str:
+def _draw_shape(shape: Shape, ends: tuple[float, float]) -> str:
     column, values = shape.column, shape.values[0].tolist()
     errors, titles = shape.spread[0].tolist(), shape.titles
     if column.kind == NUMERIC:
@@ -327,20 +329,23 @@ def _drawing(shape: Shape, ends: tuple[float, float]) -> str:
     chosen = sorted(sorted(range(len(values)), key=lambda k: -abs(values[k]))[:MOST_ROWS])
     rows = [
         pictures.Row(
-            titles[k], pictures.Point(0.0, values[k], errors[k]), _value(values[k], errors[k]), 0
+            titles[k],
+            pictures.Point(0.0, values[k], errors[k]),
+            _format_value(values[k], errors[k]),
+            0,
         )
         for k in chosen
     ]
     return pictures.draw_ranks(rows, [("", 0.0)], ends, "")
 
 
-def _value(value: float, error: float) -> str:
+def _format_value(value: float, error: float) -> str:
     return f"{value:+.3f}" + (f" ± {error:.3f}" if error else "")
 
 
-def _heat(pair: Pair) -> str:
+def _draw_pair(pair: Pair) -> str:
     cells = [
-        [_value(value, error) for value, error in zip(*rows, strict=True)]
+        [_format_value(value, error) for value, error in zip(*rows, strict=True)]
         for rows in zip(pair.values.tolist(), pair.errors.tolist(), strict=True)
     ]
     return pictures.heat(pair.titles, pair.values.tolist(), cells)
@@ -349,21 +354,14 @@ def _heat(pair: Pair) -> str:
 def _numbers(explanation: Explanation, released: Released) -> Iterator[Block]:
     """Yield what each value of each column adds, in numbers, or the model in words."""
     if not explanation.is_sum:
-        yield Code(_words(released))
+        yield Code(_model_text(released))
     for shape in explanation.used:
-        merged = shape.merge()
-        errors = merged.spread
-        cells = [
-            [_value(value, error) for value, error in zip(*rows, strict=True)]
-            for rows in zip(merged.values.tolist(), errors.tolist(), strict=True)
-        ]
-        header = (shape.column.name, *(explanation.outputs if len(cells) > 1 else ("adds",)))
-        yield Rows(header, list(zip(merged.titles, *cells, strict=True)))
+        yield Rows(*table_of(shape.merge(), explanation.outputs))
     if explanation.without_effect:
         yield Text(f"Without effect of their own: {', '.join(explanation.without_effect)}.")
 
 
-def _always(explanation: Explanation) -> Iterator[Text]:
+def _warn_if_constant(explanation: Explanation) -> Iterator[Text]:
     """Say so where a model always gives the same label: it tells nothing."""
     if not (explanation.used or explanation.pairs):
         yield Text(next(iter(explanation.sentences())), warning=True)
@@ -386,7 +384,7 @@ def _always(explanation: Explanation) -> Iterator[Text]:
             )
 
 
-def _words(released: Released) -> str:
+def _model_text(released: Released) -> str:
     """Write a model as a person reads it, as its file does; the end of a long one is left out."""
     words = models.load(released.path(MODEL)).describe()
     if words == released.learner_name:
@@ -400,8 +398,8 @@ def _words(released: Released) -> str:
 def _steps(released: Released) -> Iterator[Block]:
     """Yield the mechanism calls: of a model with a public seed, those of its noise."""
     alike: dict[Any, list[LedgerEntry]] = {}
-    for entry in released.made.ledger:
-        entry = replace(entry, what=with_names(entry.what, released.domain.names))
+    for entry in released.fit_statement.ledger:
+        entry = replace(entry, what=name_columns(entry.what, released.domain.names))
         alike.setdefault(replace(entry, what="", calls=1), []).append(entry)
     groups = list(alike.values())
     rows = [_step(group) for group in groups[:MOST_STEPS]]
@@ -412,13 +410,13 @@ def _steps(released: Released) -> Iterator[Block]:
         yield Text(f"… and {left} lines more{where}.")
 
 
-def with_names(what: str, names: Sequence[str]) -> str:
+def name_columns(what: str, names: Sequence[str]) -> str:
     """Name the columns of a ledger's line, which has their places: a learner knows no names."""
 
-    def name_columns(match: re.Match[str]) -> str:
+    def replace_places(match: re.Match[str]) -> str:
         return match[1] + re.sub(r"\d+", lambda place: names[int(place[0])], match[2])
 
-    return re.sub(r"\b(columns? )(\d+(?: and \d+)?)\b", name_columns, what)
+    return re.sub(r"\b(columns? )(\d+(?: and \d+)?)\b", replace_places, what)
 
 
 def _step(group: Sequence[LedgerEntry]) -> tuple[str, ...]:
@@ -441,28 +439,31 @@ def _step(group: Sequence[LedgerEntry]) -> tuple[str, ...]:
     )
 
 
-def _adds_up(released: Released) -> Iterator[Block]:
+def _total_blocks(released: Released) -> Iterator[Block]:
     number = released.release.number
     yield Text(
         f"This is release {number} of these records. Whoever has several of them knows more than "
         "one of them tells: their epsilons add up, and so do their deltas."
     )
-    together = released.together
-    yield Points(tuple(f"Together, for {one.whom}: {claim(one)}." for one in together))
+    together = released.totals
+    yield Points(
+        tuple(f"Together, for {one.neighbours_text}: {format_claim(one)}." for one in together)
+    )
     if len(together) > 1:
         yield Text(CONVERTED)
-    if released.budget.limited:
+    if released.budget.is_limited:
         budget = released.budget
         yield Text(
-            f"The data owner's budget for all releases is {level(budget)} ({budget.whom}); "
-            f"{level(budget.total(released.prices))} of it is spent."
+            f"The data owner's budget for all releases is {format_price(budget)} "
+            f"({budget.neighbours_text}); {format_price(budget.total(released.prices))} of it is "
+            "spent."
         )
     elif not released.description.public_benchmark:
         yield Text("The data owner has set no budget for all releases together.")
 
 
-def _not_covered(released: Released) -> Iterator[str]:
-    statement = released.made
+def _exclusions(released: Released) -> Iterator[str]:
+    statement = released.fit_statement
     for text in map(name_pages, statement.exclusions):
         yield text[0].upper() + text[1:] + "."
     if isinstance(released.seed, SecretSeed):
@@ -476,7 +477,7 @@ def _not_covered(released: Released) -> Iterator[str]:
     yield POPULATION
 
 
-def _fact(column: Column, released: Released) -> tuple[str, ...]:
+def _column_row(column: Column, released: Released) -> tuple[str, ...]:
     source = released.description.bound_sources.get(column.name, "")
     if column.kind == NUMERIC:
         low, high = (format_value(end, column.dates) for end in column.edges[:: column.bins])

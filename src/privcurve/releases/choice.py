@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 from privcurve.datasets import Description
@@ -16,25 +15,25 @@ from privcurve.learners import registry
 from privcurve.learners.entries import by_rule
 from privcurve.learners.entry import Facts
 from privcurve.learners.shared import tuning
-from privcurve.releases.budget_ledger import RELEASES, BudgetLedger, budget_of, level
+from privcurve.releases.budget_ledger import RELEASES, BudgetLedger, budget_of, format_price
 from privcurve.releases.errors import ReleaseError
 from privcurve.releases.released import Released
-from privcurve.releases.request import Request, plain
+from privcurve.releases.request import Request, format_parameter
 
-# In place of a learner's name.
+# Stands in place of a learner's name.
 CHOOSE = "choose"
 
 # Several candidates need more runs than settings of one learner do: a single run keeps whatever it
 # drew. Found on Adult, which is public (docs/tuning.md).
 EXPECTED_RUNS = 15.0
 
-# What is said of those that were drawn from, and is the choice's own to say.
+# Parameters that the choice sets itself.
 _FIXED = ("learner", "settings")
 
 
 @dataclass(frozen=True)
 class Choice:
-    """What a choice draws from, and what it pays."""
+    """The candidates of a private choice, and their prices."""
 
     request: Request  # the same release, with `tuned` for its learner
     titles: tuple[str, ...]  # of the candidates
@@ -96,7 +95,7 @@ def choice(request: Request, description: Description) -> Choice:
                 raise ReleaseError(f"{one.learner} can't be handed over: {kind._why_kept_back}")
         names = dict.fromkeys(one.learner for one in candidates)
         shape = (own["eta"], own["expected_runs"], own["score_share"])
-        budget = tuning.budget_of(names, *request.of_record, *shape)
+        budget = tuning.budget_of(names, *request.budget_of_record, *shape)
         domain = description.domain
         facts = Facts(domain.n_bins, domain.ordered, n_classes, mixed_bins=domain.mixed_bins)
         terms = tuning.terms(candidates, budget, facts, description.n_rows)
@@ -106,20 +105,20 @@ def choice(request: Request, description: Description) -> Choice:
     return Choice(request, titles(candidates), prices, tuple(left_out), float(own["expected_runs"]))
 
 
-def check_budget(request: Request, description: Description, releases: Path = RELEASES) -> None:
+def check_budget(request: Request, description: Description) -> None:
     """Refuse a choice that the budget of the records does not allow; a release checks it again.
 
     Raises ReleaseError.
     """
-    records = description.of_records
-    BudgetLedger(releases / records).check(budget_of(records), request.price(secret=True))
+    records = description.records_name
+    BudgetLedger(RELEASES / records).check(budget_of(records), request.price(secret=True))
 
 
 def closing_sentence(released: Released) -> str:
     """Return the sentence that a choice ends in: all in it is released, and paid for."""
     title = by_rule.name_of(released.learner_name, released.setting)
-    own = level(replace(released.price, epsilon=released.request.epsilon))
-    return f"At {own} the private choice kept {title} ({_words(released.setting)})."
+    own = format_price(replace(released.price, epsilon=released.request.epsilon))
+    return f"At {own} the private choice kept {title} ({_format_setting(released.setting)})."
 
 
 def titles(candidates: Sequence[tuning.Candidate]) -> tuple[str, ...]:
@@ -127,10 +126,13 @@ def titles(candidates: Sequence[tuning.Candidate]) -> tuple[str, ...]:
     learners = [one.learner for one in candidates]
     return tuple(
         by_rule.name_of(one.learner, one.setting)
-        + ("" if learners.count(one.learner) == 1 else f" ({_words(one.setting)})")
+        + ("" if learners.count(one.learner) == 1 else f" ({_format_setting(one.setting)})")
         for one in candidates
     )
 
 
-def _words(setting: Mapping[str, Any]) -> str:
-    return ", ".join(f"{key} = {plain(value)}" for key, value in setting.items()) or "defaults"
+def _format_setting(setting: Mapping[str, Any]) -> str:
+    return (
+        ", ".join(f"{key} = {format_parameter(value)}" for key, value in setting.items())
+        or "defaults"
+    )

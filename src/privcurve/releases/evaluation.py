@@ -14,7 +14,7 @@ import numpy as np
 
 from privcurve import datasets, extras
 from privcurve.coding import Bools, Floats, Ints, class_labels, decide
-from privcurve.datasets.coding import read_codes, warnings_of, without_point
+from privcurve.datasets.coding import read_codes, strip_point, warnings_of
 from privcurve.datasets.reading import RawTable
 from privcurve.experiments import canonical
 from privcurve.experiments.metrics import auc
@@ -29,8 +29,8 @@ from privcurve.releases.budget_ledger import (
     BudgetLedger,
     Price,
     Release,
-    alone,
     budget_of,
+    lock_releases,
 )
 from privcurve.releases.errors import ReleaseError
 
@@ -42,11 +42,11 @@ ALL, MISSING = "all", "(missing)"
 MOST_GROUPS = 50
 
 Measure = tuple[float, float]  # a value and its standard error
-NOTHING: Measure = (math.nan, math.nan)
+UNMEASURED: Measure = (math.nan, math.nan)
 
 
 class Answers(NamedTuple):
-    """What a model says of labelled records."""
+    """The answers of a model about labelled records."""
 
     groups: tuple[str, ...]  # their names
     group: Ints  # (n_rows,): which group each record is in
@@ -60,7 +60,7 @@ class Answers(NamedTuple):
         """How many classes there are."""
         return 2 if self.scores.ndim == 1 else self.scores.shape[1]
 
-    def some(self, rows: Bools) -> Answers:
+    def select(self, rows: Bools) -> Answers:
         """Return the answers about some records."""
         chances = None if self.chances is None else self.chances[rows]
         label, answer, scores = self.label[rows], self.answer[rows], self.scores[rows]
@@ -73,10 +73,10 @@ class Row(NamedTuple):
     group: str
     n: float
     error: Measure
-    auc: Measure = NOTHING
-    predicted: Measure = NOTHING  # mean probability of the positive class
-    actual: Measure = NOTHING  # share of the positive class
-    positive: Measure = NOTHING  # share of positive answers
+    auc: Measure = UNMEASURED
+    predicted: Measure = UNMEASURED  # mean probability of the positive class
+    actual: Measure = UNMEASURED  # share of the positive class
+    positive: Measure = UNMEASURED  # share of positive answers
 
 
 def ask(
@@ -123,7 +123,7 @@ def ask(
     for part in records.parts:
         for text in part.copied[0]:
             word = text.strip()
-            place = places.get(word, places.get(without_point(word)))
+            place = places.get(word, places.get(strip_point(word)))
             if place is None:
                 raise ReleaseError(
                     f"record {len(labels) + 1} of {path}: the label {label.column!r} is {word!r}, "
@@ -171,7 +171,7 @@ def _group_rows(by: str, texts: Sequence[str]) -> tuple[tuple[str, ...], Ints]:
 def measure(answers: Answers, least: int) -> tuple[list[Row], list[str]]:
     """Measure all records and each group; return the names of groups of fewer than `least` too.
 
-    Of these nothing is measured; groups without a record are left out.
+    Small groups are not measured; groups without a record are left out.
     """
     rows, small = [_measure(ALL, answers)], []
     for k, name in enumerate(answers.groups):
@@ -179,7 +179,7 @@ def measure(answers: Answers, least: int) -> tuple[list[Row], list[str]]:
         if 0 < np.count_nonzero(inside) < least:
             small.append(name)
         elif inside.any():
-            rows.append(_measure(name, answers.some(inside)))
+            rows.append(_measure(name, answers.select(inside)))
     return rows, small
 
 
@@ -192,7 +192,7 @@ def _measure(name: str, answers: Answers) -> Row:
         ranked = scores if chances is None else chances
         return Row(name, n, row.error, (auc(ranked, values, np.ones(n, dtype=np.int64)), math.nan))
     area = auc(scores, values, np.ones(n, dtype=np.int64))
-    mean = NOTHING if chances is None else _mean(chances[:, 1])
+    mean = UNMEASURED if chances is None else _mean(chances[:, 1])
     return Row(
         name,
         n,
@@ -247,7 +247,7 @@ def release(
     Parameters
     ----------
     answers : Answers
-        By a column of the model, or of all records: groups that were read from a table are not
+        Grouped by a column of the model, or not at all: groups that were read from a table are not
         public.
     model, table : Path
         What they are of.
@@ -262,7 +262,7 @@ def release(
         If there is no such dataset, or its budget does not allow it: nothing is spent.
     """
     description = datasets.describe(dataset)
-    records = description.of_records
+    records = description.records_name
     if description.public_benchmark:
         raise ReleaseError(f"the records of {records} are public: leave out --epsilon")
     if description.unit is not None:
@@ -290,7 +290,7 @@ def release(
         "token": secrets.token_hex(32),
     }
     ledger.check(budget, price)
-    with alone(RELEASES):
+    with lock_releases(RELEASES):
         seed = seeds.read_or_make(place)
         begun = ledger.reserve(budget, price, {**facts, "seed": seeds.public_name(seed)})
     key = {"for": "evaluation", "release": begun.number, "epsilon": epsilon, **facts}
@@ -314,7 +314,7 @@ def _measure_counts(name: str, counts: Floats, spread: float) -> Row:
 
     def share(count: float, n_cells: int) -> Measure:
         if n <= 0:
-            return NOTHING
+            return UNMEASURED
         value = min(max(count / n, 0.0), 1.0)
         # The noise of a cell moves the part and the whole, or the whole alone.
         rest, noise = 1 - value, spread / n
@@ -340,7 +340,7 @@ def draw(rows: Sequence[Row]) -> Figure:
 
     measures = {"error": ["error"], "AUC": ["auc"], "positive class": ["actual", "predicted"]}
     measures["positive answers"] = ["positive"]
-    panels = {title: names for title, names in measures.items() if has(rows, names[0])}
+    panels = {title: names for title, names in measures.items() if is_measured(rows, names[0])}
     figure = Figure(figsize=(3.0 * len(panels), 1.2 + 0.35 * len(rows)), layout="constrained")
     places = np.arange(len(rows))
     all_axes = figure.subplots(1, len(panels), sharey=True, squeeze=False)[0]
@@ -359,6 +359,6 @@ def draw(rows: Sequence[Row]) -> Figure:
     return figure
 
 
-def has(rows: Sequence[Row], name: str) -> bool:
+def is_measured(rows: Sequence[Row], name: str) -> bool:
     """Whether some group has a measure."""
     return any(not math.isnan(getattr(row, name)[0]) for row in rows)

@@ -37,9 +37,9 @@ from privcurve.releases.budget_ledger import (
     BudgetLedger,
     Price,
     Release,
-    alone,
     budget_of,
-    level,
+    format_price,
+    lock_releases,
 )
 from privcurve.releases.choice import choice, is_choice
 from privcurve.releases.errors import ReleaseError
@@ -47,7 +47,7 @@ from privcurve.releases.released import CARD, MODEL, PAGE, Released, measure_acc
 from privcurve.releases.request import Request, check, rehearse
 from privcurve.releases.traces import Traces, same_records
 
-# In bytes: more than most models and their cards take.
+# Bytes: more than most models and their cards take.
 ROOM = 2**20
 
 ANOTHER_TRY = "Another try is another release; --resume finishes this one, at no further price"
@@ -62,7 +62,6 @@ def release(
     *,
     seed: int | str | None = None,
     output: Path | None = None,
-    releases: Path = RELEASES,
     large_delta: bool = False,
     resume: bool = False,
     engine: str = "",
@@ -79,22 +78,20 @@ def release(
     Parameters
     ----------
     request : Request
-        Of the learner ``choose`` it is chosen on the records, and paid for.
+        With the learner ``choose`` one is chosen on the records, and paid for.
     seed : int or str, optional
         A file ``….seed`` in place of the dataset's own secret; or, for a public benchmark alone, a
         number. Then the statement says that ε is infinite for whoever knows it.
     output : Path, optional
-        Folder for the model and its card; by default one below `releases`.
-    releases : Path
-        Folder of the ledgers.
+        Folder for the model and its card; by default one below ``releases/``.
     large_delta : bool
         Whether δ may be one over the number of records or more, and the deltas of all releases 1.
     resume : bool
         Whether to finish the last release of the same request that has begun and not ended, with
         the same noise: nothing more is spent.
     engine : str
-        Of records in parts: ``local``, the default, or ``dask`` (:mod:`privcurve.parts`). Those of
-        an ordinary table are one part, which trains here: the model is the same to the bit.
+        Who adds up records in parts: ``local``, the default, or ``dask`` (:mod:`privcurve.parts`).
+        An ordinary table is one part, which trains here: the model is the same to the bit.
     scheduler : str, optional
         Of Dask, such as ``tcp://10.0.0.1:8786``; without it workers are started here.
 
@@ -126,18 +123,18 @@ def release(
     if is_choice(request.learner):
         request = choice(request, description).request
     estimator = check(request, description, large_delta)
-    records = description.of_records
+    records = description.records_name
     place = _seed_place(seed, description)
     budget = budget_of(records)
     price = request.price(secret=isinstance(place, Path))
-    home = releases / records
+    home = RELEASES / records
     ledger = BudgetLedger(home)
     unfinished = _last_unfinished(ledger, request, price) if resume else None
     if unfinished is None:
         ledger.check(budget, price, large_delta)
     _check_output(output, home)
-    parts = _parts_by(description, engine, scheduler)
-    data = _data(description, watch)
+    parts = _engine_opener(description, engine, scheduler)
+    data = _load_data(description, watch)
     traces = Traces(ledger, description, data)
     rehearse(request, description, estimator)
 
@@ -147,12 +144,12 @@ def release(
     begun = None
     try:
         # Reserve the price: from here on it is spent.
-        with alone(releases):
+        with lock_releases(RELEASES):
             _check_numbers(home, ledger, output)
-            _check_other_ledgers(releases, records, data)
+            _check_other_ledgers(records, data)
             if unfinished is None:
                 ledger.check(budget, price, large_delta)
-            with traces.alone():
+            with traces.lock():
                 traces.check()
                 traces.prepare()
                 # Made no earlier: what is refused leaves nothing.
@@ -172,7 +169,7 @@ def release(
         curator = Curator(_stream("release", *identity), watch=progress)
         curator.report(0.0)
         learner = _train(estimator, data, curator, parts)
-        statement = _statement(request, learner, run_seed)
+        statement = _check_statement(request, learner, run_seed)
         accuracy = None
         if description.public_benchmark and data.X_test is not None:
             accuracy = measure_accuracy(learner, data)
@@ -206,7 +203,7 @@ def release(
                 ledger.close(begun, FAILED, {"error": type(error).__name__})
         if begun is None and not _is_reserved(ledger, token):
             raise
-        spent = _spent(error, request.learner, ledger.path)
+        spent = _explain_spent(error, request.learner, ledger.path)
         if spent is None:
             raise
         raise spent from error
@@ -225,7 +222,7 @@ def _is_reserved(ledger: BudgetLedger, token: str) -> bool:
     return bool(token) and any(one.facts.get("token") == token for one in ledger.releases())
 
 
-def _spent(error: BaseException, learner: str, ledger: Path) -> BaseException | None:
+def _explain_spent(error: BaseException, learner: str, ledger: Path) -> BaseException | None:
     """Say of an expected error after a release has begun that it is spent; None of others."""
     counts = f"The ledger, {ledger}, counts this release as spent"
     if isinstance(error, KeyboardInterrupt):
@@ -249,7 +246,7 @@ def _spent(error: BaseException, learner: str, ledger: Path) -> BaseException | 
 
 def _seed_place(seed: int | str | None, description: Description) -> int | Path:
     """Return the public number, or the file of the secret, which is made when it is needed."""
-    place = seeds.path_of(description.of_records) if seed is None else seeds.place_of(seed)
+    place = seeds.path_of(description.records_name) if seed is None else seeds.place_of(seed)
     if isinstance(place, int):
         seeds.check(place, description.name, description.public_benchmark)
     else:
@@ -280,7 +277,7 @@ def _last_unfinished(ledger: BudgetLedger, request: Request, price: Price) -> Re
         if same and one.state != DONE:
             return one
     raise ReleaseError(
-        f"no release of {request.learner} with {level(price)} has begun and not ended "
+        f"no release of {request.learner} with {format_price(price)} has begun and not ended "
         f"({ledger.path}): there is nothing to resume"
     )
 
@@ -295,7 +292,7 @@ def _check_same(begun: Release, facts: Mapping[str, Any], ledger: Path) -> None:
             )
 
 
-def _parts_by(
+def _engine_opener(
     description: Description, engine: str, scheduler: str | None
 ) -> Callable[[], AbstractContextManager[Engine]]:
     """Return what opens the engine of a table in parts, when it was tried that this can be done.
@@ -312,7 +309,7 @@ def _parts_by(
         raise ReleaseError(f"{error}. Nothing was trained") from None
 
 
-def _data(
+def _load_data(
     description: Description, watch: Callable[[RawTable], None] | None
 ) -> Dataset | PartedDataset:
     """Take the data as they are coded, if they are; code them otherwise."""
@@ -340,10 +337,10 @@ def _check_numbers(home: Path, ledger: BudgetLedger, output: Path | None) -> Non
             )
 
 
-def _check_other_ledgers(releases: Path, records: str, data: Dataset | PartedDataset) -> None:
+def _check_other_ledgers(records: str, data: Dataset | PartedDataset) -> None:
     """Refuse records that have a ledger under another name: budgets would not add up."""
     mine = set(data.sources.values())
-    for path in sorted(releases.glob("*/")):
+    for path in sorted(RELEASES.glob("*/")):
         if path.name == records:
             continue
         other = BudgetLedger(path)
@@ -367,7 +364,7 @@ def _facts(
         "version": registry.entry(request.learner).version,
         "parameters": dict(request.parameters),
         **({} if request.unit is None else {"at_most": request.unit.at_most}),
-        # That of the price is infinite where the seed is public.
+        # The ε of the price is infinite where the seed is public.
         "model_epsilon": request.epsilon,
         "accuracy": request.accuracy,
         "checksum": data.checksum,
@@ -419,7 +416,7 @@ def _train(
 # Written ---------------------------------------------------------------------------
 
 
-def _statement(request: Request, learner: Any, seed: Seed) -> PrivacyStatement:
+def _check_statement(request: Request, learner: Any, seed: Seed) -> PrivacyStatement:
     """Return the statement of the released model; refuse one that is not what was reserved."""
     statement = request.statement_of(learner.privacy_)
     slack = 1 + TOLERANCE
@@ -432,10 +429,10 @@ def _statement(request: Request, learner: Any, seed: Seed) -> PrivacyStatement:
         raise ReleaseError(
             f"what {request.learner} guarantees is not what was asked for: {statement}"
         )
-    return statement if isinstance(seed, SecretSeed) else with_known_seed(statement)
+    return statement if isinstance(seed, SecretSeed) else known_seed_statement(statement)
 
 
-def with_known_seed(statement: PrivacyStatement) -> PrivacyStatement:
+def known_seed_statement(statement: PrivacyStatement) -> PrivacyStatement:
     """Return the statement of a model whose seed is known: ε is infinite."""
     return dataclasses.replace(
         PrivacyStatement.not_private(statement.learner),

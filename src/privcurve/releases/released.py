@@ -17,7 +17,7 @@ from privcurve.privacy.ledger import PrivacyStatement
 from privcurve.privacy.noise import PARTS, right_answers
 from privcurve.privacy.seeds import Seed
 from privcurve.releases.budget_ledger import TOLERANCE, Budget, Price, Release, totals
-from privcurve.releases.request import SMALL_SHARE, Request, in_records, public_number
+from privcurve.releases.request import SMALL_SHARE, Request, explain_delta, public_number
 
 MODEL, CARD, PAGE = "model.json", "card.md", "card.html"
 
@@ -68,7 +68,7 @@ class Released:
     description: Description
     domain: Domain
     release: Release  # as it stands in the budget ledger
-    before: tuple[Price, ...]  # of the earlier releases of the records
+    earlier_prices: tuple[Price, ...]  # of the earlier releases of the records
     budget: Budget
     learner: Any  # a fitted learner
     statement: PrivacyStatement  # what holds for the model as it is handed over
@@ -80,7 +80,7 @@ class Released:
 
     @property
     def learner_name(self) -> str:
-        """Whose model it is: of a choice, of the one that was kept."""
+        """The learner of the model; after a choice, the one that was kept."""
         return getattr(self.learner, "learner_", self.request.learner)
 
     @property
@@ -89,30 +89,30 @@ class Released:
         return getattr(self.learner, "setting_", self.request.parameters)
 
     @property
-    def made(self) -> PrivacyStatement:
-        """What the fit guarantees as long as its seed is secret."""
+    def fit_statement(self) -> PrivacyStatement:
+        """The statement of the fit, which holds while its seed is secret."""
         return self.request.statement_of(self.learner.privacy_)
 
     @property
     def price(self) -> Price:
-        """What it has cost; infinite ε if the seed is public."""
+        """The price of the release; ε is infinite if the seed is public."""
         return self.release.price
 
     @property
     def prices(self) -> tuple[Price, ...]:
-        """What all releases of the records have cost, this one too."""
-        return (*self.before, self.price)
+        """The prices of all releases of the records, this one too."""
+        return (*self.earlier_prices, self.price)
 
     @property
-    def together(self) -> list[Price]:
-        """What all releases of the records guarantee together, a total a relation."""
+    def totals(self) -> list[Price]:
+        """The totals of all releases of the records, one for each relation of neighbours."""
         return totals(self.prices, self.budget)
 
     def path(self, name: str) -> Path:
         """Return one of its files."""
         return self.folder / name
 
-    def deltas(self) -> list[tuple[str, bool]]:
+    def delta_remarks(self) -> list[tuple[str, bool]]:
         """Return what δ means, of the release alone and of all, and whether that is a warning.
 
         Nothing of releases without δ, or whose ε is infinite; the second one where earlier releases
@@ -122,12 +122,12 @@ class Released:
             return []
         n = public_number(self.request, self.description)
         own = self.price
-        (together,) = [one for one in self.together if one.neighbours == own.neighbours]
+        (together,) = [one for one in self.totals if one.neighbours == own.neighbours]
         remarks = []
         for who, delta in (("", own.delta), ("All releases together have ", together.delta)):
             if delta > (own.delta if who else 0):
                 # 1e-3 of 100 records is a tenth, whatever its binary form is.
                 large = n is None or delta * n >= SMALL_SHARE * (1 - TOLERANCE)
-                sentence = who + in_records(delta, n, own.neighbours, self.request.unit) + "."
+                sentence = who + explain_delta(delta, n, own.neighbours, self.request.unit) + "."
                 remarks.append((sentence[0].upper() + sentence[1:], large))
         return remarks

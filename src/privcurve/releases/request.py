@@ -38,7 +38,7 @@ ESTIMATE = "n_estimate"
 
 @dataclass(frozen=True)
 class Request:
-    """What is to be released."""
+    """The request for a release."""
 
     dataset: str
     epsilon: float
@@ -47,10 +47,10 @@ class Request:
     learner: str = by_rule.DEFAULT
     # Hyperparameters; the others are at their defaults.
     parameters: Mapping[str, Any] = field(default_factory=dict)
-    # Whom the guarantee is for, a word of `privacy.budget`; empty for the learner's first.
+    # The relation of neighbours, a word of `privacy.budget`; empty for the learner's first.
     neighbours: str = ""
     accuracy: float = 0.0  # the ε, on top, of a noisy accuracy on the test part; 0 for none
-    # That of the dataset's description, where ε and δ are those of persons.
+    # The unit of the dataset's description, where ε and δ are those of persons.
     unit: Unit | None = None
 
     @property
@@ -65,7 +65,7 @@ class Request:
         return Price(epsilon, self.delta, self.relation, unit)
 
     @property
-    def of_record(self) -> tuple[float, float]:
+    def budget_of_record(self) -> tuple[float, float]:
         """ε and δ that one record has, with which the learner is trained."""
         if self.unit is None:
             return self.epsilon, self.delta
@@ -83,7 +83,7 @@ class Request:
     @property
     def estimator_parameters(self) -> dict[str, Any]:
         """Parameters of the estimator, ε, δ and calibration among them."""
-        epsilon, delta = self.of_record
+        epsilon, delta = self.budget_of_record
         level = {"epsilon": epsilon, "delta": delta, "calibration": words.CERTIFIED}
         return {**self.parameters, **level}
 
@@ -120,7 +120,7 @@ def make_estimator(request: Request, domain: Domain) -> Any:
             raise ValueError(f"{name} can't be handed over: {kind._why_kept_back}")
         if request.epsilon == math.inf:
             raise ValueError("epsilon = inf is a model without privacy: give a finite epsilon")
-        epsilon, delta = request.of_record
+        epsilon, delta = request.budget_of_record
         level = {"epsilon": epsilon, "delta": delta}
         if why := entry.refuses(**level, neighbours=request.relation):
             raise ValueError(why)
@@ -201,18 +201,18 @@ def public_number(request: Request, description: Description) -> int | None:
 def check_delta(request: Request, description: Description) -> None:
     """Refuse a δ by which a mechanism may show whole records: one over their number, or more.
 
-    Where no number of records is public two are assumed, the fewest that there can be.
+    Without a public number of records two are assumed, the fewest that there can be.
     """
     n = public_number(request, description)
     if request.delta * (n or 2) >= 1:
         raise ReleaseError(
-            f"{in_records(request.delta, n, request.relation, request.unit)}. Give a delta below "
-            f"{SMALL_SHARE / (n or 2):.2g}; or, if that is meant, --allow-large-delta. Nothing was "
-            "trained."
+            f"{explain_delta(request.delta, n, request.relation, request.unit)}. Give a delta "
+            f"below {SMALL_SHARE / (n or 2):.2g}; or, if that is meant, --allow-large-delta. "
+            "Nothing was trained."
         )
 
 
-def in_records(delta: float, n: int | None, neighbours: str, unit: Unit | None = None) -> str:
+def explain_delta(delta: float, n: int | None, neighbours: str, unit: Unit | None = None) -> str:
     """Say what a δ means for so many records; None: their number is not public."""
     each = "each record whole" if unit is None else f"all records of each {unit.column}"
     meaning = (
@@ -236,7 +236,7 @@ def rehearse(request: Request, description: Description, estimator: Any) -> None
     and tells nothing of the holder's.
     """
     n = min(public_number(request, description) or MADE_UP, MOST_MADE_UP)
-    X, y, counts = make_up(description.domain, n)
+    X, y, counts = make_records(description.domain, n)
     rng = np.random.Generator(np.random.PCG64(0))
     try:
         with np.errstate(all="ignore"):
@@ -251,7 +251,7 @@ def rehearse(request: Request, description: Description, estimator: Any) -> None
         ) from None
 
 
-def make_up(domain: Domain, n: int) -> tuple[Any, Any, Any]:
+def make_records(domain: Domain, n: int) -> tuple[Any, Any, Any]:
     """Make up coded records of a domain, and how often each is there; n in all."""
     n_distinct = min(n, MADE_UP)
     rows = np.arange(n_distinct)
@@ -262,7 +262,7 @@ def make_up(domain: Domain, n: int) -> tuple[Any, Any, Any]:
     return X, labels[rows % len(labels)].astype(np.int8), counts
 
 
-def plain(value: Any) -> str:
+def format_parameter(value: Any) -> str:
     """Write a parameter for a reader."""
     if value is None:
         return "none"

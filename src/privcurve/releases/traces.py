@@ -17,13 +17,13 @@ from pathlib import Path
 from privcurve.datasets import Dataset, Description, PartedDataset
 from privcurve.files import check_room, display_path, open_private, replace_file
 from privcurve.privacy import seeds
-from privcurve.releases.budget_ledger import BudgetLedger, alone
+from privcurve.releases.budget_ledger import BudgetLedger, lock_releases
 from privcurve.releases.errors import ReleaseError
 
 # Below the folder of seeds.
 FOLDER = "ledgers"
 
-# In bytes: more than a trace takes.
+# Bytes: more than a trace takes.
 ROOM = 2**20
 
 
@@ -44,8 +44,8 @@ class Trace:
 class Traces:
     """The traces in the owner's folder, as one release, whose ledger is given, needs them.
 
-    Of a public benchmark nothing is kept; that its records are not those of a ledger with a trace
-    is checked nevertheless.
+    Nothing is kept of a public benchmark, but its records are checked against the traces of other
+    ledgers.
     """
 
     def __init__(
@@ -58,18 +58,18 @@ class Traces:
         self._file = self.folder / f"{place[:32]}.json"
         self._keeps = not description.public_benchmark
 
-    def alone(self) -> AbstractContextManager[None]:
+    def lock(self) -> AbstractContextManager[None]:
         """Let no other release of the owner's begin meanwhile, in whatever folder."""
-        return alone(self.folder) if self._keeps else nullcontext()
+        return lock_releases(self.folder) if self._keeps else nullcontext()
 
     def check(self) -> None:
         """Refuse a ledger that lacks releases, and records that are those of another ledger."""
-        for path, trace in self._all().items():
-            # That of this ledger before it was moved says nothing against it.
+        for path, trace in self._read_all().items():
+            # A trace of this ledger, perhaps from before it was moved.
             if self._ledger.continues(trace.head):
                 continue
             if path == self._file:
-                raise ReleaseError(self._lost(trace))
+                raise ReleaseError(self._explain_loss(trace))
             if set(trace.digests) & set(self._digests):
                 about, ledger = self._description, Path(trace.ledger)
                 releases = ledger.parent.parent
@@ -77,7 +77,7 @@ class Traces:
                 there = f", in {releases.parent}" if elsewhere else ""
                 raise ReleaseError(
                     same_records(
-                        about.of_records, about.name, trace.records, display_path(ledger), there
+                        about.records_name, about.name, trace.records, display_path(ledger), there
                     )
                 )
 
@@ -90,10 +90,12 @@ class Traces:
         """Write down how far the ledger has come, and the digests of its records."""
         if not self._keeps:
             return
-        earlier = {p: one for p, one in self._all().items() if self._ledger.continues(one.head)}
+        earlier = {
+            p: one for p, one in self._read_all().items() if self._ledger.continues(one.head)
+        }
         content = {
             "ledger": str(self._ledger.path.resolve()),
-            "records": self._description.of_records,
+            "records": self._description.records_name,
             "releases": len(self._ledger.releases()),
             "head": self._ledger.head(),
             "digests": sorted({*self._digests, *(d for t in earlier.values() for d in t.digests)}),
@@ -102,10 +104,10 @@ class Traces:
         for path in earlier.keys() - {self._file}:
             path.unlink(missing_ok=True)
 
-    def _all(self) -> dict[Path, Trace]:
+    def _read_all(self) -> dict[Path, Trace]:
         return {path: _read(path) for path in sorted(self.folder.glob("*.json"))}
 
-    def _lost(self, mine: Trace) -> str:
+    def _explain_loss(self, mine: Trace) -> str:
         n_releases = len(self._ledger.releases())
         has = f"has {n_releases}, or others" if self._ledger.path.exists() else "is gone"
         return (

@@ -22,7 +22,7 @@ MISSING = "–"
 
 @dataclass(frozen=True)
 class Table:
-    """What is known, what of it is shown, and what must be said of it."""
+    """The numbers, the texts that are shown of them, a caption and notes."""
 
     frame: pd.DataFrame  # written to the CSV in full
     caption: str
@@ -73,7 +73,7 @@ def text_frame(frame: pd.DataFrame) -> pd.DataFrame:
     return texts.rename(columns=lambda name: names.get(name, str(name).replace("_", " ")))
 
 
-def plus_minus(means: pd.Series, stds: pd.Series) -> list[str]:
+def format_means(means: pd.Series, stds: pd.Series) -> list[str]:
     """Write means with four decimals, each with its standard deviation where there is one."""
     return [
         MISSING if pd.isna(mean) else f"{mean:.4f}" + ("" if pd.isna(std) else f" ± {std:.4f}")
@@ -81,12 +81,12 @@ def plus_minus(means: pd.Series, stds: pd.Series) -> list[str]:
     ]
 
 
-def decimals(values: pd.Series, digits: int) -> list[str]:
+def format_decimals(values: pd.Series, digits: int) -> list[str]:
     """Write numbers with so many decimals, – where one is missing."""
     return [MISSING if pd.isna(value) else f"{value:.{digits}f}" for value in values]
 
 
-def of_all(parts: pd.Series, wholes: pd.Series) -> list[str]:
+def format_counts(parts: pd.Series, wholes: pd.Series) -> list[str]:
     """Write how many of how many."""
     return [f"{n} of {m}" for n, m in zip(parts, wholes, strict=True)]
 

@@ -179,7 +179,7 @@ class Plan:
         paths = [one.local for one in description.source_files() if one.local]
         for path in paths:
             if not Path(path).is_file():
-                raise StudyError(f"dataset {dataset!r}: {description.lacks(path)}")
+                raise StudyError(f"dataset {dataset!r}: {description.explain_missing(path)}")
         return paths
 
     # Outputs

@@ -9,9 +9,9 @@ from privcurve.datasets.coding.coder import (
     Coded,
     Coder,
     ColumnCoder,
-    amounts,
     category_texts,
-    labels,
+    label_texts,
+    read_amounts,
 )
 from privcurve.datasets.coding.counts import FEW, ColumnCounts, warnings_of
 from privcurve.datasets.coding.frames import encode_frame, persons_of
@@ -19,12 +19,12 @@ from privcurve.datasets.coding.numbers import (
     ISO,
     Markers,
     amount_of,
-    days,
+    is_day_format,
+    read_day,
     read_numbers,
     remove_grouping,
-    tells_days,
 )
-from privcurve.datasets.coding.texts import TextCodes, fits, pattern_faults, without_point
+from privcurve.datasets.coding.texts import TextCodes, matches, pattern_faults, strip_point
 from privcurve.datasets.coding.unlabelled import NewRecords, Part, read_codes
 
 __all__ = [
@@ -39,18 +39,18 @@ __all__ = [
     "Part",
     "TextCodes",
     "amount_of",
-    "amounts",
     "category_texts",
-    "days",
     "encode_frame",
-    "fits",
-    "labels",
+    "is_day_format",
+    "label_texts",
+    "matches",
     "pattern_faults",
     "persons_of",
+    "read_amounts",
     "read_codes",
+    "read_day",
     "read_numbers",
     "remove_grouping",
-    "tells_days",
+    "strip_point",
     "warnings_of",
-    "without_point",
 ]

@@ -16,7 +16,7 @@ from privcurve.datasets.columns import MISSING, NUMERIC, OTHER, Column
 from privcurve.datasets.description import Description, LabelSpec
 from privcurve.datasets.domain import Domain
 from privcurve.datasets.errors import Problems
-from privcurve.datasets.reading import RawTable, as_read, distinct, texts_of
+from privcurve.datasets.reading import RawTable, convert_cells, distinct, texts_of
 from privcurve.schema import suggestion
 
 
@@ -27,7 +27,7 @@ class Coded(NamedTuple):
     y: NDArray[np.int8]  # (n_rows,): −1 or +1; of more than two classes 0, 1, …
     n_read: int  # how many records were read; of those, X and y may be a part
     rows: NDArray[np.intp]  # (n_rows,): their places among those that were read
-    # Whose records those that were read are; empty where each is another person's.
+    # The person of each record that was read; empty where there is no unit.
     persons: Sequence[str] = ()
 
 
@@ -61,7 +61,7 @@ class ColumnCoder:
         column = self.column
         if column.bounds is None:
             raise ValueError(f"the column {column.name!r} is not numeric")
-        numbers, absent, wrong = amounts(self._domain, column, values)
+        numbers, absent, wrong = read_amounts(self._domain, column, values)
         self.counts.below += int(np.count_nonzero(numbers < column.bounds[0]))
         self.counts.above += int(np.count_nonzero(numbers > column.bounds[1]))
         codes = code_between(numbers, column.edges)
@@ -74,7 +74,7 @@ class ColumnCoder:
         assert coder is not None
         cells, places = distinct(category_texts(self._domain, column, values))
         words = [(cell or "").strip() for cell in cells]
-        each = np.array(coder.of(cells), dtype=np.int64)
+        each = np.array(coder.code_all(cells), dtype=np.int64)
         titles = np.array([*column.titles, ""])[each]
         are_missing = np.array([word in ("", *self._domain.missing) for word in words], dtype=bool)
         absent = (titles == MISSING) | ((each < 0) & are_missing)
@@ -102,9 +102,8 @@ class Coder:
         X: NDArray[Any] = np.empty((len(table.lines), len(self._columns)), dtype=self._type)
         for j, coder in enumerate(self._columns):
             coded = coder.code(table.columns[coder.column.name])
-            refuse = self._refuse_number if coder.column.kind == NUMERIC else self._refuse_text
             for row in np.flatnonzero(coded.codes < 0).tolist():
-                refuse(table, coder.column, row, coded.wrong.get(row))
+                self._refuse(table, coder.column, row, coded.wrong.get(row))
                 if self._problems.full:
                     break
             X[:, j] = np.maximum(coded.codes, 0)
@@ -116,56 +115,44 @@ class Coder:
         n, persons = len(X), self.persons(description, table)
         return Coded(X, self.labels(description, table), n, np.arange(n), persons)
 
-    def _refuse_number(self, table: RawTable, column: Column, row: int, fault: str | None) -> None:
-        if fault is None:
-            self._problems.refuse(
-                table.lines[row],
-                f"{table.where(row)}: {column.name!r} is missing.",
-                "Correct the file; or decide that missing values have a bin of their own: "
-                f"missing: bin in {self._path}.",
-                (column.name, "missing"),
+    def _refuse(self, table: RawTable, column: Column, row: int, wrong: str | None) -> None:
+        """Refuse a value that has no code: a text, or a number with its fault; None is missing."""
+        what = "missing" if wrong is None else wrong
+        if column.kind == NUMERIC:
+            remedy = "or decide that missing values have a bin of their own: missing: bin"
+            if wrong is not None:
+                kinds = (
+                    ("such dates", "of another format")
+                    if column.dates
+                    else ("numbers", "categorical")
+                )
+                remedy = f"if the column does not hold {kinds[0]}, describe it as {kinds[1]}"
+            fault = f"{what}."
+        elif wrong is None:
+            fault = f"{what}, which is not one of its categories."
+            word = "add '' to missing" if MISSING in column.codes else f"list {MISSING!r}"
+            remedy = f"or decide that missing values are a category, and {word}"
+        else:
+            fault = f"{what!r}, which is not one of its categories{suggestion(what, column.codes)}"
+            remedy = (
+                "or decide from what is public (a codebook, a list of towns), not from the "
+                "records, which values there can be: list all of them, or set unknown: other and "
+                "list the category 'other',"
             )
-            return
         self._problems.refuse(
             table.lines[row],
-            f"{table.where(row)}: {column.name!r} is {fault}.",
-            "Correct the file; if the column does not hold "
-            f"{'such dates' if column.dates else 'numbers'}, describe it as "
-            f"{'of another format' if column.dates else 'categorical'} in {self._path}.",
-            (column.name, fault),
-        )
-
-    def _refuse_text(self, table: RawTable, column: Column, row: int, text: str | None) -> None:
-        where, line, path = table.where(row), table.lines[row], self._path
-        if text is None:
-            remedy = f"list {MISSING!r}"
-            if MISSING in column.codes:
-                remedy = "add '' to missing"
-            self._problems.refuse(
-                line,
-                f"{where}: {column.name!r} is missing, which is not one of its categories.",
-                f"Correct the file; or decide that missing values are a category, and {remedy} "
-                f"in {path}.",
-                (column.name, "missing"),
-            )
-            return
-        self._problems.refuse(
-            line,
-            f"{where}: {column.name!r} is {text!r}, which is not one of its "
-            f"categories{suggestion(text, column.codes)}",
-            "Correct the file; or decide from what is public (a codebook, a list of "
-            "towns), not from the records, which values there can be: list all of them in "
-            f"{path}, or set unknown: other there and list the category 'other'.",
-            (column.name, text),
+            f"{table.place_of(row)}: {column.name!r} is {fault}",
+            f"Correct the file; {remedy} in {self._path}.",
+            (column.name, what),
         )
 
     def labels(self, description: Description, table: RawTable) -> NDArray[np.int8]:
         """Return the labels of some records: −1 and +1; of more than two classes 0, 1, …."""
         label, codes = description.label, description.label.codes
         cells, places = distinct(table.columns[label.column])
-        cells = labels(label, cells)
+        cells = label_texts(label, cells)
         unknown = np.array([text not in codes for text in cells], dtype=bool)
-        for row, cell in self._without_code(unknown, places):
+        for row, cell in self._rows_to_refuse(unknown, places):
             text = cells[cell]
             if label.classes:
                 which = f"none of its classes ({', '.join(label.names)}){suggestion(text, codes)}"
@@ -175,7 +162,7 @@ class Coder:
             what = "missing" if text is None else repr(text)
             self._problems.refuse(
                 table.lines[row],
-                f"{table.where(row)}: the label {label.column!r} is {what}, which is {which}",
+                f"{table.place_of(row)}: the label {label.column!r} is {what}, which is {which}",
                 f"Correct the file, or decide what it means: label in {description.path}.",
                 ("label", text),
             )
@@ -189,15 +176,15 @@ class Coder:
         cells, places = distinct(texts_of(table.columns[unit.column]))
         names = [str(cell or "").strip() for cell in cells]
         absent = np.array([name in ("", *self._domain.missing) for name in names], dtype=bool)
-        for row, _ in self._without_code(absent, places):
+        for row, _ in self._rows_to_refuse(absent, places):
             self._problems.add(
-                f"{table.where(row)}: the unit {unit.column!r} is missing: whose record is it? "
+                f"{table.place_of(row)}: the unit {unit.column!r} is missing: whose record is it? "
                 f"Correct the file, or name another column in {description.path}.",
                 ("unit", "missing"),
             )
         return [names[place] for place in places]
 
-    def _without_code(
+    def _rows_to_refuse(
         self, wrong: NDArray[np.bool_], places: NDArray[np.intp]
     ) -> Iterator[tuple[int, int]]:
         """Yield the rows of which a cell is wrong, and the cell, as far as is told."""
@@ -207,7 +194,7 @@ class Coder:
                 return
 
 
-def amounts(domain: Domain, column: Column, values: Any) -> Amounts:
+def read_amounts(domain: Domain, column: Column, values: Any) -> Amounts:
     """Read a numeric column, of numbers or dates: :func:`read_numbers`."""
     if column.dates:
         return read_dates(values, column.dates, domain.missing, domain.decimal)
@@ -220,9 +207,11 @@ def amounts(domain: Domain, column: Column, values: Any) -> Amounts:
 
 def category_texts(domain: Domain, column: Column, values: Any) -> Any:
     """Return the texts of a column of categories, with None for no value."""
-    return as_read(values.tolist(), domain, column) if isinstance(values, np.ndarray) else values
+    return (
+        convert_cells(values.tolist(), domain, column) if isinstance(values, np.ndarray) else values
+    )
 
 
-def labels(label: LabelSpec, cells: Sequence[str | None]) -> list[Any]:
+def label_texts(label: LabelSpec, cells: Sequence[str | None]) -> list[Any]:
     """Return the texts of labels, as a description spells them, with None for no label."""
     return [cell if cell is None else cell.strip().removesuffix(label.strip) for cell in cells]

@@ -1,4 +1,4 @@
-"""What becomes of the values of a column as they are coded."""
+"""Counts of what becomes of the values of a column as they are coded."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from privcurve.datasets.columns import NUMERIC, OTHER, Column
 
-# From so many values on, this share of them tells that all are in another unit, or written in
-# another way than the domain takes them.
+# If at least this share of at least so many values is clipped or `other`, the column is likely in
+# another unit, or written otherwise than the domain expects.
 FEW = 10
 NEARLY_ALL = 0.95
 
@@ -26,7 +26,7 @@ class ColumnCounts:
     other: int = 0  # texts of the group `other`
 
     @property
-    def n_there(self) -> int:
+    def n_present(self) -> int:
         """How many values are there."""
         return self.n - self.missing
 
@@ -41,15 +41,15 @@ class ColumnCounts:
 
     @property
     def warning(self) -> str:
-        """What to say where nearly nothing is left of the values; empty where something is."""
+        """A warning if nearly all values are lost; empty otherwise."""
         lost = max(self.clipped, self.other)
-        if self.n_there < FEW or lost < NEARLY_ALL * self.n_there:
+        if self.n_present < FEW or lost < NEARLY_ALL * self.n_present:
             return ""
-        how_many = f"all {lost:,}" if lost == self.n_there else f"{lost:,} of {self.n_there:,}"
+        how_many = f"all {lost:,}" if lost == self.n_present else f"{lost:,} of {self.n_present:,}"
         values = f"{how_many} values of {self.column.name!r}"
         if self.column.kind != NUMERIC:
             return f"{values} are {OTHER!r}: are they spelt as the domain spells them?"
-        low, high = self.column.ends()
+        low, high = self.column.format_bounds()
         where = f"outside its bounds, {low} to {high}"
         if lost == self.above:
             where = f"above its upper bound, {high}"

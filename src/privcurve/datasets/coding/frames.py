@@ -30,7 +30,7 @@ def encode_frame(domain: Domain, frame: Any) -> Codes:
     Returns
     -------
     ndarray of shape (n_rows, n_columns), uint8 or uint16
-        What is beyond the bounds is clipped; missing values and unknown categories go where
+        Values beyond the bounds are clipped; missing values and unknown categories go where
         the domain says.
 
     Raises

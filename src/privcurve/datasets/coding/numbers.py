@@ -1,4 +1,4 @@
-"""What counts as a number or a date in a file."""
+"""Read numbers and dates from the cells of a file."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from privcurve.numerals import number
 # Numbers of a column, whether each is missing, and by row what is wrong.
 Amounts = tuple[NDArray[np.float64], NDArray[np.bool_], dict[int, str]]
 
-# How dates are written, if not in a form of `strptime`.
+# The name of the ISO format; other formats are those of `strptime`.
 ISO = "iso"
 _SOME_DAY = datetime(2001, 2, 3)
 
 
 class Markers:
-    """What stands for a missing value: `texts`, and `amounts` however they are written.
+    """Markers of a missing value: `texts`, and `amounts` however they are written.
 
     `missing` is what the file writes for one; nothing at all is one too.
     """
@@ -47,13 +47,13 @@ def read_numbers(values: Any, missing: Collection[str], decimal: str = ".") -> A
     """
     markers = Markers(missing, decimal)
     if not isinstance(values, np.ndarray):
-        return _by_arrow(values, markers, decimal) or _one_by_one(
+        return _read_by_arrow(values, markers, decimal) or _read_each(
             values, lambda text: _number(text, markers, decimal)
         )
     amounts = np.asarray(values, dtype=np.float64)
     absent = np.isnan(amounts) | np.isin(amounts, list(markers.amounts))
     infinite = np.flatnonzero(np.isinf(amounts) & ~absent)
-    wrong = {int(row): _not_finite(amounts[row]) for row in infinite}
+    wrong = {int(row): _explain_infinite(amounts[row]) for row in infinite}
     return np.where(absent, np.nan, amounts), absent, wrong
 
 
@@ -70,10 +70,10 @@ def read_dates(values: Any, form: str, missing: Collection[str], decimal: str = 
     if isinstance(values, np.ndarray):
         values = [text_of(value, (), decimal) for value in values.tolist()]
     markers = Markers(missing, decimal)
-    return _one_by_one(values, lambda cell: _date(cell, form, markers, decimal))
+    return _read_each(values, lambda cell: _date(cell, form, markers, decimal))
 
 
-def days(text: str, form: str = ISO) -> int:
+def read_day(text: str, form: str = ISO) -> int:
     """Return the days from 1970-01-01 to a date in ISO's form, or one of `strptime`.
 
     A time of day is left out; one with an offset is brought to UTC first. What is no date raises
@@ -82,10 +82,10 @@ def days(text: str, form: str = ISO) -> int:
     return _day(datetime.fromisoformat(text) if form == ISO else datetime.strptime(text, form))
 
 
-def tells_days(form: str) -> bool:
+def is_day_format(form: str) -> bool:
     """Return whether a format tells a day: its year, month and day."""
     try:
-        return form == ISO or days(_SOME_DAY.strftime(form), form) == _day(_SOME_DAY)
+        return form == ISO or read_day(_SOME_DAY.strftime(form), form) == _day(_SOME_DAY)
     except ValueError:
         return False
 
@@ -109,7 +109,7 @@ def remove_grouping(texts: Iterable[str | None], decimal: str, thousands: str) -
 def amount_of(text: str, decimal: str) -> float | None:
     """Return the number that a text is; None if it is none.
 
-    Where a comma stands for the point, a text with a point is none: 1.000 is then a thousand.
+    With a decimal comma a text with a point is no number: 1.000 may be a thousand.
     """
     if decimal != "." and "." in text:
         return None
@@ -119,11 +119,11 @@ def amount_of(text: str, decimal: str) -> float | None:
         return None
 
 
-def _one_by_one(values: Any, read: Callable[[Any], tuple[float, str]]) -> Amounts:
+def _read_each(values: Any, read: Callable[[Any], tuple[float, str]]) -> Amounts:
     """Read each different cell of a column by itself.
 
-    Of a cell that is there `read` returns the number and what is wrong with it; NaN and nothing
-    means that it is missing.
+    `read` returns the number of a cell and what is wrong with it: NaN and an empty text for a
+    missing value.
     """
     cells, places = distinct(values)
     each = [(np.nan, "") if cell is None else read(cell) for cell in cells]
@@ -134,7 +134,7 @@ def _one_by_one(values: Any, read: Callable[[Any], tuple[float, str]]) -> Amount
     return amounts[places], absent[places], {row: each[places[row]][1] for row in rows}
 
 
-def _by_arrow(values: Any, markers: Markers, decimal: str) -> Amounts | None:
+def _read_by_arrow(values: Any, markers: Markers, decimal: str) -> Amounts | None:
     """Read a column at once; None unless each text is a finite number or a marker as it stands.
 
     Arrow's decimal numbers are those of `float`, of which there are more: ``1_0``, `` 1``, ``١``.
@@ -173,10 +173,10 @@ def _number(cell: str, markers: Markers, decimal: str) -> tuple[float, str]:
         return math.nan, ""
     if amount is None:
         return math.nan, f"{text!r}, not a number"
-    return amount, "" if math.isfinite(amount) else _not_finite(amount)
+    return amount, "" if math.isfinite(amount) else _explain_infinite(amount)
 
 
-def _not_finite(value: float) -> str:
+def _explain_infinite(value: float) -> str:
     return f"{value:g}, not a finite number"
 
 
@@ -187,7 +187,7 @@ def _date(cell: str | date, form: str, markers: Markers, decimal: str) -> tuple[
     if text in markers.texts:
         return np.nan, ""
     try:
-        return days(text, form), ""
+        return read_day(text, form), ""
     except (ValueError, OverflowError):
         if amount_of(text, decimal) in markers.amounts:
             return np.nan, ""

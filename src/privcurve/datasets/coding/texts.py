@@ -31,7 +31,9 @@ class TextCodes(dict[str, int]):
         code_of: dict[str, int]
         if column.patterns:
             codes = {title: k for k, title in enumerate(column.titles)}
-            self._patterns = [(_regular(text), codes[title]) for text, title in column.categories]
+            self._patterns = [
+                (_compile_pattern(text), codes[title]) for text, title in column.categories
+            ]
             self._fallback = codes[OTHER]
             code_of = {"": codes[MISSING]}
         else:
@@ -48,14 +50,14 @@ class TextCodes(dict[str, int]):
             empty = [""] if self._fallback >= 0 else []
             for marker in (*missing, *empty):
                 word = marker.casefold() if column.patterns else marker
-                if not words & {word, without_point(word, decimal)}:
+                if not words & {word, strip_point(word, decimal)}:
                     code_of.setdefault(marker, self._missing)
             plain = [text for text in listed if not _LEADING_ZERO.match(text)]
             self._amounts = Markers(missing, decimal).amounts - Markers(plain, decimal).amounts
         super().__init__(code_of)
         self._listed = len(self)
 
-    def of(self, texts: Sequence[str | None]) -> list[int]:
+    def code_all(self, texts: Sequence[str | None]) -> list[int]:
         """Return the codes of some texts, and of None for no value."""
         of_none = self._fallback if self._missing < 0 else self._missing
         return [of_none if text is None else self[text] for text in texts]
@@ -74,19 +76,19 @@ class TextCodes(dict[str, int]):
         if is_number and amount_of(text, self._decimal) in self._amounts:
             return self._missing
         if self._patterns:
-            return self._fitting(text)
-        return self.get(without_point(text, self._decimal), self._fallback)
+            return self._match_pattern(text)
+        return self.get(strip_point(text, self._decimal), self._fallback)
 
-    def _fitting(self, text: str) -> int:
+    def _match_pattern(self, text: str) -> int:
         """Return the code of the first pattern that fits a text, or the whole number that it is."""
-        number = without_point(text, self._decimal)
+        number = strip_point(text, self._decimal)
         for pattern, code in self._patterns:
             if pattern.fullmatch(text) or pattern.fullmatch(number):
                 return code
         return self._fallback
 
 
-def _regular(pattern: str) -> re.Pattern[str]:
+def _compile_pattern(pattern: str) -> re.Pattern[str]:
     """Write a pattern as a regular expression: ``*`` is any text, and case does not count."""
     parts = (re.escape(part) for part in pattern.split("*"))
     return re.compile(".*".join(parts), re.IGNORECASE | re.DOTALL)
@@ -104,7 +106,7 @@ def pattern_faults(column: Column) -> list[str]:
                 f"in the group {MISSING!r}; drop it"
             )
         # A star of the lower one is a text that only a star of the upper one fits.
-        above = [one for one, of in pairs[:place] if of != title and fits(one, pattern)]
+        above = [one for one, of in pairs[:place] if of != title and matches(one, pattern)]
         if above:
             faults.append(
                 f"groups of {column.name!r}: whatever fits {pattern!r} fits {above[0]!r}, which "
@@ -113,12 +115,12 @@ def pattern_faults(column: Column) -> list[str]:
     return faults
 
 
-def fits(pattern: str, text: str) -> bool:
+def matches(pattern: str, text: str) -> bool:
     """Return whether a text fits a pattern of a group."""
-    return bool(_regular(pattern).fullmatch(text))
+    return bool(_compile_pattern(pattern).fullmatch(text))
 
 
-def without_point(text: str, decimal: str = ".") -> str:
+def strip_point(text: str, decimal: str = ".") -> str:
     """Write a whole number without its point: ``3.0`` is the code 3 in a column with gaps.
 
     Where a comma stands for the point, ``3,0`` is 3, too, but not ``3.000``: that is a thousand.

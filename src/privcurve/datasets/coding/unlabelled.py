@@ -72,7 +72,7 @@ def read_codes(
         By default comma, semicolon, tab, ``|`` or blanks, whichever makes the names of columns.
     encoding : str
     sheet : str
-        Of an Excel file, by default the first.
+        The sheet of an Excel file, by default the first.
     copied : sequence of str
         Columns whose texts are wanted too.
     skip : bool
@@ -99,36 +99,38 @@ def read_codes(
         copied=copied,
         stdin=stdin,
     )
-    described = file.described
-    skipped = Skipped(described.name, is_file=True)
-    problems = skipped if skip else Problems(described.name, is_file=True)
-    coder = Coder(domain, described.path, problems)
+    description = file.description
+    skipped = Skipped(description.name, is_file=True)
+    problems = skipped if skip else Problems(description.name, is_file=True)
+    coder = Coder(domain, description.path, problems)
 
     def parts() -> Iterator[Part]:
         for table in file.read(problems):
             codes = coder.columns(table)
             problems.check()
-            yield _part(described, table, codes, skipped.rows)
+            yield _part(description, table, codes, skipped.rows)
             if watch is not None:
                 watch(table)
         problems.check()
         if skipped.rows:
             # Records of another width at the end of the file.
-            none = RawTable(described.name, {name: [] for name in described.copied}, range(0))
+            none = RawTable(description.name, {name: [] for name in description.copied}, range(0))
             no_codes = np.empty((0, len(domain.columns)), np.uint8)
-            yield _part(described, none, no_codes, skipped.rows)
+            yield _part(description, none, no_codes, skipped.rows)
 
     return NewRecords(file.ignored, parts(), coder.counts)
 
 
-def _part(described: Unlabelled, table: RawTable, codes: Codes, rows: dict[int, list[str]]) -> Part:
+def _part(
+    description: Unlabelled, table: RawTable, codes: Codes, rows: dict[int, list[str]]
+) -> Part:
     """Put records that could not be read back in their places, and take `rows` that are told."""
-    copied = [_texts(table.columns[name]) for name in described.copied]
+    copied = [_texts(table.columns[name]) for name in description.copied]
     if not rows:
         return Part(codes, np.ones(len(codes), dtype=bool), copied, [])
     lines = np.array(table.lines, dtype=np.int64)
     refused = np.array(sorted(rows), dtype=np.int64)
-    # Those of another width are not in the table.
+    # Records of another width are not in the table.
     unread = refused[~np.isin(refused, lines)]
     places = np.searchsorted(lines, unread)
     for texts in copied:

@@ -6,9 +6,9 @@
 
 from privcurve.datasets.describing.columns import FINE, Proposal
 from privcurve.datasets.describing.decide import CardQuestion, Question, card_questions, questions
-from privcurve.datasets.describing.drafts import draft, look, name_of, proposals
+from privcurve.datasets.describing.drafts import draft, name_of, profile_table, proposals
 from privcurve.datasets.describing.label import LabelChoice
-from privcurve.datasets.describing.report import Report, Tally, check, finer
+from privcurve.datasets.describing.report import Report, Tally, check, propose_bins
 from privcurve.datasets.describing.text import Draft
 
 __all__ = [
@@ -23,9 +23,9 @@ __all__ = [
     "card_questions",
     "check",
     "draft",
-    "finer",
-    "look",
     "name_of",
+    "profile_table",
     "proposals",
+    "propose_bins",
     "questions",
 ]

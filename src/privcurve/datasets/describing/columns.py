@@ -1,4 +1,4 @@
-"""From what a column looks like to a line of a description: its kind, and what is to be decided."""
+"""Propose the kind of a column and the keys of its description, by what it looks like."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from privcurve.datasets.build import DATE, TEXT
 from privcurve.datasets.coding import (
     ISO,
     amount_of,
-    fits,
+    matches,
     read_numbers,
     remove_grouping,
-    without_point,
+    strip_point,
 )
 from privcurve.datasets.columns import CATEGORICAL, MISSING, NUMERIC, OTHER, format_day
 from privcurve.datasets.describing.profile import LIKE_A_DATE, NEARLY_ALL, Profile, Range
@@ -52,7 +52,7 @@ _PERSON = re.compile(
 )
 # Fewer are no people to be protected, but groups of them.
 _LEAST_PEOPLE = 20
-# What pandas calls names of rows that have no name, in Parquet files.
+# How pandas names an index without a name in Parquet files.
 _INDEX = re.compile(r"__index_level_\d+__")
 
 # Amounts as people write them, which are no numbers to a program: 1,234.50, € 5, 92%.
@@ -66,7 +66,7 @@ _IN_THOUSANDS = re.compile(r"[-+]?[1-9]\d{0,2}([.,]\d{3})+")
 # Numbers of one digit that by convention stand for no value: 99, -9, 888.0.
 _CODED = re.compile(r"-?(7+|8+|9+)([.,]0+)?")
 
-# What names of columns say of numbers, by public knowledge: bounds and, of whole numbers, bins.
+# Bounds, and bins of whole numbers, that follow from the name of a column by public knowledge.
 _BY_NAME: dict[str, dict[str, Any]] = {
     "age": {"bounds": [0, 120], "n_bins": 120},
     "month": {"bounds": [1, 13], "n_bins": 12},
@@ -79,25 +79,25 @@ _BY_NAME: dict[str, dict[str, Any]] = {
     "longitude": {"bounds": [-180, 180]},
 }
 
-# What is asked where numbers may be codes.
+# The question for numbers that may be codes.
 CODES_OR_NUMBERS = (
     "[lowest, highest] possible, if these are numbers; of codes (1 for man, 2 for woman) write "
     "kind: categorical, categories: [1, 2, …] and no more"
 )
 
-# What needs no knowledge of a number but its bounds, however it is distributed (docs/datasets.md).
+# Bins that suit numbers of any distribution, by their bounds alone (docs/datasets.md).
 FINE: dict[str, Any] = {"n_bins": 64, "spacing": coding.MIXED}
 
 
 @dataclass(frozen=True)
 class Proposal:
-    """What a draft says of a column."""
+    """A draft of the description of a column."""
 
     kind: str  # `""` for a column that is not used
-    # What the description says, beside name and kind; None where it is to be decided.
+    # Keys of the description beside name and kind; None where a person has to decide.
     keys: dict[str, Any] = field(default_factory=dict)
     remarks: dict[str, str] = field(default_factory=dict)  # what is said of a key
-    seen: str = ""  # what was seen: for the screen of the owner
+    summary: str = ""  # of what was seen: for the screen of the owner
     largest: float = 0.0  # of numbers, the largest amount, whatever its sign
     is_whole: bool = False  # whether all of them are whole
     words: frozenset[str] = frozenset()  # the frequent texts; all numbers that may be codes
@@ -118,45 +118,45 @@ def propose(name: str, profile: Profile, decimal: str, thousands: str, public: b
     """Say what a column may be described as; of what is `public`, values may be copied."""
     amounts = profile.amounts(decimal, thousands)
     if _INDEX.fullmatch(name):
-        return Proposal("", seen="names of rows, which pandas wrote: not of a record")
-    if not profile.n_there:
-        return Proposal("", seen="no value at all")
+        return Proposal("", summary="names of rows, which pandas wrote: not of a record")
+    if not profile.n_present:
+        return Proposal("", summary="no value at all")
     if len(profile.values) == 1:
-        return Proposal("", seen=f"one value alone: {_list_frequent(profile)}")
-    flags = _flags(name, profile)
+        return Proposal("", summary=f"one value alone: {_list_frequent(profile)}")
+    flags = _propose_convention(name, profile)
     if flags is not None:
         return flags
-    if any(profile.nearly_all(some) for some in profile.dates.values()):
-        return _date(profile, public)
-    if profile.nearly_all(amounts) and not (profile.zeros and amounts.is_whole):
-        return _number(name, profile, decimal, thousands, public)
-    return _text(name, profile, public)
+    if any(profile.is_mostly(some) for some in profile.dates.values()):
+        return _propose_date(profile, public)
+    if profile.is_mostly(amounts) and not (profile.zeros and amounts.is_whole):
+        return _propose_number(name, profile, decimal, thousands, public)
+    return _propose_text(name, profile, public)
 
 
-def _flags(name: str, profile: Profile) -> Proposal | None:
+def _propose_convention(name: str, profile: Profile) -> Proposal | None:
     """Describe columns whose words are settled by convention, not by what is seen."""
-    words = {word(text) for text in profile.values}
-    seen = _list_frequent(profile)
+    words = {normalize_word(text) for text in profile.values}
+    summary = _list_frequent(profile)
     if profile.more or len(words) > 6:
         return None
     if _SEX_NAMES.search(name) and words <= {*_SEX["female"], *_SEX["male"]}:
-        return Proposal(TEXT, {"groups": dict(_SEX)}, {"groups": "words by convention"}, seen)
+        return Proposal(TEXT, {"groups": dict(_SEX)}, {"groups": "words by convention"}, summary)
     for low, high in PAIRS:
         if words <= {*low, *high}:
             if words <= {"0", "1"}:
                 keys = {"categories": [0, 1, OTHER, MISSING]}
-                return Proposal(CATEGORICAL, keys, {"categories": "words by convention"}, seen)
+                return Proposal(CATEGORICAL, keys, {"categories": "words by convention"}, summary)
             groups = {low[0]: list(low), high[0]: list(high)}
-            return Proposal(TEXT, {"groups": groups}, {"groups": "words by convention"}, seen)
+            return Proposal(TEXT, {"groups": groups}, {"groups": "words by convention"}, summary)
     return None
 
 
-def word(text: str) -> str:
+def normalize_word(text: str) -> str:
     """Bring a text into one spelling: no case, and whole numbers without a point."""
-    return without_point(text).casefold()
+    return strip_point(text).casefold()
 
 
-def _date(profile: Profile, public: bool) -> Proposal:
+def _propose_date(profile: Profile, public: bool) -> Proposal:
     most = max(some.n for some in profile.dates.values())
     forms = [form for form, some in profile.dates.items() if some.n == most]
     some = profile.dates[forms[0]]
@@ -177,11 +177,13 @@ def _date(profile: Profile, public: bool) -> Proposal:
     return Proposal(DATE, keys, remarks, f"{format_day(some.low)} to {format_day(some.high)}")
 
 
-def _number(name: str, profile: Profile, decimal: str, thousands: str, public: bool) -> Proposal:
+def _propose_number(
+    name: str, profile: Profile, decimal: str, thousands: str, public: bool
+) -> Proposal:
     amounts = profile.amounts(decimal, thousands)
     what = "whole numbers" if amounts.is_whole else "numbers"
     n_values = f"{len(profile.values):,}" if not profile.more else f"over {len(profile.values):,}"
-    seen = f"{amounts.low:,.10g} to {amounts.high:,.10g}, {n_values} {what}"
+    summary = f"{amounts.low:,.10g} to {amounts.high:,.10g}, {n_values} {what}"
     written = list(profile.values)
     plain = (
         [str(text) for text in remove_grouping(written, decimal, thousands)]
@@ -190,19 +192,19 @@ def _number(name: str, profile: Profile, decimal: str, thousands: str, public: b
     )
     odd = [text for text, bare in zip(written, plain, strict=True) if not _is_amount(bare)][:3]
     if odd:
-        seen += f"; no numbers: {', '.join(odd)}"
-    seen += "" if thousands else _thousands(profile)
-    markers = _markers(plain, decimal)
-    seen += f"; if {markers} stands for a missing value, add it to missing" if markers else ""
+        summary += f"; no numbers: {', '.join(odd)}"
+    summary += "" if thousands else _remark_on_thousands(profile)
+    markers = _name_markers(plain, decimal)
+    summary += f"; if {markers} stands for a missing value, add it to missing" if markers else ""
     by_name = _BY_NAME.get(name.lower().removesuffix("_years"))
     counter = by_name is None and amounts.is_whole
-    if counter and (_identifies(name, profile) or _counts_up(profile, amounts)):
-        return Proposal("", seen=f"{seen}; looks like an identifier")
+    if counter and (_identifies(name, profile) or _is_sequence(profile, amounts)):
+        return Proposal("", summary=f"{summary}; looks like an identifier")
     if counter and not public and _names_people(name, profile):
-        return _person(profile, seen)
-    if counter and _each_once(profile) and len(profile.values) > _FEW:
-        seen += "; each but once: strike the column if it tells records apart"
-    seen += _of_people(name, profile) if counter else ""
+        return _propose_person(profile, summary)
+    if counter and _is_unique(profile) and len(profile.values) > _FEW:
+        summary += "; each but once: strike the column if it tells records apart"
+    summary += _remark_on_people(name, profile) if counter else ""
     few = amounts.is_whole and not profile.more and len(profile.values) <= _CODES
     keys: dict[str, Any] = {"bounds": None, **FINE}
     remarks = {"bounds": CODES_OR_NUMBERS if few else "[lowest, highest] possible"}
@@ -218,23 +220,23 @@ def _number(name: str, profile: Profile, decimal: str, thousands: str, public: b
         keys["missing"] = "bin"
     largest = max(abs(amounts.low), abs(amounts.high))
     # Codes are there several times each, or others may be missing by chance.
-    are_codes = few and largest <= _CODES and 5 * len(profile.values) <= profile.n_there
+    are_codes = few and largest <= _CODES and 5 * len(profile.values) <= profile.n_present
     codes = frozenset(profile.values) if are_codes else frozenset()
-    return Proposal(NUMERIC, keys, remarks, seen, largest, amounts.is_whole, codes)
+    return Proposal(NUMERIC, keys, remarks, summary, largest, amounts.is_whole, codes)
 
 
-def _text(name: str, profile: Profile, public: bool) -> Proposal:
+def _propose_text(name: str, profile: Profile, public: bool) -> Proposal:
     n_values = len(profile.values)
-    seen = f"{'over ' if profile.more else ''}{n_values:,} texts: {_list_frequent(profile)}"
-    seen += _remark_on_form(profile)
+    summary = f"{'over ' if profile.more else ''}{n_values:,} texts: {_list_frequent(profile)}"
+    summary += _remark_on_form(profile)
     if not public and _names_people(name, profile):
-        return _person(profile, seen)
-    seen += _of_people(name, profile)
-    unique = n_values > _FEW and profile.share_apart > _UNIQUE
+        return _propose_person(profile, summary)
+    summary += _remark_on_people(name, profile)
+    unique = n_values > _FEW and profile.share_distinct > _UNIQUE
     if unique or _identifies(name, profile):
-        return Proposal("", seen=f"{seen}; tells records apart")
-    if n_values > _FEW and profile.length / profile.n_there > _SENTENCE:
-        return Proposal("", seen=f"{seen}; sentences")
+        return Proposal("", summary=f"{summary}; tells records apart")
+    if n_values > _FEW and profile.length / profile.n_present > _SENTENCE:
+        return Proposal("", summary=f"{summary}; sentences")
     keys: dict[str, Any] = {"groups": None}
     remarks = {
         "groups": "the words that matter: [Oslo, Bergen], or groups of them by patterns: "
@@ -244,31 +246,31 @@ def _text(name: str, profile: Profile, public: bool) -> Proposal:
         # A star of the file is no pattern.
         groups: list[str] = []
         for text, _ in profile.values.most_common(MOST_COPIED):
-            if "*" not in text and not any(fits(group, text) for group in groups):
+            if "*" not in text and not any(matches(group, text) for group in groups):
                 groups.append(text)
         keys["groups"] = sorted(groups)
         remarks["groups"] = "of the file, which is public; all else is other"
-    words = frozenset(word(text) for text, _ in profile.values.most_common(MOST_COPIED))
-    return Proposal(TEXT, keys, remarks, seen, words=words)
+    words = frozenset(normalize_word(text) for text, _ in profile.values.most_common(MOST_COPIED))
+    return Proposal(TEXT, keys, remarks, summary, words=words)
 
 
 def _remark_on_form(profile: Profile) -> str:
     """Say so where texts look like dates or amounts that no program reads."""
     enough = NEARLY_ALL * profile.values.total()
 
-    def many(pattern: re.Pattern[str]) -> bool:
+    def mostly_match(pattern: re.Pattern[str]) -> bool:
         texts = profile.values.items()
         return sum(n for text, n in texts if pattern.match(text) and not text.isdecimal()) >= enough
 
-    if many(LIKE_A_DATE):
+    if mostly_match(LIKE_A_DATE):
         return "; if these are dates, write all in one form: 2024-12-31"
     units = {match[1] for text in profile.values if (match := _WITH_UNIT.match(text))}
-    if many(_DRESSED) or (len(units) == 1 and many(_WITH_UNIT)):
+    if mostly_match(_DRESSED) or (len(units) == 1 and mostly_match(_WITH_UNIT)):
         return "; if these are amounts, write them as plain numbers: 1234.5"
     return ""
 
 
-def _thousands(profile: Profile) -> str:
+def _remark_on_thousands(profile: Profile) -> str:
     """Say so where points or commas may part thousands, so that 1.000 is less than 999."""
     parted = [text for text in profile.values if not text.lstrip("+-").isdecimal()]
     if not parted or not all(map(_IN_THOUSANDS.fullmatch, parted)):
@@ -277,7 +279,7 @@ def _thousands(profile: Profile) -> str:
     return f"; if {parted[0]} is more than a thousand, say so in the draft: thousands: {mark!r}"
 
 
-def _markers(texts: list[str], decimal: str) -> str:
+def _name_markers(texts: list[str], decimal: str) -> str:
     """Name numbers that may stand for a missing value: -1 among counts, 999 among ages.
 
     Either the only negative ones, or those of one digit (99, -888, 777) that lie further from the
@@ -303,39 +305,39 @@ def _is_name_of_identifier(name: str) -> bool:
 
 
 def _identifies(name: str, profile: Profile) -> bool:
-    several = profile.more or len(profile.values) > _UNIQUE * profile.n_there
+    several = profile.more or len(profile.values) > _UNIQUE * profile.n_present
     return _is_name_of_identifier(name) and several
 
 
 def _names_people(name: str, profile: Profile) -> bool:
     """Return whether a column may name persons, of whom the table has several records each."""
     like = _PERSON.search(name) or _CAMEL_IDENTIFIER.search(name)
-    return bool(like) and len(profile.values) >= _LEAST_PEOPLE and profile.share_apart <= _UNIQUE
+    return bool(like) and len(profile.values) >= _LEAST_PEOPLE and profile.share_distinct <= _UNIQUE
 
 
-def _person(profile: Profile, seen: str) -> Proposal:
-    times = 1 / profile.share_apart
-    text = f"{seen}; if it names people, each has {times:.1f} records: decide on unit"
-    return Proposal("", seen=text, is_person=True)
+def _propose_person(profile: Profile, summary: str) -> Proposal:
+    times = 1 / profile.share_distinct
+    text = f"{summary}; if it names people, each has {times:.1f} records: decide on unit"
+    return Proposal("", summary=text, is_person=True)
 
 
-def _of_people(name: str, profile: Profile) -> str:
+def _remark_on_people(name: str, profile: Profile) -> str:
     """Say what it means for privacy where an identifier is there several times."""
-    if not _is_name_of_identifier(name) or profile.more or _each_once(profile):
+    if not _is_name_of_identifier(name) or profile.more or _is_unique(profile):
         return ""
-    times = profile.n_there / len(profile.values)
+    times = profile.n_present / len(profile.values)
     return f"; if it names people, each has {times:.1f} records, and ε is for one"
 
 
-def _each_once(profile: Profile) -> bool:
+def _is_unique(profile: Profile) -> bool:
     """Return whether no value is there twice."""
-    return not profile.more and len(profile.values) == profile.n_there
+    return not profile.more and len(profile.values) == profile.n_present
 
 
-def _counts_up(profile: Profile, amounts: Range) -> bool:
+def _is_sequence(profile: Profile, amounts: Range) -> bool:
     """Return whether the numbers are one after another, each but once."""
     run = amounts.high - amounts.low + 1
-    unique = profile.more or _each_once(profile)
+    unique = profile.more or _is_unique(profile)
     return unique and run > _FEW and amounts.n <= run <= 1.05 * amounts.n
 
 
@@ -345,7 +347,7 @@ def _is_amount(text: str) -> bool:
 
 
 def _list_frequent(profile: Profile) -> str:
-    total = profile.n_there
+    total = profile.n_present
     # A value may be of several lines.
     parts = [
         f"{' '.join(text.split())[:30]} ({count / total:.0%})"
@@ -357,7 +359,7 @@ def _list_frequent(profile: Profile) -> str:
 def _round_bounds(low: float, high: float) -> tuple[float, float]:
     """Round outwards, to a hundredth of the width or less; of one number, leave some width.
 
-    What can't be rounded, next to the largest and the smallest numbers, stays as it is.
+    Bounds near the largest or smallest floats, which can't be rounded, stay as they are.
     """
     if low == high:
         high = low + max(1.0, abs(low) / 100)
@@ -365,8 +367,8 @@ def _round_bounds(low: float, high: float) -> tuple[float, float]:
     step = 10.0 ** (math.floor(math.log10(width)) - 1) if math.isfinite(width) else 0.0
     if step > 0:
         low, high = math.floor(low / step) * step, math.ceil(high / step) * step
-    return tuple(_plain(float(f"{bound:.12g}")) for bound in (low, high))  # type: ignore[return-value]
+    return tuple(_simplify(float(f"{bound:.12g}")) for bound in (low, high))  # type: ignore[return-value]
 
 
-def _plain(bound: float) -> float:
+def _simplify(bound: float) -> float:
     return int(bound) if bound.is_integer() else bound

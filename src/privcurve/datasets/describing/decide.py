@@ -3,57 +3,38 @@
 from __future__ import annotations
 
 import re
+import tempfile
 from collections.abc import Mapping
-from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
 from privcurve import schema
 from privcurve.datasets import catalogue
 from privcurve.datasets.blanks import WANTED, Blank, blanks
-from privcurve.datasets.build import build
 from privcurve.datasets.coding import amount_of
 from privcurve.datasets.columns import CATEGORICAL, MISSING, NUMERIC, OTHER
 from privcurve.datasets.describing.columns import CODES_OR_NUMBERS
-from privcurve.datasets.describing.text import flow
+from privcurve.datasets.describing.report import description_faults
+from privcurve.datasets.describing.text import write_flow
 from privcurve.datasets.errors import DatasetError
-from privcurve.datasets.variants import write_out
 from privcurve.files import replace_text
 from privcurve.schema import Lines
 
 # A key with nothing behind it but a remark, on a line of its own.
-# An anchor stands for other columns of the same words.
 _LINE = re.compile(
-    r"(?P<head>\s*(?:- )?(?P<key>[a-z]+):(?:[ \t]+&\w+)?)"
-    r"[ \t]*(?:#\s*(?:decide:\s*)?(?P<remark>.*?))?\s*"
+    r"(?P<head>\s*(?:- )?(?P<key>[a-z]+):)[ \t]*(?:#\s*(?:decide:\s*)?(?P<remark>.*?))?\s*"
 )
 # Any key on a line of its own, with what stands behind it.
 _KEY = re.compile(r"(?P<head>\s*(?P<key>[a-z_]+):).*")
 # The answer that numbers are codes.
 _CODES = re.compile(r"(?:codes|categories)\b\s*[:=]?\s*(?P<codes>.+)", re.IGNORECASE)
-_ALIAS = re.compile(r"\s*(?:- )?[a-z]+:[ \t]+\*\w")
 # A key and its value.
 _PAIR = re.compile(r":(\s|$)")
 _LISTS = ("bounds", "categories", "groups", "classes")
 
-# What stands for blanks that are not decided yet, so that one answer can be checked.
-_ANY: dict[str, Any] = {
-    "bounds": [0, 1],
-    "categories": ["a", "b"],
-    "groups": ["a"],
-    "format": "iso",
-    "positive": "\0+",
-    "negative": "\0-",
-    "classes": ["\0+", "\0-", "\0"],
-    "unit": "none",
-}
-# What a description says of numbers and not of codes.
-_OF_NUMBERS = ("n_bins", "spacing", "missing")
-_ANY_DAYS = ["2000-01-01", "2000-12-31"]
-_ANY_COLUMN = {"name": "\0", "kind": "numeric", "bounds": [0, 1]}
-
-
-# What becomes of some keys of an entry: another key and value, or nothing.
+# Keys of numbers that categories do not have.
+_NUMBER_KEYS = ("n_bins", "spacing", "missing")
+# New keys and values for some keys of an entry; None removes the key.
 Edits = Mapping[str, tuple[str, Any] | None]
 
 
@@ -62,12 +43,9 @@ class Question:
 
     def __init__(self, path: Path, blank: Blank) -> None:
         self.path, self.blank = path, blank
-        text = self._lines()[self.line - 1]
-        match = _LINE.fullmatch(text)
-        # Whether it is answered with that of another column.
-        self.is_shared = _ALIAS.match(text) is not None
+        match = _LINE.fullmatch(self._lines()[self.line - 1])
         self._is_editable = match is not None and match["key"] == blank.key
-        # What the draft says of it or is wanted there, and what an answer is, in few words.
+        # The question, from the draft or by the kind of blank, and a short prompt.
         self.remark = (match and match["remark"]) or WANTED[blank.key]
         self.prompt = blank.key
         if self.remark == CODES_OR_NUMBERS:
@@ -94,42 +72,38 @@ class Question:
                 f"line {self.line} of {self.path} holds more than this key: write it there by hand"
             )
         key, codes = self.blank.key, _CODES.fullmatch(text.strip())
-        entry = self._entry(catalogue.content_of(self.path))
+        entry: Any = catalogue.content_of(self.path)
+        for step in self.blank.place[:-1]:
+            entry = entry[step]
         edits: Edits
         if codes and key == "bounds" and entry.get("kind") == NUMERIC:
             values = self._value("categories", codes["codes"])
             if isinstance(values, list):
                 values += [one for one in (OTHER, MISSING) if one not in values]
-            gone = dict.fromkeys(one for one in _OF_NUMBERS if one in entry)
+            gone = dict.fromkeys(one for one in _NUMBER_KEYS if one in entry)
             edits = {"kind": ("kind", CATEGORICAL), key: ("categories", values), **gone}
         else:
             edits = {key: (key, self._value(key, text))}
-        self._check(edits)
         lines = self._lines()
         of_file = Lines(self.path)
         places = {each: of_file.line_of(*self.blank.place[:-1], each) - 1 for each in edits}
         for each, edit in edits.items():
             lines[places[each]] = self._edit(lines[places[each]], each, edit)
+        self._check("".join(lines))
         replace_text(self.path, "".join(lines))
-
-    def _entry(self, content: Any) -> Any:
-        """Return the part of a description that the blank is in."""
-        for step in self.blank.place[:-1]:
-            content = content[step]
-        return content
 
     def _edit(self, line: str, key: str, edit: tuple[str, Any] | None) -> str:
         """Return what becomes of the line of a key."""
         match = _LINE.fullmatch(line) if key == self.blank.key else _KEY.match(line)
         if match is None or match["key"] != key:
             raise DatasetError(
-                f"{key} of {self.blank.of} does not stand on a line of its own in {self.path}: "
-                "write it there by hand"
+                f"{key} of {self.blank.subject} does not stand on a line of its own in "
+                f"{self.path}: write it there by hand"
             )
         if edit is None:
             return ""
         end = line[len(line.rstrip("\r\n")) :]
-        return f"{match['head'].replace(key, edit[0], 1)} {flow(edit[1])}{end}"
+        return f"{match['head'].replace(key, edit[0], 1)} {write_flow(edit[1])}{end}"
 
     def _value(self, key: str, text: str) -> Any:
         """Read an answer."""
@@ -151,50 +125,18 @@ class Question:
             raise DatasetError(str(error)) from None
         return text
 
-    def _check(self, edits: Edits) -> None:
-        """Refuse what the schema, or the rest of the column or label, does not allow."""
-        content = deepcopy(catalogue.content_of(self.path))
-        for other in blanks(content):
-            entry: Any = content
-            for step in other.place[:-1]:
-                entry = entry[step]
-            is_day = other.key == "bounds" and entry.get("kind") == "date"
-            entry[other.key] = _ANY_DAYS if is_day else _ANY[other.key]
-        entry = self._entry(content)
-        for key, edit in edits.items():
-            del entry[key]
-            if edit is not None:
-                entry[edit[0]] = edit[1]
-        # Of one key the fault is at that.
-        depth = len(self.blank.place) - (len(edits) > 1)
-        messages = [
-            fault.message
-            for fault in schema.faults(content, catalogue.SCHEMA)
-            for place in fault.places
-            if place[:depth] == self.blank.place[:depth]
-        ]
-        if messages:
-            raise DatasetError("\n".join(dict.fromkeys(messages)))
-        alone = {**catalogue.NO_FILES, "label": content["label"], "columns": content["columns"]}
-        if self.blank.key == "unit":
-            alone["unit"] = content["unit"]
-        elif self.blank.place[0] == "columns":
-            alone["columns"] = [content["columns"][self.blank.place[1]]]
-            alone["label"] = {"column": "\0", "positive": "\0+", "negative": "\0-"}
-        else:
-            alone["columns"] = [_ANY_COLUMN]
-        if schema.faults(alone, catalogue.SCHEMA):
-            return  # something else is wrong with it: privcurve check tells
-        try:
-            build(self.path.stem, self.path, write_out(alone))
-        except (DatasetError, ValueError) as error:
-            faults = error.faults if isinstance(error, DatasetError) else (str(error),)
-            messages = [one.removesuffix(f" (in {self.path})") for one in faults]
-            raise DatasetError("\n".join(messages)) from None
+    def _check(self, text: str) -> None:
+        """Refuse an edited description in which something is wrong that was not before."""
+        with tempfile.TemporaryDirectory() as folder:
+            edited = Path(folder, self.path.name)
+            edited.write_bytes(text.encode())
+            before, after = description_faults(self.path), description_faults(edited)
+        if faults := [message for message in after if message not in before]:
+            raise DatasetError("\n".join(faults).removesuffix("."))
 
 
 class CardQuestion:
-    """What a card of a release says beside its model, or its budget: may be left open."""
+    """A fact for the card of a release, or the budget: may be left open."""
 
     def __init__(self, path: Path, place: tuple[str, str], remark: str) -> None:
         self.path, self.place, self.remark = path, place, remark
@@ -212,11 +154,11 @@ class CardQuestion:
         if messages := [one.message for one in faults if one.places[0][:1] == (top,)]:
             raise DatasetError("\n".join(messages))
         text = self.path.read_bytes().decode("utf-8")
-        # What is there, or what a draft proposes.
+        # The line with the key, or the comment in which a draft proposes it.
         head = rf"{top}:" if top in content else rf"# {top}:"
         there = r"\{.*\}" if content.get(top, True) else ""
         line = re.compile(rf"^{head}[ \t]*{there}(?P<end>[ \t]*(?:#.*)?)\r?$", re.MULTILINE)
-        new = f"{top}: {flow(entry)}"
+        new = f"{top}: {write_flow(entry)}"
         if match := line.search(text):
             text = f"{text[: match.start()]}{new}{text[match.start('end') :]}"
         elif top in content:
@@ -227,7 +169,7 @@ class CardQuestion:
         replace_text(self.path, text)
 
 
-_OF_CARD = {
+_CARD_KEYS = {
     ("about", "owner"): "who is responsible for the records, and releases models of them?",
     ("about", "contact"): "whom may one ask? An address, or a page",
     ("about", "purpose"): "what is a model for, and what is it not for?",
@@ -247,7 +189,7 @@ def card_questions(path: Path) -> list[CardQuestion]:
         return []
     return [
         CardQuestion(path, place, remark)
-        for place, remark in _OF_CARD.items()
+        for place, remark in _CARD_KEYS.items()
         if place[1] not in (content.get(place[0]) or {})
     ]
 
@@ -258,5 +200,4 @@ def questions(path: Path) -> list[Question]:
     Raises DatasetError if it is not YAML.
     """
     content: Mapping[str, Any] = catalogue.content_of(path)
-    every = (Question(path, one) for one in blanks(content))
-    return sorted((one for one in every if not one.is_shared), key=lambda one: one.line)
+    return sorted((Question(path, one) for one in blanks(content)), key=lambda one: one.line)

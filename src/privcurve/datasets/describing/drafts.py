@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import Any
 
 from privcurve.datasets import catalogue, reading
 from privcurve.datasets.describing.columns import Proposal, propose
 from privcurve.datasets.describing.header import check_names
-from privcurve.datasets.describing.label import LabelChoice, classes
-from privcurve.datasets.describing.profile import OTHER, Profile, blank
+from privcurve.datasets.describing.label import LabelChoice, find_classes
+from privcurve.datasets.describing.profile import OTHER, Profile, empty_profiles
 from privcurve.datasets.describing.text import Draft
 from privcurve.datasets.description import DELIMITED, Description, LabelSpec, Parser
 from privcurve.datasets.domain import CATEGORICAL, Column, Domain, Label
@@ -47,13 +46,13 @@ def draft(
     path : Path
     label : LabelChoice
     name : str, optional
-        Of the dataset; by default that of the file.
+        The name of the dataset; by default that of the file.
     test : Path, optional
         A file of records to test by, written alike.
     header : bool
         Whether the first line names the columns.
     sheet : str
-        Of an Excel file, by default the first.
+        The sheet of an Excel file, by default the first.
     public : bool
         Whether the file is public, so that what is seen may be copied into the draft: bounds and
         categories too. Otherwise these are left blank but where a convention settles them.
@@ -71,7 +70,7 @@ def draft(
     """
     name = name_of(path, name)
     problems = Problems(name)
-    how, profiles = look(path, header, sheet, problems, watch)
+    how, profiles = profile_table(path, header, sheet, problems, watch)
     if label.column in how.nested:
         raise DatasetError(f"the label {label.column!r} holds lists or objects, not one value each")
     if label.column not in how.fields:
@@ -81,41 +80,43 @@ def draft(
         )
     if len(how.fields) < 2:
         raise DatasetError(f"{path} has no column beside the label {label.column!r}")
-    seen = profiles.pop(label.column)
+    label_profile = profiles.pop(label.column)
     try:
-        sides = classes(label, seen, public)
+        sides = find_classes(label, label_profile, public)
     except DatasetError as error:
-        unread = (
-            f" Of {path} {problems.lost:,} lines can't be read: {' '.join(problems.messages[:1])}"
-        )
-        raise DatasetError(f"{error}{unread * bool(problems.lost)}") from None
-    marks = _marks(how, profiles)
+        if not problems.n_unread:
+            raise
+        first = " ".join(problems.messages[:1])
+        raise DatasetError(
+            f"{error} Of {path} {problems.n_unread:,} lines can't be read: {first}"
+        ) from None
+    marks = _find_marks(how, profiles)
     columns = proposals(how, profiles, public)
     if not any(column.kind for column in columns.values()):
         raise DatasetError(f"{path} has no column to learn from: each is empty or an identifier")
     parts = {"train": path} | ({} if test is None else {"test": test})
-    n_rows = seen.n + problems.lost
+    n_rows = label_profile.n + problems.n_unread
     return Draft(
         name=name,
         format=how,
         decimal=marks[0],
         thousands=marks[1],
-        missing=_markers(profiles),
-        files={part: _from_here(file) for part, file in parts.items()},
+        missing=_missing_words(profiles),
+        files={part: _relative_path(file) for part, file in parts.items()},
         n_rows=n_rows,
-        n_test=0 if test is None else _size(test, header, path, how, problems),
+        n_test=0 if test is None else _count_test_records(test, header, how, problems),
         columns=columns,
         shares=dict.fromkeys(how.nested, 0.0)
         | {key: profile.missing.total() / profile.n for key, profile in profiles.items()},
         label=label.column,
         classes=sides,
         public=public,
-        n_read=seen.n,
+        n_read=label_profile.n,
         faults=problems.messages,
     )
 
 
-def look(
+def profile_table(
     path: Path,
     header: bool,
     sheet: str,
@@ -137,9 +138,9 @@ def proposals(
     how: Format, profiles: Mapping[str, Profile], public: bool = False
 ) -> dict[str, Proposal]:
     """Return what each column but the label may be described as."""
-    marks = _marks(how, profiles)
+    marks = _find_marks(how, profiles)
     columns = {key: propose(key, profile, *marks, public) for key, profile in profiles.items()}
-    return columns | {key: Proposal("", seen="lists or objects: not read") for key in how.nested}
+    return columns | {key: Proposal("", summary="lists or objects: not read") for key in how.nested}
 
 
 def name_of(path: Path, given: str | None = None) -> str:
@@ -169,8 +170,8 @@ def read(
     path: Path, how: Format, problems: Problems, watch: Callable[[RawTable], None] | None = None
 ) -> dict[str, Profile]:
     """Read a table whole, a piece at a time; return what its columns look like."""
-    profiles = blank(how.fields)
-    description = _anything(path, how)
+    profiles = empty_profiles(how.fields)
+    description = _describe_as_texts(path, how)
     try:
         for table in reading.read(description, RawFile(path), problems):
             for name, profile in profiles.items():
@@ -186,19 +187,10 @@ def read(
     return profiles
 
 
-def _size(path: Path, header: bool, like_path: Path, like: Format, problems: Problems) -> int:
-    """Return how many records a file to test by holds."""
+def _count_test_records(path: Path, header: bool, like: Format, problems: Problems) -> int:
+    """Return how many records a file to test by holds, which is read as the others are."""
     how = sniff(path, header, like.parser.get("sheet", ""))
-    lacking = [name for name in like.fields if name not in how.fields]
-    if lacking:
-        raise DatasetError(
-            f"{path} has no column {lacking[0]!r}. Records to test by need the columns of the "
-            "others, and a first line that names them."
-        )
-    by_place = "fields" in like.parser
-    keys: dict[str, Any] = {"kind": DELIMITED, "separator": ","} | (
-        {"skip_rows": 0} if by_place else {}
-    )
+    keys = {"kind": DELIMITED, "separator": ","}
     if not is_plain_text(path):
         keys["encoding"] = ENCODINGS[0]
     for key, plain in keys.items():
@@ -208,22 +200,19 @@ def _size(path: Path, header: bool, like_path: Path, like: Format, problems: Pro
                 f"{path} is written in another way than the other records: {key} {ways[0]!r}, not "
                 f"{ways[1]!r}. Write the test records in the same way."
             )
-    if by_place and how.fields != like.fields:
+    if lacking := [name for name in like.fields if name not in how.fields]:
         raise DatasetError(
-            f"{path} has other columns than {like_path}, or in another order than "
-            f"{', '.join(like.fields)}. Columns are read by position, because "
-            f"{like_path} does not give each its own name: name them, or write the test "
-            "records in the same order."
+            f"{path} has no column {lacking[0]!r}. Records to test by need the columns of the "
+            "others, and a first line that names them."
         )
-    # There is one description of both: it has to be read as the other is.
-    lost = problems.lost
+    n_unread = problems.n_unread
     profiles = read(path, like, problems)
-    if n := next(iter(profiles.values())).n + problems.lost - lost:
+    if n := next(iter(profiles.values())).n + problems.n_unread - n_unread:
         return n
     raise DatasetError(f"{path} holds no records to test by")
 
 
-def _anything(path: Path, how: Format) -> Description:
+def _describe_as_texts(path: Path, how: Format) -> Description:
     """Describe a table of which only the format is known."""
     parser = Parser(**{**how.parser, "fields": tuple(how.parser.get("fields", ()))})
     label, *others = how.fields
@@ -237,37 +226,30 @@ def _anything(path: Path, how: Format) -> Description:
     )
 
 
-def _marks(how: Format, profiles: Mapping[str, Profile]) -> tuple[str, str]:
+def _find_marks(how: Format, profiles: Mapping[str, Profile]) -> tuple[str, str]:
     """Return what stands before tenths and between thousands: what makes more columns numbers.
 
     Something stands between thousands where a column is of numbers in no other way.
     """
-    plain = _decimal(how, profiles)
+
+    def count(columns: Iterable[Profile], decimal: str, thousands: str = "") -> int:
+        return sum(one.is_mostly(one.amounts(decimal, thousands)) for one in columns)
+
     each = profiles.values()
-    others = [one for one in each if not any(map(one.nearly_all, (one.points, one.commas)))]
-    n_more = {
-        decimal: sum(one.nearly_all(one.amounts(decimal, other)) for one in others)
-        for decimal, other in OTHER.items()
-    }
+    is_comma = how.parser.get("separator", ",") != "," and count(each, ",") > count(each, ".")
+    plain = "," if is_comma else "."
+    others = [one for one in each if not any(count([one], decimal) for decimal in OTHER)]
+    n_more = {decimal: count(others, decimal, other) for decimal, other in OTHER.items()}
     decimal = max(n_more, key=lambda sign: (n_more[sign], sign == plain))
     return (decimal, OTHER[decimal]) if n_more[decimal] else (plain, "")
 
 
-def _decimal(how: Format, profiles: Mapping[str, Profile]) -> str:
-    """Return what stands before tenths: what makes more columns numbers."""
-    if how.parser.get("separator", ",") == ",":
-        return "."
-    points = sum(profile.nearly_all(profile.points) for profile in profiles.values())
-    commas = sum(profile.nearly_all(profile.commas) for profile in profiles.values())
-    return "," if commas > points else "."
-
-
-def _markers(profiles: dict[str, Profile]) -> list[str]:
+def _missing_words(profiles: dict[str, Profile]) -> list[str]:
     """Return the words for no value that the file uses; their order says nothing of records."""
     return ["", *sorted({word for some in profiles.values() for word in some.missing if word})]
 
 
-def _from_here(path: Path) -> str:
+def _relative_path(path: Path) -> str:
     """Write a path from the working folder, if the file is in it."""
     relative = os.path.relpath(path)
     return path.absolute().as_posix() if relative.startswith("..") else Path(relative).as_posix()

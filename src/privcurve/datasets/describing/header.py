@@ -11,7 +11,7 @@ from collections import Counter
 from pathlib import Path
 
 from privcurve.datasets.coding import amount_of
-from privcurve.datasets.describing.profile import MISSING_WORDS, Profile, Range
+from privcurve.datasets.describing.profile import MISSING_WORDS, Profile
 from privcurve.datasets.description import PARQUET
 from privcurve.datasets.errors import DatasetError
 from privcurve.datasets.reading import Format
@@ -64,7 +64,7 @@ def _is_value(name: str, profile: Profile) -> bool:
     if name and (name in profile.values or name in profile.missing):
         return True
     is_number = any(amount_of(name.replace(",", mark), ".") is not None for mark in ("", "."))
-    if is_number and any(map(profile.nearly_all, _numbers(profile))):
+    if is_number and any(map(profile.is_mostly, profile.numbers.values())):
         return True
     shape = _shape(name)
     if not re.search(r"[^A-Za-z _.'-]", shape):
@@ -76,12 +76,8 @@ def _is_value(name: str, profile: Profile) -> bool:
 def _is_name(name: str, profile: Profile) -> bool:
     """Return whether a name is none of the numbers that its column holds, all of them."""
     is_word = bool(re.search(r"[^\W\d_]", name)) and name.lower() not in MISSING_WORDS
-    all_numbers = any(some.n == profile.n_there > 0 for some in _numbers(profile))
+    all_numbers = any(some.n == profile.n_present > 0 for some in profile.numbers.values())
     return is_word and all_numbers and not _is_value(name, profile)
-
-
-def _numbers(profile: Profile) -> list[Range]:
-    return [profile.points, profile.commas, *profile.grouped.values()]
 
 
 def _shape(text: str) -> str:

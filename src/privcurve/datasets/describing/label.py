@@ -1,4 +1,4 @@
-"""What the label of a draft is: its classes, or a refusal that says what exists instead."""
+"""Find the classes of a label for a draft, or refuse it and say what the column holds."""
 
 from __future__ import annotations
 
@@ -8,24 +8,24 @@ from typing import Any
 
 from privcurve.coding import MOST_CLASSES
 from privcurve.datasets.coding import amount_of
-from privcurve.datasets.describing.columns import PAIRS, word
+from privcurve.datasets.describing.columns import PAIRS, normalize_word
 from privcurve.datasets.describing.profile import Profile
 from privcurve.datasets.errors import DatasetError
 from privcurve.schema import suggestion
 
-# From so many numbers on a label is an amount rather than a class.
+# A label with more different numbers is an amount rather than a class.
 _AMOUNTS = 20
 _SHOWN = 8
 
 
 @dataclass(frozen=True)
 class Classes:
-    """What a draft says of the label."""
+    """The classes of a label, as a draft has them."""
 
     # What the description says beside the column: values of `positive` and `negative`, or the
     # `classes` where there are more than two; None where they are to be decided.
     keys: dict[str, Any]
-    seen: str  # for the screen of the owner
+    summary: str  # for the screen of the owner
     n_missing: int = 0  # records without a label
 
 
@@ -44,10 +44,10 @@ class LabelChoice:
         return [*self.positive, *self.negative, *self.classes]
 
 
-def classes(choice: LabelChoice, profile: Profile, public: bool) -> Classes:
+def find_classes(choice: LabelChoice, profile: Profile, public: bool) -> Classes:
     """Find the classes of a label, or refuse it and say what exists instead."""
     values = choice.values
-    _refuse_named(choice)
+    _check_named(choice)
     # A word for no value may be a class of its own, if it is named.
     absent = {text: n for text, n in profile.missing.items() if text not in values}
     counts = dict(profile.values)
@@ -56,25 +56,25 @@ def classes(choice: LabelChoice, profile: Profile, public: bool) -> Classes:
         if value not in counts and not profile.more:
             raise DatasetError(
                 f"no record has the label {value!r}{suggestion(value, counts)} "
-                f"{choice.column!r} holds {_shares(counts)}"
+                f"{choice.column!r} holds {_write_shares(counts)}"
             )
-    _refuse_others(choice, profile, counts, [text for text in absent if text])
-    seen, n_missing = _shares(counts), sum(absent.values())
+    _check_values(choice, profile, counts, [text for text in absent if text])
+    summary, n_missing = _write_shares(counts), sum(absent.values())
     if choice.classes:
-        return Classes({"classes": list(choice.classes)}, seen, n_missing)
+        return Classes({"classes": list(choice.classes)}, summary, n_missing)
     if not values and len({value.casefold() for value in counts}) > 2:
-        return Classes({"classes": _in_order(counts) if public else None}, seen, n_missing)
+        return Classes({"classes": _sort_values(counts) if public else None}, summary, n_missing)
     positive, negative = (list(values) or None for values in (choice.positive, choice.negative))
     if not (positive and negative):
-        convention = _by_convention(counts, positive, negative)
+        convention = _find_convention(counts, positive, negative)
         if convention is not None:
             positive, negative = convention
         elif public:
-            positive, negative = _sides(counts, positive, negative)
-    return Classes({"positive": positive, "negative": negative}, seen, n_missing)
+            positive, negative = _split_values(counts, positive, negative)
+    return Classes({"positive": positive, "negative": negative}, summary, n_missing)
 
 
-def _refuse_named(choice: LabelChoice) -> None:
+def _check_named(choice: LabelChoice) -> None:
     """Refuse named values that contradict each other."""
     both = sorted(set(choice.positive) & set(choice.negative))
     if both:
@@ -90,7 +90,7 @@ def _refuse_named(choice: LabelChoice) -> None:
         )
 
 
-def _refuse_others(
+def _check_values(
     choice: LabelChoice, profile: Profile, counts: dict[str, int], absent: list[str]
 ) -> None:
     n_classes = len({value.casefold() for value in counts})
@@ -104,25 +104,17 @@ def _refuse_others(
             f"the label {choice.column!r} holds {what}: there is nothing to tell apart. Take the "
             f"column that is to be predicted{words if absent else ''}"
         )
-    all_named = choice.classes or (choice.positive and choice.negative)
-    unnamed = set(counts) - set(choice.values)
-    if not (unnamed or all_named):
+    if set(counts) <= set(choice.values):
+        if choice.classes or (choice.positive and choice.negative):
+            return
         side, other = ("positive", "negative") if choice.positive else ("negative", "positive")
         raise DatasetError(
-            f"all values of the label {choice.column!r} are named as {side}: {_shares(counts)}. "
-            f"Leave out those that are {other}"
+            f"all values of the label {choice.column!r} are named as {side}: "
+            f"{_write_shares(counts)}. Leave out those that are {other}"
         )
-    if all_named and not unnamed:
-        return
     if n_classes == 2 and not (profile.more or choice.classes):
         return
-    if all_named and not profile.more and len(unnamed) < _SHOWN:
-        raise DatasetError(
-            f"the label {choice.column!r} has values that are not named: "
-            f"{_shares({value: counts[value] for value in unnamed})}. Name all, or leave "
-            "their records out of the file"
-        )
-    if profile.nearly_all(profile.points) and (profile.more or n_classes > _AMOUNTS):
+    if profile.is_mostly(profile.amounts(".", "")) and (profile.more or n_classes > _AMOUNTS):
         raise DatasetError(
             f"the label {choice.column!r} is an amount ({n_classes:,}{'+' if profile.more else ''} "
             "numbers): regression is not supported. Instead add a column of two values to the "
@@ -133,19 +125,19 @@ def _refuse_others(
         return
     raise DatasetError(
         f"the label {choice.column!r} has {n_classes:,}{'+' if profile.more else ''} values "
-        f"({_shares(counts)}). Name none of them, and each is a class (of {MOST_CLASSES} at most); "
-        "or all, some against the others: --positive A --negative B C …"
+        f"({_write_shares(counts)}). Name none of them, and each is a class (of {MOST_CLASSES} at "
+        "most); or all, some against the others: --positive A --negative B C …"
     )
 
 
-def _by_convention(
+def _find_convention(
     counts: dict[str, int], positive: list[str] | None, negative: list[str] | None
 ) -> tuple[list[str], list[str]] | None:
     """Return the values of the classes, if their words are settled by convention."""
     for low, high in PAIRS:
-        # In an order that says nothing of records: small letters first.
+        # Small letters first: the order shows nothing of the records.
         sides = [
-            sorted((v for v in counts if word(v) in words), key=str.swapcase)
+            sorted((v for v in counts if normalize_word(v) in words), key=str.swapcase)
             for words in (low, high)
         ]
         if not all(sides) or len(sides[0]) + len(sides[1]) < len(counts):
@@ -159,7 +151,7 @@ def _by_convention(
     return None
 
 
-def _sides(
+def _split_values(
     counts: dict[str, int], positive: list[str] | None, negative: list[str] | None
 ) -> tuple[list[str], list[str]]:
     """Divide two values, however they are spelt; if none is named, the first one is negative."""
@@ -169,7 +161,7 @@ def _sides(
     return (ones, others) if positive else (others, ones)
 
 
-def _in_order(counts: dict[str, int]) -> list[str] | dict[str, str]:
+def _sort_values(counts: dict[str, int]) -> list[str] | dict[str, str]:
     """Return all values in order, numbers by their size; with their classes if spellings differ."""
     values = sorted(counts, key=lambda value: (amount_of(value, ".") or 0.0, value.swapcase()))
     first: dict[str, str] = {}
@@ -177,7 +169,7 @@ def _in_order(counts: dict[str, int]) -> list[str] | dict[str, str]:
     return values if len(first) == len(values) else titles
 
 
-def _shares(counts: dict[str, int]) -> str:
+def _write_shares(counts: dict[str, int]) -> str:
     total = max(sum(counts.values()), 1)
     most = sorted(counts.items(), key=lambda pair: -pair[1])[:_SHOWN]
     values = ", ".join(f"{value!r} ({count / total:.1%})" for value, count in most)

@@ -1,4 +1,4 @@
-"""What the values of a column look like, a piece of the table at a time."""
+"""Profiles of columns: their values and kinds, counted a piece of the table at a time."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from privcurve.datasets.coding import ISO, days, read_numbers, remove_grouping
+from privcurve.datasets.coding import ISO, read_day, read_numbers, remove_grouping
 from privcurve.datasets.reading import count_cells
 
 # Texts that by convention stand for no value, in lower case.
@@ -30,8 +30,10 @@ _LEAST_VALUES = 200
 # is not is told by `check`.
 NEARLY_ALL = 0.95
 
-# Of the signs of a number, the other one.
+# The other one of the two marks in numbers.
 OTHER = {".": ",", ",": "."}
+# Marks before tenths and between thousands; programs write the first.
+_MARKS = ((".", ""), (",", ""), (".", ","), (",", "."))
 
 _DAYS = ("%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%Y/%m/%d", "%d-%m-%Y", "%m-%d-%Y", "%Y.%m.%d")
 _SHORT = ("%d.%m.%y", "%d/%m/%y", "%m/%d/%y")
@@ -54,7 +56,7 @@ def count_some(counts: Counter[str], more: Mapping[str, int], most: int) -> int:
 
 @dataclass
 class Range:
-    """How many values are of a kind, and from where to where they go."""
+    """The number of values of a kind, and their range."""
 
     n: int = 0
     low: float = float("inf")
@@ -72,45 +74,42 @@ class Range:
 
 @dataclass
 class Profile:
-    """What is seen of a column: for the data owner."""
+    """The profile of a column, for the data owner alone."""
 
     most: int = MOST_VALUES  # how many different values are counted
     n: int = 0  # records
-    # How often each spelling of no value is there.
+    # Count of each spelling of a missing value.
     missing: Counter[str] = field(default_factory=Counter)
-    # How often each other value is there, of so many.
+    # Counts of the other values, up to `most` different ones.
     values: Counter[str] = field(default_factory=Counter)
     more: bool = False  # whether there are values that were not counted
     n_apart: int = 0  # how many values were met until there were that many different ones
-    # Of numbers, with a decimal point or a decimal comma.
-    points: Range = field(default_factory=Range)
-    commas: Range = field(default_factory=Range)
-    # By the decimal sign, of numbers in which the other sign may stand between thousands.
-    grouped: dict[str, Range] = field(default_factory=lambda: {sign: Range() for sign in OTHER})
+    # Numbers, by the mark before tenths and the mark between thousands.
+    numbers: dict[tuple[str, str], Range] = field(
+        default_factory=lambda: {marks: Range() for marks in _MARKS}
+    )
     zeros: bool = False  # whether some number begins with a zero that means nothing, as codes do
-    # By form, of dates.
+    # Dates, by their format.
     dates: dict[str, Range] = field(default_factory=lambda: {form: Range() for form in FORMS})
     length: int = 0  # of all texts together
 
     @property
-    def n_there(self) -> int:
+    def n_present(self) -> int:
         """How many values are there."""
         return self.n - self.missing.total()
 
     @property
-    def share_apart(self) -> float:
-        """How many values there are a record, as far as counted: 1 where each is alone."""
+    def share_distinct(self) -> float:
+        """Different values per record, as far as counted: 1 if no value is there twice."""
         return len(self.values) / self.n_apart if self.n_apart else 0.0
 
     def amounts(self, decimal: str, thousands: str) -> Range:
         """Return the numbers that are written so."""
-        if thousands:
-            return self.grouped.get(decimal, Range())
-        return self.points if decimal == "." else self.commas
+        return self.numbers.get((decimal, thousands), Range())
 
-    def nearly_all(self, some: Range) -> bool:
+    def is_mostly(self, some: Range) -> bool:
         """Return whether a column that holds these is one of them."""
-        return some.n > 0 and some.n >= NEARLY_ALL * self.n_there
+        return some.n > 0 and some.n >= NEARLY_ALL * self.n_present
 
     def add(self, texts: Any) -> None:
         """Look at some more values; None is one that is not there."""
@@ -130,17 +129,11 @@ class Profile:
 
     def _numbers(self, counts: Counter[str]) -> None:
         texts = list(counts)
-        together = "".join(texts)
-        self.points.add(*_amounts(counts, texts, "."))
-        if "," in together:
-            self.commas.add(*_amounts(counts, texts, ","))
-        elif "." not in together:
-            self.commas.add(*_amounts(counts, texts, "."))
-        for decimal in list(self.grouped):
-            without = cast(list[str], remove_grouping(texts, decimal, OTHER[decimal]))
-            self.grouped[decimal].add(*_amounts(counts, without, decimal))
-            if self.grouped[decimal].n < NEARLY_ALL * self.n_there / 2:
-                del self.grouped[decimal]
+        for (decimal, thousands), seen in list(self.numbers.items()):
+            plain = remove_grouping(texts, decimal, thousands) if thousands else texts
+            seen.add(*_amounts(counts, plain, decimal))
+            if (decimal, thousands) != _MARKS[0] and seen.n < NEARLY_ALL * self.n_present / 2:
+                del self.numbers[decimal, thousands]
         self.zeros = self.zeros or any(map(_LEADING_ZERO.match, texts))
 
     def _dates(self, counts: Counter[str]) -> None:
@@ -151,19 +144,19 @@ class Profile:
             read = [(day, n) for text, n in like.items() if (day := _day(text, form)) is not None]
             pairs = np.array(read, dtype=np.float64).reshape(-1, 2)
             self.dates[form].add(pairs[:, 0], pairs[:, 1].astype(np.int64))
-            if self.dates[form].n < NEARLY_ALL * self.n_there / 2:
+            if self.dates[form].n < NEARLY_ALL * self.n_present / 2:
                 # It will not be that one: a column of a million dates is tried once, not 31 times.
                 del self.dates[form]
 
 
-def blank(names: Sequence[str]) -> dict[str, Profile]:
+def empty_profiles(names: Sequence[str]) -> dict[str, Profile]:
     """Return profiles of columns that nothing was seen of yet; of many, each remembers less."""
     most = max(_LEAST_VALUES, MOST_TOGETHER // len(names))
     return {name: Profile(min(most, MOST_VALUES)) for name in names}
 
 
 def _amounts(
-    counts: Counter[str], texts: list[str], decimal: str
+    counts: Counter[str], texts: Sequence[str | None], decimal: str
 ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     """Return the numbers among some texts, each with how often it is there."""
     amounts, _, wrong = read_numbers(texts, (), decimal)
@@ -177,6 +170,6 @@ def _day(text: str, form: str) -> float | None:
     if form == ISO and not _ISO.match(text):
         return None
     try:
-        return float(days(text, form))
+        return float(read_day(text, form))
     except ValueError:
         return None

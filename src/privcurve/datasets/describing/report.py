@@ -19,10 +19,10 @@ from privcurve.coding import MIXED, MIXED_HIGH, code_between
 from privcurve.datasets import catalogue, reading
 from privcurve.datasets.blanks import blanks
 from privcurve.datasets.build import build
-from privcurve.datasets.coding import FEW, ColumnCoder, amount_of, labels, remove_grouping
+from privcurve.datasets.coding import FEW, ColumnCoder, amount_of, label_texts, remove_grouping
 from privcurve.datasets.describing.columns import FINE
 from privcurve.datasets.describing.profile import count_some
-from privcurve.datasets.describing.text import flow
+from privcurve.datasets.describing.text import write_flow
 from privcurve.datasets.description import TEST, Description, LabelSpec, Records
 from privcurve.datasets.domain import MISSING, NUMERIC, OTHER, Column, Domain
 from privcurve.datasets.errors import DatasetError, Problems
@@ -33,9 +33,9 @@ from privcurve.schema import MOST_NAMED, Lines, suggestion
 
 Done = TypeVar("Done")
 
-# What faults that are alike differ in.
+# The parts in which similar faults differ.
 _PARTICULAR = re.compile(r"'[^']*'|\d[\d.,]*")
-# What stands for a label that is not decided, so that the columns can be checked.
+# Stand-ins for a label that is not decided, so that the columns can be checked.
 _UNDECIDED = {"positive": "\0+", "negative": "\0-", "classes": ["\0+", "\0-", "\0"]}
 
 # Different values without a code that are counted one by one, and that are shown.
@@ -44,7 +44,7 @@ _SHOWN = 5
 
 
 class Fault(NamedTuple):
-    """What is wrong, and the line of the description to be changed."""
+    """A fault, and the line of the description to be changed."""
 
     line: int
     message: str
@@ -63,7 +63,7 @@ class RefusedValues:
         self.more += count_some(self.refused, values, MOST_REFUSED)
 
     @property
-    def frequent(self) -> str:
+    def frequent_values(self) -> str:
         """The frequent ones, with how often they are there."""
         most = self.refused.most_common(_SHOWN)
         rest = len(self.refused) - len(most)
@@ -72,7 +72,7 @@ class RefusedValues:
 
 
 class Tally(RefusedValues):
-    """What becomes of the values of a column, and which of them a bin does not tell apart."""
+    """Counts of what becomes of the values of a column, and of how bins hold them."""
 
     def __init__(self, domain: Domain, column: Column) -> None:
         super().__init__()
@@ -81,7 +81,7 @@ class Tally(RefusedValues):
         self.counts = self._coder.counts
         # Values of a numeric column by its bins, missing ones left out.
         self.in_bins: NDArray[np.int64] = np.zeros(column.bins, dtype=np.int64)
-        # Of the values of each bin, clipped to the bounds.
+        # The range of the values in each bin, clipped to the bounds.
         self._lowest = np.full(column.bins, math.inf)
         self._highest = np.full(column.bins, -math.inf)
         self._often: Counter[float] = Counter()  # frequent values, clipped, with their counts
@@ -108,41 +108,41 @@ class Tally(RefusedValues):
         )
 
     @property
-    def in_one_bin(self) -> bool:
+    def is_in_one_bin(self) -> bool:
         """Whether all values are in one bin, so that they tell nothing apart."""
-        return self.counts.n_there >= FEW and np.count_nonzero(self.in_bins) == 1
+        return self.counts.n_present >= FEW and np.count_nonzero(self.in_bins) == 1
 
     @property
-    def crowded(self) -> tuple[int, float, float | None] | None:
+    def crowded_bin(self) -> tuple[int, float, float | None] | None:
         """The bin that hides how more than half of the values differ, and their share.
 
         The most frequent value is left out where it is most of its bin; then it is the third entry.
         A bin of a single value, however often it is there, hides nothing: no other bins tell more.
         """
-        n_there, in_bins, left_out = self.counts.n_there, self.in_bins, None
-        if n_there < FEW or not in_bins.any():
+        n_present, in_bins, left_out = self.counts.n_present, self.in_bins, None
+        if n_present < FEW or not in_bins.any():
             return None
         often, count = self._often.most_common(1)[0]
         fullest = int(in_bins.argmax())
         if 2 * count > in_bins[fullest]:
             its_bin = int(code_between(np.array([often]), self.column.edges)[0])
             in_bins = in_bins - count * (np.arange(len(in_bins)) == its_bin)
-            n_there, fullest, left_out = n_there - count, int(in_bins.argmax()), often
-        hides = n_there >= FEW and self._lowest[fullest] < self._highest[fullest]
-        share = float(in_bins[fullest]) / max(n_there, 1)
+            n_present, fullest, left_out = n_present - count, int(in_bins.argmax()), often
+        hides = n_present >= FEW and self._lowest[fullest] < self._highest[fullest]
+        share = float(in_bins[fullest]) / max(n_present, 1)
         return (fullest, share, left_out) if hides and share > 0.5 else None
 
     @property
-    def is_lost(self) -> bool:
+    def loses_all(self) -> bool:
         """Whether values that differ are all in one bin, or all of no category that is listed."""
         if self.column.kind == NUMERIC:
-            return self.in_one_bin and bool(self._lowest.min() < self._highest.max())
-        return FEW <= self.counts.n_there == self.counts.other
+            return self.is_in_one_bin and bool(self._lowest.min() < self._highest.max())
+        return FEW <= self.counts.n_present == self.counts.other
 
 
 @dataclass
 class LabelTally(RefusedValues):
-    """What becomes of the values of a label; `in_classes` counts those of its classes."""
+    """Counts of the values of a label; `in_classes` has those of its classes."""
 
     label: LabelSpec = field(kw_only=True)
     in_classes: Counter[str] = field(default_factory=Counter)
@@ -152,14 +152,14 @@ class LabelTally(RefusedValues):
         self.n += len(values)
         refused: Counter[str] = Counter()
         for cell, count in count_cells(values):
-            text = labels(self.label, [cell])[0] or ""
+            text = label_texts(self.label, [cell])[0] or ""
             (self.in_classes if text in self.label.codes else refused)[text] += count
         self.refuse(refused)
 
 
 @dataclass
 class Report:
-    """What is wrong, by line; and of each column that could be read, a tally over all files.
+    """Faults by line, and a tally over all files of each column that could be read.
 
     `n_blanks` of the faults are lines that are to be decided.
     """
@@ -172,7 +172,7 @@ class Report:
     n_blanks: int = 0
 
     @property
-    def ready(self) -> bool:
+    def is_ready(self) -> bool:
         """Whether nothing is in the way."""
         return not self.faults
 
@@ -186,9 +186,19 @@ def check(name: str, watch: Callable[[RawTable], None] | None = None) -> Report:
     """
     path = catalogue.find(name)
     report = Report(name, path)
-    _Check(report, watch).run()
+    _Checker(report, watch).run()
     report.faults = _shorten(report.faults)
     return report
+
+
+def description_faults(path: Path) -> list[str]:
+    """Return what is wrong with a description, whatever its file holds, without lines."""
+    checker = _Checker(Report(path.stem, path), None)
+    if "based_on" in checker.content:
+        checker._check_schema(deepcopy(checker.content))
+    else:
+        checker._build()
+    return [fault.message.partition(" (also line")[0] for fault in checker.report.faults]
 
 
 def _shorten(faults: list[Fault]) -> list[Fault]:
@@ -205,7 +215,7 @@ def _shorten(faults: list[Fault]) -> list[Fault]:
     return shortened
 
 
-def finer(column: Column) -> str:
+def propose_bins(column: Column) -> str:
     """Propose bins that tell more values of a numeric column apart, by its public bounds alone."""
     (low, high), n_bins = column.bounds or (0.0, 0.0), FINE["n_bins"]
     if column.dates and column.bins < n_bins < high - low:
@@ -215,12 +225,12 @@ def finer(column: Column) -> str:
     return f"Write spacing: {FINE['spacing']}, n_bins: {n_bins}."
 
 
-class _Check:
+class _Checker:
     def __init__(self, report: Report, watch: Callable[[RawTable], None] | None) -> None:
         self.report, self.watch = report, watch
         self.content: dict[str, Any] = catalogue.content_of(report.path)
         self.lines = Lines(report.path)
-        # By name of a column as it is in the file, its position in the description.
+        # The position of each column in the description, by its name in the file.
         self.positions: dict[str, int] = {}
         self.label_decided = True
 
@@ -258,7 +268,7 @@ class _Check:
         problems = Problems(self.report.name)
         trained: dict[str, int] = {}
         for part in description.read_parts:
-            n_before = label.n + problems.lost
+            n_before = label.n + problems.n_unread
             before = [(tally.n, tally.counts.clipped) for tally in tallies]
             try:
                 for file in files.get(part, (None,)):
@@ -272,7 +282,7 @@ class _Check:
                 self.add_all(error.faults, "files", part)
                 return
             if not problems.full:
-                self._check_size(description, part, label.n + problems.lost - n_before)
+                self._check_size(description, part, label.n + problems.n_unread - n_before)
             for tally, (n, clipped) in zip(tallies, before, strict=True):
                 self._check_clipping(
                     description, part, tally, tally.counts.clipped - clipped, tally.n - n
@@ -287,7 +297,7 @@ class _Check:
         self._check_lost(description, tallies)
         self.report.tallies = tallies
         self.report.n_rows = label.n
-        if self.report.ready and (description.records != Records() or description.unit):
+        if self.report.is_ready and (description.records != Records() or description.unit):
             self._attempt(lambda: load(self.report.name), "unit" if description.unit else "records")
 
     def _build(self) -> Description | None:
@@ -382,7 +392,7 @@ class _Check:
             lost = [
                 tally
                 for tally in entry
-                if tally.is_lost
+                if tally.loses_all
                 and tally.column.name not in description.clipped
                 and tally.counts.share(tally.counts.clipped) <= REFUSED
             ]
@@ -398,7 +408,7 @@ class _Check:
                     f"in one bin{each}, though they differ: are the bounds in the unit of the file"
                 )
                 key = "bounds"
-                advice = finer(lost[0].column)
+                advice = propose_bins(lost[0].column)
                 finer_bins = f" If they are, {advice[0].lower()}{advice[1:]}"
             self.add(
                 f"all values of {names}{more} are {what}?{finer_bins} So nothing can be learned "
@@ -413,8 +423,8 @@ class _Check:
         if tally.refused:
             self.add(
                 f"the label {label.column!r} has values that are none of its classes: "
-                f"{tally.frequent}. List them under the class that they mean; records without a "
-                "label have to leave the file.",
+                f"{tally.frequent_values}. List them under the class that they mean; records "
+                "without a label have to leave the file.",
                 "label",
             )
         elif trained and len({label.codes[text] for text in trained}) < 2:
@@ -426,13 +436,15 @@ class _Check:
             )
 
 
-def _grouping(tally: Tally) -> str:
+def _propose_thousands(tally: Tally) -> str:
     """Propose what may stand between thousands, where all refused values would be numbers then."""
     decimal, texts = tally.decimal, list(tally.refused)
     for mark in "., '":
         plain = remove_grouping(texts, decimal, mark) if mark != decimal else texts
         if plain != texts and all(amount_of(str(text), decimal) is not None for text in plain):
-            return f" If {mark!r} stands between thousands there, say thousands: {flow(mark)}."
+            return (
+                f" If {mark!r} stands between thousands there, say thousands: {write_flow(mark)}."
+            )
     return ""
 
 
@@ -447,13 +459,14 @@ def _faults(tally: Tally) -> Iterator[tuple[str, str]]:
             remedy = "add '' to missing"
         yield f"{column.name!r} is missing in {tally.counts.gaps:,} records: {remedy}.", "kind"
     if tally.refused:
-        values = tally.frequent
+        values = tally.frequent_values
         if column.kind == NUMERIC:
             what = "dates of its format" if column.dates else "numbers"
+            others = "format" if column.dates else "describe the column as text"
             yield (
-                f"{column.name!r} holds what are no {what}: {values}.{_grouping(tally)} If they "
-                "stand for a missing value, add them to missing; else correct the file"
-                + (", or format." if column.dates else ", or describe the column as text."),
+                f"{column.name!r} holds what are no {what}: {values}.{_propose_thousands(tally)} "
+                "If they stand for a missing value, add them to missing; else correct the file, or "
+                f"{others}.",
                 "kind",
             )
         else:

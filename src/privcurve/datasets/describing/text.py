@@ -12,7 +12,7 @@ from typing import Any
 from privcurve.datasets.describing.columns import Proposal
 from privcurve.datasets.describing.label import Classes
 from privcurve.datasets.reading import Format
-from privcurve.datasets.variants import as_pattern
+from privcurve.datasets.variants import escape_name
 
 # Words that YAML reads as they are meant.
 _BARE = re.compile(r"[A-Za-z_][A-Za-z0-9_./%-]*")
@@ -25,7 +25,7 @@ _UNIT = (
     "{{column: {first}, at_most: how many records of each}}, if {names} people: ε is theirs then; "
     "none, if each record is another person's"
 )
-# What is said of the keys of a label.
+# Remarks on the keys of a label.
 _OF_LABEL = {
     "positive": "the label of positive records",
     "negative": "the label of negative records",
@@ -78,28 +78,13 @@ class Draft:
     def blanks(self) -> int:
         """How many lines are to be decided."""
         keys = (self.classes.keys, *(column.keys for column in self.entries.values()))
-        n_units = 1 if self._persons else 0
-        n_shared = len(self._anchors) - len(set(self._anchors.values()))
-        return sum(value is None for entry in keys for value in entry.values()) - n_shared + n_units
+        n_blank = sum(value is None for entry in keys for value in entry.values())
+        return n_blank + bool(self._persons)
 
     @property
     def _persons(self) -> list[str]:
         """Columns that may name persons who have several records each."""
         return [key for key, column in self.columns.items() if column.is_person]
-
-    @cached_property
-    def _anchors(self) -> dict[str, str]:
-        """By the name of each column whose groups are decided with others', their anchor.
-
-        These have the same words. As with columns that are described at once, a model has no trace
-        of it.
-        """
-        alike: dict[frozenset[str], list[str]] = {}
-        for key, column in self.entries.items():
-            if column.words and column.keys.get("groups", ()) is None:
-                alike.setdefault(column.words, []).append(key)
-        several = [names for names in alike.values() if len(names) > 1]
-        return {name: f"words{k}" for k, names in enumerate(several, 1) for name in names}
 
     @property
     def text(self) -> str:
@@ -117,45 +102,36 @@ class Draft:
         if not self.public:
             yield from _ADD_REMOVE
         if persons := self._persons:
-            first, *others = map(scalar, persons)
+            first, *others = map(write_scalar, persons)
             names = " or ".join([first, *others]) + " names"
-            yield _line("unit", None, _UNIT.format(first=first, names=names))
+            yield _write_line("unit", None, _UNIT.format(first=first, names=names))
         if "test" in self.files:
             yield f"n_test: {self.n_test}"
         yield "files:"
-        yield from (f"  {part}: {{local: {scalar(path)}}}" for part, path in self.files.items())
+        yield from (
+            f"  {part}: {{local: {write_scalar(path)}}}" for part, path in self.files.items()
+        )
         parser = dict(self.format.parser)
         if "fields" in parser:
-            parser["fields"] = [as_pattern(name) for name in parser["fields"]]
-        yield f"parser: {flow(parser)}"
+            parser["fields"] = [escape_name(name) for name in parser["fields"]]
+        yield f"parser: {write_flow(parser)}"
         if self.decimal != ".":
-            yield f"decimal: {scalar(self.decimal)}"
+            yield f"decimal: {write_scalar(self.decimal)}"
         if self.thousands:
-            yield f"thousands: {scalar(self.thousands)}"
-        yield f"missing: {flow(self.missing)}  # what the file writes for a missing value"
+            yield f"thousands: {write_scalar(self.thousands)}"
+        yield f"missing: {write_flow(self.missing)}  # what the file writes for a missing value"
         yield "unknown: other  # what categories lack goes to other, where that is listed"
         yield "columns:"
         for key, column in self.entries.items():
-            yield from (f"  - name: {scalar(key)}", f"    kind: {column.kind}")
-            yield from (f"    {line}" for line in self._keys(key, column))
+            yield from (f"  - name: {write_scalar(key)}", f"    kind: {column.kind}")
+            for word, value in column.keys.items():
+                yield f"    {_write_line(word, value, column.remarks.get(word))}"
         unused = [key for key, column in self.columns.items() if not column.kind]
         if unused:
-            yield f"# not used: {', '.join(map(scalar, unused))}"
-        yield from ("label:", f"  column: {scalar(self.label)}")
+            yield f"# not used: {', '.join(map(write_scalar, unused))}"
+        yield from ("label:", f"  column: {write_scalar(self.label)}")
         for key, values in self.classes.keys.items():
-            yield f"  {_line(key, values, _OF_LABEL[key])}"
-
-    def _keys(self, name: str, column: Proposal) -> Iterator[str]:
-        """Yield the lines of a column's keys; groups of several columns are decided once."""
-        anchor = self._anchors.get(name, "")
-        first = next((one for one, word in self._anchors.items() if word == anchor), name)
-        for key, value in column.keys.items():
-            line = _line(key, value, column.remarks.get(key))
-            if key == "groups" and first != name:
-                line = f"{key}: *{anchor}  # those of {scalar(first)}"
-            elif key == "groups" and anchor:
-                line = line.replace(f"{key}:", f"{key}: &{anchor}", 1)
-            yield line
+            yield f"  {_write_line(key, values, _OF_LABEL[key])}"
 
 
 def _merge(columns: Mapping[str, Proposal]) -> Iterator[tuple[str, Proposal]]:
@@ -170,11 +146,11 @@ def _merge(columns: Mapping[str, Proposal]) -> Iterator[tuple[str, Proposal]]:
     while start < len(rest):
         name, column = rest[start]
         match = _NUMBERED.fullmatch(name)
-        name = as_pattern(name)
+        name = escape_name(name)
         end = start + 1
         least = most = column.largest
         if match:
-            # What comes next in the file, as long as it is one more and alike.
+            # Go on while the next column has the next number and is alike.
             while end < len(rest):
                 after, other = rest[end]
                 if after != f"{match[1]}{int(match[2]) + end - start}":
@@ -184,28 +160,28 @@ def _merge(columns: Mapping[str, Proposal]) -> Iterator[tuple[str, Proposal]]:
                     break
                 end += 1
             if end - start > 1:
-                name = f"{as_pattern(match[1])}{{{match[2]}..{int(match[2]) + end - start - 1}}}"
+                name = f"{escape_name(match[1])}{{{match[2]}..{int(match[2]) + end - start - 1}}}"
         yield name, column
         start = end
 
 
-def _line(key: str, value: Any, remark: str | None) -> str:
+def _write_line(key: str, value: Any, remark: str | None) -> str:
     if value is None:
         return f"{key}:  # decide: {remark}"
-    return f"{key}: {flow(value)}" + (f"  # {remark}" if remark else "")
+    return f"{key}: {write_flow(value)}" + (f"  # {remark}" if remark else "")
 
 
-def flow(value: Any) -> str:
+def write_flow(value: Any) -> str:
     """Write a value on one line."""
     if isinstance(value, Mapping):
-        pairs = (f"{scalar(str(key))}: {flow(entry)}" for key, entry in value.items())
+        pairs = (f"{write_scalar(str(key))}: {write_flow(entry)}" for key, entry in value.items())
         return "{" + ", ".join(pairs) + "}"
     if isinstance(value, list):
-        return "[" + ", ".join(map(flow, value)) + "]"
-    return scalar(value)
+        return "[" + ", ".join(map(write_flow, value)) + "]"
+    return write_scalar(value)
 
 
-def scalar(value: Any) -> str:
+def write_scalar(value: Any) -> str:
     """Write a value so that YAML reads it as what it is."""
     if isinstance(value, str) and _BARE.fullmatch(value) and value.lower() not in _NOT_BARE:
         return value

@@ -13,8 +13,8 @@ from importlib import import_module
 from privcurve.datasets.description import Description
 from privcurve.datasets.errors import Problems
 from privcurve.datasets.reading.cells import (
-    as_read,
     clock_of_utc,
+    convert_cells,
     count_cells,
     distinct,
     text_of,
@@ -24,12 +24,12 @@ from privcurve.datasets.reading.downloads import RawFile, fetch, sha256_of
 from privcurve.datasets.reading.formats import ENCODINGS, Format, is_plain_text, sniff
 from privcurve.datasets.reading.frames import FRAME, arrow_table, frame_column, frame_tables
 from privcurve.datasets.reading.table import (
-    DAMAGED,
     DECIDED,
+    READ_ERRORS,
     RawTable,
     Unlabelled,
     list_names,
-    unreadable,
+    unreadable_error,
 )
 from privcurve.datasets.reading.unlabelled import ENCODING, open_unlabelled
 
@@ -43,8 +43,8 @@ __all__ = [
     "RawTable",
     "Unlabelled",
     "arrow_table",
-    "as_read",
     "clock_of_utc",
+    "convert_cells",
     "count_cells",
     "distinct",
     "fetch",
@@ -79,5 +79,5 @@ def read(
     reader = import_module(f"{__name__}.{description.parser.kind}")
     try:
         yield from reader.read(description, file, problems, most)
-    except DAMAGED as error:
-        raise unreadable(description, file.path, error) from error
+    except READ_ERRORS as error:
+        raise unreadable_error(description, file.path, error) from error

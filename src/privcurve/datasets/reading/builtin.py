@@ -1,4 +1,4 @@
-"""Datasets that need no download: embed in scikit-learn, or generate."""
+"""Datasets that need no download: those in scikit-learn, and one that is generated."""
 
 from __future__ import annotations
 
@@ -12,11 +12,15 @@ from privcurve.datasets.reading.table import RawTable
 
 
 def make(description: Description) -> RawTable:
-    """Return a dataset that has no files."""
-    return embed(description) if description.parser.kind == SKLEARN else generate(description)
+    """Return a dataset that has no files: one of scikit-learn's, or the toy that is generated."""
+    if description.parser.kind == SKLEARN:
+        return load_sklearn(description)
+    n_rows = description.raw_sizes.get(TRAIN, description.n_rows)
+    columns = toy_line(n_rows, description.parser.seed)
+    return RawTable("generator toy_line", columns, range(1, n_rows + 1), "record")
 
 
-def embed(description: Description) -> RawTable:
+def load_sklearn(description: Description) -> RawTable:
     """Read a dataset that ships inside scikit-learn.
 
     Columns bear scikit-learn's feature names, labels its target names.
@@ -30,15 +34,6 @@ def embed(description: Description) -> RawTable:
     columns[description.label.column] = [str(bunch.target_names[k]) for k in bunch.target]
     source = f"sklearn.datasets.{description.parser.loader}"
     return RawTable(source, columns, range(1, len(bunch.target) + 1), "record")
-
-
-def generate(description: Description) -> RawTable:
-    """Generate a dataset from its seed."""
-    generators = {"toy_line": toy_line}
-    loader = description.parser.loader
-    n_rows = description.raw_sizes.get(TRAIN, description.n_rows)
-    columns = generators[loader](n_rows, description.parser.seed)
-    return RawTable(f"generator {loader}", columns, range(1, n_rows + 1), "record")
 
 
 def toy_line(n_rows: int, seed: int) -> dict[str, Any]:

@@ -1,9 +1,9 @@
-"""What typed cells mean: the texts that a file of text would hold for them.
+"""Typed cells as the texts that a text file would hold for them.
 
 A cell of a file of text is a text. Cells of Parquet, Excel and frames have types, and the type of a
 column depends on all of its cells. So each is read by itself, as the text of its value
-(:func:`text_of`). :func:`as_read` does so with a column: of Arrow's, it takes numbers at once, and
-asks about each other value once.
+(:func:`text_of`). :func:`convert_cells` does so with a column: of Arrow's, it takes numbers at
+once, and asks about each other value once.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from privcurve.datasets.errors import DatasetError
 # Names of the types whose one value says that there is none; two of them are those of pandas.
 ABSENT = frozenset({"NoneType", "NAType", "NaTType"})
 
-# Of decimals: more than a number of any file has.
+# Decimals with larger exponents are not written out.
 _MOST_PLACES = 400
 
 _FULL = np.float64().itemsize
@@ -48,7 +48,7 @@ class NoColumnError(TypeError):
     """Values of a type of which no column can be made; the message begins with a verb."""
 
     def __init__(self, kind: object, why: object) -> None:
-        # Of several lines the first is told.
+        # Only the first line of a longer reason.
         reason = str(why).partition("\n")[0]
         super().__init__(f"is of the type {kind}, of which no column can be made ({reason})")
 
@@ -106,7 +106,7 @@ def texts_of(values: Any) -> list[Any]:
 def _spellings(value: Any, decimal: str) -> tuple[str, ...]:
     """Return the ways in which a value is written, the common one first; none of no value."""
     if isinstance(value, np.generic):
-        value = _as_python(value)
+        value = _python_scalar(value)
     if type(value).__name__ in ABSENT:
         return ()
     if isinstance(value, bool):
@@ -129,14 +129,14 @@ def _spellings(value: Any, decimal: str) -> tuple[str, ...]:
     return (compose(str(value)),)
 
 
-def _as_python(value: np.generic) -> Any:
+def _python_scalar(value: np.generic) -> Any:
     """Return a scalar of NumPy as Python has it; numbers of few digits as they are written."""
     if isinstance(value, np.floating):
         return float(str(value)) if value.itemsize < _FULL else float(value)
     if isinstance(value, np.datetime64):
         unit = "D" if np.datetime_data(value)[0] in "YMWD" else "us"
         item: Any = value.astype(f"datetime64[{unit}]").item()
-        # Of years that Python does not know, the text.
+        # Years outside Python's range stay text.
         return str(value) if isinstance(item, int) else item
     return str(value) if isinstance(value, np.timedelta64) else value.item()
 
@@ -168,15 +168,15 @@ def clock_of_utc(time: datetime) -> datetime:
     return time if time.tzinfo is None else time.astimezone(UTC).replace(tzinfo=None)
 
 
-def as_read(
+def convert_cells(
     values: Any, domain: Domain, column: Column | None, labels: Collection[str] = ()
 ) -> Any:
     """Return a list or an Arrow array of cells of any types as the coder takes it.
 
-    Of a list these are texts, with None where there is no value, and in a column of dates `date`.
-    Of an array they are numbers with NaN where there is none, if column and values are numeric;
-    days (``datetime64[D]``), if they are dates or times; else an array of texts. `column` is None
-    for the label, of which `labels` are listed.
+    A list becomes texts, or `date` in a column of dates, with None for a missing value. An array
+    becomes numbers (NaN for missing) if column and values are numeric, days (``datetime64[D]``) if
+    they are dates or times, and otherwise an array of texts. `column` is None for the label, whose
+    values are `labels`.
     """
     if isinstance(values, list):
         return _cells(values, domain, column, labels)
@@ -205,7 +205,7 @@ def _cells(
     if column.kind == NUMERIC:
         return [text_of(value, _AS_NUMBERS, domain.decimal) for value in values]
     texts = [text_of(value, column.codes, domain.decimal) for value in values]
-    if _lost(column, False):
+    if _explain_loss(column, False):
         for value, text in zip(values, texts, strict=True):
             if text is not None and _is_number(value):
                 _check_numbers(column, type(value).__name__, isinstance(value, _EXACT))
@@ -226,8 +226,8 @@ def _arrow_column(
     if types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind):
         return values
     if column is not None and column.dates and (types.is_timestamp(kind) or types.is_date(kind)):
-        # Of those with a zone, the clock of UTC.
-        return _as_numpy(values).astype("datetime64[D]")
+        # Times with a zone are read in UTC.
+        return _numpy_array(values).astype("datetime64[D]")
     are_numbers = types.is_integer(kind) or types.is_decimal(kind) or types.is_floating(kind)
     is_numeric = column is not None and column.kind == NUMERIC and not column.dates
     if is_numeric and (are_numbers or types.is_boolean(kind)):
@@ -236,7 +236,7 @@ def _arrow_column(
     each = encoded.dictionary
     # Python has no numbers of few digits, and no times of many.
     is_numpy = types.is_floating(kind) or types.is_timestamp(kind)
-    cells = list(_as_numpy(each)) if is_numpy else each.to_pylist()
+    cells = list(_numpy_array(each)) if is_numpy else each.to_pylist()
     texts = pyarrow.array(_cells(cells, domain, column, labels), pyarrow.string())
     return pyarrow.DictionaryArray.from_arrays(encoded.indices, texts)
 
@@ -250,19 +250,19 @@ def _numbers(values: Any) -> Any:
         values = compute.cast(values, pyarrow.int8())
     elif types.is_float16(values.type):
         # As files write it, 0.1, and not as float64 has it, 0.0999755859375: so for the others.
-        values = pyarrow.array(_as_numpy(values).astype(str))
+        values = pyarrow.array(_numpy_array(values).astype(str))
     elif types.is_float32(values.type) or types.is_decimal(values.type):
         values = compute.cast(values, pyarrow.string())
-    return _as_numpy(compute.cast(values, pyarrow.float64(), safe=False))
+    return _numpy_array(compute.cast(values, pyarrow.float64(), safe=False))
 
 
-def _as_numpy(values: Any) -> Any:
+def _numpy_array(values: Any) -> Any:
     return values.to_numpy(zero_copy_only=False)
 
 
 def _check_numbers(column: Column, kind: object, exact: bool) -> None:
     """Refuse numbers of a type in a column of categories whose texts they can't stand for."""
-    lost = _lost(column, exact)
+    lost = _explain_loss(column, exact)
     if lost:
         raise DatasetError(
             f"{column.name!r} holds numbers ({kind}), but is {lost}: read or write it as text (in "
@@ -270,7 +270,7 @@ def _check_numbers(column: Column, kind: object, exact: bool) -> None:
         )
 
 
-def _lost(column: Column, exact: bool) -> str:
+def _explain_loss(column: Column, exact: bool) -> str:
     """Say which text of a column of categories numbers can't stand for; "" where they all can."""
     for text, _ in column.categories:
         if _LEADING_ZERO.match(text):
@@ -287,6 +287,6 @@ def _is_number(value: Any) -> bool:
 
 def _day(value: Any, decimal: str) -> Any:
     if isinstance(value, np.datetime64):
-        value = _as_python(value)
+        value = _python_scalar(value)
     is_day = isinstance(value, date) and type(value).__name__ not in ABSENT
     return value if is_day else text_of(value, (), decimal)

@@ -2,7 +2,7 @@
 
 There are two roads. The exact one divides lines into fields one by one, and can name the line of
 each record. Arrow reads a piece of a file at once, a dozen times as fast. It is asked only for
-pieces in which it reads what the exact road does: :func:`_by_arrow` says which.
+pieces in which it reads what the exact road does: :func:`_read_by_arrow` says which.
 """
 
 from __future__ import annotations
@@ -19,22 +19,22 @@ from privcurve.datasets.errors import Problems
 from privcurve.datasets.reading.downloads import RawFile
 from privcurve.datasets.reading.files import (
     Line,
-    ends_in_bytes,
+    has_byte_ends,
+    has_content,
     join_pieces,
     lines,
     lines_of,
+    nonblank_lines,
     open_raw,
     peek,
     pieces_of,
-    says_something,
-    with_words,
 )
 from privcurve.datasets.reading.table import (
-    Described,
+    AnyDescription,
     RawTable,
-    at_once,
     check_order,
-    in_chunks,
+    chunk_size,
+    chunks_of,
     positions,
 )
 
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
     from privcurve.datasets.description import Parser
 
-# Those that are looked for.
+# Separators that are tried.
 SEPARATORS = (",", ";", "\t", "|", "whitespace")
 
 # Texts; of Excel, cells of any types.
@@ -51,7 +51,7 @@ Record = tuple[int, Sequence[Any]]
 
 
 def read(
-    description: Described, file: RawFile, problems: Problems, most: int | None = None
+    description: AnyDescription, file: RawFile, problems: Problems, most: int | None = None
 ) -> Iterator[RawTable]:
     """Read one file, a piece at a time."""
     parser = description.parser
@@ -64,13 +64,13 @@ def read(
             check_order(description, str(file.path), names, "line")
     stream = open_raw(file.path)
     pieces = pieces_of(stream, parser.encoding)
-    # What is packed does not say how much it holds.
+    # The size of packed content is not known.
     size = file.path.stat().st_size if isinstance(stream, BufferedReader) else 0
     yield from read_pieces(description, str(file.path), pieces, problems, most, size)
 
 
 def read_pieces(
-    description: Described,
+    description: AnyDescription,
     source: str,
     pieces: Iterator[bytes],
     problems: Problems,
@@ -100,9 +100,9 @@ def read_pieces(
         n_above, fields = header[0], [field.strip() for field in header[1]]
     place = positions(description, source, fields, problems)
     ends_are_plain = (
-        ends_in_bytes(encoding)
+        has_byte_ends(encoding)
         and parser.separator in SEPARATORS[:-1]
-        and not _has_other_ends(start)
+        and not _has_lone_returns(start)
         and n_above <= start.count(b"\n")
     )
     n_lines, n_skipped, left = 0, n_above, most
@@ -115,12 +115,14 @@ def read_pieces(
     for piece in pieces:
         n_bytes += len(piece)
         share = min(1.0, n_bytes / size) if size else None
-        table = _by_arrow(piece, len(fields), place, parser, encoding) if ends_are_plain else None
+        table = (
+            _read_by_arrow(piece, len(fields), place, parser, encoding) if ends_are_plain else None
+        )
         if table is not None:
-            parts = _in_batches(table, source, n_lines + 1)
+            parts = _batches(table, source, n_lines + 1)
         else:
             # A quote may be closed in a later piece.
-            is_open = not ends_are_plain or b'"' in piece or _has_other_ends(piece)
+            is_open = not ends_are_plain or b'"' in piece or _has_lone_returns(piece)
             share = None if is_open else share
             rest = join_pieces(chain([piece], pieces if is_open else ()))
             numbered = islice(lines_of(rest, encoding, n_lines + 1), n_skipped, None)
@@ -135,7 +137,7 @@ def read_pieces(
         n_lines += piece.count(b"\n")
 
 
-def _by_arrow(
+def _read_by_arrow(
     piece: bytes, width: int, place: Mapping[str, int], parser: Parser, encoding: str
 ) -> Table | None:
     """Read a piece by Arrow, a line a record; None where the exact road might read something else.
@@ -154,7 +156,7 @@ def _by_arrow(
         or b"\0" in piece
         or b' "' in piece
         or piece.startswith(codecs.BOM_UTF8)
-        or _has_other_ends(piece)
+        or _has_lone_returns(piece)
         # Arrow does not compose letters, and a comment's may be written in two ways.
         or not parser.comment.isascii()
         or (comment and (piece.startswith(comment) or b"\n" + comment in piece))
@@ -193,21 +195,21 @@ def _by_arrow(
     return pyarrow.table(columns, names=list(place))
 
 
-def _has_other_ends(piece: bytes) -> bool:
+def _has_lone_returns(piece: bytes) -> bool:
     """Return whether a line may end in a carriage return alone."""
     return b"\r" in piece and piece.count(b"\r") != piece.count(b"\r\n")
 
 
-def _in_batches(table: Table, source: str, first: int) -> Iterator[RawTable]:
+def _batches(table: Table, source: str, first: int) -> Iterator[RawTable]:
     """Yield pieces of a table, of whose records each is a line."""
-    for batch in table.to_batches(at_once(table.num_columns)):
+    for batch in table.to_batches(chunk_size(table.num_columns)):
         columns = dict(zip(table.column_names, batch.columns, strict=True))
         yield RawTable(source, columns, range(first, first + batch.num_rows))
         first += batch.num_rows
 
 
 def tables(
-    description: Described,
+    description: AnyDescription,
     source: str,
     records: Iterable[Record],
     width: int,
@@ -225,12 +227,12 @@ def tables(
     if description.label is None:
         other = "say in which way fields are separated (--separator)"
 
-    def of_width() -> Iterator[Record]:
+    def fitting_records() -> Iterator[Record]:
         for number, record in records:
             if len(record) == width or (ignore and len(record) > width):
                 yield number, record
                 continue
-            problems.lost += 1
+            problems.n_unread += 1
             problems.refuse(
                 number,
                 f"{unit} {number} of {source} has {len(record)} fields, not {width}.",
@@ -240,9 +242,9 @@ def tables(
             if problems.full:
                 return
 
-    for chunk in in_chunks(islice(of_width(), most), width):
+    for chunk in chunks_of(islice(fitting_records(), most), width):
         numbers, rows = zip(*chunk, strict=True)
-        # Of fields beyond the last name, which are left out, each record may have others.
+        # Records may have any number of fields beyond the last name; these are left out.
         fields_of = list(zip(*rows, strict=False))
         yield RawTable(source, {name: fields_of[j] for name, j in place.items()}, numbers, unit)
 
@@ -254,7 +256,7 @@ def records_of(numbered: Iterable[Line], separator: str, comment: str = "") -> I
     lines that no quote closes before a separator or a line's end is an error (`csv.Error`).
     """
     if separator == "whitespace":
-        for number, line in with_words(numbered, comment):
+        for number, line in nonblank_lines(numbered, comment):
             yield number, line.split()
         return
     first = last = 0
@@ -266,7 +268,7 @@ def records_of(numbered: Iterable[Line], separator: str, comment: str = "") -> I
             if not taken:
                 # Tabs that separate are a record of fields in which nothing stands.
                 is_empty = separator == "\t" and "\t" in line and not line.strip()
-                if not (is_empty or says_something(line, comment)):
+                if not (is_empty or has_content(line, comment)):
                     continue
                 first = number
             last = number

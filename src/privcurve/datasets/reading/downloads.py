@@ -53,7 +53,7 @@ def fetch(
 
     def get(file: SourceFile) -> Path:
         try:
-            return _get(description, file, folder)
+            return _find_file(description, file, folder)
         except DatasetError as error:
             problems.add(str(error))
             return Path()
@@ -84,12 +84,12 @@ def sha256_of(path: Path) -> str:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
-def _get(description: Description, file: SourceFile, mirror: Path | None) -> Path:
+def _find_file(description: Description, file: SourceFile, mirror: Path | None) -> Path:
     source = description.source
     if file.local is not None:
         path = Path(file.local)
         if not path.is_file():
-            raise DatasetError(description.lacks(file.local))
+            raise DatasetError(description.explain_missing(file.local))
         _verify(path, file)
         return path
     tried = []
@@ -140,7 +140,7 @@ def _download(url: str, path: Path, file: SourceFile) -> str | None:
     return None
 
 
-class _AtMost:
+class _BoundedFile:
     """A file that takes no more than so many bytes: one that is sent without end fills no disk."""
 
     def __init__(self, target: BinaryIO, n_bytes: int) -> None:
@@ -162,7 +162,7 @@ def _downloader(n_bytes: int | None) -> Callable[[str, str, object], None]:
 
     def download(url: str, output_file: str, caller: object) -> None:
         with Path(output_file).open("wb") as target:
-            plain(url, target if n_bytes is None else _AtMost(target, n_bytes), caller)
+            plain(url, target if n_bytes is None else _BoundedFile(target, n_bytes), caller)
 
     return download
 

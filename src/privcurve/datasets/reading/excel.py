@@ -14,17 +14,16 @@ from typing import IO, Any
 from xml.etree import ElementTree
 
 from privcurve.datasets.errors import DatasetError, Problems
-from privcurve.datasets.reading.cells import as_read, text_of
+from privcurve.datasets.reading.cells import convert_cells, text_of
 from privcurve.datasets.reading.delimited import Record, tables
 from privcurve.datasets.reading.downloads import RawFile
 from privcurve.datasets.reading.files import check_archive
 from privcurve.datasets.reading.table import (
-    Described,
+    AnyDescription,
     RawTable,
     check_order,
     positions,
     subject,
-    unreadable,
 )
 from privcurve.schema import suggestion
 
@@ -45,7 +44,7 @@ _LONGEST_TAG = 100
 
 
 def read(
-    description: Described, file: RawFile, problems: Problems, most: int | None = None
+    description: AnyDescription, file: RawFile, problems: Problems, most: int | None = None
 ) -> Iterator[RawTable]:
     """Read one sheet, a piece at a time.
 
@@ -53,7 +52,7 @@ def read(
     the empty text. Records whose value is not in their cell are told of: merged cells and formulas
     that were never computed.
     """
-    sheet, cells = _cells(description, file)
+    sheet, cells, _ = _load_sheet(file.path, description.parser.sheet)
     source = str(file.path)
     fields, skipped = description.parser.fields, description.parser.skip_rows
     if fields and 0 < skipped <= len(cells):
@@ -64,7 +63,7 @@ def read(
         fields = tuple(_titles(names, description.domain.decimal))
     place = positions(description, source, fields, problems)
     empty = defaultdict(list)
-    for row, j, why in chain(_merged_cells(sheet, len(cells)), _not_computed(file, sheet)):
+    for row, j, why in chain(_merged_cells(sheet, len(cells)), _uncomputed_cells(file, sheet)):
         if j < len(fields):
             empty[row].append((fields[j], why))
     for table in tables(description, source, records, len(fields), place, problems, most, "row"):
@@ -73,9 +72,9 @@ def read(
                 if name in table.columns:
                     fault, _, remedy = why.partition(". ")
                     problems.refuse(
-                        row, f"{table.where(k)}: {name!r} {fault}.", remedy, (name, why)
+                        row, f"{table.place_of(k)}: {name!r} {fault}.", remedy, (name, why)
                     )
-        yield replace(table, columns=_as_texts(description, source, table.columns))
+        yield replace(table, columns=_convert_columns(description, source, table.columns))
 
 
 def first_row(path: Path, wanted: str = "") -> tuple[Record, tuple[str, ...]]:
@@ -83,6 +82,15 @@ def first_row(path: Path, wanted: str = "") -> tuple[Record, tuple[str, ...]]:
 
     Without a name it is the first sheet; the names begin with the one that is read.
     """
+    sheet, cells, names = _load_sheet(path, wanted)
+    number, row = next(_filled_rows(cells), (0, ()))
+    if not number:
+        raise DatasetError(f"{path}: the sheet {sheet.name!r} is empty: name another (--sheet)")
+    return (number, _titles(row)), (sheet.name, *(name for name in names if name != sheet.name))
+
+
+def _load_sheet(path: Path, wanted: str) -> tuple[Any, list[list[Any]], list[str]]:
+    """Return a sheet, by default the first, its cells, and the names of all sheets."""
     from python_calamine import CalamineError, CalamineWorkbook
 
     check_archive(path)
@@ -90,16 +98,12 @@ def first_row(path: Path, wanted: str = "") -> tuple[Record, tuple[str, ...]]:
         with CalamineWorkbook.from_path(str(path)) as book:
             names = book.sheet_names
             if wanted and wanted not in names:
-                raise DatasetError(f"{path} {_no_sheet(wanted, names)}")
-            sheet = wanted or names[0]
-            cells = book.get_sheet_by_name(sheet).to_python(skip_empty_area=False)
-            sheets = (sheet, *(name for name in names if name != sheet))
+                near = suggestion(wanted, names)
+                raise ValueError(f"no sheet {wanted!r}{near} Its sheets: {', '.join(names)}")
+            sheet = book.get_sheet_by_name(wanted or names[0])
+            return sheet, sheet.to_python(skip_empty_area=False), names
     except CalamineError as error:
-        raise DatasetError(f"{path} can't be read: {error}") from None
-    number, row = next(_filled_rows(cells), (0, ()))
-    if not number:
-        raise DatasetError(f"{path}: the sheet {sheets[0]!r} is empty: name another (--sheet)")
-    return (number, _titles(row)), sheets
+        raise ValueError(str(error)) from error
 
 
 def _merged_cells(sheet: Any, n_rows: int) -> Iterator[Empty]:
@@ -110,17 +114,17 @@ def _merged_cells(sheet: Any, n_rows: int) -> Iterator[Empty]:
                 yield row + 1, j, _MERGED
 
 
-def _not_computed(file: RawFile, sheet: Any) -> Iterator[Empty]:
+def _uncomputed_cells(file: RawFile, sheet: Any) -> Iterator[Empty]:
     """Yield the cells of an ``.xlsx`` that hold a formula, but not what comes of it."""
     try:
         with zipfile.ZipFile(file.path) as archive:
-            part = _part(archive, sheet)
+            part = _sheet_file(archive, sheet)
             # Most sheets hold none, and their cells need not be looked at one by one.
             with archive.open(part) as stream:
                 if not _holds_formula(stream):
                     return
             with archive.open(part) as stream:
-                yield from _without_value(stream)
+                yield from _formulas_without_value(stream)
     except (zipfile.BadZipFile, ElementTree.ParseError, KeyError):
         return  # an .xls, or laid out in a way of its own
 
@@ -134,19 +138,19 @@ def _holds_formula(stream: IO[bytes]) -> bool:
     return False
 
 
-def _without_value(stream: IO[bytes]) -> Iterator[Empty]:
+def _formulas_without_value(stream: IO[bytes]) -> Iterator[Empty]:
     """Yield the cells of a sheet that hold a formula, but no value."""
     row, j = 0, -1
     for event, node in ElementTree.iterparse(stream, ("start", "end")):
         tag = node.tag.rpartition("}")[2]
         if event == "start" and tag == "row":
-            # Where a row or a cell does not say its place, it is the next one.
+            # A row or cell without a position follows the one before it.
             row, j = int(node.get("r", row + 1)), -1
         elif event == "start" and tag == "c":
             letters = node.get("r", "").rstrip("0123456789")
-            j = _position(letters) if letters else j + 1
+            j = _column_number(letters) if letters else j + 1
         elif tag == "c":
-            # What comes of a formula may be an empty text.
+            # The result of a formula may be an empty text.
             is_formula = node.find("{*}f") is not None and node.get("t") != "str"
             if is_formula and not node.findtext("{*}v"):
                 yield row, j, _COMPUTE
@@ -154,7 +158,7 @@ def _without_value(stream: IO[bytes]) -> Iterator[Empty]:
             node.clear()
 
 
-def _part(archive: zipfile.ZipFile, sheet: Any) -> str:
+def _sheet_file(archive: zipfile.ZipFile, sheet: Any) -> str:
     """Return the name of the file that holds a sheet."""
     book = ElementTree.fromstring(archive.read("xl/workbook.xml"))
     facts = {each.get("name"): each.attrib for each in book.iterfind("{*}sheets/{*}sheet")}
@@ -164,7 +168,7 @@ def _part(archive: zipfile.ZipFile, sheet: Any) -> str:
     return posixpath.join("xl", targets[keys[0] if keys else None]).lstrip("/")
 
 
-def _position(letters: str) -> int:
+def _column_number(letters: str) -> int:
     """Return the position of a column by its letters: of AA, the 27th, 26."""
     position = 0
     for letter in letters:
@@ -172,22 +176,22 @@ def _position(letters: str) -> int:
     return position - 1
 
 
-def _as_texts(
-    description: Described, source: str, columns: Mapping[str, Sequence[Any]]
+def _convert_columns(
+    description: AnyDescription, source: str, columns: Mapping[str, Sequence[Any]]
 ) -> dict[str, Sequence[Any]]:
     """Read the cells of each column by the types that they have."""
     column_of = {column.name: column for column in description.domain.columns}
     labels = () if description.label is None else description.label.codes
     try:
         return {
-            name: as_read(list(cells), description.domain, column_of.get(name), labels)
+            name: convert_cells(list(cells), description.domain, column_of.get(name), labels)
             for name, cells in columns.items()
         }
     except DatasetError as error:
         raise DatasetError(f"{subject(description)}{source}: {error}") from None
 
 
-def _rows(description: Described, cells: list[list[Any]]) -> Iterator[Record]:
+def _rows(description: AnyDescription, cells: list[list[Any]]) -> Iterator[Record]:
     parser = description.parser
     rows = (row for row in _filled_rows(cells) if row[0] > parser.skip_rows)
     return islice(rows, parser.rows + parser.header) if parser.rows else rows
@@ -203,27 +207,3 @@ def _filled_rows(cells: list[list[Any]]) -> Iterator[Record]:
 def _titles(cells: Sequence[Any], decimal: str = ".") -> list[str]:
     """Return the names that a row of cells holds."""
     return [(text_of(cell, (), decimal) or "").strip() for cell in cells]
-
-
-def _no_sheet(wanted: str, names: list[str]) -> str:
-    return f"has no sheet {wanted!r}{suggestion(wanted, names)} Its sheets: {', '.join(names)}."
-
-
-def _cells(description: Described, file: RawFile) -> tuple[Any, list[list[Any]]]:
-    from python_calamine import CalamineError, CalamineWorkbook
-
-    wanted = description.parser.sheet
-    check_archive(file.path)
-    try:
-        with CalamineWorkbook.from_path(str(file.path)) as book:
-            names = book.sheet_names
-            if wanted and wanted not in names:
-                advice = f"Correct parser: sheet in {description.path}."
-                raise DatasetError(
-                    f"{subject(description)}{file.path} {_no_sheet(wanted, names)} "
-                    f"{'Name one of them (--sheet).' if description.label is None else advice}"
-                )
-            sheet = book.get_sheet_by_name(wanted or names[0])
-            return sheet, sheet.to_python(skip_empty_area=False)
-    except CalamineError as error:
-        raise unreadable(description, file.path, error) from error

@@ -23,10 +23,7 @@ _LIKE_ASCII = ("utf-8", "utf-8-sig", "ascii", "cp1252", "iso8859-1")
 PIECE = 1 << 20
 
 _GZIP = b"\x1f\x8b"
-_COMPRESS = b"\x1f\x9d"
 _UNPACKED_AT_ONCE = 1 << 18
-# Bits of a code of compress.
-_WIDEST = 16
 
 # Packed tables are a tenth of their size. What holds more than this, and so many times as much as
 # it has bytes, is no table, but made to fill a memory or a day.
@@ -35,19 +32,16 @@ MOST_TIMES = 100
 
 
 def open_raw(path: Path) -> BinaryIO:
-    """Open a file for its bytes; ``.gz`` and ``.Z`` (Unix `compress`) are unpacked.
+    """Open a file for its bytes; what gzip has packed is unpacked, under any name.
 
-    What gzip has packed is unpacked under any name: no text begins so. Bytes that are damaged, or
-    too many, raise an error while they are read (`ValueError`, `EOFError`, `zlib.error`).
+    Bytes that are damaged, or too many, raise an error while they are read (`ValueError`,
+    `EOFError`, `zlib.error`).
     """
     file = path.open("rb")
-    if path.suffix == ".Z":
-        pieces = _from_compress(file.read())
-    elif path.suffix == ".gz" or file.peek(2)[:2] == _GZIP:
-        stream = gzip.GzipFile(fileobj=file, mode="rb")
-        pieces = iter(lambda: stream.read(_UNPACKED_AT_ONCE), b"")
-    else:
+    if path.suffix != ".gz" and file.peek(2)[:2] != _GZIP:
         return file
+    stream = gzip.GzipFile(fileobj=file, mode="rb")
+    pieces = iter(lambda: stream.read(_UNPACKED_AT_ONCE), b"")
     return join_pieces(_check_sizes(pieces, path.stat().st_size), file)
 
 
@@ -59,7 +53,7 @@ def join_pieces(pieces: Iterator[bytes], source: BinaryIO | None = None) -> Bina
 def check_archive(path: Path) -> None:
     """Refuse a zip archive, such as an ``.xlsx``, that says that it holds too much.
 
-    What reads it refuses a part that is larger than it says.
+    The reader itself refuses a part that is larger than it says.
     """
     try:
         with zipfile.ZipFile(path) as archive:
@@ -103,7 +97,7 @@ def lines_of(file: BinaryIO, encoding: str, first: int = 1) -> Generator[Line, N
             yield number, line if line.isascii() else unicodedata.normalize("NFC", line)
 
 
-def ends_in_bytes(encoding: str) -> bool:
+def has_byte_ends(encoding: str) -> bool:
     """Return whether a line ends where a byte is that of a line feed."""
     return codecs.lookup(encoding).name in _LIKE_ASCII
 
@@ -113,7 +107,7 @@ def pieces_of(file: BinaryIO, encoding: str) -> Iterator[bytes]:
 
     A piece ends where a line does, where bytes tell that.
     """
-    end_of_line = b"\n" if ends_in_bytes(encoding) else b""
+    end_of_line = b"\n" if has_byte_ends(encoding) else b""
     with file:
         rest: list[bytes] = []
         while piece := file.read(PIECE):
@@ -140,12 +134,12 @@ def peek(
     return look(note()), chain(seen, pieces)
 
 
-def with_words(numbered: Iterable[Line], comment: str) -> Iterator[Line]:
+def nonblank_lines(numbered: Iterable[Line], comment: str) -> Iterator[Line]:
     """Yield the lines that are neither blank nor comments."""
-    return ((number, line) for number, line in numbered if says_something(line, comment))
+    return ((number, line) for number, line in numbered if has_content(line, comment))
 
 
-def says_something(line: str, comment: str) -> bool:
+def has_content(line: str, comment: str) -> bool:
     """Return whether a line is neither blank nor a comment."""
     return bool(line.strip()) and not (comment and line.startswith(comment))
 
@@ -169,61 +163,3 @@ class _Pieces(io.RawIOBase):
         if self._source is not None:
             self._source.close()
         super().close()
-
-
-def _from_compress(data: bytes) -> Iterator[bytes]:
-    """Unpack what Unix `compress` packed (LZW with codes of 9 to 16 bits)."""
-    if len(data) < 3 or data[:2] != _COMPRESS:
-        raise ValueError("it does not begin as files of compress do")
-    # Of the last code; of 9 bits means 10.
-    last_width, has_clear = max(data[2] & 0x1F, 10), bool(data[2] & 0x80)
-    if data[2] & 0x60 or not 9 <= data[2] & 0x1F <= _WIDEST:
-        raise ValueError("it is not a file of Unix compress, or is damaged")
-    # What an entry of the table stands for: that of an earlier one, and one byte more.
-    before, byte = [0] * (1 << _WIDEST), [0] * (1 << _WIDEST)
-    last = 256 if has_clear else 255
-    width, start, n_read = 9, 3, 0
-    previous = first = -1
-    out = bytearray()
-    while True:
-        if last >= (1 << width) - 1 and width < last_width:
-            start, n_read, width = _next_group(start, n_read, width), 0, width + 1
-        place = 8 * start + width * n_read
-        left = 8 * len(data) - place
-        if left < width:
-            if left >= 8:
-                raise ValueError("it ends too early")
-            break
-        word = int.from_bytes(data[place >> 3 : (place >> 3) + 4], "little") >> (place & 7)
-        code = word & ((1 << width) - 1)
-        n_read += 1
-        if code == 256 and has_clear:
-            start, n_read, width, last = _next_group(start, n_read, width), 0, 9, 255
-            continue
-        if code > (255 if previous < 0 else last + 1) or (code > last and previous > last):
-            raise ValueError("it is damaged")
-        entry = bytearray()
-        step = code
-        if code > last:  # the entry that comes next: the last one, and its own first byte
-            entry.append(first)
-            step = previous
-        while step >= 256:
-            entry.append(byte[step])
-            step = before[step]
-        entry.append(step)
-        first = step
-        if previous >= 0 and last < (1 << width) - 1:
-            last += 1
-            before[last], byte[last] = previous, first
-        previous = code
-        entry.reverse()
-        out += entry
-        if len(out) >= _UNPACKED_AT_ONCE:
-            yield bytes(out)
-            out.clear()
-    yield bytes(out)
-
-
-def _next_group(start: int, n_read: int, width: int) -> int:
-    """Return where codes of another width begin: they come in groups of eight."""
-    return start + width * -(-n_read // 8)

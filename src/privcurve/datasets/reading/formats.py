@@ -19,12 +19,17 @@ from privcurve.datasets.reading.files import lines, open_raw
 
 ENCODINGS = (Parser(DELIMITED).encoding, "cp1252", "latin-1")
 
-# How much of a file decides about its separator.
+# The separator is found by so many lines.
 _LINES = 200
 _PIECE = 1 << 20
 
 # First bytes of files that hold a table, but not as they are.
-_PACKED = {b"PK\x03\x04": "a zip archive", b"BZh": "packed by bzip2", b"\xfd7zXZ": "packed by xz"}
+_PACKED = {
+    b"PK\x03\x04": "a zip archive",
+    b"BZh": "packed by bzip2",
+    b"\xfd7zXZ": "packed by xz",
+    b"\x1f\x9d": "packed by compress",
+}
 
 
 @dataclass(frozen=True)
@@ -43,7 +48,7 @@ class Format:
 def sniff(path: Path, header: bool = True, sheet: str = "") -> Format:
     """Find out how a table is written; without a header its fields are column1, column2, ….
 
-    Of an Excel file a sheet is read, by default the first.
+    `sheet` is that of an Excel file, by default the first.
     """
     if not path.is_file():
         what = "is a folder" if path.is_dir() else "is not there"
@@ -64,20 +69,20 @@ def sniff(path: Path, header: bool = True, sheet: str = "") -> Format:
 
             first, sheets = first_row(path, sheet)
             parser = {"kind": EXCEL, **({"sheet": sheet} if sheet else {})}
-            return replace(_name_fields(path, parser, first, header), sheets=sheets)
+            return replace(_name_fields(parser, first, header), sheets=sheets)
         for bytes_, what in _PACKED.items():
             if start.startswith(bytes_):
                 raise DatasetError(f"{path} is {what}: unpack it (only .gz is read as it is)")
-        encoding = _encoding(path)
+        encoding = _find_encoding(path)
         parser = {"kind": DELIMITED}
-        separator, first = _separator(path, encoding)
+        separator, first = _find_separator(path, encoding)
     except (EOFError, gzip.BadGzipFile, zlib.error, ValueError) as error:
         raise DatasetError(f"{path} can't be read: {error}") from None
     if separator != ",":
         parser["separator"] = separator
     if encoding != ENCODINGS[0]:
         parser["encoding"] = encoding
-    return _name_fields(path, parser, first, header)
+    return _name_fields(parser, first, header)
 
 
 def _parquet(path: Path) -> Format:
@@ -98,7 +103,7 @@ def _parquet(path: Path) -> Format:
     return Format({"kind": PARQUET}, plain, plain, nested)
 
 
-def _encoding(path: Path) -> str:
+def _find_encoding(path: Path) -> str:
     """Return the first encoding that the whole file can be read in."""
     import codecs
 
@@ -132,7 +137,7 @@ def is_plain_text(path: Path) -> bool:
         return all(piece.isascii() for piece in iter(lambda: stream.read(_PIECE), b""))
 
 
-def _separator(path: Path, encoding: str) -> tuple[str, Record]:
+def _find_separator(path: Path, encoding: str) -> tuple[str, Record]:
     """Return the separator under which most lines have the same number of fields, above one."""
     best: tuple[float, int] = (0.0, 0)
     choice: tuple[str, Record] | None = None
@@ -172,7 +177,7 @@ def _separator(path: Path, encoding: str) -> tuple[str, Record]:
     return choice
 
 
-def _name_fields(path: Path, parser: dict[str, Any], head: Record, header: bool) -> Format:
+def _name_fields(parser: dict[str, Any], head: Record, header: bool) -> Format:
     """Name the fields: by the first line that is not blank, if each has another name there."""
     number, first = head
     if not header:

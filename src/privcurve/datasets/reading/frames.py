@@ -4,29 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from datetime import date
 from typing import Any
 
 import numpy as np
 
 from privcurve.datasets.columns import Column
 from privcurve.datasets.domain import Domain
-from privcurve.datasets.errors import DatasetError
+from privcurve.datasets.errors import DatasetError, Problems
 from privcurve.datasets.reading.cells import (
     ABSENT,
     NoColumnError,
-    as_read,
     conversion_errors,
+    convert_cells,
     text_of,
 )
-from privcurve.datasets.reading.table import RawTable, at_once, lacking
+from privcurve.datasets.reading.table import RawTable, chunk_size, find_fields
 
 FRAME = "the frame"
-
-# Types of values that Arrow reads together as it reads each alone: of floats beside others it takes
-# NaN, and beside floats whole numbers that are exact.
-_ALIKE = [{str}, {int}, {float}, {bool}, {bytes}, {date}, {str, float}, {int, float}]
-_SCALARS = (np.integer, np.float32, np.float64, np.bool_, np.str_)
 
 
 def frame_tables(domain: Domain, frame: Any) -> tuple[int, Iterator[RawTable]]:
@@ -47,7 +41,7 @@ def frame_column(domain: Domain, frame: Any, name: str) -> tuple[Any, list[str]]
     key_of = dict(zip(map(str, keys), keys, strict=True))
     if name not in key_of:
         return None, list(key_of)
-    return as_read(_column(name, frame[key_of[name]]), domain, None), list(key_of)
+    return convert_cells(_column(name, frame[key_of[name]]), domain, None), list(key_of)
 
 
 def arrow_table(frame: Any) -> Any:
@@ -90,9 +84,7 @@ def _columns(domain: Domain, frame: Any) -> dict[str, Any]:
         frame = dict(zip(domain.names, matrix.T, strict=True))
     keys = list(frame if isinstance(frame, Mapping) else _names(frame))
     fields = list(map(str, keys))
-    fault = lacking(domain, FRAME, fields)
-    if fault is not None:
-        raise fault
+    find_fields(FRAME, fields, domain.names, Problems(FRAME, is_file=True))
     key_of = dict(zip(fields, keys, strict=True))
     columns = {name: _column(name, frame[key_of[name]]) for name in domain.names}
     if len(set(map(len, columns.values()))) > 1:
@@ -131,16 +123,16 @@ def _column(name: str, values: Any) -> Any:
         return _values(values)
     try:
         if isinstance(values, np.ma.MaskedArray):
-            array = pyarrow.array(_native(values.data), mask=np.ma.getmaskarray(values))
+            array = pyarrow.array(_native_array(values.data), mask=np.ma.getmaskarray(values))
         else:
-            native = _native(values) if isinstance(values, np.ndarray) else values
+            native = _native_array(values) if isinstance(values, np.ndarray) else values
             array = pyarrow.array(native, from_pandas=True)
     except conversion_errors():
         return _values(values)
     return array.combine_chunks() if isinstance(array, pyarrow.ChunkedArray) else array
 
 
-def _native(values: Any) -> Any:
+def _native_array(values: Any) -> Any:
     """Return an array without steps and in this machine's order of bytes, as Arrow takes it."""
     return np.ascontiguousarray(values, dtype=values.dtype.newbyteorder("="))
 
@@ -153,32 +145,31 @@ def _values(values: Any) -> Any:
         gaps = np.ma.getmaskarray(values)
         cells = [None if gap else value for value, gap in zip(values.data, gaps, strict=True)]
     elif hasattr(groups := getattr(values, "cat", values), "codes"):
-        # Of pandas' categories each has a type of its own; −1 is none of them.
+        # Categories of pandas may be of different types; code −1 is a missing value.
         each = [*groups.categories, None]
         cells = [each[code] for code in groups.codes]
     else:
         cells = list(values)
-    # What Arrow would make of 1 and "a", or of a day and a time, is not what it makes of each.
-    kinds = {kind for kind in set(map(type, cells)) if kind.__name__ not in ABSENT}
-    if kinds in _ALIKE or (len(kinds) == 1 and all(issubclass(kind, _SCALARS) for kind in kinds)):
+    # Texts at once; Arrow reads 1 beside "a", or a day beside a time, otherwise than each alone.
+    if {kind for kind in map(type, cells) if kind.__name__ not in ABSENT} <= {str, float}:
         with suppress(*conversion_errors()):
-            return pyarrow.array(cells, from_pandas=True)
+            return pyarrow.array(cells, pyarrow.string(), from_pandas=True)
     return cells
 
 
 def _tables(domain: Domain, columns: Mapping[str, Any], n_rows: int) -> Iterator[RawTable]:
-    step = at_once(len(columns))
+    step = chunk_size(len(columns))
     for start in range(0, n_rows, step):
         stop = min(start + step, n_rows)
         pieces = {
-            column.name: _raw(domain, column, columns[column.name][start:stop])
+            column.name: _convert_column(domain, column, columns[column.name][start:stop])
             for column in domain.columns
         }
         yield RawTable(FRAME, pieces, range(start, stop), "row")
 
 
-def _raw(domain: Domain, column: Column, values: Any) -> Any:
+def _convert_column(domain: Domain, column: Column, values: Any) -> Any:
     try:
-        return as_read(values, domain, column)
+        return convert_cells(values, domain, column)
     except NoColumnError as error:
         raise DatasetError(f"{column.name!r} of {FRAME} {error}") from None

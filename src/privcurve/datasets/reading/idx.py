@@ -18,7 +18,7 @@ from privcurve.datasets.description import LABEL, Description
 from privcurve.datasets.errors import DatasetError, Problems
 from privcurve.datasets.reading.downloads import RawFile
 from privcurve.datasets.reading.files import open_raw
-from privcurve.datasets.reading.table import RawTable, at_once
+from privcurve.datasets.reading.table import RawTable, chunk_size
 
 _BYTES = 0x08  # the code of unsigned bytes, the one type that images and their labels have
 
@@ -34,30 +34,32 @@ def read(
         images = stack.enter_context(open_raw(file.path))
         labels = stack.enter_context(open_raw(file.labels))
         count, *shape = _shape(images)
-        with _labels(file.labels):
+        with _label_errors(file.labels):
             n_labels, *more = _shape(labels)
             if more:
-                raise ValueError(f"it holds {_times([n_labels, *more])} bytes, not one an image")
+                raise ValueError(
+                    f"it holds {_write_shape([n_labels, *more])} bytes, not one an image"
+                )
         if count != n_labels:
             raise ValueError(f"it holds {count} images, but {file.labels} {n_labels} labels")
         if any(side % blocks for side in shape):
-            raise ValueError(f"images of {_times(shape)} pixels have no blocks of {blocks}")
+            raise ValueError(f"images of {_write_shape(shape)} pixels have no blocks of {blocks}")
         width = math.prod(side // blocks for side in shape)
         if width != len(fields):
             raise DatasetError(
                 f"dataset {description.name!r}: {file.path} holds {width} numbers an image "
-                f"({_times(shape)} pixels in blocks of {blocks}), but parser: fields in "
+                f"({_write_shape(shape)} pixels in blocks of {blocks}), but parser: fields in "
                 f"{description.path} has {len(fields)} names. Give it {width}."
             )
-        step = at_once(math.prod(shape))
+        step = chunk_size(math.prod(shape))
         wanted = count if most is None else min(count, most)
         for first in range(0, wanted, step):
             n = min(step, wanted - first)
-            pixels = _bytes(images, n * math.prod(shape)).reshape(n, *shape)
+            pixels = _read_bytes(images, n * math.prod(shape)).reshape(n, *shape)
             numbers = _averages(pixels, blocks)
             columns: dict[str, Any] = {name: numbers[:, j] for j, name in enumerate(fields)}
-            with _labels(file.labels):
-                columns[LABEL] = [str(label) for label in _bytes(labels, n)]
+            with _label_errors(file.labels):
+                columns[LABEL] = [str(label) for label in _read_bytes(labels, n)]
             lines = range(first + 1, first + n + 1)
             yield RawTable(str(file.path), columns, lines, "image")
             if problems.full:
@@ -69,7 +71,7 @@ def read(
 
 
 @contextmanager
-def _labels(path: Path) -> Iterator[None]:
+def _label_errors(path: Path) -> Iterator[None]:
     """Name the file of labels in what is wrong with it: the error of reading names the images."""
     try:
         yield
@@ -79,17 +81,17 @@ def _labels(path: Path) -> Iterator[None]:
 
 def _shape(stream: BinaryIO) -> tuple[int, ...]:
     """Read the head of a file: its type, and how many entries along each axis."""
-    zero, kind, axes = struct.unpack(">HBB", _exactly(stream, 4))
+    zero, kind, axes = struct.unpack(">HBB", _read_exactly(stream, 4))
     if zero or kind != _BYTES or not axes:
         raise ValueError("it is not an idx file of bytes")
-    return tuple(struct.unpack(f">{axes}I", _exactly(stream, 4 * axes)))
+    return tuple(struct.unpack(f">{axes}I", _read_exactly(stream, 4 * axes)))
 
 
-def _bytes(stream: BinaryIO, n: int) -> NDArray[np.uint8]:
-    return np.frombuffer(_exactly(stream, n), dtype=np.uint8)
+def _read_bytes(stream: BinaryIO, n: int) -> NDArray[np.uint8]:
+    return np.frombuffer(_read_exactly(stream, n), dtype=np.uint8)
 
 
-def _exactly(stream: BinaryIO, n: int) -> bytes:
+def _read_exactly(stream: BinaryIO, n: int) -> bytes:
     data = stream.read(n)
     if len(data) < n:
         raise EOFError("it ends too early")
@@ -106,5 +108,5 @@ def _averages(pixels: NDArray[np.uint8], blocks: int) -> NDArray[np.float64]:
     return sums.reshape(n, -1) / float(blocks ** len(shape))
 
 
-def _times(shape: list[int]) -> str:
+def _write_shape(shape: list[int]) -> str:
     return " × ".join(map(str, shape)) or "1"

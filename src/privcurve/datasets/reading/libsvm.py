@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from itertools import islice
 from typing import Any
@@ -13,11 +12,9 @@ from numpy.typing import NDArray
 from privcurve.datasets.description import LABEL, Description
 from privcurve.datasets.errors import Problems
 from privcurve.datasets.reading.downloads import RawFile
-from privcurve.datasets.reading.files import lines, with_words
-from privcurve.datasets.reading.table import RawTable, in_chunks
+from privcurve.datasets.reading.files import lines, nonblank_lines
+from privcurve.datasets.reading.table import RawTable, chunks_of
 from privcurve.numerals import number
-
-_FIRST = re.compile(r"\s0+:")
 
 
 def read(
@@ -26,9 +23,8 @@ def read(
     """Read one file, a piece at a time."""
     parser = description.parser
     fields, base = parser.fields, 0 if parser.zero_based else 1
-    numbered = with_words(lines(file.path, parser), parser.comment)
-    begins = not parser.zero_based
-    for chunk in in_chunks(islice(numbered, most), len(fields)):
+    numbered = nonblank_lines(lines(file.path, parser), parser.comment)
+    for chunk in chunks_of(islice(numbered, most), len(fields)):
         # An index that is left out means zero.
         matrix = np.zeros((len(chunk), len(fields)))
         labels = []
@@ -38,7 +34,7 @@ def read(
             places = set()
             for entry in entries:
                 try:
-                    place = _put(matrix[row], entry, base)
+                    place = _set_entry(matrix[row], entry, base)
                 except ValueError:
                     problems.add(
                         f"line {line} of {file.path}: {entry!r} is not index:number, index "
@@ -54,23 +50,14 @@ def read(
                         "index",
                     )
                 places.add(place)
-            begins = begins or 0 in places
         columns: dict[str, Any] = {name: matrix[:, j] for j, name in enumerate(fields)}
         columns[LABEL] = labels
         yield RawTable(str(file.path), columns, [line for line, _ in chunk])
         if problems.full:
             return
-    # Of the records that are left out, too: they are numbered as the others.
-    if not (begins or any(_FIRST.search(text) for _, text in numbered)):
-        problems.add(
-            f"{file.path} nowhere has the index 0, and counts from 1, it seems: every number would "
-            f"stand in the column of another. Leave out parser: zero_based in {description.path}; "
-            f"or, if {fields[0]!r} is 0 in each record, write it (0:0) in one of them.",
-            "zero_based",
-        )
 
 
-def _put(row: NDArray[np.float64], entry: str, base: int) -> int:
+def _set_entry(row: NDArray[np.float64], entry: str, base: int) -> int:
     """Put ``index:number`` into a row, and return its position."""
     index, _, value = entry.partition(":")
     position = number(index, int) - base

@@ -7,15 +7,15 @@ from pathlib import Path
 from typing import Any
 
 from privcurve.datasets.errors import DatasetError, Problems
-from privcurve.datasets.reading.cells import NoColumnError, as_read
+from privcurve.datasets.reading.cells import NoColumnError, convert_cells
 from privcurve.datasets.reading.downloads import RawFile
 from privcurve.datasets.reading.table import (
-    Described,
+    AnyDescription,
     RawTable,
-    at_once,
+    chunk_size,
     positions,
     subject,
-    unreadable,
+    unreadable_error,
 )
 
 
@@ -31,12 +31,12 @@ def schema_of(path: Path) -> Any:
 
 
 def read(
-    description: Described, file: RawFile, problems: Problems, most: int | None = None
+    description: AnyDescription, file: RawFile, problems: Problems, most: int | None = None
 ) -> Iterator[RawTable]:
     """Read one file, a piece at a time.
 
     Columns become what the same records in a file of text would be:
-    :func:`privcurve.datasets.reading.cells.as_read`.
+    :func:`privcurve.datasets.reading.cells.convert_cells`.
     """
     import pyarrow
     from pyarrow import parquet
@@ -48,7 +48,7 @@ def read(
             place = positions(description, source, stored.schema_arrow.names, problems)
             column_of = {column.name: column for column in domain.columns}
             n_read = 0
-            for batch in stored.iter_batches(at_once(len(place)), columns=list(place)):
+            for batch in stored.iter_batches(chunk_size(len(place)), columns=list(place)):
                 if most is not None:
                     batch = batch.slice(0, most - n_read)
                 if not batch.num_rows:
@@ -57,7 +57,7 @@ def read(
                 for name in place:
                     values = batch.column(name)
                     try:
-                        columns[name] = as_read(values, domain, column_of.get(name), labels)
+                        columns[name] = convert_cells(values, domain, column_of.get(name), labels)
                     except NoColumnError as error:
                         raise DatasetError(
                             f"{subject(description)}{source}: {name!r} {error}. Leave it out of "
@@ -68,4 +68,4 @@ def read(
                 share = n_read / stored.metadata.num_rows
                 yield RawTable(source, columns, lines, "record", share)
     except pyarrow.ArrowException as error:
-        raise unreadable(description, source, error) from error
+        raise unreadable_error(description, source, error) from error

@@ -1,4 +1,4 @@
-"""What a reader gives: a piece of a raw file as named columns."""
+"""A piece of a raw file as named columns: the result of every reader."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from privcurve.datasets.domain import Domain
 from privcurve.datasets.errors import DatasetError, Problems
 from privcurve.schema import suggestion
 
-# What is read and coded at once, so that a file of any length needs the same memory.
+# Limits of one piece, so that a file of any length needs the same memory.
 MOST_RECORDS = 50_000
 MOST_FIELDS = 250_000
 
@@ -24,11 +24,11 @@ MOST_FIELDS = 250_000
 _SHOWN = 30
 _LONGEST = 40
 
-# Where the fate of values without a code is decided, for messages that end so.
+# The end of messages about values without a code, where the model was trained by others.
 DECIDED = "the description, and train again"
 
-# What reading a file raises that is not what it should be. A UnicodeDecodeError is a ValueError.
-DAMAGED = (ValueError, csv.Error, gzip.BadGzipFile, zlib.error, EOFError)
+# Exceptions of damaged files. A UnicodeDecodeError is a ValueError.
+READ_ERRORS = (ValueError, csv.Error, gzip.BadGzipFile, zlib.error, EOFError)
 
 T = TypeVar("T")
 
@@ -52,26 +52,26 @@ class RawTable:
         columns = {name: values[:n_records] for name, values in self.columns.items()}
         return replace(self, columns=columns, lines=self.lines[:n_records])
 
-    def where(self, row: int) -> str:
+    def place_of(self, row: int) -> str:
         """Say where a record stands."""
         return f"{self.unit} {self.lines[row]} of {self.source}"
 
 
-def at_once(width: int) -> int:
+def chunk_size(width: int) -> int:
     """Return how many records of so many fields are read and coded at once."""
     return max(1, min(MOST_RECORDS, MOST_FIELDS // max(width, 1)))
 
 
-def in_chunks(items: Iterable[T], width: int) -> Iterator[list[T]]:
+def chunks_of(items: Iterable[T], width: int) -> Iterator[list[T]]:
     """Yield lists of records of so many fields, to be read and coded at once."""
     rest = iter(items)
-    while chunk := list(islice(rest, at_once(width))):
+    while chunk := list(islice(rest, chunk_size(width))):
         yield chunk
 
 
 @dataclass(frozen=True)
 class Unlabelled:
-    """What stands for the description of a file of records without labels.
+    """Stands for the description where a file of records without labels is read.
 
     `name` and `path` are for messages: what is read, and where the fate of its values is decided.
     `copied` are fields that are read beside the columns.
@@ -86,10 +86,10 @@ class Unlabelled:
     copied: tuple[str, ...] = ()
 
 
-Described: TypeAlias = "Description | Unlabelled"
+AnyDescription: TypeAlias = "Description | Unlabelled"
 
 
-def wanted_fields(description: Described) -> list[str]:
+def wanted_fields(description: AnyDescription) -> list[str]:
     """Return the fields that are used: columns, then label and unit, or what is copied."""
     if description.label is None:
         return list(dict.fromkeys((*description.domain.names, *description.copied)))
@@ -104,73 +104,43 @@ def list_names(names: Sequence[str]) -> str:
     return (", ".join(some) or "none") + (f", … ({more:,} more)" if more else "")
 
 
-def lacking(
-    domain: Domain, source: str, fields: Sequence[str], copied: Sequence[str] = ()
-) -> DatasetError | None:
-    """Return the error for columns that are not there, or there twice; None if all are."""
-    counts = Counter(fields)
-    missing = [name for name in domain.names if not counts[name]]
-    if missing and len(missing) == len(set(domain.names)):
-        # That line may be a record.
-        several = list_names(list(map(repr, missing)))
-        return DatasetError(
-            f"{source} has no column{'s' * (len(missing) > 1)} {several}, which the model asks "
-            f"for, nor any other that it does: its first line has to name the columns."
-        )
-    if missing:
-        several = f"columns {list_names(list(map(repr, missing)))}, which the model asks for."
-        if len(missing) == 1:
-            several = (
-                f"column {missing[0]!r}, which the model asks for{suggestion(missing[0], fields)}"
-            )
-        return DatasetError(f"{source} has no {several} Its columns: {list_names(fields)}.")
-    for name in copied:
-        if not counts[name]:
-            return DatasetError(
-                f"{source} has no column {name!r}{suggestion(name, fields)} Its columns: "
-                f"{list_names(fields)}."
-            )
-    twice = [name for name in (*domain.names, *copied) if counts[name] > 1]
-    if twice:
-        return DatasetError(f"{source} has more than one column {twice[0]!r}: which one is meant?")
-    return None
-
-
-def positions(
-    description: Described, source: str, fields: Sequence[str], problems: Problems
+def find_fields(
+    source: str, fields: Sequence[str], wanted: Sequence[str], problems: Problems, remedy: str = ""
 ) -> dict[str, int]:
-    """Return the places of the fields that are used, each of which has to be there once."""
-    if description.label is None:
-        fault = lacking(description.domain, source, fields, description.copied)
-        if fault is not None:
-            raise fault
-    wanted, counts = wanted_fields(description), Counter(fields)
-    if not set(wanted) & set(fields):
-        # One cause: another line is the header, or fields are separated in another way.
-        way = "parser (separator or sheet, header, skip_rows), or " * description.parser.header
+    """Return the places of the fields that are wanted, each of which has to be there once."""
+    counts = Counter(fields)
+    missing = [name for name in wanted if not counts[name]]
+    names = f"column{'s' * (len(missing) > 1)} {list_names(list(map(repr, missing)))}"
+    if missing and len(missing) == len(wanted):
+        # One cause: another line is the header, perhaps a record, which is not shown.
         problems.add(
-            f"{source} has no column {wanted[0]!r}, nor any other that {description.path} "
-            f"describes, where it should name its {len(fields)}. Correct {way}the names."
+            f"{source} has no {names}, nor any other that is asked for, where it should name its "
+            f"{len(fields)}.{remedy}"
         )
-        problems.fail()
+    elif missing:
+        near = suggestion(missing[0], fields) if len(missing) == 1 else "."
+        problems.add(f"{source} has no {names}{near} Its columns: {list_names(fields)}.{remedy}")
     for name in wanted:
-        if not counts[name]:
+        if counts[name] > 1:
             problems.add(
-                f"{source} has no column {name!r}{suggestion(name, fields)} Its columns: "
-                f"{list_names(fields)}. Correct the name in {description.path}."
-            )
-        elif counts[name] > 1:
-            problems.add(
-                f"{source} has {counts[name]} columns named {name!r}: which one is meant? "
-                "Give each a name of its own in the file, or its names in parser: fields with "
-                f"skip_rows: 1 in place of header: true, in {description.path}."
+                f"{source} has {counts[name]} columns {name!r}: which one is meant?{remedy}"
             )
     problems.check()
     place = {name: j for j, name in enumerate(fields)}
     return {name: place[name] for name in wanted}
 
 
-def check_order(description: Described, source: str, above: Sequence[str], unit: str) -> None:
+def positions(
+    description: AnyDescription, source: str, fields: Sequence[str], problems: Problems
+) -> dict[str, int]:
+    """Return the places of the fields that a description uses."""
+    remedy = ""
+    if description.label is not None:
+        remedy = f" Correct the names, there or in {description.path} (columns, label, parser)."
+    return find_fields(source, fields, wanted_fields(description), problems, remedy)
+
+
+def check_order(description: AnyDescription, source: str, above: Sequence[str], unit: str) -> None:
     """Refuse a file whose last skipped row, `above`, names columns in another order."""
     parser = description.parser
     counts = Counter(name.strip() for name in above)
@@ -187,16 +157,23 @@ def check_order(description: Described, source: str, above: Sequence[str], unit:
             )
 
 
-def unreadable(description: Described, source: object, error: object) -> DatasetError:
+def unreadable_error(description: AnyDescription, source: object, error: Exception) -> DatasetError:
     """Return the error for a file that is not of the format that it should be."""
+    if description.label is None and isinstance(error, UnicodeError):
+        encoding = description.parser.encoding.removesuffix("-sig")
+        return DatasetError(
+            f"{source} is not written in {encoding}: say in which encoding it is, such as "
+            "--encoding cp1252"
+        )
     if description.label is None:
-        return DatasetError(f"{source} can't be read: {error}")
+        reason = getattr(error, "strerror", None) or error
+        return DatasetError(f"{source} can't be read: {reason}")
     return DatasetError(
         f"{subject(description)}{source} can't be read: {error}. "
-        f"Correct parser (encoding, separator) in {description.path}, or replace the file."
+        f"Correct parser (encoding, separator, sheet) in {description.path}, or replace the file."
     )
 
 
-def subject(description: Described) -> str:
+def subject(description: AnyDescription) -> str:
     """Return what a message begins with: the dataset; nothing of a file that is none's."""
     return "" if description.label is None else f"dataset {description.name!r}: "

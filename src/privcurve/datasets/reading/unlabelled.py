@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import itertools
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from io import BufferedReader
 from pathlib import Path
@@ -17,7 +18,14 @@ from privcurve.datasets.reading import excel, parquet
 from privcurve.datasets.reading.delimited import SEPARATORS, read_pieces, records_of
 from privcurve.datasets.reading.downloads import RawFile
 from privcurve.datasets.reading.files import join_pieces, lines_of, open_raw, peek, pieces_of
-from privcurve.datasets.reading.table import DAMAGED, RawTable, Unlabelled, lacking
+from privcurve.datasets.reading.table import (
+    READ_ERRORS,
+    RawTable,
+    Unlabelled,
+    find_fields,
+    unreadable_error,
+    wanted_fields,
+)
 
 EXCEL_ENDINGS = (".xlsx", ".xls")
 ENCODING = Parser(DELIMITED).encoding
@@ -32,7 +40,7 @@ _MOST_OF_HEADER = 100
 class UnlabelledFile(NamedTuple):
     """A file whose columns are known, and whose records are to be read."""
 
-    described: Unlabelled
+    description: Unlabelled
     ignored: tuple[str, ...]  # its columns that the domain does not have
     # Reads its records once, a piece at a time; problems are told of those that can't be read.
     read: Callable[[Problems], Iterator[RawTable]]
@@ -65,54 +73,54 @@ def open_unlabelled(
         return _open_stored(Unlabelled(domain, parser, source, copied=copied), path)
     if path == STDIN and stdin is None:
         raise DatasetError("there is no standard input to read")
+    parser = Parser(DELIMITED, header=True, encoding=encoding)
+    description = Unlabelled(domain, parser, source, copied=copied)
     try:
         file = stdin if path == STDIN and stdin is not None else open_raw(path)
-        start, pieces = peek(pieces_of(file, encoding), partial(_start, encoding))
+        start, pieces = peek(pieces_of(file, encoding), partial(_header_lines, encoding))
         if separator is None:
-            separator = max(SEPARATORS, key=lambda one: _n_known(domain, start, one))
+            separator = max(SEPARATORS, key=lambda one: _count_known(domain, start, one))
         fields = _header(start, separator)
-    except (*DAMAGED, OSError, LookupError) as error:
-        raise _unreadable(source, error, encoding) from None
+    except (*READ_ERRORS, OSError, LookupError) as error:
+        raise unreadable_error(description, source, error) from None
     if not start:
         raise DatasetError(f"{source} is empty: its first line has to name the columns")
     size = path.stat().st_size if isinstance(file, BufferedReader) and path != STDIN else 0
-    described = Unlabelled(
-        domain, Parser(DELIMITED, separator, header=True, encoding=encoding), source, copied=copied
-    )
+    description = replace(description, parser=replace(parser, separator=separator))
     is_json = start[0][1].lstrip()[:1] in ("{", "[")
-    ignored = _unused_fields(described, fields, _JSON if is_json else "")
+    ignored = _unused_fields(description, fields, _JSON if is_json else "")
     return UnlabelledFile(
-        described,
+        description,
         ignored,
         lambda problems: _guard(
-            described, read_pieces(described, source, pieces, problems, size=size)
+            description, read_pieces(description, source, pieces, problems, size=size)
         ),
     )
 
 
-def _open_stored(described: Unlabelled, path: Path) -> UnlabelledFile:
+def _open_stored(description: Unlabelled, path: Path) -> UnlabelledFile:
     """Open Parquet or Excel, whose readers know the types of columns."""
     if not path.is_file():
         raise DatasetError(f"{path} can't be read: there is no such file")
-    is_parquet = described.parser.kind == PARQUET
-    ignored = _unused_fields(described, parquet.schema_of(path).names) if is_parquet else ()
+    is_parquet = description.parser.kind == PARQUET
+    ignored = _unused_fields(description, parquet.schema_of(path).names) if is_parquet else ()
     read = parquet.read if is_parquet else excel.read
     return UnlabelledFile(
-        described,
+        description,
         ignored,
-        lambda problems: _guard(described, read(described, RawFile(path), problems)),
+        lambda problems: _guard(description, read(description, RawFile(path), problems)),
     )
 
 
-def _guard(described: Unlabelled, tables: Iterator[RawTable]) -> Iterator[RawTable]:
+def _guard(description: Unlabelled, tables: Iterator[RawTable]) -> Iterator[RawTable]:
     """Yield all pieces; raise DatasetError where the file is damaged."""
     try:
         yield from tables
-    except (*DAMAGED, OSError) as error:
-        raise _unreadable(described.name, error, described.parser.encoding) from None
+    except (*READ_ERRORS, OSError) as error:
+        raise unreadable_error(description, description.name, error) from None
 
 
-def _start(encoding: str, pieces: Iterator[bytes]) -> list[tuple[int, str]]:
+def _header_lines(encoding: str, pieces: Iterator[bytes]) -> list[tuple[int, str]]:
     """Return the lines in which the header ends, from the first that is not blank."""
     numbered = lines_of(join_pieces(pieces), encoding)
     below = itertools.dropwhile(lambda line: not line[1].strip(), numbered)
@@ -125,7 +133,7 @@ def _header(start: list[tuple[int, str]], separator: str) -> list[str]:
     return [field.strip() for field in fields]
 
 
-def _n_known(domain: Domain, start: list[tuple[int, str]], separator: str) -> int:
+def _count_known(domain: Domain, start: list[tuple[int, str]], separator: str) -> int:
     """Return how many names of columns a separator makes."""
     try:
         return len(set(_header(start, separator)) & set(domain.names))
@@ -133,23 +141,10 @@ def _n_known(domain: Domain, start: list[tuple[int, str]], separator: str) -> in
         return 0
 
 
-def _unused_fields(described: Unlabelled, fields: list[str], hint: str = "") -> tuple[str, ...]:
+def _unused_fields(description: Unlabelled, fields: list[str], hint: str = "") -> tuple[str, ...]:
     """Return the fields that are not used, beside those that are, which all have to be there."""
-    domain, copied = described.domain, described.copied
-    fault = lacking(domain, described.name, fields, copied)
-    if fault is not None:
-        raise DatasetError(f"{fault}{hint}")
+    wanted, problems = wanted_fields(description), Problems(description.name, is_file=True)
+    find_fields(description.name, fields, wanted, problems, hint)
     # A column without a name is that of a separator at the end of each line.
-    used = {*domain.names, *copied, domain.label.column, ""}
+    used = {*wanted, description.domain.label.column, ""}
     return tuple(field for field in fields if field not in used)
-
-
-def _unreadable(source: str, error: Exception, encoding: str) -> DatasetError:
-    if isinstance(error, UnicodeError):
-        return DatasetError(
-            f"{source} is not written in {encoding.removesuffix('-sig')}: say in which encoding it "
-            "is, such as --encoding cp1252"
-        )
-    if isinstance(error, OSError) and error.strerror:
-        return DatasetError(f"{source} can't be read: {error.strerror}")
-    return DatasetError(f"{source} can't be read: {error}")

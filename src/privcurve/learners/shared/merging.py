@@ -82,7 +82,7 @@ class MergingClassifier:
             return self, domain
         other = copy.copy(self)
         del other.groups_
-        return other, domain.in_groups(groups)
+        return other, domain.merge_bins(groups)
 
 
 # Fits -------------------------------------------------------------------------------------------

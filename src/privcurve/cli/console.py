@@ -1,4 +1,4 @@
-"""What a command tells: lines for people, one JSON object for machines, or nothing."""
+"""Print results: lines for people, one JSON object for machines, or nothing."""
 
 from __future__ import annotations
 
@@ -17,13 +17,15 @@ if TYPE_CHECKING:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the options that say how a command tells."""
+    """Add the options that say how a result is printed."""
     how = parser.add_mutually_exclusive_group()
     how.add_argument("-q", "--quiet", action="store_true", help="say nothing but what is wrong")
     how.add_argument("--json", action="store_true", help="write one JSON object to standard output")
 
 
-def tell(arguments: argparse.Namespace, lines: Iterable[str], content: Mapping[str, Any]) -> None:
+def print_result(
+    arguments: argparse.Namespace, lines: Iterable[str], content: Mapping[str, Any]
+) -> None:
     """Write lines to standard output; with ``--json`` the content in their place."""
     if arguments.json:
         print(json.dumps(_plain(content), ensure_ascii=False, allow_nan=False))
@@ -39,38 +41,30 @@ def remark(arguments: argparse.Namespace, text: str) -> None:
 
 
 @contextmanager
-def reading(arguments: argparse.Namespace, what: str) -> Iterator[Callable[[RawTable], None]]:
-    """Show how much of a file is read, if that takes long; what is read is given to the result."""
-    progress = Progress(f"of {what} read", after=SHORT)
+def show_progress(arguments: argparse.Namespace, what: str) -> Iterator[Callable[[float], None]]:
+    """Show how much of something is done, if that takes long from the first share on."""
+    shown: list[Progress] = []
 
-    def watch(table: RawTable) -> None:
-        if table.share is not None and not (arguments.quiet or arguments.json):
-            progress.tell(table.share)
-            if table.share >= 1:
-                progress.end()
+    def show(share: float) -> None:
+        if not shown:
+            shown.append(Progress(what, after=SHORT))
+        if not (arguments.quiet or arguments.json):
+            shown[0].tell(share)
+            if share >= 1:
+                shown[0].end()
 
     try:
-        yield watch
+        yield show
     finally:
-        progress.end()
+        for progress in shown:
+            progress.end()
 
 
 @contextmanager
-def training(arguments: argparse.Namespace) -> Iterator[Callable[[float], None]]:
-    """Show how much of a training is done, if that takes long; it begins when it is told first."""
-    begun: list[Progress] = []
-
-    def tell(share: float) -> None:
-        if not begun:
-            begun.append(Progress("of the training done", after=SHORT))
-        if not (arguments.quiet or arguments.json):
-            begun[0].tell(share)
-
-    try:
-        yield tell
-    finally:
-        for progress in begun:
-            progress.end()
+def show_reading(arguments: argparse.Namespace, what: str) -> Iterator[Callable[[RawTable], None]]:
+    """Show how much of a file is read, if that takes long; what is read is given to the result."""
+    with show_progress(arguments, f"of {what} read") as show:
+        yield lambda table: None if table.share is None else show(table.share)
 
 
 def _plain(value: Any) -> Any:
