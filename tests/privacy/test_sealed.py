@@ -403,7 +403,7 @@ def the_best_from_the_fifth_round_on(own, *given):
 @mutant(DPForestClassifier, "_vote", Case("dp_forest", {"votes": "shrunk"}))
 def votes_shrunk_by_exact_sizes(own, self, weights, margins, call, curator):
     noisy = curator.numbers(call, margins)
-    return dp_forest.shrunk(noisy, call.scale, weights.sum(axis=0))
+    return dp_forest.shrunk_votes(noisy, call.scale, weights.sum(axis=0))
 
 
 @mutant(Curator, "numbers", Case("noisy_bayes", {}))
