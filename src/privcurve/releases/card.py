@@ -35,7 +35,7 @@ MOST_STEPS = 40
 MOST_LINES = 120
 MOST_CATEGORIES = 8
 # Shapes and pairs that are drawn; the others are tables. Of a shape with many categories those that
-# matter are pictures.
+# matter are drawn.
 MOST_SHAPES = 5
 MOST_ROWS = 12
 # Shares of a picture's width: the end of the bins of numbers, the start of that of missing values.
