@@ -13,7 +13,6 @@ from functools import lru_cache
 
 import numpy as np
 
-from privcurve.coding import Floats
 from privcurve.lazy import arithmetic
 from privcurve.privacy.accountants.compose import BASIC
 from privcurve.privacy.accountants.cost import BOUNDED_RANGE_KIND, GAUSSIAN_KIND, Cost
@@ -36,30 +35,30 @@ def brc_delta_published(n: int, c1: float, c2: float) -> float:
     return c1 * c2 / n
 
 
-def brc_delta_rounds(n: int, c1: float, c2: float, alphas: Sequence[float]) -> Floats:
-    """Sensitivity Δ_t of BRC's error from the transcript of released α's; Δ₁ = 1/n.
+def brc_delta(n: int, c1: float, c2: float, alphas: Sequence[float]) -> float:
+    """Sensitivity Δ_t of BRC's error in the round after those that released these α's; Δ₁ = 1/n.
 
     Δ_t = w̄/((n − 1)w̲ + w̄) with w̄ = min(c₂, e^{Σα⁺}), w̲ = max(1/c₁, e^{Σα⁻}) over the
-    rounds before t; the last one is for the round to come. Replace-one. Source: §d (proved).
+    rounds before t. Replace-one. Source: §d (proved).
     """
     _check_brc(n, c1, c2)
-    steps = np.asarray(alphas, dtype=np.float64)
-    up = np.concatenate([[0.0], np.cumsum(np.maximum(steps, 0.0))])
-    down = np.concatenate([[0.0], np.cumsum(np.minimum(steps, 0.0))])
-    largest = arithmetic.exps(np.minimum(up, arithmetic.log(c2)))
-    smallest = arithmetic.exps(np.maximum(down, -arithmetic.log(c1)))
+    fall = arithmetic.total(np.minimum(np.array(alphas, dtype=np.float64), 0.0))
+    largest, smallest = _largest_weight(c2, alphas), arithmetic.exp(max(fall, -arithmetic.log(c1)))
     return largest / ((n - 1) * smallest + largest)
 
 
-def brc_edge_rounds(n: int, c2: float, alphas: Sequence[float]) -> Floats:
-    """Sensitivity w̄_t/n of BRC's edge from the transcript of released α's; 1/n at first.
+def brc_edge(n: int, c2: float, alphas: Sequence[float]) -> float:
+    """Sensitivity w̄_t/n of BRC's edge, w̄_t as of :func:`brc_delta`; 1/n at first.
 
-    w̄_t is that of :func:`brc_delta_rounds`. Replace-one. Source: §d (proved).
+    Replace-one. Source: §d (proved).
     """
     _check_brc(n, 1.0, c2)
-    steps = np.maximum(np.asarray(alphas, dtype=np.float64), 0.0)
-    up = np.concatenate([[0.0], np.cumsum(steps)])
-    return arithmetic.exps(np.minimum(up, arithmetic.log(c2))) / n
+    return _largest_weight(c2, alphas) / n
+
+
+def _largest_weight(c2: float, alphas: Sequence[float]) -> float:
+    rise = arithmetic.total(np.maximum(np.array(alphas, dtype=np.float64), 0.0))
+    return float(arithmetic.exp(min(rise, arithmetic.log(c2))))
 
 
 def _check_brc(n: int, c1: float, c2: float) -> None:
@@ -183,8 +182,8 @@ class BRCNoise:
 def _round_sensitivity(noise: BRCNoise, alphas: tuple[float, ...]) -> float:
     # Asked for more than once in a round.
     if noise.estimate == EDGE:
-        return float(brc_edge_rounds(noise.n, noise.largest, alphas)[-1])
-    return float(brc_delta_rounds(noise.n, 1 / noise.smallest, noise.largest, alphas)[-1])
+        return brc_edge(noise.n, noise.largest, alphas)
+    return brc_delta(noise.n, 1 / noise.smallest, noise.largest, alphas)
 
 
 PEOPLE = "boosting_for_people"
