@@ -13,7 +13,7 @@ from typing import Any
 
 __version__ = "0.1.0"
 
-# What is imported when it is first asked for, and from where.
+# Imported on first use, from these modules.
 _FROM = {
     "explain": "privcurve.models.explain",
     "load": "privcurve.models",

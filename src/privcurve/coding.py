@@ -32,8 +32,8 @@ LOG1P = "log1p"
 MIXED = "mixed"
 MIXED_HIGH = "mixed-high"
 
-# Halvings of a range that the logarithmic half of mixed bins goes down to: its finest bins are
-# about 2^-14 of the range wide, so a public bound that is ten thousand times too wide costs little.
+# The logarithmic half of mixed bins halves the range this often: the finest bins are about 2^-14 of
+# the range wide, so a public bound that is ten thousand times too wide costs little.
 HALVINGS = 14
 
 # The number of PrivGAM's rule for merging mixed bins. Raised when it changes: data with mixed bins
@@ -74,10 +74,10 @@ class Records(NamedTuple):
 
 
 def limit_places(persons: Sequence[str], at_most: int, seed: int) -> NDArray[np.intp]:
-    """Return the places of at most so many records of each person, in order.
+    """Return the places of at most `at_most` records of each person, in order.
 
-    Which ones follows from the person's name, how many records the person has, and the seed: not
-    from what they hold, nor from anyone else's. So whatever is done to the records of one person
+    The choice depends on the person's name, the number of the person's records, and the seed: not
+    on what the records hold, nor on other persons' records. So a change of one person's records
     changes at most `at_most` of those that are kept, and none of another person.
     """
     places: dict[str, list[int]] = {}
@@ -165,9 +165,9 @@ def edges(low: float, high: float, n_bins: int, spacing: str = EQUAL) -> NDArray
 
 
 def spacing_towards_zero(spacing: str, low: float, high: float) -> str:
-    """Return how mixed bins are spaced between bounds of which none is above 0: from the upper one.
+    """Return the spacing that makes mixed bins finest near 0 where no bound is above 0.
 
-    So they are finest where a number is near 0, on whichever side. Other spacings stay.
+    Other spacings stay as they are.
     """
     return MIXED_HIGH if spacing == MIXED and low < 0 and high <= 0 else spacing
 
@@ -215,7 +215,7 @@ def code_between(numbers: NDArray[np.float64], edges: ArrayLike) -> NDArray[np.i
 def code_type(n_bins: ArrayLike) -> type[np.uint8] | type[np.uint16]:
     """Return the smallest type that holds the codes of columns with these numbers of bins.
 
-    Raises ValueError if none does: codes would begin again at 0.
+    Raises ValueError if none does: the codes would overflow.
     """
     most = int(np.max(n_bins))
     if most > MOST_CODES:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 
-# What is imported, what that is called where it is installed, and the extra.
+# By module: the name of its package, and the extra of privcurve that brings it.
 EXTRAS = {
     "diffprivlib": ("diffprivlib", "peers"),
     "distributed": ("distributed", "dask"),
@@ -20,9 +20,9 @@ class MissingPackageError(ImportError):
 
 
 def explain_missing(module: str, user: str) -> str | None:
-    """Say what is not installed, and how to get it; None if it is there.
+    """Say that a package is not installed, and how to get it; None if it is installed.
 
-    `module` is as it is imported; the message begins with `user`, what needs it.
+    `module` is the name to import; the message begins with `user`, which needs the package.
     """
     if importlib.util.find_spec(module) is not None:
         return None

@@ -52,10 +52,10 @@ def write_errors(path: Path) -> Iterator[None]:
 def replace_file(path: Path, write: Callable[[Path], object]) -> None:
     """Write a file under a temporary name beside it, then move it into place.
 
-    Its folder is made if need be. A link is followed and stays. What is no plain file (a pipe, a
-    terminal, a device) is written to as it is: moved into place, a file would stand where it was.
-    `write` is given the path to write to, which ends as `path` does, but for a link. Raises
-    WriteError if the disk is full, for example; what was there before still is.
+    Its folder is made if need be. Links are followed and stay. Pipes, terminals and devices are
+    written to directly, since a moved file would replace them. `write` is given the path to write
+    to, which ends as `path` does, but for a link. Raises WriteError if the disk is full, for
+    example; the former file is then still there.
     """
     with write_errors(path):
         target = _target(path)
@@ -67,7 +67,7 @@ def replace_file(path: Path, write: Callable[[Path], object]) -> None:
         try:
             write(temporary)
             if target.exists() and target.stat().st_mode != temporary.stat().st_mode:
-                # Who might not read the old one may not read the new one.
+                # The new file keeps the permissions of the old one.
                 temporary.chmod(stat.S_IMODE(target.stat().st_mode))
             # The name must not reach the disk before the bytes do: after a loss of power, an
             # empty file would count as finished.
@@ -78,13 +78,13 @@ def replace_file(path: Path, write: Callable[[Path], object]) -> None:
 
 
 def _target(path: Path) -> Path | None:
-    """Return the plain file that is meant, links followed; None if what is there is none.
+    """Follow links to a plain file; return None if something else is there.
 
     Raises OSError if links lead round in a circle.
     """
     for _ in range(MOST_LINKS):
         if path.parent.resolve().is_relative_to(PROCESSES):
-            # Of an open file, such as /dev/stdout: a name that can't be replaced.
+            # The name of an open file, such as /dev/stdout, can't be replaced.
             return None
         if not path.is_symlink():
             plain = not path.exists() or path.is_file() or path.is_dir()
@@ -99,7 +99,7 @@ def replace_text(path: Path, text: str) -> None:
 
 
 def check_room(folder: Path, n_bytes: int) -> None:
-    """Find out whether so much can be written in a folder; nothing of it stays.
+    """Check that `n_bytes` can be written in a folder, by a file that is deleted at once.
 
     Raises WriteError.
     """
@@ -110,7 +110,7 @@ def check_room(folder: Path, n_bytes: int) -> None:
 
 @contextmanager
 def lock_folder(folder: Path) -> Iterator[None]:
-    """Let no other process do meanwhile what it does under this lock of the folder.
+    """Hold the lock of a folder, which one process at a time can have.
 
     Raises WriteError.
     """

@@ -43,7 +43,7 @@ from privcurve.privacy.sealed import (
 
 LOCAL, DASK = "local", "dask"
 
-# Makes of records what answers questions about them, each by the method of that name.
+# Turns records into an object whose methods answer questions about them, by name.
 Make = Callable[[Records], Any]
 
 # Seconds for a scheduler to answer, and for its first worker.
@@ -60,8 +60,8 @@ class PartError(RuntimeError):
 class Part:
     """Some coded records on disk, in a file of NumPy's that is read memory-mapped."""
 
-    # Of an array of codes, of shape (n_columns, n_rows); beside it, under the same name and
-    # `.labels`, one of labels. Each worker finds it under the same path.
+    # The file of the codes, of shape (n_columns, n_rows); labels are beside it, under the same name
+    # with `.labels`. Each worker finds it under the same path.
     path: str
     n_rows: int
     sha256: str  # of both files, in hex
@@ -98,10 +98,10 @@ class Part:
 
 @dataclass(frozen=True, eq=False)
 class PartSubset:
-    """Some records of a part: of each, whether it is one of them."""
+    """Some records of a part."""
 
     part: Part
-    chosen: NDArray[np.bool_]  # (n_rows,)
+    chosen: NDArray[np.bool_]  # (n_rows,): whether each record is one of them
 
     @property
     def path(self) -> str:
@@ -114,7 +114,7 @@ class PartSubset:
         return int(self.chosen.sum())
 
     def records(self) -> Records:
-        """Return all rows of the part, of which those that are not chosen stand for no record."""
+        """Return all rows of the part; rows that are not chosen count as no record."""
         return self.part.records()._replace(counts=self.chosen.view(np.int8))
 
 
@@ -155,7 +155,7 @@ class OpenPart:
     def ask(self, question: str, arguments: tuple[Any, ...]) -> Any:
         """Answer a question."""
         with self._lock:
-            # What fails half-way leaves nothing that a later question could be answered by.
+            # If this fails half-way, the next question begins anew.
             records, state = self._begun or self._begin()
             self._begun = None
             answer = getattr(state, question)(*arguments)
@@ -245,7 +245,7 @@ class Cluster:
                     *(one, question, arguments),
                     pure=False,
                     key=f"ask-{uuid4().hex}",
-                    # Where the part is at hand; elsewhere if that worker is lost.
+                    # On the worker that has the part; on another one if that is lost.
                     workers=places.get(one.key) or None,
                     allow_other_workers=bool(places.get(one.key)),
                 )
@@ -257,7 +257,7 @@ class Cluster:
             raise PartError(f"Dask could not ask all parts: {why}") from None
 
 
-# Where parts are, and who asks them.
+# What holds parts, and asks them.
 Engine = Threads | Cluster
 
 

@@ -1,4 +1,4 @@
-"""How far something is that takes long, in one line, with the time that it may take still."""
+"""Progress of long work in one line, with an estimate of the remaining time."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ import time
 from collections.abc import Callable
 from typing import TextIO
 
-# Without a terminal a line is written whenever so much more is done, in per cent.
+# Without a terminal, write a line each time this many per cent more are done.
 _STEP = 20
-# In seconds: of what takes no longer nobody asks how long it takes.
+# Seconds; for shorter work no remaining time is shown.
 SHORT = 5
 
 
@@ -43,7 +43,7 @@ class Progress:
         remarks = "; ".join(filter(None, (more, _time_left(taken, share))))
         text = f"{percent} % {self._what}" + (f" ({remarks})" if remarks else "")
         if self._show.isatty():
-            # What stood there may have been longer.
+            # Pad the line: the former one may have been longer.
             print(f"\r{text:<{self._width}}", end="", file=self._show, flush=True)
             self._width = len(text)
             self._open = True
@@ -59,7 +59,7 @@ class Progress:
 
 
 def _time_left(taken: float, share: float) -> str:
-    """Say how long it may take still, as far as it goes on as it went until now."""
+    """Say how long the rest takes at the pace until now."""
     if taken < SHORT or not 0 < share < 1:
         return ""
     seconds = math.ceil(taken * (1 - share) / share)

@@ -13,20 +13,20 @@ import yaml
 
 from privcurve import yaml_nodes
 
-# Comparing a word with each of ten thousand takes a second.
+# Comparing a word with ten thousand takes a second.
 MOST_COMPARED = 1000
 
 
-# What stands in a content: keys of mappings and positions in lists, from the top.
+# A place in a content: keys of mappings and positions in lists, from the top.
 Place = tuple[str | int, ...]
 
-# How names of descriptions and studies end.
+# The ending of descriptions and studies.
 ENDING = ".yaml"
 
 # Places that a message names.
 MOST_NAMED = 5
 
-# What is wrong with a text that does not fit these patterns.
+# Messages for texts that do not match these patterns.
 _TEXTS = {
     r"\S": "nothing is written there",
     r"^[A-Za-z0-9_-]+\Z": "{!r} is not of letters, digits, - and _ alone",
@@ -43,7 +43,7 @@ class Fault(NamedTuple):
     message: str  # says the places too
 
 
-# The type of a schema for what may be infinite: its numbers are finite.
+# The type, in schemas, of numbers that may be infinite; `number` is finite.
 INFINITE = "infinite"
 
 
@@ -93,7 +93,8 @@ def parse_yaml(text: str, where: str) -> Any:
         return None
     faults = yaml_nodes.faults(root, loader)
     if faults:
-        # YAML's readers say no word of it: they keep the last of two keys, and take 0150 for 104.
+        # YAML's readers accept all of it: they keep the last of two equal keys, and take 0150 for
+        # 104.
         raise SchemaError("\n".join(f"{where}: {fault}" for fault in faults))
     yaml_nodes.make_texts(root)
     try:
@@ -152,20 +153,20 @@ def faults(content: Any, schema: Path) -> list[Fault]:
         for error in _validator(schema, file_state(schema)).iter_errors(content)
         if not _is_nan(error.instance)
     ]
-    # Of one place, what may stand there is said by a schema and, more closely, by one within it.
+    # Where two schemas, one within the other, give the type of a place, the closer one counts.
     closest: dict[Place, int] = {}
     for error in errors:
         if error.validator == "type":
             place = tuple(error.absolute_path)
             closest[place] = min(_n_types(error), closest.get(place, _n_types(error)))
-    # By what is alike, each place (of an unknown key, with that key) and what a message calls it.
+    # Faults with the same reason, by place (with the unknown key, if that is the fault): the place
+    # that the message names.
     places: dict[tuple[Place, str], dict[Place, Place]] = {}
     for error in errors:
         place, reason = tuple(error.absolute_path), _reason(error)
         if error.validator == "type" and _n_types(error) > closest[place]:
             continue
-        # Who writes yes without quotes does it everywhere: that is one mistake. So is one word in
-        # many columns.
+        # Unquoted yes and no at many places are one mistake, and so is one word in many columns.
         key = ((), reason) if reason == _TRUTH else (_in_entry(place), reason)
         places.setdefault(key, {})[place + _unknown(error)[:1]] = place
     for place in _nans(content):
@@ -270,7 +271,7 @@ def _validator(schema: Path, changed: tuple[int, ...]) -> Any:
     from jsonschema import Draft202012Validator
     from jsonschema.validators import extend
 
-    # To a schema 5.0 is whole; to a range of Python's, or a generator of random numbers, it is not.
+    # JSON Schema takes 5.0 for a whole number; Python's ranges and random generators do not.
     checker = Draft202012Validator.TYPE_CHECKER
     types = checker.redefine_many(
         {
@@ -297,7 +298,7 @@ def _reason(error: Any) -> str:
         )
     given, allowed = error.instance, error.validator_value
     if error.validator == "required":
-        # There is an error for each key that is missing, which only its message names.
+        # Each missing key is an error of its own; only the message names the key.
         missing = next(key for key in allowed if error.message.startswith(repr(key)))
         return f"missing key {missing!r}" + (
             "" if error.absolute_path else _expectation(error, ": ")

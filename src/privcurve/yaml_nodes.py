@@ -1,4 +1,4 @@
-"""What stands in a YAML file and is read as something else: found on its nodes, before it is used.
+"""Words of a YAML file that would be read as something else, found on its nodes before loading.
 
 YAML takes words for what they look like: ``0150`` for 104, ``12:30`` for 750, ``no`` for false.
 One rule for descriptions, studies and configuration: a word is read as it is written, or refused.
@@ -19,15 +19,15 @@ _TAG = "tag:yaml.org,2002:"
 _STR, _INT, _FLOAT = f"{_TAG}str", f"{_TAG}int", f"{_TAG}float"
 _DAY, _MERGE, _EQUALS = f"{_TAG}timestamp", f"{_TAG}merge", f"{_TAG}value"
 
-# Words that are texts, as they stand there.
+# Words that are texts, as written.
 _AS_WRITTEN = (_DAY, _MERGE, _EQUALS)
-# How numbers look that are in YAML what they are to a person.
+# The forms of numbers that YAML and people read alike.
 _LOOK = {_INT: re.compile(r"0|-?[1-9][0-9]*"), _FLOAT: re.compile(r"[^_:]*")}
 
-# Files by hand are 10 deep and of a few thousand entries: more is a mistake, or an attack.
+# Files written by hand are 10 deep and have a few thousand entries: more is a mistake or an attack.
 MOST_DEEP = 100
 MOST_ENTRIES = 1_000_000
-# Letters of a word that messages repeat, and lines that they name.
+# The most letters of a word that a message repeats, and the most lines that it names.
 MOST_SHOWN = 40
 MOST_LINES = 9
 
@@ -47,7 +47,7 @@ def line_too_deep(events: Iterator[yaml.Event]) -> int | None:
 
 
 def faults(root: yaml.Node, loader: Any) -> list[str]:
-    """Return what is wrong with a document that YAML would read without a word, by line.
+    """Return the faults of a document that YAML would accept silently, by line.
 
     The `loader` that composed it reads the scalars. Faults of aliases come alone: what stands in
     itself can't be looked at further.
@@ -56,12 +56,12 @@ def faults(root: yaml.Node, loader: Any) -> list[str]:
     if aliases:
         return aliases
     misread = [fault for node in nodes for fault in _misread_words(node, loader)]
-    # A number that can't be has no value that keys could be compared by.
+    # Impossible numbers have no value to compare keys by.
     others = misread or [fault for node in nodes for fault in _keys(node, loader)]
     repeated = (
         [] if misread else [twice for node in nodes for twice in _repeated_keys(node, loader)]
     )
-    # Who writes no without quotes does it everywhere: that is one mistake.
+    # An unquoted no at many places is one mistake.
     lines: dict[str, list[int]] = {}
     for line, message in sorted(others):
         lines.setdefault(message, []).append(line)
@@ -75,7 +75,7 @@ def faults(root: yaml.Node, loader: Any) -> list[str]:
 
 
 def make_texts(root: yaml.Node) -> None:
-    """Make a text of each key and each day, in place: what is loaded is what stands in the file."""
+    """Turn keys and days into texts, in place, so that they load as written."""
     for node in _nodes(root)[0]:
         if isinstance(node, yaml.MappingNode):
             node.value = [
@@ -92,7 +92,7 @@ def _text(key: yaml.ScalarNode) -> yaml.ScalarNode:
 def _nodes(root: yaml.Node) -> tuple[list[yaml.Node], list[str]]:
     """Return each node once, though an alias names it twice; and what is wrong with aliases."""
     nodes: list[yaml.Node] = []
-    # How many entries a node is, written out; 0 as long as it is not known.
+    # The number of entries of a node with its aliases written out; 0 until it is known.
     sizes: dict[int, int] = {}
     waiting: list[tuple[yaml.Node, bool]] = [(root, False)]
     while waiting:
@@ -174,7 +174,7 @@ def _repeated_keys(node: yaml.Node, loader: Any) -> Faults:
         if not isinstance(key, yaml.ScalarNode):
             continue
         word, line = _word(key, loader), key.start_mark.line + 1
-        # What looks alike is alike, in any form of Unicode.
+        # Keys that look alike are alike, in any form of Unicode.
         alike = (word, unicodedata.normalize("NFC", key.value))
         before = next((lines[one] for one in alike if one in lines), None)
         if before is not None:

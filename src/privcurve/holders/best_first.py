@@ -19,7 +19,7 @@ from privcurve.privacy.mechanisms import LAPLACE
 
 
 class BestFirstPlan(NamedTuple):
-    """What is public of a tree grown best first, with at most `n_splits` splits and `depth` levels.
+    """The public facts of a tree grown best first, of at most `n_splits` splits and `depth` levels.
 
     A node is kept for splitting if its noisy share of the n records is at least
     `smallest_weight`/`n_splits`, and its noisy gain above `smallest_gain`.

@@ -23,7 +23,7 @@ LARGEST_VALUE = 2.0
 
 
 class BoostingPlan(NamedTuple):
-    """What is public of an ensemble of random trees, drawn without a look at any record.
+    """The public facts of an ensemble of random trees, which are drawn without looking at records.
 
     There are n records; `batch` trees make a round, σ of the noise of every number is `scale`, and
     `whats` is what the ledger calls the leaves of each batch (none where nothing is private).

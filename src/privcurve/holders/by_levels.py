@@ -27,7 +27,7 @@ ZERO_ONE = "zero_one"
 
 
 class LevelsPlan(NamedTuple):
-    """What is public of a tree grown by levels: of n records, with `depth` levels of splits."""
+    """The public facts of a tree grown by levels: of n records, with `depth` levels of splits."""
 
     questions: Questions
     n_classes: int
@@ -65,7 +65,7 @@ class _Coordinator:
         self.sums, self.transcript = sums, transcript
         questions = plan.questions
         self.widths = np.diff(questions.starts)
-        # Of each question: the share of its column's bins that say yes.
+        # The share of its column's bins that say yes, for each question.
         self.shares = (questions.high - questions.low + 1) / np.maximum(
             self.widths[questions.columns], 1
         )
@@ -74,7 +74,8 @@ class _Coordinator:
         plan, tree = self.plan, GrownTree()
         estimates: dict[int, Estimate] = {}
         nodes = [0]
-        # What can't be sent is refused before any party is asked. One column has the least noise.
+        # Refuse counts that can't be sent before any party is asked. One column has the least
+        # noise.
         self._release(0, 1 if plan.noise.votes else len(self.widths))
         for level in range(plan.depth):
             if not nodes:
@@ -158,7 +159,7 @@ class _Coordinator:
     def _choose(
         self, level: int, table: Floats, columns: list[int], variance: float, node: Estimate
     ) -> tuple[int, Estimate, Estimate] | None:
-        """Return the best question and what is node of both sides; None: the node is a leaf."""
+        """Return the best question and estimates of both sides; None: the node is a leaf."""
         plan, questions = self.plan, self.plan.questions
         counted = np.flatnonzero(np.isin(questions.columns, columns))
         if len(counted) == 0:
@@ -176,7 +177,7 @@ class _Coordinator:
         smaller = np.minimum(no.sum(axis=1), yes.sum(axis=1))
         values[(smaller < LEAST_SIDE * np.sqrt(variance)) | (smaller <= 0)] = np.inf
         best = int(np.argmin(values))
-        # Nothing to part, or on the last level nothing to be gained.
+        # No side may be this small, the node is pure, or the last level gains nothing.
         if np.isinf(values[best]) or impurity == 0 or (last and values[best] >= impurity):
             return None
         width = self.widths[questions.columns[counted[best]]]

@@ -30,7 +30,7 @@ from privcurve.privacy.sensitivity.impurity import distributed_split_published
 # Nodes whose counts a party keeps at hand: the two children of the last split.
 KEPT = 2
 
-# What a best question is where a node has too few records to have one.
+# The best question of a node with fewer than two records.
 NONE = -1
 
 
@@ -53,7 +53,7 @@ class Holder(Protocol):
         """How many records it has: public."""
 
     def split(self, node: int, question: int, left: int) -> None:
-        """Split a node: those who say no go to `left`, the others to the next one."""
+        """Split a node: records that say no go to `left`, the others to the node after it."""
 
     def vote(self, node: int, ballot: Ballot) -> NDArray[Any]:
         """Name a question: one number, of two bytes if these suffice for all questions."""

@@ -21,8 +21,8 @@ SECURE_SUM = "secure_sum"
 # that is fine enough. Floating-point numbers, which they are made from, are exact to 53.
 RINGS = {32: 30, 64: 50}
 
-# Each share of noise is rounded for itself. Their sum is as private as if it were not, where a unit
-# is at most the scale over this and the root of the number of shares: docs/proofs.md, Trust.
+# Each share of noise is rounded by itself. The sum stays as private as without rounding if a unit
+# is at most scale/(this · √shares): docs/proofs.md, Trust.
 FINEST = 4.0
 
 # A sum leaves the ring's range with noise of more than this many scales: never.
@@ -59,8 +59,8 @@ class Sums:
 
     n_holders: int
     secure: bool = False
-    # At most so many other parties use or tell their shares of the noise: those that remain make up
-    # the noise that the guarantee needs.
+    # At most this many other parties use or tell their shares of the noise. The remaining shares
+    # make up the noise that the guarantee needs.
     n_colluding: int = 0
 
     @property
@@ -70,7 +70,7 @@ class Sums:
 
     @property
     def excess(self) -> float:
-        """Variance of a sum's noise over that of the noise that the guarantee needs."""
+        """The variance of a sum's noise over the variance that the guarantee needs."""
         return self.n_holders / self.parts
 
     def release(

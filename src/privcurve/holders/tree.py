@@ -15,8 +15,8 @@ class GrownTree:
     """A binary tree; the nodes that a split makes are numbered as they appear."""
 
     def __init__(self) -> None:
-        # Of each node its place in the domain's questions, or NO_QUESTION; the left child, of those
-        # who say no (the right one follows it), or LEAF; and of a leaf the position of a class.
+        # For each node: the place of its question in the domain's questions, or NO_QUESTION; its
+        # left child (records that say no; the right child follows), or LEAF; the class of a leaf.
         self.questions = [NO_QUESTION]
         self.children = [LEAF]
         self.labels = [0]

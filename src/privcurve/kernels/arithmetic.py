@@ -124,7 +124,7 @@ def expit(x: float) -> float:
         total = odds + 1.0
         rest += (odds - total) + 1.0
     share = 1.0 / total
-    # By how far share · total misses 1: a product of halves of a mantissa is exact.
+    # 1 − share · total, exactly: products of halves of a mantissa are exact.
     high, upper = _upper(share), _upper(total)
     low, lower = share - high, total - upper
     missed = ((1.0 - high * upper) - high * lower - low * upper) - low * lower

@@ -187,7 +187,7 @@ def grow_level(
             row = order[i]
             yes = 1 if bins[row, j] <= threshold else 0
             sums[left + 1 - yes, labels[row]] += weights[row]
-            # Written to both ends: the wrong one is written again, by a later row.
+            # Each row is written to both ends; a later row overwrites the wrong one.
             moved[first] = row
             moved[last] = row
             first += yes

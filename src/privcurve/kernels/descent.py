@@ -17,7 +17,7 @@ MEMORY = 10
 LOWER, FLATTER = 1e-4, 0.9
 ROUNDING = 1e-13
 SHORTEST = 1e-12
-# Where there is no lowest point at any distance, a search ends here.
+# A search that runs off to infinity ends here.
 FARTHEST = 1e10
 
 
@@ -29,7 +29,7 @@ def find_lowest(
 ) -> tuple[Floats, bool]:
     """Go down from a point until no slope is above `tolerance`, or float64 tells no lower point.
 
-    It ends as well beyond `FARTHEST`, where a function falls for ever.
+    It also ends beyond `FARTHEST`, where a function falls for ever.
 
     Parameters
     ----------

@@ -18,7 +18,7 @@ from privcurve.kernels.jit import jit
 
 Index = NDArray[np.int32]
 
-# Of a step's linear gain so much must be a gain of the loss; so often is a step halved until it is.
+# The loss must fall by this part of what the slope promises; a step is halved at most so often.
 ARMIJO, HALVINGS = 0.5, 30
 
 
@@ -113,7 +113,7 @@ def triangulate(
         for u in range(n):
             if cliques[step, u] and places[u] > step:
                 following = min(following, places[u])
-        # Those that come later are in the clique of the first of them.
+        # The clique of the next member holds all later members.
         if following < n and members[step] - 1 == members[following]:
             kept[following] = False
     return total, kept
@@ -171,12 +171,12 @@ def marginals(tree: CliqueCells, potentials: Floats, beliefs: Floats) -> None:
             sums[own[i]] += beliefs[i]
         if parents[k] >= 0:
             first, shift = starts[parents[k]], above_starts[k]
-            # A message: the logarithm of what is below.
+            # The message to the parent: the logarithm of the sum below.
             for s in range(separated[k], separated[k + 1]):
                 largest[s] += log(sums[s])
             for i in range(above_starts[k + 1] - shift):
                 potentials[first + i] += largest[above[shift + i]]
-    # Now `beliefs` is each clique's chances given its separator, but for the sums.
+    # Now `beliefs` holds each clique's probabilities given its separator, not yet normalised.
     ratios = np.zeros(separated[n])
     for k in range(n):
         if parents[k] < 0:

@@ -25,7 +25,8 @@ class _Files(IndexDataCacheFile):
     """The files of a function, each by a name of its own."""
 
     def save(self, key: Any, data: Any) -> None:
-        # Data of older code may name what is gone: they stay packed until the stamp is compared.
+        # Data of older code may refer to functions that are gone, so unpack only after comparing
+        # stamps.
         self._save_data(self._name_of(key), (self._version, self._source_stamp, self._dump(data)))
 
     def load(self, key: Any) -> Any:

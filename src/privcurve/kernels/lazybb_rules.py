@@ -68,7 +68,7 @@ def boost(
     unit = 1 << fixed_point_bits(int(counts.sum()))
     if noise is None:
         noise = np.empty((0, 0))
-    # What the label makes of a margin is undone: the kernel mirrors the levels of negative rows.
+    # Undo the sign of the label: the kernel mirrors the levels of negative rows.
     signed = None if begin is None else np.where(positive, begin, -begin)
     levels, spread, step = start_levels(signed, len(counts))
     picks, largest = _boost(

@@ -124,7 +124,7 @@ def boost_trees(
     ValueError
         If rates are finite and there is no noise.
     """
-    # The kernel takes an empty axis for "no noise": never by mistake.
+    # The kernel reads an empty axis as "no noise", so check that this is meant.
     private = np.isfinite(rates).any() or np.isfinite(label_rates).any()
     drawn = noise.splits.shape[-1] > 0 and (not rules or noise.rules.shape[-1] > 0)
     if private and not drawn:
@@ -173,7 +173,7 @@ def _boost(
     borders = np.empty((n_nodes, 2), np.int64)
     order = np.empty(n_rows, np.int64)
     buffer = np.empty(n_rows, np.int64)
-    # Of a row: its first level, and `step` for each correct vote.
+    # The level of a row: its first one, plus `step` for each correct vote.
     level = levels.copy()
     by_level = np.zeros(spread + step * n_rounds + 1, np.int64)
     weights = np.zeros(len(by_level), np.int64)

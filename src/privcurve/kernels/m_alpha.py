@@ -16,7 +16,7 @@ from privcurve.coding import Floats, Signs
 from privcurve.kernels.arithmetic import arcsinhs
 from privcurve.kernels.jit import jit
 
-# Shares of a leaf are kept so far from 0 and 1 before they are linked (§17.2 of the paper).
+# The share of a leaf is kept this far from 0 and 1 before the link (§17.2 of the paper).
 ZETA = 1e-4
 
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 MAX_STEPS = 100
 
-# The largest entry of a step, as a share of the solution's, that is the last.
+# A step whose largest entry is below this share of the solution's is the last.
 LAST_STEP = 1e-8
 
 # A step that moves no margin by more than m can't make the value grow up to m = 1.79: the third
@@ -24,7 +24,7 @@ LAST_STEP = 1e-8
 # factor e^m at most, and the value by at most λ²((e^m − 1 − m)/m² − 1), λ being Newton's decrement.
 SURE_MOVE = 1.7
 
-# A value that grows by less than this share of it has not grown, but was rounded.
+# Growth of a value below this share is rounding.
 ROUNDING = 1e-13
 SHORTEST = 1e-8
 
@@ -85,7 +85,7 @@ def minimise_logistic(
         if np.isnan(step).any():
             raise NoMinimumError("logistic regression: the curvature vanishes")
         if np.abs(step).max() <= LAST_STEP * np.abs(theta).max():
-            # Each step squares the error: after this one it is what float64 rounds off.
+            # Each step squares the error: after this one only rounding is left.
             return theta - step
         proposed = theta - step
         moved = y * (offset + times(rows, proposed))

@@ -20,9 +20,9 @@ from privcurve.kernels.jit import jit
 LARGEST_GROUP = 512
 # Rows that the grouping is decided on.
 SAMPLE = 4096
-# Combinations of codes that a group could have at all: bounds the memory of numbering.
+# The most combinations of codes in a group: this bounds the memory of numbering.
 LARGEST_PRODUCT = 2**20
-# Groups, the latest ones, that a column is tried in.
+# A column is tried in this many of the latest groups.
 OPEN_GROUPS = 8
 
 

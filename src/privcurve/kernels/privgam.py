@@ -279,7 +279,7 @@ def _smooth_along(
         filtered[b] = (1.0 - gain) * before[b]
     slope = line * zv / (1.0 + line * vv)
     likelihood -= 0.5 * (log(1.0 + line * vv) + zz - slope * zv)
-    # Backwards: the smoothed process, of z less the line; then the line comes back.
+    # Backwards: smooth the process without the line, then add the line again.
     of_line = line / (1.0 + line * vv)
     last = last_v = left = 0.0
     for b in range(n - 1, -1, -1):

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from privcurve.coding import Floats, Ints
 from privcurve.kernels.jit import jit
 
-# Quotients are made smaller by this factor, more than all roundings of a product can add.
+# Quotients are reduced by this factor, which is more than all roundings of a product can add.
 DOWN = 1.0 - 2.0**-40
 
 

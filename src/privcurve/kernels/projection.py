@@ -103,7 +103,7 @@ def _scale_up(
         if histogram[k] == 0:
             weights[k] = unit
             continue
-        # Were levels below k at the cap and the others free, level k would weigh this:
+        # The weight of level k if the levels below were at the cap and the others free:
         weight = (required - n_capped) / tail[k]
         if weight <= 1.0:
             for j in range(k, n_votes + 1):

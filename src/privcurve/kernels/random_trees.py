@@ -46,7 +46,7 @@ def residuals(scores: Floats, classes: Ints, unit: float, longest: float) -> Int
     n_rows, k = scores.shape
     table = np.empty((n_rows, k + 1), np.int64)
     if k == 1:
-        # Exponentials alone, in a loop of their own, take half the time.
+        # A separate loop for the exponentials takes half the time.
         odds = np.empty(n_rows)
         for i in range(n_rows):
             odds[i] = exp(-scores[i, 0])

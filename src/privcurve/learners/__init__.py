@@ -10,7 +10,7 @@ from typing import Any
 from privcurve.learners.registry import LEARNERS, estimator_class
 
 _NAMES = {entry.path.partition(":")[2]: name for name, entry in LEARNERS.items()}
-# Those of other libraries, which may not be installed, are had by name alone.
+# Learners of other libraries, which may not be installed, are not exported by a star import.
 __all__ = [one for one, name in _NAMES.items() if not LEARNERS[name].requires]
 
 

@@ -71,8 +71,8 @@ Method = TypeVar("Method", bound=Callable[..., Any])
 def with_fitted_parameters(method: Method) -> Method:
     """Run a public method with the parameters of the fit, whatever was set since.
 
-    What the method calls sees them too. Parameters that are set later are for the next fit:
-    neither scores nor what is said of a model may follow them.
+    So does everything that the method calls. Parameters that are set later are for the next fit:
+    neither scores nor descriptions of a model may follow them.
     """
 
     @wraps(method)
@@ -111,7 +111,7 @@ class CodedClassifier(Explained, merging.MergingClassifier, ClassifierMixin, Bas
     _released: ClassVar[Mapping[str, Any]] = {}
     _why_kept_back: ClassVar[str] = "what it learns is not written down in a form of its own"
 
-    # How many records sums are exact of.
+    # Sums are exact for at most this many records.
     _most_records: ClassVar[float] = float("inf")
 
     n_bins: int | Sequence[int] | None = None
@@ -152,13 +152,13 @@ class CodedClassifier(Explained, merging.MergingClassifier, ClassifierMixin, Bas
         (fitted,) = learner._train(X, y, [{}], None, counts)
         if self.schema is not None and self.schema.at_most is not None:
             fitted._fitted_statement = fitted._fitted_statement.of_persons(self.schema.at_most)
-        # Nothing of a former fit may stay, which may have had less noise or none.
+        # Nothing of a former fit may stay: it may have had less noise, or none.
         kept = {name: value for name, value in vars(self).items() if name in OF_SKLEARN}
         own = {} if learner is self else self.get_params(deep=False)
         self.__dict__ = {**kept, **vars(fitted), **own}
         model = getattr(self, "model_", None)
         if self.schema is not None and hasattr(model, "words"):
-            # Printed alone it has names of columns and values too.
+            # The model printed by itself shows the names of columns and values too.
             object.__setattr__(model, "words", self.describe())
         return self
 
@@ -336,7 +336,7 @@ class CodedClassifier(Explained, merging.MergingClassifier, ClassifierMixin, Bas
         return fitted
 
     def _targets(self, y: ArrayLike, n_rows: int) -> tuple[NDArray[Any], NDArray[Any]]:
-        """Return the classes, and what :meth:`_fit_one` is told of them: signs, or positions."""
+        """Return the classes, and labels as :meth:`_fit_one` takes them: signs, or positions."""
         if self.schema is not None:
             y = schema_labels(self.schema, y, n_rows)
         labels, positions = check_labels(y, self.classes, n_rows, self._offer())
@@ -411,11 +411,11 @@ class CodedClassifier(Explained, merging.MergingClassifier, ClassifierMixin, Bas
         assumed, occur = statement.assumptions, ASSUMED_BOTH
         if len(self.classes_) > 2:
             of_many = {ASSUMED_LABELS: ASSUMED_CLASSES}
-            # What was chosen may assume it in either word.
+            # The learner that was chosen may use either wording.
             kept = dict.fromkeys(of_many.get(each, each) for each in assumed)
             assumed, occur = tuple(kept), ASSUMED_EACH
         if self._labels_from_rows:
-            # With one label the fit is an error, which shows that no record has the other.
+            # A fit with one label fails, which shows that no record has the other label.
             assumed = (*assumed, occur)
         return replace(statement, assumptions=assumed)
 
@@ -453,7 +453,7 @@ class CodedClassifier(Explained, merging.MergingClassifier, ClassifierMixin, Bas
         self, learners: Sequence[Self], records: Records, curators: Sequence[Curator]
     ) -> None:
         for learner, curator in zip(learners, curators, strict=True):
-            # One that writes into what it is given changes it for no other fit.
+            # A copy: a learner that writes into its records must not change those of other fits.
             learner._fitted_statement = learner._fit_one(records.copy(), curator)
 
     def _fit_one(self, records: Records, curator: Curator) -> PrivacyStatement:
@@ -461,7 +461,7 @@ class CodedClassifier(Explained, merging.MergingClassifier, ClassifierMixin, Bas
 
         A learner whose calls are not known beforehand overrides this.
         """
-        # Where a record may be added their number is not public, and nothing follows from it.
+        # Under add-remove the number of records is not public, so nothing may follow from it.
         statement = self._guarantee(0 if self._neighbours() == ADD_REMOVE else records.n)
         curator.announce(statement)
         self._release(records, curator)
@@ -514,7 +514,7 @@ class CodedClassifier(Explained, merging.MergingClassifier, ClassifierMixin, Bas
         """
 
     def _offer(self) -> LearnerEntry:
-        """Return what is offered with these parameters: mostly what the registry says."""
+        """Return the entry that holds with these parameters: mostly that of the registry."""
         return entry(self._learner)
 
     def _neighbours(self) -> str:
@@ -557,7 +557,7 @@ class CodedClassifier(Explained, merging.MergingClassifier, ClassifierMixin, Bas
             )
         check_places(X)
         check_unmasked(X, "X")
-        # Of learners for which a record may be added or left out, there may be none.
+        # Under add-remove there may be no record at all.
         fit = n_bins is None
         least = 0 if fit and self._neighbours() == ADD_REMOVE else 1
         checked: NDArray[Any] = validate_data(self, X, reset=fit, ensure_min_samples=least)

@@ -77,10 +77,10 @@ SIGN = "sign"
 # Part of a tree's budget that its errors get, when they are released (§f3).
 ERROR_SHARE = 0.01
 
-# Part of it that splits get where none is given: the middle of the paper's grid.
+# The default part of it for splits: the middle of the paper's grid.
 TREE_SHARE = 0.5
 
-# Not privacy loss distributions, which are of single numbers: here noise is on vectors.
+# Without privacy loss distributions, which are for single numbers: here noise is on vectors.
 ACCOUNTANTS = (BASIC, ZCDP_CKS, ADAPTIVE, GAUSSIAN)
 
 # What certified calls release.
@@ -256,7 +256,8 @@ class BDPEClassifier(TreeSumClassifier, PrivateClassifier):
                 what = OF_ERROR.format("{}", level + 1)
                 calls.append(Announced(what, of_error, l1=one, l2=one, source="PRIVACY.md §f3"))
             if of_level > 0:
-                # With released errors α is not known yet: in units of the sensitivity.
+                # With released errors α is not known yet, so the range is in units of the
+                # sensitivity.
                 change = 2 * (1.0 if released else self._sensitivity(n, alpha))
                 calls.append(Announced(
                     OF_SPLITS.format("{}", level + 1), of_level, score_range=change,
@@ -290,7 +291,7 @@ class BDPEClassifier(TreeSumClassifier, PrivateClassifier):
         self._count_questions()
 
     def _sensitivity(self, n: int, alpha: float) -> float:
-        """Return that of a split's score, for weights of at most 1: Δ₀ + α(Δ₁ − Δ₀)."""
+        """Return the sensitivity of a split's score for weights up to 1: Δ₀ + α(Δ₁ − Δ₀)."""
         if self.calibration == PUBLISHED:
             return boosted_split_published(n, "m_alpha", alpha)
         # One record alone has a score of 0, whatever it is.
@@ -336,7 +337,7 @@ class BDPEClassifier(TreeSumClassifier, PrivateClassifier):
         """Return the call of each inner node of tree t."""
         nodes = range(len(self.splits_[t]))
         if is_private(self.epsilon) and self.tree_share == 0:
-            # Noise alone.
+            # Splits have no budget: they are chosen by noise alone.
             pure = self.delta == 0 and self.calibration == CERTIFIED
             return [Call(PERMUTE_AND_FLIP if pure else EXPONENTIAL, math.inf)] * len(nodes)
         if self.calibration == PUBLISHED:
@@ -381,7 +382,7 @@ class BDPEClassifier(TreeSumClassifier, PrivateClassifier):
         return np.asarray(float(self.alpha) * powers(float(self.alpha_decay), int(self.depth)))
 
     def _leaf_words(self) -> str:
-        """Return what is released of certified leaves."""
+        """Return what the ledger says that certified leaves release."""
         return "weights by label" if self._votes() == LINK else "margins"
 
     def _tree_share(self) -> float:

@@ -211,7 +211,7 @@ def _adaboost(
         error = min(max(error, SMALLEST_ERROR), 1 - SMALLEST_ERROR)
         alpha = log((1 - error) / error)
         weights = np.where(wrong, weights * exp(alpha), weights)
-        # Votes do not change when all weights do by one factor: none overflows.
+        # Scale the weights, which changes no vote, so that none overflows.
         weights /= weights.max()
         votes.append(private_vote(space, alpha))
     return votes

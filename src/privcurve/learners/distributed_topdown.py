@@ -35,7 +35,7 @@ from privcurve.privacy.calibration.holders import (
 from privcurve.privacy.curator import Curator
 from privcurve.privacy.ledger import PrivacyStatement
 
-# Where nothing is given: what the paper has, and what the certified protocols have.
+# Defaults of the paper, and of the certified protocols.
 N_SPLITS = 512
 MOST_LEVELS = 80
 LEVELS_OF_SPLITS = 3

@@ -10,10 +10,10 @@ from typing import Any
 
 from privcurve.privacy.budget import CERTIFIED, PRIVATE_COLUMNS, REPLACE_ONE, check_budget
 
-# What counts rounds, trees, columns or records: more fit in no memory.
+# The largest number of rounds, trees, columns or records: more fit in no memory.
 MOST = 10**9
 
-# Of a parameter: every value but its default.
+# Stands for every value of a parameter but its default.
 ANY = "any value"
 
 

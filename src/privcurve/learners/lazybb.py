@@ -30,14 +30,14 @@ from privcurve.privacy.ledger import PrivacyStatement, with_public
 # Votes that a public start counts for in the weights of rounds, at most.
 LARGEST_START = 1000
 
-# Rows of the domain by which probabilities are found.
+# Rows drawn from the domain to find probabilities.
 POOL = 4096
 
 # Who wins a tied vote.
 LAST_ROUND = "last_round"
 NEGATIVE = "negative"
 
-# By the name that a study gives. Each brings its own parameters, in the registry and below.
+# By their names in studies. Each has parameters of its own, in the registry and below.
 WEAK_LEARNERS: Mapping[str, WeakLearner] = {"one_rule": ONE_RULES, "topdown": TOP_DOWN_TREES}
 
 

@@ -73,14 +73,14 @@ def pate_statement(
 class _OwnRows:
     """The rows that a fit was given, and whether they were asked about since.
 
-    They are known again as the same object, or the same memory, and never by what is in them:
-    whatever follows from that would show it. A copy is not known, and a saved model knows none.
+    They are recognised as the same object or the same memory, never by their values: anything that
+    follows from values would show them. Copies are not recognised, nor rows of a saved model's fit.
     """
 
     def __init__(self, X: Any) -> None:
         self.answered = False
         self._given: Callable[[], Any] | None = None
-        # A list, say, can't be known again.
+        # Some types, such as lists, can't be referenced weakly.
         with contextlib.suppress(TypeError):
             self._given = weakref.ref(X)
 
@@ -235,7 +235,7 @@ class PATEClassifier(ChanceClassifier, PrivateClassifier):
         if not call.private:
             curator = Curator(np.random.default_rng(0))
         self._roles = roles
-        # In one order, so that the parts do not hang on how records come or are counted.
+        # A fixed order: the parts do not depend on how records come or are counted.
         codes, signs, counts, n_bins = records
         order = np.argsort(distinct_keys(codes, signs, n_bins)[1], kind="stable")
         each = np.repeat(order, counts[order])

@@ -47,7 +47,7 @@ def names() -> list[str]:
 
 def multiclass_names() -> list[str]:
     """Return the names of all learners that take more than two classes."""
-    # Of what is tuned, the learner that is chosen decides.
+    # For `tuned` this depends on the learner that is chosen.
     return [name for name in names() if entry(name).multiclass and name != TUNED]
 
 

@@ -75,7 +75,7 @@ def tree_noise(plan: TreePlan, width: int, curator: Curator) -> TreeNoise:
         empty = np.zeros((n_rounds, inner, 0 if depth else 1))
         return TreeNoise(empty, empty, no_labels)
     n_questions = 2 * width if plan.thresholds else width
-    # Of a round: its splits (a level, or a single one, each), and then its last step.
+    # The steps of each round: its splits (a level or a single one each), then the last step.
     rounds = np.array(noise.statement.ledger, dtype=object).reshape(n_rounds, -1)
     steps = [[call_of(entry, noise.mechanism) for entry in steps] for steps in rounds[:, :-1]]
     if depth:
@@ -132,7 +132,7 @@ class TreeModel:
         parents = self.forest.children > 0
         inner = int(parents.sum())
         depth = np.zeros(self.forest.children.shape, dtype=np.int64)
-        # A child stands after its parent, so one pass knows every depth.
+        # Children come after their parent, so one pass finds all depths.
         for node in range(parents.shape[1]):
             for tree in np.flatnonzero(parents[:, node]):
                 child = self.forest.children[tree, node]
@@ -156,7 +156,7 @@ class TreeModel:
         require(shapes and splits.ndim == 2 and splits.size, "its trees have no nodes")
         known_questions = all_between(splits, -1, 2 * int(n_bins.sum()))
         require(known_questions, "its trees ask for what no column has")
-        # A child after its parent: every branch ends.
+        # Children come after their parent, so every branch ends.
         inner, node = children != 0, np.arange(splits.shape[1])
         ends = ((children > node) & (children < len(node) - 1)) | ~inner
         require(ends.all(), "its trees have branches that do not end")

@@ -24,7 +24,7 @@ from privcurve.privacy.noise import selection_statement
 from privcurve.privacy.sealed import kernel
 from privcurve.privacy.selection import UNITS, SelectionBudget, runs
 
-# Models that are held at once.
+# Models in memory at the same time.
 _BATCH = 32
 
 
@@ -134,7 +134,7 @@ class TunedClassifier(PrivateClassifier):
         )
 
     def _public_facts(self) -> Facts:
-        """Return the public facts that what is drawn is made by: each merges codes by itself."""
+        """Return the public facts from which learners are made; each merges codes by itself."""
         n_classes = len(self.classes_)
         return Facts(self.n_bins_, self.ordered, n_classes, mixed_bins=self.mixed_bins)
 
@@ -182,7 +182,7 @@ class TunedClassifier(PrivateClassifier):
         self.setting_ = dict(candidates[place].setting)
         self.score_ = score / (UNITS * self.n_records_)
         self.n_features_used_ = int(self.best_.n_features_used_)
-        # What the training alone would promise is not promised of a training that was chosen.
+        # The kept model has the statement of the whole selection, not that of its own training.
         own = statement.with_generator(curator.generator_exclusion)
         self.best_._fitted_statement = replace(own, sealed=bool(curator.sealed_for))
         return statement
@@ -196,7 +196,7 @@ class TunedClassifier(PrivateClassifier):
         curator: Curator,
         run: Call,
     ) -> list[Any]:
-        """Train what was drawn, each behind a door of its own, which checks what it spends."""
+        """Train the drawn settings, each with a curator of its own that checks what it spends."""
         doors = curator.inner(run, len(drawn))
         models: dict[int, Any] = {}
         for name in self._names():

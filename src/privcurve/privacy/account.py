@@ -16,11 +16,12 @@ from privcurve.privacy.budget import CERTIFIED
 from privcurve.privacy.ledger import LedgerEntry, PrivacyStatement, rho_of_ledger
 from privcurve.privacy.mechanisms import LAPLACE, LOGISTIC, NOISY_LABEL, TWO_LAPLACE
 
-# What a sum of costs may exceed what is charged by, as a share of it.
+# By this share a sum of costs may exceed its charge.
 ROUNDING = 1e-9
 
 
-# Laws that a ledger may name for each other: a label by two names, a difference by its two numbers.
+# Pairs of laws with the same cost, either of which a ledger may name: two names of a label; a
+# difference, and its two numbers.
 SAME_COST = ({LOGISTIC, NOISY_LABEL}, {LAPLACE, TWO_LAPLACE})
 
 
@@ -36,8 +37,7 @@ class Call:
     # Of the noise: b, σ, or 1/η of a choice; 0 where there is no noise (ε = ∞), infinite where
     # there is nothing else.
     scale: float
-    # What the call is charged to; None where nothing is charged: without noise, or where all is
-    # noise.
+    # The entry that the call is charged to; None where there is no noise, or nothing but noise.
     entry: LedgerEntry | None = None
     what: str = ""  # the same in the entry's words, where a data holder does not have the ledger
 
@@ -65,7 +65,7 @@ def call_of(entry: LedgerEntry | None, mechanism: str | None = None) -> Call:
 # One call for all numbers, or one for each place along the first axes.
 Calls = Call | Sequence[Any] | NDArray[Any]
 
-# What a call is of, when there is no noise to be charged.
+# The call of a fit without noise.
 EXACT = call_of(None)
 
 
@@ -82,13 +82,13 @@ class Account:
         self.parties: list[Any] = []
         self.inners: list[Any] = []
         self._away = False
-        # The law of the noise of what a holder said, by what it is charged to.
+        # The law of the noise of each message of a holder, by what it is charged to.
         self._charged: dict[str, str] = {}
         self._made: list[LedgerEntry] = []
         self._spent = 0.0
         self.statement: PrivacyStatement | None = None
         self.paid: LedgerEntry | None = None
-        # Columns that were opened, as public ones; and whether labels were.
+        # Columns that were opened as public, and whether labels were.
         self._opened: set[int] = set()
         self._opened_label = False
 
@@ -149,7 +149,7 @@ class Account:
         spread = np.asarray(calls, dtype=object)
         if spread.size and spread.shape != shape[: spread.ndim]:
             raise ValueError(f"{spread.shape} calls do not fit noise of the shape {shape}")
-        # Of thousands of calls few differ, and equal ones are one object.
+        # Few of thousands of calls differ, and equal ones are one object.
         each = spread.ravel().tolist()
         for call in dict(zip(map(id, each), each, strict=True)).values():
             self._charge(call)
@@ -193,10 +193,11 @@ class Account:
         if statement.private and not (named and self._opened_label <= statement.public_label):
             raise DoorError("opened as public, and not said to be: columns or labels")
         if not self.inners and self.ledger == statement.ledger:
-            # Call by call, as in most fits: to count hundreds takes as long as a small one.
+            # In most fits the calls are the ledger, in its order; counting them takes as long as a
+            # small fit.
             return
         announced, made = Counter(statement.ledger), Counter(self._made)
-        # Of a private selection the ledger is that of one run.
+        # The ledger of a private selection is that of one run.
         runs = max(1, len(self.inners))
         for entry, times in made.items():
             charged = announced[entry]
@@ -206,7 +207,7 @@ class Account:
                 raise DoorError(f"called more often than it is charged: {entry.what}")
         if not by_package:
             for entry, times in announced.items():
-                # Holders have been checked, and what a tree asks them depends on their answers.
+                # Holders were checked above; what a tree asks of them depends on their answers.
                 of_holders = self.parties and not made[entry]
                 if made[entry] < runs * times and not of_holders:
                     raise DoorError(f"announced in the ledger, but not called: {entry.what}")
@@ -214,7 +215,7 @@ class Account:
             inner._check_paid()
 
     def _check_parties(self, statement: PrivacyStatement) -> None:
-        """Check that holders called what is announced alone, and each of them what others did.
+        """Check that holders made announced calls alone, and all of them the same.
 
         Published protocols do not name what their messages are charged to.
         """

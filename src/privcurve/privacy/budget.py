@@ -16,10 +16,10 @@ PUBLISHED = "published"
 CERTIFIED = "certified"
 CALIBRATIONS = (PUBLISHED, CERTIFIED)
 
-# Below this, numbers near it are no longer told apart.
+# Smaller numbers lose precision.
 LEAST_DELTA = 1e-300
 
-# What is said wherever a comparison of private records is shown.
+# The warning beside every comparison on private records.
 LOOKED = """\
 This comparison has looked at the records: its numbers are exact statistics of them, and ε covers
 none of them. Keep them to those who may see the records. A model of the learner that came out
@@ -51,7 +51,7 @@ NEIGHBOURS = (
         "replaced by as many others",
         2.0,
     ),
-    # Such neighbours are replace-one neighbours too: what holds for those holds here.
+    # Such neighbours are replace-one neighbours too, so replace-one guarantees hold for them.
     Relation(
         PRIVATE_COLUMNS,
         "any one record changes in its private columns, and in its label where that is private; "
@@ -103,11 +103,11 @@ def group_guarantee(epsilon: float, delta: float, size: int) -> tuple[float, flo
     """
     if not delta:
         return size * epsilon, 0.0
-    # Whatever is done is (0, 1)-DP.
+    # Every mechanism is (0, 1)-DP.
     return size * epsilon, min(1.0, delta * _group_factor(epsilon, size))
 
 
-# Enough that a float of an exponential is the nearest one.
+# Enough digits to round an exponential to the nearest float.
 _DIGITS = Context(prec=40)
 
 
@@ -139,7 +139,7 @@ def budget_within_group(epsilon: float, delta: float, size: int) -> tuple[float,
 def _group_factor(epsilon: float, size: int) -> float:
     """Return (e^(kε) − 1)/(e^ε − 1) as a sum; infinite where e to that power is no number."""
     if size == 1:
-        # Of an infinite ε, too.
+        # This holds for an infinite ε too.
         return 1.0
     if epsilon * (size - 1) >= 700:
         return math.inf
@@ -176,7 +176,7 @@ def check_budget(epsilon: Any, delta: Any, who: str = "") -> None:
 
 
 def _is_number(value: Any) -> bool:
-    # NumPy's numbers are registered as such; its bool is not.
+    # NumPy registers its numbers as `Real`, and not its bool.
     return isinstance(value, numbers.Real) and not isinstance(value, bool)
 
 

@@ -43,7 +43,7 @@ __all__ = ["EXACT", "ROUNDING", "Call", "Curator", "DoorError", "call_of", "part
 
 Answer = TypeVar("Answer")
 
-# Numbers of the seed of a stream that another one begins.
+# How many numbers seed a stream that begins from another one.
 SEED = 4
 
 
@@ -185,7 +185,7 @@ class Curator(Account):
         return cast(Floats, Noise(noise, self.sealed_for)) if self.sealed_for else noise
 
     def uniform(self, calls: Call | Sequence[Any], shape: tuple[int, ...]) -> Floats:
-        """Return uniform numbers, by each of which a compiled loop draws one of the candidates.
+        """Return uniform numbers; with each a compiled loop draws one candidate.
 
         Parameters
         ----------
@@ -228,7 +228,7 @@ class Curator(Account):
         return self._source.integers(n_candidates, size=draw(self._source)).tolist()
 
     def inner(self, call: Call, n: int) -> list[Curator]:
-        """Return the curators of so many runs of a private selection: doors in a door.
+        """Return the curators of `n` runs of a private selection.
 
         `call` is what a run is charged to.
         """
@@ -253,7 +253,7 @@ class Curator(Account):
         return self._share(call, values, parts) if call.private else values.copy()
 
     def party(self, n: int) -> list[Curator]:
-        """Return the curators of so many data holders: each with a stream of its own."""
+        """Return the curators of `n` data holders, each with a stream of its own."""
         for start in seeds.stream_starts(self._source, n, SEED):
             self.parties.append(self._holder(start))
             self.parties[-1].sealed_for = self.sealed_for

@@ -21,7 +21,7 @@ from privcurve.kernels.arithmetic import compiled, exp, log, log1p, normal_cdf, 
 Words = NDArray[np.uint64]
 Shape = int | tuple[int, ...]
 
-# What a uniform number of 0 stands for: it is below 2⁻⁵³.
+# Stands in for a uniform number of 0, which means one below 2⁻⁵³.
 _LEAST = 2.0**-54
 
 # Where the tail begins of e^(−x²/2) and of e^(−x), so that 256 layers of the tail's area, with what
@@ -66,7 +66,7 @@ def _unit(word: np.uint64) -> float:
     return int(word >> np.uint64(11)) * 2.0**-53
 
 
-# Each of these returns a number, and the place of the next word; −1 if more words are needed.
+# Each function returns a number and the place of the next word, −1 if it needs more words.
 
 
 @compiled
@@ -170,7 +170,7 @@ def _fill_exponentials(words: Words, out: Floats, shape: float) -> tuple[int, in
     """Draw as many numbers as there are words for; return how many, and how many words it took."""
     at = 0
     for i in range(len(out)):
-        # Nearly all take one word: without a call.
+        # Nearly all numbers take one word: inline that case.
         if at < len(words):
             word = words[at] >> np.uint64(3)
             layer, bits = word & np.uint64(255), np.int64(word >> np.uint64(8))

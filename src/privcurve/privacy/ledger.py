@@ -44,7 +44,7 @@ ASSUMED_EACH = "that each class occurs among the records (classes was not given)
 
 # What every coded learner assumes.
 ASSUMED = (ASSUMED_N, ASSUMED_BINS, ASSUMED_LABELS)
-# Of learners that are told them.
+# Of learners that use them.
 ASSUMED_ORDER = "which columns are ordered"
 ASSUMED_ESTIMATE = "an estimate of the number of records (the number itself is not public)"
 
@@ -66,10 +66,10 @@ NOT_IMPLIED = "what public columns tell of private ones (a category that implies
 ASSUMED_EACH_PERSON = "how many records each person has, up to {}"
 NOT_ALIASES = "persons who stand under several names in the records: each name is a person"
 
-# What no statement covers; which generator it was, is settled by the fit.
+# What no statement covers. The fit puts its own generator in place of `OF_NUMBER`.
 NOT_COVERED = (NOT_SEED, OF_NUMBER, NOT_FLOATS, NOT_SELECTION, NOT_OTHERS, NOT_TIMING)
 
-# Of ε and δ that are made of others.
+# Significant digits of ε and δ that are computed from others.
 _DIGITS = 12
 
 # Whether the claim is true.
@@ -118,8 +118,8 @@ class LedgerEntry:
     parallel: str = ""
 
     def __hash__(self) -> int:
-        # Entries are counted in every fit. These two tell apart those of one ledger, and those of
-        # thousands of settings that are trained in one process.
+        # Entries are counted in every fit. These two fields tell apart the entries of one ledger,
+        # and of thousands of settings that are trained in one process.
         return hash((self.what, self.noise_rate))
 
 
@@ -222,7 +222,7 @@ class PrivacyStatement:
         return size * epsilon_of_ledger(self.composition, self.ledger, delta, near=near)
 
     def of_persons(self, at_most: int) -> Self:
-        """Return the statement for persons of up to so many records each, of one about records.
+        """Return the statement for persons of up to `at_most` records each.
 
         Group privacy: what one record has, as many have together (:func:`budget.group_guarantee`).
         """
@@ -235,10 +235,10 @@ class PrivacyStatement:
             assumed = (*assumed, ASSUMED_EACH_PERSON.format(at_most))
         return replace(
             self,
-            # A third of 0.3, three times, is 0.3.
+            # So that three times a third of 0.3 is 0.3.
             epsilon=float(f"{epsilon:.{_DIGITS}g}"),
             delta=float(f"{delta:.{_DIGITS}g}"),
-            # δ of another ε is another one.
+            # Another ε would need another δ.
             proved_epsilon=at_most * proved if proved is not None and not delta else None,
             assumptions=assumed,
             exclusions=(*self.exclusions, NOT_ALIASES),
@@ -261,7 +261,7 @@ class PrivacyStatement:
     def to_json(self) -> str:
         """Write the statement as JSON; an infinite number is the string ``"inf"``."""
         document = {f.name: getattr(self, f.name) for f in fields(self) if f.name != "ledger"}
-        # Keys that are younger than the first files.
+        # Keys that the first files did not have.
         if self.at_most is None:
             del document["at_most"]
         if not self.sealed:
@@ -316,7 +316,7 @@ class PrivacyStatement:
         return " ".join(parts)
 
     def _claim(self) -> list[str]:
-        """Say what is claimed; what is wrong with it comes before what it means."""
+        """Return the claim; what is wrong with it comes before its meaning."""
         level = f"epsilon = {self.epsilon:g}"
         level += f" and delta = {self.delta:g}" if self.delta > 0 else " (pure: delta = 0)"
         if self.status == PROVED:
@@ -441,7 +441,7 @@ def state(
 
 
 def assumptions_for(neighbours: str) -> tuple[str, ...]:
-    """Return what is assumed public of every fit: not the number of records if one is added."""
+    """Return what every fit assumes public: under add-remove not the number of records."""
     return tuple(fact for fact in ASSUMED if fact != ASSUMED_N or neighbours != ADD_REMOVE)
 
 

@@ -41,11 +41,11 @@ GAUSSIAN = "gaussian"
 OBJECTIVE_PERTURBATION = "objective_perturbation"
 BOX_PERTURBATION = "box_perturbation"
 
-# Leaves it to the calibration which mechanism chooses: see `resolve`.
+# Lets the calibration decide which mechanism chooses: see `resolve`.
 AUTO = "auto"
 
-# The largest scale of the exact samplers (`privacy.discrete`): no product of theirs leaves a word.
-# It stands here because they are compiled, and a budget that is refused for it needs no compiler.
+# The largest scale of the exact samplers (`privacy.discrete`), whose products then fit in a word.
+# It is here because the samplers are compiled, and refusing a budget should need no compiler.
 LARGEST_SCALE = 2**46
 
 # Objective perturbation draws from NumPy's old generator, so as to have diffprivlib's numbers.

@@ -197,7 +197,7 @@ def noise_of(
     else:
         costs = tuple(each.cost() for each in announced)
         best = {} if accountants is None else {"accountants": accountants}
-        # Equal ones together: there may be hundreds.
+        # Put equal costs together: there may be hundreds.
         counts: Counter[tuple[str, float]] = Counter()
         for cost in costs:
             counts[cost.kind, cost.amount] += cost.count
@@ -270,7 +270,7 @@ def selection_statement(
 
 # The accuracy of a released model --------------------------------------------------------------
 
-# Its noise is in whole parts of a record.
+# Its noise is a whole number of these parts of a record.
 PARTS = 2**10
 
 

@@ -30,7 +30,7 @@ ALONG_ROWS = "a public array, or a place, along the rows"
 
 NUMBER = "the number of records, where one may be added"
 
-# The places of which the line that looks is none.
+# Files that are not the learner's: skipped in search of the line that looks.
 _NOT_A_LEARNER = (__file__, str(Path(np.__file__).parent))
 
 
@@ -164,7 +164,7 @@ class Sealed(np.lib.mixins.NDArrayOperatorsMixin):
         if all(part is None or isinstance(part, slice) for part in parts):
             before = places[self._rows] if len(places) > self._rows else len(parts)
             return before + max(self._rows - len(places), 0)
-        # Two tables that differ in the number of rows alone.
+        # Index two tables that differ in the number of rows alone: where do the results differ?
         shapes = []
         for n in (2, 3):
             shape = list(self._array.shape)
@@ -207,7 +207,7 @@ class Sealed(np.lib.mixins.NDArrayOperatorsMixin):
         self, function: Any, types: Any, inputs: tuple[Any, ...], more: dict[str, Any]
     ) -> Any:
         rule = _RULES.get(function)
-        # What is not an array of values may be a shape, an axis or a place.
+        # Other arguments may be shapes, axes or places, which must be public.
         others = inputs[1:] if function in _OF_ONE else ()
         if rule is None or (function is np.where and len(inputs) < 3) or _leaves(others):
             self._refuse(f"np.{function.__name__}, {BY_VALUE}")
@@ -359,7 +359,7 @@ _RULES: dict[Any, Callable[[Sealed, tuple[Any, ...], Mapping[str, Any]], int | N
         _public,
     ),
 }  # fmt: skip
-# Of these one argument alone is an array.
+# Functions of which one argument alone is an array.
 _OF_ONE = {
     np.sum, np.mean, np.any, np.all, np.max, np.min, np.zeros_like, np.ones_like, np.cumsum,
     np.diff, np.split, np.diag, np.reshape, np.ravel, np.transpose, np.sort, np.argsort, np.argmax,
@@ -370,7 +370,7 @@ _OF_ONE = {
 # Who opens ---------------------------------------------------------------------------------------
 
 
-# What is not sealed for certain: most of what is asked is, and this is the quickest way to see it.
+# Types that are never sealed: the quickest test for most values.
 _PLAIN = frozenset({int, float, bool, str, type(None)})
 _OPEN = _PLAIN | {np.ndarray}
 
@@ -464,7 +464,7 @@ def kernel(function: Any = None, rows: Any = None) -> Any:
     return run
 
 
-# The values at the places of rows.
+# Values at the places of rows.
 take = kernel(np.take, rows=0)
 
 
@@ -548,7 +548,7 @@ def sealed_records(records: Records, learner: str, n: int | None) -> SealedRecor
 
 def refuse_kept(model: Any, learner: str) -> None:
     """Refuse a fitted model on which a sealed value is left."""
-    # Numbers of a statement were compared with those of the calls.
+    # The statement needs no search: its numbers were compared with those of the calls.
     values = {name: one for name, one in vars(model).items() if name != "_fitted_statement"}
     if _find_held(values) is None:
         return

@@ -57,7 +57,7 @@ OF_OTHER = (
 Start = bytes | int | Sequence[int]
 
 _SIZE = 32
-# An id says which generator draws: raise the number when a secret seed begins another one.
+# Ids depend on the generator: raise the number when a secret seed begins another one.
 _NAMED = b"privcurve: the name of a seed, 2\n"
 _STREAM = b"privcurve: a stream\n"
 
@@ -220,7 +220,7 @@ def make(path: Path, key: str = "") -> None:
             with open_private(temporary, "xb") as file:
                 file.write(f"{key or secrets.token_hex(_SIZE)}\n".encode())
                 os.fsync(file.fileno())
-            # Never over one that another process has made and used.
+            # A link never overwrites a seed that another process has made and used.
             os.link(temporary, path)
         except FileExistsError:
             pass
@@ -264,7 +264,7 @@ def read(path: Path) -> SecretSeed:
 
 
 def _check_place(path: Path) -> None:
-    # Where the file is, whatever links lead there.
+    # Follow links to the place where the file is.
     for parent in path.absolute().resolve().parents:
         if (parent / ".git").exists():
             raise SeedError(

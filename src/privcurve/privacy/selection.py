@@ -28,7 +28,7 @@ from privcurve.privacy.mechanisms import LARGEST_SCALE
 
 # Room for rounding in what is compared with a budget: a few operations, of relative error 1e-16.
 _ROUNDING = 1 + 1e-12
-# Of ln 1/γ: a power of two, whose exponential is a number yet.
+# The largest ln 1/γ: a power of two whose exponential is still finite.
 _LARGEST = 512.0
 _NAME = "private selection (eta = {eta!r}, expected runs = {expected!r})"
 _NAMED = re.compile(r"private selection \(eta = (\S+), expected runs = (\S+)\)")
@@ -113,7 +113,7 @@ class Runs:
             at_none, at_half = self._ratios(middle, profile(middle))
             low, high = (middle, high) if at_none > at_half else (low, middle)
         ratio = max(self._ratios(high, profile(high)))
-        # The first is the logarithm of the largest ratio of slopes f′ that there is.
+        # −ln γ is the logarithm of the largest possible ratio of slopes f′.
         return (1 + self.eta) * float(min(-arithmetic.log(self.gamma), arithmetic.log(ratio)))
 
     def _ratios(self, epsilon: float, delta: float) -> tuple[float, float]:
@@ -253,7 +253,7 @@ def epsilon_that_spends(rho: float, rho_at: Callable[[float], float], guess: flo
 
     Raises ValueError if a training has no ρ, or none spends so little.
     """
-    # ln ρ grows nearly in proportion to ln ε: steps of that, between the ends of a bracket.
+    # ln ρ grows nearly in proportion to ln ε: step by that, within a bracket.
     low, high, epsilon = 0.0, math.inf, guess
     for _ in range(_MOST_STEPS):
         spent = rho_at(epsilon)

@@ -76,7 +76,7 @@ def rule_error(yes: Ints, totals: Ints, rule: int) -> int:
     :func:`split_values`.
     """
     q = rule >> 1
-    # The constant + is the rule of a question that every row says yes to.
+    # The constant + is the rule of a question to which every row says yes.
     negative, positive = totals[0], totals[1]
     if q < len(yes):
         negative, positive = yes[q, 0], yes[q, 1]

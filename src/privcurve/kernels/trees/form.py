@@ -81,7 +81,7 @@ def find_leaves(bins: NDArray[Any], trees: Trees) -> Ints:
     n_inner = np.uint64(column.shape[1])
     leaves = np.empty((n_trees, len(bins)), np.int64)
     for t in range(n_trees):
-        # Unsigned indices: numba need not see to negative ones at every step, which halves the
+        # Unsigned indices spare Numba a check for negative ones at each step, which halves the
         # time.
         of_tree, children = column[t].astype(np.uint32), child[t].astype(np.uint32)
         first, last = low[t], high[t]

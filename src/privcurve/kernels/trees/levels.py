@@ -28,7 +28,7 @@ def open_questions(possible: Bools, bin_starts: Ints, thresholds: bool) -> Ints:
             if possible[b]:
                 numbers[n] = b
                 n += 1
-        # Every row is at most at the last; and is a column's only possible code.
+        # All rows answer yes at the last threshold, and at a column's only possible code.
         if n > before and (thresholds or n == before + 1):
             n -= 1
     return numbers[:n]

@@ -31,7 +31,8 @@ from privcurve.privacy.ledger import LedgerEntry
 
 SIZES = np.array(rule.SIZES)
 LENGTHS = np.array(rule.LENGTHS)
-# Where next to nobody is: the least curvature, in deviations of its noise, and the most noise.
+# For bins with hardly any records: the least curvature, in deviations of its noise, and the most
+# noise.
 LEAST_CURVATURE = 1e-3
 MOST_NOISE = 1e6
 
@@ -60,7 +61,7 @@ class RunningSums:
         return self.numerator / down, noise
 
     def record_variance(self) -> Floats:
-        """Return about the variance that the mean would have without noise, from records alone.
+        """Estimate the variance that the mean would have without noise, from records alone.
 
         A residual of a bin has the variance 1/4 at most, and their sum falls with the score by
         half of the curvature at least: 4/curvature.
@@ -73,7 +74,7 @@ class RunningSums:
 
 
 def balanced_residuals(others: float, own: float) -> Floats:
-    """Return the residuals, by label, at the intercept that balances so many records of each."""
+    """Return the residuals, by label, at the intercept that balances these numbers of records."""
     chance = own / (2 * others) if own <= others else 1 - others / (2 * own)
     return np.minimum(np.array([chance, 1 - chance]), CLIP)
 
@@ -194,7 +195,7 @@ class Fit:
             self.step_linear_part(share / rule.LINE_STEPS, float(k), f"first, step {k}")
 
     def ask_pairs(self, share: float) -> float:
-        """Ask the pairs of the columns that matter most; return what is left of the share."""
+        """Ask pairs of the columns that matter most; return the part of the share that is left."""
         n = self.intercept
         shapes = [shape / 2.0**SCORE_BITS for shape in self.records.shapes[:n]]
         weights = [running.denominator for running in self._running[:n]]
@@ -276,7 +277,7 @@ class Fit:
         else:
             mean, spread = self._posterior(j, z, noise)
         self._smooth[j] = self._centre(mean)
-        # What smoothing leaves of the noise it leaves of the spread of records as well.
+        # Smoothing reduces the spread of records as it reduces the noise.
         self.errors[j] = np.sqrt(spread * (1.0 + self._running[j].record_variance() / noise))
         self._set([j])
 
@@ -320,7 +321,7 @@ class Fit:
     def _spend(
         self, share: float, announce: Callable[..., LedgerEntry], what: str, *facts: float
     ) -> LedgerEntry | None:
-        """Take a share of the budget; return the ledger's entry of what it is for."""
+        """Take a share of the budget; return the ledger's entry that it pays for."""
         self.curator.spend(what, share)
         return announce(what, share, *facts) if self.budget.private else None
 

@@ -19,8 +19,8 @@ class LinearPart:
     """
 
     def __init__(self, n_bins: Ints) -> None:
-        # Of each bin of each column, between -1/2 and 1/2 in multiples of 2^-PLACE_BITS; 1/2 for
-        # the intercept.
+        # The place of each bin of each column, from -1/2 to 1/2 in multiples of 2^-PLACE_BITS; 1/2
+        # for the intercept.
         self.places = np.zeros((len(n_bins), int(n_bins.max())), dtype=np.int64)
         for j, count in enumerate(n_bins[:-1].tolist()):
             middles = (np.arange(count) + 0.5) / count - 0.5

@@ -48,9 +48,9 @@ def weight_table() -> Floats:
     return np.floor(2.0**WEIGHT_BITS * exps(-np.concatenate([[0.0], margins])))
 
 
-# Steps from shares of classes to probabilities; each of them leaves a part of what is missing.
+# Steps of the fixed-point search for probabilities; each reduces the error by a constant factor.
 CHANCE_STEPS = 50
-# Of records of a class, the least number that is taken, where there is no noise.
+# The least number of records of a class without noise.
 TINY = 1e-3
 
 
@@ -139,7 +139,7 @@ class ClassFit(Fit):
     def __init__(
         self, records: ClassResiduals, ordered: Sequence[bool], budget: Budget, curator: Curator
     ) -> None:
-        # They answer what a fit asks of `Residuals`.
+        # `ClassResiduals` has the methods of `Residuals` that a fit calls.
         super().__init__(cast(Any, records), ordered, budget, curator)
         shapes = [each.shape for each in records.shapes]
         self._running = [RunningSums(shape) for shape in shapes]
@@ -196,7 +196,7 @@ class ClassFit(Fit):
     def _take(self, j: int, sums: NDArray[Any], variance: float | Floats, weight: float) -> None:
         """Smooth the values of a column anew, with what was released."""
         n_classes = sums.shape[1]
-        # S and Q of a bin have one total over classes, so their difference has none.
+        # S and Q of a bin have the same total over classes, so their difference sums to 0.
         total = (sums[1] - sums[0]).sum(axis=0) / (2 * n_classes)
         even = sums + np.stack([total, -total])[:, None]
         super()._take(j, even, variance * (1 - 1 / n_classes), weight)

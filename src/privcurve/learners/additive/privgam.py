@@ -138,7 +138,7 @@ class PrivGAMClassifier(ChanceClassifier, PrivateClassifier):
         facts = self._public_facts(n, len(self.n_bins_), len(self.classes_))
         method, extras = self._plan(facts)
         budget = rule.budget_of(method, extras, facts)
-        # A stump's cut is between codes.
+        # Stumps cut between codes, not merged bins.
         most = MOST_CODES if method == rule.STUMPS else extras.most_bins
         maps = bin_maps(self.n_bins_, facts.ordered, most)
         if facts.n_classes == 2:
@@ -150,7 +150,7 @@ class PrivGAMClassifier(ChanceClassifier, PrivateClassifier):
         return method, fit, maps
 
     def _public_facts(self, n: int, n_columns: int, n_classes: int) -> rule.Facts:
-        """Return what is public of a fit on n records."""
+        """Return the public facts of a fit on n records."""
         return rule.Facts(
             n if self.n_estimate is None else int(self.n_estimate),
             self._ordered_columns(n_columns),
@@ -161,7 +161,7 @@ class PrivGAMClassifier(ChanceClassifier, PrivateClassifier):
         )
 
     def _plan(self, facts: rule.Facts) -> tuple[str, rule.Extras]:
-        """Apply the public rule, but for what is given."""
+        """Apply the public rule, except where parameters are given."""
         method = rule.method_of(facts) if self.method == rule.RULE else self.method
         extras = rule.extras_of(method, facts)
         if method == rule.CYCLIC:

@@ -32,7 +32,7 @@ from privcurve.privacy.calibration.privgam import CLIP
 SCORE_BITS = 24
 STEP_BITS = 8
 LARGEST_MARGIN = 16
-# What a shape function is clipped to: no sum of scores leaves 64 bits.
+# Shape functions are clipped to this, so that no sum of scores leaves 64 bits.
 LARGEST_SHAPE = 64.0
 # A place along a column is a whole multiple of 2^-PLACE_BITS.
 PLACE_BITS = 10
@@ -50,12 +50,12 @@ def residual_table(bits: int) -> Ints:
 
 
 def bin_maps(n_bins: Ints, ordered: Sequence[bool], most: int) -> list[Codes]:
-    """Return the bin of each code of each column: neighbours together, if ordered, in so many."""
+    """Return the bin of each code by column: neighbours of ordered columns share `most` bins."""
     return merge_bins(n_bins, n_bins * np.array(ordered), most)
 
 
 def sum_bins(of_codes: Ints, bins: NDArray[Any]) -> Ints:
-    """Add up what is of each code, along the last axis, in each bin; `bins` are of the codes."""
+    """Add up numbers by code, along the last axis, in each bin; `bins` has the bin of each code."""
     n_bins = int(bins[-1]) + 1
     if n_bins == len(bins):
         return of_codes
@@ -188,12 +188,12 @@ class BinSums:
         make: Callable[[Records], CodedRows],
         several: tuple[int, ...] = (),
     ) -> None:
-        # Of each column; the last is the intercept's, of one bin.
+        # The number of bins of each column; last comes the intercept, with one bin.
         self.n_bins = np.array([int(each[-1]) + 1 for each in maps] + [1])
         # The scores that each bin of each column adds, in multiples of 2^-SCORE_BITS; crossed
         # columns come after the intercept.
         self.shapes = [np.zeros((*several, k), dtype=np.int64) for k in self.n_bins.tolist()]
-        # Rows know codes alone: bins, in which several may be together, are made of their sums.
+        # Rows have codes; sums by bin are made from sums by code.
         self.maps: list[NDArray[Any]] = [*maps, np.zeros(1, dtype=np.uint8)]
         self._by_code = [
             shape[..., bins] for shape, bins in zip(self.shapes, self.maps, strict=True)

@@ -56,7 +56,7 @@ PAIR_COLUMNS = 4
 
 
 class Facts(NamedTuple):
-    """What is public of a fit, and decides all else."""
+    """The public facts of a fit, from which all settings follow."""
 
     n: int
     ordered: tuple[bool, ...]
@@ -164,7 +164,7 @@ def stump_share(n_stumps: int, budget: Budget) -> float:
 def n_stumps(facts: Facts) -> int:
     """Return how many stumps are chosen: an odd number, or none for a noisy majority."""
     few, many = (_odd_root(facts, root) for root in (STUMPS_ROOT, MIXED_ROOT))
-    # A few stumps know a few columns.
+    # With few columns a few stumps suffice.
     pays = len(facts.ordered) >= LEAST_COLUMNS and not stump_budget(many, facts).pure
     return many if pays else few
 

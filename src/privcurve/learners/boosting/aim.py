@@ -137,9 +137,9 @@ class Rounds:
         self.left = 1 - OF_TABLE / ROUNDS_OF_COLUMN
 
     def run(self, most_cells: int) -> Ints:
-        """Spend what is left of the budget; return the columns that were chosen."""
+        """Spend the rest of the budget; return the columns that were chosen."""
         chosen: list[Columns] = []
-        # An exact table that is asked again tells nothing: then it is the last.
+        # Without noise, asking for a table again gains nothing: stop then.
         while self.left > 0 and (self.budget.private or len({*chosen}) == len(chosen)):
             self.curator.report(1 - self.left)
             if self.left <= 2 * self.share:
@@ -177,7 +177,7 @@ class Rounds:
         model.fit(STEPS)
         moved = total * float(np.abs(model.table(name) - fitted[name]).sum())
         if moved <= MEAN_NOISE * table.scale * noisy.size:
-            # Half of the noise.
+            # Four times the cost for half of the noise.
             self.share *= 4
         return name
 

@@ -30,7 +30,7 @@ from privcurve.privacy.sealed import mechanism
 
 THRESHOLD = "threshold"
 
-# Mean labels beyond this are taken as this: no probability is below 1/20.
+# Mean labels are clipped to ± this, so that no probability is below 1/20.
 SUREST = 0.9
 
 
@@ -155,7 +155,7 @@ class DPBoostClassifier(TreeSumClassifier, PrivateClassifier):
         self._begin(depth, records.n)
         if statement.private:
             calls = [call_of(entry) for entry in statement.ledger]
-            # Of each ensemble its levels, and then its leaves.
+            # For each ensemble the calls of its levels, then that of its leaves.
             of_ensembles = [calls[i : i + depth + 1] for i in range(0, len(calls), depth + 1)]
             self._boost_privately(records, of_ensembles, curator)
         else:
@@ -190,7 +190,7 @@ class DPBoostClassifier(TreeSumClassifier, PrivateClassifier):
             values = grow_on_chunk(chunk, bounds[t], *growth)
             assert of_leaves.entry is not None
             scale = float(sensitivities[t]) / of_leaves.entry.epsilon
-            # A learning rate of 1 leaves nothing to later trees: 0 is all that they could say.
+            # With a learning rate of 1 later trees can only answer 0.
             call = Call(of_leaves.mechanism, scale, of_leaves.entry) if scale else of_leaves
             answers = curator.numbers(call, values)
             self.leaf_values_[t] = self.learning_rate * answers if scale else 0.0

@@ -66,7 +66,7 @@ class GraphicalModel:
         self._sizes = np.array(self.widths, dtype=np.float64)
         self.measured: dict[Columns, Measured] = {}
         self._step = 1.0
-        # Those of the cliques that there are now.
+        # Indices into the tables of the present cliques.
         self._indices: dict[tuple[Columns, Columns], Index] = {}
         self.loss = 0.0
 
@@ -151,7 +151,8 @@ class GraphicalModel:
         cliques = np.zeros((n, n), dtype=bool)
         kept = triangulate(adjacent, self._sizes, math.inf, cliques)[1]
         left = [tuple(np.flatnonzero(row).tolist()) for row in cliques[kept]]
-        # The root has the label; each next one has as many columns as may be of a former one.
+        # The root has the label; each further clique shares as many columns as possible with an
+        # earlier one.
         root = next(clique for clique in left if n - 1 in clique)
         left.remove(root)
         order, parents = [root], [-1]

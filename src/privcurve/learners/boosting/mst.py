@@ -146,7 +146,8 @@ def nearest_tables(
     """
     ends = [column for edge in edges for column in edge]
     cuts = np.cumsum([columns[column].width for column in ends])
-    # The noise of pairs, of one column less, has so much of the variance of the columns'.
+    # There is one pair fewer than columns, so the noise of pairs has this part of the columns'
+    # variance.
     variance = len(edges) / len(columns)
 
     def tables(multipliers: Floats) -> tuple[list[Floats], list[Floats]]:

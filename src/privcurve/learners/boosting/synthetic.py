@@ -77,7 +77,7 @@ class SyntheticClassifier(GroupedClassifier):
         """Return the number of records, estimated where it is not public."""
         if self.neighbours != ADD_REMOVE:
             return float(records.n)
-        # Every column tells it; the variance of a sum is that of so many numbers.
+        # Each column gives an estimate, whose variance grows with its number of codes.
         weights = np.array([1 / len(table) for table in noisy])
         sums = np.array([table.sum() for table in noisy])
         return max(dot(weights, sums) / total(weights), 1.0)
@@ -101,7 +101,7 @@ class SyntheticClassifier(GroupedClassifier):
             self.trees_, self.values_ = Trees(none, none, none, none, 0), np.zeros((1, 1, 1))
             self.start_, self.n_features_used_ = CERTAIN * only, 0
             return
-        # What it may draw, a sample to cut bins by, follows from a public number.
+        # scikit-learn may sample records to cut bins; the sample follows from a public number.
         model = HistGradientBoostingClassifier(
             max_iter=int(self.n_rounds), early_stopping=False, random_state=0
         ).fit(codes, signs)
@@ -115,7 +115,7 @@ class SyntheticClassifier(GroupedClassifier):
         alike = len(shape) == 2 and {part.shape for part in trees[:4]} == {shape}
         inside = alike and trees.yes == 0 and all_between(trees.column, 0, d)
         require(inside, "its trees are of other columns")
-        # Whoever goes down a tree comes to nodes that are further on.
+        # Children come after their parent, so every path ends.
         on = (trees.child > np.arange(shape[1])) & (trees.child < shape[1] - 1)
         require((on | (trees.child == 0)).all(), "its trees have no end")
         require(self.values_.shape == (*shape, 1), "it has not one value a node")
@@ -148,7 +148,7 @@ class Column(NamedTuple):
 
     def nearest(self, total: float) -> Floats:
         """Return the counts nearest to the noisy ones that are not negative and have a sum."""
-        # The larger they are, the longer they stay above 0 as all are lowered.
+        # As all counts are lowered, the largest stay above 0 the longest.
         order = np.argsort(-self.counts / self.variances, kind="stable")
         sums, weights = np.cumsum(self.counts[order]), np.cumsum(self.variances[order])
         levels = (total - sums) / weights

@@ -167,6 +167,6 @@ def mst(setting: Mapping[str, Any], n_rows: int, n_columns: int) -> float:
 
 def aim(setting: Mapping[str, Any], n_rows: int, n_columns: int) -> float:
     """Return the cost of AIM: counts of all triples with the label, rounds, and boosting."""
-    # Of rounds there are as many as ε allows, and each takes longer with the model.
+    # The number of rounds follows from ε, and each takes longer as the model grows.
     rounds = 0.3 * n_columns
     return rounds + mst(setting, n_rows, n_columns)

@@ -29,8 +29,8 @@ PEAKS: Mapping[str, tuple[float, float]] = {
     "gradient_boosting": (60, 9.0),
     "majority_class": (87, 2.7),
 }
-# What is not in the table, such as a learner of one's own, is taken for the one that takes most
-# on 30 columns.
+# Learners that are not in the table, such as a user's own, count as the one that takes most on 30
+# columns.
 OTHER = max(PEAKS.values(), key=lambda peak: peak[0] + 30 * peak[1])
 
 # Scores of each class, where there are more than two, and a copy.

@@ -10,7 +10,7 @@ from privcurve.learners.entries.private import INPUTS, C, positive
 from privcurve.learners.entry import LearnerEntry, Parameter
 from privcurve.privacy.budget import ADD_REMOVE, CERTIFIED, PRIVATE_COLUMNS, PUBLISHED, REPLACE_ONE
 
-# Of a fit of a user's own learner, whose cost this table does not know.
+# Seconds of a fit of a user's own learner, whose cost is not known.
 _SECONDS = 0.1
 
 

@@ -58,7 +58,7 @@ HALF_SPACES = {
 }
 
 SHARED = ("noisy_counts", "local_rnm")
-# Who has a record follows from what is in it.
+# Which party has a record follows from its values.
 BY_VALUE = (
     "records are dealt to parties by their values, so that one replaced record may move, and "
     "change what several parties send"
@@ -74,7 +74,7 @@ HOLDERS = {
 }
 TRUSTS = ("central", "local", "secure_sum")
 
-# What learners with Gaussian noise on sums of all columns at once have in common.
+# Shared by the learners with Gaussian noise on sums of all columns at once.
 GAUSSIAN: dict[str, Any] = {
     "calibrations": (CERTIFIED,),
     "approximate": True,

@@ -23,7 +23,7 @@ from privcurve.privacy.curator import Curator
 from privcurve.privacy.noise import Announced
 from privcurve.privacy.sealed import kernel
 
-# The ridge is so many norms of the noise, as in the authors' code.
+# The ridge in norms of the noise, as in the authors' code.
 RIDGE = 1.96
 # How near to certain a label can be.
 LEAST_CHANCE = 1e-6

@@ -70,7 +70,7 @@ class _RandomTrees(PrivateClassifier):
             if len(rows):
                 self.model_ = model.fit(rows, labels)
             else:
-                # It refuses to fit no record: trees of any one are grown again without it.
+                # It refuses to fit no record, so grow the trees with one, then again without it.
                 self.model_ = model.fit(np.zeros((1, rows.shape[1])), LABELS[:1])
                 for tree in self._trees():
                     tree.fit(rows, labels, check_input=False)

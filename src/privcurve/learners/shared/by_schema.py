@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 def schema_facts(learner: Any, schema: Schema) -> dict[str, Any]:
     """Return the parameters of a learner that its schema decides.
 
-    Of persons the learner is told the ε and δ that one row may cost.
+    If the schema has a unit, ε and δ are those that one row may cost.
 
     Raises ValueError if the learner was given one of them beside the schema.
     """

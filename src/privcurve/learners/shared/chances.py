@@ -11,7 +11,7 @@ from privcurve.coding import Floats, Ints, Signs
 from privcurve.kernels.arithmetic import exp, expits, exps, log, log_softmax, logs, softplus, total
 from privcurve.learners.base import CodedClassifier, with_fitted_parameters
 
-# A link may be flat; what is decided is the label of the larger probability all the same.
+# Added to a link where it is flat, so that the decided label has the larger probability.
 SLOPE = 1e-9
 
 # The score for "all records have this label". Finite, so that the log-loss is; the

@@ -42,7 +42,7 @@ class GroupedClassifier(ChanceClassifier, PrivateClassifier):
         return self._noise_of(self._calls(n), **words)
 
     def _assumptions(self) -> tuple[str, ...]:
-        """Return what is assumed public beside what always is."""
+        """Return the facts that are assumed public beside the usual ones."""
         return (ASSUMED_ORDER,)
 
     def _groups(self) -> list[Codes]:

@@ -23,7 +23,7 @@ from privcurve.privacy.sealed import kernel
 
 
 class PrivateWeights:
-    """The weights of one fit, all 1 at first; the noise says their caps and what is estimated.
+    """The weights of one fit, all 1 at first; `noise` has their caps, and error or edge.
 
     Given the α's and classifiers so far, each is a function of its own record: a product
     that would pass a cap leaves it as it is.
@@ -47,10 +47,10 @@ class PrivateWeights:
         return _error(self._each, self._counts, wrong, edge, 2 * self._unit * self._noise.n)
 
     def utility(self, sums: Floats, positive: Bools, reach: float) -> tuple[Floats, Floats]:
-        """Return pieces of [−R, R], and by how much thresholds on them are better than a coin.
+        """Return pieces of [−R, R], and how far thresholds on each are from a coin toss.
 
-        Or worse: |½ − error|, or |edge|, in the unit of what is estimated, so that it has the
-        sensitivity of an estimate.
+        That is |½ − error|, or |edge|, in the unit of the estimate, so that it has the sensitivity
+        of an estimate.
         """
         edge = self._noise.estimate == EDGE
         unit = 2 * self._unit * self._noise.n

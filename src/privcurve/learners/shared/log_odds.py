@@ -35,7 +35,7 @@ def logistic_loss(
     weights = model[:n_features]
     margins = signs * (times(rows, weights) + total(model[n_features:]))
     n = counts.sum()
-    # One exponential, of what is never positive, serves the loss and its slope.
+    # The loss and its slope share one exponential, whose argument is never positive.
     small = arithmetic.exps(-np.abs(margins))
     losses = arithmetic.log1ps(small) - np.minimum(margins, 0.0)
     wrong = np.where(margins > 0, small, 1.0) / (1.0 + small)

@@ -20,7 +20,7 @@ from privcurve.privacy.sealed import kernel
 
 @kernel(rows=0)
 def merge_codes(codes: Codes, groups: Sequence[Codes]) -> Codes:
-    """Return the group of each code, by `groups`: that of each code by column; they rise."""
+    """Return the group of each code; `groups` has that of each code by column, increasing."""
     seen = np.empty(codes.shape, dtype=code_type(_sizes(groups)))
     for j, group in enumerate(groups):
         seen[:, j] = group[codes[:, j]]
@@ -49,7 +49,7 @@ class MergingClassifier:
         Of what the fit saw: groups.
     """
 
-    # Whether a fit sees merged codes; one of other learners leaves that to them.
+    # Whether the fit merges codes itself; `tuned` leaves that to the learners it trains.
     _merges: ClassVar[bool] = True
 
     mixed_bins: Sequence[int] | None = None
@@ -109,7 +109,7 @@ def _most_bins(learner: Any) -> int | None:
 
 
 def _merge_records(learner: Any, records: Records, most: int) -> Records:
-    """Return records merged into so many bins at most, by groups that stay with the learner."""
+    """Merge the bins of records into `most` at most; the groups stay with the learner."""
     learner.groups_ = merge_bins(records.n_bins, learner.mixed_bins, most)
     learner.n_bins_ = _sizes(learner.groups_)
     codes = merge_codes(records.codes, learner.groups_)

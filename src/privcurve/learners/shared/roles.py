@@ -14,7 +14,7 @@ from privcurve.coding import Codes, Ints, Signs
 ALL = "all"
 PUBLIC = "public"
 
-# Of so many possible numbers a key, sorting is faster than marking those that occur.
+# From this many possible keys per row on, sorting is faster than marking those that occur.
 SPARSE = 16
 
 
@@ -100,7 +100,7 @@ def distinct_keys(codes: Codes, signs: Signs, n_bins: Ints) -> tuple[NDArray[Any
     width = 2
     for j, bins in enumerate(n_bins.tolist()):
         if width > 2**62 // bins:
-            # Ranks in place of numbers: the order stays, the numbers get small.
+            # Replace numbers by their ranks, which are small and keep the order.
             distinct, keys = _rank_keys(keys, width)
             width = len(distinct)
         keys = keys * bins + codes[:, j]
@@ -113,7 +113,7 @@ def _rank_keys(keys: Ints, width: int) -> tuple[Ints, Ints]:
     if width > SPARSE * len(keys):
         distinct, places = np.unique(keys, return_inverse=True)
         return distinct, places.astype(np.int64)
-    # To mark what occurs is faster than to sort.
+    # Marking the keys that occur is faster than sorting.
     occurs = np.zeros(width, dtype=bool)
     occurs[keys] = True
     distinct = np.flatnonzero(occurs)

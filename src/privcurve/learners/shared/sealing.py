@@ -14,8 +14,8 @@ from privcurve.privacy.budget import ADD_REMOVE, PUBLISHED, is_private
 from privcurve.privacy.curator import Curator
 from privcurve.privacy.sealed import refuse_kept
 
-# What sees open records although it is private, by learner, or learner and calibration, and why;
-# peers do too, for their package draws the noise.
+# Private fits that see open records, by learner, or learner and calibration, and why. Peers do too,
+# for their package draws the noise.
 NOT_SEALED: Mapping[str | tuple[str, str], str] = {
     "pate": "its teachers are exact and stay with the data owner; answers come after the fit",
     ("bdpe", PUBLISHED): "as printed, leverages follow from the exact margins: refuted",
@@ -46,7 +46,7 @@ def fit(learners: Sequence[Any], records: Any, curators: Sequence[Curator]) -> N
         merging.fit(chosen, seal_records(own, records, counted), doors)
         for door in doors:
             door.sealed_for = name
-        # Nearly always no sealed value is left, on a model or anywhere else.
+        # Nearly always no sealed value is left, so the search for one is skipped.
         if records.learner or getrefcount(own) > n_alone:
             for learner in chosen:
                 refuse_kept(learner, name)

@@ -6,7 +6,7 @@ from contextlib import AbstractContextManager
 from functools import lru_cache
 from typing import Any
 
-# Load the linear algebra, and the threads of scikit-learn, that are to be limited.
+# Load the linear algebra, and the threads of scikit-learn, so that they can be limited.
 import scipy.linalg  # noqa: F401
 import sklearn.utils._openmp_helpers  # noqa: F401
 from threadpoolctl import ThreadpoolController
@@ -14,7 +14,7 @@ from threadpoolctl import ThreadpoolController
 
 @lru_cache(maxsize=1)
 def _load_controller() -> Any:
-    # Looks through all libraries of the process, which takes longer than many a fit.
+    # This looks through all libraries of the process, which takes longer than many a fit.
     return ThreadpoolController()
 
 

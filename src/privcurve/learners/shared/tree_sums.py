@@ -51,7 +51,7 @@ def shrunk_votes(margins: Floats, scale: float, n: int) -> Floats:
 
 @lru_cache(maxsize=64)
 def _starts(n_bins: bytes) -> Ints:
-    # Asked for twice a tree, which takes as long as a small tree's noise.
+    # Cached: without, two calls a tree take as long as the noise of a small tree.
     return bin_starts(np.frombuffer(n_bins, dtype=np.int64))
 
 
@@ -126,14 +126,14 @@ class TreeSumClassifier(LinkedClassifier, StagedClassifier):
         self.n_features_used_ = int((questions != NO_QUESTION).sum())
 
     def _measures(self) -> dict[str, float]:
-        """Count what is splits: a node without a question is none.
+        """Count the nodes that ask a question, and their leaves.
 
-        `expected_depth` is the mean over trees of how many questions a record is splits that
+        `expected_depth` is the mean over trees of how many questions a record is asked that
         answers each of them either way with the same probability.
         """
         splits = self.splits_ != NO_QUESTION
         n_trees, n_inner = splits.shape
-        # The number of a node has a bit more than its level.
+        # Node i is on the level ⌊log2(i + 1)⌋.
         levels = np.frexp(np.arange(1, n_inner + 1))[1] - 1
         n_leaves = int(splits.sum()) + n_trees
         return {

@@ -20,7 +20,7 @@ from privcurve.privacy.selection import SelectionBudget, epsilon_that_spends, se
 
 NAME = registry.TUNED
 
-# The key by which a setting says whose it is.
+# The key of a setting that names its learner.
 LEARNER = "learner"
 
 
@@ -102,7 +102,7 @@ def _settings_of(name: str, given: Any) -> tuple[Mapping[str, Any], ...]:
         )
     if not settings:
         raise ValueError(f"{NAME}: settings is empty: there is nothing to choose")
-    # A number of an array is as good as a plain one.
+    # Turn NumPy's numbers into plain ones.
     settings = [
         {
             key: value.item() if isinstance(value, np.generic) else value
@@ -149,7 +149,7 @@ def budget_of(
 def terms(
     candidates: Sequence[Candidate], budget: SelectionBudget, facts: Facts, n: int
 ) -> list[Terms]:
-    """Return on which terms each candidate is trained, so that it spends what a run may.
+    """Return the terms of each candidate, with which a training spends what a run may.
 
     What a setting spends is public: its statement does not depend on the records. So a fit on as
     many (n) made-up ones tells it. Raises ValueError, naming it, if a candidate can't be trained.

@@ -31,7 +31,7 @@ class Boosting(NamedTuple):
     started: bool = False
 
 
-# All records alike: the learning rate is never used.
+# One round, in which all records weigh the same: the learning rate is not used.
 ONE_ROUND = Boosting(1, 1.0, 1.0)
 
 

@@ -86,7 +86,7 @@ def bounded_range_delta(bounded_range: float, n_calls: int, epsilon: float) -> f
     return min(1.0, max(0.0, float(values[0])) * (1.0 + _ROUNDING * n_calls))
 
 
-# Standard deviations of a Gaussian's loss that are looked at; beyond them δ is bounded by 1.
+# The Gaussian loss is integrated over this many standard deviations; beyond, δ is bounded by 1.
 _REACH = 12.0
 # Points of a grid beside Gaussian noise, about: the recursion takes (calls · steps) as many sums.
 _POINTS, _MOST_POINTS = 2_000, 8_000
@@ -130,13 +130,13 @@ def mixed_delta(bounded_range: float, n_calls: int, mu: float, epsilon: float) -
     values = -arithmetic.expm1s(np.minimum(s, 0.0))
     for played in range(1, n_calls + 1):
         values = step_back(values, chance, bounded_range, values.size - 2 * steps)
-        # What is 0 stays 0: outward rounding adds nothing there.
+        # Values that are exactly 0 stay 0: no outward rounding there.
         start = low - (reach - played * steps) * h
         values[math.ceil((played * bounded_range - start) / h) + 1 :] = 0.0
     s = low + h * np.arange(size)
     inside = np.diff(arithmetic.normal_cdfs((s - middle) / mu))
     tilted = arithmetic.exp(epsilon) * np.diff(arithmetic.normal_cdfs((s - middle - mu * mu) / mu))
-    # Of each piece: the mean part of the way to its right end, in e^s.
+    # For each piece: the mean share of its right end, in e^s.
     right = np.clip((tilted * arithmetic.exps(-s[:-1]) - inside) / arithmetic.expm1(h), 0.0, inside)
     delta = float(arithmetic.total((inside - right) * values[:-1] + right * values[1:]))
     delta += missed + float(values[-1]) * float(arithmetic.normal_cdf((middle - s[-1]) / mu))

@@ -95,7 +95,7 @@ MIXED = "bounded range and Gaussian, adaptive"
 GAUSSIAN = "Gaussian, exact"
 PLD = "privacy loss distribution"
 
-# What stands in an accountant's place where there is no privacy.
+# The composition of a statement without privacy.
 NONE = "none"
 
 
@@ -113,7 +113,7 @@ class Accountant:
     # epsilon(costs, delta), where there is a formula for it; or delta(costs, epsilon).
     epsilon: Callable[[Costs, float], float] | None = None
     delta: Callable[[Costs, float], float] | None = None
-    # Whether it knows nothing of a call but its pure ε.
+    # Whether it uses nothing of a call but its pure ε.
     pure: bool = False
     # Whether it says nothing at δ = 0. One of `ACCOUNTANTS` that does not need δ adds up ε's,
     # which grow in proportion to the noise rates.
@@ -228,7 +228,7 @@ ACCOUNTANTS = (
             _kinds(costs) == {BOUNDED_RANGE_KIND, GAUSSIAN_KIND} and _one_range(costs)
         ),
         delta=_mixed_delta,
-        # Learners of before it keep the noise that they had.
+        # Not in the search: older learners keep their noise.
         best=False,
         slow=True,
     ),
@@ -243,7 +243,7 @@ ACCOUNTANTS = (
         "the privacy loss distribution of dp-accounting (pessimistic estimate)",
         fits=lambda costs: _kinds(costs) <= {LAPLACE_KIND, GAUSSIAN_KIND},
         delta=pld_delta,
-        # Of Gaussian calls an estimate, by other libraries' arithmetic, of what is known exactly.
+        # Not in the search: an estimate, by another library's arithmetic, of what is known exactly.
         best=False,
     ),
 )

@@ -51,7 +51,7 @@ class Cost:
 
 Costs = Sequence[Cost]
 
-# How near `solve` comes, as a share; stay on the side that keeps δ.
+# The relative error of `solve`, and the factor that stays on the safe side of it.
 TOLERANCE = 1e-11
 SAFETY = 1 - 3e-11
 

@@ -91,9 +91,10 @@ def published_noise(
         # All levels of a tree together, by PRIVACY.md §f2.
         splits = tree_share * epsilon * (2 - 2.0 ** (1 - depth)) / depth
         of_leaves = (1 - tree_share) * epsilon
-        # A moved record turns two leaves around, each by up to twice the largest link.
+        # A moved record changes two leaves, each by up to twice the largest link.
         most = splits + of_leaves * 4 * largest_link / (2 * clamp)
-        # A record alone in its leaf, in every tree, whose label is flipped; seen after the clamp.
+        # The loss if the label of a record is flipped that is alone in its leaf in every tree,
+        # after the clamp.
         least = n_trees * _flip_loss(clamp, largest_link, 2 * clamp * n_trees / of_leaves) - splits
         status, caveat, proved = NOT_PROVED, LEAF_LEAK, None if calibrate_alpha == EXACT else most
         if least > epsilon:

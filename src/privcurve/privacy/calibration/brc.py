@@ -180,7 +180,7 @@ class BRCNoise:
 
 @lru_cache(maxsize=4096)
 def _round_sensitivity(noise: BRCNoise, alphas: tuple[float, ...]) -> float:
-    # Asked for more than once in a round.
+    # Cached: needed more than once in a round.
     if noise.estimate == EDGE:
         return brc_edge(noise.n, noise.largest, alphas)
     return brc_delta(noise.n, 1 / noise.smallest, noise.largest, alphas)

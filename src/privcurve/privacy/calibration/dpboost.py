@@ -118,7 +118,7 @@ def dpboost(
             "or delta = 0"
         )
     n_ensembles = math.ceil(n_trees / trees_per_ensemble)
-    # In units of an ensemble's part of a pure ε.
+    # In units of an ensemble's share of a pure ε.
     levels = Cost(BOUNDED_RANGE_KIND, 0.5 / max_depth, max_depth * n_ensembles)
     leaves = Cost(LAPLACE_KIND, 0.5, n_ensembles)
     if delta == 0:
@@ -126,7 +126,7 @@ def dpboost(
     else:
         scale, accountant = calibrate((levels, leaves), epsilon, delta, (BASIC, ZCDP_CKS))
     level_epsilon, leaf_epsilon = scale * levels.amount, scale * leaves.amount
-    # Permute-and-flip is not bounded-range: only for sums of pure ε.
+    # Permute-and-flip is not bounded-range, so it is for sums of pure ε alone.
     mechanism = EXPONENTIAL if published or accountant != BASIC else PERMUTE_AND_FLIP
     gain_range = GAIN_RANGE_PUBLISHED if published else GAIN_RANGE_CERTIFIED
     sensitivities = leaf_l1(n_trees, learning_rate, regularisation, calibration)
@@ -146,7 +146,8 @@ def dpboost(
                 source=source,
             )
             ledger += splits.entries(level_epsilon, delta == 0)
-        # Of the first tree; later ones have less noise and as much less to hide.
+        # The entry is for the first tree; later ones have smaller leaves, and less noise in
+        # proportion.
         leaf = float(sensitivities[first])
         ledger.append(
             LedgerEntry(

@@ -307,7 +307,7 @@ def published_holders(
     epsilon: float,
     delta: float,
 ) -> PublishedNoise:
-    """Return the noise of the published protocols, and say what it is worth.
+    """Return the noise of the published protocols, with the true status of their claim.
 
     Of the budget (1 − LPF)·α a level gets 2^−d (``decay``), or 1/M for M splits (``uniform``).
 
@@ -332,7 +332,7 @@ def published_holders(
     return PublishedNoise(protocol, epsilon, leaf_share, budget, n_splits, statement)
 
 
-# What the claim of each published protocol is worth for a replaced record.
+# The true status of each published protocol's claim, for a replaced record.
 _CAVEATS = {
     SINGLE: (
         REFUTED,

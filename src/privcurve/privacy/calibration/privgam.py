@@ -151,7 +151,7 @@ class Budget:
         return CLIP if self.pure else math.sqrt((self.n_classes - 1) / (2 * self.n_classes))
 
     def counts_sensitivity(self, n_columns: int) -> float:
-        """Return that of all columns' sums of records' own residuals, before anything is asked."""
+        """Return the sensitivity of all columns' sums of own residuals before anything is asked."""
         if self.pure:
             return n_columns * histogram_l1(self.neighbours, self.flat_residual)
         return math.sqrt(n_columns) * histogram_l2(self.neighbours, self.flat_residual)

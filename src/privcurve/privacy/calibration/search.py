@@ -22,7 +22,7 @@ _BEST_OF = tuple(one.name for one in ACCOUNTANTS if one.best)
 
 
 class Calibration(NamedTuple):
-    """By what factor every amount (and so every noise rate) may be multiplied, and who says so."""
+    """The factor by which all amounts (and noise rates) may be multiplied, and the accountant."""
 
     scale: float
     accountant: str

@@ -56,7 +56,7 @@ def lazybb_zeta_rounds(n: int, density: float, learning_rate: float, n_rounds: i
         raise ValueError(f"learning_rate = {learning_rate} must be a finite number of at least 0")
     drift = learning_rate * np.arange(n_rounds, dtype=np.float64)
     share = 1.0 / (1.0 + (n - 1) * arithmetic.exps(-2.0 * drift))
-    # exp(700) is near the largest float; 1/(κn) is the minimum long before.
+    # exp(700) is near the largest float; the minimum is 1/(κn) long before.
     unscaled = arithmetic.exps(np.minimum(drift, 700.0)) / n
     return np.minimum(lazybb_zeta(n, density), np.maximum(share, unscaled))
 
