@@ -191,12 +191,13 @@ def test_calibrate_refuses_the_impossible():
 def test_import_and_pure_calibration_are_light():
     code = (
         "import sys\n"
-        "from privcurve.privacy.calibration.one_rules import one_rule\n"
+        "from privcurve.privacy.calibration.one_rules import lazybb_one_rule\n"
         "import privcurve.privacy.mechanisms\n"
         "heavy = {'dp_accounting', 'pandas', 'sklearn'}\n"
         "loaded = lambda: {name.split('.')[0] for name in sys.modules}\n"
         "print(sorted((heavy | {'scipy', 'numba'}) & loaded()))\n"
-        "one_rule(n=10, epsilon=1.0, delta=0.0, calibration='certified')\n"
+        "setting = {'n': 10, 'n_rounds': 1, 'density': 1.0, 'learning_rate': 1.0}\n"
+        "lazybb_one_rule(**setting, epsilon=1.0, delta=0.0, calibration='certified')\n"
         "print(sorted(heavy & loaded()))\n"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -198,12 +198,6 @@ def log1p(x: float) -> float:
 
 
 @compiled
-def power(base: float, exponent: float) -> float:
-    """Return base^exponent, for a base above 0, to 14 digits."""
-    return exp(exponent * log(base))
-
-
-@compiled
 def log_add_exp(a: float, b: float) -> float:
     """Return ln(e^a + e^b)."""
     high, low = (a, b) if a >= b else (b, a)
@@ -439,18 +433,6 @@ def transposed_times(matrix: Floats, vector: Floats) -> Floats:
         weight = vector[i]
         for j in range(matrix.shape[1]):
             result[j] += weight * matrix[i, j]
-    return result
-
-
-@compiled
-def product(a: Floats, b: Floats) -> Floats:
-    """Return the product of two matrices."""
-    result = np.zeros((len(a), b.shape[1]))
-    for i in range(len(a)):
-        for k in range(len(b)):
-            weight = a[i, k]
-            for j in range(b.shape[1]):
-                result[i, j] += weight * b[k, j]
     return result
 
 

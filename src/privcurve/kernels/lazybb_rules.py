@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from privcurve.coding import Bools, Floats, Ints, Signs, bin_starts
 from privcurve.kernels.jit import jit
 from privcurve.kernels.packing import PackedRows
-from privcurve.kernels.projection import fixed_point_bits, project, start_levels
+from privcurve.kernels.projection import Weighing, project, weighing
 
 # Stands for no code at all: no row equals it, which turns a constant into a literal.
 NO_CODE = np.uint32(2**32 - 1)
@@ -65,34 +65,20 @@ def boost(
     largest : float
         κn times the largest normalised weight of all rounds; see ``project``.
     """
-    unit = 1 << fixed_point_bits(int(counts.sum()))
     if noise is None:
         noise = np.empty((0, 0))
     # Undo the sign of the label: the kernel mirrors the levels of negative rows.
     signed = None if begin is None else np.where(positive, begin, -begin)
-    levels, spread, step = start_levels(signed, len(counts))
-    picks, largest = _boost(
-        rows, positive, counts, unit, density, learning_rate / step, rates, normalise, noise,
-        levels, spread, step,
-    )  # fmt: skip
+    weighed = weighing(counts, signed, density, learning_rate, normalise)
+    picks, largest = _boost(rows, positive, counts, weighed, rates, noise)
     return picks, float(largest)
 
 
 @jit
 def _boost(
-    rows: PackedRows,
-    positive: Bools,
-    counts: Ints,
-    unit: int,
-    density: float,
-    learning_rate: float,
-    rates: Floats,
-    normalise: bool,
-    noise: Floats,
-    levels: Ints,
-    spread: int,
-    step: int,
+    rows: PackedRows, positive: Bools, counts: Ints, weighed: Weighing, rates: Floats, noise: Floats
 ) -> tuple[Ints, float]:
+    levels, spread, step, density, learning_rate, unit, normalise = weighed
     n_rows = len(counts)
     n_rounds = len(rates)
     # A row's state: its first level, and `step` for each of its votes that was +1; rows with
@@ -291,20 +277,19 @@ def round_scores(
     ndarray of shape (n_literals,)
     """
     starts = bin_starts(n_bins)
-    n = int(counts.sum())
-    unit = 1 << fixed_point_bits(n)
     picks = np.asarray(picks, dtype=np.int64)
     votes = count_votes(codes, starts, *vote_table(picks, int(starts[-1])))
-    first, spread, step = start_levels(begin, len(counts))
+    weighed = weighing(counts, begin, density, learning_rate, normalise)
+    first, spread, step, _, rate, unit, _ = weighed
     levels, last = first + step * ((len(picks) + signs * votes) // 2), spread + step * len(picks)
     histogram = np.bincount(levels, weights=counts, minlength=last + 1).astype(np.int64)
     weights = np.zeros(last + 1, dtype=np.int64)
-    project(histogram, last, density, learning_rate / step, unit, weights)
+    project(histogram, last, density, rate, unit, weights)
     mass = weights[levels] * counts
     bins = np.zeros(starts[-1], dtype=np.int64)
     for j in range(codes.shape[1]):
         np.add.at(bins, starts[j] + codes[:, j].astype(np.int64), mass * signs)
     of_label = int(mass[signs > 0].sum()), int(mass[signs < 0].sum())
     errors = [literal_error(bins, *of_label, literal) for literal in range(2 * len(bins) + 2)]
-    total = float(sum(of_label)) if normalise else density * n * unit
+    total = float(sum(of_label)) if normalise else density * int(counts.sum()) * unit
     return np.array(errors, dtype=np.float64) / total

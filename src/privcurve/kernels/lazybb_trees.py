@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from privcurve.coding import Codes, Floats, Ints, Signs
 from privcurve.kernels.jit import jit
-from privcurve.kernels.projection import fixed_point_bits, project, start_levels
+from privcurve.kernels.projection import Weighing, project, weighing
 from privcurve.kernels.trees.choice import CRITERIA
 from privcurve.kernels.trees.form import Ranges, bin_codes, ranges
 from privcurve.kernels.trees.growth import GrowingTree, RoundRows, grow_best_first, grow_by_levels
@@ -129,13 +129,10 @@ def boost_trees(
     drawn = noise.splits.shape[-1] > 0 and (not rules or noise.rules.shape[-1] > 0)
     if private and not drawn:
         raise ValueError("the noise rates are finite, but not all of the noise is there")
-    n = int(rows.counts.sum())
-    levels, spread, step = start_levels(begin, len(rows.counts))
     splits, children, labels, largest = _boost(
         RoundRows(rows.bins, rows.labels, np.empty_like(rows.counts), rows.questions(thresholds)),
-        rows.counts, levels, spread, step, density, learning_rate / step,
-        depth, n_splits, CRITERIA.index(criterion),
-        rates, label_rates, rules, normalise, noise, 1 << fixed_point_bits(n),
+        rows.counts, weighing(rows.counts, begin, density, learning_rate, normalise),
+        depth, n_splits, CRITERIA.index(criterion), rates, label_rates, rules, noise,
     )  # fmt: skip
     return Forest(splits, children, labels), float(largest)
 
@@ -144,21 +141,16 @@ def boost_trees(
 def _boost(
     rows: RoundRows,
     counts: Ints,
-    levels: Ints,
-    spread: int,
-    step: int,
-    density: float,
-    learning_rate: float,
+    weighed: Weighing,
     depth: int,
     n_splits: int,
     criterion: int,
     rates: Floats,
     label_rates: Floats,
     rules: bool,
-    normalise: bool,
     noise: TreeNoise,
-    unit: int,
 ) -> tuple[Ints, Ints, Signs, float]:
+    levels, spread, step, density, learning_rate, unit, normalise = weighed
     labels_of_rows, mass, questions = rows.labels, rows.mass, rows.questions
     split_noise, rule_noise, label_noise = noise
     n_rows = len(counts)

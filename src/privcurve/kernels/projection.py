@@ -10,6 +10,7 @@ their order and the density, and makes every later sum exact, in any order.
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
@@ -37,6 +38,27 @@ def start_levels(begin: Ints | None, n_rows: int) -> tuple[Ints, int, int]:
         return np.zeros(n_rows, dtype=np.int64), 0, 1
     widest = int(np.abs(begin).max(initial=0))
     return begin.astype(np.int64) + widest, 2 * widest, 2
+
+
+class Weighing(NamedTuple):
+    """How the records are weighed in each round; see :func:`start_levels` of levels."""
+
+    levels: Ints  # (n_rows,): the first level of each row
+    spread: int  # the highest of them
+    step: int  # how many levels a correct vote is worth
+    density: float  # κ
+    learning_rate: float  # λ of a level
+    unit: int  # the weight of one in fixed point
+    normalise: bool  # whether weights are relative to their sum, or to κn
+
+
+def weighing(
+    counts: Ints, begin: Ints | None, density: float, learning_rate: float, normalise: bool
+) -> Weighing:
+    """Return how rows of so many records each are weighed, from these margins on."""
+    levels, spread, step = start_levels(begin, len(counts))
+    unit = 1 << fixed_point_bits(int(counts.sum()))
+    return Weighing(levels, spread, step, density, learning_rate / step, unit, normalise)
 
 
 @jit

@@ -22,7 +22,6 @@ from privcurve.privacy.sensitivity.counts import histogram_l1, margins_l1
 LAPLACE_LEAVES = "laplace"
 EXPONENTIAL_LEAVES = "exponential"
 SIGN = "sign"
-SHRUNK = "shrunk"
 
 SOURCE = "PRIVACY.md §f6"
 SOURCE_PUBLISHED = "Nock and Henecka §17.2; PRIVACY.md §f6: valid, of 2**depth leaves two move"

@@ -115,16 +115,6 @@ def lazybb_one_rule(
     return OneRuleNoise(rates, mechanism, published, statement)
 
 
-def one_rule(
-    *, n: int, epsilon: float, delta: float, calibration: str, mechanism: str = "auto"
-) -> OneRuleNoise:
-    """Calibrate a single 1-rule: :func:`lazybb_one_rule` with one round and density 1."""
-    return lazybb_one_rule(
-        learner="one_rule", n=n, n_rounds=1, density=1.0, learning_rate=1.0,
-        epsilon=epsilon, delta=delta, calibration=calibration, mechanism=mechanism,
-    )  # fmt: skip
-
-
 def _each_round(n_rounds: int, epsilon: float, delta: float, published: bool) -> Calibration:
     """Return ε₀: the pure ε (published) or the range (certified) of one round."""
     if delta == 0:
