@@ -50,6 +50,7 @@ SETTINGS = [
 ]
 
 
+@pytest.mark.slow
 def test_holders_in_processes_of_their_own_give_the_same_bits(monkeypatch):
     here = [fitted(*setting) for setting in SETTINGS]
     processes = [Process() for _ in range(3)]

@@ -32,6 +32,7 @@ STUDY = {
     },
 }
 N_TRAINED = 300
+N_STORED = N_TRAINED + 6
 
 
 class Disturbed(Project):

@@ -112,7 +112,8 @@ def shift(folder, seconds):
             os.utime(path, (now.st_atime + seconds, now.st_mtime + seconds))
 
 
-@pytest.mark.parametrize("seconds", [-DAY, pytest.param(DAY, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("seconds", [-DAY, DAY])
 def test_times_of_finished_files_do_not_matter(finished, undisturbed, seconds):
     shift(finished.folder / "results", seconds)
     finished.check_at_rest()

@@ -9,13 +9,11 @@ import time
 from contextlib import suppress
 
 import pytest
-from checkout import PATIENCE, slow
-from disturbed import N_TRAINED, copy, go_on, jobs, session, state, wait_until
+from checkout import PATIENCE
+from disturbed import N_STORED, N_TRAINED, copy, go_on, jobs, session, state, wait_until
 
 pytestmark = pytest.mark.workflow
 
-# One runs by default; the other kills a writing. More of them search longer.
-SEEDS = [0, slow(3)]
 # What each step moves into place; an output moves three files or more, and its record.
 FILES = {"train": 1, "output": 4, "manifest": 1}
 TABLE = "results/tables/tiny/accuracy.csv"
@@ -32,17 +30,31 @@ def of_writing(rng, step):
     return {"job": step, "files": rng.randrange(FILES[step])}
 
 
-@pytest.mark.parametrize("seed", SEEDS)
-def test_a_killed_job(project, undisturbed, seed):
-    rng = random.Random(seed)
-    moment = of_writing(rng, "train") if seed % 5 == 3 else in_training(rng)
+def kill_a_job(project, moment):
+    """Kill a job at a moment; return the ids that are stored then."""
     running, job = project.start_and_stand_still(moment)
     kept = project.stored_ids()
     os.kill(job, signal.SIGKILL)
     assert running.wait(timeout=120 * PATIENCE) == 1
     assert "Error in rule train" in project.printed(running)
-    assert len(kept) == moment.get("cells", len(undisturbed.stored_ids()))
+    assert len(kept) == moment.get("cells", N_STORED)
+    return kept
 
+
+def test_what_a_killed_job_has_stored_is_not_trained_again(project):
+    kept = kill_a_job(project, in_training(random.Random(0)))
+    project.run(TABLE)
+    ids = project.stored_ids()
+    assert len(ids) == len(set(ids)) == N_STORED
+    assert set(kept) < set(ids)
+
+
+# One in training, and one while a file is written.
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", [0, 3])
+def test_a_killed_job(project, undisturbed, seed):
+    rng = random.Random(seed)
+    kept = kill_a_job(project, of_writing(rng, "train") if seed else in_training(rng))
     project.run()
     project.check_right(undisturbed, kept)
 

@@ -65,6 +65,15 @@ def draw(frame, datasets=DATASETS, titles=TITLES):
     return curves.draw(frame, titles, datasets)
 
 
+ONE = {"adult": "Adult"}
+
+
+def panel_of(frame):
+    """The panel of a single dataset, which is drawn soonest."""
+    (panel,) = draw(frame, ONE).axes
+    return panel
+
+
 @pytest.fixture(scope="module")
 def figure():
     """The curves of all methods on three datasets, to be looked at."""
@@ -114,13 +123,13 @@ def test_what_is_not_paid_for_is_thin_and_dashed(figure):
     assert rule.get_linestyle() == "-"
     assert unpaid.get_linewidth() < 0.7 * rule.get_linewidth()
     # A limit without noise does not tell how the curve was chosen.
-    frame = accuracy()
+    frame = accuracy(ONE)
     frame.loc[frame["arm"] == "gb", ["arm", "kind"]] = ["one_rule~certified", kinds.NOT_PRIVATE]
-    assert line(draw(frame).axes[0], "one_rule~certified").get_linestyle() == "-"
+    assert line(panel_of(frame), "one_rule~certified").get_linestyle() == "-"
 
 
 def test_calibrations_share_a_colour_and_differ_in_line_and_mark():
-    panel = draw(accuracy().replace({"kind": kinds.UNPAID}, kinds.RULE)).axes[0]
+    panel = panel_of(accuracy(ONE).replace({"kind": kinds.UNPAID}, kinds.RULE))
     certified, published = line(panel, "lazybb~certified"), line(panel, "lazybb~published")
     assert certified.get_color() == published.get_color()
     assert certified.get_marker() == published.get_marker()
@@ -153,8 +162,9 @@ def test_a_missing_baseline_is_named_below_its_panel():
 
 
 def test_a_private_learner_without_noise_is_a_line_of_its_own_colour():
-    extra = accuracy().query("arm == 'lazybb~certified' and epsilon == 1").assign(epsilon=math.inf)
-    panel = draw(pd.concat([accuracy(), extra])).axes[0]
+    frame = accuracy(ONE)
+    extra = frame.query("arm == 'lazybb~certified' and epsilon == 1").assign(epsilon=math.inf)
+    panel = panel_of(pd.concat([frame, extra]))
     curve, limit = line(panel, "lazybb~certified"), line(panel, "_limit lazybb~certified")
     assert len(curve.get_xdata()) == len(EPSILONS)
     assert limit.get_color() == curve.get_color()
@@ -190,11 +200,11 @@ def test_a_method_looks_the_same_whatever_stands_beside_it():
 
 
 def test_ticks_are_as_people_write_them():
-    frame = accuracy()
+    frame = accuracy(ONE)
     frame["epsilon"] = frame["epsilon"].replace({EPSILONS[0]: 1e-6})
-    figure = draw(frame)
-    figure.draw_without_rendering()
-    ticks = [text.get_text() for text in figure.axes[0].get_xticklabels()]
+    panel = panel_of(frame)
+    panel.figure.draw_without_rendering()
+    ticks = [text.get_text() for text in panel.get_xticklabels()]
     assert ticks[0] == "10⁻⁶"
     assert f"{EPSILONS[-1]:g}" in ticks
 
@@ -218,8 +228,8 @@ def test_curves_of_one_method_that_differ_in_a_parameter_look_different():
 
 
 def test_another_metric_is_on_the_axis():
-    frame = accuracy().assign(auc=0.9, auc_std=0.02)
-    panel = curves.draw(frame, TITLES, DATASETS, measures=["auc"]).axes[0]
+    frame = accuracy(ONE).assign(auc=0.9, auc_std=0.02)
+    panel = curves.draw(frame, TITLES, ONE, measures=["auc"]).axes[0]
     assert panel.get_ylabel() == "AUC (test set)"
     assert set(line(panel, "lazybb~certified").get_ydata()) == {0.9}
 
@@ -278,7 +288,7 @@ def test_nothing_leaves_the_figure_and_the_panels_keep_clear_of_the_legend(figur
 
 
 def test_a_few_curves_of_one_panel_are_named_at_their_ends():
-    figure = draw(accuracy({"adult": ""}), {"adult": "Adult"})
+    figure = draw(accuracy(ONE), ONE)
     (panel,) = figure.axes
     assert not figure.legends
     ends = [text for text in panel.texts if text.get_window_extent().x0 >= panel.bbox.x1]
@@ -305,10 +315,10 @@ def test_axes_say_what_was_scored_and_label_round_budgets(figure):
 
 
 def test_one_epsilon_and_baselines_alone_can_be_drawn():
-    frame = accuracy({"adult": ""})
-    one = draw(frame[frame["epsilon"].isin([1, math.inf])], {"adult": "Adult"})
+    frame = accuracy(ONE)
+    one = draw(frame[frame["epsilon"].isin([1, math.inf])], ONE)
     assert [text.get_text() for text in one.axes[0].get_xticklabels()] == ["1"]
-    alone = draw(frame[np.isinf(frame["epsilon"])], {"adult": "Adult"})
+    alone = draw(frame[np.isinf(frame["epsilon"])], ONE)
     assert not alone.legends
 
 
@@ -320,10 +330,10 @@ def test_wrong_frames_are_named():
 
 
 def test_files_are_complete_and_the_same_each_time(tmp_path):
-    frame = accuracy({"adult": ""})
+    frame = accuracy(ONE)
     for folder in ("a", "b"):
         with mpl.rc_context({"font.size": 20 if folder == "b" else 10}):  # the user's own style
-            style.save(draw(frame, {"adult": "Adult"}), frame, tmp_path / folder / "figure")
+            style.save(draw(frame, ONE), frame, tmp_path / folder / "figure")
     for ending in ("pdf", "png", "svg", "csv"):
         one, other = (tmp_path / folder / f"figure.{ending}" for folder in ("a", "b"))
         assert one.read_bytes() == other.read_bytes()
@@ -342,7 +352,7 @@ def test_files_are_complete_and_the_same_each_time(tmp_path):
 
 def test_the_users_style_is_left_alone():
     before = dict(mpl.rcParams)
-    draw(accuracy())
+    draw(accuracy(ONE), ONE)
     assert dict(mpl.rcParams) == before
 
 
@@ -379,7 +389,7 @@ def test_certified_curves_come_first_and_of_these_the_best():
 
 def test_each_part_of_the_curves_has_panels_and_the_legend_what_is_shown():
     parts = [["lazybb~certified", "one_rule~certified"], ["dp_lr~published"]]
-    figure = curves.draw(accuracy({"adult": ""}), TITLES, {"adult": "Adult"}, parts=parts)
+    figure = curves.draw(accuracy(ONE), TITLES, ONE, parts=parts)
     first, second = figure.axes
     assert line(first, "one_rule~certified")
     drawn = [str(one.get_label()) for one in second.get_lines()]

@@ -76,6 +76,7 @@ def test_settings_ledgers_and_the_worst_that_the_audit_found(made):
     assert "3.000 of 1" not in said
 
 
+@pytest.mark.slow
 def test_the_page_of_private_records_warns_in_one_line_at_its_top(made, tmp_path, monkeypatch):
     describe = leaderboard.description_of
     monkeypatch.setattr(
