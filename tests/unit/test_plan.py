@@ -154,8 +154,8 @@ def test_two_studies_may_not_write_the_same_file(tmp_path):
 
 def test_papers_are_the_studies_that_say_so(tmp_path):
     run = read(tmp_path, good=SMALL, paper={**SMALL, "paper": "mine"})
-    assert run.papers == ["paper"]
-    files = run.files_of(run.papers)
+    assert run.paper_studies == ["paper"]
+    files = run.files_of(run.paper_studies)
     assert "results/tables/paper/accuracy.csv" in files
     assert not [path for path in files if "/good" in path]
 
