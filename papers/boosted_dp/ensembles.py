@@ -120,7 +120,7 @@ class _Ensembles(Output):
     def _printed_path(self, request: OutputRequest) -> Path:
         return request.paper / "printed" / self.printed
 
-    def theirs(self, context: Context) -> pd.DataFrame:
+    def read_printed(self, context: Context) -> pd.DataFrame:
         """Read the printed numbers."""
         return pd.read_csv(self._printed_path(context.request), dtype={"alpha": "str"})
 
@@ -161,7 +161,7 @@ class EnsembleAlphas(_Ensembles):
     )
 
     def frame(self, errors: pd.DataFrame, context: Context) -> pd.DataFrame:
-        return best_alphas(errors, self.theirs(context), context.shuffle_seed)
+        return best_alphas(errors, self.read_printed(context), context.shuffle_seed)
 
 
 class EnsembleSizes(_Ensembles):
@@ -178,7 +178,7 @@ class EnsembleSizes(_Ensembles):
     )
 
     def frame(self, errors: pd.DataFrame, context: Context) -> pd.DataFrame:
-        return best_sizes(errors, self.theirs(context))
+        return best_sizes(errors, self.read_printed(context))
 
 
 class EnsembleDomains(_Ensembles):
@@ -198,7 +198,7 @@ class EnsembleDomains(_Ensembles):
 
     def frame(self, errors: pd.DataFrame, context: Context) -> pd.DataFrame:
         shapes = {name: context.data(name).X.shape for name in context.study.datasets}
-        return domains(errors, shapes, self.theirs(context))
+        return domains(errors, shapes, self.read_printed(context))
 
 
 class EnsembleWins(_Ensembles):
@@ -216,7 +216,7 @@ class EnsembleWins(_Ensembles):
             raise ValueError(f"the study has no learner {FOREST} to win against")
 
     def frame(self, errors: pd.DataFrame, context: Context) -> pd.DataFrame:
-        return dataset_wins(compare_with_forests(errors), self.theirs(context))
+        return dataset_wins(compare_with_forests(errors), self.read_printed(context))
 
 
 class EnsembleWinsOverall(EnsembleWins):
@@ -229,7 +229,7 @@ class EnsembleWinsOverall(EnsembleWins):
     )
 
     def frame(self, errors: pd.DataFrame, context: Context) -> pd.DataFrame:
-        return overall_wins(compare_with_forests(errors), self.theirs(context))
+        return overall_wins(compare_with_forests(errors), self.read_printed(context))
 
 
 def fold_errors(

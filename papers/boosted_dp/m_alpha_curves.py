@@ -51,7 +51,7 @@ def curvature(margins: Floats, alpha: float) -> Floats:
     return np.asarray(np.where(beyond >= 0, inside, 0.0))
 
 
-def _each(function: Callable[[float, float], float]) -> Callable[[Floats, float], Floats]:
+def _vectorise(function: Callable[[float, float], float]) -> Callable[[Floats, float], Floats]:
     return lambda values, alpha: np.array([function(value, alpha) for value in values.tolist()])
 
 
@@ -74,13 +74,13 @@ def panels() -> list[Panel]:
     # Compiled code, which a plan of all outputs must not load.
     from privcurve.kernels.m_alpha import bayes_weight, inverse_link, link
 
-    sensitivity = _each(lambda m, alpha: boosted_split_published(int(m), "m_alpha", alpha))
-    risk = _each(lambda q, alpha: bayes_weight(q, 1 - q, alpha))
+    sensitivity = _vectorise(lambda m, alpha: boosted_split_published(int(m), "m_alpha", alpha))
+    risk = _vectorise(lambda q, alpha: bayes_weight(q, 1 - q, alpha))
     return [
         Panel("Bayes risk L(q)", "q", SHARES, risk),
         Panel("Sensitivity Δ*(m), as published", "m", RECORDS, sensitivity),
-        Panel("Link ψ(q)", "q", SHARES, _each(link)),
-        Panel("Inverse link ψ⁻¹(z)", "z", MARGINS, _each(inverse_link)),
+        Panel("Link ψ(q)", "q", SHARES, _vectorise(link)),
+        Panel("Inverse link ψ⁻¹(z)", "z", MARGINS, _vectorise(inverse_link)),
         Panel("Surrogate F(z)", "z", MARGINS, surrogate),
         Panel("Its second derivative F″(z)", "z", MARGINS, curvature),
     ]

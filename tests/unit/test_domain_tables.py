@@ -11,7 +11,7 @@ from privcurve.analysis import measures, ranks
 from privcurve.experiments import kinds, study
 from privcurve.outputs import error_table as domains
 from privcurve.outputs import mean_ranks
-from privcurve.outputs.base import ask
+from privcurve.outputs.base import request_output
 from privcurve.outputs.error_table import method_titles
 from privcurve.outputs.registry import OUTPUTS
 from privcurve.tables.table import Table
@@ -264,7 +264,9 @@ def test_bold_cells_are_bold_in_latex_too(tmp_path):
 
 def request_of(word, options=None, **changes):
     raw = {key: value for key, value in {**STUDY, **changes}.items() if value is not None}
-    return ask(OUTPUTS, study.from_mapping(raw, "tiny", "tiny.yaml"), word, options or {}, "tiny")
+    return request_output(
+        OUTPUTS, study.from_mapping(raw, "tiny", "tiny.yaml"), word, options or {}, "tiny"
+    )
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from privcurve.figures import style
 from privcurve.learners.entries import by_rule
 from privcurve.numerals import power
 from privcurve.outputs import learning_curves as curves
-from privcurve.outputs.base import ask
+from privcurve.outputs.base import request_output
 from privcurve.outputs.registry import OUTPUTS
 
 ROOT = Path(__file__).parents[2]
@@ -413,7 +413,7 @@ def made_study(**options):
 def files(**options):
     made = made_study(**options)
     ((word, given),) = made.outputs
-    request = ask(OUTPUTS, made, word, given, "many.yaml")
+    request = request_output(OUTPUTS, made, word, given, "many.yaml")
     return [path.name for path in request.files.figures]
 
 

@@ -8,7 +8,7 @@ from made_up_study import BOOST, STUDY, lay_out
 
 from privcurve.experiments import study
 from privcurve.outputs import comparison
-from privcurve.outputs.base import ask
+from privcurve.outputs.base import request_output
 from privcurve.outputs.registry import OUTPUTS
 
 # Student's quantiles at .975 with 1 and 3 degrees of freedom.
@@ -139,7 +139,7 @@ def request_of(options, **changes):
     raw = {key: value for key, value in {**STUDY, **changes}.items() if value is not None}
     raw = {**raw, "outputs": ["accuracy"]}
     one = study.from_mapping(raw, "tiny", "tiny.yaml")
-    return ask(OUTPUTS, one, "comparison", options, "tiny")
+    return request_output(OUTPUTS, one, "comparison", options, "tiny")
 
 
 @pytest.mark.parametrize(

@@ -92,12 +92,13 @@ def wilcoxon(gaps: Sequence[float]) -> float:
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
-    """Return p-values of several tests with Holm's correction, in the order given.
+    """Return p-values of several tests with Holm's correction, in the order given; NaN stays NaN.
 
     Rejecting those below a level makes any error with at most that probability.
     """
-    order = sorted(range(len(p_values)), key=p_values.__getitem__)
-    corrected = [1.0] * len(p_values)
+    known = [i for i, p in enumerate(p_values) if not math.isnan(p)]
+    order = sorted(known, key=p_values.__getitem__)
+    corrected = [math.nan] * len(p_values)
     worst = 0.0
     for place, i in enumerate(order):
         worst = max(worst, min(1.0, (len(order) - place) * p_values[i]))

@@ -38,12 +38,12 @@ def fits(
 def copy_untrained(learner: CodedClassifier, side: Records) -> Any:
     """Return what `fit_many` makes of a learner before its training begins."""
 
-    def nothing(blank: Any, learners: Any, *arguments: Any) -> None:
+    def train_nothing(blank: Any, learners: Any, *arguments: Any) -> None:
         """Train nothing."""
         for each in learners:
             each._fitted_statement = PrivacyStatement.not_private(each._learner)
 
-    idle = type("Idle", (type(learner),), {"_fit_batch": nothing})
+    idle = type("Idle", (type(learner),), {"_fit_batch": train_nothing})
     blank = idle(**learner.get_params(deep=False))
     apart = np.random.default_rng(0)
     (model,) = blank.fit_many(side.codes, side.labels, [{}], [apart], side.counts)

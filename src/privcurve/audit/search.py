@@ -60,7 +60,7 @@ def search_exact(
     """Find the worst of all pairs, with all transcripts enumerated."""
     distributions: dict[bytes, Floats] = {}
 
-    def of(side: Records) -> Floats:
+    def distribution_of(side: Records) -> Floats:
         side = sort_rows(side)
         key = b"|".join(part.tobytes() for part in side)
         if key not in distributions:
@@ -72,7 +72,7 @@ def search_exact(
     n_pairs = 0
     for pair in pairs:
         n_pairs += 1
-        p, q = of(pair.left), of(pair.right)
+        p, q = distribution_of(pair.left), distribution_of(pair.right)
         reached = exact_epsilon(p, q, delta)
         largest_delta = max(largest_delta, exact_delta(p, q, epsilon))
         # Of pairs that are alike but for rounding the first is named, on every machine.

@@ -20,7 +20,7 @@ UNPAID = "best setting, not private"
 NOT_PRIVATE = "not private"
 KINDS = (RULE, TUNED, UNPAID, NOT_PRIVATE)
 # Kinds whose ε covers everything from the records to the model.
-WHOLE = (RULE, TUNED)
+COVERED = (RULE, TUNED)
 # Short names, where there is little room.
 SHORT: Mapping[str, str] = {TUNED: "paid", UNPAID: "unpaid"}
 

@@ -21,7 +21,6 @@ import zlib
 from collections.abc import Collection, Container, Iterator
 from functools import cache
 from pathlib import Path
-from types import TracebackType
 from typing import IO, Any, Self
 
 from privcurve.files import append, write_errors
@@ -107,12 +106,7 @@ class Store:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
 
 

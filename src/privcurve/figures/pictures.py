@@ -59,28 +59,31 @@ def curves(
     pad = 0.04 * math.log(xs[-1] / xs[0]) or 1.0
     left, right = math.log(xs[0]) - pad, math.log(xs[-1]) + pad
 
-    def across(x: float) -> float:
+    def x_share(x: float) -> float:
         return (math.log(x) - left) / (right - left) if x > 0 else 0.0
 
-    def down(y: float) -> float:
+    def y_share(y: float) -> float:
         return (ends[1] - y) / (ends[1] - ends[0])
 
     ticks = _ticks(*ends)
-    paths = [_path([(0, down(y)), (1, down(y))], "grid") for _, y in ticks]
-    paths += [_path([(0, down(y)), (1, down(y))], "level") for _, y in levels]
+    paths = [_path([(0, y_share(y)), (1, y_share(y))], "grid") for _, y in ticks]
+    paths += [_path([(0, y_share(y)), (1, y_share(y))], "level") for _, y in levels]
     if mark is not None:
-        low, high = across(mark.low), min(across(mark.high) if mark.high < math.inf else 1.0, 1.0)
+        high = min(x_share(mark.high), 1.0) if mark.high < math.inf else 1.0
+        low = x_share(mark.low)
         corners = [(low, 0.0), (high, 0.0), (high, 1.0), (low, 1.0)]
-        paths += [_path(corners, "wanted-range"), _path([(0, down(mark.y)), (1, down(mark.y))],
+        paths += [_path(corners, "wanted-range"), _path([(0, y_share(mark.y)), (1, y_share(mark.y))],
                                                         "wanted")]  # fmt: skip
         if 0 < mark.x < math.inf:
-            paths.append(_path([(across(mark.x), down(mark.y)), (across(mark.x), 1)], "wanted"))
+            paths.append(
+                _path([(x_share(mark.x), y_share(mark.y)), (x_share(mark.x), 1)], "wanted")
+            )
     dots = []
     for line in lines:
         kind = "other" if line.colour is None else f"c{line.colour}"
-        band = [(across(p.x), down(p.y + p.error)) for p in line.points]
-        band += [(across(p.x), down(p.y - p.error)) for p in reversed(line.points)]
-        points = [(across(p.x), down(p.y)) for p in line.points]
+        band = [(x_share(p.x), y_share(p.y + p.error)) for p in line.points]
+        band += [(x_share(p.x), y_share(p.y - p.error)) for p in reversed(line.points)]
+        points = [(x_share(p.x), y_share(p.y)) for p in line.points]
         paths.append(
             f'<g class="{kind}">'
             + (_path(band, "band") if line.colour is not None else "")
@@ -93,14 +96,14 @@ def curves(
             if 0 <= y <= 1
         ]
     named = [
-        (f"c{line.colour}", line.name, down(line.points[-1].y))
+        (f"c{line.colour}", line.name, y_share(line.points[-1].y))
         for line in lines
         if line.colour is not None
     ]
-    named += [("level", name, down(y)) for name, y in levels]
-    named += [("wanted", mark.name, down(mark.y))] if mark is not None else []
-    texts = [f'<b class="y" style="top:{down(y):.2%}">{text}</b>' for text, y in ticks]
-    texts += [f'<b class="x" style="left:{across(x):.2%}">{x:g}</b>' for x in xs]
+    named += [("level", name, y_share(y)) for name, y in levels]
+    named += [("wanted", mark.name, y_share(mark.y))] if mark is not None else []
+    texts = [f'<b class="y" style="top:{y_share(y):.2%}">{text}</b>' for text, y in ticks]
+    texts += [f'<b class="x" style="left:{x_share(x):.2%}">{x:g}</b>' for x in xs]
     words = f'<b class="title">{_text(axes[1])}</b><b class="below">{_text(axes[0])}</b>'
     return (
         f'<div class="curves" role="img" aria-label="{_attribute(f"{axes[1]} against {axes[0]}")}">'
@@ -166,13 +169,13 @@ def draw_ranks(
 ) -> str:
     """Draw a row a value: a dot with its error, and levels as dashed lines through all rows."""
 
-    def across(value: float) -> float:
+    def x_share(value: float) -> float:
         return min(max((value - ends[0]) / (ends[1] - ends[0]), 0.0), 1.0)
 
-    rules = "".join(f'<i class="rule" style="left:{across(y):.2%}"></i>' for _, y in levels)
+    rules = "".join(f'<i class="rule" style="left:{x_share(y):.2%}"></i>' for _, y in levels)
     # Names are stacked, as their lines may be near each other.
     heads = "".join(
-        f'<b class="{_side(across(y))}" style="{_style_at(across(y))};bottom:{1.2 * k:g}rem">'
+        f'<b class="{_side(x_share(y))}" style="{_style_at(x_share(y))};bottom:{1.2 * k:g}rem">'
         f"{_text(name)}</b>"
         for k, (name, y) in enumerate(levels)
     )
@@ -180,13 +183,13 @@ def draw_ranks(
     parts = [head] if title else []
     for row in rows:
         y, error = row.point.y, row.point.error
-        low, high = across(y - error), across(y + error)
+        low, high = x_share(y - error), x_share(y + error)
         kind = "other" if row.colour is None else f"c{row.colour}"
         parts.append(
             f'<div class="row {kind}" title="{_attribute(row.point.hint)}"><b>{_text(row.name)}</b>'
             f'<div class="track">{rules}'
             f'<i class="error" style="left:{low:.2%};width:{high - low:.2%}"></i>'
-            f'<i class="dot" style="left:{across(y):.2%}"></i></div>'
+            f'<i class="dot" style="left:{x_share(y):.2%}"></i></div>'
             f"<span>{_text(row.text)}</span></div>"
         )
     return (
@@ -219,18 +222,18 @@ def steps(bins: Sequence[Bin], below: tuple[str, str], ends: tuple[float, float]
     Every name is told where a pointer rests on its bin, and what is `below` stands at the ends.
     """
 
-    def down(value: float) -> float:
+    def y_share(value: float) -> float:
         return (ends[1] - value) / (ends[1] - ends[0])
 
-    paths = [_path([(0, down(0)), (1, down(0))], "grid")]
+    paths = [_path([(0, y_share(0)), (1, y_share(0))], "grid")]
     hints = []
     for before, one in zip([None, *bins], bins, strict=False):
         (left, right), high, low = one.place, one.value + one.error, one.value - one.error
         corners = [(left, high), (right, high), (right, low), (left, low)]
-        paths += [_path([(x, down(y)) for x, y in corners], "band")] if one.error else []
-        paths.append(_path([(left, down(one.value)), (right, down(one.value))], "line"))
+        paths += [_path([(x, y_share(y)) for x, y in corners], "band")] if one.error else []
+        paths.append(_path([(left, y_share(one.value)), (right, y_share(one.value))], "line"))
         if before is not None and before.place[1] == left:
-            joint = [(left, down(before.value)), (left, down(one.value))]
+            joint = [(left, y_share(before.value)), (left, y_share(one.value))]
             paths.append(_path(joint, "line thin"))
         error = f" ± {one.error:.2g}" if one.error else ""
         hint = _attribute(f"{one.name}: {one.value:+.3g}{error}")

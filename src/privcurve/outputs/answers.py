@@ -120,7 +120,7 @@ class Ranking:
         certified noise; if there are none either, all.
         """
         proved = self.private[self.private["calibration"] == "certified"]
-        covered = proved[~_unpaid(proved)]
+        covered = proved[~_is_unpaid(proved)]
         return next((rows for rows in (covered, proved) if len(rows)), self.private)
 
     @property
@@ -130,7 +130,7 @@ class Ranking:
         return rows.iloc[0] if len(rows) else None
 
     @property
-    def on_codes(self) -> pd.DataFrame:
+    def coded_models(self) -> pd.DataFrame:
         """The models without privacy that have learned from the codes."""
         return self.free[~self.free["learner"].isin([MAJORITY, RAW])]
 
@@ -146,14 +146,14 @@ class Ranking:
             return f"{at} nothing was trained that is complete"
         best, n = self.eligible.iloc[0], len(self.eligible)
         if self.majority is not None and self._is_level(best, self.majority):
-            return f"{at} {self._nothing(best, self.majority)}"
+            return f"{at} {self._say_nothing_helps(best, self.majority)}"
         flattered = f", the best of {n} and so a little flattered" if n > 1 else ""
         score = f"{metric_name(self.metric)} {self.score(best)}"
         parts = [f"{at} take {self.name(best)}: {score}{flattered}"]
-        if len(self.on_codes):
-            parts.append(f"without privacy {self._number(self.on_codes.iloc[0])}")
+        if len(self.coded_models):
+            parts.append(f"without privacy {self._write_number(self.coded_models.iloc[0])}")
         if self.majority is not None:
-            parts.append(f"always the most frequent label {self._number(self.majority)}")
+            parts.append(f"always the most frequent label {self._write_number(self.majority)}")
         level = [self.name(row) for _, row in self.eligible.iloc[1:].iterrows()
                  if self._is_level(best, row)]  # fmt: skip
         if level:
@@ -163,14 +163,14 @@ class Ranking:
             parts.append(f"level with it within two standard errors: {named}")
         return "; ".join([*parts, *self._reservations(best)])
 
-    def _nothing(self, best: pd.Series, majority: pd.Series) -> str:
+    def _say_nothing_helps(self, best: pd.Series, majority: pd.Series) -> str:
         """Say that no learner is better than a constant answer, and what may change that."""
         of = "" if self.n_records is None else f"with {self.n_records:,} records "
         n = len(self.eligible)
         who = f"{self.name(best)}, the best of {n}," if n > 1 else self.name(best)
         parts = [
             f"{of}nothing is better than always giving the most frequent label "
-            f"({self._number(majority)}): {who} has {self.score(best)}"
+            f"({self._write_number(majority)}): {who} has {self.score(best)}"
         ]
         if self.metric != "auc" and self.eligible.get("auc", pd.Series(dtype=float)).notna().any():
             ranks = self.eligible.sort_values("auc", ascending=False, kind="stable").iloc[0]
@@ -187,9 +187,9 @@ class Ranking:
         if best["calibration"] == "published":
             return ["its noise is as published, without a proof of this project"]
         above = self.private.loc[: best.name]
-        above = above[_unpaid(above) & (above["calibration"] == "certified")]
+        above = above[_is_unpaid(above) & (above["calibration"] == "certified")]
         return [
-            f"{self.name(row)} has {self._number(row)} with a setting that was chosen on the "
+            f"{self.name(row)} has {self._write_number(row)} with a setting that was chosen on the "
             "records, which ε does not cover"
             for _, row in above.iloc[:1].iterrows()
         ]
@@ -222,7 +222,7 @@ class Ranking:
         # If a label is rare, learners differ only in later digits.
         return DIGITS + (self.metric == ACCURACY and self.has_rare_label)
 
-    def _number(self, row: pd.Series) -> str:
+    def _write_number(self, row: pd.Series) -> str:
         return f"{row[self.metric]:.{self._digits}f}"
 
     def score(self, row: pd.Series, name: str | None = None) -> str:
@@ -287,7 +287,7 @@ def errors_key(metric: str, scored_on: Iterable[str]) -> str:
     )
 
 
-def _unpaid(frame: pd.DataFrame) -> pd.Series:
+def _is_unpaid(frame: pd.DataFrame) -> pd.Series:
     return frame.get("kind", pd.Series("", frame.index)) == UNPAID
 
 

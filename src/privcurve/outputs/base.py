@@ -406,7 +406,7 @@ def rule_notes(study: Study) -> list[str]:
     ]
 
 
-def ask(
+def request_output(
     outputs: Mapping[str, Output], study: Study, word: str, given: Mapping[str, Any], where: str
 ) -> OutputRequest:
     """Return a checked request for an output; `where` is what messages call the study's file.

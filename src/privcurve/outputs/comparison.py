@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -204,7 +204,8 @@ def compare_by_dataset(
             continue
         own = {method: -group["error"] for method, group in splits.items()}
         mine = [compare(own[method], own[reference], method) for method in methods if method in own]
-        for row, p_holm in zip(mine, _holm(row["p_value"] for row in mine), strict=True):
+        corrected = ranks.holm([row["p_value"] for row in mine])
+        for row, p_holm in zip(mine, corrected, strict=True):
             scores = {measure: row["arm"], f"reference_{measure}": reference}
             if not row["n_failed"]:
                 row |= {key: float(splits[name][measure].mean()) for key, name in scores.items()}
@@ -287,13 +288,6 @@ def _interval(values: Sequence[float], factor: float) -> dict[str, float]:
         **{"difference": mean, "standard_error": error},
         **{"low": mean - reach, "high": mean + reach},
     }
-
-
-def _holm(p_values: Iterator[float]) -> list[float]:
-    """Correct the p-values that are known."""
-    every = list(p_values)
-    corrected = iter(ranks.holm([p for p in every if not math.isnan(p)]))
-    return [p if math.isnan(p) else next(corrected) for p in every]
 
 
 LINE = 0.2  # inches

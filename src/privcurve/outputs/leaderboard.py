@@ -296,8 +296,8 @@ def _point(place: Ranking, row: pd.Series, metric: str) -> pictures.Point:
 
 def _levels(place: Ranking) -> Iterator[tuple[str, pd.Series]]:
     """Yield the reference lines: the best without privacy, and a constant answer."""
-    if len(place.on_codes):
-        yield "no privacy", place.on_codes.iloc[0]
+    if len(place.coded_models):
+        yield "no privacy", place.coded_models.iloc[0]
     if place.majority is not None:
         yield "most frequent label", place.majority
 

@@ -46,7 +46,7 @@ class MeanRanks(Output):
         for name in request.options["datasets"] or ():
             check_name("datasets: the study has no", name, request.study.datasets)
         of_kinds = [kinds.kind(request.study.methods[name]) for name in private_methods(request)]
-        n_paid = sum(kind in kinds.WHOLE for kind in of_kinds)
+        n_paid = sum(kind in kinds.COVERED for kind in of_kinds)
         if len(datasets_of(request)) < 2 or max(n_paid, len(of_kinds) - n_paid) < 2:
             raise ValueError("ranks need at least two private methods and two datasets")
 
@@ -66,7 +66,7 @@ def rank_by_kind(table: pd.DataFrame) -> pd.DataFrame:
     As :func:`.ranks.compare_pairs`, by each measure, with the columns ``measure`` and ``ranked``,
     which says which of the two they are.
     """
-    paid, parts = table["kind"].isin(kinds.WHOLE), []
+    paid, parts = table["kind"].isin(kinds.COVERED), []
     for name, some in ((PAID, table[paid]), (UNPAID, table[~paid])):
         for measure, part in some.groupby("measure", sort=False):
             ranked = ranks.keep_complete_methods(part)

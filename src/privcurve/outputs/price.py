@@ -99,7 +99,7 @@ class RawScores(Output):
         with threadpool_limits(limits=1):
             rows = list(_all_scores(context))
         detail = pd.DataFrame(rows)
-        frame = levels(detail, context.study.metric)
+        frame = mean_scores(detail, context.study.metric)
         texts = text_frame(frame[["dataset", "arm"]])
         texts = texts.assign(**scores_as_text(frame))
         notes = (LEARNER, *FRESH_NOTES[1:])
@@ -206,7 +206,7 @@ def score_records(model: Any, X: Any, y: Any, n_classes: int) -> dict[str, float
     }
 
 
-def levels(detail: pd.DataFrame, metric: str) -> pd.DataFrame:
+def mean_scores(detail: pd.DataFrame, metric: str) -> pd.DataFrame:
     """Return means over the splits, as rows of the table of accuracy at ε = ∞."""
     rows = []
     for (dataset, method), part in detail.groupby(["dataset", "arm"], sort=False):
@@ -253,9 +253,9 @@ def _price(
 ) -> dict[str, Any] | None:
     place = ranking(means, dataset, epsilon, titles_of(study), metric)
     of_raw = place.free[place.free["learner"] == RAW]
-    if of_raw.empty or place.on_codes.empty:
+    if of_raw.empty or place.coded_models.empty:
         return None
-    raw, coded = of_raw.iloc[0], place.on_codes.iloc[0]
+    raw, coded = of_raw.iloc[0], place.coded_models.iloc[0]
     sound = place.private[
         place.private["calibration"].eq("certified") & place.private["kind"].eq(kinds.RULE)
     ]

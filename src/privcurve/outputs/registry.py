@@ -67,7 +67,7 @@ def _outputs_of_file(module: ModuleType) -> Iterator[Output]:
             yield kind()
 
 
-def _by_word(*outputs: Output) -> dict[str, Output]:
+def _index_by_word(*outputs: Output) -> dict[str, Output]:
     """Return outputs by their words; refuse two of one word."""
     table: dict[str, Output] = {}
     for output in outputs:
@@ -80,7 +80,7 @@ def _by_word(*outputs: Output) -> dict[str, Output]:
     return table
 
 
-OUTPUTS: Mapping[str, Output] = _by_word(
+OUTPUTS: Mapping[str, Output] = _index_by_word(
     Accuracy(),
     SelectedSettings(),
     RawScores(),

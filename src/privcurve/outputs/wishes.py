@@ -80,14 +80,14 @@ def needed_epsilon(places: Sequence[Ranking], wish: Wish) -> Needed | None:
         for place in sorted(places, key=lambda one: one.epsilon)
     ]
     curve = [(place, row.iloc[0]) for place, row in rows if len(row)]
-    if not curve or (wish.within and curve[0][0].on_codes.empty):
+    if not curve or (wish.within and curve[0][0].coded_models.empty):
         return None
     epsilons = [place.epsilon for place, _ in curve]
     means = np.array([float(row[wish.metric]) for _, row in curve])
     errors = np.nan_to_num([float(row["error"]) for _, row in curve])
     target, last = wish.number, curve[-1]
     if wish.within:
-        free = last[0].on_codes.iloc[0]
+        free = last[0].coded_models.iloc[0]
         target = float(free[wish.metric]) - wish.number
         errors = np.hypot(errors, np.nan_to_num(float(free["error"])))
     curves = [_make_monotone(means + side * LEVEL * errors) for side in (0, 1, -1)]

@@ -102,7 +102,7 @@ def output(
 ) -> None:
     """Make one output of a study: a table, a figure, or both."""
     from privcurve.outputs import record
-    from privcurve.outputs.base import ask, foreign_outputs
+    from privcurve.outputs.base import foreign_outputs, request_output
     from privcurve.outputs.registry import OUTPUTS
     from privcurve.privacy import seeds
     from privcurve.workflow import reading
@@ -110,7 +110,7 @@ def output(
     path = Path(study)
     named = [name for name, _ in foreign_outputs(options.get("tables") or ())]
     plan = reading.read_one(path, seeds.resolve(seed), seconds_per_job, named)
-    request = ask(OUTPUTS, plan.studies[path.stem], output, options, study)
+    request = request_output(OUTPUTS, plan.studies[path.stem], output, options, study)
     if plan.digest(request) != digest:
         raise _edit_error(study)
     context = plan.context(request)

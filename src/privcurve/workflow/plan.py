@@ -32,9 +32,9 @@ from privcurve.outputs.base import (
     SLASH,
     Context,
     OutputRequest,
-    ask,
     description_of,
     foreign_outputs,
+    request_output,
 )
 from privcurve.outputs.leaderboard import RUN_AUDIT, page_tables
 from privcurve.outputs.learning_curves import LearningCurves
@@ -124,7 +124,7 @@ class Plan:
         request = REQUESTS / f"{name}.json"
         times = [path.stat().st_mtime_ns for path in files if path.exists()]
         is_asked = request.exists() and request.stat().st_mtime_ns > max(times, default=0)
-        if times and not is_asked and not _is_surely(is_current):
+        if times and not is_asked and not _is_known_current(is_current):
             # With the time, as Snakemake ignores a file whose content is the same.
             replace_text(request, json.dumps({"again": name, "asked": time.time()}) + "\n")
 
@@ -204,7 +204,7 @@ class Plan:
         if first not in self.studies:
             return None
         options = {NAME_KEY: AUDIT, "learners": audited_learners()}
-        return ask(OUTPUTS, self.studies[first], AUDIT, options, AUDIT)
+        return request_output(OUTPUTS, self.studies[first], AUDIT, options, AUDIT)
 
     @cached_property
     def leaderboard(self) -> OutputRequest | None:
@@ -218,7 +218,7 @@ class Plan:
             return None
         audits = [RUN_AUDIT] if self.configuration["audit"] else []
         options = {NAME_KEY: LEADERBOARD, "tables": [*tables, *audits]}
-        return ask(OUTPUTS, self.audit.study, LEADERBOARD, options, LEADERBOARD)
+        return request_output(OUTPUTS, self.audit.study, LEADERBOARD, options, LEADERBOARD)
 
     @property
     def audited_dataset(self) -> str:
@@ -241,9 +241,9 @@ class Plan:
 
     def context(self, request: OutputRequest) -> Context:
         """Return the context in which an output is made."""
-        mine = _by_name(self.study_outputs(request.study.name))
+        mine = _index_by_name(self.study_outputs(request.study.name))
         for study, word in foreign_outputs(request.reads.outputs):
-            mine[f"{study}{SLASH}{word}"] = _by_name(self.study_outputs(study))[word]
+            mine[f"{study}{SLASH}{word}"] = _index_by_name(self.study_outputs(study))[word]
         if RUN_AUDIT in request.reads.outputs and self.audit is not None:
             mine[RUN_AUDIT] = self.audit
         others = {word: mine[word] for word in request.reads.outputs}
@@ -389,7 +389,7 @@ class Plan:
             self.local_files(dataset)
 
 
-def _is_surely(is_current: Callable[[], bool]) -> bool:
+def _is_known_current(is_current: Callable[[], bool]) -> bool:
     """Return whether something is current; not if that can't be judged: its job will say why."""
     try:
         return is_current()
@@ -414,13 +414,13 @@ def outputs_of(study: Study, where: str) -> list[OutputRequest]:
         raise StudyError(f"{where}: {idle}; leave it out.")
     outputs: dict[str, OutputRequest] = {}
     for word, options in study.outputs:
-        one = ask(OUTPUTS, study, word, options, where)
+        one = request_output(OUTPUTS, study, word, options, where)
         if one.key in outputs:
             raise StudyError(
                 f"{where}: outputs: {one.key} comes twice; give each a name of its own."
             )
         outputs[one.key] = one
-    names = _by_name(outputs.values())
+    names = _index_by_name(outputs.values())
     for one in outputs.values():
         lacking = [name for name in one.reads.outputs if SLASH not in name and name not in names]
         if lacking:
@@ -442,7 +442,7 @@ def _idle_word(study: Study) -> str | None:
     return None
 
 
-def _by_name(request: Iterable[OutputRequest]) -> dict[str, OutputRequest]:
+def _index_by_name(request: Iterable[OutputRequest]) -> dict[str, OutputRequest]:
     """Return the outputs of a study by their names, and the first of each word by its word."""
     named = {one.key: one for one in request}
     return {one.output.word: one for one in reversed(list(named.values()))} | named

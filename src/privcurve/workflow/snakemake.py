@@ -124,7 +124,7 @@ def files_or_refusal(
 def grow_by_attempt(amount: int | Callable[[Any], int]) -> Callable[[Any, int], int]:
     """Return a resource that grows with the attempts at a job."""
 
-    def of_attempt(wildcards: Any, attempt: int) -> int:
+    def amount_of_attempt(wildcards: Any, attempt: int) -> int:
         return attempt * (amount(wildcards) if callable(amount) else amount)
 
-    return of_attempt
+    return amount_of_attempt
