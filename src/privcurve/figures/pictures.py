@@ -65,19 +65,20 @@ def curves(
     def y_share(y: float) -> float:
         return (ends[1] - y) / (ends[1] - ends[0])
 
+    def level(y: float) -> list[tuple[float, float]]:
+        return [(0, y_share(y)), (1, y_share(y))]
+
     ticks = _ticks(*ends)
-    paths = [_path([(0, y_share(y)), (1, y_share(y))], "grid") for _, y in ticks]
-    paths += [_path([(0, y_share(y)), (1, y_share(y))], "level") for _, y in levels]
+    paths = [_path(level(y), "grid") for _, y in ticks]
+    paths += [_path(level(y), "level") for _, y in levels]
     if mark is not None:
         high = min(x_share(mark.high), 1.0) if mark.high < math.inf else 1.0
         low = x_share(mark.low)
         corners = [(low, 0.0), (high, 0.0), (high, 1.0), (low, 1.0)]
-        paths += [_path(corners, "wanted-range"), _path([(0, y_share(mark.y)), (1, y_share(mark.y))],
-                                                        "wanted")]  # fmt: skip
+        paths += [_path(corners, "wanted-range"), _path(level(mark.y), "wanted")]
         if 0 < mark.x < math.inf:
-            paths.append(
-                _path([(x_share(mark.x), y_share(mark.y)), (x_share(mark.x), 1)], "wanted")
-            )
+            drop = [(x_share(mark.x), y_share(mark.y)), (x_share(mark.x), 1.0)]
+            paths.append(_path(drop, "wanted"))
     dots = []
     for line in lines:
         kind = "other" if line.colour is None else f"c{line.colour}"
