@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 
 from privcurve import schema
 from privcurve.lazy import pd
-from privcurve.outputs.base import PAPER, SLASH, Context, Output, OutputRequest, Reads
+from privcurve.outputs.base import SLASH, Context, Output, OutputRequest, Reads
 from privcurve.tables.table import MISSING, Table, format_counts, format_decimals, read_table
 
 from ._verdicts import NOT_COMPARABLE, RUNS, STANDARD_ERROR, verdict_columns, verdicts
@@ -29,12 +29,9 @@ class Claims(Output):
     version: ClassVar[int] = 2
     gathers: ClassVar[bool] = True
     selects: ClassVar[bool] = False
-    options: ClassVar = {"paper": PAPER}
 
     def check(self, request: OutputRequest) -> None:
         if request.study.studies:
-            if request.options["paper"]:
-                raise ValueError("paper: these are the claims of the studies: leave it out")
             return
         path = _path(request)
         if not path.is_file():

@@ -21,7 +21,7 @@ from privcurve.experiments import study
 from privcurve.files import replace_text
 from privcurve.lazy import pd, stats
 from privcurve.learners import registry
-from privcurve.outputs.base import PAPER, TABLES, Context, Files, Output, OutputRequest, Reads
+from privcurve.outputs.base import TABLES, Context, Files, Output, OutputRequest, Reads
 from privcurve.tables.table import Table
 
 WORD = "ensemble_errors"
@@ -102,7 +102,6 @@ class _Ensembles(Output):
     """A table made from the errors of all settings, and from printed numbers."""
 
     selects: ClassVar[bool] = False
-    options: ClassVar = {"paper": PAPER}
     printed: ClassVar[str] = ""
     caption: ClassVar[str]
     notes: ClassVar[tuple[str, ...]]

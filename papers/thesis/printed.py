@@ -28,10 +28,7 @@ class Printed(Output):
     word: ClassVar[str] = "printed"
     version: ClassVar[int] = 2
     memory: ClassVar[int] = 2000
-    options: ClassVar = {
-        "paper": Option("a folder of papers/", str),
-        "learner": Option("an entry of the study's learners", str),
-    }
+    options: ClassVar = {"learner": Option("an entry of the study's learners", str)}
 
     def check(self, request: OutputRequest) -> None:
         request.methods_of(request.options["learner"])

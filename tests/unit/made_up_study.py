@@ -39,7 +39,7 @@ STUDY = {
         {"boxes": {"x": "epsilon", "learners": ["boost"], "lines": ["method", "calibration"]}},
         *("claims", "verdict_counts"),
         {"communication": {"epsilon": 2, "learners": ["rule", "boost"]}},
-        {"printed": {"paper": "tiny", "learner": "boost"}},
+        {"printed": {"learner": "boost"}},
         {"model_card": {"learner": "boost", "dataset": "toy-line", "epsilon": 2}},
         {"sparsity": {"learner": "boost"}},
         {"rademacher": {"learner": "boost", "epsilon": 2, "draws": 20}},

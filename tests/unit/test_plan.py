@@ -66,7 +66,7 @@ def test_a_study_has_tables_and_curves_by_default():
         ([{"sweep": {"x": "epsilon", "at": {"epsilon": 0.7}}}], "no curve has these values"),
         ([{"sweep": {"x": "epsilon", "at": {"epsilon": "1"}}}], "no curve has these values"),
         (["claims"], "there is no papers/claims.yaml"),
-        ([{"printed": {"paper": "none", "learner": "boost"}}], "has no printed numbers"),
+        ([{"printed": {"learner": "boost"}}], "has no printed numbers"),
         ([{"audit": {"learners": ["lazyb"]}}], "no audit of 'lazyb'; did you mean 'lazybb'?"),
         (
             [{"model_card": {"learner": "boost", "dataset": "wdbc", "epsilon": 1}}],
@@ -354,10 +354,6 @@ def test_claims_of_other_studies_come_together(tiny, tmp_path):
         ({"studies": ["ill"]}, "studies: ill: config/studies/ill.yaml: splits: folds alone"),
         ({"epsilons": [1]}, "'epsilons' is for a study that trains"),
         ({"outputs": ["accuracy"]}, "accuracy is of results of the study's own; of other studies"),
-        (
-            {"outputs": [{"claims": {"paper": "tiny"}}]},
-            "claims: paper: these are the claims of the",
-        ),
         ({"outputs": None}, "'studies' needs 'outputs'"),
     ],
 )

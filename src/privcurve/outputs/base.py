@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from privcurve import datasets
-from privcurve.analysis import measures, sweep
+from privcurve.analysis import sweep
 from privcurve.analysis.keys import method_of
 from privcurve.datasets import Description, describe
 from privcurve.experiments.curves import CODED, Curve
@@ -64,14 +64,6 @@ class Option:
 
 
 NAME = Option("file name below results/tables and results/figures, without ending", str, None)
-PAPER = Option("a folder of papers/; by default the study's paper", str, None)
-
-ALL_MEASURES = Option(
-    f"a list of measures, of {', '.join(measures.MEASURES)}; by default all",
-    list,
-    measures.MEASURES,
-)
-
 NAME_KEY = "name"
 
 
@@ -217,9 +209,8 @@ class OutputRequest:
 
     @property
     def paper(self) -> Path:
-        """The folder of the paper in the options, or of the study's; a user's own folder first."""
-        name = self.options["paper"] or self.study.paper or ""
-        own = PAPERS / name
+        """The folder of the study's paper; a user's own folder first."""
+        own = PAPERS / (self.study.paper or "")
         return own if own.is_dir() else Path(os.path.relpath(home() / own))
 
     @cached_property

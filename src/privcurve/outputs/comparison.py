@@ -17,7 +17,6 @@ from privcurve.analysis.measures import (
     NO_LOG_LOSS,
     TEST,
     add_errors,
-    check_measures,
     cost,
     error_factor,
     share_held_out,
@@ -27,7 +26,6 @@ from privcurve.experiments.kinds import UNPAID
 from privcurve.figures import style
 from privcurve.lazy import Axes, Figure, pd, stats, ticker
 from privcurve.outputs.base import (
-    ALL_MEASURES,
     Context,
     Files,
     Option,
@@ -72,13 +70,11 @@ class Comparison(Output):
     word: ClassVar[str] = "comparison"
     version: ClassVar[int] = 3
     options: ClassVar = {
-        "measures": ALL_MEASURES,
         "arm": Option("the method (a curve's name) that the others are compared with", str),
         "others": Option("a list of methods; by default all others that have an ε", list, None),
     }
 
     def check(self, request: OutputRequest) -> None:
-        check_measures(request.options["measures"])
         methods = private_methods(request)
         for method in (request.options["arm"], *(request.options["others"] or ())):
             check_name("no method that has an ε is called", method, methods)
@@ -104,7 +100,7 @@ class Comparison(Output):
         titles = method_titles(request)
         runs, method = context.runs(), request.options["arm"]
         others = compared_methods(request)
-        parts = [compare_by_dataset(runs, method, others, m) for m in request.options["measures"]]
+        parts = [compare_by_dataset(runs, method, others, measure) for measure in MEASURES]
         each = pd.concat([part for part in parts if len(part)] or parts[:1], ignore_index=True)
         reference = titles[method]
         table = kinds.add_kinds(each, methods, after="arm")

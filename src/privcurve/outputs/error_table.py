@@ -11,9 +11,9 @@ from privcurve.analysis.keys import mean, short_text
 from privcurve.analysis.measures import (
     ACCURACY,
     COSTS,
+    MEASURES,
     NO_LOG_LOSS,
     add_errors,
-    check_measures,
     error_factor,
     share_held_out,
 )
@@ -22,7 +22,6 @@ from privcurve.lazy import pd
 from privcurve.numerals import power
 from privcurve.outputs.accuracy import FRESH_NOTES, SELECTION_NOTES, all_curves
 from privcurve.outputs.base import (
-    ALL_MEASURES,
     Context,
     Option,
     Output,
@@ -39,13 +38,11 @@ class ErrorTable(Output):
     word: ClassVar[str] = "error_table"
     version: ClassVar[int] = 5
     options: ClassVar = {
-        "measures": ALL_MEASURES,
         "baseline": Option("the method that others win against; by default the first", str, None),
         "neighbours": Option("beside it, methods whose ε is for these; by default all", str, None),
     }
 
     def check(self, request: OutputRequest) -> None:
-        check_measures(request.options["measures"])
         given, methods = request.options["baseline"], request.study.methods
         if given is not None:
             check_name("baseline: no method", given, methods)
@@ -65,10 +62,7 @@ class ErrorTable(Output):
         study, base = context.study, baseline(context.request)
         titles = method_titles(context.request)
         runs, methods = context.runs(), table_methods(context.request)
-        parts = [
-            error_frame(runs, study.datasets, methods, base, measure)
-            for measure in context.options["measures"]
-        ]
+        parts = [error_frame(runs, study.datasets, methods, base, measure) for measure in MEASURES]
         there = [part for part in parts if len(part)] or parts[:1]
         frame = pd.concat(there, ignore_index=True)
         frame = kinds.add_kinds(frame, study.methods, after="learner")
