@@ -20,7 +20,7 @@ class Boxes(Sweep):
     options: ClassVar = {
         name: option
         for name, option in Sweep.options.items()
-        if name not in ("levels", "scale", "compare", "note")
+        if name not in ("levels", "scale", "compare")
     }
 
     def _draw_all(
