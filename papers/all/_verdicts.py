@@ -292,10 +292,10 @@ def _compared_values(
     """Return what is subtracted from each row: the rows of the comparison, by their keys."""
     matched, best = list(claim.get("less_by", keys)), claim.get("against")
     others = _claimed_rows(table, claim, "less", [] if best else matched)
-    taken = others[claim.get("less_value", value)].astype(float)
+    subtrahends = others[claim.get("less_value", value)].astype(float)
     if "less_plus" in claim:
-        taken += others[claim["less_plus"]].astype(float)
-    groups = taken.groupby([others[name] for name in matched], sort=False, dropna=False)
+        subtrahends += others[claim["less_plus"]].astype(float)
+    groups = subtrahends.groupby([others[name] for name in matched], sort=False, dropna=False)
     theirs = {}
     for key, part in groups:
         number = part.iloc[0] if best is None else part.max(skipna=False)
@@ -314,8 +314,8 @@ def _compared_values(
 def select_rows(table: pd.DataFrame, where: Mapping[str, Any]) -> pd.DataFrame:
     """Return the rows with the wanted values, or one of a list of values."""
     for column, value in where.items():
-        wanted = [key_text(one) for one in (value if isinstance(value, list) else [value])]
-        table = table[table[column].map(key_text).isin(wanted)]
+        texts = [key_text(one) for one in (value if isinstance(value, list) else [value])]
+        table = table[table[column].map(key_text).isin(texts)]
     return table
 
 

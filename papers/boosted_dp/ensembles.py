@@ -285,8 +285,8 @@ def _setting(learner: str, given: Mapping[str, Any]) -> dict[str, Any]:
 
 def keep_published(frame: pd.DataFrame) -> pd.DataFrame:
     """Keep the published booster: β exact, one clamp M."""
-    kept = (frame["learner"] == BOOSTED) & (frame["leverage"] == EXACT)
-    return frame[kept & ((frame["clamp"] == CLAMP) | np.isinf(frame["epsilon"]))]
+    is_published = (frame["learner"] == BOOSTED) & (frame["leverage"] == EXACT)
+    return frame[is_published & ((frame["clamp"] == CLAMP) | np.isinf(frame["epsilon"]))]
 
 
 def keep_paper(frame: pd.DataFrame) -> pd.DataFrame:

@@ -108,9 +108,9 @@ def draw(frame: pd.DataFrame) -> Figure:
     alphas = list(dict.fromkeys(frame["alpha"]))
     colours = dict(zip(alphas, itertools.cycle(style.COLOURS), strict=False))
     with style.paper():
-        drawn = panels()
-        figure, axes = style.panels(len(drawn))
-        for ax, panel in zip(axes, drawn, strict=True):
+        all_panels = panels()
+        figure, axes = style.panels(len(all_panels))
+        for ax, panel in zip(axes, all_panels, strict=True):
             part = frame[frame["panel"] == panel.title]
             look = {"hue": "alpha", "palette": colours, "legend": False, "estimator": None}
             sns.lineplot(part, x="x", y="value", ax=ax, **look)

@@ -99,9 +99,9 @@ def _noise(method: Method, n: int, epsilon: float) -> BRCNoise:
 
     setting: dict[str, Any] = {**registry.entry(method.learner).defaults, **method.settings[0]}
     names = ("n_rounds", "smallest", "largest", "estimate")
-    given = {name: setting[name] for name in names}
+    terms = {name: setting[name] for name in names}
     return BRCNoise(
-        **{"learner": method.learner, "n": n, "epsilon": epsilon, "delta": method.delta, **given},
+        **{"learner": method.learner, "n": n, "epsilon": epsilon, "delta": method.delta, **terms},
         calibration=str(method.calibration),
     )
 

@@ -72,8 +72,8 @@ class AdvantageAndMargins(Output):
             str(method.calibration): f"{method.calibration}, ε = {budget:g}" for method in methods
         }
         titles[WITHOUT_NOISE] = WITHOUT_NOISE
-        drawn = str(methods[0].calibration)
-        context.draw(draw(frame, options["advantage"], failing, titles, drawn), frame)
+        first_calibration = str(methods[0].calibration)
+        context.draw(draw(frame, options["advantage"], failing, titles, first_calibration), frame)
 
 
 # A single round's advantage is noisy: the assumption fails where the mean over this many
@@ -230,9 +230,9 @@ def _draw_margins(panel: Axes, frame: pd.DataFrame, required: float, title: str)
             panel.stairs(percent, edges, fill=True, color=style.COLOURS[4], label="training set")
         else:
             panel.stairs(percent, edges, color=style.COLOURS[3], linewidth=0.9, label="test set")
-    shown = frame[frame["value"] > 0]["margin"]
+    places = frame[frame["value"] > 0]["margin"]
     room = 0.04
-    panel.set_xlim(shown.min() - room, shown.max() + width + room)
+    panel.set_xlim(places.min() - room, places.max() + width + room)
     panel.axvline(0, color="0.2", linewidth=0.6)
     panel.axvline(required, **GAMMA, label=f"margin γ = {required:g}")
     panel.set_xlabel("Normalised margin, right less wrong votes per round")

@@ -68,8 +68,8 @@ class Printed(Output):
             )
         if "settings" in files:
             settings, runs = read_printed("settings"), context.grids(RUN_COLUMNS)
-            kept = pd.concat(keep_settings(part, settings, selected) for part in runs)
-            parts.append(compare_settings(settings, selected, kept))
+            runs_of_settings = pd.concat(keep_settings(part, settings, selected) for part in runs)
+            parts.append(compare_settings(settings, selected, runs_of_settings))
         frame = join_in_order(parts)
         context.write(Table(frame, CAPTION, NOTES, format_table(frame)))
 

@@ -92,8 +92,8 @@ def trainings(
         for name in keys:
             frame[name] = frame[name].astype(object).where(frame[name].notna(), NONE)
     _check_points(frame, axes, methods)
-    kept = dict.fromkeys([*axes.keys, "method", "calibration", *DRAW, axes.y])
-    return frame[list(kept)].reset_index(drop=True)
+    columns = dict.fromkeys([*axes.keys, "method", "calibration", *DRAW, axes.y])
+    return frame[list(columns)].reset_index(drop=True)
 
 
 def levels(

@@ -68,8 +68,8 @@ class Claim:
     stated: str = ""
 
     def __post_init__(self) -> None:
-        given = [how for how in (self.distribution, self.loss, self.sample) if how is not None]
-        if len(given) != 1:
+        ways = [how for how in (self.distribution, self.loss, self.sample) if how is not None]
+        if len(ways) != 1:
             raise ValueError(f"{self.name}: give one of distribution=, loss= and sample=")
         if self.sample is not None and self.n_trainings < 2:
             raise ValueError(f"{self.name}: sampled, so n_trainings must be at least 2")
@@ -103,9 +103,9 @@ class Claim:
         if public is not None:
             facts = replace(facts, public_columns=tuple(public), public_label=True)
             relation = PRIVATE_COLUMNS
-        made = make(self.learner, facts, {**claimed, **own}, relation)
-        assert isinstance(made, CodedClassifier)
-        return made
+        learner = make(self.learner, facts, {**claimed, **own}, relation)
+        assert isinstance(learner, CodedClassifier)
+        return learner
 
     def statement(self, side: Records) -> PrivacyStatement:
         """Return the statement of a fitted learner; ValueError if it is not the claim."""

@@ -386,10 +386,10 @@ def _differences(left: CodedClassifier, right: CodedClassifier) -> list[str]:
 
 def _domain(model: CodedClassifier) -> NDArray[Any]:
     if np.prod(model.n_bins_) > MOST_ROWS:
-        drawn = np.random.default_rng(0).integers(
+        codes = np.random.default_rng(0).integers(
             model.n_bins_, size=(MOST_ROWS, len(model.n_bins_))
         )
-        return drawn.astype(np.uint8)
+        return codes.astype(np.uint8)
     rows = list(itertools.product(*(range(k) for k in model.n_bins_.tolist())))
     return np.array(rows, dtype=np.uint8)
 

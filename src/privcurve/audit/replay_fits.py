@@ -61,8 +61,8 @@ class BreachError(RuntimeError):
 
     def __str__(self) -> str:
         names = ("\n  one table:   ", "\n  its neighbour: ")
-        shown = (name + _rows(side) for name, side in zip(names, self.tables, strict=False))
-        return "".join([f"{self.point}: {self.why}", *shown])
+        lines = (name + _rows(side) for name, side in zip(names, self.tables, strict=False))
+        return "".join([f"{self.point}: {self.why}", *lines])
 
 
 def _rows(records: Records) -> str:

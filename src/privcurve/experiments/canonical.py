@@ -32,9 +32,9 @@ def real(value: float) -> float:
 
 def check_distinct(what: str, values: Iterable[object]) -> None:
     """Refuse a number that stands twice among values, or differs from one in rounding alone."""
-    given = [value for value in values if isinstance(value, (int, float)) and value == value]
+    reals = [value for value in values if isinstance(value, (int, float)) and value == value]
     try:
-        numbers = sorted(map(real, given))
+        numbers = sorted(map(real, reals))
     except ValueError as error:
         raise ValueError(f"{what}: {error}") from None
     for one, other in itertools.pairwise(numbers):

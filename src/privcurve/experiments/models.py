@@ -51,16 +51,16 @@ def selected_point(method: Method, selected: pd.DataFrame, dataset: str, epsilon
     `selected` has the columns dataset, arm, epsilon and setting. Raises IncompleteError if nothing
     was selected there, or the method no longer has that setting.
     """
-    wanted = canonical.number(epsilon)
+    at = canonical.number(epsilon)
     mine = selected[(selected["dataset"] == dataset) & (selected["arm"] == method.name)]
     texts = {
         canonical.number(float(f"{row.epsilon:.12g}")): row.setting for row in mine.itertuples()
     }
     for point in method.points:
-        if canonical.number(point.epsilon) == wanted and point.text == texts.get(wanted):
+        if canonical.number(point.epsilon) == at and point.text == texts.get(at):
             return point
     raise IncompleteError(
-        f"{dataset}, {method.name}: no setting of the study is selected at ε = {wanted}; give the "
+        f"{dataset}, {method.name}: no setting of the study is selected at ε = {at}; give the "
         "study this ε, or look for failed runs in its table of selected settings"
     )
 

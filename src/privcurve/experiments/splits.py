@@ -111,13 +111,13 @@ def draw_held_out(y: Any, share: float, rng: np.random.Generator) -> Any:
 
 def take_share(y: Any, rows: Any, order: Any, share: float) -> Any:
     """Return the rounded share of the rows of each label, at least one: the first in `order`."""
-    taken = []
+    parts = []
     for label in np.unique(y[rows]):
         mine = rows[y[rows] == label]
-        taken.append(
+        parts.append(
             mine[np.argsort(order[mine], kind="stable")][: max(1, round(share * len(mine)))]
         )
-    return np.sort(np.concatenate(taken))
+    return np.sort(np.concatenate(parts))
 
 
 def labels_for_folds(dataset: Dataset | PartedDataset) -> tuple[Any, Any]:

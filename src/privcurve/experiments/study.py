@@ -82,11 +82,11 @@ class Study:
     @property
     def shows_auc(self) -> bool:
         """Whether the AUC selects settings, or an output needs it."""
-        shown = any(
+        is_used = any(
             word == PRICE or AUC in (*options.values(), *(options.get("measures") or ()))
             for word, options in self.outputs
         )
-        return self.metric == AUC or shown
+        return self.metric == AUC or is_used
 
     @property
     def selection_splits(self) -> list[Split]:
@@ -240,10 +240,10 @@ def prices(study: Study, where: str) -> Iterator[str]:
     for method in study.methods.values():
         if method.tune is not None:
             try:
-                left = tune.price(method.settings[0], method.epsilons, method.delta)
+                note = tune.price(method.settings[0], method.epsilons, method.delta)
             except ValueError as error:
                 raise StudyError(f"{where}: learners: {method.name}: {error}") from None
-            yield f"{where}: {method.name}: {left}"
+            yield f"{where}: {method.name}: {note}"
 
 
 def notes(study: Study, datasets: Mapping[str, Description], where: str) -> Iterator[str]:

@@ -59,13 +59,13 @@ def progress(study: StudyJobs) -> Progress:
         )
         mine = stored(STORE / curve.dataset.name / curve.method.learner) if ids else None
         measured = estimated = 0.0
-        left = []
+        unfinished_parts = []
         for job_part in curve.job_parts:
             job = study.job_of(job_part)
             done = _current_facts(job_part, facts[job.name], checksum)
             if done is None:
                 unfinished.add(job.name)
-                left.append(job_part)
+                unfinished_parts.append(job_part)
                 continue
             total += _progress_of(done)
             if not job_part.is_best and done["rows"]:
@@ -73,8 +73,8 @@ def progress(study: StudyJobs) -> Progress:
                 estimated += job_part.seconds * done["trained"] / done["rows"]
         # Measured time over estimated time, where runs were measured.
         scale = measured / estimated if estimated else 1.0
-        for job_part in left:
-            total += _unfinished(job_part, left, ids, mine, scale)
+        for job_part in unfinished_parts:
+            total += _unfinished(job_part, unfinished_parts, ids, mine, scale)
     return replace(total, jobs_left=len(unfinished))
 
 

@@ -60,8 +60,8 @@ def price(chosen: Mapping[str, Any], epsilons: Iterable[float], delta: float) ->
     shape = [parameters[word] for word in _OWN]
     finite = [epsilon for epsilon in epsilons if math.isfinite(epsilon)]
     budgets = [tuning.budget_of([chosen["learner"]], each, delta, *shape) for each in finite]
-    left = ", ".join(f"{budget.training_epsilon:.2g}" for budget in budgets)
+    rest = ", ".join(f"{budget.training_epsilon:.2g}" for budget in budgets)
     return (
-        f"of epsilon = {', '.join(map(canonical.number, finite))} private selection leaves {left} "
+        f"of epsilon = {', '.join(map(canonical.number, finite))} private selection leaves {rest} "
         f"for a training ({parameters['expected_runs']:g} runs expected)"
     )

@@ -161,10 +161,10 @@ def method_looks(methods: Iterable[str]) -> dict[str, tuple[str, str]]:
     names = list(dict.fromkeys(methods))
     looks = {name: LOOKS[name] for name in names if name in LOOKS}
     for name in sorted(set(names) - set(looks)):
-        taken = {colour for colour, _ in looks.values()}
+        used = {colour for colour, _ in looks.values()}
         number = int(hashlib.sha256(name.encode()).hexdigest()[:8], 16)
         order = [(number + i) % len(COLOURS) for i in range(len(COLOURS))]
-        colour = next((one for one in order if one not in taken), order[0])
+        colour = next((one for one in order if one not in used), order[0])
         looks[name] = colour, number // len(COLOURS) % len(MARKERS)
     return {name: (COLOURS[looks[name][0]], MARKERS[looks[name][1]]) for name in names}
 
@@ -224,12 +224,12 @@ def panels(n: int, groups: Sequence[Any] | None = None) -> tuple[Figure, list[Ax
     size = (COLUMN_WIDTH, SINGLE_PANEL_HEIGHT) if n == 1 else (TEXT_WIDTH, rows * PANEL_HEIGHT)
     figure = new_figure(*size)
     first: dict[Any, Axes] = {}
-    made = []
+    axes = []
     for i in range(n):
         group = i if groups is None else groups[i]
-        made.append(figure.add_subplot(rows, columns, i + 1, sharey=first.get(group)))
-        first.setdefault(group, made[-1])
-    return figure, made
+        axes.append(figure.add_subplot(rows, columns, i + 1, sharey=first.get(group)))
+        first.setdefault(group, axes[-1])
+    return figure, axes
 
 
 def panel_columns(n: int) -> int:

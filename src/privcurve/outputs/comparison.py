@@ -228,9 +228,9 @@ def compare_over_datasets(table: pd.DataFrame, reference: str) -> pd.DataFrame:
         gaps = part.pivot(index="dataset", columns="arm", values="difference").dropna()
         if len(gaps) < 2:
             raise ValueError(f"at ε = {epsilon:g} there are no two datasets that have all methods")
-        kept = part[part["dataset"].isin(gaps.index)]
-        scores = kept.pivot(index="dataset", columns="arm", values=measure)
-        scores[reference] = kept.groupby("dataset")[f"reference_{measure}"].first()
+        complete = part[part["dataset"].isin(gaps.index)]
+        scores = complete.pivot(index="dataset", columns="arm", values=measure)
+        scores[reference] = complete.groupby("dataset")[f"reference_{measure}"].first()
         errors = cost(scores, measure).round(9)
         mean_ranks = errors.rank(axis=1).mean()
         critical = ranks.critical_difference(errors.shape[1], len(errors))
@@ -239,7 +239,7 @@ def compare_over_datasets(table: pd.DataFrame, reference: str) -> pd.DataFrame:
             ranks.wilcoxon((errors[method] - errors[reference]).tolist()) for method in methods
         ]
         for method, p_value, p_holm in zip(methods, p_values, ranks.holm(p_values), strict=True):
-            mine, values = kept[kept["arm"] == method], gaps[method].tolist()
+            mine, values = complete[complete["arm"] == method], gaps[method].tolist()
             rows.append(
                 {
                     **{"measure": measure, "epsilon": epsilon},

@@ -153,8 +153,8 @@ def _studies(context: Context) -> list[Outputs]:
 
 def _private_datasets(context: Context) -> list[str]:
     """Return the datasets on the page whose records are private."""
-    shown = [name for outputs in _studies(context) for name in outputs[ACCURACY].study.datasets]
-    return [name for name in dict.fromkeys(shown) if not description_of(name).public_benchmark]
+    datasets = [name for outputs in _studies(context) for name in outputs[ACCURACY].study.datasets]
+    return [name for name in dict.fromkeys(datasets) if not description_of(name).public_benchmark]
 
 
 def page_tables(outputs: Iterable[OutputRequest]) -> list[str]:
@@ -217,8 +217,8 @@ def _section(
     prices = price.sentences(outputs[PRICE], dataset, study.metric) if PRICE in outputs else {}
     answers = [answer(place, prices) for place in places] if epsilons else []
     first = min(range(len(answers)), key=lambda k: abs(math.log(epsilons[k])), default=0)
-    shown = range(len(answers)) if len(answers) <= MOST_ANSWERS else [first]
-    for k in shown:
+    unfolded = range(len(answers)) if len(answers) <= MOST_ANSWERS else [first]
+    for k in unfolded:
         yield from answers[k]
     if epsilons:
         named = _colours(places)
@@ -232,7 +232,7 @@ def _section(
         ]
         if others:
             yield Part("By other measures", tuple(others), 3)
-    rest = [block for k, one in enumerate(answers) if k not in shown for block in one]
+    rest = [block for k, one in enumerate(answers) if k not in unfolded for block in one]
     if rest:
         yield Part("At the other ε", tuple(rest), 3)
     if remark := places[0].remark():
@@ -340,10 +340,11 @@ def _table(title: str, place: Ranking, rows: pd.DataFrame) -> Iterator[Block]:
         return
     names = [f"{place.name(row)}{unpaid_mark(row)}" for _, row in rows.iterrows()]
     others = [name for name in SCORES if name != place.metric and name in rows]
-    shown = (place.metric, *others)
-    columns = [[place.score(row, name) for _, row in rows.iterrows()] for name in shown]
+    scores = (place.metric, *others)
+    columns = [[place.score(row, name) for _, row in rows.iterrows()] for name in scores]
     yield Heading(title, 4)
-    yield Rows(("learner", *map(short_metric_name, shown)), list(zip(names, *columns, strict=True)))
+    header = ("learner", *map(short_metric_name, scores))
+    yield Rows(header, list(zip(names, *columns, strict=True)))
 
 
 def _details(outputs: Outputs, places: Sequence[Ranking], audit: Audit | None) -> Rows:
@@ -372,13 +373,13 @@ def _details(outputs: Outputs, places: Sequence[Ranking], audit: Audit | None) -
 
 def _setting(row: pd.Series) -> str:
     """Write the hyperparameters of a row of selected settings."""
-    given = {
+    setting = {
         name: value
         for name, value in row.items()
         if name not in NO_SETTING and isinstance(value, str | int | float) and value == value
     }
     return ", ".join(f"{name} = {value:g}" if isinstance(value, float) else f"{name} = {value}"
-                     for name, value in given.items())  # fmt: skip
+                     for name, value in setting.items())  # fmt: skip
 
 
 def _ledger(row: pd.Series) -> str:

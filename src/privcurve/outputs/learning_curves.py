@@ -99,9 +99,9 @@ class LearningCurves(Output):
         if RAW in context.others:
             raw = context.table_of(RAW)
             frame = pd.concat([frame, raw[raw["arm"] == RAW]], ignore_index=True)
-        wanted = [context.options[key] for key in ("learners", "datasets", "measures")]
-        drawn = figures(context.study, frame, *wanted)
-        for file, figure in zip(context.request.files.figures, drawn, strict=False):
+        options = [context.options[key] for key in ("learners", "datasets", "measures")]
+        parts = figures(context.study, frame, *options)
+        for file, figure in zip(context.request.files.figures, parts, strict=False):
             style.save(figure, frame, file)
 
 

@@ -113,8 +113,8 @@ def draw(frame: pd.DataFrame, titles: Mapping[str, str]) -> Figure:
     )
     with style.paper():
         figure = style.new_figure(style.TEXT_WIDTH, LINE * (sum(heights) + 0.8 * len(parts)))
-        made = figure.subplots(len(parts), 1, squeeze=False, height_ratios=heights)[:, 0]
-        for panel, part, bars, height in zip(made, parts, joined, heights, strict=True):
+        panels = figure.subplots(len(parts), 1, squeeze=False, height_ratios=heights)[:, 0]
+        for panel, part, bars, height in zip(panels, parts, joined, heights, strict=True):
             _draw(panel, part, bars, height, titles, looks)
     return figure
 

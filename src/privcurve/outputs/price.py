@@ -82,8 +82,8 @@ class RawScores(Output):
     def reads(self, request: OutputRequest) -> Reads:
         study = request.study
         splits = [[s.fold, s.repeat] for name in study.datasets for s in _splits(study, name)]
-        meant = [[name, description_of(name).digest] for name in study.datasets]
-        facts = [meant, splits, study.metric]
+        digests = [[name, description_of(name).digest] for name in study.datasets]
+        facts = [digests, splits, study.metric]
         many = any(description_of(name).domain.n_classes > 2 for name in study.datasets)
         if study.shows_auc and many:
             # Earlier versions had no AUC for more than two classes.

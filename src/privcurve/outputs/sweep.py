@@ -82,8 +82,8 @@ class Sweep(Output):
                     f"{option} = {request.options[option]!r} is not {', '.join(words)}"
                 )
         x = request.options["x"]
-        shown = request.wanted_methods(*levels)
-        methods = [method for method in shown if method_of(method.base) not in levels]
+        all_methods = request.wanted_methods(*levels)
+        methods = [method for method in all_methods if method_of(method.base) not in levels]
         names = {name for method in methods for name in (*method.varied, *method.settings[0])}
         if x != "epsilon" and x not in names:
             hint = suggestion(x, names)
@@ -92,7 +92,7 @@ class Sweep(Output):
             values = {str(setting.get(x)) for setting in method.settings}
             if len(values) > 1 and request.study.select != ALL:
                 raise ValueError(f"{method.name} selects its {x} from a grid; put it under 'vary'")
-        self._check_telling(request.options, shown)
+        self._check_telling(request.options, all_methods)
         at = request.options["at"]
         if not any(all(_may_have(method, name, at[name]) for name in at) for method in methods):
             raise ValueError(f"at = {dict(at)}: no curve has these values")
@@ -189,8 +189,8 @@ def _add_levels(
     own = sweep.Axes(axes.x, axes.y, telling, shared).without_x()
     levels, own = sweep.levels(runs, methods, own, context.options["at"])
     # The dotted line already says that a level is without noise.
-    shown = levels.replace({"epsilon": math.inf}, NONE) if "epsilon" in own.lines else levels
-    lines = _names(shown, own.lines, frame, context)
+    named_levels = levels.replace({"epsilon": math.inf}, NONE) if "epsilon" in own.lines else levels
+    lines = _names(named_levels, own.lines, frame, context)
     panels = frame[[*shared, "panel", "group"]].drop_duplicates()
     named = levels.assign(line=lines).merge(panels, how="inner" if shared else "cross")
     return named, own
@@ -260,9 +260,9 @@ def draw(
         # If a training is missing, so is the mean, and nothing is drawn.
         means = levels.groupby(["panel", "line"], sort=False)[y]
         heights = means.agg(lambda values: values.mean(skipna=False)).dropna()
-    drawn = set(frame.loc[frame[y].notna(), "line"])
+    curve_names = set(frame.loc[frame[y].notna(), "line"])
     flat = set() if levels is None else set(heights.index.get_level_values("line"))
-    lines = [line for line in dict.fromkeys(both["line"]) if line in drawn | flat]
+    lines = [line for line in dict.fromkeys(both["line"]) if line in curve_names | flat]
     looks = _looks(both)
     frame, places, texts = _place_ticks(frame, x, scale)
     with style.paper():
@@ -278,8 +278,8 @@ def draw(
         for panel in panels[:: style.panel_columns(len(panels))]:
             panel.set_ylabel(SCORE_NAMES.get(y, y.replace("_", " ")).capitalize())
         if len(lines) > 1:
-            handles = [_handle(line, looks[line], line not in drawn) for line in lines]
-            colours = [looks[line].colour for line in lines if line in flat & drawn]
+            handles = [_handle(line, looks[line], line not in curve_names) for line in lines]
+            colours = [looks[line].colour for line in lines if line in flat & curve_names]
             if colours:
                 dotted = (style.key_line(ENDLESS, color=colour, **LEVEL) for colour in colours)
                 handles.append(tuple(dotted))
@@ -346,15 +346,15 @@ def _looks(frame: pd.DataFrame) -> dict[str, style.CurveStyle]:
     lines = frame.drop_duplicates("line").set_index("line")
     methods = style.method_looks(map(str, lines["method"]))
     own = style.method_looks(map(str, lines.index))
-    taken = {colour for colour, _ in methods.values()}
+    used_colours = {colour for colour, _ in methods.values()}
     looks: dict[str, style.CurveStyle] = {}
     for line, method, calibration in lines[["method", "calibration"]].itertuples(name=None):
         filled = calibration != "published"
         look = style.CurveStyle(*methods[method], "-" if filled else (0, DASHES), filled)
         if look in looks.values():
-            free = [colour for colour in style.COLOURS if colour not in taken]
+            free = [colour for colour in style.COLOURS if colour not in used_colours]
             colour = free[0] if free else own[line][0]
-            taken.add(colour)
+            used_colours.add(colour)
             look = style.CurveStyle(colour, own[line][1], look.linestyle, filled)
         looks[line] = look
         if method == MAJORITY:

@@ -57,18 +57,18 @@ def ready(study: str) -> None:
     from privcurve.experiments.curves import CODED
     from privcurve.files import replace_text
 
-    made = studies.load(Path(study))
+    loaded = studies.load(Path(study))
     lines, faults = [], []
-    for name in made.datasets:
+    for name in loaded.datasets:
         data = datasets.read_coded(CODED / name)
         try:
-            readiness.check(made, data)
+            readiness.check(loaded, data)
         except ValueError as error:
             faults.append(f"{study}: {data.name}: {error}")
         lines.append(f"{data.name} {data.checksum}\n")
     if faults:
         raise studies.StudyError("\n".join(faults))
-    replace_text(CODED / "ready" / f"{made.name}.txt", "".join(lines))
+    replace_text(CODED / "ready" / f"{loaded.name}.txt", "".join(lines))
 
 
 def train(study: str, seed: int | str, dataset: str, job: str, file: str, **terms: Any) -> None:
@@ -81,12 +81,12 @@ def train(study: str, seed: int | str, dataset: str, job: str, file: str, **term
     logging.basicConfig(
         stream=sys.stderr, level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s"
     )
-    made, base_seed = studies.load(Path(study)), seeds.resolve(seed)
-    if not set(terms["methods"]) <= set(made.methods):
+    loaded, base_seed = studies.load(Path(study)), seeds.resolve(seed)
+    if not set(terms["methods"]) <= set(loaded.methods):
         raise _edit_error(study)
     # Not from the description: checking its schema takes a tenth of a second.
     coded = _read_coded(dataset, base_seed, terms.pop("records", None))
-    mine = find_job(made, coded, base_seed, **terms)
+    mine = find_job(loaded, coded, base_seed, **terms)
     if mine is None or mine.part != job:
         raise _edit_error(study)
     work(mine, STARTED, Path(file))

@@ -291,8 +291,8 @@ class Plan:
 
     def audit_is_current(self, learner: str) -> bool:
         """Return whether the file of an audit is there, unchanged, and made for this plan."""
-        made = record.audit_record(learner, self.audited_dataset)
-        return made.is_current(self.audit_terms_digest(learner))
+        one = record.audit_record(learner, self.audited_dataset)
+        return one.is_current(self.audit_terms_digest(learner))
 
     def is_current(self, request: OutputRequest) -> bool:
         """Return whether the files of an output are there, unchanged, and made for this plan."""

@@ -39,9 +39,10 @@ def read(configuration: Mapping[str, Any], root: Path, *, decides: bool = True) 
         raise StudyError(f"configuration: {STUDIES_FOLDER}: there is no folder {folder}")
     found_paths = sorted(folder.glob(f"*{schema.ENDING}"))
     paths = {path.stem: Path(os.path.relpath(path)) for path in found_paths}
-    shown = configuration.get(STUDIES_FOLDER) or "config/studies"
+    folder_name = configuration.get(STUDIES_FOLDER) or "config/studies"
     strays = {
-        path.name: schema.explain_ending(path, shown) for path in schema.misnamed_files(folder)
+        path.name: schema.explain_ending(path, folder_name)
+        for path in schema.misnamed_files(folder)
     }
     unknown = [name for name in configuration["studies"] if name not in paths]
     if unknown:
@@ -57,7 +58,7 @@ def read(configuration: Mapping[str, Any], root: Path, *, decides: bool = True) 
     owners: dict[str, str] = dict.fromkeys(RULES, "the workflow itself")
     # Configured studies first: they win if two studies claim the same name.
     for name in dict.fromkeys([*configuration["studies"], *paths]):
-        where = f"{shown}/{name}.yaml"
+        where = f"{folder_name}/{name}.yaml"
         try:
             one = _read_study(paths[name], where, schemas)
             _check_seed(one, seed)
@@ -73,7 +74,9 @@ def read(configuration: Mapping[str, Any], root: Path, *, decides: bool = True) 
         n_found = len(studies_read)
         for name in list(studies_read):
             try:
-                _check_other_studies(request[name], studies_read, broken, f"{shown}/{name}.yaml")
+                _check_other_studies(
+                    request[name], studies_read, broken, f"{folder_name}/{name}.yaml"
+                )
             except StudyError as error:
                 broken[name] = str(error)
                 del studies_read[name]
