@@ -96,8 +96,8 @@ def holm(p_values: Sequence[float]) -> list[float]:
 
     Rejecting those below a level makes any error with at most that probability.
     """
-    known = [i for i, p in enumerate(p_values) if not math.isnan(p)]
-    order = sorted(known, key=p_values.__getitem__)
+    places = [i for i, p in enumerate(p_values) if not math.isnan(p)]
+    order = sorted(places, key=p_values.__getitem__)
     corrected = [math.nan] * len(p_values)
     worst = 0.0
     for place, i in enumerate(order):
