@@ -30,7 +30,7 @@ from threadpoolctl import threadpool_limits
 
 from privcurve.coding import EQUAL, MIXED, spacing_towards_zero
 from privcurve.datasets import catalogue, reading
-from privcurve.datasets.coding import Coder, amounts, encode_frame
+from privcurve.datasets.coding import Coder, encode_frame, read_amounts
 from privcurve.datasets.columns import NUMERIC, Column, Label
 from privcurve.datasets.domain import Domain
 from privcurve.datasets.errors import Problems
@@ -267,7 +267,7 @@ def raw_matrix(description: Any) -> tuple[Any, Sequence[bool]]:
         codes = coder.columns(table).astype(float)
         for j, column in enumerate(domain.columns):
             if column.kind == NUMERIC:
-                codes[:, j] = amounts(domain, column, table.columns[column.name])[0]
+                codes[:, j] = read_amounts(domain, column, table.columns[column.name])[0]
         parts.append(codes)
     return np.concatenate(parts), [column.kind != NUMERIC for column in domain.columns]
 
