@@ -251,7 +251,7 @@ def by_road(road, parser, most):
     return records, problems.messages, problems.n_unread
 
 
-@pytest.mark.parametrize("n", [100, pytest.param(1200, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("n", [300, pytest.param(1200, marks=pytest.mark.slow)])
 def test_arrow_reads_what_the_exact_road_reads(n, monkeypatch):
     by_arrow = []
     together = delimited._read_by_arrow
