@@ -20,9 +20,10 @@ def problem(n=400, seed=0):
 
 def grown(X, gradients, n_bins, depth, thresholds, regularisation=0.5):
     starts = np.concatenate([[0], np.cumsum(n_bins)]).astype(np.int64)
+    bins = (X + starts[:-1]).astype(np.uint16)
     splits = np.empty(2**depth - 1, dtype=np.int64)
     sums, totals = grow_tree(
-        X + starts[:-1], gradients, np.ones(len(X)), starts, depth, thresholds, regularisation, 0.0,
+        bins, gradients, np.ones(len(X)), starts, depth, thresholds, regularisation, 0.0,
         np.empty((1, 0)), splits, Ranges(*(np.empty_like(splits) for _ in range(3))),
     )  # fmt: skip
     return splits, sums, totals

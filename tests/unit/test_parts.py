@@ -83,8 +83,7 @@ CLASSES = {"label": {"column": "town", "classes": ["Bergen", "Oslo", "?"]}}
 @pytest.mark.parametrize(
     "setting",
     [
-        pytest.param({"delta": DELTA}, marks=pytest.mark.slow),
-        {"delta": 0.0},
+        *(pytest.param({"delta": one}, marks=pytest.mark.slow) for one in (DELTA, 0.0)),
         {"learner": "random_trees", "parameters": {"trust": "central", "n_trees": 12}},
     ],
     ids=str,

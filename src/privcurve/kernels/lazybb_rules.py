@@ -70,7 +70,8 @@ def boost(
     # Undo the sign of the label: the kernel mirrors the levels of negative rows.
     signed = None if begin is None else np.where(positive, begin, -begin)
     weighed = weighing(counts, signed, density, learning_rate, normalise)
-    picks, largest = _boost(rows, positive, counts, weighed, rates, noise)
+    # Rates of a plan can't be written to: of a copy, as of any others, the loop is compiled once.
+    picks, largest = _boost(rows, positive, counts, weighed, rates.copy(), noise)
     return picks, float(largest)
 
 

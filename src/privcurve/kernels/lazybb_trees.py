@@ -129,10 +129,11 @@ def boost_trees(
     drawn = noise.splits.shape[-1] > 0 and (not rules or noise.rules.shape[-1] > 0)
     if private and not drawn:
         raise ValueError("the noise rates are finite, but not all of the noise is there")
+    # Rates of a plan can't be written to: of copies, as of any others, the loop is compiled once.
     splits, children, labels, largest = _boost(
         RoundRows(rows.bins, rows.labels, np.empty_like(rows.counts), rows.questions(thresholds)),
         rows.counts, weighing(rows.counts, begin, density, learning_rate, normalise),
-        depth, n_splits, CRITERIA.index(criterion), rates, label_rates, rules, noise,
+        depth, n_splits, CRITERIA.index(criterion), rates.copy(), label_rates.copy(), rules, noise,
     )  # fmt: skip
     return Forest(splits, children, labels), float(largest)
 
