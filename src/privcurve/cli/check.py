@@ -23,7 +23,7 @@ examples:
 
 # Larger shares get a mark: clipped or other values are not told apart.
 _NOTED = {"clipped": 0.05, "other": 0.5, "missing": 0.5}
-# The most columns with all values in one bin that are named.
+# The most columns with a crowded bin that are named.
 _NAMED = 5
 # Beyond so many columns only those with a mark have a line.
 MOST_SHOWN = 60
@@ -122,32 +122,20 @@ def _share_lines(report: Report) -> Iterator[str]:
         more = f"… and {n_left} more" if shown else f"{n_left}"
         few = "no" if shown == lines else "few"
         yield f"  {more} column{'s' * (n_left > 1)} with {few} clipped, other or missing values"
-    alike = [tally.column.name for tally in report.tallies if tally.is_in_one_bin]
-    if alike and report.is_ready:
-        names = ", ".join(map(repr, alike[:_NAMED]))
-        more = f" and {len(alike) - _NAMED} more" if len(alike) > _NAMED else ""
-        yield ""
-        yield f"  All values in one bin, which distinguish nothing: {names}{more}."
-        yield "  Are their bounds in the unit of the file?"
     yield from _name_crowded(report)
 
 
 def _name_crowded(report: Report) -> Iterator[str]:
     """Name the columns of which one bin hides most of the values, and what to write instead."""
-    from privcurve.datasets.columns import format_value
     from privcurve.datasets.describing import propose_bins
 
-    full = [(tally, tally.crowded_bin) for tally in report.tallies if not tally.is_in_one_bin]
-    crowded = [(tally, bin_) for tally, bin_ in full if bin_ is not None]
+    crowded = [(tally.column, tally.crowded_bin) for tally in report.tallies if tally.crowded_bin]
     if not crowded:
         return
     yield ""
     yield "  More than half of the values in one bin, which does not tell them apart:"
-    for tally, (code, share, often) in crowded[:_NAMED]:
-        value = "" if often is None else format_value(often, tally.column.dates)
-        others = f" of those that are not {value}" if value else ""
-        advice = propose_bins(tally.column)
-        yield f"    {tally.column.bin_names[code]}: {share:.1%}{others}. {advice}"
+    for column, (code, share) in crowded[:_NAMED]:
+        yield f"    {column.bin_names[code]}: {share:.1%}. {propose_bins(column)}"
     if len(crowded) > _NAMED:
         yield f"    … and {len(crowded) - _NAMED} more columns"
     yield "  The proposal follows from the public bounds alone. It can win back what privcurve"

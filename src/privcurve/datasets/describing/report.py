@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privcurve import schema
-from privcurve.coding import MIXED, MIXED_HIGH, code_between
+from privcurve.coding import MIXED, MIXED_HIGH
 from privcurve.datasets import catalogue, reading
 from privcurve.datasets.blanks import blanks
 from privcurve.datasets.build import build
@@ -84,7 +84,6 @@ class Tally(RefusedValues):
         # The range of the values in each bin, clipped to the bounds.
         self._lowest = np.full(column.bins, math.inf)
         self._highest = np.full(column.bins, -math.inf)
-        self._often: Counter[float] = Counter()  # frequent values, clipped, with their counts
 
     def add(self, values: Any) -> None:
         """Count some more values."""
@@ -101,42 +100,22 @@ class Tally(RefusedValues):
         within = np.clip(numbers, *(self.column.bounds or (-math.inf, math.inf)))
         np.minimum.at(self._lowest, codes, within)
         np.maximum.at(self._highest, codes, within)
-        different, counts = np.unique(within, return_counts=True)
-        often = np.argsort(-counts, kind="stable")[:FEW]
-        self._often.update(
-            dict(zip(different[often].tolist(), counts[often].tolist(), strict=True))
-        )
 
     @property
-    def is_in_one_bin(self) -> bool:
-        """Whether all values are in one bin, so that they tell nothing apart."""
-        return self.counts.n_present >= FEW and np.count_nonzero(self.in_bins) == 1
-
-    @property
-    def crowded_bin(self) -> tuple[int, float, float | None] | None:
-        """The bin that hides how more than half of the values differ, and their share.
-
-        The most frequent value is left out where it is most of its bin; then it is the third entry.
-        A bin of a single value, however often it is there, hides nothing: no other bins tell more.
-        """
-        n_present, in_bins, left_out = self.counts.n_present, self.in_bins, None
-        if n_present < FEW or not in_bins.any():
+    def crowded_bin(self) -> tuple[int, float] | None:
+        """The bin that hides how more than half of the values differ, and their share."""
+        if self.counts.n_present < FEW or not self.in_bins.any():
             return None
-        often, count = self._often.most_common(1)[0]
-        fullest = int(in_bins.argmax())
-        if 2 * count > in_bins[fullest]:
-            its_bin = int(code_between(np.array([often]), self.column.edges)[0])
-            in_bins = in_bins - count * (np.arange(len(in_bins)) == its_bin)
-            n_present, fullest, left_out = n_present - count, int(in_bins.argmax()), often
-        hides = n_present >= FEW and self._lowest[fullest] < self._highest[fullest]
-        share = float(in_bins[fullest]) / max(n_present, 1)
-        return (fullest, share, left_out) if hides and share > 0.5 else None
+        fullest = int(self.in_bins.argmax())
+        share = float(self.in_bins[fullest]) / self.counts.n_present
+        hides = share > 0.5 and self._lowest[fullest] < self._highest[fullest]
+        return (fullest, share) if hides else None
 
     @property
     def loses_all(self) -> bool:
         """Whether values that differ are all in one bin, or all of no category that is listed."""
         if self.column.kind == NUMERIC:
-            return self.is_in_one_bin and bool(self._lowest.min() < self._highest.max())
+            return self.crowded_bin is not None and self.crowded_bin[1] == 1
         return FEW <= self.counts.n_present == self.counts.other
 
 
