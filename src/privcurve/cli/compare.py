@@ -88,44 +88,50 @@ def run(arguments: argparse.Namespace) -> int:
         return private_choice(arguments)
     from privcurve.learners.entries import by_rule
     from privcurve.releases.budget_ledger import note_comparison
-    from privcurve.workflow import comparison, running
+    from privcurve.workflow import running
+    from privcurve.workflow.comparison import EPSILONS, METRICS, WIDE, prepare
 
     if arguments.cores != "all" and not re.fullmatch(r"[1-9][0-9]*", arguments.cores):
         raise UsageError(f"--cores {arguments.cores}: give a number above 0, or all")
     if arguments.verbose and (arguments.json or arguments.quiet):
         raise UsageError("--verbose prints everything: leave it out, or --json and --quiet")
     wish = _read_wish(arguments)
-    epsilons = arguments.epsilon or (comparison.WIDE if wish else comparison.EPSILONS)
-    made = comparison.prepare(
+    epsilons = arguments.epsilon or (WIDE if wish else EPSILONS)
+    comparison = prepare(
         arguments.dataset,
         epsilons,
         arguments.delta,
         tune=arguments.tune,
         repeats=10 if arguments.repeats is None else arguments.repeats,
-        metric=wish.metric if wish else arguments.metric or comparison.METRICS[0],
+        metric=wish.metric if wish else arguments.metric or METRICS[0],
         wish=wish,
     )
-    for note in (*made.plan.notes([made.study.name]), *(f"left out: {w}" for w in made.left_out)):
+    for note in (
+        *comparison.plan.notes([comparison.study.name]),
+        *(f"left out: {w}" for w in comparison.left_out),
+    ):
         console.remark(arguments, note)
-    log = running.LOGS / f"{made.study.name}.log"
+    log = running.LOGS / f"{comparison.study.name}.log"
     note_comparison(arguments.dataset, epsilons, arguments.delta)
     try:
         silent = arguments.quiet or arguments.json
         if extras.explain_missing("snakemake", "a comparison"):
             cores = os.cpu_count() or 1 if arguments.cores == "all" else int(arguments.cores)
-            name = made.study.name
-            running.run_jobs(made.plan, name, cores, log, verbose=arguments.verbose, quiet=silent)
+            name = comparison.study.name
+            running.run_jobs(
+                comparison.plan, name, cores, log, verbose=arguments.verbose, quiet=silent
+            )
         else:
-            line = made.arguments(arguments.cores)
+            line = comparison.arguments(arguments.cores)
             running.run(line, log, verbose=arguments.verbose, quiet=silent)
     except running.RunError as error:
         raise CommandError(str(error)) from None
     if arguments.json:
-        console.print_result(arguments, (), {**_content(made), "log": str(log)})
+        console.print_result(arguments, (), {**_content(comparison), "log": str(log)})
     else:
         default = by_rule.name_of(by_rule.DEFAULT, {})
         first = f"Without --learner, privcurve release takes {default} (docs/compare.md)."
-        console.print_result(arguments, (first, report(made), f"log:   {log}"), {})
+        console.print_result(arguments, (first, report(comparison), f"log:   {log}"), {})
     return DONE
 
 
@@ -150,29 +156,29 @@ def _read_wish(arguments: argparse.Namespace) -> Wish | None:
     return wish
 
 
-def _content(made: Comparison) -> dict[str, Any]:
+def _content(comparison: Comparison) -> dict[str, Any]:
     """Return what is told to machines; the numbers are in the table."""
-    places, want = _rankings(made)
+    places, want = _rankings(comparison)
     return {
-        "dataset": made.study.datasets[0],
+        "dataset": comparison.study.datasets[0],
         "answers": [one.sentence() for one in places],
         **({"needed": want.sentence} if want else {}),
-        "page": str(made.page),
-        "table": f"{made.outputs['accuracy'].files.tables[0]}.csv",
-        "study": str(made.file),
-        "left_out": list(made.left_out),
+        "page": str(comparison.page),
+        "table": f"{comparison.outputs['accuracy'].files.tables[0]}.csv",
+        "study": str(comparison.file),
+        "left_out": list(comparison.left_out),
     }
 
 
-def _rankings(made: Comparison) -> tuple[list[Ranking], Needed | None]:
+def _rankings(comparison: Comparison) -> tuple[list[Ranking], Needed | None]:
     """Return the rankings, and the ε that is needed where one was asked for."""
     from privcurve.outputs.answers import rankings
     from privcurve.outputs.wishes import needed_epsilon
 
-    private = [method for method in made.study.methods.values() if method.relation]
+    private = [method for method in comparison.study.methods.values() if method.relation]
     epsilons = sorted({epsilon for method in private for epsilon in method.epsilons})
-    places = rankings(made.outputs, made.study.datasets[0], epsilons)
-    return places, needed_epsilon(places, made.wish) if made.wish else None
+    places = rankings(comparison.outputs, comparison.study.datasets[0], epsilons)
+    return places, needed_epsilon(places, comparison.wish) if comparison.wish else None
 
 
 def private_choice(arguments: argparse.Namespace) -> int:
@@ -212,14 +218,14 @@ def private_choice(arguments: argparse.Namespace) -> int:
     return DONE
 
 
-def report(made: Comparison) -> str:
+def report(comparison: Comparison) -> str:
     """Return the sentence for each ε, the learners, what the comparison cost, and its files."""
     from privcurve.outputs import price
     from privcurve.outputs.answers import errors_key, full_sentence
 
-    (dataset,), metric = made.study.datasets, made.study.metric
-    places, want = _rankings(made)
-    prices = price.sentences(made.outputs["price"], dataset, metric)
+    (dataset,), metric = comparison.study.datasets, comparison.study.metric
+    places, want = _rankings(comparison)
+    prices = price.sentences(comparison.outputs["price"], dataset, metric)
     parts = ["", full_sentence(want.sentence)] if want else []
     for one in places:
         more = [prices[one.epsilon]] if one.epsilon in prices else []
@@ -227,7 +233,11 @@ def report(made: Comparison) -> str:
         parts += [full_sentence(sentence) for sentence in (one.sentence(), *more)]
     if places and (remark := places[0].remark()):
         parts += ["", f"{remark} Rank by one of them: --metric auc."]
-    table = made.outputs["accuracy"].files.tables[0]
-    files = [f"page:  {made.page}", f"table: {table}.md (.csv, .tex)", f"study: {made.file}"]
+    table = comparison.outputs["accuracy"].files.tables[0]
+    files = [
+        f"page:  {comparison.page}",
+        f"table: {table}.md (.csv, .tex)",
+        f"study: {comparison.file}",
+    ]
     key = [errors_key(metric, ["folds"]), *([price.KEY] if prices else [])]
     return "\n".join([*parts, "", *key, "", LOOKED, "", *files])

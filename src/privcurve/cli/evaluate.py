@@ -108,12 +108,12 @@ def run(arguments: argparse.Namespace) -> int:
             "gives noisy ones."
         )
     else:
-        rows, begun, ledger = evaluation.release(
+        rows, entry, ledger = evaluation.release(
             answers, arguments.model, arguments.file, arguments.dataset, arguments.by, epsilon
         )
         notes = [
-            f"Noisy counts: epsilon = {epsilon:g} for {begun.price.neighbours_text}; errors are of "
-            f"the noise too. Budget ledger: {ledger}, release {begun.number}."
+            f"Noisy counts: epsilon = {epsilon:g} for {entry.price.neighbours_text}; errors are of "
+            f"the noise too. Budget ledger: {ledger}, release {entry.number}."
         ]
     names = [name for name in TITLES if evaluation.is_measured(rows, name)]
     content = {

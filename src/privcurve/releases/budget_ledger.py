@@ -226,11 +226,11 @@ class _Content:
             price = Price(epsilon, delta, entry.pop("neighbours"), entry.pop("unit", ""))
             self.releases[number] = Release(number, price, state, entry, len(self.comparisons))
         else:
-            begun = self.releases[number]
+            release = self.releases[number]
             # Reserved is what was asked for, charged what was used.
-            delta = min(begun.price.delta, float(entry.pop("delta", begun.price.delta)))
-            price, facts = replace(begun.price, delta=delta), {**begun.facts, **entry}
-            self.releases[number] = replace(begun, price=price, state=state, facts=facts)
+            delta = min(release.price.delta, float(entry.pop("delta", release.price.delta)))
+            price, facts = replace(release.price, delta=delta), {**release.facts, **entry}
+            self.releases[number] = replace(release, price=price, state=state, facts=facts)
 
 
 class BudgetLedger:

@@ -292,8 +292,8 @@ def release(
     ledger.check(budget, price)
     with lock_releases(RELEASES):
         seed = seeds.read_or_make(place)
-        begun = ledger.reserve(budget, price, {**facts, "seed": seeds.public_name(seed)})
-    key = {"for": "evaluation", "release": begun.number, "epsilon": epsilon, **facts}
+        entry = ledger.reserve(budget, price, {**facts, "seed": seeds.public_name(seed)})
+    key = {"for": "evaluation", "release": entry.number, "epsilon": epsilon, **facts}
     curator = Curator(seeds.generator(seed, canonical.digest({**key, "seed": seed.name})))
     shape = max(len(answers.groups), 1), answers.n_classes, answers.n_classes
     cells = np.ravel_multi_index((answers.group, answers.label, answers.answer), shape)
@@ -304,8 +304,8 @@ def release(
     rows += [_measure_counts(name, noisy[k], spread) for k, name in enumerate(answers.groups)]
     # The line that reserved it counts, where no other can be written.
     with contextlib.suppress(OSError):
-        ledger.close(begun, DONE, {})
-    return Noisy(rows, begun, ledger.path)
+        ledger.close(entry, DONE, {})
+    return Noisy(rows, entry, ledger.path)
 
 
 def _measure_counts(name: str, counts: Floats, spread: float) -> Row:

@@ -141,7 +141,7 @@ def release(
     token = secrets.token_hex(32) if isinstance(place, Path) else ""
     if unfinished is not None:
         token = unfinished.facts["token"]
-    begun = None
+    entry = None
     try:
         # Reserve the price: from here on it is spent.
         with lock_releases(RELEASES):
@@ -156,16 +156,16 @@ def release(
                 run_seed = place if isinstance(place, int) else seeds.read_or_make(place)
                 facts = _facts(request, data, run_seed, token)
                 if unfinished is None:
-                    begun = ledger.reserve(budget, price, facts, large_delta)
+                    entry = ledger.reserve(budget, price, facts, large_delta)
                 else:
                     _check_same(unfinished, facts, ledger.path)
-                    begun = unfinished
+                    entry = unfinished
                 traces.keep()
         # Wherever the model goes: by its number a release is missed if the ledger is lost.
-        (home / str(begun.number)).mkdir(mode=0o700, exist_ok=True)
-        before = tuple(one.price for one in ledger.releases()[: begun.number - 1])
+        (home / str(entry.number)).mkdir(mode=0o700, exist_ok=True)
+        before = tuple(one.price for one in ledger.releases()[: entry.number - 1])
 
-        identity = (request, data.checksum, run_seed, begun.number, token)
+        identity = (request, data.checksum, run_seed, entry.number, token)
         curator = Curator(_stream("release", *identity), watch=progress)
         curator.report(0.0)
         learner = _train(estimator, data, curator, parts)
@@ -182,33 +182,33 @@ def release(
             request,
             description,
             domain,
-            dataclasses.replace(begun, price=dataclasses.replace(begun.price, delta=used)),
+            dataclasses.replace(entry, price=dataclasses.replace(entry.price, delta=used)),
             before,
             budget,
             learner,
             statement,
             run_seed,
             accuracy,
-            output or home / str(begun.number),
+            output or home / str(entry.number),
             ledger.path,
         )
         facts = {"folder": str(released.folder), "model": _write(released), "delta": used}
         if is_choice(request.learner):
             facts["kept"] = released.learner_name
     except BaseException as error:
-        if begun is not None:
+        if entry is not None:
             # Interrupted, or failed because of a record: that may be known from outside, so it
             # counts. The line that reserved it counts, where no other can be written.
             with contextlib.suppress(WriteError):
-                ledger.close(begun, FAILED, {"error": type(error).__name__})
-        if begun is None and not _is_reserved(ledger, token):
+                ledger.close(entry, FAILED, {"error": type(error).__name__})
+        if entry is None and not _is_reserved(ledger, token):
             raise
         spent = _explain_spent(error, request.learner, ledger.path)
         if spent is None:
             raise
         raise spent from error
     try:
-        ledger.close(begun, DONE, facts)
+        ledger.close(entry, DONE, facts)
     except WriteError as error:
         raise ReleaseError(
             f"{error} (The ledger counts this release as spent since it began, and its model and "
@@ -282,12 +282,12 @@ def _last_unfinished(ledger: BudgetLedger, request: Request, price: Price) -> Re
     )
 
 
-def _check_same(begun: Release, facts: Mapping[str, Any], ledger: Path) -> None:
+def _check_same(entry: Release, facts: Mapping[str, Any], ledger: Path) -> None:
     """Refuse to finish a release with other records, settings or noise than it was begun with."""
     for key, value in facts.items():
-        if begun.facts.get(key) != value:
+        if entry.facts.get(key) != value:
             raise ReleaseError(
-                f"release {begun.number} ({ledger}) was begun with another {key}, so it can't be "
+                f"release {entry.number} ({ledger}) was begun with another {key}, so it can't be "
                 "resumed: to go on would be another release. Nothing was trained"
             )
 
