@@ -66,7 +66,7 @@ def run(arguments: argparse.Namespace) -> int:
     name = name_of(arguments.file, arguments.name)
     path = arguments.output or Path(catalogue.LOCAL, f"{name}.yaml")
     check_output(path, arguments.file, arguments.test)
-    # To a pipe or a terminal it is written as it is.
+    # A pipe or a terminal is written to without asking.
     if path.is_file() and not arguments.force:
         raise CommandError(
             f"{path} exists already: check it with privcurve check {path.stem}, draft another with "

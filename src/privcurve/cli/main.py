@@ -45,7 +45,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         return int(_import_command(arguments.command).run(arguments) or DONE)
     except BrokenPipeError:
-        # The reader (head, less) has seen enough; nothing more may be written at exit.
+        # The reader (head, less) has closed the pipe: write nothing more at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return FAILED
     except KeyboardInterrupt as stopped:

@@ -140,7 +140,7 @@ def _predict(arguments: argparse.Namespace, watch: Callable[[RawTable], None]) -
     elif arguments.on_error == SKIP:
         answers.write(records.parts, sys.stdout, header)
     else:
-        # Whoever reads standard output has all answers or none.
+        # Standard output gets all answers or none.
         with SpooledTemporaryFile(_MOST_IN_MEMORY, "w+", encoding="utf-8", newline="") as spool:
             answers.write(records.parts, spool, header)
             spool.seek(0)

@@ -214,7 +214,7 @@ def _parser_faults(
     parser: Parser, columns: tuple[Column, ...], label: LabelSpec, unit: Unit | None
 ) -> Iterator[str]:
     try:
-        # Python has codecs that are none of texts, such as rot13.
+        # Some of Python's codecs are not for texts, such as rot13.
         "a".encode(parser.encoding)
     except (LookupError, ValueError):
         yield f"parser: encoding {parser.encoding!r} is unknown; try utf-8"

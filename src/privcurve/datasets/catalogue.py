@@ -33,7 +33,7 @@ NAME = re.compile(rf"[A-Za-z0-9_][A-Za-z0-9_-]{{0,{MOST_LETTERS - 1}}}")
 NAMED = f"A name is of letters, digits, - and _ (at most {MOST_LETTERS}; the first no -)"
 
 
-# Stands for the records of which a schema of columns and label says nothing.
+# Completes a schema of columns and label, which says nothing of files and records.
 NO_FILES: dict[str, Any] = {
     "n_rows": 2,
     "files": {"train": {"local": "none"}},

@@ -371,7 +371,7 @@ def _same_description(notes: Mapping[str, Any]) -> bool:
     """Return whether the description of coded data, if it is there, is what they were made from."""
     made_from = notes.get("origin", {})
     try:
-        # Mostly not a byte has changed: then nothing needs to be parsed.
+        # If no byte has changed, nothing needs to be parsed.
         if _same_bytes(made_from):
             return True
     except DatasetError:

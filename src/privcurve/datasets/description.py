@@ -29,7 +29,7 @@ WITH_FILES = (DELIMITED, PARQUET, LIBSVM, EXCEL, IDX)
 # Which records of a more frequent label are taken: random ones, or the first.
 RANDOM = "random"
 
-# A table of more values, records times columns, is coded in parts of about so many.
+# A table of more than MOST_VALUES values (records × columns) is coded in parts.
 MOST_VALUES = 100_000_000
 VALUES_OF_PART = 30_000_000
 

@@ -56,7 +56,7 @@ def stratified_folds(
     dealt = 0
     for label in labels:
         members = rng.permutation(np.flatnonzero(y == label))
-        # Going on where the last class ended keeps whole folds even too.
+        # Go on where the last class ended, so that the sizes of folds stay even.
         folds[members] = (dealt + np.arange(len(members))) % n_folds
         dealt += len(members)
     return folds

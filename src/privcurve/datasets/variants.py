@@ -90,7 +90,7 @@ def merge_content(
     result = {**base, **changes}
     name = result.pop("based_on")
     if "files" in changes:
-        # Records of its own: that the others are public says nothing of these.
+        # It has records of its own, which need not be public if the others are.
         result["public_benchmark"] = changes.get("public_benchmark", False)
     if TRAIN in changes.get("files", {}):
         if "budget" not in changes:

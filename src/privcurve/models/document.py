@@ -178,7 +178,7 @@ def _classes(estimator: CodedClassifier, domain: Domain) -> list[Any]:
     """Return the classes, if it is plain which of the domain's names is which."""
     classes, names = np.asarray(estimator.classes_).tolist(), list(domain.label.names)
     numbered = [list(class_labels(len(classes))), list(range(len(classes)))]
-    # The label's own 0 and 1, or truth values, of which the domain has the first as positive.
+    # Classes 0 and 1, or truth values, which the domain names in the opposite order.
     turned = classes == [0, 1] and names in (["1", "0"], ["True", "False"], ["true", "false"])
     plain = classes in numbered and not turned
     if len(classes) != len(names) or not (plain or list(map(str, classes)) == names):

@@ -51,7 +51,7 @@ def read(path: Path) -> dict[str, Any]:
         content = json.loads(
             text, object_pairs_hook=_make_object, parse_constant=_refuse, parse_float=_read_float
         )
-        # JSON can spell half a letter, which nothing can write.
+        # JSON can spell half of a surrogate pair, which can't be written.
         json.dumps(content, ensure_ascii=False).encode("utf-8")
         sealed = seal_of(content) if isinstance(content, dict) else None
     except (ValueError, RecursionError) as error:

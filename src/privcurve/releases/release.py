@@ -152,7 +152,7 @@ def release(
             with traces.lock():
                 traces.check()
                 traces.prepare()
-                # Made no earlier: what is refused leaves nothing.
+                # The seed is made only now: a refused release leaves nothing.
                 run_seed = place if isinstance(place, int) else seeds.read_or_make(place)
                 facts = _facts(request, data, run_seed, token)
                 if unfinished is None:

@@ -126,7 +126,7 @@ class Released:
         remarks = []
         for who, delta in (("", own.delta), ("All releases together have ", together.delta)):
             if delta > (own.delta if who else 0):
-                # 1e-3 of 100 records is a tenth, whatever its binary form is.
+                # Rounding: 1e-3 of 100 records counts as a tenth.
                 large = n is None or delta * n >= SMALL_SHARE * (1 - TOLERANCE)
                 sentence = who + explain_delta(delta, n, own.neighbours, self.request.unit) + "."
                 remarks.append((sentence[0].upper() + sentence[1:], large))

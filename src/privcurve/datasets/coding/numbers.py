@@ -31,7 +31,7 @@ class Markers:
 
     def __init__(self, missing: Collection[str], decimal: str) -> None:
         self.texts = frozenset(["", *missing])
-        # YAML's numbers have a point, whatever the file has.
+        # Numbers in YAML have a point, even if the file has commas.
         amounts = (amount_of(text.replace(decimal, "."), ".") for text in missing)
         self.amounts = frozenset(
             amount for amount in amounts if amount is not None and not math.isnan(amount)

@@ -9,7 +9,7 @@ from privcurve.datasets.coding.numbers import Markers, amount_of
 from privcurve.datasets.columns import MISSING, OTHER, Column
 from privcurve.datasets.domain import Domain
 
-# A column may hold as many texts as it has records: only so many are remembered.
+# The most texts of a column whose codes are remembered.
 MOST_REMEMBERED = 100_000
 
 _LEADING_ZERO = re.compile(r"[+-]?0\d")
@@ -43,7 +43,7 @@ class TextCodes(dict[str, int]):
                 self._fallback = codes.get(OTHER, -1)
         if MISSING in codes:
             self._missing = codes[MISSING]
-            # A text that is listed is one, whatever it means elsewhere.
+            # A listed text keeps its code, even if it marks a missing value elsewhere.
             listed = [text for text, title in column.categories if title != MISSING]
             words = {text.casefold() if column.patterns else text for text in listed}
             # Nothing at all is no other text; where these are refused, someone is to decide on it.

@@ -20,7 +20,7 @@ from privcurve.datasets.errors import DatasetError
 from privcurve.files import replace_text
 from privcurve.schema import Lines
 
-# A key with nothing behind it but a remark, on a line of its own.
+# A key on a line of its own, followed by at most a remark.
 _LINE = re.compile(
     r"(?P<head>\s*(?:- )?(?P<key>[a-z]+):)[ \t]*(?:#\s*(?:decide:\s*)?(?P<remark>.*?))?\s*"
 )

@@ -186,5 +186,5 @@ def write_scalar(value: Any) -> str:
     if isinstance(value, str) and _BARE.fullmatch(value) and value.lower() not in _NOT_BARE:
         return value
     written = json.dumps(value, ensure_ascii=False)
-    # Some of what JSON leaves as it is would end a line of YAML, or is not allowed there.
+    # Some characters of JSON would end a line of YAML, or are not allowed there.
     return "".join(char if char.isprintable() else f"\\U{ord(char):08x}" for char in written)

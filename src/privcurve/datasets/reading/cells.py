@@ -23,7 +23,7 @@ from privcurve.datasets.columns import NUMERIC, Column
 from privcurve.datasets.domain import Domain
 from privcurve.datasets.errors import DatasetError
 
-# Names of the types whose one value says that there is none; two of them are those of pandas.
+# Names of the types of missing values; two of them are pandas types.
 ABSENT = frozenset({"NoneType", "NAType", "NaTType"})
 
 # Decimals with larger exponents are not written out.
@@ -37,7 +37,7 @@ _EXACT = (int, Decimal, np.integer)
 # Truth values in a column of numbers.
 _AS_NUMBERS = ("1", "0")
 
-# A code such as 0150, or a pattern of such ones.
+# A code such as 0150, or a pattern such as 01*.
 _LEADING_ZERO = re.compile(r"0[\d*]")
 _DIGITS = re.compile(r"[+-]?\d+")
 

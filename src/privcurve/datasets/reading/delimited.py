@@ -266,7 +266,7 @@ def records_of(numbered: Iterable[Line], separator: str, comment: str = "") -> I
         nonlocal first, last
         for number, line in numbered:
             if not taken:
-                # Tabs that separate are a record of fields in which nothing stands.
+                # A line of separating tabs alone is a record of empty fields.
                 is_empty = separator == "\t" and "\t" in line and not line.strip()
                 if not (is_empty or has_content(line, comment)):
                     continue
@@ -278,7 +278,7 @@ def records_of(numbered: Iterable[Line], separator: str, comment: str = "") -> I
     try:
         for record in csv.reader(texts(), delimiter=separator, skipinitialspace=True):
             if len(taken) > 1:
-                # A quote that nothing closes would take in the records that come next.
+                # A quote that is not closed would take in the next records.
                 list(csv.reader(taken, delimiter=separator, skipinitialspace=True, strict=True))
             taken.clear()
             yield last, record

@@ -27,7 +27,7 @@ from privcurve.datasets.reading.table import (
 )
 from privcurve.schema import suggestion
 
-# Row, position of the column, and why a cell is empty that has a value for who looks at it.
+# Row, position of the column, and why the cell is empty although it shows a value.
 Empty = tuple[int, int, str]
 
 _MERGED = (
@@ -119,7 +119,7 @@ def _uncomputed_cells(file: RawFile, sheet: Any) -> Iterator[Empty]:
     try:
         with zipfile.ZipFile(file.path) as archive:
             part = _sheet_file(archive, sheet)
-            # Most sheets hold none, and their cells need not be looked at one by one.
+            # Sheets without formulas, which are most, need no look at each cell.
             with archive.open(part) as stream:
                 if not _holds_formula(stream):
                     return

@@ -38,7 +38,7 @@ class Format:
 
     parser: dict[str, Any]  # what a description says under `parser`
     fields: tuple[str, ...]  # names of the fields, in order; each is another
-    # The same as they stand in the file; empty where nothing there names them.
+    # The names as they stand in the file; empty if it names no fields.
     names: tuple[str, ...] = ()
     # Names of those of a Parquet file that hold lists or objects, which are not read.
     nested: tuple[str, ...] = ()
@@ -159,7 +159,7 @@ def _find_separator(path: Path, encoding: str) -> tuple[str, Record]:
                 f"its first line has {first} fields (separator {separator!r}), most others "
                 f"have {width}. Give each column a name there, and each line as many fields"
             )
-        # A separator of fields is in the first line too; blanks are also in texts.
+        # The separator has to divide the first line too. Blanks also stand in texts.
         if 1 < first == width and score > best:
             if separator == "whitespace" and choice is not None and best[0] > 0.5:
                 continue
