@@ -87,17 +87,6 @@ class Price:
         differ = f" that differ in {protection(self.unit)}" if self.unit else ""
         return f"{self.neighbours} neighbours{differ}"
 
-    def for_neighbours(self, wanted: str) -> Price:
-        """Return the price for another relation, or raise BudgetError if there is none."""
-        price = self.convert(wanted)
-        if price is None:
-            raise BudgetError(
-                f"a guarantee for neighbours = {self.neighbours!r} says nothing for {wanted!r}, "
-                "which the budget is for. Choose another learner, or a budget: neighbours that it "
-                "offers."
-            )
-        return price
-
 
 @dataclass(frozen=True)
 class Budget(Price):
@@ -120,10 +109,6 @@ class Budget(Price):
     def is_limited(self) -> bool:
         """Whether there is a limit."""
         return math.isfinite(self.epsilon)
-
-    def total(self, prices: Iterable[Price]) -> Price:
-        """Add prices up for the neighbours of the budget; BudgetError if one has none for them."""
-        return total([one.for_neighbours(self.neighbours) for one in prices], self.neighbours)
 
     def subtract(self, prices: Iterable[Price]) -> Price | None:
         """Return what is left after these are spent; None if there is no limit.
@@ -320,9 +305,15 @@ class BudgetLedger:
             )
         if not budget.is_limited:
             return
-        spent = budget.total(prices[:-1])
-        if not budget.admits(budget.total(prices)):
-            own = price.for_neighbours(budget.neighbours)
+        own = price.convert(budget.neighbours)
+        if own is None:
+            raise BudgetError(
+                f"a guarantee for neighbours = {price.neighbours!r} says nothing for "
+                f"{budget.neighbours!r}, which the budget is for. Choose another learner, or a "
+                "budget: neighbours that it offers."
+            )
+        if not budget.admits(total(prices, budget.neighbours)):
+            spent = total(prices[:-1], budget.neighbours)
             doubled = ""
             if own.epsilon != price.epsilon:
                 doubled = f" for {budget.neighbours} neighbours (of {price.neighbours} ones, half)"

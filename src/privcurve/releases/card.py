@@ -23,7 +23,7 @@ from privcurve.privacy import budget as words
 from privcurve.privacy.ledger import LedgerEntry
 from privcurve.privacy.mechanisms import MECHANISMS
 from privcurve.privacy.seeds import OF_CHACHA, SecretSeed
-from privcurve.releases.budget_ledger import Price, format_claim, format_price
+from privcurve.releases.budget_ledger import Price, format_claim, format_price, total
 from privcurve.releases.choice import is_choice, titles
 from privcurve.releases.released import MODEL, Released
 from privcurve.releases.request import format_parameter
@@ -453,10 +453,10 @@ def _total_blocks(released: Released) -> Iterator[Block]:
         yield Text(CONVERTED)
     if released.budget.is_limited:
         budget = released.budget
+        spent = total(released.prices, budget.neighbours)
         yield Text(
             f"The data owner's budget for all releases is {format_price(budget)} "
-            f"({budget.neighbours_text}); {format_price(budget.total(released.prices))} of it is "
-            "spent."
+            f"({budget.neighbours_text}); {format_price(spent)} of it is spent."
         )
     elif not released.description.public_benchmark:
         yield Text("The data owner has set no budget for all releases together.")
