@@ -252,7 +252,7 @@ def running_means(frame: pd.DataFrame, panel: str, lines: pd.Series, name: str) 
 
 def draw(frame: pd.DataFrame, title: str, majority: float) -> Figure:
     """Draw the profiles of a dataset, a panel each."""
-    style.check_any(frame)
+    style.check_not_empty(frame)
     names = list(dict.fromkeys(frame["panel"]))
     with style.paper():
         figure, panels = style.panels(len(names))

@@ -35,7 +35,7 @@ def draw(frame: pd.DataFrame, x: str, y: str, label: str) -> Figure:
 
     All panels have the same y axis: they are to be compared.
     """
-    style.check_any(frame)
+    style.check_not_empty(frame)
     titles = list(dict.fromkeys(frame["panel"]))
     lines = list(dict.fromkeys(frame["line"]))
     order = sorted(set(frame[x])) if pd.api.types.is_numeric_dtype(frame[x]) else None

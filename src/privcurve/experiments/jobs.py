@@ -63,7 +63,7 @@ class Job:
 
     @cached_property
     def part(self) -> str:
-        """Its name on its dataset: method, ε and part, or `SMALL`; and a digest of these."""
+        """Its name on its dataset: method, ε and part, or `SMALL`; and a digest of its parts."""
         digest = canonical.digest([[one.name, one.digest] for one in self.job_parts])
         return "~".join((*self._words, digest[:DIGITS]))
 
@@ -84,7 +84,7 @@ class Job:
 
     @property
     def stage(self) -> int:
-        """0 for a grid, 1 if it selects from a grid, 2 if it uses the selection of another job."""
+        """0 if it reads no other job, 1 if it selects from a grid, 2 if it uses a selection."""
         if not self.reads:
             return 0
         return 1 if self.job_parts[0].selects else 2

@@ -77,7 +77,7 @@ def write(
     """
     schema = SCHEMA.with_metadata({FACTS: json.dumps(list(facts))})
 
-    def write(temporary: Path) -> None:
+    def write_parts(temporary: Path) -> None:
         # Without checksums a page of zeros, left by a loss of power, could be read as numbers.
         with pq.ParquetWriter(
             temporary, schema, compression="zstd", write_page_checksum=True
@@ -85,7 +85,7 @@ def write(
             for job_part in job_parts:
                 file.write_table(job_part, row_group_size=max(1, job_part.num_rows))
 
-    replace_file(path, write)
+    replace_file(path, write_parts)
 
 
 def read_facts(path: Path) -> list[dict[str, Any]] | None:

@@ -34,15 +34,20 @@ def work(job: Job, started: float | None = None, file: Path | None = None) -> No
     that it selects from is missing, damaged, or of other data; WriteError if the store or the file
     can't be written.
     """
+    read = cache(datasets.read_coded)
+
     # Most parts on the same data share their splits.
-    read, splitter_of = cache(datasets.read_coded), cache(_splitter)
+    @cache
+    def splitter_of(folder: Path, seed: Seed, share: float) -> Splitter:
+        return Splitter(read(folder), seed, share)
+
     last = time.perf_counter() if started is None else started
     tables: dict[str, pa.Table] = {}
     facts = []
     for job_part in job.job_parts:
         curve = job_part.curve
         print(job_part.name, flush=True)
-        splitter = splitter_of(read, curve.data, curve.seed, curve.method.train_share)
+        splitter = splitter_of(curve.data, curve.seed, curve.method.train_share)
         data = read(curve.data)
         trainer = Trainer(data, curve.method, curve.seed, STORE, splitter, curve.scores)
         selected: dict[str, Any] = {}
@@ -67,10 +72,6 @@ def work(job: Job, started: float | None = None, file: Path | None = None) -> No
     # Removed first: if both were there, nobody would know which one counts.
     other_name(file).unlink(missing_ok=True)
     results.write(file, list(tables.values()), facts)
-
-
-def _splitter(read: Any, folder: Path, seed: Seed, share: float) -> Splitter:
-    return Splitter(read(folder), seed, share)
 
 
 def select(job_part: JobPart, trainer: Trainer, trained: Mapping[str, pa.Table]) -> pd.DataFrame:

@@ -208,7 +208,7 @@ def curve_styles(
     return styles
 
 
-def check_any(frame: pd.DataFrame) -> None:
+def check_not_empty(frame: pd.DataFrame) -> None:
     """Raise ValueError if there is nothing to draw."""
     if frame.empty:
         raise ValueError("nothing to draw")

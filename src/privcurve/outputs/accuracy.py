@@ -146,7 +146,7 @@ def spread_scores(metric: str) -> list[str]:
     return list(dict.fromkeys((*MEASURES, metric)))
 
 
-def spreads(good: pd.DataFrame, metric: str) -> dict[str, float]:
+def score_spreads(good: pd.DataFrame, metric: str) -> dict[str, float]:
     """Return the standard deviations and standard errors of scores over repeats."""
     share = share_held_out(good["fold"].iloc[0]) if len(good) else 0.0
     stds = {
@@ -254,7 +254,7 @@ def _fresh_scores(
     good = fresh.iloc[:0] if len(failed) else fresh
     return {
         **{name: mean(good[name].astype(float)) for name in METRICS},
-        **spreads(good, metric),
+        **score_spreads(good, metric),
         **{"n_repeats": n_repeats, "n_failed": len(failed)},
         **{"status": "ok" if error is None else "failed", "error": error},
     }

@@ -91,7 +91,7 @@ def draw(frame: pd.DataFrame, titles: Mapping[str, str]) -> Figure:
     below it stand. Violations have a ring; a sampled search that found nothing is drawn at the
     bottom. Colours follow the order of the titles.
     """
-    style.check_any(frame)
+    style.check_not_empty(frame)
     claims = sorted(set(frame["epsilon"]))
     parts = [frame[frame["epsilon"] == claim] for claim in claims]
     floor = claims[0] / DEPTH

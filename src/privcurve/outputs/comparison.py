@@ -301,7 +301,7 @@ def draw(
     Right of 0 a method is ahead. Within a point of 0 the axis is linear, beyond logarithmic. There
     is a panel a measure and ε, with a row a method; hollow marks are of settings nobody paid for.
     """
-    style.check_any(frame)
+    style.check_not_empty(frame)
     names = [measure for measure in COSTS if measure in set(frame["measure"])]
     epsilons, unpaid = sorted(set(frame["epsilon"])), set(frame["arm"][frame["kind"] == UNPAID])
     methods = {m: list(dict.fromkeys(frame["arm"][frame["measure"] == m])) for m in names}

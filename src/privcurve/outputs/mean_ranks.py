@@ -47,7 +47,7 @@ class MeanRanks(Output):
             check_name("datasets: the study has no", name, request.study.datasets)
         of_kinds = [kinds.kind(request.study.methods[name]) for name in private_methods(request)]
         n_paid = sum(kind in kinds.COVERED for kind in of_kinds)
-        if len(datasets_of(request)) < 2 or max(n_paid, len(of_kinds) - n_paid) < 2:
+        if len(ranked_datasets(request)) < 2 or max(n_paid, len(of_kinds) - n_paid) < 2:
             raise ValueError("ranks need at least two private methods and two datasets")
 
     def reads(self, request: OutputRequest) -> Reads:
@@ -55,7 +55,7 @@ class MeanRanks(Output):
 
     def make(self, context: Context) -> None:
         table = context.table_of(ErrorTable.word)
-        frame = rank_by_kind(table[table["dataset"].isin(datasets_of(context.request))])
+        frame = rank_by_kind(table[table["dataset"].isin(ranked_datasets(context.request))])
         context.write(Table(frame, CAPTION, NOTES))
         context.draw(draw(frame, method_titles(context.request)), frame)
 
@@ -78,7 +78,7 @@ def rank_by_kind(table: pd.DataFrame) -> pd.DataFrame:
     return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=ranks.COLUMNS)
 
 
-def datasets_of(request: OutputRequest) -> list[str]:
+def ranked_datasets(request: OutputRequest) -> list[str]:
     """Return the datasets over which ranks are means, each once."""
     return list(dict.fromkeys(request.options["datasets"] or request.study.datasets))
 
@@ -98,7 +98,7 @@ def draw(frame: pd.DataFrame, titles: Mapping[str, str]) -> Figure:
     Wilcoxon's test with Holm's correction; the thin one on top is as long as Nemenyi's critical
     difference.
     """
-    style.check_any(frame)
+    style.check_not_empty(frame)
     order = frame["measure"].map(list(COSTS).index)
     parts = [part for _, part in frame.groupby(["ranked", order, "epsilon"], sort=True)]
     parts.sort(key=lambda part: part["ranked"].iloc[0] == UNPAID)

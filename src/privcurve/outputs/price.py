@@ -14,7 +14,13 @@ from privcurve.experiments import kinds
 from privcurve.experiments.splits import TEST, Splitter
 from privcurve.experiments.study import AUC, PRICE, Study
 from privcurve.lazy import pd
-from privcurve.outputs.accuracy import FRESH_NOTES, SCORES, all_curves, scores_as_text, spreads
+from privcurve.outputs.accuracy import (
+    FRESH_NOTES,
+    SCORES,
+    all_curves,
+    scores_as_text,
+    score_spreads,
+)
 from privcurve.outputs.answers import (
     CODES,
     DIGITS,
@@ -216,7 +222,7 @@ def mean_scores(detail: pd.DataFrame, metric: str) -> pd.DataFrame:
                 **{"delta": 0.0, "epsilon": math.inf, "kind": kinds.NOT_PRIVATE},
                 "scored_on": "test" if part["fold"].eq(TEST).all() else "folds",
                 **{name: mean(part[name]) for name in SCORES},
-                **spreads(part, metric),
+                **score_spreads(part, metric),
                 **{"n_repeats": len(part), "n_failed": 0, "status": "ok", "error": None},
             }
         )

@@ -252,7 +252,7 @@ def draw(
 
     Panels of one group have the same y axis: they are to be compared.
     """
-    style.check_any(frame)
+    style.check_not_empty(frame)
     groups = dict(zip(frame["panel"], frame.get("group", [""] * len(frame)), strict=True))
     titles = list(groups)
     both = frame if levels is None else pd.concat([frame, levels])

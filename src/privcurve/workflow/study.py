@@ -12,7 +12,7 @@ from privcurve.workflow import job
 # Learners that a ranking shows.
 SHOWN = 3
 # Outputs whose files are printed, and what they are called.
-SAID = {"accuracy": "table", "learning_curves": "figure", "leaderboard": "page"}
+FILES = {"accuracy": "table", "learning_curves": "figure", "leaderboard": "page"}
 
 
 def main() -> None:
@@ -42,7 +42,7 @@ def main() -> None:
         print(f"\n{dataset}: {one.sentence()}.")
         print("\n".join(one.lines(SHOWN)))
     print()
-    for word, name in SAID.items():
+    for word, name in FILES.items():
         if word in outputs:
             print(f"{name + ':':<8}{_file_to_read(outputs[word].files.all)}")
     print(f"{'log:':<8}{log}")
