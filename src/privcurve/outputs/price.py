@@ -18,8 +18,8 @@ from privcurve.outputs.accuracy import (
     FRESH_NOTES,
     SCORES,
     all_curves,
-    scores_as_text,
     score_spreads,
+    scores_as_text,
 )
 from privcurve.outputs.answers import (
     CODES,
