@@ -250,9 +250,9 @@ def test_another_file_with_the_same_codes_and_another_description_are_seen(folde
     fresh = [plan.is_current(outputs[word]) for word in ("accuracy", "raw", "price")]
     assert fresh == [True, False, False]
     # A word more that means a missing value.
-    from privcurve.outputs.base import _about
+    from privcurve.outputs.base import _describe_in
 
-    _about.cache_clear()
+    _describe_in.cache_clear()
     write(table, public_benchmark=True, missing=["", "NA", "none"])
     again = reading.read_one(Path("config/studies/tiny.yaml"), 1, 30)
     (mine,) = [one for one in again.study_outputs("tiny") if one.output.word == "raw"]

@@ -350,13 +350,13 @@ class Context:
 
 
 @cache
-def _about(dataset: str, folder: Path) -> Description:
+def _describe_in(dataset: str, folder: Path) -> Description:
     return describe(dataset)
 
 
 def description_of(dataset: str) -> Description:
     """Return the description of a dataset, read once: a run sees one state of its file."""
-    return _about(dataset, Path.cwd())
+    return _describe_in(dataset, Path.cwd())
 
 
 def metric_name(metric: str) -> str:
