@@ -113,11 +113,9 @@ def _scores(runs: pd.DataFrame) -> dict[str, float]:
     # A booster has rounds, but sends no messages.
     silent = not good.all() or bool(runs[list(MESSAGES)].isna().any(axis=None))
     scores = runs["accuracy"] if good.all() else runs["accuracy"].iloc[:0]
-    return {
-        **{"accuracy": mean(scores), "accuracy_std": float(scores.std(ddof=1))},
-        **{name: math.nan if silent else mean(runs[name]) for name in MESSAGES},
-        **{"n_repeats": len(runs), "n_failed": int((~good).sum())},
-    }
+    accuracy = {"accuracy": mean(scores), "accuracy_std": float(scores.std(ddof=1))}
+    messages = {name: math.nan if silent else mean(runs[name]) for name in MESSAGES}
+    return {**accuracy, **messages, "n_repeats": len(runs), "n_failed": int((~good).sum())}
 
 
 def _share(group: pd.DataFrame) -> dict[str, object]:

@@ -45,7 +45,8 @@ def compare_pairs(table: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=COLUMNS)
 
 
-def _pairs_at(epsilon: float, errors: pd.DataFrame) -> list[dict[str, Any]]:
+def _pairs_at(epsilon: float, errors: pd.DataFrame) -> list[tuple[Any, ...]]:
+    """Return the rows of one ε, in the order of `COLUMNS`."""
     # Errors that differ only in rounding are equal.
     errors = errors.round(9)
     n, k = errors.shape
@@ -56,18 +57,12 @@ def _pairs_at(epsilon: float, errors: pd.DataFrame) -> list[dict[str, Any]]:
         for a, b in itertools.combinations(means.index, 2)
     ]
     corrected = holm([p for _, _, p in tests])
-    critical = critical_difference(k, n)
-    return [
-        {
-            **{"epsilon": epsilon, "arm": a, "other": b},
-            **{"mean_rank": means[a], "other_mean_rank": means[b]},
-            **{"p_value": p, "p_holm": p_holm},
-            "differs": bool(friedman < LEVEL and p_holm < LEVEL),
-            **{"friedman_p": friedman, "critical_difference": critical},
-            "n_datasets": n,
-        }
-        for (a, b, p), p_holm in zip(tests, corrected, strict=True)
-    ]
+    shared = (friedman, critical_difference(k, n), n)
+    rows = []
+    for (a, b, p), p_holm in zip(tests, corrected, strict=True):
+        differs = bool(friedman < LEVEL and p_holm < LEVEL)
+        rows.append((epsilon, a, b, means[a], means[b], p, p_holm, differs, *shared))
+    return rows
 
 
 def _friedman(errors: pd.DataFrame) -> float:

@@ -154,10 +154,8 @@ def score_spreads(good: pd.DataFrame, metric: str) -> dict[str, float]:
         for name in spread_scores(metric)
     }
     factor = error_factor(max(len(good), 1), share)
-    return {
-        **{f"{name}_std": std for name, std in stds.items()},
-        **{f"{name}_error": std * factor for name, std in stds.items()},
-    }
+    errors = {f"{name}_error": std * factor for name, std in stds.items()}
+    return {f"{name}_std": std for name, std in stds.items()} | errors
 
 
 def accuracy_table(
@@ -252,9 +250,7 @@ def _fresh_scores(
         reason = "missing" if pd.isna(status) else "failed" if pd.isna(reason) else reason
         error = f"repeats {', '.join(map(str, failed.index))} of {n_repeats}: {reason}"
     good = fresh.iloc[:0] if len(failed) else fresh
-    return {
-        **{name: mean(good[name].astype(float)) for name in METRICS},
-        **score_spreads(good, metric),
-        **{"n_repeats": n_repeats, "n_failed": len(failed)},
-        **{"status": "ok" if error is None else "failed", "error": error},
-    }
+    means = {name: mean(good[name].astype(float)) for name in METRICS}
+    counts = {"n_repeats": n_repeats, "n_failed": len(failed)}
+    outcome = {"status": "ok" if error is None else "failed", "error": error}
+    return {**means, **score_spreads(good, metric), **counts, **outcome}

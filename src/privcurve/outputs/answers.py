@@ -52,7 +52,7 @@ def full_name(title: str, calibration: str | None, delta: float) -> str:
 
 def titles_of(study: Study) -> dict[str, str]:
     """Return the titles of a study's methods, and of what stands beside them."""
-    return {**{name: method.title for name, method in study.methods.items()}, **REFERENCES}
+    return {name: method.title for name, method in study.methods.items()} | REFERENCES
 
 
 MAJORITY = "majority_class"

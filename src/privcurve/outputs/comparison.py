@@ -221,7 +221,7 @@ def compare_over_datasets(table: pd.DataFrame, reference: str) -> pd.DataFrame:
     on some dataset are left out. A dataset on which a method's training failed counts for no
     method; ValueError if at an ε fewer than two datasets have all methods.
     """
-    rows: list[dict[str, Any]] = []
+    rows: list[tuple[Any, ...]] = []
     order = table["measure"].map(list(COSTS).index)
     for (_, epsilon), rows_at in table.groupby([order, "epsilon"], sort=True):
         part, measure = ranks.keep_complete_methods(rows_at), str(rows_at["measure"].iloc[0])
@@ -240,18 +240,11 @@ def compare_over_datasets(table: pd.DataFrame, reference: str) -> pd.DataFrame:
         ]
         for method, p_value, p_holm in zip(methods, p_values, ranks.holm(p_values), strict=True):
             mine, values = complete[complete["arm"] == method], gaps[method].tolist()
-            rows.append(
-                {
-                    **{"measure": measure, "epsilon": epsilon},
-                    **{"arm": method, "n_datasets": len(values)},
-                    **_interval(values, error_factor(len(values), 0)),
-                    **{"p_value": p_value, "p_holm": p_holm, "mean_rank": mean_ranks[method]},
-                    "reference_mean_rank": mean_ranks[reference],
-                    "critical_difference": critical,
-                    "n_above": int((mine["low"] > 0).sum()),
-                    "n_below": int((mine["high"] < 0).sum()),
-                }
-            )
+            interval = _interval(values, error_factor(len(values), 0)).values()
+            place = (measure, epsilon, method, len(values))
+            both_ranks = (mean_ranks[method], mean_ranks[reference], critical)
+            n_outside = (int((mine["low"] > 0).sum()), int((mine["high"] < 0).sum()))
+            rows.append((*place, *interval, p_value, p_holm, *both_ranks, *n_outside))
     return pd.DataFrame(rows, columns=OVERALL_COLUMNS)
 
 
@@ -262,10 +255,8 @@ def compare(own: pd.Series, base: pd.Series, method: str) -> dict[str, Any]:
         raise ValueError(f"{method}: its runs are not of the splits that the others have")
     (share,) = shares
     n_failed = int(own.isna().sum() + base.isna().sum())
-    row = {
-        **{"arm": method, "scored_on": "folds" if share else TEST},
-        **{"n_repeats": len(own), "n_failed": n_failed, "p_value": math.nan},
-    }
+    row: dict[str, Any] = {"arm": method, "scored_on": "folds" if share else TEST}
+    row |= {"n_repeats": len(own), "n_failed": n_failed, "p_value": math.nan}
     if n_failed:
         return row
     values = (own - base.reindex(own.index)).round(12).tolist()
@@ -280,10 +271,8 @@ def _interval(values: Sequence[float], factor: float) -> dict[str, float]:
         return {"difference": mean, **dict.fromkeys(("standard_error", "low", "high"), math.nan)}
     error = float(np.std(values, ddof=1)) * factor
     reach = float(stats.t.ppf(0.5 + LEVEL / 2, len(values) - 1)) * error
-    return {
-        **{"difference": mean, "standard_error": error},
-        **{"low": mean - reach, "high": mean + reach},
-    }
+    ends = {"low": mean - reach, "high": mean + reach}
+    return {"difference": mean, "standard_error": error, **ends}
 
 
 LINE = 0.2  # inches

@@ -216,16 +216,12 @@ def mean_scores(detail: pd.DataFrame, metric: str) -> pd.DataFrame:
     """Return means over the splits, as rows of the table of accuracy at ε = ∞."""
     rows = []
     for (dataset, method), part in detail.groupby(["dataset", "arm"], sort=False):
-        rows.append(
-            {
-                **{"dataset": dataset, "arm": method, "learner": method, "calibration": None},
-                **{"delta": 0.0, "epsilon": math.inf, "kind": kinds.NOT_PRIVATE},
-                "scored_on": "test" if part["fold"].eq(TEST).all() else "folds",
-                **{name: mean(part[name]) for name in SCORES},
-                **score_spreads(part, metric),
-                **{"n_repeats": len(part), "n_failed": 0, "status": "ok", "error": None},
-            }
-        )
+        place = {"dataset": dataset, "arm": method, "learner": method, "calibration": None}
+        budget = {"delta": 0.0, "epsilon": math.inf, "kind": kinds.NOT_PRIVATE}
+        scored_on = {"scored_on": "test" if part["fold"].eq(TEST).all() else "folds"}
+        scores = {name: mean(part[name]) for name in SCORES} | score_spreads(part, metric)
+        outcome = {"n_repeats": len(part), "n_failed": 0, "status": "ok", "error": None}
+        rows.append({**place, **budget, **scored_on, **scores, **outcome})
     return pd.DataFrame(rows)
 
 
@@ -265,11 +261,9 @@ def _price(
     sound = place.private[
         place.private["calibration"].eq("certified") & place.private["kind"].eq(kinds.RULE)
     ]
-    row = {
-        **{"dataset": dataset, "epsilon": epsilon, "metric": metric, "raw": float(raw[metric])},
-        **{"coded_by": place.name(coded), "coded": float(coded[metric])},
-        **_loss("coding", raw, coded, runs, metric),
-    }
+    row: dict[str, Any] = {"dataset": dataset, "epsilon": epsilon, "metric": metric}
+    row |= {"raw": float(raw[metric]), "coded_by": place.name(coded), "coded": float(coded[metric])}
+    row |= _loss("coding", raw, coded, runs, metric)
     if len(sound):
         best = sound.iloc[0]
         row |= {"private_by": place.name(best), "private": float(best[metric])}

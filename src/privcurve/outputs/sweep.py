@@ -154,10 +154,8 @@ class Sweep(Output):
 
 def _may_have(method: Method, name: str, wanted: Any) -> bool:
     """Return whether trainings of a method may have a value that `at` wants."""
-    own: dict[str, Sequence[Any]] = {
-        **{"method": (method_of(method.base),), "calibration": (method.calibration,)},
-        **{"delta": (method.delta,), "epsilon": method.epsilons},
-    }
+    own: dict[str, Sequence[Any]] = {"delta": (method.delta,), "epsilon": method.epsilons}
+    own |= {"method": (method_of(method.base),), "calibration": (method.calibration,)}
     if name in TELLING and name not in own:
         return True
     settings = [{**setting, **method.varied}.get(name) for setting in method.settings]
