@@ -126,8 +126,8 @@ def test_small_parts_are_tried():
 
 def test_an_attack_is_found_by_itself(tmp_path, monkeypatch):
     (tmp_path / "brand_new.py").write_text(
-        "from privcurve.audit.attacks.any_learner import worst\n"
-        "CLAIMS = (worst('new', 'certified', {}),)"
+        "from privcurve.audit.attacks.any_learner import claim_by_answers\n"
+        "CLAIMS = (claim_by_answers('new', 'certified', {}),)"
     )
     monkeypatch.setattr(attacks.attacks, "__path__", [*attacks.attacks.__path__, str(tmp_path)])
     attacked = gather(attacks.find_claims())
