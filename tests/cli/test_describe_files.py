@@ -262,11 +262,14 @@ def by_another(capsys, name):
 
 def test_a_file_to_test_by_that_is_read_by_place_has_the_same_places(folder, capsys):
     rows = [f"{k},{k % 7},{k % 5},{k % 2}" for k in range(60)]
-    for name, header in (("t", ",a,b,sick"), ("good", ",a,b,sick"), ("bad", ",b,a,sick")):
+    for name, header in (("t", ",a,b,sick"), ("good", "\n,a,b,sick"), ("bad", ",b,a,sick")):
         Path(f"{name}.csv").write_text("\n".join([header, *rows[len(name) :]]) + "\n")
     code, said = by_another(capsys, "bad.csv")
     assert code == 1
     assert "line 1 of bad.csv names its column 2 'b', but " in said
+    # A line that is blank in one alone shifts the header.
+    assert "skip_rows 2, not 1" in by_another(capsys, "good.csv")[1]
+    Path("good.csv").write_text(Path("good.csv").read_text().lstrip())
     assert by_another(capsys, "good.csv")[0] == 0
 
 

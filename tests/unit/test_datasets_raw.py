@@ -106,6 +106,17 @@ def test_an_index_stands_once_in_a_record(own: Any) -> None:
     assert "line 2 of data/mine.csv has the index 1 twice" in refused()
 
 
+def test_a_file_that_counts_from_one_is_not_read_as_one_that_counts_from_zero(own: Any) -> None:
+    from_one = ["1 1:35", "-1 1:40", "-1 1:10", "1"]
+    own(from_one, **LIBSVM)
+    assert "data/mine.csv nowhere has the index 0" in refused()
+    own(from_one, **{**LIBSVM, "parser": {**LIBSVM["parser"], "zero_based": False}})
+    assert datasets.load("mine").X.tolist() == [[3, 0], [4, 0], [1, 0], [0, 0]]
+    # What is not taken tells as well.
+    own([*from_one[:3], "1 00:0"], **LIBSVM, records={"first": 2}, n_rows=2)
+    assert datasets.load("mine").X.tolist() == [[0, 3], [0, 4]]
+
+
 def test_categories_of_many_digits_are_told_apart(own: Any) -> None:
     codes = {"name": "p", "kind": "categorical", "categories": [12345678901, 12345678902]}
     lines = ["1 0:12345678901", "-1 0:12345678902 1:1", "-1 0:12345678902", "1 0:12345678901.0"]

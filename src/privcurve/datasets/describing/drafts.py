@@ -6,6 +6,7 @@ import os
 import re
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
+from typing import Any
 
 from privcurve.datasets import catalogue, reading
 from privcurve.datasets.describing.columns import Proposal, propose
@@ -190,7 +191,10 @@ def read(
 def _count_test_records(path: Path, header: bool, like: Format, problems: Problems) -> int:
     """Return how many records a file to test by holds, which is read as the others are."""
     how = sniff(path, header, like.parser.get("sheet", ""))
-    keys = {"kind": DELIMITED, "separator": ","}
+    keys: dict[str, Any] = {"kind": DELIMITED, "separator": ","}
+    if "fields" in like.parser:
+        # Columns are read by position: another number of skipped lines would lose records.
+        keys["skip_rows"] = 0
     if not is_plain_text(path):
         keys["encoding"] = ENCODINGS[0]
     for key, plain in keys.items():

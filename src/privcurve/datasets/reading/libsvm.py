@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from itertools import islice
 from typing import Any
@@ -16,6 +17,8 @@ from privcurve.datasets.reading.files import lines, nonblank_lines
 from privcurve.datasets.reading.table import RawTable, chunks_of
 from privcurve.numerals import number
 
+_INDEX_ZERO = re.compile(r"\s0+:")
+
 
 def read(
     description: Description, file: RawFile, problems: Problems, most: int | None = None
@@ -24,6 +27,7 @@ def read(
     parser = description.parser
     fields, base = parser.fields, 0 if parser.zero_based else 1
     numbered = nonblank_lines(lines(file.path, parser), parser.comment)
+    has_zero = not parser.zero_based
     for chunk in chunks_of(islice(numbered, most), len(fields)):
         # An index that is left out means zero.
         matrix = np.zeros((len(chunk), len(fields)))
@@ -50,11 +54,20 @@ def read(
                         "index",
                     )
                 places.add(place)
+            has_zero = has_zero or 0 in places
         columns: dict[str, Any] = {name: matrix[:, j] for j, name in enumerate(fields)}
         columns[LABEL] = labels
         yield RawTable(str(file.path), columns, [line for line, _ in chunk])
         if problems.full:
             return
+    # Records that are left out are numbered as the others.
+    if not (has_zero or any(_INDEX_ZERO.search(text) for _, text in numbered)):
+        problems.add(
+            f"{file.path} nowhere has the index 0, and counts from 1, it seems: every number would "
+            f"stand in the column of another. Leave out parser: zero_based in {description.path}; "
+            f"or, if {fields[0]!r} is 0 in each record, write it (0:0) in one of them.",
+            "zero_based",
+        )
 
 
 def _set_entry(row: NDArray[np.float64], entry: str, base: int) -> int:
