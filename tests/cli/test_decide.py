@@ -239,3 +239,20 @@ def test_a_blank_within_a_line_is_left_to_the_hand(folder, capsys, monkeypatch):
     monkeypatch.setattr(sys, "stdin", io.StringIO("0, 120\nyes\n"))
     refuse(folder, capsys, "decide patients", "write it there by hand", {str(FILE): text})
     assert "bounds: [0, 120]" in FILE.read_text()
+
+
+def test_columns_of_the_same_words_are_decided_at_once(folder, capsys, monkeypatch):
+    words = ("No", "Yes", "No internet service")
+    rows = [f"{words[k % 3]},{words[k % 7 % 3]},{'abcd'[k % 4]},{'yn'[k % 2]}" for k in range(40)]
+    Path("t.csv").write_text("\n".join(["security,backup,other,label", *rows]) + "\n")
+    assert main.main(["describe", "t.csv", "--label", "label"]) == 0
+    assert "2 lines are marked" in capsys.readouterr().out
+    path = Path("descriptions/t.yaml")
+    assert "groups: *words1  # those of security\n" in path.read_text()
+    assert main.main(["check", "t"]) == 4
+    monkeypatch.setattr(sys, "stdin", io.StringIO("'No', 'Yes'\na, b\n"))
+    assert main.main(["decide", "t"]) == 0
+    assert "of 2, line" in capsys.readouterr().out
+    groups = [entry["groups"] for entry in yaml.safe_load(path.read_text())["columns"]]
+    assert groups == [["No", "Yes"], ["No", "Yes"], ["a", "b"]]
+    assert main.main(["check", "t"]) == 0

@@ -21,9 +21,12 @@ from privcurve.files import replace_text
 from privcurve.schema import Lines
 
 # A key on a line of its own, followed by at most a remark.
+# An anchor stands for other columns of the same words.
 _LINE = re.compile(
-    r"(?P<head>\s*(?:- )?(?P<key>[a-z]+):)[ \t]*(?:#\s*(?:decide:\s*)?(?P<remark>.*?))?\s*"
+    r"(?P<head>\s*(?:- )?(?P<key>[a-z]+):(?:[ \t]+&\w+)?)"
+    r"[ \t]*(?:#\s*(?:decide:\s*)?(?P<remark>.*?))?\s*"
 )
+_ALIAS = re.compile(r"\s*(?:- )?[a-z]+:[ \t]+\*\w")
 # Any key on a line of its own, with what stands behind it.
 _KEY = re.compile(r"(?P<head>\s*(?P<key>[a-z_]+):).*")
 # The answer that numbers are codes.
@@ -43,7 +46,10 @@ class Question:
 
     def __init__(self, path: Path, blank: Blank) -> None:
         self.path, self.blank = path, blank
-        match = _LINE.fullmatch(self._lines()[self.line - 1])
+        line = self._lines()[self.line - 1]
+        match = _LINE.fullmatch(line)
+        # Answered with another column.
+        self.is_shared = _ALIAS.match(line) is not None
         self._is_editable = match is not None and match["key"] == blank.key
         # The question, from the draft or by the kind of blank, and a short prompt.
         self.remark = (match and match["remark"]) or WANTED[blank.key]
@@ -200,4 +206,5 @@ def questions(path: Path) -> list[Question]:
     Raises DatasetError if it is not YAML.
     """
     content: Mapping[str, Any] = catalogue.content_of(path)
-    return sorted((Question(path, one) for one in blanks(content)), key=lambda one: one.line)
+    every = (Question(path, one) for one in blanks(content))
+    return sorted((one for one in every if not one.is_shared), key=lambda one: one.line)

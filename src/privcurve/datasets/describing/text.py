@@ -79,12 +79,27 @@ class Draft:
         """How many lines are to be decided."""
         keys = (self.classes.keys, *(column.keys for column in self.entries.values()))
         n_blank = sum(value is None for entry in keys for value in entry.values())
-        return n_blank + bool(self._persons)
+        n_shared = len(self._anchors) - len(set(self._anchors.values()))
+        return n_blank - n_shared + bool(self._persons)
 
     @property
     def _persons(self) -> list[str]:
         """Columns that may name persons who have several records each."""
         return [key for key, column in self.columns.items() if column.is_person]
+
+    @cached_property
+    def _anchors(self) -> dict[str, str]:
+        """The YAML anchor of the groups of each column that shares its words with others.
+
+        These are decided once. As with columns that are described at once, a model has no trace of
+        it.
+        """
+        alike: dict[frozenset[str], list[str]] = {}
+        for key, column in self.entries.items():
+            if column.words and column.keys.get("groups", ()) is None:
+                alike.setdefault(column.words, []).append(key)
+        several = [names for names in alike.values() if len(names) > 1]
+        return {name: f"words{k}" for k, names in enumerate(several, 1) for name in names}
 
     @property
     def text(self) -> str:
@@ -124,14 +139,25 @@ class Draft:
         yield "columns:"
         for key, column in self.entries.items():
             yield from (f"  - name: {write_scalar(key)}", f"    kind: {column.kind}")
-            for word, value in column.keys.items():
-                yield f"    {_write_line(word, value, column.remarks.get(word))}"
+            yield from (f"    {line}" for line in self._column_lines(key, column))
         unused = [key for key, column in self.columns.items() if not column.kind]
         if unused:
             yield f"# not used: {', '.join(map(write_scalar, unused))}"
         yield from ("label:", f"  column: {write_scalar(self.label)}")
         for key, values in self.classes.keys.items():
             yield f"  {_write_line(key, values, _OF_LABEL[key])}"
+
+    def _column_lines(self, name: str, column: Proposal) -> Iterator[str]:
+        """Yield the lines of a column's keys; groups that columns share stand at the first."""
+        anchor = self._anchors.get(name, "")
+        first = next((one for one, word in self._anchors.items() if word == anchor), name)
+        for key, value in column.keys.items():
+            line = _write_line(key, value, column.remarks.get(key))
+            if key == "groups" and first != name:
+                line = f"{key}: *{anchor}  # those of {write_scalar(first)}"
+            elif key == "groups" and anchor:
+                line = line.replace(f"{key}:", f"{key}: &{anchor}", 1)
+            yield line
 
 
 def _merge(columns: Mapping[str, Proposal]) -> Iterator[tuple[str, Proposal]]:
