@@ -395,9 +395,10 @@ def boosting_ends_when_all_are_right(own, self, learners, records, curators):
 
 
 @mutant(lazybb_rules, "_boost", Case("lazybb", {}), POST_PROCESSING)
-def the_best_from_the_fifth_round_on(own, *given):
+def the_best_from_the_fifth_round_on(own, rows, positive, counts, weighed, rates, noise):
     """Inside a mechanism, where nothing is sealed: the contract at real size has to see it."""
-    return own(*given[:6], np.where(np.arange(len(given[6])) < 5, given[6], np.inf), *given[7:])
+    rates = np.where(np.arange(len(rates)) < 5, rates, np.inf)
+    return own(rows, positive, counts, weighed, rates, noise)
 
 
 @mutant(DPForestClassifier, "_vote", Case("dp_forest", {"votes": "shrunk"}))
