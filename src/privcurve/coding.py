@@ -203,7 +203,7 @@ def _mixed_shares(n_bins: int) -> Floats:
     return high
 
 
-def code_between(numbers: NDArray[np.float64], edges: ArrayLike) -> NDArray[np.int64]:
+def code_by_edges(numbers: NDArray[np.float64], edges: ArrayLike) -> NDArray[np.int64]:
     """Find the bin of each number, by the edges that the names of bins show; they increase.
 
     A value on an edge belongs to the bin above it; the upper bound to the last bin. What lies
@@ -238,7 +238,7 @@ def code_equal_width(
             between = edges(low[j], high[j], int(bins))
         except ValueError as error:
             raise ValueError(f"bounds {low[j]:g}, {high[j]:g} of column {j} {error}") from None
-        codes[:, j] = code_between(numbers[:, j], between)
+        codes[:, j] = code_by_edges(numbers[:, j], between)
     return codes
 
 

@@ -100,7 +100,7 @@ def parse_yaml(text: str, where: str) -> Any:
     try:
         return loader.construct_document(root)
     except yaml.YAMLError as error:
-        raise _invalid(where, error) from None
+        raise _yaml_error(where, error) from None
 
 
 def _text(path: Path) -> str:
@@ -110,7 +110,7 @@ def _text(path: Path) -> str:
         raise SchemaError(f"{path} is not valid YAML: {error}; save it as UTF-8") from None
 
 
-def _invalid(where: str, error: yaml.YAMLError) -> SchemaError:
+def _yaml_error(where: str, error: yaml.YAMLError) -> SchemaError:
     reason = str(error).replace('in "<unicode string>", ', "")
     return SchemaError(f"{where} is not valid YAML: {reason}")
 
@@ -129,7 +129,7 @@ def _compose(text: str, where: str) -> tuple[yaml.Node | None, Any]:
         finally:
             loader.dispose()
     except yaml.YAMLError as error:
-        raise _invalid(where, error) from None
+        raise _yaml_error(where, error) from None
 
 
 def check(content: Any, schema: Path, where: str) -> None:
@@ -168,7 +168,7 @@ def faults(content: Any, schema: Path) -> list[Fault]:
             continue
         # Unquoted yes and no at many places are one mistake, and so is one word in many columns.
         key = ((), reason) if reason == _TRUTH else (_in_entry(place), reason)
-        places.setdefault(key, {})[place + _unknown(error)[:1]] = place
+        places.setdefault(key, {})[place + _unknown_keys(error)[:1]] = place
     for place in _nans(content):
         places.setdefault((_in_entry(place), _NO_NUMBER), {})[place] = place
     return [
@@ -226,7 +226,7 @@ def _nans(content: Any) -> Iterator[tuple[str | int, ...]]:
         yield from ((key, *rest) for rest in _nans(value))
 
 
-def _unknown(error: Any) -> tuple[str, ...]:
+def _unknown_keys(error: Any) -> tuple[str, ...]:
     """Return the keys that a schema does not know, if that is the fault."""
     if error.validator != "additionalProperties" or not isinstance(error.instance, Mapping):
         return ()
@@ -276,21 +276,21 @@ def _validator(schema: Path, changed: tuple[int, ...]) -> Any:
     types = checker.redefine_many(
         {
             "integer": lambda _, value: isinstance(value, int) and not isinstance(value, bool),
-            "number": lambda _, value: checker.is_type(value, "number") and _finite(value),
+            "number": lambda _, value: checker.is_type(value, "number") and _is_finite(value),
             INFINITE: lambda _, value: isinstance(value, float) and value == math.inf,
         }
     )
     return extend(Draft202012Validator, type_checker=types)(read_yaml(schema))
 
 
-def _finite(number: Any) -> bool:
+def _is_finite(number: Any) -> bool:
     # A whole number of 309 digits is finite, but no float.
     return not isinstance(number, float) or math.isfinite(number)
 
 
 def _reason(error: Any) -> str:
     """Return what is wrong, without the place."""
-    if unknown := _unknown(error):
+    if unknown := _unknown_keys(error):
         keys = list(error.schema.get("properties", {}))
         return " ".join(
             f"unknown key {key!r}{suggestion(key, keys)} Allowed: {', '.join(keys)}."
@@ -330,7 +330,7 @@ def _reason(error: Any) -> str:
         )
     if allowed == "integer" and isinstance(given, float) and given.is_integer():
         return f"{given} has a point, and a whole number belongs here: write {int(given)}"
-    if error.validator == "type" and isinstance(given, float) and not _finite(given):
+    if error.validator == "type" and isinstance(given, float) and not _is_finite(given):
         sign = "-" if given < 0 else ""
         return f"{sign}.inf is not finite: write a number; a text goes in quotes"
     if error.validator == "type" and isinstance(given, (int, float)) and "string" in allowed:

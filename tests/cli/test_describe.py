@@ -14,7 +14,7 @@ from drafting import DRAFT, column, decide, described, drafted, of, told
 
 from privcurve import datasets
 from privcurve.cli import check, main
-from privcurve.coding import code_between
+from privcurve.coding import code_by_edges
 from privcurve.datasets.coding.numbers import remove_grouping
 from privcurve.datasets.describing import check as checked
 from privcurve.datasets.describing import profile
@@ -395,8 +395,8 @@ def test_amounts_with_marks_between_thousands_are_numbers(folder, capsys):
     assert code == 0, said
     x, n = datasets.describe("t").domain.columns
     X = datasets.load("t").X
-    assert X[:, 0].tolist() == code_between(np.array(amounts), x.edges).tolist()
-    assert X[:, 1].tolist() == code_between(np.array(wholes), n.edges).tolist()
+    assert X[:, 0].tolist() == code_by_edges(np.array(amounts), x.edges).tolist()
+    assert X[:, 1].tolist() == code_by_edges(np.array(wholes), n.edges).tolist()
     # Without the word each is refused, and check says what it may mean.
     DRAFT.write_text(text.replace('thousands: "."\n', ""))
     code, said = told(capsys, "check", "t")

@@ -113,7 +113,7 @@ def test_a_value_on_an_edge_in_the_bin_below_is_noticed(
     def below(numbers: Any, edges: Any) -> Any:
         return np.searchsorted(np.asarray(edges)[1:-1], numbers, side="left")
 
-    monkeypatch.setattr(coder, "code_between", below)
+    monkeypatch.setattr(coder, "code_by_edges", below)
     case = BY_TITLE["LIBSVM"]
     case.write(folder)
     assert [fault.split()[0] for fault in faults_of(case)] == ["codes"]

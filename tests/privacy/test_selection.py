@@ -143,14 +143,14 @@ def test_selection_among_gaussians_costs_at_most_what_is_said(eta, expected, mu,
     bound = law.delta(mu**2 / 2, epsilon)
     assert 0 < worst <= bound
     # With the exact profile of such noise less is lost.
-    slope = law.slope_profile(lambda each: gaussian_delta(mu, each), epsilon)
+    slope = law.profile_slope(lambda each: gaussian_delta(mu, each), epsilon)
     near = law.mean * gaussian_delta(mu, epsilon - slope)
     assert worst <= near <= bound
     # The best of several costs more than one.
     assert worst > gaussian_delta(mu, epsilon)
     # Both bounds on what the order of the others costs; the profile's is the sharper one here.
-    sharp = law.slope_profile(lambda each: zcdp_delta(mu**2 / 2, each), epsilon)
-    assert sharp <= law.slope_rho(mu**2 / 2)
+    sharp = law.profile_slope(lambda each: zcdp_delta(mu**2 / 2, each), epsilon)
+    assert sharp <= law.rho_slope(mu**2 / 2)
 
 
 @pytest.mark.parametrize("delta", [0.0, 1e-5])

@@ -51,7 +51,7 @@ def test_bounds_without_a_finite_width_are_refused(low, high):
 
 def test_bins_of_equal_ratio():
     edges = coding.edges(0.01, 1000, 5, coding.LOG)
-    codes = coding.code_between(np.array([0.001, 0.05, 1, 1.0001, 2000]), edges)
+    codes = coding.code_by_edges(np.array([0.001, 0.05, 1, 1.0001, 2000]), edges)
     assert codes.tolist() == [0, 0, 2, 2, 4]
     with pytest.raises(ValueError, match="above 0"):
         coding.edges(0, 1, 5, coding.LOG)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from privcurve.coding import Records
-from privcurve.kernels.privgam import _smooth_along, _smooth_apart, smooth
+from privcurve.kernels.privgam import _smooth_bins, _smooth_process, smooth
 from privcurve.learners import registry
 from privcurve.learners.additive import rule
 from privcurve.learners.additive.fitting import Fit
@@ -49,7 +49,7 @@ def process(n_bins, size, step, line):
 def test_the_filter_is_the_posterior(n_bins, size, step, line):
     z, noise = values(n_bins)
     mean, variance = np.empty(n_bins), np.empty(n_bins)
-    smoothed = _smooth_along(z, noise, size, step, line, mean, variance)
+    smoothed = _smooth_process(z, noise, size, step, line, mean, variance)
     expected = posterior(z, noise, process(n_bins, size, step, line))
     for one, other in zip((mean, variance, smoothed), expected, strict=True):
         assert one == pytest.approx(other, abs=1e-12)
@@ -82,7 +82,7 @@ def test_smoothing_averages_by_marginal_likelihood(ordered):
 
 def test_a_lone_value_shrinks_to_nothing():
     mean, variance = np.empty(1), np.empty(1)
-    _smooth_apart(np.array([3.0]), np.array([1e6]), 1.0, mean, variance)
+    _smooth_bins(np.array([3.0]), np.array([1e6]), 1.0, mean, variance)
     assert abs(mean[0]) < 1e-5
 
 
@@ -93,7 +93,7 @@ def facts(n, epsilon=0.1, delta=1e-5, ordered=(True,) * 14, n_classes=2):
 def test_the_rule_reads_public_facts_alone():
     # Adult, δ = 1e-5: stumps at ε = 0.01, rounds at 0.1; of more classes sooner.
     adult = facts(32_561)
-    assert adult.per_column == pytest.approx(32_561 * 0.0325 / 14, rel=0.01)
+    assert adult.column_scale == pytest.approx(32_561 * 0.0325 / 14, rel=0.01)
     assert rule.method_of(adult) == rule.CYCLIC
     less = adult._replace(n=30_000)
     assert rule.method_of(less) == rule.STUMPS

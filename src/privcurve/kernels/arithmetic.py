@@ -125,14 +125,14 @@ def expit(x: float) -> float:
         rest += (odds - total) + 1.0
     share = 1.0 / total
     # 1 − share · total, exactly: products of halves of a mantissa are exact.
-    high, upper = _upper(share), _upper(total)
+    high, upper = _upper_half(share), _upper_half(total)
     low, lower = share - high, total - upper
     missed = ((1.0 - high * upper) - high * lower - low * upper) - low * lower
     return share + share * (missed - share * rest)
 
 
 @compiled
-def _upper(x: float) -> float:
+def _upper_half(x: float) -> float:
     """Return a number with the upper half of its mantissa."""
     return np.int64(np.float64(x).view(np.int64) & _UPPER_HALF).view(np.float64)
 
@@ -224,7 +224,7 @@ def _mills(x: float) -> float:
 
 
 @compiled
-def _middle(x: float) -> float:
+def _central_area(x: float) -> float:
     """Return Φ(x) − ½ for |x| < 1: φ(x) · (x + x³/3 + x⁵/(3·5) + …)."""
     term = total = x
     k = 3.0
@@ -239,7 +239,7 @@ def _middle(x: float) -> float:
 def normal_cdf(x: float) -> float:
     """Return Φ(x), also where it is small, to 14 digits."""
     if abs(x) < 1.0:
-        return 0.5 + _middle(x)
+        return 0.5 + _central_area(x)
     if abs(x) > _NO_DENSITY:
         return 1.0 if x > 0.0 else 0.0
     tail = _PER_ROOT_TWO_PI * exp(-0.5 * x * x) * _mills(abs(x))

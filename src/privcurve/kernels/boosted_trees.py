@@ -53,7 +53,7 @@ class WeightedRows(NamedTuple):
     weights: Floats  # (n_rows,): of all records that a row stands for
     bin_starts: Ints  # (n_columns + 1,)
 
-    def by_leaf(self, leaves: Ints, n_leaves: int) -> tuple[Floats, Floats]:
+    def sum_by_leaf(self, leaves: Ints, n_leaves: int) -> tuple[Floats, Floats]:
         """Add up the weights of positive and of negative rows in each leaf."""
         sums = np.empty((2, n_leaves))
         count_rows(leaves[:, None], self.labels, self.weights, np.arange(len(leaves)), sums)

@@ -207,14 +207,14 @@ def smooth(
             for kind in range(kinds):
                 to, spread = means[i, c], squares[i, c]
                 if kinds == 1:
-                    logs[i] += _smooth_apart(z[c], noise[c], size, to, spread)
+                    logs[i] += _smooth_bins(z[c], noise[c], size, to, spread)
                 elif lengths[kind] > 0:
                     step = exp(-1.0 / (n_bins * lengths[kind]))
-                    logs[i] += _smooth_along(z[c], noise[c], size, step, 0.0, to, spread)
+                    logs[i] += _smooth_process(z[c], noise[c], size, step, 0.0, to, spread)
                 else:
                     step = exp(-1.0 / (n_bins * longest))
                     half = 0.5 * size
-                    logs[i] += _smooth_along(z[c], noise[c], half, step, half, to, spread)
+                    logs[i] += _smooth_process(z[c], noise[c], half, step, half, to, spread)
                 i += 1
     logs[0] += log(kinds)
     weights = np.empty(n)
@@ -232,7 +232,7 @@ def smooth(
 
 
 @jit
-def _smooth_apart(z: Floats, noise: Floats, size: float, mean: Floats, variance: Floats) -> float:
+def _smooth_bins(z: Floats, noise: Floats, size: float, mean: Floats, variance: Floats) -> float:
     """Independent bins of prior variance `size`: fill in the posterior, give the log likelihood."""
     likelihood = 0.0
     for b in range(len(z)):
@@ -244,7 +244,7 @@ def _smooth_apart(z: Floats, noise: Floats, size: float, mean: Floats, variance:
 
 
 @jit
-def _smooth_along(
+def _smooth_process(
     z: Floats, noise: Floats, size: float, step: float, line: float, mean: Floats, variance: Floats
 ) -> float:
     """Fill in the posterior of a process along the bins, and return the log likelihood.

@@ -339,7 +339,7 @@ class CodedClassifier(Explained, merging.MergingClassifier, ClassifierMixin, Bas
         """Return the classes, and labels as :meth:`_fit_one` takes them: signs, or positions."""
         if self.schema is not None:
             y = schema_labels(self.schema, y, n_rows)
-        labels, positions = check_labels(y, self.classes, n_rows, self._offer())
+        labels, positions = check_labels(y, self.classes, n_rows, self._effective_entry())
         many = entry(self._learner).multiclass
         return labels, positions if many else (2 * positions - 1).astype(np.int8)
 
@@ -513,7 +513,7 @@ class CodedClassifier(Explained, merging.MergingClassifier, ClassifierMixin, Bas
             If it is no model for these columns and classes.
         """
 
-    def _offer(self) -> LearnerEntry:
+    def _effective_entry(self) -> LearnerEntry:
         """Return the entry that holds with these parameters: mostly that of the registry."""
         return entry(self._learner)
 
@@ -570,7 +570,7 @@ class CodedClassifier(Explained, merging.MergingClassifier, ClassifierMixin, Bas
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = self._offer().multiclass
+        tags.classifier_tags.multi_class = self._effective_entry().multiclass
         return tags
 
 

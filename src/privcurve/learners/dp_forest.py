@@ -37,7 +37,7 @@ def label_weights(
     data = WeightedRows(bins, labels, counts.astype(np.float64), starts)
     n_leaves = trees.column.shape[1] + 1
     each = (leaves_in(bins, trees.subset(t, t + 1)) for t in range(len(trees.column)))
-    return np.array([data.by_leaf(leaves, n_leaves) for leaves in each])
+    return np.array([data.sum_by_leaf(leaves, n_leaves) for leaves in each])
 
 
 @dataclass(kw_only=True, eq=False, repr=False)

@@ -18,7 +18,7 @@ from privcurve.learners.shared.public_part import (
     PUBLIC_START,
     PublicStart,
     check_start,
-    started_roles,
+    roles_with_start,
 )
 from privcurve.learners.shared.roles import PublicRows, Roles
 from privcurve.learners.shared.voting import Boosting, VotingClassifier, WeakLearner
@@ -151,7 +151,7 @@ class LazyBBClassifier(VotingClassifier, PrivateClassifier):
     ties: str = "auto"
 
     @property
-    def _weak(self) -> WeakLearner:
+    def _weak_learner(self) -> WeakLearner:
         return WEAK_LEARNERS[self.weak_learner]
 
     def _boosting(self) -> Boosting:
@@ -159,7 +159,7 @@ class LazyBBClassifier(VotingClassifier, PrivateClassifier):
         return Boosting(int(self.n_rounds), float(self.density), float(self.learning_rate), started)
 
     def _roles(self) -> Roles:
-        return started_roles(self._learner, self.start, self.public_columns, self.n_features_in_)
+        return roles_with_start(self._learner, self.start, self.public_columns, self.n_features_in_)
 
     def _hidden_columns(self) -> tuple[int, ...]:
         return self._roles().public or ()

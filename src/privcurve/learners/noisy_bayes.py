@@ -14,7 +14,7 @@ from privcurve.kernels.arithmetic import logs, total, transposed_times
 from privcurve.learners.base import PrivateClassifier
 from privcurve.learners.shared.chances import ChanceClassifier
 from privcurve.learners.shared.checks import require
-from privcurve.learners.shared.public_part import NO_START, PublicStart, started_roles
+from privcurve.learners.shared.public_part import NO_START, PublicStart, roles_with_start
 from privcurve.learners.shared.roles import PublicRows, Roles
 from privcurve.parts import PartedRecords, Totals
 from privcurve.privacy.budget import REPLACE_ONE
@@ -139,7 +139,7 @@ class NoisyBayesClassifier(ChanceClassifier, PrivateClassifier):
         self.n_records_ = records.n
 
     def _roles(self) -> Roles:
-        return started_roles(self._learner, self.start, self.public_columns, self.n_features_in_)
+        return roles_with_start(self._learner, self.start, self.public_columns, self.n_features_in_)
 
     def _n_counted(self) -> int:
         """Return how many columns are counted: all that may be, if fewer are than `n_columns`."""

@@ -197,5 +197,5 @@ class OneRuleClassifier(VotingClassifier, PrivateClassifier):
     mechanism: str = "auto"
 
     @property
-    def _weak(self) -> OneRules:
+    def _weak_learner(self) -> OneRules:
         return ONE_RULES

@@ -345,5 +345,5 @@ class TopDownTreeClassifier(VotingClassifier, PrivateClassifier):
     mechanism: str = "auto"
 
     @property
-    def _weak(self) -> TopDownTrees:
+    def _weak_learner(self) -> TopDownTrees:
         return TOP_DOWN_TREES

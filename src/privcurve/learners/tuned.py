@@ -121,7 +121,7 @@ class TunedClassifier(PrivateClassifier):
             if why := registry.entry(name).refuses(n_classes=n_classes):
                 raise ValueError(f"{NAME}: {why}. {registry.hint_multiclass()}")
 
-    def _offer(self) -> LearnerEntry:
+    def _effective_entry(self) -> LearnerEntry:
         try:
             many = all(registry.entry(name).multiclass for name in self._names())
         except ValueError:  # which a fit refuses

@@ -26,7 +26,7 @@ def _word(rng: np.random.Generator) -> int:
 
 
 @jit
-def _below(rng: np.random.Generator, m: int) -> int:
+def _draw_below(rng: np.random.Generator, m: int) -> int:
     """Draw a whole number of 0, …, m - 1."""
     mask = 1
     while mask < m:
@@ -42,7 +42,7 @@ def _below(rng: np.random.Generator, m: int) -> int:
 def _coin_e_fraction(rng: np.random.Generator, a: int, b: int) -> bool:
     """Toss a coin of the probability e^{-a/b}, 0 <= a <= b."""
     k = 1
-    while _below(rng, b * k) < a:
+    while _draw_below(rng, b * k) < a:
         k += 1
     return k % 2 == 1
 
@@ -67,7 +67,7 @@ def _coin_e_square(rng: np.random.Generator, a: int, b: int) -> bool:
         if not _coin_e_fraction(rng, rest, b):
             return False
     k = 1
-    while _below(rng, 2 * b * k) < rest and _below(rng, b) < rest:
+    while _draw_below(rng, 2 * b * k) < rest and _draw_below(rng, b) < rest:
         k += 1
     return k % 2 == 1
 
@@ -76,7 +76,7 @@ def _coin_e_square(rng: np.random.Generator, a: int, b: int) -> bool:
 def _geometric(rng: np.random.Generator, scale: int) -> int:
     """Draw k = 0, 1, … with probabilities in proportion to e^{-k/scale}."""
     while True:
-        low = _below(rng, scale)
+        low = _draw_below(rng, scale)
         if _coin_e_fraction(rng, low, scale):
             break
     high = 0
@@ -102,15 +102,15 @@ def _half_gaussian(rng: np.random.Generator, scale: int) -> int:
             j = 1
             while True:
                 if step <= quotient:
-                    happens = _below(rng, scale * j) == 0
+                    happens = _draw_below(rng, scale * j) == 0
                     if happens and step == quotient:
-                        happens = _below(rng, scale) < rest
+                        happens = _draw_below(rng, scale) < rest
                 else:
-                    happens = _below(rng, 2 * scale * j) == 0 and _below(rng, scale) == 0
+                    happens = _draw_below(rng, 2 * scale * j) == 0 and _draw_below(rng, scale) == 0
                     if happens:
-                        happens, x = _below_fraction(rng, x)
+                        happens, x = _compare_with_fraction(rng, x)
                 if happens:
-                    happens, x = _below_fraction(rng, x)
+                    happens, x = _compare_with_fraction(rng, x)
                 if not happens:
                     break
                 j += 1
@@ -122,7 +122,7 @@ def _half_gaussian(rng: np.random.Generator, scale: int) -> int:
 
 
 @jit
-def _below_fraction(rng: np.random.Generator, x: Ints) -> tuple[bool, Ints]:
+def _compare_with_fraction(rng: np.random.Generator, x: Ints) -> tuple[bool, Ints]:
     """Compare a fresh uniform number with the fraction whose words are x; return x, if longer."""
     i = 0
     while True:
@@ -146,7 +146,7 @@ def rounded_gaussian(rng: np.random.Generator, scale: int, size: int) -> Ints:
     drawn = np.empty(size, dtype=np.int64)
     for i in range(size):
         k = _half_gaussian(rng, scale)
-        drawn[i] = k if _below(rng, 2) == 0 else -1 - k
+        drawn[i] = k if _draw_below(rng, 2) == 0 else -1 - k
     return drawn
 
 
@@ -160,7 +160,7 @@ def discrete_laplace(rng: np.random.Generator, scale: int, size: int) -> Ints:
     for i in range(size):
         while True:
             k = _geometric(rng, scale)
-            negative = _below(rng, 2) == 1
+            negative = _draw_below(rng, 2) == 1
             if not (negative and k == 0):
                 break
         drawn[i] = -k if negative else k
@@ -179,7 +179,7 @@ def choose(rng: np.random.Generator, scores: Ints, scale: int, flip: bool) -> in
     order = np.arange(len(scores))
     left = len(scores)
     while True:
-        i = _below(rng, left)
+        i = _draw_below(rng, left)
         chosen = order[i]
         if coin_e(rng, best - scores[chosen], scale):
             return chosen

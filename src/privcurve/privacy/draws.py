@@ -238,7 +238,7 @@ def _logistics(values: Floats) -> None:
         values[i] = log(u / (1.0 - u))
 
 
-def _by_inverse(
+def _draw_by_inverse(
     loop: Callable[[Floats], None], rng: np.random.Generator, size: Shape, scale: float
 ) -> Floats:
     drawn: Floats = rng.random(size)
@@ -247,14 +247,14 @@ def _by_inverse(
     return drawn
 
 
-def _fresh(rng: np.random.Generator, n: int) -> Words:
+def _random_words(rng: np.random.Generator, n: int) -> Words:
     """Return `n` words of 64 random bits."""
     if isinstance(rng.bit_generator, np.random.MT19937):  # whose words have 32
         return rng.integers(0, 2**64 - 1, n, dtype=np.uint64, endpoint=True)
     return np.asarray(rng.bit_generator.random_raw(n))
 
 
-def _by_words(
+def _draw_from_words(
     fill: Callable[[Words, Floats, float], tuple[int, int]],
     rng: np.random.Generator,
     size: Shape,
@@ -264,7 +264,7 @@ def _by_words(
     left, words = drawn.reshape(-1), np.empty(0, dtype=np.uint64)
     while len(left):
         # Each number takes a word at least, and the first one more than there are.
-        fresh = _fresh(rng, len(left))
+        fresh = _random_words(rng, len(left))
         words = np.concatenate([words, fresh]) if len(words) else fresh
         done, used = fill(words, left, shape)
         left, words = left[done:], words[used:]
@@ -273,36 +273,36 @@ def _by_words(
 
 def laplace(rng: np.random.Generator, size: Shape, scale: float = 1.0) -> Floats:
     """Draw Laplace noise."""
-    return _by_inverse(_laplaces, rng, size, scale)
+    return _draw_by_inverse(_laplaces, rng, size, scale)
 
 
 def gumbel(rng: np.random.Generator, size: Shape, scale: float = 1.0) -> Floats:
     """Draw Gumbel noise."""
-    return _by_inverse(_gumbels, rng, size, scale)
+    return _draw_by_inverse(_gumbels, rng, size, scale)
 
 
 def logistic(rng: np.random.Generator, size: Shape, scale: float = 1.0) -> Floats:
     """Draw logistic noise."""
-    return _by_inverse(_logistics, rng, size, scale)
+    return _draw_by_inverse(_logistics, rng, size, scale)
 
 
 def exponential(rng: np.random.Generator, size: Shape, scale: float = 1.0) -> Floats:
     """Draw exponential noise."""
-    drawn = _by_words(_fill_exponentials, rng, size)
+    drawn = _draw_from_words(_fill_exponentials, rng, size)
     drawn *= scale
     return drawn
 
 
 def normal(rng: np.random.Generator, size: Shape, scale: float = 1.0) -> Floats:
     """Draw Gaussian noise."""
-    drawn = _by_words(_fill_normals, rng, size)
+    drawn = _draw_from_words(_fill_normals, rng, size)
     drawn *= scale
     return drawn
 
 
 def gamma(rng: np.random.Generator, size: Shape, shape: float) -> Floats:
     """Draw gamma numbers of a shape other than 1."""
-    return _by_words(_fill_gammas, rng, size, shape)
+    return _draw_from_words(_fill_gammas, rng, size, shape)
 
 
 def dirichlet(rng: np.random.Generator, size: int, concentration: float) -> Floats:

@@ -65,7 +65,7 @@ class Sealed(np.lib.mixins.NDArrayOperatorsMixin):
     def _refuse(self, what: str) -> NoReturn:
         raise SealedError(self._learner, what)
 
-    def _like(self, array: Any, rows: int | None) -> Sealed:
+    def _wrap(self, array: Any, rows: int | None) -> Sealed:
         return Sealed(array, self._learner, rows)
 
     # What is public ---------------------------------------------------------------------
@@ -85,14 +85,14 @@ class Sealed(np.lib.mixins.NDArrayOperatorsMixin):
         """As of an array; the number of rows is sealed."""
         shape: list[Any] = list(self._array.shape)
         if self._rows is not None:
-            shape[self._rows] = self._like(shape[self._rows], None)
+            shape[self._rows] = self._wrap(shape[self._rows], None)
         return tuple(shape)
 
     @property
     def size(self) -> Any:
         """As of an array; sealed where the number of rows is."""
         size = self._array.size
-        return size if self._rows is None else self._like(size, None)
+        return size if self._rows is None else self._wrap(size, None)
 
     def __len__(self) -> int:
         if self._rows == 0 or not self.ndim:
@@ -105,15 +105,15 @@ class Sealed(np.lib.mixins.NDArrayOperatorsMixin):
     def T(self) -> Sealed:  # noqa: N802, as of an array
         """As of an array."""
         rows = None if self._rows is None else self.ndim - 1 - self._rows
-        return self._like(self._array.T, rows)
+        return self._wrap(self._array.T, rows)
 
     def astype(self, dtype: Any) -> Sealed:
         """As of an array."""
-        return self._like(self._array.astype(dtype), self._rows)
+        return self._wrap(self._array.astype(dtype), self._rows)
 
     def copy(self) -> Sealed:
         """As of an array."""
-        return self._like(self._array.copy(), self._rows)
+        return self._wrap(self._array.copy(), self._rows)
 
     def sum(self, axis: Any = None, keepdims: bool = False) -> Sealed:
         """As of an array."""
@@ -131,15 +131,15 @@ class Sealed(np.lib.mixins.NDArrayOperatorsMixin):
         """As of an array."""
         if self._rows is not None and self.ndim > 1:
             self._refuse("another shape of rows")
-        return self._like(self._array.reshape(*shape), self._rows)
+        return self._wrap(self._array.reshape(*shape), self._rows)
 
     def __getitem__(self, index: Any) -> Sealed:
         if isinstance(index, Sealed):
             if index.dtype == bool or self._rows not in (None, 0):
                 self._refuse(BY_VALUE)
             taken = call_quietly(self._learner, self._array.__getitem__, (index._array,), {})
-            return self._like(taken, index._rows)
-        return self._like(self._array[index], self._rows_at(index))
+            return self._wrap(taken, index._rows)
+        return self._wrap(self._array[index], self._rows_at(index))
 
     def __setitem__(self, index: Any, value: Any) -> None:
         self._rows_at(index)
@@ -178,13 +178,13 @@ class Sealed(np.lib.mixins.NDArrayOperatorsMixin):
         if ufunc is np.matmul:
             rows = self._rows_of_product(*inputs)
         elif method == "__call__":
-            rows = self._rows_together(inputs)
+            rows = self._broadcast_rows(inputs)
         elif method in ("reduce", "accumulate", "reduceat") and inputs[0] is self:
             rows = self._rows
             if method == "reduce":
                 rows = self._rows_left(more.get("axis", 0), bool(more.get("keepdims")))
                 if ufunc not in (np.add, np.logical_or, np.logical_and) and "initial" not in more:
-                    self._not_of_rows(f"{ufunc.__name__} of rows, of which there may be none")
+                    self._refuse_rows(f"{ufunc.__name__} of rows, of which there may be none")
             elif rows is not None and more.get("axis", 0) % self.ndim == rows:
                 self._refuse(ALONG_ROWS)
         else:
@@ -221,7 +221,7 @@ class Sealed(np.lib.mixins.NDArrayOperatorsMixin):
 
     # Where the rows of a result are -------------------------------------------------------
 
-    def _not_of_rows(self, what: str = ALONG_ROWS) -> None:
+    def _refuse_rows(self, what: str = ALONG_ROWS) -> None:
         if self._rows is not None:
             self._refuse(what)
 
@@ -234,7 +234,7 @@ class Sealed(np.lib.mixins.NDArrayOperatorsMixin):
             return None
         return self._rows if keepdims else self._rows - sum(one < self._rows for one in axes)
 
-    def _rows_together(self, inputs: Any) -> int | None:
+    def _broadcast_rows(self, inputs: Any) -> int | None:
         """Return the axis of rows of what is broadcast together, where others have the length 1."""
         place = most = 0
         others = []
@@ -294,7 +294,7 @@ class Sealed(np.lib.mixins.NDArrayOperatorsMixin):
         self._refuse("format")
 
 
-def _look(name: str) -> Callable[..., Any]:
+def _make_refusal(name: str) -> Callable[..., Any]:
     def refuse(self: Sealed, *given: Any, **more: Any) -> NoReturn:
         self._refuse(name)
 
@@ -303,7 +303,7 @@ def _look(name: str) -> Callable[..., Any]:
 
 for _name in ("bool", "int", "float", "complex", "index", "array", "repr", "str", "reduce_ex",
               "copy", "deepcopy", "round", "buffer"):  # fmt: skip
-    setattr(Sealed, f"__{_name}__", _look(_name))
+    setattr(Sealed, f"__{_name}__", _make_refusal(_name))
 
 
 class Noise(Sealed):
@@ -312,8 +312,8 @@ class Noise(Sealed):
     __slots__ = ()
 
 
-def _each(self: Sealed, inputs: tuple[Any, ...], more: Mapping[str, Any]) -> int | None:
-    return self._rows_together([one for one in inputs if not isinstance(one, np.dtype | type)])
+def _rows_elementwise(self: Sealed, inputs: tuple[Any, ...], more: Mapping[str, Any]) -> int | None:
+    return self._broadcast_rows([one for one in inputs if not isinstance(one, np.dtype | type)])
 
 
 def _rows_after_sum(self: Sealed, inputs: tuple[Any, ...], more: Mapping[str, Any]) -> int | None:
@@ -321,42 +321,44 @@ def _rows_after_sum(self: Sealed, inputs: tuple[Any, ...], more: Mapping[str, An
     return self._rows_left(axis, bool(more.get("keepdims")))
 
 
-def _largest(self: Sealed, inputs: tuple[Any, ...], more: Mapping[str, Any]) -> int | None:
+def _rows_after_max(self: Sealed, inputs: tuple[Any, ...], more: Mapping[str, Any]) -> int | None:
     rows = _rows_after_sum(self, inputs, more)
     if rows is None and "initial" not in more:
-        self._not_of_rows("the largest of rows, of which there may be none")
+        self._refuse_rows("the largest of rows, of which there may be none")
     return rows
 
 
-def _same(self: Sealed, inputs: tuple[Any, ...], more: Mapping[str, Any]) -> int | None:
+def _same_rows(self: Sealed, inputs: tuple[Any, ...], more: Mapping[str, Any]) -> int | None:
     return self._rows
 
 
-def _along(self: Sealed, inputs: tuple[Any, ...], more: Mapping[str, Any]) -> int | None:
+def _rows_along_axis(self: Sealed, inputs: tuple[Any, ...], more: Mapping[str, Any]) -> int | None:
     axis = more.get("axis", -1)
     if self._rows is not None and (axis is None or axis % self.ndim == self._rows):
         self._refuse(ALONG_ROWS)
     return self._rows
 
 
-def _public(self: Sealed, inputs: tuple[Any, ...], more: Mapping[str, Any]) -> int | None:
+def _rows_of_public(self: Sealed, inputs: tuple[Any, ...], more: Mapping[str, Any]) -> int | None:
     for one in _leaves((*inputs, *more.values())):
-        one._not_of_rows()
+        one._refuse_rows()
     return None
 
 
 # Functions whose result has a shape that follows from those of their arguments alone, and where
 # the rows of that are.
 _RULES: dict[Any, Callable[[Sealed, tuple[Any, ...], Mapping[str, Any]], int | None]] = {
-    **dict.fromkeys((np.where, np.clip, np.round, np.nan_to_num), _each),
+    **dict.fromkeys((np.where, np.clip, np.round, np.nan_to_num), _rows_elementwise),
     **dict.fromkeys((np.sum, np.mean, np.any, np.all), _rows_after_sum),
-    **dict.fromkeys((np.max, np.min), _largest),
-    **dict.fromkeys((np.zeros_like, np.ones_like, np.full_like, np.shape, np.ndim, np.size), _same),
-    **dict.fromkeys((np.cumsum, np.diff), _along),
+    **dict.fromkeys((np.max, np.min), _rows_after_max),
+    **dict.fromkeys(
+        (np.zeros_like, np.ones_like, np.full_like, np.shape, np.ndim, np.size), _same_rows
+    ),
+    **dict.fromkeys((np.cumsum, np.diff), _rows_along_axis),
     **dict.fromkeys(
         (np.concatenate, np.stack, np.column_stack, np.split, np.outer, np.diag, np.reshape,
          np.ravel, np.transpose, np.sort, np.argsort, np.argmax, np.argmin, np.dot, np.trace),
-        _public,
+        _rows_of_public,
     ),
 }  # fmt: skip
 # Functions of which one argument alone is an array.
@@ -394,14 +396,14 @@ def open_values(value: Any) -> Any:
         return value
     if isinstance(value, Sealed):
         return value._array.item() if value._array.dtype.hasobject else value._array
-    return _like(value, _open_each(value)) if isinstance(value, (tuple, list)) else value
+    return _remake(value, _open_each(value)) if isinstance(value, (tuple, list)) else value
 
 
 def _open_each(values: Iterable[Any]) -> list[Any]:
     return [one if type(one) in _OPEN else open_values(one) for one in values]
 
 
-def _like(value: Any, parts: list[Any]) -> Any:
+def _remake(value: Any, parts: list[Any]) -> Any:
     """Return a tuple or list of the same type."""
     kind = type(value)
     if kind is list:
@@ -430,7 +432,7 @@ def seal(value: Any, learner: str, rows: Any = None) -> Any:
     if not isinstance(value, (tuple, list)):
         return Sealed(value, learner, rows)
     axes = rows if isinstance(rows, tuple) else (rows,) * len(value)
-    return _like(value, [seal(one, learner, axis) for one, axis in zip(value, axes, strict=True)])
+    return _remake(value, [seal(one, learner, axis) for one, axis in zip(value, axes, strict=True)])
 
 
 def kernel(function: Any = None, rows: Any = None) -> Any:
@@ -509,7 +511,7 @@ def _lend(value: Any, learner: str) -> Any:
     if isinstance(value, np.ndarray):
         return value.copy()
     if isinstance(value, (tuple, list)):
-        return _like(value, [_lend(one, learner) for one in value])
+        return _remake(value, [_lend(one, learner) for one in value])
     if isinstance(value, (int, float, str, np.generic)) or callable(value):
         return value
     raise SealedError(learner, f"a {type(value).__name__} handed to a kernel", "give it arrays")
@@ -586,5 +588,5 @@ def _find_held(value: Any) -> Sealed | None:
 def public_rows(value: Any) -> Any:
     """Return exact values whose rows may be told; refuse others."""
     if isinstance(value, Sealed):
-        value._not_of_rows("numbers by row, whose length tells how many records are alike")
+        value._refuse_rows("numbers by row, whose length tells how many records are alike")
     return open_values(value)

@@ -86,7 +86,7 @@ class Runs:
 
     # What one more look costs --------------------------------------------------------------
 
-    def slope_pure(self, epsilon: float) -> float:
+    def pure_slope(self, epsilon: float) -> float:
         """Bound ln f′(u)/f′(u′) for runs that are ε-DP: reached (docs/proofs.md, 2).
 
         (1 + η) ln((e^ε + γ)/(1 + γe^ε)), written so that a large ε does no harm.
@@ -94,14 +94,14 @@ class Runs:
         shrink = arithmetic.exp(-epsilon)
         return (1 + self.eta) * arithmetic.log((1 + self.gamma * shrink) / (shrink + self.gamma))
 
-    def slope_rho(self, rho: float) -> float:
+    def rho_slope(self, rho: float) -> float:
         """Bound ln f′(u)/f′(u′) for ρ-zCDP runs by Papernot and Steinke (docs/proofs.md, 4)."""
         log = -arithmetic.log(self.gamma)
         if log <= rho:
             return (1 + self.eta) * log
         return (1 + self.eta) * (2 * math.sqrt(rho * log) - rho)
 
-    def slope_profile(self, profile: Callable[[float], float], most: float) -> float:
+    def profile_slope(self, profile: Callable[[float], float], most: float) -> float:
         """Bound ln f′(u)/f′(u′) by a privacy profile: Koskela, Redberg, Wang (docs/proofs.md, 3).
 
         `profile` is δ(ε) of a run, for both orders of neighbours, and `most` the largest ε that is
@@ -128,7 +128,7 @@ class Runs:
 
     def epsilon(self, epsilon: float) -> float:
         """Return ε of the selection among ε-DP runs, at δ = 0: exact (docs/proofs.md, 2)."""
-        return (epsilon + self.slope_pure(epsilon)) * _ROUNDING
+        return (epsilon + self.pure_slope(epsilon)) * _ROUNDING
 
     def delta(self, rho: float, epsilon: float) -> float:
         """Bound δ(ε) of the selection among ρ-zCDP runs, by the better of two theorems."""
@@ -136,7 +136,7 @@ class Runs:
         def profile(each: float) -> float:
             return zcdp_delta(rho, each)
 
-        slope = min(self.slope_rho(rho), self.slope_profile(profile, epsilon))
+        slope = min(self.rho_slope(rho), self.profile_slope(profile, epsilon))
         if slope >= epsilon:
             return 1.0
         return min(1.0, self.mean * profile(epsilon - slope) * _ROUNDING)

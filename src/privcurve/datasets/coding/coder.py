@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from privcurve.coding import Codes, code_between, code_type
+from privcurve.coding import Codes, code_by_edges, code_type
 from privcurve.datasets.coding.counts import ColumnCounts
 from privcurve.datasets.coding.numbers import Amounts, read_dates, read_numbers, remove_grouping
 from privcurve.datasets.coding.texts import TextCodes
@@ -64,7 +64,7 @@ class ColumnCoder:
         numbers, absent, wrong = read_amounts(self._domain, column, values)
         self.counts.below += int(np.count_nonzero(numbers < column.bounds[0]))
         self.counts.above += int(np.count_nonzero(numbers > column.bounds[1]))
-        codes = code_between(numbers, column.edges)
+        codes = code_by_edges(numbers, column.edges)
         codes[absent] = column.bins if column.missing_bin else -1
         codes[list(wrong)] = -1
         return CodedValues(codes, absent, wrong, numbers)

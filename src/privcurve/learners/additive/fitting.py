@@ -56,7 +56,7 @@ class RunningSums:
         self.denominator += weight * curvature
         self.variance += weight * weight * 2 * cell_variance
         self.weight += weight
-        down = self._down()
+        down = self._safe_denominator()
         noise = np.minimum(MOST_NOISE, self.variance / (down * down) + weight / down)
         return self.numerator / down, noise
 
@@ -66,9 +66,9 @@ class RunningSums:
         A residual of a bin has the variance 1/4 at most, and their sum falls with the score by
         half of the curvature at least: 4/curvature.
         """
-        return 4.0 * self.weight / self._down()
+        return 4.0 * self.weight / self._safe_denominator()
 
-    def _down(self) -> Floats:
+    def _safe_denominator(self) -> Floats:
         least = LEAST_CURVATURE * np.maximum(np.sqrt(self.variance), 1e-3)
         return np.maximum(self.denominator, least)
 

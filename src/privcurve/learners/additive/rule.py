@@ -72,7 +72,7 @@ class Facts(NamedTuple):
         return self.n * find(self.epsilon, self.delta, self.neighbours).amount
 
     @property
-    def per_column(self) -> float:
+    def column_scale(self) -> float:
         """Return that a column, of some at least, times half of the number of classes."""
         return self.scale * self.n_classes / (2 * max(len(self.ordered), LEAST_COLUMNS))
 
@@ -115,7 +115,7 @@ def method_of(facts: Facts) -> str:
     """Return the method of a fit."""
     otherwise = STUMPS if facts.n_classes == 2 else ONCE
     least = ROUNDS_FROM if facts.n_classes == 2 else CLASS_ROUNDS_FROM
-    enough = facts.delta > 0 and facts.per_column >= least
+    enough = facts.delta > 0 and facts.column_scale >= least
     return CYCLIC if enough or not is_private(facts.epsilon) else otherwise
 
 
@@ -125,7 +125,7 @@ def extras_of(method: str, facts: Facts) -> Extras:
     # Without noise n·μ is infinite.
     bins = min(facts.scale / (PER_BIN * facts.n_classes), MOST_CODES)
     least = CLASS_ROUNDS_FROM
-    once = least / (least + facts.per_column) if method == CYCLIC else 1.0
+    once = least / (least + facts.column_scale) if method == CYCLIC else 1.0
     return Extras(
         n_steps=n_stumps(facts) if method == STUMPS else ROUNDS if method == CYCLIC else 1,
         most_bins=max(FEW_BINS, math.floor(bins)),

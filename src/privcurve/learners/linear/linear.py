@@ -23,7 +23,7 @@ from privcurve.learners.shared.public_part import (
     PUBLIC_START,
     PublicStart,
     check_start,
-    started_roles,
+    roles_with_start,
 )
 from privcurve.learners.shared.roles import ALL, PUBLIC, PublicRows, Roles
 from privcurve.privacy.budget import CERTIFIED
@@ -272,7 +272,7 @@ class DPLogisticRegressionClassifier(LinearClassifier, PrivateClassifier):
         self.n_features_used_ = int(np.count_nonzero(self.coef_)) + len(roles.public or ())
 
     def _start_roles(self) -> Roles:
-        return started_roles(self._learner, self.start, self.public_columns, self.n_features_in_)
+        return roles_with_start(self._learner, self.start, self.public_columns, self.n_features_in_)
 
     def _objective(self) -> Objective:
         """Return what is minimised with box noise."""

@@ -109,7 +109,7 @@ def _log_odds(codes: Codes, n_bins: Ints, coefficients: Floats, intercept: float
     return times(one_hot(codes, n_bins), coefficients) + intercept
 
 
-def started_roles(
+def roles_with_start(
     learner: str, start: str, public_columns: Sequence[int] | None, n_columns: int
 ) -> Roles:
     """Return the roles that a learner with a `start` parameter reads."""

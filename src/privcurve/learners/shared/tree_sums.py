@@ -26,7 +26,7 @@ from privcurve.learners.shared.checks import all_between, check_complete, requir
 from privcurve.learners.shared.staged import StagedClassifier
 from privcurve.privacy.sealed import kernel
 
-sum_by_leaf = kernel(WeightedRows.by_leaf)
+sum_by_leaf = kernel(WeightedRows.sum_by_leaf)
 
 
 @kernel(rows=0)

@@ -72,7 +72,7 @@ def with_weight_check(loop: Callable[..., tuple[Any, float]]) -> Callable[..., A
 class VotingClassifier(LinkedClassifier, StagedClassifier):
     """A vote of weak learners.
 
-    A subclass says what votes (`_weak`) and, if there is more than one round, how rounds
+    A subclass says what votes (`_weak_learner`) and, if there is more than one round, how rounds
     follow each other (`_boosting`).
 
     Attributes
@@ -89,7 +89,7 @@ class VotingClassifier(LinkedClassifier, StagedClassifier):
     model_: Any
 
     @property
-    def _weak(self) -> WeakLearner:
+    def _weak_learner(self) -> WeakLearner:
         raise NotImplementedError
 
     def _boosting(self) -> Boosting:
@@ -128,7 +128,7 @@ class VotingClassifier(LinkedClassifier, StagedClassifier):
             "calibration": self.calibration,
             "mechanism": self.mechanism,
         }
-        return self._weak.plan(self, setting)
+        return self._weak_learner.plan(self, setting)
 
     def _fit_batch(
         self, learners: Sequence[Self], records: Records, curators: Sequence[Curator]
@@ -136,7 +136,7 @@ class VotingClassifier(LinkedClassifier, StagedClassifier):
         n = records.n
         prepared: dict[tuple[WeakLearner, tuple[int, ...]], Any] = {}
         for learner, curator in zip(learners, curators, strict=True):
-            weak, hidden = learner._weak, learner._hidden_columns()
+            weak, hidden = learner._weak_learner, learner._hidden_columns()
             if (weak, hidden) not in prepared:
                 codes = learner._hide_columns(records.codes)
                 seen = records._replace(codes=codes, n_bins=learner._visible_bins())
@@ -147,14 +147,14 @@ class VotingClassifier(LinkedClassifier, StagedClassifier):
             learner._adopt(released, n, plan.noise.statement)
 
     def _adopt(self, released: Any, n: int, statement: PrivacyStatement) -> None:
-        self.__dict__.update(self._weak.attributes(released, self._visible_bins()))
+        self.__dict__.update(self._weak_learner.attributes(released, self._visible_bins()))
         self.n_features_used_ = self.model_.n_features_used
         self.n_records_ = n
         self._fitted_statement = statement
 
     def _restore(self) -> None:
         released = self.model_.check(self._visible_bins())
-        self.__dict__.update(self._weak.attributes(released, self._visible_bins()))
+        self.__dict__.update(self._weak_learner.attributes(released, self._visible_bins()))
 
     def _scores(self, codes: Codes) -> Floats:
         votes: Ints = self.model_.tally(self._hide_columns(codes))

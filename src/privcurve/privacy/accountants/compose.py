@@ -149,7 +149,7 @@ class Accountant:
         )
 
 
-def _equal_and_pure(costs: Costs) -> bool:
+def _are_equal_and_pure(costs: Costs) -> bool:
     return len(costs) == 1 and math.isfinite(costs[0].epsilon)
 
 
@@ -188,7 +188,7 @@ ACCOUNTANTS = (
     Accountant(
         ADVANCED,
         "advanced composition, as the thesis states it (Theorem 2.5.3)",
-        fits=_equal_and_pure,
+        fits=_are_equal_and_pure,
         epsilon=lambda costs, delta: advanced_epsilon(costs[0].epsilon, costs[0].count, delta),
         pure=True,
         best=False,
@@ -196,7 +196,7 @@ ACCOUNTANTS = (
     Accountant(
         KOV,
         "the optimal composition of pure guarantees (Kairouz, Oh and Viswanath)",
-        fits=_equal_and_pure,
+        fits=_are_equal_and_pure,
         delta=lambda costs, epsilon: kov_delta(costs[0].epsilon, costs[0].count, epsilon),
         pure=True,
     ),

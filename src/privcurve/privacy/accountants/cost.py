@@ -86,7 +86,7 @@ def solve(growing: Callable[[float], float], near: float, first_step: float = 0.
             at_high = growing(high)
             bracketed = at_high >= 0
         if bracketed:
-            return _zero_between(growing, (low, at_low), (high, at_high))
+            return _find_zero(growing, (low, at_low), (high, at_high))
         step = min(8 * step, 1.0)
     raise ValueError(f"no solution near {near}")
 
@@ -94,7 +94,7 @@ def solve(growing: Callable[[float], float], near: float, first_step: float = 0.
 Point = tuple[float, float]
 
 
-def _zero_between(growing: Callable[[float], float], low: Point, high: Point) -> float:
+def _find_zero(growing: Callable[[float], float], low: Point, high: Point) -> float:
     """Find the zero between two points of a function, as Chandrupatla does (1997).
 
     By inverse quadratic interpolation where three points lie well for it, else by halves.

@@ -106,7 +106,7 @@ class BRCNoise:
                     )
 
     @property
-    def _pure(self) -> bool:
+    def _is_pure(self) -> bool:
         return self.delta == 0 or self.calibration == PUBLISHED
 
     def sensitivity(self, alphas: Sequence[float]) -> float:
@@ -135,7 +135,7 @@ class BRCNoise:
         what = f"round {len(alphas) + 1}: choice of a threshold"
         spread = 2 * self.sensitivity(alphas)
         choice = Announced(what, score_range=spread, by=EXPONENTIAL, source="PRIVACY.md §d iii")
-        return call_of(choice.entries(self._amounts()[1], self._pure)[0])
+        return call_of(choice.entries(self._amounts()[1], self._is_pure)[0])
 
     def estimate_call(self, alphas: Sequence[float]) -> Call:
         """Return the call of the next round's estimate."""
@@ -145,12 +145,12 @@ class BRCNoise:
         source = "Shen et al., Theorems 3 and 4; " if self.calibration == PUBLISHED else ""
         bound = self.sensitivity(alphas)
         error = Announced(what, l1=bound, l2=bound, source=f"{source}PRIVACY.md §d")
-        return call_of(error.entries(self._amounts()[0], self._pure)[0])
+        return call_of(error.entries(self._amounts()[0], self._is_pure)[0])
 
     def _amounts(self) -> tuple[float, float, str]:
         """Return Δ_t/noise of an estimate, the range of a choice, and the accountant."""
         share, rounds = self.choice_share, self.n_rounds
-        if self._pure:
+        if self._is_pure:
             each = self.epsilon / rounds
             return (1 - share) * each, share * each, BASIC
         # In proportion so that ρ is shared: Gaussian noise costs a²/2, a choice r²/8.

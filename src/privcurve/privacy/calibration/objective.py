@@ -145,14 +145,14 @@ class Perturbation:
         # The same model in other units: coefficients √n_columns times as large.
         return cls(n_columns, 1 / math.sqrt(n_columns), C * n_columns, False, 1.0, CERTIFIED)
 
-    def _left_for_noise(self, epsilon: float) -> float:
+    def _epsilon_left(self, epsilon: float) -> float:
         """Return what is left of ε when the Jacobian is paid for; this may be below 0."""
         alpha = 1 / self.C
         return epsilon - 2 * arithmetic.log(1 + CURVATURE * self.norm / alpha)
 
     def noise_epsilon(self, epsilon: float) -> float:
         """Return ε', the part of ε that the noise vector gets (as diffprivlib computes it)."""
-        left = self._left_for_noise(epsilon)
+        left = self._epsilon_left(epsilon)
         return left if left > 0 else epsilon / 2
 
     def noise_scale(self, epsilon: float) -> float:
@@ -161,7 +161,7 @@ class Perturbation:
 
     def extra_penalty(self, epsilon: float) -> float:
         """Return nΔ, the penalty of all coefficients and the intercept where ε is small."""
-        if self._left_for_noise(epsilon) > 0:
+        if self._epsilon_left(epsilon) > 0:
             return 0.0
         return CURVATURE * self.norm / arithmetic.expm1(epsilon / 4) - 1 / self.C
 

@@ -187,7 +187,7 @@ class Budget:
         """
         scale = math.ceil(2.0 ** (self.bits if bits is None else bits) / rate)
         if scale > LARGEST_SCALE:
-            raise ValueError(_no_room(self.epsilon))
+            raise ValueError(_no_room_message(self.epsilon))
         return scale
 
 
@@ -224,11 +224,11 @@ def grid_bits(budget: Budget, least_share: float, n_columns: int) -> int:
     room = arithmetic.log2(LARGEST_SCALE / 2 * budget.release_cost(least_share) / largest)
     bits = min(MOST_BITS, math.floor(room))
     if bits < LEAST_BITS:
-        raise ValueError(_no_room(budget.epsilon))
+        raise ValueError(_no_room_message(budget.epsilon))
     return bits
 
 
-def _no_room(epsilon: float) -> str:
+def _no_room_message(epsilon: float) -> str:
     return (
         f"privgam: epsilon = {epsilon:g} is so small that its noise has no room in 64 bits: give a "
         "larger one"
