@@ -108,25 +108,17 @@ FIRST = {(c.learner, c.method): c for c in reversed(CLAIMS) if c.learner in SHOR
 KINDS = {kind(c): c for c in CLAIMS if c not in EACH}
 for c in EACH:
     KINDS.pop(kind(c), None)
-REST = [*(c for c in EACH if c not in FIRST), *KINDS.values()]
+SLOW = [*(c for c in EACH if c not in FIRST), *KINDS.values()]
 
 
 def test_each_learner_has_a_mutant():
     assert set(BREAK) == set(ATTACKS)
 
 
-def flagged(patch, c):
-    mistake, n_trainings = mutant_of(c)
-    mistake(patch)
-    return verdict(c, n_trainings) == VIOLATED
-
-
-@pytest.mark.parametrize("c", FIRST, ids=label)
+@pytest.mark.parametrize(
+    "c", [*FIRST, *(pytest.param(c, marks=pytest.mark.slow) for c in SLOW)], ids=label
+)
 def test_a_claim_of_each_kind_flags_a_mutant(monkeypatch, c):
-    assert flagged(monkeypatch, c)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("c", REST, ids=label)
-def test_a_claim_of_each_other_kind_flags_a_mutant(monkeypatch, c):
-    assert flagged(monkeypatch, c)
+    mistake, n_trainings = mutant_of(c)
+    mistake(monkeypatch)
+    assert verdict(c, n_trainings) == VIOLATED

@@ -293,6 +293,7 @@ releasing.release(Request("mine", 1.0, learner={QUICK!r}))
 """
 
 
+@pytest.mark.slow
 def test_a_release_that_is_killed_while_it_trains_is_spent(mine):
     done = subprocess.run([sys.executable, "-c", KILLED], check=False)
     assert done.returncode == -signal.SIGKILL

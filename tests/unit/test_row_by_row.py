@@ -371,7 +371,7 @@ def check_predictions(columns, model, path):
         assert (REFUSED if at_once == REFUSED else [row[0] for row in at_once]) == names
 
 
-@pytest.mark.parametrize("n", [4, pytest.param(30, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("n", [2, pytest.param(30, marks=pytest.mark.slow)])
 def test_a_saved_model_says_of_a_table_what_it_says_of_each_row(n, model, tmp_path_factory):
     path = tmp_path_factory.mktemp("predictions")
     strategy = tables(TEXTS, nothing=False, of=ALL)
