@@ -239,6 +239,8 @@ def test_ranks_are_of_the_datasets_that_are_named(monkeypatch):
     # On the third dataset, which is not named, it is the worst.
     assert ranks.mean_ranks(frame)["good"] == 1
     assert set(frame["n_datasets"]) == {2}
+    with pytest.raises(ValueError, match="measures"):
+        request_of("mean_ranks", {"measures": ["speed"]}, datasets=list(names.values()))
 
 
 def test_the_diagram_draws_a_line_an_method_and_its_bars():

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 from privcurve.analysis import ranks
-from privcurve.analysis.measures import COSTS, NO_LOG_LOSS
+from privcurve.analysis.measures import COSTS, MEASURES, NO_LOG_LOSS, check_measures
 from privcurve.experiments import kinds
 from privcurve.figures import style
 from privcurve.lazy import Axes, Figure, pd
@@ -32,17 +32,23 @@ PAID, UNPAID = "settings by rule or paid", "best setting, unpaid"
 class MeanRanks(Output):
     """Figure and table: ranks of learners over all datasets, and pairs that do not differ.
 
-    They are by each measure of the study's ``error_table``.
+    They are of the study's ``error_table``.
     """
 
     word: ClassVar[str] = "mean_ranks"
     writes: ClassVar = ("table", "figure")
     version: ClassVar[int] = 5
     options: ClassVar = {
-        "datasets": Option("a list of datasets that count; by default all of the study", list, None)
+        "datasets": Option(
+            "a list of datasets that count; by default all of the study", list, None
+        ),
+        "measures": Option(
+            f"a list of measures, of {', '.join(MEASURES)}; by default all", list, MEASURES
+        ),
     }
 
     def check(self, request: OutputRequest) -> None:
+        check_measures(request.options["measures"])
         for name in request.options["datasets"] or ():
             check_name("datasets: the study has no", name, request.study.datasets)
         of_kinds = [kinds.kind(request.study.methods[name]) for name in private_methods(request)]
@@ -55,7 +61,9 @@ class MeanRanks(Output):
 
     def make(self, context: Context) -> None:
         table = context.table_of(ErrorTable.word)
-        frame = rank_by_kind(table[table["dataset"].isin(ranked_datasets(context.request))])
+        measures = context.request.options["measures"]
+        is_ranked = table["dataset"].isin(ranked_datasets(context.request))
+        frame = rank_by_kind(table[is_ranked & table["measure"].isin(measures)])
         context.write(Table(frame, CAPTION, NOTES))
         context.draw(draw(frame, method_titles(context.request)), frame)
 
