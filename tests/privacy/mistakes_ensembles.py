@@ -48,8 +48,7 @@ def draws_noise_of_its_own(own, self, weights, margins, call, curator):
 def noise_for_one_count(patch):
     """Any learner of announced margins: it takes a record to change one of them by 1."""
     # What is patched is not to be remembered, nor what was remembered to be used.
-    for module in (base, bdpe):
-        patch.setattr(module, "noise_of", noise.noise_of.__wrapped__)
+    patch.setattr(base, "noise_of", noise.noise_of.__wrapped__)
     bound = Announced.bound
     patch.setattr(Announced, "bound", lambda self, pure: bound(self, pure) / 2)
 
