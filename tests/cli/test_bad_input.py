@@ -199,11 +199,6 @@ CHOICES = [
     (f"{PRIVATELY} --epsilon 1e-9", "nothing is left for a training"),
     (f"{PRIVATELY} --delta 1", r"delta = 1.0 is not a number in \[0, 1\)"),
     ("compare patient --private-choice", "did you mean 'patients'"),
-    (
-        f"{PRIVATELY} --epsilon 2",
-        "budget",
-        described("n_rows: 5", "n_rows: 5\nbudget: {epsilon: 1}"),
-    ),
     (f"{CHOOSE} choose --set 'settings=[]'", "leave out settings"),
     (
         f"{CHOOSE} choose --neighbours add-remove",
@@ -267,7 +262,17 @@ ODD = [
     (f"{TUNED} --set {'settings=' + '[' * 9999}", "too deep|nesting depth"),
 ]
 
-CASES = [*DESCRIBE, *CHECKS, *CHOICES, *NUMBERS, *RELEASES, *ODD]
+# All that may be chosen is priced first, without records.
+OVER_BUDGET = (
+    f"{PRIVATELY} --epsilon 2",
+    "budget",
+    described("n_rows: 5", "n_rows: 5\nbudget: {epsilon: 1}"),
+)
+
+CASES = [
+    *(DESCRIBE + CHECKS + CHOICES + NUMBERS + RELEASES + ODD),
+    pytest.param(OVER_BUDGET, marks=pytest.mark.slow, id="a choice over the budget"),
+]
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case[0]}: {case[1]}"[:80])

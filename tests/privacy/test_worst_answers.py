@@ -58,6 +58,7 @@ def worst(name, pair, **parameters):
 # What is published ------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_published_dpboost_is_refuted():
     """Leaves cost ε: two move by ΔV, with noise for one. The split adds 2/(12(1 + λ)) of ε."""
     table = rows("dpboost", neighbours=REPLACE_ONE, epsilon=1.0)
@@ -83,6 +84,7 @@ def test_published_dpboost_is_not_private_if_a_record_is_added():
     assert row["found_epsilon"] > 2
 
 
+@pytest.mark.slow
 def test_published_leaves_are_refuted_even_if_the_leverage_is_public():
     (c,) = [c for c in claims("bdpe") if c.setting.get("leverage") == "constant"]
     row = run([c], TARGET, 0, 1).iloc[0]
