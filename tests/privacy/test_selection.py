@@ -229,6 +229,7 @@ def test_the_epsilon_that_spends_rho_is_found_from_below(power):
         epsilon_that_spends(0.02, lambda epsilon: math.inf, 1.0)
 
 
+@pytest.mark.slow
 def test_with_delta_every_candidate_spends_the_same_rho():
     """Of one that offers pure privacy alone too: of Laplace noise ε − 1 + e^−ε."""
     budget = tuning.budget_of(["noisy_majority", "lazybb"], 1.0, 1e-5, 1.0, 5.0, 0.05)

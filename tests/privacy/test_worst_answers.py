@@ -93,6 +93,7 @@ def test_published_leaves_are_refuted_even_if_the_leverage_is_public():
     assert "before they are clamped" in row["not_covered"]
 
 
+@pytest.mark.slow
 def test_published_counts_cost_up_to_twice_their_claim_and_one_machine_anything():
     """Two leaves cost 1, the root's counts 1/2, its children's 1/4, a grandchild's 1/16."""
     counts = rows("distributed_topdown", pairs=moved_between_leaves)["found_epsilon"][0]

@@ -136,6 +136,7 @@ def frame():
     return rows
 
 
+@pytest.mark.slow
 def test_table_has_all_rows(frame):
     table = report.table([frame, frame.assign(learner="lazybb", verdict="violated")])
     assert len(table) == 6

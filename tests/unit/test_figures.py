@@ -329,6 +329,7 @@ def test_wrong_frames_are_named():
         draw(pd.concat([accuracy(), accuracy().head(1)]))
 
 
+@pytest.mark.slow
 def test_files_are_complete_and_the_same_each_time(tmp_path):
     frame = accuracy(ONE)
     for folder in ("a", "b"):

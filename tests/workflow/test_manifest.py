@@ -22,6 +22,7 @@ def summary(project, *arguments, name="tiny"):
     raise AssertionError("no line of the study")
 
 
+@pytest.mark.slow
 def test_the_manifest_tells_what_was_run(finished):
     content = manifest(finished)
     configuration = yaml.safe_load((finished.folder / "config/config.yaml").read_text())
