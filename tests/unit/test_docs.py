@@ -7,6 +7,7 @@ import shlex
 from pathlib import Path
 
 import pandas as pd
+import pytest
 
 from privcurve.cli.main import _parser, main
 from privcurve.tables.table import read_table
@@ -131,18 +132,47 @@ def test_targets_of_snakemake_come_before_its_options():
             assert words[k].startswith("-") or is_value, command
 
 
-def test_commands_of_the_pages_are_understood():
-    parser = _parser()
-    commands = [
-        line.partition("#")[0]
+def page_commands():
+    """The commands `privcurve …` of all pages but the README, without remarks."""
+    return [
+        line.partition("#")[0].strip()
         for page in PAGES
         for block in FENCED.findall(page.read_text())
         for line in block.splitlines()
         if line.startswith("privcurve ")
     ]
+
+
+def test_commands_of_the_pages_are_understood():
+    parser = _parser()
+    commands = page_commands()
     assert len(commands) > 10
     for line in commands:
         parser.parse_args(shlex.split(line)[1:])
+
+
+def write_patients(folder):
+    """Write the tables that the pages speak of."""
+    rows = [
+        f"{30 + k % 50},{'yes' if k % 3 else 'no'},{'yes' if k % 50 > 25 else 'no'}"
+        for k in range(200)
+    ]
+    (folder / "patients.csv").write_text("\n".join(["age,smokes,sick", *rows, ""]))
+    (folder / "new.csv").write_text("patient_id,age,smokes\na,41,no\nb,67,yes\n")
+
+
+@pytest.mark.slow
+def test_commands_of_the_pages_run(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PRIVCURVE_SEEDS", str(tmp_path / "seeds"))
+    monkeypatch.setattr("sys.stdin", io.StringIO())
+    write_patients(tmp_path)
+    commands = dict.fromkeys(page_commands())
+    # The first of them writes the description, once; Dask's scheduler is on another machine.
+    first = next(line for line in commands if line.startswith("privcurve describe"))
+    others = [line for line in commands if "describe" not in line and "--scheduler" not in line]
+    for line in [first, *others]:
+        assert main(shlex.split(line)[1:]) == 0, (line, capsys.readouterr().err)
 
 
 # The README ---------------------------------------------------------------------------
@@ -169,12 +199,7 @@ def test_python_of_the_readme_prints_what_stands_below_it(capsys):
 def test_commands_of_the_readme_say_what_stands_below_them(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("PRIVCURVE_SEEDS", str(tmp_path / "seeds"))
-    rows = [
-        f"{30 + k % 50},{'yes' if k % 3 else 'no'},{'yes' if k % 50 > 25 else 'no'}"
-        for k in range(200)
-    ]
-    (tmp_path / "patients.csv").write_text("\n".join(["age,smokes,sick", *rows, ""]))
-    (tmp_path / "new.csv").write_text("age,smokes\n41,no\n67,yes\n")
+    write_patients(tmp_path)
     ((console, _),) = blocks("console")
     steps = re.findall(r"^\$ privcurve (.*)\n((?:(?!\$).*\n)*)", console, re.MULTILINE)
     assert len(steps) == console.count("$ ")
