@@ -137,6 +137,7 @@ def test_a_hyphen_is_standard_output(tmp_path, capsys):
     assert not (tmp_path / "-").exists()
 
 
+@pytest.mark.slow
 def test_what_has_no_form_in_sql_is_refused(tmp_path, capsys):
     public = {"n_bins": DOMAIN.n_bins, "classes": DOMAIN.label.names}
     models.save("model.json", by_hand(public, np.random.default_rng(0)), DOMAIN)

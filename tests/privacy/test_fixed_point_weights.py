@@ -163,6 +163,7 @@ def test_published_weights_stay_close():
             assert gained <= s.lazybb_zeta(n, density) * (1 + s.LARGEST_ROUNDING) + 1e-15
 
 
+@pytest.mark.slow
 def test_the_shipped_studies_are_far_from_the_bound():
     count = 0
     for path in sorted(STUDIES.glob("*.yaml")):

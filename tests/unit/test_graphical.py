@@ -95,6 +95,7 @@ def test_size_of_a_tree_is_that_of_its_cliques():
     assert (triangulated_sizes(circle, widths, 50.0, candidates) > 50).all()
 
 
+@pytest.mark.slow
 def test_candidates_are_allowed_by_the_size_of_their_tree_or_inside_a_clique():
     model = random_model()
     cells = sum(math.prod(model.shape(clique)) for clique in model.tree.cliques)

@@ -383,6 +383,7 @@ def test_a_column_may_have_as_many_codes_as_there_can_be(tmp_path):
         encode_frame(Domain((Column("x", "numeric", (0.0, 1.0), 2**16 + 1),), label), {"x": [0.5]})
 
 
+@pytest.mark.slow
 def test_lists_in_lists_are_refused_at_any_depth(tmp_path):
     # There is one depth that can be read, but not sealed.
     path = tmp_path / "model.json"

@@ -162,6 +162,7 @@ def test_only_the_methods_that_are_compared_are_read():
     assert {method for _, method in read} == {"boost~certified", "boost~published"}
 
 
+@pytest.mark.slow
 def test_the_text_says_what_an_interval_covers(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     outputs = [{"comparison": {"arm": "boost~certified"}}]

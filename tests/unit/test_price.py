@@ -329,6 +329,7 @@ def test_the_raw_columns_are_not_what_is_taken_for_without_privacy():
     assert any("Raw (no privacy)" in line and "0.930" in line for line in place.lines())
 
 
+@pytest.mark.slow
 def test_terminal_page_and_figure_show_it(folder, monkeypatch):
     table = shop()
     drawn = []
