@@ -148,6 +148,11 @@ def test_a_fact_that_is_needed_must_be_given(monkeypatch):
         registry.make("majority_class", Facts([2]))
 
 
+def test_a_parameter_does_not_take_the_place_of_a_public_fact():
+    with pytest.raises(TypeError, match="n_bins"):
+        registry.make("noisy_majority", Facts([2, 3]), {"n_bins": [5, 5]})
+
+
 @learners
 def test_fitted_attributes(name):
     X, y, n_bins = problem()

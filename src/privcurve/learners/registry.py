@@ -186,9 +186,12 @@ def make(
     if why := registered.refuses(facts=domain):
         raise ValueError(why)
     facts |= {fact: getattr(domain, fact) for fact in registered.needs}
-    facts |= {fact: getattr(domain, fact, None) for fact in registered.takes}
-    if (bins := getattr(domain, "mixed_bins", None)) is not None:
+    given = dict(parameters or {})
+    taken = [fact for fact in registered.takes if fact not in given]
+    facts |= {fact: getattr(domain, fact, None) for fact in taken}
+    if (bins := getattr(domain, "mixed_bins", None)) is not None and "mixed_bins" not in given:
         facts["mixed_bins"] = bins
     if neighbours == ADD_REMOVE and {REPLACE_ONE, ADD_REMOVE} <= set(registered.neighbours):
         facts["neighbours"] = ADD_REMOVE
-    return estimator_class(name)(**{**facts, **(parameters or {})})
+    # A parameter can't take the place of what the domain says.
+    return estimator_class(name)(**facts, **given)
