@@ -65,7 +65,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     option("--epsilon", type=amount, help="release noisy counts, not exact numbers, at this price")
     option("--dataset", help="with --epsilon: whose budget pays")
     option("--separator", help="the character between fields (default: found by the column names)")
-    option("--encoding", default="utf-8-sig", help="encoding of a text table (default: utf-8)")
+    option("--encoding", help="encoding of a text table (default: utf-8)")
     option("--sheet", default="", help="sheet of an Excel file (default: the first)")
     console.add_arguments(parser)
 
@@ -73,6 +73,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Measure, and write the table; check all that can be checked before anything is spent."""
     from privcurve import extras
+    from privcurve.datasets.reading import ENCODING
     from privcurve.files import replace_file, replace_text
     from privcurve.models import load
     from privcurve.releases import evaluation
@@ -95,7 +96,7 @@ def run(arguments: argparse.Namespace) -> int:
             lambda remark: console.remark(arguments, f"privcurve: {remark}"),
             watch,
             separator=arguments.separator,
-            encoding=arguments.encoding,
+            encoding=arguments.encoding or ENCODING,
             sheet=arguments.sheet,
         )
     if epsilon is None:

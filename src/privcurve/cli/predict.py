@@ -83,7 +83,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="what to do about a record that can't be read (default: stop)",
     )
     option("--separator", help="the character between fields (default: found by the column names)")
-    option("--encoding", default="utf-8-sig", help="encoding of a text table (default: utf-8)")
+    option("--encoding", help="encoding of a text table (default: utf-8)")
     option("--sheet", default="", help="sheet of an Excel file (default: the first)")
     console.add_arguments(parser)
 
@@ -104,7 +104,7 @@ def run(arguments: argparse.Namespace) -> int:
 def _predict(arguments: argparse.Namespace, watch: Callable[[RawTable], None]) -> int:
     """Write a label for each record, and return the exit code."""
     from privcurve.datasets.coding import read_codes
-    from privcurve.datasets.reading import list_names
+    from privcurve.datasets.reading import ENCODING, list_names
     from privcurve.files import replace_file
     from privcurve.models import load
 
@@ -117,7 +117,7 @@ def _predict(arguments: argparse.Namespace, watch: Callable[[RawTable], None]) -
         model.domain,
         arguments.file,
         separator=arguments.separator,
-        encoding=arguments.encoding,
+        encoding=arguments.encoding or ENCODING,
         sheet=arguments.sheet,
         copied=arguments.copied,
         skip=arguments.on_error == SKIP,
