@@ -1,4 +1,4 @@
-"""How many jobs each study is cut into: the table of docs/research/jobs.md, from the plan alone.
+"""How many jobs each study has, and how long they train by the estimates: docs/research/jobs.md.
 
     python benchmarks/job_counts.py
 
@@ -7,6 +7,7 @@ Studies that put the tables of others together train nothing, and are left out.
 
 from __future__ import annotations
 
+import math
 from functools import cache
 from pathlib import Path
 
@@ -26,17 +27,27 @@ def main() -> None:
     """Print a row a study, and the sums."""
     describe = cache(datasets.describe)
     rows: dict[str, list[int]] = {}
+    papers: list[list[int]] = []
     for path in sorted((CONFIG / "studies").glob("*.yaml")):
         made = study.load(path)
         cuts = [StudyJobs(made, SEED, seconds, describe) for seconds in SECONDS]
         if cuts[0].curves:
             n_jobs = [len(cut.jobs) for cut in cuts]
-            rows[f"`{made.name}`"] = [len(made.datasets), len(cuts[0].curves), *n_jobs]
+            seconds = sum(job.seconds for job in cuts[0].jobs.values())
+            n_minutes = math.ceil(seconds / 60)
+            row = [len(made.datasets), len(cuts[0].curves), *n_jobs, n_minutes]
+            rows[f"`{made.name}`"] = row
+            papers += [row] if made.paper else []
     configured = yaml.safe_load((CONFIG / "config.yaml").read_text())["studies"]
     plain = [rows[f"`{name}`"] for name in configured]
-    total = {f"all {len(rows)}": [*rows.values()], "a plain `snakemake`": plain}
+    total = {
+        f"all {len(rows)}": [*rows.values()],
+        "a plain `snakemake`": plain,
+        "`snakemake papers`": papers,
+    }
     rows |= {name: [*map(sum, zip(*some, strict=True))] for name, some in total.items()}
-    print("| study | datasets | curves | jobs of 30 s | of 20 minutes |\n|---|--:|--:|--:|--:|")
+    print("| study | datasets | curves | jobs of 30 s | of 20 minutes | minutes of a core |")
+    print("|---" + "|--:" * 5 + "|")
     for name, numbers in rows.items():
         print(f"| {name} |", " | ".join(f"{number:,}" for number in numbers), "|")
 
