@@ -207,6 +207,11 @@ CHOICES = [
     (f"{CHOOSE} tuned --set learner=majority_class", "there is nothing to pay"),
     (f"{CHOOSE} tuned --set 'settings=[{{a'", "is not valid YAML"),
     (f"{CHOOSE} tuned --set 'settings={{n_rounds: [-1]}}'", "n_rounds = -1 is not"),
+    (
+        f"{PRIVATELY} --epsilon 2",
+        "budget",
+        described("n_rows: 5", "n_rows: 5\nbudget: {epsilon: 1}"),
+    ),
 ]
 
 RELEASE = "release patients --epsilon"
@@ -262,17 +267,7 @@ ODD = [
     (f"{TUNED} --set {'settings=' + '[' * 9999}", "too deep|nesting depth"),
 ]
 
-# All that may be chosen is priced first, without records.
-OVER_BUDGET = (
-    f"{PRIVATELY} --epsilon 2",
-    "budget",
-    described("n_rows: 5", "n_rows: 5\nbudget: {epsilon: 1}"),
-)
-
-CASES = [
-    *(DESCRIBE + CHECKS + CHOICES + NUMBERS + RELEASES + ODD),
-    pytest.param(OVER_BUDGET, marks=pytest.mark.slow, id="a choice over the budget"),
-]
+CASES = DESCRIBE + CHECKS + CHOICES + NUMBERS + RELEASES + ODD
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case[0]}: {case[1]}"[:80])

@@ -204,9 +204,9 @@ def private_choice(arguments: argparse.Namespace) -> int:
     (epsilon,) = epsilons
     request = Request(arguments.dataset, epsilon, arguments.delta, CHOOSE)
     description = datasets.describe(request.dataset)
-    chosen = choice(request, description)
-    check_budget(chosen.request, description)
-    for line in chosen.lines():
+    # Before the candidates are priced, which can take half a minute.
+    check_budget(request, description)
+    for line in choice(request, description).lines():
         console.remark(arguments, line)
     delta = f", delta = {arguments.delta:g}" if arguments.delta else ""
     console.remark(

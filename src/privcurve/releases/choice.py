@@ -106,12 +106,13 @@ def choice(request: Request, description: Description) -> Choice:
 
 
 def check_budget(request: Request, description: Description) -> None:
-    """Refuse a choice that the budget of the records does not allow; a release checks it again.
+    """Refuse a choice that the budget of the records does not allow, before it is priced.
 
-    Raises ReleaseError.
+    A release checks it again, and delta too. Raises ReleaseError.
     """
     records = description.records_name
-    BudgetLedger(RELEASES / records).check(budget_of(records), request.price(secret=True))
+    price = replace(request, learner=tuning.NAME, unit=description.unit).price(secret=True)
+    BudgetLedger(RELEASES / records).check(budget_of(records), price, large_delta=True)
 
 
 def closing_sentence(released: Released) -> str:
