@@ -14,7 +14,7 @@ from privcurve.holders.transcript import Transcript
 from privcurve.holders.tree import GrownTree
 from privcurve.kernels.arithmetic import times
 from privcurve.kernels.arithmetic import total as sum_of
-from privcurve.kernels.holder_counts import Questions, split_values, weighted_impurity
+from privcurve.kernels.holder_counts import Questions, places_of, split_values, weighted_impurity
 from privcurve.kernels.trees.choice import CRITERIA
 from privcurve.kernels.trees.form import answers
 from privcurve.privacy.calibration.holders import LevelNoise
@@ -132,7 +132,7 @@ class _Coordinator:
         total = self.transcript.collect(messages, self.sums, release)
         starts = plan.questions.starts
         table = np.zeros((plan.n_classes, int(starts[-1])))
-        table[:, np.concatenate([np.arange(starts[j], starts[j + 1]) for j in columns])] = total
+        table[:, places_of(columns, starts)] = total
         factor = 2.0 if plan.noise.mechanism == LAPLACE else 1.0
         return table, factor * (release.scale * release.scale) * self.sums.excess
 

@@ -15,7 +15,8 @@ from privcurve.kernels.holder_counts import (
     family_counts,
     family_gains,
     part_node,
-    split_values,
+    places_of,
+    risks,
 )
 from privcurve.kernels.random_trees import DrawnTrees, residuals, sum_leaves
 from privcurve.kernels.trees.choice import CRITERIA
@@ -129,12 +130,7 @@ def _leaf_answers(
 
 
 _part_kernel = kernel(part_node, rows=(0, 0))
-
-
-@kernel
-def _risks(totals: Floats, yes: Floats, criterion: int) -> Floats:
-    """Return −F of both sides of each question."""
-    return -split_values(totals - yes, yes, criterion)
+_risks_kernel = kernel(risks)
 
 
 @kernel(rows=0)
@@ -147,22 +143,30 @@ def _zeros(counts: Ints, n_outputs: int) -> Floats:
     return np.zeros((len(counts), n_outputs))
 
 
-@kernel
-def _table(
-    bins: NDArray[Any], classes: Ints, counts: Ints, rows: Ints, n_classes: int, width: int
-) -> Ints:
+class _Counts(NamedTuple):
+    """Counts of a node."""
+
+    table: Ints  # by class and bin
+    totals: Floats  # by class
+    yes: Floats  # by question and class: those that say yes
+
+
+def _table(rows: HolderRows, node: Ints, n_classes: int, width: int) -> Ints:
     table = np.empty((n_classes, width), dtype=np.int64)
-    count_rows(bins, classes, counts, rows, table)
+    count_rows(*rows, node, table)
     return table
 
 
 @kernel
-def _sides(
+def _count(
     rows: HolderRows, node: Ints, n_classes: int, starts: Ints, low: Ints, high: Ints
-) -> tuple[Floats, Floats]:
-    """Return the records of a node by class, and those that say yes to each question."""
-    table = _table(*rows, node, n_classes, int(starts[-1])).astype(np.float64)
-    return table[:, : starts[1]].sum(axis=1), answers(table, low, high)
+) -> _Counts:
+    table = _table(rows, node, n_classes, int(starts[-1]))
+    exact = table.astype(np.float64)
+    return _Counts(table, exact[:, : starts[1]].sum(axis=1), answers(exact, low, high))
+
+
+_table_kernel = kernel(_table)
 
 
 class LocalHolder:
@@ -179,7 +183,7 @@ class LocalHolder:
         if learner := self.curator.sealed_for:
             self.rows = HolderRows(*seal(tuple(rows), learner, 0))
         self._nodes: dict[int, Ints] = {0: _places(self.rows.counts)}
-        self._kept: dict[int, tuple[Floats, Floats]] = {}
+        self._kept: dict[int, _Counts] = {}
         self._scores: Floats | None = None
         self._leaves: Ints | None = None
         self._values: Floats | None = None
@@ -197,13 +201,13 @@ class LocalHolder:
 
     def vote(self, node: int, ballot: Ballot) -> NDArray[Any]:
         """Name a question."""
-        totals, yes = self._count(node)
+        _, totals, yes = self._count(node)
         place = CRITERIA.index(ballot.criterion)
         if ballot.mechanism == LAPLACE:
             scores = family_gains(family_counts(yes, totals), place)
             scale = published_scale(int(totals.sum()), ballot.criterion, ballot.rate)
         else:
-            scores = _risks(totals, yes, place)
+            scores = _risks_kernel(totals, yes, place)
             # At a rate of 0 all questions are alike.
             scale = 1 / ballot.rate if ballot.rate else np.inf
         call = Call(ballot.mechanism, scale, what=ballot.what)
@@ -211,7 +215,7 @@ class LocalHolder:
 
     def best(self, node: int, criterion: str, rate: float) -> Floats:
         """Name the question of the largest noisy gain, and that gain; `NONE` below two records."""
-        totals, yes = self._count(node)
+        _, totals, yes = self._count(node)
         size = int(totals.sum())
         if size < 2:
             return np.array([NONE, 0.0])
@@ -224,15 +228,17 @@ class LocalHolder:
     def counts(self, node: int, columns: Sequence[int], release: Release) -> NDArray[Any]:
         """Count by class and bin of some columns."""
         starts = self.questions.starts
-        chosen = np.asarray(columns, dtype=np.int64)
-        table = self._table(node)
-        if len(chosen) < len(starts) - 1:
-            table = np.concatenate([table[:, starts[j] : starts[j + 1]] for j in chosen], axis=1)
+        if node in self._kept:
+            table = self._kept[node].table
+        else:
+            table = _table_kernel(self.rows, self._nodes[node], self.n_classes, int(starts[-1]))
+        if len(columns) < len(starts) - 1:
+            table = table[:, places_of(columns, starts)]
         return self._say(table, release)
 
     def families(self, node: int, questions: Sequence[int], release: Release) -> NDArray[Any]:
         """Count three families for each question."""
-        totals, yes = self._count(node)
+        _, totals, yes = self._count(node)
         if len(questions) < len(yes):
             yes = yes[np.asarray(questions, dtype=np.int64)]
         return self._say(family_counts(yes, totals), release)
@@ -268,19 +274,13 @@ class LocalHolder:
         """Make a message of exact numbers."""
         return release.message(exact, self.curator)
 
-    def _count(self, node: int) -> tuple[Floats, Floats]:
-        """Return the records of a node by class, and those that say yes to each question."""
+    def _count(self, node: int) -> _Counts:
         if node not in self._kept:
             questions = self.questions
             while len(self._kept) >= KEPT:
                 del self._kept[next(iter(self._kept))]
-            self._kept[node] = _sides(
+            self._kept[node] = _count(
                 self.rows, self._nodes[node], self.n_classes,
                 questions.starts, questions.low, questions.high,
             )  # fmt: skip
         return self._kept[node]
-
-    def _table(self, node: int) -> Ints:
-        """Return the counts of a node by class and bin."""
-        rows, width = self.rows, int(self.questions.starts[-1])
-        return _table(*rows, self._nodes[node], self.n_classes, width)

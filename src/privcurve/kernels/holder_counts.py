@@ -49,6 +49,11 @@ def list_questions(n_bins: Ints, ordered: Sequence[bool]) -> Questions:
     return Questions(*ranges(table, n_bins), table, starts)
 
 
+def places_of(columns: Sequence[int], starts: Ints) -> Ints:
+    """Return the bins of some columns, among those of all columns together."""
+    return np.concatenate([np.arange(starts[j], starts[j + 1]) for j in columns])
+
+
 @jit
 def weighted_impurity(counts: NDArray[Any], criterion: int) -> float:
     """Return F = n·G(shares of the classes), a criterion times the number of records.
@@ -106,10 +111,21 @@ def split_values(no: Floats, yes: Floats, criterion: int) -> Floats:
     `no` and `yes` are of shape (n_questions, n_classes).
     """
     values = np.empty(len(yes))
+    side = np.empty(yes.shape[1])
     for q in range(len(yes)):
-        values[q] = weighted_impurity(np.maximum(no[q], 0.0), criterion)
-        values[q] += weighted_impurity(np.maximum(yes[q], 0.0), criterion)
+        for c in range(len(side)):
+            side[c] = max(no[q, c], 0.0)
+        values[q] = weighted_impurity(side, criterion)
+        for c in range(len(side)):
+            side[c] = max(yes[q, c], 0.0)
+        values[q] += weighted_impurity(side, criterion)
     return values
+
+
+@jit
+def risks(totals: Floats, yes: Floats, criterion: int) -> Floats:
+    """Return −F of both sides of each question, from exact counts."""
+    return -split_values(totals - yes, yes, criterion)
 
 
 @jit

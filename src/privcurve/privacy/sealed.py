@@ -390,6 +390,18 @@ def _leaves(values: Iterable[Any]) -> list[Sealed]:
     return sealed
 
 
+def _first_leaf(values: Iterable[Any]) -> Sealed | None:
+    """Return the first sealed array among values."""
+    for one in values:
+        if type(one) in _OPEN:
+            continue
+        if isinstance(one, Sealed):
+            return one
+        if isinstance(one, (tuple, list)) and (leaf := _first_leaf(one)) is not None:
+            return leaf
+    return None
+
+
 def open_values(value: Any) -> Any:
     """Return exact values, also in tuples and lists: for curators, kernels, parts and holders."""
     if type(value) in _OPEN:
@@ -455,10 +467,10 @@ def kernel(function: Any = None, rows: Any = None) -> Any:
 
     @wraps(function)
     def run(*given: Any, **more: Any) -> Any:
-        sealed = _leaves(given) or _leaves(more.values())
-        if not sealed:
+        sealed = _first_leaf((*given, *more.values()) if more else given)
+        if sealed is None:
             return function(*given, **more)
-        learner = sealed[0]._learner
+        learner = sealed._learner
         arguments = [one if type(one) in _PLAIN else _lend(one, learner) for one in given]
         named = {name: _lend(one, learner) for name, one in more.items()}
         return seal(call_quietly(learner, function, arguments, named), learner, rows)
