@@ -14,7 +14,7 @@ from typing import Any
 def boosting(setting: Mapping[str, Any], n_rows: int, n_columns: int) -> float:
     """Return the cost of boosting."""
     if setting["weak_learner"] == "topdown":
-        return float(setting["n_rounds"]) * topdown(setting, n_rows, n_columns)
+        return 1e-3 + float(setting["n_rounds"]) * _tree(setting, n_rows, n_columns)
     return _rules(float(setting["n_rounds"]), n_rows, n_columns)
 
 
@@ -41,14 +41,18 @@ def dpboost(setting: Mapping[str, Any], n_rows: int, n_columns: int) -> float:
 
 def topdown(setting: Mapping[str, Any], n_rows: int, n_columns: int) -> float:
     """Return the cost of topdown."""
+    return 1e-3 + _tree(setting, n_rows, n_columns)
+
+
+def _tree(setting: Mapping[str, Any], n_rows: int, n_columns: int) -> float:
     depth = min(int(setting["depth"]), 10)
     # Each level of splits reads at most half of the rows again; noise grows with the nodes.
-    return 1e-4 + 4e-10 * (1 + depth / 2) * n_rows * n_columns + 3e-6 * 2**depth
+    return 1e-4 + 5e-10 * (1 + depth / 2) * n_rows * n_columns + 4e-6 * 2**depth
 
 
 def logistic_regression(setting: Mapping[str, Any], n_rows: int, n_columns: int) -> float:
     """Return the cost of logistic regression, private or not."""
-    return 1e-2 + 1.5e-7 * n_rows * n_columns
+    return 1e-2 + 2.2e-7 * n_rows * n_columns
 
 
 def gradient_boosting(setting: Mapping[str, Any], n_rows: int, n_columns: int) -> float:
@@ -123,18 +127,22 @@ def random_forest(setting: Mapping[str, Any], n_rows: int, n_columns: int) -> fl
 
 def distributed_topdown(setting: Mapping[str, Any], n_rows: int, n_columns: int) -> float:
     """Return the cost of distributed DP-TopDown trees: of messages, and of reading records."""
-    holders = 1 if setting["protocol"] == "single" else int(setting["n_holders"])
-    # Published counts of all questions take most, certified ones next to nothing.
-    each = 1e-2 if setting["protocol"] == "noisy_counts" else 1e-3
-    return 5e-3 + each * holders + 4e-8 * n_rows * n_columns
+    protocol, depth = setting["protocol"], setting["depth"]
+    holders = 1 if protocol == "single" else int(setting["n_holders"])
+    if depth is None:
+        # As published: some hundred nodes, each with counts of questions.
+        each = {"single": 4e-2, "local_rnm": 2e-2, "noisy_counts": 5e-2}[protocol]
+    else:
+        each = (8e-5 if protocol == "local_rnm" else 3.5e-5) * 2 ** min(int(depth), 10)
+    return 2e-3 + each * holders + 4e-9 * n_rows * n_columns
 
 
 def random_trees(setting: Mapping[str, Any], n_rows: int, n_columns: int) -> float:
     """Return the cost of boosted random trees: each record's way through each tree, twice."""
     trees, depth = float(setting["n_trees"]), int(setting["depth"])
     rounds = trees / min(trees, float(setting["batch"]))
-    sent = 2e-5 * rounds * int(setting["n_holders"]) + 1e-7 * trees * 2**depth
-    return 5e-3 + sent + 5e-9 * trees * depth * n_rows
+    sent = 5e-5 * rounds * int(setting["n_holders"]) + 1e-7 * trees * 2**depth
+    return 5e-3 + sent + 2.2e-9 * trees * depth * n_rows
 
 
 def privgam(setting: Mapping[str, Any], n_rows: int, n_columns: int) -> float:
