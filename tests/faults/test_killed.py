@@ -41,6 +41,7 @@ def kill_a_job(project, moment):
     return kept
 
 
+@pytest.mark.slow
 def test_what_a_killed_job_has_stored_is_not_trained_again(project):
     kept = kill_a_job(project, in_training(random.Random(0)))
     project.run(TABLE)
