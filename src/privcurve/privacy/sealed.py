@@ -209,7 +209,7 @@ class Sealed(np.lib.mixins.NDArrayOperatorsMixin):
         rule = _RULES.get(function)
         # Other arguments may be shapes, axes or places, which must be public.
         others = inputs[1:] if function in _OF_ONE else ()
-        if rule is None or (function is np.where and len(inputs) < 3) or _leaves(others):
+        if rule is None or (function is np.where and len(inputs) < 3) or _has_leaf(others):
             self._refuse(f"np.{function.__name__}, {BY_VALUE}")
         if _sealed_names(more):
             self._refuse(BY_VALUE)
@@ -377,29 +377,19 @@ _PLAIN = frozenset({int, float, bool, str, type(None)})
 _OPEN = _PLAIN | {np.ndarray}
 
 
-def _leaves(values: Iterable[Any]) -> list[Sealed]:
-    """Return the sealed arrays among values, also in nested tuples and lists."""
-    sealed = []
+def _leaves(values: Iterable[Any]) -> Iterator[Sealed]:
+    """Yield the sealed arrays among values, also in nested tuples and lists."""
     for one in values:
         if type(one) in _OPEN:
             continue
         if isinstance(one, Sealed):
-            sealed.append(one)
+            yield one
         elif isinstance(one, (tuple, list)):
-            sealed += _leaves(one)
-    return sealed
+            yield from _leaves(one)
 
 
-def _first_leaf(values: Iterable[Any]) -> Sealed | None:
-    """Return the first sealed array among values."""
-    for one in values:
-        if type(one) in _OPEN:
-            continue
-        if isinstance(one, Sealed):
-            return one
-        if isinstance(one, (tuple, list)) and (leaf := _first_leaf(one)) is not None:
-            return leaf
-    return None
+def _has_leaf(values: Iterable[Any]) -> bool:
+    return next(_leaves(values), None) is not None
 
 
 def open_values(value: Any) -> Any:
@@ -424,7 +414,7 @@ def _remake(value: Any, parts: list[Any]) -> Any:
 
 
 def _sealed_names(more: Mapping[str, Any]) -> list[str]:
-    return [name for name, value in more.items() if _leaves((value,))]
+    return [name for name, value in more.items() if _has_leaf((value,))]
 
 
 def _open_named(more: Mapping[str, Any]) -> dict[str, Any]:
@@ -467,7 +457,7 @@ def kernel(function: Any = None, rows: Any = None) -> Any:
 
     @wraps(function)
     def run(*given: Any, **more: Any) -> Any:
-        sealed = _first_leaf((*given, *more.values()) if more else given)
+        sealed = next(_leaves((*given, *more.values()) if more else given), None)
         if sealed is None:
             return function(*given, **more)
         learner = sealed._learner
@@ -492,7 +482,7 @@ def mechanism(function: Any, released: bool = True) -> Any:
 
     @wraps(function)
     def run(*given: Any, **more: Any) -> Any:
-        sealed = _leaves((*given, *more.values()))
+        sealed = list(_leaves((*given, *more.values())))
         if not sealed:
             return function(*given, **more)
         learner = sealed[0]._learner
