@@ -125,6 +125,7 @@ def test_published_is_diffprivlibs(data: Data, epsilon: float, C: float) -> None
     ours = DPLogisticRegressionClassifier(**parameters, random_state=np.random.default_rng(11))
     with warnings.catch_warnings():
         warnings.simplefilter("error")  # no PrivacyLeakWarning, nor any other
+        warnings.simplefilter("ignore", ResourceWarning)  # of what other tests have left open
         ours.fit(X, y, counts)
     rows, labels = repeated(data)
     theirs = models.LogisticRegression(
@@ -191,6 +192,7 @@ def test_few_records_and_one_label_raise_nothing(n: int, epsilon: float, calibra
     )
     with warnings.catch_warnings():
         warnings.simplefilter("error")
+        warnings.simplefilter("ignore", ResourceWarning)  # of what other tests have left open
         learner.fit(X, np.ones(n, dtype=int))
     assert np.isfinite(learner.coef_).all()
     assert math.isfinite(learner.intercept_)

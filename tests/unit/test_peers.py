@@ -109,6 +109,7 @@ def test_no_library_looks_at_the_data_for_what_is_public(name):
     X, y, n_bins = problem()
     with warnings.catch_warnings():
         warnings.simplefilter("error")
+        warnings.simplefilter("ignore", ResourceWarning)  # of what other tests have left open
         installed(name)(n_bins=n_bins, classes=(-1, 1), random_state=0).fit(X, y)
 
 

@@ -258,6 +258,7 @@ def test_values_in_another_unit_are_told_of_and_leave_no_trace(table, schema) ->
         spelt.encode(table)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
+        warnings.simplefilter("ignore", ResourceWarning)  # of what other tests have left open
         fitted.predict(days.head(9))
         fitted.predict(days.assign(tenure=days.tenure.where(days.index % 9 > 0, 5)))
 

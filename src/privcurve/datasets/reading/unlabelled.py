@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import csv
 import itertools
 from collections.abc import Callable, Iterator, Sequence
@@ -76,6 +77,8 @@ def open_unlabelled(
     parser = Parser(DELIMITED, header=True, encoding=encoding)
     description = Unlabelled(domain, parser, source, copied=copied)
     try:
+        # Before the file is open, so that it is not left so.
+        codecs.lookup(encoding)
         file = stdin if path == STDIN and stdin is not None else open_raw(path)
         start, pieces = peek(pieces_of(file, encoding), partial(_header_lines, encoding))
         if separator is None:
