@@ -411,6 +411,8 @@ BAD = [
 ]
 
 
+# A file that is refused is not left open.
+@pytest.mark.filterwarnings("error::ResourceWarning")
 @pytest.mark.parametrize("case", BAD, ids=lambda case: f"{case[0]}: {case[1]}"[:80])
 def test_bad_input_is_one_message_and_a_code(folder, capsys, case):
     command, *rest = case

@@ -92,7 +92,7 @@ def lines_of(file: BinaryIO, encoding: str, first: int = 1) -> Generator[Line, N
 
     Text is brought into one form of Unicode (NFC), as descriptions are.
     """
-    with file, io.TextIOWrapper(file, encoding=encoding, newline="") as stream:
+    with io.TextIOWrapper(file, encoding=encoding, newline="") as stream:
         for number, line in enumerate(stream, start=first):
             yield number, line if line.isascii() else unicodedata.normalize("NFC", line)
 
@@ -107,8 +107,8 @@ def pieces_of(file: BinaryIO, encoding: str) -> Iterator[bytes]:
 
     A piece ends where a line does, where bytes tell that.
     """
+    end_of_line = b"\n" if has_byte_ends(encoding) else b""
     with file:
-        end_of_line = b"\n" if has_byte_ends(encoding) else b""
         rest: list[bytes] = []
         while piece := file.read(PIECE):
             end = piece.rfind(end_of_line) + len(end_of_line)
