@@ -158,7 +158,7 @@ def _table(rows: HolderRows, node: Ints, n_classes: int, width: int) -> Ints:
 
 
 @kernel
-def _count(
+def _count_node(
     rows: HolderRows, node: Ints, n_classes: int, starts: Ints, low: Ints, high: Ints
 ) -> _Counts:
     table = _table(rows, node, n_classes, int(starts[-1]))
@@ -279,7 +279,7 @@ class LocalHolder:
             questions = self.questions
             while len(self._kept) >= KEPT:
                 del self._kept[next(iter(self._kept))]
-            self._kept[node] = _count(
+            self._kept[node] = _count_node(
                 self.rows, self._nodes[node], self.n_classes,
                 questions.starts, questions.low, questions.high,
             )  # fmt: skip
