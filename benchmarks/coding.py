@@ -252,8 +252,10 @@ def raw_tables(description: Any) -> Iterator[reading.RawTable]:
 def coded(description: Any, domain: Domain) -> tuple[Coded, Coded, Coded]:
     """Return all records of a dataset's files, those that train, and those of its test file."""
     coder = Coder(domain, description.path, Problems(description.name))
-    files = [coder.records(description, table) for table in raw_tables(description)]
-    X, y = np.concatenate([f.X for f in files]), np.concatenate([f.y for f in files])
+    X, y = map(np.concatenate, zip(*(
+        (coder.code_columns(table), coder.code_labels(description, table))
+        for table in raw_tables(description)
+    ), strict=True))  # fmt: skip
     parts = (slice(None), slice(description.n_rows), slice(description.n_rows, None))
     return tuple(Coded(X[part], y[part], domain) for part in parts)
 
@@ -264,7 +266,7 @@ def raw_matrix(description: Any) -> tuple[Any, Sequence[bool]]:
     coder = Coder(domain, description.path, Problems(description.name))
     parts = []
     for table in raw_tables(description):
-        codes = coder.columns(table).astype(float)
+        codes = coder.code_columns(table).astype(float)
         for j, column in enumerate(domain.columns):
             if column.kind == NUMERIC:
                 codes[:, j] = read_amounts(domain, column, table.columns[column.name])[0]

@@ -31,7 +31,7 @@ from privcurve.datasets.coding.unlabelled import read_codes
 from privcurve.datasets.description import LabelSpec, Parser
 from privcurve.datasets.errors import Problems
 from privcurve.datasets.reading import delimited, files, table
-from privcurve.datasets.reading.cells import texts_of
+from privcurve.datasets.reading.cells import cells_of
 from privcurve.learners import PrivGAMClassifier
 
 CODE = runpy.run_path(str(Path(__file__).parents[2] / "examples/read_model.py"))["code"]
@@ -241,7 +241,7 @@ def by_road(road, parser, most):
     records = []
     try:
         for piece in road(described, problems, most):
-            columns = map(texts_of, piece.columns.values())
+            columns = map(cells_of, piece.columns.values())
             rows = zip(piece.lines, *columns, strict=True)
             records += [(line, *(cell.strip() for cell in cells)) for line, *cells in rows]
     except UnicodeError:

@@ -24,7 +24,7 @@ from privcurve.cli.errors import (
 )
 
 if TYPE_CHECKING:
-    from privcurve.datasets.coding import NewRecords, Part
+    from privcurve.datasets.coding import CodedPiece, NewRecords
     from privcurve.datasets.reading import RawTable
     from privcurve.models.model import Model
 
@@ -197,7 +197,7 @@ class _Answers:
         self.counts: Counter[str] = Counter()
         self.n_skipped = 0
 
-    def write(self, parts: Iterable[Part], target: IO[str], header: list[str]) -> None:
+    def write(self, parts: Iterable[CodedPiece], target: IO[str], header: list[str]) -> None:
         """Write them part after part, nothing before there is one; probabilities to six digits."""
         out = csv.writer(target, lineterminator="\n")
         written = False
@@ -216,7 +216,7 @@ class _Answers:
         if not written:
             out.writerow(header)
 
-    def _columns(self, part: Part) -> list[list[str]]:
+    def _columns(self, part: CodedPiece) -> list[list[str]]:
         """Return answers and probabilities of all records, empty for those that are skipped."""
         columns: list[list[str]] = [
             [] for _ in range(1 + self.probabilities * len(self.model.labels))

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from privcurve.coding import code_type, limit_places
+from privcurve.coding import Codes, code_type, limit_places
 from privcurve.datasets.catalogue import describe
 from privcurve.datasets.coding import Coded, Coder, ColumnCounts
 from privcurve.datasets.dataset import Dataset, PartedDataset, checksum, origin, save
@@ -182,7 +182,7 @@ def _read(
     files: Mapping[str, Sequence[RawFile]],
     parts: Sequence[str],
     problems: Problems,
-    codes: _GrowingArrays | PartWriter,
+    sink: _GrowingArrays | PartWriter,
     first: int = 0,
     watch: Callable[[RawTable], None] | None = None,
 ) -> tuple[Coded, list[ColumnCounts]]:
@@ -194,24 +194,25 @@ def _read(
 
     coder = Coder(description.domain, description.path, problems)
     for part in parts:
-        before = codes.n_rows + problems.n_unread
+        before = sink.n_rows + problems.n_unread
         # A dataset without files is read too.
         for file in files.get(part, (None,)):
-            most = min(first - codes.n_rows, sys.maxsize) if first else None
+            most = min(first - sink.n_rows, sys.maxsize) if first else None
             for table in reading.read(description, file, problems, most):
                 if watch is not None:
                     watch(table)
-                codes.add(coder.records(description, table))
+                X, persons = coder.code_columns(table), coder.name_persons(description, table)
+                sink.add(X, coder.code_labels(description, table), persons)
                 if problems.full:
-                    return codes.coded, coder.counts
-            if first and codes.n_rows == first:
-                return codes.coded, coder.counts
-        _check_size(description, part, codes.n_rows + problems.n_unread - before, problems)
+                    return sink.coded, coder.counts
+            if first and sink.n_rows == first:
+                return sink.coded, coder.counts
+        _check_size(description, part, sink.n_rows + problems.n_unread - before, problems)
     if first:
         problems.add(
-            f"records: first is {first}, but there are {codes.n_rows} (in {description.path})"
+            f"records: first is {first}, but there are {sink.n_rows} (in {description.path})"
         )
-    return codes.coded, coder.counts
+    return sink.coded, coder.counts
 
 
 class _GrowingArrays:
@@ -227,17 +228,17 @@ class _GrowingArrays:
         self._unit = description.unit
         self._persons: list[str] = []
 
-    def add(self, piece: Coded) -> None:
-        """Add codes."""
-        self._persons += piece.persons
-        end = self.n_rows + len(piece.y)
+    def add(self, X: Codes, y: NDArray[np.int8], persons: Sequence[str]) -> None:
+        """Add codes, labels, and the persons of these records where there is a unit."""
+        self._persons += persons
+        end = self.n_rows + len(y)
         if end > len(self._y):
             # The expected number comes from the description and may be wrong.
             room = max(end, 2 * self.n_rows)
             room = min(room, self._expected) if end <= self._expected else room
             self._X.resize((room, self._X.shape[1]), refcheck=False)
             self._y.resize(room, refcheck=False)
-        self._X[self.n_rows : end], self._y[self.n_rows : end] = piece.X, piece.y
+        self._X[self.n_rows : end], self._y[self.n_rows : end] = X, y
         self.n_rows = end
 
     @property

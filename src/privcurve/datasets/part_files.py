@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
@@ -13,7 +13,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from privcurve.coding import code_type
+from privcurve.coding import Codes, code_type
 from privcurve.datasets.coding import Coded
 from privcurve.datasets.dataset import Checksum
 from privcurve.datasets.description import Description
@@ -63,13 +63,13 @@ class PartWriter:
             if path.name != but:
                 shutil.rmtree(path, ignore_errors=True)
 
-    def add(self, piece: Coded) -> None:
-        """Add codes; of parts no record has a person beside it."""
-        assert not piece.persons
-        self._checksum.add(piece.X)
-        self._labels.append(piece.y)
-        self.n_rows += len(piece.y)
-        rows = piece.X.T
+    def add(self, X: Codes, y: NDArray[np.int8], persons: Sequence[str]) -> None:
+        """Add codes and labels; of parts no record has a person beside it."""
+        assert not persons
+        self._checksum.add(X)
+        self._labels.append(y)
+        self.n_rows += len(y)
+        rows = X.T
         while rows.shape[1]:
             room = self._buffer.shape[1] - self._n_buffered
             some, rows = rows[:, :room], rows[:, room:]

@@ -280,7 +280,7 @@ class Schema:
             list(np.asarray(y, dtype=object)), self.domain, None, tuple(label.codes)
         )
         table = RawTable("y", {label.column: cells}, range(len(cells)), "row")
-        codes = Coder(self.domain, "the schema", problems).labels(description, table)
+        codes = Coder(self.domain, "the schema", problems).code_labels(description, table)
         problems.check()
         return (codes > 0).astype(np.int64) if len(label.names) == 2 else codes.astype(np.int64)
 

@@ -19,7 +19,7 @@ from privcurve.datasets.dataset import Dataset
 from privcurve.datasets.description import Description
 from privcurve.datasets.errors import DatasetError
 from privcurve.datasets.load import load_rows
-from privcurve.datasets.reading import RawTable, distinct
+from privcurve.datasets.reading import RawTable, list_cells
 
 # scikit-learn's histogram gradient boosting takes no more categories in one column.
 MOST_CATEGORIES = 255
@@ -102,7 +102,7 @@ class _Pieces:
     def _categories(self, j: int, column: Column, values: Any) -> Matrix:
         domain = self._description.domain
         numbers = self._numbers.setdefault(j, {})
-        cells, places = distinct(category_texts(domain, column, values))
+        cells, places = list_cells(category_texts(domain, column, values))
         each = np.full(len(cells), np.nan)
         for k, cell in enumerate(cells):
             text = (cell or "").strip()

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
@@ -90,8 +90,8 @@ class Curve:
         return self.study.select == BEST
 
     @property
-    def has_lone_setting(self) -> bool:
-        """Whether its one setting is taken as selected without training its grid.
+    def skips_grid(self) -> bool:
+        """Whether its one setting is selected without training its grid.
 
         Only with hold-outs: tables of a study with folds show the cross-validated accuracy.
         """
@@ -100,28 +100,28 @@ class Curve:
     @cached_property
     def chunks(self) -> list[list[JobPart]]:
         """The parts, grouped: parts of a grid with the parts that select from it."""
-        each = sum(one.seconds for one in self._job_parts_at(self.method.epsilons[:1]))
+        each = sum(one.seconds for one in self.parts_at(self.method.epsilons[:1]))
         together = fill(sorted(self.method.epsilons), lambda _: each, self.most)
         return [self.parts_at(tuple(epsilons)) for epsilons in together]
 
     def parts_at(self, epsilons: tuple[float, ...]) -> list[JobPart]:
         """Return the parts at some ε: in one job, or of one ε that is cut further."""
-        if epsilons not in self._parts_at:
-            job_parts = self._job_parts_at(epsilons)
-            is_long = len(epsilons) == 1 and sum(one.seconds for one in job_parts) > self.most
-            self._parts_at[epsilons] = self._cut(*epsilons) if is_long else job_parts
-        return self._parts_at[epsilons]
+        if epsilons not in self._made_parts:
+            blocks = (Block(self.points_at(epsilons), tuple(self.splits)),)
+            grid = [] if self.skips_grid else [JobPart(self, epsilons, blocks)]
+            best = [JobPart(self, epsilons, fresh=tuple(self.fresh_splits))]
+            made = [*grid, *(best if self.selects else [])]
+            is_long = len(epsilons) == 1 and sum(one.seconds for one in made) > self.most
+            self._made_parts[epsilons] = self._cut(*epsilons) if is_long else made
+        return self._made_parts[epsilons]
 
     @cached_property
-    def _parts_at(self) -> dict[tuple[float, ...], list[JobPart]]:
+    def _made_parts(self) -> dict[tuple[float, ...], list[JobPart]]:
         return {}
 
-    def _job_parts_at(self, epsilons: tuple[float, ...]) -> list[JobPart]:
-        """Return the parts at some ε, with the grid in one part."""
-        points = tuple(p for p in self.method.points if p.epsilon in epsilons)
-        grid = JobPart(self, epsilons, (Block(points, tuple(self.splits)),))
-        best = JobPart(self, epsilons, fresh=tuple(self.fresh_splits))
-        return [*([] if self.has_lone_setting else [grid]), *([best] if self.selects else [])]
+    def points_at(self, epsilons: Collection[float]) -> tuple[Point, ...]:
+        """Return the points at some ε."""
+        return tuple(point for point in self.method.points if point.epsilon in epsilons)
 
     def _cut(self, epsilon: float) -> list[JobPart]:
         """Return the parts at one ε, cut to at most `most` seconds each."""
@@ -148,7 +148,7 @@ class Curve:
     def _blocks(self, epsilon: float) -> Iterator[Block]:
         """Yield the runs of the grid at an ε; short ones that share costly work stay together."""
         splits = tuple(self.splits)
-        for points in () if self.has_lone_setting else _groups(self.method, epsilon):
+        for points in () if self.skips_grid else _groups(self.method, epsilon):
             if self.seconds_of(Block(points, splits)) <= self.most:
                 yield Block(points, splits)
             elif self.seconds_of(Block(points, splits[:1])) <= self.most:
@@ -325,18 +325,18 @@ class JobPart:
 
     @property
     def is_best(self) -> bool:
-        """Whether it selects from the grid and trains afresh."""
+        """Whether it trains selected settings afresh, and is no part of the grid."""
         return bool(self.fresh)
 
     @property
     def selects(self) -> bool:
         """Whether it selects; later parts of the fresh trainings use the first one's selection."""
-        return self.is_best and (self.place == 0 or self.curve.has_lone_setting)
+        return self.is_best and (self.place == 0 or self.curve.skips_grid)
 
     @property
     def reads(self) -> list[JobPart]:
         """The parts that it needs: those of the grid, or the first part that has selected."""
-        if not self.is_best or self.curve.has_lone_setting:
+        if not self.is_best or self.curve.skips_grid:
             return []
         mine = self.curve.parts_at(self.epsilons)
         best = [one for one in mine if one.is_best]

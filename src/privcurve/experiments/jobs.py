@@ -212,7 +212,7 @@ def find_job(
     part: str = "",
     most: float = math.inf,
 ) -> Job | None:
-    """Return the job with some `Job.terms`; None if there is no such part."""
+    """Return the job that these `Job.terms` describe; None if there is no such part."""
     curves = [Curve(study, about, study.methods[name], seed, most) for name in methods]
     at = tuple(map(float, epsilons))
     parts_of = [curve.parts_at(at or tuple(sorted(curve.method.epsilons))) for curve in curves]

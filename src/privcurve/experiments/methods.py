@@ -7,7 +7,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -151,15 +151,15 @@ def methods(label: str, spec: Mapping[str, Any], study: Mapping[str, Any]) -> It
     does not say, the study, the whole file, says for all. Raises ValueError, which says what, if
     the entry asks for something that is not offered, or for nothing.
     """
-    entry = registry.entry(spec["learner"])
+    base = registry.entry(spec["learner"])
     if "tune" in spec:
         tune.check(spec)
-    elif entry.name == tuning.NAME:
+    elif base.name == tuning.NAME:
         raise ValueError(
             "a study gives the learner whose settings are chosen, and 'tune': {grid: …} beside it"
         )
-    chosen = registry.entry(tuning.NAME) if "tune" in spec else entry
-    relation = _relation(chosen, spec.get("neighbours"), study.get("neighbours"))
+    trained = registry.entry(tuning.NAME) if "tune" in spec else base
+    relation = _relation(trained, spec.get("neighbours"), study.get("neighbours"))
     shares = [*map(canonical.real, study.get("train_shares", [1]))]
     canonical.check_distinct(TRAIN_SHARE, shares)
     bad = [share for share in shares if not 0 < share <= 1]
@@ -170,27 +170,35 @@ def methods(label: str, spec: Mapping[str, Any], study: Mapping[str, Any]) -> It
         if both:
             raise ValueError(f"{both[0]!r} stands under 'vary' and under 'fixed' or 'grid'")
         fixed = {**spec.get("fixed", {}), **varied}
-        settings = _expand(entry, fixed, {**spec.get("grid", {}), **tune.grid_of(spec)})
+        settings = _expand(base, fixed, {**spec.get("grid", {}), **tune.grid_of(spec)})
         if "tune" in spec:
-            settings = (tune.setting(entry, fixed, spec["tune"]),)
+            settings = (tune.setting(base, fixed, spec["tune"]),)
         for setting in settings:
-            if why := chosen.refuses(neighbours=relation, setting=setting):
+            if why := trained.refuses(neighbours=relation, setting=setting):
                 raise ValueError(why)
-        for method in _budgets(label, spec, study.get("epsilons"), chosen, settings, entry):
+        title = canonical.title(spec.get("title", base.title))
+        for calibration, delta, epsilons in _budgets(spec, study.get("epsilons"), trained):
+            name = f"{label}~{calibration}" if calibration else label
+            name += f"~delta={canonical.number(delta)}" if delta else ""
             for share in shares:
                 axes = {**varied, **({TRAIN_SHARE: share} if "train_shares" in study else {})}
                 words = {axis: _value(axis, value) for axis, value in axes.items()}
                 # A share of 1 is what a study without `train_shares` has: it is not in the name.
                 named = [axis for axis in words if axis in varied or share < 1]
-                yield replace(
-                    method,
-                    name="~".join([method.name, *(f"{axis}={words[axis]}" for axis in named)]),
-                    title=", ".join([method.title, *map(" = ".join, words.items())]),
-                    neighbours=None if entry.neighbours[0] == relation else relation,
+                yield Method(
+                    name="~".join([name, *(f"{axis}={words[axis]}" for axis in named)]),
+                    learner=trained.name,
+                    title=", ".join([title, *map(" = ".join, words.items())]),
+                    calibration=calibration,
+                    delta=delta,
+                    epsilons=epsilons,
+                    settings=settings,
+                    neighbours=None if base.neighbours[0] == relation else relation,
                     train_share=share,
                     varied=axes,
-                    base=method.name,
-                    base_title=method.title,
+                    base=name,
+                    base_title=title,
+                    tune=spec.get("tune"),
                 )
 
 
@@ -211,21 +219,14 @@ def _relation(entry: LearnerEntry, own: str | None, study: str | None) -> str | 
 
 
 def _budgets(
-    label: str,
-    spec: Mapping[str, Any],
-    epsilons: Sequence[Any] | None,
-    entry: LearnerEntry,
-    settings: tuple[Mapping[str, Any], ...],
-    method: LearnerEntry,
-) -> Iterator[Method]:
-    """Return a method for each calibration and δ."""
-    tune = spec.get("tune")
-    title = canonical.title(spec.get("title", method.title))
+    spec: Mapping[str, Any], epsilons: Sequence[Any] | None, entry: LearnerEntry
+) -> Iterator[tuple[str | None, float, tuple[float, ...]]]:
+    """Return each calibration and δ of an entry of a study, with its ε."""
     if not entry.private:
         for key in ("calibrations", "deltas", "epsilons"):
             if key in spec:
                 raise ValueError(f"{entry.name} is not private: it takes no {key!r}")
-        yield Method(label, entry.name, title, None, 0.0, (math.inf,), settings)
+        yield None, 0.0, (math.inf,)
         return
     own = tuple(map(canonical.real, spec.get("epsilons", epsilons or ())))
     if not own:
@@ -241,8 +242,7 @@ def _budgets(
     ):
         if why := entry.refuses(delta=delta, calibration=calibration):
             raise ValueError(why)
-        name = f"{label}~{calibration}" + (f"~delta={canonical.number(delta)}" if delta else "")
-        yield Method(name, entry.name, title, calibration, delta, own, settings, tune=tune)
+        yield calibration, delta, own
 
 
 def _combinations(vary: Mapping[str, Sequence[Any]]) -> Iterator[dict[str, Any]]:

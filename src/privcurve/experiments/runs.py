@@ -75,9 +75,10 @@ class RunIds:
         return Run(point, split, name, self._base)
 
     def stream(self, run: Run, delta: float) -> np.random.Generator:
-        """Return the random stream of a run that uses this δ, its method's or 0.
+        """Return the random stream of a run.
 
-        With 0 it is the stream of the method without δ, which is the same mechanism.
+        `delta` is what the run uses: its method's δ, or 0 where the mechanism needs none. The
+        stream is then that of the method without δ, which is the same mechanism.
         """
         if delta == self._method.delta:
             return generator(run)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import itertools
 import time
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -54,7 +54,8 @@ def work(job: Job, started: float | None = None, file: Path | None = None) -> No
         if job_part.is_best:
             reads = not job_part.selects
             frame = _read_selected(job_part) if reads else select(job_part, trainer, tables)
-            rows = trainer.run(itertools.product(_points(curve, _settings(frame)), job_part.fresh))
+            pairs = zip(frame["epsilon"], frame["setting"], strict=True)
+            rows = trainer.run(itertools.product(_points(curve, pairs), job_part.fresh))
             selected["selected"] = frame.to_csv(index=False, float_format="%.17g")
             selected["left_out"] = int(frame["n_failed_settings"].sum())
         else:
@@ -82,7 +83,7 @@ def select(job_part: JobPart, trainer: Trainer, trained: Mapping[str, pa.Table])
     """
     curve = job_part.curve
     metric, finalists = curve.study.metric, curve.finalists
-    if curve.has_lone_setting:
+    if curve.skips_grid:
         return selection.table(_take_lone(job_part), metric)
     columns = selection.run_columns(metric)
     n_best = finalists.settings if finalists else 1
@@ -137,12 +138,7 @@ def _read_selected(job_part: JobPart) -> pd.DataFrame:
     return read_table(io.StringIO(facts["selected"]))
 
 
-def _settings(selected: pd.DataFrame) -> set[tuple[float, str]]:
-    """Return the pairs of ε and setting of a table of selected settings."""
-    complete = selected[selected["setting"].notna()]
-    return set(zip(complete["epsilon"], complete["setting"], strict=True))
-
-
-def _points(curve: Curve, settings: Collection[tuple[float, str]]) -> list[Point]:
+def _points(curve: Curve, pairs: Iterable[tuple[float, str]]) -> list[Point]:
     """Return the points of some pairs of ε and setting."""
-    return [point for point in curve.method.points if (point.epsilon, point.text) in settings]
+    chosen = set(pairs)
+    return [point for point in curve.method.points if (point.epsilon, point.text) in chosen]

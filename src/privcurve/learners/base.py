@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from privcurve.coding import Codes, Floats, Ints, Records, code_equal_width, decide
+from privcurve.coding import Codes, Floats, Records, code_equal_width, decide
 from privcurve.learners.entry import LearnerEntry
 from privcurve.learners.registry import check_parameters, entry
 from privcurve.learners.shared import merging, sealing
@@ -536,11 +536,11 @@ class CodedClassifier(Explained, merging.MergingClassifier, ClassifierMixin, Bas
         if why := registered.refuses(**offered):
             raise ValueError(why)
 
-    def _encode(self, X: ArrayLike, n_bins: Ints | None) -> Codes:
-        """Check X and code it; at fit, without `n_bins`, settle ``n_bins_``."""
+    def _encode(self, X: ArrayLike, fit: bool) -> Codes:
+        """Check X and code it; at fit, settle ``n_bins_``."""
         if self.schema is not None:
             codes = self.schema.encode(X)
-            if n_bins is None:
+            if fit:
                 self.n_features_in_ = codes.shape[1]
                 self.feature_names_in_ = np.array(self.schema.names, dtype=object)
                 self.n_bins_ = check_n_bins(self.schema.domain.n_bins, codes.shape[1])
@@ -558,12 +558,12 @@ class CodedClassifier(Explained, merging.MergingClassifier, ClassifierMixin, Bas
         check_places(X)
         check_unmasked(X, "X")
         # Under add-remove there may be no record at all.
-        fit = n_bins is None
         least = 0 if fit and self._neighbours() == ADD_REMOVE else 1
         checked: NDArray[Any] = validate_data(self, X, reset=fit, ensure_min_samples=least)
         n_columns = checked.shape[1]
-        if n_bins is None:
-            n_bins = self.n_bins_ = check_n_bins(self.n_bins, n_columns)
+        if fit:
+            self.n_bins_ = check_n_bins(self.n_bins, n_columns)
+        n_bins = self.n_bins_ if fit else self._n_codes
         if self.bounds is not None:
             return code_equal_width(checked, check_bounds(self.bounds, n_columns), n_bins)
         return check_codes(checked, n_bins)

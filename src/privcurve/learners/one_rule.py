@@ -74,7 +74,7 @@ class VoteModel:
         return len({literal >> 1 for literal in self.literals} - {constant})
 
     def tally(self, codes: Codes, start: int = 0, stop: int | None = None) -> Ints:
-        """Sum the votes of rounds, see :class:`~privcurve.learners.shared.voting.Model`."""
+        """Sum the votes of rounds `start` to `stop` (not included); by default of all."""
         starts = bin_starts(self.n_bins)
         picks = np.array(self.literals[start:stop], dtype=np.int64)
         return count_votes(codes, starts, *vote_table(picks, int(starts[-1])))

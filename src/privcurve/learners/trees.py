@@ -119,7 +119,7 @@ class TreeModel:
         return len(self.questions)
 
     def tally(self, codes: Codes, start: int = 0, stop: int | None = None) -> Ints:
-        """Sum the votes of trees, see :class:`~privcurve.learners.shared.voting.Model`."""
+        """Sum the votes of trees `start` to `stop` (not included); by default of all."""
         forest, some = self.forest, slice(start, stop)
         labels = forest.labels[some, :, None]
         trees = Trees(*ranges(forest.splits[some], self.n_bins), forest.children[some])

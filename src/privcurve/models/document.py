@@ -170,7 +170,8 @@ def _check_columns(estimator: CodedClassifier, domain: Domain) -> None:
         if not same or column.edges != tuple(edges(low[j], high[j], n_bins[j]).tolist()):
             raise ModelError(
                 f"{name} was fitted with bounds=, which are not the domain's of {column.name!r}: "
-                "fit it on codes (datasets.frames.encode_frame), or give the domain these bounds"
+                "fit it on codes (privcurve.datasets.coding.encode_frame), or give the domain "
+                "these bounds"
             )
 
 

@@ -73,13 +73,13 @@ class Model:
         ndarray of shape (n_rows,)
             Of `classes`.
         """
-        return self._estimator.predict(self._encode(rows))
+        return self._estimator.predict(self._codes_of(rows))
 
     def decision_function(self, rows: Any) -> NDArray[np.float64]:
         """Score rows, as the fitted learner would; `rows` as for :meth:`predict`."""
-        return self._estimator.decision_function(self._encode(rows))
+        return self._estimator.decision_function(self._codes_of(rows))
 
-    def _encode(self, rows: Any) -> ArrayLike:
+    def _codes_of(self, rows: Any) -> ArrayLike:
         is_frame = isinstance(rows, Mapping) or hasattr(rows, "columns")
         return encode_frame(self.domain, rows) if is_frame else rows
 
@@ -89,14 +89,14 @@ class Model:
 
     def predict_names(self, codes: ArrayLike) -> NDArray[Any]:
         """Predict the name of the class of each row of a coded matrix."""
-        return self.labels[decide(self.decision_function(codes))]
+        return self.labels[decide(self._estimator.decision_function(codes))]
 
     def predict_with_probabilities(
         self, codes: ArrayLike
     ) -> tuple[NDArray[Any], NDArray[np.float64]]:
         """Return what :meth:`predict_names` and :meth:`predict_proba` do; score each row once."""
         self.check_probabilities()
-        scores = self.decision_function(codes)
+        scores = self._estimator.decision_function(codes)
         return self.labels[decide(scores)], self._estimator.chances(scores)
 
     def predict_proba(self, rows: Any) -> NDArray[np.float64]:
@@ -112,7 +112,7 @@ class Model:
             If the learner gives none.
         """
         self.check_probabilities()
-        return self._estimator.predict_proba(self._encode(rows))
+        return self._estimator.predict_proba(self._codes_of(rows))
 
     def check_probabilities(self) -> None:
         """Refuse what :meth:`predict_proba` would refuse."""

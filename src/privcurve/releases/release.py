@@ -133,7 +133,7 @@ def release(
     if unfinished is None:
         ledger.check(budget, price, large_delta)
     _check_output(output, home)
-    parts = _engine_opener(description, engine, scheduler)
+    open_parts = _engine_opener(description, engine, scheduler)
     data = _load_data(description, watch)
     traces = Traces(ledger, description, data)
     rehearse(request, description, estimator)
@@ -168,7 +168,7 @@ def release(
         identity = (request, data.checksum, run_seed, entry.number, token)
         curator = Curator(_stream("release", *identity), watch=progress)
         curator.report(0.0)
-        learner = _train(estimator, data, curator, parts)
+        learner = _train(estimator, data, curator, open_parts)
         statement = _check_statement(request, learner, run_seed)
         accuracy = None
         if description.public_benchmark and data.X_test is not None:
@@ -295,7 +295,7 @@ def _check_same(entry: Release, facts: Mapping[str, Any], ledger: Path) -> None:
 def _engine_opener(
     description: Description, engine: str, scheduler: str | None
 ) -> Callable[[], AbstractContextManager[Engine]]:
-    """Return what opens the engine of a table in parts, when it was tried that this can be done.
+    """Open the engine of a table in parts once, and return what opens it again.
 
     A table that is coded in one memory is one part, which is added up here, whatever the engine is.
     """
@@ -401,10 +401,10 @@ def _train(
     estimator: Any,
     data: Dataset | PartedDataset,
     curator: Curator,
-    parts: Callable[[], AbstractContextManager[Engine]],
+    open_parts: Callable[[], AbstractContextManager[Engine]],
 ) -> Any:
     if isinstance(data, PartedDataset):
-        with parts() as engine:
+        with open_parts() as engine:
             records = PartedRecords(data.parts, np.array(data.domain.n_bins), engine)
             (learner,) = estimator.fit_parts(records, [{}], [curator])
             return learner

@@ -25,18 +25,18 @@ from privcurve.datasets.coding.numbers import (
     remove_grouping,
 )
 from privcurve.datasets.coding.texts import TextCodes, matches, pattern_faults, strip_point
-from privcurve.datasets.coding.unlabelled import NewRecords, Part, read_codes
+from privcurve.datasets.coding.unlabelled import CodedPiece, NewRecords, read_codes
 
 __all__ = [
     "FEW",
     "ISO",
     "Coded",
+    "CodedPiece",
     "Coder",
     "ColumnCoder",
     "ColumnCounts",
     "Markers",
     "NewRecords",
-    "Part",
     "TextCodes",
     "amount_of",
     "category_texts",

@@ -16,7 +16,7 @@ from privcurve.datasets.columns import MISSING, NUMERIC, OTHER, Column
 from privcurve.datasets.description import Description, LabelSpec
 from privcurve.datasets.domain import Domain
 from privcurve.datasets.errors import Problems
-from privcurve.datasets.reading import RawTable, convert_cells, distinct, texts_of
+from privcurve.datasets.reading import RawTable, cells_of, convert_cells, list_cells
 from privcurve.schema import suggestion
 
 
@@ -72,10 +72,10 @@ class ColumnCoder:
     def _categories(self, values: Any) -> CodedValues:
         column, coder = self.column, self._texts
         assert coder is not None
-        cells, places = distinct(category_texts(self._domain, column, values))
+        cells, places = list_cells(category_texts(self._domain, column, values))
         words = [(cell or "").strip() for cell in cells]
         each = np.array(coder.code_all(cells), dtype=np.int64)
-        titles = np.array([*column.titles, ""])[each]
+        titles = np.array([*column.titles, ""])[each]  # of a code −1: ""
         are_missing = np.array([word in ("", *self._domain.missing) for word in words], dtype=bool)
         absent = (titles == MISSING) | ((each < 0) & are_missing)
         self.counts.other += int(np.count_nonzero((titles == OTHER)[places]))
@@ -97,7 +97,7 @@ class Coder:
         self._type = code_type(domain.n_bins)
         self.counts = [column.counts for column in self._columns]
 
-    def columns(self, table: RawTable) -> Codes:
+    def code_columns(self, table: RawTable) -> Codes:
         """Return the codes of some records."""
         X: NDArray[Any] = np.empty((len(table.lines), len(self._columns)), dtype=self._type)
         for j, coder in enumerate(self._columns):
@@ -108,12 +108,6 @@ class Coder:
                     break
             X[:, j] = np.maximum(coded.codes, 0)
         return X
-
-    def records(self, description: Description, table: RawTable) -> Coded:
-        """Code some records with their labels."""
-        X = self.columns(table)
-        n, persons = len(X), self.persons(description, table)
-        return Coded(X, self.labels(description, table), n, np.arange(n), persons)
 
     def _refuse(self, table: RawTable, column: Column, row: int, wrong: str | None) -> None:
         """Refuse a value that has no code: a text, or a number with its fault; None is missing."""
@@ -146,10 +140,10 @@ class Coder:
             (column.name, what),
         )
 
-    def labels(self, description: Description, table: RawTable) -> NDArray[np.int8]:
+    def code_labels(self, description: Description, table: RawTable) -> NDArray[np.int8]:
         """Return the labels of some records: −1 and +1; of more than two classes 0, 1, …."""
         label, codes = description.label, description.label.codes
-        cells, places = distinct(table.columns[label.column])
+        cells, places = list_cells(table.columns[label.column])
         cells = label_texts(label, cells)
         unknown = np.array([text not in codes for text in cells], dtype=bool)
         for row, cell in self._rows_to_refuse(unknown, places):
@@ -168,12 +162,12 @@ class Coder:
             )
         return np.array([codes.get(text, 0) for text in cells], dtype=np.int8)[places]
 
-    def persons(self, description: Description, table: RawTable) -> list[str]:
+    def name_persons(self, description: Description, table: RawTable) -> list[str]:
         """Return the name of the person that each record is of; none where all are of one each."""
         unit = description.unit
         if unit is None:
             return []
-        cells, places = distinct(texts_of(table.columns[unit.column]))
+        cells, places = list_cells(cells_of(table.columns[unit.column]))
         names = [str(cell or "").strip() for cell in cells]
         absent = np.array([name in ("", *self._domain.missing) for name in names], dtype=bool)
         for row, _ in self._rows_to_refuse(absent, places):
@@ -201,7 +195,7 @@ def read_amounts(domain: Domain, column: Column, values: Any) -> Amounts:
     missing, decimal, thousands = domain.missing, domain.decimal, domain.thousands
     if thousands and not isinstance(values, np.ndarray):
         missing = (*missing, *map(str, remove_grouping(missing, decimal, thousands)))
-        values = remove_grouping(texts_of(values), decimal, thousands)
+        values = remove_grouping(cells_of(values), decimal, thousands)
     return read_numbers(values, missing, decimal)
 
 

@@ -46,7 +46,7 @@ def encode_frame(domain: Domain, frame: Any) -> Codes:
     problems = Problems(FRAME, is_file=True)
     coder = Coder(domain, DECIDED, problems)
     if isinstance(frame, RawTable):
-        codes = coder.columns(frame)
+        codes = coder.code_columns(frame)
         problems.check()
         return codes
     n_rows, tables = frame_tables(domain, frame)
@@ -54,7 +54,7 @@ def encode_frame(domain: Domain, frame: Any) -> Codes:
     start = 0
     for table in tables:
         stop = start + len(table.lines)
-        codes[start:stop] = coder.columns(table)
+        codes[start:stop] = coder.code_columns(table)
         if problems.full:
             break
         start = stop
@@ -79,6 +79,6 @@ def persons_of(description: Description, frame: Any) -> list[str]:
         )
     problems = Problems(FRAME, is_file=True)
     table = RawTable(FRAME, {name: cells}, range(len(cells)), "row")
-    persons = Coder(description.domain, DECIDED, problems).persons(description, table)
+    persons = Coder(description.domain, DECIDED, problems).name_persons(description, table)
     problems.check()
     return persons

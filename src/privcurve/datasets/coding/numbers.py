@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privcurve.datasets.columns import FIRST_DAY
-from privcurve.datasets.reading import clock_of_utc, distinct, text_of
+from privcurve.datasets.reading import clock_of_utc, list_cells, text_of
 from privcurve.numerals import number
 
 # Numbers of a column, whether each is missing, and by row what is wrong.
@@ -47,7 +47,7 @@ def read_numbers(values: Any, missing: Collection[str], decimal: str = ".") -> A
     """
     markers = Markers(missing, decimal)
     if not isinstance(values, np.ndarray):
-        return _read_by_arrow(values, markers, decimal) or _read_each(
+        return _read_at_once(values, markers, decimal) or _read_each(
             values, lambda text: _number(text, markers, decimal)
         )
     amounts = np.asarray(values, dtype=np.float64)
@@ -125,7 +125,7 @@ def _read_each(values: Any, read: Callable[[Any], tuple[float, str]]) -> Amounts
     `read` returns the number of a cell and what is wrong with it: NaN and an empty text for a
     missing value.
     """
-    cells, places = distinct(values)
+    cells, places = list_cells(values)
     each = [(np.nan, "") if cell is None else read(cell) for cell in cells]
     amounts = np.array([amount for amount, _ in each], dtype=np.float64)
     is_wrong = np.array([bool(fault) for _, fault in each], dtype=bool)
@@ -134,10 +134,11 @@ def _read_each(values: Any, read: Callable[[Any], tuple[float, str]]) -> Amounts
     return amounts[places], absent[places], {row: each[places[row]][1] for row in rows}
 
 
-def _read_by_arrow(values: Any, markers: Markers, decimal: str) -> Amounts | None:
+def _read_at_once(values: Any, markers: Markers, decimal: str) -> Amounts | None:
     """Read a column at once; None unless each text is a finite number or a marker as it stands.
 
-    Arrow's decimal numbers are those of `float`, of which there are more: ``1_0``, `` 1``, ``١``.
+    Arrow reads a number as `float` does, but refuses some that `float` takes: ``1_0``, `` 1`` and
+    ``١``.
     """
     import pyarrow
     from pyarrow import compute

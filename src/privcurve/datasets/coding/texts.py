@@ -46,7 +46,7 @@ class TextCodes(dict[str, int]):
             # A listed text keeps its code, even if it marks a missing value elsewhere.
             listed = [text for text, title in column.categories if title != MISSING]
             words = {text.casefold() if column.patterns else text for text in listed}
-            # Nothing at all is no other text; where these are refused, someone is to decide on it.
+            # An empty cell is missing, not `other`. Where other texts are refused, it is too.
             empty = [""] if self._fallback >= 0 else []
             for marker in (*missing, *empty):
                 word = marker.casefold() if column.patterns else marker

@@ -19,14 +19,14 @@ from privcurve.datasets.reading import (
     ENCODING,
     RawTable,
     Unlabelled,
+    cells_of,
     open_unlabelled,
     text_of,
-    texts_of,
 )
 
 
 @dataclass(frozen=True)
-class Part:
+class CodedPiece:
     """Some records of a file, after another."""
 
     codes: Codes  # (n_answered, n_columns): of the records that can be answered
@@ -43,7 +43,7 @@ class NewRecords:
     ignored: tuple[str, ...]  # its columns that the domain does not have
     # Some records after another; it raises `DatasetError` where a value has no code and is not
     # skipped.
-    parts: Iterator[Part]
+    parts: Iterator[CodedPiece]
     counts: Sequence[ColumnCounts]  # of the records that were read so far, by column
 
 
@@ -104,11 +104,11 @@ def read_codes(
     problems = skipped if skip else Problems(description.name, is_file=True)
     coder = Coder(domain, description.path, problems)
 
-    def parts() -> Iterator[Part]:
+    def parts() -> Iterator[CodedPiece]:
         for table in file.read(problems):
-            codes = coder.columns(table)
+            codes = coder.code_columns(table)
             problems.check()
-            yield _part(description, table, codes, skipped.rows)
+            yield _piece(description, table, codes, skipped.rows)
             if watch is not None:
                 watch(table)
         problems.check()
@@ -116,18 +116,21 @@ def read_codes(
             # Records of another width at the end of the file.
             none = RawTable(description.name, {name: [] for name in description.copied}, range(0))
             no_codes = np.empty((0, len(domain.columns)), np.uint8)
-            yield _part(description, none, no_codes, skipped.rows)
+            yield _piece(description, none, no_codes, skipped.rows)
 
     return NewRecords(file.ignored, parts(), coder.counts)
 
 
-def _part(
+def _piece(
     description: Unlabelled, table: RawTable, codes: Codes, rows: dict[int, list[str]]
-) -> Part:
-    """Put records that could not be read back in their places, and take `rows` that are told."""
+) -> CodedPiece:
+    """Return the piece of a table: refused records are in their places, with reasons from `rows`.
+
+    `rows`, what was refused so far, is emptied.
+    """
     copied = [_texts(table.columns[name]) for name in description.copied]
     if not rows:
-        return Part(codes, np.ones(len(codes), dtype=bool), copied, [])
+        return CodedPiece(codes, np.ones(len(codes), dtype=bool), copied, [])
     lines = np.array(table.lines, dtype=np.int64)
     refused = np.array(sorted(rows), dtype=np.int64)
     # Records of another width are not in the table.
@@ -137,10 +140,10 @@ def _part(
         texts[:] = np.insert(np.array(texts, dtype=object), places, "").tolist()
     is_refused = np.isin(lines, refused)
     reasons = [(int(line), rows.pop(int(line))) for line in refused]
-    return Part(codes[~is_refused], np.insert(~is_refused, places, False), copied, reasons)
+    return CodedPiece(codes[~is_refused], np.insert(~is_refused, places, False), copied, reasons)
 
 
 def _texts(values: Any) -> list[str]:
     """Return the texts of a column as a file of text holds them, nothing for no value."""
-    cells = values.astype(object).tolist() if isinstance(values, np.ndarray) else texts_of(values)
+    cells = values.astype(object).tolist() if isinstance(values, np.ndarray) else cells_of(values)
     return [text_of(cell) or "" for cell in cells]

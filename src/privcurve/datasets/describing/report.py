@@ -27,7 +27,7 @@ from privcurve.datasets.description import TEST, Description, LabelSpec, Records
 from privcurve.datasets.domain import MISSING, NUMERIC, OTHER, Column, Domain
 from privcurve.datasets.errors import DatasetError, Problems
 from privcurve.datasets.load import REFUSED, checksums, load
-from privcurve.datasets.reading import RawTable, count_cells, fetch, texts_of
+from privcurve.datasets.reading import RawTable, cells_of, count_cells, fetch
 from privcurve.datasets.variants import names_of, write_out
 from privcurve.schema import MOST_NAMED, Lines, suggestion
 
@@ -92,7 +92,7 @@ class Tally(RefusedValues):
         if coded.amounts is None:
             self.refuse(Counter(coded.wrong.values()))
             return
-        cells = texts_of(values) if coded.wrong else []
+        cells = cells_of(values) if coded.wrong else []
         self.refuse(Counter(str(cells[row]).strip() for row in coded.wrong))
         there = ~coded.absent & (coded.codes >= 0)
         numbers, codes = coded.amounts[there], coded.codes[there]

@@ -13,12 +13,12 @@ from importlib import import_module
 from privcurve.datasets.description import Description
 from privcurve.datasets.errors import Problems
 from privcurve.datasets.reading.cells import (
+    cells_of,
     clock_of_utc,
     convert_cells,
     count_cells,
-    distinct,
+    list_cells,
     text_of,
-    texts_of,
 )
 from privcurve.datasets.reading.downloads import RawFile, fetch, sha256_of
 from privcurve.datasets.reading.formats import ENCODINGS, Format, is_plain_text, sniff
@@ -43,21 +43,21 @@ __all__ = [
     "RawTable",
     "Unlabelled",
     "arrow_table",
+    "cells_of",
     "clock_of_utc",
     "convert_cells",
     "count_cells",
-    "distinct",
     "fetch",
     "frame_column",
     "frame_tables",
     "is_plain_text",
+    "list_cells",
     "list_names",
     "open_unlabelled",
     "read",
     "sha256_of",
     "sniff",
     "text_of",
-    "texts_of",
 ]
 
 

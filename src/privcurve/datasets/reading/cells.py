@@ -71,7 +71,7 @@ def compose(text: str) -> str:
     return text if text.isascii() else unicodedata.normalize("NFC", text)
 
 
-def distinct(values: Any) -> tuple[list[Any], NDArray[np.intp]]:
+def list_cells(values: Any) -> tuple[list[Any], NDArray[np.intp]]:
     """Return the different cells of a column, and where among them each record's stands.
 
     `values` are a list, or an Arrow array of texts; None is a cell that holds no value.
@@ -82,7 +82,7 @@ def distinct(values: Any) -> tuple[list[Any], NDArray[np.intp]]:
         places = np.fromiter(each, dtype=np.intp, count=len(values))
         return list(place), places
     encoded = values if hasattr(values, "indices") else values.dictionary_encode()
-    cells = texts_of(encoded.dictionary)
+    cells = cells_of(encoded.dictionary)
     indices = encoded.indices
     if indices.null_count:
         indices = indices.fill_null(len(cells))
@@ -92,11 +92,11 @@ def distinct(values: Any) -> tuple[list[Any], NDArray[np.intp]]:
 
 def count_cells(values: Any) -> Iterator[tuple[Any, int]]:
     """Yield the different cells of a column, each with how often it is there."""
-    cells, places = distinct(values)
+    cells, places = list_cells(values)
     yield from zip(cells, np.bincount(places, minlength=len(cells)).tolist(), strict=True)
 
 
-def texts_of(values: Any) -> list[Any]:
+def cells_of(values: Any) -> list[Any]:
     """Return the cells of a column one by one, texts in Unicode's composed form."""
     if not hasattr(values, "to_pylist"):
         return list(values)

@@ -168,7 +168,7 @@ def _read_by_arrow(
         text = piece if piece.isascii() else piece.decode(encoding).encode()
         is_quoted = b'"' in piece
         if is_quoted:
-            # A quote that is not closed takes this line in, which no record needs.
+            # One more line, of empty fields: a quote that is not closed swallows it.
             text += b"\n" * (not piece.endswith(b"\n"))
             text += parser.separator.encode() * (width - 1) + b"\n"
         table = read_csv(

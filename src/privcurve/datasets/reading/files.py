@@ -25,8 +25,8 @@ PIECE = 1 << 20
 _GZIP = b"\x1f\x8b"
 _UNPACKED_AT_ONCE = 1 << 18
 
-# Packed tables are a tenth of their size. What holds more than this, and so many times as much as
-# it has bytes, is no table, but made to fill a memory or a day.
+# Packed tables are a tenth of their size. A file that unpacks to more bytes than this, and to more
+# than so many times its own, is refused: it was made to fill a memory.
 MOST_UNPACKED = 1 << 30
 MOST_TIMES = 100
 
@@ -98,7 +98,7 @@ def lines_of(file: BinaryIO, encoding: str, first: int = 1) -> Generator[Line, N
 
 
 def has_byte_ends(encoding: str) -> bool:
-    """Return whether a line ends where a byte is that of a line feed."""
+    """Return whether each byte 10 ends a line, which it does not in UTF-16."""
     return codecs.lookup(encoding).name in _LIKE_ASCII
 
 

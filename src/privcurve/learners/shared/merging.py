@@ -56,14 +56,13 @@ class MergingClassifier:
     n_bins_: Ints = field(init=False)
     groups_: list[Codes] = field(init=False)
 
-    def _encode(self, X: Any, n_bins: Ints | None) -> Codes:
+    def _encode(self, X: Any, fit: bool) -> Codes:
         raise NotImplementedError
 
     def _code(self, X: Any, fit: bool) -> Codes:
         """Check X and code it; at fit, settle ``n_bins_``, later merge as at the fit."""
-        if fit:
-            return self._encode(X, None)
-        codes, groups = self._encode(X, self._n_codes), getattr(self, "groups_", None)
+        codes = self._encode(X, fit)
+        groups = None if fit else getattr(self, "groups_", None)
         return codes if groups is None else merge_codes(codes, groups)
 
     @property
