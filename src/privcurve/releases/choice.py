@@ -87,6 +87,9 @@ def choice(request: Request, description: Description) -> Choice:
         request = replace(request, learner=tuning.NAME, parameters=parameters)
     try:
         registry.check_parameters(tuning.NAME, request.parameters)
+        # Before prices, which take seconds.
+        if why := entry.refuses(neighbours=request.relation):
+            raise ValueError(why)
         own = entry.complete(request.parameters)
         candidates = tuning.candidates_of(own["learner"], own["settings"])
         for one in candidates:
