@@ -4,6 +4,8 @@ PYTHON ?= python3
 CORES ?= $(shell nproc 2>/dev/null || sysctl -n hw.ncpu 2>/dev/null || echo 1)
 BIN := .venv/bin
 READY := .venv/ready
+# Hundreds of processes import the same files, also where Python is told to keep nothing compiled.
+export PYTHONDONTWRITEBYTECODE :=
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 # No other file than one whose hash is there: locks/ has those of all platforms.
 ADD := $(PIP) --require-hashes --requirement

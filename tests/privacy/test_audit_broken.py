@@ -4,7 +4,6 @@ The recipe (docs/audit.md): all that real fits leave on the model, on several pa
 neighbours. One seed is fixed here.
 """
 
-import itertools
 from dataclasses import replace
 
 import mistakes_any as broken
@@ -19,7 +18,6 @@ from privcurve.audit.states import sample_states
 
 TARGET = Target("not used", records([[0]], [1], [2]))
 SEED = 7
-SEEDS = 2
 
 # What is broken, whose claims try it, and how many trainings are enough here.
 CASES = [
@@ -54,9 +52,9 @@ def test_the_recipe_catches(monkeypatch, mistake, learner, n_trainings):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("learner", ATTACKS)
-def test_no_seed_flags_a_sound_learner(learner):
-    """None is flagged: over all rows of a run the chance is 1e-4. Few trainings are as honest."""
-    assert SEEDS * VERDICT_ERROR < 0.01
+def test_a_sound_learner_is_not_flagged(learner):
+    """Over all rows of a run the chance is 1e-4. Few trainings are as honest."""
+    assert VERDICT_ERROR < 0.01
     n = 20 if learner in ("dp_logistic_regression", "brc") else 100
-    for c, seed in itertools.product(recipe(learner), range(SEEDS)):
-        assert tried(c, n, seed) != VIOLATED, f"{c.name}, seed {seed}"
+    for c in recipe(learner):
+        assert tried(c, n, seed=0) != VIOLATED, c.name

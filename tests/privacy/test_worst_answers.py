@@ -77,6 +77,7 @@ def test_the_crossed_pair_is_the_worst_of_its_universe():
     assert alone == pytest.approx(largest, rel=1e-6)
 
 
+@pytest.mark.slow
 def test_published_dpboost_is_not_private_if_a_record_is_added():
     """The chunks follow n: with one more record other trees have any."""
     (row,) = rows("dpboost", neighbours=ADD_REMOVE).to_dict("records")

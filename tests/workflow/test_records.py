@@ -38,27 +38,11 @@ def check_that_a_change_is_seen(finished, expected, *arguments):
 
 
 @pytest.mark.slow
-def test_without_records_another_seed_is_seen(finished, reseeded_once):
-    check_that_a_change_is_seen(finished, reseeded_once, *OTHER_SEED)
-
-
-@pytest.mark.slow
 def test_without_records_another_study_is_seen(finished, project):
     for one in (finished, project):
         one.write_study(**without_majority())
     project.run()
     check_that_a_change_is_seen(finished, project)
-
-
-def test_without_records_and_without_a_change_nothing_is_trained(finished):
-    stored, made = finished.stored(), finished.outputs()
-    lose_records(finished)
-    finished.forget_logs()
-    finished.run()
-    assert not (finished.folder / "logs/train").exists()
-    assert finished.stored() == stored
-    assert finished.outputs() == made
-    assert "Nothing to be done" in finished.run()
 
 
 @pytest.mark.slow
