@@ -35,7 +35,7 @@ from privcurve.coding import Records
 from privcurve.privacy.sealed import (
     NUMBER,
     SealedError,
-    call_quietly,
+    call_open,
     open_values,
     seal,
     sealed_records,
@@ -158,7 +158,8 @@ class OpenPart:
             # If this fails half-way, the next question begins anew.
             records, state = self._begun or self._begin()
             self._begun = None
-            answer = getattr(state, question)(*arguments)
+            with np.errstate(all="ignore"):  # a thread, or a worker, has its own
+                answer = getattr(state, question)(*arguments)
             self._begun = records, state
             _give_back(records.codes)
             return answer
@@ -325,9 +326,9 @@ class Totals:
             return self._answer(question, *arguments)
         if self._engine is None:
             method = getattr(self._state, question)
-            return seal(call_quietly(self._learner, method, arguments, {}), self._learner)
+            return seal(call_open(self._learner, method, arguments, {}), self._learner)
         given = (question, *arguments)
-        answer = call_quietly(self._learner, self._answer_or_fault, given, {})
+        answer = call_open(self._learner, self._answer_or_fault, given, {})
         if isinstance(answer, PartError):
             raise answer
         return seal(answer, self._learner)

@@ -28,6 +28,8 @@ from privcurve.learners.registry import LEARNERS
 from privcurve.learners.shared import half_spaces
 from privcurve.learners.shared.sealing import NOT_SEALED
 from privcurve.learners.shared.voting import VotingClassifier
+from privcurve.parts import Part, PartedRecords, Threads, Totals, digest_of, labels_of
+from privcurve.privacy.account import DoorError
 from privcurve.privacy.budget import ADD_REMOVE
 from privcurve.privacy.curator import Curator
 from privcurve.privacy.sealed import (
@@ -108,6 +110,37 @@ def test_an_error_of_numpy_does_not_tell_how_many_rows_there_are():
     with pytest.raises(SealedError, match="ends with ValueError") as error:
         by_row() + by_row(PLAIN[:5])
     assert "(6,4)" not in str(error.value)
+
+
+class Dividing:
+    """Answers with NumPy, which warns where it divides by 0."""
+
+    def __init__(self, records):
+        self.counts = records.counts
+
+    def shares(self):
+        return (self.counts / (0 * self.counts.sum())).astype(np.int64)
+
+
+@pytest.mark.parametrize("engine", [None, Threads(1)])
+def test_a_warning_of_numpy_within_a_fit_tells_nothing(monkeypatch, tmp_path, engine):
+    path = tmp_path / "1.npy"
+    np.save(path, np.zeros((2, 3), dtype=np.uint8))
+    np.save(labels_of(path), np.ones(3, dtype=np.int8))
+    part = Part(str(path), 3, digest_of(path), (2, 2))
+
+    def release(self, records, curator):
+        kernel(np.divide)(records.counts, 0 * records.counts)
+        if engine is not None:
+            records = PartedRecords((part,), records.n_bins, engine, learner="mine")
+        Totals(records, Dividing).ask("shares")
+
+    monkeypatch.setattr(NoisyMajorityClassifier, "_release", release)
+    model = NoisyMajorityClassifier(n_bins=2, classes=(-1, 1), random_state=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(DoorError, match="announced"):
+            model.fit(np.zeros((4, 2), dtype=np.uint8), [1, 1, -1, 1])
 
 
 ROWS = {

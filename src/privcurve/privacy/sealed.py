@@ -463,7 +463,7 @@ def kernel(function: Any = None, rows: Any = None) -> Any:
         learner = sealed._learner
         arguments = [one if type(one) in _PLAIN else _lend(one, learner) for one in given]
         named = {name: _lend(one, learner) for name, one in more.items()}
-        return seal(call_quietly(learner, function, arguments, named), learner, rows)
+        return seal(call_open(learner, function, arguments, named), learner, rows)
 
     return run
 
@@ -495,12 +495,18 @@ def mechanism(function: Any, released: bool = True) -> Any:
 
 
 def call_quietly(learner: str, function: Any, given: Any, more: Mapping[str, Any]) -> Any:
-    """Call a function of open values; its errors and warnings do not tell of them."""
+    """Call a function of open values; its errors and NumPy's warnings do not tell of them."""
     with np.errstate(all="ignore"):
-        try:
-            return function(*given, **more)
-        except Exception as error:
-            failed = f"{function.__name__} ends with {type(error).__name__}"
+        return call_open(learner, function, given, more)
+
+
+def call_open(learner: str, function: Any, given: Any, more: Mapping[str, Any]) -> Any:
+    """Call a function of open values; its errors do not tell of them."""
+    # A fit keeps NumPy's warnings off: for each call anew, that takes longer than a short kernel.
+    try:
+        return function(*given, **more)
+    except Exception as error:
+        failed = f"{function.__name__} ends with {type(error).__name__}"
     raise SealedError(learner, failed, "with epsilon = inf, where nothing is, it is said")
 
 

@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 from sys import getrefcount
 from typing import Any
 
+import numpy as np
+
 from privcurve.learners.registry import entry
 from privcurve.learners.shared import merging
 from privcurve.parts import seal_records
@@ -43,7 +45,9 @@ def fit(learners: Sequence[Any], records: Any, curators: Sequence[Curator]) -> N
         n_alone = getrefcount(own)
         for door in doors:
             door.sealed_for = own
-        merging.fit(chosen, seal_records(own, records, counted), doors)
+        # NumPy's warnings would tell of exact values.
+        with np.errstate(all="ignore"):
+            merging.fit(chosen, seal_records(own, records, counted), doors)
         for door in doors:
             door.sealed_for = name
         # Nearly always no sealed value is left, so the search for one is skipped.
