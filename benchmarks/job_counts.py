@@ -16,8 +16,9 @@ import yaml
 from privcurve import datasets
 from privcurve.experiments import study
 from privcurve.experiments.jobs import StudyJobs
+from privcurve.workflow.reading import study_files
 
-CONFIG = Path(__file__).parents[1] / "config"
+ROOT = Path(__file__).parents[1]
 SECONDS = (30, 1200)
 # Estimates of time, and so the cuts, do not depend on it.
 SEED = 1
@@ -28,7 +29,7 @@ def main() -> None:
     describe = cache(datasets.describe)
     rows: dict[str, list[int]] = {}
     papers: list[list[int]] = []
-    for path in sorted((CONFIG / "studies").glob("*.yaml")):
+    for path in study_files({}, ROOT).values():
         made = study.load(path)
         cuts = [StudyJobs(made, SEED, seconds, describe) for seconds in SECONDS]
         if cuts[0].curves:
@@ -38,7 +39,7 @@ def main() -> None:
             row = [len(made.datasets), len(cuts[0].curves), *n_jobs, n_minutes]
             rows[f"`{made.name}`"] = row
             papers += [row] if made.paper else []
-    configured = yaml.safe_load((CONFIG / "config.yaml").read_text())["studies"]
+    configured = yaml.safe_load((ROOT / "config/config.yaml").read_text())["studies"]
     plain = [rows[f"`{name}`"] for name in configured]
     total = {
         f"all {len(rows)}": [*rows.values()],

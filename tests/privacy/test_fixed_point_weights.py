@@ -13,8 +13,9 @@ from privcurve.learners import LazyBBClassifier
 from privcurve.privacy.calibration.one_rules import lazybb_one_rule
 from privcurve.privacy.calibration.trees import lazybb_trees
 from privcurve.privacy.sensitivity import lazybb as s
+from privcurve.workflow.reading import study_files
 
-STUDIES = Path(__file__).parents[2] / "config/studies"
+STUDIES = study_files({}, Path(__file__).parents[2])
 SETTING = {"n_rounds": 3, "learning_rate": 0.45, "epsilon": 1.0, "delta": 0.0}
 TREE = {
     "learner": "lazybb", "depth": 2, "n_splits": 3, "criterion": "gini", "split_share": None,
@@ -166,7 +167,7 @@ def test_published_weights_stay_close():
 @pytest.mark.slow
 def test_the_shipped_studies_are_far_from_the_bound():
     count = 0
-    for path in sorted(STUDIES.glob("*.yaml")):
+    for path in STUDIES.values():
         read = study.load(path)
         largest = max((datasets.describe(name).n_rows for name in read.datasets), default=0)
         for method in read.methods.values():

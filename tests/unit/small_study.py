@@ -1,6 +1,7 @@
 """Small studies, and folders of studies to be read."""
 
 import shutil
+from contextlib import chdir
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -49,4 +50,5 @@ def read(folder, configured=("good",), **studies):
         text = content if isinstance(content, str) else yaml.safe_dump(content)
         (folder / f"config/studies/{name}.yaml").write_text(text)
     configuration = {"studies": list(configured), "audit": False, "seed": 1, "seconds_per_job": 30}
-    return reading.read(configuration, folder)
+    with chdir(folder):
+        return reading.read(configuration, folder)

@@ -11,6 +11,7 @@ import pytest
 
 from privcurve.cli.main import _parser, main
 from privcurve.tables.table import read_table
+from privcurve.workflow.reading import study_files
 
 ROOT = Path(__file__).parents[2]
 README = ROOT / "README.md"
@@ -111,7 +112,7 @@ def test_links_of_notebooks_lead_to_files():
 def test_the_pages_name_every_study():
     pages = (ROOT / "docs/studies.md", *ROOT.glob("papers/*/README.md"))
     named = set(re.findall(r"\w+", " ".join(page.read_text() for page in pages)))
-    studies = {path.stem for path in (ROOT / "config/studies").glob("*.yaml")}
+    studies = study_files({}, ROOT).keys()
     # What puts the claims of several studies together goes by the name of its table.
     studies -= {study for study in studies if study.endswith("_claims")}
     assert studies - named == set()

@@ -18,6 +18,7 @@ from privcurve.numerals import power
 from privcurve.outputs import learning_curves as curves
 from privcurve.outputs.base import request_output
 from privcurve.outputs.registry import OUTPUTS
+from privcurve.workflow.reading import study_files
 
 ROOT = Path(__file__).parents[2]
 EPSILONS = [0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5, 1, 3, 5]
@@ -174,10 +175,7 @@ def test_a_private_learner_without_noise_is_a_line_of_its_own_colour():
 
 
 def test_a_method_looks_the_same_whatever_stands_beside_it():
-    studies = [
-        yaml.safe_load(path.read_text())
-        for path in sorted((ROOT / "config/studies").glob("*.yaml"))
-    ]
+    studies = [yaml.safe_load(path.read_text()) for path in study_files({}, ROOT).values()]
     studies.append({"learners": by_rule.LEARNERS, "outputs": ["learning_curves"]})
     assert len(studies) > 5
     looks = {}

@@ -12,8 +12,9 @@ from privcurve.experiments import study
 from privcurve.experiments.curves import curves_of
 from privcurve.experiments.runs import RunIds
 from privcurve.learners import registry
+from privcurve.workflow.reading import study_files
 
-STUDIES = Path(__file__).parents[2] / "config/studies"
+STUDIES = study_files({}, Path(__file__).parents[2])
 # Made by the first version of the code that had a list, when every learner was of version 1.
 # A raised version may change ids, a longer grid the digests of its method; nothing else may.
 STORED = json.loads(Path(__file__).with_name("ids.json").read_text())
@@ -44,7 +45,7 @@ def test_a_shipped_study_has_the_ids_and_digests_that_it_had(name, monkeypatch):
     monkeypatch.setattr(registry, "missing_package", lambda learner: None)
     first = {name: replace(entry, version=1) for name, entry in registry.LEARNERS.items()}
     monkeypatch.setattr(registry, "LEARNERS", first)
-    made = study.load(STUDIES / f"{name}.yaml")
+    made = study.load(STUDIES[name])
     assert {method.name: ids(made, method) for method in made.methods.values()} == STORED[name][
         "ids"
     ]

@@ -24,6 +24,7 @@ from privcurve.experiments.work import work
 from privcurve.learners import lazybb, registry
 from privcurve.workflow import failures
 from privcurve.workflow import job as program
+from privcurve.workflow.reading import study_files
 
 SEED = 1
 DESCRIBE = cache(datasets.describe)
@@ -96,7 +97,7 @@ PRINTED = ROOT / "docs/research/jobs.md"
 @pytest.fixture(scope="module")
 def shipped():
     """All studies that come with the project."""
-    return [study.load(path) for path in sorted((ROOT / "config/studies").glob("*.yaml"))]
+    return [study.load(path) for path in study_files({}, ROOT).values()]
 
 
 def is_of_interpret(method):

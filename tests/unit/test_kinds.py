@@ -10,6 +10,7 @@ from privcurve.experiments.study import from_mapping, load
 from privcurve.outputs.base import dataset_title, datasets_of_rule, description_of, rule_notes
 from privcurve.outputs.learning_curves import MARK, panel_title
 from privcurve.privacy.calibration.privgam import SET_ON
+from privcurve.workflow.reading import study_files
 
 
 def methods(spec):
@@ -42,12 +43,12 @@ def test_the_kind_follows_from_how_settings_are_chosen(spec, expected):
             assert kinds.kind(method, selected=False) == kinds.RULE
 
 
-SHIPPED = Path(__file__).parents[2] / "config/studies"
+SHIPPED = study_files({}, Path(__file__).parents[2])
 
 
 def test_datasets_that_set_a_rule_are_told_from_those_that_did_not():
     """The picture of the README has some of each, and says which are which."""
-    shown = load(SHIPPED / "three_kinds.yaml")
+    shown = load(SHIPPED["three_kinds"])
     seen = [f"{name}-fine" for name in ("adult", "bank", "creditcard", "codrna")]
     seen += ["mushroom", "magic-bounds"]
     assert datasets_of_rule(shown) == seen
@@ -61,7 +62,7 @@ def test_datasets_that_set_a_rule_are_told_from_those_that_did_not():
 
 
 def test_no_rule_is_spoken_of_where_none_is_followed():
-    shown = load(SHIPPED / "approximate_fixed.yaml")
+    shown = load(SHIPPED["approximate_fixed"])
     assert "adult" in shown.datasets
     assert rule_notes(shown) == datasets_of_rule(shown) == []
     assert panel_title(shown, "adult") == dataset_title("adult")

@@ -152,6 +152,24 @@ def test_two_studies_may_not_write_the_same_file(tmp_path):
     assert "config/studies/good.yaml" in run.broken["another"]
 
 
+def test_a_paper_has_its_studies_in_its_folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    configuration = read(tmp_path, good=SMALL).configuration
+    folder = tmp_path / "papers/mine/studies"
+    folder.mkdir(parents=True)
+    (folder / "first.yaml").write_text(yaml.safe_dump({**SMALL, "paper": "mine"}))
+    run = reading.read({**configuration, "studies": ["first"]}, tmp_path)
+    assert list(run.studies) == ["first", "good"]
+    assert str(run.files["first"]) == "papers/mine/studies/first.yaml"
+    # A folder that is configured is the only one.
+    own = {**configuration, "studies": ["first"], "studies_folder": "config/studies"}
+    with pytest.raises(StudyError, match="no study 'first'"):
+        reading.read(own, tmp_path)
+    (folder / "good.yaml").write_text(yaml.safe_dump(SMALL))
+    with pytest.raises(StudyError, match="are two studies of one name: rename one"):
+        reading.read(configuration, tmp_path)
+
+
 def test_papers_are_the_studies_that_say_so(tmp_path):
     run = read(tmp_path, good=SMALL, paper={**SMALL, "paper": "mine"})
     assert run.paper_studies == ["paper"]
@@ -336,12 +354,12 @@ def test_claims_of_other_studies_come_together(tiny, tmp_path):
         == pd.read_csv("results/tables/tiny/claims.csv")["verdict"].tolist()
     )
     # A job, which sees its own study and what that names, wants the same as the run.
-    job = reading.read_one(Path("config/studies/whole.yaml"), 1, 30)
+    job = reading.read_one(run.files["whole"], 1, 30, {"tiny": run.files["tiny"]})
     before = run.digest(request)
     assert job.digest(job.study_outputs("whole")[0]) == before
     claimed = Path("papers/tiny/claims.yaml")
     claimed.write_text(claimed.read_text().replace("above: 0", "above: 1"))
-    job = reading.read_one(Path("config/studies/whole.yaml"), 1, 30)
+    job = reading.read_one(run.files["whole"], 1, 30, {"tiny": run.files["tiny"]})
     assert job.digest(job.study_outputs("whole")[0]) != before
 
 

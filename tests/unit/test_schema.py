@@ -7,6 +7,7 @@ import pytest
 import yaml
 
 from privcurve import schema
+from privcurve.workflow.reading import study_files
 
 ROOT = Path(__file__).parents[2]
 STUDY = ROOT / "workflow/schemas/study.schema.yaml"
@@ -26,7 +27,7 @@ def read(text, folder):
 
 def test_shipped_files_are_valid():
     schema.check(yaml.safe_load((ROOT / "config/config.yaml").read_text()), CONFIG, "config")
-    for path in (ROOT / "config/studies").glob("*.yaml"):
+    for path in study_files({}, ROOT).values():
         schema.check(yaml.safe_load(path.read_text()), STUDY, path.name)
 
 

@@ -151,7 +151,8 @@ def test_shares_are_checked(shares, says):
         made(train_shares=shares)
 
 
-def test_a_study_named_like_a_rule_is_refused_by_name(tmp_path):
+def test_a_study_named_like_a_rule_is_refused_by_name(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     text = "".join(path.read_text() for path in (ROOT / "workflow/rules").glob("*.smk"))
     rules = set(re.findall(r"^ *rule (\w+):", text, re.MULTILINE))
     assert {"train", "manifest"} <= rules <= set(plan.RULES)

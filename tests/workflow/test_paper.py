@@ -16,8 +16,8 @@ def test_a_paper_needs_no_line_of_a_rule(project):
     folder = project.folder
     places = {
         "noisy_label.py": folder / "learners",
-        "dummy.yaml": folder / "config/studies",
-        "dummy_together.yaml": folder / "config/studies",
+        "dummy.yaml": folder / "papers/dummy/studies",
+        "dummy_together.yaml": folder / "papers/dummy/studies",
         "claims.yaml": folder / "papers/dummy",
     }
     for name, place in places.items():

@@ -96,20 +96,24 @@ def output(
     study: str,
     output: str,
     options: Mapping[str, Any],
+    others: Mapping[str, str],
     seed: int | str,
     seconds_per_job: float,
     digest: str,
 ) -> None:
-    """Make one output of a study: a table, a figure, or both."""
+    """Make one output of a study: a table, a figure, or both.
+
+    `others` are the files of other studies whose outputs it reads, by name.
+    """
     from privcurve.outputs import record
-    from privcurve.outputs.base import foreign_outputs, request_output
+    from privcurve.outputs.base import request_output
     from privcurve.outputs.registry import OUTPUTS
     from privcurve.privacy import seeds
     from privcurve.workflow import reading
 
     path = Path(study)
-    named = [name for name, _ in foreign_outputs(options.get("tables") or ())]
-    plan = reading.read_one(path, seeds.resolve(seed), seconds_per_job, named)
+    paths = {name: Path(other) for name, other in others.items()}
+    plan = reading.read_one(path, seeds.resolve(seed), seconds_per_job, paths)
     request = request_output(OUTPUTS, plan.studies[path.stem], output, options, study)
     if plan.digest(request) != digest:
         raise _edit_error(study)
@@ -160,13 +164,11 @@ def manifest(config: str, configuration: Mapping[str, Any], benchmarks: Sequence
 def summary(config: str, configuration: Mapping[str, Any], cores: int) -> None:
     """Print how far each study is: runs done, failed and to do, and the time left."""
     from privcurve.experiments import jobs, summary
-    from privcurve.workflow.reading import studies_folder
+    from privcurve.workflow.reading import study_files
 
     # The configured studies, and those that were started by name.
-    below = studies_folder(configuration, Path(config))
-    begun = [
-        path.stem for path in sorted(below.glob("*.yaml")) if (jobs.CELLS / path.stem).is_dir()
-    ]
+    there = study_files(configuration, Path(config).parent)
+    begun = [name for name in there if (jobs.CELLS / name).is_dir()]
     names = dict.fromkeys([*configuration["studies"], *begun])
     studies = _jobs_of_studies(Path(config), configuration, names)
     print(summary.table({name: summary.progress(one) for name, one in studies.items()}, cores))
@@ -179,11 +181,11 @@ def _jobs_of_studies(
     from privcurve.experiments import study as studies
     from privcurve.experiments.jobs import StudyJobs
     from privcurve.privacy import seeds
-    from privcurve.workflow.reading import studies_folder
+    from privcurve.workflow.reading import study_files
 
     seed, seconds = seeds.resolve(configuration["seed"]), configuration["seconds_per_job"]
-    below = studies_folder(configuration, config)
-    loaded = {name: studies.load(below / f"{name}.yaml") for name in names}
+    paths = study_files(configuration, config.parent)
+    loaded = {name: studies.load(paths[name]) for name in names}
     return {name: StudyJobs(study, seed, seconds) for name, study in loaded.items()}
 
 

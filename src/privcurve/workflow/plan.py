@@ -146,6 +146,9 @@ class Plan:
             **self._study_terms(request.study.name),
             "output": request.output.word,
             "options": dict(request.options),
+            "others": {
+                name: str(self.files[name]) for name, _ in foreign_outputs(request.reads.outputs)
+            },
             "seconds_per_job": self.configuration["seconds_per_job"],
             "digest": self.digest(request),
         }

@@ -11,7 +11,7 @@ from privcurve import schema
 from privcurve.datasets import DatasetError
 from privcurve.experiments import study as studies
 from privcurve.experiments.study import Study, StudyError
-from privcurve.outputs.base import OutputRequest, description_of, foreign_outputs
+from privcurve.outputs.base import PAPERS, OutputRequest, description_of, foreign_outputs
 from privcurve.privacy import seeds
 from privcurve.privacy.seeds import Seed
 from privcurve.workflow.plan import RULES, Plan, outputs_of
@@ -34,14 +34,10 @@ def read(configuration: Mapping[str, Any], root: Path, *, decides: bool = True) 
     if written.exists():
         schema.read_yaml(written)
     schema.check(configuration, schemas / "config.schema.yaml", "configuration")
-    folder = studies_folder(configuration, root / "config")
-    if not folder.is_dir():
-        raise StudyError(f"configuration: {STUDIES_FOLDER}: there is no folder {folder}")
-    found_paths = sorted(folder.glob(f"*{schema.ENDING}"))
-    paths = {path.stem: Path(os.path.relpath(path)) for path in found_paths}
-    folder_name = configuration.get(STUDIES_FOLDER) or "config/studies"
+    paths = study_files(configuration, root)
     strays = {
-        path.name: schema.explain_ending(path, folder_name)
+        path.name: schema.explain_ending(path, folder)
+        for folder in _study_folders(configuration, root)
         for path in schema.misnamed_files(folder)
     }
     unknown = [name for name in configuration["studies"] if name not in paths]
@@ -58,7 +54,7 @@ def read(configuration: Mapping[str, Any], root: Path, *, decides: bool = True) 
     owners: dict[str, str] = dict.fromkeys(RULES, "the workflow itself")
     # Configured studies first: they win if two studies claim the same name.
     for name in dict.fromkeys([*configuration["studies"], *paths]):
-        where = f"{folder_name}/{name}.yaml"
+        where = str(paths[name])
         try:
             one = _read_study(paths[name], where, schemas)
             _check_seed(one, seed)
@@ -74,9 +70,7 @@ def read(configuration: Mapping[str, Any], root: Path, *, decides: bool = True) 
         n_found = len(studies_read)
         for name in list(studies_read):
             try:
-                _check_other_studies(
-                    request[name], studies_read, broken, f"{folder_name}/{name}.yaml"
-                )
+                _check_other_studies(request[name], studies_read, broken, str(paths[name]))
             except StudyError as error:
                 broken[name] = str(error)
                 del studies_read[name]
@@ -84,18 +78,41 @@ def read(configuration: Mapping[str, Any], root: Path, *, decides: bool = True) 
     return Plan(configuration, in_order, broken, paths, decides)
 
 
-def studies_folder(configuration: Mapping[str, Any], config: Path) -> Path:
-    """Return the folder of the study files; `config` is the workflow's folder of configuration."""
-    return Path(configuration.get(STUDIES_FOLDER) or config / "studies")
+def study_files(configuration: Mapping[str, Any], root: Path) -> dict[str, Path]:
+    """Return the study files by name, in the order of names.
+
+    Those of the configured folder; by default of ``config/studies`` and ``papers/*/studies`` below
+    `root`. Raises StudyError if there is no folder, or a name twice.
+    """
+    paths: dict[str, Path] = {}
+    for folder in _study_folders(configuration, root):
+        for path in folder.glob(f"*{schema.ENDING}"):
+            if path.stem in paths:
+                raise StudyError(
+                    f"{path} and {paths[path.stem]} are two studies of one name: rename one"
+                )
+            paths[path.stem] = path
+    return dict(sorted(paths.items()))
 
 
-def read_one(path: Path, seed: Seed, seconds_per_job: float, names: Iterable[str] = ()) -> Plan:
-    """Return the plan of one study, and of those that it or `names` read, for a job.
+def _study_folders(configuration: Mapping[str, Any], root: Path) -> list[Path]:
+    """Return the folders of study files, as seen from here."""
+    own = configuration.get(STUDIES_FOLDER)
+    folder = Path(own or os.path.relpath(root / "config/studies"))
+    if not folder.is_dir():
+        raise StudyError(f"configuration: {STUDIES_FOLDER}: there is no folder {folder}")
+    papers = () if own else sorted(Path(os.path.relpath(root / PAPERS)).glob("*/studies"))
+    return [folder, *papers]
+
+
+def read_one(
+    path: Path, seed: Seed, seconds_per_job: float, others: Mapping[str, Path] | None = None
+) -> Plan:
+    """Return the plan of one study, and of `others` whose outputs it reads, for a job.
 
     Raises `SeedError` if a dataset is private and the seed is not secret.
     """
-    one = studies.load(path)
-    others = {name: path.with_name(f"{name}.yaml") for name in (*one.studies, *names)}
+    one, others = studies.load(path), others or {}
     loaded = {one.name: one, **{name: studies.load(other) for name, other in others.items()}}
     for study in loaded.values():
         _check_seed(study, seed)
