@@ -29,8 +29,9 @@ import yaml
 from privcurve import datasets
 from privcurve.learners import registry
 from privcurve.learners.entries import by_rule
+from privcurve.workflow.reading import study_files
 
-STUDIES = Path(__file__).parents[1] / "config/studies"
+STUDIES = study_files({}, Path(__file__).parents[1])
 MOST_SCORED = 8_000
 HOLDOUT = 0.2
 COLUMNS = ("dataset", "size", "delta", "epsilon", "learner", "repeat", "accuracy")
@@ -72,11 +73,11 @@ def names(of: str) -> list[str]:
         outputs = [one for one in study("frontier_ranks")["outputs"] if isinstance(one, dict)]
         ranks = [one["mean_ranks"] for one in outputs if "mean_ranks" in one]
         return next(one["datasets"] for one in ranks if one["name"] == f"frontier_ranks_{of}")
-    return study(of)["datasets"] if (STUDIES / f"{of}.yaml").exists() else of.split(",")
+    return study(of)["datasets"] if of in STUDIES else of.split(",")
 
 
 def study(name: str) -> dict[str, Any]:
-    return yaml.safe_load((STUDIES / f"{name}.yaml").read_text())
+    return yaml.safe_load(STUDIES[name].read_text())
 
 
 def train(path: Path, points: list[Any], learners: list[str], repeats: int) -> None:

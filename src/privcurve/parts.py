@@ -156,9 +156,9 @@ class OpenPart:
         """Answer a question."""
         with self._lock:
             # If this fails half-way, the next question begins anew.
-            records, state = self._begun or self._begin()
-            self._begun = None
             with np.errstate(all="ignore"):  # a thread, or a worker, has its own
+                records, state = self._begun or self._begin()
+                self._begun = None
                 answer = getattr(state, question)(*arguments)
             self._begun = records, state
             _give_back(records.codes)

@@ -161,13 +161,19 @@ def test_a_paper_has_its_studies_in_its_folder(tmp_path, monkeypatch):
     run = reading.read({**configuration, "studies": ["first"]}, tmp_path)
     assert list(run.studies) == ["first", "good"]
     assert str(run.files["first"]) == "papers/mine/studies/first.yaml"
-    # A folder that is configured is the only one.
-    own = {**configuration, "studies": ["first"], "studies_folder": "config/studies"}
-    with pytest.raises(StudyError, match="no study 'first'"):
-        reading.read(own, tmp_path)
-    (folder / "good.yaml").write_text(yaml.safe_dump(SMALL))
-    with pytest.raises(StudyError, match="are two studies of one name: rename one"):
-        reading.read(configuration, tmp_path)
+    # Of two of one name the configured folder's counts.
+    (folder / "good.yaml").write_text("title: [")
+    assert str(reading.read(configuration, tmp_path).files["good"]) == "config/studies/good.yaml"
+    # Elsewhere a paper of that folder too; a folder that is configured is the only one.
+    other = tmp_path / "elsewhere/papers/mine/studies"
+    other.mkdir(parents=True)
+    (other / "first.yaml").write_text(yaml.safe_dump(SMALL))
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    files = reading.study_files({}, tmp_path)
+    assert {name: str(path) for name, path in files.items()} == {
+        "first": "papers/mine/studies/first.yaml", "good": "../config/studies/good.yaml"
+    }  # fmt: skip
+    assert list(reading.study_files({"studies_folder": "../config/studies"}, tmp_path)) == ["good"]
 
 
 def test_papers_are_the_studies_that_say_so(tmp_path):

@@ -12,6 +12,7 @@ from privcurve.cli import compare, main
 from privcurve.datasets import describe
 from privcurve.learners import registry
 from privcurve.learners.entries import by_rule
+from privcurve.learners.shared import tuning
 from privcurve.releases.budget_ledger import DONE, BudgetLedger
 from privcurve.releases.choice import CHOOSE, choice, closing_sentence
 from privcurve.releases.errors import ReleaseError
@@ -85,6 +86,12 @@ def test_settings_of_one_learner_are_chosen_and_released(mine):
     assert released.setting["mechanism"] in mechanisms["mechanism"]
     page = html.unescape(released.path(PAGE).read_text())
     assert f"mechanism = {released.setting['mechanism']}" in page
+
+
+def test_neighbours_are_refused_before_prices_which_take_long(mine, monkeypatch):
+    monkeypatch.setattr(tuning, "terms", lambda *given: pytest.fail("it has priced candidates"))
+    with pytest.raises(ReleaseError, match="offers neighbours = 'replace-one'"):
+        choice(request_of(neighbours="add-remove"), describe("mine"))
 
 
 @pytest.mark.parametrize(

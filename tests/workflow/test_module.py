@@ -89,7 +89,8 @@ def test_a_workflow_that_snakedeploy_has_put_there_plans_a_study(deployed):
         assert rule in said
     # Its own studies count, where its configuration says so.
     path = deployed.folder / "config/config.yaml"
-    path.write_text(path.read_text() + "\nstudies_folder: config/studies\n")
+    own = {"studies": ["smoke"], "studies_folder": "config/studies"}
+    path.write_text(yaml.safe_dump({**yaml.safe_load(path.read_text()), **own}))
     (deployed.folder / "config/studies/smoke.yaml").write_text("title: [")
     assert "smoke.yaml is not valid YAML" in deployed.run("--dry-run", "smoke", ok=False)
 

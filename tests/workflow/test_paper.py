@@ -17,7 +17,7 @@ def test_a_paper_needs_no_line_of_a_rule(project):
     places = {
         "noisy_label.py": folder / "learners",
         "dummy.yaml": folder / "papers/dummy/studies",
-        "dummy_together.yaml": folder / "papers/dummy/studies",
+        "dummy_together.yaml": folder / "config/studies",
         "claims.yaml": folder / "papers/dummy",
     }
     for name, place in places.items():

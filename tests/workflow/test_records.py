@@ -99,7 +99,7 @@ def test_a_table_is_not_made_of_other_files(finished):
     (file,) = (finished.folder / "results/cells").rglob("*.parquet")
     digest = json.loads((finished.folder / "results/made/tiny_accuracy.json").read_text())["digest"]
     terms = {"study": "config/studies/tiny.yaml", "output": "accuracy", "options": {"name": None}}
-    terms |= {"others": {}, "seed": 1, "seconds_per_job": 30, "digest": digest}
+    terms |= {"seed": 1, "seconds_per_job": 30, "digest": digest}
     results.write(file, [results.table([])], [{"name": "of something else", "digest": "x"}])
     output = finished.job("output", **terms)
     assert output.startswith(f"error: {file.relative_to(finished.folder)} is damaged; delete it")

@@ -106,7 +106,7 @@ def test_a_study_of_few_jobs_comes_first_with_its_table(project):
 @pytest.mark.slow
 def test_another_job_size_retrains_nothing_and_back(finished):
     stored, made = finished.stored(), finished.outputs()
-    sizes = [0.001, 1200]
+    sizes = [0.001, 30]
     for size in sizes:
         finished.run("--config", f"seconds_per_job={size}")
         assert finished.stored() == stored

@@ -42,7 +42,7 @@ RUN_OUTPUTS = [str(path) for request in PLAN.run_outputs for path in request.fil
 # Where raw files may be found is no parameter of a job: checksums tell what they are,
 # so that another place is no reason to read them again.
 OF_RUN = {
-    "config": os.path.relpath(HOME / "config"),
+    "home": os.path.relpath(HOME),
     "configuration": {k: config[k] for k in sorted(config) if k != "data_mirror"},
 }
 

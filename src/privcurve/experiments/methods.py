@@ -219,28 +219,28 @@ def _relation(entry: LearnerEntry, own: str | None, study: str | None) -> str | 
 
 
 def _budgets(
-    spec: Mapping[str, Any], epsilons: Sequence[Any] | None, entry: LearnerEntry
+    spec: Mapping[str, Any], epsilons: Sequence[Any] | None, trained: LearnerEntry
 ) -> Iterator[tuple[str | None, float, tuple[float, ...]]]:
     """Return each calibration and δ of an entry of a study, with its ε."""
-    if not entry.private:
+    if not trained.private:
         for key in ("calibrations", "deltas", "epsilons"):
             if key in spec:
-                raise ValueError(f"{entry.name} is not private: it takes no {key!r}")
+                raise ValueError(f"{trained.name} is not private: it takes no {key!r}")
         yield None, 0.0, (math.inf,)
         return
     own = tuple(map(canonical.real, spec.get("epsilons", epsilons or ())))
     if not own:
         raise ValueError("no epsilon: give the study, or this learner, a list 'epsilons'")
     for epsilon in own:
-        if why := entry.refuses(epsilon=epsilon):
+        if why := trained.refuses(epsilon=epsilon):
             raise ValueError(why)
     canonical.check_distinct("epsilon", own)
     deltas = [*map(canonical.real, spec.get("deltas", [0]))]
     canonical.check_distinct("delta", deltas)
     for calibration, delta in itertools.product(
-        spec.get("calibrations", [entry.calibrations[-1]]), deltas
+        spec.get("calibrations", [trained.calibrations[-1]]), deltas
     ):
-        if why := entry.refuses(delta=delta, calibration=calibration):
+        if why := trained.refuses(delta=delta, calibration=calibration):
             raise ValueError(why)
         yield calibration, delta, own
 

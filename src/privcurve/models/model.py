@@ -89,14 +89,14 @@ class Model:
 
     def predict_names(self, codes: ArrayLike) -> NDArray[Any]:
         """Predict the name of the class of each row of a coded matrix."""
-        return self.labels[decide(self._estimator.decision_function(codes))]
+        return self.labels[decide(self.decision_function(codes))]
 
     def predict_with_probabilities(
         self, codes: ArrayLike
     ) -> tuple[NDArray[Any], NDArray[np.float64]]:
         """Return what :meth:`predict_names` and :meth:`predict_proba` do; score each row once."""
         self.check_probabilities()
-        scores = self._estimator.decision_function(codes)
+        scores = self.decision_function(codes)
         return self.labels[decide(scores)], self._estimator.chances(scores)
 
     def predict_proba(self, rows: Any) -> NDArray[np.float64]:

@@ -502,7 +502,7 @@ def call_quietly(learner: str, function: Any, given: Any, more: Mapping[str, Any
 
 def call_open(learner: str, function: Any, given: Any, more: Mapping[str, Any]) -> Any:
     """Call a function of open values; its errors do not tell of them."""
-    # A fit keeps NumPy's warnings off: for each call anew, that takes longer than a short kernel.
+    # The fit has turned NumPy's warnings off: each call anew would cost more than a short kernel.
     try:
         return function(*given, **more)
     except Exception as error:

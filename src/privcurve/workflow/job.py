@@ -96,26 +96,27 @@ def output(
     study: str,
     output: str,
     options: Mapping[str, Any],
-    others: Mapping[str, str],
     seed: int | str,
     seconds_per_job: float,
     digest: str,
+    others: Mapping[str, str] | None = None,
 ) -> None:
     """Make one output of a study: a table, a figure, or both.
 
     `others` are the files of other studies whose outputs it reads, by name.
     """
     from privcurve.outputs import record
-    from privcurve.outputs.base import request_output
+    from privcurve.outputs.base import foreign_outputs, request_output
     from privcurve.outputs.registry import OUTPUTS
     from privcurve.privacy import seeds
     from privcurve.workflow import reading
 
     path = Path(study)
-    paths = {name: Path(other) for name, other in others.items()}
+    paths = {name: Path(other) for name, other in (others or {}).items()}
     plan = reading.read_one(path, seeds.resolve(seed), seconds_per_job, paths)
     request = request_output(OUTPUTS, plan.studies[path.stem], output, options, study)
-    if plan.digest(request) != digest:
+    named = {name for name, _ in foreign_outputs(request.reads.outputs)}
+    if not named <= plan.studies.keys() or plan.digest(request) != digest:
         raise _edit_error(study)
     context = plan.context(request)
     request.output.make(context)
@@ -150,41 +151,43 @@ def audit(learner: str, dataset: str, seed: int | str, digest: str) -> None:
     print(frame["verdict"].value_counts().to_string())
 
 
-def manifest(config: str, configuration: Mapping[str, Any], benchmarks: Sequence[str]) -> None:
+def manifest(home: str, configuration: Mapping[str, Any], benchmarks: Sequence[str]) -> None:
     """Write what a run was made with and what it cost."""
     from privcurve.experiments import manifest
     from privcurve.files import replace_text
     from privcurve.workflow.plan import MANIFEST
 
-    studies = _jobs_of_studies(Path(config), configuration, configuration["studies"])
+    studies = _jobs_of_studies(Path(home), configuration, configuration["studies"])
     content = manifest.manifest(configuration, studies, map(Path, benchmarks))
     replace_text(Path(MANIFEST), json.dumps(content, indent=1) + "\n")
 
 
-def summary(config: str, configuration: Mapping[str, Any], cores: int) -> None:
+def summary(home: str, configuration: Mapping[str, Any], cores: int) -> None:
     """Print how far each study is: runs done, failed and to do, and the time left."""
     from privcurve.experiments import jobs, summary
     from privcurve.workflow.reading import study_files
 
     # The configured studies, and those that were started by name.
-    there = study_files(configuration, Path(config).parent)
+    there = study_files(configuration, Path(home))
     begun = [name for name in there if (jobs.CELLS / name).is_dir()]
     names = dict.fromkeys([*configuration["studies"], *begun])
-    studies = _jobs_of_studies(Path(config), configuration, names)
+    studies = _jobs_of_studies(Path(home), configuration, names)
     print(summary.table({name: summary.progress(one) for name, one in studies.items()}, cores))
 
 
 def _jobs_of_studies(
-    config: Path, configuration: Mapping[str, Any], names: Sequence[str] | dict[str, None]
+    home: Path, configuration: Mapping[str, Any], names: Sequence[str] | dict[str, None]
 ) -> dict[str, StudyJobs]:
-    """Return the jobs of studies, by name; `config` is the workflow's folder of configuration."""
+    """Return the jobs of studies, by name; `home` is the folder of the workflow."""
     from privcurve.experiments import study as studies
     from privcurve.experiments.jobs import StudyJobs
     from privcurve.privacy import seeds
     from privcurve.workflow.reading import study_files
 
     seed, seconds = seeds.resolve(configuration["seed"]), configuration["seconds_per_job"]
-    paths = study_files(configuration, config.parent)
+    paths = study_files(configuration, home)
+    if gone := [name for name in names if name not in paths]:
+        raise _edit_error(gone[0])
     loaded = {name: studies.load(paths[name]) for name in names}
     return {name: StudyJobs(study, seed, seconds) for name, study in loaded.items()}
 

@@ -142,13 +142,13 @@ class Plan:
 
     def output_terms(self, request: OutputRequest) -> dict[str, Any]:
         """Return the arguments of the job of an output."""
+        foreign = foreign_outputs(request.reads.outputs)
+        others = {name: str(self.files[name]) for name, _ in foreign}
         return {
             **self._study_terms(request.study.name),
             "output": request.output.word,
             "options": dict(request.options),
-            "others": {
-                name: str(self.files[name]) for name, _ in foreign_outputs(request.reads.outputs)
-            },
+            **({"others": others} if others else {}),
             "seconds_per_job": self.configuration["seconds_per_job"],
             "digest": self.digest(request),
         }

@@ -36,7 +36,7 @@ def read(configuration: Mapping[str, Any], root: Path, *, decides: bool = True) 
     schema.check(configuration, schemas / "config.schema.yaml", "configuration")
     paths = study_files(configuration, root)
     strays = {
-        path.name: schema.explain_ending(path, folder)
+        str(path): schema.explain_ending(path, folder)
         for folder in _study_folders(configuration, root)
         for path in schema.misnamed_files(folder)
     }
@@ -81,28 +81,26 @@ def read(configuration: Mapping[str, Any], root: Path, *, decides: bool = True) 
 def study_files(configuration: Mapping[str, Any], root: Path) -> dict[str, Path]:
     """Return the study files by name, in the order of names.
 
-    Those of the configured folder; by default of ``config/studies`` and ``papers/*/studies`` below
-    `root`. Raises StudyError if there is no folder, or a name twice.
+    Those of the configured folder; by default of papers and of ``config/studies`` below `root`. Of
+    two of one name that of ``config/studies`` counts, or that of a paper of one's own. Raises
+    StudyError if there is no folder.
     """
-    paths: dict[str, Path] = {}
-    for folder in _study_folders(configuration, root):
-        for path in folder.glob(f"*{schema.ENDING}"):
-            if path.stem in paths:
-                raise StudyError(
-                    f"{path} and {paths[path.stem]} are two studies of one name: rename one"
-                )
-            paths[path.stem] = path
+    paths = {
+        path.stem: path
+        for folder in _study_folders(configuration, root)
+        for path in folder.glob(f"*{schema.ENDING}")
+    }
     return dict(sorted(paths.items()))
 
 
 def _study_folders(configuration: Mapping[str, Any], root: Path) -> list[Path]:
-    """Return the folders of study files, as seen from here."""
+    """Return the folders of study files, as seen from here; the last one counts most."""
     own = configuration.get(STUDIES_FOLDER)
-    folder = Path(own or os.path.relpath(root / "config/studies"))
+    folder = Path(os.path.relpath(own or root / "config/studies"))
     if not folder.is_dir():
         raise StudyError(f"configuration: {STUDIES_FOLDER}: there is no folder {folder}")
-    papers = () if own else sorted(Path(os.path.relpath(root / PAPERS)).glob("*/studies"))
-    return [folder, *papers]
+    papers = () if own else dict.fromkeys((Path(os.path.relpath(root / PAPERS)), PAPERS))
+    return [*(path for one in papers for path in sorted(one.glob("*/studies"))), folder]
 
 
 def read_one(

@@ -18,7 +18,7 @@ FILES = {"accuracy": "table", "learning_curves": "figure", "leaderboard": "page"
 def main() -> None:
     """Read the command line, run Snakemake, and print a ranking of each dataset."""
     parser = argparse.ArgumentParser(prog="python -m privcurve.workflow.study", description=__doc__)
-    parser.add_argument("study", help="its name, in config/studies")
+    parser.add_argument("study", help="its name")
     parser.add_argument("--cores", default="all")
     parser.add_argument("--epsilon", type=amount, default=1.0, help="at which learners are ranked")
     parser.add_argument("-v", "--verbose", action="store_true", help="show what Snakemake says")
@@ -28,13 +28,14 @@ def main() -> None:
     from privcurve.outputs.answers import rankings
     from privcurve.workflow import running
     from privcurve.workflow.plan import outputs_of
+    from privcurve.workflow.reading import study_files
 
     log = running.LOGS / f"{arguments.study}.log"
     try:
         running.run(["--cores", arguments.cores, arguments.study], log, verbose=arguments.verbose)
     except running.RunError as error:
         sys.exit(f"error: {error}")
-    path = Path("config/studies", f"{arguments.study}.yaml")
+    path = study_files({}, Path())[arguments.study]
     study = studies.load(path)
     outputs = {one.output.word: one for one in outputs_of(study, str(path))}
     for dataset in study.datasets if "accuracy" in outputs else ():

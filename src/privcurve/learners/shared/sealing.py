@@ -45,7 +45,7 @@ def fit(learners: Sequence[Any], records: Any, curators: Sequence[Curator]) -> N
         n_alone = getrefcount(own)
         for door in doors:
             door.sealed_for = own
-        # NumPy's warnings would tell of exact values.
+        # NumPy's warnings would tell of exact values; those about public numbers are off too.
         with np.errstate(all="ignore"):
             merging.fit(chosen, seal_records(own, records, counted), doors)
         for door in doors:
