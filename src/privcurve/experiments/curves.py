@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
@@ -107,7 +107,7 @@ class Curve:
     def parts_at(self, epsilons: tuple[float, ...]) -> list[JobPart]:
         """Return the parts at some ε: in one job, or of one ε that is cut further."""
         if epsilons not in self._made_parts:
-            blocks = (Block(self.points_at(epsilons), tuple(self.splits)),)
+            blocks = (Block(self.method.points_at(epsilons), tuple(self.splits)),)
             grid = [] if self.skips_grid else [JobPart(self, epsilons, blocks)]
             best = [JobPart(self, epsilons, fresh=tuple(self.fresh_splits))]
             made = [*grid, *(best if self.selects else [])]
@@ -118,10 +118,6 @@ class Curve:
     @cached_property
     def _made_parts(self) -> dict[tuple[float, ...], list[JobPart]]:
         return {}
-
-    def points_at(self, epsilons: Collection[float]) -> tuple[Point, ...]:
-        """Return the points at some ε."""
-        return tuple(point for point in self.method.points if point.epsilon in epsilons)
 
     def _cut(self, epsilon: float) -> list[JobPart]:
         """Return the parts at one ε, cut to at most `most` seconds each."""
@@ -437,9 +433,7 @@ def _resampling(study: Study) -> tuple[int, tuple[float, int] | None, int | None
 @cache
 def _digest_at(method: Method, epsilons: tuple[float, ...], *terms: Any) -> str:
     """Return a digest of a method's grid at some ε, which is the same on each dataset."""
-    return _digest_of(
-        method, [point for point in method.points if point.epsilon in epsilons], *terms
-    )
+    return _digest_of(method, method.points_at(epsilons), *terms)
 
 
 def _digest_of(

@@ -6,7 +6,7 @@ import itertools
 import math
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -76,6 +76,10 @@ class Method:
             for epsilon in self.epsilons
             for setting, text in zip(self.settings, texts, strict=True)
         )
+
+    def points_at(self, epsilons: Collection[float]) -> tuple[Point, ...]:
+        """Return the points at some ε."""
+        return tuple(point for point in self.points if point.epsilon in epsilons)
 
     @property
     def version(self) -> int:

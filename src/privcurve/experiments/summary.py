@@ -105,7 +105,7 @@ def _unfinished(
     curve, blocks = job_part.curve, job_part.blocks
     if job_part.is_best:
         # Which points it will train is not known yet: runs of an earlier selection count too.
-        points = curve.points_at(job_part.epsilons)
+        points = curve.method.points_at(job_part.epsilons)
         splits = (*(curve.final_splits if job_part.selects else ()), *job_part.fresh)
         is_early = any(one in unfinished for one in job_part.reads)
         blocks = () if is_early else (Block(points, splits),)
