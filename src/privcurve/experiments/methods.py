@@ -57,15 +57,11 @@ class Method:
     train_share: float = 1.0  # the share of the training part that is trained on
     # What tells this method from others of the same base: values by name of the axis.
     varied: Mapping[str, Any] = field(default_factory=dict)
-    base: str = ""  # what methods that differ in `varied` alone have in common; by default the name
-    base_title: str = ""  # the title of these together; by default the title
+    base: str = ""  # what methods that differ in `varied` alone have in common
+    base_title: str = ""  # the title of these together
     # Where each training chooses its setting privately, within its ε: the entry's words for it. The
     # learner is then `tuned`, and its one setting names what is chosen from.
     tune: Mapping[str, Any] | None = None
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "base", self.base or self.name)
-        object.__setattr__(self, "base_title", self.base_title or self.title)
 
     @cached_property
     def points(self) -> tuple[Point, ...]:
