@@ -46,7 +46,14 @@ def pytest_addoption(parser):
     parser.addoption("--run-slow", action="store_true", help="run the tests marked slow, too")
 
 
+# Of two workers one takes the first half of all tests: those of all learners, which compile the
+# loops. The other waits for processes until then.
+FIRST = ("contract", "privacy", "cli", "workflow")
+
+
 def pytest_collection_modifyitems(config, items):
+    places = {folder: place for place, folder in enumerate(FIRST)}
+    items.sort(key=lambda item: min(places.get(part, len(FIRST)) for part in item.path.parts))
     if not config.getoption("--run-slow"):
         slow = [item for item in items if "slow" in item.keywords]
         config.hook.pytest_deselected(items=slow)

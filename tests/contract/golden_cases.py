@@ -4,6 +4,7 @@ Each case is the name of a learner, the rows that it is trained on, and plain pa
 of other code is trained on the same ones. See ``test_golden_statements.py``.
 """
 
+import functools
 import inspect
 import itertools
 import zlib
@@ -202,6 +203,7 @@ def sizes(name, change):
     }
 
 
+@functools.cache
 def facts_of(name, rows_of):
     arguments = inspect.signature(estimator_class(name)).parameters
     n_bins = rows(rows_of)[-1]

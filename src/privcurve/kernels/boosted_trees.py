@@ -199,8 +199,10 @@ def grow_level(
             + min(sums[left + 1, 0], sums[left + 1, 1])
             - min(of_node[0], of_node[1])
         )
-    order[:] = moved
-    starts[: 2 * n_nodes + 1] = next_starts
+    for i in range(len(order)):
+        order[i] = moved[i]
+    for place in range(2 * n_nodes + 1):
+        starts[place] = next_starts[place]
 
 
 @jit

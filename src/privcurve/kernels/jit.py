@@ -66,6 +66,9 @@ def _stamps_of(function: Callable[..., Any]) -> list[Any]:
 def jit(function: Any = None, **options: Any) -> Any:
     """Compile a function of arrays and numbers when it is first called; threads run it at once.
 
+    Copy an array into another by a loop: ``out[:] = values`` also compiles a message about shapes
+    that differ, which takes 3 s in each process that compiles.
+
     Parameters
     ----------
     function : callable

@@ -86,9 +86,9 @@ def add_to_class_scores(column: NDArray[Any], change: Ints, scores: Ints) -> Non
 
 @jit
 def class_residual_sums(column: NDArray[Any], n_bins: int, rows: RowsWithClassScores) -> Ints:
-    """Sum residuals by class and bin: of records of other classes, then of those of the class.
+    """Sum residuals by bin and class: of records of other classes, then of those of the class.
 
-    Returns an array of shape (2, n_classes, n_bins).
+    Returns an array of shape (n_bins, 2, n_classes).
     """
     labels, counts, n_classes = rows.labels, rows.counts, rows.scores.shape[1]
     sums = np.zeros((n_bins, 2, n_classes), dtype=np.int64)
@@ -99,7 +99,7 @@ def class_residual_sums(column: NDArray[Any], n_bins: int, rows: RowsWithClassSc
         cell[1, labels[i]] += count * residual
         for k in range(n_classes):
             cell[0, k] += count * int(parts[k])
-    return sums.transpose(1, 2, 0).copy()
+    return sums
 
 
 @jit

@@ -128,7 +128,8 @@ def _compare_with_fraction(rng: np.random.Generator, x: Ints) -> tuple[bool, Int
     while True:
         if i == len(x):
             longer = np.empty(i + 1, dtype=np.int64)
-            longer[:i] = x
+            for k in range(i):
+                longer[k] = x[k]
             longer[i] = _word(rng)
             x = longer
         drawn = _word(rng)

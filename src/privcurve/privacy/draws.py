@@ -302,7 +302,7 @@ def normal(rng: np.random.Generator, size: Shape, scale: float = 1.0) -> Floats:
 
 def gamma(rng: np.random.Generator, size: Shape, shape: float) -> Floats:
     """Draw gamma numbers of a shape other than 1."""
-    return _draw_from_words(_fill_gammas, rng, size, shape)
+    return _draw_from_words(_fill_gammas, rng, size, float(shape))
 
 
 def dirichlet(rng: np.random.Generator, size: int, concentration: float) -> Floats:

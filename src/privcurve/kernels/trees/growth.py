@@ -62,7 +62,8 @@ def _part_rows(rows: RoundRows, question: int, tree: GrowingTree, start: int, st
         buffer[n_right] = i
         n_left += not yes
         n_right += yes
-    order[start + n_left : stop] = buffer[:n_right]
+    for k in range(n_right):
+        order[start + n_left + k] = buffer[k]
     return start + n_left
 
 
@@ -77,7 +78,9 @@ def _fill_children(rows: RoundRows, tree: GrowingTree, node: int, left: int) -> 
         members = tree.order[border:stop]
     histograms = tree.histograms
     count_rows(rows.bins, rows.labels, rows.mass, members, histograms[fewer])
-    histograms[more][:] = histograms[node] - histograms[fewer]
+    for label in range(2):
+        for b in range(histograms.shape[2]):
+            histograms[more, label, b] = histograms[node, label, b] - histograms[fewer, label, b]
 
 
 @jit
@@ -89,7 +92,7 @@ def _split_node(rows: RoundRows, tree: GrowingTree, node: int, question: int, le
     inside = slice(rows.questions.low[question], rows.questions.high[question] + 1)
     for label in range(2):
         totals[left + 1, label] = tree.histograms[node, label, inside].sum()
-    totals[left] = totals[node] - totals[left + 1]
+        totals[left, label] = totals[node, label] - totals[left + 1, label]
     start, stop = borders[node]
     border = _part_rows(rows, question, tree, start, stop)
     borders[left, 0], borders[left, 1] = start, border

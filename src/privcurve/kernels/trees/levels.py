@@ -39,8 +39,8 @@ def divide(
     possible: Bools, bin_starts: Ints, thresholds: bool, question: int, children: Bools, where: int
 ) -> None:
     """Write which codes can still occur in the two children of a node."""
-    children[where] = possible
-    children[where + 1] = possible
+    for b in range(len(possible)):
+        children[where, b] = children[where + 1, b] = possible[b]
     if question == NO_QUESTION:
         return
     j = column_of(bin_starts, question)

@@ -103,7 +103,8 @@ class ClassRows(CodedRows):
 
     def sums_of(self, column: NDArray[Any], n_codes: int) -> Ints:
         """Sum residuals by class and code of a column: of others' records, then of its own."""
-        return class_residual_sums(column, n_codes, self.rows)
+        of_bins = class_residual_sums(column, n_codes, self.rows)
+        return np.ascontiguousarray(of_bins.transpose(1, 2, 0))
 
     def each(self, scores: Scores) -> Ints:
         """Return the residuals of each row by class."""
