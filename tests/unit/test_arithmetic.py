@@ -50,6 +50,12 @@ def test_results_are_within_units_of_the_last_place(name, n):
     assert [scalar(x) for x in numbers[::50].tolist()] == results[::50].tolist()
 
 
+def test_a_logarithm_without_branches_has_the_same_bits():
+    numbers = arguments("log", 2000)
+    normal = numbers[(numbers >= np.finfo(float).tiny) & (numbers < np.inf)].tolist()
+    assert [arithmetic.fast_log(x) for x in normal] == [arithmetic.log(x) for x in normal]
+
+
 def test_ends_are_those_of_the_functions():
     infinity, nan = math.inf, math.nan
     ends = {

@@ -117,12 +117,8 @@ def expit(x: float) -> float:
     near = 1.0 + change
     left = ((1.0 - near) + change) + ((r - change) - t)
     odds, rest = _times_power_of_two(near, k), _times_power_of_two(left, k)
-    if odds < 1.0:
-        total = 1.0 + odds
-        rest += (1.0 - total) + odds
-    else:
-        total = odds + 1.0
-        rest += (odds - total) + 1.0
+    total = 1.0 + odds
+    rest += (max(odds, 1.0) - total) + min(odds, 1.0)
     share = 1.0 / total
     # 1 − share · total, exactly: products of halves of a mantissa are exact.
     high, upper = _upper_half(share), _upper_half(total)
@@ -138,15 +134,20 @@ def _upper_half(x: float) -> float:
 
 
 @compiled
-def _split(x: float) -> tuple[int, float]:
-    """Return k and f with x = 2^k (1 + f), √½ ≤ 1 + f < √2, for x above 0 and finite."""
-    k = 0
-    if x < _LEAST_NORMAL:
-        x *= 18014398509481984.0  # 2^_UP
-        k = -_UP
+def _split_normal(x: float) -> tuple[int, float]:
+    """Return k and f with x = 2^k (1 + f), √½ ≤ 1 + f < √2, for a normal x above 0."""
     bits = np.float64(x).view(np.int64)
-    up = (bits - _SQRT_HALF) >> _MANTISSA
-    return int(k + up), np.int64(bits - (up << _MANTISSA)).view(np.float64) - 1.0
+    k = (bits - _SQRT_HALF) >> _MANTISSA
+    return k, np.int64(bits - (k << _MANTISSA)).view(np.float64) - 1.0
+
+
+@compiled
+def _split(x: float) -> tuple[int, float]:
+    """Return k and f of any x above 0 and finite."""
+    if x < _LEAST_NORMAL:
+        k, f = _split_normal(x * 18014398509481984.0)  # 2^_UP
+        return k - _UP, f
+    return _split_normal(x)
 
 
 @compiled
@@ -174,6 +175,13 @@ def log(x: float) -> float:
 
 
 @compiled
+def fast_log(x: float) -> float:
+    """Return ln x of a normal number above 0, without a branch: loops over it are vectorised."""
+    k, f = _split_normal(x)
+    return _log_of(k, f, 0.0)
+
+
+@compiled
 def log2(x: float) -> float:
     """Return the logarithm to base 2; that of a power of two is exact."""
     x = float(x)
@@ -193,7 +201,7 @@ def log1p(x: float) -> float:
         return _log_of(0, x, 0.0)
     u = 1.0 + x
     rest = (x - (u - 1.0) if x < 1.0 else 1.0 - (u - x)) / u
-    k, f = _split(u)
+    k, f = _split_normal(u)
     return _log_of(k, f, rest)
 
 

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privcurve.coding import Floats
-from privcurve.kernels.arithmetic import compiled, exp, log, log1p, normal_cdf, total
+from privcurve.kernels.arithmetic import compiled, exp, fast_log, log, log1p, normal_cdf, total
 
 Words = NDArray[np.uint64]
 Shape = int | tuple[int, ...]
@@ -222,20 +222,23 @@ def _fill_gammas(words: Words, out: Floats, shape: float) -> tuple[int, int]:
 def _laplaces(values: Floats) -> None:
     for i in range(len(values)):
         u = max(values[i], _LEAST)
-        values[i] = log(u + u) if u < 0.5 else -log(2.0 - u - u)
+        is_low = u < 0.5
+        size = fast_log(u + u if is_low else 2.0 - u - u)
+        values[i] = size if is_low else -size
 
 
 @compiled
 def _gumbels(values: Floats) -> None:
     for i in range(len(values)):
-        values[i] = -log(-log(1.0 - values[i]) if values[i] > 0.0 else _LEAST)
+        waited = -fast_log(1.0 - values[i])
+        values[i] = -fast_log(waited if values[i] > 0.0 else _LEAST)
 
 
 @compiled
 def _logistics(values: Floats) -> None:
     for i in range(len(values)):
         u = max(values[i], _LEAST)
-        values[i] = log(u / (1.0 - u))
+        values[i] = fast_log(u / (1.0 - u))
 
 
 def _draw_by_inverse(
