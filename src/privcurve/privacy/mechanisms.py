@@ -338,7 +338,6 @@ def draw_share(
         return MECHANISMS[GAUSSIAN].draw(rng, shape, scale / math.sqrt(parts))
     from privcurve.privacy.draws import exponential, gamma
 
-    def half() -> Floats:
-        return exponential(rng, shape) if parts == 1 else gamma(rng, shape, 1 / parts)
-
-    return (half() - half()) * scale
+    halves = 2, *shape
+    drawn = exponential(rng, halves) if parts == 1 else gamma(rng, halves, 1 / parts)
+    return (drawn[0] - drawn[1]) * scale
