@@ -74,6 +74,8 @@ def verdict_columns(paired: bool) -> list[str]:
 def _expand_claim(claim: Mapping[str, Any], table: pd.DataFrame) -> list[dict[str, Any]]:
     """Return one claim for each value of the columns under `each`, in the table's order."""
     names = list(claim.get("each", []))
+    if gone := _values_without_rows(claim, table):
+        return [{**claim, "gone": gone}]
     rows = select_rows(table, claim["where"])[names].drop_duplicates()
     if not names or rows.empty:
         return [dict(claim)]
@@ -87,6 +89,20 @@ def _expand_claim(claim: Mapping[str, Any], table: pd.DataFrame) -> list[dict[st
     ]
 
 
+def _values_without_rows(claim: Mapping[str, Any], table: pd.DataFrame) -> list[str]:
+    """Return the values of lists under `where`, `less` and `base` that no row of the table has.
+
+    Judged by the other values alone a claim would say more than is known.
+    """
+    gone = []
+    for part in (claim["where"], claim.get("less", {}), claim.get("base", {})):
+        for column, wanted in part.items():
+            if isinstance(wanted, list):
+                there = set(table[column].map(key_text))
+                gone += [f"{column} {one}" for one in map(key_text, wanted) if one not in there]
+    return gone
+
+
 def _verdict(
     claim: Mapping[str, Any], table: pd.DataFrame, printed: pd.DataFrame | None
 ) -> dict[str, Any]:
@@ -98,15 +114,17 @@ def _verdict(
     margins = {key: margin_of(value, bound) for key, value in values.items()}
     passes = {key: m > 0 if strict else m >= -ROUNDING for key, m in margins.items()}
     why = claim.get("not_comparable")
+    gone = claim.get("gone")
     places = "all places" if share == 1 else f"{100 * share:g} % of places"
     row = {
         **{name: claim.get(name) for name in ("name", "quote", "claim", "source", "printed")},
         **{name: claim.get(name) for name in ("changed", "commit")},
         "criterion": f"{_describe_value(claim)} {text.format(*np.atleast_1d(bound))} in {places}",
-        **{"n_places": len(values), "n_pass": sum(passes.values()), "why": why},
+        **{"n_places": len(values), "n_pass": sum(passes.values())},
+        "why": why or (f"no row has {', '.join(gone)}" if gone else None),
         "verdict": NOT_COMPARABLE if why else UNKNOWN,
     }
-    if not values or any(map(math.isnan, values.values())):
+    if gone or not values or any(map(math.isnan, values.values())):
         return row
     numbers = list(values.values())
     row |= {"least": min(numbers), "mean": mean(numbers), "largest": max(numbers)}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, ClassVar
@@ -14,7 +14,7 @@ from privcurve.lazy import pd
 from privcurve.outputs.base import SLASH, Context, Output, OutputRequest, Reads
 from privcurve.tables.table import MISSING, Table, format_counts, format_decimals, read_table
 
-from ._verdicts import NOT_COMPARABLE, RUNS, STANDARD_ERROR, verdict_columns, verdicts
+from ._verdicts import RUNS, STANDARD_ERROR, verdict_columns, verdicts
 
 SCHEMA = Path(__file__).with_name("claims.schema.yaml")
 
@@ -26,7 +26,7 @@ class Claims(Output):
     """
 
     word: ClassVar[str] = "claims"
-    version: ClassVar[int] = 2
+    version: ClassVar[int] = 3
     gathers: ClassVar[bool] = True
     selects: ClassVar[bool] = False
 
@@ -41,6 +41,13 @@ class Claims(Output):
             raise ValueError(f"there is no {missing[0]}, whose numbers {path} takes off")
         if not _claims(request):
             raise ValueError(f"{path} has no claim with study: {request.study.name}")
+
+    def studies_named(self, request: OutputRequest) -> Iterable[str]:
+        if request.study.studies:
+            return ()
+        # Where studies are in a folder of one's own, those of a shipped paper are in its folder.
+        of_paper = {path.stem for path in request.paper.glob(f"studies/*{schema.ENDING}")}
+        return [one["study"] for one in _claims_of_paper(request) if one["study"] not in of_paper]
 
     def reads(self, request: OutputRequest) -> Reads:
         if request.study.studies:
@@ -76,10 +83,14 @@ def _printed_files(request: OutputRequest) -> dict[str, Path]:
 
 
 def _claims(request: OutputRequest) -> list[Mapping[str, Any]]:
-    """Read the claims of the paper that are about the study; SchemaError names what is wrong."""
+    """Return the claims of the paper that are about the study."""
+    return [one for one in _claims_of_paper(request) if one["study"] == request.study.name]
+
+
+def _claims_of_paper(request: OutputRequest) -> tuple[Mapping[str, Any], ...]:
+    """Read the claims of the paper; SchemaError names what is wrong."""
     path = _path(request)
-    claims = _all_claims(path, schema.file_state(path))
-    return [claim for claim in claims if claim["study"] == request.study.name]
+    return _all_claims(path, schema.file_state(path))
 
 
 @lru_cache(maxsize=16)
@@ -153,7 +164,7 @@ def format_table(frame: pd.DataFrame) -> pd.DataFrame:
         for n, m in zip(frame["n_for"], frame["n_against"], strict=True)
     ]
     texts["verdict"] = [
-        f"{verdict}: {why}" if verdict == NOT_COMPARABLE else verdict
+        f"{verdict}: {why}" if isinstance(why, str) else verdict
         for verdict, why in zip(frame["verdict"], frame["why"], strict=True)
     ]
     texts["changed"] = write_column("changed")

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 import importlib.util
 import sys
+import zlib
 from functools import cache
 from pathlib import Path
 from types import ModuleType
@@ -43,5 +45,31 @@ def module(path: Path, package: str) -> ModuleType:
         spec.loader.exec_module(loaded)
     except Exception as error:
         del sys.modules[name]
-        raise ValueError(f"{path} can't be run: {type(error).__name__}: {error}") from error
+        raise ValueError(
+            f"{path} can't be run: {type(error).__name__}: {error}. Until it can, begin its name "
+            "with _"
+        ) from error
     return loaded
+
+
+def files_of(path: Path) -> list[Path]:
+    """Return a file that can be run, and those of its folder that it imports, also through others.
+
+    Imports are those that :func:`module` allows: ``from ._other import …``, ``from . import …``.
+    """
+    files = [path]
+    for file in files:
+        for node in ast.walk(ast.parse(file.read_bytes())):
+            if isinstance(node, ast.ImportFrom) and node.level == 1:
+                names = [node.module] if node.module else [alias.name for alias in node.names]
+                others = (path.with_name(f"{name}.py") for name in names)
+                files += [other for other in others if other.is_file() and other not in files]
+    return files
+
+
+def checksum(path: Path) -> int:
+    """Return a checksum of a file and of those that it imports."""
+    total = 0
+    for file in files_of(path):
+        total = zlib.crc32(file.read_bytes(), total)
+    return total

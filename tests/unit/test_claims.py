@@ -52,6 +52,19 @@ def test_a_row_without_a_printed_number_is_not_passed_over():
     assert verdict(claim, {"p.csv": PRINTED[:1]})["verdict"] == judge.UNKNOWN
 
 
+@pytest.mark.parametrize("each", [[], ["dataset"]])
+def test_a_listed_value_without_a_row_is_not_passed_over(each):
+    claim = {"where": {"arm": "lr", "dataset": ["a", "b"]}, "each": each, "above": 0.5}
+    assert verdict(claim)["verdict"] == judge.HOLDS
+    claim["where"]["dataset"] = ["a", "bb"]
+    row = verdict(claim)
+    assert (row["verdict"], row["why"]) == (judge.UNKNOWN, "no row has dataset bb")
+    text = claims.format_table(pd.DataFrame([row]))["verdict"].iloc[0]
+    assert text == "not computed: no row has dataset bb"
+    less = {"where": {"arm": "boost"}, "less": {"arm": "lr", "epsilon": [1, 7]}, "above": 0}
+    assert verdict(less)["why"] == "no row has epsilon 7"
+
+
 def test_a_line_is_compared_at_each_epsilon():
     claim = {"where": {"arm": "boost"}, "less": {"arm": "lr"}, "above": 0}
     row = verdict(claim)

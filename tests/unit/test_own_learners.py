@@ -11,7 +11,7 @@ import pytest
 from privcurve.audit.__main__ import main as audit
 from privcurve.experiments import study
 from privcurve.learners import own, registry
-from privcurve.own import module
+from privcurve.own import checksum, files_of, module
 from privcurve.privacy.sealed import SealedError
 
 TUTORIAL = Path(__file__).parents[2] / "docs/own_method.md"
@@ -80,6 +80,23 @@ def test_another_file_has_other_runs(folder):
         raw = {**STUDY, "learners": {"mine": {"learner": "noisy_label"}}}
         ids[key] = study.from_mapping(raw, "t", "t.yaml").methods["mine~certified"].version
     assert ids["first"] == ids["back"] != ids["changed"]
+
+
+def test_what_a_file_imports_is_part_of_it(folder):
+    mine, helper, far = (folder / f"{name}.py" for name in ("noisy_label", "_near", "_far"))
+    mine.write_text("from ._near import one\n" + (PAPER / "noisy_label.py").read_text())
+    helper.write_text("from . import _far\none = _far.one\n")
+    seen = []
+    for content in ("one = 1\n", "one = 2\n", "one = 1\n"):
+        far.write_text(content)
+        seen.append(checksum(mine))
+    assert files_of(mine) == [mine, helper, far]
+    assert seen[0] == seen[2] != seen[1]
+    (folder / "_other.py").write_text("one = 3\n")  # which nothing imports
+    assert checksum(mine) == seen[0]
+    forget()
+    own._version.cache_clear()
+    assert own.version("noisy_label") % 2**32 == seen[0]
 
 
 def test_the_name_of_a_shipped_learner_is_refused(folder):

@@ -56,6 +56,13 @@ def test_its_version_changes_with_its_file(outputs):
     assert len(versions) == 2
 
 
+def test_its_version_changes_with_what_it_imports(outputs, tmp_path):
+    (tmp_path / "outputs/_words.py").write_text("word = 1\n")
+    first = outputs("from ._words import word\n" + MINE)["mine"].version
+    (tmp_path / "outputs/_words.py").write_text("word = 2\n")
+    assert outputs("from ._words import word\n" + MINE)["mine"].version != first
+
+
 def test_a_folder_of_a_paper_takes_the_place_of_the_shipped_one(outputs, tmp_path):
     (tmp_path / "papers/thesis").mkdir(parents=True)
     (tmp_path / "papers/thesis/mine.py").write_text(MINE)

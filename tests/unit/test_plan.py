@@ -63,8 +63,15 @@ def test_a_study_has_tables_and_curves_by_default():
         ([{"sweep": {"x": "epsilon", "lines": ["methd"]}}], "lines: 'methd' is none of"),
         ([{"sweep": {"x": "epsilon", "panels": ["datset"]}}], "did you mean 'dataset'?"),
         ([{"boxes": {"x": "epsilon", "at": {"epsilo": 1}}}], "at: 'epsilo' is none of"),
-        ([{"sweep": {"x": "epsilon", "at": {"epsilon": 0.7}}}], "no curve has these values"),
-        ([{"sweep": {"x": "epsilon", "at": {"epsilon": "1"}}}], "no curve has these values"),
+        ([{"sweep": {"x": "epsilon", "at": {"epsilon": 0.7}}}], "at: epsilon: no curve has 0.7"),
+        ([{"sweep": {"x": "epsilon", "at": {"epsilon": "1"}}}], "at: epsilon: no curve has '1'"),
+        ([{"sweep": {"x": "epsilon", "at": {"epsilon": [1, 7]}}}], "epsilon: no curve has 7"),
+        ([{"sweep": {"x": "epsilon", "at": {"dataset": "toyline"}}}], "no curve has 'toyline'"),
+        ([{"sweep": {"x": "epsilon", "at": {"arm": ["bost"]}}}], "at: arm: no curve has 'bost'"),
+        (
+            [{"sweep": {"x": "epsilon", "at": {"epsilon": 1, "method": "majority"}}}],
+            "no curve has these values",
+        ),
         (["claims"], "there is no papers/claims.yaml"),
         ([{"printed": {"learner": "boost"}}], "has no printed numbers"),
         ([{"audit": {"learners": ["lazyb"]}}], "no audit of 'lazyb'; did you mean 'lazybb'?"),
@@ -174,6 +181,24 @@ def test_a_paper_has_its_studies_in_its_folder(tmp_path, monkeypatch):
         "first": "papers/mine/studies/first.yaml", "good": "../config/studies/good.yaml"
     }  # fmt: skip
     assert list(reading.study_files({"studies_folder": "../config/studies"}, tmp_path)) == ["good"]
+
+
+def test_of_two_papers_none_has_the_study_that_both_have(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    configuration = read(tmp_path, good=SMALL).configuration
+    for paper in ("mine", "other"):
+        folder = tmp_path / f"papers/{paper}/studies"
+        folder.mkdir(parents=True)
+        (folder / "first.yaml").write_text(yaml.safe_dump(SMALL))
+    run = reading.read(configuration, tmp_path)
+    assert list(run.studies) == ["good"]
+    assert run.broken == {
+        "first": "papers/mine/studies/first.yaml and papers/other/studies/first.yaml are two "
+        "studies of one name; rename one"
+    }
+    # The configured folder's counts before any paper's.
+    shutil.copy("config/studies/good.yaml", "config/studies/first.yaml")
+    assert list(reading.read(configuration, tmp_path).studies) == ["first", "good"]
 
 
 def test_papers_are_the_studies_that_say_so(tmp_path):
@@ -367,6 +392,21 @@ def test_claims_of_other_studies_come_together(tiny, tmp_path):
     claimed.write_text(claimed.read_text().replace("above: 0", "above: 1"))
     job = reading.read_one(run.files["whole"], 1, 30, {"tiny": run.files["tiny"]})
     assert job.digest(job.study_outputs("whole")[0]) != before
+
+
+def test_a_claim_of_a_study_that_is_not_there_is_named(tiny, tmp_path):
+    claimed = Path("papers/tiny/claims.yaml")
+    content = yaml.safe_load(claimed.read_text())
+    content["claims"].append({**content["claims"][0], "name": "C9", "study": "tyny"})
+    claimed.write_text(yaml.safe_dump(content))
+    says = (
+        "outputs: claims: papers/tiny names a study 'tyny' that is not there; did you mean 'tiny'?"
+    )
+    assert says in beside_tiny(tmp_path).broken["tiny"]
+    # Studies of a paper may stand in its own folder alone.
+    Path("papers/tiny/studies").mkdir()
+    shutil.copy("config/studies/tiny.yaml", "papers/tiny/studies/tyny.yaml")
+    assert beside_tiny(tmp_path).broken.get("tiny") is None
 
 
 @pytest.mark.parametrize(

@@ -1,14 +1,18 @@
 """The summary: what is done, failed and to do, at any moment of a run."""
 
+from pathlib import Path
+
 import pytest
+import yaml
 from small_study import study_of
 
 from privcurve import datasets
 from privcurve.experiments import results, summary, train
 from privcurve.experiments.curves import CODED, STORE
-from privcurve.experiments.jobs import StudyJobs
+from privcurve.experiments.jobs import CELLS, StudyJobs
 from privcurve.experiments.work import work
 from privcurve.learners import lazybb
+from privcurve.workflow import job as program
 
 LEARNERS = {"b": {"learner": "lazybb", "grid": {"n_rounds": [3, 7, 9, 11, 15]}}}
 GRID, FRESH = 2 * 5 * 3, 2 * 2
@@ -92,6 +96,24 @@ def test_measured_seconds_replace_the_estimate():
         slow = {**facts, "training_seconds": 1000.0 * factor * facts["rows"]}
         results.write(first.file, [results.table([{}] * slow.pop("rows"))], [slow])
         assert summary.progress(cut()).seconds_left > 100 * factor * before
+
+
+def test_a_study_that_can_not_be_read_is_left_out(tmp_path, capsys):
+    root = Path(__file__).parents[2]
+    folder = tmp_path / "config/studies"
+    folder.mkdir(parents=True)
+    good = {"title": "t", "datasets": ["toy-line"], "epsilons": [1], "learners": LEARNERS}
+    good |= {"folds": 3, "repeats": 2}
+    for name, content in {"good": good, "ill": {**good, "learnerss": {}}}.items():
+        (folder / f"{name}.yaml").write_text(yaml.safe_dump(content))
+        (tmp_path / CELLS / name).mkdir(parents=True)
+    (tmp_path / "workflow").mkdir()
+    (tmp_path / "workflow/schemas").symlink_to(root / "workflow/schemas")
+    program.summary(".", {"studies": ["good"], "seed": 1, "seconds_per_job": 30}, 1)
+    *table, last = capsys.readouterr().out.splitlines()
+    assert [line.split()[0] for line in table[2:]] == ["good"]
+    assert last.startswith("left out: config/studies/ill.yaml: ")
+    assert "learnerss" in last
 
 
 def test_the_table_has_a_total_and_no_false_hundred():

@@ -26,14 +26,12 @@ if config.get("data_mirror"):
 
 try:
     PLAN = reading.read(config, HOME, decides=workflow.is_main_process)
+    if workflow.is_main_process:
+        for note in PLAN.notes(sys.argv[1:]):
+            logger.warning(note)
+        PLAN.ask_again()
 except (ValueError, datasets.DatasetError, OSError) as error:
     raise WorkflowError(str(error)) from None
-
-
-if workflow.is_main_process:
-    for note in PLAN.notes(sys.argv[1:]):
-        logger.warning(note)
-    PLAN.ask_again()
 
 
 MANIFEST = plan.MANIFEST

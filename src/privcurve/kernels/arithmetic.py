@@ -138,7 +138,7 @@ def _split_normal(x: float) -> tuple[int, float]:
     """Return k and f with x = 2^k (1 + f), √½ ≤ 1 + f < √2, for a normal x above 0."""
     bits = np.float64(x).view(np.int64)
     k = (bits - _SQRT_HALF) >> _MANTISSA
-    return k, np.int64(bits - (k << _MANTISSA)).view(np.float64) - 1.0
+    return int(k), np.int64(bits - (k << _MANTISSA)).view(np.float64) - 1.0
 
 
 @compiled

@@ -14,7 +14,6 @@ What begins with ``_`` is no learner.
 
 from __future__ import annotations
 
-import zlib
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -60,7 +59,8 @@ def entry(name: str) -> LearnerEntry:
 def version(name: str) -> int:
     """Return the version of a learner's runs: its entry's, and a checksum of its file.
 
-    No golden test tells when the results of one's own learner change.
+    What the file imports of its folder counts too. No golden test tells when the results of one's
+    own learner change.
     """
     return _version(path_of(name).resolve(), entry(name).version)
 
@@ -83,7 +83,7 @@ def contract(name: str) -> Any:
 
 @cache
 def _version(path: Path, stated: int) -> int:
-    return stated * 2**32 + zlib.crc32(path.read_bytes())
+    return stated * 2**32 + own.checksum(path)
 
 
 def _module(name: str) -> ModuleType:

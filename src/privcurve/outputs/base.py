@@ -147,6 +147,10 @@ class Output(ABC):
     def reads(self, request: OutputRequest) -> Reads:
         """Return what is read."""
 
+    def studies_named(self, request: OutputRequest) -> Iterable[str]:
+        """Return the studies that a file of its own names, so that a misspelt one is refused."""
+        return ()
+
     def facts(self, context: Context) -> Any:
         """Return facts of other studies that the bytes depend on, as plain JSON; or None."""
         return None

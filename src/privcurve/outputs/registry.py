@@ -9,7 +9,6 @@ the report in ``<word>.rst`` beside them. What begins with ``_`` is no output.
 from __future__ import annotations
 
 import inspect
-import zlib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from types import ModuleType
@@ -41,7 +40,8 @@ def _outputs_outside_the_package() -> Iterator[Output]:
     """Yield the outputs of papers, and of the folder where the run is started.
 
     A folder ``papers/<paper>`` there takes the place of the shipped one. No golden test tells when
-    the bytes of what is not shipped change: its versions change with its file.
+    the bytes of what is not shipped change: its versions change with its file, and with those of
+    its folder that this imports.
     """
     shipped = (home() / PAPERS).resolve()
     papers = {path.name: path.resolve() for path in (*shipped.glob("*/"), *PAPERS.glob("*/"))}
@@ -53,7 +53,7 @@ def _outputs_outside_the_package() -> Iterator[Output]:
                 raise ValueError(f"{path} has no output: a class on privcurve.outputs.base.Output")
             for output in outputs:
                 if not path.is_relative_to(shipped):
-                    version = output.version * 2**32 + zlib.crc32(path.read_bytes())
+                    version = output.version * 2**32 + own.checksum(path)
                     output.version = version  # type: ignore[misc]
                 yield output
 

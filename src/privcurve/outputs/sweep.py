@@ -94,6 +94,11 @@ class Sweep(Output):
                 raise ValueError(f"{method.name} selects its {x} from a grid; put it under 'vary'")
         self._check_telling(request.options, all_methods)
         at = request.options["at"]
+        for name, wanted in at.items():
+            for one in wanted if isinstance(wanted, list) else [wanted]:
+                had = [_may_have(method, name, one) for method in methods]
+                if not any(had) or (name == "dataset" and one not in request.study.datasets):
+                    raise ValueError(f"at: {name}: no curve has {one!r}")
         if not any(all(_may_have(method, name, at[name]) for name in at) for method in methods):
             raise ValueError(f"at = {dict(at)}: no curve has these values")
 
@@ -156,6 +161,7 @@ def _may_have(method: Method, name: str, wanted: Any) -> bool:
     """Return whether trainings of a method may have a value that `at` wants."""
     own: dict[str, Sequence[Any]] = {"delta": (method.delta,), "epsilon": method.epsilons}
     own |= {"method": (method_of(method.base),), "calibration": (method.calibration,)}
+    own |= {"arm": (method.name,)}
     if name in TELLING and name not in own:
         return True
     settings = [{**setting, **method.varied}.get(name) for setting in method.settings]

@@ -164,15 +164,25 @@ def manifest(home: str, configuration: Mapping[str, Any], benchmarks: Sequence[s
 
 def summary(home: str, configuration: Mapping[str, Any], cores: int) -> None:
     """Print how far each study is: runs done, failed and to do, and the time left."""
+    from privcurve.datasets import DatasetError
     from privcurve.experiments import jobs, summary
-    from privcurve.workflow.reading import study_files
+    from privcurve.workflow import reading
 
     # The configured studies, and those that were started by name.
-    there = study_files(configuration, Path(home))
+    there = reading.study_files(configuration, Path(home))
     begun = [name for name in there if (jobs.CELLS / name).is_dir()]
-    names = dict.fromkeys([*configuration["studies"], *begun])
+    names, left_out = [], []
+    for name in dict.fromkeys([*configuration["studies"], *begun]):
+        try:
+            if name in there:
+                reading.read_study(there[name], Path(home))
+        except (ValueError, DatasetError, OSError) as error:
+            left_out.append(f"left out: {there[name]}: {error}")
+        else:
+            names.append(name)
     studies = _jobs_of_studies(Path(home), configuration, names)
     print(summary.table({name: summary.progress(one) for name, one in studies.items()}, cores))
+    print(*left_out, sep="\n", end="\n" if left_out else "")
 
 
 def _jobs_of_studies(

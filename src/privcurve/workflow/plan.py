@@ -39,6 +39,7 @@ from privcurve.outputs.base import (
 from privcurve.outputs.leaderboard import RUN_AUDIT, page_tables
 from privcurve.outputs.learning_curves import LearningCurves
 from privcurve.outputs.registry import OUTPUTS
+from privcurve.own import files_of
 from privcurve.privacy import seeds
 from privcurve.privacy.seeds import SecretSeed, Seed
 from privcurve.workflow import failures
@@ -282,8 +283,8 @@ class Plan:
 
     def audit_digest(self, learner: str) -> str:
         """Return a digest of the auditor and the learner, without the data."""
-        files = [own.path_of(learner).read_bytes()] if learner in own.names() else []
-        mine = [hashlib.sha256(content).hexdigest() for content in files]
+        files = files_of(own.path_of(learner)) if learner in own.names() else []
+        mine = [hashlib.sha256(file.read_bytes()).hexdigest() for file in files]
         code = record.code_digest(Path(audit.__file__).parent)
         return " ".join([str(registry.entry(learner).version), code, *mine])
 

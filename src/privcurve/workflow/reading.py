@@ -18,6 +18,7 @@ from privcurve.workflow.plan import RULES, Plan, outputs_of
 
 # Key of the configuration.
 STUDIES_FOLDER = "studies_folder"
+SCHEMAS = "workflow/schemas"
 
 
 def read(configuration: Mapping[str, Any], root: Path, *, decides: bool = True) -> Plan:
@@ -28,12 +29,11 @@ def read(configuration: Mapping[str, Any], root: Path, *, decides: bool = True) 
     Raises SchemaError, SeedError or StudyError if the configuration is not allowed, its seed can't
     be used, or it names a study that does not exist.
     """
-    schemas = root / "workflow/schemas"
     # Read again, as Snakemake silently keeps the last of repeated keys.
     written = Path(os.path.relpath(root / "config/config.yaml"))
     if written.exists():
         schema.read_yaml(written)
-    schema.check(configuration, schemas / "config.schema.yaml", "configuration")
+    schema.check(configuration, root / SCHEMAS / "config.schema.yaml", "configuration")
     paths = study_files(configuration, root)
     strays = {
         str(path): schema.explain_ending(path, folder)
@@ -52,11 +52,14 @@ def read(configuration: Mapping[str, Any], root: Path, *, decides: bool = True) 
     broken: dict[str, str] = dict(strays)
     request: dict[str, list[OutputRequest]] = {}
     owners: dict[str, str] = dict.fromkeys(RULES, "the workflow itself")
+    broken |= _doubles(_study_folders(configuration, root)[:-1], paths)
     # Configured studies first: they win if two studies claim the same name.
     for name in dict.fromkeys([*configuration["studies"], *paths]):
+        if name in broken:
+            continue
         where = str(paths[name])
         try:
-            one = _read_study(paths[name], where, schemas)
+            one = read_study(paths[name], root)
             _check_seed(one, seed)
             request[name] = outputs_of(one, where)
             _claim(owners, where, [name, *_claims_of(request[name])])
@@ -103,6 +106,17 @@ def _study_folders(configuration: Mapping[str, Any], root: Path) -> list[Path]:
     return [*(path for one in papers for path in sorted(one.glob("*/studies"))), folder]
 
 
+def _doubles(folders: Iterable[Path], chosen: Mapping[str, Path]) -> dict[str, str]:
+    """Return a message for each chosen study of which two papers side by side have a file."""
+    seen: dict[tuple[Path, str], Path] = {}
+    messages = {}
+    for path in (path for one in folders for path in sorted(one.glob(f"*{schema.ENDING}"))):
+        other = seen.setdefault((path.parents[2], path.stem), path)
+        if other != path == chosen[path.stem]:
+            messages[path.stem] = f"{other} and {path} are two studies of one name; rename one"
+    return messages
+
+
 def read_one(
     path: Path, seed: Seed, seconds_per_job: float, others: Mapping[str, Path] | None = None
 ) -> Plan:
@@ -123,9 +137,10 @@ def read_one(
     return Plan(configuration, loaded, files={one.name: path, **others}, decides=False)
 
 
-def _read_study(path: Path, where: str, schemas: Path) -> Study:
-    content = schema.read_yaml(path)
-    schema.check(content, schemas / "study.schema.yaml", where)
+def read_study(path: Path, root: Path) -> Study:
+    """Read and check a study file, by the schema below `root`."""
+    where, content = str(path), schema.read_yaml(path)
+    schema.check(content, root / SCHEMAS / "study.schema.yaml", where)
     one = studies.from_mapping(content, path.stem, where)
     # Run for its errors; the notes are shown when the study is asked for.
     list(studies.notes(one, {name: description_of(name) for name in one.datasets}, where))
@@ -159,7 +174,15 @@ def _check_other_studies(
     broken: Mapping[str, str],
     where: str,
 ) -> None:
-    """Check that the outputs exist that are read of other studies."""
+    """Check that the studies exist that outputs name, and the outputs that are read of others."""
+    for one in request:
+        for name in one.output.studies_named(one):
+            if name not in studies and name not in broken:
+                hint = schema.suggestion(name, studies)
+                raise StudyError(
+                    f"{where}: outputs: {one.output.word}: {one.paper} names a study {name!r} that "
+                    f"is not there{hint}"
+                )
     read = [(one, *names) for one in request for names in foreign_outputs(one.reads.outputs)]
     for one, name, word in read:
         key = "studies" if one.study.studies else f"outputs: {one.output.word}"
