@@ -10,7 +10,7 @@ from snakemake.exceptions import WorkflowError
 from snakemake.logging import logger
 
 from privcurve import datasets
-from privcurve.workflow import needs, plan, reading, snakemake as ours
+from privcurve.workflow import snakemake as ours
 from privcurve.workflow.snakemake import grow_by_attempt
 
 # Where this workflow is, whoever imports it as a module.
@@ -25,6 +25,9 @@ if config.get("data_mirror"):
     os.environ.update(PRIVCURVE_DATA=str(config["data_mirror"]))
 
 try:
+    # Outputs of one's own are run by it.
+    from privcurve.workflow import needs, plan, reading
+
     PLAN = reading.read(config, HOME, decides=workflow.is_main_process)
     if workflow.is_main_process:
         for note in PLAN.notes(sys.argv[1:]):
