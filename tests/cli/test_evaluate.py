@@ -4,6 +4,7 @@ import csv
 import json
 import re
 import shlex
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +17,7 @@ from privcurve import models
 from privcurve.cli import main
 from privcurve.datasets import Column, Domain, Label
 from privcurve.learners import LazyBBClassifier, PrivGAMClassifier
+from privcurve.privacy import seeds
 from privcurve.releases import evaluation
 from privcurve.releases.budget_ledger import BudgetLedger
 
@@ -111,7 +113,8 @@ def test_it_writes_a_table_and_a_picture(table, capsys):
 def test_noisy_counts_have_the_noise_that_is_charged(table, capsys):
     for neighbours, l1 in (("replace-one", 2), ("add-remove", 1)):
         describe(neighbours)
-        (Path("releases/patients/ledger.jsonl")).unlink(missing_ok=True)
+        for folder in (Path("releases"), seeds.folder() / "ledgers"):
+            shutil.rmtree(folder, ignore_errors=True)
         by_sex, told = rows(capsys, "--by sex --epsilon 4 --dataset patients")
         (begun,) = BudgetLedger(Path("releases/patients")).releases()
         assert (begun.price.epsilon, begun.price.neighbours, begun.state) == (4, neighbours, "done")
@@ -132,6 +135,28 @@ def test_noisy_counts_have_the_noise_that_is_charged(table, capsys):
             noise += [row.n - n for row, n in zip(noisy.rows[1:], exact[1:], strict=True)]
         # A group has four counts, whose noise has the variance 2b² each.
         assert np.var(noise) == pytest.approx(4 * 2 * (l1 / 0.5) ** 2, rel=0.35)
+
+
+def test_noisy_counts_are_guarded_as_releases_are(table, tmp_path, capsys):
+    describe("replace-one")
+    asked = f"{ASK} --epsilon 1 --dataset"
+    rows(capsys, "--epsilon 1 --dataset patients")
+    ledger = Path("releases/patients/ledger.jsonl")
+    backup = ledger.read_bytes()
+    rows(capsys, "--epsilon 1 --dataset patients")
+    text = Path("descriptions/patients.yaml").read_text()
+    Path("descriptions/others.yaml").write_text(text)
+    refuse(tmp_path, capsys, f"{asked} others", "is that of 'patients' too, whose ledger")
+    both = ledger.read_bytes()
+    ledger.write_bytes(backup)
+    refuse(tmp_path, capsys, f"{asked} patients", "2 is there, but the ledger")
+    Path("releases/patients/2").rmdir()
+    refuse(tmp_path, capsys, f"{asked} patients", "has 1, or others, but 2 releases stood in it")
+    ledger.unlink()
+    Path("releases/patients/1").rmdir()
+    refuse(tmp_path, capsys, f"{asked} patients", "is gone, but 2 releases stood in it")
+    ledger.write_bytes(both)
+    rows(capsys, "--epsilon 1 --dataset patients")
 
 
 def test_what_can_not_be_measured_is_refused(table, tmp_path, capsys):

@@ -89,19 +89,19 @@ def test_a_copy_of_the_description_does_not_double_the_budget(mine):
 def test_a_copy_at_the_same_time_does_not_either(mine, monkeypatch):
     content = Path("resources/datasets/mine.yaml").read_text()
     Path("resources/datasets/copy.yaml").write_text(content)
-    check = releasing._check_other_ledgers
+    check = releasing.check_other_ledgers
 
     with ThreadPoolExecutor(1) as pool:
         others = []
 
         def checked(*arguments):
-            monkeypatch.setattr(releasing, "_check_other_ledgers", check)
+            monkeypatch.setattr(releasing, "check_other_ledgers", check)
             check(*arguments)
             # Nothing is in any ledger yet, and now another begins.
             others.append(pool.submit(release, request()))
             wait(others, timeout=0.3)
 
-        monkeypatch.setattr(releasing, "_check_other_ledgers", checked)
+        monkeypatch.setattr(releasing, "check_other_ledgers", checked)
         release(request(dataset="copy"))
         with pytest.raises(ReleaseError, match=r"is that of 'copy' too"):
             others[0].result()

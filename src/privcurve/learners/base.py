@@ -39,6 +39,8 @@ from privcurve.learners.shared.checks import (
     check_places,
     check_unmasked,
     generator_of,
+    plain_number,
+    refuse_facts,
     refuse_others,
     warn_of_index,
 )
@@ -149,7 +151,12 @@ class CodedClassifier(Explained, merging.MergingClassifier, ClassifierMixin, Bas
         """
         refuse_others(self._learner, others)
         learner = self._with_schema_facts()
-        (fitted,) = learner._train(X, y, [{}], None, counts)
+        before = dict(vars(self))
+        try:
+            (fitted,) = learner._train(X, y, [{}], None, counts)
+        except BaseException:
+            self.__dict__ = before  # the former fit, whole
+            raise
         if self.schema is not None and self.schema.at_most is not None:
             fitted._fitted_statement = fitted._fitted_statement.of_persons(self.schema.at_most)
         # Nothing of a former fit may stay: it may have had less noise, or none.
@@ -197,6 +204,7 @@ class CodedClassifier(Explained, merging.MergingClassifier, ClassifierMixin, Bas
             raise ValueError(f"{len(settings)} settings but {len(rngs)} generators")
         if self.schema is not None and self.schema.at_most is not None:
             raise ValueError("fit_many has the epsilon of single rows: with a unit in schema, fit")
+        refuse_facts(settings)
         return self._train(X, y, settings, [Curator(rng) for rng in rngs], counts)
 
     def _train(
@@ -291,8 +299,7 @@ class CodedClassifier(Explained, merging.MergingClassifier, ClassifierMixin, Bas
             learner.n_bins_ = self.n_bins_
             learner._labels_from_rows = self.classes is None
         if curators is None:
-            n = records.n
-            streams = [generator_of(each.random_state, each._facts(n)) for each in learners]
+            streams = [generator_of(one.random_state, one._facts(records.n)) for one in learners]
             curators = [Curator(stream) for stream in streams]
         sealing.fit(learners, records, curators)
         for learner, curator in zip(learners, curators, strict=True):
@@ -477,7 +484,7 @@ class CodedClassifier(Explained, merging.MergingClassifier, ClassifierMixin, Bas
 
     def _noise_of(self, calls: Sequence[Announced], **more: Any) -> PrivacyStatement:
         """Calibrate calls to the budget; `more` is as of :func:`noise_of`."""
-        budget = {name: getattr(self, name) for name in BUDGET}
+        budget = {name: plain_number(getattr(self, name)) for name in BUDGET}
         return noise_of(self._learner, tuple(calls), **budget, **more)
 
     def _calls(self, n: int) -> Sequence[Announced]:

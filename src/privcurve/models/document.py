@@ -98,7 +98,7 @@ def document(
     chosen = estimator._model_to_save()._as_fitted()
     if not chosen._released:
         raise ModelError(f"{chosen._learner} can't be saved: {chosen._why_kept_back}")
-    _check_columns(estimator, domain)
+    check_columns(estimator, domain)
     chosen, domain = chosen._on_groups(domain)
     stated = estimator.privacy_ if statement is None else statement
     fields = json.loads(stated.to_json())
@@ -148,7 +148,7 @@ def _learner_of(estimator: object) -> str:
     return str(name)
 
 
-def _check_columns(estimator: CodedClassifier, domain: Domain) -> None:
+def check_columns(estimator: CodedClassifier, domain: Domain) -> None:
     """Refuse a domain whose codes are not those that the learner was fitted on."""
     name, n_bins = estimator._learner, estimator._n_codes.tolist()
     if n_bins != list(domain.n_bins):
@@ -162,6 +162,10 @@ def _check_columns(estimator: CodedClassifier, domain: Domain) -> None:
             f"{name} was fitted on columns {', '.join(names)}, but the domain has "
             f"{', '.join(domain.names)}: give both the same order"
         )
+    if estimator.schema is not None:
+        own = estimator.schema.domain
+        if (domain.columns, domain.label) != (own.columns, own.label):
+            raise ModelError(f"{name} was fitted by a schema, whose domain this is not: give that")
     if estimator.bounds is None:
         return
     low, high = (np.broadcast_to(side, len(n_bins)) for side in estimator.bounds)

@@ -33,6 +33,8 @@ from privcurve.releases.budget_ledger import (
     lock_releases,
 )
 from privcurve.releases.errors import ReleaseError
+from privcurve.releases.release import check_numbers, check_other_ledgers
+from privcurve.releases.traces import Traces
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -282,7 +284,7 @@ def release(
     seeds.check_secret(place)
     ledger = BudgetLedger(RELEASES / records)
     price = Price(epsilon, 0.0, budget.neighbours)
-    facts = {
+    facts: dict[str, Any] = {
         "dataset": dataset,
         "what": what,
         "sources": {table.name: hashlib.sha256(table.read_bytes()).hexdigest()},
@@ -290,9 +292,19 @@ def release(
         "token": secrets.token_hex(32),
     }
     ledger.check(budget, price)
+    digests = set(facts["sources"].values())
+    traces = Traces(ledger, description, digests)
     with lock_releases(RELEASES):
-        seed = seeds.read_or_make(place)
-        entry = ledger.reserve(budget, price, {**facts, "seed": seeds.public_name(seed)})
+        check_numbers(ledger.path.parent, ledger, None)
+        check_other_ledgers(records, dataset, digests)
+        with traces.lock():
+            traces.check()
+            traces.prepare()
+            seed = seeds.read_or_make(place)
+            entry = ledger.reserve(budget, price, {**facts, "seed": seeds.public_name(seed)})
+            traces.keep()
+    # By its number it is missed if the ledger is lost.
+    (ledger.path.parent / str(entry.number)).mkdir(mode=0o700, exist_ok=True)
     key = {"for": "evaluation", "release": entry.number, "epsilon": epsilon, **facts}
     curator = Curator(seeds.generator(seed, canonical.digest({**key, "seed": seed.name})))
     shape = max(len(answers.groups), 1), answers.n_classes, answers.n_classes

@@ -135,7 +135,8 @@ def release(
     _check_output(output, home)
     open_parts = _engine_opener(description, engine, scheduler)
     data = _load_data(description, watch)
-    traces = Traces(ledger, description, data)
+    digests = {data.checksum, *data.sources.values()}
+    traces = Traces(ledger, description, digests)
     rehearse(request, description, estimator)
 
     token = secrets.token_hex(32) if isinstance(place, Path) else ""
@@ -145,8 +146,8 @@ def release(
     try:
         # Reserve the price: from here on it is spent.
         with lock_releases(RELEASES):
-            _check_numbers(home, ledger, output)
-            _check_other_ledgers(records, data)
+            check_numbers(home, ledger, output)
+            check_other_ledgers(records, data.name, digests)
             if unfinished is None:
                 ledger.check(budget, price, large_delta)
             with traces.lock():
@@ -321,7 +322,7 @@ def _load_data(
     return datasets.load(description.name, watch=watch)
 
 
-def _check_numbers(home: Path, ledger: BudgetLedger, output: Path | None) -> None:
+def check_numbers(home: Path, ledger: BudgetLedger, output: Path | None) -> None:
     """Refuse a ledger that lacks a release whose number is there, but for `output`."""
     releases = ledger.releases()
     folders = [one.facts["folder"] for one in releases if "folder" in one.facts]
@@ -337,18 +338,17 @@ def _check_numbers(home: Path, ledger: BudgetLedger, output: Path | None) -> Non
             )
 
 
-def _check_other_ledgers(records: str, data: Dataset | PartedDataset) -> None:
+def check_other_ledgers(records: str, dataset: str, digests: set[str]) -> None:
     """Refuse records that have a ledger under another name: budgets would not add up."""
-    mine = set(data.sources.values())
     for path in sorted(RELEASES.glob("*/")):
         if path.name == records:
             continue
         other = BudgetLedger(path)
         for one in other.releases():
             # A file that was saved again has other bytes, and mostly the same codes.
-            alike = one.facts.get("checksum") == data.checksum
-            if alike or mine & set(one.facts.get("sources", {}).values()):
-                raise ReleaseError(same_records(records, data.name, path.name, other.path))
+            theirs = {one.facts.get("checksum"), *one.facts.get("sources", {}).values()}
+            if digests & theirs:
+                raise ReleaseError(same_records(records, dataset, path.name, other.path))
 
 
 # Reserved and trained --------------------------------------------------------------

@@ -10,11 +10,12 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Iterable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 
-from privcurve.datasets import Dataset, Description, PartedDataset
+from privcurve.datasets import Description
 from privcurve.files import check_room, display_path, open_private, replace_file
 from privcurve.privacy import seeds
 from privcurve.releases.budget_ledger import BudgetLedger, lock_releases
@@ -44,16 +45,18 @@ class Trace:
 class Traces:
     """The traces in the owner's folder, as one release, whose ledger is given, needs them.
 
+    `digests` are of the records that it is of: of their codes, and of raw files.
+
     Nothing is kept of a public benchmark, but its records are checked against the traces of other
     ledgers.
     """
 
     def __init__(
-        self, ledger: BudgetLedger, description: Description, data: Dataset | PartedDataset
+        self, ledger: BudgetLedger, description: Description, digests: Iterable[str]
     ) -> None:
         self.folder = seeds.folder() / FOLDER
         self._ledger, self._description = ledger, description
-        self._digests = tuple(sorted({data.checksum, *data.sources.values()}))
+        self._digests = tuple(sorted(set(digests)))
         place = hashlib.sha256(str(ledger.path.resolve()).encode()).hexdigest()
         self._file = self.folder / f"{place[:32]}.json"
         self._keeps = not description.public_benchmark

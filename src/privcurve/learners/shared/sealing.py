@@ -14,7 +14,7 @@ from privcurve.learners.shared import merging
 from privcurve.parts import seal_records
 from privcurve.privacy.budget import ADD_REMOVE, PUBLISHED, is_private
 from privcurve.privacy.curator import Curator
-from privcurve.privacy.sealed import refuse_kept
+from privcurve.privacy.sealed import SealedError, refuse_kept
 
 # Private fits that see open records, by learner, or learner and calibration, and why. Peers do too,
 # for their package draws the noise.
@@ -50,10 +50,20 @@ def fit(learners: Sequence[Any], records: Any, curators: Sequence[Curator]) -> N
             merging.fit(chosen, seal_records(own, records, counted), doors)
         for door in doors:
             door.sealed_for = name
+        for learner in chosen:
+            refuse_noise_kept(learner, name)
         # Nearly always no sealed value is left, so the search for one is skipped.
         if records.learner or getrefcount(own) > n_alone:
             for learner in chosen:
                 refuse_kept(learner, name)
+
+
+def refuse_noise_kept(model: Any, name: str) -> None:
+    """Refuse a fitted model on which a curator or a stream of random numbers is left."""
+    for key, value in vars(model).items():
+        if isinstance(value, (Curator, np.random.Generator)) and key != "random_state":
+            what = f"{key} of the fitted model is a {type(value).__name__}, which tells the noise"
+            raise SealedError(name, what, "with a name of the method's own")
 
 
 class _OfFit(str):
