@@ -229,6 +229,34 @@ def test_a_kernel_opens_and_seals_and_writes_into_sealed_arrays_alone():
     np.testing.assert_array_equal(open_values(take(COUNTS, by_row(np.array([2, 0])))), [3, 1])
 
 
+def test_none_would_tell_whether_a_kernel_found_anything():
+    def enough(x):
+        return x if x.sum() > 3 else None
+
+    def pair(x):
+        return x, None
+
+    def no_more(x) -> None:
+        return enough(x)
+
+    for function in (enough, pair, no_more):
+        with pytest.raises(SealedError, match=f"{function.__name__} returns None, or a value"):
+            kernel(function)(table(np.ones(3) + (function is no_more)))
+    assert enough(np.ones(3)) is None
+
+
+@pytest.mark.parametrize("kept", ["curator", "stream"])
+def test_what_tells_the_noise_is_not_left_on_a_model(monkeypatch, kept):
+    def release(self, records, curator):
+        self.n_records_, self.n_features_used_ = records.n, 0
+        self.margin_ = curator.number(MARGIN, (records.counts * records.labels).sum())
+        self.left_ = curator if kept == "curator" else curator._source
+
+    monkeypatch.setattr(NoisyMajorityClassifier, "_release", release)
+    with pytest.raises(SealedError, match=r"left_ of the fitted model .* tells the noise"):
+        NoisyMajorityClassifier(n_bins=2, epsilon=1.0, random_state=1).fit([[0], [1]], [0, 1])
+
+
 def test_errors_inside_a_kernel_do_not_tell():
     def fails(values):
         raise ValueError(f"the largest is {values.max()}")

@@ -239,7 +239,7 @@ class Sealed(np.lib.mixins.NDArrayOperatorsMixin):
         place = most = 0
         others = []
         for one in inputs:
-            if type(one) in _PLAIN:
+            if type(one) in PLAIN:
                 continue
             sealed = isinstance(one, Sealed)
             shape = one._array.shape if sealed else np.asarray(open_values(one)).shape
@@ -373,8 +373,8 @@ _OF_ONE = {
 
 
 # Types that are never sealed: the quickest test for most values.
-_PLAIN = frozenset({int, float, bool, str, type(None)})
-_OPEN = _PLAIN | {np.ndarray}
+PLAIN = frozenset({int, float, bool, str, type(None)})
+_OPEN = PLAIN | {np.ndarray}
 
 
 def _leaves(values: Iterable[Any]) -> Iterator[Sealed]:
@@ -441,8 +441,9 @@ def kernel(function: Any = None, rows: Any = None) -> Any:
     """Return a function that opens its arguments and seals what it returns.
 
     Where nothing is sealed it is the function itself. It may write into sealed arrays alone: of
-    public ones it gets copies. What it returns has a shape that follows from public arguments,
-    but for the rows.
+    public ones it gets copies. One that returns nothing is annotated ``-> None``, and others return
+    no None, by which exact values would be told. What it returns has a shape that follows from
+    public arguments, but for the rows.
 
     Parameters
     ----------
@@ -454,6 +455,8 @@ def kernel(function: Any = None, rows: Any = None) -> Any:
     """
     if function is None:
         return partial(kernel, rows=rows)
+    loop = getattr(function, "py_func", function)
+    writes = getattr(loop, "__annotations__", {}).get("return", "") in (None, "None")
 
     @wraps(function)
     def run(*given: Any, **more: Any) -> Any:
@@ -461,11 +464,21 @@ def kernel(function: Any = None, rows: Any = None) -> Any:
         if sealed is None:
             return function(*given, **more)
         learner = sealed._learner
-        arguments = [one if type(one) in _PLAIN else _lend(one, learner) for one in given]
+        arguments = [one if type(one) in PLAIN else _lend(one, learner) for one in given]
         named = {name: _lend(one, learner) for name, one in more.items()}
-        return seal(call_open(learner, function, arguments, named), learner, rows)
+        result = call_open(learner, function, arguments, named)
+        if _holds_none(result) != writes:
+            what = f"{function.__name__} returns None, or a value where it is annotated -> None"
+            raise SealedError(learner, what, "annotate it so if it never returns anything")
+        return seal(result, learner, rows)
 
     return run
+
+
+def _holds_none(result: Any) -> bool:
+    """Return whether a result, or a part of it, is None: the one value that can't be sealed."""
+    parts = result if isinstance(result, (tuple, list)) else (result,)
+    return any(one is None for one in parts)
 
 
 # Values at the places of rows.
@@ -512,7 +525,7 @@ def call_open(learner: str, function: Any, given: Any, more: Mapping[str, Any]) 
 
 def _lend(value: Any, learner: str) -> Any:
     """Return an argument of a kernel: sealed arrays open, copies of others."""
-    if type(value) in _PLAIN:
+    if type(value) in PLAIN:
         return value
     if isinstance(value, Sealed):
         return open_values(value)
@@ -554,43 +567,6 @@ def sealed_records(records: Records, learner: str, n: int | None) -> SealedRecor
                          seal(counts, learner, 0), n_bins)  # fmt: skip
     made._n, made._learner = n, learner
     return made
-
-
-def refuse_kept(model: Any, learner: str) -> None:
-    """Refuse a fitted model on which a sealed value is left."""
-    # The statement needs no search: its numbers were compared with those of the calls.
-    values = {name: one for name, one in vars(model).items() if name != "_fitted_statement"}
-    if _find_held(values) is None:
-        return
-    for name, value in values.items():
-        if (kept := _find_held(value)) is not None:
-            raise SealedError(learner, f"{name} of the fitted model holds {kept.dtype} values")
-
-
-def _find_held(value: Any) -> Sealed | None:
-    """Return a sealed value that something holds, also in attributes and containers; or None."""
-    left: list[Any] = [value]
-    seen = set()
-    for one in left:
-        if isinstance(one, Sealed):
-            return one
-        kind = type(one)
-        if (kind is np.ndarray and not one.dtype.hasobject) or id(one) in seen:
-            continue
-        seen.add(id(one))
-        parts: Iterable[Any] = ()
-        if isinstance(one, (tuple, list, set, frozenset)):
-            parts = one
-        elif isinstance(one, np.ndarray):
-            parts = one.ravel().tolist() if one.dtype.hasobject else ()
-        elif isinstance(one, Mapping):
-            parts = (*one.keys(), *one.values())
-        elif closure := getattr(one, "__closure__", None):
-            parts = [cell.cell_contents for cell in closure]
-        left += [part for part in parts if type(part) not in _PLAIN]
-        if hasattr(one, "__dict__") and not isinstance(one, type):
-            left += vars(one).values()
-    return None
 
 
 def public_rows(value: Any) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from sys import getrefcount
 from typing import Any
 
@@ -14,7 +14,7 @@ from privcurve.learners.shared import merging
 from privcurve.parts import seal_records
 from privcurve.privacy.budget import ADD_REMOVE, PUBLISHED, is_private
 from privcurve.privacy.curator import Curator
-from privcurve.privacy.sealed import SealedError, refuse_kept
+from privcurve.privacy.sealed import PLAIN, Sealed, SealedError
 
 # Private fits that see open records, by learner, or learner and calibration, and why. Peers do too,
 # for their package draws the noise.
@@ -56,6 +56,43 @@ def fit(learners: Sequence[Any], records: Any, curators: Sequence[Curator]) -> N
         if records.learner or getrefcount(own) > n_alone:
             for learner in chosen:
                 refuse_kept(learner, name)
+
+
+def refuse_kept(model: Any, learner: str) -> None:
+    """Refuse a fitted model on which a sealed value is left."""
+    # The statement needs no search: its numbers were compared with those of the calls.
+    values = {name: one for name, one in vars(model).items() if name != "_fitted_statement"}
+    if _find_held(values) is None:
+        return
+    for name, value in values.items():
+        if (kept := _find_held(value)) is not None:
+            raise SealedError(learner, f"{name} of the fitted model holds {kept.dtype} values")
+
+
+def _find_held(value: Any) -> Sealed | None:
+    """Return a sealed value that something holds, also in attributes and containers; or None."""
+    left: list[Any] = [value]
+    seen = set()
+    for one in left:
+        if isinstance(one, Sealed):
+            return one
+        kind = type(one)
+        if (kind is np.ndarray and not one.dtype.hasobject) or id(one) in seen:
+            continue
+        seen.add(id(one))
+        parts: Iterable[Any] = ()
+        if isinstance(one, (tuple, list, set, frozenset)):
+            parts = one
+        elif isinstance(one, np.ndarray):
+            parts = one.ravel().tolist() if one.dtype.hasobject else ()
+        elif isinstance(one, Mapping):
+            parts = (*one.keys(), *one.values())
+        elif closure := getattr(one, "__closure__", None):
+            parts = [cell.cell_contents for cell in closure]
+        left += [part for part in parts if type(part) not in PLAIN]
+        if hasattr(one, "__dict__") and not isinstance(one, type):
+            left += vars(one).values()
+    return None
 
 
 def refuse_noise_kept(model: Any, name: str) -> None:
