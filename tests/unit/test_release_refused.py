@@ -26,6 +26,7 @@ from privcurve.privacy import seeds
 from privcurve.privacy.budget import ADD_REMOVE, REPLACE_ONE
 from privcurve.privacy.ledger import PrivacyStatement
 from privcurve.releases import budget_ledger as books
+from privcurve.releases import guard
 from privcurve.releases import release as releasing
 from privcurve.releases.budget_ledger import DONE, FAILED, RESERVED, Budget, BudgetLedger, Price
 from privcurve.releases.errors import LedgerError, ReleaseError
@@ -89,19 +90,19 @@ def test_a_copy_of_the_description_does_not_double_the_budget(mine):
 def test_a_copy_at_the_same_time_does_not_either(mine, monkeypatch):
     content = Path("resources/datasets/mine.yaml").read_text()
     Path("resources/datasets/copy.yaml").write_text(content)
-    check = releasing.check_other_ledgers
+    check = guard._check_other_ledgers
 
     with ThreadPoolExecutor(1) as pool:
         others = []
 
         def checked(*arguments):
-            monkeypatch.setattr(releasing, "check_other_ledgers", check)
+            monkeypatch.setattr(guard, "_check_other_ledgers", check)
             check(*arguments)
             # Nothing is in any ledger yet, and now another begins.
             others.append(pool.submit(release, request()))
             wait(others, timeout=0.3)
 
-        monkeypatch.setattr(releasing, "check_other_ledgers", checked)
+        monkeypatch.setattr(guard, "_check_other_ledgers", checked)
         release(request(dataset="copy"))
         with pytest.raises(ReleaseError, match=r"is that of 'copy' too"):
             others[0].result()

@@ -468,8 +468,11 @@ def kernel(function: Any = None, rows: Any = None) -> Any:
         named = {name: _lend(one, learner) for name, one in more.items()}
         result = call_open(learner, function, arguments, named)
         if _holds_none(result) != writes:
-            what = f"{function.__name__} returns None, or a value where it is annotated -> None"
-            raise SealedError(learner, what, "annotate it so if it never returns anything")
+            what = "a value, though it is annotated -> None" if writes else "None"
+            raise SealedError(
+                learner, f"{function.__name__} returns {what}",
+                "annotate a kernel -> None if it never returns anything, and no other",
+            )  # fmt: skip
         return seal(result, learner, rows)
 
     return run

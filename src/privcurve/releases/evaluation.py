@@ -30,11 +30,9 @@ from privcurve.releases.budget_ledger import (
     Price,
     Release,
     budget_of,
-    lock_releases,
 )
 from privcurve.releases.errors import ReleaseError
-from privcurve.releases.release import check_numbers, check_other_ledgers
-from privcurve.releases.traces import Traces
+from privcurve.releases.guard import guard
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -292,17 +290,9 @@ def release(
         "token": secrets.token_hex(32),
     }
     ledger.check(budget, price)
-    digests = set(facts["sources"].values())
-    traces = Traces(ledger, description, digests)
-    with lock_releases(RELEASES):
-        check_numbers(ledger.path.parent, ledger, None)
-        check_other_ledgers(records, dataset, digests)
-        with traces.lock():
-            traces.check()
-            traces.prepare()
-            seed = seeds.read_or_make(place)
-            entry = ledger.reserve(budget, price, {**facts, "seed": seeds.public_name(seed)})
-            traces.keep()
+    with guard(ledger, description, set(facts["sources"].values())):
+        seed = seeds.read_or_make(place)
+        entry = ledger.reserve(budget, price, {**facts, "seed": seeds.public_name(seed)})
     # By its number it is missed if the ledger is lost.
     (ledger.path.parent / str(entry.number)).mkdir(mode=0o700, exist_ok=True)
     key = {"for": "evaluation", "release": entry.number, "epsilon": epsilon, **facts}

@@ -39,13 +39,12 @@ from privcurve.releases.budget_ledger import (
     Release,
     budget_of,
     format_price,
-    lock_releases,
 )
 from privcurve.releases.choice import choice, is_choice
 from privcurve.releases.errors import ReleaseError
+from privcurve.releases.guard import guard
 from privcurve.releases.released import CARD, MODEL, PAGE, Released, measure_accuracy
 from privcurve.releases.request import Request, check, rehearse
-from privcurve.releases.traces import Traces, same_records
 
 # Bytes: more than most models and their cards take.
 ROOM = 2**20
@@ -136,7 +135,6 @@ def release(
     open_parts = _engine_opener(description, engine, scheduler)
     data = _load_data(description, watch)
     digests = {data.checksum, *data.sources.values()}
-    traces = Traces(ledger, description, digests)
     rehearse(request, description, estimator)
 
     token = secrets.token_hex(32) if isinstance(place, Path) else ""
@@ -145,23 +143,17 @@ def release(
     entry = None
     try:
         # Reserve the price: from here on it is spent.
-        with lock_releases(RELEASES):
-            check_numbers(home, ledger, output)
-            check_other_ledgers(records, data.name, digests)
+        with guard(ledger, description, digests, output):
             if unfinished is None:
                 ledger.check(budget, price, large_delta)
-            with traces.lock():
-                traces.check()
-                traces.prepare()
-                # The seed is made only now: a refused release leaves nothing.
-                run_seed = place if isinstance(place, int) else seeds.read_or_make(place)
-                facts = _facts(request, data, run_seed, token)
-                if unfinished is None:
-                    entry = ledger.reserve(budget, price, facts, large_delta)
-                else:
-                    _check_same(unfinished, facts, ledger.path)
-                    entry = unfinished
-                traces.keep()
+            # The seed is made only now: a refused release leaves nothing.
+            run_seed = place if isinstance(place, int) else seeds.read_or_make(place)
+            facts = _facts(request, data, run_seed, token)
+            if unfinished is None:
+                entry = ledger.reserve(budget, price, facts, large_delta)
+            else:
+                _check_same(unfinished, facts, ledger.path)
+                entry = unfinished
         # Wherever the model goes: by its number a release is missed if the ledger is lost.
         (home / str(entry.number)).mkdir(mode=0o700, exist_ok=True)
         before = tuple(one.price for one in ledger.releases()[: entry.number - 1])
@@ -320,35 +312,6 @@ def _load_data(
     if description.part_rows:
         return datasets.prepare(description.name, folder, watch)
     return datasets.load(description.name, watch=watch)
-
-
-def check_numbers(home: Path, ledger: BudgetLedger, output: Path | None) -> None:
-    """Refuse a ledger that lacks a release whose number is there, but for `output`."""
-    releases = ledger.releases()
-    folders = [one.facts["folder"] for one in releases if "folder" in one.facts]
-    named = {Path(folder).resolve() for folder in (*folders, *([output] if output else []))}
-    for path in sorted(home.glob("*"), key=lambda path: (len(path.name), path.name)):
-        number = int(path.name) if path.name.isdecimal() else 0
-        if number > len(releases) and path.resolve() not in named:
-            model = path / MODEL
-            raise ReleaseError(
-                f"{model if model.exists() else path} is there, but the ledger, {ledger.path}, "
-                "does not know of it: restore the ledger, without which what is spent can't be "
-                "known"
-            )
-
-
-def check_other_ledgers(records: str, dataset: str, digests: set[str]) -> None:
-    """Refuse records that have a ledger under another name: budgets would not add up."""
-    for path in sorted(RELEASES.glob("*/")):
-        if path.name == records:
-            continue
-        other = BudgetLedger(path)
-        for one in other.releases():
-            # A file that was saved again has other bytes, and mostly the same codes.
-            theirs = {one.facts.get("checksum"), *one.facts.get("sources", {}).values()}
-            if digests & theirs:
-                raise ReleaseError(same_records(records, dataset, path.name, other.path))
 
 
 # Reserved and trained --------------------------------------------------------------
