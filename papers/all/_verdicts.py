@@ -98,7 +98,7 @@ def _values_without_rows(claim: Mapping[str, Any], table: pd.DataFrame) -> list[
     for part in (claim["where"], claim.get("less", {}), claim.get("base", {})):
         for column, wanted in part.items():
             if isinstance(wanted, list):
-                there = set(table[column].map(key_text))
+                there = set(map(key_text, table[column].unique()))
                 gone += [f"{column} {one}" for one in map(key_text, wanted) if one not in there]
     return gone
 
