@@ -1,13 +1,20 @@
-"""What a refit, a setting or a number of NumPy may change, and what not."""
+"""What a refit, a copy, a setting or the type of a number may change, and what not."""
 
 import json
 
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.base import clone
+from sklearn.model_selection import cross_val_score
 
 from privcurve import Schema, models
-from privcurve.learners import NoisyBayesClassifier, PrivGAMClassifier
+from privcurve.learners import (
+    NoisyBayesClassifier,
+    PrivGAMClassifier,
+    RandomTreesClassifier,
+    TunedClassifier,
+)
 from privcurve.models.errors import ModelError
 
 RNG = np.random.default_rng(5)
@@ -53,3 +60,62 @@ def test_a_model_of_a_schema_is_saved_by_its_own_domain_alone(tmp_path):
     with pytest.raises(ModelError, match="fitted by a schema, whose domain this is not"):
         models.save(tmp_path / "o.json", model, other.domain)
     assert not (tmp_path / "o.json").exists()
+
+
+FRAME = pd.DataFrame({"a": X[:, 0], "b": X[:, 1]})
+
+
+@pytest.mark.parametrize("kind", [np.int64, np.float32, bool, str])
+@pytest.mark.parametrize("written", [False, True], ids=["drafted", "read"])
+def test_predictions_have_the_type_of_the_labels(kind, written, tmp_path):
+    labels = pd.Series(Y).astype(kind)
+    schema = Schema.draft(FRAME.assign(label=labels), "label", public=True)
+    if written:
+        (tmp_path / "schema.yaml").write_text(schema.to_yaml())
+        schema = Schema.from_description(tmp_path / "schema.yaml")
+    model = PrivGAMClassifier(epsilon=50, schema=schema, random_state=1).fit(FRAME, labels)
+    assert model.predict(FRAME).dtype.kind == np.asarray(labels.tolist()).dtype.kind
+    assert model.score(FRAME, labels) > 0.9
+    assert cross_val_score(model, FRAME, labels, scoring="accuracy", cv=2).min() > 0.9
+    models.save(tmp_path / "model.json", model, schema.domain)
+    read = models.load(tmp_path / "model.json")
+    np.testing.assert_array_equal(read.predict(FRAME), model.predict(FRAME))
+
+
+def test_labels_of_another_type_than_the_classes_stay_what_the_schema_says():
+    schema = Schema({"a": (0, 1), "b": (0, 1)}, label={"positive": ["1", "2"], "negative": ["0"]})
+    labels = Y * (1 + (X[:, 1] > 0.5))
+    model = PrivGAMClassifier(epsilon=50, schema=schema, random_state=1).fit(FRAME, labels)
+    assert set(model.predict(FRAME)) == {"0", "1 or 2"}
+    assert model.score(FRAME, labels) > 0.9
+
+
+def test_clones_of_one_generator_have_noise_of_their_own():
+    model = NoisyBayesClassifier(epsilon=1, random_state=np.random.default_rng(3), **FACTS)
+    scores = [clone(model).fit(X, Y).decision_function(X) for _ in range(2)]
+    assert not np.isclose(*scores).any()
+    same = NoisyBayesClassifier(epsilon=1, random_state=np.random.default_rng(3), **FACTS)
+    np.testing.assert_array_equal(clone(same).fit(X, Y).decision_function(X), scores[0])
+
+
+def test_a_choice_hands_on_that_columns_with_bounds_are_ordered():
+    def fit(**ordered):
+        facts = {**FACTS, "n_bins": 64, "random_state": np.random.default_rng(1)}
+        return TunedClassifier(learner="privgam", epsilon=20, **facts, **ordered).fit(X, Y)
+
+    chosen, plain = fit(), fit(ordered=True)
+    np.testing.assert_array_equal(chosen.decision_function(X), plain.decision_function(X))
+    assert chosen.score(X, Y) > 0.9
+
+
+@pytest.mark.parametrize("learner", ["lazybb", "topdown"])
+def test_a_choice_refuses_an_order_of_other_columns(learner):
+    choice = TunedClassifier(learner=learner, ordered=[True], **FACTS)
+    with pytest.raises(ValueError, match="ordered must be True or False for each of 3 columns"):
+        choice.fit(X, Y)
+
+
+def test_settings_of_one_training_take_codes_alone():
+    schema = Schema({"a": (0, 1), "b": (0, 1)}, label=[0, 1])
+    with pytest.raises(ValueError, match="with a schema, fit"):
+        RandomTreesClassifier(schema=schema).fit_many(FRAME, Y, [{}], [RNG])

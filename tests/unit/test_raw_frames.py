@@ -66,7 +66,7 @@ def test_each_learner_is_what_it_is_on_the_codes(name, table, schema) -> None:
     if name == "tuned":
         made.set_params(learner="lazybb", settings={"n_rounds": [3, 5]})
     raw = made.fit(table, table.Churn)
-    told = made._with_schema_facts()
+    told = made._with_schema_facts(table.Churn)
     told.set_params(schema=None, random_state=np.random.default_rng(0))
     coded = told.fit(public.encode(table), table.Churn.to_numpy())
     assert set(raw.predict(table)) <= {"No", "Yes"}

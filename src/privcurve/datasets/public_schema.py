@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import date
 from functools import cached_property
 from numbers import Real
@@ -33,6 +33,15 @@ FAIL = "fail"
 
 _MARKS = ("missing", "unknown", "decimal", "thousands")
 _PUBLIC = ("columns", "label", "unit", *_MARKS, "public", "public_label")
+
+# How the text of a class is read, by the kind of NumPy's type that labels have.
+_TRUTHS = {"true": True, "1": True, "false": False, "0": False}
+_TYPES: Mapping[str, Callable[[str], Any]] = {
+    "b": lambda name: _TRUTHS[name.lower()],
+    "i": int,
+    "u": int,
+    "f": float,
+}
 
 # The key that has to be decided for each kind of column.
 _DECIDED = {NUMERIC: "bounds", "date": "bounds", CATEGORICAL: "categories", "text": "groups"}
@@ -232,9 +241,25 @@ class Schema:
 
     @property
     def classes(self) -> list[Any]:
-        """The classes, as predictions have them; of two, the negative one first."""
+        """The classes as they were given; of two, the negative one first."""
         names = list(self.domain.label.names)
         return self._values if len(self._values) == len(names) else names
+
+    def classes_as(self, y: Any) -> list[Any]:
+        """Return the classes in the type of `y`: a description has "0" where labels are 0 and 1.
+
+        They are `classes` where one of them is nothing of that type. No value of `y` counts.
+        """
+        kind = getattr(getattr(y, "dtype", np.asarray(y).dtype), "kind", "O")
+        read = _TYPES.get(kind)
+        if read is None or not all(isinstance(name, str) for name in self.classes):
+            return self.classes
+        try:
+            values = [read(name) for name in self.classes]
+            own = self.positions(values).tolist()
+        except (KeyError, ValueError, DatasetError):
+            return self.classes
+        return values if own == list(range(len(values))) else self.classes
 
     @property
     def at_most(self) -> int | None:

@@ -11,18 +11,18 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache, wraps
+from functools import wraps
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from privcurve.coding import Codes, Floats, Records, code_equal_width, decide
 from privcurve.learners.entry import LearnerEntry
 from privcurve.learners.registry import check_parameters, entry
 from privcurve.learners.shared import merging, sealing
+from privcurve.learners.shared.as_sklearn import SklearnClassifier
 from privcurve.learners.shared.by_schema import (
     explain_missing_schema,
     schema_facts,
@@ -85,7 +85,7 @@ def with_fitted_parameters(method: Method) -> Method:
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class CodedClassifier(Explained, merging.MergingClassifier, ClassifierMixin, BaseEstimator):
+class CodedClassifier(Explained, merging.MergingClassifier, SklearnClassifier):
     """Base class of the learners: classifiers over a coded matrix.
 
     A subclass sets `_learner` (its name in the registry), stores its parameters in
@@ -150,7 +150,7 @@ class CodedClassifier(Explained, merging.MergingClassifier, ClassifierMixin, Bas
             If anything else is given, such as ``sample_weight``.
         """
         refuse_others(self._learner, others)
-        learner = self._with_schema_facts()
+        learner = self._with_schema_facts(y)
         before = dict(vars(self))
         try:
             (fitted,) = learner._train(X, y, [{}], None, counts)
@@ -169,11 +169,11 @@ class CodedClassifier(Explained, merging.MergingClassifier, ClassifierMixin, Bas
             object.__setattr__(model, "words", self.describe())
         return self
 
-    def _with_schema_facts(self) -> Self:
+    def _with_schema_facts(self, y: ArrayLike) -> Self:
         """Return this learner with the public facts that its schema says; itself without one."""
         if self.schema is None:
             return self
-        facts = schema_facts(self, self.schema)
+        facts = schema_facts(self, self.schema, y)
         return type(self)(**{**self.get_params(deep=False), **facts})
 
     def fit_many(
@@ -189,7 +189,7 @@ class CodedClassifier(Explained, merging.MergingClassifier, ClassifierMixin, Bas
         Parameters
         ----------
         X, y, counts
-            As for :meth:`fit`.
+            As for :meth:`fit`, but not a raw frame.
         settings : sequence of mapping
             Parameters that replace this learner's own.
         rngs : sequence of numpy.random.Generator
@@ -202,8 +202,8 @@ class CodedClassifier(Explained, merging.MergingClassifier, ClassifierMixin, Bas
         """
         if len(settings) != len(rngs):
             raise ValueError(f"{len(settings)} settings but {len(rngs)} generators")
-        if self.schema is not None and self.schema.at_most is not None:
-            raise ValueError("fit_many has the epsilon of single rows: with a unit in schema, fit")
+        if self.schema is not None:
+            raise ValueError("fit_many takes codes or numbers: with a schema, fit")
         refuse_facts(settings)
         return self._train(X, y, settings, [Curator(rng) for rng in rngs], counts)
 
@@ -314,12 +314,6 @@ class CodedClassifier(Explained, merging.MergingClassifier, ClassifierMixin, Bas
             learner._fitted_parameters = {**own, **others}
         return learners
 
-    @classmethod
-    @cache
-    def _get_param_names(cls) -> list[str]:
-        # scikit-learn reads them off the signature, anew for each fit.
-        return super()._get_param_names()
-
     @staticmethod
     def _upgrade_parameters(parameters: Mapping[str, Any], version: int) -> Mapping[str, Any]:
         """Return the parameters of a model in a file that this version of the learner made."""
@@ -345,7 +339,7 @@ class CodedClassifier(Explained, merging.MergingClassifier, ClassifierMixin, Bas
     def _targets(self, y: ArrayLike, n_rows: int) -> tuple[NDArray[Any], NDArray[Any]]:
         """Return the classes, and labels as :meth:`_fit_one` takes them: signs, or positions."""
         if self.schema is not None:
-            y = schema_labels(self.schema, y, n_rows)
+            y = schema_labels(self.schema, y, np.asarray(self.classes))
         labels, positions = check_labels(y, self.classes, n_rows, self._effective_entry())
         many = entry(self._learner).multiclass
         return labels, positions if many else (2 * positions - 1).astype(np.int8)
@@ -574,11 +568,6 @@ class CodedClassifier(Explained, merging.MergingClassifier, ClassifierMixin, Bas
         if self.bounds is not None:
             return code_equal_width(checked, check_bounds(self.bounds, n_columns), n_bins)
         return check_codes(checked, n_bins)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = self._effective_entry().multiclass
-        return tags
 
 
 @dataclass(kw_only=True, eq=False, repr=False)

@@ -16,6 +16,7 @@ from privcurve.coding import Codes, Floats, Ints, Records, decide
 from privcurve.learners import registry
 from privcurve.learners.base import CodedClassifier, PrivateClassifier, with_fitted_parameters
 from privcurve.learners.entry import Facts, LearnerEntry
+from privcurve.learners.shared.checks import ordered_columns
 from privcurve.learners.shared.tuning import NAME, Candidate, budget_of, candidates_of, terms
 from privcurve.privacy.budget import CERTIFIED, is_private
 from privcurve.privacy.curator import EXACT, Call, Curator, call_of
@@ -75,8 +76,9 @@ class TunedClassifier(PrivateClassifier):
         0: pure differential privacy.
     calibration : str
         ``certified``.
-    ordered : sequence of bool or None
-        Which columns have codes in the order of what they mean; some learners need to know.
+    ordered : sequence of bool, bool or None
+        Which columns have codes in the order of what they mean; some learners need to know. None:
+        all where `bounds` is given, otherwise what each learner takes for granted.
     n_bins, bounds, classes, random_state
         See :class:`~privcurve.learners.base.CodedClassifier`.
 
@@ -106,7 +108,7 @@ class TunedClassifier(PrivateClassifier):
     eta: float = 1.0
     expected_runs: float = 5.0
     score_share: float = 0.05
-    ordered: Sequence[bool] | None = None
+    ordered: Sequence[bool] | bool | None = None
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
@@ -135,8 +137,10 @@ class TunedClassifier(PrivateClassifier):
 
     def _public_facts(self) -> Facts:
         """Return the public facts from which learners are made; each merges codes by itself."""
-        n_classes = len(self.classes_)
-        return Facts(self.n_bins_, self.ordered, n_classes, mixed_bins=self.mixed_bins)
+        n_classes, ordered = len(self.classes_), self.ordered
+        if ordered is not None or self.bounds is not None:
+            ordered = ordered_columns(NAME, ordered, True, len(self.n_bins_))
+        return Facts(self.n_bins_, ordered, n_classes, mixed_bins=self.mixed_bins)
 
     def _names(self) -> list[str]:
         """Return the names of the learners that are drawn from, each once."""

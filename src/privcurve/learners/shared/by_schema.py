@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from privcurve.datasets.public_schema import Schema
 
 
-def schema_facts(learner: Any, schema: Schema) -> dict[str, Any]:
-    """Return the parameters of a learner that its schema decides.
+def schema_facts(learner: Any, schema: Schema, y: Any) -> dict[str, Any]:
+    """Return the parameters of a learner that its schema decides; of `y` the type alone counts.
 
     If the schema has a unit, ε and δ are those that one row may cost.
 
@@ -27,7 +27,7 @@ def schema_facts(learner: Any, schema: Schema) -> dict[str, Any]:
         if getattr(learner, name) is not None:
             raise ValueError(f"{name} follows from the schema: leave out one of the two")
     domain, registered = schema.domain, entry(learner._learner)
-    facts: dict[str, Any] = {"n_bins": domain.n_bins, "classes": schema.classes}
+    facts: dict[str, Any] = {"n_bins": domain.n_bins, "classes": schema.classes_as(y)}
     for fact in (*registered.needs, *registered.takes, "mixed_bins"):
         if getattr(learner, fact) is None:
             facts[fact] = getattr(domain, fact)
@@ -51,17 +51,14 @@ def explain_missing_schema(learner: str, names: list[Any]) -> str:
     )
 
 
-def schema_labels(schema: Schema, y: Any, n_rows: int) -> NDArray[Any]:
-    """Return the class of each label, in one spelling."""
+def schema_labels(schema: Schema, y: Any, classes: NDArray[Any]) -> NDArray[Any]:
+    """Return the class of each label, in one spelling: of those of the schema, in its order."""
     if y is None:
         raise ValueError("requires y to be passed, but the target y is None")
     check_unmasked(y, "y")
     # A frame of one column is a column, as to scikit-learn.
     each = y if hasattr(y, "ndim") else np.asarray(y, dtype=object)
-    positions = schema.positions(column_or_1d(each, warn=True))
-    if len(positions) != n_rows:
-        raise ValueError(f"X has {n_rows} rows but y has {len(positions)}")
-    return np.asarray(schema.classes)[positions]
+    return classes[schema.positions(column_or_1d(each, warn=True))]
 
 
 def training_rows(schema: Schema | None, X: Any, counts: Any) -> NDArray[np.intp] | slice:

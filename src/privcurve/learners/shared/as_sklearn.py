@@ -1,0 +1,62 @@
+"""What scikit-learn asks of a classifier beside `fit` and `predict`."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator, ClassifierMixin
+
+from privcurve.learners.shared.by_schema import schema_labels
+from privcurve.privacy import seeds
+
+# How many numbers begin the stream of a copy, where its generator is NumPy's.
+_NUMBERS = 4
+
+
+class SklearnClassifier(ClassifierMixin, BaseEstimator):
+    """A classifier as scikit-learn's tools clone, score and describe it."""
+
+    def score(self: Any, X: ArrayLike, y: ArrayLike, sample_weight: Any = None) -> float:
+        """Return the share of rows that are decided right.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_columns)
+        y : array-like of shape (n_rows,)
+            Read as at the fit: with a schema, a class in any of its spellings.
+        sample_weight : array-like of shape (n_rows,), optional
+
+        Returns
+        -------
+        float
+        """
+        fitted = self._as_fitted()
+        if fitted.schema is not None and hasattr(self, "classes_"):
+            y = schema_labels(fitted.schema, y, self.classes_)
+        return float(super().score(X, y, sample_weight))
+
+    def __sklearn_clone__(self: Any) -> Any:
+        """Return a copy that is not fitted; one that is given a `Generator` gets a child of it.
+
+        Copies of one generator would draw the same noise, and two models with the same noise tell
+        what it was added to.
+        """
+        copied = super().__sklearn_clone__()
+        if isinstance(self.random_state, np.random.Generator):
+            (start,) = seeds.stream_starts(self.random_state, 1, _NUMBERS)
+            copied.random_state = seeds.stream(start)
+        return copied
+
+    @classmethod
+    @cache
+    def _get_param_names(cls) -> list[str]:
+        # scikit-learn reads them off the signature, anew for each fit.
+        return super()._get_param_names()
+
+    def __sklearn_tags__(self: Any) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = self._effective_entry().multiclass
+        return tags
