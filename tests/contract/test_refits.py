@@ -119,3 +119,27 @@ def test_settings_of_one_training_take_codes_alone():
     schema = Schema({"a": (0, 1), "b": (0, 1)}, label=[0, 1])
     with pytest.raises(ValueError, match="with a schema, fit"):
         RandomTreesClassifier(schema=schema).fit_many(FRAME, Y, [{}], [RNG])
+
+
+@pytest.mark.parametrize(
+    "columns, label",
+    [
+        ({"b": (0, 1), "a": (0, 1)}, ["no", "yes"]),
+        ({"a": (0, 100), "b": (0, 1)}, ["no", "yes"]),
+        ({"a": (0, 1), "b": (0, 1)}, ["yes", "no"]),
+    ],
+    ids=["order", "bounds", "classes"],
+)
+def test_a_model_is_put_into_words_by_its_own_domain_alone(columns, label):
+    own = Schema({"a": (0, 1), "b": (0, 1)}, label=["no", "yes"])
+    model = PrivGAMClassifier(epsilon=50, schema=own, random_state=1)
+    model.fit(FRAME, np.where(Y, "yes", "no"))
+    assert model.describe(own.domain) == model.describe()
+    other = Schema(columns, label=label).domain
+    for ask in (model.describe, model.explain):
+        with pytest.raises((ModelError, ValueError), match="whose domain this is not|same order"):
+            ask(other)
+    coded = PrivGAMClassifier(epsilon=50, n_bins=own.domain.n_bins, classes=("yes", "no"))
+    coded.fit(own.encode(FRAME), np.where(Y, "yes", "no"))
+    with pytest.raises(ValueError, match="was fitted with the classes"):
+        coded.describe(own.domain)

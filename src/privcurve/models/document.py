@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from privcurve import __version__
-from privcurve.coding import class_labels, edges
-from privcurve.datasets.domain import NUMERIC, Domain
+from privcurve.datasets.domain import Domain
 from privcurve.learners.registry import LEARNERS, estimator_class
+from privcurve.learners.shared.explained import check_domain
 from privcurve.models import text
 from privcurve.models.codec import encode
 from privcurve.models.errors import ModelError
@@ -98,7 +98,7 @@ def document(
     chosen = estimator._model_to_save()._as_fitted()
     if not chosen._released:
         raise ModelError(f"{chosen._learner} can't be saved: {chosen._why_kept_back}")
-    check_columns(estimator, domain)
+    check(estimator, domain)
     chosen, domain = chosen._on_groups(domain)
     stated = estimator.privacy_ if statement is None else statement
     fields = json.loads(stated.to_json())
@@ -116,7 +116,7 @@ def document(
         "epsilon": fields["epsilon"],
         "delta": fields["delta"],
         "parameters": parameters,
-        "classes": _classes(estimator, domain),
+        "classes": np.asarray(estimator.classes_).tolist(),
         "domain": domain.to_dict(),
         "model": _encode_attributes(chosen),
         "statement": {"text": str(stated), **fields},
@@ -148,51 +148,12 @@ def _learner_of(estimator: object) -> str:
     return str(name)
 
 
-def check_columns(estimator: CodedClassifier, domain: Domain) -> None:
-    """Refuse a domain whose codes are not those that the learner was fitted on."""
-    name, n_bins = estimator._learner, estimator._n_codes.tolist()
-    if n_bins != list(domain.n_bins):
-        raise ModelError(
-            f"{name} was fitted on columns of {n_bins} codes, but the domain has "
-            f"{list(domain.n_bins)}: give the domain that the data were coded by"
-        )
-    names = getattr(estimator, "feature_names_in_", None)
-    if names is not None and list(names) != list(domain.names):
-        raise ModelError(
-            f"{name} was fitted on columns {', '.join(names)}, but the domain has "
-            f"{', '.join(domain.names)}: give both the same order"
-        )
-    if estimator.schema is not None:
-        own = estimator.schema.domain
-        if (domain.columns, domain.label) != (own.columns, own.label):
-            raise ModelError(f"{name} was fitted by a schema, whose domain this is not: give that")
-    if estimator.bounds is None:
-        return
-    low, high = (np.broadcast_to(side, len(n_bins)) for side in estimator.bounds)
-    for j, column in enumerate(domain.columns):
-        same = column.kind == NUMERIC and not column.missing_bin
-        if not same or column.edges != tuple(edges(low[j], high[j], n_bins[j]).tolist()):
-            raise ModelError(
-                f"{name} was fitted with bounds=, which are not the domain's of {column.name!r}: "
-                "fit it on codes (privcurve.datasets.coding.encode_frame), or give the domain "
-                "these bounds"
-            )
-
-
-def _classes(estimator: CodedClassifier, domain: Domain) -> list[Any]:
-    """Return the classes, if it is plain which of the domain's names is which."""
-    classes, names = np.asarray(estimator.classes_).tolist(), list(domain.label.names)
-    numbered = [list(class_labels(len(classes))), list(range(len(classes)))]
-    # Classes 0 and 1, or truth values, which the domain names in the opposite order.
-    turned = classes == [0, 1] and names in (["1", "0"], ["True", "False"], ["true", "false"])
-    plain = classes in numbered and not turned
-    if len(classes) != len(names) or not (plain or list(map(str, classes)) == names):
-        raise ModelError(
-            f"{estimator._learner} was fitted with the classes {classes}, but the domain's are "
-            f"{names}: fit it with classes={tuple(names)}, or on labels "
-            f"{list(class_labels(len(names)))} in that order"
-        )
-    return classes
+def check(estimator: CodedClassifier, domain: Domain) -> None:
+    """Refuse a domain whose codes or classes are not those that the learner was fitted on."""
+    try:
+        check_domain(estimator, domain)
+    except ValueError as error:
+        raise ModelError(str(error)) from None
 
 
 def _encode_parameter(value: Any, key: str) -> Any:

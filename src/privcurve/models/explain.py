@@ -21,6 +21,7 @@ from privcurve import extras
 from privcurve.coding import EQUAL, LOG, Codes, Floats, Ints, code_type
 from privcurve.datasets.columns import CATEGORICAL, FIRST_DAY, NUMERIC, Column, Label, format_value
 from privcurve.datasets.domain import Domain
+from privcurve.models.document import check
 from privcurve.models.errors import ModelError
 
 if TYPE_CHECKING:
@@ -263,7 +264,7 @@ def explain(estimator: CodedClassifier, domain: Domain | None = None) -> Explana
     NotFittedError
         If it is not fitted.
     ModelError
-        If the domain has other columns, or what the learner learned is not released.
+        If the domain has other columns or classes, or what the learner learned is not released.
     """
     if isinstance(estimator, type) or not hasattr(estimator, "_model_to_save"):
         raise ModelError(
@@ -277,13 +278,10 @@ def explain(estimator: CodedClassifier, domain: Domain | None = None) -> Explana
     chosen = fitted._model_to_save()._as_fitted()
     if not chosen._released:
         raise ModelError(f"{chosen._learner} can't be explained: {chosen._why_kept_back}")
-    if domain is None:
+    if domain is not None:
+        check(fitted, domain)
+    else:
         domain = _domain_of(fitted) if fitted.schema is None else fitted.schema.domain
-    if list(domain.n_bins) != fitted._n_codes.tolist():
-        raise ModelError(
-            f"{fitted._learner} was fitted on columns of {fitted._n_codes.tolist()} codes, but the "
-            f"domain has {list(domain.n_bins)}: give the domain that the data were coded by"
-        )
     chosen, domain = chosen._on_groups(domain)
     model: Any = getattr(chosen, "model_", None)
     if hasattr(model, "class_shapes"):

@@ -4,11 +4,60 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 import privcurve
-from privcurve.coding import Floats
+from privcurve.coding import Floats, class_labels, edges
 from privcurve.learners.registry import entry
+
+
+def check_domain(learner: Any, domain: Any) -> None:
+    """Refuse a domain (ValueError) whose codes or classes are not those of the learner's fit."""
+    name, n_bins = learner._learner, learner._n_codes.tolist()
+    if n_bins != list(domain.n_bins):
+        raise ValueError(
+            f"{name} was fitted on columns of {n_bins} codes, but the domain has "
+            f"{list(domain.n_bins)}: give the domain that the data were coded by"
+        )
+    names = getattr(learner, "feature_names_in_", None)
+    if names is not None and list(names) != list(domain.names):
+        raise ValueError(
+            f"{name} was fitted on columns {', '.join(names)}, but the domain has "
+            f"{', '.join(domain.names)}: give both the same order"
+        )
+    if learner.schema is not None:
+        own = learner.schema.domain
+        if (domain.columns, domain.label) != (own.columns, own.label):
+            raise ValueError(f"{name} was fitted by a schema, whose domain this is not: give that")
+        return  # the classes are the schema's
+    _check_classes(learner, list(domain.label.names))
+    if learner.bounds is None:
+        return
+    low, high = (np.broadcast_to(side, len(n_bins)) for side in learner.bounds)
+    for j, column in enumerate(domain.columns):
+        same = column.ordered and not column.missing_bin
+        if not same or column.edges != tuple(edges(low[j], high[j], n_bins[j]).tolist()):
+            raise ValueError(
+                f"{name} was fitted with bounds=, which are not the domain's of {column.name!r}: "
+                "fit it on codes (privcurve.datasets.coding.encode_frame), or give the domain "
+                "these bounds"
+            )
+
+
+def _check_classes(learner: Any, names: list[str]) -> None:
+    """Refuse names of classes if it is not plain which of the learner's each of them is."""
+    classes = np.asarray(learner.classes_).tolist()
+    numbered = [list(class_labels(len(classes))), list(range(len(classes)))]
+    # Classes 0 and 1, or truth values, which the domain names in the opposite order.
+    turned = classes == [0, 1] and names in (["1", "0"], ["True", "False"], ["true", "false"])
+    plain = classes in numbered and not turned
+    if len(classes) != len(names) or not (plain or list(map(str, classes)) == names):
+        raise ValueError(
+            f"{learner._learner} was fitted with the classes {classes}, but the domain's are "
+            f"{names}: fit it with classes={tuple(names)}, or on labels "
+            f"{list(class_labels(len(names)))} in that order"
+        )
 
 
 class Explained:
@@ -26,10 +75,17 @@ class Explained:
         -------
         str
             The learner's name alone where its model has no such form.
+
+        Raises
+        ------
+        ValueError
+            If the domain is not the one that the learner was fitted on.
         """
         check_is_fitted(self)
         self = self._as_fitted()
-        if domain is None and self.schema is not None:
+        if domain is not None:
+            check_domain(self, domain)
+        elif self.schema is not None:
             domain = self.schema.domain
         self, domain = self._on_groups(domain)
         names, bins = (None, None) if domain is None else (domain.names, domain.bin_names)
