@@ -1,6 +1,7 @@
 """``privcurve export``: SQLite answers as ``predict`` does, on every row."""
 
 import sqlite3
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +17,7 @@ from privcurve.datasets.coding.frames import encode_frame
 from privcurve.learners import LazyBBClassifier, NoisyBayesClassifier, PrivGAMClassifier
 from privcurve.learners.additive.model import AdditiveModel, PairShape
 from privcurve.learners.linear.dp_newton import DPNewtonClassifier
+from privcurve.models import sql
 
 AGE, TOWN, DAY, CODE = 'a "good" age', "Ort'; --", "date of birth", "order"
 DOMAIN = Domain(
@@ -27,7 +29,9 @@ DOMAIN = Domain(
             categories=(("Oslo", "O"), ("Rom'", "R"), ("?", "?"), ("other", "other")),
         ),
         Column(DAY, "numeric", (18262.0, 19722.0), 3, dates="iso"),
-        Column(CODE, "categorical", categories=(("1", "1"), ("2", "2"), ("x y", "3"))),
+        Column(
+            CODE, "categorical", categories=(("1", "1"), ("2", "2"), ("x y", "3"), ("\u00e9", "4"))
+        ),
     ),
     Label("sick?", "it's not", "sick"),
     missing=("NA", "-9"),
@@ -35,9 +39,22 @@ DOMAIN = Domain(
 )
 CELLS = (
     [None, -9, -9.0, -8.5, 0, 19.99, 20, 20.0, 39, 60, 80, 1e300],
-    [None, "", "NA", "-9", "Oslo", " Oslo ", "Rom'", "oslo", "Paris", "other", "?"],
+    [
+        None,
+        "",
+        "NA",
+        "-9",
+        "Oslo",
+        " Oslo ",
+        "\tOslo\u00a0",
+        "Rom'\r\n",
+        "oslo",
+        "Paris",
+        "other",
+        "?",
+    ],
     [None, "1969-12-31", "2020-01-01", "2021-05-02", "2021-05-03", "2022-09-02", "2030-01-01"],
-    [None, "1", 1, 1.0, "1.0", "2", 2, "x y", "no such code", ""],
+    [None, "1", 1, 1.0, "1.0", "1.0000", "1.", "10.0", "2", 2, "x y", "e\u0301", "\u00e9", ""],
 )
 
 
@@ -58,12 +75,19 @@ def ask(table, *options):
     assert main.main(["export", "model.json", "--table", "a table", "-o", "q.sql", *options]) == 0
     with sqlite3.connect(":memory:") as base:
         table.to_sql("a table", base, index=False)
-        return pd.read_sql_query(Path("q.sql").read_text(), base)
+        # Not as a text, whose carriage returns Python would change.
+        return pd.read_sql_query(Path("q.sql").read_bytes().decode(), base)
 
 
 @pytest.fixture(autouse=True)
 def _folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
+
+
+def test_blanks_are_those_of_python():
+    assert [text for text in map(chr, range(sys.maxunicode)) if text.isspace()] == sorted(
+        sql.BLANKS
+    )
 
 
 def test_odd_names_gaps_and_unknown_values_are_answered_alike():

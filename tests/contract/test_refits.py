@@ -122,7 +122,7 @@ def test_settings_of_one_training_take_codes_alone():
 
 
 @pytest.mark.parametrize(
-    "columns, label",
+    ("columns", "label"),
     [
         ({"b": (0, 1), "a": (0, 1)}, ["no", "yes"]),
         ({"a": (0, 100), "b": (0, 1)}, ["no", "yes"]),
@@ -137,7 +137,7 @@ def test_a_model_is_put_into_words_by_its_own_domain_alone(columns, label):
     assert model.describe(own.domain) == model.describe()
     other = Schema(columns, label=label).domain
     for ask in (model.describe, model.explain):
-        with pytest.raises((ModelError, ValueError), match="whose domain this is not|same order"):
+        with pytest.raises((ModelError, ValueError), match=r"whose domain this is not|same order"):
             ask(other)
     coded = PrivGAMClassifier(epsilon=50, n_bins=own.domain.n_bins, classes=("yes", "no"))
     coded.fit(own.encode(FRAME), np.where(Y, "yes", "no"))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import unicodedata
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 from scipy.special import expit
@@ -19,6 +20,11 @@ from privcurve.models.model import Model
 SCORE = "privcurve_score"
 # Values outside are no numbers, or no dates: in SQLite a column may hold texts beside numbers.
 NUMBERS, DATES = ("-1.7e308", "1.7e308"), ("'0001-01-01'", "'9999-12-31'")
+# What Python takes for a blank; databases take the space alone.
+BLANKS = (
+    " \t\n\v\f\r\x1c\x1d\x1e\x1f\x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007"
+    "\u2008\u2009\u200a\u2028\u2029\u202f\u205f\u3000"
+)
 # Values that are not PrivGAM's are differences of scores, whose rounding is far below this.
 DIGITS = 12
 # Scores by which a link is known.
@@ -133,20 +139,32 @@ def _number_cases(
 def _text_cases(domain: Domain, column: Column, values: Sequence[str], place: str) -> Iterator[str]:
     codes = TextCodes(domain, column)
     words = dict.fromkeys([*column.codes, "", *domain.missing])
-    # A whole number may be stored with a point.
-    words |= dict.fromkeys(f"{word}.0" for word in words if word.lstrip("+-").isdigit())
-    texts: dict[str, list[str]] = {}
-    for word, code in zip(words, codes.code_all([*words]), strict=True):
-        if code >= 0:
-            texts.setdefault(values[code], []).append(_quote_text(word))
+    # A whole number may be stored with a point, and with any number of zeros behind it.
+    whole = [word for word in words if word.lstrip("+-").isdigit()]
+    words |= dict.fromkeys(f"{word}.{zeros}" for word in whole for zeros in ("", "0", "00"))
+    stems = {f"{word}{domain.decimal}": f"{word}{domain.decimal}0" for word in whole}
     # No text is listed here.
     nothing, other = (
         values[code] if code >= 0 else "NULL" for code in codes.code_all([None, "\0"])
     )
+    text = f"TRIM(CAST({place} AS TEXT), '{BLANKS}')"
     yield f"WHEN {place} IS NULL THEN {nothing}"
-    for value, own in texts.items():
-        yield f"WHEN TRIM(CAST({place} AS TEXT)) IN ({', '.join(own)}) THEN {value}"
+    yield from _list_texts(text, {word: word for word in words}, codes, values)
+    yield from _list_texts(f"RTRIM({text}, '0')", stems, codes, values)
     yield f"ELSE {other}"
+
+
+def _list_texts(
+    place: str, words: Mapping[str, str], codes: TextCodes, values: Sequence[str]
+) -> Iterator[str]:
+    """Yield what stands for each of some texts, where `words` has one with the same code."""
+    texts: dict[str, dict[str, None]] = {}
+    for text, code in zip(words, codes.code_all([*words.values()]), strict=True):
+        if code >= 0:
+            forms = (text, unicodedata.normalize("NFD", text))
+            texts.setdefault(values[code], {}).update(dict.fromkeys(map(_quote_text, forms)))
+    for value, own in texts.items():
+        yield f"WHEN {place} IN ({', '.join(own)}) THEN {value}"
 
 
 def _decision(labels: Sequence[str], scores: Sequence[str]) -> str:
