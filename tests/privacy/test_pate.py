@@ -1,5 +1,6 @@
 """PATE with public columns: what one record moves, and how answers are paid for."""
 
+import copy
 import pickle
 
 import numpy as np
@@ -131,6 +132,26 @@ def test_a_claim_is_refuted_once_its_own_rows_are_asked_about(part):
     assert model.fit(X, y).privacy_.status == "proved"
 
 
+def test_lists_are_recognised_too():
+    X, y = records()
+    rows = X.tolist()
+    model = fit(rows, y)
+    with pytest.warns(UserWarning, match="records that were trained on were asked about"):
+        model.predict(rows)
+
+
+@pytest.mark.parametrize("make", [copy.deepcopy, lambda model: pickle.loads(pickle.dumps(model))])
+def test_copies_give_no_answers_that_nobody_adds_up(make):
+    X, y = records()
+    model = fit(X, y, n_answers=64)
+    given = model.predict([[0, 1]])
+    other = make(model)
+    assert other.predict([[1, 1]]) == given  # the same private codes
+    with pytest.raises(ValueError, match="1 more answers are needed, and this is a copy"):
+        other.predict([[0, 2]])
+    model.predict([[0, 2]])
+
+
 def test_nothing_is_said_of_own_rows_where_nothing_is_claimed(recwarn):
     X, y = records()
     model = fit(X, y, epsilon=np.inf)
@@ -161,4 +182,4 @@ def test_the_pipeline_asks_no_training_record_again():
     assert run["status"] == "ok"
     assert run["train_accuracy"] is None
     # Two codes of the private column were asked about, whatever the public ones are.
-    assert len(model._asked) == 2
+    assert len(model._answers.given) == 2

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import math
 import warnings
@@ -79,10 +78,11 @@ class _OwnRows:
 
     def __init__(self, X: Any) -> None:
         self.answered = False
-        self._given: Callable[[], Any] | None = None
-        # Some types, such as lists, can't be referenced weakly.
-        with contextlib.suppress(TypeError):
+        self._given: Callable[[], Any] | None
+        try:
             self._given = weakref.ref(X)
+        except TypeError:  # a list, which can't be referenced weakly
+            self._given = lambda: X
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}(asked={self.answered})"
@@ -97,6 +97,40 @@ class _OwnRows:
         given = self._given() if self._given else None
         arrays = isinstance(given, np.ndarray) and isinstance(X, np.ndarray)
         return given is not None and (X is given or (arrays and np.shares_memory(X, given)))
+
+
+class _Answers:
+    """The scored rows that were answered, and how many may be.
+
+    Copies by pickle or `copy.deepcopy` would each give as many, and nobody would add them up: they
+    answer no new row.
+    """
+
+    def __init__(self, most: int) -> None:
+        self.given: set[bytes] = set()
+        self._most, self._is_copy = most, False
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({len(self.given)} of {self._most})"
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"given": self.given, "_most": self._most, "_is_copy": True}
+
+    def charge(self, rows: Sequence[bytes]) -> None:
+        """Count the rows that are new; ValueError if they are more than are left."""
+        new = set(rows) - self.given
+        if new and self._is_copy:
+            raise ValueError(
+                f"pate: {len(new)} more answers are needed, and this is a copy of the fitted model "
+                "(n_jobs > 1, pickle, deepcopy): the fitted one alone counts its answers"
+            )
+        if len(self.given) + len(new) > self._most:
+            raise ValueError(
+                f"pate: {len(new)} more answers are needed, but {self._most} were paid for "
+                f"beside those of training, and {len(self.given)} of them are given: fit with a "
+                "larger n_answers"
+            )
+        self.given |= new
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -248,8 +282,7 @@ class PATEClassifier(ChanceClassifier, PrivateClassifier):
             self.student_ = self._train_student(codes[each], signs[each], positive)
         self._key = curator.key()
         self._scale = call.scale
-        self._left = answers - n
-        self._asked: set[bytes] = set()
+        self._answers = _Answers(answers - n)
         self.n_records_ = n
         return statement
 
@@ -284,14 +317,7 @@ class PATEClassifier(ChanceClassifier, PrivateClassifier):
         first = np.zeros(len(keys), dtype=np.int64)
         first[row_of[::-1]] = np.arange(len(codes))[::-1]
         answered = [row.tobytes() for row in private[first]]
-        new = [row for row in answered if row not in self._asked]
-        if len(self._asked) + len(new) > self._left:
-            raise ValueError(
-                f"pate: {len(new)} more answers are needed, but {self._left} were paid for "
-                f"beside those of training, and {len(self._asked)} of them are given: fit with a "
-                "larger n_answers"
-            )
-        self._asked.update(new)
+        self._answers.charge(answered)
         margins = _margins(self._private_rows(codes[first]), self._teachers)
         if self._scale > 0:
             margins += self._scale * np.array([_laplace(self._key, row) for row in answered])
