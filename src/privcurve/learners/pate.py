@@ -317,9 +317,9 @@ class PATEClassifier(ChanceClassifier, PrivateClassifier):
         first = np.zeros(len(keys), dtype=np.int64)
         first[row_of[::-1]] = np.arange(len(codes))[::-1]
         answered = [row.tobytes() for row in private[first]]
-        self._answers.charge(answered)
         margins = _margins(self._private_rows(codes[first]), self._teachers)
         if self._scale > 0:
+            self._answers.charge(answered)
             margins += self._scale * np.array([_laplace(self._key, row) for row in answered])
         return np.where(margins > 0, 1.0, -1.0)[row_of]
 
