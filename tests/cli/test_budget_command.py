@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import itertools
 import json
+import shutil
 from functools import partial
 from pathlib import Path
 
@@ -110,6 +111,20 @@ def test_what_is_left_is_never_below_nothing(folder, capsys):
     _, out, _ = told(capsys, "budget patients")
     assert "reserved; spent all the same" in out
     assert out.endswith("left:   epsilon = 0, delta = 1e-06\n")
+
+
+def test_a_ledger_that_was_lost_is_no_empty_one(folder, capsys):
+    FILE.write_text(LIMITED)
+    assert told(capsys, f"{RELEASE} 0.5")[0] == 0
+    ledger = Path("releases/patients/ledger.jsonl")
+    ledger.unlink()
+    code, _, err = told(capsys, "budget patients")
+    assert code == 1
+    assert "model.json is there, but the ledger, releases/patients/ledger.jsonl, does not" in err
+    shutil.rmtree("releases/patients/1")
+    code, _, err = told(capsys, "budget patients")
+    assert code == 1
+    assert "is gone, but 1 release stood in it" in err
 
 
 def test_exit_codes_are_the_same_everywhere_and_in_each_help(folder, capsys):

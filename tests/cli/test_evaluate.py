@@ -16,6 +16,7 @@ from sklearn.metrics import roc_auc_score
 from privcurve import models
 from privcurve.cli import main
 from privcurve.datasets import Column, Domain, Label
+from privcurve.datasets.coding import encode_frame
 from privcurve.learners import LazyBBClassifier, PrivGAMClassifier
 from privcurve.privacy import seeds
 from privcurve.releases import evaluation
@@ -159,11 +160,29 @@ def test_noisy_counts_are_guarded_as_releases_are(table, tmp_path, capsys):
     rows(capsys, "--epsilon 1 --dataset patients")
 
 
+@pytest.mark.parametrize("classes", [("False", "True"), ("0", "1"), ("false", "true")])
+def test_truth_values_are_read_in_each_spelling(table, classes, capsys):
+    table = table.assign(sick=table.sick == "yes")
+    domain = Domain(DOMAIN.columns, Label("sick", *classes))
+    codes = encode_frame(domain, table)
+    fitted = PrivGAMClassifier(epsilon=4.0, n_bins=DOMAIN.n_bins, classes=(False, True))
+    models.save("truths.json", fitted.fit(codes, table.sick), domain)
+    table.to_parquet("test.parquet")
+    table.to_csv("test.csv", index=False)
+    told = []
+    for file in ("test.parquet", "test.csv"):
+        assert main.main(["evaluate", "truths.json", file, "--json"]) == 0
+        told.append(json.loads(capsys.readouterr().out)["groups"])
+    assert told[0] == told[1]
+    assert told[0][0]["actual"][0] == table.sick.mean()
+
+
 def test_what_can_not_be_measured_is_refused(table, tmp_path, capsys):
     for options, message in (
         ("--by town", "no column.* 'town'"),
         ("--by sick", "--by sick is the label"),
         ("--least 0", "--least 0 is not"),
+        ("--least 5 --epsilon 1 --dataset patients", "--least is of exact numbers"),
         ("--epsilon 1", "--epsilon and --dataset belong together"),
         ("--dataset patients", "--epsilon and --dataset belong together"),
         ("--epsilon -1 --dataset patients", "--epsilon.*-1"),
@@ -185,6 +204,7 @@ def test_what_can_not_be_measured_is_refused(table, tmp_path, capsys):
     refuse(tmp_path, capsys, "evaluate model.json dots.csv", wrong)
     table[:0].to_csv("none.csv", index=False)
     refuse(tmp_path, capsys, "evaluate model.json none.csv", "none.csv has no record")
+    refuse(tmp_path, capsys, "evaluate model.json -", "reads no standard input: name a file")
     assert main.main(shlex.split("evaluate model.json test.csv --csv /proc/no/a.csv")) == 1
     assert "exact facts" in capsys.readouterr().out
     text = PATIENTS.replace("budget:", "unit: {column: id, at_most: 2}\nbudget:")

@@ -1,6 +1,7 @@
 """What a refit, a copy, a setting or the type of a number may change, and what not."""
 
 import json
+from datetime import date
 
 import numpy as np
 import pandas as pd
@@ -143,3 +144,16 @@ def test_a_model_is_put_into_words_by_its_own_domain_alone(columns, label):
     coded.fit(own.encode(FRAME), np.where(Y, "yes", "no"))
     with pytest.raises(ValueError, match="was fitted with the classes"):
         coded.describe(own.domain)
+
+
+def test_bounds_leave_what_else_is_drafted():
+    days = pd.Series(pd.date_range("2020-01-01", periods=len(X)))
+    frame = pd.DataFrame({"age": np.arange(len(X)) % 70 + 18, "day": days.dt.strftime("%d/%m/%Y")})
+    schema = Schema.draft(frame.assign(time=days, label=Y), "label")
+    schema["age"], schema["day"] = (18, 90), (date(2020, 1, 1), date(2021, 1, 1))
+    schema["time"] = ("2020-01-01", "2021-01-01")
+    text = schema.to_yaml()
+    assert "n_bins: 120\n  missing: bin\n- name: day" in text
+    assert "format: '%d/%m/%Y'" in text
+    assert text.count("kind: date\n  bounds:\n  - '2020-01-01'\n  - '2021-01-01'") == 2
+    assert not schema.undecided

@@ -38,10 +38,13 @@ def run(arguments: argparse.Namespace) -> None:
         format_price,
         totals,
     )
+    from privcurve.releases.guard import check_complete
 
-    records = datasets.describe(dataset_name(arguments.name)).records_name
+    description = datasets.describe(dataset_name(arguments.name))
+    records = description.records_name
     budget = budget_of(records)
     ledger = BudgetLedger(RELEASES / records)
+    check_complete(ledger, description)
     releases, n_comparisons = ledger.releases(), len(ledger.comparisons())
     spent = totals([one.price for one in releases], budget)
     left = budget.subtract([one.price for one in releases])

@@ -56,9 +56,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     option(
         "--least",
         type=count,
-        default=LEAST,
         metavar="N",
-        help=f"measure no group of fewer records (default: {LEAST})",
+        help=f"measure no group of fewer records (default: {LEAST}); of exact numbers",
     )
     option("--csv", type=Path, metavar="FILE", help="write the table as CSV too")
     option("--picture", type=Path, metavar="FILE", help=f"draw it too ({', '.join(PICTURES)})")
@@ -100,8 +99,9 @@ def run(arguments: argparse.Namespace) -> int:
             sheet=arguments.sheet,
         )
     if epsilon is None:
-        rows, small = evaluation.measure(answers, arguments.least)
-        fewer = f"Fewer than {arguments.least} records, not measured: {', '.join(small)}."
+        least = LEAST if arguments.least is None else arguments.least
+        rows, small = evaluation.measure(answers, least)
+        fewer = f"Fewer than {least} records, not measured: {', '.join(small)}."
         notes = [fewer] if small else []
         notes.append(
             f"These numbers are exact facts about {arguments.file}, for its owner alone; --epsilon "
@@ -138,8 +138,12 @@ def _check_options(arguments: argparse.Namespace) -> None:
     check_output(arguments.csv, arguments.model, arguments.file)
     check_picture(arguments.picture, arguments.model, arguments.file)
     check_separator(arguments.separator)
-    if arguments.least < 1:
+    if str(arguments.file) == "-":
+        raise UsageError("evaluate reads no standard input: name a file")
+    if arguments.least is not None and arguments.least < 1:
         raise UsageError(f"--least {arguments.least} is not a number of records above 0")
+    if arguments.least is not None and arguments.epsilon is not None:
+        raise UsageError("--least is of exact numbers: noisy counts are those of all groups")
     if (arguments.epsilon is None) != (arguments.dataset is None):
         raise UsageError("--epsilon and --dataset belong together: noisy counts are paid for")
     if arguments.epsilon is not None and not 0 < arguments.epsilon < math.inf:

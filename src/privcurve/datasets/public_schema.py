@@ -193,11 +193,13 @@ class Schema:
             raise KeyError(f"no column {name!r}{suggestion(name, self.names)}")
         place = self.names.index(name)
         drafted = self._facts["columns"][place]
-        words = {key: word for key, word in drafted.items() if key in ("missing", "n_bins")}
         gaps, others = drafted.get("missing") == BIN, self._facts.get("unknown") == OTHER
         decided = _entry(name, given, gaps, others, **FINE)
-        if decided.get("kind") == NUMERIC and not isinstance(given, Mapping):
-            decided |= words
+        if not isinstance(given, Mapping) and "bounds" in decided:
+            # What else is drafted stays, such as the format of dates.
+            same = drafted if drafted.get("kind") == decided["kind"] else {}
+            words = {key: decided.get(key) if word is None else word for key, word in same.items()}
+            decided = {**(words or decided), "bounds": decided["bounds"]}
         entries = [*self._facts["columns"]]
         entries[place] = decided
         self.__dict__.pop("_description", None)
@@ -338,7 +340,7 @@ def _entry(
         kind = {"kind": kinds[0]} if kinds and "kind" not in given else {}
         plain = kind.get("kind", given.get("kind")) == NUMERIC
         return {"name": name, **kind, **(numbers if plain else {}), **_yaml_value(given)}
-    are_dates = isinstance(given, tuple) and all(isinstance(day, date) for day in given)
+    are_dates = isinstance(given, tuple) and all(map(_is_day, given))
     if are_dates or (isinstance(given, tuple) and all(map(_is_number, given))):
         if len(given) != 2:
             raise DatasetError(
@@ -379,6 +381,14 @@ def _values_of(label: Any) -> list[Any]:
     sides = [label.get("negative"), label.get("positive")]
     values = [side[0] if isinstance(side, list) and len(side) == 1 else side for side in sides]
     return [] if any(value is None or isinstance(value, list) for value in values) else values
+
+
+def _is_day(value: Any) -> bool:
+    """Return whether a bound is a date, or the text of one (2024-12-31)."""
+    try:
+        return isinstance(value, date) or bool(date.fromisoformat(value))
+    except (TypeError, ValueError):
+        return False
 
 
 def _is_number(value: Any) -> bool:

@@ -140,9 +140,9 @@ def _text_cases(domain: Domain, column: Column, values: Sequence[str], place: st
     codes = TextCodes(domain, column)
     words = dict.fromkeys([*column.codes, "", *domain.missing])
     # A whole number may be stored with a point, and with any number of zeros behind it.
-    whole = [word for word in words if word.lstrip("+-").isdigit()]
-    words |= dict.fromkeys(f"{word}.{zeros}" for word in whole for zeros in ("", "0", "00"))
-    stems = {f"{word}{domain.decimal}": f"{word}{domain.decimal}0" for word in whole}
+    integers = [word for word in words if word.lstrip("+-").isdigit()]
+    words |= dict.fromkeys(f"{word}.{zeros}" for word in integers for zeros in ("", "0", "00"))
+    stems = {f"{word}{domain.decimal}": f"{word}{domain.decimal}0" for word in integers}
     # No text is listed here.
     nothing, other = (
         values[code] if code >= 0 else "NULL" for code in codes.code_all([None, "\0"])

@@ -15,7 +15,7 @@ import numpy as np
 from privcurve import datasets, extras
 from privcurve.coding import Bools, Floats, Ints, class_labels, decide
 from privcurve.datasets.coding import read_codes, strip_point, warnings_of
-from privcurve.datasets.reading import RawTable
+from privcurve.datasets.reading import TRUTHS, RawTable
 from privcurve.experiments import canonical
 from privcurve.experiments.metrics import auc
 from privcurve.models import Model
@@ -115,7 +115,7 @@ def ask(
         raise ReleaseError(f"--by {by} is the label: name a column of groups")
     copied = [label.column, *([] if by is None or own is not None else [by])]
     records = read_codes(domain, path, copied=copied, watch=watch, **options)
-    places = {name: k for k, name in enumerate(label.names)}
+    places = _spellings(label.names)
     labels: list[int] = []
     texts: list[str] = []
     codes: list[Ints] = []
@@ -153,6 +153,16 @@ def ask(
     positions = np.array(labels)
     shares = np.concatenate(chances) if chances else None
     return Answers(names, group, positions, np.asarray(decide(every)), every, shares)
+
+
+def _spellings(classes: Sequence[str]) -> dict[str, int]:
+    """Return the position of each class by its name; of truth values by all their spellings."""
+    places = {name: k for k, name in enumerate(classes)}
+    names = {truth: [name for name in texts if name in places] for truth, texts in TRUTHS.items()}
+    if len(classes) == 2 and all(map(len, names.values())):
+        for truth, texts in TRUTHS.items():
+            places |= dict.fromkeys(texts, places[names[truth][0]])
+    return places
 
 
 def _group_rows(by: str, texts: Sequence[str]) -> tuple[tuple[str, ...], Ints]:

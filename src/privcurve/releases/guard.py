@@ -34,6 +34,12 @@ def guard(
             traces.keep()
 
 
+def check_complete(ledger: BudgetLedger, description: Description) -> None:
+    """Refuse a ledger that lacks releases (ReleaseError): what was spent is not what it says."""
+    _check_numbers(ledger.path.parent, ledger, None)
+    Traces(ledger, description, ()).check()
+
+
 def _check_numbers(home: Path, ledger: BudgetLedger, output: Path | None) -> None:
     """Refuse a ledger that lacks a release whose number is there, but for `output`."""
     releases = ledger.releases()

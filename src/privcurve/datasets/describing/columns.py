@@ -29,6 +29,8 @@ _SENTENCE = 40
 # Values that are shown of a column, and that are copied of a file that is public.
 SHOWN = 8
 MOST_COPIED = 100
+# Letters of a value that is shown.
+_LONGEST = 30
 # Whole numbers of at most so many values may be codes.
 _CODES = 30
 
@@ -348,12 +350,17 @@ def _is_amount(text: str) -> bool:
 
 def _list_frequent(profile: Profile) -> str:
     total = profile.n_present
-    # A value may be of several lines.
     parts = [
-        f"{' '.join(text.split())[:30]} ({count / total:.0%})"
+        f"{_shorten(text)} ({count / total:.0%})"
         for text, count in profile.values.most_common(SHOWN)
     ]
     return ", ".join(parts) + (", …" if len(profile.values) > SHOWN else "")
+
+
+def _shorten(text: str) -> str:
+    """Return a value on one line, as it may have several, and of at most so many letters."""
+    line = " ".join(text.split())
+    return line if len(line) <= _LONGEST else f"{line[: _LONGEST - 1]}…"
 
 
 def _round_bounds(low: float, high: float) -> tuple[float, float]:

@@ -13,6 +13,7 @@ from importlib import import_module
 from privcurve.datasets.description import Description
 from privcurve.datasets.errors import Problems
 from privcurve.datasets.reading.cells import (
+    TRUTHS,
     cells_of,
     clock_of_utc,
     convert_cells,
@@ -38,6 +39,7 @@ __all__ = [
     "ENCODING",
     "ENCODINGS",
     "FRAME",
+    "TRUTHS",
     "Format",
     "RawFile",
     "RawTable",

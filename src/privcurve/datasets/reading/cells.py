@@ -41,7 +41,7 @@ _AS_NUMBERS = ("1", "0")
 _LEADING_ZERO = re.compile(r"0[\d*]")
 _DIGITS = re.compile(r"[+-]?\d+")
 
-_TRUTHS = {True: ("true", "True", "TRUE", "1"), False: ("false", "False", "FALSE", "0")}
+TRUTHS = {True: ("true", "True", "TRUE", "1"), False: ("false", "False", "FALSE", "0")}
 
 
 class NoColumnError(TypeError):
@@ -110,7 +110,7 @@ def _spellings(value: Any, decimal: str) -> tuple[str, ...]:
     if type(value).__name__ in ABSENT:
         return ()
     if isinstance(value, bool):
-        return _TRUTHS[value]
+        return TRUTHS[value]
     if isinstance(value, (int, float, Decimal)):
         return _number_texts(value, decimal)
     if isinstance(value, datetime):
