@@ -4,6 +4,7 @@ A look is refused with the name of the learner, the line, and what to do instead
 has mistakes of other kinds.
 """
 
+import contextlib
 import copy
 import pickle
 import re
@@ -289,6 +290,27 @@ def broken(release, **parameters):
     """The noisy majority with another `_release`."""
     kind = type("Broken", (NoisyMajorityClassifier,), {"_release": release})
     return kind(n_bins=4, classes=(0, 1), **parameters)
+
+
+@kernel
+def refuse_many(labels):
+    if labels.sum() > 40:
+        raise ValueError("many")
+    return labels.sum(keepdims=True)
+
+
+@pytest.mark.parametrize("look", [refuse_many, bool])
+def test_an_error_that_a_learner_catches_ends_its_fit(look):
+    """Whether it is raised tells of exact values."""
+
+    def release(self, records, curator):
+        with contextlib.suppress(Exception):
+            look(np.abs(records.labels.sum(keepdims=True)) + 50)
+        self.margin_, self.n_records_ = 0.0, records.n
+        curator.number(MARGIN, (records.counts * records.labels).sum())
+
+    with pytest.raises(SealedError, match=r"noisy_majority: .*line \d+ \("):
+        broken(release, epsilon=1.0).fit(X, Y)
 
 
 def test_a_fit_looks_only_where_nothing_is_private():

@@ -39,6 +39,15 @@ class SealedError(RuntimeError):
 
     def __init__(self, learner: str, what: str, remedy: str = REMEDY) -> None:
         super().__init__(f"{learner}: {_line()}: {what}: exact values are sealed; {remedy}")
+        if isinstance(learner, FitName):
+            learner.refused = learner.refused or self
+
+
+class FitName(str):
+    """The name of a learner, as an object of one fit: each sealed value of it refers to it."""
+
+    # The first error of the fit, which ends it also where the learner catches it.
+    refused: SealedError | None = None
 
 
 def _line() -> str:

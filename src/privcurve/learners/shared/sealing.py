@@ -14,7 +14,7 @@ from privcurve.learners.shared import merging
 from privcurve.parts import seal_records
 from privcurve.privacy.budget import ADD_REMOVE, PUBLISHED, is_private
 from privcurve.privacy.curator import Curator
-from privcurve.privacy.sealed import PLAIN, Sealed, SealedError
+from privcurve.privacy.sealed import PLAIN, FitName, Sealed, SealedError
 
 # Private fits that see open records, by learner, or learner and calibration, and why. Peers do too,
 # for their package draws the noise.
@@ -41,13 +41,15 @@ def fit(learners: Sequence[Any], records: Any, curators: Sequence[Curator]) -> N
         if not private:
             merging.fit(chosen, records, doors)
             continue
-        own = _OfFit(name)
+        own = FitName(name)
         n_alone = getrefcount(own)
         for door in doors:
             door.sealed_for = own
         # NumPy's warnings would tell of exact values; those about public numbers are off too.
         with np.errstate(all="ignore"):
             merging.fit(chosen, seal_records(own, records, counted), doors)
+        if own.refused:
+            raise own.refused
         for door in doors:
             door.sealed_for = name
         for learner in chosen:
@@ -101,10 +103,6 @@ def refuse_noise_kept(model: Any, name: str) -> None:
         if isinstance(value, (Curator, np.random.Generator)) and key != "random_state":
             what = f"{key} of the fitted model is a {type(value).__name__}, which tells the noise"
             raise SealedError(name, what, "with a name of the method's own")
-
-
-class _OfFit(str):
-    """The name of the learner, as an object of one fit: each sealed value of it refers to it."""
 
 
 def sees_sealed(learner: Any) -> bool:
