@@ -37,7 +37,7 @@ def test_public_facts_are_checked(name):
 @learners
 def test_every_row_needs_a_label(name):
     X, y, n_bins = problem(40)
-    for nothing in (None, float("nan")):
+    for nothing in (None, float("nan"), pd.NA, pd.NaT):
         labels = y.astype(object)
         labels[7] = nothing
         for classes in (None, ("no", "yes")):

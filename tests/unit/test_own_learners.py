@@ -105,6 +105,12 @@ def test_the_name_of_a_shipped_learner_is_refused(folder):
         registry.names()
 
 
+def test_a_name_that_no_study_can_write_is_refused(folder):
+    (folder / "mean-vote.py").touch()
+    with pytest.raises(ValueError, match=r"learners/mean-vote.py: a learner's name has letters"):
+        own.names()
+
+
 def test_a_file_that_begins_with_an_underscore_is_no_learner(folder):
     for name in ("__init__.py", "_common.py"):
         (folder / name).touch()

@@ -61,7 +61,8 @@ class Schema:
         None: to be decided.
     label : sequence, or mapping
         The classes as `y` has them, of two the negative one first. A mapping: words of a
-        description.
+        description. scikit-learn's `roc_auc` takes the greater of two labels for the positive one,
+        whatever stands here: where the negative one is greater, compute it by `predict_proba`.
     missing : str
         ``fail``: a missing value is an error; ``bin``: each column has one more bin for those.
     unknown : str

@@ -30,7 +30,12 @@ PACKAGE = "privcurve_own_learners"
 
 def names() -> list[str]:
     """Return the names of the learners in the folder."""
-    stems = sorted(path.stem for path in FOLDER.glob("[!_]*.py") if path.stem.isidentifier())
+    stems = sorted(path.stem for path in FOLDER.glob("[!_]*.py"))
+    if odd := [name for name in stems if not name.isidentifier()]:
+        raise ValueError(
+            f"{path_of(odd[0])}: a learner's name has letters, digits and _ alone, as studies write "
+            "it; rename the file, or begin its name with _ if it is no learner"
+        )
     taken = [name for name in stems if name in LEARNERS]
     if taken:
         raise ValueError(

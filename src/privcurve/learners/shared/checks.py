@@ -24,6 +24,9 @@ RandomState = int | np.random.Generator | np.random.RandomState | None
 # Sums of more records than this are not exact in float64.
 MOST_RECORDS = 2**53
 
+# Types of values that pandas has where there is none.
+_ABSENT = {"NoneType", "NAType", "NaTType"}
+
 # Names that a message shows.
 MOST_NAMED = 8
 
@@ -235,7 +238,8 @@ def check_labels(
     given = np.asarray(column_or_1d(y, warn=True))
     if given.dtype == object:
         for row, label in enumerate(given):
-            if label is None or (isinstance(label, float) and label != label):
+            is_nan = isinstance(label, float) and label != label
+            if is_nan or type(label).__name__ in _ABSENT:
                 raise ValueError(f"y holds {label!r} in row {row}: every row needs a label")
     # Whole numbers are classes; checking them takes longer than a small fit.
     if given.dtype.kind not in "iub":
