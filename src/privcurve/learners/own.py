@@ -33,8 +33,8 @@ def names() -> list[str]:
     stems = sorted(path.stem for path in FOLDER.glob("[!_]*.py"))
     if odd := [name for name in stems if not name.isidentifier()]:
         raise ValueError(
-            f"{path_of(odd[0])}: a learner's name has letters, digits and _ alone, as studies write "
-            "it; rename the file, or begin its name with _ if it is no learner"
+            f"{path_of(odd[0])}: a learner's name has letters, digits and _ alone, as studies "
+            "write it; rename the file, or begin its name with _ if it is no learner"
         )
     taken = [name for name in stems if name in LEARNERS]
     if taken:
