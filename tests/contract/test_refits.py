@@ -66,7 +66,7 @@ def test_a_model_of_a_schema_is_saved_by_its_own_domain_alone(tmp_path):
 FRAME = pd.DataFrame({"a": X[:, 0], "b": X[:, 1]})
 
 
-@pytest.mark.parametrize("kind", [np.int64, np.float32, bool, str])
+@pytest.mark.parametrize("kind", [np.int64, np.float32, bool, str, "Int64", "boolean", "category"])
 @pytest.mark.parametrize("written", [False, True], ids=["drafted", "read"])
 def test_predictions_have_the_type_of_the_labels(kind, written, tmp_path):
     labels = pd.Series(Y).astype(kind)
@@ -77,6 +77,7 @@ def test_predictions_have_the_type_of_the_labels(kind, written, tmp_path):
     model = PrivGAMClassifier(epsilon=50, schema=schema, random_state=1).fit(FRAME, labels)
     assert model.predict(FRAME).dtype.kind == np.asarray(labels.tolist()).dtype.kind
     assert model.score(FRAME, labels) > 0.9
+    np.testing.assert_array_equal(np.unique(model.predict(FRAME)), np.unique(labels.tolist()))
     assert cross_val_score(model, FRAME, labels, scoring="accuracy", cv=2).min() > 0.9
     models.save(tmp_path / "model.json", model, schema.domain)
     read = models.load(tmp_path / "model.json")
@@ -89,6 +90,13 @@ def test_labels_of_another_type_than_the_classes_stay_what_the_schema_says():
     model = PrivGAMClassifier(epsilon=50, schema=schema, random_state=1).fit(FRAME, labels)
     assert set(model.predict(FRAME)) == {"0", "1 or 2"}
     assert model.score(FRAME, labels) > 0.9
+
+
+def test_labels_that_are_no_whole_numbers_stay_texts():
+    schema = Schema.draft(FRAME.assign(label=Y + 0.5), "label", public=True)
+    model = PrivGAMClassifier(epsilon=50, schema=schema, random_state=1).fit(FRAME, Y + 0.5)
+    assert set(model.predict(FRAME)) == {"0.5", "1.5"}
+    assert model.score(FRAME, Y + 0.5) > 0.9
 
 
 def test_clones_of_one_generator_have_noise_of_their_own():

@@ -40,7 +40,7 @@ _TYPES: Mapping[str, Callable[[str], Any]] = {
     "b": lambda name: _TRUTHS[name.lower()],
     "i": int,
     "u": int,
-    "f": float,
+    "f": lambda name: float(int(name)),
 }
 
 # The key that has to be decided for each kind of column.
@@ -251,10 +251,13 @@ class Schema:
     def classes_as(self, y: Any) -> list[Any]:
         """Return the classes in the type of `y`: a description has "0" where labels are 0 and 1.
 
-        They are `classes` where one of them is nothing of that type. No value of `y` counts.
+        They are `classes` where one of them is nothing of that type, or no whole number. No value
+        of `y` counts.
         """
-        kind = getattr(getattr(y, "dtype", np.asarray(y).dtype), "kind", "O")
-        read = _TYPES.get(kind)
+        dtype = getattr(y, "dtype", np.asarray(y).dtype)
+        # A categorical column has the type of its categories.
+        dtype = getattr(getattr(dtype, "categories", None), "dtype", dtype)
+        read = _TYPES.get(getattr(dtype, "kind", "O"))
         if read is None or not all(isinstance(name, str) for name in self.classes):
             return self.classes
         try:

@@ -58,6 +58,8 @@ def schema_labels(schema: Schema, y: Any, classes: NDArray[Any]) -> NDArray[Any]
     check_unmasked(y, "y")
     # A frame of one column is a column, as to scikit-learn.
     each = y if hasattr(y, "ndim") else np.asarray(y, dtype=object)
+    if not isinstance(getattr(each, "dtype", None), np.dtype | None):
+        each = np.asarray(each, dtype=object)  # a type of pandas, which may become another
     return classes[schema.positions(column_or_1d(each, warn=True))]
 
 
