@@ -318,7 +318,9 @@ class Totals:
             self._engine = records.engine
             self._held = self._engine.hold(records.parts, make)
         else:
-            self._state = make(Records(*open_values(tuple(records))))
+            given = Records(*open_values(tuple(records)))
+            private = bool(self._learner)
+            self._state = call_open(self._learner, make, (given,), {}) if private else make(given)
 
     def ask(self, question: str, *arguments: Any) -> Any:
         """Return the sum of all parts' answers to a question: a method by its name."""
@@ -326,11 +328,16 @@ class Totals:
             return self._answer(question, *arguments)
         if self._engine is None:
             method = getattr(self._state, question)
-            return seal(call_open(self._learner, method, arguments, {}), self._learner)
+            return self._seal(call_open(self._learner, method, arguments, {}))
         given = (question, *arguments)
         answer = call_open(self._learner, self._answer_or_fault, given, {})
         if isinstance(answer, PartError):
             raise answer
+        return self._seal(answer)
+
+    def _seal(self, answer: Any) -> Any:
+        if answer is None:
+            raise SealedError(self._learner, "an answer about records that is None")
         return seal(answer, self._learner)
 
     def _answer_or_fault(self, question: str, *arguments: Any) -> Any:

@@ -319,7 +319,7 @@ def a_holder_without_noise(release):
     return release._replace(scale=0.0)
 
 
-@by_the_first_holder(SENSITIVITY, LOCAL)
+@by_the_first_holder(CHARGE, LOCAL)
 def a_holder_with_half_the_noise(release):
     return release._replace(scale=release.scale / 2)
 
@@ -334,7 +334,7 @@ def holders_of_one_seed(own, self, start):
     return own(self, [1])
 
 
-@mistake(random_trees, "random_trees", SENSITIVITY, FOREST)
+@mistake(random_trees, "random_trees", CHARGE, FOREST)
 def leaves_for_an_added_record(own, **setting):
     noise = own(**setting)
     return replace(noise, scale=noise.scale / math.sqrt(2))

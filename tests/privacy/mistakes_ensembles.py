@@ -131,7 +131,7 @@ def exact_scores(own, self, model, records, curator, call):
     return own(self, model, records, curator, EXACT)
 
 
-@mistake(tuned.TunedClassifier, "_count_right", POST_PROCESSING, RUNS)
+@mistake(tuned.TunedClassifier, "_count_right", CHARGE, RUNS)
 def scores_whose_noise_is_not_used(own, self, model, records, curator, call):
     own(self, model, records, curator, call)
     return own(self, model, records, curator, EXACT)

@@ -12,6 +12,7 @@ import warnings
 
 import numpy as np
 import pytest
+from broken_majority import X, Y, broken
 from mistakes_any import mistake
 
 from privcurve.audit.contract import Case, check_at_size
@@ -78,6 +79,11 @@ LOOKS = {
     "array of them": lambda x: np.array([x[0, 0], x[0, 1]]),
     "into a plain array": lambda x: np.zeros(4).__setitem__(slice(None), x[0]),
     "out": lambda x: np.add(x, 1, out=np.zeros(x.shape)),
+    "clip into": lambda x: np.clip(x, 0, 1, out=np.zeros(x.shape)),
+    "sum into": lambda x: np.sum(x, 0, None, np.zeros(4)),
+    "outer into": lambda x: np.outer(x[0], x[0], np.zeros((4, 4))),
+    "an object for each": lambda x: x + np.array([1.0], dtype=object),
+    "a function for each": lambda x: np.frompyfunc(print, 1, 1)(x),
     "in place": lambda x: np.zeros(x.shape).__iadd__(x),
     "tolist": lambda x: x.tolist(),
     "item": lambda x: x.sum().item(),
@@ -156,8 +162,18 @@ ROWS = {
     "the largest row": lambda x: np.max(x, axis=0),
     "sorted": lambda x: np.sort(x, axis=0),
     "reshaped": lambda x: x.reshape(-1),
-    "an answer by row": lambda x: Curator(np.random.default_rng()).numbers("", x),
+    "the length of one row": lambda x: int(x[:, 0].reshape(1, -1).shape[1]),
+    "a shape that fits or not": lambda x: x[:, 0].reshape(6),
+    "values that fit or not": lambda x: x.__setitem__(slice(None), np.zeros((6, 3))),
+    "an answer by row": lambda x: door().numbers("", x),
 }
+
+
+def door():
+    """A curator of the fit."""
+    curator = Curator(np.random.default_rng())
+    curator.sealed_for = "mine"
+    return curator
 
 
 @pytest.mark.parametrize("look", ROWS.values(), ids=ROWS)
@@ -237,10 +253,18 @@ def test_none_would_tell_whether_a_kernel_found_anything():
     def pair(x):
         return x, None
 
+    def nested(x):
+        return 1.0, pair(x)
+
     def no_more(x) -> None:
         return enough(x)
 
-    for function, what in {enough: "None", pair: "None", no_more: "a value, though"}.items():
+    for function, what in {
+        enough: "None",
+        pair: "None",
+        nested: "None",
+        no_more: "a value, though",
+    }.items():
         with pytest.raises(SealedError, match=f"{function.__name__} returns {what}"):
             kernel(function)(table(np.ones(3) + (function is no_more)))
     assert enough(np.ones(3)) is None
@@ -282,14 +306,6 @@ def test_a_mechanism_needs_noise_of_the_curator():
 
 
 # Fits --------------------------------------------------------------------------------------------
-
-X, Y = RNG.integers(0, 4, (80, 3)), RNG.integers(0, 2, 80)
-
-
-def broken(release, **parameters):
-    """The noisy majority with another `_release`."""
-    kind = type("Broken", (NoisyMajorityClassifier,), {"_release": release})
-    return kind(n_bins=4, classes=(0, 1), **parameters)
 
 
 @kernel

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from privcurve.privacy.budget import CERTIFIED
 from privcurve.privacy.ledger import LedgerEntry, PrivacyStatement, rho_of_ledger
-from privcurve.privacy.mechanisms import LAPLACE, LOGISTIC, NOISY_LABEL, TWO_LAPLACE
+from privcurve.privacy.mechanisms import GAUSSIAN, LAPLACE, LOGISTIC, NOISY_LABEL, TWO_LAPLACE
 
 # By this share a sum of costs may exceed its charge.
 ROUNDING = 1e-9
@@ -82,8 +82,10 @@ class Account:
         self.parties: list[Any] = []
         self.inners: list[Any] = []
         self._away = False
-        # The law of the noise of each message of a holder, by what it is charged to.
-        self._charged: dict[str, str] = {}
+        self.sealed_for = ""
+        # The messages of a holder, by what they are charged to, and the most parts of their noise.
+        self._charged: dict[str, _Messages] = {}
+        self._most_parts = 1
         self._made: list[LedgerEntry] = []
         self._spent = 0.0
         self.statement: PrivacyStatement | None = None
@@ -159,8 +161,12 @@ class Account:
         if isinstance(call, str):
             call = self.call(call)
         if call.entry is None:
+            if self.sealed_for and not call.private:
+                raise DoorError(f"answered without noise, of a private fit: {call.what or call}")
+            if not call.scale >= 0:
+                raise DoorError(f"{call.mechanism} noise of the scale {call.scale}")
             if self._party and call.private:
-                self._charged[call.what] = call.mechanism
+                self._charged.setdefault(call.what, _Messages()).add(call)
             elif 0 < call.scale < math.inf:
                 raise DoorError(f"{call.mechanism} noise that no ledger's entry announces")
             return call
@@ -203,7 +209,9 @@ class Account:
             charged = announced[entry]
             if not charged:
                 raise DoorError(f"called, but not announced in the ledger: {entry.what}")
-            if times > runs * charged and not entry.parallel:
+            # Calls that are parallel, such as one a leaf, are announced with their number.
+            most = charged * (entry.calls if entry.parallel else 1)
+            if times > runs * most:
                 raise DoorError(f"called more often than it is charged: {entry.what}")
         if not by_package:
             for entry, times in announced.items():
@@ -231,9 +239,11 @@ class Account:
         if present and whats and not everything:
             raise DoorError(f"announced in the ledger, but not called: {min(whats)}")
         for party in present:
-            for what, mechanism in party._charged.items():
+            if party._most_parts > len(self.parties):
+                raise DoorError(f"a party adds one part in {party._most_parts} of the noise")
+            for what, messages in party._charged.items():
                 if what:
-                    _check_law(mechanism, whats[what])
+                    messages.check(whats[what])
             if named and (missing := everything - set(party._charged)):
                 raise DoorError(f"a party's message without noise: {min(missing)}")
 
@@ -251,6 +261,30 @@ class Account:
         if spent > charged * (1 + ROUNDING) or (pure and run.delta > 0):
             name = "epsilon" if pure else "rho"
             raise DoorError(f"a run spends {name} = {spent}, and is charged {charged}: {paid.what}")
+
+
+@dataclass
+class _Messages:
+    """What a party says that is charged to one entry of the ledger."""
+
+    mechanism: str = ""
+    least: float = math.inf  # scale of the noise
+    n: int = 0
+
+    def add(self, call: Call) -> None:
+        self.mechanism, self.n = call.mechanism, self.n + 1
+        self.least = min(self.least, call.scale)
+
+    def check(self, entry: LedgerEntry) -> None:
+        _check_law(self.mechanism, entry)
+        if self.n > entry.calls:
+            raise DoorError(f"a party's messages are more than {entry.calls}: {entry.what}")
+        # The noise of a choice, a vote, is that of the party's own number of records.
+        scale = call_of(entry).scale
+        if self.mechanism in (LAPLACE, GAUSSIAN) and self.least < scale * (1 - ROUNDING):
+            raise DoorError(
+                f"a party's noise has the scale {self.least}, not {scale}: {entry.what}"
+            )
 
 
 def _check_law(mechanism: str, entry: LedgerEntry) -> None:

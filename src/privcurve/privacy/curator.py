@@ -36,7 +36,7 @@ from privcurve.privacy.mechanisms import (
     draw_piece,
     draw_share,
 )
-from privcurve.privacy.sealed import Noise, open_values, public_rows, seal
+from privcurve.privacy.sealed import Noise, has_sealed, open_values, public_rows, seal
 from privcurve.privacy.seeds import Start
 
 __all__ = ["EXACT", "ROUNDING", "Call", "Curator", "DoorError", "call_of", "party_of"]
@@ -81,7 +81,6 @@ class Curator(Account):
     ) -> None:
         super().__init__(party, watch)
         self._source = source
-        self.sealed_for = ""
 
     @cached_property
     def coins(self) -> np.random.Generator:
@@ -109,7 +108,7 @@ class Curator(Account):
         -------
         ndarray of the shape of `exact`
         """
-        values = _values(exact)
+        values = self._values(exact)
         call = self._charge(call)
         return self._numbers(call, values) if call.private else values.copy()
 
@@ -131,7 +130,7 @@ class Curator(Account):
             noise of each has the same law, so a replay gives a record the same label wherever
             it comes.
         """
-        values, call = _values(margins), self._charge(call)
+        values, call = self._values(margins), self._charge(call)
         return self._signs(call, values, open_values(records)) if call.private else values > 0
 
     def choose(self, call: Call | str, scores: ArrayLike) -> int:
@@ -144,7 +143,7 @@ class Curator(Account):
         scores : array-like of shape (n_candidates,)
             Higher is better.
         """
-        values = _values(scores)
+        values = self._values(scores)
         call = self._charge(call)
         return self._choose(call, values) if call.private else int(np.argmax(values))
 
@@ -206,7 +205,7 @@ class Curator(Account):
             Its scale is a whole number, from 1 up to `mechanisms.LARGEST_SCALE`.
         exact : ndarray of int64
         """
-        values: Ints = public_rows(exact)
+        values: Ints = self._open(exact)
         self._charge(call)
         return self._whole_numbers(call, values) if call.private else values.copy()
 
@@ -219,7 +218,7 @@ class Curator(Account):
             Its scale is a whole number.
         scores : ndarray of int64, shape (n_candidates,)
         """
-        values: Ints = public_rows(scores)
+        values: Ints = self._open(scores)
         self._charge(call)
         return self._choose_exactly(call, values) if call.private else int(np.argmax(values))
 
@@ -248,8 +247,9 @@ class Curator(Account):
         exact : array-like
         parts : int
         """
-        values = _values(exact)
+        values = self._values(exact)
         call = self._charge(call)
+        self._most_parts = max(self._most_parts, parts)
         return self._share(call, values, parts) if call.private else values.copy()
 
     def party(self, n: int) -> list[Curator]:
@@ -336,6 +336,15 @@ class Curator(Account):
         codes, labels, counts, n_bins = open_values(tuple(records))
         return gather(codes[:, list(columns)], labels, counts, n_bins[list(columns)])
 
+    def _open(self, exact: Any) -> Any:
+        """Return exact values; refuse those of a fit that this curator is not of."""
+        if not self.sealed_for and has_sealed(exact):
+            raise DoorError("asked of a curator that is not the fit's")
+        return public_rows(exact)
+
+    def _values(self, exact: Any) -> Floats:
+        return np.asarray(self._open(exact), dtype=np.float64)
+
     # How they are drawn ----------------------------------------------------------------
 
     def _numbers(self, call: Call, exact: Floats) -> Floats:
@@ -403,10 +412,6 @@ class Curator(Account):
 
     def _holder(self, start: Start) -> Curator:
         return party_of(start)
-
-
-def _values(exact: Any) -> Floats:
-    return np.asarray(public_rows(exact), dtype=np.float64)
 
 
 def party_of(start: Start) -> Curator:

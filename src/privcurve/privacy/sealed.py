@@ -118,7 +118,7 @@ class Sealed(np.lib.mixins.NDArrayOperatorsMixin):
 
     def astype(self, dtype: Any) -> Sealed:
         """As of an array."""
-        return self._wrap(self._array.astype(dtype), self._rows)
+        return self._wrap(self._quietly(self._array.astype, dtype), self._rows)
 
     def copy(self) -> Sealed:
         """As of an array."""
@@ -138,21 +138,29 @@ class Sealed(np.lib.mixins.NDArrayOperatorsMixin):
 
     def reshape(self, *shape: Any) -> Sealed:
         """As of an array."""
-        if self._rows is not None and self.ndim > 1:
-            self._refuse("another shape of rows")
-        return self._wrap(self._array.reshape(*shape), self._rows)
+        rows = self._rows
+        if rows is not None:
+            wanted = shape[0] if isinstance(shape[0], tuple) else shape
+            if self.ndim > 1 or wanted not in ((-1,), (-1, 1), (1, -1)):
+                self._refuse("another shape of rows")
+            rows = wanted.index(-1)
+        return self._wrap(self._quietly(self._array.reshape, *shape), rows)
 
     def __getitem__(self, index: Any) -> Sealed:
         if isinstance(index, Sealed):
             if index.dtype == bool or self._rows not in (None, 0):
                 self._refuse(BY_VALUE)
-            taken = call_quietly(self._learner, self._array.__getitem__, (index._array,), {})
-            return self._wrap(taken, index._rows)
+            return self._wrap(self._quietly(self._array.__getitem__, index._array), index._rows)
         return self._wrap(self._array[index], self._rows_at(index))
 
     def __setitem__(self, index: Any, value: Any) -> None:
-        self._rows_at(index)
-        self._array[index] = open_values(value)
+        rows, values = self._rows_at(index), open_values(value)
+        if np.ndim(values) and getattr(value, "_rows", None) != rows:
+            self._refuse(ALONG_ROWS)
+        self._quietly(self._array.__setitem__, index, values)
+
+    def _quietly(self, method: Any, *given: Any) -> Any:
+        return call_quietly(self._learner, method, given, {})
 
     def _rows_at(self, index: Any) -> int | None:
         """Return the axis of rows of what a public index takes; refuse one of rows."""
@@ -184,6 +192,9 @@ class Sealed(np.lib.mixins.NDArrayOperatorsMixin):
     def __array_ufunc__(
         self, ufunc: np.ufunc, method: str, *inputs: Any, out: Any = None, **more: Any
     ) -> Any:
+        kinds = {getattr(getattr(one, "dtype", None), "kind", "") for one in inputs}
+        if "O" in kinds or ufunc.types[0].startswith("O"):
+            self._refuse(f"{ufunc.__name__} of objects, which may look")
         if ufunc is np.matmul:
             rows = self._rows_of_product(*inputs)
         elif method == "__call__":
@@ -218,8 +229,11 @@ class Sealed(np.lib.mixins.NDArrayOperatorsMixin):
         rule = _RULES.get(function)
         # Other arguments may be shapes, axes or places, which must be public.
         others = inputs[1:] if function in _OF_ONE else ()
-        if rule is None or (function is np.where and len(inputs) < 3) or _has_leaf(others):
+        if rule is None or (function is np.where and len(inputs) < 3) or has_sealed(others):
             self._refuse(f"np.{function.__name__}, {BY_VALUE}")
+        # What comes after these may be an array to write into.
+        if "out" in more or len(inputs) > 2 + (function in (np.where, np.clip)):
+            self._refuse(f"np.{function.__name__} into an array, or with more arguments by place")
         if _sealed_names(more):
             self._refuse(BY_VALUE)
         rows = rule(self, inputs, more)
@@ -290,18 +304,6 @@ class Sealed(np.lib.mixins.NDArrayOperatorsMixin):
             raise AttributeError(name)
         self._refuse(f".{name}")
 
-    def __iter__(self) -> Iterator[Any]:
-        self._refuse("iteration")
-
-    def __contains__(self, value: object) -> bool:
-        self._refuse("in")
-
-    def __hash__(self) -> int:
-        self._refuse("hash")
-
-    def __format__(self, spec: str) -> str:
-        self._refuse("format")
-
 
 def _make_refusal(name: str) -> Callable[..., Any]:
     def refuse(self: Sealed, *given: Any, **more: Any) -> NoReturn:
@@ -311,7 +313,8 @@ def _make_refusal(name: str) -> Callable[..., Any]:
 
 
 for _name in ("bool", "int", "float", "complex", "index", "array", "repr", "str", "reduce_ex",
-              "copy", "deepcopy", "round", "buffer"):  # fmt: skip
+              "copy", "deepcopy", "round", "buffer", "iter", "contains", "hash",
+              "format"):  # fmt: skip
     setattr(Sealed, f"__{_name}__", _make_refusal(_name))
 
 
@@ -397,8 +400,9 @@ def _leaves(values: Iterable[Any]) -> Iterator[Sealed]:
             yield from _leaves(one)
 
 
-def _has_leaf(values: Iterable[Any]) -> bool:
-    return next(_leaves(values), None) is not None
+def has_sealed(value: Any) -> bool:
+    """Return whether a value is sealed, or one in its tuples and lists."""
+    return next(_leaves((value,)), None) is not None
 
 
 def open_values(value: Any) -> Any:
@@ -423,7 +427,7 @@ def _remake(value: Any, parts: list[Any]) -> Any:
 
 
 def _sealed_names(more: Mapping[str, Any]) -> list[str]:
-    return [name for name, value in more.items() if _has_leaf((value,))]
+    return [name for name, value in more.items() if has_sealed(value)]
 
 
 def _open_named(more: Mapping[str, Any]) -> dict[str, Any]:
@@ -489,8 +493,9 @@ def kernel(function: Any = None, rows: Any = None) -> Any:
 
 def _holds_none(result: Any) -> bool:
     """Return whether a result, or a part of it, is None: the one value that can't be sealed."""
-    parts = result if isinstance(result, (tuple, list)) else (result,)
-    return any(one is None for one in parts)
+    if isinstance(result, (tuple, list)):
+        return any(map(_holds_none, result))
+    return result is None
 
 
 # Values at the places of rows.
