@@ -43,7 +43,7 @@ class AdvantageAndMargins(Output):
 
     def reads(self, request: OutputRequest) -> Reads:
         methods = request.methods_of(request.options["learner"])
-        versions = [[method.name, method.learner_entry.version] for method in methods]
+        versions = [[method.name, method.version] for method in methods]
         return Reads(data=(request.options["dataset"],), facts=versions)
 
     def make(self, context: Context) -> None:

@@ -60,7 +60,7 @@ class ModelCard(Output):
     def reads(self, request: OutputRequest) -> Reads:
         methods = request.methods_of(request.options["learner"])
         dataset = request.options["dataset"]
-        versions = [method.learner_entry.version for method in methods]
+        versions = [method.version for method in methods]
         curves = tuple((dataset, method.name) for method in methods)
         return Reads(curves, data=(dataset,), facts=[dataset_title(dataset), versions])
 

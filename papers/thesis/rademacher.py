@@ -42,7 +42,7 @@ class Rademacher(Output):
             request.curves_of(methods),
             data=request.study.datasets,
             outputs=("accuracy",),
-            facts=[method.learner_entry.version for method in methods],
+            facts=[method.version for method in methods],
         )
 
     def make(self, context: Context) -> None:

@@ -6,6 +6,7 @@ import ast
 import importlib.util
 import sys
 import zlib
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from types import ModuleType
@@ -53,18 +54,34 @@ def module(path: Path, package: str) -> ModuleType:
 
 
 def files_of(path: Path) -> list[Path]:
-    """Return a file that can be run, and those of its folder that it imports, also through others.
+    """Return a file that can be run, and those beside it that it imports, also through others.
 
-    Imports are those that :func:`module` allows: ``from ._other import …``, ``from . import …``.
+    They are below its folder (``from ._other import …``) or below the one where the run is started
+    (``from learners._other import …``).
     """
     files = [path]
     for file in files:
         for node in ast.walk(ast.parse(file.read_bytes())):
-            if isinstance(node, ast.ImportFrom) and node.level == 1:
-                names = [node.module] if node.module else [alias.name for alias in node.names]
-                others = (path.with_name(f"{name}.py") for name in names)
+            for module in _imported(node, file):
+                others = (module.with_suffix(".py"), module / "__init__.py")
                 files += [other for other in others if other.is_file() and other not in files]
     return files
+
+
+def _imported(node: ast.AST, file: Path) -> Iterator[Path]:
+    """Yield what an import may mean, as paths without ending: each part of a dotted name."""
+    names: list[str] = []
+    folder = Path.cwd()
+    if isinstance(node, ast.Import):
+        names = [alias.name for alias in node.names]
+    elif isinstance(node, ast.ImportFrom):
+        module = node.module or ""
+        names = [f"{module}.{alias.name}".strip(".") for alias in node.names]
+        if node.level:
+            folder = file.parents[node.level - 1]
+    for name in names:
+        parts = name.split(".")
+        yield from (folder.joinpath(*parts[:k]) for k in range(1, len(parts) + 1))
 
 
 def checksum(path: Path) -> int:

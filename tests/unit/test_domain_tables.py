@@ -62,10 +62,10 @@ def test_wins_are_paired_and_by_two_standard_errors():
     assert sure["gain_standard_error"] == pytest.approx(0, abs=1e-12)
     assert sure["verdict"] == "win"
     assert bool(sure["best"])
-    # Better in one of four: a gain of 0.025 with a standard error of 0.025.
+    # Better in one of four: a gain of 0.025, of a spread of 0.05; folds of a quarter overlap.
     unsure = row(frame, "two", "good")
     assert unsure["gain"] == pytest.approx(0.025)
-    assert unsure["gain_standard_error"] == pytest.approx(0.025)
+    assert unsure["gain_standard_error"] == pytest.approx(0.05 * math.sqrt(1 / 4 + 1 / 3))
     assert unsure["verdict"] == "tie"
     assert row(frame, "two", "odd")["verdict"] == "loss"
     assert row(frame, "one", "odd")["verdict"] == "tie"
@@ -156,12 +156,29 @@ def test_without_privacy_there_is_neither_rank_nor_rival():
     assert math.isnan(only["rank"])
     assert not only["best"]
     titles = {method: method.title() for method in ("base", "good", "odd", "free")}
-    shown = domains.format_table(frame, titles, "base")
+    shown = domains.format_table(frame, titles, "base", ["base", "good", "odd"])
     assert shown["measure"].tolist() == ["error"] * 4
     assert shown["Free"].tolist() == ["0.000 ± 0.000", "0.000 ± 0.000", "–", "–"]
     # Folds of a quarter overlap: √(1/4 + (1/4)/(3/4)) of 0.0577 and of 0.05.
     cells = ["**0.250** ± 0.044", "**0.125** ± 0.038", "1/1/0", "1.00"]
     assert shown["Good"].tolist() == cells
+
+
+def test_an_error_without_noise_is_in_no_row_of_a_finite_epsilon():
+    frame = table(pd.concat([runs(), runs({"one": {"odd": [0.0] * 4}}, math.inf)]))
+    frame = frame[~((frame["arm"] == "odd") & (frame["epsilon"] == 1))]
+    titles = {method: method.title() for method in ("base", "good", "odd")}
+    shown = domains.format_table(frame, titles, "base", [*titles])
+    assert shown["ε"].tolist() == ["1"] * 4
+    assert shown["Odd"].tolist() == ["–"] * 4
+
+
+def test_mean_ranks_are_of_the_datasets_that_all_have():
+    frame = table(runs())
+    gone = frame[~((frame["arm"] == "odd") & (frame["dataset"] == "one"))]
+    ranks_of = domains.count_wins(gone).set_index("arm")["mean_rank"].to_dict()
+    of_two = frame[frame["dataset"] == "two"].set_index("arm")["rank"].to_dict()
+    assert ranks_of == of_two
 
 
 def test_holms_correction():

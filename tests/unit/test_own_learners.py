@@ -99,6 +99,17 @@ def test_what_a_file_imports_is_part_of_it(folder):
     assert own.version("noisy_label") % 2**32 == seen[0]
 
 
+def test_what_a_file_imports_by_its_whole_name_is_part_of_it(folder):
+    mine, package = folder / "noisy_label.py", folder / "_more" / "core.py"
+    package.parent.mkdir()
+    mine.write_text("from learners._near import one\nfrom ._more.core import two\nimport numpy\n")
+    (folder / "_near.py").write_text("one = 1\n")
+    package.write_text("two = 2\n")
+    assert files_of(mine.resolve()) == [
+        mine.resolve(), (folder / "_near.py").resolve(), package.resolve()
+    ]  # fmt: skip
+
+
 def test_the_name_of_a_shipped_learner_is_refused(folder):
     shutil.copy(PAPER / "noisy_label.py", folder / "lazybb.py")
     with pytest.raises(ValueError, match=r"learners/lazybb.py: there is a learner 'lazybb'"):

@@ -55,6 +55,13 @@ def test_the_page_says_what_the_terminal_says(made, monkeypatch):
             assert said.count(f"\n{full_sentence(place.sentence())}\n") >= 1
 
 
+def test_datasets_of_one_title_have_a_section_each(tmp_path, monkeypatch):
+    monkeypatch.setattr(leaderboard, "dataset_title", lambda name: "Patients")
+    said = words(make_page(tmp_path))
+    assert "Patients (toy-line)" in said
+    assert "Patients (toy-line-fine)" in said
+
+
 def test_every_score_is_that_of_the_table(made):
     table = texts(made.parents[1] / "tables/tiny/accuracy.csv")
     said = words(made)

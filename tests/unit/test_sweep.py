@@ -197,3 +197,14 @@ def test_without_a_log_axis_no_noise_is_a_place_on_it(tmp_path, monkeypatch):
     assert drawing.ENDLESS not in legend
     assert [len(panel.get_lines()) for panel in panels] == [2, 2]
     assert len(frame) == 2 * 3 + 2
+
+
+def test_datasets_and_methods_of_one_title_are_drawn_apart(tmp_path, monkeypatch):
+    monkeypatch.setattr(drawing, "dataset_title", lambda name: "Patients")
+    options = {"x": "epsilon", "panels": ["dataset"], "at": {"mechanism": "auto"}}
+    panels, _, frame = drawn(tmp_path, monkeypatch, **options)
+    assert [panel.get_title(loc="left") or panel.get_title() for panel in panels] == [
+        "Patients (toy-line)",
+        "Patients (toy-line-fine)",
+    ]
+    assert set(frame["dataset"]) == {"toy-line", "toy-line-fine"}

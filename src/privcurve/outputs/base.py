@@ -65,6 +65,7 @@ class Option:
 
 NAME = Option("file name below results/tables and results/figures, without ending", str, None)
 NAME_KEY = "name"
+FILE_NAME = re.compile(r"[A-Za-z0-9_-]+")
 
 
 @dataclass(frozen=True)
@@ -426,7 +427,7 @@ def request_output(
         if option.default is REQUIRED and key not in given:
             raise StudyError(f"{place}: {word} needs the option {key!r}: {option.meaning}.")
     name = given.get(NAME_KEY)
-    if name is not None and not re.fullmatch(r"[A-Za-z0-9_-]+", name):
+    if name is not None and not FILE_NAME.fullmatch(name):
         raise StudyError(f"{place}: {word}: name = {name!r} is not letters, digits, _ and -.")
     request = OutputRequest(
         output, study, {key: given.get(key, one.default) for key, one in options.items()}

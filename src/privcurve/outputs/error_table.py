@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Sequence
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from privcurve.analysis.keys import mean, short_text
 from privcurve.analysis.measures import (
@@ -36,7 +36,7 @@ class ErrorTable(Output):
     """Table: errors of fresh trainings, a row a dataset; the best in bold; wins, ties, losses."""
 
     word: ClassVar[str] = "error_table"
-    version: ClassVar[int] = 5
+    version: ClassVar[int] = 6
     options: ClassVar = {
         "baseline": Option("the method that others win against; by default the first", str, None),
         "neighbours": Option("beside it, methods whose ε is for these; by default all", str, None),
@@ -60,7 +60,7 @@ class ErrorTable(Output):
 
     def make(self, context: Context) -> None:
         study, base = context.study, baseline(context.request)
-        titles = method_titles(context.request)
+        titles, private = method_titles(context.request), private_methods(context.request)
         runs, methods = context.runs(), table_methods(context.request)
         parts = [error_frame(runs, study.datasets, methods, base, measure) for measure in MEASURES]
         there = [part for part in parts if len(part)] or parts[:1]
@@ -69,12 +69,12 @@ class ErrorTable(Output):
         notes = (
             f"Wins, ties and losses are against {titles[base]}, by two standard errors of the "
             "difference, paired by fold and repeat; the least private error of a row is in bold; "
-            "ranks are those of private learners. By each measure less is better: error is "
-            f"1 − accuracy. {NO_LOG_LOSS}",
+            "ranks are those of private learners, over the datasets that have all of them. By each "
+            f"measure less is better: error is 1 − accuracy. {NO_LOG_LOSS}",
             *(*SELECTION_NOTES[1:], *kinds.NOTES, *FRESH_NOTES[1:], *context.data_notes()),
         )
         caption = "Error of each learner on each dataset, at each ε"
-        context.write(Table(frame, caption, notes, format_table(frame, titles, base)))
+        context.write(Table(frame, caption, notes, format_table(frame, titles, base, private)))
 
 
 def baseline(request: OutputRequest) -> str:
@@ -187,18 +187,31 @@ def count_wins(table: pd.DataFrame) -> pd.DataFrame:
     }
     groups = ranked.assign(**counts).groupby(["measure", "epsilon", "arm"], sort=False)
     sums = groups.agg(n_datasets=("error", "count"), **{name: (name, "sum") for name in counts})
-    return sums.assign(mean_rank=groups["rank"].mean()).reset_index()
+    return sums.assign(mean_rank=_mean_ranks(ranked).reindex(sums.index)).reset_index()
 
 
-def format_table(table: pd.DataFrame, titles: dict[str, str], baseline: str) -> pd.DataFrame:
+def _mean_ranks(ranked: pd.DataFrame) -> pd.Series:
+    """Return mean ranks over the datasets on which all methods that are ranked have a rank."""
+    means: dict[tuple[Any, ...], float] = {}
+    for key, part in ranked.groupby(["measure", "epsilon"], sort=False):
+        ranks = part.pivot(index="dataset", columns="arm", values="rank")
+        shared = ranks.dropna(axis="columns", how="all").dropna()
+        means |= {(*key, arm): rank for arm, rank in shared.mean().items()}
+    index = pd.MultiIndex.from_tuples(means, names=["measure", "epsilon", "arm"])
+    return pd.Series([*means.values()], index=index, dtype=float)
+
+
+def format_table(
+    table: pd.DataFrame, titles: dict[str, str], baseline: str, private: Sequence[str]
+) -> pd.DataFrame:
     """Return the table as a reader wants it: a row a measure, dataset and ε, a column a method.
 
     Errors have standard errors, the least of a row is in bold; below the rows of an ε are
-    wins/ties/losses and mean ranks.
+    wins/ties/losses and mean ranks. Methods that are not `private` have the same in each ε.
     """
     methods = [method for method in titles if method in set(table["arm"])]
     fixed = table["epsilon"].map(math.isinf)
-    free = _cells(table[fixed])
+    free = _cells(table[~table["arm"].isin(private)])
     keys = ("measure", "epsilon", "arm")
     counts = {tuple(row[key] for key in keys): row for row in count_wins(table).to_dict("records")}
     rows = []
@@ -217,7 +230,8 @@ def format_table(table: pd.DataFrame, titles: dict[str, str], baseline: str) -> 
             for method, one in zip(methods, scores, strict=True)
         ]
         rows.append([*at, "wins/ties/losses", *compared])
-        ranks = [f"{one['mean_rank']:.2f}" if one else MISSING for one in scores]
+        means = [one["mean_rank"] if one else math.nan for one in scores]
+        ranks = [MISSING if math.isnan(one) else f"{one:.2f}" for one in means]
         rows.append([*at, "mean rank", *ranks])
     return pd.DataFrame(
         rows, columns=["measure", "ε", "dataset", *(titles[method] for method in methods)]
@@ -236,13 +250,14 @@ def _cells(part: pd.DataFrame) -> dict[tuple[str, str, str], str]:
 
 
 def _gain(base: pd.Series | None, own: pd.Series) -> tuple[float, float]:
-    """Return the mean of paired differences, and its standard error."""
+    """Return the mean of paired differences, and its standard error (:func:`.error_factor`)."""
     if base is None or set(base.index) != set(own.index):
         return math.nan, math.nan
     gaps = base.reindex(own.index) - own
     if gaps.isna().any():
         return math.nan, math.nan
-    return float(gaps.mean()), float(gaps.std(ddof=1)) / math.sqrt(len(gaps))
+    factor = error_factor(len(gaps), share_held_out(own.index[0][0]))
+    return float(gaps.mean()), float(gaps.std(ddof=1)) * factor
 
 
 def _verdict(gain: float, error: float) -> str | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
@@ -81,7 +82,7 @@ class Leaderboard(Output):
     """Page ``leaderboard``: one HTML file that asks for nothing from any network."""
 
     word: ClassVar[str] = "leaderboard"
-    version: ClassVar[int] = 4
+    version: ClassVar[int] = 5
     selects: ClassVar[bool] = False
     options: ClassVar = {
         "tables": Option(
@@ -167,12 +168,18 @@ def page_of(
     studies: Sequence[Outputs], private: bool, audit: Audit | None, wish: Wish | None
 ) -> Page:
     """Return the page of some studies: a section for each of their datasets."""
-    sections = {}
+    parts: list[tuple[str, str, Iterator[Block]]] = []
     for outputs in studies:
         study = outputs[ACCURACY].study
+        of = f": {study.title}" if len(studies) > 1 else ""
         for dataset in study.datasets:
-            of = f": {study.title}" if len(studies) > 1 else ""
-            sections[f"{dataset_title(dataset)}{of}"] = _section(outputs, dataset, audit, wish)
+            own = f"{dataset}, {study.name}" if len(studies) > 1 else dataset
+            blocks = _section(outputs, dataset, audit, wish)
+            parts.append((f"{dataset_title(dataset)}{of}", own, blocks))
+    counts = Counter(title for title, _, _ in parts)
+    sections = {
+        f"{title} ({own})" if counts[title] > 1 else title: blocks for title, own, blocks in parts
+    }
     notes = [
         errors_key("score", _scoring_sets(studies)),
         *(SELECTION_NOTES + FRESH_NOTES[1:] + kinds.NOTES),

@@ -50,7 +50,7 @@ class Ledgers(Output):
 
     def reads(self, request: OutputRequest) -> Reads:
         methods = _methods(request)
-        versions = [[method.name, method.learner_entry.version] for method in methods]
+        versions = [[method.name, method.version] for method in methods]
         return Reads(request.curves_of(methods), data=request.study.datasets, facts=versions)
 
     def make(self, context: Context) -> None:

@@ -44,7 +44,7 @@ class OneModel(Output):
 
     def reads(self, request: OutputRequest) -> Reads:
         method, dataset = self.method(request), self.dataset(request)
-        version = method.learner_entry.version
+        version = method.version
         # No result of the study is read, so these facts say what the model depends on.
         budget = [method.calibration, method.delta, method.claim]
         settings = [canonical.text(setting) for setting in method.settings]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import textwrap
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -36,7 +37,7 @@ class Sweep(Output):
 
     word: ClassVar[str] = "sweep"
     writes: ClassVar = ("figure",)
-    version: ClassVar[int] = 6
+    version: ClassVar[int] = 7
     selects: ClassVar[bool] = False
     options: ClassVar = {
         "x": Option("a parameter that differs between methods, or epsilon", str),
@@ -206,16 +207,24 @@ def _names(
     """Name each row's line or panel by the keys that vary in `every`."""
     titles = {method_of(curve.method.base): curve.method.base_title for curve in context.curves}
     telling = [key for key in keys if every[key].nunique() > 1 or key in ("method", "dataset")]
-    return [
+    # Converted to objects: a frame without columns still gives one row each.
+    rows = [tuple(row) for row in frame[telling].to_numpy(object).tolist()]
+    names = {
         # A key that the method lacks is left out of its name.
-        ", ".join(
+        row: ", ".join(
             _name(key, value, titles)
             for key, value in zip(telling, row, strict=True)
             if key == "method" or value != NONE
         )
-        # Converted to objects: a frame without columns still gives one row each.
-        for row in frame[telling].to_numpy(object).tolist()
-    ]
+        for row in dict.fromkeys(rows)
+    }
+    # What has the title of another is told apart by its own name.
+    counts = Counter(names.values())
+    own = {row: ", ".join(map(str, row)) for row in names}
+    names = {
+        row: f"{name} ({own[row]})" if counts[name] > 1 else name for row, name in names.items()
+    }
+    return [names[row] for row in rows]
 
 
 def _name(key: str, value: Any, titles: Mapping[str, str]) -> str:

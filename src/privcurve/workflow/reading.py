@@ -11,7 +11,13 @@ from privcurve import schema
 from privcurve.datasets import DatasetError
 from privcurve.experiments import study as studies
 from privcurve.experiments.study import Study, StudyError
-from privcurve.outputs.base import PAPERS, OutputRequest, description_of, foreign_outputs
+from privcurve.outputs.base import (
+    FILE_NAME,
+    PAPERS,
+    OutputRequest,
+    description_of,
+    foreign_outputs,
+)
 from privcurve.privacy import seeds
 from privcurve.privacy.seeds import Seed
 from privcurve.workflow.plan import RULES, Plan, outputs_of
@@ -52,6 +58,9 @@ def read(configuration: Mapping[str, Any], root: Path, *, decides: bool = True) 
     broken: dict[str, str] = dict(strays)
     request: dict[str, list[OutputRequest]] = {}
     owners: dict[str, str] = dict.fromkeys(RULES, "the workflow itself")
+    broken |= {
+        name: _odd_name(path) for name, path in paths.items() if not FILE_NAME.fullmatch(name)
+    }
     broken |= _doubles(_study_folders(configuration, root)[:-1], paths)
     # Configured studies first: they win if two studies claim the same name.
     for name in dict.fromkeys([*configuration["studies"], *paths]):
@@ -79,6 +88,10 @@ def read(configuration: Mapping[str, Any], root: Path, *, decides: bool = True) 
                 del studies_read[name]
     in_order = {name: studies_read[name] for name in paths if name in studies_read}
     return Plan(configuration, in_order, broken, paths, decides)
+
+
+def _odd_name(path: Path) -> str:
+    return f"{path}: a study's name is letters, digits, _ and -; rename the file"
 
 
 def study_files(configuration: Mapping[str, Any], root: Path) -> dict[str, Path]:
