@@ -10,6 +10,7 @@ import subprocess
 import sys
 import textwrap
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -389,3 +390,15 @@ def test_a_variant_shares_the_records_and_the_budget_of_what_it_is_based_on(own,
     path.write_text(yaml.safe_dump({**other, "files": {"train": {"local": "data/other.csv"}}}))
     assert datasets.describe("other").records_name == "other"
     assert not datasets.describe("other").budget
+
+
+def test_guarantees_for_other_private_columns_are_not_added_up(tmp_path):
+    ledger = BudgetLedger(tmp_path)
+    first = Price(1.0, 0.0, PRIVATE_COLUMNS, public=("sex", "sick"))
+    ledger.reserve(Budget(), first, {"learner": "brc"})
+    assert ledger.releases()[0].price == first
+    ledger.reserve(Budget(), first, {"learner": "brc"})
+    ledger.reserve(Budget(), Price(1.0, 0.0, REPLACE_ONE), {"learner": "privgam"})
+    with pytest.raises(LedgerError, match=r"would take age for public, but .* sex, sick: what one"):
+        ledger.reserve(Budget(), replace(first, public=("age",)), {"learner": "brc"})
+    assert len(ledger.releases()) == 3

@@ -69,6 +69,22 @@ def test_a_folder_that_is_moved_goes_on_and_of_two_copies_one(mine, tmp_path, mo
     assert len(book().releases()) == 1
 
 
+def test_of_two_copies_the_older_spends_nothing_more_whatever_its_records_are(
+    mine, tmp_path, monkeypatch
+):
+    mine(budget={"epsilon": 9})
+    release(request())
+    for name in ("releases", "data", "resources"):
+        shutil.copytree(tmp_path / name, tmp_path / "new" / name)
+    monkeypatch.chdir(tmp_path / "new")
+    release(request())
+    monkeypatch.chdir(tmp_path)
+    mine(lines=[*LINES[:-1], LINES[-1].replace(",", "1,", 1)], budget={"epsilon": 9})
+    with pytest.raises(ReleaseError, match=r"whose ledger, new/releases/"):
+        release(request())
+    assert len(book().releases()) == 1
+
+
 def test_a_trace_that_is_damaged_is_named(mine):
     release(request(epsilon=0.5))
     (trace,) = (seeds.folder() / FOLDER).glob("*.json")
@@ -183,3 +199,4 @@ def test_traces_are_kept_of_private_records_alone_and_for_their_owner(mine):
     (trace,) = kept.glob("*.json")
     assert trace.stat().st_mode & 0o777 == 0o600
     assert kept.stat().st_mode & 0o777 == 0o700
+    assert seeds.folder().stat().st_mode & 0o777 == 0o700

@@ -68,6 +68,12 @@ class Domain:
         return tuple(j for j, column in enumerate(self.columns) if column.public)
 
     @property
+    def public_names(self) -> tuple[str, ...]:
+        """Names of the columns that are public, and of the label if that is."""
+        names = [column.name for column in self.columns if column.public]
+        return (*names, *([self.label.column] if self.label.public else []))
+
+    @property
     def public_label(self) -> bool:
         """Whether the label is public."""
         return self.label.public

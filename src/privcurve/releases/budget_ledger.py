@@ -39,6 +39,7 @@ from privcurve.files import append, lock_folder, open_private, sync, write_error
 from privcurve.privacy.budget import (
     ADD_REMOVE,
     NEIGHBOURS,
+    PRIVATE_COLUMNS,
     REPLACE_ONE,
     implies,
     replace_one_guarantee,
@@ -65,13 +66,15 @@ class Price:
     """The price of a release, for neighbours of one relation (a word of ``privacy.budget``).
 
     `unit` is the column that names persons, where neighbours differ in all records of one person;
-    empty where they differ in one record.
+    empty where they differ in one record. `public` are the columns that private-columns neighbours
+    share, and the label where they do.
     """
 
     epsilon: float
     delta: float
     neighbours: str
     unit: str = ""
+    public: tuple[str, ...] = ()
 
     def convert(self, wanted: str) -> Price | None:
         """Return the price for another relation; None if the guarantee says nothing for it."""
@@ -208,7 +211,8 @@ class _Content:
             if number != len(self.releases) + 1:
                 raise ValueError(f"release {number} comes after {len(self.releases)}")
             epsilon, delta = float(entry.pop("epsilon")), float(entry.pop("delta"))
-            price = Price(epsilon, delta, entry.pop("neighbours"), entry.pop("unit", ""))
+            public = tuple(entry.pop("public", ()))
+            price = Price(epsilon, delta, entry.pop("neighbours"), entry.pop("unit", ""), public)
             self.releases[number] = Release(number, price, state, entry, len(self.comparisons))
         else:
             release = self.releases[number]
@@ -232,12 +236,12 @@ class BudgetLedger:
         """Return the comparisons that were noted, in order, as they stand in the file."""
         return self._content().comparisons
 
-    def head(self) -> str:
-        """Return the digest of all lines, by which :meth:`continues` knows them again."""
-        return self._content().heads[-1]
+    def heads(self) -> list[str]:
+        """Return the digest of each of its beginnings, the last that of all lines."""
+        return self._content().heads[1:]
 
     def continues(self, head: str) -> bool:
-        """Whether the ledger is the one that had a head (:meth:`head`), or has grown from it."""
+        """Whether the ledger is the one that had a head (:meth:`heads`), or has grown from it."""
         return head in self._content().heads
 
     def check(self, budget: Budget, price: Price, large_delta: bool = False) -> None:
@@ -295,6 +299,15 @@ class BudgetLedger:
                 f"releases of these records ({self.path}) protect {protection(others[0])}, "
                 "and such guarantees can't be added up. Nothing was trained. Keep the unit of all "
                 "of them (unit: column, in the description that the records are of)."
+            )
+        shared = [one.public for one in prices if one.neighbours == PRIVATE_COLUMNS]
+        if price.neighbours == PRIVATE_COLUMNS and set(shared) != {price.public}:
+            other = next(names for names in shared if names != price.public)
+            raise LedgerError(
+                f"this release would take {_list(price.public)} for public, but earlier releases "
+                f"of these records ({self.path}) {_list(other)}: what one shows exactly, the other "
+                "protects, and such guarantees can't be added up. Nothing was trained. Keep the "
+                "public columns of the description."
             )
         if price.delta and total(prices, price.neighbours).delta >= 1 and not large_delta:
             raise BudgetError(
@@ -407,7 +420,8 @@ def lock_releases(folder: Path) -> Iterator[None]:
 
 def _make_folder(folder: Path) -> None:
     with write_errors(folder):
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        for one in (*reversed(folder.parents), folder):
+            one.mkdir(mode=0o700, exist_ok=True)
 
 
 @contextmanager
@@ -421,6 +435,10 @@ def _open(path: Path) -> Iterator[IO[bytes]]:
             yield file
 
 
+def _list(names: Sequence[str]) -> str:
+    return ", ".join(names) or "no column"
+
+
 def _digest(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
 
@@ -428,7 +446,8 @@ def _digest(content: bytes) -> str:
 def encode_price(price: Price) -> dict[str, Any]:
     """Write a price as JSON has it."""
     epsilon = "inf" if math.isinf(price.epsilon) else price.epsilon
-    unit = {"unit": price.unit} if price.unit else {}
+    unit: dict[str, Any] = {"unit": price.unit} if price.unit else {}
+    unit |= {"public": list(price.public)} if price.public else {}
     return {"epsilon": epsilon, "delta": price.delta, "neighbours": price.neighbours, **unit}
 
 

@@ -118,7 +118,9 @@ def release(
     """
     # Refuse what can't be done, at no cost: by the request, the budget, the folders, the data.
     description = datasets.describe(request.dataset)
-    request = dataclasses.replace(request, unit=description.unit)
+    request = dataclasses.replace(
+        request, unit=description.unit, public=description.domain.public_names
+    )
     if is_choice(request.learner):
         request = choice(request, description).request
     estimator = check(request, description, large_delta)

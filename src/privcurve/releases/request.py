@@ -52,6 +52,8 @@ class Request:
     accuracy: float = 0.0  # the ε, on top, of a noisy accuracy on the test part; 0 for none
     # The unit of the dataset's description, where ε and δ are those of persons.
     unit: Unit | None = None
+    # The names of its public columns, and of the label if that is public.
+    public: tuple[str, ...] = ()
 
     @property
     def relation(self) -> str:
@@ -62,7 +64,8 @@ class Request:
         """Return what it costs; ε is infinite if the seed is not secret."""
         epsilon = self.epsilon + self.accuracy if secret else math.inf
         unit = "" if self.unit is None else self.unit.column
-        return Price(epsilon, self.delta, self.relation, unit)
+        shared = self.public if self.relation == words.PRIVATE_COLUMNS else ()
+        return Price(epsilon, self.delta, self.relation, unit, shared)
 
     @property
     def budget_of_record(self) -> tuple[float, float]:

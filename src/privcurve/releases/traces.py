@@ -32,13 +32,13 @@ ROOM = 2**20
 class Trace:
     """A trace of a ledger, which was last at `ledger`, of the dataset `records`.
 
-    `head` is that of :meth:`BudgetLedger.head`; `digests` are SHA-256 of raw files and codes.
+    `heads` are those of :meth:`BudgetLedger.heads`; `digests` are SHA-256 of raw files and codes.
     """
 
     ledger: str
     records: str
     releases: int
-    head: str
+    heads: tuple[str, ...]
     digests: tuple[str, ...] = ()
 
 
@@ -69,11 +69,13 @@ class Traces:
         """Refuse a ledger that lacks releases, and records that are those of another ledger."""
         for path, trace in self._read_all().items():
             # A trace of this ledger, perhaps from before it was moved.
-            if self._ledger.continues(trace.head):
+            if self._ledger.continues(trace.heads[-1]):
                 continue
             if path == self._file:
                 raise ReleaseError(self._explain_loss(trace))
-            if set(trace.digests) & set(self._digests):
+            # An older state of that ledger, of which both are copies.
+            is_older = bool({*self._ledger.heads()[-1:]} & {*trace.heads})
+            if is_older or set(trace.digests) & set(self._digests):
                 about, ledger = self._description, Path(trace.ledger)
                 releases = ledger.parent.parent
                 elsewhere = releases != self._ledger.path.resolve().parent.parent
@@ -94,13 +96,13 @@ class Traces:
         if not self._keeps:
             return
         earlier = {
-            p: one for p, one in self._read_all().items() if self._ledger.continues(one.head)
+            p: one for p, one in self._read_all().items() if self._ledger.continues(one.heads[-1])
         }
         content = {
             "ledger": str(self._ledger.path.resolve()),
             "records": self._description.records_name,
             "releases": len(self._ledger.releases()),
-            "head": self._ledger.head(),
+            "heads": self._ledger.heads(),
             "digests": sorted({*self._digests, *(d for t in earlier.values() for d in t.digests)}),
         }
         replace_file(self._file, lambda temporary: _write(temporary, json.dumps(content, indent=1)))
@@ -137,7 +139,7 @@ def _read(path: Path) -> Trace:
             content["ledger"],
             content["records"],
             int(content["releases"]),
-            content["head"],
+            tuple(content["heads"] if "heads" in content else [content["head"]]),
             tuple(content.get("digests", ())),
         )
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
