@@ -1,6 +1,7 @@
 """What a refit, a copy, a setting or the type of a number may change, and what not."""
 
 import json
+from dataclasses import replace
 from datetime import date
 
 import numpy as np
@@ -15,8 +16,11 @@ from privcurve.learners import (
     PrivGAMClassifier,
     RandomTreesClassifier,
     TunedClassifier,
+    registry,
 )
+from privcurve.learners.linear.dp_gradient_descent import DPGradientDescentClassifier
 from privcurve.models.errors import ModelError
+from privcurve.privacy.budget import PRIVATE_COLUMNS
 
 RNG = np.random.default_rng(5)
 X = RNG.random((200, 3))
@@ -165,3 +169,17 @@ def test_bounds_leave_what_else_is_drafted():
     assert "format: '%d/%m/%Y'" in text
     assert text.count("kind: date\n  bounds:\n  - '2020-01-01'\n  - '2021-01-01'") == 2
     assert not schema.undecided
+
+
+@pytest.mark.parametrize("size", [np.inf, 3e307])
+def test_a_parameter_by_which_sums_overflow_is_refused(size):
+    model = DPGradientDescentClassifier(learning_rate=size, delta=1e-6, **FACTS)
+    with pytest.raises(ValueError, match="learning_rate"):
+        model.fit(X, Y)
+
+
+def test_a_statement_is_for_neighbours_of_the_entry(monkeypatch):
+    mine = replace(registry.LEARNERS["noisy_majority"], neighbours=(PRIVATE_COLUMNS,))
+    monkeypatch.setitem(registry.LEARNERS, "noisy_majority", mine)
+    with pytest.raises(ValueError, match="states what holds for replace-one neighbours, and its"):
+        registry.estimator_class("noisy_majority")(**FACTS).fit(X, Y)

@@ -305,6 +305,12 @@ class CodedClassifier(Explained, merging.MergingClassifier, SklearnClassifier):
         for learner, curator in zip(learners, curators, strict=True):
             curator.check(learner._fitted_statement, entry(self._learner).peer)
             statement = learner._fitted_statement.with_generator(curator.generator_exclusion)
+            relations = entry(self._learner).neighbours
+            if statement.private and statement.neighbours not in relations:
+                raise ValueError(
+                    f"{self._learner} states what holds for {statement.neighbours} neighbours, and "
+                    f"its entry is for {' or '.join(relations)}: _noise_of(calls, neighbours=…)"
+                )
             sealed = bool(curator.sealed_for)
             learner._fitted_statement = replace(statement, sealed=sealed)
         # Copies, for a list or an array may be changed in place; and no seed, which is a secret.

@@ -12,6 +12,8 @@ from privcurve.privacy.budget import CERTIFIED, PRIVATE_COLUMNS, REPLACE_ONE, ch
 
 # The largest number of rounds, trees, columns or records: more fit in no memory.
 MOST = 10**9
+# Of a number: sums of larger ones overflow, and what is no number tells of records.
+LARGEST = 1e100
 
 # Stands for every value of a parameter but its default.
 ANY = "any value"
@@ -96,7 +98,7 @@ class Parameter:
             number = float(value)
         except OverflowError:
             return False
-        if number != number:
+        if not abs(number) <= LARGEST:
             return False
         if self.kind is int and not (number.is_integer() and abs(number) <= MOST):
             return False
