@@ -3,6 +3,7 @@
 import json
 from dataclasses import replace
 from datetime import date
+from decimal import Decimal
 
 import numpy as np
 import pandas as pd
@@ -11,6 +12,7 @@ from sklearn.base import clone
 from sklearn.model_selection import cross_val_score
 
 from privcurve import Schema, models
+from privcurve.datasets import DatasetError
 from privcurve.learners import (
     NoisyBayesClassifier,
     PrivGAMClassifier,
@@ -183,3 +185,74 @@ def test_a_statement_is_for_neighbours_of_the_entry(monkeypatch):
     monkeypatch.setitem(registry.LEARNERS, "noisy_majority", mine)
     with pytest.raises(ValueError, match="states what holds for replace-one neighbours, and its"):
         registry.estimator_class("noisy_majority")(**FACTS).fit(X, Y)
+
+
+@pytest.mark.parametrize("labels", [["no", "yes"], ["yes", "no"], [1, 0], ["none", "mild", "bad"]])
+def test_classes_that_are_not_sorted_are_warned_of(labels):
+    y = np.array(labels, dtype=object)[np.arange(len(X)) % len(labels)]
+    model = PrivGAMClassifier(schema=Schema({"a": (0, 1), "b": (0, 1)}, label=labels))
+    if labels == sorted(labels):
+        model.fit(FRAME, y)
+        return
+    with pytest.warns(UserWarning, match="and not sorted: scikit-learn takes"):
+        model.fit(FRAME, y)
+
+
+@pytest.mark.parametrize("kind", ["Int64", "boolean"])
+def test_nullable_labels_are_no_floats(kind):
+    large = pd.Series(np.where(Y, 2**53 + 1, 2**53), dtype="Int64")
+    labels = large if kind == "Int64" else pd.Series(Y == 1, dtype="boolean")
+    for y in (labels, labels.to_frame()):
+        model = NoisyBayesClassifier(epsilon=50, n_bins=10, bounds=(0, 1)).fit(X, y)
+        assert set(model.classes_.tolist()) == set(labels)
+
+
+def test_what_a_schema_says_of_all_columns_is_kept_where_one_is_decided():
+    schema = Schema(
+        {"x": None, "k": None},
+        ["n", "p"],
+        missing="bin",
+        unknown="other",
+        n_bins=5,
+        spacing="equal",
+    )
+    schema["x"], schema["k"] = (0, 100), ["a", "b"]
+    told = Schema(
+        {"x": (0, 100), "k": ["a", "b"]},
+        ["n", "p"], missing="bin", unknown="other", n_bins=5, spacing="equal",
+    )  # fmt: skip
+    assert schema == told
+    frame = pd.DataFrame({"x": ["7", ""], "k": ["a", ""]})
+    assert schema.encode(frame)[1].tolist() == [5, 3]  # the bins of missing values
+
+
+def test_classes_that_a_draft_leaves_open_can_be_decided():
+    frame = FRAME.assign(label=np.where(Y, "alive", "died"))
+    schema = Schema.draft(frame, "label")
+    assert schema.undecided == ["a", "b", "label"]
+    schema["label"], schema["a"], schema["b"] = ["alive", "died"], (0, 1), (0, 1)
+    assert schema.classes == ["alive", "died"]
+    assert NoisyBayesClassifier(schema=schema).fit(frame, frame["label"]).classes_[1] == "died"
+
+
+@pytest.mark.parametrize(
+    "pair",
+    [
+        (np.datetime64("2020-01-01"), pd.Timestamp("2021-01-01")),
+        (date(2020, 1, 1), "2021-01-01"),
+        (Decimal(0), Decimal(1)),
+    ],
+)
+def test_a_pair_of_any_days_or_numbers_is_one_of_bounds(pair):
+    assert Schema({"x": pair}, label=[0, 1]).domain.columns[0].kind == "numeric"
+
+
+@pytest.mark.parametrize("pair", [("2020-01-01", "2021-1-1"), ("0", "1"), (pd.NaT, pd.NaT), (1,)])
+def test_another_pair_is_refused(pair):
+    with pytest.raises(DatasetError, match=r"'x' is \(.*a pair \(lowest, highest\) of numbers or"):
+        Schema({"x": pair}, label=[0, 1])
+
+
+def test_a_set_has_no_first_class():
+    with pytest.raises(DatasetError, match="must be the list of classes"):
+        Schema({"x": (0, 1)}, label={"sick", "healthy"})

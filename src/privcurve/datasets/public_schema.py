@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from datetime import date
+from decimal import Decimal
 from functools import cached_property
 from numbers import Real
 from pathlib import Path
@@ -102,6 +103,10 @@ class Schema:
             for name, given in columns.items()
         ]
         facts = {"columns": entries, "label": _label(label), "unknown": unknown}
+        if missing == BIN:
+            facts["missing"] = [""]  # as files of text write a missing value
+        words = {"gaps": missing == BIN, "n_bins": n_bins, "spacing": spacing}
+        self._words: dict[str, Any] = words
         if unit is not None:
             if not isinstance(unit, Mapping):
                 raise DatasetError(
@@ -141,6 +146,8 @@ class Schema:
         """Make a schema of what a description says of columns and label."""
         made = cls.__new__(cls)
         facts = {key: content[key] for key in _PUBLIC if key in content}
+        gaps = any(entry.get("missing") == BIN for entry in facts.get("columns", ()))
+        made._words = {"gaps": gaps, **FINE}
         made._set_facts(facts, _values_of(facts.get("label", {})))
         return made
 
@@ -184,18 +191,23 @@ class Schema:
     def __setitem__(self, name: str, given: Any) -> None:
         """Decide what a column can hold: a pair of bounds, a list of categories, or a mapping.
 
-        The name ``unit`` stands for whose records they are, as in a new schema; or ``none``.
+        The name ``unit`` stands for whose records they are, as in a new schema; or ``none``. The
+        name ``label`` stands for the classes, where they are undecided.
         """
         if name == "unit" and name in self._facts:
             self.__dict__.pop("_description", None)
             self._set_facts({**self._facts, "unit": _yaml_value(given)}, self._values)
             return
+        if name == "label" and "label" in self.undecided and name not in self.names:
+            self.__dict__.pop("_description", None)
+            column = {"column": self._facts["label"]["column"]}
+            self._set_facts({**self._facts, "label": _label(given) | column}, _values_of(given))
+            return
         if name not in self.names:
             raise KeyError(f"no column {name!r}{suggestion(name, self.names)}")
         place = self.names.index(name)
         drafted = self._facts["columns"][place]
-        gaps, others = drafted.get("missing") == BIN, self._facts.get("unknown") == OTHER
-        decided = _entry(name, given, gaps, others, **FINE)
+        decided = _entry(name, given, others=self._facts.get("unknown") == OTHER, **self._words)
         if not isinstance(given, Mapping) and "bounds" in decided:
             # What else is drafted stays, such as the format of dates.
             same = drafted if drafted.get("kind") == decided["kind"] else {}
@@ -344,17 +356,18 @@ def _entry(
         kind = {"kind": kinds[0]} if kinds and "kind" not in given else {}
         plain = kind.get("kind", given.get("kind")) == NUMERIC
         return {"name": name, **kind, **(numbers if plain else {}), **_yaml_value(given)}
-    are_dates = isinstance(given, tuple) and all(map(_is_day, given))
-    if are_dates or (isinstance(given, tuple) and all(map(_is_number, given))):
-        if len(given) != 2:
+    if isinstance(given, tuple):
+        given = tuple(map(_plain_bound, given))
+        are_dates = all(map(_is_day, given))
+        if len(given) != 2 or not (are_dates or all(map(_is_number, given))):
             raise DatasetError(
-                f"Schema: {name!r} has {len(given)} bounds; a pair (lowest, highest) is meant, "
-                "or a list of categories"
+                f"Schema: {name!r} is {given!r}; a pair (lowest, highest) of numbers or of dates "
+                "(2024-12-31) is meant, or a list of categories"
             )
         more = ({} if are_dates else numbers) | ({"missing": BIN} if gaps else {})
         word = "date" if are_dates else NUMERIC
         return {"name": name, "kind": word, "bounds": _yaml_value(given), **more}
-    if isinstance(given, (list, tuple)):
+    if isinstance(given, list):
         listed = _yaml_value(given)
         own = [word for word, is_in in ((OTHER, others), (MISSING, gaps)) if is_in]
         listed += [word for word in own if word not in listed]
@@ -368,7 +381,7 @@ def _entry(
 def _label(given: Any) -> dict[str, Any]:
     if isinstance(given, Mapping):
         return {"column": "label", **_yaml_value(given)}
-    if isinstance(given, str) or not hasattr(given, "__iter__"):
+    if isinstance(given, (str, Set)) or not hasattr(given, "__iter__"):
         raise DatasetError(f"Schema: label = {given!r} must be the list of classes")
     classes = [str(value) if isinstance(value, bool) else value for value in _yaml_value(given)]
     if len(classes) == 2:
@@ -387,10 +400,19 @@ def _values_of(label: Any) -> list[Any]:
     return [] if any(value is None or isinstance(value, list) for value in values) else values
 
 
+def _plain_bound(value: Any) -> Any:
+    """Return a bound as Python has it: days of NumPy and pandas, and decimal numbers."""
+    if isinstance(value, np.datetime64):
+        return value.astype("datetime64[D]").item()
+    return float(value) if isinstance(value, Decimal) else value
+
+
 def _is_day(value: Any) -> bool:
     """Return whether a bound is a date, or the text of one (2024-12-31)."""
     try:
-        return isinstance(value, date) or bool(date.fromisoformat(value))
+        # A missing time of pandas is a date that equals no other.
+        is_date = isinstance(value, date) and value == value
+        return is_date or bool(date.fromisoformat(value))
     except (TypeError, ValueError):
         return False
 
@@ -408,5 +430,5 @@ def _yaml_value(value: Any) -> Any:
     if isinstance(value, (list, tuple)):
         return [_yaml_value(entry) for entry in value]
     if isinstance(value, date):
-        return f"{value:%Y-%m-%d}"
+        return f"{value.year:04}-{value:%m-%d}"
     return value

@@ -43,6 +43,7 @@ from privcurve.learners.shared.checks import (
     refuse_facts,
     refuse_others,
     warn_of_index,
+    warn_of_order,
 )
 from privcurve.learners.shared.explained import Explained
 from privcurve.parts import PartedRecords
@@ -167,6 +168,7 @@ class CodedClassifier(Explained, merging.MergingClassifier, SklearnClassifier):
         if self.schema is not None and hasattr(model, "words"):
             # The model printed by itself shows the names of columns and values too.
             object.__setattr__(model, "words", self.describe())
+        warn_of_order(self.classes_)
         return self
 
     def _with_schema_facts(self, y: ArrayLike) -> Self:

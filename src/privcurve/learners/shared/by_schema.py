@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import column_or_1d
 
 from privcurve.learners.registry import entry
-from privcurve.learners.shared.checks import MOST_NAMED, check_unmasked
+from privcurve.learners.shared.checks import MOST_NAMED, check_unmasked, plain_labels
 from privcurve.privacy.budget import PRIVATE_COLUMNS, budget_within_group
 
 if TYPE_CHECKING:
@@ -56,10 +56,7 @@ def schema_labels(schema: Schema, y: Any, classes: NDArray[Any]) -> NDArray[Any]
     if y is None:
         raise ValueError("requires y to be passed, but the target y is None")
     check_unmasked(y, "y")
-    # A frame of one column is a column, as to scikit-learn.
-    each = y if hasattr(y, "ndim") else np.asarray(y, dtype=object)
-    if not isinstance(getattr(each, "dtype", None), np.dtype | None):
-        each = np.asarray(each, dtype=object)  # a type of pandas, which may become another
+    each = plain_labels(y if hasattr(y, "ndim") else np.asarray(y, dtype=object))
     return classes[schema.positions(column_or_1d(each, warn=True))]
 
 

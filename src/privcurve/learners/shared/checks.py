@@ -228,6 +228,31 @@ def warn_of_index(X: Any, y: Any) -> None:
     )
 
 
+def warn_of_order(classes: NDArray[Any]) -> None:
+    """Warn of classes that are not sorted, which scikit-learn takes for granted."""
+    names = classes.tolist()
+    if names != sorted(names):
+        warnings.warn(
+            f"the classes are {names}, the negative one first, and not sorted: scikit-learn takes "
+            "columns of predict_proba for those of sorted classes, so that roc_auc, log_loss, "
+            "calibration and votes are wrong there. Predictions and accuracy are right.",
+            stacklevel=4,
+        )
+
+
+def plain_labels(y: Any) -> Any:
+    """Return labels whose type is NumPy's: of pandas' own types NumPy makes floats."""
+    is_frame = hasattr(y, "iloc") and y.ndim == 2 and y.shape[1] == 1
+    column = y.iloc[:, 0] if is_frame else y
+    own = getattr(column, "dtype", None)
+    if own is None or isinstance(own, np.dtype) or hasattr(own, "categories"):
+        return y
+    kind = getattr(own, "numpy_dtype", None)
+    is_plain = isinstance(kind, np.dtype) and kind.kind in "iub" and not column.isna().any()
+    values = np.asarray(column, dtype=kind if is_plain else object)
+    return values[:, None] if is_frame else values
+
+
 def check_labels(
     y: ArrayLike, classes: Sequence[Any] | None, n_rows: int, learner: LearnerEntry
 ) -> tuple[NDArray[Any], Ints]:
@@ -235,7 +260,7 @@ def check_labels(
     if y is None:
         raise ValueError("requires y to be passed, but the target y is None")
     check_unmasked(y, "y")
-    given = np.asarray(column_or_1d(y, warn=True))
+    given = np.asarray(column_or_1d(plain_labels(y), warn=True))
     if given.dtype == object:
         for row, label in enumerate(given):
             is_nan = isinstance(label, float) and label != label
