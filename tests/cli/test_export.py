@@ -37,6 +37,7 @@ DOMAIN = Domain(
     missing=("NA", "-9"),
     unknown="other",
 )
+DOMAIN_OF_X = Domain((Column("x", "numeric", (0.0, 100.0), 8),), Label("y", "no", "yes"))
 CELLS = (
     [None, -9, -9.0, -8.5, 0, 19.99, 20, 20.0, 39, 60, 80, 1e300],
     [
@@ -53,7 +54,16 @@ CELLS = (
         "other",
         "?",
     ],
-    [None, "1969-12-31", "2020-01-01", "2021-05-02", "2021-05-03", "2022-09-02", "2030-01-01"],
+    [
+        None,
+        "20200101",
+        "1969-12-31",
+        "2020-01-01",
+        "2021-05-02",
+        "2021-05-03",
+        "2022-09-02",
+        "2030-01-01",
+    ],
     [None, "1", 1, 1.0, "1.0", "1.0000", "1.", "10.0", "2", 2, "x y", "e\u0301", "\u00e9", ""],
 )
 
@@ -113,7 +123,8 @@ def test_odd_names_gaps_and_unknown_values_are_answered_alike():
     # A database with types refuses to compare a date to a number that marks a missing one.
     assert f'"{DAY}" IN' not in Path("q.sql").read_text()
     assert 50 < refused < 250
-    assert (answered["privcurve_score"] == 0).any()
+    (score,) = [name for name in answered if name.startswith("privcurve_score_")]
+    assert (answered[score] == 0).any()
     assert told.nunique() == 2
 
 
@@ -151,6 +162,22 @@ def test_of_three_classes_the_first_of_the_largest_scores_counts():
     answered = ask(pd.DataFrame(codes[:9] + 0.5, columns=["a", "b"]))
     names = models.load("model.json").predict_names(codes[:9])
     assert answered["predicted_stage"].tolist() == names.tolist()
+
+
+def test_the_scores_of_another_model_in_the_table_are_not_taken_for_its_own():
+    frame = pd.DataFrame({"x": np.arange(100.0)})
+    models_, codes = [], encode_frame(DOMAIN_OF_X, frame)
+    for sick in (frame.x > 50, frame.x <= 50):
+        fitted = NoisyBayesClassifier(epsilon=50, n_bins=8, classes=("no", "yes"), random_state=0)
+        models.save("model.json", fitted.fit(codes, np.where(sick, "yes", "no")), DOMAIN_OF_X)
+        models_.append(models.load("model.json"))
+    with sqlite3.connect(":memory:") as base:
+        frame.to_sql("records", base, index=False)
+        first = sql.query(models_[0], "records").rstrip(";\n")
+        base.execute(f"CREATE TABLE kept AS {first.replace('predicted_y', 'first')}")
+        told = pd.read_sql_query(sql.query(models_[1], "kept"), base)
+    assert list(told["predicted_y"]) == list(models_[1].predict_frame(frame))
+    assert list(told["first"]) == list(models_[0].predict_frame(frame))
 
 
 def test_a_hyphen_is_standard_output(tmp_path, capsys):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
+from hashlib import sha256
 
 import numpy as np
 from scipy.special import expit
@@ -18,6 +19,8 @@ from privcurve.models.explain import Explanation
 from privcurve.models.model import Model
 
 SCORE = "privcurve_score"
+# A day as a text, perhaps with a time behind it: others are refused, as texts are compared.
+DAY = "____-__-__%"
 # Values outside are no numbers, or no dates: in SQLite a column may hold texts beside numbers.
 NUMBERS, DATES = ("-1.7e308", "1.7e308"), ("'0001-01-01'", "'9999-12-31'")
 # What Python takes for a blank; databases take the space alone.
@@ -63,15 +66,15 @@ def query(model: Model, table: str, probabilities: bool = False) -> str:
                 "ways: list its values in the description, or predict with privcurve"
             )
     n_outputs, label = len(explanation.outputs), domain.label
-    names = [SCORE, *(f"{SCORE}_{k}" for k in range(2, n_outputs + 1))]
-    sums = [
-        f"{_sum(explanation, domain, k, _is_whole(model))} AS {name}"
-        for k, name in enumerate(names)
-    ]
+    scores = [_sum(explanation, domain, k, _is_whole(model)) for k in range(n_outputs)]
+    # A name of the model's own: the table may hold the scores of another one.
+    score = f"{SCORE}_{sha256(' '.join(scores).encode()).hexdigest()[:8]}"
+    names = [score, *(f"{score}_{k}" for k in range(2, n_outputs + 1))]
+    sums = [f"{one} AS {name}" for one, name in zip(scores, names, strict=True)]
     answers = [f"{_decision(label.names, names)} AS {_quote_name(f'predicted_{label.column}')}"]
     if probabilities:
         answers.append(
-            f"{_probability(model)} AS {_quote_name(f'probability of {label.names[-1]}')}"
+            f"{_probability(model, score)} AS {_quote_name(f'probability of {label.names[-1]}')}"
         )
     statement = model.statement
     return (
@@ -128,6 +131,8 @@ def _number_cases(
     if markers:
         yield f"WHEN {place} IN ({', '.join(map(repr, markers))}) THEN {missing}"
     low, high = DATES if column.dates else NUMBERS
+    if column.dates:
+        yield f"WHEN CAST({place} AS TEXT) NOT LIKE '{DAY}' THEN NULL"
     yield f"WHEN {place} NOT BETWEEN {low} AND {high} THEN NULL"
     for k, edge in enumerate(column.edges[1:-1]):
         if values[k] != values[k + 1]:
@@ -171,7 +176,8 @@ def _decision(labels: Sequence[str], scores: Sequence[str]) -> str:
     """Return the label of the largest score, of equal ones the first; of one score by its sign."""
     names = [_quote_text(label) for label in labels]
     if len(scores) == 1:
-        return f"CASE WHEN {SCORE} > 0 THEN {names[1]} WHEN {SCORE} <= 0 THEN {names[0]} END"
+        (score,) = scores
+        return f"CASE WHEN {score} > 0 THEN {names[1]} WHEN {score} <= 0 THEN {names[0]} END"
     whens = [
         f"WHEN {' AND '.join(f'{score} >= {one}' for one in scores if one != score)} THEN {name}"
         for score, name in zip(scores, names, strict=True)
@@ -179,13 +185,13 @@ def _decision(labels: Sequence[str], scores: Sequence[str]) -> str:
     return f"CASE {' '.join(whens)} END"
 
 
-def _probability(model: Model) -> str:
+def _probability(model: Model, score: str) -> str:
     """Return the probability of the positive class by its score."""
     model.check_probabilities()
     links = {
-        f"1 / (1 + EXP(-{SCORE}))": PROBES,
-        f"CASE WHEN {SCORE} > 0 THEN (1 + EXP({SCORE})) / (3 + EXP({SCORE})) "
-        f"ELSE 2 / (3 + EXP(-{SCORE})) END": clipped_log_odds(PROBES),
+        f"1 / (1 + EXP(-{score}))": PROBES,
+        f"CASE WHEN {score} > 0 THEN (1 + EXP({score})) / (3 + EXP({score})) "
+        f"ELSE 2 / (3 + EXP(-{score})) END": clipped_log_odds(PROBES),
     }
     # PrivGAM's scores are log-odds already.
     scores = clipped_log_odds(PROBES) if _is_whole(model) else PROBES
