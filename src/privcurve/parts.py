@@ -38,7 +38,6 @@ from privcurve.privacy.sealed import (
     call_open,
     open_values,
     seal,
-    sealed_records,
 )
 
 LOCAL, DASK = "local", "dask"
@@ -295,6 +294,37 @@ class PartedRecords:
     def copy(self) -> PartedRecords:
         """Return the same: they are files, and read only."""
         return self
+
+
+class SealedRecords(Records):
+    """Records that are sealed; how many there are is public, but for `_n` of None."""
+
+    _n: int | None
+    _learner: str
+
+    @property
+    def learner(self) -> str:
+        """In whose fit they are sealed."""
+        return self._learner
+
+    @property
+    def n(self) -> int:
+        """Number of records."""
+        if self._n is None:
+            raise SealedError(self._learner, NUMBER)
+        return self._n
+
+    def _replace(self, **changes: Any) -> SealedRecords:
+        return sealed_records(super()._replace(**changes), self._learner, self._n)
+
+
+def sealed_records(records: Records, learner: str, n: int | None) -> SealedRecords:
+    """Seal records for the fit of a learner; `n` is their number where it is public."""
+    codes, labels, counts, n_bins = records
+    made = SealedRecords(seal(codes, learner, 0), seal(labels, learner, 0),
+                         seal(counts, learner, 0), n_bins)  # fmt: skip
+    made._n, made._learner = n, learner
+    return made
 
 
 def seal_records(learner: str, records: Any, counted: bool) -> Any:

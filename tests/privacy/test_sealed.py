@@ -270,6 +270,23 @@ def test_none_would_tell_whether_a_kernel_found_anything():
     assert enough(np.ones(3)) is None
 
 
+def test_a_kernel_writes_into_nothing_around_it():
+    work, total = np.zeros(4), 0.0
+
+    def store(x):
+        work[:] = x[0]
+        return x
+
+    def add_up(x):
+        nonlocal total
+        total += x.sum()
+        return x
+
+    for function in (store, add_up):
+        with pytest.raises(SealedError, match=f"{function.__name__} can write into what encloses"):
+            kernel(function)(table())
+
+
 @pytest.mark.parametrize("kept", ["curator", "stream"])
 def test_what_tells_the_noise_is_not_left_on_a_model(monkeypatch, kept):
     def release(self, records, curator):

@@ -14,11 +14,10 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial, wraps
 from pathlib import Path
+from types import ModuleType
 from typing import Any, NoReturn, cast
 
 import numpy as np
-
-from privcurve.coding import Records
 
 REMEDY = (
     "ask the curator (numbers, choose, signs), or compute with it in a kernel "
@@ -454,9 +453,9 @@ def kernel(function: Any = None, rows: Any = None) -> Any:
     """Return a function that opens its arguments and seals what it returns.
 
     Where nothing is sealed it is the function itself. It may write into sealed arrays alone: of
-    public ones it gets copies. One that returns nothing is annotated ``-> None``, and others return
-    no None, by which exact values would be told. What it returns has a shape that follows from
-    public arguments, but for the rows.
+    public ones it gets copies, and it reaches none around it. One that returns nothing is annotated
+    ``-> None``, and others return no None, by which exact values would be told. What it returns has
+    a shape that follows from public arguments, but for the rows.
 
     Parameters
     ----------
@@ -469,6 +468,7 @@ def kernel(function: Any = None, rows: Any = None) -> Any:
     if function is None:
         return partial(kernel, rows=rows)
     loop = getattr(function, "py_func", function)
+    cells = getattr(loop, "__closure__", None) or ()
     writes = getattr(loop, "__annotations__", {}).get("return", "") in (None, "None")
 
     @wraps(function)
@@ -479,7 +479,12 @@ def kernel(function: Any = None, rows: Any = None) -> Any:
         learner = sealed._learner
         arguments = [one if type(one) in PLAIN else _lend(one, learner) for one in given]
         named = {name: _lend(one, learner) for name, one in more.items()}
+        reached = [cell.cell_contents for cell in cells]
         result = call_open(learner, function, arguments, named)
+        if any(cell.cell_contents is not one or _can_change(one)
+               for cell, one in zip(cells, reached, strict=True)):  # fmt: skip
+            what = f"{function.__name__} can write into what encloses it"
+            raise SealedError(learner, what, "hand it over as an argument")
         if _holds_none(result) != writes:
             what = "a value, though it is annotated -> None" if writes else "None"
             raise SealedError(
@@ -489,6 +494,11 @@ def kernel(function: Any = None, rows: Any = None) -> Any:
         return seal(result, learner, rows)
 
     return run
+
+
+def _can_change(value: Any) -> bool:
+    fixed = callable(value) or isinstance(value, (tuple, np.generic, ModuleType))
+    return not fixed and type(value) not in PLAIN
 
 
 def _holds_none(result: Any) -> bool:
@@ -553,37 +563,6 @@ def _lend(value: Any, learner: str) -> Any:
     if isinstance(value, (int, float, str, np.generic)) or callable(value):
         return value
     raise SealedError(learner, f"a {type(value).__name__} handed to a kernel", "give it arrays")
-
-
-class SealedRecords(Records):
-    """Records that are sealed; how many there are is public, but for `_n` of None."""
-
-    _n: int | None
-    _learner: str
-
-    @property
-    def learner(self) -> str:
-        """In whose fit they are sealed."""
-        return self._learner
-
-    @property
-    def n(self) -> int:
-        """Number of records."""
-        if self._n is None:
-            raise SealedError(self._learner, NUMBER)
-        return self._n
-
-    def _replace(self, **changes: Any) -> SealedRecords:
-        return sealed_records(super()._replace(**changes), self._learner, self._n)
-
-
-def sealed_records(records: Records, learner: str, n: int | None) -> SealedRecords:
-    """Seal records for the fit of a learner; `n` is their number where it is public."""
-    codes, labels, counts, n_bins = records
-    made = SealedRecords(seal(codes, learner, 0), seal(labels, learner, 0),
-                         seal(counts, learner, 0), n_bins)  # fmt: skip
-    made._n, made._learner = n, learner
-    return made
 
 
 def public_rows(value: Any) -> Any:
