@@ -24,7 +24,7 @@ from importlib import metadata
 from operator import add
 from pathlib import Path
 from threading import Lock
-from typing import Any, Literal
+from typing import Any, Literal, NoReturn
 from uuid import uuid4
 
 import numpy as np
@@ -274,11 +274,21 @@ def open_engine(name: str = LOCAL, scheduler: str | None = None) -> Iterator[Eng
         engine.close()
 
 
+class SealedParts:
+    """Parts whose records a private fit does not read: :class:`Totals` asks them."""
+
+    def __init__(self, parts: tuple[Part | PartSubset, ...], learner: str) -> None:
+        self._parts, self._learner = parts, learner
+
+    def __getitem__(self, place: Any) -> NoReturn:
+        raise SealedError(self._learner, "the records of a part", "ask for Totals")
+
+
 @dataclass(frozen=True)
 class PartedRecords:
     """Records in parts: what :class:`~privcurve.coding.Records` are in one memory."""
 
-    parts: tuple[Part | PartSubset, ...]  # in any order
+    parts: tuple[Part | PartSubset, ...] | SealedParts  # in any order
     n_bins: NDArray[np.int64]  # (n_columns,)
     engine: Engine = field(default_factory=Threads)
     learner: str = ""  # in whose fit answers are sealed; empty: they are open
@@ -289,7 +299,7 @@ class PartedRecords:
         """Number of records."""
         if not self.counted:
             raise SealedError(self.learner, NUMBER)
-        return sum(part.n for part in self.parts)
+        return sum(part.n for part in _open_parts(self.parts))
 
     def copy(self) -> PartedRecords:
         """Return the same: they are files, and read only."""
@@ -330,8 +340,15 @@ def sealed_records(records: Records, learner: str, n: int | None) -> SealedRecor
 def seal_records(learner: str, records: Any, counted: bool) -> Any:
     """Return records as the private fit of a learner sees them; `counted`: how many is public."""
     if isinstance(records, PartedRecords):
-        return replace(records, learner=learner, counted=counted)
+        parts = SealedParts(_open_parts(records.parts), learner)
+        return replace(records, parts=parts, learner=learner, counted=counted)
     return sealed_records(records, learner, records.n if counted else None)
+
+
+def _open_parts(
+    parts: tuple[Part | PartSubset, ...] | SealedParts,
+) -> tuple[Part | PartSubset, ...]:
+    return parts._parts if isinstance(parts, SealedParts) else parts
 
 
 class Totals:
@@ -346,7 +363,7 @@ class Totals:
         self._learner = records.learner
         if isinstance(records, PartedRecords):
             self._engine = records.engine
-            self._held = self._engine.hold(records.parts, make)
+            self._held = self._engine.hold(_open_parts(records.parts), make)
         else:
             given = Records(*open_values(tuple(records)))
             private = bool(self._learner)

@@ -30,7 +30,7 @@ from privcurve.learners.registry import LEARNERS
 from privcurve.learners.shared import half_spaces
 from privcurve.learners.shared.sealing import NOT_SEALED
 from privcurve.learners.shared.voting import VotingClassifier
-from privcurve.parts import Part, PartedRecords, Totals, digest_of, labels_of
+from privcurve.parts import Part, PartedRecords, Totals, digest_of, labels_of, seal_records
 from privcurve.privacy.account import DoorError
 from privcurve.privacy.budget import ADD_REMOVE
 from privcurve.privacy.curator import Curator
@@ -149,6 +149,15 @@ def test_a_warning_of_numpy_within_a_fit_tells_nothing(monkeypatch, tmp_path, in
         warnings.simplefilter("error")
         with pytest.raises(DoorError, match="announced"):
             model.fit(np.zeros((4, 2), dtype=np.uint8), [1, 1, -1, 1])
+
+
+def test_the_records_of_a_part_are_sealed():
+    records = seal_records(
+        "mine", PartedRecords((Part("1.npy", 3, "", (2,)),), np.array([2])), True
+    )
+    assert records.n == 3
+    with pytest.raises(SealedError, match=r"mine: .*the records of a part"):
+        [part.records() for part in records.parts]
 
 
 ROWS = {
