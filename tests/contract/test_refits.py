@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.base import clone
-from sklearn.model_selection import cross_val_score
+from sklearn.model_selection import cross_val_predict, cross_val_score
 
 from privcurve import Schema, models
 from privcurve.datasets import DatasetError
@@ -256,3 +256,11 @@ def test_another_pair_is_refused(pair):
 def test_a_set_has_no_first_class():
     with pytest.raises(DatasetError, match="must be the list of classes"):
         Schema({"x": (0, 1)}, label={"sick", "healthy"})
+
+
+def test_labels_that_a_tool_has_encoded_are_told_of():
+    schema = Schema({"a": (0, 1), "b": (0, 1)}, label=["healthy", "sick"])
+    model = PrivGAMClassifier(schema=schema)
+    labels = np.where(Y, "sick", "healthy")
+    with pytest.raises(DatasetError, match="did a tool of scikit-learn encode them"):
+        cross_val_predict(model, FRAME, labels, method="predict_proba", cv=2)

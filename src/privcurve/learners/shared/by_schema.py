@@ -57,7 +57,15 @@ def schema_labels(schema: Schema, y: Any, classes: NDArray[Any]) -> NDArray[Any]
         raise ValueError("requires y to be passed, but the target y is None")
     check_unmasked(y, "y")
     each = plain_labels(y if hasattr(y, "ndim") else np.asarray(y, dtype=object))
-    return classes[schema.positions(column_or_1d(each, warn=True))]
+    labels = column_or_1d(each, warn=True)
+    try:
+        return classes[schema.positions(labels)]
+    except RuntimeError as error:
+        numbers = labels.dtype.kind in "iu" and set(labels.tolist()) <= {*range(len(classes))}
+        if not numbers:
+            raise
+        hint = "did a tool of scikit-learn encode them? Then its schema needs label=[0, 1, …]"
+        raise type(error)(f"{error}\nThe labels are whole numbers: {hint}") from None
 
 
 def training_rows(schema: Schema | None, X: Any, counts: Any) -> NDArray[np.intp] | slice:

@@ -118,5 +118,8 @@ class Explained:
 
     @property
     def feature_importances_(self) -> Floats:
-        """The importance of each column, in the order of X, see :func:`privcurve.explain`."""
+        """The importance of each column, as :func:`privcurve.explain` has it.
+
+        In the order of `feature_names_in_`: the schema's, whatever that of X is.
+        """
         return self.explain().feature_importances
