@@ -246,6 +246,7 @@ def half_hidden(monkeypatch):
         path=f"{__name__}:HalfHidden",
         approximate=False,
         parameters={},
+        neighbours=(REPLACE_ONE, PRIVATE_COLUMNS),
     )
     monkeypatch.setattr(registry, "LEARNERS", {**registry.LEARNERS, "half_hidden": learner})
 
