@@ -109,7 +109,9 @@ def test_what_is_stored_is_the_same_everywhere():
 
 @pytest.mark.slow
 def test_the_map_of_all_golden_cases_is_the_same_everywhere():
-    compare(maps(SETTINGS, "--all"))
+    # Whatever takes another path of NumPy, BLAS or the C library; the rest of the settings vary it.
+    chosen = ("as it is", "oldest", "AVX-512" if "AVX-512" in SETTINGS else "Haswell")
+    compare(maps({name: SETTINGS[name] for name in chosen if name in SETTINGS}, "--all"))
 
 
 @pytest.mark.slow

@@ -6,7 +6,7 @@ import pytest
 
 from privcurve.audit.search import VERDICT_ERROR
 
-SEEDS = 8
+SEEDS = 4
 
 
 def test_exact_verdicts():
