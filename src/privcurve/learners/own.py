@@ -64,7 +64,7 @@ def entry(name: str) -> LearnerEntry:
 def version(name: str) -> int:
     """Return the version of a learner's runs: its entry's, and a checksum of its file.
 
-    What the file imports of its folder counts too. No golden test tells when the results of one's
+    What it imports of the files beside it counts too. No golden test tells when the results of one's
     own learner change.
     """
     return _version(path_of(name).resolve(), entry(name).version)
