@@ -64,8 +64,8 @@ def entry(name: str) -> LearnerEntry:
 def version(name: str) -> int:
     """Return the version of a learner's runs: its entry's, and a checksum of its file.
 
-    What it imports of the files beside it counts too. No golden test tells when the results of one's
-    own learner change.
+    What it imports of the files beside it counts too. No golden test tells when the results of
+    one's own learner change.
     """
     return _version(path_of(name).resolve(), entry(name).version)
 
