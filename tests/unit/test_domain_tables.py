@@ -149,6 +149,17 @@ def test_a_failed_training_takes_the_mean_and_the_rank():
     assert row(outcomes, "one", "base")["rank"] == 1.5
 
 
+def test_what_failed_in_its_selection_has_a_row_and_its_dataset_counts_for_none():
+    frame = pd.concat([runs(), runs({"three": ERRORS["one"]})])
+    frame = frame[~((frame["dataset"] == "three") & (frame["arm"] == "good"))]
+    outcomes = domains.error_frame(frame, [*ERRORS, "three"], ["base", "good", "odd"], "base")
+    failed = row(outcomes, "three", "good")
+    assert math.isnan(failed["error"])
+    assert (failed["n_repeats"], failed["n_failed"]) == (4, 4)
+    both = domains.count_wins(outcomes).set_index("arm")["mean_rank"].to_dict()
+    assert both == {"base": 2.25, "good": 1.0, "odd": 2.75}
+
+
 def test_without_privacy_there_is_neither_rank_nor_rival():
     free = runs({name: {"free": [0.0] * 4} for name in ERRORS}, math.inf)
     frame = table(pd.concat([runs(), free]))

@@ -142,8 +142,8 @@ def error_frame(
     error is below the baseline's, paired by fold and repeat; it is a win or a loss if it is beyond
     `STANDARD_ERRORS` of its standard errors, and `best` is the least mean error of an ε and
     dataset, of all private methods. `rank` counts from 1 among them, ties sharing the mean of their
-    ranks. A method with a failed training lacks its error, and with it gain and rank; a method
-    without privacy (ε = ∞) has neither rank nor rival.
+    ranks. A method with a failed training, or of which nothing could be selected, lacks its error,
+    and with it gain and rank; a method without privacy (ε = ∞) has neither rank nor rival.
     """
     errors = add_errors(runs, measure)
     errors["epsilon"] = errors["epsilon"].map(short_text)
@@ -152,6 +152,15 @@ def error_frame(
         for key, group in errors.groupby(["epsilon", "dataset", "arm"], sort=False)
     }
     learners = dict(zip(runs["arm"], runs["learner"], strict=True))
+    # Where no setting could be selected nothing was trained afresh: all of a point has failed.
+    trained = set(zip(runs["epsilon"].map(short_text), runs["dataset"], runs["arm"], strict=True))
+    at = {(epsilon, method) for epsilon, _, method in of_point}
+    for epsilon, dataset in {(epsilon, dataset) for epsilon, dataset, _ in trained}:
+        there = next((one for key, one in of_point.items() if key[:2] == (epsilon, dataset)), None)
+        for method in methods:
+            key = (epsilon, dataset, method)
+            if there is not None and key not in trained and (epsilon, method) in at:
+                of_point[key] = there * math.nan
     rows = []
     for epsilon, dataset in itertools.product(sorted(set(errors["epsilon"]), key=float), datasets):
         means = {
