@@ -103,6 +103,17 @@ def test_a_failed_training_makes_its_dataset_count_for_no_method():
     assert (row["mean_rank"], row["reference_mean_rank"]) == (1, 2)
 
 
+def test_what_failed_in_its_selection_is_a_failure_too():
+    """It has no run at all, where others have some."""
+    values = {name: {"base": BASE, "a": shifted(0.01, 0.01, 0.01, 0.02)} for name in ("one", "two")}
+    each = comparison.compare_by_dataset(runs({**values, "three": {"base": BASE}}), "base", ["a"])
+    assert each[["dataset", "n_repeats", "n_failed"]].to_numpy().tolist() == [
+        ["one", 4, 0], ["two", 4, 0], ["three", 4, 4]
+    ]  # fmt: skip
+    (row,) = comparison.compare_over_datasets(each, "base").to_dict("records")
+    assert row["n_datasets"] == 2
+
+
 def test_over_datasets_each_counts_once_and_tests_are_corrected_for_the_methods():
     gaps = [0.01, 0.02, 0.03, 0.04, 0.05, 0.06]
     values = {

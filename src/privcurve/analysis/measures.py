@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from privcurve.analysis.selection import ACCURACY, LOSSES
-
-if TYPE_CHECKING:
-    import pandas as pd
+from privcurve.lazy import pd
 
 MEASURES = (ACCURACY, "auc", "log_loss")
 # Names of measures turned so that less is better and 0 is best.
@@ -31,13 +29,33 @@ def cost(values: pd.DataFrame | pd.Series, measure: str) -> Any:
 def add_errors(runs: pd.DataFrame, measure: str) -> pd.DataFrame:
     """Return runs with a measure as a cost, in a column ``error``; NaN where a training failed.
 
-    Methods without the measure on a dataset are left out there: those that fit votes have no log
-    loss, and a scored part with one label has no AUC.
+    Where nothing could be selected of a method, it has a failed run for each split. Methods without
+    the measure on a dataset are left out there: those that fit votes have no log loss, and a scored
+    part with one label has no AUC.
     """
+    runs = _add_failed(runs)
     good = runs["status"].eq("ok") & runs[ACCURACY].notna()
     values = runs[measure].astype(float).where(good)
     lacks = (good & values.isna()).groupby([runs["dataset"], runs["arm"]]).transform("any")
     return runs.assign(error=cost(values, measure))[~lacks]
+
+
+def _add_failed(runs: pd.DataFrame) -> pd.DataFrame:
+    """Add failed runs of methods that have runs at an ε, but none on one of the datasets there."""
+    names = [name for name in ("arm", "learner") if name in runs]
+    methods: dict[Any, Any] = {
+        epsilon: part[names].drop_duplicates().to_dict("records")
+        for epsilon, part in runs.groupby("epsilon")
+    }
+    added = []
+    for (epsilon, _), part in runs.groupby(["epsilon", "dataset"]):
+        splits = part[["epsilon", "dataset", "fold", "repeat"]].drop_duplicates()
+        added += [
+            splits.assign(**method, status="failed")
+            for method in methods[epsilon]
+            if method["arm"] not in set(part["arm"])
+        ]
+    return pd.concat([runs, *added], ignore_index=True) if added else runs
 
 
 def share_held_out(fold: str) -> float:

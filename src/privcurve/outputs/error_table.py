@@ -152,15 +152,6 @@ def error_frame(
         for key, group in errors.groupby(["epsilon", "dataset", "arm"], sort=False)
     }
     learners = dict(zip(runs["arm"], runs["learner"], strict=True))
-    # Where no setting could be selected nothing was trained afresh: all of a point has failed.
-    trained = set(zip(runs["epsilon"].map(short_text), runs["dataset"], runs["arm"], strict=True))
-    at = {(epsilon, method) for epsilon, _, method in of_point}
-    for epsilon, dataset in {(epsilon, dataset) for epsilon, dataset, _ in trained}:
-        there = next((one for key, one in of_point.items() if key[:2] == (epsilon, dataset)), None)
-        for method in methods:
-            key = (epsilon, dataset, method)
-            if there is not None and key not in trained and (epsilon, method) in at:
-                of_point[key] = there * math.nan
     rows = []
     for epsilon, dataset in itertools.product(sorted(set(errors["epsilon"]), key=float), datasets):
         means = {
