@@ -57,6 +57,9 @@ class Option:
         """Return whether a value is of the right kind; true and false are no numbers."""
         if value is None:
             return self.default is None
+        # By default all: an empty list would be read as that.
+        if isinstance(value, list) and not value and self.default is None:
+            return False
         if isinstance(value, bool):
             return self.kind is bool
         others = {float: int, list: tuple}
