@@ -481,7 +481,7 @@ def kernel(function: Any = None, rows: Any = None) -> Any:
         named = {name: _lend(one, learner) for name, one in more.items()}
         reached = [cell.cell_contents for cell in cells]
         result = call_open(learner, function, arguments, named)
-        if any(cell.cell_contents is not one or _can_change(one)
+        if cells and any(cell.cell_contents is not one or _can_change(one)
                for cell, one in zip(cells, reached, strict=True)):  # fmt: skip
             what = f"{function.__name__} can write into what encloses it"
             raise SealedError(learner, what, "hand it over as an argument")
