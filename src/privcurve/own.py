@@ -61,7 +61,7 @@ def files_of(path: Path) -> list[Path]:
     """
     files = [path]
     for file in files:
-        for node in ast.walk(ast.parse(file.read_bytes())):
+        for node in ast.walk(ast.parse(file.read_bytes(), filename=str(file))):
             for module in _imported(node, file):
                 others = (module.with_suffix(".py"), module / "__init__.py")
                 files += [other for other in others if other.is_file() and other not in files]
@@ -77,6 +77,8 @@ def _imported(node: ast.AST, file: Path) -> Iterator[Path]:
     elif isinstance(node, ast.ImportFrom):
         module = node.module or ""
         names = [f"{module}.{alias.name}".strip(".") for alias in node.names]
+        if node.level > len(file.parents):
+            return
         if node.level:
             folder = file.parents[node.level - 1]
     for name in names:

@@ -198,6 +198,23 @@ def test_classes_that_are_not_sorted_are_warned_of(labels):
         model.fit(FRAME, y)
 
 
+@pytest.mark.parametrize("kind", ["Float64", "float64[pyarrow]", "Sparse[int]", "int64[pyarrow]"])
+def test_labels_of_other_types_of_pandas_fit(kind):
+    y = pd.Series(Y).astype(kind)
+    for classes in (None, (0, 1)):
+        model = NoisyBayesClassifier(epsilon=50, n_bins=10, bounds=(0, 1), classes=classes)
+        assert model.fit(X, y).score(X, Y) > 0.9
+
+
+def test_the_types_of_single_labels_in_a_list_do_not_count():
+    schema = Schema({"a": (0, 1), "b": (0, 1)}, label={"positive": "1", "negative": "0"})
+    for one in (0, 0.0, "0"):
+        labels = [one, *Y[1:].tolist()] if not Y[0] else [*Y[:-1].tolist(), one]
+        model = NoisyBayesClassifier(epsilon=50, schema=schema).fit(FRAME, labels)
+        assert model.classes_.tolist() == ["0", "1"]
+        assert model.score(FRAME, Y) > 0.9
+
+
 @pytest.mark.parametrize("kind", ["Int64", "boolean"])
 def test_nullable_labels_are_no_floats(kind):
     large = pd.Series(np.where(Y, 2**53 + 1, 2**53), dtype="Int64")
@@ -230,6 +247,8 @@ def test_classes_that_a_draft_leaves_open_can_be_decided():
     frame = FRAME.assign(label=np.where(Y, "alive", "died"))
     schema = Schema.draft(frame, "label")
     assert schema.undecided == ["a", "b", "label"]
+    with pytest.raises(DatasetError, match="must be the list of classes"):
+        schema["label"] = ["alive"]
     schema["label"], schema["a"], schema["b"] = ["alive", "died"], (0, 1), (0, 1)
     assert schema.classes == ["alive", "died"]
     assert NoisyBayesClassifier(schema=schema).fit(frame, frame["label"]).classes_[1] == "died"

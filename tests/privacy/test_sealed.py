@@ -58,6 +58,11 @@ def table(values=PLAIN):
     return seal(values, "mine")
 
 
+class Adding:
+    def __radd__(self, value):
+        return value
+
+
 LOOKS = {
     "bool": lambda x: bool(x[0, 0] > 3),
     "if": lambda x: 1 if x.sum() else 2,
@@ -83,6 +88,8 @@ LOOKS = {
     "sum into": lambda x: np.sum(x, 0, None, np.zeros(4)),
     "outer into": lambda x: np.outer(x[0], x[0], np.zeros((4, 4))),
     "an object for each": lambda x: x + np.array([1.0], dtype=object),
+    "an object's own sum": lambda x: x + Adding(),
+    "objects' own sums": lambda x: np.add(x[0], [Adding()] * 4),
     "a function for each": lambda x: np.frompyfunc(print, 1, 1)(x),
     "in place": lambda x: np.zeros(x.shape).__iadd__(x),
     "tolist": lambda x: x.tolist(),
@@ -292,7 +299,7 @@ def test_a_kernel_writes_into_nothing_around_it():
         return x
 
     for function in (store, add_up):
-        with pytest.raises(SealedError, match=f"{function.__name__} can write into what encloses"):
+        with pytest.raises(SealedError, match=f"{function.__name__} encloses what can be"):
             kernel(function)(table())
 
 

@@ -399,6 +399,10 @@ def test_guarantees_for_other_private_columns_are_not_added_up(tmp_path):
     assert ledger.releases()[0].price == first
     ledger.reserve(Budget(), first, {"learner": "brc"})
     ledger.reserve(Budget(), Price(1.0, 0.0, REPLACE_ONE), {"learner": "privgam"})
+    older = BudgetLedger(tmp_path / "older")
+    older.reserve(Budget(), replace(first, public=None), {"learner": "brc"})
+    with pytest.raises(LedgerError, match=r"an earlier one .* columns that it does not name"):
+        older.reserve(Budget(), first, {"learner": "brc"})
     with pytest.raises(LedgerError, match=r"would take age for public, but .* sex, sick: what one"):
         ledger.reserve(Budget(), replace(first, public=("age",)), {"learner": "brc"})
     assert len(ledger.releases()) == 3

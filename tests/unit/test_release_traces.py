@@ -62,9 +62,7 @@ def test_a_folder_that_is_moved_goes_on_and_of_two_copies_one(mine, tmp_path, mo
     assert release(request()).release.number == 2
     assert len(list((seeds.folder() / FOLDER).glob("*.json"))) == 1
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(
-        ReleaseError, match=r"whose ledger, new/releases/.* release 'mine', in /.*/new\."
-    ):
+    with pytest.raises(ReleaseError, match=r"is an older copy of /.*new/releases/.* 2 releases"):
         release(request())
     assert len(book().releases()) == 1
 
@@ -80,7 +78,7 @@ def test_of_two_copies_the_older_spends_nothing_more_whatever_its_records_are(
     release(request())
     monkeypatch.chdir(tmp_path)
     mine(lines=[*LINES[:-1], LINES[-1].replace(",", "1,", 1)], budget={"epsilon": 9})
-    with pytest.raises(ReleaseError, match=r"whose ledger, new/releases/"):
+    with pytest.raises(ReleaseError, match=r"is an older copy of /.*new/releases/.* 2 releases"):
         release(request())
     assert len(book().releases()) == 1
 

@@ -69,9 +69,9 @@ class Domain:
 
     @property
     def public_names(self) -> tuple[str, ...]:
-        """Names of the columns that are public, and of the label if that is."""
+        """Names of the columns that are public, and of the label if that is, sorted."""
         names = [column.name for column in self.columns if column.public]
-        return (*names, *([self.label.column] if self.label.public else []))
+        return tuple(sorted([*names, *([self.label.column] if self.label.public else [])]))
 
     @property
     def public_label(self) -> bool:

@@ -9,6 +9,7 @@ from decimal import Decimal
 from functools import cached_property
 from numbers import Real
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -83,6 +84,9 @@ class Schema:
         If something is not allowed or contradicts itself; each fault by name.
     """
 
+    # What is said of all columns, where one is decided later.
+    _words: Mapping[str, Any] = MappingProxyType({"gaps": False, **FINE})
+
     def __init__(
         self,
         columns: Mapping[str, Any],
@@ -105,8 +109,7 @@ class Schema:
         facts = {"columns": entries, "label": _label(label), "unknown": unknown}
         if missing == BIN:
             facts["missing"] = [""]  # as files of text write a missing value
-        words = {"gaps": missing == BIN, "n_bins": n_bins, "spacing": spacing}
-        self._words: dict[str, Any] = words
+        self._words = {"gaps": missing == BIN, "n_bins": n_bins, "spacing": spacing}
         if unit is not None:
             if not isinstance(unit, Mapping):
                 raise DatasetError(
@@ -146,8 +149,6 @@ class Schema:
         """Make a schema of what a description says of columns and label."""
         made = cls.__new__(cls)
         facts = {key: content[key] for key in _PUBLIC if key in content}
-        gaps = any(entry.get("missing") == BIN for entry in facts.get("columns", ()))
-        made._words = {"gaps": gaps, **FINE}
         made._set_facts(facts, _values_of(facts.get("label", {})))
         return made
 
@@ -199,15 +200,19 @@ class Schema:
             self._set_facts({**self._facts, "unit": _yaml_value(given)}, self._values)
             return
         if name == "label" and "label" in self.undecided and name not in self.names:
+            label = _label(given) | {"column": self._facts["label"]["column"]}
+            if len(label.get("classes", "two")) < 2:
+                raise DatasetError(f"Schema: label = {given!r} must be the list of classes")
             self.__dict__.pop("_description", None)
-            column = {"column": self._facts["label"]["column"]}
-            self._set_facts({**self._facts, "label": _label(given) | column}, _values_of(given))
+            self._set_facts({**self._facts, "label": label}, _values_of(given))
             return
         if name not in self.names:
             raise KeyError(f"no column {name!r}{suggestion(name, self.names)}")
         place = self.names.index(name)
         drafted = self._facts["columns"][place]
-        decided = _entry(name, given, others=self._facts.get("unknown") == OTHER, **self._words)
+        words = dict(self._words)
+        words["gaps"] |= drafted.get("missing") == BIN or MISSING in drafted.get("categories", ())
+        decided = _entry(name, given, others=self._facts.get("unknown") == OTHER, **words)
         if not isinstance(given, Mapping) and "bounds" in decided:
             # What else is drafted stays, such as the format of dates.
             same = drafted if drafted.get("kind") == decided["kind"] else {}
@@ -266,7 +271,8 @@ class Schema:
         They are `classes` where one of them is nothing of that type, or no whole number. No value
         of `y` counts.
         """
-        dtype = getattr(y, "dtype", np.asarray(y).dtype)
+        # Of a list the types of single labels would count.
+        dtype = getattr(y, "dtype", None)
         # A categorical column has the type of its categories.
         dtype = getattr(getattr(dtype, "categories", None), "dtype", dtype)
         read = _TYPES.get(getattr(dtype, "kind", "O"))
@@ -412,7 +418,7 @@ def _is_day(value: Any) -> bool:
     try:
         # A missing time of pandas is a date that equals no other.
         is_date = isinstance(value, date) and value == value
-        return is_date or bool(date.fromisoformat(value))
+        return is_date or date.fromisoformat(value).isoformat() == value
     except (TypeError, ValueError):
         return False
 

@@ -122,7 +122,8 @@ class _Answers:
         if new and self._is_copy:
             raise ValueError(
                 f"pate: {len(new)} more answers are needed, and this is a copy of the fitted model "
-                "(n_jobs > 1, pickle, deepcopy): the fitted one alone counts its answers"
+                "(pickle, deepcopy, n_jobs > 1: leave that out): the fitted one alone counts its "
+                "answers"
             )
         if len(self.given) + len(new) > self._most:
             raise ValueError(

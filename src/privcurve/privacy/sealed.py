@@ -154,8 +154,13 @@ class Sealed(np.lib.mixins.NDArrayOperatorsMixin):
 
     def __setitem__(self, index: Any, value: Any) -> None:
         rows, values = self._rows_at(index), open_values(value)
-        if np.ndim(values) and getattr(value, "_rows", None) != rows:
-            self._refuse(ALONG_ROWS)
+        if rows is not None and np.ndim(values):
+            # Counted from behind, as it is broadcast; a length of 1 fits any.
+            place = np.ndim(self._array[index]) - rows
+            own = getattr(value, "_rows", None)
+            fits = np.ndim(values) < place or np.shape(values)[-place] == 1
+            if (own is None and not fits) or (own is not None and np.ndim(values) - own != place):
+                self._refuse(ALONG_ROWS)
         self._quietly(self._array.__setitem__, index, values)
 
     def _quietly(self, method: Any, *given: Any) -> Any:
@@ -191,8 +196,9 @@ class Sealed(np.lib.mixins.NDArrayOperatorsMixin):
     def __array_ufunc__(
         self, ufunc: np.ufunc, method: str, *inputs: Any, out: Any = None, **more: Any
     ) -> Any:
-        kinds = {getattr(getattr(one, "dtype", None), "kind", "") for one in inputs}
-        if "O" in kinds or ufunc.types[0].startswith("O"):
+        plain = [one for one in inputs if type(one) not in PLAIN and not isinstance(one, Sealed)]
+        objects = any(np.asarray(one).dtype.kind == "O" for one in plain if not has_sealed(one))
+        if objects or "".join(ufunc.types[:1]).startswith("O"):
             self._refuse(f"{ufunc.__name__} of objects, which may look")
         if ufunc is np.matmul:
             rows = self._rows_of_product(*inputs)
@@ -453,9 +459,9 @@ def kernel(function: Any = None, rows: Any = None) -> Any:
     """Return a function that opens its arguments and seals what it returns.
 
     Where nothing is sealed it is the function itself. It may write into sealed arrays alone: of
-    public ones it gets copies, and it reaches none around it. One that returns nothing is annotated
-    ``-> None``, and others return no None, by which exact values would be told. What it returns has
-    a shape that follows from public arguments, but for the rows.
+    public ones it gets copies, and it encloses none (globals are not watched). One that returns
+    nothing is annotated ``-> None``, and others return no None, by which exact values would be
+    told. What it returns has a shape that follows from public arguments, but for the rows.
 
     Parameters
     ----------
@@ -483,7 +489,7 @@ def kernel(function: Any = None, rows: Any = None) -> Any:
         result = call_open(learner, function, arguments, named)
         if cells and any(cell.cell_contents is not one or _can_change(one)
                for cell, one in zip(cells, reached, strict=True)):  # fmt: skip
-            what = f"{function.__name__} can write into what encloses it"
+            what = f"{function.__name__} encloses what can be changed"
             raise SealedError(learner, what, "hand it over as an argument")
         if _holds_none(result) != writes:
             what = "a value, though it is annotated -> None" if writes else "None"
@@ -497,7 +503,11 @@ def kernel(function: Any = None, rows: Any = None) -> Any:
 
 
 def _can_change(value: Any) -> bool:
-    fixed = callable(value) or isinstance(value, (tuple, np.generic, ModuleType))
+    if isinstance(value, tuple):
+        return any(map(_can_change, value))
+    if isinstance(value, np.ndarray):
+        return value.flags.writeable
+    fixed = callable(value) or isinstance(value, (np.generic, ModuleType, range, np.dtype))
     return not fixed and type(value) not in PLAIN
 
 

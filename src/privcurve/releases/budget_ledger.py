@@ -66,15 +66,15 @@ class Price:
     """The price of a release, for neighbours of one relation (a word of ``privacy.budget``).
 
     `unit` is the column that names persons, where neighbours differ in all records of one person;
-    empty where they differ in one record. `public` are the columns that private-columns neighbours
-    share, and the label where they do.
+    empty where they differ in one record. `public` are the names of the columns that
+    private-columns neighbours share, and of the label where they do, sorted; None: not known.
     """
 
     epsilon: float
     delta: float
     neighbours: str
     unit: str = ""
-    public: tuple[str, ...] = ()
+    public: tuple[str, ...] | None = ()
 
     def convert(self, wanted: str) -> Price | None:
         """Return the price for another relation; None if the guarantee says nothing for it."""
@@ -211,8 +211,10 @@ class _Content:
             if number != len(self.releases) + 1:
                 raise ValueError(f"release {number} comes after {len(self.releases)}")
             epsilon, delta = float(entry.pop("epsilon")), float(entry.pop("delta"))
-            public = tuple(entry.pop("public", ()))
-            price = Price(epsilon, delta, entry.pop("neighbours"), entry.pop("unit", ""), public)
+            relation, names = entry.pop("neighbours"), entry.pop("public", None)
+            public = tuple(names) if names is not None else None
+            unknown = public if relation == PRIVATE_COLUMNS else ()
+            price = Price(epsilon, delta, relation, entry.pop("unit", ""), unknown)
             self.releases[number] = Release(number, price, state, entry, len(self.comparisons))
         else:
             release = self.releases[number]
@@ -304,10 +306,10 @@ class BudgetLedger:
         if price.neighbours == PRIVATE_COLUMNS and set(shared) != {price.public}:
             other = next(names for names in shared if names != price.public)
             raise LedgerError(
-                f"this release would take {_list(price.public)} for public, but earlier releases "
+                f"this release would take {_list(price.public)} for public, but an earlier one "
                 f"of these records ({self.path}) {_list(other)}: what one shows exactly, the other "
                 "protects, and such guarantees can't be added up. Nothing was trained. Keep the "
-                "public columns of the description."
+                "public columns of the description, or choose a learner for replace-one neighbours."
             )
         if price.delta and total(prices, price.neighbours).delta >= 1 and not large_delta:
             raise BudgetError(
@@ -420,7 +422,9 @@ def lock_releases(folder: Path) -> Iterator[None]:
 
 def _make_folder(folder: Path) -> None:
     with write_errors(folder):
-        for one in (*reversed(folder.parents), folder):
+        # Its own parent too, such as that of all seeds; what is above may be shared.
+        folder.parent.parent.mkdir(parents=True, exist_ok=True)
+        for one in (folder.parent, folder):
             one.mkdir(mode=0o700, exist_ok=True)
 
 
@@ -435,8 +439,8 @@ def _open(path: Path) -> Iterator[IO[bytes]]:
             yield file
 
 
-def _list(names: Sequence[str]) -> str:
-    return ", ".join(names) or "no column"
+def _list(names: Sequence[str] | None) -> str:
+    return "columns that it does not name" if names is None else ", ".join(names) or "no column"
 
 
 def _digest(content: bytes) -> str:
@@ -447,7 +451,8 @@ def encode_price(price: Price) -> dict[str, Any]:
     """Write a price as JSON has it."""
     epsilon = "inf" if math.isinf(price.epsilon) else price.epsilon
     unit: dict[str, Any] = {"unit": price.unit} if price.unit else {}
-    unit |= {"public": list(price.public)} if price.public else {}
+    if price.neighbours == PRIVATE_COLUMNS and price.public is not None:
+        unit["public"] = list(price.public)
     return {"epsilon": epsilon, "delta": price.delta, "neighbours": price.neighbours, **unit}
 
 

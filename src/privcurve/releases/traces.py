@@ -73,9 +73,13 @@ class Traces:
                 continue
             if path == self._file:
                 raise ReleaseError(self._explain_loss(trace))
-            # An older state of that ledger, of which both are copies.
-            is_older = bool({*self._ledger.heads()[-1:]} & {*trace.heads})
-            if is_older or set(trace.digests) & set(self._digests):
+            if {*self._ledger.heads()[-1:]} & {*trace.heads}:
+                raise ReleaseError(
+                    f"the ledger {self._ledger.path} is an older copy of {trace.ledger}, in which "
+                    f"{trace.releases} releases stood: what both spend would not add up. Go on "
+                    "there, or put that ledger in the place of this one."
+                )
+            if set(trace.digests) & set(self._digests):
                 about, ledger = self._description, Path(trace.ledger)
                 releases = ledger.parent.parent
                 elsewhere = releases != self._ledger.path.resolve().parent.parent
@@ -135,11 +139,14 @@ def same_records(records: str, dataset: str, other: str, ledger: Path, there: st
 def _read(path: Path) -> Trace:
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
+        heads = content["heads"] if "heads" in content else [content["head"]]
+        if not heads:
+            raise ValueError("it names no state of the ledger")
         return Trace(
             content["ledger"],
             content["records"],
             int(content["releases"]),
-            tuple(content["heads"] if "heads" in content else [content["head"]]),
+            tuple(heads),
             tuple(content.get("digests", ())),
         )
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:

@@ -241,15 +241,13 @@ def warn_of_order(classes: NDArray[Any]) -> None:
 
 
 def plain_labels(y: Any) -> Any:
-    """Return labels whose type is NumPy's: of pandas' own types NumPy makes floats."""
+    """Return whole numbers and truth values of pandas' nullable types in NumPy's: not as floats."""
     is_frame = hasattr(y, "iloc") and y.ndim == 2 and y.shape[1] == 1
     column = y.iloc[:, 0] if is_frame else y
-    own = getattr(column, "dtype", None)
-    if own is None or isinstance(own, np.dtype) or hasattr(own, "categories"):
+    own = getattr(getattr(column, "dtype", None), "numpy_dtype", None)
+    if not (isinstance(own, np.dtype) and own.kind in "iub"):
         return y
-    kind = getattr(own, "numpy_dtype", None)
-    is_plain = isinstance(kind, np.dtype) and kind.kind in "iub" and not column.isna().any()
-    values = np.asarray(column, dtype=kind if is_plain else object)
+    values = np.asarray(column, dtype=object if column.isna().any() else own)
     return values[:, None] if is_frame else values
 
 
