@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from privcurve.learners import distributed_topdown, one_rule, random_trees, tuned
+from privcurve.learners import one_rule, tuned
 from privcurve.learners.trees import TreePlan
 from privcurve.privacy.calibration.privgam import Budget
 from privcurve.privacy.curator import Curator
@@ -35,8 +35,8 @@ def additive_with(patch, noise):
     )
 
 
-def calibrated(owner, name, *rates, scales=()):
-    """That of a calibration: its rates are divided, its scales multiplied."""
+def calibrated(owner, name, *rates):
+    """That of a calibration: its rates are divided."""
 
     def less(patch, noise):
         calibrate = getattr(owner, name)
@@ -44,7 +44,6 @@ def calibrated(owner, name, *rates, scales=()):
         def changed(**setting):
             own = calibrate(**setting)
             parts = {part: getattr(own, part) / noise for part in rates}
-            parts |= {part: getattr(own, part) * noise for part in scales}
             return replace(own, **parts)
 
         patch.setattr(owner, name, changed)
@@ -85,8 +84,6 @@ def all_of(*ways):
 
 
 ONE_RULES = calibrated(one_rule, "lazybb_one_rule", "rates")
-LEVELS = calibrated(distributed_topdown, "level_holders", "ranges", "amounts")
-PRINTED = calibrated(distributed_topdown, "published_holders", "epsilon")
 
 BREAK = {
     "one_rule": ONE_RULES,
@@ -107,9 +104,9 @@ BREAK = {
     "bdpe": curator_with,
     "dp_forest": curator_with,
     "noisy_majority": curator_with,
-    # One machine's certified tree is that of TopDown.
-    "distributed_topdown": all_of(LEVELS, PRINTED, trees_with),
-    "random_trees": calibrated(random_trees, "random_trees", scales=["scale"]),
+    # The door compares the scale that a party says with its ledger.
+    "distributed_topdown": curator_with,
+    "random_trees": curator_with,
     "privgam": additive_with,
     "tuned": tuned_with,
 }
