@@ -55,6 +55,7 @@ def test_the_page_says_what_the_terminal_says(made, monkeypatch):
             assert said.count(f"\n{full_sentence(place.sentence())}\n") >= 1
 
 
+@pytest.mark.slow
 def test_datasets_of_one_title_have_a_section_each(tmp_path, monkeypatch):
     monkeypatch.setattr(leaderboard, "dataset_title", lambda name: "Patients")
     said = words(make_page(tmp_path))
