@@ -105,11 +105,12 @@ def test_labels_that_are_no_whole_numbers_stay_texts():
     assert model.score(FRAME, Y + 0.5) > 0.9
 
 
-def test_clones_of_one_generator_have_noise_of_their_own():
-    model = NoisyBayesClassifier(epsilon=1, random_state=np.random.default_rng(3), **FACTS)
+@pytest.mark.parametrize("source", [np.random.default_rng, np.random.RandomState])
+def test_clones_of_one_stream_have_noise_of_their_own(source):
+    model = NoisyBayesClassifier(epsilon=1, random_state=source(3), **FACTS)
     scores = [clone(model).fit(X, Y).decision_function(X) for _ in range(2)]
     assert not np.isclose(*scores).any()
-    same = NoisyBayesClassifier(epsilon=1, random_state=np.random.default_rng(3), **FACTS)
+    same = NoisyBayesClassifier(epsilon=1, random_state=source(3), **FACTS)
     np.testing.assert_array_equal(clone(same).fit(X, Y).decision_function(X), scores[0])
 
 

@@ -39,7 +39,7 @@ class SklearnClassifier(ClassifierMixin, BaseEstimator):
         return float(super().score(X, y, sample_weight))
 
     def __sklearn_clone__(self: Any) -> Any:
-        """Return a copy that is not fitted; one that is given a `Generator` gets a child of it.
+        """Return a copy that is not fitted; its `Generator` or `RandomState` is a child of this one.
 
         Copies of one generator would draw the same noise, and two models with the same noise tell
         what it was added to.
@@ -48,6 +48,9 @@ class SklearnClassifier(ClassifierMixin, BaseEstimator):
         if isinstance(self.random_state, np.random.Generator):
             (start,) = seeds.stream_starts(self.random_state, 1, _NUMBERS)
             copied.random_state = seeds.stream(start)
+        elif isinstance(self.random_state, np.random.RandomState):
+            numbers = self.random_state.randint(2**32, size=_NUMBERS, dtype=np.uint32)
+            copied.random_state = np.random.RandomState(numbers)
         return copied
 
     @classmethod
