@@ -59,6 +59,8 @@ Start = bytes | int | Sequence[int]
 _SIZE = 32
 # Ids depend on the generator: raise the number when a secret seed begins another one.
 _NAMED = b"privcurve: the name of a seed, 2\n"
+# How many numbers begin a child of a stream of NumPy's.
+_CHILD = 4
 _STREAM = b"privcurve: a stream\n"
 
 
@@ -127,6 +129,16 @@ def stream_starts(coins: np.random.Generator, n: int, size: int) -> list[Start]:
     if is_chacha(coins):
         return [coins.bytes(_SIZE) for _ in range(n)]
     return coins.integers(2**32, size=(n, size)).tolist()
+
+
+def child_of(
+    coins: np.random.Generator | np.random.RandomState,
+) -> np.random.Generator | np.random.RandomState:
+    """Return a stream of the kind of `coins` that begins with what is drawn from it."""
+    if isinstance(coins, np.random.Generator):
+        (start,) = stream_starts(coins, 1, _CHILD)
+        return stream(start)
+    return np.random.RandomState(coins.randint(2**32, size=_CHILD, dtype=np.uint32))
 
 
 def is_chacha(coins: np.random.Generator) -> bool:

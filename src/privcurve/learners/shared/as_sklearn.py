@@ -12,9 +12,6 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from privcurve.learners.shared.by_schema import schema_labels
 from privcurve.privacy import seeds
 
-# How many numbers begin the stream of a copy, where its generator is NumPy's.
-_NUMBERS = 4
-
 
 class SklearnClassifier(ClassifierMixin, BaseEstimator):
     """A classifier as scikit-learn's tools clone, score and describe it."""
@@ -39,18 +36,14 @@ class SklearnClassifier(ClassifierMixin, BaseEstimator):
         return float(super().score(X, y, sample_weight))
 
     def __sklearn_clone__(self: Any) -> Any:
-        """Return a copy that is not fitted; its `Generator` or `RandomState` is a child of this one.
+        """Return a copy that is not fitted; its `Generator` or `RandomState` is a child.
 
         Copies of one generator would draw the same noise, and two models with the same noise tell
         what it was added to.
         """
         copied = super().__sklearn_clone__()
-        if isinstance(self.random_state, np.random.Generator):
-            (start,) = seeds.stream_starts(self.random_state, 1, _NUMBERS)
-            copied.random_state = seeds.stream(start)
-        elif isinstance(self.random_state, np.random.RandomState):
-            numbers = self.random_state.randint(2**32, size=_NUMBERS, dtype=np.uint32)
-            copied.random_state = np.random.RandomState(numbers)
+        if isinstance(self.random_state, (np.random.Generator, np.random.RandomState)):
+            copied.random_state = seeds.child_of(self.random_state)
         return copied
 
     @classmethod
