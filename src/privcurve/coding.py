@@ -26,6 +26,9 @@ Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 Signs = NDArray[np.int8]
 
+# Names of the types of missing values; two of them are pandas types.
+ABSENT = frozenset({"NoneType", "NAType", "NaTType"})
+
 EQUAL = "equal"
 LOG = "log"
 LOG1P = "log1p"

@@ -24,7 +24,7 @@ from privcurve.datasets.describing import FINE
 from privcurve.datasets.description import Description
 from privcurve.datasets.domain import Domain
 from privcurve.datasets.errors import DatasetError, Problems
-from privcurve.datasets.reading import FRAME, RawTable, arrow_table, convert_cells
+from privcurve.datasets.reading import FRAME, TRUTHS, RawTable, arrow_table, convert_cells
 from privcurve.schema import suggestion
 
 if TYPE_CHECKING:
@@ -37,9 +37,9 @@ _MARKS = ("missing", "unknown", "decimal", "thousands")
 _PUBLIC = ("columns", "label", "unit", *_MARKS, "public", "public_label")
 
 # How the text of a class is read, by the kind of NumPy's type that labels have.
-_TRUTHS = {"true": True, "1": True, "false": False, "0": False}
+_TRUTHS = {text: truth for truth, texts in TRUTHS.items() for text in texts}
 _TYPES: Mapping[str, Callable[[str], Any]] = {
-    "b": lambda name: _TRUTHS[name.lower()],
+    "b": _TRUTHS.__getitem__,
     "i": int,
     "u": int,
     "f": lambda name: float(int(name)),
@@ -63,8 +63,7 @@ class Schema:
         None: to be decided.
     label : sequence, or mapping
         The classes as `y` has them, of two the negative one first. A mapping: words of a
-        description. scikit-learn's `roc_auc` takes the greater of two labels for the positive one,
-        whatever stands here: where the negative one is greater, compute it by `predict_proba`.
+        description. scikit-learn takes classes for sorted: a fit warns where these are not.
     missing : str
         ``fail``: a missing value is an error; ``bin``: each column has one more bin for those.
     unknown : str

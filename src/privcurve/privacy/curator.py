@@ -37,14 +37,11 @@ from privcurve.privacy.mechanisms import (
     draw_share,
 )
 from privcurve.privacy.sealed import Noise, has_sealed, open_values, public_rows, seal
-from privcurve.privacy.seeds import Start
+from privcurve.privacy.seeds import SEED, Start
 
 __all__ = ["EXACT", "ROUNDING", "Call", "Curator", "DoorError", "call_of", "party_of"]
 
 Answer = TypeVar("Answer")
-
-# How many numbers seed a stream that begins from another one.
-SEED = 4
 
 
 class Curator(Account):
@@ -85,8 +82,7 @@ class Curator(Account):
     @cached_property
     def coins(self) -> np.random.Generator:
         """Public coins, which may end up in a model: another stream than that of noise."""
-        (start,) = seeds.stream_starts(self._source, 1, SEED)
-        return seeds.stream(start)
+        return seeds.child_of(self._source)
 
     @property
     def generator_exclusion(self) -> str:

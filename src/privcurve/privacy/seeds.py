@@ -21,6 +21,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
+from typing import TypeVar
 
 import numpy as np
 from randomgen.chacha import ChaCha
@@ -55,12 +56,13 @@ OF_OTHER = (
 
 # What begins a stream: a key of ChaCha20, or public numbers.
 Start = bytes | int | Sequence[int]
+Coins = TypeVar("Coins", np.random.Generator, np.random.RandomState)
 
 _SIZE = 32
 # Ids depend on the generator: raise the number when a secret seed begins another one.
 _NAMED = b"privcurve: the name of a seed, 2\n"
-# How many numbers begin a child of a stream of NumPy's.
-_CHILD = 4
+# How many numbers seed a stream that begins from another one.
+SEED = 4
 _STREAM = b"privcurve: a stream\n"
 
 
@@ -131,14 +133,12 @@ def stream_starts(coins: np.random.Generator, n: int, size: int) -> list[Start]:
     return coins.integers(2**32, size=(n, size)).tolist()
 
 
-def child_of(
-    coins: np.random.Generator | np.random.RandomState,
-) -> np.random.Generator | np.random.RandomState:
+def child_of(coins: Coins) -> Coins:
     """Return a stream of the kind of `coins` that begins with what is drawn from it."""
-    if isinstance(coins, np.random.Generator):
-        (start,) = stream_starts(coins, 1, _CHILD)
-        return stream(start)
-    return np.random.RandomState(coins.randint(2**32, size=_CHILD, dtype=np.uint32))
+    if isinstance(coins, np.random.RandomState):
+        return np.random.RandomState(coins.randint(2**32, size=SEED, dtype=np.uint32))
+    (start,) = stream_starts(coins, 1, SEED)
+    return stream(start)
 
 
 def is_chacha(coins: np.random.Generator) -> bool:

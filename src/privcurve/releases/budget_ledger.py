@@ -211,10 +211,10 @@ class _Content:
             if number != len(self.releases) + 1:
                 raise ValueError(f"release {number} comes after {len(self.releases)}")
             epsilon, delta = float(entry.pop("epsilon")), float(entry.pop("delta"))
-            relation, names = entry.pop("neighbours"), entry.pop("public", None)
-            public = tuple(names) if names is not None else None
-            unknown = public if relation == PRIVATE_COLUMNS else ()
-            price = Price(epsilon, delta, relation, entry.pop("unit", ""), unknown)
+            relation = entry.pop("neighbours")
+            names = entry.pop("public", None if relation == PRIVATE_COLUMNS else ())
+            public = None if names is None else tuple(names)
+            price = Price(epsilon, delta, relation, entry.pop("unit", ""), public)
             self.releases[number] = Release(number, price, state, entry, len(self.comparisons))
         else:
             release = self.releases[number]

@@ -19,12 +19,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from privcurve.coding import ABSENT
 from privcurve.datasets.columns import NUMERIC, Column
 from privcurve.datasets.domain import Domain
 from privcurve.datasets.errors import DatasetError
-
-# Names of the types of missing values; two of them are pandas types.
-ABSENT = frozenset({"NoneType", "NAType", "NaTType"})
 
 # Decimals with larger exponents are not written out.
 _MOST_PLACES = 400

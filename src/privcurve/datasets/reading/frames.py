@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from privcurve.coding import ABSENT
 from privcurve.datasets.columns import Column
 from privcurve.datasets.domain import Domain
 from privcurve.datasets.errors import DatasetError, Problems
 from privcurve.datasets.reading.cells import (
-    ABSENT,
     NoColumnError,
     conversion_errors,
     convert_cells,

@@ -42,8 +42,9 @@ class SklearnClassifier(ClassifierMixin, BaseEstimator):
         what it was added to.
         """
         copied = super().__sklearn_clone__()
-        if isinstance(self.random_state, (np.random.Generator, np.random.RandomState)):
-            copied.random_state = seeds.child_of(self.random_state)
+        source: Any = self.random_state
+        if type(source) in (np.random.Generator, np.random.RandomState):
+            copied.random_state = seeds.child_of(source)
         return copied
 
     @classmethod

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import column_or_1d
 
-from privcurve.coding import MOST_CLASSES, MOST_CODES, Codes, Floats, Ints, code_type
+from privcurve.coding import ABSENT, MOST_CLASSES, MOST_CODES, Codes, Floats, Ints, code_type
 from privcurve.learners.entry import LearnerEntry
 from privcurve.privacy.budget import ADD_REMOVE
 from privcurve.privacy.seeds import fresh_stream, stream
@@ -23,9 +23,6 @@ RandomState = int | np.random.Generator | np.random.RandomState | None
 
 # Sums of more records than this are not exact in float64.
 MOST_RECORDS = 2**53
-
-# Types of values that pandas has where there is none.
-_ABSENT = {"NoneType", "NAType", "NaTType"}
 
 # Names that a message shows.
 MOST_NAMED = 8
@@ -262,7 +259,7 @@ def check_labels(
     if given.dtype == object:
         for row, label in enumerate(given):
             is_nan = isinstance(label, float) and label != label
-            if is_nan or type(label).__name__ in _ABSENT:
+            if is_nan or type(label).__name__ in ABSENT:
                 raise ValueError(f"y holds {label!r} in row {row}: every row needs a label")
     # Whole numbers are classes; checking them takes longer than a small fit.
     if given.dtype.kind not in "iub":
