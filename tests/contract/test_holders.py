@@ -84,13 +84,13 @@ class Kept(Transcript):
         super().__init__(n_holders)
         self.single, self.sums = [], []
 
-    def send(self, holder, numbers):
-        super().send(holder, numbers)
+    def send(self, holder, numbers, n_messages=1):
+        super().send(holder, numbers, n_messages)
         self.single.append(numbers)
 
-    def collect(self, messages, sums, release):
+    def collect(self, messages, sums, release, n_messages=1):
         before = len(self.single)
-        total = super().collect(messages, sums, release)
+        total = super().collect(messages, sums, release, n_messages)
         if sums.secure:
             del self.single[before:]
             self.sums.append(total)

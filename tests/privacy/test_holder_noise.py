@@ -46,17 +46,18 @@ class Noted(LocalHolder):
         self._note("counts", release)
         return super().counts(node, columns, release)
 
-    def families(self, node, questions, release):
-        self._note(f"families of {len(questions)}", release)
-        return super().families(node, questions, release)
+    def families(self, nodes, questions, release):
+        (n_questions,) = set(map(len, questions))
+        self._note(f"families of {n_questions}", release)
+        return super().families(nodes, questions, release)
 
-    def weight(self, node, release):
-        self._note("weight", release)
-        return super().weight(node, release)
+    def weights(self, nodes, release):
+        self._note("weights", release)
+        return super().weights(nodes, release)
 
-    def labels(self, node, release):
+    def labels(self, nodes, release):
         self._note("labels", release)
-        return super().labels(node, release)
+        return super().labels(nodes, release)
 
 
 def test_published_budgets_are_as_printed():
@@ -98,7 +99,7 @@ def test_published_holders_are_asked_for_the_printed_noise(protocol):
     grow_best_first(holders, plan, Transcript(2))
     n_questions = len(QUESTIONS.columns)
     for holder in holders:
-        assert set(holder.scales["weight"]) <= {2 / 0.375, 2 / 0.1875}
+        assert set(holder.scales["weights"]) <= {2 / 0.375, 2 / 0.1875}
         assert set(holder.scales["labels"]) == {2.0}
         if protocol == "noisy_counts":
             # α′ of the root, then of its children.

@@ -82,7 +82,7 @@ class _Coordinator:
                 continue
             self.transcript.begin_round()
             children = [left, left + 1]
-            weights = [self._weigh(child, level + 1) for child in children]
+            weights = self._weigh(children, level + 1)
             choices = self._choose(children, level + 1)
             for child, weight, one in zip(children, weights, choices, strict=True):
                 enough = weight >= plan.smallest_weight / plan.n_splits
@@ -90,17 +90,18 @@ class _Coordinator:
                     heapq.heappush(queue, (-weight * one.gain, child, level + 1, one))
         self.transcript.begin_round()
         release = Release(LAPLACE, self.noise.label_scale)
-        for node in tree.leaves:
-            messages = (holder.labels(node, release) for holder in self.holders)
-            counts = self.transcript.collect(messages, self.sums, release)
-            tree.label(node, int(np.argmax(counts)))
+        leaves = tree.leaves
+        messages = (holder.labels(leaves, release) for holder in self.holders)
+        counts = self.transcript.collect(messages, self.sums, release, len(leaves))
+        for node, position in zip(leaves, counts.argmax(axis=1).tolist(), strict=True):
+            tree.label(node, position)
         return tree
 
-    def _weigh(self, node: int, level: int) -> float:
+    def _weigh(self, nodes: list[int], level: int) -> list[float]:
         release = Release(LAPLACE, self.noise.weight_scale(level))
-        messages = (holder.weight(node, release) for holder in self.holders)
-        total = self.transcript.collect(messages, self.sums, release)
-        return float(total[0]) / self.plan.n
+        messages = (holder.weights(nodes, release) for holder in self.holders)
+        totals = self.transcript.collect(messages, self.sums, release, len(nodes))
+        return [total / self.plan.n for total in totals.tolist()]
 
     def _choose(self, nodes: list[int], level: int) -> list[SplitChoice]:
         """Return a question for each node of a level: PrivateSplit."""
@@ -112,12 +113,14 @@ class _Coordinator:
             budget /= 2
             everything = [self._vote(node, budget) for node in nodes]
             self.transcript.begin_round()
+        # Of each node equally many.
+        scale = self.noise.families_scale(budget, len(everything[0]))
+        release = Release(LAPLACE, scale)
+        messages = (holder.families(nodes, everything, release) for holder in self.holders)
+        families = self.transcript.collect(messages, self.sums, release, len(nodes))
         chosen = []
-        for node, questions in zip(nodes, everything, strict=True):
-            release = Release(LAPLACE, self.noise.families_scale(budget, len(questions)))
-            messages = (holder.families(node, questions, release) for holder in self.holders)
-            families = self.transcript.collect(messages, self.sums, release)
-            gains = family_gains(families, self.place)
+        for questions, of_node in zip(everything, families, strict=True):
+            gains = family_gains(of_node, self.place)
             best = int(np.argmax(gains))
             chosen.append(SplitChoice(int(questions[best]), float(gains[best])))
         return chosen

@@ -65,14 +65,16 @@ class Holder(Protocol):
     def counts(self, node: int, columns: Sequence[int], release: Release) -> NDArray[Any]:
         """Count by class and bin of some columns: (n_classes, bins of these columns)."""
 
-    def families(self, node: int, questions: Sequence[int], release: Release) -> NDArray[Any]:
-        """Count three families for each question: (n_questions, 3 · n_classes + 2)."""
+    def families(
+        self, nodes: Sequence[int], questions: Sequence[Sequence[int]], release: Release
+    ) -> NDArray[Any]:
+        """Count three families for each question: (n_nodes, n_questions, 3 · n_classes + 2)."""
 
-    def weight(self, node: int, release: Release) -> NDArray[Any]:
-        """Count the records of a node: one number."""
+    def weights(self, nodes: Sequence[int], release: Release) -> NDArray[Any]:
+        """Count the records of nodes: (n_nodes,)."""
 
-    def labels(self, node: int, release: Release) -> NDArray[Any]:
-        """Count the records of a node by class."""
+    def labels(self, nodes: Sequence[int], release: Release) -> NDArray[Any]:
+        """Count the records of nodes by class: (n_nodes, n_classes)."""
 
     def leaves(self, trees: DrawnTrees, release: Release) -> NDArray[Any]:
         """Add up residuals in the leaves of trees: (n_trees, n_leaves, n_outputs + 1)."""
@@ -234,26 +236,32 @@ class LocalHolder:
             table = _table_kernel(self.rows, self._nodes[node], self.n_classes, int(starts[-1]))
         if len(columns) < len(starts) - 1:
             table = table[:, places_of(columns, starts)]
-        return self._say(table, release)
+        return release.message(table, self.curator)
 
-    def families(self, node: int, questions: Sequence[int], release: Release) -> NDArray[Any]:
-        """Count three families for each question."""
-        _, totals, yes = self._count(node)
-        if len(questions) < len(yes):
-            yes = yes[np.asarray(questions, dtype=np.int64)]
-        return self._say(family_counts(yes, totals), release)
+    def families(
+        self, nodes: Sequence[int], questions: Sequence[Sequence[int]], release: Release
+    ) -> NDArray[Any]:
+        """Count three families for each question of each node."""
+        exact = []
+        for node, some in zip(nodes, questions, strict=True):
+            _, totals, yes = self._count(node)
+            if len(some) < len(yes):
+                yes = yes[np.asarray(some, dtype=np.int64)]
+            exact.append(family_counts(yes, totals))
+        return release.messages(np.array(exact), self.curator)
 
-    def weight(self, node: int, release: Release) -> NDArray[Any]:
-        """Count the records of a node."""
-        size = self.rows.counts[self._nodes[node]].sum()
-        return self._say(np.array([size]), release)
+    def weights(self, nodes: Sequence[int], release: Release) -> NDArray[Any]:
+        """Count the records of nodes."""
+        exact = [self.rows.counts[self._nodes[node]].sum() for node in nodes]
+        return release.messages(np.array(exact), self.curator)
 
-    def labels(self, node: int, release: Release) -> NDArray[Any]:
-        """Count the records of a node by class."""
-        of_node = self._nodes[node]
-        classes, counts = self.rows.classes[of_node], self.rows.counts[of_node]
-        by_class = np.bincount(classes, weights=counts, minlength=self.n_classes)
-        return self._say(by_class.astype(np.int64), release)
+    def labels(self, nodes: Sequence[int], release: Release) -> NDArray[Any]:
+        """Count the records of nodes by class."""
+        exact = np.zeros((len(nodes), self.n_classes))
+        for of_node, node in zip(exact, nodes, strict=True):
+            rows = self._nodes[node]
+            np.add.at(of_node, self.rows.classes[rows], self.rows.counts[rows])
+        return release.messages(exact, self.curator)
 
     def leaves(self, trees: DrawnTrees, release: Release) -> NDArray[Any]:
         """Add up residuals in the leaves of trees, in units of the release."""
@@ -264,15 +272,11 @@ class LocalHolder:
         self._leaves, exact = _leaf_answers(
             rows, self._scores, self._leaves, self._values, trees, self.n_classes
         )
-        return self._say(exact, release)
+        return release.message(exact, self.curator)
 
     def move(self, values: Floats) -> None:
         """Add the values of the leaves of the last trees to the scores, when they are needed."""
         self._values = values
-
-    def _say(self, exact: NDArray[Any], release: Release) -> NDArray[Any]:
-        """Make a message of exact numbers."""
-        return release.message(exact, self.curator)
 
     def _count(self, node: int) -> _Counts:
         if node not in self._kept:

@@ -41,6 +41,10 @@ class Release(NamedTuple):
 
     def message(self, exact: NDArray[Any], curator: Curator) -> NDArray[Any]:
         """Add a share of noise to exact numbers, and write them as they are sent."""
+        return self.messages(exact[np.newaxis], curator)[0]
+
+    def messages(self, exact: NDArray[Any], curator: Curator) -> NDArray[Any]:
+        """Make a message of each place along the first axis."""
         call = Call(self.mechanism, self.scale, what=self.what)
         noisy = curator.share(call, exact, self.parts)
         if self.unit == 0:

@@ -32,16 +32,18 @@ class Transcript:
         """How many rounds there were."""
         return len(self.sent)
 
-    def send(self, holder: int, numbers: NDArray[Any]) -> None:
-        """Record a message of a party; the type of its numbers says how many bits each has."""
+    def send(self, holder: int, numbers: NDArray[Any], n_messages: int = 1) -> None:
+        """Record messages of a party; the type of its numbers says how many bits each has."""
         self.sent[-1][holder] += 8 * numbers.nbytes
-        self.n_messages += 1
+        self.n_messages += n_messages
 
-    def collect(self, messages: Iterable[NDArray[Any]], sums: Sums, release: Release) -> Floats:
-        """Record a message of each party, as it comes, and return their sum."""
+    def collect(
+        self, messages: Iterable[NDArray[Any]], sums: Sums, release: Release, n_messages: int = 1
+    ) -> Floats:
+        """Record what each party says, as it comes, in `n_messages`; return the sum."""
         sent = []
         for holder, message in enumerate(messages):
-            self.send(holder, message)
+            self.send(holder, message, n_messages)
             sent.append(message)
         return sums.add_up(sent, release)
 

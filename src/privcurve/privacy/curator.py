@@ -234,17 +234,19 @@ class Curator(Account):
         return self.inners[-n:]
 
     def share(self, call: Call, exact: ArrayLike, parts: int) -> Floats:
-        """Return numbers with a share of the noise, `parts` of which make up the call's.
+        """Return messages with a share of the noise, `parts` of which make up the call's.
 
         Parameters
         ----------
         call : Call
             Laplace or Gaussian; its scale is that of all of the noise.
         exact : array-like
+            A message of numbers for each place along the first axis, each of them charged.
         parts : int
         """
         values = self._values(exact)
-        call = self._charge(call)
+        for _ in values:
+            call = self._charge(call)
         self._most_parts = max(self._most_parts, parts)
         return self._share(call, values, parts) if call.private else values.copy()
 

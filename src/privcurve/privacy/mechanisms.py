@@ -328,7 +328,7 @@ def draw_piece(ends: ArrayLike, scores: ArrayLike, rate: float, rng: np.random.G
 def draw_share(
     mechanism: str, rng: np.random.Generator, shape: tuple[int, ...], scale: float, parts: int
 ) -> Floats:
-    """Draw a share of noise, `parts` of which add up to noise of `scale`.
+    """Draw shares of noise for `shape[0]` messages, `parts` of which add up to noise of `scale`.
 
     σ²/m each of m Gaussians; of a Laplace number the difference of two Gamma(1/m) numbers, m of
     which add up to the difference of two exponential ones: Laplace's law. Those are drawn in half
@@ -338,6 +338,6 @@ def draw_share(
         return MECHANISMS[GAUSSIAN].draw(rng, shape, scale / math.sqrt(parts))
     from privcurve.privacy.draws import exponential, gamma
 
-    halves = 2, *shape
+    halves = shape[0], 2, *shape[1:]
     drawn = exponential(rng, halves) if parts == 1 else gamma(rng, halves, 1 / parts)
-    return (drawn[0] - drawn[1]) * scale
+    return (drawn[:, 0] - drawn[:, 1]) * scale
