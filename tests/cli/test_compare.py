@@ -427,9 +427,9 @@ def test_without_what_draws_it_there_is_no_figure(folder, library_alone):
 
 @pytest.mark.slow
 def test_without_snakemake_a_comparison_has_the_same_table(folder, request, capsys):
-    words = ["compare", "wdbc", "--repeats", "2", "--cores", "2"]
+    words = ["compare", "toy-line", "--epsilon", "1", "--repeats", "2", "--cores", "2"]
     assert main.main(words) == 0
-    table = Path("results/tables/compare_wdbc/accuracy.csv")
+    table = Path("results/tables/compare_toy-line/accuracy.csv")
     by_snakemake = table.read_bytes()
     shutil.rmtree("results")
     shutil.rmtree(".snakemake")
@@ -438,7 +438,7 @@ def test_without_snakemake_a_comparison_has_the_same_table(folder, request, caps
     assert main.main(words) == 0
     said = capsys.readouterr()
     assert table.read_bytes() == by_snakemake
-    assert "page:  results/compare_wdbc/leaderboard.html" in said.out
+    assert "page:  results/compare_toy-line/leaderboard.html" in said.out
     assert "100 % done" in said.err
     # What is there stays: only what is quick to check is run again.
     assert main.main(words) == 0

@@ -108,13 +108,7 @@ def test_what_is_stored_is_the_same_everywhere():
 
 
 @pytest.mark.slow
-def test_the_map_of_all_golden_cases_is_the_same_everywhere():
-    # Whatever takes another path of NumPy, BLAS or the C library; the rest of the settings vary it.
-    chosen = ("as it is", "oldest", "AVX-512" if "AVX-512" in SETTINGS else "Haswell")
-    compare(maps({name: SETTINGS[name] for name in chosen if name in SETTINGS}, "--all"))
-
-
-@pytest.mark.slow
-def test_what_is_compiled_is_the_same_everywhere(tmp_path):
-    oldest = {**OLDEST, "NUMBA_CACHE_DIR": str(tmp_path)}
-    compare(maps({"as it is": {}, "no features": oldest}))
+def test_the_map_of_all_golden_cases_is_the_same_on_the_oldest_processor(tmp_path):
+    """With other paths of NumPy, BLAS and the C library, and loops compiled for no features."""
+    oldest = {**ALL["oldest"], **OLDEST, "NUMBA_CACHE_DIR": str(tmp_path)}
+    compare(maps({"as it is": {}, "oldest": oldest}, "--all"))

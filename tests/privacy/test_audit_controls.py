@@ -6,7 +6,7 @@ import pytest
 
 from privcurve.audit.search import VERDICT_ERROR
 
-SEEDS = 4
+SEEDS = 2
 
 
 def test_exact_verdicts():

@@ -29,19 +29,9 @@ SEED = 7
 CLAIMS = list(itertools.chain.from_iterable(ATTACKS.values()))
 
 
-def label(c):
-    """What tells rows apart for a reader; a few rows share one."""
-    parts = [c.learner, c.calibration, c.method, f"delta={c.delta:g}"]
-    parts.append(getattr(c.pairs, "__name__", c.neighbours))
-    parts += [str(c.setting[k]) for k in ("weak_learner", "leaves", "method") if k in c.setting]
-    return "-".join(parts)
-
-
 def kind(c):
-    """What a claim shares with those of another calibration, another δ above 0 or another size."""
-    pairs = getattr(c.pairs, "__name__", c.neighbours)
-    words = [c.setting.get(key) for key in ("weak_learner", "leaves", "method")]
-    return (c.learner, c.method, pairs, c.delta > 0, *words)
+    """What a claim shares with those of other settings."""
+    return c.learner, c.method, getattr(c.pairs, "__name__", c.neighbours)
 
 
 def verdict(c, n_trainings):
@@ -99,16 +89,11 @@ def mutant_of(c):
 
 RARE_OUTCOMES = audited.four_constant, large_balance
 
-# A claim of these takes a second or two: all others are slow, and break in the same places.
+# The first claim of each kind: one of other settings breaks in the same place.
+KINDS = {kind(c): c for c in reversed(CLAIMS)}.values()
+# A claim of these takes a second or two; all but one of a method are slow.
 SHORT = {"noisy_majority", "noisy_bayes", "one_rule"}
-# One claim of each of them and method. The others are slow: one of each learner, calibration and
-# method, and of the rest one of each kind of pairs and setting.
-EACH = {(c.learner, c.calibration, c.method): c for c in reversed(CLAIMS)}.values()
-FIRST = {(c.learner, c.method): c for c in reversed(CLAIMS) if c.learner in SHORT}.values()
-KINDS = {kind(c): c for c in CLAIMS if c not in EACH}
-for c in EACH:
-    KINDS.pop(kind(c), None)
-SLOW = [*(c for c in EACH if c not in FIRST), *KINDS.values()]
+QUICK = {(c.learner, c.method): c for c in reversed(CLAIMS) if c.learner in SHORT}.values()
 
 
 def test_each_learner_has_a_mutant():
@@ -116,7 +101,9 @@ def test_each_learner_has_a_mutant():
 
 
 @pytest.mark.parametrize(
-    "c", [*FIRST, *(pytest.param(c, marks=pytest.mark.slow) for c in SLOW)], ids=label
+    "c",
+    [pytest.param(c, marks=[] if c in QUICK else [pytest.mark.slow]) for c in KINDS],
+    ids=lambda c: "-".join(kind(c)),
 )
 def test_a_claim_of_each_kind_flags_a_mutant(monkeypatch, c):
     mistake, n_trainings = mutant_of(c)

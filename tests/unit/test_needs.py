@@ -71,9 +71,7 @@ def used(learner, n_rows, n_columns, folder):
 
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="peak memory is told in other units")
-@pytest.mark.parametrize(
-    ("learner", "n_columns"), [("lazybb", 30), ("privgam", 8), ("brc", 30), ("topdown", 30)]
-)
+@pytest.mark.parametrize(("learner", "n_columns"), [("privgam", 8), ("brc", 30)])
 def test_estimates_are_what_a_training_uses(learner, n_columns, tmp_path):
     """More records take what is estimated of them, within a factor of 1.5."""
     few, many = 50_000, 650_000

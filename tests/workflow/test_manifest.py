@@ -50,22 +50,6 @@ def test_the_manifest_tells_what_was_run(finished):
 
 
 @pytest.mark.slow
-def test_a_manifest_counts_todays_jobs_alone(finished):
-    """Another size of jobs: nothing is trained again, and all tables are the same."""
-    stored, made = finished.stored(), finished.outputs()
-    finished.run("--config", "seconds_per_job=0.002")
-    assert finished.stored() == stored
-    assert finished.outputs() == made
-    content = manifest(finished)
-    assert content["configuration"]["seconds_per_job"] == 0.002
-    benchmarks = list((finished.folder / "benchmarks/train").rglob("*.tsv"))
-    # Every curve has jobs of its own now; the benchmark of the one they shared is still there.
-    assert content["rules"]["train"]["jobs"] == len(benchmarks) - 1 > 3
-    work = content["studies"]["tiny"]
-    assert (work["trained"], work["reused"]) == (0, finished.n_runs())
-
-
-@pytest.mark.slow
 def test_the_commit_is_told_and_whether_files_differ(finished):
     folder = finished.folder
     git = ["git", "-c", "user.name=a", "-c", "user.email=a@b.c", "-C", str(folder)]
