@@ -31,8 +31,7 @@ from threadpoolctl import threadpool_limits
 from privcurve.coding import EQUAL, MIXED, spacing_towards_zero
 from privcurve.datasets import catalogue, reading
 from privcurve.datasets.coding import Coder, encode_frame, read_amounts
-from privcurve.datasets.columns import NUMERIC, Column, Label
-from privcurve.datasets.domain import Domain
+from privcurve.datasets.domain import NUMERIC, Column, Domain, Label
 from privcurve.datasets.errors import Problems
 from privcurve.datasets.load import load
 from privcurve.learners import registry

@@ -3,17 +3,161 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import date, timedelta
+from functools import cached_property
 from typing import Any, Self
 
+from privcurve import coding
 from privcurve.coding import MIXED, MIXED_HIGH
-from privcurve.datasets.columns import CATEGORICAL, FAIL, MISSING, NUMERIC, OTHER, Column, Label
 
-__all__ = ["CATEGORICAL", "FAIL", "MISSING", "NUMERIC", "OTHER", "Column", "Domain", "Label"]
+NUMERIC = "numeric"
+CATEGORICAL = "categorical"
+
+# Titles that take missing values, and texts that are not listed.
+MISSING = "?"
+OTHER = "other"
+
+# The word for refusing categories that are not listed.
+FAIL = "fail"
+
+# Columns of dates hold days since then.
+FIRST_DAY = date(1970, 1, 1)
 
 # Keys of a column that came later than the first datasets.
 _LATER = ("spacing", "missing_bin", "dates", "patterns", "merged")
+
+
+def format_day(day: float) -> str:
+    """Write a day as an ISO date."""
+    return (FIRST_DAY + timedelta(days=int(day))).isoformat()
+
+
+def format_value(value: float, dates: str = "", digits: int = 10) -> str:
+    """Write a value of a numeric column with so many digits; one of `dates`, as an ISO date."""
+    return format_day(value) if dates else f"{value:.{digits}g}"
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column of the coded matrix."""
+
+    name: str
+    kind: str  # `numeric` or `categorical`
+    # Lowest and highest value of a numeric column, in the unit of the file.
+    bounds: tuple[float, float] | None = None
+    bins: int = 0  # number of bins between the bounds of a numeric column; 0 for a categorical one
+    # Values of a categorical column as the file spells them, each with the title of its bin. Values
+    # of equal title share a bin.
+    categories: tuple[tuple[str, str], ...] = ()
+    public: bool = False  # whether the column is public in studies of partially private features
+    # Spacing of the bins of a numeric column, see `privcurve.coding.edges`.
+    spacing: str = coding.EQUAL
+    # Whether a numeric column has one more code, the last, for missing values.
+    missing_bin: bool = False
+    # The format of dates, `iso` or one of `strptime`; they are coded as days since 1970-01-01.
+    dates: str = ""
+    # Whether the values of a categorical column are patterns, of which the first that fits a text
+    # counts: `*` is any text, and case does not matter. What fits none is `other`.
+    patterns: bool = False
+    # The `bins + 1` edges of a numeric column whose neighbouring bins were merged.
+    merged: tuple[float, ...] = ()
+
+    @cached_property
+    def titles(self) -> tuple[str, ...]:
+        """Titles of the bins of a categorical column, in the order of their codes."""
+        return tuple(dict.fromkeys(title for _, title in self.categories))
+
+    @cached_property
+    def codes(self) -> Mapping[str, int]:
+        """Code of each value of a categorical column, or of each pattern.
+
+        Texts of a file are coded by :class:`~privcurve.datasets.coding.TextCodes`.
+        """
+        code = {title: k for k, title in enumerate(self.titles)}
+        return {value: code[title] for value, title in self.categories}
+
+    @property
+    def code_names(self) -> tuple[str, ...]:
+        """The name of each code: conditions on numbers, titles of categories."""
+        return self.bin_names if self.kind == NUMERIC else self.titles
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether groups of texts have one for those that fit none, and one for missing ones."""
+        return not self.patterns or {MISSING, OTHER} <= set(self.titles)
+
+    @property
+    def n_bins(self) -> int:
+        """How many codes the column has."""
+        return self.bins + self.missing_bin if self.kind == NUMERIC else len(self.titles)
+
+    @property
+    def ordered(self) -> bool:
+        """Whether codes stand in the order of what they mean (but a code for missing values)."""
+        return self.kind == NUMERIC
+
+    @cached_property
+    def edges(self) -> tuple[float, ...]:
+        """The ``bins + 1`` edges of a numeric column's bins; of dates, whole days."""
+        if self.bounds is None:
+            raise ValueError(f"the column {self.name!r} is categorical: it has no edges")
+        if self.merged:
+            return self.merged
+        ends = coding.edges(*self.bounds, self.bins, self.spacing).tolist()
+        if not self.dates:
+            return tuple(ends)
+        if ends[-1] - ends[0] < self.bins:
+            raise ValueError(f"leave {self.bins} bins less than a day each: give n_bins")
+        return tuple(float(math.ceil(edge)) for edge in ends)
+
+    @cached_property
+    def bin_names(self) -> tuple[str, ...]:
+        """A readable condition for each code, such as ``13 <= education-num < 14.5``.
+
+        The last numeric bin is closed. Values outside the bounds are clipped, so the
+        first and the last bin hold them too.
+        """
+        if self.kind == CATEGORICAL:
+            return tuple(f"{self.name} = {title}" for title in self.titles)
+        ends = [format_value(edge, self.dates) for edge in self.edges]
+        signs = ["<"] * (self.bins - 1) + ["<="]
+        between = tuple(
+            f"{low} <= {self.name} {sign} {high}"
+            for low, high, sign in zip(ends[:-1], ends[1:], signs, strict=True)
+        )
+        return (*between, f"{self.name} is missing") if self.missing_bin else between
+
+    def merge_bins(self, groups: Sequence[int]) -> Column:
+        """Return a numeric column whose bins are merged by the group of each of its codes."""
+        starts = [k for k in range(1, self.bins) if groups[k] != groups[k - 1]]
+        if len(starts) == self.bins - 1:
+            return self
+        edges = tuple(self.edges[k] for k in (0, *starts, self.bins))
+        return replace(self, bins=len(starts) + 1, merged=edges)
+
+    def format_bounds(self, digits: int = 10) -> tuple[str, str]:
+        """Write the bounds of a numeric column; of dates, those of its days."""
+        low, high = (format_value(end, self.dates, digits) for end in self.edges[:: self.bins])
+        return low, high
+
+
+@dataclass(frozen=True)
+class Label:
+    """Names of the classes."""
+
+    column: str  # the column of the file that holds the label
+    negative: str = ""  # what −1 stands for, of two classes
+    positive: str = ""  # what +1 stands for
+    public: bool = False  # whether the label is public in studies of partially private features
+    classes: tuple[str, ...] = ()  # what 0, 1, … stand for, of more than two classes
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of all classes; of two, the negative one first."""
+        return self.classes or (self.negative, self.positive)
 
 
 @dataclass(frozen=True)

@@ -19,10 +19,9 @@ from privcurve.coding import Codes, limit_places
 from privcurve.datasets.build import build
 from privcurve.datasets.catalogue import NO_FILES, SCHEMA, public_facts
 from privcurve.datasets.coding import Coder, encode_frame, persons_of
-from privcurve.datasets.columns import CATEGORICAL, MISSING, NUMERIC, OTHER
 from privcurve.datasets.describing import FINE
 from privcurve.datasets.description import Description
-from privcurve.datasets.domain import Domain
+from privcurve.datasets.domain import CATEGORICAL, MISSING, NUMERIC, OTHER, Domain
 from privcurve.datasets.errors import DatasetError, Problems
 from privcurve.datasets.reading import FRAME, TRUTHS, RawTable, arrow_table, convert_cells
 from privcurve.schema import suggestion

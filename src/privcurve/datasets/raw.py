@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 
 from privcurve.datasets.catalogue import describe
 from privcurve.datasets.coding import Markers, amount_of, category_texts, read_amounts, strip_point
-from privcurve.datasets.columns import NUMERIC, Column
 from privcurve.datasets.dataset import Dataset
 from privcurve.datasets.description import Description
+from privcurve.datasets.domain import NUMERIC, Column
 from privcurve.datasets.errors import DatasetError
 from privcurve.datasets.load import load_rows
 from privcurve.datasets.reading import RawTable, list_cells

@@ -10,7 +10,6 @@ import itertools
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,8 +18,7 @@ from tabulate import tabulate
 
 from privcurve import extras
 from privcurve.coding import EQUAL, LOG, Codes, Floats, Ints, code_type
-from privcurve.datasets.columns import CATEGORICAL, FIRST_DAY, NUMERIC, Column, Label, format_value
-from privcurve.datasets.domain import Domain
+from privcurve.datasets.domain import CATEGORICAL, NUMERIC, Column, Domain, Label, format_value
 from privcurve.models.document import check
 from privcurve.models.errors import ModelError
 
@@ -486,7 +484,7 @@ def _draw_steps(
     bins = column.bins
     edges: Any = np.array(column.edges)
     if column.dates:
-        edges = np.array([FIRST_DAY + timedelta(days=int(day)) for day in edges])
+        edges = edges.astype("datetime64[D]")
     low, high = values - errors, values + errors
     axes.fill_between(
         edges, np.append(low[:bins], low[bins - 1]), np.append(high[:bins], high[bins - 1]),

@@ -11,8 +11,7 @@ from scipy.special import expit
 
 from privcurve.coding import Floats
 from privcurve.datasets.coding import Markers, TextCodes
-from privcurve.datasets.columns import NUMERIC, Column, format_day
-from privcurve.datasets.domain import Domain
+from privcurve.datasets.domain import NUMERIC, Column, Domain, format_day
 from privcurve.learners.shared.chances import clipped_log_odds
 from privcurve.models.errors import ModelError
 from privcurve.models.explain import Explanation

@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import Any
 
 from privcurve import __version__, models
-from privcurve.datasets.columns import NUMERIC, Column, format_value
+from privcurve.datasets.domain import NUMERIC, Column, format_value
 from privcurve.figures import pictures
 from privcurve.figures.page import Block, Code, Heading, Page, Part, Picture, Points, Rows, Text
 from privcurve.learners import registry

@@ -12,9 +12,8 @@ from privcurve.coding import Codes, code_by_edges, code_type
 from privcurve.datasets.coding.counts import ColumnCounts
 from privcurve.datasets.coding.numbers import Amounts, read_dates, read_numbers, remove_grouping
 from privcurve.datasets.coding.texts import TextCodes
-from privcurve.datasets.columns import MISSING, NUMERIC, OTHER, Column
 from privcurve.datasets.description import Description, LabelSpec
-from privcurve.datasets.domain import Domain
+from privcurve.datasets.domain import MISSING, NUMERIC, OTHER, Column, Domain
 from privcurve.datasets.errors import Problems
 from privcurve.datasets.reading import RawTable, cells_of, convert_cells, list_cells
 from privcurve.schema import suggestion

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from privcurve.datasets.columns import NUMERIC, OTHER, Column
+from privcurve.datasets.domain import NUMERIC, OTHER, Column
 
 # If at least this share of at least so many values is clipped or `other`, the column is likely in
 # another unit, or written otherwise than the domain expects.

@@ -6,8 +6,7 @@ import re
 from collections.abc import Sequence
 
 from privcurve.datasets.coding.numbers import Markers, amount_of
-from privcurve.datasets.columns import MISSING, OTHER, Column
-from privcurve.datasets.domain import Domain
+from privcurve.datasets.domain import MISSING, OTHER, Column, Domain
 
 # The most texts of a column whose codes are remembered.
 MOST_REMEMBERED = 100_000

@@ -17,8 +17,8 @@ from privcurve.datasets.coding import (
     remove_grouping,
     strip_point,
 )
-from privcurve.datasets.columns import CATEGORICAL, MISSING, NUMERIC, OTHER, format_day
 from privcurve.datasets.describing.profile import LIKE_A_DATE, NEARLY_ALL, Profile, Range
+from privcurve.datasets.domain import CATEGORICAL, MISSING, NUMERIC, OTHER, format_day
 
 # Columns of more texts than this share of their values, and of more than so many, tell records
 # apart rather than saying something of them.

@@ -12,10 +12,10 @@ from privcurve import schema
 from privcurve.datasets import catalogue
 from privcurve.datasets.blanks import WANTED, Blank, blanks
 from privcurve.datasets.coding import amount_of
-from privcurve.datasets.columns import CATEGORICAL, MISSING, NUMERIC, OTHER
 from privcurve.datasets.describing.columns import CODES_OR_NUMBERS
 from privcurve.datasets.describing.report import description_faults
 from privcurve.datasets.describing.text import write_flow
+from privcurve.datasets.domain import CATEGORICAL, MISSING, NUMERIC, OTHER
 from privcurve.datasets.errors import DatasetError
 from privcurve.files import replace_text
 from privcurve.schema import Lines

@@ -20,8 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privcurve.coding import ABSENT
-from privcurve.datasets.columns import NUMERIC, Column
-from privcurve.datasets.domain import Domain
+from privcurve.datasets.domain import NUMERIC, Column, Domain
 from privcurve.datasets.errors import DatasetError
 
 # Decimals with larger exponents are not written out.

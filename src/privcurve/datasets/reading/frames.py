@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 
 from privcurve.coding import ABSENT
-from privcurve.datasets.columns import Column
-from privcurve.datasets.domain import Domain
+from privcurve.datasets.domain import Column, Domain
 from privcurve.datasets.errors import DatasetError, Problems
 from privcurve.datasets.reading.cells import (
     NoColumnError,
