@@ -90,15 +90,7 @@ def read_codes(
     DatasetError
         If it can't be read, or lacks columns: all in one message.
     """
-    file = open_unlabelled(
-        domain,
-        path,
-        separator=separator,
-        encoding=encoding,
-        sheet=sheet,
-        copied=copied,
-        stdin=stdin,
-    )
+    file = open_unlabelled(domain, path, separator, encoding, sheet, copied, stdin)
     description = file.description
     skipped = Skipped(description.name, is_file=True)
     problems = skipped if skip else Problems(description.name, is_file=True)

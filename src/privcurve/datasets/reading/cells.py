@@ -30,6 +30,7 @@ _FULL = np.float64().itemsize
 
 # Types of numbers that keep all of their digits.
 _EXACT = (int, Decimal, np.integer)
+_NUMBERS = (int, float, Decimal, np.number)
 
 # Truth values in a column of numbers.
 _AS_NUMBERS = ("1", "0")
@@ -202,10 +203,16 @@ def _cells(
     if column.kind == NUMERIC:
         return [text_of(value, _AS_NUMBERS, domain.decimal) for value in values]
     texts = [text_of(value, column.codes, domain.decimal) for value in values]
-    if _explain_loss(column, False):
+    if _explain_loss(column, exact=False):
         for value, text in zip(values, texts, strict=True):
-            if text is not None and _is_number(value):
-                _check_numbers(column, type(value).__name__, isinstance(value, _EXACT))
+            if text is None or isinstance(value, bool) or not isinstance(value, _NUMBERS):
+                continue
+            if lost := _explain_loss(column, isinstance(value, _EXACT)):
+                raise DatasetError(
+                    f"{column.name!r} holds numbers ({type(value).__name__}), but is {lost}: read "
+                    f"or write it as text (in pandas, dtype={{{column.name!r}: str}}; in Excel, "
+                    "the format Text)"
+                )
     return texts
 
 
@@ -257,16 +264,6 @@ def _numpy_array(values: Any) -> Any:
     return values.to_numpy(zero_copy_only=False)
 
 
-def _check_numbers(column: Column, kind: object, exact: bool) -> None:
-    """Refuse numbers of a type in a column of categories whose texts they can't stand for."""
-    lost = _explain_loss(column, exact)
-    if lost:
-        raise DatasetError(
-            f"{column.name!r} holds numbers ({kind}), but is {lost}: read or write it as text (in "
-            f"pandas, dtype={{{column.name!r}: str}}; in Excel, the format Text)"
-        )
-
-
 def _explain_loss(column: Column, exact: bool) -> str:
     """Say which text of a column of categories numbers can't stand for; "" where they all can."""
     for text, _ in column.categories:
@@ -275,11 +272,6 @@ def _explain_loss(column: Column, exact: bool) -> str:
         if not exact and _DIGITS.fullmatch(text) and Decimal(text) != Decimal(float(text)):
             return f"described by texts such as {text!r}, of whose digits such numbers lose some"
     return ""
-
-
-def _is_number(value: Any) -> bool:
-    """Return whether a value has the type of numbers; truth values have another."""
-    return isinstance(value, (int, float, Decimal, np.number)) and not isinstance(value, bool)
 
 
 def _day(value: Any, decimal: str) -> Any:

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+import io
 import posixpath
 import re
 import zipfile
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import chain, islice
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 from xml.etree import ElementTree
 
 from privcurve.datasets.errors import DatasetError, Problems
-from privcurve.datasets.reading.cells import convert_cells, text_of
+from privcurve.datasets.reading.cells import text_of
 from privcurve.datasets.reading.delimited import Record, tables
 from privcurve.datasets.reading.downloads import RawFile
 from privcurve.datasets.reading.files import check_archive
@@ -22,8 +23,8 @@ from privcurve.datasets.reading.table import (
     AnyDescription,
     RawTable,
     check_order,
+    convert_columns,
     positions,
-    subject,
 )
 from privcurve.schema import suggestion
 
@@ -39,8 +40,6 @@ _COMPUTE = (
     "spreadsheet program, and save it."
 )
 _FORMULA = re.compile(rb"<(?:\w+:)?f[\s/>]")
-_PIECE = 1 << 20
-_LONGEST_TAG = 100
 
 
 def read(
@@ -74,7 +73,8 @@ def read(
                     problems.refuse(
                         row, f"{table.place_of(k)}: {name!r} {fault}.", remedy, (name, why)
                     )
-        yield replace(table, columns=_convert_columns(description, source, table.columns))
+        cells_of = {name: list(column) for name, column in table.columns.items()}
+        yield replace(table, columns=convert_columns(description, source, cells_of))
 
 
 def first_row(path: Path, wanted: str = "") -> tuple[Record, tuple[str, ...]]:
@@ -118,30 +118,18 @@ def _uncomputed_cells(file: RawFile, sheet: Any) -> Iterator[Empty]:
     """Yield the cells of an ``.xlsx`` that hold a formula, but not what comes of it."""
     try:
         with zipfile.ZipFile(file.path) as archive:
-            part = _sheet_file(archive, sheet)
-            # Sheets without formulas, which are most, need no look at each cell.
-            with archive.open(part) as stream:
-                if not _holds_formula(stream):
-                    return
-            with archive.open(part) as stream:
-                yield from _formulas_without_value(stream)
+            content = archive.read(_sheet_file(archive, sheet))
+        # Sheets without formulas, which are most, need no look at each cell.
+        if _FORMULA.search(content):
+            yield from _formulas_without_value(content)
     except (zipfile.BadZipFile, ElementTree.ParseError, KeyError):
         return  # an .xls, or laid out in a way of its own
 
 
-def _holds_formula(stream: IO[bytes]) -> bool:
-    rest = b""
-    while piece := stream.read(_PIECE):
-        if _FORMULA.search(rest + piece):
-            return True
-        rest = piece[-_LONGEST_TAG:]
-    return False
-
-
-def _formulas_without_value(stream: IO[bytes]) -> Iterator[Empty]:
+def _formulas_without_value(content: bytes) -> Iterator[Empty]:
     """Yield the cells of a sheet that hold a formula, but no value."""
     row, j = 0, -1
-    for event, node in ElementTree.iterparse(stream, ("start", "end")):
+    for event, node in ElementTree.iterparse(io.BytesIO(content), ("start", "end")):
         tag = node.tag.rpartition("}")[2]
         if event == "start" and tag == "row":
             # A row or cell without a position follows the one before it.
@@ -174,21 +162,6 @@ def _column_number(letters: str) -> int:
     for letter in letters:
         position = 26 * position + ord(letter) - ord("A") + 1
     return position - 1
-
-
-def _convert_columns(
-    description: AnyDescription, source: str, columns: Mapping[str, Sequence[Any]]
-) -> dict[str, Sequence[Any]]:
-    """Read the cells of each column by the types that they have."""
-    column_of = {column.name: column for column in description.domain.columns}
-    labels = () if description.label is None else description.label.codes
-    try:
-        return {
-            name: convert_cells(list(cells), description.domain, column_of.get(name), labels)
-            for name, cells in columns.items()
-        }
-    except DatasetError as error:
-        raise DatasetError(f"{subject(description)}{source}: {error}") from None
 
 
 def _rows(description: AnyDescription, cells: list[list[Any]]) -> Iterator[Record]:

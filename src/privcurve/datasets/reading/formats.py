@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import csv
-import gzip
-import zlib
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -16,6 +14,7 @@ from privcurve.datasets.description import DELIMITED, EXCEL, PARQUET, Parser
 from privcurve.datasets.errors import DatasetError
 from privcurve.datasets.reading.delimited import SEPARATORS, Record, records_of
 from privcurve.datasets.reading.files import lines, open_raw
+from privcurve.datasets.reading.table import READ_ERRORS
 
 ENCODINGS = (Parser(DELIMITED).encoding, "cp1252", "latin-1")
 
@@ -76,7 +75,7 @@ def sniff(path: Path, header: bool = True, sheet: str = "") -> Format:
         encoding = _find_encoding(path)
         parser = {"kind": DELIMITED}
         separator, first = _find_separator(path, encoding)
-    except (EOFError, gzip.BadGzipFile, zlib.error, ValueError) as error:
+    except READ_ERRORS as error:
         raise DatasetError(f"{path} can't be read: {error}") from None
     if separator != ",":
         parser["separator"] = separator

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import gzip
 import math
 import struct
-import zlib
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -18,7 +16,7 @@ from privcurve.datasets.description import LABEL, Description
 from privcurve.datasets.errors import DatasetError, Problems
 from privcurve.datasets.reading.downloads import RawFile
 from privcurve.datasets.reading.files import open_raw
-from privcurve.datasets.reading.table import RawTable, chunk_size
+from privcurve.datasets.reading.table import READ_ERRORS, RawTable, chunk_size
 
 _BYTES = 0x08  # the code of unsigned bytes, the one type that images and their labels have
 
@@ -75,7 +73,7 @@ def _label_errors(path: Path) -> Iterator[None]:
     """Name the file of labels in what is wrong with it: the error of reading names the images."""
     try:
         yield
-    except (ValueError, EOFError, gzip.BadGzipFile, zlib.error) as error:
+    except READ_ERRORS as error:
         raise ValueError(f"its labels, {path}: {error}") from error
 
 

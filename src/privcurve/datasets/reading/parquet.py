@@ -7,14 +7,13 @@ from pathlib import Path
 from typing import Any
 
 from privcurve.datasets.errors import DatasetError, Problems
-from privcurve.datasets.reading.cells import NoColumnError, convert_cells
 from privcurve.datasets.reading.downloads import RawFile
 from privcurve.datasets.reading.table import (
     AnyDescription,
     RawTable,
     chunk_size,
+    convert_columns,
     positions,
-    subject,
     unreadable_error,
 )
 
@@ -35,34 +34,23 @@ def read(
 ) -> Iterator[RawTable]:
     """Read one file, a piece at a time.
 
-    Columns become what the same records in a file of text would be:
-    :func:`privcurve.datasets.reading.cells.convert_cells`.
+    Columns become what the same records in a file of text would be.
     """
     import pyarrow
     from pyarrow import parquet
 
-    source, domain = str(file.path), description.domain
-    labels = () if description.label is None else description.label.codes
+    source = str(file.path)
     try:
         with parquet.ParquetFile(source) as stored:
             place = positions(description, source, stored.schema_arrow.names, problems)
-            column_of = {column.name: column for column in domain.columns}
             n_read = 0
             for batch in stored.iter_batches(chunk_size(len(place)), columns=list(place)):
                 if most is not None:
                     batch = batch.slice(0, most - n_read)
                 if not batch.num_rows:
                     return
-                columns: dict[str, Any] = {}
-                for name in place:
-                    values = batch.column(name)
-                    try:
-                        columns[name] = convert_cells(values, domain, column_of.get(name), labels)
-                    except NoColumnError as error:
-                        raise DatasetError(
-                            f"{subject(description)}{source}: {name!r} {error}. Leave it out of "
-                            f"{description.path}, or write it in another way."
-                        ) from None
+                cells = {name: batch.column(name) for name in place}
+                columns = convert_columns(description, source, cells)
                 lines = range(n_read + 1, n_read + batch.num_rows + 1)
                 n_read += batch.num_rows
                 share = n_read / stored.metadata.num_rows

@@ -14,6 +14,7 @@ from typing import Any, TypeAlias, TypeVar
 from privcurve.datasets.description import Description, Parser
 from privcurve.datasets.domain import Domain
 from privcurve.datasets.errors import DatasetError, Problems
+from privcurve.datasets.reading.cells import NoColumnError, convert_cells
 from privcurve.schema import suggestion
 
 # Limits of one piece, so that a file of any length needs the same memory.
@@ -155,6 +156,23 @@ def check_order(description: AnyDescription, source: str, above: Sequence[str], 
                 f"{description.path} says that this is column {k}: give parser: fields in the "
                 "order of the file."
             )
+
+
+def convert_columns(
+    description: AnyDescription, source: str, columns: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Read the cells of each column by the types that they have: :func:`convert_cells`."""
+    column_of = {column.name: column for column in description.domain.columns}
+    labels = () if description.label is None else description.label.codes
+    fix = f". Leave it out of {description.path}, or write it in another way."
+    result = {}
+    for name, cells in columns.items():
+        try:
+            result[name] = convert_cells(cells, description.domain, column_of.get(name), labels)
+        except (NoColumnError, DatasetError) as error:
+            fault = f"{name!r} {error}{fix}" if isinstance(error, NoColumnError) else error
+            raise DatasetError(f"{subject(description)}{source}: {fault}") from None
+    return result
 
 
 def unreadable_error(description: AnyDescription, source: object, error: Exception) -> DatasetError:

@@ -43,19 +43,27 @@ class UnlabelledFile(NamedTuple):
 
     description: Unlabelled
     ignored: tuple[str, ...]  # its columns that the domain does not have
-    # Reads its records once, a piece at a time; problems are told of those that can't be read.
-    read: Callable[[Problems], Iterator[RawTable]]
+    tables: Callable[[Problems], Iterator[RawTable]]
+
+    def read(self, problems: Problems) -> Iterator[RawTable]:
+        """Read its records once, a piece at a time; tell of those that can't be read.
+
+        Raises DatasetError where the file is damaged.
+        """
+        try:
+            yield from self.tables(problems)
+        except (*READ_ERRORS, OSError) as error:
+            raise unreadable_error(self.description, self.description.name, error) from None
 
 
 def open_unlabelled(
     domain: Domain,
     path: Path,
-    *,
-    separator: str | None = None,
-    encoding: str = ENCODING,
-    sheet: str = "",
-    copied: Sequence[str] = (),
-    stdin: BinaryIO | None = None,
+    separator: str | None,
+    encoding: str,
+    sheet: str,
+    copied: Sequence[str],
+    stdin: BinaryIO | None,
 ) -> UnlabelledFile:
     """Open a file of records without labels, and find its columns.
 
@@ -68,10 +76,17 @@ def open_unlabelled(
     if sheet and suffix not in EXCEL_ENDINGS:
         raise DatasetError(f"{source} is not an Excel file, and has no sheets: leave out --sheet")
     if suffix in (".parquet", *EXCEL_ENDINGS):
-        parser = (
-            Parser(EXCEL, header=True, sheet=sheet) if suffix != ".parquet" else Parser(PARQUET)
-        )
-        return _open_stored(Unlabelled(domain, parser, source, copied=copied), path)
+        if not path.is_file():
+            raise DatasetError(f"{path} can't be read: there is no such file")
+        if suffix == ".parquet":
+            description = Unlabelled(domain, Parser(PARQUET), source, copied=copied)
+            ignored = _unused_fields(description, parquet.schema_of(path).names)
+            return UnlabelledFile(
+                description, ignored, partial(parquet.read, description, RawFile(path))
+            )
+        parser = Parser(EXCEL, header=True, sheet=sheet)
+        description = Unlabelled(domain, parser, source, copied=copied)
+        return UnlabelledFile(description, (), partial(excel.read, description, RawFile(path)))
     if path == STDIN and stdin is None:
         raise DatasetError("there is no standard input to read")
     parser = Parser(DELIMITED, header=True, encoding=encoding)
@@ -92,35 +107,8 @@ def open_unlabelled(
     description = replace(description, parser=replace(parser, separator=separator))
     is_json = start[0][1].lstrip()[:1] in ("{", "[")
     ignored = _unused_fields(description, fields, _JSON if is_json else "")
-    return UnlabelledFile(
-        description,
-        ignored,
-        lambda problems: _guard(
-            description, read_pieces(description, source, pieces, problems, size=size)
-        ),
-    )
-
-
-def _open_stored(description: Unlabelled, path: Path) -> UnlabelledFile:
-    """Open Parquet or Excel, whose readers know the types of columns."""
-    if not path.is_file():
-        raise DatasetError(f"{path} can't be read: there is no such file")
-    is_parquet = description.parser.kind == PARQUET
-    ignored = _unused_fields(description, parquet.schema_of(path).names) if is_parquet else ()
-    read = parquet.read if is_parquet else excel.read
-    return UnlabelledFile(
-        description,
-        ignored,
-        lambda problems: _guard(description, read(description, RawFile(path), problems)),
-    )
-
-
-def _guard(description: Unlabelled, tables: Iterator[RawTable]) -> Iterator[RawTable]:
-    """Yield all pieces; raise DatasetError where the file is damaged."""
-    try:
-        yield from tables
-    except (*READ_ERRORS, OSError) as error:
-        raise unreadable_error(description, description.name, error) from None
+    read = partial(read_pieces, description, source, pieces, size=size)
+    return UnlabelledFile(description, ignored, read)
 
 
 def _header_lines(encoding: str, pieces: Iterator[bytes]) -> list[tuple[int, str]]:
