@@ -312,7 +312,7 @@ NUMERALS = st.one_of(
 @pytest.mark.slow
 def test_numbers_of_arrow_are_those_of_python(cells, decimal):
     markers = numbers.Markers(("NA", "-9"), decimal)
-    exact = numbers._read_each(cells, lambda text: numbers._number(text, markers, decimal))
+    exact = numbers._read_each(cells, lambda text: numbers._number(text, markers))
     for values in (cells, pyarrow.array(cells, pyarrow.string())):
         result = numbers.read_numbers(values, ("NA", "-9"), decimal)
         np.testing.assert_array_equal(result[0].view(np.uint64), exact[0].view(np.uint64))

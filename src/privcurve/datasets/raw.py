@@ -13,10 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privcurve.datasets.catalogue import describe
-from privcurve.datasets.coding import Markers, amount_of, category_texts, read_amounts, strip_point
+from privcurve.datasets.coding import Markers, category_texts, read_amounts, strip_point
 from privcurve.datasets.dataset import Dataset
-from privcurve.datasets.description import Description
-from privcurve.datasets.domain import NUMERIC, Column
+from privcurve.datasets.domain import NUMERIC, Column, Domain
 from privcurve.datasets.errors import DatasetError
 from privcurve.datasets.load import load_rows
 from privcurve.datasets.reading import RawTable, list_cells
@@ -45,7 +44,7 @@ def raw_columns(dataset: Dataset) -> Columns:
     and if the files or the description have changed since the dataset was coded.
     """
     description = describe(dataset.name)
-    pieces = _Pieces(description)
+    pieces = _Pieces(description.domain)
     loaded, rows, test_rows = load_rows(dataset.name, watch=pieces.add)
     if (loaded.checksum, loaded.sources) != (dataset.checksum, dataset.sources):
         raise DatasetError(
@@ -79,17 +78,17 @@ def coded_columns(dataset: Dataset) -> Columns:
 class _Pieces:
     """Gathers the records of a dataset, a piece of a file at a time."""
 
-    def __init__(self, description: Description) -> None:
-        self._description = description
+    def __init__(self, domain: Domain) -> None:
+        self._domain = domain
         self._pieces: list[Matrix] = []
         # For each column of categories, by its position: a number for each text, and its count.
         self._numbers: dict[int, dict[str, int]] = {}
         self._counts: dict[int, Counter[int]] = {}
-        self._markers = Markers(description.domain.missing, description.domain.decimal)
+        self._markers = Markers(domain.missing, domain.decimal)
 
     def add(self, table: RawTable) -> None:
         """Take some more records."""
-        domain = self._description.domain
+        domain = self._domain
         X = np.empty((len(table.lines), len(domain.columns)))
         for j, column in enumerate(domain.columns):
             values = table.columns[column.name]
@@ -100,23 +99,18 @@ class _Pieces:
         self._pieces.append(X)
 
     def _categories(self, j: int, column: Column, values: Any) -> Matrix:
-        domain = self._description.domain
+        domain = self._domain
         numbers = self._numbers.setdefault(j, {})
         cells, places = list_cells(category_texts(domain, column, values))
         each = np.full(len(cells), np.nan)
         for k, cell in enumerate(cells):
             text = (cell or "").strip()
-            if text and (text in column.codes or not self._is_missing(text)):
+            if text and (text in column.codes or not self._markers.include(text)):
                 each[k] = numbers.setdefault(strip_point(text, domain.decimal), len(numbers))
         values = each[places]
         there = values[~np.isnan(values)].astype(np.int64)
         self._counts.setdefault(j, Counter()).update(there.tolist())
         return values
-
-    def _is_missing(self, text: str) -> bool:
-        if text in self._markers.texts:
-            return True
-        return amount_of(text, self._description.domain.decimal) in self._markers.amounts
 
     def join(self) -> Matrix:
         """Return all records, the rarest of many categories together."""

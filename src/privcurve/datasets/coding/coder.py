@@ -112,15 +112,13 @@ class Coder:
         """Refuse a value that has no code: a text, or a number with its fault; None is missing."""
         what = "missing" if wrong is None else wrong
         if column.kind == NUMERIC:
-            remedy = "or decide that missing values have a bin of their own: missing: bin"
-            if wrong is not None:
-                kinds = (
-                    ("such dates", "of another format")
-                    if column.dates
-                    else ("numbers", "categorical")
-                )
-                remedy = f"if the column does not hold {kinds[0]}, describe it as {kinds[1]}"
             fault = f"{what}."
+            if wrong is None:
+                remedy = "or decide that missing values have a bin of their own: missing: bin"
+            elif column.dates:
+                remedy = "if the column does not hold such dates, describe it as of another format"
+            else:
+                remedy = "if the column does not hold numbers, describe it as categorical"
         elif wrong is None:
             fault = f"{what}, which is not one of its categories."
             word = "add '' to missing" if MISSING in column.codes else f"list {MISSING!r}"
@@ -200,9 +198,8 @@ def read_amounts(domain: Domain, column: Column, values: Any) -> Amounts:
 
 def category_texts(domain: Domain, column: Column, values: Any) -> Any:
     """Return the texts of a column of categories, with None for no value."""
-    return (
-        convert_cells(values.tolist(), domain, column) if isinstance(values, np.ndarray) else values
-    )
+    is_array = isinstance(values, np.ndarray)
+    return convert_cells(values.tolist(), domain, column) if is_array else values
 
 
 def label_texts(label: LabelSpec, cells: Sequence[str | None]) -> list[Any]:

@@ -30,12 +30,17 @@ class Markers:
     """
 
     def __init__(self, missing: Collection[str], decimal: str) -> None:
+        self.decimal = decimal
         self.texts = frozenset(["", *missing])
         # Numbers in YAML have a point, even if the file has commas.
         amounts = (amount_of(text.replace(decimal, "."), ".") for text in missing)
         self.amounts = frozenset(
             amount for amount in amounts if amount is not None and not math.isnan(amount)
         )
+
+    def include(self, text: str) -> bool:
+        """Return whether a text stands for a missing value."""
+        return text in self.texts or amount_of(text, self.decimal) in self.amounts
 
 
 def read_numbers(values: Any, missing: Collection[str], decimal: str = ".") -> Amounts:
@@ -47,8 +52,8 @@ def read_numbers(values: Any, missing: Collection[str], decimal: str = ".") -> A
     """
     markers = Markers(missing, decimal)
     if not isinstance(values, np.ndarray):
-        return _read_at_once(values, markers, decimal) or _read_each(
-            values, lambda text: _number(text, markers, decimal)
+        return _read_at_once(values, markers) or _read_each(
+            values, lambda text: _number(text, markers)
         )
     amounts = np.asarray(values, dtype=np.float64)
     absent = np.isnan(amounts) | np.isin(amounts, list(markers.amounts))
@@ -70,7 +75,7 @@ def read_dates(values: Any, form: str, missing: Collection[str], decimal: str = 
     if isinstance(values, np.ndarray):
         values = [text_of(value, (), decimal) for value in values.tolist()]
     markers = Markers(missing, decimal)
-    return _read_each(values, lambda cell: _date(cell, form, markers, decimal))
+    return _read_each(values, lambda cell: _date(cell, form, markers))
 
 
 def read_day(text: str, form: str = ISO) -> int:
@@ -134,7 +139,7 @@ def _read_each(values: Any, read: Callable[[Any], tuple[float, str]]) -> Amounts
     return amounts[places], absent[places], {row: each[places[row]][1] for row in rows}
 
 
-def _read_at_once(values: Any, markers: Markers, decimal: str) -> Amounts | None:
+def _read_at_once(values: Any, markers: Markers) -> Amounts | None:
     """Read a column at once; None unless each text is a finite number or a marker as it stands.
 
     Arrow reads a number as `float` does, but refuses some that `float` takes: ``1_0``, `` 1`` and
@@ -151,10 +156,10 @@ def _read_at_once(values: Any, markers: Markers, decimal: str) -> Amounts | None
         absent = compute.or_(absent, texts.is_null())
         if absent.true_count:
             texts = compute.if_else(absent, pyarrow.scalar(None, texts.type), texts)
-        if decimal != ".":
+        if markers.decimal != ".":
             if compute.any(compute.match_substring(texts, ".")).as_py():
                 return None
-            texts = compute.replace_substring(texts, decimal, ".")
+            texts = compute.replace_substring(texts, markers.decimal, ".")
         amounts = compute.cast(texts, pyarrow.float64()).to_numpy(zero_copy_only=False)
     except (pyarrow.ArrowInvalid, UnicodeError):
         return None
@@ -167,11 +172,11 @@ def _read_at_once(values: Any, markers: Markers, decimal: str) -> Amounts | None
     return amounts, gaps, {}
 
 
-def _number(cell: str, markers: Markers, decimal: str) -> tuple[float, str]:
+def _number(cell: str, markers: Markers) -> tuple[float, str]:
     text = cell.strip()
-    amount = None if text in markers.texts else amount_of(text, decimal)
-    if text in markers.texts or amount in markers.amounts:
+    if markers.include(text):
         return math.nan, ""
+    amount = amount_of(text, markers.decimal)
     if amount is None:
         return math.nan, f"{text!r}, not a number"
     return amount, "" if math.isfinite(amount) else _explain_infinite(amount)
@@ -181,7 +186,7 @@ def _explain_infinite(value: float) -> str:
     return f"{value:g}, not a finite number"
 
 
-def _date(cell: str | date, form: str, markers: Markers, decimal: str) -> tuple[float, str]:
+def _date(cell: str | date, form: str, markers: Markers) -> tuple[float, str]:
     if isinstance(cell, date):
         return _day(cell), ""
     text = cell.strip()
@@ -190,7 +195,7 @@ def _date(cell: str | date, form: str, markers: Markers, decimal: str) -> tuple[
     try:
         return read_day(text, form), ""
     except (ValueError, OverflowError):
-        if amount_of(text, decimal) in markers.amounts:
+        if markers.include(text):
             return np.nan, ""
         like = "an ISO date (2024-12-31)" if form == ISO else f"a date of the form {form}"
         return np.nan, f"{text!r}, not {like}"

@@ -23,25 +23,17 @@ class TextCodes(dict[str, int]):
 
     def __init__(self, domain: Domain, column: Column) -> None:
         missing, decimal = domain.missing, domain.decimal
-        self._patterns: list[tuple[re.Pattern[str], int]] = []
         self._decimal = decimal
         self._amounts: frozenset[float] = frozenset()
-        self._missing = self._fallback = -1
-        code_of: dict[str, int]
-        if column.patterns:
-            codes = {title: k for k, title in enumerate(column.titles)}
-            self._patterns = [
-                (_compile_pattern(text), codes[title]) for text, title in column.categories
-            ]
-            self._fallback = codes[OTHER]
-            code_of = {"": codes[MISSING]}
-        else:
-            codes = dict(column.codes)
-            code_of = dict(codes)
-            if domain.unknown == OTHER:
-                self._fallback = codes.get(OTHER, -1)
+        titles = {title: k for k, title in enumerate(column.titles)}
+        codes = titles if column.patterns else column.codes
+        code_of = {"": codes[MISSING]} if column.patterns else dict(codes)
+        pairs = column.categories if column.patterns else ()
+        self._patterns = [(_compile_pattern(text), titles[title]) for text, title in pairs]
+        takes_others = column.patterns or domain.unknown == OTHER
+        self._fallback = codes.get(OTHER, -1) if takes_others else -1
+        self._missing = codes.get(MISSING, -1)
         if MISSING in codes:
-            self._missing = codes[MISSING]
             # A listed text keeps its code, even if it marks a missing value elsewhere.
             listed = [text for text, title in column.categories if title != MISSING]
             words = {text.casefold() if column.patterns else text for text in listed}
@@ -74,17 +66,12 @@ class TextCodes(dict[str, int]):
         is_number = self._amounts and not _LEADING_ZERO.match(text)
         if is_number and amount_of(text, self._decimal) in self._amounts:
             return self._missing
-        if self._patterns:
-            return self._match_pattern(text)
-        return self.get(strip_point(text, self._decimal), self._fallback)
-
-    def _match_pattern(self, text: str) -> int:
-        """Return the code of the first pattern that fits a text, or the whole number that it is."""
         number = strip_point(text, self._decimal)
+        # The first pattern counts that fits a text, or the whole number that it is.
         for pattern, code in self._patterns:
             if pattern.fullmatch(text) or pattern.fullmatch(number):
                 return code
-        return self._fallback
+        return self._fallback if self._patterns else self.get(number, self._fallback)
 
 
 def _compile_pattern(pattern: str) -> re.Pattern[str]:
