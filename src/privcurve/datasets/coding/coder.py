@@ -191,7 +191,7 @@ def read_amounts(domain: Domain, column: Column, values: Any) -> Amounts:
         return read_dates(values, column.dates, domain.missing, domain.decimal)
     missing, decimal, thousands = domain.missing, domain.decimal, domain.thousands
     if thousands and not isinstance(values, np.ndarray):
-        missing = (*missing, *map(str, remove_grouping(missing, decimal, thousands)))
+        missing = (*missing, *remove_grouping(missing, decimal, thousands))
         values = remove_grouping(cells_of(values), decimal, thousands)
     return read_numbers(values, missing, decimal)
 

@@ -6,7 +6,7 @@ import math
 import re
 from collections.abc import Callable, Collection, Iterable
 from datetime import date, datetime
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +21,8 @@ Amounts = tuple[NDArray[np.float64], NDArray[np.bool_], dict[int, str]]
 # The name of the ISO format; other formats are those of `strptime`.
 ISO = "iso"
 _SOME_DAY = datetime(2001, 2, 3)
+
+Text = TypeVar("Text", str, str | None)
 
 
 class Markers:
@@ -95,12 +97,14 @@ def is_day_format(form: str) -> bool:
         return False
 
 
-def remove_grouping(texts: Iterable[str | None], decimal: str, thousands: str) -> list[str | None]:
+def remove_grouping(texts: Iterable[Text], decimal: str, thousands: str) -> list[Text]:
     """Leave out what stands between the thousands of numbers; other texts stay as they are.
 
     Groups are of three digits but for the first, or it is no such number: of 1.5 beside a decimal
     comma nobody knows what it means.
     """
+    if not thousands:
+        return list(texts)
     mark = "[ \u00a0\u202f]" if thousands == " " else re.escape(thousands)
     tenths = rf"(?:{re.escape(decimal)}[0-9]*)?"
     grouped = re.compile(rf"\s*[-+]?[0-9]{{1,3}}(?:{mark}[0-9]{{3}})+{tenths}\s*")

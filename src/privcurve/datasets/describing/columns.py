@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import re
 from dataclasses import dataclass, field
@@ -138,18 +139,18 @@ def propose(name: str, profile: Profile, decimal: str, thousands: str, public: b
 def _propose_convention(name: str, profile: Profile) -> Proposal | None:
     """Describe columns whose words are settled by convention, not by what is seen."""
     words = {normalize_word(text) for text in profile.values}
-    summary = _list_frequent(profile)
     if profile.more or len(words) > 6:
         return None
-    if _SEX_NAMES.search(name) and words <= {*_SEX["female"], *_SEX["male"]}:
-        return Proposal(TEXT, {"groups": dict(_SEX)}, {"groups": "words by convention"}, summary)
-    for low, high in PAIRS:
-        if words <= {*low, *high}:
-            if words <= {"0", "1"}:
-                keys = {"categories": [0, 1, OTHER, MISSING]}
-                return Proposal(CATEGORICAL, keys, {"categories": "words by convention"}, summary)
-            groups = {low[0]: list(low), high[0]: list(high)}
-            return Proposal(TEXT, {"groups": groups}, {"groups": "words by convention"}, summary)
+    by_convention, summary = "words by convention", _list_frequent(profile)
+    groups = [{low[0]: list(low), high[0]: list(high)} for low, high in PAIRS]
+    if _SEX_NAMES.search(name):
+        groups.insert(0, dict(_SEX))
+    if words <= {"0", "1"}:
+        keys = {"categories": [0, 1, OTHER, MISSING]}
+        return Proposal(CATEGORICAL, keys, {"categories": by_convention}, summary)
+    for pair in groups:
+        if words <= set(itertools.chain(*pair.values())):
+            return Proposal(TEXT, {"groups": pair}, {"groups": by_convention}, summary)
     return None
 
 
@@ -187,11 +188,7 @@ def _propose_number(
     n_values = f"{len(profile.values):,}" if not profile.more else f"over {len(profile.values):,}"
     summary = f"{amounts.low:,.10g} to {amounts.high:,.10g}, {n_values} {what}"
     written = list(profile.values)
-    plain = (
-        [str(text) for text in remove_grouping(written, decimal, thousands)]
-        if thousands
-        else written
-    )
+    plain = remove_grouping(written, decimal, thousands)
     odd = [text for text, bare in zip(written, plain, strict=True) if not _is_amount(bare)][:3]
     if odd:
         summary += f"; no numbers: {', '.join(odd)}"
@@ -374,8 +371,5 @@ def _round_bounds(low: float, high: float) -> tuple[float, float]:
     step = 10.0 ** (math.floor(math.log10(width)) - 1) if math.isfinite(width) else 0.0
     if step > 0:
         low, high = math.floor(low / step) * step, math.ceil(high / step) * step
-    return tuple(_simplify(float(f"{bound:.12g}")) for bound in (low, high))  # type: ignore[return-value]
-
-
-def _simplify(bound: float) -> float:
-    return int(bound) if bound.is_integer() else bound
+    low, high = float(f"{low:.12g}"), float(f"{high:.12g}")
+    return int(low) if low.is_integer() else low, int(high) if high.is_integer() else high

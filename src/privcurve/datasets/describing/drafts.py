@@ -17,15 +17,7 @@ from privcurve.datasets.describing.text import Draft
 from privcurve.datasets.description import DELIMITED, Description, LabelSpec, Parser
 from privcurve.datasets.domain import CATEGORICAL, Column, Domain, Label
 from privcurve.datasets.errors import DatasetError, Problems
-from privcurve.datasets.reading import (
-    ENCODINGS,
-    Format,
-    RawFile,
-    RawTable,
-    is_plain_text,
-    list_names,
-    sniff,
-)
+from privcurve.datasets.reading import Format, RawFile, RawTable, sniff
 from privcurve.schema import suggestion
 
 
@@ -77,7 +69,7 @@ def draft(
     if label.column not in how.fields:
         raise DatasetError(
             f"{path} has no column {label.column!r}{suggestion(label.column, how.fields)} Its "
-            f"columns: {list_names(how.fields)}."
+            f"columns: {reading.list_names(how.fields)}."
         )
     if len(how.fields) < 2:
         raise DatasetError(f"{path} has no column beside the label {label.column!r}")
@@ -91,7 +83,7 @@ def draft(
         raise DatasetError(
             f"{error} Of {path} {problems.n_unread:,} lines can't be read: {first}"
         ) from None
-    marks = _find_marks(how, profiles)
+    decimal, thousands = _find_marks(how, profiles)
     columns = proposals(how, profiles, public)
     if not any(column.kind for column in columns.values()):
         raise DatasetError(f"{path} has no column to learn from: each is empty or an identifier")
@@ -100,9 +92,10 @@ def draft(
     return Draft(
         name=name,
         format=how,
-        decimal=marks[0],
-        thousands=marks[1],
-        missing=_missing_words(profiles),
+        decimal=decimal,
+        thousands=thousands,
+        # Their order says nothing of records.
+        missing=["", *sorted({word for one in profiles.values() for word in one.missing if word})],
         files={part: _relative_path(file) for part, file in parts.items()},
         n_rows=n_rows,
         n_test=0 if test is None else _count_test_records(test, header, how, problems),
@@ -195,8 +188,8 @@ def _count_test_records(path: Path, header: bool, like: Format, problems: Proble
     if "fields" in like.parser:
         # Columns are read by position: another number of skipped lines would lose records.
         keys["skip_rows"] = 0
-    if not is_plain_text(path):
-        keys["encoding"] = ENCODINGS[0]
+    if not reading.is_plain_text(path):
+        keys["encoding"] = reading.ENCODINGS[0]
     for key, plain in keys.items():
         ways = [each.parser.get(key, plain) for each in (how, like)]
         if ways[0] != ways[1]:
@@ -246,11 +239,6 @@ def _find_marks(how: Format, profiles: Mapping[str, Profile]) -> tuple[str, str]
     n_more = {decimal: count(others, decimal, other) for decimal, other in OTHER.items()}
     decimal = max(n_more, key=lambda sign: (n_more[sign], sign == plain))
     return (decimal, OTHER[decimal]) if n_more[decimal] else (plain, "")
-
-
-def _missing_words(profiles: dict[str, Profile]) -> list[str]:
-    """Return the words for no value that the file uses; their order says nothing of records."""
-    return ["", *sorted({word for some in profiles.values() for word in some.missing if word})]
 
 
 def _relative_path(path: Path) -> str:

@@ -130,7 +130,7 @@ class Profile:
     def _numbers(self, counts: Counter[str]) -> None:
         texts = list(counts)
         for (decimal, thousands), seen in list(self.numbers.items()):
-            plain = remove_grouping(texts, decimal, thousands) if thousands else texts
+            plain = remove_grouping(texts, decimal, thousands)
             seen.add(*_amounts(counts, plain, decimal))
             if (decimal, thousands) != _MARKS[0] and seen.n < NEARLY_ALL * self.n_present / 2:
                 del self.numbers[decimal, thousands]
@@ -156,7 +156,7 @@ def empty_profiles(names: Sequence[str]) -> dict[str, Profile]:
 
 
 def _amounts(
-    counts: Counter[str], texts: Sequence[str | None], decimal: str
+    counts: Counter[str], texts: Sequence[str], decimal: str
 ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     """Return the numbers among some texts, each with how often it is there."""
     amounts, _, wrong = read_numbers(texts, (), decimal)

@@ -54,7 +54,6 @@ class Fault(NamedTuple):
 class RefusedValues:
     """Values that have no code, of some records."""
 
-    n: int = 0  # records
     refused: Counter[str] = field(default_factory=Counter)  # up to `MOST_REFUSED` different ones
     more: int = 0  # how many values are others than these
 
@@ -87,7 +86,6 @@ class Tally(RefusedValues):
 
     def add(self, values: Any) -> None:
         """Count some more values."""
-        self.n += len(values)
         coded = self._coder.code(values)
         if coded.amounts is None:
             self.refuse(Counter(coded.wrong.values()))
@@ -124,6 +122,7 @@ class LabelTally(RefusedValues):
     """Counts of the values of a label; `in_classes` has those of its classes."""
 
     label: LabelSpec = field(kw_only=True)
+    n: int = 0  # records
     in_classes: Counter[str] = field(default_factory=Counter)
 
     def add(self, values: Any) -> None:
@@ -248,7 +247,7 @@ class _Checker:
         trained: dict[str, int] = {}
         for part in description.read_parts:
             n_before = label.n + problems.n_unread
-            before = [(tally.n, tally.counts.clipped) for tally in tallies]
+            before = [(tally.counts.n, tally.counts.clipped) for tally in tallies]
             try:
                 for file in files.get(part, (None,)):
                     for table in reading.read(description, file, problems):
@@ -263,9 +262,8 @@ class _Checker:
             if not problems.full:
                 self._check_size(description, part, label.n + problems.n_unread - n_before)
             for tally, (n, clipped) in zip(tallies, before, strict=True):
-                self._check_clipping(
-                    description, part, tally, tally.counts.clipped - clipped, tally.n - n
-                )
+                n_clipped = tally.counts.clipped - clipped
+                self._check_clipping(description, part, tally, n_clipped, tally.counts.n - n)
             if part in description.parts:
                 trained = dict(label.in_classes)
         self.add_all(problems.messages, "parser")
@@ -418,12 +416,11 @@ class _Checker:
 def _propose_thousands(tally: Tally) -> str:
     """Propose what may stand between thousands, where all refused values would be numbers then."""
     decimal, texts = tally.decimal, list(tally.refused)
-    for mark in "., '":
-        plain = remove_grouping(texts, decimal, mark) if mark != decimal else texts
-        if plain != texts and all(amount_of(str(text), decimal) is not None for text in plain):
-            return (
-                f" If {mark!r} stands between thousands there, say thousands: {write_flow(mark)}."
-            )
+    for mark in "., '".replace(decimal, ""):
+        plain = remove_grouping(texts, decimal, mark)
+        if plain != texts and all(amount_of(text, decimal) is not None for text in plain):
+            say = f"say thousands: {write_flow(mark)}"
+            return f" If {mark!r} stands between thousands there, {say}."
     return ""
 
 
