@@ -70,15 +70,13 @@ def build(
     unit = Unit(**content["unit"]) if isinstance(content.get("unit"), Mapping) else None
     n_test = int(content.get("n_test", 0))
     for fault in (
-        *_mark_faults(content),
-        *_public_faults(content),
+        *_content_faults(content, records, unit),
         *column_faults(columns),
         *itertools.chain(*map(_entry_faults, entries, columns)),
         *_label_faults(label, columns),
         *_unit_faults(unit, columns, label, parser),
         *_parser_faults(parser, columns, label, unit),
         *_file_faults(parser, files, records, n_test),
-        *_part_faults(content, records, unit),
     ):
         problems.add(f"{fault} (in {path})")
     problems.check()
@@ -123,14 +121,16 @@ def _duplicates(names: Iterable[str]) -> list[str]:
     return [name for name, count in Counter(names).items() if count > 1]
 
 
-def _mark_faults(content: Mapping[str, Any]) -> Iterator[str]:
+def _content_faults(
+    content: Mapping[str, Any], records: Records, unit: Unit | None
+) -> Iterator[str]:
     decimal = content.get("decimal", ".")
     if content.get("thousands") == decimal:
         yield f"thousands and decimal are both {decimal!r}: a number would mean two things"
-
-
-def _public_faults(content: Mapping[str, Any]) -> Iterator[str]:
-    names = {entry["name"]: None for entry in content["columns"]}
+    if content.get("rows_per_part") and (records != Records() or unit is not None):
+        taken = "unit" if unit is not None else "records"
+        yield f"rows_per_part is for all records of the files; drop it, or {taken}"
+    names = dict.fromkeys(entry["name"] for entry in content["columns"])
     if "public" in content and any("public" in entry for entry in content["columns"]):
         yield "public is said of columns one by one and in a list; keep one"
     for name in content.get("public", ()):
@@ -156,7 +156,7 @@ def column_faults(columns: Sequence[Column]) -> Iterator[str]:
         else:
             for value in _duplicates(value for value, _ in column.categories)[:1]:
                 yield f"a category of {column.name!r}, {value!r}, is listed twice; keep one"
-            if not column.is_complete:
+            if column.patterns and not {MISSING, OTHER} <= set(column.titles):
                 yield (
                     f"groups of {column.name!r}: {OTHER} and {MISSING} are groups of their own, "
                     "for what fits no pattern and what is missing; take them out of the others"
@@ -261,12 +261,6 @@ def _file_faults(
             yield f"files: labels of {file.name} is for kind: idx; drop it"
     for place in _duplicates(file.local or file.name for file in every):
         yield f"files: {place} is given twice: its records would be there twice"
-
-
-def _part_faults(content: Mapping[str, Any], records: Records, unit: Unit | None) -> Iterator[str]:
-    if content.get("rows_per_part") and (records != Records() or unit is not None):
-        taken = "unit" if unit is not None else "records"
-        yield f"rows_per_part is for all records of the files; drop it, or {taken}"
 
 
 # Parts of a description ---------------------------------------------------------------------

@@ -29,6 +29,8 @@ from privcurve.parts import Part, PartedRecords, PartSubset
 
 _ARRAYS = "encoded.npz"
 _DOMAIN = "domain.json"
+# Fields of a dataset that are written as they are.
+_NOTES = ("name", "checksum", "n_clipped", "n_clipped_test", "clipped", "sources", "origin")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -191,13 +193,10 @@ def save(dataset: Dataset | PartedDataset, folder: str | os.PathLike[str]) -> No
     arrays: dict[str, Any] = {"X_test": dataset.X_test, "y_test": dataset.y_test}
     more: dict[str, Any] = {}
     if isinstance(dataset, PartedDataset):
+        home = folder.absolute()
         more["parts"] = [
-            {
-                "file": str(Path(part.path).relative_to(folder.absolute())),
-                "n_rows": part.n_rows,
-                "sha256": part.sha256,
-            }
-            for part in dataset.parts
+            {"file": str(Path(p.path).relative_to(home)), "n_rows": p.n_rows, "sha256": p.sha256}
+            for p in dataset.parts
         ]
     else:
         persons = {"persons": dataset.persons, "persons_test": dataset.persons_test}
@@ -228,9 +227,7 @@ def facts(folder: str | os.PathLike[str]) -> dict[str, Any] | None:
     None if no dataset was saved there, or one of another description than there is now.
     """
     notes = _read_facts(Path(folder))
-    if notes is None or not _same_description(notes):
-        return None
-    return notes
+    return None if notes is None or not _same_description(notes) else notes
 
 
 def _read_facts(folder: Path) -> dict[str, Any] | None:
@@ -298,15 +295,9 @@ def read_coded(folder: str | os.PathLike[str]) -> Dataset | PartedDataset:
         with np.load(folder / _ARRAYS, allow_pickle=False) as archive:
             arrays = {key: archive[key] for key in archive.files}
         domain = Domain.from_dict(notes["domain"])
-        common = {
-            "name": notes["name"],
-            "domain": domain,
-            **arrays,
-            "checksum": notes["checksum"],
-            **{key: notes[key] for key in ("n_clipped", "n_clipped_test", "clipped")},
-            **{key: notes[key] for key in ("sources", "origin")},
-            **({"at_most": notes["at_most"]} if "at_most" in notes else {}),
-        }
+        common = {key: notes[key] for key in _NOTES} | {"domain": domain, **arrays}
+        if "at_most" in notes:
+            common["at_most"] = notes["at_most"]
         dataset: Dataset | PartedDataset
         if "parts" in notes:
             parts = [
@@ -396,10 +387,6 @@ def _same_files(made_from: Mapping[str, Any]) -> bool:
 
 def _file_state(path: Path) -> dict[str, int]:
     stat = path.stat()
-    return {
-        "size": stat.st_size,
-        "mtime_ns": stat.st_mtime_ns,
-        # The time of the last change of contents or of mtime, which no program can set.
-        "ctime_ns": stat.st_ctime_ns,
-        "inode": stat.st_ino,
-    }
+    # No program can set ctime: the time of the last change of contents or of mtime.
+    times = {"mtime_ns": stat.st_mtime_ns, "ctime_ns": stat.st_ctime_ns}
+    return {"size": stat.st_size, **times, "inode": stat.st_ino}

@@ -85,11 +85,6 @@ class Column:
         return self.bin_names if self.kind == NUMERIC else self.titles
 
     @property
-    def is_complete(self) -> bool:
-        """Whether groups of texts have one for those that fit none, and one for missing ones."""
-        return not self.patterns or {MISSING, OTHER} <= set(self.titles)
-
-    @property
     def n_bins(self) -> int:
         """How many codes the column has."""
         return self.bins + self.missing_bin if self.kind == NUMERIC else len(self.titles)

@@ -119,6 +119,7 @@ class Schema:
 
     def _set_facts(self, facts: dict[str, Any], values: list[Any]) -> None:
         self._facts, self._values = facts, values
+        self.__dict__.pop("_description", None)
         if not self.undecided:
             _ = self._description
 
@@ -194,14 +195,12 @@ class Schema:
         name ``label`` stands for the classes, where they are undecided.
         """
         if name == "unit" and name in self._facts:
-            self.__dict__.pop("_description", None)
             self._set_facts({**self._facts, "unit": _yaml_value(given)}, self._values)
             return
         if name == "label" and "label" in self.undecided and name not in self.names:
             label = _label(given) | {"column": self._facts["label"]["column"]}
             if len(label.get("classes", "two")) < 2:
                 raise DatasetError(f"Schema: label = {given!r} must be the list of classes")
-            self.__dict__.pop("_description", None)
             self._set_facts({**self._facts, "label": label}, _values_of(given))
             return
         if name not in self.names:
@@ -218,7 +217,6 @@ class Schema:
             decided = {**(words or decided), "bounds": decided["bounds"]}
         entries = [*self._facts["columns"]]
         entries[place] = decided
-        self.__dict__.pop("_description", None)
         self._set_facts({**self._facts, "columns": entries}, self._values)
 
     @property
@@ -320,12 +318,10 @@ class Schema:
         DatasetError
             If a label is missing or is none of the classes: naming up to twenty rows.
         """
-        description = self._description
-        label = description.label
+        description, label = self._description, self._description.label
         problems = Problems("y", is_file=True)
-        cells = convert_cells(
-            list(np.asarray(y, dtype=object)), self.domain, None, tuple(label.codes)
-        )
+        values = list(np.asarray(y, dtype=object))
+        cells = convert_cells(values, self.domain, None, label.codes)
         table = RawTable("y", {label.column: cells}, range(len(cells)), "row")
         codes = Coder(self.domain, "the schema", problems).code_labels(description, table)
         problems.check()
@@ -429,7 +425,7 @@ def _yaml_value(value: Any) -> Any:
     """Return a value as YAML has it: lists, and numbers of Python."""
     if isinstance(value, Mapping):
         return {key: _yaml_value(entry) for key, entry in value.items()}
-    if isinstance(value, np.ndarray) or hasattr(value, "tolist"):
+    if hasattr(value, "tolist"):
         return _yaml_value(value.tolist())
     if isinstance(value, (list, tuple)):
         return [_yaml_value(entry) for entry in value]
