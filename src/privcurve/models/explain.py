@@ -292,10 +292,8 @@ def explain(estimator: CodedClassifier, domain: Domain | None = None) -> Explana
         pairs = tuple(_make_pair(pair, domain) for pair in model.pairs)
         return _explanation(domain, constant, values, errors, pairs=pairs)
     effects = Effects.measure(_centre(chosen), np.array(domain.n_bins))
-    moves = effects.importances
-    return _explanation(
-        domain, effects.constant, effects.values, None, moves, is_sum=effects.is_sum
-    )
+    values, moves = effects.values, effects.importances
+    return _explanation(domain, effects.constant, values, None, moves, is_sum=effects.is_sum)
 
 
 @dataclass(frozen=True, eq=False)
@@ -328,9 +326,8 @@ class Effects:
         n_cells = max(min(MOST_SCORES // int(n_bins.sum()), MOST_CELLS), LEAST_CELLS)
         few = math.prod(n_bins.tolist()) <= n_cells
         cells = np.indices(n_bins.tolist()).reshape(len(n_bins), -1).T if few else draw(n_cells)
-        return replace(
-            cls._measure_on(score, cells.astype(code_type(n_bins)), n_bins), is_sum=False
-        )
+        means = cls._measure_on(score, cells.astype(code_type(n_bins)), n_bins)
+        return replace(means, is_sum=False)
 
     @classmethod
     def _measure_on(cls, score: Callable[[Codes], Floats], cells: Codes, n_bins: Ints) -> Effects:
@@ -394,9 +391,8 @@ def _make_pair(pair: PairShape, domain: Domain) -> Pair:
 def _name_groups(column: Column, groups: Ints) -> tuple[str, ...]:
     """Name groups of codes: by the range of numbers, or by the first value and how many more."""
     if column.kind == NUMERIC and (np.diff(groups) >= 0).all():
-        ends = [
-            format_value(end, column.dates, 6) for end in column.merge_bins(groups.tolist()).edges
-        ]
+        edges = column.merge_bins(groups.tolist()).edges
+        ends = [format_value(edge, column.dates, 6) for edge in edges]
         # Missing values have a group of their own, or are in the last one.
         own = ["missing"] if len(ends) <= groups[-1] + 1 else []
         return (*(f"{low} to {high}" for low, high in itertools.pairwise(ends)), *own)

@@ -186,20 +186,13 @@ def _restore_model(content: Mapping[str, Any]) -> Model:
     str(statement)
     if any(fields[key] != content[key] for key in ("epsilon", "delta", "calibration")):
         raise ValueError("its statement is not about its epsilon, delta and calibration")
-    parameters = {key: _read_number(value) for key, value in content["parameters"].items()}
+    given = content["parameters"].items()
+    parameters = {key: float("inf") if value == "inf" else value for key, value in given}
     today = estimator_class(name)._upgrade_parameters(parameters, content["made_with"]["learner"])
     estimator = _restore_estimator(name, today, content["classes"], domain, content["model"])
     estimator._fitted_statement, estimator._labels_from_rows = statement, False
-    return Model(
-        learner=name,
-        parameters=parameters,
-        domain=domain,
-        statement=statement,
-        versions=content["made_with"],
-        dataset=content["dataset"],
-        notes=content["notes"],
-        _estimator=estimator,
-    )
+    versions, dataset, notes = content["made_with"], content["dataset"], content["notes"]
+    return Model(name, parameters, domain, statement, versions, dataset, notes, estimator)
 
 
 def _restore_estimator(
@@ -245,7 +238,3 @@ def _check_domain(domain: Domain) -> None:
         raise ValueError(fault)
     if len(set(domain.label.names)) < domain.n_classes:
         raise ValueError("its classes have the same name")
-
-
-def _read_number(value: Any) -> Any:
-    return float("inf") if value == "inf" else value
