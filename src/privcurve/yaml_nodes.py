@@ -58,9 +58,7 @@ def faults(root: yaml.Node, loader: Any) -> list[str]:
     misread = [fault for node in nodes for fault in _misread_words(node, loader)]
     # Impossible numbers have no value to compare keys by.
     others = misread or [fault for node in nodes for fault in _keys(node, loader)]
-    repeated = (
-        [] if misread else [twice for node in nodes for twice in _repeated_keys(node, loader)]
-    )
+    repeated = [twice for node in nodes if not misread for twice in _repeated_keys(node, loader)]
     # An unquoted no at many places is one mistake.
     lines: dict[str, list[int]] = {}
     for line, message in sorted(others):
@@ -156,15 +154,15 @@ def _keys(node: yaml.Node, loader: Any) -> Faults:
             yield line, "a list or a mapping can't be a key"
             continue
         word = _word(key, loader)
-        if str(word) != key.value:
-            if word is None or isinstance(word, bool):
-                read = "nothing" if word is None else str(word).lower()
-                message = (
-                    f"YAML reads the key {key.value} as {read}" if key.value else "a key is empty"
-                )
-                yield line, f"{message}; put the word in quotes"
-            else:
-                yield line, f"YAML reads {key.value} as {word}; put it in quotes"
+        if str(word) == key.value:
+            continue
+        if not key.value:
+            yield line, "a key is empty; put the word in quotes"
+        elif word is None or isinstance(word, bool):
+            read = "nothing" if word is None else str(word).lower()
+            yield line, f"YAML reads the key {key.value} as {read}; put the word in quotes"
+        else:
+            yield line, f"YAML reads {key.value} as {word}; put it in quotes"
 
 
 def _repeated_keys(node: yaml.Node, loader: Any) -> Faults:
