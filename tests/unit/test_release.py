@@ -28,9 +28,9 @@ from privcurve.releases import card as cards
 from privcurve.releases import release as releasing
 from privcurve.releases.budget_ledger import DONE, Price
 from privcurve.releases.errors import LedgerError, ReleaseError
+from privcurve.releases.guard import FOLDER
 from privcurve.releases.release import release
 from privcurve.releases.released import CARD, MODEL, PAGE, measure_accuracy
-from privcurve.releases.traces import FOLDER
 
 
 def with_test_part(mine, n, **changes):

@@ -12,9 +12,9 @@ from own_release import LINES, book, request
 from privcurve import datasets
 from privcurve.privacy import seeds
 from privcurve.releases.errors import ReleaseError
+from privcurve.releases.guard import FOLDER
 from privcurve.releases.release import release
 from privcurve.releases.released import MODEL
-from privcurve.releases.traces import FOLDER
 
 # A ledger that was lost ------------------------------------------------------------
 

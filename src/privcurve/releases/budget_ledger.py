@@ -36,14 +36,7 @@ from privcurve.datasets.description import Unit
 from privcurve.datasets.load import checksums
 from privcurve.datasets.reading import fetch
 from privcurve.files import append, lock_folder, open_private, sync, write_errors
-from privcurve.privacy.budget import (
-    ADD_REMOVE,
-    NEIGHBOURS,
-    PRIVATE_COLUMNS,
-    REPLACE_ONE,
-    implies,
-    replace_one_guarantee,
-)
+from privcurve.privacy import budget as words
 from privcurve.releases.errors import BudgetError, LedgerError
 
 # The folder of all ledgers, from the working folder; kept out of git.
@@ -78,10 +71,10 @@ class Price:
 
     def convert(self, wanted: str) -> Price | None:
         """Return the price for another relation; None if the guarantee says nothing for it."""
-        if implies(self.neighbours, wanted):
+        if words.implies(self.neighbours, wanted):
             return Price(self.epsilon, self.delta, wanted, self.unit)
-        if self.neighbours == ADD_REMOVE and implies(REPLACE_ONE, wanted):
-            return Price(*replace_one_guarantee(self.epsilon, self.delta), wanted, self.unit)
+        if self.neighbours == words.ADD_REMOVE and words.implies(words.REPLACE_ONE, wanted):
+            return Price(*words.replace_one_guarantee(self.epsilon, self.delta), wanted, self.unit)
         return None
 
     @property
@@ -97,7 +90,7 @@ class Budget(Price):
 
     epsilon: float = math.inf
     delta: float = 1.0
-    neighbours: str = REPLACE_ONE
+    neighbours: str = words.REPLACE_ONE
 
     @classmethod
     def from_description(cls, content: Mapping[str, Any], unit: Unit | None = None) -> Budget:
@@ -105,7 +98,7 @@ class Budget(Price):
         column = "" if unit is None else unit.column
         if not content:
             return cls(unit=column)
-        neighbours = content.get("neighbours", REPLACE_ONE)
+        neighbours = content.get("neighbours", words.REPLACE_ONE)
         return cls(float(content["epsilon"]), float(content.get("delta", 0.0)), neighbours, column)
 
     @property
@@ -158,7 +151,7 @@ def totals(prices: Sequence[Price], budget: Budget) -> list[Price]:
     ``replace-one`` neighbours. The order is that of ``privacy.budget.NEIGHBOURS``.
     """
     relations = {budget.neighbours, *(one.neighbours for one in prices)}
-    return [total(prices, one.name) for one in NEIGHBOURS if one.name in relations]
+    return [total(prices, one.name) for one in words.NEIGHBOURS if one.name in relations]
 
 
 def protection(unit: str) -> str:
@@ -212,7 +205,7 @@ class _Content:
                 raise ValueError(f"release {number} comes after {len(self.releases)}")
             epsilon, delta = float(entry.pop("epsilon")), float(entry.pop("delta"))
             relation = entry.pop("neighbours")
-            names = entry.pop("public", None if relation == PRIVATE_COLUMNS else ())
+            names = entry.pop("public", None if relation == words.PRIVATE_COLUMNS else ())
             public = None if names is None else tuple(names)
             price = Price(epsilon, delta, relation, entry.pop("unit", ""), public)
             self.releases[number] = Release(number, price, state, entry, len(self.comparisons))
@@ -302,8 +295,8 @@ class BudgetLedger:
                 "and such guarantees can't be added up. Nothing was trained. Keep the unit of all "
                 "of them (unit: column, in the description that the records are of)."
             )
-        shared = [one.public for one in prices if one.neighbours == PRIVATE_COLUMNS]
-        if price.neighbours == PRIVATE_COLUMNS and set(shared) != {price.public}:
+        shared = [one.public for one in prices if one.neighbours == words.PRIVATE_COLUMNS]
+        if price.neighbours == words.PRIVATE_COLUMNS and set(shared) != {price.public}:
             other = next(names for names in shared if names != price.public)
             raise LedgerError(
                 f"this release would take {_list(price.public)} for public, but an earlier one "
@@ -451,7 +444,7 @@ def encode_price(price: Price) -> dict[str, Any]:
     """Write a price as JSON has it."""
     epsilon = "inf" if math.isinf(price.epsilon) else price.epsilon
     unit: dict[str, Any] = {"unit": price.unit} if price.unit else {}
-    if price.neighbours == PRIVATE_COLUMNS and price.public is not None:
+    if price.neighbours == words.PRIVATE_COLUMNS and price.public is not None:
         unit["public"] = list(price.public)
     return {"epsilon": epsilon, "delta": price.delta, "neighbours": price.neighbours, **unit}
 

@@ -144,6 +144,7 @@ def _list_names(names: Sequence[str]) -> str:
 def _model_rows(released: Released) -> Iterator[Block]:
     name = released.learner_name
     entry = registry.entry(name)
+    files = "model.json (JSON; nothing in it is a program), card.md (one page), card.html (all)"
     settings = [f"{k} = {format_parameter(v)}" for k, v in entry.complete(released.setting).items()]
     rows = [
         ("learner", f"{entry.title} ({name}, version {entry.version})"),
@@ -151,10 +152,7 @@ def _model_rows(released: Released) -> Iterator[Block]:
         *_choice_rows(released),
         ("neighbours", _neighbours(released)),
         ("made with", f"privcurve {__version__}"),
-        (
-            "files",
-            "model.json (JSON; nothing in it is a program), card.md (one page), card.html (all)",
-        ),
+        ("files", files),
     ]
     yield Rows(("", "in full"), rows)
 
@@ -189,9 +187,8 @@ def _choice_rows(released: Released) -> Iterator[tuple[str, str]]:
 def _format_privacy(released: Released) -> str:
     pure = ", pure" if released.statement.private and not released.price.delta else ""
     paid = released.request.accuracy
-    return (
-        format_price(released.price) + pure + (f", {paid:g} of it for the accuracy" if paid else "")
-    )
+    accuracy = f", {paid:g} of it for the accuracy" if paid else ""
+    return f"{format_price(released.price)}{pure}{accuracy}"
 
 
 def _records_text(released: Released) -> str:
@@ -327,15 +324,10 @@ def _draw_shape(shape: Shape, ends: tuple[float, float]) -> str:
         below = (format_value(low, column.dates), f"{format_value(high, column.dates)}{last}")
         return pictures.steps(bins, below, ends)
     chosen = sorted(sorted(range(len(values)), key=lambda k: -abs(values[k]))[:MOST_ROWS])
-    rows = [
-        pictures.Row(
-            titles[k],
-            pictures.Point(0.0, values[k], errors[k]),
-            _format_value(values[k], errors[k]),
-            0,
-        )
-        for k in chosen
-    ]
+    rows = []
+    for k in chosen:
+        point = pictures.Point(0.0, values[k], errors[k])
+        rows.append(pictures.Row(titles[k], point, _format_value(values[k], errors[k]), 0))
     return pictures.draw_ranks(rows, [("", 0.0)], ends, "")
 
 
@@ -368,9 +360,8 @@ def _warn_if_constant(explanation: Explanation) -> Iterator[Text]:
         return
     if len(explanation.outputs) > 1 or not explanation.is_sum:
         return
-    parts = [shape.values for shape in explanation.shapes] + [
-        pair.values for pair in explanation.pairs
-    ]
+    every: list[Shape | Pair] = [*explanation.shapes, *explanation.pairs]
+    parts = [one.values for one in every]
     label, constant = explanation.label, float(explanation.constant[0])
     for end, answer, never in (
         (constant + sum(float(part.max()) for part in parts) <= 0, label.negative, "above"),

@@ -136,7 +136,5 @@ def titles(candidates: Sequence[tuning.Candidate]) -> tuple[str, ...]:
 
 
 def _format_setting(setting: Mapping[str, Any]) -> str:
-    return (
-        ", ".join(f"{key} = {format_parameter(value)}" for key, value in setting.items())
-        or "defaults"
-    )
+    pairs = [f"{key} = {format_parameter(value)}" for key, value in setting.items()]
+    return ", ".join(pairs) or "defaults"

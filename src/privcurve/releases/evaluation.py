@@ -23,14 +23,7 @@ from privcurve.privacy import seeds
 from privcurve.privacy.curator import Curator
 from privcurve.privacy.noise import PARTS, noisy_counts
 from privcurve.privacy.sensitivity.counts import histogram_l1
-from privcurve.releases.budget_ledger import (
-    DONE,
-    RELEASES,
-    BudgetLedger,
-    Price,
-    Release,
-    budget_of,
-)
+from privcurve.releases.budget_ledger import DONE, RELEASES, BudgetLedger, Price, Release, budget_of
 from privcurve.releases.errors import ReleaseError
 from privcurve.releases.guard import guard
 
@@ -200,18 +193,11 @@ def _measure(name: str, answers: Answers) -> Row:
     values = np.array(class_labels(answers.n_classes))[label]
     if answers.n_classes > 2:
         ranked = scores if chances is None else chances
-        return Row(name, n, row.error, (auc(ranked, values, np.ones(n, dtype=np.int64)), math.nan))
+        return row._replace(auc=(auc(ranked, values, np.ones(n, dtype=np.int64)), math.nan))
     area = auc(scores, values, np.ones(n, dtype=np.int64))
+    measure = (area, _spread_of_area(area, int(label.sum()), n))
     mean = UNMEASURED if chances is None else _mean(chances[:, 1])
-    return Row(
-        name,
-        n,
-        row.error,
-        (area, _spread_of_area(area, int(label.sum()), n)),
-        mean,
-        _share(label == 1),
-        _share(answer == 1),
-    )
+    return Row(name, n, row.error, measure, mean, _share(label == 1), _share(answer == 1))
 
 
 def _share(which: Bools) -> Measure:
@@ -339,7 +325,7 @@ def _measure_counts(name: str, counts: Floats, spread: float) -> Row:
     if n_classes > 2:
         return row
     actual, positive = share(float(counts[1].sum()), 2), share(float(counts[:, 1].sum()), 2)
-    return Row(name, n, row.error, actual=actual, positive=positive)
+    return row._replace(actual=actual, positive=positive)
 
 
 # Drawn -------------------------------------------------------------------------------------------
