@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from typing import NoReturn
 
 # Faults in one message: enough to mend several at a time, and few enough to read.
 MOST = 20
@@ -66,8 +65,15 @@ class Problems:
 
     def check(self) -> None:
         """Raise an error that names all problems, if there are any."""
-        if self._faults:
-            self.fail()
+        messages = self.messages
+        if not messages:
+            return
+        of = self.dataset if self.is_file else f"dataset {self.dataset!r}"
+        if len(messages) == 1:
+            raise DatasetError(messages[0] if self.is_file else f"{of}: {messages[0]}", messages)
+        most = "at least " if self.full else ""
+        lines = "\n".join(f"  {message}" for message in messages)
+        raise DatasetError(f"{of}: {most}{len(messages)} problems:\n{lines}", messages)
 
     @property
     def messages(self) -> tuple[str, ...]:
@@ -76,16 +82,6 @@ class Problems:
             message + (f" ({n - 1} more like it)" if n > 1 else "")
             for message, n in self._faults.values()
         )
-
-    def fail(self) -> NoReturn:
-        """Raise an error that names all problems."""
-        messages = self.messages
-        of = self.dataset if self.is_file else f"dataset {self.dataset!r}"
-        if len(messages) == 1:
-            raise DatasetError(messages[0] if self.is_file else f"{of}: {messages[0]}", messages)
-        most = "at least " if self.full else ""
-        lines = "\n".join(f"  {message}" for message in messages)
-        raise DatasetError(f"{of}: {most}{len(messages)} problems:\n{lines}", messages)
 
 
 class Skipped(Problems):

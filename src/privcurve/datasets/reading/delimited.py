@@ -16,19 +16,9 @@ from itertools import chain, islice
 from typing import TYPE_CHECKING, Any
 
 from privcurve.datasets.errors import Problems
+from privcurve.datasets.reading import files
 from privcurve.datasets.reading.downloads import RawFile
-from privcurve.datasets.reading.files import (
-    Line,
-    has_byte_ends,
-    has_content,
-    join_pieces,
-    lines,
-    lines_of,
-    nonblank_lines,
-    open_raw,
-    peek,
-    pieces_of,
-)
+from privcurve.datasets.reading.files import Line
 from privcurve.datasets.reading.table import (
     AnyDescription,
     RawTable,
@@ -56,14 +46,14 @@ def read(
     """Read one file, a piece at a time."""
     parser = description.parser
     if parser.fields and parser.skip_rows:
-        from_there = lines(file.path, replace(parser, skip_rows=parser.skip_rows - 1))
+        from_there = files.lines(file.path, replace(parser, skip_rows=parser.skip_rows - 1))
         first = records_of(from_there, parser.separator, parser.comment)
         above, names = next(first, (0, ()))
         from_there.close()
         if above == parser.skip_rows:
             check_order(description, str(file.path), names, "line")
-    stream = open_raw(file.path)
-    pieces = pieces_of(stream, parser.encoding)
+    stream = files.open_raw(file.path)
+    pieces = files.pieces_of(stream, parser.encoding)
     # The size of packed content is not known.
     size = file.path.stat().st_size if isinstance(stream, BufferedReader) else 0
     yield from read_pieces(description, str(file.path), pieces, problems, most, size)
@@ -89,18 +79,19 @@ def read_pieces(
         start, encoding = start.removeprefix(codecs.BOM_UTF8), "utf-8"
 
     def records_in(pieces: Iterator[bytes]) -> Iterator[Record]:
-        numbered = islice(lines_of(join_pieces(pieces), encoding), parser.skip_rows, None)
+        every = files.lines_of(files.join_pieces(pieces), encoding)
+        numbered = islice(every, parser.skip_rows, None)
         return records_of(numbered, parser.separator, parser.comment)
 
     pieces = chain([start], pieces)
     n_above = parser.skip_rows
     fields: Sequence[str] = parser.fields
     if parser.header:
-        header, pieces = peek(pieces, lambda some: next(records_in(some), (0, [])))
+        header, pieces = files.peek(pieces, lambda some: next(records_in(some), (0, [])))
         n_above, fields = header[0], [field.strip() for field in header[1]]
     place = positions(description, source, fields, problems)
     ends_are_plain = (
-        has_byte_ends(encoding)
+        files.has_byte_ends(encoding)
         and parser.separator in SEPARATORS[:-1]
         and not _has_lone_returns(start)
         and n_above <= start.count(b"\n")
@@ -124,8 +115,8 @@ def read_pieces(
             # A quote may be closed in a later piece.
             is_open = not ends_are_plain or b'"' in piece or _has_lone_returns(piece)
             share = None if is_open else share
-            rest = join_pieces(chain([piece], pieces if is_open else ()))
-            numbered = islice(lines_of(rest, encoding, n_lines + 1), n_skipped, None)
+            rest = files.join_pieces(chain([piece], pieces if is_open else ()))
+            numbered = islice(files.lines_of(rest, encoding, n_lines + 1), n_skipped, None)
             records = records_of(numbered, parser.separator, parser.comment)
             parts = tables(description, source, records, len(fields), place, problems, left)
         for part in parts:
@@ -256,7 +247,7 @@ def records_of(numbered: Iterable[Line], separator: str, comment: str = "") -> I
     lines that no quote closes before a separator or a line's end is an error (`csv.Error`).
     """
     if separator == "whitespace":
-        for number, line in nonblank_lines(numbered, comment):
+        for number, line in files.nonblank_lines(numbered, comment):
             yield number, line.split()
         return
     first = last = 0
@@ -268,7 +259,7 @@ def records_of(numbered: Iterable[Line], separator: str, comment: str = "") -> I
             if not taken:
                 # A line of separating tabs alone is a record of empty fields.
                 is_empty = separator == "\t" and "\t" in line and not line.strip()
-                if not (is_empty or has_content(line, comment)):
+                if not (is_empty or files.has_content(line, comment)):
                     continue
                 first = number
             last = number

@@ -49,7 +49,7 @@ def fetch(
             f"{MIRROR_VARIABLE} (or data_mirror of the configuration) names {folder}, which is no "
             "folder: correct it, or leave it out to download the files"
         )
-        problems.fail()
+        problems.check()
 
     def get(file: SourceFile) -> Path:
         try:
@@ -70,12 +70,9 @@ def fetch(
 
 def cache_folder() -> Path:
     """Return where downloads are kept: ``PRIVCURVE_CACHE``, else the user's cache folder."""
-    folder = os.environ.get(CACHE_VARIABLE)
-    if folder:
-        return Path(folder)
     import pooch
 
-    return Path(pooch.os_cache("privcurve"))
+    return Path(os.environ.get(CACHE_VARIABLE) or pooch.os_cache("privcurve"))
 
 
 def sha256_of(path: Path) -> str:

@@ -52,12 +52,14 @@ def read(
     that were never computed.
     """
     sheet, cells, _ = _load_sheet(file.path, description.parser.sheet)
-    source = str(file.path)
-    fields, skipped = description.parser.fields, description.parser.skip_rows
-    if fields and 0 < skipped <= len(cells):
-        check_order(description, source, list(map(str, cells[skipped - 1])), "row")
-    records = _rows(description, cells)
-    if description.parser.header:
+    source, parser = str(file.path), description.parser
+    fields = parser.fields
+    if fields and 0 < parser.skip_rows <= len(cells):
+        check_order(description, source, list(map(str, cells[parser.skip_rows - 1])), "row")
+    records: Iterator[Record] = (row for row in _filled_rows(cells) if row[0] > parser.skip_rows)
+    if parser.rows:
+        records = islice(records, parser.rows + parser.header)
+    if parser.header:
         _, names = next(records, (0, ()))
         fields = tuple(_titles(names, description.domain.decimal))
     place = positions(description, source, fields, problems)
@@ -162,12 +164,6 @@ def _column_number(letters: str) -> int:
     for letter in letters:
         position = 26 * position + ord(letter) - ord("A") + 1
     return position - 1
-
-
-def _rows(description: AnyDescription, cells: list[list[Any]]) -> Iterator[Record]:
-    parser = description.parser
-    rows = (row for row in _filled_rows(cells) if row[0] > parser.skip_rows)
-    return islice(rows, parser.rows + parser.header) if parser.rows else rows
 
 
 def _filled_rows(cells: list[list[Any]]) -> Iterator[Record]:

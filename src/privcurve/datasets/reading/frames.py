@@ -35,9 +35,7 @@ def frame_tables(domain: Domain, frame: Any) -> tuple[int, Iterator[RawTable]]:
 
 def frame_column(domain: Domain, frame: Any, name: str) -> tuple[Any, list[str]]:
     """Return the texts of a column of a frame, None where it has none such, and all its names."""
-    has_names = isinstance(frame, Mapping) or hasattr(frame, "columns")
-    keys = list(frame if isinstance(frame, Mapping) else _names(frame)) if has_names else []
-    key_of = dict(zip(map(str, keys), keys, strict=True))
+    key_of = {str(key): key for key in _names(frame)}
     if name not in key_of:
         return None, list(key_of)
     return convert_cells(_column(name, frame[key_of[name]]), domain, None), list(key_of)
@@ -52,7 +50,7 @@ def arrow_table(frame: Any) -> Any:
 
     if not hasattr(frame, "columns"):
         raise DatasetError(f"give a DataFrame, not {type(frame).__name__}")
-    keys = list(_names(frame))
+    keys = _names(frame)
     fields = list(map(str, keys))
     if twice := next((name for name in fields if fields.count(name) > 1), None):
         raise DatasetError(f"{FRAME} has several columns named {twice!r}: rename them")
@@ -81,7 +79,7 @@ def _columns(domain: Domain, frame: Any) -> dict[str, Any]:
                 f"of the domain: give them in its order, {', '.join(domain.names)}; or a frame"
             )
         frame = dict(zip(domain.names, matrix.T, strict=True))
-    keys = list(frame if isinstance(frame, Mapping) else _names(frame))
+    keys = _names(frame)
     fields = list(map(str, keys))
     find_fields(FRAME, fields, domain.names, Problems(FRAME, is_file=True))
     key_of = dict(zip(fields, keys, strict=True))
@@ -98,10 +96,14 @@ def _matrix(rows: Any) -> Any:
     return np.asarray(rows) if hasattr(rows, "__array__") else np.array(rows, dtype=object)
 
 
-def _names(frame: Any) -> Any:
+def _names(frame: Any) -> list[Any]:
+    """Return the names of columns, as their frame has them; none of an array."""
     import pyarrow
 
-    return frame.column_names if isinstance(frame, pyarrow.Table) else frame.columns
+    if isinstance(frame, Mapping):
+        return list(frame)
+    is_arrow = isinstance(frame, pyarrow.Table)
+    return list(frame.column_names if is_arrow else getattr(frame, "columns", ()))
 
 
 def _column(name: str, values: Any) -> Any:
