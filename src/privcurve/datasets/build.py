@@ -9,24 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from privcurve.coding import EQUAL, MOST_CLASSES, MOST_CODES, spacing_towards_zero
+from privcurve.datasets import description as words
 from privcurve.datasets.coding import ISO, is_day_format, pattern_faults, read_day
-from privcurve.datasets.description import (
-    DELIMITED,
-    EXCEL,
-    IDX,
-    LABEL,
-    LIBSVM,
-    PARQUET,
-    TEST,
-    TRAIN,
-    WITH_FILES,
-    Description,
-    LabelSpec,
-    Parser,
-    Records,
-    SourceFile,
-    Unit,
-)
+from privcurve.datasets.description import Description, LabelSpec, Parser, Records, SourceFile, Unit
 from privcurve.datasets.domain import CATEGORICAL, MISSING, NUMERIC, OTHER, Column, Domain, Label
 from privcurve.datasets.errors import Problems
 from privcurve.schema import suggestion
@@ -34,7 +19,7 @@ from privcurve.schema import suggestion
 DEFAULT_BINS = 10
 
 # Parsers of files whose columns have names.
-WITH_NAMES = (DELIMITED, PARQUET, EXCEL)
+WITH_NAMES = (words.DELIMITED, words.PARQUET, words.EXCEL)
 
 # Kinds of columns that are numbers or categories once they are coded.
 DATE = "date"
@@ -85,9 +70,9 @@ def build(
     for part in new_files:
         raw_sizes.pop(part, None)
     if "records" not in content and unit is None:
-        raw_sizes[TRAIN] = int(content["n_rows"])
+        raw_sizes[words.TRAIN] = int(content["n_rows"])
     if n_test and unit is None:
-        raw_sizes[TEST] = n_test
+        raw_sizes[words.TEST] = n_test
     reading = {key: content[key] for key in ("unknown", "decimal", "thousands") if key in content}
     if "missing" in content:
         reading["missing"] = _texts(content["missing"])
@@ -218,19 +203,19 @@ def _parser_faults(
         "a".encode(parser.encoding)
     except (LookupError, ValueError):
         yield f"parser: encoding {parser.encoding!r} is unknown; try utf-8"
-    if parser.kind in (DELIMITED, EXCEL) and parser.header == bool(parser.fields):
+    if parser.kind in (words.DELIMITED, words.EXCEL) and parser.header == bool(parser.fields):
         yield "parser needs either header: true or the list fields"
-    if parser.kind == PARQUET and (parser.header or parser.fields):
+    if parser.kind == words.PARQUET and (parser.header or parser.fields):
         yield "a Parquet file names its fields itself; drop parser: header and fields"
-    is_numbered = parser.kind in (LIBSVM, IDX)
+    is_numbered = parser.kind in (words.LIBSVM, words.IDX)
     if is_numbered and not parser.fields:
         yield "parser needs the list fields: names of the numbers, in their order"
-    if is_numbered and label.column != LABEL:
+    if is_numbered and label.column != words.LABEL:
         yield f"the label of {parser.kind} files has no name: write label: column: label"
     for key, kinds in parser.misplaced_keys.items():
         yield f"parser: {key} is for kind: {' or '.join(kinds)}; drop it"
     if parser.fields:
-        names = dict.fromkeys(fields := (*parser.fields, *[LABEL] * is_numbered))
+        names = dict.fromkeys(fields := (*parser.fields, *[words.LABEL] * is_numbered))
         for name in _duplicates(fields):
             yield f"parser: fields has {name!r} twice; give each a name of its own"
         persons = [] if unit is None else [unit.column]
@@ -242,22 +227,22 @@ def _parser_faults(
 def _file_faults(
     parser: Parser, files: Mapping[str, tuple[SourceFile, ...]], records: Records, n_test: int
 ) -> Iterator[str]:
-    if parser.kind in WITH_FILES and TRAIN not in files:
+    if parser.kind in words.WITH_FILES and words.TRAIN not in files:
         yield "files: train is missing"
-    if parser.kind not in WITH_FILES and TRAIN in files:
+    if parser.kind not in words.WITH_FILES and words.TRAIN in files:
         yield f"a {parser.kind} dataset has no files; drop them"
     if records.parts:
         if n_test:
             yield "records: parts leaves no test part; drop n_test"
-        if TEST in records.parts and TEST not in files:
+        if words.TEST in records.parts and words.TEST not in files:
             yield "records: parts has test, but files has none"
-    elif (TEST in files) != (n_test > 0):
+    elif (words.TEST in files) != (n_test > 0):
         yield "n_test and files: test belong together; give both or none"
     every = [file for group in files.values() for file in group]
     for file in every:
-        if file.labels is None and parser.kind == IDX:
+        if file.labels is None and parser.kind == words.IDX:
             yield f"files: {file.name} needs labels, the file of its labels"
-        if file.labels is not None and parser.kind != IDX:
+        if file.labels is not None and parser.kind != words.IDX:
             yield f"files: labels of {file.name} is for kind: idx; drop it"
     for place in _duplicates(file.local or file.name for file in every):
         yield f"files: {place} is given twice: its records would be there twice"

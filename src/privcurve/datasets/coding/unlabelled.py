@@ -11,18 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privcurve.coding import Codes
+from privcurve.datasets import reading
 from privcurve.datasets.coding.coder import Coder
 from privcurve.datasets.coding.counts import ColumnCounts
 from privcurve.datasets.domain import Domain
 from privcurve.datasets.errors import Problems, Skipped
-from privcurve.datasets.reading import (
-    ENCODING,
-    RawTable,
-    Unlabelled,
-    cells_of,
-    open_unlabelled,
-    text_of,
-)
+from privcurve.datasets.reading import RawTable, Unlabelled, cells_of, text_of
 
 
 @dataclass(frozen=True)
@@ -52,7 +46,7 @@ def read_codes(
     path: Path,
     *,
     separator: str | None = None,
-    encoding: str = ENCODING,
+    encoding: str = reading.ENCODING,
     sheet: str = "",
     copied: Sequence[str] = (),
     skip: bool = False,
@@ -90,7 +84,7 @@ def read_codes(
     DatasetError
         If it can't be read, or lacks columns: all in one message.
     """
-    file = open_unlabelled(domain, path, separator, encoding, sheet, copied, stdin)
+    file = reading.open_unlabelled(domain, path, separator, encoding, sheet, copied, stdin)
     description = file.description
     skipped = Skipped(description.name, is_file=True)
     problems = skipped if skip else Problems(description.name, is_file=True)

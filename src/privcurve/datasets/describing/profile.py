@@ -128,10 +128,11 @@ class Profile:
         self.length += sum(len(text) * count for text, count in counts.items())
 
     def _numbers(self, counts: Counter[str]) -> None:
-        texts = list(counts)
+        texts, times = list(counts), np.array(list(counts.values()), dtype=np.int64)
         for (decimal, thousands), seen in list(self.numbers.items()):
             plain = remove_grouping(texts, decimal, thousands)
-            seen.add(*_amounts(counts, plain, decimal))
+            amounts, _, wrong = read_numbers(plain, (), decimal)
+            seen.add(np.delete(amounts, list(wrong)), np.delete(times, list(wrong)))
             if (decimal, thousands) != _MARKS[0] and seen.n < NEARLY_ALL * self.n_present / 2:
                 del self.numbers[decimal, thousands]
         self.zeros = self.zeros or any(map(_LEADING_ZERO.match, texts))
@@ -153,17 +154,6 @@ def empty_profiles(names: Sequence[str]) -> dict[str, Profile]:
     """Return profiles of columns that nothing was seen of yet; of many, each remembers less."""
     most = max(_LEAST_VALUES, MOST_TOGETHER // len(names))
     return {name: Profile(min(most, MOST_VALUES)) for name in names}
-
-
-def _amounts(
-    counts: Counter[str], texts: Sequence[str], decimal: str
-) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Return the numbers among some texts, each with how often it is there."""
-    amounts, _, wrong = read_numbers(texts, (), decimal)
-    times = np.fromiter(counts.values(), dtype=np.int64, count=len(counts))
-    right = np.ones(len(texts), dtype=bool)
-    right[list(wrong)] = False
-    return amounts[right], times[right]
 
 
 def _day(text: str, form: str) -> float | None:

@@ -123,9 +123,8 @@ class Draft:
         if "test" in self.files:
             yield f"n_test: {self.n_test}"
         yield "files:"
-        yield from (
-            f"  {part}: {{local: {write_scalar(path)}}}" for part, path in self.files.items()
-        )
+        for part, path in self.files.items():
+            yield f"  {part}: {{local: {write_scalar(path)}}}"
         parser = dict(self.format.parser)
         if "fields" in parser:
             parser["fields"] = [escape_name(name) for name in parser["fields"]]
