@@ -437,9 +437,8 @@ def _total_blocks(released: Released) -> Iterator[Block]:
         "one of them tells: their epsilons add up, and so do their deltas."
     )
     together = released.totals
-    yield Points(
-        tuple(f"Together, for {one.neighbours_text}: {format_claim(one)}." for one in together)
-    )
+    claims = [f"Together, for {one.neighbours_text}: {format_claim(one)}." for one in together]
+    yield Points(tuple(claims))
     if len(together) > 1:
         yield Text(CONVERTED)
     if released.budget.is_limited:

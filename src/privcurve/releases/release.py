@@ -28,18 +28,8 @@ from privcurve.privacy.accountants.compose import NONE
 from privcurve.privacy.curator import Curator
 from privcurve.privacy.ledger import PROVED, REFUTED, PrivacyStatement
 from privcurve.privacy.seeds import SecretSeed, Seed
-from privcurve.releases import card
-from privcurve.releases.budget_ledger import (
-    DONE,
-    FAILED,
-    RELEASES,
-    TOLERANCE,
-    BudgetLedger,
-    Price,
-    Release,
-    budget_of,
-    format_price,
-)
+from privcurve.releases import budget_ledger, card
+from privcurve.releases.budget_ledger import RELEASES, BudgetLedger, Price, Release
 from privcurve.releases.choice import choice, is_choice
 from privcurve.releases.errors import ReleaseError
 from privcurve.releases.guard import guard
@@ -126,7 +116,7 @@ def release(
     estimator = check(request, description, large_delta)
     records = description.records_name
     place = _seed_place(seed, description)
-    budget = budget_of(records)
+    budget = budget_ledger.budget_of(records)
     price = request.price(secret=isinstance(place, Path))
     home = RELEASES / records
     ledger = BudgetLedger(home)
@@ -195,7 +185,7 @@ def release(
             # Interrupted, or failed because of a record: that may be known from outside, so it
             # counts. The line that reserved it counts, where no other can be written.
             with contextlib.suppress(WriteError):
-                ledger.close(entry, FAILED, {"error": type(error).__name__})
+                ledger.close(entry, budget_ledger.FAILED, {"error": type(error).__name__})
         if entry is None and not _is_reserved(ledger, token):
             raise
         spent = _explain_spent(error, request.learner, ledger.path)
@@ -203,7 +193,7 @@ def release(
             raise
         raise spent from error
     try:
-        ledger.close(entry, DONE, facts)
+        ledger.close(entry, budget_ledger.DONE, facts)
     except WriteError as error:
         raise ReleaseError(
             f"{error} (The ledger counts this release as spent since it began, and its model and "
@@ -269,11 +259,11 @@ def _last_unfinished(ledger: BudgetLedger, request: Request, price: Price) -> Re
     """Return the last release of a request that has begun and not ended; refuse where none has."""
     for one in reversed(ledger.releases()):
         same = (one.price, one.facts.get("learner")) == (price, request.learner)
-        if same and one.state != DONE:
+        if same and one.state != budget_ledger.DONE:
             return one
     raise ReleaseError(
-        f"no release of {request.learner} with {format_price(price)} has begun and not ended "
-        f"({ledger.path}): there is nothing to resume"
+        f"no release of {request.learner} with {budget_ledger.format_price(price)} has begun and "
+        f"not ended ({ledger.path}): there is nothing to resume"
     )
 
 
@@ -384,7 +374,7 @@ def _train(
 def _check_statement(request: Request, learner: Any, seed: Seed) -> PrivacyStatement:
     """Return the statement of the released model; refuse one that is not what was reserved."""
     statement = request.statement_of(learner.privacy_)
-    slack = 1 + TOLERANCE
+    slack = 1 + budget_ledger.TOLERANCE
     if (
         statement.epsilon > request.epsilon * slack
         or statement.delta > request.delta * slack
