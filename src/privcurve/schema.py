@@ -300,9 +300,8 @@ def _reason(error: Any) -> str:
     if error.validator == "required":
         # Each missing key is an error of its own; only the message names the key.
         missing = next(key for key in allowed if error.message.startswith(repr(key)))
-        return f"missing key {missing!r}" + (
-            "" if error.absolute_path else _expectation(error, ": ")
-        )
+        expected = "" if error.absolute_path else _expectation(error, ": ")
+        return f"missing key {missing!r}{expected}"
     if error.validator == "not":
         return "does not belong here" + _expectation(error, ": it ")
     if error.validator == "minProperties":
@@ -316,9 +315,8 @@ def _reason(error: Any) -> str:
     if error.validator == "type" and allowed == "array":
         return f"{given!r} is no list: write it in brackets, [a, b, …]"
     if error.validator == "type" and allowed == "object":
-        return f"{given!r} has no keys: write it as {{key: value, …}}" + _expectation(
-            error, ". Expected: "
-        )
+        no_keys = f"{given!r} has no keys: write it as {{key: value, …}}"
+        return no_keys + _expectation(error, ". Expected: ")
     if isinstance(given, bool) and allowed in ("number", "integer"):
         return "YAML reads it as a truth value, and a number belongs here"
     if isinstance(given, bool):
@@ -358,7 +356,6 @@ def _place(path: Place, content: Any) -> str:
     for step in path:
         content = content[step]
         name = content.get("name") if isinstance(content, Mapping) else None
-        steps.append(
-            name if isinstance(step, int) and name and isinstance(name, str) else str(step)
-        )
+        is_named = isinstance(step, int) and isinstance(name, str) and name
+        steps.append(str(name if is_named else step))
     return ".".join(steps)

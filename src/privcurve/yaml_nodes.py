@@ -63,13 +63,10 @@ def faults(root: yaml.Node, loader: Any) -> list[str]:
     lines: dict[str, list[int]] = {}
     for line, message in sorted(others):
         lines.setdefault(message, []).append(line)
-    return [
-        *(
-            f"line{'s' * (len(at) > 1)} {_list_lines(at)}: {message}"
-            for message, at in lines.items()
-        ),
-        *(message for _, message in sorted(repeated)),
+    messages = [
+        f"line{'s' * (len(at) > 1)} {_list_lines(at)}: {message}" for message, at in lines.items()
     ]
+    return messages + [message for _, message in sorted(repeated)]
 
 
 def make_texts(root: yaml.Node) -> None:

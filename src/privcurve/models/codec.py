@@ -42,10 +42,8 @@ def encode(value: Any, declared: Any, place: str) -> Any:
     if get_origin(kind) is tuple:
         each = _item_types(kind, len(value), place)
         return [encode(item, each[i], f"{place}[{i}]") for i, item in enumerate(value)]
-    return {
-        name: encode(getattr(value, name), inner, f"{place}.{name}")
-        for name, inner in _field_types(kind).items()
-    }
+    inner = _field_types(kind).items()
+    return {name: encode(getattr(value, name), one, f"{place}.{name}") for name, one in inner}
 
 
 def decode(plain: Any, declared: Any, place: str) -> Any:
@@ -64,12 +62,8 @@ def decode(plain: Any, declared: Any, place: str) -> Any:
     if get_origin(kind) is tuple:
         each = _item_types(kind, len(plain), place)
         return tuple(decode(item, each[i], f"{place}[{i}]") for i, item in enumerate(plain))
-    return kind(
-        **{
-            name: decode(plain[name], inner, f"{place}.{name}")
-            for name, inner in _field_types(kind).items()
-        }
-    )
+    inner = _field_types(kind).items()
+    return kind(**{name: decode(plain[name], one, f"{place}.{name}") for name, one in inner})
 
 
 _SCALARS = (bool, int, float, str)
