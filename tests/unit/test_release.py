@@ -408,9 +408,9 @@ def test_the_noise_of_an_accuracy_is_that_of_its_price():
     answers[: tested // 2] = 1
     data = SimpleNamespace(X_test=answers, y_test=np.ones(tested, dtype=np.int8))
     learner = SimpleNamespace(predict=lambda X: X)
-    door = Curator(np.random.default_rng(7))
+    door, paid = Curator(np.random.default_rng(7)), request(accuracy=epsilon)
     released = [
-        (measure_accuracy(learner, data, epsilon, door).value - 0.5) * tested for _ in range(draws)
+        (measure_accuracy(learner, data, paid, door).value - 0.5) * tested for _ in range(draws)
     ]
     # What is charged is no more than what is paid.
     assert len(door.ledger) == draws
@@ -418,6 +418,6 @@ def test_the_noise_of_an_accuracy_is_that_of_its_price():
     # Of the discrete Laplace: the mean of |noise| is 1/ε, its standard deviation about that too.
     assert abs(np.mean(np.abs(released)) - 1 / epsilon) < 4 / epsilon / np.sqrt(draws) + 1 / PARTS
     assert abs(np.mean(released)) < 4 * np.sqrt(2 / draws) / epsilon
-    assert measure_accuracy(learner, data, 0.0, None).value == 0.5
+    assert measure_accuracy(learner, data).value == 0.5
     with pytest.raises(AssertionError):
-        measure_accuracy(learner, data, epsilon, None)
+        measure_accuracy(learner, data, paid)

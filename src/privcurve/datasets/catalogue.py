@@ -43,14 +43,9 @@ NO_FILES: dict[str, Any] = {
 
 def folders() -> tuple[Path, ...]:
     """Return where descriptions are looked for: the user's own, working folder, checkout, wheel."""
-    relative = Path("resources", "datasets")
-    candidates = [
-        Path.cwd() / LOCAL,
-        Path.cwd() / relative,
-        _CHECKOUT / relative,
-        _PACKAGE / "descriptions",
-    ]
-    return tuple(folder for folder in dict.fromkeys(candidates) if folder.is_dir())
+    base, relative = Path.cwd(), Path("resources", "datasets")
+    places = [base / LOCAL, base / relative, _CHECKOUT / relative, _PACKAGE / "descriptions"]
+    return tuple(folder for folder in dict.fromkeys(places) if folder.is_dir())
 
 
 def names() -> tuple[str, ...]:

@@ -160,7 +160,7 @@ def release(
             accuracy = measure_accuracy(learner, data)
         elif request.accuracy:
             curator = Curator(_stream("accuracy", *identity))
-            accuracy = measure_accuracy(learner, data, request.accuracy, curator, request.unit)
+            accuracy = measure_accuracy(learner, data, request, curator)
         learner, domain = learner._on_groups(data.domain)
         used = request.statement_of(learner.privacy_).delta
         released = Released(

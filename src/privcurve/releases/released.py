@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 
 from privcurve.datasets import Dataset, Description, Domain, PartedDataset
-from privcurve.datasets.description import Unit
 from privcurve.privacy.curator import Curator
 from privcurve.privacy.ledger import PrivacyStatement
 from privcurve.privacy.noise import PARTS, right_answers
@@ -34,26 +33,25 @@ class Accuracy:
 def measure_accuracy(
     learner: Any,
     data: Dataset | PartedDataset,
-    epsilon: float = 0.0,
+    request: Request | None = None,
     curator: Curator | None = None,
-    unit: Unit | None = None,
 ) -> Accuracy:
-    """Measure the accuracy on the test part, with the curator's noise; ε = 0: of public records.
+    """Measure the accuracy on the test part, with the curator's noise; or of public records.
 
     To replace one record of the test part changes the number of right answers by 1 at most; one of
     the training part changes it through the model alone, which is paid for. So the number with its
     noise is ε-DP beside the model, for ``replace-one`` neighbours. (A record stays in its part, so
     the larger of both ε would do: PRIVACY.md §0, L4. They are added up nevertheless, since the same
-    people may be in both.) With a `unit` ε is that of persons, of whom the test part has several
-    records each.
+    people may be in both.) With a unit in the request ε is that of persons, of whom the test part
+    has several records each.
     """
     assert data.y_test is not None
     n = len(data.y_test)
     right = int((learner.predict(data.X_test) == data.y_test).sum())
-    parts, noise = right * PARTS, 0.0
-    if epsilon:
+    parts, noise, epsilon = right * PARTS, 0.0, 0.0
+    if request is not None:
         assert curator is not None
-        call = right_answers(epsilon / (1 if unit is None else unit.at_most))
+        epsilon, call = request.accuracy, right_answers(request.accuracy_of_record)
         parts = int(curator.whole_numbers(call, np.array([right * PARTS]))[0])
         noise = math.sqrt(2) * call.scale / PARTS
     value = min(max(parts / PARTS / n, 0.0), 1.0)

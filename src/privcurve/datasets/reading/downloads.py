@@ -70,9 +70,11 @@ def fetch(
 
 def cache_folder() -> Path:
     """Return where downloads are kept: ``PRIVCURVE_CACHE``, else the user's cache folder."""
+    if folder := os.environ.get(CACHE_VARIABLE):
+        return Path(folder)
     import pooch
 
-    return Path(os.environ.get(CACHE_VARIABLE) or pooch.os_cache("privcurve"))
+    return Path(pooch.os_cache("privcurve"))
 
 
 def sha256_of(path: Path) -> str:
