@@ -77,6 +77,7 @@ def build(
     if "missing" in content:
         reading["missing"] = _texts(content["missing"])
     everywhere = content.get("clipping")
+    public_label = Label.of(label.column, label.names, content.get("public_label", False))
     return Description(
         name=name,
         path=path,
@@ -91,7 +92,7 @@ def build(
         records=records,
         unit=unit,
         parser=parser,
-        domain=Domain(columns, _public_label(label, content.get("public_label", False)), **reading),
+        domain=Domain(columns, public_label, **reading),
         label=label,
         bound_sources={entry["name"]: entry["source"] for entry in entries if "source" in entry},
         clipped=frozenset(e["name"] for e in entries if e.get("clipping", everywhere)),
@@ -321,13 +322,6 @@ def _label(entry: Mapping[str, Any]) -> LabelSpec:
         entry.get("strip", ""),
         _pairs(entry.get("classes", [])),
     )
-
-
-def _public_label(label: LabelSpec, public: bool) -> Label:
-    if label.classes:
-        return Label(label.column, public=public, classes=label.names)
-    negative, positive = label.names
-    return Label(label.column, negative, positive, public)
 
 
 def _files(given: Any) -> tuple[SourceFile, ...]:

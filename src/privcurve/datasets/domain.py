@@ -149,6 +149,13 @@ class Label:
     public: bool = False  # whether the label is public in studies of partially private features
     classes: tuple[str, ...] = ()  # what 0, 1, … stand for, of more than two classes
 
+    @classmethod
+    def of(cls, column: str, names: Sequence[str], public: bool = False) -> Self:
+        """Make a label of the names of its classes; of two, the negative one first."""
+        if len(names) == 2:
+            return cls(column, names[0], names[1], public)
+        return cls(column, public=public, classes=tuple(names))
+
     @property
     def names(self) -> tuple[str, ...]:
         """Names of all classes; of two, the negative one first."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from contextlib import suppress
 from numbers import Integral, Real
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -177,11 +178,9 @@ def _encode_parameter(value: Any, key: str) -> Any:
 
 def _check_json(value: Any, name: str) -> Any:
     """Refuse what is not plain JSON."""
-    try:
+    with suppress(TypeError, ValueError):
         written = json.dumps(value, allow_nan=False)
         written.encode("utf-8")
         if json.loads(written) == value:
             return value
-    except (TypeError, ValueError):
-        pass
     raise ModelError(f"{name} must be a text or plain JSON, not {value!r}")

@@ -412,15 +412,11 @@ def _domain_of(estimator: CodedClassifier) -> Domain:
             for name, k, low, high in zip(names, n_bins, *ends, strict=True)
         ]
     else:
-        codes = [tuple((str(c), str(c)) for c in range(k)) for k in n_bins]
         columns = [
-            Column(str(name), CATEGORICAL, categories=own)
-            for name, own in zip(names, codes, strict=True)
+            Column(str(name), CATEGORICAL, categories=tuple((str(c), str(c)) for c in range(k)))
+            for name, k in zip(names, n_bins, strict=True)
         ]
-    classes = tuple(map(str, estimator.classes_))
-    label = (
-        Label("the label", *classes) if len(classes) == 2 else Label("the label", classes=classes)
-    )
+    label = Label.of("the label", [*map(str, estimator.classes_)])
     return Domain(tuple(columns), label)
 
 

@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import Any
 
 from privcurve import __version__, models
-from privcurve.datasets.domain import NUMERIC, Column, format_value
+from privcurve.datasets.domain import NUMERIC, Column
 from privcurve.figures import pictures
 from privcurve.figures.page import Block, Code, Heading, Page, Part, Picture, Points, Rows, Text
 from privcurve.learners import registry
@@ -321,8 +321,8 @@ def _draw_shape(shape: Shape, ends: tuple[float, float]) -> str:
             for title, place, value, error in zip(titles, places, values, errors, strict=True)
         ]
         last = " | missing" if column.missing_bin else ""
-        below = (format_value(low, column.dates), f"{format_value(high, column.dates)}{last}")
-        return pictures.steps(bins, below, ends)
+        lowest, highest = column.format_bounds()
+        return pictures.steps(bins, (lowest, f"{highest}{last}"), ends)
     chosen = sorted(sorted(range(len(values)), key=lambda k: -abs(values[k]))[:MOST_ROWS])
     rows = []
     for k in chosen:
@@ -470,7 +470,6 @@ def _exclusions(released: Released) -> Iterator[str]:
 def _column_row(column: Column, released: Released) -> tuple[str, ...]:
     source = released.description.bound_sources.get(column.name, "")
     if column.kind == NUMERIC:
-        low, high = (format_value(end, column.dates) for end in column.edges[:: column.bins])
-        kind = "date" if column.dates else "numeric"
-        return column.name, kind, str(column.n_bins), f"{low} to {high}", source
+        kind, values = "date" if column.dates else "numeric", " to ".join(column.format_bounds())
+        return column.name, kind, str(column.n_bins), values, source
     return column.name, "categorical", str(column.n_bins), _list_names(column.titles), source
