@@ -75,22 +75,21 @@ def open_unlabelled(
     copied = tuple(dict.fromkeys(copied))
     if sheet and suffix not in EXCEL_ENDINGS:
         raise DatasetError(f"{source} is not an Excel file, and has no sheets: leave out --sheet")
-    if suffix in (".parquet", *EXCEL_ENDINGS):
+    parser = Parser(DELIMITED, header=True, encoding=encoding)
+    if suffix == ".parquet":
+        parser = Parser(PARQUET)
+    elif suffix in EXCEL_ENDINGS:
+        parser = Parser(EXCEL, header=True, sheet=sheet)
+    description = Unlabelled(domain, parser, source, copied=copied)
+    if parser.kind != DELIMITED:
         if not path.is_file():
             raise DatasetError(f"{path} can't be read: there is no such file")
-        if suffix == ".parquet":
-            description = Unlabelled(domain, Parser(PARQUET), source, copied=copied)
-            ignored = _unused_fields(description, parquet.schema_of(path).names)
-            return UnlabelledFile(
-                description, ignored, partial(parquet.read, description, RawFile(path))
-            )
-        parser = Parser(EXCEL, header=True, sheet=sheet)
-        description = Unlabelled(domain, parser, source, copied=copied)
-        return UnlabelledFile(description, (), partial(excel.read, description, RawFile(path)))
+        is_parquet = parser.kind == PARQUET
+        ignored = _unused_fields(description, parquet.schema_of(path).names) if is_parquet else ()
+        read = parquet.read if is_parquet else excel.read
+        return UnlabelledFile(description, ignored, partial(read, description, RawFile(path)))
     if path == STDIN and stdin is None:
         raise DatasetError("there is no standard input to read")
-    parser = Parser(DELIMITED, header=True, encoding=encoding)
-    description = Unlabelled(domain, parser, source, copied=copied)
     try:
         # Before the file is open, so that it is not left so.
         codecs.lookup(encoding)
@@ -107,8 +106,8 @@ def open_unlabelled(
     description = replace(description, parser=replace(parser, separator=separator))
     is_json = start[0][1].lstrip()[:1] in ("{", "[")
     ignored = _unused_fields(description, fields, _JSON if is_json else "")
-    read = partial(read_pieces, description, source, pieces, size=size)
-    return UnlabelledFile(description, ignored, read)
+    tables = partial(read_pieces, description, source, pieces, size=size)
+    return UnlabelledFile(description, ignored, tables)
 
 
 def _header_lines(encoding: str, pieces: Iterator[bytes]) -> list[tuple[int, str]]:
