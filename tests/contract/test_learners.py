@@ -98,7 +98,7 @@ def test_scikit_learn(estimator):
 @pytest.mark.slow
 @scikit_learn_checks(
     *check_instances(ACCURATE, [name for name in PRIVATE if name not in FAMILIES]),
-    *check_instances(np.inf, PRIVATE),
+    *check_instances(np.inf, FAMILIES),
     *check_instances(None, OTHERS),
 )
 def test_scikit_learn_of_others_and_without_noise(estimator):
