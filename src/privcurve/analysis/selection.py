@@ -170,32 +170,21 @@ def choose_finalists(
         if status != "ok" or pd.isna(accuracy):
             errors.setdefault(of, f"{setting}: fold {fold}: {error}")
         accuracies.setdefault(of, {}).setdefault(fold, []).append(accuracy)
-    sign = _cost_sign(metric)
-    return [_choose_finalist(candidate, accuracies, errors, sign) for candidate in candidates]
-
-
-def _choose_finalist(
-    candidate: Candidate,
-    accuracies: Mapping[tuple[Key, str], Mapping[str, list[float]]],
-    errors: Mapping[tuple[Key, str], str],
-    sign: int,
-) -> Candidate:
-    ranks: list[Rank] = []
-    failures = []
-    for setting in candidate.settings:
-        of = candidate.key, setting
-        if of in errors:
-            failures.append((tie_key(setting), errors[of]))
-            continue
-        by_fold = tuple(math.fsum(a) / len(a) for _, a in sorted(accuracies[of].items()))
-        mean = round(math.fsum(by_fold) / len(by_fold), TIE_DIGITS)
-        ranks.append((sign * mean, tie_key(setting), by_fold))
-    return replace(
-        candidate,
-        n_failed=candidate.n_failed + len(failures),
-        best=tuple(sorted(ranks)[:1]),
-        error=candidate.error or min(failures, default=None),
-    )
+    chosen = []
+    for candidate in candidates:
+        ranks: list[Rank] = []
+        failures = []
+        for setting in candidate.settings:
+            of = candidate.key, setting
+            if of in errors:
+                failures.append((tie_key(setting), errors[of]))
+                continue
+            by_fold = tuple(math.fsum(a) / len(a) for _, a in sorted(accuracies[of].items()))
+            ranks.append(_rank(setting, by_fold, metric))
+        best, n_failed = tuple(sorted(ranks)[:1]), candidate.n_failed + len(failures)
+        error = candidate.error or min(failures, default=None)
+        chosen.append(replace(candidate, n_failed=n_failed, best=best, error=error))
+    return chosen
 
 
 def tie_key(setting: str) -> tuple[Hashable, ...]:
@@ -230,34 +219,22 @@ def _candidates(
             raise ValueError(f"a run appears twice: setting {setting}, fold {fold}")
         of_setting[fold] = (value, status, error)
     for key, by_setting in runs.items():
-        yield _candidate(key, carried[key], by_setting, folds, n_best, metric)
+        good: list[Rank] = []
+        bad = []
+        for setting, by_fold in by_setting.items():
+            values, error = _fold_values(by_fold, folds, metric)
+            if error is None:
+                good.append(_rank(setting, values, metric))
+            else:
+                bad.append((tie_key(setting), f"{setting}: {error}"))
+        best, first = tuple(sorted(good)[:n_best]), min(bad, default=None)
+        yield Candidate(key, carried[key], len(by_setting), len(bad), best, first)
 
 
-def _candidate(
-    key: Key,
-    carried: tuple[Any, ...],
-    by_setting: Mapping[str, Mapping[str, tuple[Any, ...]]],
-    folds: Sequence[str],
-    n_best: int,
-    metric: str,
-) -> Candidate:
-    good: list[Rank] = []
-    bad = []
-    for setting, runs in by_setting.items():
-        values, error = _fold_values(runs, folds, metric)
-        if error is None:
-            mean = round(math.fsum(values) / len(folds), TIE_DIGITS)
-            good.append((_cost_sign(metric) * mean, tie_key(setting), tuple(values)))
-        else:
-            bad.append((tie_key(setting), f"{setting}: {error}"))
-    return Candidate(
-        key=key,
-        carried=carried,
-        n_settings=len(by_setting),
-        n_failed=len(bad),
-        best=tuple(sorted(good)[:n_best]),
-        error=min(bad, default=None),
-    )
+def _rank(setting: str, values: Sequence[float], metric: str) -> Rank:
+    """Return what a complete setting is ranked by, from its metric on each fold."""
+    mean = round(math.fsum(values) / len(values), TIE_DIGITS)
+    return _cost_sign(metric) * mean, tie_key(setting), tuple(values)
 
 
 def _fold_values(
