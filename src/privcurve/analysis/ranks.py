@@ -34,35 +34,24 @@ def compare_pairs(table: pd.DataFrame) -> pd.DataFrame:
     that lack a method's error count for no method. Raises ValueError if an ε has fewer than two
     methods, or fewer than two datasets that have them all.
     """
-    rows = []
+    rows: list[tuple[Any, ...]] = []
     ranked = table[table["rank"].notna()]
     for epsilon, part in ranked.groupby("epsilon", sort=True):
         errors = part.pivot(index="dataset", columns="arm", values="error")
-        errors = errors[list(dict.fromkeys(part["arm"]))].dropna()
+        # Errors that differ only in rounding are equal.
+        errors = errors[list(dict.fromkeys(part["arm"]))].dropna().round(9)
         if min(errors.shape) < 2:
             raise ValueError(f"at ε = {epsilon:g} there are no two datasets that have two methods")
-        rows += _pairs_at(float(epsilon), errors)  # type: ignore[arg-type]
+        n, k = errors.shape
+        means = errors.rank(axis=1).mean().sort_values(kind="stable")
+        friedman = _friedman(errors)
+        pairs = list(itertools.combinations(means.index, 2))
+        p_values = [wilcoxon((errors[a] - errors[b]).tolist()) for a, b in pairs]
+        shared = (friedman, critical_difference(k, n), n)
+        for (a, b), p, p_holm in zip(pairs, p_values, holm(p_values), strict=True):
+            differs = bool(friedman < LEVEL and p_holm < LEVEL)
+            rows.append((epsilon, a, b, means[a], means[b], p, p_holm, differs, *shared))
     return pd.DataFrame(rows, columns=COLUMNS)
-
-
-def _pairs_at(epsilon: float, errors: pd.DataFrame) -> list[tuple[Any, ...]]:
-    """Return the rows of one ε, in the order of `COLUMNS`."""
-    # Errors that differ only in rounding are equal.
-    errors = errors.round(9)
-    n, k = errors.shape
-    means = errors.rank(axis=1).mean().sort_values(kind="stable")
-    friedman = _friedman(errors)
-    tests = [
-        (a, b, wilcoxon((errors[a] - errors[b]).tolist()))
-        for a, b in itertools.combinations(means.index, 2)
-    ]
-    corrected = holm([p for _, _, p in tests])
-    shared = (friedman, critical_difference(k, n), n)
-    rows = []
-    for (a, b, p), p_holm in zip(tests, corrected, strict=True):
-        differs = bool(friedman < LEVEL and p_holm < LEVEL)
-        rows.append((epsilon, a, b, means[a], means[b], p, p_holm, differs, *shared))
-    return rows
 
 
 def _friedman(errors: pd.DataFrame) -> float:
@@ -91,14 +80,9 @@ def holm(p_values: Sequence[float]) -> list[float]:
 
     Rejecting those below a level makes any error with at most that probability.
     """
-    places = [i for i, p in enumerate(p_values) if not math.isnan(p)]
-    order = sorted(places, key=p_values.__getitem__)
-    corrected = [math.nan] * len(p_values)
-    worst = 0.0
-    for place, i in enumerate(order):
-        worst = max(worst, min(1.0, (len(order) - place) * p_values[i]))
-        corrected[i] = worst
-    return corrected
+    values = pd.Series(p_values, dtype=float).dropna().sort_values(kind="stable")
+    factors = pd.Series(range(len(values), 0, -1), values.index)
+    return list((factors * values).clip(upper=1).cummax().reindex(range(len(p_values))))
 
 
 def critical_difference(n_methods: int, n_datasets: int, level: float = LEVEL) -> float:

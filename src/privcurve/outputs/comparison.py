@@ -25,15 +25,7 @@ from privcurve.experiments import kinds
 from privcurve.experiments.kinds import UNPAID
 from privcurve.figures import style
 from privcurve.lazy import Axes, Figure, pd, stats, ticker
-from privcurve.outputs.base import (
-    Context,
-    Files,
-    Option,
-    Output,
-    OutputRequest,
-    Reads,
-    check_name,
-)
+from privcurve.outputs.base import Context, Files, Option, Output, OutputRequest, Reads, check_name
 from privcurve.outputs.error_table import method_titles, private_methods
 from privcurve.tables.table import MISSING, Table, format_counts, format_decimals, text_frame
 

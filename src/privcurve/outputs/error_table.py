@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from privcurve.analysis.keys import mean, short_text
 from privcurve.analysis.measures import (
@@ -21,14 +21,7 @@ from privcurve.experiments import kinds
 from privcurve.lazy import pd
 from privcurve.numerals import power
 from privcurve.outputs.accuracy import FRESH_NOTES, SELECTION_NOTES, all_curves
-from privcurve.outputs.base import (
-    Context,
-    Option,
-    Output,
-    OutputRequest,
-    Reads,
-    check_name,
-)
+from privcurve.outputs.base import Context, Option, Output, OutputRequest, Reads, check_name
 from privcurve.tables.table import MISSING, Table
 
 
@@ -160,7 +153,6 @@ def error_frame(
             if (epsilon, dataset, method) in of_point
         }
         private = {} if math.isinf(float(epsilon)) else means
-        ranks = _ranks(private)
         least = min((m for m in private.values() if not math.isnan(m)), default=math.nan)
         base = of_point.get((epsilon, dataset, baseline))
         for method, error in means.items():
@@ -173,8 +165,10 @@ def error_frame(
             place = (measure, float(epsilon), dataset, method, learners[method])
             failed, compared = int(own.isna().sum()), (best, gain, gain_error, verdict)
             scores = (error, spread, sure, len(own), failed)
-            rows.append((*place, *scores, *compared, ranks.get(method, math.nan)))
-    return pd.DataFrame(rows, columns=COLUMNS)
+            rows.append((*place, *scores, *compared))
+    frame = pd.DataFrame(rows, columns=COLUMNS[:-1])
+    ranked = frame["error"].where(frame["epsilon"].map(math.isfinite)).round(9)
+    return frame.assign(rank=ranked.groupby([frame["epsilon"], frame["dataset"]]).rank())
 
 
 def count_wins(table: pd.DataFrame) -> pd.DataFrame:
@@ -185,20 +179,14 @@ def count_wins(table: pd.DataFrame) -> pd.DataFrame:
         "ties": ranked["verdict"] == TIE,
         "losses": ranked["verdict"] == LOSS,
     }
-    groups = ranked.assign(**counts).groupby(["measure", "epsilon", "arm"], sort=False)
+    at, of_method = ["measure", "epsilon"], ["measure", "epsilon", "arm"]
+    groups = ranked.assign(**counts).groupby(of_method, sort=False)
     sums = groups.agg(n_datasets=("error", "count"), **{name: (name, "sum") for name in counts})
-    return sums.assign(mean_rank=_mean_ranks(ranked).reindex(sums.index)).reset_index()
-
-
-def _mean_ranks(ranked: pd.DataFrame) -> pd.Series:
-    """Return mean ranks over the datasets on which all methods that are ranked have a rank."""
-    means: dict[tuple[Any, ...], float] = {}
-    for key, part in ranked.groupby(["measure", "epsilon"], sort=False):
-        ranks = part.pivot(index="dataset", columns="arm", values="rank")
-        shared = ranks.dropna(axis="columns", how="all").dropna()
-        means |= {(*key, arm): rank for arm, rank in shared.mean().items()}
-    index = pd.MultiIndex.from_tuples(means, names=["measure", "epsilon", "arm"])
-    return pd.Series([*means.values()], index=index, dtype=float)
+    # Ranks are averaged over the datasets on which all methods that are ranked have a rank.
+    ranks = ranked[ranked["rank"].notna()]
+    n_methods = ranks.groupby(at)["arm"].transform("nunique")
+    shared = ranks[ranks.groupby([*at, "dataset"])["arm"].transform("nunique") == n_methods]
+    return sums.assign(mean_rank=shared.groupby(of_method)["rank"].mean()).reset_index()
 
 
 def format_table(
@@ -251,11 +239,9 @@ def _cells(part: pd.DataFrame) -> dict[tuple[str, str, str], str]:
 
 def _gain(base: pd.Series | None, own: pd.Series) -> tuple[float, float]:
     """Return the mean of paired differences, and its standard error (:func:`.error_factor`)."""
-    if base is None or set(base.index) != set(own.index):
+    if base is None or (base - own).isna().any():
         return math.nan, math.nan
     gaps = base.reindex(own.index) - own
-    if gaps.isna().any():
-        return math.nan, math.nan
     factor = error_factor(len(gaps), share_held_out(own.index[0][0]))
     return float(gaps.mean()), float(gaps.std(ddof=1)) * factor
 
@@ -266,12 +252,3 @@ def _verdict(gain: float, error: float) -> str | None:
     if abs(gain) <= STANDARD_ERRORS * error + ROUNDING:
         return TIE
     return WIN if gain > 0 else LOSS
-
-
-def _ranks(means: dict[str, float]) -> dict[str, float]:
-    """Rank means that are known, the least first; equal ones share the mean of their ranks."""
-    steps = {
-        method: round(mean / ROUNDING) for method, mean in means.items() if not math.isnan(mean)
-    }
-    ranks = pd.Series(steps, dtype="int64").rank(method="average")
-    return {str(method): float(rank) for method, rank in ranks.items()}
