@@ -54,7 +54,7 @@ class Study:
     # Fresh trainings of a selected setting, or hold-outs; 0 if the folds are all runs.
     repeats: int
     figure: str  # file name of its figure, without ending
-    methods: Mapping[str, Method]
+    methods: Mapping[str, Method]  # none if it combines tables of others
     # None: the best of the cross-validation is selected as it is.
     finalists: Finalists | None = None
     paper: str | None = None  # the paper whose figures it makes
@@ -128,15 +128,16 @@ def from_mapping(raw: Mapping[str, Any], name: str, where: str) -> Study:
     """Build a study from the content of its file, which messages call `where` (:func:`load`)."""
     try:
         if "studies" in raw:
-            return _gathering_study(raw, name)
-        _check_words(raw)
+            _check_words_of_gathering(raw)
+        else:
+            _check_words(raw)
     except ValueError as error:
         raise StudyError(f"{where}: {error}") from None
     installed: dict[str, Method] = {}
     skipped: list[str] = []
     all_methods: list[Method] = []
     try:
-        for label, spec in raw["learners"].items():
+        for label, spec in raw.get("learners", {}).items():
             # Checked even if the package is missing: a file's validity does not depend on it.
             checked = {method.name: method for method in methods(label, spec, raw)}
             legends.check_curves(
@@ -156,7 +157,7 @@ def from_mapping(raw: Mapping[str, Any], name: str, where: str) -> Study:
     return Study(
         name=name,
         title=canonical.title(raw["title"]),
-        datasets=tuple(raw["datasets"]),
+        datasets=tuple(raw.get("datasets", ())),
         folds=splits.get("folds", 0),
         repeats=splits.get("repeats", 0),
         figure=raw.get("figure", name),
@@ -169,11 +170,12 @@ def from_mapping(raw: Mapping[str, Any], name: str, where: str) -> Study:
         select=raw.get("select", BEST),
         neighbours=raw.get("neighbours"),
         outputs=tuple(map(_output, raw.get("outputs", DEFAULT_OUTPUTS))),
+        studies=tuple(raw.get("studies", ())),
     )
 
 
-def _gathering_study(raw: Mapping[str, Any], name: str) -> Study:
-    """Build a study that combines the tables of others."""
+def _check_words_of_gathering(raw: Mapping[str, Any]) -> None:
+    """Refuse words that a study which combines the tables of others can't have."""
     idle = [key for key in raw if key not in ("title", "paper", "studies", "outputs")]
     if idle:
         raise ValueError(
@@ -182,18 +184,6 @@ def _gathering_study(raw: Mapping[str, Any], name: str) -> Study:
         )
     if "outputs" not in raw:
         raise ValueError("'studies' needs 'outputs': the default ones are of results of its own")
-    return Study(
-        name=name,
-        title=canonical.title(raw["title"]),
-        datasets=(),
-        folds=0,
-        repeats=0,
-        figure=name,
-        methods={},
-        paper=raw.get("paper"),
-        outputs=tuple(map(_output, raw["outputs"])),
-        studies=tuple(raw["studies"]),
-    )
 
 
 def _check_words(raw: Mapping[str, Any]) -> None:
