@@ -20,7 +20,7 @@ rule audit_learner:
     resources:
         mem_mb=grow_by_attempt(
             lambda wildcards: needs.audit_memory(
-                wildcards.learner, PLAN.describe(PLAN.audited_dataset)
+                wildcards.learner, plan.description_of(PLAN.audited_dataset)
             )
         ),
         runtime=grow_by_attempt(30),

@@ -61,7 +61,7 @@ def job(wildcards):
 
 def to_prepare(wildcards):
     """Return what it takes to code a dataset."""
-    return needs.preparing_needs(PLAN.describe(wildcards.dataset))
+    return needs.preparing_needs(plan.description_of(wildcards.dataset))
 
 
 def to_train(wildcards):

@@ -33,7 +33,7 @@ for request in PLAN.outputs.values():
         resources:
             mem_mb=grow_by_attempt(
                 lambda wildcards, request=request: needs.output_memory(
-                    request.output.memory, map(PLAN.describe, request.reads.data)
+                    request.output.memory, map(plan.description_of, request.reads.data)
                 )
             ),
             runtime=grow_by_attempt(10),

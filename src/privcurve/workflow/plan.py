@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Any
 
 from privcurve import audit, datasets
-from privcurve.datasets import Description
 from privcurve.experiments import canonical
 from privcurve.experiments import study as studies
 from privcurve.experiments.curves import CODED
@@ -59,7 +58,6 @@ LOCAL_JOBS = ("data", "outputs")
 
 REQUESTS = Path("results/requests")
 MANIFEST = "results/manifest.json"
-PAGE = "results/leaderboard.html"
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,7 +87,7 @@ class Plan:
         """Return the jobs of a study."""
         if study not in self._jobs:
             per_job = self.configuration["seconds_per_job"]
-            self._jobs[study] = StudyJobs(self.studies[study], self.seed, per_job, self.describe)
+            self._jobs[study] = StudyJobs(self.studies[study], self.seed, per_job, description_of)
         return self._jobs[study]
 
     def job(self, study: str, name: str) -> Job:
@@ -124,10 +122,15 @@ class Plan:
     def _ask_again(self, name: str, files: list[Path], is_current: Callable[[], bool]) -> None:
         request = REQUESTS / f"{name}.json"
         times = [path.stat().st_mtime_ns for path in files if path.exists()]
-        is_asked = request.exists() and request.stat().st_mtime_ns > max(times, default=0)
-        if times and not is_asked and not _is_known_current(is_current):
-            # With the time, as Snakemake ignores a file whose content is the same.
-            replace_text(request, json.dumps({"again": name, "asked": time.time()}) + "\n")
+        if not times or (request.exists() and request.stat().st_mtime_ns > max(times)):
+            return
+        try:
+            if is_current():
+                return
+        except (ValueError, OSError):  # it can't be judged: its job will say why
+            logging.getLogger(__name__).debug("made again", exc_info=True)
+        # With the time, as Snakemake ignores a file whose content is the same.
+        replace_text(request, json.dumps({"again": name, "asked": time.time()}) + "\n")
 
     def requests(self, name: str) -> list[str]:
         """Return the request for something, if there is one."""
@@ -170,16 +173,12 @@ class Plan:
         """Return whether jobs of a kind in `LOCAL_JOBS` run where Snakemake runs."""
         return what in self.configuration.get("local_jobs", LOCAL_JOBS)
 
-    def describe(self, dataset: str) -> Description:
-        """Return the public description of a dataset."""
-        return description_of(dataset)
-
     def local_files(self, dataset: str) -> list[str]:
         """Return the user's own files of a dataset, without files that are fetched.
 
         Raises StudyError if one is missing.
         """
-        description = self.describe(dataset)
+        description = description_of(dataset)
         paths = [one.local for one in description.source_files() if one.local]
         for path in paths:
             if not Path(path).is_file():
@@ -324,7 +323,7 @@ class Plan:
 
     def _notes(self, study: str) -> list[str]:
         one = self.studies[study]
-        descriptions = {name: self.describe(name) for name in one.datasets}
+        descriptions = {name: description_of(name) for name in one.datasets}
         where = str(self.files.get(study, study))
         return [*one.skipped, *studies.prices(one, where), *studies.notes(one, descriptions, where)]
 
@@ -391,15 +390,6 @@ class Plan:
             raise StudyError(self.refusals[study])
         for dataset in self.studies[study].datasets:
             self.local_files(dataset)
-
-
-def _is_known_current(is_current: Callable[[], bool]) -> bool:
-    """Return whether something is current; not if that can't be judged: its job will say why."""
-    try:
-        return is_current()
-    except (ValueError, OSError):
-        logging.getLogger(__name__).debug("made again", exc_info=True)
-        return False
 
 
 def benchmark(request: OutputRequest) -> str:
