@@ -186,7 +186,8 @@ class Job:
             return results.read_job_part(self.file, place, columns)
         keys = [name for name in results.KEY_COLUMNS if name not in columns]
         frame = results.read_job_part(self.file, place, [*columns, *keys])
-        results.check_complete(frame, results.expected_keys(job_part.tasks), str(self.file))
+        due = [(canonical.number(p.epsilon), p.text, s.fold, s.repeat) for p, s in job_part.tasks]
+        results.check_complete(frame, due, str(self.file))
         return frame
 
     def check(self, job_part: JobPart, checksum: str | None) -> dict[str, Any]:

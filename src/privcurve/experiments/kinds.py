@@ -18,7 +18,6 @@ RULE = "rule"
 TUNED = "tuned, paid"
 UNPAID = "best setting, not private"
 NOT_PRIVATE = "not private"
-KINDS = (RULE, TUNED, UNPAID, NOT_PRIVATE)
 # Kinds whose ε covers everything from the records to the model.
 COVERED = (RULE, TUNED)
 # Short names, where there is little room.

@@ -101,9 +101,7 @@ class Method:
     @property
     def relation(self) -> str | None:
         """The neighbour relation that its statements must name; None without privacy."""
-        if self.calibration is None:
-            return None
-        return self.claim
+        return None if self.calibration is None else self.claim
 
     @property
     def claim(self) -> str:

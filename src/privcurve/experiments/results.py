@@ -16,9 +16,6 @@ from privcurve.files import replace_file
 if TYPE_CHECKING:
     import pandas as pd
 
-    from privcurve.experiments.methods import Point
-    from privcurve.experiments.splits import Split
-
 SCHEMA = pa.schema(
     [
         ("id", pa.string()),
@@ -119,14 +116,6 @@ def unusable_file(path: Path) -> IncompleteError:
     if not path.exists():
         return IncompleteError(f"{path} is missing; {_AGAIN}")
     return IncompleteError(f"{path} is damaged; {ANEW}")
-
-
-def expected_keys(tasks: Iterable[tuple[Point, Split]]) -> list[Key]:
-    """Return the keys that the rows of some tasks must have."""
-    return [
-        (canonical.number(point.epsilon), point.text, split.fold, split.repeat)
-        for point, split in tasks
-    ]
 
 
 def check_complete(frame: pd.DataFrame, expected: Iterable[Key], what: str) -> None:

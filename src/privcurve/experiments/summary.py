@@ -7,11 +7,10 @@ run goes on.
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import astuple, dataclass, replace
 from functools import cache
 from operator import add
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,27 +46,25 @@ def progress(study: StudyJobs) -> Progress:
 
     Results are looked for below the working directory; a dataset that is not coded yet has none.
     """
-    facts = {name: job.facts for name, job in study.jobs.items()}
+    facts = {one["name"]: one for job in study.jobs.values() for one in job.facts or ()}
     total = Progress()
     unfinished: set[str] = set()
     stored = cache(lambda folder: _short_ids(Store(folder).ids()))
     for curve in study.curves.values():
-        coded = datasets.facts(curve.data)
-        checksum = None if coded is None else str(coded["checksum"])
-        ids = (
-            None if checksum is None else RunIds(curve.dataset, checksum, curve.method, curve.seed)
-        )
+        checksum = (datasets.facts(curve.data) or {}).get("checksum")
+        ids = RunIds(curve.dataset, checksum, curve.method, curve.seed) if checksum else None
         mine = stored(STORE / curve.dataset.name / curve.method.learner) if ids else None
         measured = estimated = 0.0
         unfinished_parts = []
         for job_part in curve.job_parts:
-            job = study.job_of(job_part)
-            done = _current_facts(job_part, facts[job.name], checksum)
-            if done is None:
-                unfinished.add(job.name)
+            done = facts.get(job_part.name)
+            if done is None or done["checksum"] != checksum:
+                unfinished.add(study.job_of(job_part).name)
                 unfinished_parts.append(job_part)
                 continue
-            total += _progress_of(done)
+            # Finalists have no row, so the runs that were worked on are counted.
+            good, failed = done["trained"] + done["reused"], done["failed"]
+            total += Progress(good + failed, good, failed)
             if not job_part.is_best and done["rows"]:
                 measured += done["training_seconds"]
                 estimated += job_part.seconds * done["trained"] / done["rows"]
@@ -76,22 +73,6 @@ def progress(study: StudyJobs) -> Progress:
         for job_part in unfinished_parts:
             total += _unfinished(job_part, unfinished_parts, ids, mine, scale)
     return replace(total, jobs_left=len(unfinished))
-
-
-def _current_facts(
-    job_part: JobPart, facts: Sequence[Mapping[str, Any]] | None, checksum: str | None
-) -> Mapping[str, Any] | None:
-    """Return the facts of a job's file about a part, if they are of the current data."""
-    if checksum is None:
-        return None
-    mine = [one for one in facts or () if one["name"] == job_part.name]
-    return mine[0] if mine and mine[0]["checksum"] == checksum else None
-
-
-def _progress_of(facts: Mapping[str, Any]) -> Progress:
-    # Finalists have no row, so the runs that were worked on are counted.
-    good = facts["trained"] + facts["reused"]
-    return Progress(good + facts["failed"], good, facts["failed"])
 
 
 def _unfinished(
@@ -131,23 +112,19 @@ def table(studies: Mapping[str, Progress], cores: int) -> str:
     """
     from tabulate import tabulate
 
-    rows = dict(studies)
-    if len(rows) > 1:
-        rows["total"] = sum(studies.values(), Progress())
+    of_all = {"total": sum(studies.values(), Progress())} if len(studies) > 1 else {}
+    rows = []
+    for name, p in {**studies, **of_all}.items():
+        percent = math.floor(1000 * p.done / p.runs) / 10  # rounded down: 100 is all
+        rows.append(
+            [name, p.runs, p.done, p.failed, p.to_do, f"{percent:.1f}", _duration(p, cores)]
+        )
     return tabulate(
-        [
-            [name, p.runs, p.done, p.failed, p.to_do, _percent(p), _duration(p, cores)]
-            for name, p in rows.items()
-        ],
+        rows,
         ["study", "runs", "done", "failed", "to do", "%", "time left"],
         colalign=["left", *["right"] * 6],
         disable_numparse=True,
     )
-
-
-def _percent(progress: Progress) -> str:
-    # Rounded down: 100 is all.
-    return f"{math.floor(1000 * progress.done / progress.runs) / 10:.1f}"
 
 
 def _duration(progress: Progress, cores: int) -> str:
