@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -78,8 +77,7 @@ THRESHOLDS = tuple(k / 100 for k in range(1, 101))
 CAPTION = "Margin bound of boosted 1-rules from their Rademacher complexity"
 
 
-@dataclass(frozen=True)
-class Estimate:
+class Estimate(NamedTuple):
     """A Monte-Carlo estimate of the empirical Rademacher complexity of 1-rules on n records."""
 
     value: float

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from privcurve import schema
 from privcurve.datasets import Description, describe, names
@@ -32,8 +32,7 @@ class StudyError(ValueError):
     """A study file asks for something that can't be done; the message names it."""
 
 
-@dataclass(frozen=True)
-class Finalists:
+class Finalists(NamedTuple):
     """A second round of the selection, for learners whose noise differs from fit to fit.
 
     The best `settings` of the cross-validation at an ε are trained again, `draws` times per fold.

@@ -8,8 +8,8 @@ from __future__ import annotations
 import html
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from tabulate import tabulate
 
@@ -19,16 +19,14 @@ from privcurve.figures import pictures
 CSS = Path(__file__).with_name("page.css")
 
 
-@dataclass(frozen=True)
-class Heading:
+class Heading(NamedTuple):
     """The title of a section; of one in a part of the page, with level 3."""
 
     text: str
     level: int = 2
 
 
-@dataclass(frozen=True)
-class Text:
+class Text(NamedTuple):
     """A paragraph; a warning stands out, and so does an answer."""
 
     text: str
@@ -36,37 +34,32 @@ class Text:
     answer: bool = False
 
 
-@dataclass(frozen=True)
-class Points:
+class Points(NamedTuple):
     """A list."""
 
     items: tuple[str, ...]
 
 
-@dataclass(frozen=True)
-class Links:
+class Links(NamedTuple):
     """A list of headings of the page, by which one comes to them."""
 
     headings: tuple[str, ...]
 
 
-@dataclass(frozen=True)
-class Code:
+class Code(NamedTuple):
     """Text whose lines are to stay as they are."""
 
     text: str
 
 
-@dataclass(frozen=True)
-class Rows:
+class Rows(NamedTuple):
     """A table."""
 
     header: tuple[str, ...]
     rows: Sequence[Sequence[str]]
 
 
-@dataclass(frozen=True)
-class Picture:
+class Picture(NamedTuple):
     """A picture of :mod:`privcurve.figures.pictures`; what it shows stands in words elsewhere."""
 
     html: str
@@ -74,8 +67,7 @@ class Picture:
     title: str = ""
 
 
-@dataclass(frozen=True)
-class Part:
+class Part(NamedTuple):
     """A part of the page that is folded away until someone opens it, or prints the page."""
 
     title: str
@@ -86,8 +78,7 @@ class Part:
 Block = Heading | Text | Points | Links | Code | Rows | Picture | Part
 
 
-@dataclass(frozen=True)
-class Page:
+class Page(NamedTuple):
     """A document."""
 
     title: str

@@ -9,7 +9,7 @@ from __future__ import annotations
 import html
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from privcurve.figures.style import COLOURS, DARK
 
@@ -17,8 +17,7 @@ from privcurve.figures.style import COLOURS, DARK
 NAME_HEIGHT = 0.064
 
 
-@dataclass(frozen=True)
-class Point:
+class Point(NamedTuple):
     """A value with its error, and what is told where a pointer rests on it."""
 
     x: float
@@ -27,8 +26,7 @@ class Point:
     hint: str = ""
 
 
-@dataclass(frozen=True)
-class Line:
+class Line(NamedTuple):
     """A curve by name; `colour` is a place in the palette, None for grey without a name."""
 
     name: str
@@ -36,8 +34,7 @@ class Line:
     colour: int | None = None
 
 
-@dataclass(frozen=True)
-class Mark:
+class Mark(NamedTuple):
     """A wanted height, and from where to where a curve reaches it."""
 
     name: str
@@ -155,8 +152,7 @@ def _start(group: Sequence[float]) -> float:
     return group[0] / group[1] - _size(group) / 2
 
 
-@dataclass(frozen=True)
-class Row:
+class Row(NamedTuple):
     """A value by name, with the text of its number; without a colour it is grey."""
 
     name: str
@@ -207,8 +203,7 @@ def _style_at(share: float) -> str:
     return f"left:{share:.2%}" if _side(share) == "left" else f"right:{1 - share:.2%}"
 
 
-@dataclass(frozen=True)
-class Bin:
+class Bin(NamedTuple):
     """A value of a bin with its error, and from where to where the bin reaches, as shares."""
 
     name: str

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -20,8 +20,7 @@ _WISH = re.compile(r"\s*([a-z_ 0-9]+?)\s*(>=|≥|within)\s*([0-9.eE+-]+)\s*", re
 WITHIN = "within"
 
 
-@dataclass(frozen=True)
-class Wish:
+class Wish(NamedTuple):
     """A score that is wanted: of at least a number, or within one of that without privacy."""
 
     metric: str
@@ -57,8 +56,7 @@ class Wish:
         return f"{article} {name} {how}"
 
 
-@dataclass(frozen=True)
-class Needed:
+class Needed(NamedTuple):
     """The ε at which a learner has a wanted score; infinite if no compared one is enough."""
 
     target: float

@@ -14,10 +14,9 @@ import logging
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from privcurve.datasets import Domain
@@ -212,8 +211,7 @@ def _edit_error(study: str) -> StudyError:
     )
 
 
-@dataclass(frozen=True)
-class _Coded:
+class _Coded(NamedTuple):
     """Facts of coded data."""
 
     name: str
