@@ -135,14 +135,10 @@ def compare_sparsity(printed: pd.DataFrame, ours: pd.DataFrame) -> pd.DataFrame:
     rows = []
     for row, mine in _pair_rows(printed, ours):
         for quantity in ("features_mean", "features_std", "features_percent"):
-            errors = {
-                c: _sparsity_error(quantity, float(row["features_std"]), one)
-                for c, one in mine.items()
-            }
-            values = {
-                c: _compare_number(one[quantity], row[quantity], errors[c])
-                for c, one in mine.items()
-            }
+            values = {}
+            for c, one in mine.items():
+                error = _sparsity_error(quantity, float(row["features_std"]), one)
+                values[c] = _compare_number(one[quantity], row[quantity], error)
             rows.append(_row(row, quantity, float(row[quantity]), values))
     return _frame(rows)
 

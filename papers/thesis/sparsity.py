@@ -41,9 +41,7 @@ NOTES = (
 )
 
 
-def feature_table(
-    refits: pd.DataFrame, widths: Mapping[str, int], repeats: int = REPEATS
-) -> pd.DataFrame:
+def feature_table(refits: pd.DataFrame, widths: Mapping[str, int]) -> pd.DataFrame:
     """Return the statistics of features used for each dataset, calibration and ε.
 
     `widths` has the number of features of each dataset, in the order of the rows.
@@ -53,20 +51,20 @@ def feature_table(
         raise ValueError(f"how many features has {unknown[0]!r}?")
     rows = []
     for dataset, width in widths.items():
-        mine = refits[(refits["dataset"] == dataset) & (refits["repeat"] <= repeats)]
+        mine = refits[(refits["dataset"] == dataset) & (refits["repeat"] <= REPEATS)]
         for (calibration, epsilon), group in mine.groupby(["calibration", "epsilon"]):
             if group["repeat"].duplicated().any():
                 raise ValueError(f"{dataset}, {calibration}, ε = {epsilon:g}: a repeat twice")
             used = group.loc[group["status"] == "ok", "n_features_used"].astype(float)
             # Nothing is averaged over the rest.
-            used = used if len(used) == repeats else used.iloc[:0]
+            used = used if len(used) == REPEATS else used.iloc[:0]
             mean = float(used.mean())
             rows.append(
                 {
                     **{"dataset": dataset, "calibration": calibration, "epsilon": epsilon},
                     **{"features_mean": mean, "features_std": float(used.std(ddof=0))},
                     **{"features_percent": 100 * mean / width, "n_features": width},
-                    "n_repeats": repeats,
+                    "n_repeats": REPEATS,
                 }
             )
     return pd.DataFrame(rows)

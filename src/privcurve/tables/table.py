@@ -131,20 +131,14 @@ def _escape(text: str) -> str:
 
 def _latex(shown: pd.DataFrame, caption: str, label: str, notes: Sequence[str]) -> str:
     header = " & ".join(_escape(str(name)) for name in shown.columns) + r" \\"
+    head = [r"\toprule", header, r"\midrule"]
     return "\n".join(
         [
             r"% \usepackage{booktabs,longtable}",
             r"{\footnotesize\setlength{\tabcolsep}{3pt}",
             rf"\begin{{longtable}}{{{'l' * shown.shape[1]}}}",
             rf"\caption{{{_escape(caption)}}}\label{{tab:{label}}}\\",
-            r"\toprule",
-            header,
-            r"\midrule",
-            r"\endfirsthead",
-            r"\toprule",
-            header,
-            r"\midrule",
-            r"\endhead",
+            *(*head, r"\endfirsthead", *head, r"\endhead"),
             r"\bottomrule",
             r"\endlastfoot",
             *(" & ".join(_escape(cell) for cell in row) + r" \\" for row in _cells(shown)),
