@@ -127,9 +127,8 @@ def gather_verdicts(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
     """Put the verdicts of several studies into one table, by their names: C2 is before C10."""
     frame = pd.concat([table.assign(study=study) for study, table in tables.items()])
     order = sorted(range(len(frame)), key=lambda i: _natural_key(str(frame["name"].iloc[i])))
-    return (
-        frame[[*verdict_columns(STANDARD_ERROR in frame), STUDY]].iloc[order].reset_index(drop=True)
-    )
+    columns = [*verdict_columns(STANDARD_ERROR in frame), STUDY]
+    return frame[columns].iloc[order].reset_index(drop=True)
 
 
 def _natural_key(name: str) -> list[tuple[int, int, str]]:

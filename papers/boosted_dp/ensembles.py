@@ -107,10 +107,9 @@ class _Ensembles(Output):
     notes: ClassVar[tuple[str, ...]]
 
     def check(self, request: OutputRequest) -> None:
-        if self.printed and not self._printed_path(request).is_file():
-            raise ValueError(
-                f"there is no {self._printed_path(request)}, whose numbers stand beside ours"
-            )
+        path = self._printed_path(request)
+        if self.printed and not path.is_file():
+            raise ValueError(f"there is no {path}, whose numbers stand beside ours")
 
     def reads(self, request: OutputRequest) -> Reads:
         resources = (self._printed_path(request),) if self.printed else ()

@@ -202,13 +202,9 @@ def profile_shares(frame: pd.DataFrame, majority: dict[str, float], at: float) -
     runs with an error up to `at`, the least, median and largest error, and that of the majority.
     """
     rows = []
-    for (dataset, alpha), part in ensembles.keep_published(frame).groupby(
-        ["dataset", "alpha"], sort=False
-    ):
-        kinds = {
-            "none": part[np.isinf(part["epsilon"])],
-            "private": ensembles.keep_paper(part),
-        }
+    published = ensembles.keep_published(frame)
+    for (dataset, alpha), part in published.groupby(["dataset", "alpha"], sort=False):
+        kinds = {"none": part[np.isinf(part["epsilon"])], "private": ensembles.keep_paper(part)}
         for privacy, own in kinds.items():
             for n_trees, runs in [(ensembles.ALL, own), *own.groupby("n_trees", sort=True)]:
                 errors = runs["error"]

@@ -32,13 +32,8 @@ class Communication(Output):
 
     def reads(self, request: OutputRequest) -> Reads:
         methods = _methods(request)
-        return Reads(
-            request.curves_of(methods),
-            facts=[
-                [[method.name, method.base_title] for method in methods],
-                request.dataset_titles(),
-            ],
-        )
+        titles = [[method.name, method.base_title] for method in methods]
+        return Reads(request.curves_of(methods), facts=[titles, request.dataset_titles()])
 
     def make(self, context: Context) -> None:
         frame = communication(context.described_runs(), context.options["epsilon"])
@@ -61,11 +56,8 @@ def format_table(frame: pd.DataFrame, titles: Mapping[str, str]) -> pd.DataFrame
 
 def _methods(request: OutputRequest) -> list[Method]:
     """Return the methods that are trained at the ε, of the learners that are asked for."""
-    return [
-        method
-        for method in request.wanted_methods()
-        if request.options["epsilon"] in method.epsilons
-    ]
+    epsilon = request.options["epsilon"]
+    return [method for method in request.wanted_methods() if epsilon in method.epsilons]
 
 
 # Measures of messages: those of the party with the largest, except for the total.

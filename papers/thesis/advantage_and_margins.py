@@ -68,12 +68,9 @@ class AdvantageAndMargins(Output):
         failing = failing_rounds(frame, options["advantage"])
         needed = rounds_needed(options["density"], options["advantage"])
         print(f"the assumption fails at rounds {failing}; the theorem needs {needed} rounds")
-        titles = {
-            str(method.calibration): f"{method.calibration}, ε = {budget:g}" for method in methods
-        }
+        titles = {name: f"{name}, ε = {budget:g}" for name, _, _ in runs}
         titles[WITHOUT_NOISE] = WITHOUT_NOISE
-        first_calibration = str(methods[0].calibration)
-        context.draw(draw(frame, options["advantage"], failing, titles, first_calibration), frame)
+        context.draw(draw(frame, options["advantage"], failing, titles, runs[0][0]), frame)
 
 
 # A single round's advantage is noisy: the assumption fails where the mean over this many

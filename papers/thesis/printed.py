@@ -55,17 +55,13 @@ class Printed(Output):
             return keep_comparable(pd.read_csv(files[name], dtype="str"), selected)
 
         parts = []
-        if "sparsity" in files:
-            parts.append(compare_sparsity(read_printed("sparsity"), context.table_of("sparsity")))
+        for name, compare in (("sparsity", compare_sparsity), ("rademacher", compare_rademacher)):
+            if name in files:
+                parts.append(compare(read_printed(name), context.table_of(name)))
         if "model_card" in files:
             votes = pd.read_csv(context.others["model_card"].files.others["votes"])
-            parts.append(
-                compare_card(read_printed("model_card"), read_printed("model_accuracy"), votes)
-            )
-        if "rademacher" in files:
-            parts.append(
-                compare_rademacher(read_printed("rademacher"), context.table_of("rademacher"))
-            )
+            printed, accuracy = read_printed("model_card"), read_printed("model_accuracy")
+            parts.append(compare_card(printed, accuracy, votes))
         if "settings" in files:
             settings, runs = read_printed("settings"), context.grids(RUN_COLUMNS)
             runs_of_settings = pd.concat(keep_settings(part, settings, selected) for part in runs)
