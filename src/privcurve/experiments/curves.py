@@ -187,11 +187,8 @@ class Curve:
     @property
     def finalists(self) -> Finalists | None:
         """The second round of its selection; None for a learner without noise or a choice."""
-        return (
-            self.study.finalists
-            if self.method.calibration and len(self.method.settings) > 1
-            else None
-        )
+        has_rounds = self.method.calibration and len(self.method.settings) > 1
+        return self.study.finalists if has_rounds else None
 
     @property
     def final_splits(self) -> list[Split]:

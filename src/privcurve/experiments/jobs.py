@@ -140,9 +140,8 @@ class Job:
     def reads(self) -> list[Job]:
         """The jobs whose grid or selection it reads."""
         mine = {one.name for one in self.job_parts}
-        return [
-            Job((other,)) for one in self.job_parts for other in one.reads if other.name not in mine
-        ]
+        others = [other for one in self.job_parts for other in one.reads]
+        return [Job((one,)) for one in others if one.name not in mine]
 
     @property
     def seconds(self) -> float:

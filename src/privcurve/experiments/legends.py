@@ -51,9 +51,5 @@ def _is_named_by_learner(method: Method) -> bool:
 
 def _legend(method: Method, selected: bool) -> Hashable:
     """Return all that a legend shows about a curve."""
-    return (
-        method.title.casefold(),
-        method.calibration,
-        method.delta,
-        kinds.kind(method, selected=selected),
-    )
+    kind = kinds.kind(method, selected=selected)
+    return method.title.casefold(), method.calibration, method.delta, kind

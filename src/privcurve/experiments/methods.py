@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 from privcurve.experiments import canonical, tune
 from privcurve.learners import registry
@@ -27,8 +27,7 @@ MOST_COMBINATIONS = 1_000_000
 _WORD = re.compile(r"[A-Za-z0-9_.-]+")
 
 
-@dataclass(frozen=True, slots=True)
-class Point:
+class Point(NamedTuple):
     """An ε with a setting; `text` is the setting's canonical form."""
 
     epsilon: float
@@ -119,10 +118,8 @@ class Method:
 
     def class_versions(self, setting: Mapping[str, Any]) -> dict[str, int]:
         """Return the versions that learners' fits to more than two classes have of their own."""
-        versions = {
-            one.learner: registry.entry(one.learner).class_version for one in self._fits(setting)
-        }
-        return {learner: version for learner, version in versions.items() if version > 1}
+        entries = [registry.entry(one.learner) for one in self._fits(setting)]
+        return {one.name: one.class_version for one in entries if one.class_version > 1}
 
     def _fits(self, setting: Mapping[str, Any]) -> list[tuning.Candidate]:
         """Return what a point trains: of a learner that chooses, all that it chooses among."""
@@ -168,7 +165,9 @@ def methods(label: str, spec: Mapping[str, Any], study: Mapping[str, Any]) -> It
         if both:
             raise ValueError(f"{both[0]!r} stands under 'vary' and under 'fixed' or 'grid'")
         fixed = {**spec.get("fixed", {}), **varied}
-        settings = _expand(base, fixed, {**spec.get("grid", {}), **tune.grid_of(spec)})
+        settings = _expand(
+            base, fixed, {**spec.get("grid", {}), **spec.get("tune", {}).get("grid", {})}
+        )
         if "tune" in spec:
             settings = (tune.setting(base, fixed, spec["tune"]),)
         for setting in settings:
@@ -235,9 +234,8 @@ def _budgets(
     canonical.check_distinct("epsilon", own)
     deltas = [*map(canonical.real, spec.get("deltas", [0]))]
     canonical.check_distinct("delta", deltas)
-    for calibration, delta in itertools.product(
-        spec.get("calibrations", [trained.calibrations[-1]]), deltas
-    ):
+    calibrations = spec.get("calibrations", [trained.calibrations[-1]])
+    for calibration, delta in itertools.product(calibrations, deltas):
         if why := trained.refuses(delta=delta, calibration=calibration):
             raise ValueError(why)
         yield calibration, delta, own

@@ -136,22 +136,18 @@ def score(
     if not getattr(learner, "scores_cost_answers", False):
         train_accuracy = train.n_right(learner) / train.n
     statement = learner.privacy_
-    required = relation if statement.private else None
-    if required is not None and not implies(statement.neighbours, required):
-        return failure(
-            ValueError(f"the statement is for {statement.neighbours!r}, not for {relation!r}")
-        )
+    if relation and statement.private and not implies(statement.neighbours, relation):
+        why = f"the statement is for {statement.neighbours!r}, not for {relation!r}"
+        return failure(ValueError(why))
     spent = float(statement.epsilon_spent)
-    if budget is not None and not _is_within(
-        max(spent, statement.epsilon), statement.delta, budget
-    ):
-        return failure(
-            ValueError(
-                f"the statement is for epsilon = {statement.epsilon:g} and delta = "
-                f"{statement.delta:g}, and its ledger adds up to epsilon = {spent:g}: more than "
-                f"epsilon = {budget[0]:g} and delta = {budget[1]:g}, which were asked for"
-            )
+    charged = max(spent, statement.epsilon)
+    if budget is not None and not _is_within(charged, statement.delta, budget):
+        why = (
+            f"the statement is for epsilon = {statement.epsilon:g} and delta = "
+            f"{statement.delta:g}, and its ledger adds up to epsilon = {spent:g}: more than "
+            f"epsilon = {budget[0]:g} and delta = {budget[1]:g}, which were asked for"
         )
+        return failure(ValueError(why))
     own = measures(learner)
     return {
         "neighbours": statement.neighbours,

@@ -7,8 +7,7 @@ are, bit for bit, those of the fresh trainings of a study.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -28,8 +27,7 @@ from privcurve.privacy.seeds import Seed
 WHOLE = "whole"
 
 
-@dataclass(frozen=True)
-class Inspection:
+class Inspection(NamedTuple):
     """A fitted model with the records that it was trained on and those that are unseen."""
 
     repeat: int  # from 1
@@ -89,10 +87,5 @@ def train_afresh(
 
 def stream(name: str, dataset: Dataset, seed: Seed) -> np.random.Generator:
     """Return the random stream of a named computation on a dataset."""
-    key = {
-        "name": name,
-        "dataset": dataset.name,
-        "checksum": dataset.checksum,
-        "seed": seeds.public_name(seed),
-    }
-    return seeds.generator(seed, canonical.digest(key))
+    key = {"name": name, "dataset": dataset.name, "checksum": dataset.checksum}
+    return seeds.generator(seed, canonical.digest({**key, "seed": seeds.public_name(seed)}))

@@ -47,9 +47,8 @@ def check(study: Study, dataset: Dataset | PartedDataset) -> None:
             continue
         learner = registry.make(method.learner, dataset.domain, neighbours=method.claim)
         for point in method.points if n_classes > 2 else ():
-            learner.set_params(**method.estimator_parameters(point, dataset.at_most)).check_classes(
-                n_classes
-            )
+            learner.set_params(**method.estimator_parameters(point, dataset.at_most))
+            learner.check_classes(n_classes)
         for setting in method.settings if answers else ():
             learner.set_params(**setting).check_answers(train.n, scored.X)
         if by_loss and not fits_log_odds(learner):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -30,8 +30,7 @@ AT_ONCE = 65_536
 LEAST_HELD_OUT = 0.1
 
 
-@dataclass(frozen=True)
-class Split:
+class Split(NamedTuple):
     """Which rows train and which score."""
 
     # `"k/n"` (fold k of n, from 1); `"k@h"` (a share h of the records is held out, for the kth
@@ -81,15 +80,9 @@ def partition_generator(
     dataset: str, checksum: str, n_folds: int, partition: int, seed: Seed, **more: Any
 ) -> np.random.Generator:
     """Return the stream that draws a partition of a dataset into folds."""
-    key = {
-        "dataset": dataset,
-        "checksum": checksum,
-        "folds": n_folds,
-        "partition": partition,
-        "seed": seeds.public_name(seed),
-        **more,
-    }
-    return seeds.generator(seed, canonical.digest(key))
+    key = {"dataset": dataset, "checksum": checksum, "folds": n_folds, "partition": partition}
+    named = {**key, "seed": seeds.public_name(seed), **more}
+    return seeds.generator(seed, canonical.digest(named))
 
 
 def draw_held_out(y: Any, share: float, rng: np.random.Generator) -> Any:
@@ -114,9 +107,8 @@ def take_share(y: Any, rows: Any, order: Any, share: float) -> Any:
     parts = []
     for label in np.unique(y[rows]):
         mine = rows[y[rows] == label]
-        parts.append(
-            mine[np.argsort(order[mine], kind="stable")][: max(1, round(share * len(mine)))]
-        )
+        n_taken = max(1, round(share * len(mine)))
+        parts.append(mine[np.argsort(order[mine], kind="stable")][:n_taken])
     return np.sort(np.concatenate(parts))
 
 
@@ -271,11 +263,11 @@ class Splitter:
         return self._folds[key] == split.fold_number
 
     def _sample_rows(self, rows: Any, split: Split) -> Any:
-        data = self._dataset
-        if self._share < 1:
-            order = self._stream(split, order=split.fold).permutation(len(data.y))
-            rows = take_share(data.y, rows, order, self._share)
-        return rows
+        if self._share == 1:
+            return rows
+        y = self._dataset.y
+        order = self._stream(split, order=split.fold).permutation(len(y))
+        return take_share(y, rows, order, self._share)
 
     def _part(self, rows: Any) -> Part:
         return Part(*distinct(*self._dataset.rows(rows)))

@@ -135,13 +135,12 @@ def from_mapping(raw: Mapping[str, Any], name: str, where: str) -> Study:
     installed: dict[str, Method] = {}
     skipped: list[str] = []
     all_methods: list[Method] = []
+    selected = raw.get("select") != ALL
     try:
         for label, spec in raw.get("learners", {}).items():
             # Checked even if the package is missing: a file's validity does not depend on it.
             checked = {method.name: method for method in methods(label, spec, raw)}
-            legends.check_curves(
-                [*checked.values()], all_methods, selected=raw.get("select") != ALL
-            )
+            legends.check_curves([*checked.values()], all_methods, selected=selected)
             all_methods += checked.values()
             missing = registry.missing_package(spec["learner"])
             if missing:

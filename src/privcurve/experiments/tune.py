@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from privcurve.experiments import canonical
@@ -32,11 +32,6 @@ def check(spec: Mapping[str, Any]) -> None:
             f"calibration {uncertified[0]!r} can't be tuned: the price of a selection is proved "
             f"for {CERTIFIED!r} trainings alone"
         )
-
-
-def grid_of(spec: Mapping[str, Any]) -> Mapping[str, Sequence[Any]]:
-    """Return the grid under `tune`; empty without the word."""
-    return spec.get("tune", {}).get("grid", {})
 
 
 def setting(

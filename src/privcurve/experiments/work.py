@@ -84,7 +84,11 @@ def select(job_part: JobPart, trainer: Trainer, trained: Mapping[str, pa.Table])
     curve = job_part.curve
     metric, finalists = curve.study.metric, curve.finalists
     if curve.skips_grid:
-        return selection.table(_take_lone(job_part), metric)
+        method, (setting,) = curve.method, {point.text for point in curve.method.points}
+        carried = (method.learner, method.calibration, method.delta)
+        keys = [(curve.dataset.name, method.name, epsilon) for epsilon in job_part.epsilons]
+        lone = [selection.select_only(key, carried, setting) for key in keys]
+        return selection.table(lone, metric)
     columns = selection.run_columns(metric)
     n_best = finalists.settings if finalists else 1
     folds = [split.fold for split in curve.splits]
@@ -118,17 +122,6 @@ def _grid(
         begun = frame[is_last]
         yield frame[~is_last]
     yield begun
-
-
-def _take_lone(job_part: JobPart) -> list[selection.Candidate]:
-    """Return the one setting as selected at each ε."""
-    method = job_part.curve.method
-    carried = (method.learner, method.calibration, method.delta)
-    dataset, (setting,) = job_part.curve.dataset.name, {point.text for point in method.points}
-    return [
-        selection.select_only((dataset, method.name, epsilon), carried, setting)
-        for epsilon in job_part.epsilons
-    ]
 
 
 def _read_selected(job_part: JobPart) -> pd.DataFrame:
