@@ -149,10 +149,7 @@ def spread_scores(metric: str) -> list[str]:
 def score_spreads(good: pd.DataFrame, metric: str) -> dict[str, float]:
     """Return the standard deviations and standard errors of scores over repeats."""
     share = share_held_out(good["fold"].iloc[0]) if len(good) else 0.0
-    stds = {
-        name: float(good[name].astype(float).std(ddof=1, skipna=False))
-        for name in spread_scores(metric)
-    }
+    stds = good[spread_scores(metric)].astype(float).std(ddof=1, skipna=False)
     factor = error_factor(max(len(good), 1), share)
     errors = {f"{name}_error": std * factor for name, std in stds.items()}
     return {f"{name}_std": std for name, std in stds.items()} | errors

@@ -44,12 +44,6 @@ def rankings(
     return [ranking(frame, dataset, epsilon, *shared) for epsilon in epsilons]
 
 
-def full_name(title: str, calibration: str | None, delta: float) -> str:
-    """Return what tells a curve from others of the same title."""
-    published = ", noise as published" if calibration == "published" else ""
-    return title + published + (f", δ = {power(delta)}" if delta > 0 else "")
-
-
 def titles_of(study: Study) -> dict[str, str]:
     """Return the titles of a study's methods, and of what stands beside them."""
     return {name: method.title for name, method in study.methods.items()} | REFERENCES
@@ -109,8 +103,10 @@ class Ranking:
     n_records: int | None = None
 
     def name(self, row: pd.Series) -> str:
-        """Return a row's learner as readers know it."""
-        return full_name(self.titles[row["arm"]], row["calibration"], row["delta"])
+        """Return what tells a row's learner from others of the same title."""
+        published = ", noise as published" if row["calibration"] == "published" else ""
+        delta = f", δ = {power(row['delta'])}" if row["delta"] > 0 else ""
+        return f"{self.titles[row['arm']]}{published}{delta}"
 
     @property
     def eligible(self) -> pd.DataFrame:

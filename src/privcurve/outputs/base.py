@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 from privcurve import datasets
 from privcurve.analysis import sweep
@@ -45,8 +45,7 @@ PAPERS = Path("papers")
 REQUIRED: Any = object()
 
 
-@dataclass(frozen=True)
-class Option:
+class Option(NamedTuple):
     """One option of an output."""
 
     meaning: str  # shown when a value is refused
@@ -432,9 +431,8 @@ def request_output(
     name = given.get(NAME_KEY)
     if name is not None and not FILE_NAME.fullmatch(name):
         raise StudyError(f"{place}: {word}: name = {name!r} is not letters, digits, _ and -.")
-    request = OutputRequest(
-        output, study, {key: given.get(key, one.default) for key, one in options.items()}
-    )
+    complete = {key: given.get(key, one.default) for key, one in options.items()}
+    request = OutputRequest(output, study, complete)
     if study.studies and not output.gathers:
         others = ", ".join(name for name, one in outputs.items() if one.gathers)
         own = "is of results of the study's own; of other studies there are"

@@ -86,9 +86,7 @@ def table_methods(request: OutputRequest) -> list[str]:
 
 def private_methods(request: OutputRequest) -> list[str]:
     """Return the methods that have an ε."""
-    return [
-        name for name, method in request.study.methods.items() if method.calibration is not None
-    ]
+    return [name for name, method in request.study.methods.items() if method.calibration]
 
 
 def method_titles(request: OutputRequest) -> dict[str, str]:

@@ -144,12 +144,10 @@ Audit = Mapping[tuple[str, str, str, bool], str]
 
 def _studies(context: Context) -> list[Outputs]:
     """Return the outputs of each study on the page, by their words."""
-    names = [name for name in context.others if name.rpartition(SLASH)[2] == ACCURACY]
+    others = context.others
+    names = [name for name in others if name.rpartition(SLASH)[2] == ACCURACY]
     prefixes = [name.removesuffix(ACCURACY) for name in names]
-    return [
-        {word: context.others[p + word] for word in TABLES if p + word in context.others}
-        for p in prefixes
-    ]
+    return [{word: others[p + word] for word in TABLES if p + word in others} for p in prefixes]
 
 
 def _private_datasets(context: Context) -> list[str]:

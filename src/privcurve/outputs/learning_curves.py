@@ -137,9 +137,8 @@ def figures(
 
 def _curves(study: Study) -> list[str]:
     """Return the methods of a study that are trained at some finite ε."""
-    return [
-        method.name for method in study.methods.values() if any(map(math.isfinite, method.epsilons))
-    ]
+    methods = study.methods.values()
+    return [method.name for method in methods if any(map(math.isfinite, method.epsilons))]
 
 
 def best_curves(accuracy: pd.DataFrame, methods: Collection[str], metric: str) -> list[str]:

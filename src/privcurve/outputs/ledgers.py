@@ -39,9 +39,8 @@ class Ledgers(Output):
     }
 
     def check(self, request: OutputRequest) -> None:
-        epsilons = {
-            epsilon for method in request.study.methods.values() for epsilon in method.epsilons
-        }
+        methods = request.study.methods.values()
+        epsilons = {epsilon for method in methods for epsilon in method.epsilons}
         for epsilon in request.options["epsilons"] or ():
             if epsilon not in epsilons:
                 raise ValueError(f"the study has no epsilon = {epsilon}")
@@ -71,9 +70,7 @@ class Ledgers(Output):
 def _methods(request: OutputRequest) -> list[Method]:
     """Return the private methods; a model of a part of the records is no release."""
     methods = request.study.methods.values()
-    return [
-        method for method in methods if method.calibration is not None and method.train_share == 1
-    ]
+    return [method for method in methods if method.calibration and method.train_share == 1]
 
 
 def _row(

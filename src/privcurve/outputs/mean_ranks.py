@@ -116,9 +116,8 @@ def draw(frame: pd.DataFrame, titles: Mapping[str, str]) -> Figure:
         ABOVE + BAR * len(bars) + math.ceil(count / 2) + 0.6
         for bars, count in zip(joined, counts, strict=True)
     ]
-    looks = _looks(
-        [method for method in titles if method in set(frame["arm"]) | set(frame["other"])]
-    )
+    drawn = set(frame["arm"]) | set(frame["other"])
+    looks = _looks([method for method in titles if method in drawn])
     with style.paper():
         figure = style.new_figure(style.TEXT_WIDTH, LINE * (sum(heights) + 0.8 * len(parts)))
         panels = figure.subplots(len(parts), 1, squeeze=False, height_ratios=heights)[:, 0]

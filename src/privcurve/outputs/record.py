@@ -11,10 +11,9 @@ import ast
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from privcurve.experiments import canonical
 from privcurve.experiments.curves import Curve, coded_checksum, raw_checksums
@@ -57,8 +56,7 @@ def digest(
     )
 
 
-@dataclass(frozen=True)
-class Record:
+class Record(NamedTuple):
     """The small file at `path` that says what some files were made for, and of which data.
 
     Of the datasets in `raw` the raw files were read too: another file with the same codes counts.

@@ -73,6 +73,8 @@ def needed_epsilon(places: Sequence[Ranking], wish: Wish) -> Needed | None:
     ``low`` and ``high`` come from means two standard errors above and below. The learner is fixed
     before the scores are seen: the best of several at each ε would be optimistic.
     """
+    from sklearn.isotonic import isotonic_regression
+
     rows = [
         (place, place.eligible[place.eligible["learner"] == by_rule.DEFAULT].iloc[:1])
         for place in sorted(places, key=lambda one: one.epsilon)
@@ -88,8 +90,8 @@ def needed_epsilon(places: Sequence[Ranking], wish: Wish) -> Needed | None:
         free = last[0].coded_models.iloc[0]
         target = float(free[wish.metric]) - wish.number
         errors = np.hypot(errors, np.nan_to_num(float(free["error"])))
-    curves = [_make_monotone(means + side * LEVEL * errors) for side in (0, 1, -1)]
-    epsilon, low, high = (_crossing(epsilons, one, target) for one in curves)
+    curves = [isotonic_regression(means + side * LEVEL * errors) for side in (0, 1, -1)]
+    epsilon, low, high = (_crossing(epsilons, one.tolist(), target) for one in curves)
     name = last[0].name(last[1])
     reached = f"{name} has {last[0].score(last[1])} there"
     if math.isinf(epsilon):
@@ -102,12 +104,6 @@ def needed_epsilon(places: Sequence[Ranking], wish: Wish) -> Needed | None:
         most = f"above {epsilons[-1]:g}" if math.isinf(high) else f"{high:.2g}"
         sentence = f"for {wish.words} you need ε ≈ {epsilon:.2g} ({least} to {most}) with {name}"
     return Needed(target, epsilon, low, high, sentence)
-
-
-def _make_monotone(means: np.ndarray) -> list[float]:
-    from sklearn.isotonic import isotonic_regression
-
-    return [float(mean) for mean in isotonic_regression(means)]
 
 
 def _crossing(epsilons: Sequence[float], means: Sequence[float], target: float) -> float:

@@ -5,9 +5,8 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import yaml
 
@@ -55,8 +54,7 @@ OUTPUTS = ("accuracy", "selected_settings", "raw", "price", "ledgers")
 FIGURE = "learning_curves"
 
 
-@dataclass(frozen=True)
-class Comparison:
+class Comparison(NamedTuple):
     """A comparison that was checked and written for the workflow.
 
     `left_out` says which learners do not support the dataset or δ, and why; `configuration` is

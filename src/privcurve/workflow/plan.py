@@ -329,9 +329,8 @@ class Plan:
 
     def failure_remarks(self, since: float) -> list[str]:
         """Return remarks on trainings that failed since a time (:func:`failures.remarks`)."""
-        return failures.remarks(
-            (job for study in self._jobs.values() for job in study.jobs.values()), since
-        )
+        jobs = (job for study in self._jobs.values() for job in study.jobs.values())
+        return failures.remarks(jobs, since)
 
     def files_of(self, names: Iterable[str]) -> list[str]:
         """Return all files of all outputs of those studies that can be read."""
