@@ -88,18 +88,10 @@ def panels() -> list[Panel]:
 
 def curves(alphas: Sequence[float]) -> pd.DataFrame:
     """Return the points of all panels: `panel`, `alpha`, `x` and `value`."""
-    parts = [
-        pd.DataFrame(
-            {
-                "panel": panel.title,
-                "alpha": alpha,
-                "x": panel.places,
-                "value": panel.values(panel.places, alpha),
-            }
-        )
-        for panel in panels()
-        for alpha in alphas
-    ]
+    parts = []
+    for panel, alpha in itertools.product(panels(), alphas):
+        points = {"x": panel.places, "value": panel.values(panel.places, alpha)}
+        parts.append(pd.DataFrame({"panel": panel.title, "alpha": alpha, **points}))
     return pd.concat(parts, ignore_index=True)
 
 

@@ -17,7 +17,7 @@ from privcurve.learners import registry
 from privcurve.outputs.base import Context, Option, OutputRequest
 from privcurve.tables.table import Table
 
-from .thresholds import BUCKETS, DASHES, DOTS, ROOM, Thresholds, column_of, votes_frame
+from .thresholds import BUCKETS, DOTS, Thresholds, column_of, finish_weights, votes_frame
 
 if TYPE_CHECKING:
     from privcurve.coding import Bools, Ints
@@ -210,15 +210,6 @@ def draw(
         left.set_ylabel("How often, by an even draw")
         look |= {"style": "drawn", "style_order": list(COLOURS), "s": 16, "linewidth": 0.3}
         sns.scatterplot(first, x="threshold", y="alpha", zorder=3, ax=right, **look)
-        right.axhline(0, color="0.2", linewidth=0.6)
-        line: Any = {"color": "0.2", "linewidth": 0.8, "linestyle": DASHES}
-        right.axvline(boundary, label="where the label changes", **line)
         right.set_title("What each weighs in one model")
-        room = ROOM * (bounds[1] - bounds[0])
-        right.set_xlim(bounds[0] - room, bounds[1] + room)
-        right.set_xlabel(f"Threshold on {column}")
-        right.set_ylabel("α")
-        handles = right.get_legend_handles_labels()[0]
-        right.get_legend().remove()
-        style.legend_below(figure, handles)
+        style.legend_below(figure, finish_weights(right, column, bounds, boundary))
     return figure

@@ -9,12 +9,14 @@ import numpy as np
 
 from privcurve.coding import scale_codes
 from privcurve.figures import style
-from privcurve.lazy import Figure, pd, sns
+from privcurve.lazy import Axes, Figure, pd, sns
 from privcurve.outputs.base import Context, Option, OutputRequest, dataset_title, description_of
 from privcurve.outputs.one_model import OPTIONS, OneModel, is_partial
 from privcurve.privacy.budget import PRIVATE_COLUMNS
 
 if TYPE_CHECKING:
+    from matplotlib.artist import Artist
+
     from privcurve.datasets.domain import Column, Domain
     from privcurve.experiments.study import Method
     from privcurve.learners.shared.half_spaces import Vote
@@ -137,17 +139,26 @@ def draw(
         look = {"hue": "sign", "hue_order": list(COLOURS), "palette": COLOURS, "s": 16}
         look |= {"style": "sign", "style_order": list(COLOURS), "markers": MARKS, "zorder": 3}
         sns.scatterplot(signed, x="threshold", y="alpha", linewidth=0.3, ax=right, **look)
-        right.axhline(0, color="0.2", linewidth=0.6)
-        if boundary is not None:
-            line: Any = {"color": "0.2", "linewidth": 0.8, "linestyle": DASHES}
-            right.axvline(boundary, label="where the label changes", **line)
         right.set_title("What each weighs")
-        right.set_ylabel("α")
-        right.get_legend().remove()
-        room = ROOM * (bounds[1] - bounds[0])
-        for panel in (left, right):
-            panel.set_xlim(bounds[0] - room, bounds[1] + room)
-            panel.set_xlabel(f"Threshold on {column}")
+        handles = finish_weights(right, column, bounds, boundary)
+        left.set_xlim(right.get_xlim())
+        left.set_xlabel(right.get_xlabel())
         figure.suptitle(title, fontsize=8.5)
-        style.legend_below(figure, right.get_legend_handles_labels()[0])
+        style.legend_below(figure, handles)
     return figure
+
+
+def finish_weights(
+    panel: Axes, column: str, bounds: tuple[float, float], boundary: float | None
+) -> list[Artist]:
+    """Finish a panel of α against the threshold; return what stands in the legend below."""
+    panel.axhline(0, color="0.2", linewidth=0.6)
+    if boundary is not None:
+        line: Any = {"color": "0.2", "linewidth": 0.8, "linestyle": DASHES}
+        panel.axvline(boundary, label="where the label changes", **line)
+    room = ROOM * (bounds[1] - bounds[0])
+    panel.set_xlim(bounds[0] - room, bounds[1] + room)
+    panel.set_xlabel(f"Threshold on {column}")
+    panel.set_ylabel("α")
+    panel.get_legend().remove()  # type: ignore[union-attr]
+    return panel.get_legend_handles_labels()[0]
