@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import textwrap
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,18 +47,9 @@ def label_lines(panel: Axes, lines: Sequence[tuple[Line2D, str]]) -> None:
     middle = float(np.mean(heights)) if heights else 0.0
     for i in sorted(range(len(lines)), key=lambda i: (-abs(heights[i] - middle), i)):
         line, name = lines[i]
-        label = panel.annotate(
-            name,
-            (0.5, line.get_ydata()[0]),  # type: ignore[index]
-            xycoords=panel.get_yaxis_transform(),
-            xytext=(0, GAP),
-            textcoords="offset points",
-            fontsize=FONT_SIZE,
-            color=line.get_color(),
-            zorder=5,
-            annotation_clip=False,
-            path_effects=[patheffects.withStroke(linewidth=1.5, foreground="white")],
-        )
+        middle_of_line = (0.5, line.get_ydata()[0])  # type: ignore[index]
+        halo = [patheffects.withStroke(linewidth=1.5, foreground="white")]
+        label = _write(panel, name, line, middle_of_line, (0, GAP), zorder=5, path_effects=halo)
         best: tuple[float, tuple[float, str], int, int] | None = None
         for step, (place, side) in itertools.product(STEPS, itertools.product(PLACES, (1, -1))):
             _move(label, place, side, step)
@@ -78,18 +69,8 @@ def label_ends(panel: Axes, names: Mapping[Line2D, str]) -> list[Annotation]:
         points = np.asarray(line.get_xydata(), dtype=float)
         points = points[np.isfinite(points).all(axis=1)]
         if len(points):
-            label = panel.annotate(
-                textwrap.fill(name, LONGEST_NAME),
-                (1, points[-1][1]),
-                xycoords=panel.get_yaxis_transform(),
-                xytext=(4, 0),
-                textcoords="offset points",
-                va="center",
-                fontsize=FONT_SIZE,
-                color=line.get_color(),
-                annotation_clip=False,
-            )
-            labels.append(label)
+            text, place = textwrap.fill(name, LONGEST_NAME), (1, points[-1][1])
+            labels.append(_write(panel, text, line, place, (4, 0), va="center"))
     return labels
 
 
@@ -105,6 +86,15 @@ def move_apart(labels: Sequence[Annotation], pixels: float) -> None:
         up = max(0.0, top + GAP * pixels - box.y0)
         label.set_position((4, up / pixels))
         top = box.y1 + up
+
+
+def _write(
+    panel: Axes, text: str, line: Line2D, place: Any, offset: tuple[float, float], **look: Any
+) -> Annotation:
+    """Write the name of a line: at a share of the panel's width, and so many points from there."""
+    look |= {"xycoords": panel.get_yaxis_transform(), "textcoords": "offset points"}
+    look |= {"fontsize": FONT_SIZE, "color": line.get_color(), "annotation_clip": False}
+    return panel.annotate(text, place, xytext=offset, **look)
 
 
 def _move(label: Annotation, place: tuple[float, str], side: int, step: int) -> None:

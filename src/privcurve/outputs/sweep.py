@@ -93,7 +93,16 @@ class Sweep(Output):
             values = {str(setting.get(x)) for setting in method.settings}
             if len(values) > 1 and request.study.select != ALL:
                 raise ValueError(f"{method.name} selects its {x} from a grid; put it under 'vary'")
-        self._check_telling(request.options, all_methods)
+        telling = [*TELLING]
+        for method in all_methods:
+            telling += (*method.varied, *method.settings[0])
+        for option in ("lines", "panels", "at"):
+            for name in request.options[option]:
+                if name not in telling:
+                    raise ValueError(
+                        f"{option}: {name!r} is none of {', '.join(TELLING[:5])}, and no learner "
+                        f"of it has it under 'vary' or 'fixed'{suggestion(name, telling)}"
+                    )
         at = request.options["at"]
         for name, wanted in at.items():
             for one in wanted if isinstance(wanted, list) else [wanted]:
@@ -102,21 +111,6 @@ class Sweep(Output):
                     raise ValueError(f"at: {name}: no curve has {one!r}")
         if not any(all(_may_have(method, name, at[name]) for name in at) for method in methods):
             raise ValueError(f"at = {dict(at)}: no curve has these values")
-
-    def _check_telling(self, options: Mapping[str, Any], methods: list[Method]) -> None:
-        """Refuse names under lines, panels and at by which no trainings of these methods differ."""
-        words = [
-            *TELLING,
-            *(name for method in methods for name in (*method.varied, *method.settings[0])),
-        ]
-        for option, name in (
-            (one, name) for one in ("lines", "panels", "at") for name in options[one]
-        ):
-            if name not in words:
-                raise ValueError(
-                    f"{option}: {name!r} is none of {', '.join(TELLING[:5])}, and no learner of it "
-                    f"has it under 'vary' or 'fixed'{suggestion(name, words)}"
-                )
 
     def reads(self, request: OutputRequest) -> Reads:
         methods = request.wanted_methods(*request.options.get("levels", ()))
@@ -268,13 +262,13 @@ def draw(
     style.check_not_empty(frame)
     groups = dict(zip(frame["panel"], frame.get("group", [""] * len(frame)), strict=True))
     titles = list(groups)
-    both = frame if levels is None else pd.concat([frame, levels])
-    if levels is not None:
-        # If a training is missing, so is the mean, and nothing is drawn.
-        means = levels.groupby(["panel", "line"], sort=False)[y]
-        heights = means.agg(lambda values: values.mean(skipna=False)).dropna()
+    levels = frame.iloc[:0] if levels is None else levels
+    both = pd.concat([frame, levels])
+    # If a training is missing, so is the mean, and nothing is drawn.
+    means = levels.groupby(["panel", "line"], sort=False)[y]
+    heights = means.agg(lambda values: values.mean(skipna=False)).dropna()
     curve_names = set(frame.loc[frame[y].notna(), "line"])
-    flat = set() if levels is None else set(heights.index.get_level_values("line"))
+    flat = set(heights.index.get_level_values("line"))
     lines = [line for line in dict.fromkeys(both["line"]) if line in curve_names | flat]
     looks = _looks(both)
     frame, places, texts = _place_ticks(frame, x, scale)
@@ -282,7 +276,7 @@ def draw(
         figure, panels = style.panels(len(titles), list(groups.values()))
         for panel, title in zip(panels, titles, strict=True):
             _draw(panel, frame[frame["panel"] == title], x, y, looks)
-            if levels is not None and title in heights:
+            if title in heights:
                 _draw_levels(panel, heights[title], looks)
             panel.set_title(textwrap.fill(title, LONGEST_TITLE))
             panel.set_xlabel(label)
