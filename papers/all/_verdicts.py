@@ -244,10 +244,9 @@ def values_of(
     value, keys = claim.get("value", "accuracy"), list(claim.get("by", KEYS))
     rows = _claimed_rows(table, claim, "where", keys)
     frame = rows[keys].assign(value=rows[value].astype(float))
-    if "less" in claim:
-        frame["value"] -= _compared_values(claim, frame, table, value, keys)
-    elif printed is not None:
-        frame["value"] -= _compared_values(claim, frame, printed, value, keys)
+    theirs = table if "less" in claim else printed
+    if theirs is not None:
+        frame["value"] -= _compared_values(claim, frame, theirs, value, keys)
     if "statistic" not in claim:
         return dict(zip(_texts(frame, keys), frame["value"], strict=True))
     rest = [name for name in keys if name not in claim["over"]]

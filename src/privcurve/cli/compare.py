@@ -106,24 +106,19 @@ def run(arguments: argparse.Namespace) -> int:
         metric=wish.metric if wish else arguments.metric or METRICS[0],
         wish=wish,
     )
-    for note in (
-        *comparison.plan.notes([comparison.study.name]),
-        *(f"left out: {w}" for w in comparison.left_out),
-    ):
+    name = comparison.study.name
+    left_out = [f"left out: {why}" for why in comparison.left_out]
+    for note in (*comparison.plan.notes([name]), *left_out):
         console.remark(arguments, note)
-    log = running.LOGS / f"{comparison.study.name}.log"
+    log = running.LOGS / f"{name}.log"
     note_comparison(arguments.dataset, epsilons, arguments.delta)
     try:
-        silent = arguments.quiet or arguments.json
+        how = {"verbose": arguments.verbose, "quiet": arguments.quiet or arguments.json}
         if extras.explain_missing("snakemake", "a comparison"):
             cores = os.cpu_count() or 1 if arguments.cores == "all" else int(arguments.cores)
-            name = comparison.study.name
-            running.run_jobs(
-                comparison.plan, name, cores, log, verbose=arguments.verbose, quiet=silent
-            )
+            running.run_jobs(comparison.plan, name, cores, log, **how)
         else:
-            line = comparison.arguments(arguments.cores)
-            running.run(line, log, verbose=arguments.verbose, quiet=silent)
+            running.run(comparison.arguments(arguments.cores), log, **how)
     except running.RunError as error:
         raise CommandError(str(error)) from None
     if arguments.json:

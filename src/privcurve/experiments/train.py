@@ -115,14 +115,9 @@ class Trainer:
         results = store.read(runs, self._scores)
         self.n_reused += len(results)
         missing = [run for name, run in runs.items() if name not in results]
-        logger.info(
-            "%s, %s: %d runs, %d stored, %d to train",
-            self._dataset.name,
-            self._method.name,
-            len(runs),
-            len(results),
-            len(missing),
-        )
+        counts = (len(runs), len(results), len(missing))
+        names = (self._dataset.name, self._method.name)
+        logger.info("%s, %s: %d runs, %d stored, %d to train", *names, *counts)
         if missing:
             store.check()
         started = logged = time.monotonic()

@@ -131,12 +131,11 @@ def optimistic_column(metric: str = ACCURACY) -> str:
 
 def table_columns(metric: str = ACCURACY) -> list[str]:
     """Return the columns of the table; measures and what selects have their spread, too."""
-    spread = [name for name in spread_scores(metric) if name != ACCURACY]
+    cv, spread = optimistic_column(metric), spread_scores(metric)
     return [
-        *(*METHOD, "scored_on", optimistic_column(metric), f"{optimistic_column(metric)}_std"),
-        *(ACCURACY, f"{ACCURACY}_std", *METRICS[1:]),
-        *(f"{name}_std" for name in spread),
-        *(f"{name}_error" for name in spread_scores(metric)),
+        *(*METHOD, "scored_on", cv, f"{cv}_std", ACCURACY, f"{ACCURACY}_std", *METRICS[1:]),
+        *(f"{name}_std" for name in spread if name != ACCURACY),
+        *(f"{name}_error" for name in spread),
         *("n_repeats", "n_failed", "status", "error"),
     ]
 

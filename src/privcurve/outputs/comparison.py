@@ -343,9 +343,6 @@ def _finish(panel: Axes, names: list[str]) -> None:
 def _label_sizes(panel: Axes) -> None:
     """Label the axis that all panels share, every second power of ten where there are many."""
     base = 10 if max(map(abs, panel.get_xlim())) <= MANY else 100
-    panel.xaxis.set_major_locator(
-        ticker.SymmetricalLogLocator(base=base, linthresh=LINEAR, subs=[1])
-    )
-    panel.xaxis.set_major_formatter(
-        ticker.FuncFormatter(lambda value, _: f"{value:+g}" if value else "0")
-    )
+    locator = ticker.SymmetricalLogLocator(base=base, linthresh=LINEAR, subs=[1])
+    panel.xaxis.set_major_locator(locator)
+    panel.xaxis.set_major_formatter(lambda value, _: f"{value:+g}" if value else "0")

@@ -178,10 +178,8 @@ def page_of(
     sections = {
         f"{title} ({own})" if counts[title] > 1 else title: blocks for title, own, blocks in parts
     }
-    notes = [
-        errors_key("score", _scoring_sets(studies)),
-        *(SELECTION_NOTES + FRESH_NOTES[1:] + kinds.NOTES),
-    ]
+    notes = [errors_key("score", _scoring_sets(studies)), *SELECTION_NOTES, *FRESH_NOTES[1:]]
+    notes += kinds.NOTES
     if any(PRICE in outputs for outputs in studies):
         notes += [price.KEY, f"{REFERENCES[RAW]}: {price.LEARNER}", *price.PRICE_NOTES]
     notes.append(NOT_AUDITED if audit is None else AUDIT_NOTE)
@@ -211,9 +209,8 @@ def _section(
 ) -> Iterator[Block]:
     """Yield the blocks about a dataset."""
     study = outputs[ACCURACY].study
-    epsilons = sorted(
-        {e for method in study.methods.values() for e in method.epsilons if math.isfinite(e)}
-    )
+    all_epsilons = {e for method in study.methods.values() for e in method.epsilons}
+    epsilons = sorted(filter(math.isfinite, all_epsilons))
     # In a study without privacy only the references are ranked.
     places = rankings(outputs, dataset, epsilons or [math.inf])
     want = needed_epsilon(places, wish) if wish else None
@@ -359,14 +356,11 @@ def _details(outputs: Outputs, places: Sequence[Ranking], audit: Audit | None) -
     rows = []
     for place in places:
         for _, row in place.private.iterrows():
-            mine = {
-                word: frame[frame[PLACE].eq(row[PLACE]).all(axis=1)]
-                for word, frame in frames.items()
-            }
             cells = [f"{place.name(row)}{unpaid_mark(row)}", f"{place.epsilon:g}"]
             for word, written in ((SETTINGS, _setting), (LEDGERS, _ledger)):
-                texts = [written(one) for _, one in mine.get(word, pd.DataFrame()).iterrows()]
-                cells.append("".join(texts) or MISSING)
+                frame = frames.get(word, pd.DataFrame(columns=PLACE))
+                mine = frame[frame[PLACE].eq(row[PLACE]).all(axis=1)]
+                cells.append("".join(written(one) for _, one in mine.iterrows()) or MISSING)
             if audit is not None:
                 method = outputs[ACCURACY].study.methods[row["arm"]]
                 claim = (method.learner, method.calibration or "", method.claim, row["delta"] > 0)

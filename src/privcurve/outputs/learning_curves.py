@@ -226,9 +226,8 @@ def draw(
         )
         levels = {}
         for panel, (_, dataset, some, part) in zip(panels, placed, strict=True):
-            _draw_curves(
-                panel, part, {method: look for method, look in styles.items() if method in some}
-            )
+            own = {method: look for method, look in styles.items() if method in some}
+            _draw_curves(panel, part, own)
             levels[panel] = _draw_levels(panel, part, looks, titles)
             _finish(panel, part, datasets[dataset])
         _label_axes(panels, [(measure, part) for measure, *_, part in placed])
@@ -240,11 +239,8 @@ def draw(
             if any(method in some for *_, some, _ in placed)
         }
         at_ends = len(placed) == 1 and len(names) <= MOST_NAMED
-        handles = [
-            style.key_line(name, **styles[method].line())
-            for method, name in names.items()
-            if not at_ends
-        ]
+        of_legend = {} if at_ends else names
+        handles = [style.key_line(name, **styles[m].line()) for m, name in of_legend.items()]
         if any(line.get_marker() == "x" for panel in panels for line in panel.get_lines()):
             handles.append(style.key_line("missing", color="0.3", marker="x", linestyle="none"))
         if any(title.endswith(MARK) for title in datasets.values()):

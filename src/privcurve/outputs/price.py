@@ -81,9 +81,8 @@ class RawScores(Output):
     memory: ClassVar[int] = 2000
 
     def files(self, request: OutputRequest) -> Files:
-        return Files(
-            tables=(request.table, request.table.with_name(f"{request.table.name}_splits"))
-        )
+        splits = request.table.with_name(f"{request.table.name}_splits")
+        return Files(tables=(request.table, splits))
 
     def reads(self, request: OutputRequest) -> Reads:
         study = request.study
@@ -258,9 +257,8 @@ def _price(
     if of_raw.empty or place.coded_models.empty:
         return None
     raw, coded = of_raw.iloc[0], place.coded_models.iloc[0]
-    sound = place.private[
-        place.private["calibration"].eq("certified") & place.private["kind"].eq(kinds.RULE)
-    ]
+    private = place.private
+    sound = private[private["calibration"].eq("certified") & private["kind"].eq(kinds.RULE)]
     row: dict[str, Any] = {"dataset": dataset, "epsilon": epsilon, "metric": metric}
     row |= {"raw": float(raw[metric]), "coded_by": place.name(coded), "coded": float(coded[metric])}
     row |= _loss("coding", raw, coded, runs, metric)

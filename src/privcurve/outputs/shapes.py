@@ -64,9 +64,8 @@ class Shapes(OneModel):
         method, epsilon = self.method(context.request), context.options["epsilon"]
         data, model = self.train_model(context)
         explanation = explain(model.learner, data.domain)
-        n_panels = min(len(explanation.used), MOST_PANELS) + min(
-            len(explanation.pairs), MOST_PANELS
-        )
+        drawn = (explanation.used[:MOST_PANELS], explanation.pairs[:MOST_PANELS])
+        n_panels = sum(map(len, drawn))
         if not n_panels:
             raise ValueError("a model in which no column has an effect has no shape to draw")
         budget = f"ε = {epsilon:g}, δ = {power(method.delta)}"
