@@ -256,12 +256,8 @@ def _one_part(runs: pd.DataFrame, defaults: Mapping[str, Mapping[str, Any]]) -> 
     means = folds.mean(axis=1, skipna=False).to_frame("error")
     means["error_std"] = folds.std(axis=1, ddof=1, skipna=False)
     frame = means.join(runs.groupby(keys, sort=False)[sizes].mean()).join(folds).reset_index()
-    settings = pd.DataFrame(
-        [
-            _setting(learner, {**defaults[learner], **json.loads(text)})
-            for learner, text in zip(frame["learner"], frame["setting"], strict=True)
-        ]
-    )
+    given = zip(frame["learner"], map(json.loads, frame["setting"]), strict=True)
+    settings = pd.DataFrame([_setting(name, {**defaults[name], **own}) for name, own in given])
     return pd.concat([frame[keys[:3]], settings[SETTING], frame.drop(columns=keys)], axis=1)
 
 
@@ -331,12 +327,8 @@ def best_alphas(frame: pd.DataFrame, printed: pd.DataFrame, seed: int) -> pd.Dat
         alphas = [a for a in ALPHAS if a in set(part["alpha"])]
         errors = _by_alpha(part, alphas)
         counts = _counts(errors, len(alphas))
-        shuffled = np.array(
-            [
-                _counts([rng.permuted(one, axis=1) for one in errors], len(alphas))
-                for _ in range(SHUFFLES)
-            ]
-        )
+        shuffles = ([rng.permuted(one, axis=1) for one in errors] for _ in range(SHUFFLES))
+        shuffled = np.array([_counts(some, len(alphas)) for some in shuffles])
         for place, alpha in enumerate(alphas):
             rivals = np.delete(counts, place)
             rows.append(

@@ -110,12 +110,10 @@ def rounding(printed: str) -> float:
 
 def keep_comparable(printed: pd.DataFrame, selected: pd.DataFrame) -> pd.DataFrame:
     """Keep the printed rows of datasets and ε that our study has, with both calibrations."""
-    ours = {
-        calibration: {
-            (d, short_text(e)) for d, e in zip(one["dataset"], one["epsilon"], strict=True)
-        }
-        for calibration, one in selected.groupby("calibration")
-    }
+    ours: dict[str, set[tuple[str, str]]] = {}
+    for calibration, one in selected.groupby("calibration"):
+        keys = zip(one["dataset"], one["epsilon"].map(short_text), strict=True)
+        ours[str(calibration)] = set(keys)
     both = set.intersection(*(ours.get(calibration, set()) for calibration in CALIBRATIONS))
     keys = zip(printed["dataset"], printed["epsilon"].map(short_text), strict=True)
     return printed[[key in both for key in keys]]
@@ -292,11 +290,8 @@ def _models_of(ours: pd.DataFrame, row: Mapping[Any, Any]) -> Iterator[tuple[str
 
 def _our_row(frame: pd.DataFrame, row: Mapping[Any, Any], calibration: str) -> dict[Any, Any]:
     """Return our one row for a printed one."""
-    mine = frame[
-        (frame["dataset"] == row["dataset"])
-        & (frame["calibration"] == calibration)
-        & (frame["epsilon"].map(short_text) == short_text(row["epsilon"]))
-    ]
+    mine = frame[(frame["dataset"] == row["dataset"]) & (frame["calibration"] == calibration)]
+    mine = mine[mine["epsilon"].map(short_text) == short_text(row["epsilon"])]
     if len(mine) != 1:
         where = f"{row['dataset']}, {calibration}, ε = {row['epsilon']}"
         raise ValueError(f"Table {row['table']}: {len(mine)} of our rows for {where}, not one")

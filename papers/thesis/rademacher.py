@@ -37,12 +37,8 @@ class Rademacher(Output):
 
     def reads(self, request: OutputRequest) -> Reads:
         methods = request.methods_of(request.options["learner"])
-        return Reads(
-            request.curves_of(methods),
-            data=request.study.datasets,
-            outputs=("accuracy",),
-            facts=[method.version for method in methods],
-        )
+        curves, versions = request.curves_of(methods), [method.version for method in methods]
+        return Reads(curves, data=request.study.datasets, outputs=("accuracy",), facts=versions)
 
     def make(self, context: Context) -> None:
         from privcurve.experiments import models
