@@ -402,11 +402,8 @@ def curves_of(
 
     Parts that are estimated to take more than twice `seconds_per_job` are cut.
     """
-    return [
-        Curve(study, dataset, method, seed, 2 * seconds_per_job)
-        for dataset in map(about, study.datasets)
-        for method in study.methods.values()
-    ]
+    pairs = itertools.product(map(about, study.datasets), study.methods.values())
+    return [Curve(study, dataset, method, seed, 2 * seconds_per_job) for dataset, method in pairs]
 
 
 def _groups(method: Method, epsilon: float) -> Iterable[tuple[Point, ...]]:
@@ -442,13 +439,10 @@ def _digest_of(
     seed: int | str,
 ) -> str:
     epsilons = {epsilon: canonical.number(epsilon) for epsilon in method.epsilons}
-    more = {
-        "neighbours": method.neighbours,
-        "train_share": None if method.train_share == 1 else method.train_share,
-        "holdouts": holdouts,
-        "runs": runs,
-    }
-    more = {word: value for word, value in more.items() if value is not None}
+    share = None if method.train_share == 1 else method.train_share
+    words: dict[str, Any] = {"neighbours": method.neighbours, "train_share": share}
+    words |= {"holdouts": holdouts, "runs": runs}
+    more = {word: value for word, value in words.items() if value is not None}
     return canonical.digest_of_texts(
         sorted((epsilons[point.epsilon], point.text) for point in points),
         method.learner,

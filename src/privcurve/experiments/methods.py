@@ -66,11 +66,8 @@ class Method:
     def points(self) -> tuple[Point, ...]:
         """All (ε, setting) pairs, in the order of the study file."""
         texts = [canonical.text(setting) for setting in self.settings]
-        return tuple(
-            Point(epsilon, setting, text)
-            for epsilon in self.epsilons
-            for setting, text in zip(self.settings, texts, strict=True)
-        )
+        pairs = itertools.product(self.epsilons, zip(self.settings, texts, strict=True))
+        return tuple(Point(epsilon, *setting) for epsilon, setting in pairs)
 
     def points_at(self, epsilons: Collection[float]) -> tuple[Point, ...]:
         """Return the points at some ε."""

@@ -120,14 +120,9 @@ def unusable_file(path: Path) -> IncompleteError:
 
 def check_complete(frame: pd.DataFrame, expected: Iterable[Key], what: str) -> None:
     """Refuse rows of other runs than there must be, no fewer and no others."""
-    keys = zip(
-        map(canonical.number, frame["epsilon"]),
-        frame["setting"],
-        frame["fold"],
-        map(int, frame["repeat"]),
-        strict=True,
-    )
-    rows, due = set(keys), set(expected)
+    epsilons, repeats = map(canonical.number, frame["epsilon"]), map(int, frame["repeat"])
+    rows = set(zip(epsilons, frame["setting"], frame["fold"], repeats, strict=True))
+    due = set(expected)
     wrong = {"missing": due - rows, "not asked for": rows - due}
     for how, some in wrong.items():
         if some:

@@ -48,13 +48,9 @@ class RunIds:
     """
 
     def __init__(self, dataset: NamedData, checksum: str, method: Method, seed: Seed) -> None:
-        facts = {
-            "calibration": method.calibration,
-            "checksum": checksum,
-            "dataset": dataset.name,
-            "delta": method.delta,
-        }
         # The key is canonical JSON, assembled from parts: a study may have a million runs.
+        noise = {"calibration": method.calibration, "delta": method.delta}
+        facts = {**noise, "checksum": checksum, "dataset": dataset.name}
         self._first = canonical.text(facts)[1:-1]
         # Optional words of a study are in the key only if they differ from the default.
         self._relation = {} if method.neighbours is None else {"neighbours": method.neighbours}

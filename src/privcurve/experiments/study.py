@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -65,9 +65,7 @@ class Study:
     select: str = BEST
     neighbours: str | None = None  # the relation that the study asks for; None: each learner's own
     # Its outputs, in the order of the file: word and options.
-    outputs: tuple[tuple[str, Mapping[str, Any]], ...] = field(
-        default=tuple((name, {}) for name in DEFAULT_OUTPUTS)
-    )
+    outputs: tuple[tuple[str, Mapping[str, Any]], ...] = ()
     # Studies whose tables it combines, if it trains nothing itself.
     studies: tuple[str, ...] = ()
 

@@ -157,12 +157,8 @@ def _cost(
     taken: Sequence[Bbox],
 ) -> float:
     """Return what a name in this place covers, in pixels of curve."""
-    inside = (
-        (points[:, 0] > box.x0 - 5)
-        & (points[:, 0] < box.x1 + 5)
-        & (points[:, 1] > box.y0 - 4)
-        & (points[:, 1] < box.y1 + 4)
-    )
+    x, y = points.T
+    inside = (x > box.x0 - 5) & (x < box.x1 + 5) & (y > box.y0 - 4) & (y < box.y1 + 4)
     cost = float(inside.sum())
     cost += COVERS_LINE * box.width * sum(box.y0 < height < box.y1 for height in heights)
     cost += COVERS_NAME * sum(box.padded(1).overlaps(other) for other in taken)

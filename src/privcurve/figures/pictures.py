@@ -82,11 +82,8 @@ def curves(
         band = [(x_share(p.x), y_share(p.y + p.error)) for p in line.points]
         band += [(x_share(p.x), y_share(p.y - p.error)) for p in reversed(line.points)]
         points = [(x_share(p.x), y_share(p.y)) for p in line.points]
-        paths.append(
-            f'<g class="{kind}">'
-            + (_path(band, "band") if line.colour is not None else "")
-            + f"{_path(points, 'line')}</g>"
-        )
+        shade = "" if line.colour is None else _path(band, "band")
+        paths.append(f'<g class="{kind}">{shade}{_path(points, "line")}</g>')
         dots += [
             f'<i class="dot {kind}" style="left:{x:.2%};top:{y:.2%}" title="{_attribute(p.hint)}">'
             "</i>"

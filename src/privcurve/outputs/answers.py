@@ -108,6 +108,10 @@ class Ranking:
         delta = f", δ = {power(row['delta'])}" if row["delta"] > 0 else ""
         return f"{self.titles[row['arm']]}{published}{delta}"
 
+    def marked_name(self, row: pd.Series) -> str:
+        """Return its name, with a mark if it was tuned outside the budget."""
+        return self.name(row) + (f" ({SHORT[UNPAID]})" if row.get("kind") == UNPAID else "")
+
     @property
     def eligible(self) -> pd.DataFrame:
         """The learners that may be recommended.
@@ -194,7 +198,7 @@ class Ranking:
         """Return a line a learner, best first, then those without privacy."""
         private = self.private if most is None else self.private.iloc[:most]
         rows = [
-            (f"{place}.", f"{self.name(row)}{unpaid_mark(row)}", self._scores(row))
+            (f"{place}.", self.marked_name(row), self._scores(row))
             for place, (_, row) in enumerate(private.iterrows(), 1)
         ]
         rows += [
@@ -272,11 +276,9 @@ def full_sentence(text: str) -> str:
 
 def errors_key(metric: str, scored_on: Iterable[str]) -> str:
     """Say what stands after ±."""
-    widened = (
-        ", widened because the parts that score overlap (Nadeau and Bengio 2003)"
-        if set(scored_on) != {TEST}
-        else ""
-    )
+    widened = ", widened because the parts that score overlap (Nadeau and Bengio 2003)"
+    if set(scored_on) == {TEST}:
+        widened = ""
     return (
         f"After ± stands the standard error of the mean {metric_name(metric)} over the "
         f"repeats{widened}. The best of several is flattered: expect a little less of it."
@@ -285,11 +287,6 @@ def errors_key(metric: str, scored_on: Iterable[str]) -> str:
 
 def _is_unpaid(frame: pd.DataFrame) -> pd.Series:
     return frame.get("kind", pd.Series("", frame.index)) == UNPAID
-
-
-def unpaid_mark(row: pd.Series) -> str:
-    """Return the mark of a learner that was tuned outside the budget; else an empty text."""
-    return f" ({SHORT[UNPAID]})" if row.get("kind") == UNPAID else ""
 
 
 def short_metric_name(metric: str) -> str:

@@ -113,6 +113,7 @@ COLUMNS = [
     *("n_repeats", "n_failed", "best", "gain", "gain_standard_error", "verdict", "rank"),
 ]
 WIN, TIE, LOSS = "win", "tie", "loss"
+COUNTED = {"wins": WIN, "ties": TIE, "losses": LOSS}
 # A gain counts if it is beyond this many standard errors.
 STANDARD_ERRORS = 2.0
 # Means of the same errors, added in another order, differ by less than this.
@@ -145,11 +146,8 @@ def error_frame(
     learners = dict(zip(runs["arm"], runs["learner"], strict=True))
     rows = []
     for epsilon, dataset in itertools.product(sorted(set(errors["epsilon"]), key=float), datasets):
-        means = {
-            method: mean(of_point[epsilon, dataset, method])
-            for method in methods
-            if (epsilon, dataset, method) in of_point
-        }
+        there = [method for method in methods if (epsilon, dataset, method) in of_point]
+        means = {method: mean(of_point[epsilon, dataset, method]) for method in there}
         private = {} if math.isinf(float(epsilon)) else means
         least = min((m for m in private.values() if not math.isnan(m)), default=math.nan)
         base = of_point.get((epsilon, dataset, baseline))
@@ -172,11 +170,7 @@ def error_frame(
 def count_wins(table: pd.DataFrame) -> pd.DataFrame:
     """Count wins, ties and losses of each ranked method against the baseline; add its mean rank."""
     ranked = table[table["epsilon"].map(math.isfinite)]
-    counts = {
-        "wins": ranked["verdict"] == WIN,
-        "ties": ranked["verdict"] == TIE,
-        "losses": ranked["verdict"] == LOSS,
-    }
+    counts = {name: ranked["verdict"] == verdict for name, verdict in COUNTED.items()}
     at, of_method = ["measure", "epsilon"], ["measure", "epsilon", "arm"]
     groups = ranked.assign(**counts).groupby(of_method, sort=False)
     sums = groups.agg(n_datasets=("error", "count"), **{name: (name, "sum") for name in counts})
@@ -210,7 +204,7 @@ def format_table(
             rows.append([*at, dataset, *of_methods])
         scores = [counts.get((measure, epsilon, method)) for method in methods]
         compared = [
-            "/".join(f"{one[name]:g}" for name in ("wins", "ties", "losses"))
+            "/".join(f"{one[name]:g}" for name in COUNTED)
             if one and method != baseline and counts.get((measure, epsilon, baseline))
             else MISSING
             for method, one in zip(methods, scores, strict=True)

@@ -27,7 +27,6 @@ from privcurve.outputs.answers import (
     full_sentence,
     rankings,
     short_metric_name,
-    unpaid_mark,
 )
 from privcurve.outputs.base import (
     SLASH,
@@ -265,15 +264,10 @@ def _picture(
     name = metric_name(metric)
     title = f"{name[0].upper()}{name[1:]}{' (less is better)' * (metric in LOSSES)}"
     if len(places) == 1:
-        dots = [
-            pictures.Row(
-                f"{last.name(row)}{unpaid_mark(row)}",
-                _point(last, row, metric),
-                last.score(row),
-                named.get(row["arm"]),
-            )
-            for _, row in last.private.iterrows()
-        ]
+        dots = []
+        for _, row in last.private.iterrows():
+            label, colour = last.marked_name(row), named.get(row["arm"])
+            dots.append(pictures.Row(label, _point(last, row), last.score(row), colour))
         caption = f"± one standard error.{GREY * any(dot.colour is None for dot in dots)}"
         return Picture(pictures.draw_ranks(dots, levels, ends, title), caption)
     lines = []
@@ -281,8 +275,8 @@ def _picture(
         mine = [(place, row) for place in places for _, row in place.private.iterrows()
                 if row["arm"] == method]  # fmt: skip
         at, row = mine[-1]
-        points = tuple(_point(place, row, metric) for place, row in mine)
-        lines.append(pictures.Line(f"{at.name(row)}{unpaid_mark(row)}", points, named.get(method)))
+        points = tuple(_point(place, row) for place, row in mine)
+        lines.append(pictures.Line(at.marked_name(row), points, named.get(method)))
     lines.sort(key=lambda line: line.colour is not None)
     mark = want and pictures.Mark("wanted", want.target, want.epsilon, want.low, want.high)
     caption = f"Bands: ± one standard error.{GREY * any(line.colour is None for line in lines)}"
@@ -290,10 +284,10 @@ def _picture(
     return Picture(pictures.curves(lines, levels, ends, axes, mark or None), caption)
 
 
-def _point(place: Ranking, row: pd.Series, metric: str) -> pictures.Point:
+def _point(place: Ranking, row: pd.Series) -> pictures.Point:
     hint = f"{place.name(row)}, ε = {place.epsilon:g}: {place.score(row)}"
     error = float(row["error"]) if row["error"] > 0 else 0.0
-    return pictures.Point(place.epsilon, float(row[metric]), error, hint)
+    return pictures.Point(place.epsilon, float(row[place.metric]), error, hint)
 
 
 def _levels(place: Ranking) -> Iterator[tuple[str, pd.Series]]:
@@ -340,7 +334,7 @@ def _scores(places: Sequence[Ranking]) -> Iterator[Block]:
 def _table(title: str, place: Ranking, rows: pd.DataFrame) -> Iterator[Block]:
     if rows.empty:
         return
-    names = [f"{place.name(row)}{unpaid_mark(row)}" for _, row in rows.iterrows()]
+    names = [place.marked_name(row) for _, row in rows.iterrows()]
     others = [name for name in SCORES if name != place.metric and name in rows]
     scores = (place.metric, *others)
     columns = [[place.score(row, name) for _, row in rows.iterrows()] for name in scores]
@@ -356,7 +350,7 @@ def _details(outputs: Outputs, places: Sequence[Ranking], audit: Audit | None) -
     rows = []
     for place in places:
         for _, row in place.private.iterrows():
-            cells = [f"{place.name(row)}{unpaid_mark(row)}", f"{place.epsilon:g}"]
+            cells = [place.marked_name(row), f"{place.epsilon:g}"]
             for word, written in ((SETTINGS, _setting), (LEDGERS, _ledger)):
                 frame = frames.get(word, pd.DataFrame(columns=PLACE))
                 mine = frame[frame[PLACE].eq(row[PLACE]).all(axis=1)]

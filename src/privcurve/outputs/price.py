@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -232,14 +233,9 @@ def prices(study: Study, means: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFram
     `sentence` puts them in words. There is no row without a model on raw columns and one on codes.
     """
     epsilons = sorted(e for e in set(means["epsilon"]) if math.isfinite(e))
-    rows = [
-        row
-        for dataset in study.datasets
-        for epsilon in epsilons
-        for metric in SCORES
-        if (row := _price(study, means, runs, dataset, epsilon, metric)) is not None
-    ]
-    return pd.DataFrame(rows, columns=COLUMNS)
+    points = itertools.product(study.datasets, epsilons, SCORES)
+    rows = filter(None, (_price(study, means, runs, *point) for point in points))
+    return pd.DataFrame(list(rows), columns=COLUMNS)
 
 
 COLUMNS = [

@@ -6,6 +6,7 @@ Pure planning: no Snakemake, no training.
 from __future__ import annotations
 
 import hashlib
+import itertools
 import json
 import logging
 import time
@@ -266,11 +267,8 @@ class Plan:
     def inputs(self, request: OutputRequest) -> list[str]:
         """Return the files that an output is made from."""
         context = self.context(request)
-        job_parts = [
-            job_part
-            for curve in context.curves
-            for job_part in (curve.job_parts if request.reads.grids else curve.results)
-        ]
+        grids, curves = request.reads.grids, context.curves
+        job_parts = itertools.chain(*(one.job_parts if grids else one.results for one in curves))
         paths = [self.file(job) for job in context.jobs.jobs_of(job_parts)]
         for dataset in request.reads.data:
             paths += [CODED / dataset / name for name in ("encoded.npz", "domain.json")]

@@ -101,12 +101,9 @@ def study_files(configuration: Mapping[str, Any], root: Path) -> dict[str, Path]
     two of one name that of ``config/studies`` counts, or that of a paper of one's own. Raises
     StudyError if there is no folder.
     """
-    paths = {
-        path.stem: path
-        for folder in _study_folders(configuration, root)
-        for path in folder.glob(f"*{schema.ENDING}")
-    }
-    return dict(sorted(paths.items()))
+    folders = _study_folders(configuration, root)
+    paths = [path for folder in folders for path in folder.glob(f"*{schema.ENDING}")]
+    return dict(sorted({path.stem: path for path in paths}.items()))
 
 
 def _study_folders(configuration: Mapping[str, Any], root: Path) -> list[Path]:

@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 LOGS = Path("logs")
 _DONE = re.compile(r"(\d+) of (\d+) steps \(\d+%\) done")
 _MOST_LINES = 15
+# How processes are started: all that they say comes in one stream of text.
+_PIPED: Any = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
+_PIPED |= {"text": True, "errors": "replace"}
 
 
 class RunError(RuntimeError):
@@ -42,12 +45,7 @@ def run(arguments: Sequence[str], log: Path, *, verbose: bool = False, quiet: bo
     command = [sys.executable, "-m", "snakemake", *arguments]
     progress, remarks = Progress(), []
     log.parent.mkdir(parents=True, exist_ok=True)
-    with (
-        log.open("w", encoding="utf-8") as file,
-        subprocess.Popen(
-            command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace"
-        ) as process,
-    ):
+    with log.open("w", encoding="utf-8") as file, subprocess.Popen(command, **_PIPED) as process:
         assert process.stdout is not None
         for line in process.stdout:
             file.write(line)
@@ -104,11 +102,9 @@ def _phases(plan: Plan, study: str) -> Iterator[list[tuple[str, Mapping[str, Any
     ]
     yield [("ready", {"study": str(plan.files[study])})]
     for stage in range(3):
-        yield [
-            ("train", plan.job_terms(job, plan.file(job).stem))
-            for job in plan.jobs(study).jobs.values()
-            if job.stage == stage and not plan.file(job).exists()
-        ]
+        mine = [job for job in plan.jobs(study).jobs.values() if job.stage == stage]
+        due = [job for job in mine if not plan.file(job).exists()]
+        yield [("train", plan.job_terms(job, plan.file(job).stem)) for job in due]
     outputs = {one.key: one for one in plan.study_outputs(study)}
     reads = {
         key: [other.key for other in plan.context(one).others.values()]
@@ -123,14 +119,7 @@ def _run_step(step: tuple[str, Mapping[str, Any]]) -> subprocess.CompletedProces
     """Run a job in a process of its own, and return its output."""
     what, terms = step
     command = [sys.executable, "-m", "privcurve.workflow.job", what, json.dumps(terms)]
-    return subprocess.run(
-        command,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        errors="replace",
-        check=False,
-    )
+    return subprocess.run(command, check=False, **_PIPED)
 
 
 def _explain_failure(log: Path) -> str:
