@@ -162,9 +162,8 @@ def methods(label: str, spec: Mapping[str, Any], study: Mapping[str, Any]) -> It
         if both:
             raise ValueError(f"{both[0]!r} stands under 'vary' and under 'fixed' or 'grid'")
         fixed = {**spec.get("fixed", {}), **varied}
-        settings = _expand(
-            base, fixed, {**spec.get("grid", {}), **spec.get("tune", {}).get("grid", {})}
-        )
+        grid = {**spec.get("grid", {}), **spec.get("tune", {}).get("grid", {})}
+        settings = _expand(base, fixed, grid)
         if "tune" in spec:
             settings = (tune.setting(base, fixed, spec["tune"]),)
         for setting in settings:
