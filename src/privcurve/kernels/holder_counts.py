@@ -165,7 +165,7 @@ def family_gains(families: Floats, criterion: int) -> Floats:
     for q in range(len(families)):
         for i in range(len(counts)):
             counts[i] = max(families[q, i], 0.0)
-        n = _total(counts, 2 * k, 3 * k)
+        n = counts[2 * k : 3 * k].sum()
         sides = counts[3 * k] + counts[3 * k + 1]
         if n <= 0.0 or sides <= 0.0:
             gains[q] = NO_GAIN
@@ -174,22 +174,11 @@ def family_gains(families: Floats, criterion: int) -> Floats:
         for side in range(2):
             share = counts[3 * k + side] / sides
             if share > 0.0:
-                of_side = _total(counts, side * k, (side + 1) * k)
+                by_class = counts[side * k : (side + 1) * k]
+                of_side = by_class.sum()
                 if of_side <= 0.0:
                     gain = NO_GAIN
                     break
-                gain -= (
-                    share
-                    * weighted_impurity(counts[side * k : (side + 1) * k], criterion)
-                    / of_side
-                )
+                gain -= share * weighted_impurity(by_class, criterion) / of_side
         gains[q] = gain
     return gains
-
-
-@jit
-def _total(counts: Floats, start: int, stop: int) -> float:
-    total = 0.0
-    for i in range(start, stop):
-        total += counts[i]
-    return total

@@ -18,6 +18,7 @@ from privcurve.coding import Bools, Floats, Ints, Signs, bin_starts
 from privcurve.kernels.jit import jit
 from privcurve.kernels.packing import PackedRows
 from privcurve.kernels.projection import Weighing, project, weighing
+from privcurve.kernels.trees.choice import pick_least
 
 # Stands for no code at all: no row equals it, which turns a constant into a literal.
 NO_CODE = np.uint32(2**32 - 1)
@@ -98,6 +99,7 @@ def _boost(
     weights = np.zeros(side, np.int64)
     sums = np.zeros(rows.group_starts[-1], np.int64)
     bins = np.zeros(rows.bin_starts[-1], np.int64)
+    errors = np.empty(2 * len(bins) + 2, np.int64)
     picks = np.zeros(n_rounds, np.int64)
     largest = 0.0
     for t in range(n_rounds):
@@ -114,15 +116,15 @@ def _boost(
             negative_weight += histogram[side + last - k] * weights[k]
         _add_rows(rows.cells, state, counts, signed, sums)
         _sum_by_bin(sums, rows, bins)
+        for literal in range(len(errors)):
+            errors[literal] = literal_error(bins, positive_weight, negative_weight, literal)
         if np.isinf(rates[t]):
-            picks[t] = _pick_least(bins, positive_weight, negative_weight)
+            picks[t] = np.argmin(errors)
         else:
             total = density * n * unit
             if normalise:
                 total = float(positive_weight + negative_weight)
-            picks[t] = _pick_noisy_least(
-                bins, positive_weight, negative_weight, rates[t] / total, noise[t]
-            )
+            picks[t] = pick_least(errors, rates[t] / total, noise[t])
         _vote(rows, picks[t], state, counts, histogram, step)
     return picks, largest
 
@@ -152,31 +154,6 @@ def _sum_by_bin(sums: Ints, rows: PackedRows, bins: Ints) -> None:
         start = rows.group_starts[group]
         for k in range(rows.group_starts[group + 1] - start):
             bins[rows.cell_bins[j, k]] += sums[start + k]
-
-
-@jit
-def _pick_noisy_least(
-    bins: Ints, positive_weight: int, negative_weight: int, rate: float, noise: Floats
-) -> int:
-    best = 0
-    best_value = -np.inf
-    for literal in range(2 * len(bins) + 2):
-        error = literal_error(bins, positive_weight, negative_weight, literal)
-        noise[literal] -= rate * error
-        if noise[literal] > best_value:
-            best, best_value = literal, noise[literal]
-    return best
-
-
-@jit
-def _pick_least(bins: Ints, positive_weight: int, negative_weight: int) -> int:
-    best = 0
-    best_error = literal_error(bins, positive_weight, negative_weight, 0)
-    for literal in range(1, 2 * len(bins) + 2):
-        error = literal_error(bins, positive_weight, negative_weight, literal)
-        if error < best_error:
-            best, best_error = literal, error
-    return best
 
 
 @jit

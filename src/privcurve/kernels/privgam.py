@@ -55,28 +55,6 @@ def add_to_scores(column: NDArray[Any], change: Ints, scores: Ints) -> None:
 
 
 @jit
-def add_to_all(change: Any, scores: Ints) -> None:
-    """Add a number to the scores of all records, or one a class to those of each, in place."""
-    for i in range(len(scores)):
-        scores[i] += change
-
-
-@jit
-def cross(
-    first: NDArray[Any],
-    second: NDArray[Any],
-    groups: NDArray[np.uint8],
-    others: NDArray[np.uint8],
-    width: int,
-) -> NDArray[np.uint8]:
-    """Return the code of each record in two columns as one, which have these groups of codes."""
-    codes = np.empty(len(first), dtype=np.uint8)
-    for i in range(len(first)):
-        codes[i] = groups[first[i]] * width + others[second[i]]
-    return codes
-
-
-@jit
 def residual_sums(column: NDArray[Any], n_bins: int, rows: RowsWithScores) -> Ints:
     """Sum the clipped residuals by label and bin of a column: shape (2, n_bins)."""
     labels, counts, scores, table, shift = rows

@@ -50,7 +50,7 @@ def split_values(yes: Ints, totals: Ints, criterion: int, values: Floats) -> Non
 
 
 @jit
-def pick_least(values: Floats, scale: float, noise: Floats) -> int:
+def pick_least(values: Floats | Ints, scale: float, noise: Floats) -> int:
     """Pick the question of largest noise − scale · value, the first of equals.
 
     Without noise (an empty array), that of least value; else the scores are added to it in place.

@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 
 from privcurve.coding import Codes, Floats, Ints, Records
 from privcurve.kernels.arithmetic import exps, logs
-from privcurve.kernels.privgam import add_to_all
 from privcurve.kernels.privgam_many import (
     RowsWithClassScores,
     add_to_class_scores,
@@ -94,12 +93,9 @@ class ClassRows(CodedRows):
             norm,
         )
 
-    def move(self, column: NDArray[Any] | None, change: Ints) -> None:
+    def move(self, column: NDArray[Any], change: Ints) -> None:
         """Add to the scores what has changed for each code of a column."""
-        if column is None:
-            add_to_all(change[:, 0], self.rows.scores)
-        else:
-            add_to_class_scores(column, np.ascontiguousarray(change.T), self.rows.scores)
+        add_to_class_scores(column, np.ascontiguousarray(change.T), self.rows.scores)
 
     def sums_of(self, column: NDArray[Any], n_codes: int) -> Ints:
         """Sum residuals by class and code of a column: of others' records, then of its own."""

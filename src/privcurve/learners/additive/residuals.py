@@ -14,15 +14,14 @@ from privcurve.coding import Bools, Codes, Floats, Ints, Records, bin_starts, me
 from privcurve.kernels.arithmetic import expits
 from privcurve.kernels.privgam import (
     RowsWithScores,
-    add_to_all,
     add_to_scores,
-    cross,
     products_of_columns,
     residual_sums,
     residuals_of,
     slopes_of_columns,
     stump_scores,
 )
+from privcurve.kernels.privgam_many import RowsWithClassScores
 from privcurve.learners.additive.pairs import Crossing
 from privcurve.parts import PartedRecords, Totals
 from privcurve.privacy.calibration.privgam import CLIP
@@ -82,28 +81,29 @@ class Scores(NamedTuple):
 class CodedRows:
     """Rows of one part, whose scores each question says anew; a subclass has them."""
 
+    rows: RowsWithScores | RowsWithClassScores
+
     def __init__(self, records: Records) -> None:
         self.columns: NDArray[Any] = np.ascontiguousarray(records.codes.T)
         self.starts = bin_starts(records.n_bins)
-        self._shapes: list[Ints] = []
+        self._shapes: dict[int, Ints] = {}
 
     def score(self, scores: Scores) -> None:
         """Bring the scores up to date."""
         for j, shape in enumerate(scores.shapes):
-            if j == len(self._shapes):
-                change = shape
-                self._shapes.append(shape)
-            elif shape is self._shapes[j]:
+            former = self._shapes.get(j, 0)
+            if shape is former:
                 continue
-            else:
-                change = shape - self._shapes[j]
-                self._shapes[j] = shape
+            self._shapes[j] = shape
+            change = shape - former
             if change.any():
-                is_intercept = j == len(self.columns)
-                self.move(None if is_intercept else self.column(j, scores), change)
+                if j == len(self.columns):
+                    self.rows.scores[:] += change[..., 0]
+                else:
+                    self.move(self.column(j, scores), change)
 
-    def move(self, column: NDArray[Any] | None, change: Ints) -> None:
-        """Add to the scores what has changed for each code of a column; None: the intercept."""
+    def move(self, column: NDArray[Any], change: Ints) -> None:
+        """Add to the scores what has changed for each code of a column."""
         raise NotImplementedError
 
     def sums_of(self, column: NDArray[Any], n_codes: int) -> Ints:
@@ -115,8 +115,10 @@ class CodedRows:
         if j < len(self.columns):
             return self.columns[j]
         one = scores.crossed[j - len(self.columns) - 1]
-        first, second = (self.columns[k] for k in one.columns)
-        return cross(first, second, *one.groups, one.width)
+        first, second = (
+            groups[self.columns[k]] for k, groups in zip(one.columns, one.groups, strict=True)
+        )
+        return first * np.uint8(one.width) + second
 
     def sums(self, scores: Scores, j: int) -> Ints:
         """Sum the residuals by code of a column, or of the intercept."""
@@ -142,12 +144,9 @@ class ScoredRows(CodedRows):
             labels, records.counts, scores, residual_table(bits), SCORE_BITS - STEP_BITS
         )
 
-    def move(self, column: NDArray[Any] | None, change: Ints) -> None:
+    def move(self, column: NDArray[Any], change: Ints) -> None:
         """Add to the scores what has changed for each code of a column."""
-        if column is None:
-            add_to_all(change[0], self.rows.scores)
-        else:
-            add_to_scores(column, change, self.rows.scores)
+        add_to_scores(column, change, self.rows.scores)
 
     def sums_of(self, column: NDArray[Any], n_codes: int) -> Ints:
         """Sum the residuals by label and code of a column."""
