@@ -32,13 +32,7 @@ from numpy.typing import NDArray
 
 from privcurve import extras
 from privcurve.coding import Records
-from privcurve.privacy.sealed import (
-    NUMBER,
-    SealedError,
-    call_open,
-    open_values,
-    seal,
-)
+from privcurve.privacy.sealed import NUMBER, SealedError, call_open, open_values, seal
 
 LOCAL, DASK = "local", "dask"
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import numbers
+import sys
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, Context, Decimal
 from typing import Any
@@ -162,7 +163,7 @@ def check_budget(epsilon: Any, delta: Any, who: str = "") -> None:
     """
     who = f"{who}: " if who else ""
     for name, value in (("epsilon", epsilon), ("delta", delta)):
-        if _is_number(value) and _is_beyond_floats(value):
+        if _is_number(value) and sys.float_info.max < value < math.inf:
             raise ValueError(f"{who}{name} is larger than any float (1.8e308): give a smaller one")
     if not (_is_number(epsilon) and epsilon > 0):
         raise ValueError(f"{who}epsilon = {epsilon!r} is not a number above 0 (inf: not private)")
@@ -178,14 +179,6 @@ def check_budget(epsilon: Any, delta: Any, who: str = "") -> None:
 def _is_number(value: Any) -> bool:
     # NumPy registers its numbers as `Real`, and not its bool.
     return isinstance(value, numbers.Real) and not isinstance(value, bool)
-
-
-def _is_beyond_floats(value: Any) -> bool:
-    try:
-        float(value)
-    except OverflowError:
-        return True
-    return False
 
 
 def is_private(epsilon: float) -> bool:

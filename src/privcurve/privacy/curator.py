@@ -19,15 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from privcurve.coding import Bools, Floats, Ints, Records
 from privcurve.privacy import seeds
-from privcurve.privacy.account import (
-    EXACT,
-    ROUNDING,
-    Account,
-    Call,
-    Calls,
-    DoorError,
-    call_of,
-)
+from privcurve.privacy.account import EXACT, ROUNDING, Account, Call, Calls, DoorError, call_of
 from privcurve.privacy.mechanisms import (
     GAUSSIAN,
     MECHANISMS,

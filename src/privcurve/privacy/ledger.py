@@ -502,15 +502,12 @@ def _plain(value: Any) -> Any:
     return value
 
 
-_NUMBERS = (
-    "noise_rate",
-    "sensitivity",
-    "epsilon",
-    "bounded_range",
-    "rho",
-    "delta",
-    "proved_epsilon",
-)
+# Fields that are annotated as numbers, or as a number or None.
+_NUMBERS = {
+    field.name
+    for field in (*fields(LedgerEntry), *fields(PrivacyStatement))
+    if str(field.type).startswith("float")
+}
 
 
 def _floats(row: Mapping[str, Any]) -> dict[str, Any]:

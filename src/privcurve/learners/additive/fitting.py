@@ -25,7 +25,7 @@ from privcurve.learners.additive.residuals import (
     bin_maps,
     sum_bins,
 )
-from privcurve.privacy.calibration.privgam import CLIP, Budget
+from privcurve.privacy.calibration.privgam import CLIP, Budget, products_l2, slopes_l2
 from privcurve.privacy.curator import EXACT, Call, Curator
 from privcurve.privacy.ledger import LedgerEntry
 
@@ -187,7 +187,7 @@ class Fit:
         """Begin the linear part: its sums of products, with half of the share more, then steps."""
         line = self._line = LinearPart(self.records.n_bins)
         exact = self.records.products(line.places)
-        sensitivity = self.budget.products_sensitivity(line.size)
+        sensitivity = products_l2(line.size, self.budget.neighbours)
         what = "first: products of places along the columns"
         products, variance = self._noisy(exact, share / 2, sensitivity, what, 2 * PLACE_BITS)
         line.take_products(products, math.sqrt(variance * line.size))
@@ -255,7 +255,7 @@ class Fit:
         line = self._line
         assert line is not None
         exact = self.records.slopes(line.places)
-        sensitivity = self.budget.slopes_sensitivity(line.size)
+        sensitivity = slopes_l2(line.size, self.budget.neighbours)
         what = f"{when}: residuals along the columns"
         slopes, variance = self._noisy(exact, share, sensitivity, what)
         line.take_slopes(slopes, variance, weight)

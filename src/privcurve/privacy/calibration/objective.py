@@ -190,14 +190,8 @@ class Perturbation:
         check_budget(epsilon, 0.0)
         if math.isinf(epsilon):
             return PrivacyStatement.not_private(learner)
-        entry = LedgerEntry(
-            mechanism=OBJECTIVE_PERTURBATION,
-            what=COEFFICIENTS,
-            noise_rate=1 / self.noise_scale(epsilon),
-            sensitivity=2 * self.norm,
-            epsilon=epsilon,
-            source=BALL_SOURCE,
-        )
+        scale, penalty = self.noise_scale(epsilon), self.extra_penalty(epsilon)
+        posed = Objective(OBJECTIVE_PERTURBATION, 2 * self.norm, scale, penalty, epsilon)
         status, caveat, proved = PROVED, "", None
         if self.calibration == PUBLISHED and self.proved_epsilon(epsilon) > epsilon:
             proved = self.proved_epsilon(epsilon)
@@ -214,7 +208,7 @@ class Perturbation:
             delta=0.0,
             calibration=self.calibration,
             composition=BASIC,
-            ledger=(entry,),
+            ledger=(posed.entry(COEFFICIENTS, BALL_SOURCE),),
             assumptions=(f"the L2 norm {self.norm:.4g} of every row (it follows from the coding)",),
             exclusions=(
                 f"the tolerance of the solver (gradient {tolerance:g}; the proof is about the "

@@ -66,13 +66,10 @@ def sums_sensitivity(neighbours: str, pure: bool, n_classes: int = 2) -> float:
     two classes it adds c to one cell and c, in parts, to those of the others: twice that in L1,
     √2 times in L2. Source: docs/proofs.md, PrivGAM 1 and 6 (proved, attained).
     """
-    if n_classes == 2:
-        return (histogram_l1 if pure else histogram_l2)(neighbours, CLIP)
-    return (
-        2 * histogram_l1(neighbours, CLIP)
-        if pure
-        else histogram_l2(neighbours, math.sqrt(2) * CLIP)
-    )
+    times = 1 if n_classes == 2 else 2
+    if pure:
+        return times * histogram_l1(neighbours, CLIP)
+    return histogram_l2(neighbours, math.sqrt(times) * CLIP)
 
 
 def stump_range(neighbours: str) -> float:
@@ -156,14 +153,6 @@ class Budget:
             return n_columns * histogram_l1(self.neighbours, self.flat_residual)
         return math.sqrt(n_columns) * histogram_l2(self.neighbours, self.flat_residual)
 
-    def slopes_sensitivity(self, size: int) -> float:
-        """Return the sensitivity of the slopes of a linear part."""
-        return slopes_l2(size, self.neighbours)
-
-    def products_sensitivity(self, size: int) -> float:
-        """Return the sensitivity of its sums of products."""
-        return products_l2(size, self.neighbours)
-
     def entry(self, announced: Announced, share: float) -> LedgerEntry:
         """Return the ledger's entry of a release or a choice that has a share."""
         amount = self.choice_cost(share) if announced.score_range else self.release_cost(share)
@@ -218,7 +207,7 @@ def grid_bits(budget: Budget, least_share: float, n_columns: int) -> int:
     """
     if not budget.private:
         return MOST_BITS
-    largest = max(stump_range(budget.neighbours), budget.slopes_sensitivity(n_columns + 1))
+    largest = max(stump_range(budget.neighbours), slopes_l2(n_columns + 1, budget.neighbours))
     if budget.n_classes > 2 or not budget.pure:
         largest = max(largest, budget.counts_sensitivity(n_columns))
     room = arithmetic.log2(LARGEST_SCALE / 2 * budget.release_cost(least_share) / largest)
