@@ -56,8 +56,8 @@ class Parameter:
 
     default: Any
     kind: type = str
-    low: float | None = None
-    high: float | None = None
+    low: float = -math.inf
+    high: float = math.inf
     open_low: bool = False
     open_high: bool = False
     choices: tuple[str, ...] = ()
@@ -74,15 +74,13 @@ class Parameter:
         if self.choices:
             return "one of " + ", ".join(repr(choice) for choice in self.choices)
         name = "a whole number" if self.kind is int else "a number"
-        if self.low is None and self.high is None:
+        low, high = self.low, self.high
+        if (low, high) == (-math.inf, math.inf):
             return name
-        low = "-inf" if self.low is None else f"{self.low:g}"
-        high = "inf" if self.high is None else f"{self.high:g}"
-        if self.kind is int and self.high is None:
-            high = f"{MOST:g}"
-        left = "(" if self.open_low or self.low is None else "["
-        right = ")" if self.open_high or high == "inf" else "]"
-        return f"{name} in {left}{low}, {high}{right}"
+        high = min(high, MOST) if self.kind is int else high
+        left = "(" if self.open_low or low == -math.inf else "["
+        right = ")" if self.open_high or high == math.inf else "]"
+        return f"{name} in {left}{low:g}, {high:g}{right}"
 
     def admits(self, value: object) -> bool:
         """Whether `value` is allowed."""
@@ -102,12 +100,8 @@ class Parameter:
             return False
         if self.kind is int and not (number.is_integer() and abs(number) <= MOST):
             return False
-        if self.low is not None and (number < self.low or (self.open_low and number == self.low)):
-            return False
-        return not (
-            self.high is not None
-            and (number > self.high or (self.open_high and number == self.high))
-        )
+        high_enough = number > self.low or (number == self.low and not self.open_low)
+        return high_enough and (number < self.high or (number == self.high and not self.open_high))
 
 
 @dataclass(frozen=True)

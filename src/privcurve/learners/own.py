@@ -72,12 +72,8 @@ def version(name: str) -> int:
 
 def claims() -> dict[str, tuple[Any, ...]]:
     """Return what the audit tries, of each learner that says so."""
-    claimed: dict[str, tuple[Any, ...]] = {}
-    for name in names():
-        of_module = getattr(_module(name), "claims", None)
-        if of_module is not None:
-            claimed[name] = tuple(of_module())
-    return claimed
+    modules = {name: _module(name) for name in names()}
+    return {name: tuple(one.claims()) for name, one in modules.items() if hasattr(one, "claims")}
 
 
 def contract(name: str) -> Any:

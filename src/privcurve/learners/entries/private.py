@@ -28,6 +28,11 @@ def share(default: float | None, **more: Any) -> Parameter:
     return Parameter(default, float, 0, 1, open_low=True, open_high=True, **more)
 
 
+def part(default: float, **more: Any) -> Parameter:
+    """Return a parameter that is a part of a whole, and may be all of it."""
+    return Parameter(default, float, 0, 1, open_low=True, **more)
+
+
 MECHANISM = Parameter("auto", choices=("auto", "permute_and_flip", "exponential"))
 TREE = {
     "depth": Parameter(3, int, low=1, high=10, size=True, used_with={"n_splits": (None,)}),
@@ -54,7 +59,7 @@ BOOSTED_TREE = {
 HALF_SPACES = {
     "n_rounds": Parameter(25, int, low=1, size=True),
     "largest": Parameter(math.sqrt(2), float, low=1),
-    "smallest": Parameter(math.sqrt(0.5), float, low=0, high=1, open_low=True),
+    "smallest": part(math.sqrt(0.5)),
 }
 
 SHARED = ("noisy_counts", "local_rnm")
@@ -98,8 +103,8 @@ ENTRIES: tuple[LearnerEntry, ...] = (
         parameters={
             "weak_learner": Parameter("one_rule", choices=("one_rule", "topdown")),
             "n_rounds": Parameter(39, int, low=1, size=True),
-            "learning_rate": Parameter(0.45, float, low=0, high=1, open_low=True),
-            "density": Parameter(0.35, float, low=0, high=1, open_low=True),
+            "learning_rate": part(0.45),
+            "density": part(0.35),
             "mechanism": MECHANISM,
             "ties": Parameter("auto", choices=("auto", "last_round", "negative")),
             **BOOSTED_TREE,
@@ -146,7 +151,7 @@ ENTRIES: tuple[LearnerEntry, ...] = (
             "n_trees": Parameter(50, int, low=1, size=True),
             "trees_per_ensemble": Parameter(50, int, low=1),
             "max_depth": Parameter(6, int, low=1, high=12, size=True),
-            "learning_rate": Parameter(0.1, float, low=0, high=1, open_low=True),
+            "learning_rate": part(0.1),
             "regularisation": Parameter(0.1, float, low=0),
             "chunks": Parameter("geometric", choices=("geometric", "equal")),
             "splits": Parameter("threshold", choices=("threshold", "equality")),
@@ -238,7 +243,7 @@ ENTRIES: tuple[LearnerEntry, ...] = (
         parameters={
             "n_columns": Parameter(None, int, low=1),
             "choice_share": share(0.3),
-            "damping": Parameter(1.0, float, 0, 1, open_low=True),
+            "damping": part(1.0),
             "smoothing": positive(5.0),
             "start": START,
         },
@@ -305,14 +310,8 @@ ENTRIES: tuple[LearnerEntry, ...] = (
             "n_trees": Parameter(5, int, low=1, size=True),
             "depth": Parameter(3, int, low=1, high=10, size=True),
             "alpha": Parameter(0.0, float, low=0, high=1, used_with=_CHOSEN),
-            "alpha_decay": Parameter(
-                1.0,
-                float,
-                low=0,
-                high=1,
-                open_low=True,
-                used_with={**_CHOSEN, "calibrate_alpha": ("no",)},
-                only=OF_CERTIFIED,
+            "alpha_decay": part(
+                1.0, used_with={**_CHOSEN, "calibrate_alpha": ("no",)}, only=OF_CERTIFIED
             ),
             "calibrate_alpha": Parameter(
                 "no",
@@ -320,7 +319,7 @@ ENTRIES: tuple[LearnerEntry, ...] = (
                 used_with=_CHOSEN,
                 only={"exact": PUBLISHED, "released": CERTIFIED},
             ),
-            "boost_alpha": Parameter(1.0, float, low=0, high=1, open_low=True),
+            "boost_alpha": part(1.0),
             "tree_share": Parameter(None, float, low=0, high=1, open_high=True, used_with=_CHOSEN),
             "clamp": positive(10.0, used_with={"votes": (None, "link")}),
             "splits": Parameter("chosen", choices=("chosen", "random"), only=OF_CERTIFIED),

@@ -212,17 +212,14 @@ def check_counts(counts: ArrayLike | None, n_rows: int) -> Ints:
 
 def warn_of_index(X: Any, y: Any) -> None:
     """Warn where rows and labels are joined by position, though their indexes disagree."""
-    mine, others = getattr(X, "index", None), getattr(y, "index", None)
+    indexes: list[Any] = [getattr(one, "index", None) for one in (X, y)]
     # Lists have a method `index`.
-    if mine is None or not hasattr(mine, "equals") or not hasattr(others, "equals"):
-        return
-    if mine.equals(others):
-        return
-    warnings.warn(
-        "X and y have different indexes: row and label are joined by position. If they belong "
-        "together by index, give y.loc[X.index]",
-        stacklevel=4,
-    )
+    if all(hasattr(one, "equals") for one in indexes) and not indexes[0].equals(indexes[1]):
+        warnings.warn(
+            "X and y have different indexes: row and label are joined by position. If they belong "
+            "together by index, give y.loc[X.index]",
+            stacklevel=4,
+        )
 
 
 def warn_of_order(classes: NDArray[Any]) -> None:
