@@ -9,18 +9,17 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from privcurve.coding import Codes, Floats, Ints, Records, Signs, code_type
-from privcurve.learners.base import PrivateClassifier, with_fitted_parameters
+from privcurve.learners.base import with_fitted_parameters
 from privcurve.learners.one_rule import ONE_RULES, VoteModel
 from privcurve.learners.shared.chances import cap_of, capped_weights
 from privcurve.learners.shared.checks import require
 from privcurve.learners.shared.public_part import (
-    NO_START,
     PUBLIC_START,
     PublicStart,
+    StartClassifier,
     check_start,
-    roles_with_start,
 )
-from privcurve.learners.shared.roles import PublicRows, Roles
+from privcurve.learners.shared.roles import PublicRows
 from privcurve.learners.shared.voting import Boosting, VotingClassifier, WeakLearner
 from privcurve.learners.trees import TOP_DOWN_TREES, TreeModel
 from privcurve.privacy.budget import PUBLISHED
@@ -42,7 +41,7 @@ WEAK_LEARNERS: Mapping[str, WeakLearner] = {"one_rule": ONE_RULES, "topdown": TO
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class LazyBBClassifier(VotingClassifier, PrivateClassifier):
+class LazyBBClassifier(VotingClassifier, StartClassifier):
     """LazyBB with private 1-rules or trees: an integral vote.
 
     In each round a record whose margin (correct less wrong votes so far) is σ weighs
@@ -145,9 +144,7 @@ class LazyBBClassifier(VotingClassifier, PrivateClassifier):
     criterion: str = "gini"
     split_share: float | None = None
     leaves: str = "labels"
-    start: str = NO_START
     vote_worth: float | None = None
-    public_columns: Sequence[int] | None = None
     ties: str = "auto"
 
     @property
@@ -157,9 +154,6 @@ class LazyBBClassifier(VotingClassifier, PrivateClassifier):
     def _boosting(self) -> Boosting:
         started = self.start == PUBLIC_START
         return Boosting(int(self.n_rounds), float(self.density), float(self.learning_rate), started)
-
-    def _roles(self) -> Roles:
-        return roles_with_start(self._learner, self.start, self.public_columns, self.n_features_in_)
 
     def _hidden_columns(self) -> tuple[int, ...]:
         return self._roles().public or ()

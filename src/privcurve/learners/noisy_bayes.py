@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from privcurve.coding import Codes, Floats, Ints, Records, Signs
 from privcurve.kernels.arithmetic import logs, total, transposed_times
-from privcurve.learners.base import PrivateClassifier
 from privcurve.learners.shared.chances import ChanceClassifier
 from privcurve.learners.shared.checks import require
-from privcurve.learners.shared.public_part import NO_START, PublicStart, roles_with_start
-from privcurve.learners.shared.roles import PublicRows, Roles
+from privcurve.learners.shared.public_part import PublicStart, StartClassifier
+from privcurve.learners.shared.roles import PublicRows
 from privcurve.parts import PartedRecords, Totals
 from privcurve.privacy.budget import REPLACE_ONE
 from privcurve.privacy.curator import Curator
@@ -36,7 +35,7 @@ SCORE_SENSITIVITY = 1.0
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class NoisyBayesClassifier(ChanceClassifier, PrivateClassifier):
+class NoisyBayesClassifier(ChanceClassifier, StartClassifier):
     r"""Naive Bayes from (code × label) counts with noise (docs/partial.md, P3).
 
     Columns are chosen one after another by :math:`Q_j = \frac12 \sum_c |\sum_i y_i
@@ -93,8 +92,6 @@ class NoisyBayesClassifier(ChanceClassifier, PrivateClassifier):
     choice_share: float = 0.3
     damping: float = 1.0
     smoothing: float = 5.0
-    start: str = NO_START
-    public_columns: Sequence[int] | None = None
 
     def _guarantee(self, n: int) -> PrivacyStatement:
         return self._noise_of(self._calls(n), public=self._roles().public)
@@ -138,9 +135,6 @@ class NoisyBayesClassifier(ChanceClassifier, PrivateClassifier):
         self.n_features_used_ = m + len(roles.public or ())
         self.n_records_ = records.n
 
-    def _roles(self) -> Roles:
-        return roles_with_start(self._learner, self.start, self.public_columns, self.n_features_in_)
-
     def _n_counted(self) -> int:
         """Return how many columns are counted: all that may be, if fewer are than `n_columns`."""
         available = len(self._roles().private)
@@ -172,15 +166,14 @@ class NoisyBayesClassifier(ChanceClassifier, PrivateClassifier):
         return scores
 
 
-class CountedRows:
+class CountedRows(NamedTuple):
     """Rows of one part, to be counted."""
 
-    def __init__(self, records: Records) -> None:
-        self._records = records
+    records: Records
 
     def tables(self, columns: Sequence[int]) -> Ints:
         """Count the records by code of some columns, one below the other, and by label."""
-        codes, signs, counts, n_bins = self._records
+        codes, signs, counts, n_bins = self.records
         each = [label_counts(codes[:, j], int(n_bins[j]), signs, counts) for j in columns]
         return np.concatenate(each)
 

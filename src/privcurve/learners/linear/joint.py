@@ -14,8 +14,8 @@ from privcurve.coding import Codes, Floats, Ints, Records, Signs, bin_starts, on
 from privcurve.kernels.arithmetic import exps
 from privcurve.kernels.rows import gram, times, weighted_sum
 from privcurve.learners.shared.chances import clipped_log_odds
-from privcurve.learners.shared.checks import require
 from privcurve.learners.shared.grouped import GroupedClassifier
+from privcurve.learners.shared.log_odds import OneHotClassifier
 from privcurve.privacy.curator import Curator
 from privcurve.privacy.noise import Announced
 from privcurve.privacy.sealed import WHOLE, kernel
@@ -30,7 +30,7 @@ gram_kernel = kernel(gram)
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class JointClassifier(GroupedClassifier):
+class JointClassifier(OneHotClassifier, GroupedClassifier):
     """A score linear in one-hot codes, fitted to noisy sums of clipped residuals of all columns.
 
     Subclasses say in `_model` how a step is made of the slopes.
@@ -53,12 +53,6 @@ class JointClassifier(GroupedClassifier):
         )
         self.intercept_ = float(model[-1])
         self.n_features_used_ = len(groups)
-
-    def _restore(self) -> None:
-        require(self.coef_.shape == (int(self.n_bins_.sum()),), "it is linear in other columns")
-
-    def _scores(self, codes: Codes) -> Floats:
-        return times(one_hot(codes, self.n_bins_), self.coef_) + self.intercept_
 
     def _log_odds(self, scores: Floats) -> Floats:
         return clipped_log_odds(scores)

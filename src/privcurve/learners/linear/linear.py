@@ -16,14 +16,12 @@ from sklearn.exceptions import ConvergenceWarning
 from privcurve.coding import Codes, Floats, Records, one_hot, scale_codes
 from privcurve.kernels.arithmetic import dot
 from privcurve.kernels.descent import find_lowest
-from privcurve.learners.base import PrivateClassifier
 from privcurve.learners.shared.log_odds import OneHotClassifier, logistic_loss, perturbed_logistic
 from privcurve.learners.shared.public_part import (
-    NO_START,
     PUBLIC_START,
     PublicStart,
+    StartClassifier,
     check_start,
-    roles_with_start,
 )
 from privcurve.learners.shared.roles import ALL, PUBLIC, PublicRows, Roles
 from privcurve.privacy.budget import CERTIFIED
@@ -41,6 +39,7 @@ from privcurve.privacy.sealed import WHOLE, kernel
 SCALED = "scaled"
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class LinearClassifier(OneHotClassifier):
     """A learner that is linear in some columns, one-hot coded or scaled.
 
@@ -51,9 +50,10 @@ class LinearClassifier(OneHotClassifier):
         (``scaled``).
     """
 
-    columns: str
-    encoding: str
-    public_columns: Sequence[int] | None
+    C: float = 1.0
+    columns: str = ALL
+    encoding: str = "one_hot"
+    public_columns: Sequence[int] | None = None
 
     def _read_columns(self) -> NDArray[np.intp]:
         """Return the positions of the columns that are read."""
@@ -109,11 +109,6 @@ class LogisticRegressionClassifier(LinearClassifier):
 
     _learner = "logistic_regression"
 
-    C: float = 1.0
-    columns: str = ALL
-    encoding: str = "one_hot"
-    public_columns: Sequence[int] | None = None
-
     def _fit_one(self, records: Records, curator: Curator) -> PrivacyStatement:
         codes, labels, counts, _ = records
         read = self._read_columns()
@@ -133,7 +128,7 @@ class LogisticRegressionClassifier(LinearClassifier):
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class DPLogisticRegressionClassifier(LinearClassifier, PrivateClassifier):
+class DPLogisticRegressionClassifier(LinearClassifier, StartClassifier):
     r"""Logistic regression with a perturbed objective (diffprivlib's noise).
 
     The minimum of
@@ -213,17 +208,12 @@ class DPLogisticRegressionClassifier(LinearClassifier, PrivateClassifier):
         "start_": PublicStart | None,
     }
 
-    C: float = 1.0
-    columns: str = ALL
-    encoding: str = "one_hot"
     noise: str = "ball"
-    start: str = NO_START
     curvature_share: float = 0.1
-    public_columns: Sequence[int] | None = None
 
     def _guarantee(self, n: int) -> PrivacyStatement:
         if self.noise == "box":
-            return box_statement(self._learner, self._objective(), self._start_roles().public)
+            return box_statement(self._learner, self._objective(), self._roles().public)
         return self._perturbation().statement(self._learner, float(self.epsilon), TOLERANCE)
 
     def _release(self, records: Records, curator: Curator) -> None:
@@ -240,7 +230,8 @@ class DPLogisticRegressionClassifier(LinearClassifier, PrivateClassifier):
 
     def _release_ball(self, records: Records, curator: Curator) -> None:
         posed = self._perturbation()
-        rows = self._inputs(records.codes, posed.value, self._constant)
+        inputs, constant = partial(self._rows, value=posed.value), posed.value * self._constant
+        rows = _rows_of(records.codes, inputs, constant, False)
         width = self._width() + self._constant
         solution = _minimum(rows, width, records, posed, float(self.epsilon), curator)
         self.coef_ = solution[: self._width()] * posed.value
@@ -251,9 +242,9 @@ class DPLogisticRegressionClassifier(LinearClassifier, PrivateClassifier):
 
     def _release_box(self, records: Records, curator: Curator) -> None:
         codes, signs, counts, n_bins = records
-        roles = self._start_roles()
+        roles = self._roles()
         width = self._width() + 1
-        dense = self._inputs(codes, 1.0, True, True)
+        dense = _rows_of(codes, self._rows, 1.0, True)
         offset: Floats | float = 0.0
         if roles.public is not None:
             public = curator.public(roles.public, PublicRows.gather, records)
@@ -271,9 +262,6 @@ class DPLogisticRegressionClassifier(LinearClassifier, PrivateClassifier):
         self.coef_, self.intercept_ = solution[:-1], float(solution[-1])
         self.n_features_used_ = int(np.count_nonzero(self.coef_)) + len(roles.public or ())
 
-    def _start_roles(self) -> Roles:
-        return roles_with_start(self._learner, self.start, self.public_columns, self.n_features_in_)
-
     def _objective(self) -> Objective:
         """Return what is minimised with box noise."""
         return box_objective(
@@ -283,15 +271,9 @@ class DPLogisticRegressionClassifier(LinearClassifier, PrivateClassifier):
             curvature_share=float(self.curvature_share),
         )
 
-    def _inputs(
-        self, codes: Codes, value: float, constant: bool, dense: bool = False
-    ) -> csr_array | Floats:
-        """Return the rows that noise is for, with a constant; box noise takes dense ones."""
-        return _rows_of(codes, partial(self._rows, value=value), value if constant else 0.0, dense)
-
     def _restore(self) -> None:
         super()._restore()
-        check_start(self, self._start_roles())
+        check_start(self, self._roles())
 
     def _scores(self, codes: Codes) -> Floats:
         solution = super()._scores(codes)
@@ -302,6 +284,7 @@ class DPLogisticRegressionClassifier(LinearClassifier, PrivateClassifier):
 def _rows_of(
     codes: Codes, inputs: Callable[[Codes], csr_array | Floats], constant: float, dense: bool
 ) -> csr_array | Floats:
+    """Return the rows that noise is for, with a constant; box noise takes dense ones."""
     rows = inputs(codes)
     if dense and not isinstance(rows, np.ndarray):
         rows = rows.toarray()

@@ -70,10 +70,8 @@ class LinkedClassifier(ChanceClassifier):
     docs/probabilities.md derives each link, and measures its log-loss.
     """
 
-    @property
-    def chances_by_link(self) -> bool:
-        """True: the log-loss of the pipeline is of learners that fit log-odds."""
-        return True
+    # The log-loss of the pipeline is of learners that fit log-odds.
+    chances_by_link = True
 
     def _log_odds(self, scores: Floats) -> Floats:
         return np.asarray(self._link(scores) + SLOPE * scores)

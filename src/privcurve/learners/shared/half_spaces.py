@@ -31,10 +31,11 @@ class PrivateWeights:
 
     def __init__(self, counts: Ints, noise: BRCNoise) -> None:
         self._counts = counts
-        self._noise = noise
         self._unit = 1 << weight_bits(noise.n, noise.largest)
         self._caps = math.ceil(noise.smallest * self._unit), math.floor(noise.largest * self._unit)
         self._each: Ints = np.full_like(counts, self._unit)
+        # Whether the edge is estimated, and what of the weights stands for an edge of 1.
+        self._kind = noise.estimate == EDGE, 2 * self._unit * noise.n
 
     @property
     def each(self) -> Floats:
@@ -43,8 +44,7 @@ class PrivateWeights:
 
     def estimate(self, wrong: Bools) -> float:
         """Return the exact weighted error (or edge) of a classifier, by the rows it gets wrong."""
-        edge = self._noise.estimate == EDGE
-        return _error(self._each, self._counts, wrong, edge, 2 * self._unit * self._noise.n)
+        return _error(self._each, self._counts, wrong, *self._kind)
 
     def utility(self, sums: Floats, positive: Bools, reach: float) -> tuple[Floats, Floats]:
         """Return pieces of [−R, R], and how far thresholds on each are from a coin toss.
@@ -52,9 +52,7 @@ class PrivateWeights:
         That is |½ − error|, or |edge|, in the unit of the estimate, so that it has the sensitivity
         of an estimate.
         """
-        edge = self._noise.estimate == EDGE
-        unit = 2 * self._unit * self._noise.n
-        return _utility(self._each, self._counts, sums, positive, reach, edge, unit)
+        return _utility(self._each, self._counts, sums, positive, reach, *self._kind)
 
     def follow(self, alpha: float, wrong: Bools) -> None:
         """Multiply the weights of wrong records by e^α, within the caps."""

@@ -68,12 +68,17 @@ def perturbed_logistic(
 
 
 def regress(
-    rows: csr_array | Floats, signs: Signs, counts: Ints | Floats, C: float = 1.0
+    rows: csr_array | Floats,
+    signs: Signs,
+    counts: Ints | Floats,
+    C: float = 1.0,
+    start: Floats | None = None,
 ) -> tuple[Floats, float]:
     """Return the coefficients and intercept of a logistic regression without noise.
 
     The objective is the sum of losses and ‖coefficients‖²/(2C). Of one label alone the intercept,
-    which is not penalised, would be infinite: it is `CERTAIN`.
+    which is not penalised, would be infinite: it is `CERTAIN`. The search begins at `start`, the
+    intercept last.
     """
     width = rows.shape[1]
     label = only_label(signs)
@@ -85,7 +90,7 @@ def regress(
     else:
         inputs = hstack([rows, csr_array(ones)], format="csr")
     penalty = np.append(np.full(width, 1 / C), 0.0)
-    solution = minimise_logistic(inputs, signs, counts.astype(np.float64), penalty)
+    solution = minimise_logistic(inputs, signs, counts.astype(np.float64), penalty, start)
     return solution[:-1], float(solution[-1])
 
 

@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 
 from privcurve.coding import Bools, Codes, Floats, Ints, one_hot, scale_codes
-from privcurve.kernels.newton import minimise_logistic
 from privcurve.kernels.rows import times
-from privcurve.learners.shared.chances import CERTAIN, only_label
+from privcurve.learners.base import PrivateClassifier
 from privcurve.learners.shared.checks import require
 from privcurve.learners.shared.log_odds import regress
 from privcurve.learners.shared.roles import PublicRows, Roles
@@ -42,26 +41,19 @@ class PublicClassifier:
     """
 
     def __init__(self, rows: PublicRows, n_bins: Ints) -> None:
-        self._rows = rows
-        self._inputs = np.column_stack([scale_codes(rows.codes, n_bins), np.ones(len(rows.signs))])
+        self._rows, self._inputs = rows, scale_codes(rows.codes, n_bins)
         self._last: Floats | None = None
-        self._penalty = np.ones(self._inputs.shape[1])
-        self._penalty[-1] = 0.0
 
     def fit(self, weights: Floats) -> LinearScore:
         """Fit, each record of a row with a weight, beginning at the last solution."""
-        signs = self._rows.signs
-        label = only_label(signs)
-        if label is not None:
-            return LinearScore(np.zeros(self._inputs.shape[1] - 1), CERTAIN * label)
-        self._last = minimise_logistic(
-            self._inputs, signs, self._rows.counts * weights, self._penalty, self._last
-        )
-        return LinearScore(self._last[:-1], float(self._last[-1]))
+        mass = self._rows.counts * weights
+        score = LinearScore(*regress(self._inputs, self._rows.signs, mass, start=self._last))
+        self._last = np.append(score.coefficients, score.intercept)
+        return score
 
     def wrong(self, score: LinearScore) -> Bools:
         """Say which rows a score gets wrong (0 counts as negative)."""
-        return (score.score(self._inputs[:, :-1]) > 0) != (self._rows.signs > 0)
+        return (score.score(self._inputs) > 0) != (self._rows.signs > 0)
 
 
 NO_START = "none"
@@ -109,18 +101,22 @@ def _log_odds(codes: Codes, n_bins: Ints, coefficients: Floats, intercept: float
     return times(one_hot(codes, n_bins), coefficients) + intercept
 
 
-def roles_with_start(
-    learner: str, start: str, public_columns: Sequence[int] | None, n_columns: int
-) -> Roles:
-    """Return the roles that a learner with a `start` parameter reads."""
-    if start == NO_START:
-        return Roles.from_positions(learner, None, n_columns)
-    if public_columns is None:
-        raise ValueError(
-            f"{learner}: start = {start!r} needs public_columns=, the positions of public "
-            "columns (in a study: neighbours: private-columns)"
-        )
-    return Roles.from_positions(learner, public_columns, n_columns)
+@dataclass(kw_only=True, eq=False, repr=False)
+class StartClassifier(PrivateClassifier):
+    """A learner that may begin at a public start."""
+
+    start: str = NO_START
+    public_columns: Sequence[int] | None = None
+
+    def _roles(self) -> Roles:
+        """Return the roles of columns: without a public start all are private."""
+        if self.start != NO_START and self.public_columns is None:
+            raise ValueError(
+                f"{self._learner}: start = {self.start!r} needs public_columns=, the positions of "
+                "public columns (in a study: neighbours: private-columns)"
+            )
+        public = None if self.start == NO_START else self.public_columns
+        return Roles.from_positions(self._learner, public, self.n_features_in_)
 
 
 def check_start(learner: Any, roles: Roles) -> None:
