@@ -12,15 +12,11 @@ from privcurve.coding import Codes, Floats, Records
 from privcurve.holders.best_first import BestFirstPlan, grow_best_first
 from privcurve.holders.by_levels import LevelsPlan, grow_by_levels
 from privcurve.holders.holder import Holder
-from privcurve.holders.placement import RANDOM
 from privcurve.holders.sums import CENTRAL, LOCAL, sums_of
 from privcurve.holders.transcript import Transcript
 from privcurve.holders.tree import GrownTree
-from privcurve.kernels.holder_counts import Questions, list_questions
-from privcurve.learners.base import PrivateClassifier
-from privcurve.learners.shared.chances import LinkedClassifier
-from privcurve.learners.shared.checks import ordered_columns
-from privcurve.learners.shared.dealt import deal_to_holders, restate_dealt
+from privcurve.kernels.holder_counts import Questions
+from privcurve.learners.shared.dealt import PartyClassifier, deal_to_holders, restate_dealt
 from privcurve.learners.trees import TopDownTreeClassifier, TreeModel
 from privcurve.privacy.budget import CERTIFIED, PUBLISHED
 from privcurve.privacy.calibration.holders import (
@@ -53,7 +49,7 @@ class ClassTree(TreeModel):
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class DistributedTopDownClassifier(LinkedClassifier, PrivateClassifier):
+class DistributedTopDownClassifier(PartyClassifier):
     r"""A decision tree that several parties grow with a server, by noisy messages.
 
     ``published``: Algorithm 1 of Wang, Dick and Balcan (PPAI 2020). The node of the largest
@@ -143,9 +139,6 @@ class DistributedTopDownClassifier(LinkedClassifier, PrivateClassifier):
 
     protocol: str = NOISY_COUNTS
     trust: str | None = None
-    n_holders: int = 4
-    n_colluding: int = 0
-    placement: str = RANDOM
     criterion: str = "gini"
     budget: str | None = None
     leaf_share: float | None = None
@@ -154,16 +147,12 @@ class DistributedTopDownClassifier(LinkedClassifier, PrivateClassifier):
     vote_share: float = 0.4
     smallest_weight: float = SMALLEST_WEIGHT
     smallest_gain: float = SMALLEST_GAIN
-    ordered: Sequence[bool] | None = None
 
     def _fit_one(self, records: Records, curator: Curator) -> PrivacyStatement:
         self.n_records_ = records.n
         if self.protocol == SINGLE and self.calibration == CERTIFIED:
             return self._fit_topdown(records, curator)
-        n_bins = self.n_bins_
-        ordered = ordered_columns(self._learner, self.ordered, True, len(n_bins))
-        questions = list_questions(n_bins, ordered)
-        holders = deal_to_holders(self, questions, records, curator)
+        holders, questions = deal_to_holders(self, records, curator)
         transcript = Transcript(len(holders))
         tree, statement = self.grow(holders, questions, transcript)
         model = TreeModel if len(self.classes_) == 2 else ClassTree

@@ -12,16 +12,14 @@ from numpy.typing import NDArray
 from privcurve.coding import Codes, Floats, Ints, Records
 from privcurve.holders.boosting import BoostingPlan, boost, draw_trees, trees_of_questions
 from privcurve.holders.holder import Holder
-from privcurve.holders.placement import RANDOM
 from privcurve.holders.sums import SECURE_SUM, sums_of
 from privcurve.holders.transcript import Transcript
-from privcurve.kernels.holder_counts import Questions, list_questions
+from privcurve.kernels.holder_counts import Questions
 from privcurve.kernels.random_trees import DrawnTrees
 from privcurve.kernels.trees.form import add_trees, bin_codes
-from privcurve.learners.base import PrivateClassifier
-from privcurve.learners.shared.chances import LinkedClassifier, clipped_log_odds
-from privcurve.learners.shared.checks import all_between, check_complete, ordered_columns, require
-from privcurve.learners.shared.dealt import deal_to_holders, restate_dealt
+from privcurve.learners.shared.chances import clipped_log_odds
+from privcurve.learners.shared.checks import all_between, check_complete, require
+from privcurve.learners.shared.dealt import PartyClassifier, deal_to_holders, restate_dealt
 from privcurve.learners.shared.staged import StagedClassifier
 from privcurve.learners.trees import write_trees
 from privcurve.parts import PartedRecords
@@ -91,7 +89,7 @@ class RandomTreesModel:
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class RandomTreesClassifier(LinkedClassifier, StagedClassifier, PrivateClassifier):
+class RandomTreesClassifier(PartyClassifier, StagedClassifier):
     r"""Newton boosting of random trees: only the values of leaves see the records.
 
     Before any record is read, the questions of all trees are drawn from a public stream. In
@@ -143,18 +141,11 @@ class RandomTreesClassifier(LinkedClassifier, StagedClassifier, PrivateClassifie
     batch: int = 5
     learning_rate: float = 1.0
     trust: str = SECURE_SUM
-    n_holders: int = 4
-    n_colluding: int = 0
-    placement: str = RANDOM
     delta: float = 1e-5
-    ordered: Sequence[bool] | None = None
 
     def _fit_one(self, records: Records | PartedRecords, curator: Curator) -> PrivacyStatement:
         self.n_records_ = records.n
-        n_bins = self.n_bins_
-        ordered = ordered_columns(self._learner, self.ordered, True, len(n_bins))
-        questions = list_questions(n_bins, ordered)
-        holders = deal_to_holders(self, questions, records, curator)
+        holders, questions = deal_to_holders(self, records, curator)
         drawn = draw_trees(questions, int(self.n_trees), int(self.depth), curator.coins)
         self.transcript_ = Transcript(len(holders))
         self.model_, statement = self.grow(

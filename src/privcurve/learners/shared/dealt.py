@@ -2,61 +2,69 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import Any, ClassVar, Protocol, cast
-
-import numpy as np
-from numpy.typing import NDArray
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import cast
 
 from privcurve.coding import Records
 from privcurve.holders.holder import Holder, HolderRows, LocalHolder
 from privcurve.holders.in_parts import PartedHolder
-from privcurve.holders.placement import deal
+from privcurve.holders.placement import RANDOM, deal
 from privcurve.holders.sums import CENTRAL, LOCAL
-from privcurve.kernels.holder_counts import Questions
+from privcurve.kernels.holder_counts import Questions, list_questions
 from privcurve.kernels.trees.form import bin_codes
+from privcurve.learners.base import PrivateClassifier
 from privcurve.learners.registry import entry
+from privcurve.learners.shared.chances import LinkedClassifier
+from privcurve.learners.shared.checks import ordered_columns
 from privcurve.parts import PartedRecords
 from privcurve.privacy.curator import Curator
 from privcurve.privacy.ledger import NOT_PROVED, REFUTED, PrivacyStatement
 from privcurve.privacy.sealed import open_values
 
 
-class Dealing(Protocol):
-    """What of a learner says how its records are dealt."""
+@dataclass(kw_only=True, eq=False, repr=False)
+class PartyClassifier(LinkedClassifier, PrivateClassifier):
+    """A learner whose records are dealt to parties."""
 
-    _learner: ClassVar[str]
-    n_holders: int
-    placement: str
-    classes_: NDArray[Any]
+    n_holders: int = 4
+    n_colluding: int = 0
+    placement: str = RANDOM
+    ordered: Sequence[bool] | None = None
 
-    def _trust(self) -> str: ...
+    def _trust(self) -> str:
+        """Return whom the parties trust: see ``holders.sums``."""
+        raise NotImplementedError
 
 
 def deal_to_holders(
-    learner: Dealing, questions: Questions, records: Records | PartedRecords, curator: Curator
-) -> list[Holder]:
+    learner: PartyClassifier, records: Records | PartedRecords, curator: Curator
+) -> tuple[list[Holder], Questions]:
     """Deal records, and make a party of each part; a curator gets all of them.
 
-    Each party has a seed of its own: what it draws does not depend on where it runs.
+    Each party has a seed of its own: what it draws does not depend on where it runs. With the
+    parties come the questions that they may be asked.
     """
+    n_bins, n_classes = learner.n_bins_, len(learner.classes_)
+    ordered = ordered_columns(learner._learner, learner.ordered, True, len(n_bins))
+    questions = list_questions(n_bins, ordered)
     n_holders = 1 if learner._trust() == CENTRAL else int(learner.n_holders)
-    n_classes = len(learner.classes_)
     coins = curator.coins
     doors = curator.party(n_holders)
     if isinstance(records, PartedRecords):
-        return [cast(Holder, PartedHolder(records, n_classes, doors[0]))]
+        return [cast(Holder, PartedHolder(records, n_classes, doors[0]))], questions
     codes, classes, counts, _ = open_values(tuple(records))
     parts = deal(codes, classes, counts, n_classes, n_holders, learner.placement, coins)
-    bins = bin_codes(codes, np.diff(questions.starts))
-    return [
+    bins = bin_codes(codes, n_bins)
+    holders = [
         make_holder(HolderRows(bins[rows], classes[rows], of_rows), questions, n_classes, door)
         for (rows, of_rows), door in zip(parts, doors, strict=True)
     ]
+    return holders, questions
 
 
 def restate_dealt(
-    learner: Dealing, n_holders: int, statement: PrivacyStatement
+    learner: PartyClassifier, n_holders: int, statement: PrivacyStatement
 ) -> PrivacyStatement:
     """Return what a statement is worth after `deal_to_holders`: records may have moved.
 
