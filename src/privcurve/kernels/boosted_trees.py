@@ -199,10 +199,8 @@ def grow_level(
             + min(sums[left + 1, 0], sums[left + 1, 1])
             - min(of_node[0], of_node[1])
         )
-    for i in range(len(order)):
-        order[i] = moved[i]
-    for place in range(2 * n_nodes + 1):
-        starts[place] = next_starts[place]
+    order[:] = moved
+    starts[: 2 * n_nodes + 1] = next_starts
 
 
 @jit
@@ -231,9 +229,7 @@ def split_risk(
 @jit
 def _draw_among(scores: Floats, candidates: Ints, scale: float, rng: np.random.Generator) -> int:
     """Draw from the exponential mechanism, whose probabilities are computed."""
-    largest = -np.inf
-    for b in candidates:
-        largest = max(largest, scores[b])
+    largest = scores[candidates].max()
     sums = np.empty(len(candidates))
     total = 0.0
     for i in range(len(candidates)):

@@ -79,7 +79,7 @@ def triangulate(
     """
     n = len(widths)
     kept, left = np.ones(n, np.bool_), np.ones(n, np.bool_)
-    places, members = np.zeros(n, np.int64), np.zeros(n, np.int64)
+    places = np.zeros(n, np.int64)
     sizes, now = np.zeros(n), np.zeros(n)
     for v in range(n):
         now[v] = _clique_size(adjacent, widths, left, v)
@@ -92,11 +92,9 @@ def triangulate(
         left[best] = False
         places[best], sizes[step] = step, now[best]
         cliques[step, best] = True
-        members[step] = 1
         for u in range(n):
             if left[u] and adjacent[best, u]:
                 cliques[step, u] = True
-                members[step] += 1
                 for w in range(n):
                     if left[w] and adjacent[best, w] and w != u:
                         adjacent[u, w] = True
@@ -114,7 +112,7 @@ def triangulate(
             if cliques[step, u] and places[u] > step:
                 following = min(following, places[u])
         # The clique of the next member holds all later members.
-        if following < n and members[step] - 1 == members[following]:
+        if following < n and cliques[step].sum() - 1 == cliques[following].sum():
             kept[following] = False
     return total, kept
 
@@ -255,8 +253,7 @@ def descend(
         done = True
         step *= 2
         for _ in range(HALVINGS):
-            for i in range(len(theta)):
-                trial[i] = theta[i] - step * gradient[i]
+            trial[:] = theta - step * gradient
             _write_marginals(tree, measured, trial, beliefs, others)
             apart = others - aims
             new = 0.5 * (weights * (apart * apart)).sum()
@@ -268,8 +265,7 @@ def descend(
             # No step gains anything: stay.
             _write_marginals(tree, measured, theta, beliefs, tables)
             return step, loss
-        for i in range(len(theta)):
-            theta[i], tables[i] = trial[i], others[i]
+        theta[:], tables[:] = trial, others
         loss = new
         if done:
             break

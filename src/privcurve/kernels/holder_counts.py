@@ -61,11 +61,7 @@ def weighted_impurity(counts: NDArray[Any], criterion: int) -> float:
     G is the entropy (base 2), 2(1 − Σp²), 2√(q(1 − q)) of two classes, or 2(1 − max p): at two
     even classes each of them is 1. No count is below 0.
     """
-    n = 0.0
-    largest = 0.0
-    for count in counts:
-        n += count
-        largest = max(largest, float(count))
+    n, largest = counts.sum(), counts.max()
     if n <= largest:
         return 0.0
     if criterion == GINI:
@@ -110,15 +106,11 @@ def split_values(no: Floats, yes: Floats, criterion: int) -> Floats:
 
     `no` and `yes` are of shape (n_questions, n_classes).
     """
+    first, second = np.maximum(no, 0.0), np.maximum(yes, 0.0)
     values = np.empty(len(yes))
-    side = np.empty(yes.shape[1])
     for q in range(len(yes)):
-        for c in range(len(side)):
-            side[c] = max(no[q, c], 0.0)
-        values[q] = weighted_impurity(side, criterion)
-        for c in range(len(side)):
-            side[c] = max(yes[q, c], 0.0)
-        values[q] += weighted_impurity(side, criterion)
+        values[q] = weighted_impurity(first[q], criterion)
+        values[q] += weighted_impurity(second[q], criterion)
     return values
 
 
@@ -128,28 +120,14 @@ def risks(totals: Floats, yes: Floats, criterion: int) -> Floats:
     return -split_values(totals - yes, yes, criterion)
 
 
-@jit
 def family_counts(yes: Floats, totals: Floats) -> Floats:
     """Return the three families of counts of each question (NoisyCounts, appendix A.4).
 
     Of shape (n_questions, 3 · n_classes + 2): by class those who say no, by class those who say
     yes, by class, by side. `yes` is of shape (n_questions, n_classes).
     """
-    k = len(totals)
-    families = np.empty((len(yes), 3 * k + 2))
-    for q in range(len(yes)):
-        n_no = 0.0
-        n_yes = 0.0
-        for c in range(k):
-            no = totals[c] - yes[q, c]
-            families[q, c] = no
-            families[q, k + c] = yes[q, c]
-            families[q, 2 * k + c] = totals[c]
-            n_no += no
-            n_yes += yes[q, c]
-        families[q, 3 * k] = n_no
-        families[q, 3 * k + 1] = n_yes
-    return families
+    no, by_class = totals - yes, np.broadcast_to(totals, yes.shape)
+    return np.column_stack([no, yes, by_class, no.sum(axis=1), yes.sum(axis=1)])
 
 
 @jit
@@ -161,10 +139,9 @@ def family_gains(families: Floats, criterion: int) -> Floats:
     """
     k = (families.shape[1] - 2) // 3
     gains = np.empty(len(families))
-    counts = np.empty(families.shape[1])
+    at_least_none = np.maximum(families, 0.0)
     for q in range(len(families)):
-        for i in range(len(counts)):
-            counts[i] = max(families[q, i], 0.0)
+        counts = at_least_none[q]
         n = counts[2 * k : 3 * k].sum()
         sides = counts[3 * k] + counts[3 * k + 1]
         if n <= 0.0 or sides <= 0.0:
