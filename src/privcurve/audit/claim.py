@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
@@ -98,13 +98,10 @@ class Claim:
         own = {name: value for name, value in self.setting.items() if name not in FACTS}
         public = self.setting.get(PUBLIC_COLUMNS)
         ordered = self.setting.get(ORDERED, (True,) * len(n_bins))
-        facts = Facts(n_bins, ordered, self.setting.get(N_CLASSES, 2))
-        relation = REPLACE_ONE
-        if public is not None:
-            facts = replace(facts, public_columns=tuple(public), public_label=True)
-            relation = PRIVATE_COLUMNS
-        learner = make(self.learner, facts, {**claimed, **own}, relation)
-        assert isinstance(learner, CodedClassifier)
+        n_classes, is_public = self.setting.get(N_CLASSES, 2), public is not None
+        facts = Facts(n_bins, ordered, n_classes, public, is_public)
+        relation = PRIVATE_COLUMNS if is_public else REPLACE_ONE
+        learner: CodedClassifier = make(self.learner, facts, {**claimed, **own}, relation)
         return learner
 
     def statement(self, side: Records) -> PrivacyStatement:
@@ -113,11 +110,7 @@ class Claim:
         learner = self.estimator(side.n_bins)
         (fitted,) = learner.fit_many(side.codes, side.labels, [{}], [rng], side.counts)
         own: PrivacyStatement = fitted.privacy_
-        if (own.epsilon, own.delta, own.neighbours) != (
-            self.epsilon,
-            self.delta,
-            self.stated,
-        ):
+        if (own.epsilon, own.delta, own.neighbours) != (self.epsilon, self.delta, self.stated):
             raise ValueError(
                 f"{self.name}: the learner claims ε = {own.epsilon:g}, δ = {own.delta:g} for "
                 f"{own.neighbours} neighbours; the audit has ε = {self.epsilon:g}, "

@@ -163,7 +163,9 @@ def sample_states(
     rates: tuple[float, ...] = ()
     for model in fits(learner, side, n, rng):
         if not rows:
-            rates = added_rates(model.privacy_)
+            laws = ("laplace", "gaussian")
+            added = {e.noise_rate for e in model.privacy_.ledger if e.mechanism in laws}
+            rates = tuple(sorted(added))
         changed = {
             name: numbers(value)
             for name, value in fitted_attributes(model).items()
@@ -171,12 +173,6 @@ def sample_states(
         }
         rows.append({**always, **changed, SCORE: np.array([canary_score(model, pair)])})
     return States.gather(rows, rates)
-
-
-def added_rates(statement: PrivacyStatement) -> tuple[float, ...]:
-    """Return the rates of noise that is added to numbers, each once."""
-    rates = {e.noise_rate for e in statement.ledger if e.mechanism in ("laplace", "gaussian")}
-    return tuple(sorted(rates))
 
 
 def sample_canary_scores(
