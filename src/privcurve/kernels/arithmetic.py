@@ -485,11 +485,13 @@ def inverse(matrix: Floats) -> Floats:
             left[k, j], left[p, j] = left[p, j], left[k, j]
             right[k, j], right[p, j] = right[p, j], right[k, j]
         pivot = left[k, k]
-        left[k] /= pivot
-        right[k] /= pivot
+        for j in range(n):
+            left[k, j] /= pivot
+            right[k, j] /= pivot
         for i in range(n):
             weight = left[i, k]
             if i != k and weight != 0.0:
-                left[i] -= weight * left[k]
-                right[i] -= weight * right[k]
+                for j in range(n):
+                    left[i, j] -= weight * left[k, j]
+                    right[i, j] -= weight * right[k, j]
     return right

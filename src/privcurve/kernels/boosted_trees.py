@@ -194,11 +194,8 @@ def grow_level(
             last -= 1 - yes
         next_starts[2 * place + 1] = first
         next_starts[2 * place + 2] = high
-        error += (
-            min(sums[left, 0], sums[left, 1])
-            + min(sums[left + 1, 0], sums[left + 1, 1])
-            - min(of_node[0], of_node[1])
-        )
+        below = min(sums[left, 0], sums[left, 1]) + min(sums[left + 1, 0], sums[left + 1, 1])
+        error += below - min(of_node[0], of_node[1])
     order[:] = moved
     starts[: 2 * n_nodes + 1] = next_starts
 

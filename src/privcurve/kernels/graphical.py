@@ -79,7 +79,7 @@ def triangulate(
     """
     n = len(widths)
     kept, left = np.ones(n, np.bool_), np.ones(n, np.bool_)
-    places = np.zeros(n, np.int64)
+    places, members = np.zeros(n, np.int64), np.zeros(n, np.int64)
     sizes, now = np.zeros(n), np.zeros(n)
     for v in range(n):
         now[v] = _clique_size(adjacent, widths, left, v)
@@ -92,9 +92,11 @@ def triangulate(
         left[best] = False
         places[best], sizes[step] = step, now[best]
         cliques[step, best] = True
+        members[step] = 1
         for u in range(n):
             if left[u] and adjacent[best, u]:
                 cliques[step, u] = True
+                members[step] += 1
                 for w in range(n):
                     if left[w] and adjacent[best, w] and w != u:
                         adjacent[u, w] = True
@@ -112,7 +114,7 @@ def triangulate(
             if cliques[step, u] and places[u] > step:
                 following = min(following, places[u])
         # The clique of the next member holds all later members.
-        if following < n and cliques[step].sum() - 1 == cliques[following].sum():
+        if following < n and members[step] - 1 == members[following]:
             kept[following] = False
     return total, kept
 

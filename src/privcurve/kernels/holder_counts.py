@@ -61,7 +61,11 @@ def weighted_impurity(counts: NDArray[Any], criterion: int) -> float:
     G is the entropy (base 2), 2(1 − Σp²), 2√(q(1 − q)) of two classes, or 2(1 − max p): at two
     even classes each of them is 1. No count is below 0.
     """
-    n, largest = counts.sum(), counts.max()
+    n = 0.0
+    largest = 0.0
+    for count in counts:
+        n += count
+        largest = max(largest, float(count))
     if n <= largest:
         return 0.0
     if criterion == GINI:
@@ -120,14 +124,19 @@ def risks(totals: Floats, yes: Floats, criterion: int) -> Floats:
     return -split_values(totals - yes, yes, criterion)
 
 
+@jit
 def family_counts(yes: Floats, totals: Floats) -> Floats:
     """Return the three families of counts of each question (NoisyCounts, appendix A.4).
 
     Of shape (n_questions, 3 · n_classes + 2): by class those who say no, by class those who say
     yes, by class, by side. `yes` is of shape (n_questions, n_classes).
     """
-    no, by_class = totals - yes, np.broadcast_to(totals, yes.shape)
-    return np.column_stack([no, yes, by_class, no.sum(axis=1), yes.sum(axis=1)])
+    k = len(totals)
+    families = np.empty((len(yes), 3 * k + 2))
+    families[:, :k], families[:, k : 2 * k], families[:, 2 * k : 3 * k] = totals - yes, yes, totals
+    for q in range(len(yes)):
+        families[q, 3 * k], families[q, 3 * k + 1] = families[q, :k].sum(), yes[q].sum()
+    return families
 
 
 @jit

@@ -66,8 +66,7 @@ sides = kernel(positive_rows, rows=1)
 
 @kernel
 def _error(each: Ints, counts: Ints, wrong: Bools, edge: bool, unit: int) -> float:
-    mass = each * counts
-    missed, total = int(mass[wrong].sum()), int(mass.sum())
+    missed, total = int(np.dot(each * wrong, counts)), int(np.dot(each, counts))
     return (total - 2 * missed) / unit if edge else missed / total
 
 
