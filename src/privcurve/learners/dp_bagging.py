@@ -27,6 +27,7 @@ N_PASSES = 10
 
 # What a call releases.
 ANSWER = "answer {} of the teachers"
+SOURCE = "docs/competitors.md, DP bagging"
 
 
 @kernel
@@ -104,14 +105,7 @@ class DPBaggingClassifier(OneHotClassifier, PrivateClassifier):
     C: float = 1.0
 
     def _calls(self, n: int) -> tuple[Announced, ...]:
-        return (
-            Announced(
-                ANSWER,
-                times=int(self.n_queries),
-                margins=VOTES_MARGIN,
-                source="docs/competitors.md, DP bagging",
-            ),
-        )
+        return (Announced(ANSWER, times=int(self.n_queries), margins=VOTES_MARGIN, source=SOURCE),)
 
     def _release(self, records: Records, curator: Curator) -> None:
         private = is_private(self.epsilon)

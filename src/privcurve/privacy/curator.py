@@ -375,11 +375,9 @@ class Curator(Account):
         return MECHANISMS[call.mechanism].draw(source, dimension, call.scale)
 
     def _noise(self, calls: NDArray[Any], shape: tuple[int, ...]) -> Floats:
-        return (
-            MECHANISMS[calls.flat[0].mechanism].draw(self._source, shape)
-            if calls.size
-            else np.zeros(shape)
-        )
+        if not calls.size:
+            return np.zeros(shape)
+        return MECHANISMS[calls.flat[0].mechanism].draw(self._source, shape)
 
     def _whole_numbers(self, call: Call, exact: Ints) -> Ints:
         from privcurve.privacy.discrete import discrete_laplace, rounded_gaussian

@@ -17,7 +17,7 @@ from privcurve.coding import Floats
 from privcurve.privacy.accountants.compose import BASIC
 from privcurve.privacy.accountants.cost import BOUNDED_RANGE_KIND, GAUSSIAN_KIND, Cost
 from privcurve.privacy.budget import CERTIFIED, REPLACE_ONE, check_budget, is_private
-from privcurve.privacy.calibration.search import calibrate
+from privcurve.privacy.calibration.search import BEST_OF, calibrate
 from privcurve.privacy.curator import Call
 from privcurve.privacy.ledger import (
     ASSUMED,
@@ -149,7 +149,7 @@ def noise_of(
     delta: float = 0.0,
     calibration: str = CERTIFIED,
     rounds: int = 1,
-    accountants: tuple[str, ...] | None = None,
+    accountants: tuple[str, ...] = BEST_OF,
     **words: Any,
 ) -> PrivacyStatement:
     """Calibrate announced calls: the statement of a fit, with the noise of each call in its ledger.
@@ -164,7 +164,7 @@ def noise_of(
     calibration : str
     rounds : int
         Which share the budget equally; ``{}`` in what a call releases is the number of its round.
-    accountants : tuple of str, optional
+    accountants : tuple of str
         For δ > 0: those to take the best of; by default all that fit.
     **words
         Of the statement, see :func:`~privcurve.privacy.ledger.state`.
@@ -196,13 +196,12 @@ def noise_of(
         amounts = [each.share * epsilon / each.times for each in announced]
     else:
         costs = tuple(each.cost() for each in announced)
-        best = {} if accountants is None else {"accountants": accountants}
         # Put equal costs together: there may be hundreds.
         counts: Counter[tuple[str, float]] = Counter()
         for cost in costs:
             counts[cost.kind, cost.amount] += cost.count
         together = tuple(Cost(*key, count) for key, count in counts.items())
-        scale, accountant = calibrate(together, epsilon, delta, **best)
+        scale, accountant = calibrate(together, epsilon, delta, accountants)
         amounts = [cost.amount * scale for cost in costs]
     ledger = [
         entry

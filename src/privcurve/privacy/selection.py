@@ -97,9 +97,7 @@ class Runs:
     def rho_slope(self, rho: float) -> float:
         """Bound ln f′(u)/f′(u′) for ρ-zCDP runs by Papernot and Steinke (docs/proofs.md, 4)."""
         log = -arithmetic.log(self.gamma)
-        if log <= rho:
-            return (1 + self.eta) * log
-        return (1 + self.eta) * (2 * math.sqrt(rho * log) - rho)
+        return (1 + self.eta) * (log if log <= rho else 2 * math.sqrt(rho * log) - rho)
 
     def profile_slope(self, profile: Callable[[float], float], most: float) -> float:
         """Bound ln f′(u)/f′(u′) by a privacy profile: Koskela, Redberg, Wang (docs/proofs.md, 3).

@@ -90,9 +90,8 @@ class Extras(NamedTuple):
         """Return the share of each column in round t, of 1 up to `n_steps`: in proportion to √t."""
         rest = 1.0 - EXTRA_SHARE * (1.5 * self.linear + self.pairs) - self.once
         part = math.sqrt(t) / sum(math.sqrt(k) for k in range(1, self.n_steps + 1))
-        return (
-            rest * part / (n_columns + self.linear + INTERCEPT_WEIGHT * (1 + (t == self.n_steps)))
-        )
+        of_intercept = INTERCEPT_WEIGHT * (1 + (t == self.n_steps))
+        return rest * part / (n_columns + self.linear + of_intercept)
 
     def once_weight(self) -> float:
         """Return the weight of a release of all columns at once, where round t has √t."""

@@ -95,11 +95,10 @@ class MSTClassifier(SyntheticClassifier):
             for pair in itertools.combinations(range(len(columns)), 2)
         }
         edges = spanning_tree(columns, tables, total, curator)
-        shapes = [tables[edge].shape for edge in edges]
         exact = [tables[edge].ravel() for edge in edges]
         released = curator.numbers(PAIRS, np.concatenate(exact))
         parts = np.split(released, np.cumsum([len(part) for part in exact])[:-1])
-        measured = [part.reshape(shape) for part, shape in zip(parts, shapes, strict=True)]
+        measured = [p.reshape(tables[edge].shape) for p, edge in zip(parts, edges, strict=True)]
         self.edges_: Ints = np.array(edges, dtype=np.int64)
 
         with one_thread():

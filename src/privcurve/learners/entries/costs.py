@@ -77,11 +77,8 @@ def dpl_trees(setting: Mapping[str, Any], n_rows: int, n_columns: int) -> float:
     n_trees, depth = int(setting.get("n_estimators", 1)), int(setting["max_depth"])
     # Python loops: over nodes, over each record's path, over leaves that hold records.
     leaves = min(2.0**depth, n_rows / n_trees)
-    return (
-        0.01
-        + 1.2e-7 * n_rows * depth
-        + n_trees * (2e-5 * 2**depth + leaves * (4e-5 + 7e-10 * n_rows / n_trees))
-    )
+    each = 2e-5 * 2**depth + leaves * (4e-5 + 7e-10 * n_rows / n_trees)
+    return 0.01 + 1.2e-7 * n_rows * depth + n_trees * each
 
 
 def brc(setting: Mapping[str, Any], n_rows: int, n_columns: int) -> float:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import AbstractContextManager
-from functools import lru_cache
+from functools import cache
 from typing import Any
 
 # Load the linear algebra, and the threads of scikit-learn, so that they can be limited.
@@ -11,11 +11,8 @@ import scipy.linalg  # noqa: F401
 import sklearn.utils._openmp_helpers  # noqa: F401
 from threadpoolctl import ThreadpoolController
 
-
-@lru_cache(maxsize=1)
-def _load_controller() -> Any:
-    # This looks through all libraries of the process, which takes longer than many a fit.
-    return ThreadpoolController()
+# Made once: it looks through all libraries of the process, which takes longer than many a fit.
+_load_controller = cache(ThreadpoolController)
 
 
 def one_thread() -> AbstractContextManager[Any]:

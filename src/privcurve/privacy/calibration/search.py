@@ -18,7 +18,7 @@ from privcurve.privacy.accountants.cost import SAFETY, Cost, scale_costs, solve,
 from privcurve.privacy.budget import check_budget
 
 # Tried in this order; the first of equals is named.
-_BEST_OF = tuple(one.name for one in ACCOUNTANTS if one.best)
+BEST_OF = tuple(one.name for one in ACCOUNTANTS if one.best)
 
 
 class Calibration(NamedTuple):
@@ -30,7 +30,7 @@ class Calibration(NamedTuple):
 
 @lru_cache(maxsize=4096)
 def calibrate(
-    costs: tuple[Cost, ...], epsilon: float, delta: float, accountants: tuple[str, ...] = _BEST_OF
+    costs: tuple[Cost, ...], epsilon: float, delta: float, accountants: tuple[str, ...] = BEST_OF
 ) -> Calibration:
     """Find the largest noise rates that a budget allows, under the best valid accountant.
 
