@@ -194,10 +194,15 @@ def grow_level(
             last -= 1 - yes
         next_starts[2 * place + 1] = first
         next_starts[2 * place + 2] = high
-        below = min(sums[left, 0], sums[left, 1]) + min(sums[left + 1, 0], sums[left + 1, 1])
-        error += below - min(of_node[0], of_node[1])
-    order[:] = moved
-    starts[: 2 * n_nodes + 1] = next_starts
+        error += (
+            min(sums[left, 0], sums[left, 1])
+            + min(sums[left + 1, 0], sums[left + 1, 1])
+            - min(of_node[0], of_node[1])
+        )
+    for i in range(len(order)):
+        order[i] = moved[i]
+    for place in range(2 * n_nodes + 1):
+        starts[place] = next_starts[place]
 
 
 @jit
@@ -226,7 +231,9 @@ def split_risk(
 @jit
 def _draw_among(scores: Floats, candidates: Ints, scale: float, rng: np.random.Generator) -> int:
     """Draw from the exponential mechanism, whose probabilities are computed."""
-    largest = scores[candidates].max()
+    largest = -np.inf
+    for b in candidates:
+        largest = max(largest, scores[b])
     sums = np.empty(len(candidates))
     total = 0.0
     for i in range(len(candidates)):

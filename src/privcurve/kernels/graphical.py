@@ -255,7 +255,8 @@ def descend(
         done = True
         step *= 2
         for _ in range(HALVINGS):
-            trial[:] = theta - step * gradient
+            for i in range(len(theta)):
+                trial[i] = theta[i] - step * gradient[i]
             _write_marginals(tree, measured, trial, beliefs, others)
             apart = others - aims
             new = 0.5 * (weights * (apart * apart)).sum()
@@ -267,7 +268,8 @@ def descend(
             # No step gains anything: stay.
             _write_marginals(tree, measured, theta, beliefs, tables)
             return step, loss
-        theta[:], tables[:] = trial, others
+        for i in range(len(theta)):
+            theta[i], tables[i] = trial[i], others[i]
         loss = new
         if done:
             break

@@ -110,11 +110,15 @@ def split_values(no: Floats, yes: Floats, criterion: int) -> Floats:
 
     `no` and `yes` are of shape (n_questions, n_classes).
     """
-    first, second = np.maximum(no, 0.0), np.maximum(yes, 0.0)
     values = np.empty(len(yes))
+    side = np.empty(yes.shape[1])
     for q in range(len(yes)):
-        values[q] = weighted_impurity(first[q], criterion)
-        values[q] += weighted_impurity(second[q], criterion)
+        for c in range(len(side)):
+            side[c] = max(no[q, c], 0.0)
+        values[q] = weighted_impurity(side, criterion)
+        for c in range(len(side)):
+            side[c] = max(yes[q, c], 0.0)
+        values[q] += weighted_impurity(side, criterion)
     return values
 
 
@@ -133,9 +137,18 @@ def family_counts(yes: Floats, totals: Floats) -> Floats:
     """
     k = len(totals)
     families = np.empty((len(yes), 3 * k + 2))
-    families[:, :k], families[:, k : 2 * k], families[:, 2 * k : 3 * k] = totals - yes, yes, totals
     for q in range(len(yes)):
-        families[q, 3 * k], families[q, 3 * k + 1] = families[q, :k].sum(), yes[q].sum()
+        n_no = 0.0
+        n_yes = 0.0
+        for c in range(k):
+            no = totals[c] - yes[q, c]
+            families[q, c] = no
+            families[q, k + c] = yes[q, c]
+            families[q, 2 * k + c] = totals[c]
+            n_no += no
+            n_yes += yes[q, c]
+        families[q, 3 * k] = n_no
+        families[q, 3 * k + 1] = n_yes
     return families
 
 
@@ -148,9 +161,10 @@ def family_gains(families: Floats, criterion: int) -> Floats:
     """
     k = (families.shape[1] - 2) // 3
     gains = np.empty(len(families))
-    at_least_none = np.maximum(families, 0.0)
+    counts = np.empty(families.shape[1])
     for q in range(len(families)):
-        counts = at_least_none[q]
+        for i in range(len(counts)):
+            counts[i] = max(families[q, i], 0.0)
         n = counts[2 * k : 3 * k].sum()
         sides = counts[3 * k] + counts[3 * k + 1]
         if n <= 0.0 or sides <= 0.0:

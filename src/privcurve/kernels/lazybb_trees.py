@@ -180,7 +180,10 @@ def _boost(
         largest = max(largest, project(by_level, last, density, learning_rate, unit, weights))
         total = density * n * unit
         if normalise:
-            total = float((by_level[: last + 1] * weights[: last + 1]).sum())
+            mass_of_all = 0
+            for k in range(last + 1):
+                mass_of_all += by_level[k] * weights[k]
+            total = float(mass_of_all)
         for i in range(n_rows):
             mass[i] = weights[level[i]] * counts[i]
         tree = GrowingTree(

@@ -88,7 +88,10 @@ def project(
         κn times the largest normalised weight. The privacy proof needs this to be at
         most 1 (PRIVACY.md §a, Theorem a); callers check it.
     """
-    required = density * histogram[: n_votes + 1].sum()
+    n = 0
+    for k in range(n_votes + 1):
+        n += histogram[k]
+    required = density * n
     log_density = log(density)
     capped_sum = 0.0
     for k in range(n_votes + 1):
@@ -98,8 +101,13 @@ def project(
         weights[k] = min(unit, math.ceil(weight * unit))
     if capped_sum < required:
         _scale_up(histogram, n_votes, required, exp(-2.0 * learning_rate), unit, weights)
-    counted, weighed = histogram[: n_votes + 1], weights[: n_votes + 1]
-    return required * weighed[counted > 0].max() / (counted * weighed).sum()
+    total = 0
+    largest = 0
+    for k in range(n_votes + 1):
+        total += histogram[k] * weights[k]
+        if histogram[k] > 0:
+            largest = max(largest, weights[k])
+    return required * largest / total
 
 
 @jit

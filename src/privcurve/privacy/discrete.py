@@ -127,7 +127,11 @@ def _compare_with_fraction(rng: np.random.Generator, x: Ints) -> tuple[bool, Int
     i = 0
     while True:
         if i == len(x):
-            x = np.append(x, _word(rng))
+            longer = np.empty(i + 1, dtype=np.int64)
+            for k in range(i):
+                longer[k] = x[k]
+            longer[i] = _word(rng)
+            x = longer
         drawn = _word(rng)
         if drawn != x[i]:
             return drawn < x[i], x

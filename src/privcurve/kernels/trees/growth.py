@@ -78,7 +78,9 @@ def _fill_children(rows: RoundRows, tree: GrowingTree, node: int, left: int) -> 
         members = tree.order[border:stop]
     histograms = tree.histograms
     count_rows(rows.bins, rows.labels, rows.mass, members, histograms[fewer])
-    histograms[more] = histograms[node] - histograms[fewer]
+    for label in range(2):
+        for b in range(histograms.shape[2]):
+            histograms[more, label, b] = histograms[node, label, b] - histograms[fewer, label, b]
 
 
 @jit
@@ -208,7 +210,8 @@ def grow_best_first(
             yes = answers(histograms[leaf], low, high)
             split_values(yes, totals[leaf], criterion, gains[leaf])
             value = two_class_impurity(float(totals[leaf, 1]), float(totals[leaf, 0]), criterion)
-            gains[leaf] = value - gains[leaf]
+            for q in range(len(low)):
+                gains[leaf, q] = value - gains[leaf, q]
         left = 2 * k + 1
         node, question = pick_gain(gains, tree.children, left, scale, noise[k])
         _split_node(rows, tree, node, question, left)

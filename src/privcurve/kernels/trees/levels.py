@@ -39,13 +39,17 @@ def divide(
     possible: Bools, bin_starts: Ints, thresholds: bool, question: int, children: Bools, where: int
 ) -> None:
     """Write which codes can still occur in the two children of a node."""
-    children[where], children[where + 1] = possible, possible
+    for b in range(len(possible)):
+        children[where, b] = children[where + 1, b] = possible[b]
     if question == NO_QUESTION:
         return
     j = column_of(bin_starts, question)
     for b in range(bin_starts[j], bin_starts[j + 1]):
         yes = b <= question if thresholds else b == question
-        children[where + int(yes), b] = False
+        if yes:
+            children[where + 1, b] = False
+        else:
+            children[where, b] = False
 
 
 @jit
