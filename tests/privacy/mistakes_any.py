@@ -19,6 +19,7 @@ from privcurve.audit.contract import (
 )
 from privcurve.audit.contract_cases import CASES, MANY
 from privcurve.holders.holder import LocalHolder
+from privcurve.holders.sums import Release
 from privcurve.learners import majority, one_rule, random_trees
 from privcurve.learners.additive import many_classes, residuals, rule
 from privcurve.learners.majority import MARGIN, NoisyMajorityClassifier
@@ -299,14 +300,19 @@ def by_the_first_holder(point, *cases):
 
     def registered(change):
         def put_in(patch):
-            say, first = LocalHolder._say, {}
+            make, say, first = LocalHolder.__init__, Release.messages, {}
 
-            def said(self, exact, release):
-                # The first one that says anything, of each fit.
-                mine = first.setdefault(id(self.questions), self) is self
-                return say(self, exact, change(release) if mine else release)
+            def made(self, rows, questions, *given):
+                make(self, rows, questions, *given)
+                # Holders of a fit share its questions.
+                first.setdefault(id(questions), self)
 
-            patch.setattr(LocalHolder, "_say", said)
+            def said(self, exact, curator):
+                mine = any(one.curator is curator for one in first.values())
+                return say(change(self) if mine else self, exact, curator)
+
+            patch.setattr(LocalHolder, "__init__", made)
+            patch.setattr(Release, "messages", said)
 
         put_in.__name__ = change.__name__
         return breaks(point, *cases)(put_in)

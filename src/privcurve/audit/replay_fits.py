@@ -234,7 +234,7 @@ class Replay(Curator):
         return self._choose(call, scores)  # type: ignore[arg-type]
 
     def _share(self, call: Call, exact: Floats, parts: int) -> Floats:
-        return self._numbers(call, exact)
+        return np.concatenate([self._numbers(call, one) for one in np.split(exact, len(exact))])
 
     def _holder(self, start: Start) -> Curator:
         k = len(self.parties)
