@@ -36,7 +36,6 @@ def described(old, new):
 
 DESCRIBE = [
     ("reelase", "invalid choice: 'reelase'"),
-    ("describe", "arguments are required: file"),
     ("describe patients.csv", "which column is to be predicted: --label"),
     (f"{NEW} --lable x", "unrecognized arguments: --lable"),
     (NEW, "t.csv is not there"),
@@ -47,8 +46,6 @@ DESCRIBE = [
     (NEW, "no separator", {"t.csv": "sick\nyes\nno\n"}),
     (NEW, "say --no-header", {"t.csv": "1,2,3\n4,5,6\n"}),
     ("describe patients.csv --label sicc --name n", "'sick'"),
-    ("describe t.csv --label column1 --no-header", "no separator", {"t.csv": "1\n0\n"}),
-    (NEW, "one value alone, 'yes'", {"t.csv": "a,sick\n1,yes\n2,yes\n"}),
     (NEW, "holds no value", {"t.csv": "a,sick\n1,\n2,NA\n"}),
     (
         NEW,
@@ -60,7 +57,6 @@ DESCRIBE = [
         "has 3 values .*Name none of them, and each is a class",
         {"t.csv": "a,sick\n1,x\n2,y\n3,z\n"},
     ),
-    (f"{OWN} --classes yes no", "--classes yes no: give three classes or more"),
     (f"{OWN} --classes yes no yes", "give three classes or more, each once"),
     (f"{OWN} --classes yes no so --positive yes", "leave out --positive and --negative"),
     (f"{OWN} --classes yes ja so", "has 2 values .*Name none of them"),
@@ -76,11 +72,6 @@ DESCRIBE = [
         NEW,
         "one value alone, 'mild'.*where 'none' is no missing label.*by --negative",
         {"t.csv": "a,sick\n1,mild\n2,none\n"},
-    ),
-    (
-        f"{NEW} --positive x --negative y",
-        "has 3 values .*Name none of them",
-        {"t.csv": "a,sick\n1,x\n2,y\n3,z\n"},
     ),
     (NEW, "no column to learn from", {"t.csv": "a,sick\n1,yes\n1,no\n"}),
     (f"describe patients.csv {SICK}", "exists already.*--force"),
@@ -102,9 +93,7 @@ DESCRIBE = [
         "can't be read",
         {"t.csv.gz": gzip.compress(TABLE.encode() * 99)[:-20]},
     ),
-    (f"describe t.csv.gz {SICK}", "can't be read", {"t.csv.gz": TABLE}),
     (f"describe t.parquet {SICK}", "t.parquet can't be read", {"t.parquet": b"PAR1 and no more"}),
-    (f"describe t.xlsx {SICK}", "can't be read", {"t.xlsx": TABLE}),
     (NEW, "can't be read|no separator", {"t.csv": 'a,sick\n"' + "x" * 200_000}),
     (f"{OWN} --test test.csv", "test.csv is not there"),
     (f"{OWN} --test test.csv", "test.csv has no column 'id'", {"test.csv": "age,sick\n1,yes\n"}),
@@ -112,7 +101,6 @@ DESCRIBE = [
 ]
 
 CHECKS = [
-    ("check", "required: name"),
     ("check patient", "did you mean 'patients'"),
     ("check zzz", r"'zzz'\. Your own: patients\. \d+ others"),
     (
@@ -135,7 +123,6 @@ CHECKS = [
         "thousands and decimal are both ','",
         {PATIENTS: f'decimal: ","\nthousands: ","\n{DESCRIPTION}'},
     ),
-    (CHECK, "an alias stands within", described('["", NA]', "&a [*a]")),
     (
         CHECK,
         "1 problem\n  line 8: columns.age.bounds.0: YAML reads it as a truth value",
@@ -152,39 +139,23 @@ CHECKS = [
     ("check x.yaml", "is not in .*descriptions", {"x.yaml": "a: 1"}),
     (CHECK, "is not valid YAML", {PATIENTS: "columns: [a"}),
     (CHECK, "it has no keys", {PATIENTS: "- a\n- b\n"}),
-    (CHECK, "it has no keys", {PATIENTS: ""}),
     (CHECK, "is not valid YAML", {PATIENTS: b"title: \xff\n"}),
-    (CHECK, "'n_rows' stands twice", described("n_rows: 5", "n_rows: 5\nn_rows: 6")),
     (CHECK, "line 4: unknown key 'mising'", described("missing: [", "mising: [")),
-    (CHECK, "missing key 'columns'", {PATIENTS: DESCRIPTION.split("columns")[0]}),
     (CHECK, "columns: ", described("columns:\n", "columns: 3\nnone:\n")),
     (CHECK, "missing key 'name'", described("name: age", "nam: age")),
-    (CHECK, "line 7: .*'number' is not one of", described("numeric", "number")),
-    (CHECK, "line 8: decide on bounds of 'age'", described("[0, 120]", "")),
     (CHECK, "'0-120' is no list: .* brackets", described("[0, 120]", "0-120")),
     (CHECK, "line 8: columns.age.bounds: 1 of 2", described("[0, 120]", "[120]")),
-    (CHECK, "'many' is not of type", described("[0, 120]", "[0, many]")),
-    (CHECK, "'Oslo, Bergen' is no list", described("[Oslo, Bergen]", "Oslo, Bergen")),
-    (CHECK, "a day such as 2024", described("2023-12-31", "31.12.2023")),
     (CHECK, "line 6: bounds of 'age'.*low < high", described("[0, ", "[999, ")),
-    (CHECK, "bounds of 'day'", described("2023-12-31", "2019-12-31")),
     (CHECK, "decide on negative of the label", described('"no"', "")),
-    (CHECK, "put the word in quotes", described('"no"', "no")),
     (CHECK, "there is no file .*patients.csv", {"patients.csv": None}),
     (CHECK, "has no columns 'age'", {"patients.csv": ""}),
-    (CHECK, "line 1: the file holds 4 .*, not 5", table("P5,60,Bergen,2022-03-01,no\n", "")),
-    (CHECK, "has 6 fields, not 5", table("P1,31", "P1,31,1")),
     (CHECK, "line 7: 'age' holds what are no numbers: 'old'", table("45", "old")),
-    (CHECK, "line 14: 'day' holds what are no dates", table("2020-01-05", "soon")),
-    (CHECK, r"none of its classes: 'maybe' \(2\)", table("5,no", "5,maybe")),
-    (CHECK, "all records have the label", table(",yes", ",no")),
     (CHECK, "line 10: .*no column 'towns'", described("town", "towns")),
     (
         CHECK,
-        "can't be read: 'utf-8' codec",
+        r"can't be read: 'utf-8' codec.*parser \(encoding",
         {"patients.csv": TABLE.replace("Oslo", "Tromsø").encode("latin-1")},
     ),
-    ("check adult", "name of another dataset", {"descriptions/adult.yaml": DESCRIPTION}),
 ]
 
 PRIVATELY = "compare patients --private-choice"
@@ -196,22 +167,8 @@ CHOICES = [
     (f"{PRIVATELY} --repeats 3", "--repeats says how to compare"),
     (f"{PRIVATELY} --epsilon 0", "epsilon = 0.0 is not"),
     (f"{PRIVATELY} --epsilon inf", "nothing to pay"),
-    (f"{PRIVATELY} --epsilon 1e-9", "nothing is left for a training"),
-    (f"{PRIVATELY} --delta 1", r"delta = 1.0 is not a number in \[0, 1\)"),
-    ("compare patient --private-choice", "did you mean 'patients'"),
-    (f"{CHOOSE} choose --set 'settings=[]'", "leave out settings"),
-    (
-        f"{CHOOSE} choose --neighbours add-remove",
-        "tuned offers neighbours = 'replace-one', not 'add-remove'",
-    ),
-    (f"{CHOOSE} tuned --set learner=majority_class", "there is nothing to pay"),
     (f"{CHOOSE} tuned --set 'settings=[{{a'", "is not valid YAML"),
     (f"{CHOOSE} tuned --set 'settings={{n_rounds: [-1]}}'", "n_rounds = -1 is not"),
-    (
-        f"{PRIVATELY} --epsilon 2",
-        "budget",
-        described("n_rows: 5", "n_rows: 5\nbudget: {epsilon: 1}"),
-    ),
 ]
 
 RELEASE = "release patients --epsilon"
@@ -219,14 +176,11 @@ RELEASE = "release patients --epsilon"
 NUMBERS = [
     (f"{RELEASE} 1_0", "--epsilon: '1_0' is not a number"),
     (f"{RELEASE} 1e400", "'1e400' is too large for a number"),
-    (f"{RELEASE} 1 --delta 1_0e-9", "--delta: '1_0e-9' is not"),
-    (f"{RELEASE} 1 --accuracy 0_1", "--accuracy: '0_1' is not"),
     (f"{RELEASE} 1 --learner lazybb --set n_rounds=1_0", "n_rounds = '1_0' is not"),
     (
         f"{CHOOSE} tuned --set learner=lazybb --set 'settings={{n_rounds: [011]}}'",
         "--set settings: line 1: YAML reads 011 as 9",
     ),
-    ("compare patients --epsilon 0.5 1_0", "argument --epsilon: '1_0' is not a number"),
     ("compare patients --repeats 1_0", "argument --repeats: '1_0' is not a whole number"),
     ("compare patients --cores '²'", "--cores ²: give a"),
     ("compare patients --epsilon 1 inf", "--epsilon inf is no privacy"),
@@ -245,7 +199,6 @@ RELEASES = [
     ),
     ("budget patients", "ledger.jsonl can't be read .Is a directory", {f"{LEDGER}/x": ""}),
     ("budget patients", r"line 1: .*\(it is no line of a ledger\)", {LEDGER: "[]\n"}),
-    ("budget patients", r"line 1: .*\(it is no line of a ledger\)", {LEDGER: "{}\n"}),
 ]
 
 TUNED = f"{CHOOSE} tuned --set learner=lazybb"
@@ -255,7 +208,6 @@ ODD = [
     (f"{NEW} --name=-x", "the first no -", {"t.csv": TABLE}),
     (f"{NEW} --name {'a' * 300}", "at most 100", {"t.csv": TABLE}),
     (f"compare {PATIENTS}", "did you mean 'patients'. A name is of"),
-    ("check 'patients\n'", "did you mean 'patients'. A name is of"),
     (f"check {'a' * 5000}", "a': A name is|a'. A name is"),
     ("check d", r"unknown dataset 'd'\. Your own: patients\.", {"descriptions/d.yaml/x": ""}),
     (f"{TUNED} --set settings=", "settings: nothing is"),
@@ -263,7 +215,6 @@ ODD = [
         f"{TUNED} --set 'settings={{n_rounds: [5], n_rounds: [9]}}'",
         "the key 'n_rounds' stands twice",
     ),
-    (f"{TUNED} --set 'settings=&a {{n_rounds: *a}}'", "an alias stands within"),
     (f"{TUNED} --set {'settings=' + '[' * 9999}", "too deep|nesting depth"),
 ]
 
@@ -295,17 +246,14 @@ DESCRIPTIONS = [
         described("n_rows: 5", "n_rows: 5.0"),
         "line 1: n_rows: 5.0 has a point, and a whole number belongs here: write 5",
     ),
-    (also("records: {first: 3.0}"), "records.first: 3.0 has a point"),
     (also("records: {balance: random, seed: 1.0}"), "records.seed: 1.0 has a point.*write 1"),
     (grouped("[Oslo, OSLO]"), "whatever fits 'OSLO' fits 'Oslo'"),
     (
         grouped("{a: 'O*', b: Oslo}"),
         "line 10: groups of 'town': whatever fits 'Oslo' fits 'O.', which stands above it",
     ),
-    (grouped("['*', 'A*']"), r"whatever fits 'A\*' fits '\*'"),
     (grouped("['', Oslo]"), "an empty pattern fits nothing"),
     (parsed("seed: 3"), "line 3: parser: seed is for kind: generated"),
-    (parsed("loader: toy_line"), "loader is for kind: sklearn or"),
     (
         described("{kind: delimited, header: true}", "{kind: parquet, separator: ;}"),
         "parser: separator is for kind: delimited; drop it",
@@ -322,9 +270,7 @@ DESCRIPTIONS = [
         described("{local: patients.csv}", f'{{local: patients.csv, sha256: "{"a" * 64}\\n"}}'),
         "sha256: .* does not match",
     ),
-    (described("name: age", "name: [age]"), r"line 6: columns.0.name: "),
     (described('"no"', '"yes"'), "line 17: the label 'yes' is positive"),
-    (also("n_test: 3"), "line 2: n_test and files: test belong"),
 ]
 
 

@@ -178,7 +178,6 @@ def test_commands_are_quiet_or_tell_machines(folder, capsys):
 
 
 BAD = [
-    ("budget", "required: name"),
     ("budget patient", "did you mean 'patients'"),
     ("budget patients --jsn", "unrecognized arguments"),
     ("budget patients", r"ledger\.jsonl, line 1: .*damaged", {"releases/patients/x": ""}),

@@ -141,20 +141,12 @@ def test_unknown_dataset_names_the_nearest() -> None:
 
 
 BROKEN = {
-    "unknown key": (lambda d: d.update(licens=d.pop("licence")), "did you mean 'licence'"),
     "unknown key of a column": (
         lambda d: d["columns"][0].update(bound=1),
         "columns.age: unknown key 'bound'; did you mean 'bounds'",
     ),
-    "no bounds": (lambda d: d["columns"][0].pop("bounds"), "missing key 'bounds'"),
-    "bounds upside down": (lambda d: d["columns"][0].update(bounds=[1, 0]), "low < high"),
-    "truth value": (lambda d: d["label"].update(positive=True), "in quotes"),
-    "column twice": (lambda d: d["columns"].append(d["columns"][1]), "described twice"),
     "category twice": (lambda d: d["columns"][1].update(categories=["A", "A"]), "listed twice"),
-    "label as column": (lambda d: d["label"].update(column="age"), "the label and a column"),
-    "label on both sides": (lambda d: d["label"].update(negative="yes"), "positive and negative"),
     "bins of categories": (lambda d: d["columns"][1].update(n_bins=3), "follows from its"),
-    "no files": (lambda d: d.pop("files"), "missing key 'files'"),
     "n_test alone": (lambda d: d.update(n_test=5), "belong together"),
     "download without checksum": (
         lambda d: d.update(files={"train": {"name": "x", "urls": [], "bytes": 1}}),
@@ -201,11 +193,9 @@ def test_other_bins_of_a_dataset() -> None:
     [
         ({"n_bins": {"agee": 5}}, "adult has no 'agee'; did you mean 'age'"),
         ({"n_bins": {"sex": 5}}, "n_bins of 'sex' follows from its categories"),
-        ({"n_bins": {"age": 1}}, "less than the minimum of 2"),
         ({"n_bins": {"age": 65537}}, "greater than the maximum of 65536"),
         ({"based_on": "adullt"}, "did you mean 'adult'"),
         ({"based_on": "adult-fine"}, "itself based on 'adult'"),
-        ({"licens": "l"}, "did you mean 'licence'"),
     ],
 )
 def test_broken_bins_are_refused(changes: dict[str, Any], message: str, tmp_path: Path) -> None:

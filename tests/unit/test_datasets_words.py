@@ -123,7 +123,6 @@ def test_records_of_a_file_of_its_own(many: Any) -> None:
         ({"records": {"first": 50}, "n_rows": 50}, "first is 50, but there are 40"),
         ({"records": {"balance": "random"}, "n_rows": 20}, "missing key 'seed'"),
         ({"records": {"first": 20, "seed": 1}, "n_rows": 20}, "seed: does not belong here"),
-        ({"records": {"balance": "most"}, "n_rows": 20}, "'most' is not one of"),
         ({"records": {"first": 20}}, "n_rows"),
         (
             {"records": {"parts": ["train", "test"]}, "n_rows": 50, "n_test": 10},
@@ -178,7 +177,6 @@ def test_bins_of_all_numeric_columns() -> None:
     ("changes", "message"),
     [
         ({}, "says too little: it has 2 of at least 3 keys"),
-        ({"n_bins": {"agee": 5}}, "mine has no 'agee'; did you mean 'age'"),
         ({"columns": [{"name": "note", "kind": "numeric"}]}, "columns.note: missing key 'bounds'"),
         ({"columns": [{"name": "age", "bounds": [0, 9]}]}, "source"),
         ({"files": {"test": {"local": "data/mine.csv"}}, "n_test": 4}, "mine.csv is given twice"),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 from datetime import date
 
 import numpy as np
@@ -173,16 +172,6 @@ def test_a_pipeline_begins_with_raw_columns(learner):
     named = clone(pipeline).set_output(transform="pandas").fit(frame, label)
     assert named[-1].feature_names_in_.tolist() == list(DOMAIN.names)
     assert list(named[0].get_feature_names_out()) == list(DOMAIN.names)
-
-
-def test_raw_files_in_pieces_are_coded_too(tmp_path):
-    from privcurve.datasets.reading.table import RawTable
-
-    FRAME.to_csv(tmp_path / "new.csv", index=False, na_rep="NA")
-    with (tmp_path / "new.csv").open(newline="") as stream:
-        fields, *rows = csv.reader(stream)
-    columns = dict(zip(fields, map(list, zip(*rows, strict=True)), strict=True))
-    assert encode_frame(DOMAIN, RawTable("new.csv", columns, range(2, 7))).tolist() == CODES
 
 
 @pytest.mark.parametrize("categories", [(("0150", "north"), ("9990", "south")), (("0*", "north"),)])
