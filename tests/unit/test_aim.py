@@ -151,11 +151,6 @@ def test_hardly_any_records_and_budget_give_a_model_too():
     assert set(model.predict(X)) <= {-1, 1}
 
 
-def test_delta_of_zero_is_refused(records):
-    with pytest.raises(ValueError, match="aim"):
-        fitted(records, epsilon=1.0, delta=0.0)
-
-
 def test_a_file_with_tables_of_other_columns_is_refused(records):
     model = fitted(records, epsilon=1.0, n_rounds=2)
     model.chosen_ = model.chosen_ + 9

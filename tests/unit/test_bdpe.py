@@ -6,7 +6,6 @@ import pytest
 
 from privcurve.kernels.m_alpha import inverse_link, record_weights
 from privcurve.learners.bdpe import BDPEClassifier
-from privcurve.learners.registry import check_parameters
 from privcurve.privacy.curator import Curator
 from privcurve.privacy.ledger import NOT_PROVED, PROVED, REFUTED
 
@@ -335,11 +334,3 @@ def test_what_is_true_of_published_noise_with_a_public_leverage():
 def test_what_a_calibration_does_not_have_is_refused(wrong):
     with pytest.raises(ValueError, match="certified"):
         BDPEClassifier(n_bins=[2], classes=(-1, 1), **wrong).fit([[0], [1]], [-1, 1])
-
-
-@pytest.mark.parametrize(
-    "wrong", [{"depth": 11}, {"boost_alpha": 0.0}, {"tree_share": 1.0}], ids=str
-)
-def test_what_has_no_meaning_is_refused(wrong):
-    with pytest.raises(ValueError, match="bdpe"):
-        check_parameters("bdpe", wrong)

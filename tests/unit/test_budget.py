@@ -56,13 +56,6 @@ def test_a_number_beyond_floats_is_no_hyperparameter():
         check_parameters("lazybb", {"learning_rate": 10**400})
 
 
-@pytest.mark.parametrize("epsilon", [True, math.nan])
-def test_a_learner_asks_the_same_check(epsilon):
-    learner = LazyBBClassifier(epsilon=epsilon, n_bins=2)
-    with pytest.raises(ValueError, match=r"lazybb: epsilon = .* is not a number above 0"):
-        learner.fit([[0], [1]], [0, 1])
-
-
 def test_relations():
     assert [one.name for one in NEIGHBOURS] == ["replace-one", "private-columns", "add-remove"]
     assert [touched_cells(one.name) for one in NEIGHBOURS] == [2.0, 2.0, 1.0]

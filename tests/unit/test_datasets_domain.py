@@ -15,7 +15,7 @@ import yaml
 from own_dataset import DESCRIPTION
 
 from privcurve import datasets
-from privcurve.datasets import Column, DatasetError, Domain, Label
+from privcurve.datasets import Column, DatasetError, Domain
 from privcurve.datasets.build import DEFAULT_BINS
 from privcurve.datasets.catalogue import description_of
 from privcurve.datasets.coding.coder import ColumnCoder
@@ -125,19 +125,6 @@ def test_mushroom_has_a_code_for_each_codebook_value() -> None:
     columns = datasets.describe("mushroom").domain.columns
     assert len(columns) == 22
     assert sum(len(column.categories) for column in columns) == 126
-
-
-def test_bins_are_half_open_but_the_last() -> None:
-    column = Column("x", "numeric", (0.0, 1.0), 10)
-    coder = ColumnCoder(Domain((column,), Label("y", "yes", "no")), column)
-    codes = coder.code(np.array([-1.0, 0.0, 0.1, 0.7, 0.99, 1.0, 7.0])).codes
-    assert codes.tolist() == [0, 0, 1, 7, 9, 9, 9]
-    assert (coder.counts.below, coder.counts.above) == (1, 1)
-
-
-def test_unknown_dataset_names_the_nearest() -> None:
-    with pytest.raises(DatasetError, match="did you mean 'adult'"):
-        datasets.describe("adullt")
 
 
 BROKEN = {

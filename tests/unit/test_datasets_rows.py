@@ -60,7 +60,8 @@ def test_distinct_round_trip(data: st.DataObject, dtype: type[np.unsignedinteger
     n = data.draw(st.integers(1, 40))
     values = st.sampled_from([0, 1, 255] if dtype is np.uint8 else [0, 1, 255, 256, 511])
     X = data.draw(hnp.arrays(dtype, (n, 3), elements=values))
-    y = data.draw(hnp.arrays(np.int8, n, elements=st.sampled_from([-1, 1])))
+    labels = data.draw(st.sampled_from([[-1, 1], [0, 1, 2]]))
+    y = data.draw(hnp.arrays(np.int8, n, elements=st.sampled_from(labels)))
     X_distinct, y_distinct, counts = distinct(X, y)
     assert counts.sum() == n
     assert X_distinct.dtype == dtype

@@ -11,11 +11,12 @@ import pytest
 import yaml
 from hypothesis import given
 from hypothesis import strategies as st
+from own_dataset import refused
 from sklearn import metrics as reference
 from small_study import content
 
 from privcurve import datasets
-from privcurve.datasets import DatasetError, Domain
+from privcurve.datasets import Domain
 from privcurve.experiments import metrics, readiness, study
 from privcurve.experiments.curves import Curve
 from privcurve.experiments.splits import Split, Splitter
@@ -43,12 +44,6 @@ def ill(own: Any) -> Any:
 def variant(**changes: Any) -> None:
     content = {"title": "t", "based_on": "mine", **changes}
     Path("resources/datasets/mine-other.yaml").write_text(yaml.safe_dump(content))
-
-
-def refused(name: str = "mine") -> str:
-    with pytest.raises(DatasetError) as caught:
-        datasets.load(name)
-    return str(caught.value)
 
 
 # Data ------------------------------------------------------------------------------
@@ -141,13 +136,6 @@ def test_a_single_class(ill: Any) -> None:
     assert "all 50 records have the same label. Check label (classes) in" in refused()
 
 
-def test_distinct_rows_keep_classes_apart() -> None:
-    X = np.zeros((6, 2), dtype=np.uint8)
-    rows, labels, counts = datasets.distinct(X, np.array([2, 0, 1, 2, 2, 0], dtype=np.int8))
-    assert (labels.tolist(), counts.tolist()) == ([0, 1, 2], [2, 1, 3])
-    assert rows.shape == (3, 2)
-
-
 @pytest.mark.usefixtures("ill")
 def test_each_split_has_a_share_of_each_class() -> None:
     splitter = Splitter(datasets.load("mine"), seed=3)
@@ -180,12 +168,6 @@ def test_scores_equal_those_of_repeated_rows(drawn: Any) -> None:
     )
     recalls = [(predicted[long == k] == k).mean() for k in np.unique(long)]
     assert metrics.balanced_accuracy(scores, labels, counts) == pytest.approx(np.mean(recalls))
-
-
-def test_log_loss_of_three_classes() -> None:
-    chances = np.array([[0.5, 0.3, 0.2], [0.1, 0.1, 0.8]])
-    loss = metrics.log_loss(chances, np.array([1, 2]), np.array([3, 1]))
-    assert loss == pytest.approx(-(3 * np.log(0.3) + np.log(0.8)) / 4)
 
 
 # Studies ---------------------------------------------------------------------------

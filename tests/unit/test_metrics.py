@@ -69,9 +69,12 @@ def test_a_class_that_no_scored_record_has_is_left_out_of_the_auc():
     assert np.isnan(metrics.auc(chances, np.zeros(60, dtype=int), counts))
 
 
-def test_log_loss_counts_rows():
-    probabilities = np.array([[0.8, 0.2], [0.3, 0.7]])
-    loss = metrics.log_loss(probabilities, np.array([-1, 1]), np.array([3, 1]))
+@pytest.mark.parametrize(
+    ("chances", "labels"),
+    [([[0.8, 0.2], [0.3, 0.7]], [-1, 1]), ([[0.1, 0.8, 0.1], [0.1, 0.2, 0.7]], [1, 2])],
+)
+def test_log_loss_counts_rows(chances, labels):
+    loss = metrics.log_loss(np.array(chances), np.array(labels), np.array([3, 1]))
     assert loss == pytest.approx(-(3 * np.log(0.8) + np.log(0.7)) / 4)
 
 

@@ -215,23 +215,19 @@ def drop(*place):
 CHANGES = [
     (put("format_version", 2), "has the format 'privcurve model' 2, but this privcurve"),
     (put("format", "other"), "has the format 'other' 1"),
-    (drop("format_version"), "has the format 'privcurve model' None"),
     *[
         (drop(key), f"missing key '{key}'")
         for key in ("learner", "epsilon", "domain", "model", "statement", "classes", "parameters")
     ],
     (put("more", 1), "unknown key 'more'"),
     (put("learner", "os:system"), "unknown learner 'os:system'"),
-    (put("learner", "lazyb"), "did you mean 'lazybb'"),
     (put("learner", "topdown"), "topdown"),
-    (put("epsilon", -1), "epsilon"),
     (put("epsilon", 2.0), "not about its epsilon"),
     (put("calibration", "published"), "not about its epsilon, delta and calibration"),
     (put("parameters", "n_rounds", "4"), "n_rounds"),
     (put("parameters", "shell", "rm"), "no parameter 'shell'"),
     (put("parameters", "weak_learner", "topdown"), "voters are not its weak_learner"),
     (put("classes", [-1, 1, 2]), "not those of its domain"),
-    (put("classes", [1, 1]), "not those of its domain"),
     (put("domain", "columns", 0, "bounds", [5, 5]), "bounds of 'age' must be"),
     (put("domain", "columns", 0, "bins", 9), "of other columns|not those of"),
     (put("domain", "columns", 0, "dates", "%H"), "format of 'age', '%H', does not tell"),
@@ -296,11 +292,8 @@ def test_every_changed_byte_is_noticed(tmp_path, content):
     ("written", "message"),
     [
         ("", "not a model's file, or only a part of one"),
-        ('{"format": ', "only a part of one"),
         ("[1, 2]", "it has no sha256"),
-        ("{}", "it has no sha256"),
         ('{"a": NaN, "sha256": ""}', "NaN is not a number of JSON"),
-        ('{"a": -Infinity, "sha256": ""}', "Infinity is not a number of JSON"),
         ('{"a": 1e999, "sha256": ""}', "1e999 is not a number of JSON"),
         ('{"a": 1, "a": 1, "sha256": ""}', "a key stands twice"),
         ('{"a": "\\ud800", "sha256": ""}', "surrogates not allowed"),

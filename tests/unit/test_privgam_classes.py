@@ -10,7 +10,6 @@ import pytest
 from scipy.special import softmax
 
 from privcurve.coding import Records
-from privcurve.kernels.privgam import smooth
 from privcurve.learners.additive import rule
 from privcurve.learners.additive.class_model import ClassModel
 from privcurve.learners.additive.many_classes import ClassFit, ClassResiduals, chances_of
@@ -66,17 +65,6 @@ def test_sums_are_those_of_the_plain_program(n_classes, norm):
     each = records.each() / 2.0**BITS
     assert each[np.arange(500), y] == pytest.approx(own, abs=1e-7)
     assert each.sum(axis=1) == pytest.approx(0.0, abs=1e-7)
-
-
-@pytest.mark.parametrize("ordered", [True, False])
-def test_smoothing_is_that_of_the_plain_program(ordered):
-    rng = np.random.default_rng(2)
-    z, noise = rng.normal(size=(4, 9)), rng.uniform(0.1, 2.0, (4, 9))
-    mean, spread = np.empty(z.shape), np.empty(z.shape)
-    sizes, lengths = np.array(rule.SIZES), np.array(rule.LENGTHS)
-    smooth(z, noise, ordered, sizes, lengths, mean, spread)
-    assert mean == pytest.approx(reference.smooth(z, noise, ordered), abs=1e-9)
-    assert (spread > 0).all()
 
 
 @pytest.mark.parametrize("n_rounds", [1, 5])

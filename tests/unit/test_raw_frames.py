@@ -301,14 +301,6 @@ def test_numbers_of_a_draft_may_be_decided_to_be_codes(table) -> None:
     assert len(model.predict(table)) == len(table)
 
 
-def test_yaml_and_back(tmp_path, schema, table) -> None:
-    path = tmp_path / "churn.yaml"
-    path.write_text(schema.to_yaml(), encoding="utf-8")
-    again = Schema.from_description(path)
-    assert again.domain == schema.domain
-    assert again.classes == schema.classes
-
-
 def test_a_saved_model_reads_raw_frames(tmp_path, table, schema) -> None:
     model = learner(schema).fit(table, table.Churn)
     privcurve.save(tmp_path / "model.json", model)

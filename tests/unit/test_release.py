@@ -329,14 +329,6 @@ def test_a_stream_follows_from_all_that_a_release_is(secret):
     assert releasing._stream(**same).random() in draws
 
 
-def test_a_secret_is_made_once_and_used_again(mine):
-    first, second = release(request()), release(request(epsilon=0.5))
-    assert first.seed == second.seed
-    # What has been spent is all of it, not the last release alone.
-    assert [price.epsilon for price in second.prices] == [1.0, 0.5]
-    assert first.seed.path == seeds.path_of("mine")
-
-
 def test_a_public_seed_is_named_and_epsilon_is_infinite(mine):
     mine(public_benchmark=True, budget={"epsilon": 2})
     with pytest.raises(LedgerError, match="epsilon = inf"):

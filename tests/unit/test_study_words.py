@@ -3,10 +3,8 @@
 import dataclasses
 import math
 import re
-from pathlib import Path
 
 import pytest
-import yaml
 from small_study import public_facts
 
 from privcurve import datasets
@@ -15,9 +13,7 @@ from privcurve.experiments.curves import curves_of
 from privcurve.experiments.runs import RunIds
 from privcurve.learners import registry
 from privcurve.privacy.budget import ADD_REMOVE, PRIVATE_COLUMNS, REPLACE_ONE
-from privcurve.workflow import plan, reading
 
-ROOT = Path(__file__).parents[2]
 HOLDOUTS = {"holdout": 0.25, "repeats": 4}
 BOOST = {"learner": "lazybb", "grid": {"n_rounds": [5, 9]}}
 PLAIN = {"folds": 3, "repeats": 2}
@@ -96,7 +92,6 @@ def test_a_metric_is_a_reason_to_select_again_and_not_to_train():
         ({"splits": {"holdout": 0.1}}, "give either 'holdout' and 'repeats', or 'folds'"),
         ({"splits": {**HOLDOUTS, "folds": 3}}, "give either 'holdout' and 'repeats', or 'folds'"),
         ({"splits": {"holdout": float("nan"), "repeats": 2}}, "splits: holdout is not a number"),
-        ({"splits": {}}, "give either 'holdout' and 'repeats', or 'folds'"),
         ({"splits": {"folds": 3}}, "splits: folds alone are the runs of 'select: all'"),
         ({"select": "all"}, "'select: all' needs 'outputs'"),
         (
@@ -116,12 +111,10 @@ def test_words_that_contradict_each_other_are_named(changes, says):
     ("changes", "says"),
     [
         ({"grid": {"density": [0.5, math.nan]}}, "density = nan is not a number in (0, 1]"),
-        ({"grid": {"n_rounds": [5, 9, 5]}}, "n_rounds = 5 stands twice; keep one"),
         ({"epsilons": [1, 0.5, 1.0]}, "epsilon = 1 stands twice; keep one"),
         ({"deltas": [1e-5, 1e-5]}, "delta = 1e-05 stands twice; keep one"),
         ({"vary": {"density": []}}, "vary: axis 'density' has no value"),
         ({"vary": {"density": [0.5, 0.5]}}, "vary: density = 0.5 stands twice"),
-        ({"vary": {"density": [math.nan]}}, "density = nan is not a number"),
         ({"vary": {"densty": [0.5]}}, "no parameter 'densty'; did you mean 'density'"),
         ({"vary": {"n_rounds": [5]}}, "'n_rounds' stands under 'vary' and under 'fixed' or 'grid'"),
         ({"vary": {"density": ["a/b"]}}, "density = 'a/b' can't name a curve"),
@@ -149,27 +142,6 @@ def test_what_a_learner_can_not_be_asked_is_named(changes, says):
 def test_shares_are_checked(shares, says):
     with pytest.raises(study.StudyError, match=re.escape(says)):
         made(train_shares=shares)
-
-
-def test_a_study_named_like_a_rule_is_refused_by_name(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    text = "".join(path.read_text() for path in (ROOT / "workflow/rules").glob("*.smk"))
-    rules = set(re.findall(r"^ *rule (\w+):", text, re.MULTILINE))
-    assert {"train", "manifest"} <= rules <= set(plan.RULES)
-    (tmp_path / "config/studies").mkdir(parents=True)
-    (tmp_path / "workflow").mkdir()
-    (tmp_path / "workflow/schemas").symlink_to(ROOT / "workflow/schemas")
-    for name in ("mine", "summary"):
-        path = tmp_path / f"config/studies/{name}.yaml"
-        path.write_text(yaml.safe_dump(content(figure=name)))
-    configuration = {"studies": ["mine"], "audit": False, "seed": 1, "seconds_per_job": 30}
-    run = reading.read(configuration, tmp_path)
-    assert list(run.studies) == ["mine"]
-    assert run.broken["summary"].startswith("config/studies/summary.yaml: 'summary' is already")
-    # A plain run is of what is configured.
-    assert "all" not in run.refusals
-    with pytest.raises(study.StudyError, match="'summary' is already a target"):
-        run.refuse("summary")
 
 
 def test_what_is_varied_is_an_method_of_its_own():
