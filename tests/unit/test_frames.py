@@ -112,14 +112,6 @@ def of_one_column(categories, missing=("",), unknown="other", **options):
     return Domain((column,), DOMAIN.label, missing=missing, unknown=unknown)
 
 
-@pytest.mark.parametrize("patterns", [False, True])
-def test_what_is_absent_is_no_category_that_bears_the_word(patterns):
-    listed = (("none", "none"), ("some", "some"), ("other", "other"), ("?", "?"))
-    domain = of_one_column(listed, missing=("none", "NA"), patterns=patterns)
-    frame = pd.DataFrame({"x": ["some", None, "NA", "none"]})
-    assert encode_frame(domain, frame).ravel().tolist() == [1, 3, 3, 0]
-
-
 def test_no_value_in_a_frame_is_no_word_for_it():
     domain = of_one_column((("NA", "Namibia"), ("SE", "Sweden")), missing=("NA",), unknown="fail")
     assert encode_frame(domain, {"x": ["NA", "SE"]}).ravel().tolist() == [0, 1]

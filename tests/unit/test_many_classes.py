@@ -9,15 +9,12 @@ from typing import Any
 import numpy as np
 import pytest
 import yaml
-from hypothesis import given
-from hypothesis import strategies as st
 from own_dataset import refused
-from sklearn import metrics as reference
 from small_study import content
 
 from privcurve import datasets
 from privcurve.datasets import Domain
-from privcurve.experiments import metrics, readiness, study
+from privcurve.experiments import readiness, study
 from privcurve.experiments.curves import Curve
 from privcurve.experiments.splits import Split, Splitter
 from privcurve.experiments.store import Store
@@ -148,27 +145,6 @@ def test_each_split_has_a_share_of_each_class() -> None:
 
 
 # Scores ----------------------------------------------------------------------------
-
-rows = st.lists(
-    st.tuples(
-        st.tuples(*[st.integers(-3, 3).map(float)] * 3), st.integers(0, 2), st.integers(1, 4)
-    ),
-    min_size=1,
-    max_size=30,
-)
-
-
-@given(rows)
-def test_scores_equal_those_of_repeated_rows(drawn: Any) -> None:
-    scores, labels, counts = (np.array(column) for column in zip(*drawn, strict=True))
-    long = np.repeat(labels, counts)
-    predicted = np.repeat(scores.argmax(axis=1), counts)
-    assert metrics.accuracy(scores, labels, counts) == pytest.approx(
-        reference.accuracy_score(long, predicted)
-    )
-    recalls = [(predicted[long == k] == k).mean() for k in np.unique(long)]
-    assert metrics.balanced_accuracy(scores, labels, counts) == pytest.approx(np.mean(recalls))
-
 
 # Studies ---------------------------------------------------------------------------
 

@@ -52,11 +52,16 @@ def of_classes(n_classes, n=60):
 
 
 @pytest.mark.parametrize("n_classes", [3, 7])
-def test_the_auc_of_classes_is_scikit_learns_macro_mean_of_one_against_the_rest(n_classes):
+def test_scores_of_classes_are_scikit_learns(n_classes):
+    """The AUC is the mean of those of one class against the rest."""
     labels, chances, counts = of_classes(n_classes)
+    largest = chances.argmax(axis=1)
     assert metrics.auc(chances, labels, counts) == pytest.approx(
         reference.roc_auc_score(labels, chances, multi_class="ovr", sample_weight=counts)
     )
+    for name in ("accuracy", "balanced_accuracy"):
+        expected = getattr(reference, f"{name}_score")(labels, largest, sample_weight=counts)
+        assert getattr(metrics, name)(chances, labels, counts) == pytest.approx(expected)
 
 
 def test_a_class_that_no_scored_record_has_is_left_out_of_the_auc():

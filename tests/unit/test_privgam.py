@@ -318,14 +318,6 @@ def test_what_cannot_be_is_refused():
         learner(ordered=(True, False)).fit(X, y)
 
 
-def test_without_noise_it_is_an_additive_model():
-    X, y = problem(20_000)
-    model = learner(epsilon=np.inf, n_rounds=50).fit(X, y)
-    exact = 0.4 * (X[:, 0].astype(float) - 10) + (X[:, 1] == 2)
-    chance = 1 / (1 + np.exp(-exact))
-    assert np.abs(model.predict_proba(X)[:, 1] - chance).mean() < 0.02
-
-
 def test_columns_that_stand_for_a_line_help_each_other():
     rng = np.random.default_rng(2)
     base = rng.integers(0, 30, 4000)

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from privcurve.learners import LazyBBClassifier, OneRuleClassifier, TopDownTreeClassifier
+from privcurve.learners import LazyBBClassifier, TopDownTreeClassifier
 from privcurve.privacy.calibration.trees import lazybb_trees
 
 N_BINS = [2, 5, 3]
@@ -21,15 +21,6 @@ def calibrated(**changes):
         "leaves": "labels", "epsilon": 1.0, "delta": 0.0, "calibration": "certified",
     }  # fmt: skip
     return lazybb_trees(**{**options, **changes})
-
-
-def test_a_tree_learns_what_a_1_rule_cannot():
-    X, y = problem()
-    tree = TopDownTreeClassifier(depth=2, splits="threshold", n_bins=N_BINS, epsilon=np.inf)
-    rule = OneRuleClassifier(n_bins=N_BINS, epsilon=np.inf)
-    assert tree.fit(X, y).score(X, y) > 0.9
-    assert rule.fit(X, y).score(X, y) < 0.75
-    assert tree.n_records_ == 500
 
 
 @pytest.mark.parametrize("mechanism", ["exponential", "permute_and_flip"])
