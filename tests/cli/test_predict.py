@@ -9,7 +9,6 @@ import itertools
 import json
 import re
 import shlex
-import subprocess
 import sys
 from dataclasses import replace
 from functools import partial
@@ -129,15 +128,6 @@ def test_standard_input_and_output_may_be_closed(folder, capsys, monkeypatch):
     monkeypatch.setattr(sys, "stdout", None)
     assert predict() == 1
     assert "there is no standard output: name an output file" in capsys.readouterr().err
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("redirected", "code"), [("<&-", 0), (">&-", 1), ("<&- >&-", 1)])
-def test_the_command_runs_where_they_are_closed(folder, redirected, code):
-    command = f"{sys.executable} -m privcurve predict {ASK} {redirected}"
-    done = subprocess.run(["sh", "-c", command], capture_output=True, text=True, check=False)
-    assert done.returncode == code
-    assert "Traceback" not in done.stderr
 
 
 def written(monkeypatch, encoding, command):

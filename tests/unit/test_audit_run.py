@@ -136,14 +136,6 @@ def frame():
     return rows
 
 
-@pytest.mark.slow
-def test_table_has_all_rows(frame):
-    table = report.table([frame, frame.assign(learner="lazybb", verdict="violated")])
-    assert len(table) == 6
-    assert table["found_delta"].tolist()[:3] == [0.0, 0.0, None]
-    assert "6 claims tried, 3 refuted" in report.notes(table)[0]
-
-
 def test_a_reader_sees_the_worst_of_each_learner_calibration_and_delta(frame):
     more = frame.iloc[[0, 0, 1, 2]].assign(
         epsilon=[1.0, 5.0, 1.0, 1.0],

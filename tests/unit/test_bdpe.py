@@ -98,19 +98,6 @@ def test_the_weight_bound_holds_for_rows_that_nobody_has(votes):
 # What is chosen ------------------------------------------------------------------------------
 
 
-def test_splits_of_matsushita_are_uniform_at_a_moderate_epsilon():
-    """The exponent at the root is at most β_tree·ε·√m/(8Td), here 0.04 (research/boosted_dp.md)."""
-    X, y = problem(1200, seed=1)
-    counts = np.zeros(sum(N_BINS))
-    for seed in range(60):
-        model = fitted(X, y, seed=seed, n_trees=20, depth=4, epsilon=1.0, **OC)
-        np.add.at(counts, model.splits_[:, 0], 1)
-    chances = counts[counts > 0] / counts.sum()
-    assert len(chances) == sum(N_BINS) - 3
-    # 1,200 draws of nine questions: the largest of nine deviates by 4 of its own, once in 2,000.
-    assert np.abs(chances - 1 / 9).max() < 4 * np.sqrt(1 / 9 / 1200) + 0.04 / 9
-
-
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 25.0])
 @pytest.mark.parametrize("m", [120, 20_000])
 def test_the_exponent_of_published_splits_is_bounded(m, epsilon):

@@ -117,20 +117,6 @@ def test_a_budget_counts_what_a_release_costs_for_its_own_neighbours(book):
             book.reserve(TWO, price, {})
 
 
-def test_laplace_noise_attains_the_price_of_a_replacement():
-    """A sum over records of −1 and +1, which one more record changes by 1 at most."""
-    epsilon, output = 0.7, 5.0
-
-    def log_density(total):
-        return -epsilon * abs(output - total)
-
-    added = log_density(1) - log_density(0)
-    replaced = log_density(1) - log_density(-1)
-    price = Price(epsilon, 0.0, ADD_REMOVE)
-    assert added == pytest.approx(price.epsilon)
-    assert replaced == pytest.approx(price.convert(REPLACE_ONE).epsilon)
-
-
 def test_all_releases_count_for_each_relation_where_there_is_no_budget(book):
     unlimited = Budget.from_description({})
     for price in (ONE, Price(1.0, 0.0, PRIVATE_COLUMNS), ONE, Price(math.inf, 0.0, REPLACE_ONE)):

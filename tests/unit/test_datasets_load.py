@@ -25,19 +25,6 @@ def _replaced(number: int, line: str) -> list[str]:
     return [*LINES[: number - 1], line, *LINES[number:]]
 
 
-@pytest.mark.usefixtures("own")
-def test_own_file() -> None:
-    assert "mine" in datasets.names()
-    mine = datasets.load("mine")
-    assert mine.X.dtype == np.uint8
-    assert mine.X.tolist() == [[3, 0], [4, 1], [9, 2], [1, 0]]
-    assert mine.y.tolist() == [1, -1, -1, 1]
-    assert mine.y.dtype == np.int8
-    assert mine.n_clipped == 1
-    assert list(mine.sources) == ["mine.csv"]
-    assert mine.X_test is None
-
-
 def test_checksum_follows_codes_and_domain(own: Any) -> None:
     first = datasets.load("mine").checksum
     own(_replaced(2, "32,Oslo,other note,yes"))  # another record, the same codes

@@ -38,6 +38,12 @@ KIND = {
     "one_rule~certified": kinds.RULE,
     "dp_lr~published": kinds.TUNED,
 }
+NAMES = [
+    "LazyBB, 1-rules (certified, best setting, not private)",
+    "LazyBB, 1-rules (published, best setting, not private)",
+    "1-rule (certified)",
+    "DP logistic regression (published, tuned, paid)",
+]
 BASELINES = {"lr": 0.86, "gb": 0.865, "majority": 0.6}
 
 
@@ -109,12 +115,7 @@ def test_the_values_are_those_of_the_frame():
 
 def test_the_legend_names_every_curve_its_calibration_and_what_its_settings_cost(figure):
     (legend,) = figure.legends
-    assert [text.get_text() for text in legend.get_texts()] == [
-        "LazyBB, 1-rules (certified, best setting, not private)",
-        "LazyBB, 1-rules (published, best setting, not private)",
-        "1-rule (certified)",
-        "DP logistic regression (published, tuned, paid)",
-    ]
+    assert [text.get_text() for text in legend.get_texts()] == NAMES
 
 
 def test_what_is_not_paid_for_is_thin_and_dashed(figure):
@@ -225,13 +226,6 @@ def test_curves_of_one_method_that_differ_in_a_parameter_look_different():
     assert looks[methods[0]].colour != looks[methods[1]].colour
 
 
-def test_another_metric_is_on_the_axis():
-    frame = accuracy(ONE).assign(auc=0.9, auc_std=0.02)
-    panel = curves.draw(frame, TITLES, ONE, measures=["auc"]).axes[0]
-    assert panel.get_ylabel() == "AUC (test set)"
-    assert set(line(panel, "lazybb~certified").get_ydata()) == {0.9}
-
-
 def test_each_measure_has_panels_of_those_that_have_it():
     """Votes have no log loss: their curves are not there, and no panel is empty."""
     frame = accuracy().assign(log_loss=0.4, log_loss_std=0.02)
@@ -291,12 +285,7 @@ def test_a_few_curves_of_one_panel_are_named_at_their_ends():
     assert not figure.legends
     ends = [text for text in panel.texts if text.get_window_extent().x0 >= panel.bbox.x1]
     names = {" ".join(text.get_text().split()): text for text in ends}
-    assert set(names) == {
-        "LazyBB, 1-rules (certified, best setting, not private)",
-        "LazyBB, 1-rules (published, best setting, not private)",
-        "1-rule (certified)",
-        "DP logistic regression (published, tuned, paid)",
-    }
+    assert set(names) == set(NAMES)
     assert names["1-rule (certified)"].get_color() == line(panel, "one_rule~certified").get_color()
     boxes = [text.get_window_extent() for text in ends]
     assert max(box.x1 for box in boxes) <= figure.bbox.x1

@@ -19,16 +19,6 @@ def data():
     return codes, np.where(y > 0, 1, -1)
 
 
-def test_without_privacy_it_learns(data):
-    X, y = data
-    model = LazyBBClassifier(epsilon=np.inf, n_bins=N_BINS).fit(X, y)
-    assert (model.predict(X) == y).mean() > 0.92
-    rule = OneRuleClassifier(epsilon=np.inf, n_bins=N_BINS).fit(X, y)
-    assert 0.7 < (rule.predict(X) == y).mean() < (model.predict(X) == y).mean()
-    assert not model.privacy_.private
-    assert model.privacy_.ledger == ()
-
-
 def test_one_round_of_lazybb_is_the_1_rule(data):
     X, y = data
     fits = [

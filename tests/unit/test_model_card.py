@@ -164,12 +164,6 @@ def test_models_without_votes_are_not_lost():
     assert pd.isna(frame.iloc[-1]["condition"])
 
 
-def test_the_figure_has_a_bar_for_each_vote():
-    figure = model_card.draw(model_card.votes_in_order(VOTES), "a\nb", "sick")
-    (panel,) = figure.axes
-    assert [bar.get_width() for bar in panel.patches] == [-3, 2, 1, -1]
-    assert [label.get_text() for label in panel.get_yticklabels()] == ["b", "c", "a", "d"]
-    colours = [bar.get_facecolor() for bar in panel.patches]
-    assert colours[0] == colours[3] != colours[1]
+def test_a_figure_without_votes_is_refused():
     with pytest.raises(ValueError, match="without votes"):
         model_card.draw(model_card.votes_in_order([]), "a", "sick")

@@ -174,23 +174,6 @@ def test_a_look_stops_at_its_line(mean_vote):
     assert re.sub(r"\\", "", said) in TUTORIAL.read_text()
 
 
-@pytest.mark.slow
-def test_a_mistake_that_acts_at_real_size_alone_is_refused(mean_vote, capsys):
-    """A kernel is not watched inside: this one hands exact sums out, if there are enough rows."""
-    right = mean_vote.read_text()
-    ask = "        self.weights_ = curator"
-    loop = (
-        "KEPT = [0.0]\n\n\n@kernel\ndef kept(sums, counts):\n"
-        "    KEPT[0] = float(sums.sum()) if len(counts) > 50 else 0.0\n    return sums\n\n\n"
-    )
-    keep = "        sums = kept(sums, records.counts)\n        self.sum_ = KEPT[0]\n"
-    wrong = right.replace("class Mean", f"{loop}class Mean").replace(ask, keep + ask)
-    assert wrong.count("kept") == 2
-    mean_vote.write_text(wrong)
-    assert audit(["contract", "mean_vote"]) == 1
-    assert "post-processing: sum_ differ" in capsys.readouterr().out
-
-
 def test_a_wrong_sensitivity_is_refused_with_the_two_tables(mean_vote, capsys):
     right = mean_vote.read_text()
     wrong = right.replace("l1=2 * d, l2=2 * d**0.5", "l1=d, l2=d**0.5")

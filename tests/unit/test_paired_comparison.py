@@ -4,7 +4,7 @@ import math
 
 import pandas as pd
 import pytest
-from made_up_study import BOOST, STUDY, lay_out
+from made_up_study import STUDY
 
 from privcurve.experiments import study
 from privcurve.outputs import comparison
@@ -171,22 +171,6 @@ def test_only_the_methods_that_are_compared_are_read():
     options = {"arm": "boost~certified", "others": ["boost~published"]}
     read = request_of(options).reads.curves
     assert {method for _, method in read} == {"boost~certified", "boost~published"}
-
-
-@pytest.mark.slow
-def test_the_text_says_what_an_interval_covers(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    outputs = [{"comparison": {"arm": "boost~certified"}}]
-    learners = {"boost": BOOST, "rule": {"learner": "one_rule"}}
-    plan = lay_out(tmp_path, learners=learners, outputs=outputs)
-    (made,) = plan.study_outputs("tiny")
-    made.output.make(plan.context(made))
-    (stem,) = made.files.tables
-    text = stem.with_suffix(".md").read_text(encoding="utf-8")
-    assert "On toy-line each repeat scores other records" in text
-    assert "noise of training alone" not in text
-    assert "best setting, not private" in text
-    assert all(path.exists() for path in made.files.all)
 
 
 def test_the_figure_marks_differences_in_points():

@@ -452,15 +452,6 @@ def test_canaries_go_into_the_first_study_that_has_data(tiny, tmp_path):
         alone.audited_dataset  # noqa: B018
 
 
-def test_private_columns_need_data_with_a_public_label(tmp_path):
-    partial = {**SMALL, "neighbours": "private-columns", "learners": {"brc": {"learner": "brc"}}}
-    run = read(tmp_path, good=SMALL, bad=partial, fine={**partial, "datasets": ["toy-line-fine"]})
-    assert list(run.broken) == ["bad"]
-    assert "does not say that its label is public (public_label: true)" in run.broken["bad"]
-    with pytest.raises(StudyError, match=r"studies/bad\.yaml: neighbours: 'private-col"):
-        run.refuse("bad")
-
-
 def test_an_output_may_not_be_called_like_its_study(tmp_path):
     sweep = {"sweep": {"name": "mine", "x": "epsilon"}}
     run = read(tmp_path, good=SMALL, mine={**SMALL, "outputs": [sweep]})
@@ -473,9 +464,3 @@ def test_a_file_of_ones_own_that_is_not_there_is_told_with_what_to_do(tmp_path):
     run.refuse("good")
     with pytest.raises(StudyError, match=r"dataset 'avazu': there is no file .*get train\.gz"):
         run.refuse("ads")
-
-
-def test_learners_of_two_classes_are_named_where_there_are_more(tmp_path):
-    run = read(tmp_path, good=SMALL, digits={**SMALL, "datasets": ["toy-line", "mnist"]})
-    with pytest.raises(StudyError, match=r"lazybb takes two classes, not 10; mnist has 10"):
-        run.refuse("digits")

@@ -4,9 +4,6 @@ import errno
 import html
 import json
 import math
-import signal
-import subprocess
-import sys
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import ExitStack
 from dataclasses import replace
@@ -268,25 +265,6 @@ def test_who_stops_a_release_is_told_whether_it_is_spent(
     spent = "The ledger, releases/mine/ledger.jsonl, counts this release as spent"
     assert (spent in said) == bool(states_then)
     assert states() == states_then
-
-
-KILLED = f"""
-import os, signal
-from privcurve.releases import release as releasing
-from privcurve.releases.request import Request
-releasing._train = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
-releasing.release(Request("mine", 1.0, learner={QUICK!r}))
-"""
-
-
-@pytest.mark.slow
-def test_a_release_that_is_killed_while_it_trains_is_spent(mine):
-    done = subprocess.run([sys.executable, "-c", KILLED], check=False)
-    assert done.returncode == -signal.SIGKILL
-    assert states() == [RESERVED]
-    release(request())
-    with pytest.raises(LedgerError):
-        release(request())
 
 
 # δ in records ----------------------------------------------------------------------
