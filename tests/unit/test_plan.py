@@ -59,7 +59,6 @@ def test_a_study_has_tables_and_curves_by_default():
         (["accuracy", {"accuracy": {}}], "accuracy comes twice"),
         ([{"sweep": {"x": "n_round"}}], "no learner of it has 'n_round'"),
         ([{"sweep": {"x": "epsilon", "scale": "wide"}}], "scale = 'wide' is not"),
-        ([{"sweep": {"x": "epsilon", "lines": ["methd"]}}], "lines: 'methd' is none of"),
         ([{"sweep": {"x": "epsilon", "panels": ["datset"]}}], "did you mean 'dataset'?"),
         ([{"boxes": {"x": "epsilon", "at": {"epsilo": 1}}}], "at: 'epsilo' is none of"),
         ([{"sweep": {"x": "epsilon", "at": {"epsilon": 0.7}}}], "at: epsilon: no curve has 0.7"),
@@ -71,10 +70,6 @@ def test_a_study_has_tables_and_curves_by_default():
         (["claims"], "there is no papers/claims.yaml"),
         ([{"printed": {"learner": "boost"}}], "has no printed numbers"),
         ([{"audit": {"learners": ["lazyb"]}}], "no audit of 'lazyb'; did you mean 'lazybb'?"),
-        (
-            [{"model_card": {"learner": "boost", "dataset": "wdbc", "epsilon": 1}}],
-            "no dataset 'wdbc'",
-        ),
     ],
 )
 def test_what_can_not_be_made_is_named(outputs, says):

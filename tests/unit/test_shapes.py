@@ -95,7 +95,6 @@ def test_the_figure_has_one_scale_and_an_axis_that_suits_the_bins(told):
         ({"learner": {"learner": "gradient_boosting"}}, "gam can't be explained: what it learns"),
         ({"learner": {**GAM, "grid": {"n_rounds": [5, 10]}}}, "has a grid or a share"),
         ({"train_shares": [0.5]}, "has a grid or a share of the records"),
-        ({"given": {"epsilon": 0}}, "epsilon = 0 is not above 0"),
         ({"given": {"epsilon": math.nan}}, "epsilon = nan is not above 0"),
         ({"given": {"dataset": "wdbc"}}, "no dataset 'wdbc'"),
         ({"given": {"delta": 0.5}}, "gam has no delta = 0.5 in this study"),

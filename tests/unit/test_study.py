@@ -82,7 +82,6 @@ def test_estimator_parameters_hold_the_budget_for_private_learners_only():
     [
         (boost(learner="lazyb"), "did you mean 'lazybb'"),
         (boost(grid={"n_round": [5]}), "did you mean 'n_rounds'"),
-        (boost(grid={"density": [2]}), "density = 2 is not a number in (0, 1]"),
         (boost(grid={"n_rounds": [2.5]}), "n_rounds = 2.5 is not a whole number"),
         (boost(grid={"n_rounds": []}), "axis 'n_rounds' has no value"),
         (boost(grid={"n_rounds": [5, 5.0]}), "n_rounds = 5 stands twice"),

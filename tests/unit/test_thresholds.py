@@ -73,12 +73,7 @@ def test_each_repeat_draws_its_own_whatever_else_is_trained():
         ({"learner": {**BRC, "grid": {"n_kept": [5, 10]}}}, "brc~published has a grid"),
         ({"train_shares": [0.5]}, "a share of the records"),
         ({"neighbours": "replace-one"}, "draws from position, coin, and thresholds are drawn of"),
-        (
-            {"learner": {**BRC, "fixed": {**BRC["fixed"], "algorithm": "private"}}},
-            "brc~published draws from position, coin",
-        ),
         ({"given": {"epsilon": 0}}, "epsilon = 0 is not above 0"),
-        ({"given": {"epsilon": math.nan}}, "epsilon = nan is not above 0"),
         ({"given": {"dataset": "wdbc"}}, "no dataset 'wdbc'"),
         ({"given": {"boundary": 3000}}, "boundary = 3000 is not within the bounds of position"),
     ],

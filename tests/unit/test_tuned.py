@@ -161,7 +161,6 @@ def test_without_privacy_all_settings_are_tried():
         ({"settings": {"n_rounds": []}}, "'n_rounds' needs a list of values"),
         ({"settings": []}, "settings is empty"),
         ({"settings": "all"}, "settings = 'all' is neither a mapping"),
-        ({"settings": {"n_rund": [3]}}, "lazybb has no parameter 'n_rund'; did you mean"),
         ({"settings": [{"learner": "one_rule", "n_rounds": 3}]}, "one_rule has no parameter 'n_ro"),
         (
             {"settings": {"start": ["public"]}},

@@ -110,9 +110,7 @@ def test_numbers_of_records_are_those_that_are_kept(persons, key):
     ("unit", "message"),
     [
         ({"column": "who", "at_most": 0}, "at_most"),
-        ({"column": "who", "at_most": 1.5}, "at_most"),
         ({"column": "who"}, "at_most"),
-        ({"at_most": 2}, "column"),
         ({"column": "whom", "at_most": 2}, "no column 'whom'; did you mean 'who'"),
         ({"column": "age", "at_most": 2}, "'age' is the unit and a column too.*drop it"),
         ({"column": "sick", "at_most": 2}, "'sick' is the unit and the label"),

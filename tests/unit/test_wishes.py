@@ -68,10 +68,8 @@ def test_a_curve_that_falls_by_noise_is_made_monotone():
     ("text", "says"),
     [
         ("auc", "is not of the form auc>=0.9"),
-        ("auc>0.9", "is not of the form"),
         ("f1>=0.9", "'f1' is not one of: accuracy, balanced_accuracy, auc"),
         ("auc>=90", "90 is not between 0 and 1"),
-        ("auc>=nan", "is not of the form"),
         ("auc>=1e", "'1e' is not a number"),
         ("accuracy within 0", "0 is not between 0 and 1"),
     ],
