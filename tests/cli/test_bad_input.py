@@ -197,6 +197,7 @@ RELEASES = [
         "releases/patients/1 is there, but the ledger, .* does not know of it",
         {"releases/patients/1": ""},
     ),
+    ("budget patient", "did you mean 'patients'"),
     ("budget patients", "ledger.jsonl can't be read .Is a directory", {f"{LEDGER}/x": ""}),
     ("budget patients", r"line 1: .*\(it is no line of a ledger\)", {LEDGER: "[]\n"}),
 ]

@@ -11,7 +11,6 @@ from pathlib import Path
 
 import pytest
 from own_table import DESCRIPTION
-from refusals import refuse
 
 from privcurve.cli import console, main
 from privcurve.progress import Progress
@@ -175,18 +174,3 @@ def test_commands_are_quiet_or_tell_machines(folder, capsys):
     assert (content["epsilon"], content["model"]) == (1.0, "releases/patients/1/model.json")
     assert content["left"] is None
     assert told(capsys, f"{RELEASE} 1 --quiet") == (0, "", "")
-
-
-BAD = [
-    ("budget patient", "did you mean 'patients'"),
-    ("budget patients --jsn", "unrecognized arguments"),
-    ("budget patients", r"ledger\.jsonl, line 1: .*damaged", {"releases/patients/x": ""}),
-]
-
-
-@pytest.mark.parametrize("case", BAD, ids=lambda case: f"{case[0]}: {case[1]}")
-def test_bad_input_is_one_message_and_a_code(folder, capsys, case):
-    Path("releases/patients").mkdir(parents=True)
-    if len(case) > 2:
-        Path("releases/patients/ledger.jsonl").write_text("{}\n")
-    refuse(folder, capsys, *case)

@@ -10,7 +10,9 @@ import pandas as pd
 import yaml
 
 from privcurve import datasets
-from privcurve.experiments import results
+from privcurve.experiments import results, study
+from privcurve.outputs.base import request_output
+from privcurve.outputs.registry import OUTPUTS
 from privcurve.workflow import reading
 
 BOOST = {
@@ -172,6 +174,13 @@ def lay_out(folder, **changes):
         write_results(job)
     write_audit(folder / "results/audit/one_rule.csv")
     return made
+
+
+def request_of(word, options=None, **changes):
+    """Ask for an output of the study; a key of it goes if it is changed to None."""
+    raw = {key: value for key, value in {**STUDY, **changes}.items() if value is not None}
+    one = study.from_mapping(raw, "tiny", "tiny.yaml")
+    return request_output(OUTPUTS, one, word, options or {}, "tiny")
 
 
 def write_results(job):

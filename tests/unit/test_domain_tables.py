@@ -5,13 +5,12 @@ from types import SimpleNamespace
 
 import pandas as pd
 import pytest
-from made_up_study import BOOST, GRID, STUDY
+from made_up_study import BOOST, GRID, request_of
 
 from privcurve.analysis import measures, ranks
 from privcurve.experiments import kinds, study
 from privcurve.outputs import error_table as domains
 from privcurve.outputs import mean_ranks
-from privcurve.outputs.base import request_output
 from privcurve.outputs.error_table import method_titles
 from privcurve.outputs.registry import OUTPUTS
 from privcurve.tables.table import Table
@@ -290,13 +289,6 @@ def test_bold_cells_are_bold_in_latex_too(tmp_path):
     assert r"\textbf{0.1} \\" in tex
     assert r"2 * 3 ** 2 \\" in tex
     assert "| **0.1**    |" in (tmp_path / "table.md").read_text()
-
-
-def request_of(word, options=None, **changes):
-    raw = {key: value for key, value in {**STUDY, **changes}.items() if value is not None}
-    return request_output(
-        OUTPUTS, study.from_mapping(raw, "tiny", "tiny.yaml"), word, options or {}, "tiny"
-    )
 
 
 @pytest.mark.parametrize(

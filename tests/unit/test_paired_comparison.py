@@ -4,12 +4,10 @@ import math
 
 import pandas as pd
 import pytest
-from made_up_study import STUDY
+from made_up_study import request_of
 
 from privcurve.experiments import study
 from privcurve.outputs import comparison
-from privcurve.outputs.base import request_output
-from privcurve.outputs.registry import OUTPUTS
 
 # Student's quantiles at .975 with 1 and 3 degrees of freedom.
 T1, T3 = 12.7062, 3.18245
@@ -146,13 +144,6 @@ def test_runs_of_other_splits_are_not_paired():
         comparison.compare_by_dataset(frame, "base", ["a"])
 
 
-def request_of(options, **changes):
-    raw = {key: value for key, value in {**STUDY, **changes}.items() if value is not None}
-    raw = {**raw, "outputs": ["accuracy"]}
-    one = study.from_mapping(raw, "tiny", "tiny.yaml")
-    return request_output(OUTPUTS, one, "comparison", options, "tiny")
-
-
 @pytest.mark.parametrize(
     ("options", "told"),
     [
@@ -164,12 +155,12 @@ def request_of(options, **changes):
 )
 def test_what_can_not_be_compared_is_refused_by_name(options, told):
     with pytest.raises(study.StudyError, match=told):
-        request_of(options)
+        request_of("comparison", options, outputs=["accuracy"])
 
 
 def test_only_the_methods_that_are_compared_are_read():
     options = {"arm": "boost~certified", "others": ["boost~published"]}
-    read = request_of(options).reads.curves
+    read = request_of("comparison", options, outputs=["accuracy"]).reads.curves
     assert {method for _, method in read} == {"boost~certified", "boost~published"}
 
 

@@ -73,9 +73,8 @@ def test_a_study_has_tables_and_curves_by_default():
     ],
 )
 def test_what_can_not_be_made_is_named(outputs, says):
-    with pytest.raises(StudyError, match=re.escape(says)) as caught:
+    with pytest.raises(StudyError, match=f"^s.yaml: outputs: .*{re.escape(says)}"):
         small(*outputs)
-    assert str(caught.value).startswith("s.yaml: outputs: ")
 
 
 @pytest.mark.parametrize(

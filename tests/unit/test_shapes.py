@@ -1,6 +1,7 @@
 """What one model makes of each column, as an output: its frames, its figure, what is refused."""
 
 import math
+import re
 
 import numpy as np
 import pytest
@@ -101,10 +102,8 @@ def test_the_figure_has_one_scale_and_an_axis_that_suits_the_bins(told):
     ],
 )
 def test_what_has_no_shapes_is_refused(change, says):
-    with pytest.raises(StudyError) as caught:
+    with pytest.raises(StudyError, match=f"^s.yaml: outputs: .*{re.escape(says)}"):
         request_of(**change)
-    assert says in str(caught.value)
-    assert str(caught.value).startswith("s.yaml: outputs: ")
 
 
 def test_what_the_model_hangs_on_is_said_and_nothing_of_the_study_is_read():

@@ -1,6 +1,7 @@
 """Studies: what a file may say, and what is made of it."""
 
 import math
+import re
 from pathlib import Path
 
 import pytest
@@ -109,11 +110,8 @@ def test_estimator_parameters_hold_the_budget_for_private_learners_only():
     ],
 )
 def test_what_is_not_allowed_is_named(raw, says):
-    with pytest.raises(study.StudyError) as caught:
-        study.from_mapping(raw, "s", "config/studies/s.yaml")
-    message = str(caught.value)
-    assert says in message
-    assert message.startswith("config/studies/s.yaml: learners: ")
+    with pytest.raises(study.StudyError, match=f"^s.yaml: learners: .*{re.escape(says)}"):
+        study.from_mapping(raw, "s", "s.yaml")
 
 
 @pytest.mark.parametrize(

@@ -102,9 +102,8 @@ def test_a_metric_is_a_reason_to_select_again_and_not_to_train():
     ],
 )
 def test_words_that_contradict_each_other_are_named(changes, says):
-    with pytest.raises(study.StudyError, match=re.escape(says)) as caught:
+    with pytest.raises(study.StudyError, match=f"^s.yaml: .*{re.escape(says)}"):
         made(**changes)
-    assert str(caught.value).startswith("s.yaml: ")
 
 
 @pytest.mark.parametrize(
@@ -130,9 +129,8 @@ def test_words_that_contradict_each_other_are_named(changes, says):
     ],
 )
 def test_what_a_learner_can_not_be_asked_is_named(changes, says):
-    with pytest.raises(study.StudyError, match=re.escape(says)) as caught:
+    with pytest.raises(study.StudyError, match=f"^s.yaml: learners: boost: .*{re.escape(says)}"):
         made({"boost": {**BOOST, **changes}})
-    assert str(caught.value).startswith("s.yaml: learners: boost: ")
 
 
 @pytest.mark.parametrize(

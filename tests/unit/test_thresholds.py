@@ -1,6 +1,7 @@
 """Thresholds of one model of random classifiers on a line: what is drawn, and what is refused."""
 
 import math
+import re
 
 import numpy as np
 import pandas as pd
@@ -79,10 +80,8 @@ def test_each_repeat_draws_its_own_whatever_else_is_trained():
     ],
 )
 def test_what_has_no_thresholds_on_one_column_is_refused(change, says):
-    with pytest.raises(StudyError) as caught:
+    with pytest.raises(StudyError, match=f"^s.yaml: outputs: .*{re.escape(says)}"):
         request_of(**change)
-    assert says in str(caught.value)
-    assert str(caught.value).startswith("s.yaml: outputs: ")
 
 
 def test_nothing_of_the_study_is_trained_for_it_and_what_the_model_hangs_on_is_said():

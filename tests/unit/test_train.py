@@ -79,48 +79,32 @@ def test_a_store_that_cannot_be_written_is_found_before_training(dataset, method
     assert trainer.training_seconds == 0
 
 
+@pytest.mark.parametrize("name", ["_plan", "decision_function"])
 def test_a_run_that_fails_takes_no_other_with_it_and_is_tried_again(
-    dataset, method, tmp_path, monkeypatch
+    dataset, method, tmp_path, monkeypatch, name
 ):
-    original = lazybb.LazyBBClassifier._plan
+    """Whether its training fails or its scoring."""
+    original = getattr(lazybb.LazyBBClassifier, name)
 
-    def broken(self, n):
+    def broken(self, given):
         if self.n_rounds == 7:
             raise ArithmeticError("seven is broken")
-        return original(self, n)
-
-    monkeypatch.setattr(lazybb.LazyBBClassifier, "_plan", broken)
-    trainer = train.Trainer(dataset, method, 1, tmp_path)
-    rows = trainer.run(tasks(method))
-    failed = [row for row in rows if row["status"] == "failed"]
-    assert len(failed) == trainer.n_failed == len(rows) // 3
-    assert {row["error"] for row in failed} == {"ArithmeticError: seven is broken"}
-    assert all('"n_rounds":7' in row["setting"] for row in failed)
-    monkeypatch.undo()
-    again = train.Trainer(dataset, method, 1, tmp_path)
-    rows = again.run(tasks(method))
-    assert again.n_trained == len(failed)
-    assert all(row["status"] == "ok" for row in rows)
-
-
-def test_a_run_that_cannot_be_scored_takes_no_other_with_it(dataset, method, tmp_path, monkeypatch):
-    original = lazybb.LazyBBClassifier.decision_function
-
-    def broken(self, X):
-        if self.n_rounds == 7:
-            raise ArithmeticError("no score for seven")
-        return original(self, X)
+        return original(self, given)
 
     right = train.Trainer(dataset, method, 1, tmp_path / "right").run(tasks(method))
-    monkeypatch.setattr(lazybb.LazyBBClassifier, "decision_function", broken)
+    monkeypatch.setattr(lazybb.LazyBBClassifier, name, broken)
     trainer = train.Trainer(dataset, method, 1, tmp_path / "store")
     rows = trainer.run(tasks(method))
     failed = [row for row in rows if row["status"] == "failed"]
     assert len(failed) == trainer.n_failed == len(rows) // 3
-    assert {row["error"] for row in failed} == {"ArithmeticError: no score for seven"}
+    assert {row["error"] for row in failed} == {"ArithmeticError: seven is broken"}
     others = [row for row in rows if row["status"] == "ok"]
     of_right = [row for row in right if '"n_rounds":7' not in row["setting"]]
     assert without_time(others) == without_time(of_right)
+    monkeypatch.undo()
+    again = train.Trainer(dataset, method, 1, tmp_path / "store")
+    assert without_time(again.run(tasks(method))) == without_time(right)
+    assert again.n_trained == len(failed)
 
 
 def test_a_fit_that_writes_into_its_records_changes_no_other(dataset, tmp_path, monkeypatch):
