@@ -135,14 +135,6 @@ def test_a_model_has_no_more_cells_than_it_may(records, monkeypatch):
     assert max(sizes) <= 150
 
 
-def test_hardly_any_records_and_budget_give_a_model_too():
-    rng = np.random.default_rng(8)
-    X, y = rng.integers(0, 10, size=(30, 6)).astype(np.uint8), np.where(rng.random(30) < 0.5, -1, 1)
-    given = {"n_bins": 10, "classes": (-1, 1), "neighbours": "add-remove", "most_records": 200}
-    model = AIMClassifier(epsilon=0.03, delta=1e-5, random_state=8, **given).fit(X, y)
-    assert set(model.predict(X)) <= {-1, 1}
-
-
 def test_a_file_with_tables_of_other_columns_is_refused(records):
     model = fitted(records, epsilon=1.0, n_rounds=2)
     model.chosen_ = model.chosen_ + 9

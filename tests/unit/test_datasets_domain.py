@@ -48,8 +48,6 @@ QUESTIONS = {
     "creditcard-11": 213,
     "kddcup99": 427,
     "mnist": 147,
-    "mnist-odd": 147,
-    "mnist-ge5": 147,
     "skin": 96,
 }
 

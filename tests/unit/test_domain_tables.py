@@ -327,20 +327,14 @@ def test_a_table_of_some_neighbours_has_their_methods_and_the_baseline():
     assert {method for _, method in request.output.reads(request).curves} == set(shown)
 
 
-def test_an_method_is_named_with_its_calibration_where_there_are_both():
+def test_an_method_is_named_with_what_tells_it_from_others():
+    """Its calibration where there are both, its kind where others are by rule, its delta."""
     titles = method_titles(request_of("error_table"))
     assert titles["boost~certified"].endswith(", certified, unpaid")
     assert "," not in titles["majority"]
-
-
-def test_an_method_is_named_by_its_kind_where_others_are_by_rule():
-    titles = method_titles(request_of("error_table"))
     assert "paid" not in next(title for name, title in titles.items() if "rule" in name)
     alone = method_titles(request_of("error_table", learners={"boost": BOOST}))
     assert alone["boost~certified"].endswith(", certified")
-
-
-def test_an_method_is_named_with_its_delta_where_others_have_none():
     boost = {**BOOST, "calibrations": ["certified"], "deltas": [0, 1e-5]}
     titles = method_titles(request_of("error_table", learners={"boost": boost}))
     assert [title.partition(", δ")[2] for title in titles.values()] == ["", " = 10⁻⁵"]

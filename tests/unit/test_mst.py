@@ -13,6 +13,7 @@ from sklearn.ensemble import HistGradientBoostingClassifier
 
 from privcurve.coding import merge_bins
 from privcurve.kernels.trees.form import add_trees, bin_codes
+from privcurve.learners.boosting.aim import AIMClassifier
 from privcurve.learners.boosting.mst import MSTClassifier, draw_records, nearest_tables
 from privcurve.learners.boosting.synthetic import Column, deal_places, trees_of
 
@@ -163,13 +164,14 @@ def test_where_a_record_is_added_its_number_is_an_estimate():
     assert added._total(nothing, [np.array([-5.0, 2.0])]) == 1
 
 
-def test_hardly_any_records_and_budget_give_a_model_too():
+@pytest.mark.parametrize("kind", [AIMClassifier, MSTClassifier])
+def test_hardly_any_records_and_budget_give_a_model_too(kind):
     """Noise may leave no count of a column above 0."""
     assert deal_places(np.zeros(3), 6, np.random.default_rng(0)).tolist().count(1) == 2
     rng = np.random.default_rng(8)
     X, y = rng.integers(0, 10, size=(30, 6)).astype(np.uint8), np.where(rng.random(30) < 0.5, -1, 1)
     given = {"n_bins": 10, "classes": (-1, 1), "neighbours": "add-remove", "most_records": 200}
-    model = MSTClassifier(epsilon=0.03, delta=1e-5, random_state=8, **given).fit(X, y)
+    model = kind(epsilon=0.03, delta=1e-5, random_state=8, **given).fit(X, y)
     assert set(model.predict(X)) <= {-1, 1}
 
 
