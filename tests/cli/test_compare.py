@@ -275,7 +275,6 @@ USAGE = ("--cores", "--metric", "--want", "--want:", "--within:")
     [
         (["wdcb"], "unknown dataset 'wdcb'; did you mean 'wdbc'?"),
         (["wdbc", "--epsilon", "0"], "--epsilon: epsilon = 0.0 is not a number above 0"),
-        (["wdbc", "--epsilon", "-1"], "--epsilon: epsilon = -1.0 is not a number above 0"),
         (["wdbc", "--delta", "1"], "--delta: delta = 1.0 is not a number in [0, 1)"),
         (["wdbc", "--repeats", "1"], "--repeats: 1 repeats are fewer than 2"),
         (["wdbc", "--cores", "0"], "--cores 0: give a number above 0"),

@@ -223,17 +223,6 @@ def test_bounds_that_leave_no_width(own: Any, bounds: list[float]) -> None:
     assert re.search("bounds of 'age' |columns.age.bounds", refused())
 
 
-@pytest.mark.slow
-def test_more_categories_than_codes(own: Any) -> None:
-    many = [str(k) for k in range(70_000)]
-    own(columns=[AGE, {**TOWN, "categories": many}])
-    assert "'town' has 70,000 codes, more than 65,536" in refused()
-    own(columns=[{**AGE, "n_bins": 65_536, "missing": "bin"}])
-    assert "'age' has 65,537 codes" in refused()
-    own(label={"column": "sick", "classes": [str(k) for k in range(129)]})
-    assert "classes are 129, more than 128" in refused()
-
-
 def test_all_faults_of_a_description_are_told(own: Any) -> None:
     own(
         columns=[{**AGE, "bounds": [1, 0]}, TOWN, TOWN, {**TOWN, "name": "sick"}],

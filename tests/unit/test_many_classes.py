@@ -106,7 +106,6 @@ FAULTS: dict[str, tuple[dict[str, Any], str]] = {
     "both": ({"positive": "no"}, "label.positive: does not belong here"),
     "twice": ({"classes": [*CLASSES, "no"]}, "the label 'no' stands twice in classes; keep one"),
     "many": ({"classes": list(range(200))}, "classes are 200, more than 128"),
-    "none": ({"classes": []}, "label.classes: the list is empty"),
 }
 
 
