@@ -66,7 +66,8 @@ sides = kernel(positive_rows, rows=1)
 
 @kernel
 def _error(each: Ints, counts: Ints, wrong: Bools, edge: bool, unit: int) -> float:
-    missed, total = int(np.dot(each * wrong, counts)), int(np.dot(each, counts))
+    weights = each * counts
+    missed, total = int(weights[wrong].sum()), int(weights.sum())
     return (total - 2 * missed) / unit if edge else missed / total
 
 

@@ -14,7 +14,6 @@ import numpy as np
 from privcurve.coding import class_labels
 from privcurve.learners import registry
 from privcurve.learners.entry import Facts, LearnerEntry
-from privcurve.learners.shared.checks import plain_number
 from privcurve.privacy.budget import CERTIFIED, REPLACE_ONE
 from privcurve.privacy.ledger import PROVED, PrivacyStatement, rho_of_ledger
 from privcurve.privacy.selection import SelectionBudget, epsilon_that_spends, selection_budget
@@ -103,7 +102,14 @@ def _settings_of(name: str, given: Any) -> tuple[Mapping[str, Any], ...]:
         )
     if not settings:
         raise ValueError(f"{NAME}: settings is empty: there is nothing to choose")
-    settings = [{key: plain_number(value) for key, value in one.items()} for one in settings]
+    # Turn NumPy's numbers into plain ones.
+    settings = [
+        {
+            key: value.item() if isinstance(value, np.generic) else value
+            for key, value in one.items()
+        }
+        for one in settings
+    ]
     for setting in settings:
         registry.check_parameters(name, setting)
         registry.check_proved(name, setting)
