@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from functools import wraps
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -266,73 +265,99 @@ def log_normal_cdf(x: float) -> float:
 # Arrays ------------------------------------------------------------------------------------------
 
 
-def _of_each(loop: Callable[[Floats], None]) -> Callable[[ArrayLike], Floats]:
-    """Return what a loop makes, in place, of a copy of numbers of any shape."""
-    run = compiled(loop)
-
-    @wraps(loop)
-    def of_copy(values: ArrayLike) -> Floats:
-        copy = np.array(values, dtype=np.float64, order="C")
-        run(copy.reshape(-1))
-        return copy
-
-    return of_copy
-
-
-@_of_each
-def exps(values: Floats) -> None:
-    """Return e^x of each number."""
+@compiled
+def _exps(values: Floats) -> None:
     for i in range(len(values)):
         values[i] = exp(values[i])
 
 
-@_of_each
-def expm1s(values: Floats) -> None:
-    """Return e^x − 1 of each number."""
+@compiled
+def _expm1s(values: Floats) -> None:
     for i in range(len(values)):
         values[i] = expm1(values[i])
 
 
-@_of_each
-def expits(values: Floats) -> None:
-    """Return 1/(1 + e^−x) of each number."""
+@compiled
+def _expits(values: Floats) -> None:
     for i in range(len(values)):
         values[i] = expit(values[i])
 
 
-@_of_each
-def logs(values: Floats) -> None:
-    """Return ln x of each number."""
+@compiled
+def _logs(values: Floats) -> None:
     for i in range(len(values)):
         values[i] = log(values[i])
 
 
-@_of_each
-def log2s(values: Floats) -> None:
-    """Return the logarithm to base 2 of each number."""
+@compiled
+def _log2s(values: Floats) -> None:
     for i in range(len(values)):
         values[i] = log2(values[i])
 
 
-@_of_each
-def log1ps(values: Floats) -> None:
-    """Return ln(1 + x) of each number."""
+@compiled
+def _log1ps(values: Floats) -> None:
     for i in range(len(values)):
         values[i] = log1p(values[i])
 
 
-@_of_each
-def softplus(values: Floats) -> None:
-    """Return ln(1 + e^x) of each number."""
+@compiled
+def _softplus(values: Floats) -> None:
     for i in range(len(values)):
         values[i] = log_add_exp(0.0, values[i])
 
 
-@_of_each
-def normal_cdfs(values: Floats) -> None:
-    """Return Φ(x) of each number."""
+@compiled
+def _normal_cdfs(values: Floats) -> None:
     for i in range(len(values)):
         values[i] = normal_cdf(values[i])
+
+
+def _apply(loop: Callable[[Floats], None], values: ArrayLike) -> Floats:
+    """Return what a loop makes of a copy of numbers of any shape."""
+    copy = np.array(values, dtype=np.float64, order="C")
+    loop(copy.reshape(-1))
+    return copy
+
+
+def exps(values: ArrayLike) -> Floats:
+    """Return e^x of each number."""
+    return _apply(_exps, values)
+
+
+def expm1s(values: ArrayLike) -> Floats:
+    """Return e^x − 1 of each number."""
+    return _apply(_expm1s, values)
+
+
+def expits(values: ArrayLike) -> Floats:
+    """Return 1/(1 + e^−x) of each number."""
+    return _apply(_expits, values)
+
+
+def logs(values: ArrayLike) -> Floats:
+    """Return ln x of each number."""
+    return _apply(_logs, values)
+
+
+def log2s(values: ArrayLike) -> Floats:
+    """Return the logarithm to base 2 of each number."""
+    return _apply(_log2s, values)
+
+
+def log1ps(values: ArrayLike) -> Floats:
+    """Return ln(1 + x) of each number."""
+    return _apply(_log1ps, values)
+
+
+def normal_cdfs(values: ArrayLike) -> Floats:
+    """Return Φ(x) of each number."""
+    return _apply(_normal_cdfs, values)
+
+
+def softplus(values: ArrayLike) -> Floats:
+    """Return ln(1 + e^x) of each number."""
+    return _apply(_softplus, values)
 
 
 def arcsinhs(values: ArrayLike) -> Floats:

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from functools import wraps
 
 import numpy as np
 from numpy.typing import NDArray
@@ -219,23 +218,8 @@ def _fill_gammas(words: Words, out: Floats, shape: float) -> tuple[int, int]:
     return len(out), at
 
 
-def _by_inverse(loop: Callable[[Floats], None]) -> Callable[..., Floats]:
-    """Return draws of what a loop makes, in place, of uniform numbers."""
-    run = compiled(loop)
-
-    @wraps(loop)
-    def draw(rng: np.random.Generator, size: Shape, scale: float = 1.0) -> Floats:
-        drawn: Floats = rng.random(size)
-        run(drawn.reshape(-1))
-        drawn *= scale
-        return drawn
-
-    return draw
-
-
-@_by_inverse
-def laplace(values: Floats) -> None:
-    """Draw Laplace noise."""
+@compiled
+def _laplaces(values: Floats) -> None:
     for i in range(len(values)):
         u = max(values[i], _LEAST)
         is_low = u < 0.5
@@ -243,20 +227,27 @@ def laplace(values: Floats) -> None:
         values[i] = size if is_low else -size
 
 
-@_by_inverse
-def gumbel(values: Floats) -> None:
-    """Draw Gumbel noise."""
+@compiled
+def _gumbels(values: Floats) -> None:
     for i in range(len(values)):
         waited = -fast_log(1.0 - values[i])
         values[i] = -fast_log(waited if values[i] > 0.0 else _LEAST)
 
 
-@_by_inverse
-def logistic(values: Floats) -> None:
-    """Draw logistic noise."""
+@compiled
+def _logistics(values: Floats) -> None:
     for i in range(len(values)):
         u = max(values[i], _LEAST)
         values[i] = fast_log(u / (1.0 - u))
+
+
+def _draw_by_inverse(
+    loop: Callable[[Floats], None], rng: np.random.Generator, size: Shape, scale: float
+) -> Floats:
+    drawn: Floats = rng.random(size)
+    loop(drawn.reshape(-1))
+    drawn *= scale
+    return drawn
 
 
 def _random_words(rng: np.random.Generator, n: int) -> Words:
@@ -270,7 +261,6 @@ def _draw_from_words(
     fill: Callable[[Words, Floats, float], tuple[int, int]],
     rng: np.random.Generator,
     size: Shape,
-    scale: float,
     shape: float = 1.0,
 ) -> Floats:
     drawn = np.empty(size)
@@ -281,23 +271,41 @@ def _draw_from_words(
         words = np.concatenate([words, fresh]) if len(words) else fresh
         done, used = fill(words, left, shape)
         left, words = left[done:], words[used:]
-    drawn *= scale
     return drawn
+
+
+def laplace(rng: np.random.Generator, size: Shape, scale: float = 1.0) -> Floats:
+    """Draw Laplace noise."""
+    return _draw_by_inverse(_laplaces, rng, size, scale)
+
+
+def gumbel(rng: np.random.Generator, size: Shape, scale: float = 1.0) -> Floats:
+    """Draw Gumbel noise."""
+    return _draw_by_inverse(_gumbels, rng, size, scale)
+
+
+def logistic(rng: np.random.Generator, size: Shape, scale: float = 1.0) -> Floats:
+    """Draw logistic noise."""
+    return _draw_by_inverse(_logistics, rng, size, scale)
 
 
 def exponential(rng: np.random.Generator, size: Shape, scale: float = 1.0) -> Floats:
     """Draw exponential noise."""
-    return _draw_from_words(_fill_exponentials, rng, size, scale)
+    drawn = _draw_from_words(_fill_exponentials, rng, size)
+    drawn *= scale
+    return drawn
 
 
 def normal(rng: np.random.Generator, size: Shape, scale: float = 1.0) -> Floats:
     """Draw Gaussian noise."""
-    return _draw_from_words(_fill_normals, rng, size, scale)
+    drawn = _draw_from_words(_fill_normals, rng, size)
+    drawn *= scale
+    return drawn
 
 
 def gamma(rng: np.random.Generator, size: Shape, shape: float) -> Floats:
     """Draw gamma numbers of a shape other than 1."""
-    return _draw_from_words(_fill_gammas, rng, size, 1.0, float(shape))
+    return _draw_from_words(_fill_gammas, rng, size, float(shape))
 
 
 def dirichlet(rng: np.random.Generator, size: int, concentration: float) -> Floats:
