@@ -130,12 +130,14 @@ def from_mapping(raw: Mapping[str, Any], name: str, where: str) -> Study:
             _check_words(raw)
     except ValueError as error:
         raise StudyError(f"{where}: {error}") from None
+    gathers = "studies" in raw
+    learners, datasets = ({}, ()) if gathers else (raw["learners"], raw["datasets"])
     installed: dict[str, Method] = {}
     skipped: list[str] = []
     all_methods: list[Method] = []
     selected = raw.get("select") != ALL
     try:
-        for label, spec in raw.get("learners", {}).items():
+        for label, spec in learners.items():
             # Checked even if the package is missing: a file's validity does not depend on it.
             checked = {method.name: method for method in methods(label, spec, raw)}
             legends.check_curves([*checked.values()], all_methods, selected=selected)
@@ -147,8 +149,7 @@ def from_mapping(raw: Mapping[str, Any], name: str, where: str) -> Study:
                 installed |= checked
     except ValueError as error:
         raise StudyError(f"{where}: learners: {label}: {error}") from None
-    specs = raw.get("learners", {}).values()
-    private = [spec for spec in specs if registry.entry(spec["learner"]).private]
+    private = [one for one in learners.values() if registry.entry(one["learner"]).private]
     if "epsilons" in raw and private and all("epsilons" in spec for spec in private):
         raise StudyError(f"{where}: each learner has 'epsilons' of its own: leave out the study's")
     if skipped and not installed:
@@ -157,7 +158,7 @@ def from_mapping(raw: Mapping[str, Any], name: str, where: str) -> Study:
     return Study(
         name=name,
         title=canonical.title(raw["title"]),
-        datasets=tuple(raw.get("datasets", ())),
+        datasets=tuple(datasets),
         folds=splits.get("folds", 0),
         repeats=splits.get("repeats", 0),
         figure=raw.get("figure", name),

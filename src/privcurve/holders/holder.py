@@ -257,11 +257,10 @@ class LocalHolder:
 
     def labels(self, nodes: Sequence[int], release: Release) -> NDArray[Any]:
         """Count the records of nodes by class."""
-        exact = np.zeros((len(nodes), self.n_classes))
-        for of_node, node in zip(exact, nodes, strict=True):
-            rows = self._nodes[node]
-            np.add.at(of_node, self.rows.classes[rows], self.rows.counts[rows])
-        return release.messages(exact, self.curator)
+        classes, counts = self.rows.classes, self.rows.counts
+        of_nodes = [self._nodes[node] for node in nodes]
+        exact = [np.bincount(classes[rows], counts[rows], self.n_classes) for rows in of_nodes]
+        return release.messages(np.array(exact), self.curator)
 
     def leaves(self, trees: DrawnTrees, release: Release) -> NDArray[Any]:
         """Add up residuals in the leaves of trees, in units of the release."""

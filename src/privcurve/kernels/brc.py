@@ -72,6 +72,19 @@ def positive_rows(points: Floats, coefficients: Floats, intercepts: Floats) -> B
 
 
 @jit
+def weighted_sums(weights: Ints, counts: Ints, wrong: Bools) -> tuple[int, int]:
+    """Return the weight of the records that are wrong, and of all."""
+    missed = 0
+    total = 0
+    for i in range(len(weights)):
+        weight = weights[i] * counts[i]
+        total += weight
+        if wrong[i]:
+            missed += weight
+    return missed, total
+
+
+@jit
 def reweight(weights: Ints, wrong: Bools, factor: float, lowest: int, highest: int) -> None:
     """Multiply the weights of wrong records by `factor`, in place.
 

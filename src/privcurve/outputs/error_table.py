@@ -231,9 +231,11 @@ def _cells(part: pd.DataFrame) -> dict[tuple[str, str, str], str]:
 
 def _gain(base: pd.Series | None, own: pd.Series) -> tuple[float, float]:
     """Return the mean of paired differences, and its standard error (:func:`.error_factor`)."""
-    if base is None or (base - own).isna().any():
+    if base is None or set(base.index) != set(own.index):
         return math.nan, math.nan
     gaps = base.reindex(own.index) - own
+    if gaps.isna().any():
+        return math.nan, math.nan
     factor = error_factor(len(gaps), share_held_out(own.index[0][0]))
     return float(gaps.mean()), float(gaps.std(ddof=1)) * factor
 

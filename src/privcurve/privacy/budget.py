@@ -163,7 +163,7 @@ def check_budget(epsilon: Any, delta: Any, who: str = "") -> None:
     """
     who = f"{who}: " if who else ""
     for name, value in (("epsilon", epsilon), ("delta", delta)):
-        if _is_number(value) and sys.float_info.max < value < math.inf:
+        if _is_number(value) and sys.float_info.max < abs(value) < math.inf:
             raise ValueError(f"{who}{name} is larger than any float (1.8e308): give a smaller one")
     if not (_is_number(epsilon) and epsilon > 0):
         raise ValueError(f"{who}epsilon = {epsilon!r} is not a number above 0 (inf: not private)")

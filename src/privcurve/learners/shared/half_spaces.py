@@ -11,7 +11,7 @@ import numpy as np
 
 from privcurve.coding import Bools, Codes, Floats, Ints, Records, scale_codes
 from privcurve.kernels.arithmetic import exp, total
-from privcurve.kernels.brc import positive_rows, reweight, weight_bits
+from privcurve.kernels.brc import positive_rows, reweight, weight_bits, weighted_sums
 from privcurve.learners.shared.chances import LinkedClassifier
 from privcurve.learners.shared.checks import require
 from privcurve.learners.shared.public_part import LinearScore, PublicClassifier
@@ -66,8 +66,7 @@ sides = kernel(positive_rows, rows=1)
 
 @kernel
 def _error(each: Ints, counts: Ints, wrong: Bools, edge: bool, unit: int) -> float:
-    weights = each * counts
-    missed, total = int(weights[wrong].sum()), int(weights.sum())
+    missed, total = (int(part) for part in weighted_sums(each, counts, wrong))
     return (total - 2 * missed) / unit if edge else missed / total
 
 
