@@ -5,7 +5,6 @@ import io
 import json
 import re
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 
@@ -336,32 +335,6 @@ def test_a_run_that_fails_says_why_and_where_its_log_is(folder, monkeypatch):
         running.run(["x"], Path("logs/x.log"))
 
 
-@pytest.mark.workflow
-@pytest.mark.slow
-def test_a_whole_comparison(folder):
-    done = subprocess.run(
-        [
-            *(sys.executable, "-m", "privcurve", "compare", "toy-line"),
-            *("--epsilon", "0.5", "1", "--repeats", "2", "--cores", "2"),
-        ],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    assert "100 % done" in done.stderr
-    assert "\nAt ε = 0.5 " in done.stdout
-    assert "\nAt ε = 1 " in done.stdout
-    assert compare.LOOKED in done.stdout
-    assert re.search(
-        r"\nRaw [01]\.\d{3}; lost by coding .*; lost by privacy at ε = 0\.5: ", done.stdout
-    )
-    page = Path("results/compare_toy-line/leaderboard.html")
-    assert f"page:  {page}" in done.stdout
-    assert 5e3 < page.stat().st_size < 1e5
-    assert "Finished jobid" in Path("logs/compare_toy-line.log").read_text()
-
-
 def test_progress_tells_the_time_that_is_left_of_what_takes_longer():
     clock, said = iter([0.0, 2.0, 9.0, 400.0, 9000.0, 9001.0]), io.StringIO()
     progress = Progress(show=said, clock=lambda: next(clock))
@@ -426,18 +399,30 @@ def test_without_what_draws_it_there_is_no_figure(folder, library_alone):
 
 @pytest.mark.slow
 def test_without_snakemake_a_comparison_has_the_same_table(folder, request, capsys):
-    words = ["compare", "toy-line", "--epsilon", "1", "--repeats", "2", "--cores", "2"]
+    words = ["compare", "toy-line", "--epsilon", "0.5", "1", "--repeats", "2", "--cores", "2"]
     assert main.main(words) == 0
+    said = capsys.readouterr()
+    assert "100 % done" in said.err
+    for line in (
+        r"At ε = 0\.5 ",
+        "At ε = 1 ",
+        r"Raw [01]\.\d{3}; lost by coding .*; lost by privacy",
+    ):
+        assert re.search(f"^{line}", said.out, re.MULTILINE)
+    assert compare.LOOKED in said.out
+    page = Path("results/compare_toy-line/leaderboard.html")
+    assert 5e3 < page.stat().st_size < 1e5
+    assert "Finished jobid" in Path("logs/compare_toy-line.log").read_text()
+
     table = Path("results/tables/compare_toy-line/accuracy.csv")
     by_snakemake = table.read_bytes()
     shutil.rmtree("results")
     shutil.rmtree(".snakemake")
-    capsys.readouterr()
     request.getfixturevalue("library_alone")
     assert main.main(words) == 0
     said = capsys.readouterr()
     assert table.read_bytes() == by_snakemake
-    assert "page:  results/compare_toy-line/leaderboard.html" in said.out
+    assert f"page:  {page}" in said.out
     assert "100 % done" in said.err
     # What is there stays: only what is quick to check is run again.
     assert main.main(words) == 0

@@ -44,4 +44,3 @@ def test_what_failed_is_said_at_the_end_until_it_is_mended(project):
     assert "trainings of" not in project.run(TABLES)
     # The table, whose words are the same, was made again.
     assert trained(project) == {0.5: 3, 2.0: 3}
-    assert "Nothing to be done" in project.run(TABLES)
