@@ -106,14 +106,6 @@ def test_words_that_contradict_each_other_are_named(changes, says):
         made(**changes)
 
 
-def test_epsilons_that_no_learner_takes_are_refused():
-    own, majority = {**BOOST, "epsilons": [2]}, {"learner": "majority_class"}
-    with pytest.raises(study.StudyError, match="each learner has 'epsilons' of its own"):
-        made({"own": own, "majority": majority})
-    assert made({"own": own, "boost": BOOST, "majority": majority})
-    assert made({"own": own, "majority": majority}, epsilons=None)
-
-
 @pytest.mark.parametrize(
     ("changes", "says"),
     [

@@ -149,9 +149,6 @@ def from_mapping(raw: Mapping[str, Any], name: str, where: str) -> Study:
                 installed |= checked
     except ValueError as error:
         raise StudyError(f"{where}: learners: {label}: {error}") from None
-    private = [one for one in learners.values() if registry.entry(one["learner"]).private]
-    if "epsilons" in raw and private and all("epsilons" in spec for spec in private):
-        raise StudyError(f"{where}: each learner has 'epsilons' of its own: leave out the study's")
     if skipped and not installed:
         raise StudyError(f"{where}: no learner is left. " + ". ".join(skipped))
     splits = raw.get("splits", raw)
