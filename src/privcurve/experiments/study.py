@@ -130,8 +130,9 @@ def from_mapping(raw: Mapping[str, Any], name: str, where: str) -> Study:
             _check_words(raw)
     except ValueError as error:
         raise StudyError(f"{where}: {error}") from None
-    gathers = "studies" in raw
-    learners, datasets = ({}, ()) if gathers else (raw["learners"], raw["datasets"])
+    learners, datasets = {}, ()
+    if "studies" not in raw:
+        learners, datasets = raw["learners"], raw["datasets"]
     installed: dict[str, Method] = {}
     skipped: list[str] = []
     all_methods: list[Method] = []
