@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 # What Windows has not, and what neither it nor macOS has, is hidden before anything of ours is
 # imported. Python's own asyncio takes what the system has.
@@ -35,6 +36,7 @@ def run(code):
     return done
 
 
+@pytest.mark.slow
 def test_a_model_is_released_and_used_without_locks_forks_and_proc(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     ages = np.random.default_rng(0).integers(18, 90, 200)

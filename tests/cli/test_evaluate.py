@@ -216,6 +216,7 @@ def test_values_in_another_unit_are_remarked_on(table, capsys):
     assert "values of 'age' lie above its upper bound" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_of_three_classes_there_are_error_and_auc(capsys):
     three = Domain(DOMAIN.columns, Label("stage", classes=("1", "2", "3")))
     codes = np.array(list(np.ndindex(5, 3)) * 8, dtype=np.uint8)

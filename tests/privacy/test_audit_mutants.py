@@ -92,7 +92,7 @@ RARE_OUTCOMES = audited.four_constant, large_balance
 # The first claim of each kind: one of other settings breaks in the same place.
 KINDS = {kind(c): c for c in reversed(CLAIMS)}.values()
 # A claim of these takes a second or two; all but one of a method are slow.
-SHORT = {"noisy_majority", "noisy_bayes", "one_rule"}
+SHORT = {"noisy_majority", "noisy_bayes"}
 QUICK = {(c.learner, c.method): c for c in reversed(CLAIMS) if c.learner in SHORT}.values()
 
 

@@ -62,9 +62,8 @@ def test_smaller_tables_are_sums():
         np.testing.assert_array_equal(table, plain)
 
 
-@pytest.mark.parametrize(
-    "neighbours", ["replace-one", pytest.param("add-remove", marks=pytest.mark.slow)]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("neighbours", ["replace-one", "add-remove"])
 def test_the_budget_is_the_papers(records, neighbours):
     statement = fitted(records, epsilon=3.0, delta=1e-5, neighbours=neighbours).privacy_
     assert statement.epsilon_spent == pytest.approx(3.0, rel=1e-6)

@@ -268,6 +268,7 @@ def tried(pairs, **others):
     return run([c], None, 0, 1).iloc[0]
 
 
+@pytest.mark.slow
 def test_a_learner_stands_under_its_own_relation_and_is_violated_under_another(half_hidden):
     own = tried(hidden_pairs, neighbours=PRIVATE_COLUMNS)
     assert (own["verdict"], own["neighbours"]) == (STANDS, PRIVATE_COLUMNS)

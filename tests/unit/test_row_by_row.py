@@ -374,5 +374,5 @@ def check_predictions(columns, model, path):
 def test_a_saved_model_says_of_a_table_what_it_says_of_each_row(model, tmp_path_factory):
     path = tmp_path_factory.mktemp("predictions")
     strategy = tables(TEXTS, nothing=False, of=ALL)
-    how = settings(max_examples=5, suppress_health_check=list(HealthCheck))
+    how = settings(max_examples=2, suppress_health_check=list(HealthCheck))
     how(given(strategy)(lambda table: check_predictions(table[1], model, path)))()
