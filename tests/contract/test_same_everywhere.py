@@ -103,8 +103,8 @@ def compare(results):
             assert apart <= TOLERANCES[key] * largest, f"{name}: {key}: {apart} of {largest}"
 
 
-# The two that differ most from each other; the rest is slow.
-FIRST = ("as it is", "oldest", "Haswell")
+# The one that differs most; the rest is slow.
+FIRST = ("as it is", "oldest")
 
 
 def test_what_is_stored_is_the_same_everywhere():
