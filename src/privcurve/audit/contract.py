@@ -94,9 +94,10 @@ class Case:
     def estimator(self, n_bins: Sequence[int]) -> CodedClassifier:
         """Return the learner, not trained."""
         ordered = [self.bins == BINS or j % 2 == 0 for j in range(len(n_bins))]
-        facts = Facts(n_bins, ordered, self.n_classes, public_columns=(0,), public_label=True)
+        facts = Facts(n_bins, ordered, self.n_classes)
         parameters, relation = dict(self.parameters), REPLACE_ONE
         if self.neighbours == PRIVATE_COLUMNS:
+            facts = replace(facts, public_columns=(0,), public_label=True)
             parameters.pop("public_columns", None)
             relation = PRIVATE_COLUMNS
         made: CodedClassifier = registry.make(self.learner, facts, parameters, relation)

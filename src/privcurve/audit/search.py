@@ -69,8 +69,9 @@ def search_exact(
 
     worst: tuple[float, Pair, int] | None = None
     largest_delta = 0.0
-    searched = list(pairs)
-    for pair in searched:
+    n_pairs = 0
+    for pair in pairs:
+        n_pairs += 1
         p, q = distribution_of(pair.left), distribution_of(pair.right)
         reached = exact_epsilon(p, q, delta)
         largest_delta = max(largest_delta, exact_delta(p, q, epsilon))
@@ -83,7 +84,7 @@ def search_exact(
     shown, claim = (largest_delta, delta) if delta > 0 else (worst[0], epsilon)
     violated = shown > claim * (1 + TOLERANCE)
     event = f"the worst of all sets of {worst[2]} transcripts"
-    return Worst(worst[1], worst[0], largest_delta, violated, event, len(searched))
+    return Worst(worst[1], worst[0], largest_delta, violated, event, n_pairs)
 
 
 def search_losses(pairs: Iterable[Pair], loss: Callable[[Pair], float], epsilon: float) -> Worst:

@@ -113,9 +113,8 @@ class _Coordinator:
             budget /= 2
             everything = [self._vote(node, budget) for node in nodes]
             self.transcript.begin_round()
-        # Of each node equally many.
-        scale = self.noise.families_scale(budget, len(everything[0]))
-        release = Release(LAPLACE, scale)
+        # Each node is asked equally many questions.
+        release = Release(LAPLACE, self.noise.families_scale(budget, len(everything[0])))
         messages = (holder.families(nodes, everything, release) for holder in self.holders)
         families = self.transcript.collect(messages, self.sums, release, len(nodes))
         chosen = []

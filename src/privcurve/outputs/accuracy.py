@@ -148,9 +148,10 @@ def spread_scores(metric: str) -> list[str]:
 def score_spreads(good: pd.DataFrame, metric: str) -> dict[str, float]:
     """Return the standard deviations and standard errors of scores over repeats."""
     share = share_held_out(good["fold"].iloc[0]) if len(good) else 0.0
-    # One after the other: a column of a frame may be added up in another order.
-    columns = {name: good[name].astype(float) for name in spread_scores(metric)}
-    stds = {name: float(one.std(ddof=1, skipna=False)) for name, one in columns.items()}
+    stds = {
+        name: float(good[name].astype(float).std(ddof=1, skipna=False))
+        for name in spread_scores(metric)
+    }
     factor = error_factor(max(len(good), 1), share)
     errors = {f"{name}_error": std * factor for name, std in stds.items()}
     return {f"{name}_std": std for name, std in stds.items()} | errors

@@ -163,8 +163,9 @@ def error_frame(
             scores = (error, spread, sure, len(own), failed)
             rows.append((*place, *scores, *compared))
     frame = pd.DataFrame(rows, columns=COLUMNS[:-1])
-    ranked = frame["error"].where(frame["epsilon"].map(math.isfinite)).round(9)
-    return frame.assign(rank=ranked.groupby([frame["epsilon"], frame["dataset"]]).rank())
+    # The least is first; equal errors share the mean of their ranks.
+    steps = (frame["error"].where(frame["epsilon"].map(math.isfinite)) / ROUNDING).round()
+    return frame.assign(rank=steps.groupby([frame["epsilon"], frame["dataset"]]).rank())
 
 
 def count_wins(table: pd.DataFrame) -> pd.DataFrame:

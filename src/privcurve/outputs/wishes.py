@@ -73,8 +73,6 @@ def needed_epsilon(places: Sequence[Ranking], wish: Wish) -> Needed | None:
     ``low`` and ``high`` come from means two standard errors above and below. The learner is fixed
     before the scores are seen: the best of several at each ε would be optimistic.
     """
-    from sklearn.isotonic import isotonic_regression
-
     rows = [
         (place, place.eligible[place.eligible["learner"] == by_rule.DEFAULT].iloc[:1])
         for place in sorted(places, key=lambda one: one.epsilon)
@@ -90,6 +88,8 @@ def needed_epsilon(places: Sequence[Ranking], wish: Wish) -> Needed | None:
         free = last[0].coded_models.iloc[0]
         target = float(free[wish.metric]) - wish.number
         errors = np.hypot(errors, np.nan_to_num(float(free["error"])))
+    from sklearn.isotonic import isotonic_regression
+
     curves = [isotonic_regression(means + side * LEVEL * errors) for side in (0, 1, -1)]
     epsilon, low, high = (_crossing(epsilons, one.tolist(), target) for one in curves)
     name = last[0].name(last[1])

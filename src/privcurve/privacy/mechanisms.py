@@ -176,8 +176,11 @@ def permute_and_flip_probabilities(scores: ArrayLike, rate: float) -> Floats:
     return chances * arithmetic.times(others, weights)
 
 
-# Nodes and weights of Gauss–Legendre quadrature on [-1, 1], worked out once.
-_quadrature = lru_cache(maxsize=64)(np.polynomial.legendre.leggauss)
+@lru_cache(maxsize=64)
+def _quadrature(n_nodes: int) -> tuple[Floats, Floats]:
+    """Return the nodes and weights of Gauss–Legendre quadrature on [-1, 1], worked out once."""
+    nodes, weights = np.polynomial.legendre.leggauss(n_nodes)
+    return nodes, weights
 
 
 def _flip_chances(scores: ArrayLike, rate: float) -> Floats:

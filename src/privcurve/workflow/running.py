@@ -27,8 +27,9 @@ LOGS = Path("logs")
 _DONE = re.compile(r"(\d+) of (\d+) steps \(\d+%\) done")
 _MOST_LINES = 15
 # How processes are started: all that they say comes in one stream of text.
-_PIPED: Any = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
-_PIPED |= {"text": True, "errors": "replace"}
+_PIPED: Any = {
+    "stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True, "errors": "replace"
+}  # fmt: skip
 
 
 class RunError(RuntimeError):

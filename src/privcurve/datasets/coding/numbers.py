@@ -178,9 +178,9 @@ def _read_at_once(values: Any, markers: Markers) -> Amounts | None:
 
 def _number(cell: str, markers: Markers) -> tuple[float, str]:
     text = cell.strip()
-    if markers.include(text):
+    amount = None if text in markers.texts else amount_of(text, markers.decimal)
+    if text in markers.texts or amount in markers.amounts:
         return math.nan, ""
-    amount = amount_of(text, markers.decimal)
     if amount is None:
         return math.nan, f"{text!r}, not a number"
     return amount, "" if math.isfinite(amount) else _explain_infinite(amount)
