@@ -1,13 +1,12 @@
 """A map of what is stored, as digests of exact bytes: ``python tests/contract/everywhere.py``.
 
 Fits of each private learner, calibrations, noise, coding, folds, made-up data and scores. Whatever
-the machine, it prints the same; ``test_same_everywhere.py`` compares. ``--all`` takes every case of
-``golden_cases.py``. What other libraries fit comes as numbers, which are near each other.
+the machine, it prints the same; ``test_same_everywhere.py`` compares. What other libraries fit comes
+as numbers, which are near each other.
 """
 
 import hashlib
 import json
-import sys
 
 import golden_cases
 import numpy as np
@@ -38,11 +37,10 @@ def digest(*values):
     return text.hexdigest()[:16]
 
 
-def fits(all_cases):
+def fits():
     """Each learner's fits: ledger, what is released, scores and probabilities."""
     for name in golden_cases.NAMES:
-        cases = list(golden_cases.cases(name))
-        for label, kind, parameters in cases if all_cases else few(cases):
+        for label, kind, parameters in few(list(golden_cases.cases(name))):
             try:
                 result = fit(name, kind, parameters)
             except (TypeError, ValueError, DoorError) as error:
@@ -131,12 +129,12 @@ def others():
         yield name, np.ravel(model.decision_function(X)).tolist()
 
 
-def everything(all_cases=False):
-    parts = {"fit": fits(all_cases), "budget": calibrations(), "noise": noise(), "data": data()}
+def everything():
+    parts = {"fit": fits(), "budget": calibrations(), "noise": noise(), "data": data()}
     parts["score"] = scores()
     exact = {f"{part}: {key}": str(own) for part, pairs in parts.items() for key, own in pairs}
     return {"exact": exact, "near": dict(others())}
 
 
 if __name__ == "__main__":
-    print(json.dumps(everything("--all" in sys.argv)))
+    print(json.dumps(everything()))

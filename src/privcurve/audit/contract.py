@@ -146,7 +146,7 @@ class Verdict:
     unseen: str = ""  # what of the fits no script could answer
 
 
-def check(case: Case, n_random: int = 60, seed: int = 0) -> Verdict:
+def check(case: Case, n_random: int = 30, seed: int = 0) -> Verdict:
     """Try the five points on one setting of a learner; stop at the first that is broken.
 
     `n_random` pairs of each size above 2 are tried, and at most 4 times as many of other sizes.
