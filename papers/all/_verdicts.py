@@ -5,8 +5,10 @@ The rule: docs/claims.md.
 
 from __future__ import annotations
 
+import csv
 import math
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,11 +16,13 @@ import numpy as np
 from privcurve.analysis.keys import mean, short_text
 from privcurve.analysis.ranks import holm
 from privcurve.lazy import pd, stats
+from privcurve.schema import suggestion
 
 # Name of single runs in a claim, in place of a table.
 RUNS = "runs"
-# The column that tells runs of a setting apart: all curves have the same splits.
-SPLIT = "repeat"
+# The column that tells runs of a setting apart, and that of runs in the folds of one partition: all
+# curves have the same splits.
+SPLIT, FOLD = "repeat", "fold"
 KEYS = ["dataset", "epsilon"]
 # The column of the standard error of a mean over places, by leaving out each split in turn.
 STANDARD_ERROR = "standard_error"
@@ -66,6 +70,37 @@ def verdicts(
     return pd.DataFrame(rows, columns=verdict_columns(paired))
 
 
+def check(claim: Mapping[str, Any], telling: Sequence[str]) -> None:
+    """Raise ValueError if a word of a claim would have no effect, or another one than it says.
+
+    `telling` are the columns that tell single runs of the study apart.
+    """
+    keys, name = claim.get("by", KEYS), f"claim {claim['name']}"
+    columns = (*_telling_columns(claim), *claim.get("each", ()))
+    for column in columns if claim.get("table") == RUNS else ():
+        if column not in telling:
+            raise ValueError(f"{name}: no run has {column!r}{suggestion(column, telling)}")
+    for word in ("over", "less_by"):
+        for stray in claim.get(word, ()):
+            if stray not in keys:
+                raise ValueError(f"{name}: {word}: {stray!r} is not among {', '.join(keys)} ('by')")
+    if len(claim.get("over", ())) > 1 and claim["statistic"] != "mean":
+        raise ValueError(f"{name}: {claim['statistic']} is over one column; 'over' has several")
+    if "of_runs" in claim and claim.get("table") != RUNS:
+        raise ValueError(f"{name}: 'of_runs' is of single runs, with table: {RUNS}")
+    if "every" in claim and claim.get("share", 1) < 1:
+        raise ValueError(f"{name}: 'every' is not a share of places; leave one of the two out")
+
+
+def check_printed(claim: Mapping[str, Any], path: Path) -> None:
+    """Raise ValueError if a file of printed numbers lacks a column that a claim needs."""
+    with path.open(encoding="utf-8", newline="") as lines:
+        header = next(csv.reader(lines), [])
+    for column in (*claim.get("by", KEYS), claim.get("value", "accuracy")):
+        if column not in header:
+            raise ValueError(f"claim {claim['name']}: {path} has no column {column!r}")
+
+
 def verdict_columns(paired: bool) -> list[str]:
     """Return the columns of the table, with a standard error where runs are paired."""
     return [*COLUMNS[:9], STANDARD_ERROR, *COLUMNS[9:]] if paired else COLUMNS
@@ -90,16 +125,16 @@ def _expand_claim(claim: Mapping[str, Any], table: pd.DataFrame) -> list[dict[st
 
 
 def _values_without_rows(claim: Mapping[str, Any], table: pd.DataFrame) -> list[str]:
-    """Return the values of lists under `where`, `less` and `base` that no row of the table has.
+    """Return the values under `where`, `less` and `base` that no row of the table has.
 
-    Judged by the other values alone a claim would say more than is known.
+    Judged by the other values of a list alone a claim would say more than is known.
     """
     gone = []
     for part in (claim["where"], claim.get("less", {}), claim.get("base", {})):
         for column, wanted in part.items():
-            if isinstance(wanted, list):
-                there = set(map(key_text, table[column].unique()))
-                gone += [f"{column} {one}" for one in map(key_text, wanted) if one not in there]
+            there = set(map(key_text, table[column].unique()))
+            listed = map(key_text, wanted if isinstance(wanted, list) else [wanted])
+            gone += [f"{column} {one}" for one in listed if one not in there]
     return gone
 
 
@@ -138,7 +173,8 @@ def _verdict(
     if why:
         return row
     if share < 1:
-        return {**row, "verdict": _judge_share(passes, share)}
+        keys = [one for one in claim.get("by", KEYS) if one not in claim.get("over", ())]
+        return {**row, "verdict": _judge_share(passes, share, keys)}
     if sides is None:
         return {**row, "verdict": _judge_values(list(passes.values()), bool(claim.get("every")))}
     middle = mean(margins.values())
@@ -196,11 +232,12 @@ def _judge_values(passes: Sequence[bool], every: bool) -> str:
     return MIXED if any(passes) and not every else FAILS
 
 
-def _judge_share(passes: Mapping[Key, bool], share: float) -> str:
-    """Judge the share of places that pass; its standard error is over datasets, the first key."""
+def _judge_share(passes: Mapping[Key, bool], share: float, keys: Sequence[str]) -> str:
+    """Judge the share of places that pass; its standard error is over datasets, one of the keys."""
     by_dataset: dict[str, list[bool]] = {}
     for key, passed in passes.items():
-        by_dataset.setdefault(key[0], []).append(passed)
+        dataset = dict(zip(keys, key, strict=True)).get("dataset", "")
+        by_dataset.setdefault(dataset, []).append(passed)
     shares = [mean(map(float, own)) for own in by_dataset.values()]
     if len(shares) < 2:
         return HOLDS if mean(shares) >= share - ROUNDING else FAILS
@@ -340,7 +377,7 @@ def average_splits(runs: pd.DataFrame, claim: Mapping[str, Any]) -> list[pd.Data
     """Average single runs over all splits and then, if there are several, without each in turn.
 
     Each table has a row for each value of the columns that the claim names. A row with a failed run
-    has no value.
+    has no value. Raises ValueError if a row would be a mean over several curves or settings.
     """
     value, columns = claim.get("value", "accuracy"), _telling_columns(claim)
     parts = [claim[one] for one in ("where", "less") if one in claim]
@@ -351,10 +388,15 @@ def average_splits(runs: pd.DataFrame, claim: Mapping[str, Any]) -> list[pd.Data
     keyed = {name: mine[name].astype(object).where(mine[name].notna(), "") for name in columns}
     numbers = pd.to_numeric(mine[value]).where(mine["status"] == "ok")
     mine = mine.assign(**keyed).assign(**{value: numbers})
-    splits = sorted(mine[SPLIT].unique())
+    one_partition = FOLD in mine and mine[SPLIT].nunique() == 1
+    splits = mine[FOLD if one_partition else SPLIT]
+    if mine.duplicated([*columns, str(splits.name)]).any():
+        same = f"several runs of one split have the same {' and '.join(columns)}"
+        raise ValueError(f"claim {claim['name']}: {same}; say more under 'where'")
+    names = sorted(splits.unique())
     # Without the only split nothing would be left.
     tables = []
-    for part in [mine, *(mine[mine[SPLIT] != split] for split in splits if len(splits) > 1)]:
+    for part in [mine, *(mine[splits != name] for name in names if len(names) > 1)]:
         groups = part.groupby(columns, sort=False)[value]
         averages = groups.std(ddof=1) if claim.get("of_runs") == "std" else groups.mean()
         tables.append(averages.where(groups.count() == groups.size()).reset_index())

@@ -1,5 +1,6 @@
 """Claims of a paper: verdicts of made-up tables, and numbers that it prints."""
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -52,6 +53,14 @@ def test_a_row_without_a_printed_number_is_not_passed_over():
     assert verdict(claim, {"p.csv": PRINTED[:1]})["verdict"] == judge.UNKNOWN
 
 
+def test_a_printed_number_without_its_keys_is_refused(tmp_path):
+    PRINTED.to_csv(tmp_path / "p.csv", index=False)
+    claim = {**SOME, "name": "C", "by": ["dataset", "arm"], "less_printed": "p.csv"}
+    judge.check_printed(claim, tmp_path / "p.csv")
+    with pytest.raises(ValueError, match="has no column 'epsilon'"):
+        judge.check_printed({**claim, "by": ["dataset", "epsilon"]}, tmp_path / "p.csv")
+
+
 @pytest.mark.parametrize("each", [[], ["dataset"]])
 def test_a_listed_value_without_a_row_is_not_passed_over(each):
     claim = {"where": {"arm": "lr", "dataset": ["a", "b"]}, "each": each, "above": 0.5}
@@ -63,6 +72,26 @@ def test_a_listed_value_without_a_row_is_not_passed_over(each):
     assert text == "not computed: no row has dataset bb"
     less = {"where": {"arm": "boost"}, "less": {"arm": "lr", "epsilon": [1, 7]}, "above": 0}
     assert verdict(less)["why"] == "no row has epsilon 7"
+    less["less"] = {"arm": "ridge"}
+    assert verdict(less)["why"] == "no row has arm ridge"
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        ({"where": {"metod": "lr"}}, "no run has 'metod'; did you mean 'method'?"),
+        ({"each": ["datset"]}, "no run has 'datset'"),
+        ({"less_by": ["method"]}, "less_by: 'method' is not among dataset, epsilon"),
+        ({"statistic": "spearman", "over": ["dataset", "epsilon"]}, "is over one column"),
+        ({"table": "accuracy", "of_runs": "std"}, "'of_runs' is of single runs"),
+        ({"share": 0.5, "every": True}, "'every' is not a share"),
+    ],
+)
+def test_a_word_that_would_have_no_effect_is_refused(words, says):
+    claim = {**SOME, "name": "C", "where": {"method": "lr"}, "table": "runs"}
+    judge.check(claim, ("method", "dataset", "epsilon"))
+    with pytest.raises(ValueError, match=f"claim C: .*{re.escape(says)}"):
+        judge.check({**claim, **words}, ("method", "dataset", "epsilon"))
 
 
 def test_a_line_is_compared_at_each_epsilon():
@@ -166,6 +195,20 @@ def test_one_split_gives_no_standard_error():
     assert np.isnan(row["standard_error"])
 
 
+def test_runs_of_several_curves_are_no_mean():
+    table = runs(tree=lambda *_: 0.5, line=lambda *_: 0.7)
+    with pytest.raises(ValueError, match="claim C: several runs of one split have the same"):
+        of_runs({"where": {"dataset": "a"}, "above": 0}, table)
+    assert of_runs({"where": {"method": "tree"}, "above": 0}, table)["n_places"][0] == 6
+
+
+def test_folds_of_one_partition_are_splits():
+    table = runs(tree=lambda _, split: 0.5 + split / 100)
+    folds = table.assign(fold=table["repeat"].map("{}/4".format), repeat=0)
+    claim = {"where": {"method": "tree"}, "above": 0}
+    assert of_runs(claim, folds).equals(of_runs(claim, table))
+
+
 def test_statistics_over_an_axis():
     table = runs(
         tree=lambda epsilon, split: {1: 0.5, 2: 0.8, 4: 0.7}[epsilon] + split / 1000,
@@ -262,11 +305,13 @@ def test_a_margin_around_a_number_is_judged_from_both_sides():
 
 
 def test_the_share_of_places_that_pass_has_an_error_of_its_own():
-    table = pd.DataFrame({"dataset": [f"d{i}" for i in range(19)], "gain": [1.0] * 19})
+    table = pd.DataFrame({"dataset": [f"d{i}" for i in range(19)], "arm": "lr", "gain": 1.0})
 
     def of_share(n_pass):
         ours = table.assign(gain=[1.0] * n_pass + [-1.0] * (19 - n_pass))
-        claim = {"where": {"gain": [1, -1]}, "value": "gain", "by": ["dataset"], "share": 0.5}
+        # Datasets are told by their column, wherever it stands.
+        keys = ["arm", "dataset"]
+        claim = {"where": {"arm": "lr"}, "value": "gain", "by": keys, "share": 0.5}
         full = {"name": "C", "claim": "c", "source": "s", "above": 0, **claim}
         return judge.verdicts([full], {"accuracy": ours})["verdict"][0]
 
