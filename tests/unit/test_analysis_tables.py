@@ -167,6 +167,13 @@ def test_settings_become_columns():
     assert text.loc[text["arm"] == "majority", "n_rounds"].isna().all()
 
 
+def test_a_learner_that_is_tuned_leaves_the_names_of_the_others():
+    chosen = selected()
+    chosen.loc[1, "setting"] = '{"learner":"lazybb","settings":{"n_rounds":[3,5]}}'
+    rows = accuracy.selected_settings_table(chosen, DATASETS, METHODS)
+    assert set(rows["learner"]) == set(chosen["learner"])
+
+
 def test_the_same_bytes_for_other_times_and_another_order(tmp_path):
     written = []
     for name, fresh in (("a", refits()), ("b", refits().assign(fit_seconds=9.9).iloc[::-1])):

@@ -104,6 +104,7 @@ class SelectedSettings(Output):
     """Table ``selected_settings``: one row for each dataset, method and ε, a column an axis."""
 
     word: ClassVar[str] = "selected_settings"
+    version: ClassVar[int] = 2
 
     def reads(self, request: OutputRequest) -> Reads:
         return all_curves(request)
@@ -198,7 +199,8 @@ def selected_settings_table(
     rows = _sort(selected, datasets, methods)
     settings = [{} if pd.isna(text) else json.loads(text) for text in rows["setting"]]
     table = rows[METHOD].reset_index(drop=True)
-    for name in sorted({name for setting in settings for name in setting}):
+    # Not the learner whose settings another chooses from: its column is that of all methods.
+    for name in sorted({name for setting in settings for name in setting} - set(METHOD)):
         table[name] = pd.Series([setting.get(name) for setting in settings], dtype=object)
     for name in ("n_settings", "n_failed_settings", "status", "error"):
         table[name] = rows[name].to_numpy()
