@@ -90,6 +90,19 @@ def test_only_parameters_are_said_to_vary(runs):
     assert len(table) == 10
 
 
+def test_a_parameter_called_method_does_not_hide_the_names_of_methods(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    gam = {"learner": "privgam", "vary": {"method": ["cyclic", "stumps"]}}
+    options = {"x": "epsilon", "lines": ["arm"]}
+    plan = lay_out(tmp_path, learners={"gam": gam}, outputs=[{"sweep": options}])
+    (request,) = plan.study_outputs("tiny")
+    axes = plan.context(request).methods()
+    assert axes["gam~certified~method=cyclic"] == {"method": "gam"}
+    x = dataclasses.replace(request, options={**request.options, "x": "method"})
+    with pytest.raises(ValueError, match="no learner of it has 'method'"):
+        x.output.check(x)
+
+
 def test_a_box_has_its_quartiles_and_lacks_all_where_a_training_failed(runs):
     boosted = runs[runs["arm"] == "boost"].reset_index(drop=True)
     boosted.loc[(boosted["repeat"] == 2) & boosted["setting"].str.contains("2"), "status"] = (

@@ -174,7 +174,7 @@ def _check_points(
     first = twice[(twice[place] == twice.iloc[0][place]).all(axis=1)]
     # As texts, so that a parameter which only one setting has counts as different.
     different = first.astype(str).nunique(dropna=False)
-    differ = [name for name in map(str, frame) if name in fixed and different[name] > 1]
+    differ = [name for name in map(str, frame) if name in fixed and different[name] > 1] or ["arm"]
     raise ValueError(
         f"a point has several results: {', '.join(differ)} vary too; make them lines or panels, or "
         "give 'at' a value of each"

@@ -317,8 +317,9 @@ class Context:
 
     def methods(self) -> dict[str, dict[str, Any]]:
         """Return the axes of each method: its name in the study, and what varies under that."""
+        # The name counts where a learner has a parameter `method`, which a study varies.
         return {
-            curve.method.name: {"method": method_of(curve.method.base), **curve.method.varied}
+            curve.method.name: {**curve.method.varied, "method": method_of(curve.method.base)}
             for curve in self.curves
         }
 

@@ -86,6 +86,7 @@ class Sweep(Output):
         all_methods = request.wanted_methods(*levels)
         methods = [method for method in all_methods if method_of(method.base) not in levels]
         names = {name for method in methods for name in (*method.varied, *method.settings[0])}
+        names -= {*TELLING}  # a column of that name is no parameter
         if x != "epsilon" and x not in names:
             hint = suggestion(x, names)
             raise ValueError(f"no learner of it has {x!r} under 'vary' or 'fixed'{hint}")
