@@ -1,6 +1,7 @@
 """An output of one's own: a file in the folder of the run."""
 
 import importlib
+import shutil
 import sys
 
 import pytest
@@ -70,6 +71,21 @@ def test_a_folder_of_a_paper_takes_the_place_of_the_shipped_one(outputs, tmp_pat
     assert "mine" in words
     assert "claims" in words
     assert "rademacher" not in words
+
+
+def test_the_version_of_a_paper_of_ones_own_in_a_checkout_changes_with_its_file(
+    outputs, tmp_path, monkeypatch
+):
+    monkeypatch.setattr("privcurve.home.home", lambda: tmp_path)
+    versions = set()
+    for paper, text in (("mine", MINE), ("mine", MINE + "\n"), ("thesis", MINE)):
+        shutil.rmtree(tmp_path / "papers", ignore_errors=True)
+        (tmp_path / f"papers/{paper}").mkdir(parents=True)
+        (tmp_path / f"papers/{paper}/mine.py").write_text(text)
+        sys.modules.pop(f"privcurve_papers_{paper}.mine", None)
+        versions.add(outputs("", name="_none")["mine"].version)
+    assert len(versions) == 3
+    assert 1 in versions
 
 
 @pytest.mark.parametrize(
