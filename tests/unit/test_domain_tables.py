@@ -9,6 +9,7 @@ from made_up_study import BOOST, GRID, request_of
 
 from privcurve.analysis import measures, ranks
 from privcurve.experiments import kinds, study
+from privcurve.experiments.results import IncompleteError
 from privcurve.outputs import error_table as domains
 from privcurve.outputs import mean_ranks
 from privcurve.outputs.error_table import method_titles
@@ -243,8 +244,7 @@ def test_equal_methods_do_not_differ():
 
 
 def test_ranks_need_two_of_each():
-    with pytest.raises(ValueError, match="two datasets"):
-        ranks.compare_pairs(many(lambda _: {"a": 0.0}))
+    assert ranks.compare_pairs(many(lambda _: {"a": 0.0})).empty
 
 
 def test_ranks_are_of_the_datasets_that_are_named(monkeypatch):
@@ -263,6 +263,9 @@ def test_ranks_are_of_the_datasets_that_are_named(monkeypatch):
     )
     OUTPUTS["mean_ranks"].make(context)
     (frame,) = written
+    table = table.assign(rank=math.nan)
+    with pytest.raises(IncompleteError, match="no two methods have accuracy or auc or log_loss"):
+        OUTPUTS["mean_ranks"].make(context)
     # On the third dataset, which is not named, it is the worst.
     assert ranks.mean_ranks(frame)["good"] == 1
     assert set(frame["n_datasets"]) == {2}
@@ -291,6 +294,10 @@ def test_bold_cells_are_bold_in_latex_too(tmp_path):
     assert "| **0.1**    |" in (tmp_path / "table.md").read_text()
 
 
+SOUND = {**BOOST, "calibrations": ["certified"]}
+APART = {"learners": {"boost": SOUND, "gam": {"learner": "privgam", "epsilons": [7]}}}
+
+
 @pytest.mark.parametrize(
     ("word", "options", "changes", "told"),
     [
@@ -298,6 +305,14 @@ def test_bold_cells_are_bold_in_latex_too(tmp_path):
         ("error_table", {"baseline": "majority"}, {}, "majority has no ε"),
         ("error_table", {"neighbours": "add-remove"}, {}, "no method's ε is for 'add-remove'"),
         ("mean_ranks", {}, {}, "two datasets"),
+        ("mean_ranks", {}, {**APART, "datasets": ["toy-line", "banknote"]}, "that have one ε"),
+        ("comparison", {"arm": "boost~certified"}, APART, "two methods that have one ε"),
+        (
+            "comparison",
+            {"arm": "boost~certified", "others": ["gam~certified"]},
+            APART,
+            "others: gam~certified has no ε of boost~certified",
+        ),
         ("mean_ranks", {"datasets": ["tinny"]}, {}, "the study has no 'tinny'"),
         ("mean_ranks", {"datasets": "tiny"}, {}, "a list of datasets"),
         ("ledgers", {"epsilons": []}, {}, "a list of ε of the study"),

@@ -110,6 +110,10 @@ def test_what_failed_in_its_selection_is_a_failure_too():
     ]  # fmt: skip
     (row,) = comparison.compare_over_datasets(each, "base").to_dict("records")
     assert row["n_datasets"] == 2
+    # An ε of which too few datasets are left stops no other.
+    other = each[each["dataset"] != "two"].assign(epsilon=7.0)
+    both = comparison.compare_over_datasets(pd.concat([each, other]), "base")
+    assert both["epsilon"].tolist() == [1]
 
 
 def test_over_datasets_each_counts_once_and_tests_are_corrected_for_the_methods():

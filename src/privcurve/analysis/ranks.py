@@ -31,8 +31,8 @@ def compare_pairs(table: pd.DataFrame) -> pd.DataFrame:
 
     Return one row a pair, the method of the smaller mean rank first, with the columns `COLUMNS`. A
     pair `differs` if Friedman's test rejects and its corrected p-value is below `LEVEL`. Datasets
-    that lack a method's error count for no method. Raises ValueError if an ε has fewer than two
-    methods, or fewer than two datasets that have them all.
+    that lack a method's error count for no method. An ε with fewer than two methods, or fewer than
+    two datasets that have them all, has no row.
     """
     rows: list[tuple[Any, ...]] = []
     ranked = table[table["rank"].notna()]
@@ -41,7 +41,7 @@ def compare_pairs(table: pd.DataFrame) -> pd.DataFrame:
         # Errors that differ only in rounding are equal.
         errors = errors[list(dict.fromkeys(part["arm"]))].dropna().round(9)
         if min(errors.shape) < 2:
-            raise ValueError(f"at ε = {epsilon:g} there are no two datasets that have two methods")
+            continue
         n, k = errors.shape
         means = errors.rank(axis=1).mean().sort_values(kind="stable")
         friedman = _friedman(errors)

@@ -23,6 +23,7 @@ from privcurve.analysis.measures import (
 )
 from privcurve.experiments import kinds
 from privcurve.experiments.kinds import UNPAID
+from privcurve.experiments.results import IncompleteError
 from privcurve.figures import style
 from privcurve.lazy import Axes, Figure, pd, stats, ticker
 from privcurve.outputs.base import Context, Files, Option, Output, OutputRequest, Reads, check_name
@@ -72,8 +73,12 @@ class Comparison(Output):
             check_name("no method that has an ε is called", method, methods)
         if request.options["arm"] in (request.options["others"] or ()):
             raise ValueError(f"others: {request.options['arm']} is not compared with itself")
-        if not compared_methods(request):
-            raise ValueError("a comparison needs two methods that have an ε")
+        compared = compared_methods(request)
+        for method in request.options["others"] or ():
+            if method not in compared:
+                raise ValueError(f"others: {method} has no ε of {request.options['arm']}")
+        if not compared:
+            raise ValueError("a comparison needs two methods that have one ε")
 
     def files(self, request: OutputRequest) -> Files:
         tables = [request.table]
@@ -105,16 +110,24 @@ class Comparison(Output):
             return
         detail.write(request.files.tables[1])
         frame = kinds.add_kinds(compare_over_datasets(each, method), methods, after="arm")
+        if frame.empty:
+            why = "trainings failed, so that no two datasets have all methods at one ε"
+            raise IncompleteError(f"{context.study.name}: {why}: there is nothing to compare")
         caption = f"Learners beside {reference}, over {len(context.study.datasets)} datasets"
         context.write(Table(frame, caption, (*notes, OVER_DATASETS), format_table(frame, titles)))
         context.draw(draw(frame, each, titles, reference), frame)
 
 
 def compared_methods(request: OutputRequest) -> list[str]:
-    """Return the methods that are compared, in the order of the study; unpaid ones come last."""
+    """Return the methods that are compared, in the order of the study; unpaid ones come last.
+
+    They have a finite ε of the reference.
+    """
     reference, methods = request.options["arm"], request.study.methods
-    wanted = request.options["others"] or methods
-    names = [name for name in private_methods(request) if name in wanted and name != reference]
+    wanted = {*(request.options["others"] or methods)} - {reference}
+    shared = {*filter(math.isfinite, methods[reference].epsilons)}
+    names = [name for name in private_methods(request) if shared & {*methods[name].epsilons}]
+    names = [name for name in names if name in wanted]
     return sorted(names, key=lambda name: kinds.kind(methods[name]) == UNPAID)
 
 
@@ -211,7 +224,7 @@ def compare_over_datasets(table: pd.DataFrame, reference: str) -> pd.DataFrame:
     among the methods and the reference, the critical difference is Nemenyi's. `n_above` and
     `n_below` count datasets whose own interval lies above or below 0. Methods that lack a measure
     on some dataset are left out. A dataset on which a method's training failed counts for no
-    method; ValueError if at an ε fewer than two datasets have all methods.
+    method; an ε at which fewer than two datasets have all methods has no row.
     """
     rows: list[tuple[Any, ...]] = []
     order = table["measure"].map(list(COSTS).index)
@@ -219,7 +232,7 @@ def compare_over_datasets(table: pd.DataFrame, reference: str) -> pd.DataFrame:
         part, measure = ranks.keep_complete_methods(rows_at), str(rows_at["measure"].iloc[0])
         gaps = part.pivot(index="dataset", columns="arm", values="difference").dropna()
         if len(gaps) < 2:
-            raise ValueError(f"at ε = {epsilon:g} there are no two datasets that have all methods")
+            continue
         complete = part[part["dataset"].isin(gaps.index)]
         scores = complete.pivot(index="dataset", columns="arm", values=measure)
         scores[reference] = complete.groupby("dataset")[f"reference_{measure}"].first()

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 from privcurve.analysis import ranks
 from privcurve.analysis.measures import COSTS, MEASURES, NO_LOG_LOSS, check_measures
 from privcurve.experiments import kinds
+from privcurve.experiments.results import IncompleteError
 from privcurve.figures import style
 from privcurve.lazy import Axes, Figure, pd
 from privcurve.outputs.base import Context, Option, Output, OutputRequest, Reads, check_name
@@ -51,10 +53,14 @@ class MeanRanks(Output):
         check_measures(request.options["measures"])
         for name in request.options["datasets"] or ():
             check_name("datasets: the study has no", name, request.study.datasets)
-        of_kinds = [kinds.kind(request.study.methods[name]) for name in private_methods(request)]
-        n_paid = sum(kind in kinds.COVERED for kind in of_kinds)
-        if len(ranked_datasets(request)) < 2 or max(n_paid, len(of_kinds) - n_paid) < 2:
-            raise ValueError("ranks need at least two private methods and two datasets")
+        methods = [request.study.methods[name] for name in private_methods(request)]
+        ranked = Counter(
+            (kinds.kind(method) in kinds.COVERED, epsilon)
+            for method in methods
+            for epsilon in filter(math.isfinite, method.epsilons)
+        )
+        if len(ranked_datasets(request)) < 2 or max(ranked.values(), default=0) < 2:
+            raise ValueError("ranks need two datasets, and two private methods that have one ε")
 
     def reads(self, request: OutputRequest) -> Reads:
         return Reads(outputs=(ErrorTable.word,), facts=list(method_titles(request).items()))
@@ -64,6 +70,9 @@ class MeanRanks(Output):
         measures = context.request.options["measures"]
         is_ranked = table["dataset"].isin(ranked_datasets(context.request))
         frame = rank_by_kind(table[is_ranked & table["measure"].isin(measures)])
+        if frame.empty:
+            none = f"no two methods have {' or '.join(measures)} on the same two datasets"
+            raise IncompleteError(f"{context.request.study.name}: {none}: nothing can be ranked")
         context.write(Table(frame, CAPTION, NOTES))
         context.draw(draw(frame, method_titles(context.request)), frame)
 
