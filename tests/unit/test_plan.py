@@ -291,6 +291,24 @@ def test_a_record_says_whether_files_are_what_is_wanted(tiny):
     assert not tiny.is_current(request)
 
 
+def test_tables_that_no_study_makes_any_more_are_named(tiny):
+    request = tiny.study_outputs("tiny")[0]
+    make(tiny, request)
+    assert tiny.notes(["tiny"]) == []
+    lay_out(Path(), outputs=["selected_settings"])
+    shrunk = reading.read_one(Path("config/studies/tiny.yaml"), 1, 30)
+    (note,) = shrunk.notes(["tiny"])
+    assert note == (
+        "left over: results/tables/tiny/accuracy.csv and 2 more: no study makes them now (see "
+        "results/made)"
+    )
+    # It may be a table of a study of another folder, or of one that can't be read.
+    assert replace(shrunk, studies={}).notes([]) == []
+    for file in request.files.all:
+        file.unlink()
+    assert shrunk.notes(["tiny"]) == []
+
+
 def test_what_is_there_and_stale_is_asked_for_again(tiny):
     run = replace(tiny, decides=True)
     request = run.study_outputs("tiny")[0]

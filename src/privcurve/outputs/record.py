@@ -84,10 +84,7 @@ class Record(NamedTuple):
 
     def is_current(self, wanted: str) -> bool:
         """Return whether the files are there, as made, and for what is wanted now."""
-        try:
-            made: dict[str, Any] = json.loads(self.path.read_text("utf-8"))
-        except (OSError, ValueError):
-            return False
+        made = _read(self.path)
         data, sources = made.get("data", {}), made.get("raw", {})
         return (
             made.get("digest") == wanted
@@ -96,6 +93,18 @@ class Record(NamedTuple):
             and all(coded_checksum(name) in (None, data.get(name)) for name in self.datasets)
             and all(raw_checksums(name) in (None, sources.get(name)) for name in self.raw)
         )
+
+
+def files_made(path: Path) -> list[str]:
+    """Return the files that a record is of; none if it can't be read."""
+    return list(_read(path).get("files", {}))
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        return dict(json.loads(path.read_text("utf-8")))
+    except (OSError, ValueError, TypeError):
+        return {}
 
 
 def output_record(request: OutputRequest) -> Record:

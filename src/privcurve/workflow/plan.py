@@ -10,7 +10,7 @@ import itertools
 import json
 import logging
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from pathlib import Path
@@ -28,8 +28,11 @@ from privcurve.outputs import record
 from privcurve.outputs.audit import audited_learners
 from privcurve.outputs.base import (
     AUDITS,
+    FIGURES,
+    MADE,
     NAME_KEY,
     SLASH,
+    TABLES,
     Context,
     OutputRequest,
     description_of,
@@ -302,7 +305,7 @@ class Plan:
     # Targets
 
     def notes(self, words: Sequence[str]) -> list[str]:
-        """Return notes on a secret seed, on studies that are left out, and on requested studies.
+        """Return notes on a secret seed, what is left out or left over, and on requested studies.
 
         `words` are those of a command line, with targets, or without for a plain run.
         """
@@ -317,7 +320,19 @@ class Plan:
         names = names or set(self.configured_studies)
         mine = [note for name in self.studies if name in names for note in self._notes(name)]
         secret = [f"seed: {self.seed}"] if isinstance(self.seed, SecretSeed) else []
-        return [*secret, *(f"left out: {why}" for why in self.broken.values()), *mine]
+        left_out = [f"left out: {why}" for why in self.broken.values()]
+        return [*secret, *left_out, *self._name_leftovers(), *mine]
+
+    def _name_leftovers(self) -> Iterator[str]:
+        """Yield a note on files of an earlier state of a study, in its folders, which stay old."""
+        made = {path for one in self.outputs.values() for path in one.files.all}
+        folders = {top / study for study in self.studies for top in (TABLES, FIGURES)}
+        records = sorted(MADE.glob("*.json"))
+        earlier = [Path(file) for path in records for file in record.files_made(path)]
+        mine = (path for path in earlier if path.parent in folders)
+        if stale := [path for path in mine if path not in made and path.is_file()]:
+            more = f" and {len(stale) - 1} more" if len(stale) > 1 else ""
+            yield f"left over: {stale[0]}{more}: no study makes them now (see {MADE})"
 
     def _notes(self, study: str) -> list[str]:
         one = self.studies[study]
