@@ -172,9 +172,10 @@ def direct(X, y, train, scored, seed):
         return model.score(X[scored], y[scored]), model.predict_proba(X[scored])
 
 
-def test_the_raw_score_is_that_of_scikit_learn_on_the_same_splits(folder):
+@pytest.mark.parametrize("shares", [[1], [0.1, 0.5]])
+def test_the_raw_score_is_that_of_scikit_learn_on_the_same_splits(folder, shares):
     table = shop()
-    plan = made(folder, table)
+    plan = made(folder, table, train_shares=shares)
     outputs = make(plan, "raw")
     told = read_table(outputs["raw"].files.frames[1])
     X, y = as_numbers(table), table["bought"].eq("yes").to_numpy()
@@ -185,7 +186,7 @@ def test_the_raw_score_is_that_of_scikit_learn_on_the_same_splits(folder):
         (split.fold, split.repeat) for split in splits
     ]
     for split, row in zip(splits, mine.to_dict("records"), strict=True):
-        train, scored = Splitter(data, plan.seed).rows(split)
+        train, scored = Splitter(data, plan.seed, shares[-1]).rows(split)
         assert len(set(train) & set(scored)) == 0
         assert len(scored) == N // 5
         accuracy, chances = direct(X, y, train, scored, split.repeat)

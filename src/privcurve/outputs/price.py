@@ -94,6 +94,8 @@ class RawScores(Output):
         if study.shows_auc and many:
             # Earlier versions had no AUC for more than two classes.
             facts.append(AUC)
+        if (share := _largest_share(study)) < 1:
+            facts.append(share)
         return Reads(data=study.datasets, raw=study.datasets, facts=facts)
 
     def make(self, context: Context) -> None:
@@ -154,12 +156,18 @@ def _splits(study: Study, dataset: str) -> list[Split]:
     return study.fresh_splits(description_of(dataset).n_test > 0)
 
 
+def _largest_share(study: Study) -> float:
+    """Return the share of the records that the study's models train on; the largest of several."""
+    return max(method.train_share for method in study.methods.values())
+
+
 def _all_scores(context: Context) -> Iterator[dict[str, Any]]:
     from privcurve.datasets.raw import coded_columns, raw_columns
 
     for name in context.study.datasets:
         data = context.data(name)
-        splits, splitter = _splits(context.study, name), Splitter(data, context.seed)
+        share = _largest_share(context.study)
+        splits, splitter = _splits(context.study, name), Splitter(data, context.seed, share)
         for method, read in ((RAW, raw_columns), (CODES, coded_columns)):
             for result in scores(data, read(data), splitter, splits):
                 yield {"dataset": name, "arm": method, **result}
