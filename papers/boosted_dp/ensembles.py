@@ -75,6 +75,15 @@ class EnsembleErrors(Output):
             raise ValueError(f"it is of all runs: give the study {needed}")
         if not any(method.learner == BOOSTED for method in of.methods.values()):
             raise ValueError(f"the study has no learner {BOOSTED}, and it is about them")
+        seen: dict[tuple[Any, ...], str] = {}
+        for method in of.methods.values():
+            for point in method.points if method.learner in LEARNERS else ():
+                own = {**registry.entry(method.learner).defaults, **point.setting}
+                key = (method.learner, point.epsilon, *_setting(method.learner, own).values())
+                if key in seen:
+                    told = f"tells settings apart by {', '.join(SETTING)} alone"
+                    raise ValueError(f"it {told}: {seen[key]} and {method.name} have the same")
+                seen[key] = method.name
 
     def files(self, request: OutputRequest) -> Files:
         return Files(others={ERRORS: TABLES / f"{request.place}.csv"})

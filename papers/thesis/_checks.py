@@ -5,8 +5,23 @@ from __future__ import annotations
 from privcurve.outputs.base import OutputRequest
 
 
+def check_curves(request: OutputRequest) -> None:
+    """Raise ValueError if the option `learner` names several curves of one calibration.
+
+    Tables and figures of the thesis tell curves apart by calibration alone.
+    """
+    curves: dict[str | None, str] = {}
+    for method in request.methods_of(request.options["learner"]):
+        if (other := curves.setdefault(method.calibration, method.name)) != method.name:
+            raise ValueError(
+                f"{other} and {method.name} would be mixed up: it tells curves apart by "
+                "calibration alone; name a learner with one curve of each"
+            )
+
+
 def check_one_rules(request: OutputRequest) -> None:
     """Raise ValueError if the option `learner` names anything but LazyBB with 1-rules."""
+    check_curves(request)
     for method in request.methods_of(request.options["learner"]):
         weak = {setting.get("weak_learner", "one_rule") for setting in method.settings}
         if method.learner != "lazybb" or weak != {"one_rule"}:

@@ -40,6 +40,15 @@ class AdvantageAndMargins(Output):
     def check(self, request: OutputRequest) -> None:
         check_one_rules(request)
         request.check_dataset(request.options["dataset"])
+        options = request.options
+        low = {"epsilon": 0, "density": 0, "advantage": 0, "rounds": WINDOW - 1, "runs": 0}
+        high = {"density": 1, "advantage": 0.5}
+        for name, least in low.items():
+            most = high.get(name, math.inf)
+            if not least < options[name] < most:
+                raise ValueError(
+                    f"{name} = {options[name]:g} is not above {least} and below {most}"
+                )
 
     def reads(self, request: OutputRequest) -> Reads:
         methods = request.methods_of(request.options["learner"])

@@ -25,6 +25,8 @@ from privcurve.outputs.base import (
 )
 from privcurve.tables.table import Table
 
+from ._checks import check_curves
+
 if TYPE_CHECKING:
     from privcurve.datasets import Domain
     from privcurve.experiments.models import Inspection
@@ -47,6 +49,7 @@ class ModelCard(Output):
     }
 
     def check(self, request: OutputRequest) -> None:
+        check_curves(request)
         request.check_dataset(request.options["dataset"])
         request.check_epsilon(request.options["learner"], request.options["epsilon"])
         for method in request.methods_of(request.options["learner"]):

@@ -18,6 +18,8 @@ from privcurve.lazy import pd
 from privcurve.outputs.base import PAPERS, Context, Option, Output, OutputRequest, Reads
 from privcurve.tables.table import MISSING, Table
 
+from ._checks import check_curves
+
 # Files of printed numbers, and the outputs with ours.
 TABLES = {"sparsity": "sparsity", "rademacher": "rademacher", "model_card": "model_card"}
 
@@ -31,7 +33,7 @@ class Printed(Output):
     options: ClassVar = {"learner": Option("an entry of the study's learners", str)}
 
     def check(self, request: OutputRequest) -> None:
-        request.methods_of(request.options["learner"])
+        check_curves(request)
         if not _files(request):
             papers = sorted({path.parts[1] for path in PAPERS.glob("*/printed/*.csv")})
             raise ValueError(

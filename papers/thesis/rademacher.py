@@ -34,6 +34,8 @@ class Rademacher(Output):
     def check(self, request: OutputRequest) -> None:
         check_one_rules(request)
         request.check_epsilon(request.options["learner"], request.options["epsilon"])
+        if request.options["draws"] < 2:
+            raise ValueError("draws: a standard error needs at least 2")
 
     def reads(self, request: OutputRequest) -> Reads:
         methods = request.methods_of(request.options["learner"])

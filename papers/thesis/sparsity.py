@@ -9,6 +9,8 @@ from privcurve.lazy import pd
 from privcurve.outputs.base import Context, Option, Output, OutputRequest, Reads
 from privcurve.tables.table import MISSING, Table, format_decimals
 
+from ._checks import check_curves
+
 
 class Sparsity(Output):
     """Table ``sparsity``: features used by one learner, for each dataset, calibration and ε."""
@@ -17,7 +19,7 @@ class Sparsity(Output):
     options: ClassVar = {"learner": Option("an entry of the study's learners", str)}
 
     def check(self, request: OutputRequest) -> None:
-        request.methods_of(request.options["learner"])
+        check_curves(request)
 
     def reads(self, request: OutputRequest) -> Reads:
         methods = request.methods_of(request.options["learner"])

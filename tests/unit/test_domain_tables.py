@@ -318,6 +318,12 @@ APART = {"learners": {"boost": SOUND, "gam": {"learner": "privgam", "epsilons": 
         ("ledgers", {"epsilons": []}, {}, "a list of ε of the study"),
         ("ensemble_errors", {}, {}, "select: all"),
         ("ensemble_errors", {}, {**GRID, "learners": {"boost": BOOST}}, "no learner bdpe"),
+        (
+            "ensemble_errors",
+            {},
+            {**GRID, "learners": {"oc": {**GRID["learners"]["oc"], "deltas": [0, 1e-5]}}},
+            "have the same",
+        ),
         ("ensemble_alphas", {}, {**GRID, "paper": "nowhere"}, "nowhere/printed/table1"),
         (
             "ensemble_wins",

@@ -36,6 +36,9 @@ def test_a_study_has_tables_and_curves_by_default():
     assert next(one.target for one in small()) == "s_accuracy"
 
 
+MARGINS = {"learner": "boost", "dataset": "toy-line", "epsilon": 1}
+
+
 @pytest.mark.parametrize(
     ("outputs", "says"),
     [
@@ -55,6 +58,9 @@ def test_a_study_has_tables_and_curves_by_default():
             ["accuracy", {"rademacher": {"learner": "majority", "epsilon": math.inf}}],
             "majority is not LazyBB with 1-rules",
         ),
+        ([{"rademacher": {"learner": "boost", "epsilon": 1, "draws": 1}}], "draws: a standard"),
+        ([{"advantage_and_margins": {**MARGINS, "rounds": 5}}], "rounds = 5 is not above 19"),
+        ([{"advantage_and_margins": {**MARGINS, "density": 2}}], "density = 2 is not above 0"),
         (["learning_curves"], "learning_curves is made from accuracy; add that"),
         (["accuracy", {"accuracy": {}}], "accuracy comes twice"),
         ([{"sweep": {"x": "n_round"}}], "no learner of it has 'n_round'"),
@@ -75,6 +81,22 @@ def test_a_study_has_tables_and_curves_by_default():
 def test_what_can_not_be_made_is_named(outputs, says):
     with pytest.raises(StudyError, match=f"^s.yaml: outputs: .*{re.escape(says)}"):
         small(*outputs)
+
+
+@pytest.mark.parametrize(
+    "outputs",
+    [
+        [{"sparsity": {"learner": "boost"}}],
+        [{"advantage_and_margins": MARGINS}],
+        [{"model_card": MARGINS}],
+        ["accuracy", {"rademacher": {"learner": "boost", "epsilon": 1}}],
+    ],
+)
+def test_curves_that_the_thesis_outputs_would_mix_up_are_refused(outputs):
+    boost = {"learner": "lazybb", "deltas": [0, 1e-5]}
+    says = re.escape("boost~certified and boost~certified~delta=1e-05 would be mixed up")
+    with pytest.raises(StudyError, match=says):
+        small(*outputs, learners={"boost": boost})
 
 
 @pytest.mark.parametrize(
