@@ -153,6 +153,15 @@ def test_notes_are_of_the_studies_of_a_command_line_or_of_the_configured_ones(tm
     assert run.notes(["good", "--cores", "2"]) == run.notes(["-n"]) == []
 
 
+def test_epsilons_that_no_learner_takes_are_told(tmp_path):
+    own = {**SMALL["learners"], "boost": {"learner": "lazybb", "epsilons": [3]}}
+    both = {**own, "gam": {"learner": "privgam"}}
+    run = read(tmp_path, good={**SMALL, "learners": own}, used={**SMALL, "learners": both})
+    (note,) = run.notes(["good"])
+    assert note.endswith("good.yaml: epsilons: no learner takes them, as each has its own")
+    assert run.notes(["used"]) == []
+
+
 @pytest.mark.parametrize("name", ["all", "summary", "train", "audit"])
 def test_a_study_may_not_be_called_like_a_rule(tmp_path, name):
     run = read(tmp_path, **{"good": SMALL, name: SMALL})

@@ -66,6 +66,8 @@ class Study:
     neighbours: str | None = None  # the relation that the study asks for; None: each learner's own
     # Its outputs, in the order of the file: word and options.
     outputs: tuple[tuple[str, Mapping[str, Any]], ...] = ()
+    # Whether it gives `epsilons` that no private learner takes, as each has its own.
+    idle_epsilons: bool = False
     # Studies whose tables it combines, if it trains nothing itself.
     studies: tuple[str, ...] = ()
 
@@ -152,6 +154,7 @@ def from_mapping(raw: Mapping[str, Any], name: str, where: str) -> Study:
         raise StudyError(f"{where}: learners: {label}: {error}") from None
     if skipped and not installed:
         raise StudyError(f"{where}: no learner is left. " + ". ".join(skipped))
+    private = [spec for spec in learners.values() if registry.entry(spec["learner"]).private]
     splits = raw.get("splits", raw)
     return Study(
         name=name,
@@ -169,6 +172,7 @@ def from_mapping(raw: Mapping[str, Any], name: str, where: str) -> Study:
         select=raw.get("select", BEST),
         neighbours=raw.get("neighbours"),
         outputs=tuple(map(_output, raw.get("outputs", DEFAULT_OUTPUTS))),
+        idle_epsilons="epsilons" in raw and {"epsilons" in spec for spec in private} == {True},
         studies=tuple(raw.get("studies", ())),
     )
 
@@ -247,6 +251,8 @@ def notes(study: Study, datasets: Mapping[str, Description], where: str) -> Iter
             f"{where}: neighbours: no learner of the study offers {PRIVATE_COLUMNS!r}; leave the "
             "key out"
         )
+    if study.idle_epsilons:
+        yield f"{where}: epsilons: no learner takes them, as each has its own"
     for note in legends.notes_on_titles(study.methods.values(), selected=study.select != ALL):
         yield f"{where}: learners: {note}"
     for name in study.datasets:
