@@ -125,3 +125,8 @@ def test_the_table_has_a_total_and_no_false_hundred():
     assert lines[2].split() == ["one", "1000", "1000", "0", "0", "100.0", "–"]
     assert lines[3].split() == ["two", "100000", "99999", "1", "0", "99.9", "1", "h", "01", "min"]
     assert lines[4].split()[:5] == ["total", "101000", "100999", "1", "0"]
+
+
+def test_a_study_that_puts_tables_together_has_no_runs():
+    lines = summary.table({"all_claims": summary.Progress()}, cores=2).splitlines()
+    assert lines[2].split() == ["all_claims", "0", "0", "0", "0", "–", "–"]

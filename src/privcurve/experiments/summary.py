@@ -115,10 +115,9 @@ def table(studies: Mapping[str, Progress], cores: int) -> str:
     of_all = {"total": sum(studies.values(), Progress())} if len(studies) > 1 else {}
     rows = []
     for name, p in {**studies, **of_all}.items():
-        percent = math.floor(1000 * p.done / p.runs) / 10  # rounded down: 100 is all
-        rows.append(
-            [name, p.runs, p.done, p.failed, p.to_do, f"{percent:.1f}", _duration(p, cores)]
-        )
+        # Rounded down: 100 is all. A study that puts tables together has no runs.
+        percent = f"{math.floor(1000 * p.done / p.runs) / 10:.1f}" if p.runs else "–"
+        rows.append([name, p.runs, p.done, p.failed, p.to_do, percent, _duration(p, cores)])
     return tabulate(
         rows,
         ["study", "runs", "done", "failed", "to do", "%", "time left"],
