@@ -7,12 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from privcurve.coding import Codes, Floats, Ints, Signs
+from privcurve.coding import Codes, Floats, Ints, Records, Signs
 from privcurve.datasets import Dataset
 from privcurve.experiments import canonical
 from privcurve.experiments.methods import Method, Point
 from privcurve.experiments.models import Inspection, train_afresh
-from privcurve.experiments.splits import Part
 from privcurve.kernels.projection import fixed_point_bits, project, start_levels
 from privcurve.learners.lazybb import LazyBBClassifier
 from privcurve.privacy.seeds import Seed
@@ -23,10 +22,12 @@ def is_of_trees(model: Inspection) -> bool:
     return hasattr(model.learner.model_, "forest")
 
 
-def margins_of(model: Inspection, part: Part) -> Floats:
+def margins_of(model: Inspection, part: Records) -> Floats:
     """Return the normalised margin y·Σh/τ of each row of a part, in [−1, 1]."""
     votes = model.learner.model_
-    return np.asarray(votes.tally(model.learner._code(part.X, fit=False)) * part.y / votes.n_rounds)
+    return np.asarray(
+        votes.tally(model.learner._code(part.codes, fit=False)) * part.labels / votes.n_rounds
+    )
 
 
 def votes_of(model: Inspection, bin_names: tuple[tuple[str, ...], ...]) -> list[tuple[int, str]]:
@@ -88,8 +89,10 @@ def round_by_round(
     margins: dict[str, list[tuple[Floats, Any]]] = {}
     n_runs = repeats if np.isfinite(epsilon) else 1
     for model in train_afresh(dataset, method, point, n_runs, seed):
-        codes = model.learner._code(model.train.X, fit=False)
-        advantages.append(round_advantages(model.learner, codes, model.train.y, model.train.counts))
+        codes = model.learner._code(model.train.codes, fit=False)
+        advantages.append(
+            round_advantages(model.learner, codes, model.train.labels, model.train.counts)
+        )
         for name, part in (("train", model.train), ("test", model.unseen)):
             if part is not None:
                 margins.setdefault(name, []).append((margins_of(model, part), part.counts))

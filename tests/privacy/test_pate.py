@@ -6,8 +6,8 @@ import pickle
 import numpy as np
 import pytest
 
+from privcurve.coding import Records
 from privcurve.experiments import metrics
-from privcurve.experiments.splits import Part
 from privcurve.learners.pate import (
     ASKED_AGAIN,
     NOT_OWN,
@@ -177,7 +177,7 @@ def test_the_pipeline_asks_no_training_record_again():
     X, y = records()
     ones = np.ones(len(y), dtype=np.int64)
     model = fit(X, y, n_answers=72)
-    part, scored = Part(X, y, ones), Part(X[:40] % 2, y[:40], ones[:40])
+    part, scored = Records(X, y, ones, BINS), Records(X[:40] % 2, y[:40], ones[:40], BINS)
     run = metrics.score(model, part, scored, 0.1)
     assert run["status"] == "ok"
     assert run["train_accuracy"] is None

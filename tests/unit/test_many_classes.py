@@ -138,9 +138,9 @@ def test_each_split_has_a_share_of_each_class() -> None:
     for fold in ("1/5", "1@0.2"):
         train, scored = splitter.parts(Split(fold, 0))
         for part, sizes in ((train, [16, 16, 8]), (scored, [4, 4, 2])):
-            assert np.bincount(part.y, weights=part.counts).tolist() == sizes
+            assert np.bincount(part.labels, weights=part.counts).tolist() == sizes
     train, _ = Splitter(datasets.load("mine"), 3, train_share=0.5).parts(Split("1/5", 0))
-    assert np.bincount(train.y, weights=train.counts).tolist() == [8, 8, 4]
+    assert np.bincount(train.labels, weights=train.counts).tolist() == [8, 8, 4]
 
 
 # Scores ----------------------------------------------------------------------------

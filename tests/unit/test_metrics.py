@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn import metrics as reference
 
+from privcurve.coding import Records
 from privcurve.experiments import metrics
-from privcurve.experiments.splits import Part
 from privcurve.privacy.ledger import LedgerEntry, PrivacyStatement
 
 rows = st.lists(
@@ -98,7 +98,7 @@ class Learner:
         return np.asarray(X)[:, 0] - 0.5
 
 
-PART = Part(np.array([[0], [1]]), np.array([-1, 1]), np.array([3, 1]))
+PART = Records(np.array([[0], [1]]), np.array([-1, 1]), np.array([3, 1]), np.array([2]))
 
 
 class LearnerOfThree(Learner):
@@ -112,7 +112,7 @@ class LearnerOfThree(Learner):
 
 
 def test_classes_are_ranked_by_their_chances():
-    part = Part(np.zeros((4, 1)), np.array([0, 1, 2, 0]), np.ones(4, dtype=int))
+    part = Records(np.zeros((4, 1)), np.array([0, 1, 2, 0]), np.ones(4, dtype=int), np.array([1]))
     assert metrics.score(LearnerOfThree(), part, part, 0.1)["auc"] == 1.0
 
 

@@ -24,13 +24,13 @@ def size(part):
 
 
 def label_share(part):
-    return part.counts[part.y > 0].sum() / part.counts.sum()
+    return part.counts[part.labels > 0].sum() / part.counts.sum()
 
 
 def rows(part):
     return {
         (*map(int, row), int(sign)): int(count)
-        for row, sign, count in zip(part.X, part.y, part.counts, strict=True)
+        for row, sign, count in zip(part.codes, part.labels, part.counts, strict=True)
     }
 
 
@@ -84,7 +84,7 @@ def test_smaller_samples_are_parts_of_larger_ones_and_all_score_on_the_same(data
         assert rows(other) == rows(scored)
         assert rows(part).items() <= larger.items()
         assert size(part) == pytest.approx(share * size(everything), abs=1.5)
-        assert set(part.y) == {-1, 1}
+        assert set(part.labels) == {-1, 1}
         sizes.append(size(part))
         larger = rows(part)
     assert sizes == sorted(sizes, reverse=True)

@@ -120,10 +120,10 @@ def test_a_fit_that_writes_into_its_records_changes_no_other(dataset, tmp_path, 
 
     monkeypatch.setattr(majority.NoisyMajorityClassifier, "_fit_one", careless)
     splitter = Splitter(dataset, 1)
-    before = [part.X.copy() for part in splitter.parts(fold_splits(3)[0])]
+    before = [part.codes.copy() for part in splitter.parts(fold_splits(3)[0])]
     rows = train.Trainer(dataset, method, 1, tmp_path / "store", splitter).run(tasks(method))
     assert without_time(rows) == without_time(right)
-    after = [part.X for part in splitter.parts(fold_splits(3)[0])]
+    after = [part.codes for part in splitter.parts(fold_splits(3)[0])]
     assert all((one == other).all() for one, other in zip(before, after, strict=True))
 
 

@@ -3,18 +3,48 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from privcurve.coding import class_labels
+from privcurve.coding import Records, class_labels, decide
 from privcurve.experiments import canonical
-from privcurve.experiments.splits import InParts, Part, right_answers
 from privcurve.lazy import arithmetic
+from privcurve.parts import PartedRecords, Totals
 from privcurve.privacy.budget import implies
 
 Array = NDArray[Any]
+
+# Rows that are scored at a time.
+AT_ONCE = 65_536
+
+
+def right_answers(scores: Array, labels: Array) -> Array:
+    """Return which rows are right, by scores of shape (n_rows,) or (n_rows, n_classes).
+
+    Zero counts as negative; of classes with equal scores the first one counts. Labels are −1 and
+    +1, or 0, 1, … for more than two classes.
+    """
+    return np.asarray(decide(scores) == np.maximum(labels, 0))
+
+
+class RightRows:
+    """Some records, and a fitted learner that scores them."""
+
+    def __init__(self, records: Records, learner: Any) -> None:
+        self._records, self._learner = records, learner
+
+    def n_right(self) -> int:
+        """Count the records that are classified correctly, some rows at a time."""
+        codes, labels, counts, _ = self._records
+        total = 0
+        for start in range(0, len(labels), AT_ONCE):
+            some = slice(start, start + AT_ONCE)
+            scores = self._learner.decision_function(np.ascontiguousarray(codes[some]))
+            total += int(counts[some][right_answers(scores, labels[some])].sum())
+        return total
 
 
 def accuracy(scores: Array, labels: Array, counts: Array) -> float:
@@ -106,8 +136,8 @@ def _is_within(epsilon: float, delta: float, budget: tuple[float, float]) -> boo
 
 def score(
     learner: Any,
-    train: Part | InParts,
-    scored: Part,
+    train: Records | PartedRecords,
+    scored: Records,
     seconds: float,
     relation: str | None = None,
     budget: tuple[float, float] | None = None,
@@ -117,7 +147,7 @@ def score(
     The fit took `seconds`. The statement of a private fit must imply the neighbour relation, and
     neither it nor its ledger may exceed the budget (ε, δ); otherwise the run has failed.
     """
-    values = learner.decision_function(scored.X)
+    values = learner.decision_function(scored.codes)
     if not np.isfinite(values).all():
         return failure(FloatingPointError("the model gives scores that are not finite"))
     loss, ranked = None, values
@@ -127,14 +157,14 @@ def score(
         if hasattr(learner, "chances"):
             chances = learner.chances(values)
         else:
-            chances = learner.predict_proba(scored.X)
+            chances = learner.predict_proba(scored.codes)
         ranked = chances if by_chance else values
         if fits_log_odds(learner):
-            loss = log_loss(chances, scored.y, scored.counts)
+            loss = log_loss(chances, scored.labels, scored.counts)
     # If each answer costs privacy, training records are not scored.
     train_accuracy = None
     if not getattr(learner, "scores_cost_answers", False):
-        train_accuracy = train.n_right(learner) / train.n
+        train_accuracy = Totals(train, partial(RightRows, learner=learner)).ask("n_right") / train.n
     statement = learner.privacy_
     if relation and statement.private and not implies(statement.neighbours, relation):
         why = f"the statement is for {statement.neighbours!r}, not for {relation!r}"
@@ -152,9 +182,9 @@ def score(
     return {
         "neighbours": statement.neighbours,
         "epsilon_spent": spent,
-        "accuracy": accuracy(values, scored.y, scored.counts),
-        "balanced_accuracy": balanced_accuracy(values, scored.y, scored.counts),
-        "auc": auc(ranked, scored.y, scored.counts),
+        "accuracy": accuracy(values, scored.labels, scored.counts),
+        "balanced_accuracy": balanced_accuracy(values, scored.labels, scored.counts),
+        "auc": auc(ranked, scored.labels, scored.counts),
         "log_loss": loss,
         "train_accuracy": train_accuracy,
         "n_train": train.n,

@@ -12,12 +12,13 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from privcurve.datasets import Dataset, distinct
+from privcurve.coding import Records
+from privcurve.datasets import Dataset
 from privcurve.experiments import canonical, metrics
 from privcurve.experiments.methods import Method, Point
 from privcurve.experiments.results import IncompleteError
 from privcurve.experiments.runs import RunIds
-from privcurve.experiments.splits import TEST, Part, Split
+from privcurve.experiments.splits import TEST, Split, distinct_records
 from privcurve.experiments.study import StudyError
 from privcurve.experiments.train import fit_method
 from privcurve.privacy import seeds
@@ -32,15 +33,15 @@ class Inspection(NamedTuple):
 
     repeat: int  # from 1
     learner: Any  # a fitted learner
-    train: Part
-    unseen: Part | None  # the dataset's test part, where it has one
+    train: Records
+    unseen: Records | None  # the dataset's test part, where it has one
 
     def accuracy(self) -> float:
         """Return the accuracy on the unseen records; NaN if there are none."""
         if self.unseen is None:
             return float("nan")
-        scores = self.learner.decision_function(self.unseen.X)
-        return metrics.accuracy(scores, self.unseen.y, self.unseen.counts)
+        scores = self.learner.decision_function(self.unseen.codes)
+        return metrics.accuracy(scores, self.unseen.labels, self.unseen.counts)
 
 
 def selected_point(method: Method, selected: pd.DataFrame, dataset: str, epsilon: float) -> Point:
@@ -74,10 +75,10 @@ def train_afresh(
         raise StudyError(
             f"{method.name}: only models of the whole training part can be looked into"
         )
-    train = Part(*distinct(dataset.X, dataset.y))
+    train = distinct_records(dataset.domain, dataset.X, dataset.y)
     unseen = None
     if dataset.X_test is not None and dataset.y_test is not None:
-        unseen = Part(*distinct(dataset.X_test, dataset.y_test))
+        unseen = distinct_records(dataset.domain, dataset.X_test, dataset.y_test)
     ids = RunIds(dataset, dataset.checksum, method, seed)
     for repeat in range(1, repeats + 1):
         run = ids.run(point, Split(WHOLE if unseen is None else TEST, repeat))

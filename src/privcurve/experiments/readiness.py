@@ -50,7 +50,7 @@ def check(study: Study, dataset: Dataset | PartedDataset) -> None:
             learner.set_params(**method.estimator_parameters(point, dataset.at_most))
             learner.check_classes(n_classes)
         for setting in method.settings if answers else ():
-            learner.set_params(**setting).check_answers(train.n, scored.X)
+            learner.set_params(**setting).check_answers(train.n, scored.codes)
         if by_loss and not fits_log_odds(learner):
             raise ValueError(
                 f"metric: log_loss needs probabilities, which {method.learner} ({method.name}) "

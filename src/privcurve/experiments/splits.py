@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from privcurve.coding import Records, code_type
-from privcurve.datasets import Dataset, PartedDataset, distinct, stratified_folds
+from privcurve.datasets import Dataset, Domain, PartedDataset, distinct, stratified_folds
 from privcurve.experiments import canonical
-from privcurve.parts import PartedRecords, Totals
+from privcurve.parts import PartedRecords
 from privcurve.privacy import seeds
-from privcurve.privacy.curator import Curator
 from privcurve.privacy.seeds import Seed
 
 TEST = "test"
@@ -22,9 +18,6 @@ TEST = "test"
 # Bytes of parts that a splitter keeps: finding the distinct rows again for each repeat and method
 # can take longer than a fit.
 REMEMBERED = 2**27
-
-# Rows that are scored at a time.
-AT_ONCE = 65_536
 
 # Least expected number of held-out records: one record of each label is held out in any case.
 LEAST_HELD_OUT = 0.1
@@ -128,75 +121,9 @@ def labels_for_folds(dataset: Dataset | PartedDataset) -> tuple[Any, Any]:
     return labels[from_rarest[rarest]], places
 
 
-@dataclass(frozen=True)
-class Part:
-    """Distinct coded rows, their labels, and how many records each stands for."""
-
-    X: Any
-    y: Any
-    counts: Any
-
-    @property
-    def n(self) -> int:
-        """How many records there are."""
-        return int(self.counts.sum())
-
-    def fit(self, template: Any, settings: Sequence[Any], rngs: Sequence[Any]) -> Any:
-        """Train a copy of a learner for each setting."""
-        return template.fit_many(self.X, self.y, settings, rngs, self.counts)
-
-    def n_right(self, learner: Any) -> int:
-        """Count the records that a fitted learner decides right."""
-        right = right_answers(learner.decision_function(self.X), self.y)
-        return int(self.counts[right].sum())
-
-
-@dataclass(frozen=True)
-class InParts:
-    """Training records in parts that are not all in memory; see :class:`Part`."""
-
-    records: PartedRecords
-
-    @property
-    def n(self) -> int:
-        """How many records there are."""
-        return self.records.n
-
-    def fit(self, template: Any, settings: Sequence[Any], rngs: Sequence[Any]) -> Any:
-        """Train a copy of a learner for each setting."""
-        return template.fit_parts(self.records, settings, [Curator(rng) for rng in rngs])
-
-    def n_right(self, learner: Any) -> int:
-        """Count the records that a fitted learner decides right."""
-        return int(Totals(self.records, partial(RightRows, learner=learner)).ask("n_right"))
-
-
-class RightRows:
-    """Rows of one part, and a fitted learner that scores them."""
-
-    def __init__(self, records: Records, learner: Any) -> None:
-        self._records, self._learner = records, learner
-
-    def n_right(self) -> int:
-        """Count the records that are classified correctly, some rows at a time."""
-        codes, labels, counts, _ = self._records
-        total = 0
-        for start in range(0, len(labels), AT_ONCE):
-            some = slice(start, start + AT_ONCE)
-            scores = self._learner.decision_function(np.ascontiguousarray(codes[some]))
-            total += int(counts[some][right_answers(scores, labels[some])].sum())
-        return total
-
-
-def right_answers(scores: Any, labels: Any) -> Any:
-    """Return which rows are right, by scores of shape (n_rows,) or (n_rows, n_classes).
-
-    Zero counts as negative; of classes with equal scores the first one counts. Labels are −1 and
-    +1, or 0, 1, … for more than two classes.
-    """
-    if scores.ndim == 2:
-        return np.asarray(scores.argmax(axis=1) == labels)
-    return np.asarray((scores > 0) == (labels > 0))
+def distinct_records(domain: Domain, X: Any, y: Any) -> Records:
+    """Return coded records, each distinct row with how many records it stands for."""
+    return Records(*distinct(X, y), np.array(domain.n_bins))
 
 
 class Splitter:
@@ -212,9 +139,9 @@ class Splitter:
         self._seed = seed
         self._share = train_share
         self._folds: dict[tuple[int, int], Any] = {}
-        self._parts: dict[tuple[str, int], tuple[Part | InParts, Part]] = {}
+        self._parts: dict[tuple[str, int], tuple[Records | PartedRecords, Records]] = {}
 
-    def parts(self, split: Split) -> tuple[Part | InParts, Part]:
+    def parts(self, split: Split) -> tuple[Records | PartedRecords, Records]:
         """Return the training and the scoring part of a split, from the cache if possible."""
         partition = self._partition(split)
         key = (split.fold, 0 if split.fold == TEST and self._share == 1 else partition)
@@ -240,15 +167,13 @@ class Splitter:
         scored = self._rows_to_score(split)
         return self._sample_rows(np.flatnonzero(~scored), split), np.flatnonzero(scored)
 
-    def _cut(self, split: Split) -> tuple[Part | InParts, Part]:
+    def _cut(self, split: Split) -> tuple[Records | PartedRecords, Records]:
         data = self._dataset
         train, scored = self.rows(split)
-        trained = (
-            InParts(data.select(train)) if isinstance(data, PartedDataset) else self._part(train)
-        )
+        trained = data.select(train) if isinstance(data, PartedDataset) else self._records(train)
         if split.fold == TEST and data.X_test is not None and data.y_test is not None:
-            return trained, Part(*distinct(data.X_test, data.y_test))
-        return trained, self._part(scored)
+            return trained, distinct_records(data.domain, data.X_test, data.y_test)
+        return trained, self._records(scored)
 
     def _rows_to_score(self, split: Split) -> Any:
         labels, places = labels_for_folds(self._dataset)
@@ -269,8 +194,8 @@ class Splitter:
         order = self._stream(split, order=split.fold).permutation(len(y))
         return take_share(y, rows, order, self._share)
 
-    def _part(self, rows: Any) -> Part:
-        return Part(*distinct(*self._dataset.rows(rows)))
+    def _records(self, rows: Any) -> Records:
+        return distinct_records(self._dataset.domain, *self._dataset.rows(rows))
 
     def _stream(self, split: Split, **more: Any) -> np.random.Generator:
         data, partition = self._dataset, self._partition(split)

@@ -8,14 +8,17 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from privcurve.coding import Records
 from privcurve.datasets import Dataset, Domain, PartedDataset
 from privcurve.experiments.methods import Method, Point
 from privcurve.experiments.metrics import failure, score
 from privcurve.experiments.runs import Run, RunIds
-from privcurve.experiments.splits import InParts, Part, Split, Splitter
+from privcurve.experiments.splits import Split, Splitter
 from privcurve.experiments.store import Store
 from privcurve.learners import registry
+from privcurve.parts import PartedRecords
 from privcurve.privacy.budget import ADD_REMOVE
+from privcurve.privacy.curator import Curator
 from privcurve.privacy.seeds import Seed
 
 logger = logging.getLogger(__name__)
@@ -33,7 +36,7 @@ def fit_method(
     dataset: Dataset | PartedDataset,
     method: Method,
     runs: Sequence[Run],
-    train: Part | InParts,
+    train: Records | PartedRecords,
     ids: RunIds,
 ) -> list[Any]:
     """Train a method on a part of a dataset; return a learner for each run, by its own stream.
@@ -53,7 +56,12 @@ def fit_method(
         ids.stream(run, _delta_used(template, method, setting, dataset.domain, train.n))
         for run, setting in zip(runs, settings, strict=True)
     ]
-    learners: list[Any] = train.fit(template, settings, streams)
+    learners: list[Any]
+    if isinstance(train, PartedRecords):
+        learners = template.fit_parts(train, settings, [Curator(stream) for stream in streams])
+    else:
+        data = (train.codes, train.labels)
+        learners = template.fit_many(*data, settings, streams, train.counts)
     for learner in learners if dataset.at_most is not None else ():
         learner._fitted_statement = learner._fitted_statement.of_persons(dataset.at_most)
     return learners
@@ -168,15 +176,15 @@ class Trainer:
         """Return the ε and δ that a point's statement may not exceed; None without privacy."""
         return (point.epsilon, self._method.delta) if self._method.calibration else None
 
-    def _batch_size(self, run: Run, train: Part | InParts) -> int:
-        n_rows = len(train.X) if isinstance(train, Part) else train.n
+    def _batch_size(self, run: Run, train: Records | PartedRecords) -> int:
+        n_rows = train.n if isinstance(train, PartedRecords) else len(train.codes)
         n_columns, n_classes = len(self._dataset.domain.n_bins), self._dataset.domain.n_classes
         seconds = self._method.learner_entry.cost
         cost = seconds(run.point.setting, n_rows, n_columns, n_classes)
         return min(LARGEST_BATCH, max(1, round(SECONDS_PER_BATCH / cost)))
 
     def _fit(
-        self, runs: Sequence[Run], train: Part | InParts, scored: Part
+        self, runs: Sequence[Run], train: Records | PartedRecords, scored: Records
     ) -> list[dict[str, Any]]:
         started = time.perf_counter()
         try:
