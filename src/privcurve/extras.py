@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import importlib.util
 
+from privcurve.errors import ExpectedError
+
 # By module: the name of its package, and the extra of privcurve that brings it.
 EXTRAS = {
     "diffprivlib": ("diffprivlib", "peers"),
@@ -15,7 +17,7 @@ EXTRAS = {
 }
 
 
-class MissingPackageError(ImportError):
+class MissingPackageError(ExpectedError, ImportError):
     """A package that is not installed; the message names what needs it, and how to get it."""
 
 

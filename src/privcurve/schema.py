@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import yaml
 
 from privcurve import yaml_nodes
+from privcurve.errors import ExpectedError
 
 # Comparing a word with ten thousand takes a second.
 MOST_COMPARED = 1000
@@ -47,7 +48,7 @@ class Fault(NamedTuple):
 INFINITE = "infinite"
 
 
-class SchemaError(ValueError):
+class SchemaError(ExpectedError, ValueError):
     """Content that its schema does not allow; one line a fault."""
 
 

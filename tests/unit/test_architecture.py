@@ -24,6 +24,7 @@ SHARED = {
     "coding",
     "lazy",
     "extras",
+    "errors",
     "parts",
     "home",
     "own",

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from privcurve import extras
 from privcurve.cli import console
-from privcurve.cli.errors import DONE, CommandError, UsageError
+from privcurve.cli.errors import DONE, UsageError
 from privcurve.numerals import amount, count
 from privcurve.privacy.budget import LOOKED
 
@@ -112,15 +112,12 @@ def run(arguments: argparse.Namespace) -> int:
         console.remark(arguments, note)
     log = running.LOGS / f"{name}.log"
     note_comparison(arguments.dataset, epsilons, arguments.delta)
-    try:
-        how = {"verbose": arguments.verbose, "quiet": arguments.quiet or arguments.json}
-        if extras.explain_missing("snakemake", "a comparison"):
-            cores = os.cpu_count() or 1 if arguments.cores == "all" else int(arguments.cores)
-            running.run_jobs(comparison.plan, name, cores, log, **how)
-        else:
-            running.run(comparison.arguments(arguments.cores), log, **how)
-    except running.RunError as error:
-        raise CommandError(str(error)) from None
+    how = {"verbose": arguments.verbose, "quiet": arguments.quiet or arguments.json}
+    if extras.explain_missing("snakemake", "a comparison"):
+        cores = os.cpu_count() or 1 if arguments.cores == "all" else int(arguments.cores)
+        running.run_jobs(comparison.plan, name, cores, log, **how)
+    else:
+        running.run(comparison.arguments(arguments.cores), log, **how)
     if arguments.json:
         console.print_result(arguments, (), {**_content(comparison), "log": str(log)})
     else:

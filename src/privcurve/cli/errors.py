@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from privcurve.errors import ExpectedError
+
 # Exit codes, the same for every command; argparse ends with USAGE too. Ctrl-C is STOPPED.
 DONE, FAILED, USAGE, SKIPPED, UNDECIDED, OVER_BUDGET = range(6)
 STOPPED = 130
@@ -14,13 +16,11 @@ skipped; 4 a description has lines to be decided; 5 refused by the budget; 130 s
 """
 
 
-class CommandError(RuntimeError):
+class CommandError(ExpectedError, RuntimeError):
     """A command that can't be done.
 
     The message names the culprit and the way out; it is all that is shown.
     """
-
-    exit_code = FAILED
 
 
 class UsageError(CommandError):

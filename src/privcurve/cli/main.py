@@ -11,15 +11,8 @@ from importlib import import_module
 from typing import Any
 
 from privcurve import __version__
-from privcurve.cli.errors import (
-    DONE,
-    EXIT_CODES,
-    FAILED,
-    OVER_BUDGET,
-    STOPPED,
-    UNDECIDED,
-    CommandError,
-)
+from privcurve.cli.errors import DONE, EXIT_CODES, FAILED, STOPPED
+from privcurve.errors import ExpectedError
 
 # In the order of use.
 COMMANDS = (
@@ -51,21 +44,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt as stopped:
         print(f"privcurve: {str(stopped) or 'stopped'}", file=sys.stderr)
         return STOPPED
-    except _expected_errors() as error:
+    except (ExpectedError, OSError) as error:
         print(f"privcurve: {error}", file=sys.stderr)
-        return _exit_code(error)
-
-
-def _exit_code(error: Exception) -> int:
-    """Return the exit code for an expected error."""
-    from privcurve.datasets.errors import UndecidedError
-    from privcurve.releases.errors import BudgetError
-
-    if isinstance(error, UndecidedError):
-        return UNDECIDED
-    if isinstance(error, BudgetError):
-        return OVER_BUDGET
-    return getattr(error, "exit_code", FAILED)
+        return getattr(error, "exit_code", FAILED)
 
 
 def _import_command(name: str) -> Any:
@@ -94,20 +75,6 @@ def _parser() -> argparse.ArgumentParser:
             )
         )
     return parser
-
-
-def _expected_errors() -> tuple[type[Exception], ...]:
-    """Return the errors whose message alone is shown."""
-    from privcurve.datasets import DatasetError
-    from privcurve.experiments.study import StudyError
-    from privcurve.extras import MissingPackageError
-    from privcurve.models.errors import ModelError
-    from privcurve.privacy.seeds import SeedError
-    from privcurve.releases.errors import ReleaseError
-    from privcurve.schema import SchemaError
-
-    named = (DatasetError, ModelError, ReleaseError, SchemaError, SeedError, StudyError)
-    return (CommandError, MissingPackageError, *named, OSError)
 
 
 if __name__ == "__main__":

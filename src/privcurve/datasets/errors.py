@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 
+from privcurve.errors import ExpectedError
+
 # Faults in one message: enough to mend several at a time, and few enough to read.
 MOST = 20
 
 
-class DatasetError(RuntimeError):
+class DatasetError(ExpectedError, RuntimeError):
     """A dataset, its description or its file is not as it must be.
 
     The message names the culprit (dataset, file, line, column) and the way out; `faults` are its
@@ -22,6 +24,8 @@ class DatasetError(RuntimeError):
 
 class UndecidedError(DatasetError):
     """A description of which a person has to decide something first."""
+
+    exit_code = 4
 
 
 class Problems:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from privcurve.errors import ExpectedError
 from privcurve.experiments import canonical
 from privcurve.files import replace_file
 
@@ -56,7 +57,7 @@ _AGAIN = "run the same command again. What is trained is kept."
 ANEW = f"delete it and {_AGAIN}"
 
 
-class IncompleteError(RuntimeError):
+class IncompleteError(ExpectedError, RuntimeError):
     """Runs that an aggregation needs are not there; the message names some of them."""
 
 

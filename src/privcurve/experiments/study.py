@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from privcurve import schema
 from privcurve.datasets import Description, describe, names
+from privcurve.errors import ExpectedError
 from privcurve.experiments import canonical, legends, tune
 from privcurve.experiments.methods import Method, Point, methods
 from privcurve.experiments.splits import TEST, Split, fold_splits, holdout_splits
@@ -28,7 +29,7 @@ BEST, ALL = "best", "all"
 DEFAULT_OUTPUTS = ("accuracy", "selected_settings", "learning_curves")
 
 
-class StudyError(ValueError):
+class StudyError(ExpectedError, ValueError):
     """A study file asks for something that can't be done; the message names it."""
 
 

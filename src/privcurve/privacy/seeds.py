@@ -26,6 +26,7 @@ from typing import TypeVar
 import numpy as np
 from randomgen.chacha import ChaCha
 
+from privcurve.errors import ExpectedError
 from privcurve.files import open_private
 
 # In the configuration, and on command lines: the secret of all runs of the workflow.
@@ -66,7 +67,7 @@ SEED = 4
 _STREAM = b"privcurve: a stream\n"
 
 
-class SeedError(ValueError):
+class SeedError(ExpectedError, ValueError):
     """A seed that may not be used; the message names the fix."""
 
 

@@ -1,9 +1,9 @@
 """The errors of releases."""
 
-from __future__ import annotations
+from privcurve.errors import ExpectedError
 
 
-class ReleaseError(RuntimeError):
+class ReleaseError(ExpectedError, RuntimeError):
     """A release that is refused, or that failed; the message names the culprit and the way out."""
 
 
@@ -13,3 +13,5 @@ class LedgerError(ReleaseError):
 
 class BudgetError(LedgerError):
     """A release that the budget does not allow, or what deltas would add up to."""
+
+    exit_code = 5

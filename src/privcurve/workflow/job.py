@@ -18,6 +18,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from privcurve.errors import ExpectedError
+
 if TYPE_CHECKING:
     from privcurve.datasets import Domain
     from privcurve.experiments.jobs import StudyJobs
@@ -252,21 +254,13 @@ def main(arguments: Sequence[str]) -> None:
 
 def run(work: Callable[[], None]) -> None:
     """Call a function; an expected error becomes one message and exit code 1."""
-    from privcurve.datasets import DatasetError
-    from privcurve.experiments.results import IncompleteError
-    from privcurve.experiments.study import StudyError
-    from privcurve.extras import MissingPackageError
     from privcurve.files import WriteError
-    from privcurve.privacy.seeds import SeedError
-    from privcurve.schema import SchemaError
 
     try:
         work()
     except WriteError as error:
         sys.exit(f"error: {error} What is trained is kept.")
-    except (MissingPackageError, IncompleteError, OSError) as error:
-        sys.exit(f"error: {error}")
-    except (DatasetError, StudyError, SchemaError, SeedError) as error:
+    except (ExpectedError, OSError) as error:
         sys.exit(f"error: {error}")
 
 

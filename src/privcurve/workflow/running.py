@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from privcurve import extras
 from privcurve.datasets import is_current
+from privcurve.errors import ExpectedError
 from privcurve.experiments.curves import CODED
 from privcurve.progress import Progress
 from privcurve.workflow import failures
@@ -32,7 +33,7 @@ _PIPED: Any = {
 }  # fmt: skip
 
 
-class RunError(RuntimeError):
+class RunError(ExpectedError, RuntimeError):
     """A run that has failed; the message says why, and where all of its log is."""
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from pathlib import Path
 
 from privcurve.numerals import amount
@@ -31,10 +30,7 @@ def main() -> None:
     from privcurve.workflow.reading import study_files
 
     log = running.LOGS / f"{arguments.study}.log"
-    try:
-        running.run(["--cores", arguments.cores, arguments.study], log, verbose=arguments.verbose)
-    except running.RunError as error:
-        sys.exit(f"error: {error}")
+    running.run(["--cores", arguments.cores, arguments.study], log, verbose=arguments.verbose)
     path = study_files({}, Path())[arguments.study]
     study = studies.load(path)
     outputs = {one.output.word: one for one in outputs_of(study, str(path))}
