@@ -1,7 +1,7 @@
 """Which outputs there are: those of this package, of the papers, and a user's own.
 
-An output of this package is one file of this folder, and its line here. Those of a paper are
-files ``papers/<paper>/<name>.py``, a user's own ``outputs/<name>.py`` of the folder where the run
+An output of this package is one file of this folder. Those of a paper are files
+``papers/<paper>/<name>.py``, a user's own ``outputs/<name>.py`` of the folder where the run
 is started; both hold subclasses of :class:`~privcurve.outputs.base.Output`, with a caption for
 the report in ``<word>.rst`` beside them. What begins with ``_`` is no output.
 """
@@ -10,23 +10,13 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Iterator, Mapping
+from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 
 from privcurve import own
 from privcurve.home import home
-from privcurve.outputs.accuracy import Accuracy, SelectedSettings
-from privcurve.outputs.audit import Audit
 from privcurve.outputs.base import PAPERS, Output
-from privcurve.outputs.comparison import Comparison
-from privcurve.outputs.error_table import ErrorTable
-from privcurve.outputs.leaderboard import Leaderboard
-from privcurve.outputs.learning_curves import LearningCurves
-from privcurve.outputs.ledgers import Ledgers
-from privcurve.outputs.mean_ranks import MeanRanks
-from privcurve.outputs.price import Price, RawScores
-from privcurve.outputs.shapes import Shapes
-from privcurve.outputs.sweep import Sweep
 
 OWN = Path("outputs")
 # The papers of this project; others may stand beside them in a checkout.
@@ -82,19 +72,10 @@ def _index_by_word(*outputs: Output) -> dict[str, Output]:
     return table
 
 
-OUTPUTS: Mapping[str, Output] = _index_by_word(
-    Accuracy(),
-    SelectedSettings(),
-    RawScores(),
-    Price(),
-    LearningCurves(),
-    Leaderboard(),
-    Ledgers(),
-    Sweep(),
-    Shapes(),
-    Audit(),
-    ErrorTable(),
-    MeanRanks(),
-    Comparison(),
-    *_outputs_outside_the_package(),
-)
+def _shipped_outputs() -> Iterator[Output]:
+    """Yield the outputs of this package, file by file."""
+    for path in sorted(Path(__file__).parent.glob("[!_]*.py")):
+        yield from _outputs_of_file(import_module(f"privcurve.outputs.{path.stem}"))
+
+
+OUTPUTS: Mapping[str, Output] = _index_by_word(*_shipped_outputs(), *_outputs_outside_the_package())
