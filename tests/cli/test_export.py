@@ -1,5 +1,6 @@
 """``privcurve export``: SQLite answers as ``predict`` does, on every row."""
 
+import re
 import sqlite3
 import sys
 from pathlib import Path
@@ -162,6 +163,38 @@ def test_of_three_classes_the_first_of_the_largest_scores_counts():
     answered = ask(pd.DataFrame(codes[:9] + 0.5, columns=["a", "b"]))
     names = models.load("model.json").predict_names(codes[:9])
     assert answered["predicted_stage"].tolist() == names.tolist()
+
+
+def test_what_a_database_with_types_holds_is_answered_alike():
+    """SQLite has neither truth values nor dates: their texts are those of DuckDB's CAST."""
+    flag = Column("flag", "categorical", categories=(("1", "1"), ("0", "0"), ("other", "other")))
+    day = Column("day", "numeric", (18262.0, 19722.0), 2, dates="iso", missing_bin=True)
+    size = Column("size", "numeric", (0.0, 2.0), 2, missing_bin=True)
+    domain = Domain((flag, day, size), Label("y", "no", "yes"), missing=("NA",), unknown="other")
+    codes = np.array(list(np.ndindex(3, 3, 3)) * 20, dtype=np.uint8)
+    labels = np.where(codes.sum(axis=1) % 4 < 2, "no", "yes")
+    learner = NoisyBayesClassifier(epsilon=50, n_bins=3, classes=("no", "yes"), random_state=0)
+    models.save("model.json", learner.fit(codes, labels), domain)
+    rows = [
+        [True, False, True, False, "true?"],
+        [None, "2020-01-01", "2023-01-01T10:00", None, "9999-12-31 23:59:59"],
+        [0.5, None, 1.5, None, 1.5],
+    ]
+    cells = [
+        ["true", "false", " true", "false", "true?"],
+        ["", "2020-01-01", "2023-01-01 10:00:00", "NA", "9999-12-31 23:59:59"],
+        [0.5, "nan", 1.5, "", 1.5],
+    ]
+    frames = [
+        pd.DataFrame(dict(zip(domain.names, some, strict=True)), dtype=object)
+        for some in (rows, cells)
+    ]
+    scores = models.load("model.json").decision_function(frames[0])
+    answered = ask(frames[1])
+    (score,) = [name for name in answered if name.startswith("privcurve_score_")]
+    assert answered[score].tolist() == pytest.approx(scores.tolist())
+    # DuckDB adds numbers without an exponent as decimal numbers: sums of 0 would not be 0.
+    assert not re.search(r"(THEN|ELSE) -?[0-9.]+ ", Path("q.sql").read_text())
 
 
 def test_the_scores_of_another_model_in_the_table_are_not_taken_for_its_own():

@@ -12,6 +12,7 @@ from scipy.special import expit
 from privcurve.coding import Floats
 from privcurve.datasets.coding import Markers, TextCodes
 from privcurve.datasets.domain import NUMERIC, Column, Domain, format_day
+from privcurve.datasets.reading import TRUTHS
 from privcurve.learners.shared.chances import clipped_log_odds
 from privcurve.models.errors import ModelError
 from privcurve.models.explain import Explanation
@@ -21,7 +22,9 @@ SCORE = "privcurve_score"
 # A day as a text, perhaps with a time behind it: others are refused, as texts are compared.
 DAY = "____-__-__%"
 # Values outside are no numbers, or no dates: in SQLite a column may hold texts beside numbers.
-NUMBERS, DATES = ("-1.7e308", "1.7e308"), ("'0001-01-01'", "'9999-12-31'")
+NUMBERS, DATES = ("-1.7e308", "1.7e308"), ("'0001-01-01'", "'9999-12-31~'")
+# How databases write what is no number.
+NAN = ("nan", "NaN")
 # What Python takes for a blank; databases take the space alone.
 BLANKS = (
     " \t\n\v\f\r\x1c\x1d\x1e\x1f\x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007"
@@ -37,7 +40,7 @@ def query(model: Model, table: str, probabilities: bool = False) -> str:
     """Return a query that adds the model's answer to each row of a table.
 
     It answers what :meth:`Model.predict_names` does. A row that the model refuses has no answer
-    (NULL). Columns are of numbers, of dates (or of their ISO texts), and of texts.
+    (NULL). Columns are of numbers, of dates (or of their ISO texts), of truth values and of texts.
 
     Parameters
     ----------
@@ -107,11 +110,12 @@ def _sum(explanation: Explanation, domain: Domain, k: int, is_whole: bool) -> st
         rows = [_case(domain, second, _numbers(row[pair.groups[1]])) for row in pair.values]
         cases.append(_case(domain, first, [rows[group] for group in pair.groups[0]]))
     start = constant if is_whole else round(constant, DIGITS)
-    return "\n    + ".join([repr(start), *cases])
+    return "\n    + ".join([*_numbers([start]), *cases])
 
 
-def _numbers(values: Floats) -> list[str]:
-    return [repr(float(value)) for value in values]
+def _numbers(values: Floats | Sequence[float]) -> list[str]:
+    # Without an exponent DuckDB adds decimal numbers, whose sums differ in the last digits.
+    return [np.format_float_scientific(value, trim="0") for value in values]
 
 
 def _case(domain: Domain, column: Column, values: Sequence[str]) -> str:
@@ -126,12 +130,18 @@ def _number_cases(
 ) -> Iterator[str]:
     missing = values[column.bins] if column.missing_bin else "NULL"
     yield f"WHEN {place} IS NULL THEN {missing}"
+    text = f"CAST({place} AS TEXT)"
     markers = () if column.dates else sorted(Markers(domain.missing, domain.decimal).amounts)
     if markers:
         yield f"WHEN {place} IN ({', '.join(map(repr, markers))}) THEN {missing}"
-    low, high = DATES if column.dates else NUMBERS
+    if column.missing_bin:
+        words = dict.fromkeys(["", *domain.missing, *(() if column.dates else NAN)])
+        yield f"WHEN TRIM({text}) IN ({', '.join(map(_quote_text, words))}) THEN {missing}"
+    low, high = NUMBERS
     if column.dates:
-        yield f"WHEN CAST({place} AS TEXT) NOT LIKE '{DAY}' THEN NULL"
+        # Types of times differ in what they can be compared with; texts of all sort alike.
+        place, (low, high) = text, DATES
+        yield f"WHEN {place} NOT LIKE '{DAY}' THEN NULL"
     yield f"WHEN {place} NOT BETWEEN {low} AND {high} THEN NULL"
     for k, edge in enumerate(column.edges[1:-1]):
         if values[k] != values[k + 1]:
@@ -142,10 +152,15 @@ def _number_cases(
 
 def _text_cases(domain: Domain, column: Column, values: Sequence[str], place: str) -> Iterator[str]:
     codes = TextCodes(domain, column)
-    words = dict.fromkeys([*column.codes, "", *domain.missing])
+    # Truth values, which databases write as true and false, are meant as the column lists them.
+    words = {
+        each[0]: text for each in TRUTHS.values() for text in each[::-1] if text in column.codes
+    }
+    words |= {word: word for word in (*column.codes, "", *domain.missing)}
     # A whole number may be stored with a point, and with any number of zeros behind it.
     integers = [word for word in words if word.lstrip("+-").isdigit()]
-    words |= dict.fromkeys(f"{word}.{zeros}" for word in integers for zeros in ("", "0", "00"))
+    pointed = (f"{word}.{zeros}" for word in integers for zeros in ("", "0", "00"))
+    words |= {word: word for word in pointed}
     stems = {f"{word}{domain.decimal}": f"{word}{domain.decimal}0" for word in integers}
     # No text is listed here.
     nothing, other = (
@@ -153,7 +168,7 @@ def _text_cases(domain: Domain, column: Column, values: Sequence[str], place: st
     )
     text = f"TRIM(CAST({place} AS TEXT), '{BLANKS}')"
     yield f"WHEN {place} IS NULL THEN {nothing}"
-    yield from _list_texts(text, {word: word for word in words}, codes, values)
+    yield from _list_texts(text, words, codes, values)
     yield from _list_texts(f"RTRIM({text}, '0')", stems, codes, values)
     yield f"ELSE {other}"
 
