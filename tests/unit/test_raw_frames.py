@@ -19,6 +19,7 @@ import privcurve
 from privcurve import PrivGAMClassifier, Schema
 from privcurve.datasets.errors import DatasetError
 from privcurve.learners import registry
+from privcurve.models import ModelError
 
 CONTRACTS = ["Month-to-month", "One year", "Two year"]
 COLUMNS = {"tenure": (0, 100), "Contract": CONTRACTS, "TotalCharges": (0, 10_000)}
@@ -210,11 +211,20 @@ def test_one_wrong_word_in_many_columns_is_one_message() -> None:
 
 def test_a_draft_takes_any_frame_or_says_why_not_and_shows_no_value(table) -> None:
     mixed = table.assign(mixed=[1, "secret"] * 750, lists=[[1]] * 1500)
-    assert Schema.draft(mixed, "Churn").names == ["tenure", "Contract", "TotalCharges", "mixed"]
+    with pytest.warns(UserWarning, match=r"the draft leaves out .*'lists'") as told:
+        drafted = Schema.draft(mixed, "Churn")
+    assert drafted.names == ["tenure", "Contract", "TotalCharges", "mixed"]
+    assert "secret" not in str(told[0].message)
     twice = pd.concat([table, table.tenure], axis=1)
     for frame, says in ((twice, "several columns named 'tenure'"), ([[1]], "give a DataFrame")):
         with pytest.raises(DatasetError, match=says):
             Schema.draft(frame, "Churn")
+
+
+def test_truth_values_are_categories() -> None:
+    frame = pd.DataFrame({"smokes": [True, False, True]})
+    codes = Schema({"smokes": [False, True]}, ["n", "y"]).encode(frame)
+    assert codes.ravel().tolist() == [1, 0, 1]
 
 
 def test_days_and_units_of_a_schema() -> None:
@@ -305,6 +315,11 @@ def test_a_saved_model_reads_raw_frames(tmp_path, table, schema) -> None:
     loaded = privcurve.load(tmp_path / "model.json")
     np.testing.assert_array_equal(loaded.predict_proba(table), model.predict_proba(table))
     np.testing.assert_array_equal(loaded.predict(table), model.predict(table))
+    # An array of raw values, as the learner takes it, is not taken for codes.
+    for rows in (table[list(COLUMNS)].to_numpy(), [[3, 1, 0]], [[3.0, 1.0, 0.0]]):
+        with pytest.raises(ModelError, match="an array holds codes"):
+            loaded.predict(rows)
+    np.testing.assert_array_equal(loaded.predict(schema.encode(table)), model.predict(table))
 
 
 def test_a_model_speaks_of_columns_and_values_by_name(table, schema) -> None:

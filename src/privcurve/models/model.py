@@ -66,12 +66,18 @@ class Model:
         Parameters
         ----------
         rows : DataFrame, Arrow table, mapping of columns, or array-like
-            Raw values by the names of their columns; an array holds codes.
+            Raw values by the names of their columns; an array holds codes, and is of an unsigned
+            type.
 
         Returns
         -------
         ndarray of shape (n_rows,)
             Of `classes`.
+
+        Raises
+        ------
+        ModelError
+            If an array is of another type: it may hold raw values.
         """
         return self._estimator.predict(self._codes_of(rows))
 
@@ -80,8 +86,15 @@ class Model:
         return self._estimator.decision_function(self._codes_of(rows))
 
     def _codes_of(self, rows: Any) -> ArrayLike:
-        is_frame = isinstance(rows, Mapping) or hasattr(rows, "columns")
-        return encode_frame(self.domain, rows) if is_frame else rows
+        if isinstance(rows, Mapping) or hasattr(rows, "columns"):
+            return encode_frame(self.domain, rows)
+        # A learner that was fitted with a schema takes arrays of raw values, which look like codes.
+        if np.asarray(rows).dtype.kind != "u":
+            raise ModelError(
+                "an array holds codes, in an unsigned type such as uint8, as coding gives them: "
+                "give raw values by the names of their columns, in a frame"
+            )
+        return rows
 
     def predict_frame(self, frame: Any) -> NDArray[Any]:
         """Predict the name of the class of each row of a frame."""
