@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+import warnings
 from collections.abc import Callable, Mapping, Sequence, Set
 from datetime import date
 from decimal import Decimal
@@ -23,7 +24,14 @@ from privcurve.datasets.describing import FINE
 from privcurve.datasets.description import Description
 from privcurve.datasets.domain import CATEGORICAL, MISSING, NUMERIC, OTHER, Domain
 from privcurve.datasets.errors import DatasetError, Problems
-from privcurve.datasets.reading import FRAME, TRUTHS, RawTable, arrow_table, convert_cells
+from privcurve.datasets.reading import (
+    FRAME,
+    TRUTHS,
+    RawTable,
+    arrow_table,
+    convert_cells,
+    list_names,
+)
 from privcurve.schema import suggestion
 
 if TYPE_CHECKING:
@@ -172,6 +180,11 @@ class Schema:
         ------
         DatasetError
             If no schema can be drafted.
+
+        Warns
+        -----
+        UserWarning
+            If columns are left out: which ones.
         """
         from pyarrow import parquet
 
@@ -181,12 +194,16 @@ class Schema:
             path = Path(folder, "frame.parquet")
             parquet.write_table(arrow_table(frame), path)
             try:
-                text = draft(path, LabelChoice(label), name="frame", public=public).text
+                drafted = draft(path, LabelChoice(label), name="frame", public=public)
             except DatasetError as error:
                 raise DatasetError(str(error).replace(str(path), FRAME)) from None
-            drafted = Path(folder, "draft.yaml")
-            drafted.write_text(text, encoding="utf-8")
-            return cls._from_content(schema.read_yaml(drafted))
+        if unused := [repr(name) for name, column in drafted.columns.items() if not column.kind]:
+            warnings.warn(
+                f"the draft leaves out {list_names(unused)}: identifiers, sentences, lists, or one "
+                "value alone. To learn from one of them, describe it in a Schema of your own",
+                stacklevel=2,
+            )
+        return cls._from_content(schema.parse_yaml(drafted.text, "the draft"))
 
     def __setitem__(self, name: str, given: Any) -> None:
         """Decide what a column can hold: a pair of bounds, a list of categories, or a mapping.
@@ -239,9 +256,13 @@ class Schema:
     @cached_property
     def _description(self) -> Description:
         if self.undecided:
+            persons = '; whose records they are: schema["unit"] = "none", or '
+            persons += '{"column": "patient_id", "at_most": 5}'
             raise DatasetError(
                 f"the schema leaves blank: {', '.join(self.undecided)}. Decide from public "
                 'knowledge what each can hold: schema["age"] = (0, 120)'
+                + persons
+                * ("unit" in self.undecided)
             )
         content = {**NO_FILES, **self._facts}
         try:
@@ -368,7 +389,7 @@ def _entry(
         word = "date" if are_dates else NUMERIC
         return {"name": name, "kind": word, "bounds": _yaml_value(given), **more}
     if isinstance(given, list):
-        listed = _yaml_value(given)
+        listed = _words(given)
         own = [word for word, is_in in ((OTHER, others), (MISSING, gaps)) if is_in]
         listed += [word for word in own if word not in listed]
         return {"name": name, "kind": CATEGORICAL, "categories": listed}
@@ -383,10 +404,15 @@ def _label(given: Any) -> dict[str, Any]:
         return {"column": "label", **_yaml_value(given)}
     if isinstance(given, (str, Set)) or not hasattr(given, "__iter__"):
         raise DatasetError(f"Schema: label = {given!r} must be the list of classes")
-    classes = [str(value) if isinstance(value, bool) else value for value in _yaml_value(given)]
+    classes = _words(given)
     if len(classes) == 2:
         return {"column": "label", "negative": classes[0], "positive": classes[1]}
     return {"column": "label", "classes": classes}
+
+
+def _words(values: Any) -> list[Any]:
+    """Return values as a description lists them: truth values as words."""
+    return [str(value) if isinstance(value, bool) else value for value in _yaml_value(values)]
 
 
 def _values_of(label: Any) -> list[Any]:
