@@ -221,6 +221,20 @@ def test_a_draft_takes_any_frame_or_says_why_not_and_shows_no_value(table) -> No
             Schema.draft(frame, "Churn")
 
 
+def test_names_with_numbers_are_those_of_the_frame(tmp_path) -> None:
+    """A draft describes x1 and x2 at once, as a description may; braces may be part of a name."""
+    values = np.random.default_rng(0).random((60, 3))
+    frame = pd.DataFrame(values, columns=["x1", "x2", "w{1..3}"]).assign(y=["n", "y"] * 30)
+    drafted = Schema.draft(frame, "y")
+    assert drafted.undecided == ["x1", "x2", "w{1..3}"]
+    for name in drafted.undecided:
+        drafted[name] = (0, 1)
+    assert drafted.encode(frame).shape == (60, 3)
+    path = tmp_path / "schema.yaml"
+    path.write_text(drafted.to_yaml())
+    assert Schema.from_description(path) == drafted
+
+
 def test_truth_values_are_categories() -> None:
     frame = pd.DataFrame({"smokes": [True, False, True]})
     codes = Schema({"smokes": [False, True]}, ["n", "y"]).encode(frame)

@@ -32,6 +32,7 @@ from privcurve.datasets.reading import (
     convert_cells,
     list_names,
 )
+from privcurve.datasets.variants import escape_name, write_out
 from privcurve.schema import suggestion
 
 if TYPE_CHECKING:
@@ -203,7 +204,7 @@ class Schema:
                 "value alone. To learn from one of them, describe it in a Schema of your own",
                 stacklevel=2,
             )
-        return cls._from_content(schema.parse_yaml(drafted.text, "the draft"))
+        return cls._from_content(write_out(schema.parse_yaml(drafted.text, "the draft")))
 
     def __setitem__(self, name: str, given: Any) -> None:
         """Decide what a column can hold: a pair of bounds, a list of categories, or a mapping.
@@ -352,7 +353,12 @@ class Schema:
         """Return the schema in the words of a description (docs/datasets.md)."""
         import yaml
 
-        return yaml.safe_dump(self._facts, sort_keys=False, allow_unicode=True)
+        columns = [
+            {**entry, "name": escape_name(entry["name"])} for entry in self._facts["columns"]
+        ]
+        public = {"public": [*map(escape_name, self._facts.get("public", ()))]}
+        facts = {**self._facts, "columns": columns, **(public if public["public"] else {})}
+        return yaml.safe_dump(facts, sort_keys=False, allow_unicode=True)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Schema) and self._facts == other._facts
