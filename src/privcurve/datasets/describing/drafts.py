@@ -125,6 +125,10 @@ def profile_table(
     if not next(iter(profiles.values())).n:
         raise DatasetError(f"{path} holds no records" + (" that can be read" * problems.any))
     check_names(path, how, profiles)
+    decimal, _ = _find_marks(how, profiles)
+    if how.parser["kind"] != DELIMITED and decimal != ".":
+        # Cells that are numbers are written as the texts beside them are.
+        profiles = read(path, how, Problems(path.name), decimal=decimal)
     return how, profiles
 
 
@@ -161,11 +165,15 @@ def name_of(path: Path, given: str | None = None) -> str:
 
 
 def read(
-    path: Path, how: Format, problems: Problems, watch: Callable[[RawTable], None] | None = None
+    path: Path,
+    how: Format,
+    problems: Problems,
+    watch: Callable[[RawTable], None] | None = None,
+    decimal: str = ".",
 ) -> dict[str, Profile]:
     """Read a table whole, a piece at a time; return what its columns look like."""
     profiles = empty_profiles(how.fields)
-    description = _describe_as_texts(path, how)
+    description = _describe_as_texts(path, how, decimal)
     try:
         for table in reading.read(description, RawFile(path), problems):
             for name, profile in profiles.items():
@@ -209,7 +217,7 @@ def _count_test_records(path: Path, header: bool, like: Format, problems: Proble
     raise DatasetError(f"{path} holds no records to test by")
 
 
-def _describe_as_texts(path: Path, how: Format) -> Description:
+def _describe_as_texts(path: Path, how: Format, decimal: str) -> Description:
     """Describe a table of which only the format is known."""
     parser = Parser(**{**how.parser, "fields": tuple(how.parser.get("fields", ()))})
     label, *others = how.fields
@@ -218,7 +226,7 @@ def _describe_as_texts(path: Path, how: Format) -> Description:
         name=path.name,
         path=Path(f"{catalogue.LOCAL}/{path.stem}.yaml"),
         parser=parser,
-        domain=Domain(columns, Label(label), missing=("",)),
+        domain=Domain(columns, Label(label), missing=("",), decimal=decimal),
         label=LabelSpec(label),
     )
 
