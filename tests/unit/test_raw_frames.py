@@ -235,6 +235,26 @@ def test_names_with_numbers_are_those_of_the_frame(tmp_path) -> None:
     assert Schema.from_description(path) == drafted
 
 
+def test_a_draft_of_amounts_in_words_reads_numbers_too() -> None:
+    """One column of texts such as 1.234,56 decides how all texts are read, and no number."""
+    rng = np.random.default_rng(0)
+    amounts = [f"{k}.{k:03},5" for k in rng.integers(1, 99, 60)]
+    days = [f"0{k}/0{k}/2020" for k in rng.integers(1, 9, 60)]
+    frame = pd.DataFrame({"amount": amounts, "share": rng.random(60), "day": days})
+    frame["word"] = ["a", None, "c"] * 20
+    drafted = Schema.draft(frame.assign(y=["n", "y"] * 30), "y")
+    assert drafted.undecided == ["amount", "share", "day", "word"]
+    drafted["amount"], drafted["share"], drafted["word"] = (0, 10**5), (0, 1), ["a", "b"]
+    drafted["day"] = ("2020-01-01", "2020-12-31")
+    with pytest.raises(DatasetError, match=r'blank: day.*"format": '):
+        _ = drafted.domain
+    drafted["day"] = {"kind": "date", "bounds": ["2020-01-01", "2020-12-31"], "format": "%d/%m/%Y"}
+    codes = drafted.encode(frame)
+    assert np.array_equal(np.argsort(frame.share), np.lexsort((frame.share, codes[:, 1])))
+    # Missing values are not others.
+    assert codes[:3, 3].tolist() == [0, 3, 2]
+
+
 def test_truth_values_are_categories() -> None:
     frame = pd.DataFrame({"smokes": [True, False, True]})
     codes = Schema({"smokes": [False, True]}, ["n", "y"]).encode(frame)

@@ -17,7 +17,7 @@ import numpy as np
 
 from privcurve import schema
 from privcurve.coding import Codes, limit_places
-from privcurve.datasets.build import build
+from privcurve.datasets.build import TEXT, build
 from privcurve.datasets.catalogue import NO_FILES, SCHEMA, public_facts
 from privcurve.datasets.coding import Coder, encode_frame, persons_of
 from privcurve.datasets.describing import FINE
@@ -226,7 +226,9 @@ class Schema:
         place = self.names.index(name)
         drafted = self._facts["columns"][place]
         words = dict(self._words)
-        words["gaps"] |= drafted.get("missing") == BIN or MISSING in drafted.get("categories", ())
+        # Texts in groups always have a code for missing values.
+        words["gaps"] |= drafted.get("missing") == BIN or drafted.get("kind") == TEXT
+        words["gaps"] |= MISSING in drafted.get("categories", ())
         decided = _entry(name, given, others=self._facts.get("unknown") == OTHER, **words)
         if not isinstance(given, Mapping) and "bounds" in decided:
             # What else is drafted stays, such as the format of dates.
@@ -257,13 +259,17 @@ class Schema:
     @cached_property
     def _description(self) -> Description:
         if self.undecided:
-            persons = '; whose records they are: schema["unit"] = "none", or '
-            persons += '{"column": "patient_id", "at_most": 5}'
+            hints = ['schema["age"] = (0, 120)']
+            if "unit" in self.undecided:
+                hints.append('schema["unit"] = {"column": "patient_id", "at_most": 5}, or "none"')
+            if any(entry.get("format", "") is None for entry in self._facts["columns"]):
+                hints.append(
+                    'schema["day"] = {"kind": "date", "bounds": ["1990-01-01", "2029-12-31"], '
+                    '"format": "%d.%m.%Y"}'
+                )
             raise DatasetError(
                 f"the schema leaves blank: {', '.join(self.undecided)}. Decide from public "
-                'knowledge what each can hold: schema["age"] = (0, 120)'
-                + persons
-                * ("unit" in self.undecided)
+                f"knowledge what each can hold: {'; '.join(hints)}"
             )
         content = {**NO_FILES, **self._facts}
         try:
