@@ -423,6 +423,7 @@ def test_new_records_have_marks_between_thousands_too(folder, capsys, monkeypatc
         # No thousands, or nobody knows: as they are.
         *[(text, ",", ".", text) for text in ("1.5", "1.23", "1234.567", "1.2345", "1.234.56", "")],
         *[(text, ",", ".", text) for text in ("12", "1,5", "a.123", ".123", "1..234", "1.234,5,6")],
+        *[(text, ",", ".", text) for text in ("0.125", "-0.125", "00.125")],
         (None, ",", ".", None),
     ],
 )
@@ -433,6 +434,14 @@ def test_marks_stand_between_groups_of_three_digits(text, decimal, thousands, pl
 @pytest.mark.parametrize("others", [[*THOUSANDS, "0.125"], range(700, 800)])
 def test_other_points_part_no_thousands(folder, capsys, others):
     assert "thousand" not in described(capsys, of(others))
+
+
+def test_one_column_does_not_decide_how_more_others_are_read(folder, capsys):
+    rows = [f'"{german(1000 + k)}",{k / 64:.3f},{k / 128:.4f},{k % 2}' for k in range(60)]
+    said = described(capsys, "\n".join(["a,x,z,sick", *rows]) + "\n")
+    assert "0 to 0.922, 60 numbers" in said
+    assert "if these are amounts, write them as plain numbers" in said
+    assert "decimal:" not in DRAFT.read_text()
 
 
 @pytest.mark.parametrize("name", ["label", "nan", "null", "yes", "1", "~", " größe", "a: b # c"])

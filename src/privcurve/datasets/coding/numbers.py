@@ -100,14 +100,14 @@ def is_day_format(form: str) -> bool:
 def remove_grouping(texts: Iterable[Text], decimal: str, thousands: str) -> list[Text]:
     """Leave out what stands between the thousands of numbers; other texts stay as they are.
 
-    Groups are of three digits but for the first, or it is no such number: of 1.5 beside a decimal
-    comma nobody knows what it means.
+    Groups are of three digits but for the first, which does not begin with 0, or it is no such
+    number: of 1.5 or 0.125 beside a decimal comma nobody knows what it means.
     """
     if not thousands:
         return list(texts)
     mark = "[ \u00a0\u202f]" if thousands == " " else re.escape(thousands)
     tenths = rf"(?:{re.escape(decimal)}[0-9]*)?"
-    grouped = re.compile(rf"\s*[-+]?[0-9]{{1,3}}(?:{mark}[0-9]{{3}})+{tenths}\s*")
+    grouped = re.compile(rf"\s*[-+]?[1-9][0-9]{{0,2}}(?:{mark}[0-9]{{3}})+{tenths}\s*")
     between = re.compile(rf"(?<=[0-9]){mark}(?=[0-9]{{3}})")
     return [
         between.sub("", text) if text is not None and grouped.fullmatch(text) else text

@@ -234,7 +234,8 @@ def _describe_as_texts(path: Path, how: Format, decimal: str) -> Description:
 def _find_marks(how: Format, profiles: Mapping[str, Profile]) -> tuple[str, str]:
     """Return what stands before tenths and between thousands: what makes more columns numbers.
 
-    Something stands between thousands where a column is of numbers in no other way.
+    Something stands between thousands where a column is of numbers in no other way, and in a file
+    of text no fewer columns are numbers then.
     """
 
     def count(columns: Iterable[Profile], decimal: str, thousands: str = "") -> int:
@@ -244,7 +245,11 @@ def _find_marks(how: Format, profiles: Mapping[str, Profile]) -> tuple[str, str]
     is_comma = how.parser.get("separator", ",") != "," and count(each, ",") > count(each, ".")
     plain = "," if is_comma else "."
     others = [one for one in each if not any(count([one], decimal) for decimal in OTHER)]
-    n_more = {decimal: count(others, decimal, other) for decimal, other in OTHER.items()}
+    n_plain = count(each, plain) if how.parser["kind"] == DELIMITED else 0
+    n_more = {
+        decimal: count(others, decimal, other) * (count(each, decimal, other) >= n_plain)
+        for decimal, other in OTHER.items()
+    }
     decimal = max(n_more, key=lambda sign: (n_more[sign], sign == plain))
     return (decimal, OTHER[decimal]) if n_more[decimal] else (plain, "")
 
