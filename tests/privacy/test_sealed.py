@@ -9,6 +9,7 @@ import copy
 import pickle
 import re
 import warnings
+from functools import partial
 
 import numpy as np
 import pytest
@@ -298,9 +299,25 @@ def test_a_kernel_writes_into_nothing_around_it():
         total += x.sum()
         return x
 
-    for function in (store, add_up):
-        with pytest.raises(SealedError, match=f"{function.__name__} encloses what can be"):
+    def remember(x, seen=[]):  # noqa: B006
+        seen.append(x.sum())
+        return x
+
+    def look_up(seen, x):
+        return remember(x, seen)
+
+    class Own:
+        def remember(self, x):
+            self.seen = x.sum()
+            return x
+
+    for function in (store, add_up, remember, Own().remember, partial(look_up, [])):
+        name = getattr(function, "__name__", "look_up")
+        with pytest.raises(SealedError, match=f"{name} encloses what can be"):
             kernel(function)(table())
+    with pytest.raises(SealedError, match="a kernel ends with IndexError") as error:
+        kernel(partial(lambda k, x: x[k], 99))(table())
+    assert error.value.__context__ is None
 
 
 @pytest.mark.parametrize("kept", ["curator", "stream"])

@@ -459,9 +459,10 @@ def kernel(function: Any = None, rows: Any = None) -> Any:
     """Return a function that opens its arguments and seals what it returns.
 
     Where nothing is sealed it is the function itself. It may write into sealed arrays alone: of
-    public ones it gets copies, and it encloses none (globals are not watched). One that returns
-    nothing is annotated ``-> None``, and others return no None, by which exact values would be
-    told. What it returns has a shape that follows from public arguments, but for the rows.
+    public ones it gets copies, and it has none by closure, default or object (globals are not
+    watched). One that returns nothing is annotated ``-> None``, and others return no None, by which
+    exact values would be told. What it returns has a shape that follows from public arguments, but
+    for the rows.
 
     Parameters
     ----------
@@ -473,7 +474,13 @@ def kernel(function: Any = None, rows: Any = None) -> Any:
     """
     if function is None:
         return partial(kernel, rows=rows)
-    loop = getattr(function, "py_func", function)
+    loop, beside = getattr(function, "py_func", function), []
+    while isinstance(loop, partial):
+        beside += [*loop.args, *loop.keywords.values()]
+        loop = loop.func
+    beside += getattr(loop, "__defaults__", None) or ()
+    beside += [*(getattr(loop, "__kwdefaults__", None) or {}).values()]
+    remembers = any(map(_can_change, [*beside, getattr(loop, "__self__", None)]))
     cells = getattr(loop, "__closure__", None) or ()
     writes = getattr(loop, "__annotations__", {}).get("return", "") in (None, "None")
 
@@ -487,14 +494,14 @@ def kernel(function: Any = None, rows: Any = None) -> Any:
         named = {name: _lend(one, learner) for name, one in more.items()}
         reached = [cell.cell_contents for cell in cells]
         result = call_open(learner, function, arguments, named)
-        if cells and any(cell.cell_contents is not one or _can_change(one)
+        if remembers or any(cell.cell_contents is not one or _can_change(one)
                for cell, one in zip(cells, reached, strict=True)):  # fmt: skip
-            what = f"{function.__name__} encloses what can be changed"
+            what = f"{loop.__name__} encloses what can be changed"
             raise SealedError(learner, what, "hand it over as an argument")
         if _holds_none(result) != writes:
             what = "a value, though it is annotated -> None" if writes else "None"
             raise SealedError(
-                learner, f"{function.__name__} returns {what}",
+                learner, f"{loop.__name__} returns {what}",
                 "annotate a kernel -> None if it never returns anything, and no other",
             )  # fmt: skip
         return seal(result, learner, rows)
@@ -556,7 +563,9 @@ def call_open(learner: str, function: Any, given: Any, more: Mapping[str, Any]) 
     try:
         return function(*given, **more)
     except Exception as error:
-        failed = f"{function.__name__} ends with {type(error).__name__}"
+        # A partial has no name; to miss it here would tell the error.
+        name = getattr(function, "__name__", "a kernel")
+        failed = f"{name} ends with {type(error).__name__}"
     raise SealedError(learner, failed, "with epsilon = inf, where nothing is, it is said")
 
 
