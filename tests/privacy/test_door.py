@@ -50,6 +50,39 @@ def test_a_private_fit_gets_no_exact_answer(answer):
         broken(release, epsilon=1.0).fit(X, Y)
 
 
+SHOWN = {
+    "a fraction": (lambda curator, margin: curator.whole_numbers(_whole(2.0), margin / 3), "whole"),
+    "a fraction's order": (
+        lambda curator, margin: curator.choose_exactly(_whole(2.0), np.stack([margin / 3, margin])),
+        "whole",
+    ),
+    "a scale cut off": (
+        lambda curator, margin: curator.whole_numbers(_whole(1.9), margin),
+        "whole",
+    ),
+    "too large a scale": (
+        lambda curator, margin: curator.whole_numbers(_whole(2.0**50), margin),
+        "whole",
+    ),
+    "no number": (lambda curator, margin: curator.numbers(MARGIN, [0 * margin / 0]), "finite"),
+    "an infinite number": (lambda curator, margin: curator.number(MARGIN, margin / 0), "finite"),
+    "no score": (lambda curator, margin: curator.choose(MARGIN, [0 * margin / 0, 0]), "finite"),
+}
+
+
+def _whole(scale):
+    return Call("laplace", scale)
+
+
+@pytest.mark.parametrize(("answer", "why"), SHOWN.values(), ids=SHOWN)
+def test_what_noise_does_not_hide_is_refused(answer, why):
+    def release(self, records, curator):
+        answer(curator, (records.counts * records.labels).sum())
+
+    with pytest.raises(DoorError, match=why):
+        broken(release, epsilon=1.0).fit(X, Y)
+
+
 def test_calls_that_are_parallel_are_counted():
     def release(self, records, curator):
         self.n_records_, self.n_features_used_ = records.n, 0

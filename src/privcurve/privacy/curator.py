@@ -22,6 +22,7 @@ from privcurve.privacy import seeds
 from privcurve.privacy.account import EXACT, ROUNDING, Account, Call, Calls, DoorError, call_of
 from privcurve.privacy.mechanisms import (
     GAUSSIAN,
+    LARGEST_SCALE,
     MECHANISMS,
     PERMUTE_AND_FLIP,
     Source,
@@ -98,7 +99,7 @@ class Curator(Account):
         """
         values = self._values(exact)
         call = self._charge(call)
-        return self._numbers(call, values) if call.private else values.copy()
+        return self._numbers(call, _hidden(values)) if call.private else values.copy()
 
     def number(self, call: Call | str, exact: Any) -> float:
         """Return one number with noise."""
@@ -133,7 +134,7 @@ class Curator(Account):
         """
         values = self._values(scores)
         call = self._charge(call)
-        return self._choose(call, values) if call.private else int(np.argmax(values))
+        return self._choose(call, _hidden(values)) if call.private else int(np.argmax(values))
 
     def threshold(self, call: Call | str, ends: Floats, scores: Floats) -> float:
         """Return a point of an interval, chosen by a score that is constant on pieces of it.
@@ -193,7 +194,7 @@ class Curator(Account):
             Its scale is a whole number, from 1 up to `mechanisms.LARGEST_SCALE`.
         exact : ndarray of int64
         """
-        values: Ints = self._open(exact)
+        values = self._whole(call, exact)
         self._charge(call)
         return self._whole_numbers(call, values) if call.private else values.copy()
 
@@ -206,7 +207,7 @@ class Curator(Account):
             Its scale is a whole number.
         scores : ndarray of int64, shape (n_candidates,)
         """
-        values: Ints = self._open(scores)
+        values = self._whole(call, scores)
         self._charge(call)
         return self._choose_exactly(call, values) if call.private else int(np.argmax(values))
 
@@ -240,7 +241,7 @@ class Curator(Account):
         for _ in values:
             call = self._charge(call)
         self._most_parts = max(self._most_parts, parts)
-        return self._share(call, values, parts) if call.private else values.copy()
+        return self._share(call, _hidden(values), parts) if call.private else values.copy()
 
     def party(self, n: int) -> list[Curator]:
         """Return the curators of `n` data holders, each with a stream of its own."""
@@ -335,6 +336,15 @@ class Curator(Account):
     def _values(self, exact: Any) -> Floats:
         return np.asarray(self._open(exact), dtype=np.float64)
 
+    def _whole(self, call: Call, exact: Any) -> Ints:
+        """Return whole numbers; refuse others, whose fractions whole noise would show."""
+        values = np.asarray(self._open(exact))
+        if values.dtype.kind not in "iu":
+            raise DoorError(f"whole noise on {values.dtype} numbers, whose fractions it would show")
+        if call.private and not (call.scale % 1 == 0 and call.scale <= LARGEST_SCALE):
+            raise DoorError(f"whole noise of the scale {call.scale}, which is not whole")
+        return values
+
     # How they are drawn ----------------------------------------------------------------
 
     def _numbers(self, call: Call, exact: Floats) -> Floats:
@@ -400,6 +410,13 @@ class Curator(Account):
 
     def _holder(self, start: Start) -> Curator:
         return party_of(start)
+
+
+def _hidden(exact: Floats) -> Floats:
+    """Return exact values that noise hides: finite ones."""
+    if not np.isfinite(exact).all():
+        raise DoorError("an exact value that is no finite number, which noise does not hide")
+    return exact
 
 
 def party_of(start: Start) -> Curator:
