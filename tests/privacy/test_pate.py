@@ -152,6 +152,31 @@ def test_copies_give_no_answers_that_nobody_adds_up(make):
     model.predict([[0, 2]])
 
 
+def test_a_fork_is_a_copy():
+    """Four processes would each give as many answers as were paid for."""
+    X, y = records()
+    model = fit(X, y, n_answers=64)
+    model.predict([[0, 1]])
+    model._answers._process += 1  # as in a child, which has another number
+    model.predict([[0, 1]])
+    with pytest.raises(ValueError, match="1 more answers are needed, and this is a copy"):
+        model.predict([[0, 2]])
+
+
+def test_a_pickle_of_before_there_were_copies_is_one():
+    X, y = records()
+    model = fit(X, y, n_answers=64)
+    given = model.predict([[0, 1]])
+    state = model.__getstate__()
+    own = state.pop("_answers")
+    state |= {"_left": 4, "_asked": own.given}
+    other = PATEClassifier.__new__(PATEClassifier)
+    other.__setstate__(state)
+    assert other.predict([[0, 1]]) == given
+    with pytest.raises(ValueError, match="1 more answers are needed, and this is a copy"):
+        other.predict([[0, 2]])
+
+
 def test_nothing_is_said_of_own_rows_where_nothing_is_claimed(recwarn):
     X, y = records()
     model = fit(X, y, epsilon=np.inf)

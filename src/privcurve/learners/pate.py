@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import math
+import os
 import warnings
 import weakref
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
@@ -102,13 +103,13 @@ class _OwnRows:
 class _Answers:
     """The scored rows that were answered, and how many may be.
 
-    Copies by pickle or `copy.deepcopy` would each give as many, and nobody would add them up: they
-    answer no new row.
+    Copies by pickle, `copy.deepcopy` or a fork of the process would each give as many, and nobody
+    would add them up: they answer no new row.
     """
 
-    def __init__(self, most: int) -> None:
-        self.given: set[bytes] = set()
-        self._most, self._is_copy = most, False
+    def __init__(self, most: int, given: Iterable[bytes] = (), is_copy: bool = False) -> None:
+        self.given: set[bytes] = set(given)
+        self._most, self._is_copy, self._process = most, is_copy, os.getpid()
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({len(self.given)} of {self._most})"
@@ -119,7 +120,7 @@ class _Answers:
     def charge(self, rows: Sequence[bytes]) -> None:
         """Count the rows that are new; ValueError if they are more than are left."""
         new = set(rows) - self.given
-        if new and self._is_copy:
+        if new and (self._is_copy or self._process != os.getpid()):
             raise ValueError(
                 f"pate: {len(new)} more answers are needed, and this is a copy of the fitted model "
                 "(pickle, deepcopy, n_jobs > 1: leave that out): the fitted one alone counts its "
@@ -218,6 +219,12 @@ class PATEClassifier(ChanceClassifier, PrivateClassifier):
         for learner in learners:
             learner._own_rows = _OwnRows(X)
         return learners
+
+    def __setstate__(self, state: Any) -> None:
+        super().__setstate__(state)
+        if "_asked" in state:
+            # Pickled before copies were told from the fitted one.
+            self._answers = _Answers(state["_left"], state["_asked"], is_copy=True)
 
     def decision_function(self, X: ArrayLike) -> Floats:
         """Score rows by their public columns and a noisy answer about the private ones.
