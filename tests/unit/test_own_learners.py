@@ -69,6 +69,17 @@ def test_a_file_that_is_no_learner_is_named(folder, text, says):
         registry.entry("mime")
 
 
+def test_a_class_that_goes_by_another_name_is_refused(folder):
+    """It would be held to that learner's entry: by the name of PATE it would see open records."""
+    text = (PAPER / "noisy_label.py").read_text()
+    (folder / "noisy_label.py").write_text(
+        text.replace('_learner = "noisy_label"', '_learner = "pate"')
+    )
+    forget()
+    with pytest.raises(ValueError, match="needs _learner = 'noisy_label'"):
+        registry.entry("noisy_label")
+
+
 def test_another_file_has_other_runs(folder):
     mine = folder / "noisy_label.py"
     text = (PAPER / "noisy_label.py").read_text()

@@ -56,8 +56,12 @@ def entry(name: str) -> LearnerEntry:
     declared = getattr(module, "ENTRY", None)
     if not isinstance(declared, LearnerEntry) or declared.name != name:
         raise ValueError(f"{path_of(name)} has no ENTRY, a LearnerEntry with name={name!r}")
-    if not isinstance(getattr(module, declared.path, None), type):
+    kind = getattr(module, declared.path, None)
+    if not isinstance(kind, type):
         raise ValueError(f"{path_of(name)} has no class {declared.path!r}, the path of its ENTRY")
+    if getattr(kind, "_learner", None) != name:
+        # By another's name it would be held to that one's entry, and perhaps see open records.
+        raise ValueError(f"{path_of(name)}: {declared.path} needs _learner = {name!r}")
     return replace(declared, path=f"{module.__name__}:{declared.path}")
 
 
