@@ -66,6 +66,7 @@ SHOWN = {
     ),
     "no number": (lambda curator, margin: curator.numbers(MARGIN, [0 * margin / 0]), "finite"),
     "an infinite number": (lambda curator, margin: curator.number(MARGIN, margin / 0), "finite"),
+    "noise to come": (lambda curator, margin: curator.generator(()), "the stream of noise"),
     "no score": (lambda curator, margin: curator.choose(MARGIN, [0 * margin / 0, 0]), "finite"),
 }
 

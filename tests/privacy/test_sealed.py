@@ -109,6 +109,7 @@ LOOKS = {
     "bincount": lambda x: np.bincount(x[0].astype(int)),
     "an error": lambda x: (_ for _ in ()).throw(ValueError(f"too many: {x.sum()}")),
     "a warning": lambda x: warnings.warn(f"{x.sum()} records", stacklevel=1),
+    "the digits of a number": lambda x: x.sum().astype(object).astype(str).dtype.itemsize,
     "isinstance of a number": lambda x: np.isclose(x.sum(), 3),
     "linear algebra": lambda x: np.linalg.eigvalsh(x[:4]),
     "a compiled loop": lambda x: lazybb_rules.count_votes(x, x, x, 0),

@@ -257,8 +257,11 @@ class Curator(Account):
     def generator(self, calls: Sequence[Call]) -> np.random.Generator:
         """Return the stream of noise, for a compiled loop that draws choices by rejection.
 
-        No script can say what such a loop chooses: it is for published noise alone.
+        No script can say what such a loop chooses: it is for published noise alone, and for what is
+        not sealed. Who has it can draw all noise that is still to come.
         """
+        if self.sealed_for:
+            raise DoorError("the stream of noise, of a private fit: coins are public ones")
         self._charge_all(calls, (len(calls),))
         return self._source
 

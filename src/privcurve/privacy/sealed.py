@@ -116,7 +116,9 @@ class Sealed(np.lib.mixins.NDArrayOperatorsMixin):
         return self._wrap(self._array.T, rows)
 
     def astype(self, dtype: Any) -> Sealed:
-        """As of an array."""
+        """As of an array; a text as long as an object would tell it by its type."""
+        if self.dtype.hasobject:
+            self._refuse("another type of objects")
         return self._wrap(self._quietly(self._array.astype, dtype), self._rows)
 
     def copy(self) -> Sealed:
