@@ -1,8 +1,8 @@
 """A map of what is stored, as digests of exact bytes: ``python tests/contract/everywhere.py``.
 
 Fits of each private learner, calibrations, noise, coding, folds, made-up data and scores. Whatever
-the machine, it prints the same; ``test_same_everywhere.py`` compares. What other libraries fit comes
-as numbers, which are near each other.
+the machine, it prints the same; ``test_same_everywhere.py`` compares. What other libraries fit
+comes as numbers, which are near each other.
 """
 
 import hashlib

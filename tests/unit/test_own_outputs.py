@@ -3,6 +3,7 @@
 import importlib
 import shutil
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -71,6 +72,11 @@ def test_a_folder_of_a_paper_takes_the_place_of_the_shipped_one(outputs, tmp_pat
     assert "mine" in words
     assert "claims" in words
     assert "rademacher" not in words
+
+
+def test_papers_of_this_project_are_listed():
+    there = {path.name for path in (Path(__file__).parents[2] / "papers").glob("[!_]*/")}
+    assert there == set(registry.SHIPPED)
 
 
 def test_the_version_of_a_paper_of_ones_own_in_a_checkout_changes_with_its_file(
